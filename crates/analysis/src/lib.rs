@@ -1,0 +1,1 @@
+//! Calls into aggregates, matches, findings and a verdict.

@@ -1,0 +1,1 @@
+//! Packet captures (pcap, pcapng, snoop, compressed, rotated, merged) into batches of packets.

@@ -1,0 +1,3 @@
+//! The slowside command.
+
+fn main() {}

@@ -1,0 +1,249 @@
+//! The call: one request and its response, with its four times.
+
+use crate::{ConnectionId, Detail, Endpoint, PacketRef, Time};
+use arrayvec::ArrayString;
+use std::fmt;
+use std::sync::Arc;
+
+/// A byte's packet: when it was captured, and where it stands.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Mark {
+    pub time: Time,
+    pub packet: PacketRef,
+}
+
+/// A short name that is copied, not allocated: an operation such as `READ`, or `100300.5`.
+pub type Name = ArrayString<23>;
+
+/// The protocols by the names of the `protocol` column.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Protocol {
+    Nfs2,
+    Nfs3,
+    Nfs40,
+    Nfs41,
+    Nfs42,
+    NfsAcl,
+    /// NFSv4 callbacks: the NFS server calls, the NFS client answers.
+    NfsCallback,
+    Mount,
+    Portmap,
+    Nlm,
+    Nsm,
+    Rquota,
+    /// An ONC-RPC programme without a name here, or one whose header was not captured.
+    Rpc,
+    Tns,
+    Pgsql,
+    Mysql,
+    Tcp,
+}
+
+impl Protocol {
+    pub const ALL: [Protocol; 17] = [
+        Protocol::Nfs2,
+        Protocol::Nfs3,
+        Protocol::Nfs40,
+        Protocol::Nfs41,
+        Protocol::Nfs42,
+        Protocol::NfsAcl,
+        Protocol::NfsCallback,
+        Protocol::Mount,
+        Protocol::Portmap,
+        Protocol::Nlm,
+        Protocol::Nsm,
+        Protocol::Rquota,
+        Protocol::Rpc,
+        Protocol::Tns,
+        Protocol::Pgsql,
+        Protocol::Mysql,
+        Protocol::Tcp,
+    ];
+
+    /// The name in machine output.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Protocol::Nfs2 => "nfs2",
+            Protocol::Nfs3 => "nfs3",
+            Protocol::Nfs40 => "nfs4.0",
+            Protocol::Nfs41 => "nfs4.1",
+            Protocol::Nfs42 => "nfs4.2",
+            Protocol::NfsAcl => "nfsacl",
+            Protocol::NfsCallback => "nfs4.cb",
+            Protocol::Mount => "mount",
+            Protocol::Portmap => "portmap",
+            Protocol::Nlm => "nlm",
+            Protocol::Nsm => "nsm",
+            Protocol::Rquota => "rquota",
+            Protocol::Rpc => "rpc",
+            Protocol::Tns => "tns",
+            Protocol::Pgsql => "pgsql",
+            Protocol::Mysql => "mysql",
+            Protocol::Tcp => "tcp",
+        }
+    }
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Why half of a call is missing.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Reason {
+    /// The request was sent before the capture (or this connection's first packet in it).
+    BeforeCapture,
+    /// The capture ended while the call was outstanding.
+    AfterCapture,
+    /// Packets that should hold the other half are missing from the capture.
+    CaptureGap,
+    /// The bytes that should hold the other half were cut off by the snap length.
+    SnapLength,
+    /// Everything was captured, and no answer came before the connection ended.
+    NoAnswer,
+    /// More was outstanding than is remembered; see [`limits`](crate::limits).
+    Evicted,
+}
+
+impl Reason {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::BeforeCapture => "before-capture",
+            Reason::AfterCapture => "after-capture",
+            Reason::CaptureGap => "capture-gap",
+            Reason::SnapLength => "snap-length",
+            Reason::NoAnswer => "no-answer",
+            Reason::Evicted => "evicted",
+        }
+    }
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Outcome {
+    Ok,
+    /// The protocol's own error, by its RFC name; an unknown number is `error` with
+    /// [`Field::Status`](crate::Field) in the detail.
+    Error(&'static str),
+    /// A request without a response.
+    NoResponse(Reason),
+    /// A response without a request.
+    NoRequest(Reason),
+    /// Both were seen, but the end of one of them was lost by the capture.
+    Incomplete(Reason),
+}
+
+impl Outcome {
+    /// The `outcome` column.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Ok => "ok",
+            Outcome::Error(name) => name,
+            Outcome::NoResponse(_) => "no-response",
+            Outcome::NoRequest(_) => "no-request",
+            Outcome::Incomplete(_) => "incomplete",
+        }
+    }
+
+    /// Why half of it is missing, where it is.
+    #[must_use]
+    pub fn reason(self) -> Option<Reason> {
+        match self {
+            Outcome::Ok | Outcome::Error(_) => None,
+            Outcome::NoResponse(r) | Outcome::NoRequest(r) | Outcome::Incomplete(r) => Some(r),
+        }
+    }
+}
+
+/// One request and its response.
+///
+/// All four marks are known for a call that is `Ok` or an `Error`.
+/// `response_first` is where the response's first byte came, `response_last` is the latest packet
+/// that brought any byte of it (retransmitted copies do not count, the first copy of a byte does).
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The order of the packet that completed it (see [`Packet::order`](crate::Packet)).
+    pub order: u64,
+    pub connection: ConnectionId,
+    pub protocol: Protocol,
+    pub op: Name,
+    /// Who sent the request.
+    pub client: Endpoint,
+    pub server: Endpoint,
+    /// The protocol's own identifier (the RPC XID).
+    pub id: u32,
+    /// TCP sequence numbers, as they stand in the packets, of the first byte of the request and of
+    /// the response; 0 for UDP. They identify the call in another capture, also behind NAT.
+    pub request_sequence: u32,
+    pub response_sequence: u32,
+    pub request_first: Option<Mark>,
+    pub request_last: Option<Mark>,
+    pub response_first: Option<Mark>,
+    pub response_last: Option<Mark>,
+    /// Bytes of the message on the stream, protocol headers and record marks included.
+    pub request_bytes: u64,
+    pub response_bytes: u64,
+    pub outcome: Outcome,
+    /// Calls sent and not yet answered on this connection when this request was sent, itself
+    /// included.
+    pub outstanding: u32,
+    /// How often the request was sent again (the same request with the same id, not TCP segments).
+    pub retransmits: u32,
+    /// The part of the request's transfer in which the client's TCP held bytes back, and the part of
+    /// the wait and response transfer in which the server's did (recovery, closed window, Nagle).
+    /// Nanoseconds, 0 where the capture cannot tell.
+    pub request_held_ns: i64,
+    pub response_held_ns: i64,
+    pub detail: Detail,
+    /// Longer text of the protocol: for NFSv4 the list of operations, comma separated.
+    pub text: Option<Arc<str>>,
+}
+
+impl Call {
+    /// Response last byte − request first byte, in nanoseconds.
+    #[must_use]
+    pub fn response_time_ns(&self) -> Option<i64> {
+        Some(self.response_last?.time - self.request_first?.time)
+    }
+
+    /// Request last byte − request first byte.
+    #[must_use]
+    pub fn request_transfer_ns(&self) -> Option<i64> {
+        Some(self.request_last?.time - self.request_first?.time)
+    }
+
+    /// Response first byte − request last byte; negative where packets stand in the wrong order.
+    #[must_use]
+    pub fn wait_ns(&self) -> Option<i64> {
+        Some(self.response_first?.time - self.request_last?.time)
+    }
+
+    /// Response last byte − response first byte.
+    #[must_use]
+    pub fn response_transfer_ns(&self) -> Option<i64> {
+        Some(self.response_last?.time - self.response_first?.time)
+    }
+
+    /// Whether both halves were seen to their ends.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        matches!(self.outcome, Outcome::Ok | Outcome::Error(_))
+    }
+}
+
+/// A request was sent: what is needed to count outstanding calls of a client or a server as they
+/// happen, before their responses are known.
+#[derive(Clone, Copy, Debug)]
+pub struct Start {
+    /// The order of the packet that held the request's first byte.
+    pub order: u64,
+    pub time: Time,
+    pub connection: ConnectionId,
+    pub client: Endpoint,
+    pub server: Endpoint,
+}

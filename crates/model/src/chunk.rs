@@ -1,0 +1,69 @@
+//! What a connection delivers: bytes in stream order, or the knowledge that some are missing.
+
+use crate::{Mark, Time};
+
+/// Which way bytes go. `ToServer` is from the side that opened the connection (or is taken to have
+/// opened it) to the other; a protocol may learn that the roles are the other way round.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Direction {
+    ToServer,
+    ToClient,
+}
+
+impl Direction {
+    #[must_use]
+    pub fn reverse(self) -> Direction {
+        match self {
+            Direction::ToServer => Direction::ToClient,
+            Direction::ToClient => Direction::ToServer,
+        }
+    }
+
+    /// 0 or 1, to index what is kept per direction.
+    #[must_use]
+    pub fn index(self) -> usize {
+        match self {
+            Direction::ToServer => 0,
+            Direction::ToClient => 1,
+        }
+    }
+}
+
+/// A run of stream bytes that came in one packet: first those that were captured, then those that
+/// were on the wire but cut off by the snap length.
+#[derive(Clone, Copy, Debug)]
+pub struct Chunk<'a> {
+    /// The captured bytes.
+    pub data: &'a [u8],
+    /// Bytes that follow `data` in this packet and were not captured.
+    pub cut: u32,
+    /// The packet that brought them first, and its time. In stream order these may step backwards.
+    pub mark: Mark,
+    /// The TCP sequence number of the first byte as it stands in the packet; 0 for UDP.
+    pub sequence: u32,
+    /// The order of the packet now being looked at, which made these bytes deliverable. Not before
+    /// `mark`'s packet.
+    pub order: u64,
+    /// When that packet was captured: the first moment at which a receiver at the point of capture
+    /// had all bytes up to and including these.
+    pub now: Time,
+    /// Set when TCP, not the application, decided when these bytes left (loss recovery, a closed
+    /// window, Nagle): since when it would have held them had they been written. Only known where
+    /// the capture stands near the sender.
+    pub held_since: Option<Time>,
+}
+
+/// Why a connection ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Close {
+    /// Both sides said FIN.
+    Finished,
+    /// One side said RST.
+    Reset,
+    /// A new connection took the same addresses and ports.
+    Replaced,
+    /// Nothing was heard for longer than [`limits`](crate::limits) allow to remember.
+    Forgotten,
+    /// The capture ended.
+    EndOfCapture,
+}

@@ -1,0 +1,32 @@
+//! Who talks: an address and a port, and the connection between two of them.
+
+use std::fmt;
+use std::net::IpAddr;
+
+/// One end of a connection. Shown as `address:port`, IPv6 as `[address]:port`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Endpoint {
+    pub address: IpAddr,
+    pub port: u16,
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.address {
+            IpAddr::V4(a) => write!(f, "{a}:{}", self.port),
+            IpAddr::V6(a) => write!(f, "[{a}]:{}", self.port),
+        }
+    }
+}
+
+/// What carries a connection's bytes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Transport {
+    Tcp,
+    Udp,
+}
+
+/// Names one connection of a capture: the order (see [`Packet::order`](crate::Packet)) of its first
+/// packet, so that the name is the same for any number of threads.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ConnectionId(pub u64);

@@ -1,0 +1,98 @@
+//! What TCP went through: per connection what was counted, and the stretches of time in which a
+//! direction did not flow.
+
+use crate::{Close, ConnectionId, Direction, Endpoint, Mark, Time, Transport};
+
+/// What held a direction up.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum EpisodeKind {
+    /// Segments were sent again: from the first sending of the oldest one (or, where that was not
+    /// seen, from when its absence showed) until it was acknowledged.
+    Recovery,
+    /// The receiver's window was closed.
+    ZeroWindow,
+}
+
+/// A stretch of time of one direction of a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Episode {
+    /// The order of the packet that ended it.
+    pub order: u64,
+    pub connection: ConnectionId,
+    pub client: Endpoint,
+    pub server: Endpoint,
+    pub kind: EpisodeKind,
+    /// The direction whose bytes waited.
+    pub direction: Direction,
+    /// Its first and last packets.
+    pub first: Mark,
+    pub last: Mark,
+    /// Segments sent again in it (0 for other kinds), and how often the retransmission timer ran
+    /// out (a resend after at least 200 ms without progress).
+    pub retransmissions: u32,
+    pub timeouts: u32,
+    /// Whether acknowledgements showed that the receiver had the bytes already: nothing was lost.
+    pub spurious: bool,
+}
+
+/// The three packets that open a connection, as far as they were seen. The last SYN and the last
+/// SYN/ACK count, as only they belong together when some were sent again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Handshake {
+    pub syn: Option<Time>,
+    pub syn_ack: Option<Time>,
+    pub ack: Option<Time>,
+    pub syn_retries: u32,
+    pub syn_ack_retries: u32,
+    /// Initial sequence numbers.
+    pub client_isn: Option<u32>,
+    pub server_isn: Option<u32>,
+}
+
+/// Counts of one direction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct DirectionSummary {
+    pub packets: u64,
+    /// Payload bytes on the wire, retransmitted ones included, copies made by the capture not.
+    pub payload_bytes: u64,
+    pub retransmitted_packets: u64,
+    pub retransmitted_bytes: u64,
+    /// Packets that the capture holds twice (a mirror port, or all interfaces of one host).
+    pub duplicate_packets: u64,
+    pub out_of_order_packets: u64,
+    /// Holes in the stream that the receiver acknowledged and nobody sent again: lost by the
+    /// capture.
+    pub missing_from_capture_gaps: u64,
+    pub missing_from_capture_bytes: u64,
+    pub duplicate_acks: u64,
+    pub zero_windows: u64,
+    /// Segments below the maximum size that left within 200 µs after an acknowledgement of an earlier
+    /// such segment, and those that left while one was unacknowledged. A sender with Nagle's
+    /// algorithm does only the former, one without does both.
+    pub small_released_by_ack: u64,
+    pub small_while_unacknowledged: u64,
+    /// Lowest time to live (hop limit) and the highest.
+    pub ttl_min: u8,
+    pub ttl_max: u8,
+    /// Time from the last byte of data to the first acknowledgement that covers exactly it, sent
+    /// once and acknowledged without data riding along: the path from the point of capture to the
+    /// receiver and back. Nanoseconds; `None` without a sample.
+    pub ack_rtt_min_ns: Option<i64>,
+    pub ack_rtt_count: u64,
+    pub ack_rtt_sum_ns: i64,
+}
+
+/// A connection as known when it ended (or the capture did).
+#[derive(Clone, Debug)]
+pub struct ConnectionSummary {
+    pub id: ConnectionId,
+    pub transport: Transport,
+    pub client: Endpoint,
+    pub server: Endpoint,
+    pub first: Mark,
+    pub last: Mark,
+    pub close: Close,
+    pub handshake: Handshake,
+    /// Indexed by [`Direction::index`].
+    pub directions: [DirectionSummary; 2],
+}

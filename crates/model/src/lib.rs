@@ -1,0 +1,24 @@
+//! The shared vocabulary: what every crate of slowside means by time, endpoint, packet, connection,
+//! call and problem. Plain data, no I/O, no behaviour beyond arithmetic and naming.
+//!
+//! Data flows one way: `capture` makes [`Batch`]es of packets, `net` turns them into connections and
+//! [`Chunk`]s, `protocol` turns chunks into [`Call`]s, `analysis` turns calls into findings.
+
+mod call;
+mod chunk;
+mod detail;
+mod endpoint;
+mod episode;
+pub mod limits;
+mod packet;
+mod problem;
+mod time;
+
+pub use call::{Call, Mark, Name, Outcome, Protocol, Reason, Start};
+pub use chunk::{Chunk, Close, Direction};
+pub use detail::{Detail, Field, FieldKind};
+pub use endpoint::{ConnectionId, Endpoint, Transport};
+pub use episode::{ConnectionSummary, DirectionSummary, Episode, EpisodeKind, Handshake};
+pub use packet::{Batch, LinkType, Packet, PacketRef};
+pub use problem::{Problem, Problems, Where};
+pub use time::{Time, format_duration};

@@ -1,0 +1,49 @@
+//! Every bound on memory, in one place. Each is per connection or for the whole capture in packet
+//! order, never per thread, so that the same input gives the same output for any number of threads.
+//! Whenever one bites it is counted as a problem of the kind named beside it.
+
+/// Captured bytes of one packet that are believed; a longer one is a damaged length field
+/// (libpcap's own bound, and large enough for BIG TCP). `absurd-length`.
+pub const PACKET_BYTES: u32 = 262_144 * 4;
+
+/// Incomplete IP datagrams held for reassembly in a capture. `fragments-evicted`.
+pub const FRAGMENTED_DATAGRAMS: usize = 256;
+
+/// How long fragments wait for their datagram: RFC 791's and Linux's 30 s. `fragments-evicted`.
+pub const FRAGMENT_WAIT_NS: i64 = 30_000_000_000;
+
+/// Connections remembered at the same time; the longest silent ones go first.
+/// `connections-forgotten`.
+pub const CONNECTIONS: usize = 200_000;
+
+/// A connection that was silent this long is forgotten when room is needed.
+pub const IDLE_NS: i64 = 3_600_000_000_000;
+
+/// Bytes of one direction held back while an earlier byte is missing. `reorder-buffer-full`.
+pub const REORDER_BYTES: usize = 4 << 20;
+
+/// Segments of one direction held back while an earlier byte is missing. `reorder-buffer-full`.
+pub const REORDER_SEGMENTS: usize = 4_096;
+
+/// How long a missing byte is waited for before it is given up, measured by the connection's own
+/// packets. A retransmission timer backs off for longer, but then nothing else arrives either.
+pub const REORDER_WAIT_NS: i64 = 5_000_000_000;
+
+/// Unanswered requests remembered per connection. `requests-evicted`.
+pub const OUTSTANDING: usize = 65_536;
+
+/// Responses that came before their request, remembered per connection in case packets stand in the
+/// wrong order in the file.
+pub const EARLY_RESPONSES: usize = 64;
+
+/// Bytes of one message that a protocol may ask to see in one piece.
+pub const HEAD_BYTES: usize = 16_384;
+
+/// Length of one message that is believed. `absurd-length`.
+pub const MESSAGE_BYTES: u32 = 64 << 20;
+
+/// Calls of one capture that wait for their twin of the other. `unmatched.evicted`.
+pub const LOOK_BACK_CALLS: usize = 400_000;
+
+/// Groups of one table. `groups-full`.
+pub const GROUPS: usize = 200_000;

@@ -1,0 +1,54 @@
+//! Packets as a capture file holds them: time, lengths, where they stand, and the captured bytes.
+
+use crate::Time;
+
+/// Where a packet stands: the file within the capture (0 for the first) and the frame number within
+/// that file, counted from 1 as Wireshark shows it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct PacketRef {
+    pub file: u16,
+    pub frame: u32,
+}
+
+/// A link-layer type as in the pcap registry (LINKTYPE_ETHERNET is 1).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct LinkType(pub u16);
+
+/// One captured packet; its bytes are `start..start + captured` of the batch it stands in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Packet {
+    pub time: Time,
+    /// Position in the whole capture, counted from 0 in the order in which packets are handed on.
+    pub order: u64,
+    pub at: PacketRef,
+    pub link_type: LinkType,
+    /// Offset of the first captured byte in [`Batch::bytes`].
+    pub start: u32,
+    /// Bytes captured.
+    pub captured: u32,
+    /// Bytes on the wire; more than `captured` where the capture was taken with a snap length.
+    pub length: u32,
+}
+
+/// Some packets and the memory their bytes stand in. The bytes between packets mean nothing.
+#[derive(Clone, Default, Debug)]
+pub struct Batch {
+    pub bytes: Vec<u8>,
+    pub packets: Vec<Packet>,
+}
+
+impl Batch {
+    /// The captured bytes of a packet of this batch; empty for a packet that is not of this batch.
+    #[must_use]
+    pub fn bytes_of(&self, packet: &Packet) -> &[u8] {
+        let start = packet.start as usize;
+        self.bytes
+            .get(start..start + packet.captured as usize)
+            .unwrap_or_default()
+    }
+
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.packets.clear();
+    }
+}

@@ -1,0 +1,138 @@
+//! The forms in which packets travel through this crate: a decoded segment, and what a connection
+//! delivers.
+
+use model::{
+    Chunk, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, Mark, Time, Transport,
+};
+
+/// One TCP segment or UDP datagram, decoded. Its payload's captured bytes are
+/// `payload_start..payload_start + payload_captured` of the batch's bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    /// The packet that completed it (the only one, unless IP fragments were joined).
+    pub mark: Mark,
+    /// The earliest of its packets.
+    pub first: Mark,
+    pub order: u64,
+    pub transport: Transport,
+    pub source: Endpoint,
+    pub destination: Endpoint,
+    /// Hash of transport and both endpoints, the same for both directions.
+    pub flow_hash: u64,
+    /// Hash of both addresses, the same for both directions: decides which thread owns it.
+    pub pair_hash: u64,
+    pub payload_start: u32,
+    pub payload_captured: u32,
+    /// Payload bytes on the wire.
+    pub payload_length: u32,
+    /// IPv4 identification; `None` for IPv6, and for IPv4 where it is 0 with don't-fragment set.
+    pub ip_id: Option<u16>,
+    /// Time to live, or hop limit.
+    pub ttl: u8,
+    /// All zero for UDP.
+    pub tcp: Tcp,
+}
+
+/// TCP header fields (RFC 9293) and options.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Tcp {
+    pub sequence: u32,
+    pub acknowledgement: u32,
+    pub flags: Flags,
+    /// As in the header, not scaled.
+    pub window: u16,
+    pub mss: Option<u16>,
+    pub window_scale: Option<u8>,
+    /// RFC 7323 timestamps: value and echo reply.
+    pub timestamps: Option<(u32, u32)>,
+    /// RFC 2018 selective acknowledgements, `sack_count` of them.
+    pub sack: [(u32, u32); 4],
+    pub sack_count: u8,
+}
+
+/// TCP flags: the header's low eight bits.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Flags(pub u8);
+
+impl Flags {
+    #[must_use]
+    pub fn fin(self) -> bool {
+        self.0 & 0x01 != 0
+    }
+    #[must_use]
+    pub fn syn(self) -> bool {
+        self.0 & 0x02 != 0
+    }
+    #[must_use]
+    pub fn rst(self) -> bool {
+        self.0 & 0x04 != 0
+    }
+    #[must_use]
+    pub fn psh(self) -> bool {
+        self.0 & 0x08 != 0
+    }
+    #[must_use]
+    pub fn ack(self) -> bool {
+        self.0 & 0x10 != 0
+    }
+}
+
+/// What a connection is known by.
+#[derive(Clone, Copy, Debug)]
+pub struct Connection {
+    pub id: ConnectionId,
+    pub transport: Transport,
+    /// Who sent the SYN; without one, who is taken to have (see `roles_known`).
+    pub client: Endpoint,
+    pub server: Endpoint,
+    /// Whether a SYN or SYN/ACK was seen, so that client and server are certain.
+    pub roles_known: bool,
+    pub first: Mark,
+}
+
+/// Takes what connections deliver. One handler serves all connections of a thread; `State` is what
+/// it keeps per connection.
+pub trait Handler {
+    type State;
+
+    fn open(&mut self, connection: &Connection) -> Self::State;
+
+    /// The next bytes of a TCP direction, in stream order, each byte once.
+    fn data(&mut self, c: &Connection, s: &mut Self::State, d: Direction, chunk: &Chunk<'_>);
+
+    /// The next `length` bytes of a TCP direction are not in the capture. `at` and `order` are of
+    /// the packet that proved it.
+    fn gap(
+        &mut self,
+        c: &Connection,
+        s: &mut Self::State,
+        d: Direction,
+        length: u64,
+        at: Mark,
+        order: u64,
+    );
+
+    /// One UDP datagram. `first` is the packet of its first fragment, `chunk.mark` that of its last.
+    fn datagram(
+        &mut self,
+        c: &Connection,
+        s: &mut Self::State,
+        d: Direction,
+        chunk: &Chunk<'_>,
+        first: Mark,
+    );
+
+    /// A stretch of time in which a direction was held up has ended.
+    fn episode(&mut self, c: &Connection, s: &mut Self::State, episode: Episode);
+
+    /// The connection is over; nothing more comes for it. `order` and `now` are of the packet at
+    /// which that was decided.
+    fn close(
+        &mut self,
+        c: &Connection,
+        s: Self::State,
+        summary: ConnectionSummary,
+        order: u64,
+        now: Time,
+    );
+}

@@ -1,0 +1,1 @@
+//! Results into terminal text, JSON and CSV; computes nothing.

@@ -1,0 +1,1 @@
+//! The engine: captures and configuration into results and progress events.

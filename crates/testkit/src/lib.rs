@@ -1,0 +1,1 @@
+//! Conversation scripts into packets and captures, splitters and fault injection; for tests only.
