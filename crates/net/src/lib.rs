@@ -5,6 +5,8 @@
 //! Knows nothing of application protocols.
 #![warn(clippy::indexing_slicing)]
 
+mod decode;
 mod segment;
 
+pub use decode::{Counts, Decoder};
 pub use segment::{Connection, Flags, Handler, Segment, Tcp};

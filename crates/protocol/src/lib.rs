@@ -1,4 +1,25 @@
-//! Byte chunks into calls: one folder per protocol.
+//! Byte chunks into calls: one folder per protocol, one line in [`list`].
+//!
+//! [`Conversation`] finds out what a connection speaks; its [`driver`] owns buffering, holes and the
+//! search for the next header; a [`session::Session`] knows the protocol.
 #![warn(clippy::indexing_slicing)]
 
+mod connection;
+pub mod driver;
+pub mod list;
+pub mod mount;
+pub mod nfs;
+pub mod nlm;
+pub mod nsm;
+mod output;
+pub mod portmap;
 pub mod rpc;
+pub mod rquota;
+pub mod session;
+mod shared;
+pub mod xdr;
+
+pub use connection::Conversation;
+pub use output::Output;
+pub use session::{ConnectionInfo, Context};
+pub use shared::Shared;

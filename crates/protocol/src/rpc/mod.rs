@@ -1,3 +1,20 @@
-//! ONC-RPC (RFC 5531) over TCP (record marking, section 11) and UDP.
+//! ONC-RPC (RFC 5531) over TCP (record marking, section 11) and UDP, and the programmes on it.
+//!
+//! A call and its reply are paired by connection and XID. What matters beyond that:
+//! - A request sent again with the same XID is the same call, timed from the first sending; on a new
+//!   connection of the same client to the same server too, where its arguments are the same.
+//! - The reply's results can only be read knowing the call, so a call waits in [`Shared`] until its
+//!   reply's header has been seen.
+//! - Only the start of a message is looked at ([`program::HEAD`]); the rest passes. NFSv4 compounds
+//!   are looked at again behind the data of a WRITE.
+//! - A message that starts where nothing was captured is not seen. Its other half is reported with
+//!   that as the reason.
 
+pub mod header;
+mod pending;
 pub mod program;
+pub mod programs;
+mod session;
+
+pub use pending::Shared;
+pub use session::ENTRY;

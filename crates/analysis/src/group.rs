@@ -1,0 +1,183 @@
+//! Grouping: calls into groups by operation, client, file, time, … with the statistics of each.
+
+use crate::results::{GroupResult, KeyValue};
+use crate::stats::Distribution;
+use hashbrown::HashMap;
+use model::{Call, Field, Name, Outcome, Problems, Protocol, Where, limits};
+
+/// What to group by. Calls are always apart by protocol.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Key {
+    Op,
+    Client,
+    Server,
+    Connection,
+    /// The hash of the file handle.
+    File,
+    /// Bytes asked for or sent, rounded up to a power of two.
+    Size,
+    /// Request time, rounded down to a multiple of this many nanoseconds.
+    Time(i64),
+}
+
+impl Key {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Key::Op => "op",
+            Key::Client => "client",
+            Key::Server => "server",
+            Key::Connection => "connection",
+            Key::File => "file",
+            Key::Size => "size",
+            Key::Time(_) => "time",
+        }
+    }
+
+    fn value(self, call: &Call) -> KeyValue {
+        let text = |s: String| KeyValue::Text(s.into());
+        let number = |v: Option<i64>| v.map_or(KeyValue::Unknown, KeyValue::Number);
+        match self {
+            Key::Op => text(call.op.to_string()),
+            Key::Client => text(call.client.address.to_string()),
+            Key::Server => text(call.server.address.to_string()),
+            Key::Connection => text(format!("{} > {}", call.client, call.server)),
+            Key::File => call
+                .detail
+                .get(Field::File)
+                .map_or(KeyValue::Unknown, |f| text(format!("{f:016x}"))),
+            Key::Size => number(
+                call.detail
+                    .get(Field::Count)
+                    .map(|c| c.next_power_of_two() as i64),
+            ),
+            Key::Time(width) => number(
+                call.request_first
+                    .or(call.response_first)
+                    .map(|m| m.time.0.div_euclid(width) * width),
+            ),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Group {
+    times: Distribution,
+    errors: u64,
+    retransmits: u64,
+    request_bytes: u64,
+    response_bytes: u64,
+    no_response: u64,
+    no_request: u64,
+    incomplete: u64,
+}
+
+/// The groups of a run.
+pub struct Groups {
+    keys: Vec<Key>,
+    by_op_only: bool,
+    groups: HashMap<(Protocol, Name, Vec<KeyValue>), Group, foldhash::fast::FixedState>,
+    pub problems: Problems,
+}
+
+impl Groups {
+    #[must_use]
+    pub fn new(keys: Vec<Key>) -> Groups {
+        let by_op_only = keys == [Key::Op];
+        Groups {
+            keys,
+            by_op_only,
+            groups: HashMap::default(),
+            problems: Problems::default(),
+        }
+    }
+
+    pub fn add(&mut self, call: &Call) {
+        let op = if self.keys.contains(&Key::Op) {
+            call.op
+        } else {
+            Name::new()
+        };
+        let values = if self.by_op_only {
+            Vec::new()
+        } else {
+            self.keys
+                .iter()
+                .filter(|k| **k != Key::Op)
+                .map(|k| k.value(call))
+                .collect()
+        };
+        let key = (call.protocol, op, values);
+        if self.groups.len() >= limits::GROUPS && !self.groups.contains_key(&key) {
+            self.problems.note("groups-full", || {
+                (
+                    format!(
+                        "more than {} groups; calls of further ones are left out",
+                        limits::GROUPS
+                    ),
+                    Where::default(),
+                )
+            });
+            return;
+        }
+        let group = self.groups.entry(key).or_default();
+        group.retransmits += u64::from(call.retransmits);
+        group.request_bytes += call.request_bytes;
+        group.response_bytes += call.response_bytes;
+        match call.outcome {
+            Outcome::Ok => {}
+            Outcome::Error(_) => group.errors += 1,
+            Outcome::NoResponse(_) => group.no_response += 1,
+            Outcome::NoRequest(_) => group.no_request += 1,
+            Outcome::Incomplete(_) => group.incomplete += 1,
+        }
+        if call.is_complete()
+            && let Some(ns) = call.response_time_ns()
+        {
+            group.times.add(ns);
+        }
+    }
+
+    /// The groups, largest total time first.
+    #[must_use]
+    pub fn finish(self) -> Vec<GroupResult> {
+        let names: Vec<&'static str> = self
+            .keys
+            .iter()
+            .filter(|k| **k != Key::Op)
+            .map(|k| k.name())
+            .collect();
+        let with_op = self.keys.contains(&Key::Op);
+        let mut out: Vec<GroupResult> = self
+            .groups
+            .into_iter()
+            .map(|((protocol, op, values), g)| GroupResult {
+                protocol,
+                op: with_op.then(|| op.to_string()),
+                keys: names.iter().copied().zip(values).collect(),
+                stats: g.times.summary(),
+                errors: g.errors,
+                retransmits: g.retransmits,
+                request_bytes: g.request_bytes,
+                response_bytes: g.response_bytes,
+                no_response: g.no_response,
+                no_request: g.no_request,
+                incomplete: g.incomplete,
+                histogram: g.times.histogram(),
+            })
+            .collect();
+        let by_time = self.keys.iter().any(|k| matches!(k, Key::Time(_)));
+        out.sort_by(|a, b| {
+            let key = |g: &GroupResult| (std::cmp::Reverse(g.stats.total_ns), g.protocol);
+            let order = key(a)
+                .cmp(&key(b))
+                .then_with(|| (&a.op, &a.keys).cmp(&(&b.op, &b.keys)));
+            if by_time {
+                (&a.keys).cmp(&b.keys).then(order)
+            } else {
+                order
+            }
+        });
+        out
+    }
+}

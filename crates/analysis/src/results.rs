@@ -1,0 +1,289 @@
+//! What an analysis says, as plain data: the shapes that every output is written from.
+
+use crate::stats::{Histogram, Summary};
+use model::{Field, Problems, Protocol, Time};
+use std::sync::Arc;
+
+/// Where a capture was taken.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub enum Vantage {
+    Client,
+    Server,
+    Middle,
+    Unknown,
+}
+
+impl Vantage {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Vantage::Client => "client",
+            Vantage::Server => "server",
+            Vantage::Middle => "middle",
+            Vantage::Unknown => "unknown",
+        }
+    }
+}
+
+/// Where time is spent, or the answer that nobody can be named.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub enum Side {
+    Client,
+    Network,
+    Server,
+    /// Two sides share it so that neither alone is the answer.
+    Mixed,
+    /// Nothing is wrong.
+    None,
+    /// The evidence does not carry an answer.
+    Undetermined,
+}
+
+impl Side {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Side::Client => "client",
+            Side::Network => "network",
+            Side::Server => "server",
+            Side::Mixed => "mixed",
+            Side::None => "none",
+            Side::Undetermined => "undetermined",
+        }
+    }
+}
+
+/// A capture as it was read.
+#[derive(Clone, Debug, Default)]
+pub struct CaptureResult {
+    /// File names as given, in the order in which [`PacketRef::file`](model::PacketRef) counts them.
+    pub files: Vec<String>,
+    pub side: Option<Vantage>,
+    /// What `side` was concluded from, in words, and how sure that is.
+    pub side_from: String,
+    pub packets: u64,
+    pub bytes: u64,
+    pub first: Option<Time>,
+    pub last: Option<Time>,
+    /// Largest snap length of its interfaces; `None` when unlimited or unknown.
+    pub snaplen: Option<u32>,
+    pub link_types: Vec<u16>,
+    /// Packets that the capturing host says it lost; `None` when it does not say.
+    pub dropped: Option<u64>,
+    /// Bytes the capture lacks that the receiver acknowledged, in how many gaps.
+    pub missing_gaps: u64,
+    pub missing_bytes: u64,
+    pub connections: u64,
+    pub calls: u64,
+    /// Calls without a request or response, by reason.
+    pub half_calls: Vec<(&'static str, u64)>,
+    pub problems: Problems,
+}
+
+/// Matched calls of one operation. Means are per matched call.
+#[derive(Clone, Debug, Default)]
+pub struct Matched {
+    pub count: u64,
+    pub client_mean_ns: i64,
+    pub server_mean_ns: i64,
+    pub difference_mean_ns: i64,
+    pub client_p50_ns: i64,
+    pub server_p50_ns: i64,
+    pub difference_p50_ns: i64,
+    /// After clock alignment; `None` without one.
+    pub request_path_mean_ns: Option<i64>,
+    pub reply_path_mean_ns: Option<i64>,
+}
+
+/// Calls that found no twin, by reason.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Unmatched {
+    /// Outside the time both captures cover.
+    pub outside_overlap: u64,
+    pub not_in_client_capture: u64,
+    pub not_in_server_capture: u64,
+    pub no_response: u64,
+    pub incomplete: u64,
+    pub evicted: u64,
+}
+
+/// One operation of a diagnosis.
+#[derive(Clone, Debug)]
+pub struct OpResult {
+    pub protocol: Protocol,
+    pub op: String,
+    /// Response times in the client's and in the server's capture; with one capture of unknown side,
+    /// under `client`.
+    pub client: Option<Summary>,
+    pub server: Option<Summary>,
+    pub matched: Option<Matched>,
+    pub unmatched: Unmatched,
+}
+
+/// How the two clocks were aligned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ClockBasis {
+    /// The raw clocks do not contradict each other; that they agree is an assumption.
+    AssumedSynchronised,
+    Estimated,
+    Given,
+}
+
+impl ClockBasis {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            ClockBasis::AssumedSynchronised => "assumed-synchronised",
+            ClockBasis::Estimated => "estimated",
+            ClockBasis::Given => "given",
+        }
+    }
+}
+
+/// Server clock minus client clock.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Clock {
+    pub basis: ClockBasis,
+    pub offset_ns: i64,
+    pub drift_ppm: f64,
+    /// Half the smallest round trip between the captures: no method knows the offset better.
+    pub uncertainty_ns: i64,
+    /// When, on the server capture's clock, `offset_ns` holds.
+    pub offset_at: Time,
+}
+
+/// Mean per matched call; `None` where it cannot be known.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Budget {
+    pub calls: u64,
+    pub client_host_ns: Option<i64>,
+    pub network_out_ns: Option<i64>,
+    pub server_ns: Option<i64>,
+    pub network_back_ns: Option<i64>,
+    /// Of `server_ns`, how much calls queued, where a cap explains it.
+    pub server_queue_ns: Option<i64>,
+}
+
+/// Packets that prove something.
+#[derive(Clone, Debug)]
+pub struct Evidence {
+    /// Index into [`Diagnosis::captures`].
+    pub capture: usize,
+    /// Index into that capture's files.
+    pub file: usize,
+    pub frames: Vec<u32>,
+    /// A Wireshark display filter that shows these frames.
+    pub filter: String,
+    /// What these packets show, in a few words.
+    pub shows: String,
+}
+
+/// A number a finding states.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fact {
+    /// Ends in `_ns`, `_bytes`, … unless it is a plain count.
+    pub name: &'static str,
+    pub value: i64,
+}
+
+/// A named cause with side, cost, evidence and remedy.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    pub code: &'static str,
+    pub title: String,
+    pub side: Side,
+    /// Seconds of response time, summed over calls, that would vanish without the cause, in ns.
+    /// `None`: it ends the work, or only limits the data, or cannot be costed from the wire.
+    pub cost_ns: Option<i64>,
+    pub elapsed_cost_ns: Option<i64>,
+    /// It ends the work: ranks first.
+    pub fatal: bool,
+    /// 0 to 1.
+    pub confidence: f64,
+    pub first: Option<Time>,
+    pub last: Option<Time>,
+    pub facts: Vec<Fact>,
+    pub evidence: Vec<Evidence>,
+    pub why: String,
+    pub remedy: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    pub side: Side,
+    /// Code of the finding that carries the verdict.
+    pub cause: Option<&'static str>,
+    pub confidence: f64,
+    /// The answer, in one or two sentences without line breaks.
+    pub sentence: String,
+}
+
+/// Everything `diagnose` says.
+#[derive(Clone, Debug)]
+pub struct Diagnosis {
+    pub captures: Vec<CaptureResult>,
+    pub verdict: Verdict,
+    pub budget: Budget,
+    /// Ordered by total time, largest first.
+    pub ops: Vec<OpResult>,
+    pub clock: Option<Clock>,
+    /// Ordered: fatal first, then by cost, those without cost last.
+    pub findings: Vec<Finding>,
+    /// Things worth knowing that are not findings: assumptions, what one capture cannot show.
+    pub notes: Vec<String>,
+    /// Total response time of matched calls (two captures) or of all calls (one), and the span of
+    /// time they took.
+    pub call_time_ns: i64,
+    pub elapsed_ns: i64,
+}
+
+/// The value of one grouping key.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum KeyValue {
+    Text(Arc<str>),
+    /// For [`Key::File`](crate::group::Key), [`Key::Size`](crate::group::Key) and times.
+    Number(i64),
+    Unknown,
+}
+
+/// One line of `ops`.
+#[derive(Clone, Debug)]
+pub struct GroupResult {
+    pub protocol: Protocol,
+    pub op: Option<String>,
+    /// Name and value of the other grouping keys, in the order given.
+    pub keys: Vec<(&'static str, KeyValue)>,
+    pub stats: Summary,
+    pub errors: u64,
+    pub retransmits: u64,
+    pub request_bytes: u64,
+    pub response_bytes: u64,
+    /// Calls without a response, or whose end the capture lost; not in `stats`.
+    pub no_response: u64,
+    pub no_request: u64,
+    pub incomplete: u64,
+    pub histogram: Histogram,
+}
+
+/// Everything `ops` says.
+#[derive(Clone, Debug)]
+pub struct OpsResult {
+    pub captures: Vec<CaptureResult>,
+    /// Ordered by total time, largest first.
+    pub groups: Vec<GroupResult>,
+    /// Response time of all calls together.
+    pub total_ns: i64,
+}
+
+/// A field of `detail` as text for tables.
+#[must_use]
+pub fn field_text(field: Field, value: u64) -> String {
+    match field.kind() {
+        model::FieldKind::Integer => value.to_string(),
+        model::FieldKind::Hash => format!("{value:016x}"),
+        model::FieldKind::Flag => if value == 0 { "false" } else { "true" }.to_owned(),
+        model::FieldKind::Word(words) => words
+            .get(value as usize)
+            .map_or_else(|| value.to_string(), |w| (*w).to_owned()),
+    }
+}

@@ -1,0 +1,48 @@
+//! Hashes of a flow and of a pair of addresses, the same for both directions and in every run.
+//!
+//! They decide which thread owns a packet and where a connection stands in its table, so they must
+//! not vary between runs and must spread addresses and ports that differ in a few low bits. Each end
+//! is mixed on its own by multiplying 64 by 64 bits and folding the product (what foldhash does),
+//! the two are added, which is symmetric and unlike exclusive-or keeps equal ends apart from
+//! nothing, and the sum is mixed once more. foldhash itself hashes sequences, which are not
+//! symmetric; sorting the ends first costs a branch that cannot be predicted.
+
+use model::{Endpoint, Transport};
+use std::net::IpAddr;
+
+/// Digits of pi.
+const K: [u64; 4] = [
+    0x243f_6a88_85a3_08d3,
+    0x1319_8a2e_0370_7344,
+    0xa409_3822_299f_31d0,
+    0x082e_fa98_ec4e_6c89,
+];
+
+#[inline]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
+}
+
+#[inline]
+fn address(address: IpAddr) -> u64 {
+    let bits = match address {
+        IpAddr::V4(a) => u128::from(u32::from(a)),
+        IpAddr::V6(a) => u128::from(a),
+    };
+    fold(bits as u64 ^ K[0], (bits >> 64) as u64 ^ K[1])
+}
+
+/// `flow_hash` and `pair_hash` of a segment.
+#[inline]
+pub(super) fn hashes(a: Endpoint, b: Endpoint, transport: Transport) -> (u64, u64) {
+    let (address_a, address_b) = (address(a.address), address(b.address));
+    let endpoint = |address: u64, port: u16| fold(address ^ u64::from(port), K[2]);
+    let transport = match transport {
+        Transport::Tcp => 6,
+        Transport::Udp => 17,
+    };
+    let flow = endpoint(address_a, a.port).wrapping_add(endpoint(address_b, b.port));
+    let pair = address_a.wrapping_add(address_b);
+    (fold(flow ^ transport, K[3]), fold(pair, K[3]))
+}

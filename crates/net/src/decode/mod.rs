@@ -1,0 +1,298 @@
+//! Packets into segments: [`Decoder`] takes off link layers, tunnels and IP, joins IP fragments,
+//! and leaves the innermost TCP segment or UDP datagram of each packet.
+//!
+//! Each layer is a function from a view of bytes to the next layer and its view; a loop follows them
+//! to TCP or UDP, through a bounded number of headers. What cannot be read is counted: as a plain
+//! count where it is other people's traffic ([`Counts`]), as a [`Problems`] note where a header is
+//! cut or contradicts itself, and as damage only where a whole link type is not supported.
+//!
+//! etherparse reads the IP headers. It is not used for whole packets: `LaxSlicedPacket` ends at what
+//! this crate needs most (SLL2, GRE, MPLS, VXLAN, cut TCP options) and takes BENCH.
+
+mod fragment;
+mod hash;
+mod ip;
+mod link;
+#[cfg(test)]
+mod tests;
+mod transport;
+mod tunnel;
+mod view;
+mod walk;
+
+use crate::{Segment, Tcp};
+use fragment::{Datagram, Ending, Reassembly};
+use ip::Ip;
+use model::{Batch, Endpoint, LinkType, Mark, Packet, Problems, Transport, Where};
+use transport::Ports;
+use view::{Note, Skip, View};
+use walk::{Found, Layer, walk};
+
+/// Datagrams joined from fragments within one packet: a tunnel's, and the one inside.
+const JOINS: usize = 4;
+
+/// How many packets were what. Only for the reader: none of these is a problem.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Counts {
+    pub packets: u64,
+    /// TCP segments and UDP datagrams handed on.
+    pub segments: u64,
+    /// Packets of ARP, spanning tree and the like.
+    pub not_ip: u64,
+    /// IP packets with neither TCP nor UDP, such as ICMP.
+    pub not_tcp_or_udp: u64,
+    /// Packets that held an IP fragment.
+    pub fragments: u64,
+    /// Fragments that the capture held twice.
+    pub duplicate_fragments: u64,
+}
+
+/// Takes packets in the capture's order and gives their segments in the same order.
+#[derive(Debug)]
+pub struct Decoder {
+    files: Vec<String>,
+    reassembly: Reassembly,
+    problems: Problems,
+    counts: Counts,
+    notes: Vec<Note>,
+    /// One more than the order of the last packet.
+    next_order: u64,
+}
+
+/// Bytes of the batch that hold a layer, the layer's length on the wire, and the packets it came in.
+#[derive(Clone, Copy)]
+struct Stretch {
+    start: u32,
+    captured: u32,
+    wire: u32,
+    first: Mark,
+    mark: Mark,
+    order: u64,
+}
+
+impl Decoder {
+    /// A decoder for one capture. `files` are the names of its files in the order of
+    /// [`PacketRef::file`](model::PacketRef), for the places of problems; a file beyond the list
+    /// stays without a name.
+    #[must_use]
+    pub fn new(files: &[String]) -> Decoder {
+        Decoder {
+            files: files.to_vec(),
+            reassembly: Reassembly::default(),
+            problems: Problems::default(),
+            counts: Counts::default(),
+            notes: Vec::new(),
+            next_order: 0,
+        }
+    }
+
+    /// Appends the segments of the batch's packets to `out`, and the payloads of joined IP fragments
+    /// to the batch's bytes. A packet gives one segment at most.
+    pub fn decode(&mut self, batch: &mut Batch, out: &mut Vec<Segment>) {
+        let Batch { bytes, packets } = batch;
+        out.reserve(packets.len());
+        for packet in packets.iter() {
+            self.counts.packets += 1;
+            self.next_order = packet.order + 1;
+            let Some(layer) = link::first(packet.link_type) else {
+                self.unsupported(packet.link_type, mark_of(packet));
+                continue;
+            };
+            let stretch = Stretch {
+                start: packet.start,
+                captured: packet.captured,
+                wire: packet.length.max(packet.captured),
+                first: mark_of(packet),
+                mark: mark_of(packet),
+                order: packet.order,
+            };
+            self.follow(layer, Ip::NONE, &stretch, bytes, out, JOINS);
+        }
+    }
+
+    /// Ends the capture: hands on what is known of datagrams whose later fragments never came. Their
+    /// orders follow that of the last packet.
+    pub fn finish(&mut self, batch: &mut Batch, out: &mut Vec<Segment>) {
+        while let Some(datagram) = self.reassembly.pop() {
+            let order = self.next_order;
+            self.next_order += 1;
+            let ended = (datagram, Ending::Incomplete);
+            self.join(ended, order, &mut batch.bytes, out, JOINS);
+        }
+    }
+
+    /// What was wrong so far.
+    #[must_use]
+    pub fn problems(&self) -> &Problems {
+        &self.problems
+    }
+
+    /// What the packets so far were.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        Counts {
+            duplicate_fragments: self.reassembly.duplicates,
+            ..self.counts
+        }
+    }
+
+    /// Follows the headers from `layer` on, and hands on what they end at.
+    #[inline]
+    fn follow(
+        &mut self,
+        layer: Layer,
+        mut ip: Ip,
+        stretch: &Stretch,
+        bytes: &mut Vec<u8>,
+        out: &mut Vec<Segment>,
+        joins: usize,
+    ) {
+        let from = stretch.start as usize;
+        let view = View {
+            data: bytes
+                .get(from..from + stretch.captured as usize)
+                .unwrap_or_default(),
+            wire: stretch.wire,
+            start: stretch.start,
+        };
+        let found = walk(layer, view, &mut ip, &mut self.notes);
+        while let Some(note) = self.notes.pop() {
+            self.note(note, stretch);
+        }
+        match found {
+            Ok(Found::Tcp((ports, tcp, options, payload))) => {
+                self.counts.segments += 1;
+                out.push(segment(Transport::Tcp, &ip, ports, tcp, payload, stretch));
+                if let Some(segment) = out.last_mut() {
+                    transport::read_options(options, &mut segment.tcp);
+                }
+            }
+            Ok(Found::Udp(ports, payload)) => {
+                self.counts.segments += 1;
+                let tcp = Tcp::default();
+                out.push(segment(Transport::Udp, &ip, ports, tcp, payload, stretch));
+            }
+            Ok(Found::Fragment(fragment, payload)) => {
+                self.counts.fragments += 1;
+                match self.reassembly.add(&ip, fragment, payload, stretch.mark) {
+                    Ok(Some(ended)) => self.join(ended, stretch.order, bytes, out, joins),
+                    Ok(None) => {}
+                    Err(note) => self.note(note, stretch),
+                }
+            }
+            Err(Skip::NotIp) => self.counts.not_ip += 1,
+            Err(Skip::NotTcpOrUdp) => self.counts.not_tcp_or_udp += 1,
+            Err(Skip::Problem(note)) => self.note(note, stretch),
+        }
+    }
+
+    /// Appends a datagram that ended to the batch's bytes and follows its headers.
+    #[cold]
+    fn join(
+        &mut self,
+        (datagram, ending): (Datagram, Ending),
+        order: u64,
+        bytes: &mut Vec<u8>,
+        out: &mut Vec<Segment>,
+        joins: usize,
+    ) {
+        let (first, mark) = (datagram.first, datagram.last);
+        if ending != Ending::Complete {
+            self.count("fragments-incomplete", "a datagram's first fragment", first);
+        }
+        if ending == Ending::Evicted {
+            self.count("fragments-evicted", "a datagram's first fragment", first);
+        }
+        let Some((payload, wire)) = datagram.payload() else {
+            return;
+        };
+        let (Ok(start), Some(joins)) = (u32::try_from(bytes.len()), joins.checked_sub(1)) else {
+            self.count("too-many-headers", "fragments in fragments", mark);
+            return;
+        };
+        bytes.extend_from_slice(payload);
+        let stretch = Stretch {
+            start,
+            captured: payload.len() as u32,
+            wire,
+            first,
+            mark,
+            order,
+        };
+        let layer = Layer::Payload(datagram.protocol);
+        self.follow(layer, datagram.ip, &stretch, bytes, out, joins);
+    }
+
+    #[cold]
+    fn note(&mut self, note: Note, stretch: &Stretch) {
+        let example = || (note.text(stretch.start), place(&self.files, stretch.mark));
+        self.problems.note(note.kind, example);
+    }
+
+    fn count(&mut self, kind: &'static str, what: &str, mark: Mark) {
+        let example = || (what.to_owned(), place(&self.files, mark));
+        self.problems.note(kind, example);
+    }
+
+    #[cold]
+    fn unsupported(&mut self, link_type: LinkType, mark: Mark) {
+        let what = || format!("link type {}", link_type.0);
+        let example = || (what(), place(&self.files, mark));
+        self.problems.damage("unsupported-link-type", example);
+    }
+}
+
+#[inline]
+fn mark_of(packet: &Packet) -> Mark {
+    Mark {
+        time: packet.time,
+        packet: packet.at,
+    }
+}
+
+fn place(files: &[String], mark: Mark) -> Where {
+    Where {
+        file: files
+            .get(usize::from(mark.packet.file))
+            .cloned()
+            .unwrap_or_default(),
+        frame: Some(mark.packet.frame),
+        offset: None,
+    }
+}
+
+#[inline]
+fn segment(
+    transport: Transport,
+    ip: &Ip,
+    ports: Ports,
+    tcp: Tcp,
+    payload: View<'_>,
+    from: &Stretch,
+) -> Segment {
+    let source = Endpoint {
+        address: ip.source,
+        port: ports.0,
+    };
+    let destination = Endpoint {
+        address: ip.destination,
+        port: ports.1,
+    };
+    let (flow_hash, pair_hash) = hash::hashes(source, destination, transport);
+    Segment {
+        mark: from.mark,
+        first: from.first,
+        order: from.order,
+        transport,
+        source,
+        destination,
+        flow_hash,
+        pair_hash,
+        payload_start: payload.start,
+        payload_captured: payload.data.len() as u32,
+        payload_length: payload.wire,
+        ip_id: ip.id,
+        ttl: ip.ttl,
+        tcp,
+    }
+}

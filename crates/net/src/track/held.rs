@@ -1,0 +1,133 @@
+//! Which segments TCP let go, not the application (methods 5): because recovery, a closed window or
+//! Nagle's algorithm (RFC 896; Linux holds a small segment only while a small one is unacknowledged)
+//! had held them until an acknowledgement came.
+//!
+//! Only a capture near the sender sees a released segment follow at once; nearness is the time in
+//! which the sender was seen to answer anything. In doubt a segment is not called held.
+
+use super::MILLISECOND;
+use crate::Segment;
+use model::{DirectionSummary, Time};
+
+/// A segment that follows an acknowledgement within this was released by it.
+const RELEASED_WITHIN_NS: i64 = 200_000;
+/// Answers this quick show that the sender is near: below the above, with room for its own work.
+const NEAR_NS: i64 = 150_000;
+const NEAR_SAMPLES: u8 = 2;
+/// A Nagle sender is known by this many releases, and by hardly ever doing what Nagle forbids.
+const NAGLE_RELEASES: u64 = 20;
+const NAGLE_EXCEPTIONS_PER_CENT: u64 = 2;
+
+#[derive(Clone, Copy, Debug)]
+struct Small {
+    end: u64,
+    at: Time,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    near: u8,
+    last_data: Option<Time>,
+    /// The last segment, if it was below the maximum size.
+    small: Option<Small>,
+    /// An acknowledgement of everything, the last of it a small segment: when that had been sent,
+    /// and when the acknowledgement came.
+    small_acknowledged: Option<(Time, Time)>,
+    /// The last acknowledgement of some of the outstanding data.
+    advanced: Option<Time>,
+    /// Whether the peer has sent data since this direction last did: then that may be the reason.
+    peer_sent: bool,
+}
+
+impl Held {
+    /// The sender of this direction answered something within `ns`.
+    pub(super) fn answered(&mut self, ns: i64, weight: u8) {
+        if (0..=NEAR_NS).contains(&ns) {
+            self.near = self.near.saturating_add(weight);
+        }
+    }
+
+    pub(super) fn is_near(&self) -> bool {
+        self.near >= NEAR_SAMPLES
+    }
+
+    pub(super) fn peer_sent(&mut self) {
+        self.peer_sent = true;
+    }
+
+    /// The peer acknowledged new data up to `position`, alone if without data of its own.
+    pub(super) fn acknowledged(&mut self, position: u64, sent: u64, alone: bool, now: Time) {
+        self.advanced = Some(now);
+        self.small_acknowledged = match self.small {
+            Some(small) if alone && position >= sent && position >= small.end => {
+                Some((small.at, now))
+            }
+            _ => None,
+        };
+    }
+
+    /// A segment with new data left; counts it and says since when TCP had held it.
+    pub(super) fn sent(
+        &mut self,
+        s: &Segment,
+        end: u64,
+        is_small: bool,
+        acknowledged: Option<u64>,
+        rebuilding: bool,
+        summary: &mut DirectionSummary,
+    ) -> Option<Time> {
+        let now = s.mark.time;
+        let follows = |at: Time| (0..=RELEASED_WITHIN_NS).contains(&(now - at));
+        let released = self
+            .small_acknowledged
+            .take()
+            .filter(|&(_, at)| follows(at) && !self.peer_sent);
+        if let (true, Some(small), Some(acknowledged)) = (is_small, self.small, acknowledged)
+            && acknowledged < small.end
+        {
+            summary.small_while_unacknowledged += 1;
+        }
+        let by_nagle = released.filter(|_| {
+            summary.small_released_by_ack >= NAGLE_RELEASES
+                && summary.small_while_unacknowledged * 100
+                    <= summary.small_released_by_ack * NAGLE_EXCEPTIONS_PER_CENT
+        });
+        if is_small && released.is_some() {
+            summary.small_released_by_ack += 1;
+        }
+        let held_since = if !self.is_near() {
+            None
+        } else if let Some((since, _)) = by_nagle {
+            Some(since)
+        } else if rebuilding && self.advanced.is_some_and(follows) {
+            self.last_data
+        } else {
+            None
+        };
+        self.small = is_small.then_some(Small { end, at: now });
+        self.last_data = Some(now);
+        self.peer_sent = false;
+        held_since
+    }
+}
+
+/// The segment size below which a segment is small: what both sides' options allow, less the
+/// timestamps, or the largest segment seen, but at least what every host must accept (RFC 9293
+/// section 3.7.1).
+pub(super) fn is_small(s: &Segment, mss: Option<u16>, largest: u32) -> bool {
+    const EVERY_HOST_ACCEPTS: u32 = 536;
+    const TIMESTAMPS: u32 = 12;
+    match mss {
+        Some(mss) => {
+            let options = if s.tcp.timestamps.is_some() {
+                TIMESTAMPS
+            } else {
+                0
+            };
+            s.payload_length + options < u32::from(mss)
+        }
+        None => s.payload_length < largest.max(EVERY_HOST_ACCEPTS),
+    }
+}
+
+const _: () = assert!(NEAR_NS < RELEASED_WITHIN_NS && RELEASED_WITHIN_NS < MILLISECOND);

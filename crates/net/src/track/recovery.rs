@@ -1,0 +1,242 @@
+//! Loss recovery of one direction: from the first segment that is sent again until everything sent
+//! by then is acknowledged (methods 2.1: episodes, not packets, state the impact).
+//!
+//! An episode was spurious when the receiver demonstrably had the bytes: they were acknowledged
+//! before they were sent again, the acknowledgement echoes a timestamp from before (Eifel,
+//! RFC 3522), or duplicate SACKs cover them (RFC 3708). As a duplicate SACK comes one round trip
+//! after the acknowledgement that ends the episode, an ended episode is kept for that long.
+
+use super::MILLISECOND;
+use super::sequence::before;
+use model::{Mark, Time};
+
+/// Bounds of the wait for a duplicate SACK; else two round trips.
+const DUPLICATE_SACK_WAIT_NS: std::ops::RangeInclusive<i64> =
+    10 * MILLISECOND..=1_000 * MILLISECOND;
+/// How long after recovery its slow growth may hold segments.
+const REBUILDING_ROUND_TRIPS: i64 = 8;
+
+/// A stretch of time that is ready to be reported.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stretch {
+    pub order: u64,
+    pub first: Mark,
+    pub last: Mark,
+    pub retransmissions: u32,
+    pub timeouts: u32,
+    pub spurious: bool,
+}
+
+/// A segment that was sent again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Resent {
+    pub mark: Mark,
+    /// When its bytes were sent first, or their absence showed.
+    pub first: Mark,
+    pub start: u64,
+    pub end: u64,
+    /// It was acknowledged already.
+    pub needless: bool,
+    pub timeout: bool,
+    pub ts_value: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    first: Mark,
+    /// Everything sent when it began.
+    point: u64,
+    /// Bytes in flight when it began.
+    flight: u64,
+    oldest: Resent,
+    low: u64,
+    high: u64,
+    retransmissions: u32,
+    timeouts: u32,
+    bytes: u64,
+    acknowledged_before: u64,
+    duplicate_sacked: u64,
+    echo_checked: bool,
+    original_arrived: bool,
+}
+
+impl Open {
+    fn spurious(&self) -> bool {
+        self.original_arrived || self.acknowledged_before.max(self.duplicate_sacked) >= self.bytes
+    }
+
+    fn stretch(&self, last: Mark, order: u64) -> Stretch {
+        Stretch {
+            order,
+            first: self.first,
+            last,
+            retransmissions: self.retransmissions,
+            timeouts: self.timeouts,
+            spurious: self.spurious(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Ended {
+    open: Open,
+    last: Mark,
+    order: u64,
+    report_at: Time,
+}
+
+/// The time after a loss in which a congestion window grows back.
+#[derive(Clone, Copy, Debug)]
+struct Rebuilding {
+    until: Time,
+    flight: u64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Recovery {
+    open: Option<Open>,
+    ended: Option<Ended>,
+    rebuilding: Option<Rebuilding>,
+}
+
+impl Recovery {
+    /// Since when segments are being sent again.
+    pub(super) fn since(&self) -> Option<Time> {
+        self.open.as_ref().map(|open| open.first.time)
+    }
+
+    pub(super) fn is_rebuilding(&self) -> bool {
+        self.rebuilding.is_some()
+    }
+
+    /// `sent` and `flight` are the direction's position and bytes in flight before this segment.
+    /// Returns an earlier episode that can wait no longer.
+    pub(super) fn resent(&mut self, resent: Resent, sent: u64, flight: u64) -> Option<Stretch> {
+        let earlier = if self.open.is_none() {
+            self.take_ended()
+        } else {
+            None
+        };
+        let open = self.open.get_or_insert(Open {
+            first: resent.first,
+            point: sent,
+            flight,
+            oldest: resent,
+            low: resent.start,
+            high: resent.end,
+            retransmissions: 0,
+            timeouts: 0,
+            bytes: 0,
+            acknowledged_before: 0,
+            duplicate_sacked: 0,
+            echo_checked: false,
+            original_arrived: false,
+        });
+        let bytes = resent.end - resent.start;
+        open.low = open.low.min(resent.start);
+        open.high = open.high.max(resent.end);
+        open.retransmissions += 1;
+        open.timeouts += u32::from(resent.timeout);
+        open.bytes += bytes;
+        if resent.needless {
+            open.acknowledged_before += bytes;
+        }
+        earlier
+    }
+
+    /// The peer acknowledged everything before `position`; `echo` is the timestamp it returned.
+    pub(super) fn acknowledged(
+        &mut self,
+        position: u64,
+        echo: Option<u32>,
+        at: Mark,
+        order: u64,
+        round_trip_ns: i64,
+    ) {
+        let Some(open) = &mut self.open else { return };
+        if position >= open.oldest.end && !open.echo_checked {
+            open.echo_checked = true;
+            open.original_arrived = match (echo, open.oldest.ts_value) {
+                (Some(echo), Some(resent)) => before(echo, resent),
+                _ => false,
+            };
+        }
+        if position >= open.point {
+            self.end(at, order, round_trip_ns);
+        }
+    }
+
+    /// Where no acknowledgements were captured, new data shows that recovery is over.
+    pub(super) fn new_data(&mut self, start: u64, at: Mark, order: u64) {
+        if self.open.is_some_and(|open| start >= open.point) {
+            self.end(at, order, 0);
+        }
+    }
+
+    fn end(&mut self, last: Mark, order: u64, round_trip_ns: i64) {
+        let Some(open) = self.open.take() else { return };
+        let wait = (2 * round_trip_ns).clamp(
+            *DUPLICATE_SACK_WAIT_NS.start(),
+            *DUPLICATE_SACK_WAIT_NS.end(),
+        );
+        self.rebuilding = Some(Rebuilding {
+            until: last.time + REBUILDING_ROUND_TRIPS * round_trip_ns.max(MILLISECOND),
+            flight: open.flight,
+        });
+        self.ended = Some(Ended {
+            open,
+            last,
+            order,
+            report_at: last.time + if open.spurious() { 0 } else { wait },
+        });
+    }
+
+    /// The receiver reported that it got `start..end` twice.
+    pub(super) fn duplicate_sack(&mut self, start: u64, end: u64) {
+        let Some(open) = self
+            .open
+            .as_mut()
+            .or(self.ended.as_mut().map(|ended| &mut ended.open))
+        else {
+            return;
+        };
+        let (start, end) = (start.max(open.low), end.min(open.high));
+        open.duplicate_sacked += end.saturating_sub(start);
+    }
+
+    /// An ended episode whose wait for duplicate SACKs is over.
+    pub(super) fn due(&mut self, now: Time) -> Option<Stretch> {
+        if now >= self.ended.as_ref()?.report_at {
+            self.take_ended()
+        } else {
+            None
+        }
+    }
+
+    fn take_ended(&mut self) -> Option<Stretch> {
+        self.ended
+            .take()
+            .map(|ended| ended.open.stretch(ended.last, ended.order))
+    }
+
+    /// Whether [`due`](Recovery::due) or [`flight_is`](Recovery::flight_is) may have to do something.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.ended.is_none() && self.rebuilding.is_none()
+    }
+
+    /// Ends the rebuilding once it took long enough or the flight is what it was.
+    pub(super) fn flight_is(&mut self, flight: u64, now: Time) {
+        if self
+            .rebuilding
+            .is_some_and(|r| now > r.until || flight >= r.flight)
+        {
+            self.rebuilding = None;
+        }
+    }
+
+    /// What is left to report when the connection is over.
+    pub(super) fn finish(&mut self, last: Mark, order: u64) -> [Option<Stretch>; 2] {
+        let ended = self.take_ended();
+        [ended, self.open.take().map(|open| open.stretch(last, order))]
+    }
+}

@@ -1,0 +1,373 @@
+//! The driver: feeds a direction's chunks, cuts and gaps to a [`Session`] and does for every protocol
+//! what each would otherwise write again: holding back the start of a frame until enough of it is
+//! there, letting bodies pass uncopied, carrying on over holes whose size is known, and finding the
+//! next header when position was lost.
+//!
+//! A hole inside bytes that the session lets pass costs nothing. A hole inside bytes that it wants to
+//! see ends what it will see ([`More::No`]); when it knows the frame's length all the same, position
+//! is kept. Only a hole that reaches beyond the end of a frame hides where the next one starts.
+//!
+//! Bytes are lent from the packet while nothing is held back (the common case) and copied otherwise:
+//! the most that is ever held back is what one [`Step::Need`] asked for.
+
+use crate::session::{Context, Hole, More, Session, Span, Step};
+use model::{Chunk, Direction, Mark, Time, limits};
+
+/// Bytes that came in one packet.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    length: u64,
+    mark: Mark,
+    sequence: u32,
+    held_since: Option<Time>,
+}
+
+/// Where a direction stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Position {
+    /// At the start of a frame, or where the session wants to look again.
+    Look,
+    /// Letting this many bytes pass; then the frame ends, or the session looks again.
+    Passing { left: u64, ends: bool },
+    /// Nobody knows.
+    Lost,
+}
+
+/// One direction of one connection.
+#[derive(Debug)]
+struct Lane {
+    position: Position,
+    /// The frame so far.
+    span: Option<Span>,
+    /// The start of what the session wants to see, held back until it is enough.
+    held: Vec<u8>,
+    /// The packets of the held bytes.
+    runs: Vec<Run>,
+    /// How many held bytes the session asked for.
+    wanted: usize,
+}
+
+impl Lane {
+    fn new() -> Lane {
+        Lane {
+            position: Position::Lost,
+            span: None,
+            held: Vec::new(),
+            runs: Vec::new(),
+            wanted: 0,
+        }
+    }
+
+    /// Adds `run` to the frame's span.
+    fn cover(&mut self, run: &Run) {
+        let next = Span {
+            first: run.mark,
+            last: run.mark,
+            sequence: run.sequence,
+            bytes: run.length,
+            end_missing: false,
+            first_held_since: run.held_since,
+            last_held_since: run.held_since,
+        };
+        match &mut self.span {
+            Some(span) => span.extend(&next),
+            None => self.span = Some(next),
+        }
+    }
+
+    /// Takes `n` held bytes out of the front, adding them to the span.
+    fn consume_held(&mut self, n: usize) {
+        let mut left = n as u64;
+        let mut used = 0;
+        while left > 0 {
+            let Some(mut run) = self.runs.get(used).copied() else {
+                break;
+            };
+            let part = run.length.min(left);
+            left -= part;
+            if part == run.length {
+                used += 1;
+            } else if let Some(rest) = self.runs.get_mut(used) {
+                rest.length -= part;
+                rest.sequence = rest.sequence.wrapping_add(part as u32);
+                run.length = part;
+            }
+            self.cover(&run);
+        }
+        self.runs.drain(..used);
+        self.held.drain(..n.min(self.held.len()));
+    }
+}
+
+/// Both directions of one connection, feeding one session.
+pub struct Driver {
+    pub session: Box<dyn Session>,
+    lanes: [Lane; 2],
+}
+
+impl Driver {
+    /// Starts without knowing where the next frame starts; the first bytes are searched for one, so
+    /// that a connection's beginning and its middle are the same case.
+    pub fn new(session: Box<dyn Session>) -> Driver {
+        Driver {
+            session,
+            lanes: [Lane::new(), Lane::new()],
+        }
+    }
+
+    fn lane(&mut self, d: Direction) -> &mut Lane {
+        let [to_server, to_client] = &mut self.lanes;
+        match d {
+            Direction::ToServer => to_server,
+            Direction::ToClient => to_client,
+        }
+    }
+
+    /// The next bytes of a direction, and the cut that may follow them.
+    pub fn data(&mut self, cx: &mut Context<'_>, d: Direction, chunk: &Chunk<'_>) {
+        let run = Run {
+            length: chunk.data.len() as u64,
+            mark: chunk.mark,
+            sequence: chunk.sequence,
+            held_since: chunk.held_since,
+        };
+        self.feed(cx, d, chunk.data, run, u64::from(chunk.cut));
+        if chunk.cut > 0 {
+            let cut = Run {
+                length: u64::from(chunk.cut),
+                sequence: chunk.sequence.wrapping_add(chunk.data.len() as u32),
+                ..run
+            };
+            self.hole(cx, d, Hole::Cut, Some(cut), u64::from(chunk.cut));
+        }
+    }
+
+    /// The next `length` bytes of a direction are not in the capture.
+    pub fn gap(&mut self, cx: &mut Context<'_>, d: Direction, length: u64) {
+        self.hole(cx, d, Hole::Gap, None, length);
+    }
+
+    /// The connection is over.
+    pub fn close(&mut self, cx: &mut Context<'_>, why: model::Close) {
+        for d in [Direction::ToServer, Direction::ToClient] {
+            self.show_held(cx, d);
+            let lane = self.lane(d);
+            let span = lane.span.take();
+            if lane.position != Position::Lost {
+                self.session.abandon(cx, d, span);
+            }
+        }
+        self.session.close(cx, why);
+    }
+
+    /// Feeds captured bytes; `cut` bytes of the same packet follow that were not captured.
+    fn feed(&mut self, cx: &mut Context<'_>, d: Direction, data: &[u8], run: Run, cut: u64) {
+        let mut rest = data;
+        let mut at = run;
+        while !rest.is_empty() {
+            at.length = rest.len() as u64;
+            at.sequence = run.sequence.wrapping_add((data.len() - rest.len()) as u32);
+            let lane = self.lane(d);
+            match lane.position {
+                Position::Lost => {
+                    let at_start = rest.len() == data.len();
+                    let Some(skip) =
+                        self.session
+                            .resync(cx, d, rest, at_start, rest.len() as u64 + cut)
+                    else {
+                        return;
+                    };
+                    rest = rest.get(skip..).unwrap_or_default();
+                    let lane = self.lane(d);
+                    lane.position = Position::Look;
+                    lane.span = None;
+                }
+                Position::Passing { .. } => {
+                    let passed = self.pass(cx, d, at);
+                    rest = rest.get(passed as usize..).unwrap_or_default();
+                }
+                Position::Look if lane.held.is_empty() => {
+                    let step = self.session.step(cx, d, rest, More::Yes);
+                    if let Step::Need(n) = step
+                        && n > rest.len()
+                        && n <= limits::HEAD_BYTES
+                    {
+                        let lane = self.lane(d);
+                        lane.held.extend_from_slice(rest);
+                        lane.runs.push(at);
+                        lane.wanted = n;
+                        return;
+                    }
+                    self.turn(cx, d, step, false);
+                }
+                Position::Look => {
+                    let take = lane.wanted.saturating_sub(lane.held.len()).min(rest.len());
+                    let (head, tail) = rest.split_at(take);
+                    lane.held.extend_from_slice(head);
+                    lane.runs.push(Run {
+                        length: take as u64,
+                        ..at
+                    });
+                    rest = tail;
+                    if lane.held.len() >= lane.wanted {
+                        self.look_at_held(cx, d, More::Yes);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Shows the session what is held back, as often as it makes progress.
+    fn look_at_held(&mut self, cx: &mut Context<'_>, d: Direction, more: More) {
+        loop {
+            let lane = self.lane(d);
+            if lane.held.is_empty() {
+                return;
+            }
+            match lane.position {
+                Position::Look => {
+                    let held = std::mem::take(&mut lane.held);
+                    let step = self.session.step(cx, d, &held, more);
+                    let lane = self.lane(d);
+                    lane.held = held;
+                    match step {
+                        Step::Need(n)
+                            if more == More::Yes
+                                && n > lane.held.len()
+                                && n <= limits::HEAD_BYTES =>
+                        {
+                            lane.wanted = n;
+                            return;
+                        }
+                        step => self.turn(cx, d, step, true),
+                    }
+                }
+                Position::Passing { left, .. } => {
+                    let n = left.min(lane.held.len() as u64);
+                    lane.consume_held(n as usize);
+                    self.passed(cx, d, n);
+                }
+                Position::Lost => {
+                    lane.held.clear();
+                    lane.runs.clear();
+                    return;
+                }
+            }
+        }
+    }
+
+    /// A hole follows what is held back: shows it as it is.
+    fn show_held(&mut self, cx: &mut Context<'_>, d: Direction) {
+        if !self.lane(d).held.is_empty() {
+            self.look_at_held(cx, d, More::No);
+        }
+    }
+
+    /// Acts on a step other than [`Step::Need`].
+    fn turn(&mut self, cx: &mut Context<'_>, d: Direction, step: Step, held: bool) {
+        let lane = self.lane(d);
+        match step {
+            Step::Pass(n) if n > 0 => {
+                lane.position = Position::Passing {
+                    left: n,
+                    ends: false,
+                }
+            }
+            Step::End(n) if n > 0 => {
+                lane.position = Position::Passing {
+                    left: n,
+                    ends: true,
+                }
+            }
+            // A session that asks for what it cannot get, or makes no progress, is lost.
+            Step::Need(_) | Step::Pass(_) | Step::End(_) | Step::Lost => {
+                lane.position = Position::Lost;
+                let span = lane.span.take();
+                if held {
+                    lane.held.clear();
+                    lane.runs.clear();
+                }
+                self.session.abandon(cx, d, span);
+            }
+        }
+    }
+
+    /// Lets bytes of `run` pass, and returns how many did.
+    fn pass(&mut self, cx: &mut Context<'_>, d: Direction, mut run: Run) -> u64 {
+        let lane = self.lane(d);
+        let Position::Passing { left, .. } = lane.position else {
+            return 0;
+        };
+        run.length = run.length.min(left);
+        lane.cover(&run);
+        self.passed(cx, d, run.length);
+        run.length
+    }
+
+    /// `n` bytes have passed and are in the span.
+    fn passed(&mut self, cx: &mut Context<'_>, d: Direction, n: u64) {
+        let lane = self.lane(d);
+        let Position::Passing { left, ends } = lane.position else {
+            return;
+        };
+        let left = left.saturating_sub(n);
+        if left > 0 {
+            lane.position = Position::Passing { left, ends };
+            return;
+        }
+        lane.position = Position::Look;
+        if ends && let Some(span) = lane.span.take() {
+            self.session.complete(cx, d, span);
+        }
+    }
+
+    /// `length` bytes of a direction cannot be seen; `run` is their packet, where it is known.
+    fn hole(
+        &mut self,
+        cx: &mut Context<'_>,
+        d: Direction,
+        kind: Hole,
+        run: Option<Run>,
+        length: u64,
+    ) {
+        self.show_held(cx, d);
+        let mut left = length;
+        let mut run = run;
+        while left > 0 {
+            if self.lane(d).position == Position::Look && self.lane(d).span.is_some() {
+                // In the middle of a frame the session wants to look where there is nothing to see.
+                let step = self.session.step(cx, d, &[], More::No);
+                self.turn(cx, d, step, false);
+            }
+            let lane = self.lane(d);
+            let Position::Passing { left: passing, .. } = lane.position else {
+                break;
+            };
+            let n = passing.min(left);
+            match &mut run {
+                Some(run) => {
+                    lane.cover(&Run { length: n, ..*run });
+                    run.sequence = run.sequence.wrapping_add(n as u32);
+                }
+                None => {
+                    if let Some(span) = &mut lane.span {
+                        span.bytes += n;
+                        span.end_missing = true;
+                    }
+                }
+            }
+            left -= n;
+            self.passed(cx, d, n);
+        }
+        if left > 0 {
+            let lane = self.lane(d);
+            let was = lane.position;
+            let span = lane.span.take();
+            lane.position = Position::Lost;
+            if was != Position::Lost && span.is_some() {
+                self.session.abandon(cx, d, span);
+            }
+            self.session.hole(d, kind, cx.now);
+        }
+    }
+}

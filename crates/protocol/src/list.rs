@@ -1,0 +1,16 @@
+//! The list of protocols: one line each.
+
+use crate::rpc;
+use crate::session::{ConnectionInfo, Session};
+use model::Direction;
+
+/// A protocol as the rest of slowside knows it.
+pub struct Entry {
+    pub name: &'static str,
+    /// Whether these bytes, the start of a segment or datagram, are this protocol for certain.
+    pub probe: fn(&ConnectionInfo, Direction, &[u8]) -> bool,
+    pub session: fn(&ConnectionInfo) -> Box<dyn Session>,
+}
+
+/// Asked in this order.
+pub const PROTOCOLS: &[Entry] = &[rpc::ENTRY];

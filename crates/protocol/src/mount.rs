@@ -1,0 +1,137 @@
+//! MOUNT, programme 100005 (v1 of RFC 1094 appendix A, Sun's v2 with PATHCONF, v3 of RFC 1813
+//! appendix I): names and outcomes.
+//!
+//! Only MNT has a status. In v1 and v2 it is a UNIX error number, so it is named like one.
+
+use crate::rpc::program::{Arguments, Program};
+use crate::rpc::programs;
+use crate::xdr::Xdr;
+use model::{Outcome, Protocol};
+
+#[derive(Clone, Copy, Debug)]
+pub struct Mount;
+
+const PROCEDURES: [&str; 8] = [
+    "NULL",
+    "MNT",
+    "DUMP",
+    "UMNT",
+    "UMNTALL",
+    "EXPORT",
+    "EXPORTALL",
+    "PATHCONF",
+];
+const MNT: u32 = 1;
+
+const ERRNO: &[(u32, &str)] = &[
+    (1, "EPERM"),
+    (2, "ENOENT"),
+    (5, "EIO"),
+    (13, "EACCES"),
+    (20, "ENOTDIR"),
+    (22, "EINVAL"),
+];
+const MNT3: &[(u32, &str)] = &[
+    (1, "MNT3ERR_PERM"),
+    (2, "MNT3ERR_NOENT"),
+    (5, "MNT3ERR_IO"),
+    (13, "MNT3ERR_ACCES"),
+    (20, "MNT3ERR_NOTDIR"),
+    (22, "MNT3ERR_INVAL"),
+    (63, "MNT3ERR_NAMETOOLONG"),
+    (10_004, "MNT3ERR_NOTSUPP"),
+    (10_006, "MNT3ERR_SERVERFAULT"),
+];
+
+/// The procedures of a version are a prefix of the list.
+fn procedures(version: u32) -> &'static [&'static str] {
+    let count = match version {
+        1 => 7,
+        2 => 8,
+        3 => 6,
+        _ => 0,
+    };
+    PROCEDURES.get(..count).unwrap_or_default()
+}
+
+impl Program for Mount {
+    fn number(&self) -> u32 {
+        100_005
+    }
+
+    fn arguments(&self, version: u32, procedure: u32, _body: &[u8]) -> Arguments {
+        let op = programs::procedure(procedures(version), procedure);
+        programs::arguments(Protocol::Mount, op)
+    }
+
+    fn results(
+        &self,
+        version: u32,
+        procedure: u32,
+        arguments: &mut Arguments,
+        body: &[u8],
+    ) -> Outcome {
+        let names = if version == 3 { MNT3 } else { ERRNO };
+        match Xdr::new(body).u32() {
+            Some(status) if procedure == MNT => {
+                programs::outcome(names, 0, status, &mut arguments.detail)
+            }
+            _ => Outcome::Ok,
+        }
+    }
+
+    fn believes(&self, version: u32, procedure: u32) -> bool {
+        (procedure as usize) < procedures(version).len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Field;
+
+    #[test]
+    fn mnt_succeeds_with_a_handle_and_fails_with_a_status() {
+        // dirpath: "/srv"
+        let mut a = Mount.arguments(3, 1, b"\0\0\0\x04/srv");
+        assert_eq!((a.protocol, a.op.as_str()), (Protocol::Mount, "MNT"));
+        let ok = [
+            0, 0, 0, 0, // MNT3_OK
+            0, 0, 0, 4, 1, 2, 3, 4, // fhandle
+            0, 0, 0, 1, 0, 0, 0, 1, // auth_flavors: AUTH_SYS
+        ];
+        assert_eq!(Mount.results(3, 1, &mut a, &ok), Outcome::Ok);
+        let denied = [0, 0, 0, 13];
+        assert_eq!(
+            Mount.results(3, 1, &mut a, &denied),
+            Outcome::Error("MNT3ERR_ACCES")
+        );
+        assert_eq!(
+            Mount.results(1, 1, &mut a, &denied),
+            Outcome::Error("EACCES")
+        );
+        assert_eq!(Mount.results(3, 1, &mut a, &denied[..3]), Outcome::Ok);
+        assert_eq!(
+            Mount.results(3, 1, &mut a, &[0, 0, 0, 77]),
+            Outcome::Error("error")
+        );
+        assert_eq!(a.detail.get(Field::Status), Some(77));
+    }
+
+    #[test]
+    fn lists_have_no_status() {
+        let mut a = Mount.arguments(3, 5, &[]);
+        assert_eq!(a.op.as_str(), "EXPORT");
+        // A list that goes on: the word 1 is no status.
+        assert_eq!(Mount.results(3, 5, &mut a, &[0, 0, 0, 1]), Outcome::Ok);
+    }
+
+    #[test]
+    fn each_version_has_its_own_procedures() {
+        assert!(Mount.believes(1, 6) && !Mount.believes(1, 7));
+        assert!(Mount.believes(2, 7) && !Mount.believes(2, 8));
+        assert!(Mount.believes(3, 5) && !Mount.believes(3, 6));
+        assert!(!Mount.believes(4, 0));
+        assert_eq!(Mount.arguments(3, 99, &[]).op.as_str(), "99");
+    }
+}

@@ -1,0 +1,80 @@
+//! NFS: arguments and results of NFSv2 (RFC 1094), v3 (RFC 1813), v4.0 (RFC 7530), v4.1 (RFC 8881)
+//! and v4.2 (RFC 7862, extended attributes of RFC 8276), of NFSACL and of the NFSv4 callbacks, into
+//! operation names, fields and outcomes.
+//!
+//! Operations are named as in the RFCs, without the prefix that all of them share (`READ`, not
+//! `NFSPROC3_READ`); numbers that no RFC names stay numbers. A version that does not exist is
+//! answered by the RPC layer (`PROG_MISMATCH`), so it is protocol `rpc` here.
+
+mod acl;
+mod callback;
+mod compound;
+mod handle;
+mod operation;
+mod status;
+mod v2;
+mod v3;
+mod v4_arguments;
+mod v4_results;
+
+pub use acl::Acl;
+pub use callback::{CALLBACK, is_cb_compound};
+pub(crate) use handle::hash as handle_hash;
+
+use crate::rpc::program::{Arguments, Program};
+use crate::rpc::programs;
+use model::{Outcome, Protocol};
+
+/// NFS itself, programme 100003.
+#[derive(Clone, Copy, Debug)]
+pub struct Nfs;
+
+impl Program for Nfs {
+    fn number(&self) -> u32 {
+        100_003
+    }
+
+    fn arguments(&self, version: u32, procedure: u32, body: &[u8]) -> Arguments {
+        match version {
+            2 => v2::arguments(procedure, body),
+            3 => v3::arguments(procedure, body),
+            4 => operation::arguments(procedure, body),
+            _ => programs::arguments(Protocol::Rpc, programs::name_of_number(procedure)),
+        }
+    }
+
+    fn arguments_tail(&self, arguments: &mut Arguments, body: &[u8]) {
+        compound::tail::<operation::Nfs4>(arguments, body);
+    }
+
+    fn results(
+        &self,
+        version: u32,
+        procedure: u32,
+        arguments: &mut Arguments,
+        body: &[u8],
+    ) -> Outcome {
+        match version {
+            2 => v2::results(procedure, &mut arguments.detail, body),
+            3 => v3::results(procedure, &mut arguments.detail, body),
+            4 => operation::results(procedure, arguments, body),
+            _ => Outcome::Ok,
+        }
+    }
+
+    fn operations_text(&self, operations: &[u8]) -> String {
+        compound::text::<operation::Nfs4>(operations)
+    }
+
+    fn believes(&self, version: u32, procedure: u32) -> bool {
+        match version {
+            2 => procedure <= 17,
+            3 => procedure <= 21,
+            4 => procedure <= 1,
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! The programmes that are understood, and the few things all of them need: names of procedures and
+//! of statuses.
+
+use super::program::{Arguments, Program};
+use crate::{mount, nfs, nlm, nsm, portmap, rquota};
+use arrayvec::{ArrayString, ArrayVec};
+use model::{Detail, Field, Name, Outcome, Protocol};
+use std::fmt::Write as _;
+
+/// Every programme with a number of its own. [`nfs::CALLBACK`] is not among them: its number is
+/// chosen by each NFS client.
+pub const PROGRAMS: &[&dyn Program] = &[
+    &nfs::Nfs,
+    &nfs::Acl,
+    &mount::Mount,
+    &portmap::Portmap,
+    &nlm::Nlm,
+    &nsm::Nsm,
+    &rquota::Rquota,
+];
+
+/// The programme of that number.
+#[must_use]
+pub fn program(number: u32) -> Option<&'static dyn Program> {
+    PROGRAMS.iter().find(|p| p.number() == number).copied()
+}
+
+/// Arguments of which nothing is known but the operation.
+pub(crate) fn arguments(protocol: Protocol, op: Name) -> Arguments {
+    Arguments {
+        protocol,
+        op,
+        detail: Detail::default(),
+        operations: ArrayVec::new(),
+        tail_at: None,
+        note: 0,
+    }
+}
+
+/// The name of a procedure; one that is not in the table (or is `""` there) by its number.
+pub(crate) fn procedure(names: &[&str], number: u32) -> Name {
+    match names.get(number as usize) {
+        Some(name) if !name.is_empty() => name_of(name),
+        _ => name_of_number(number),
+    }
+}
+
+/// A name, cut to the length names have.
+pub(crate) fn name_of(text: &str) -> Name {
+    Name::from(text).unwrap_or_else(|_| {
+        let mut name = Name::new();
+        for c in text.chars() {
+            if name.try_push(c).is_err() {
+                break;
+            }
+        }
+        name
+    })
+}
+
+pub(crate) fn name_of_number(number: u32) -> Name {
+    let mut name = ArrayString::new();
+    // Ten digits fit.
+    let _ = write!(name, "{number}");
+    name
+}
+
+/// What a status means: `ok` is success, every other number has its name in `names` or is kept as
+/// [`Field::Status`].
+pub(crate) fn outcome(
+    names: &[(u32, &'static str)],
+    ok: u32,
+    status: u32,
+    detail: &mut Detail,
+) -> Outcome {
+    if status == ok {
+        return Outcome::Ok;
+    }
+    match names.iter().find(|(number, _)| *number == status) {
+        Some((_, name)) => Outcome::Error(name),
+        None => {
+            detail.set(Field::Status, u64::from(status));
+            Outcome::Error("error")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_program_is_found_by_its_number() {
+        for number in [
+            100_003, 100_227, 100_005, 100_000, 100_021, 100_024, 100_011,
+        ] {
+            assert_eq!(program(number).map(|p| p.number()), Some(number));
+        }
+        assert!(program(100_300).is_none());
+    }
+
+    #[test]
+    fn procedures_without_a_name_are_called_by_their_number() {
+        assert_eq!(procedure(&["NULL", ""], 0).as_str(), "NULL");
+        assert_eq!(procedure(&["NULL", ""], 1).as_str(), "1");
+        assert_eq!(procedure(&["NULL", ""], u32::MAX).as_str(), "4294967295");
+    }
+
+    #[test]
+    fn a_status_without_a_name_keeps_its_number() {
+        let names = &[(2, "TWO")];
+        let mut detail = Detail::default();
+        assert_eq!(outcome(names, 0, 0, &mut detail), Outcome::Ok);
+        assert_eq!(outcome(names, 0, 2, &mut detail), Outcome::Error("TWO"));
+        assert!(detail.is_empty());
+        assert_eq!(outcome(names, 0, 9, &mut detail), Outcome::Error("error"));
+        assert_eq!(detail.get(Field::Status), Some(9));
+    }
+}

@@ -1,0 +1,136 @@
+//! The seam between the driver and a protocol: a session looks at the unread bytes of a direction
+//! and says what they are; the driver owns buffering, holes and the search for the next header.
+
+use crate::output::Output;
+use crate::shared::Shared;
+use model::{Close, ConnectionId, Direction, Endpoint, Mark, Problems, Time, Transport};
+
+/// What a session says of the bytes it was shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// At least this many bytes are needed in one piece; more than were shown, and at most
+    /// [`HEAD_BYTES`](model::limits::HEAD_BYTES).
+    Need(usize),
+    /// This many bytes are done with, also beyond those shown; then look again.
+    Pass(u64),
+    /// This many bytes end the frame; then [`Session::complete`] is called.
+    End(u64),
+    /// These bytes are not a frame: look for the next header.
+    Lost,
+}
+
+/// Whether bytes that were not shown may still follow those that were.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum More {
+    /// More may come: ask with [`Step::Need`].
+    Yes,
+    /// A hole follows; these bytes are all there will be.
+    No,
+}
+
+/// A frame that has passed: when and where its first and last bytes came.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    /// The packet of the first byte.
+    pub first: Mark,
+    /// The latest packet that brought any byte of it.
+    pub last: Mark,
+    /// TCP sequence number of the first byte.
+    pub sequence: u32,
+    pub bytes: u64,
+    /// Whether the packets that held its end are missing from the capture, so that `last` is only
+    /// the last packet seen of it.
+    pub end_missing: bool,
+    /// [`Chunk::held_since`](model::Chunk) of the first and of the last packet.
+    pub first_held_since: Option<Time>,
+    pub last_held_since: Option<Time>,
+}
+
+impl Span {
+    /// Joins the next part of the same message.
+    pub fn extend(&mut self, next: &Span) {
+        self.bytes += next.bytes;
+        self.end_missing = next.end_missing;
+        if next.last.time >= self.last.time {
+            self.last = next.last;
+            self.last_held_since = next.last_held_since;
+        }
+    }
+}
+
+/// What a session knows about its connection, and where what it finds goes.
+pub struct Context<'a> {
+    pub connection: &'a ConnectionInfo,
+    pub output: &'a mut Output,
+    pub problems: &'a mut Problems,
+    /// What all connections of this thread share.
+    pub shared: &'a mut Shared,
+    /// The order and time of the packet now being looked at.
+    pub order: u64,
+    pub now: Time,
+}
+
+/// The connection, as a protocol may see it.
+#[derive(Clone, Copy, Debug)]
+pub struct ConnectionInfo {
+    pub id: ConnectionId,
+    pub transport: Transport,
+    pub client: Endpoint,
+    pub server: Endpoint,
+    /// Whether client and server are certain (a handshake was seen).
+    pub roles_known: bool,
+}
+
+impl ConnectionInfo {
+    /// Who sends and who receives in a direction.
+    #[must_use]
+    pub fn ends(&self, direction: Direction) -> (Endpoint, Endpoint) {
+        match direction {
+            Direction::ToServer => (self.client, self.server),
+            Direction::ToClient => (self.server, self.client),
+        }
+    }
+}
+
+/// Why bytes of a direction were not seen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hole {
+    /// Cut off by the snap length.
+    Cut,
+    /// Packets missing from the capture.
+    Gap,
+}
+
+/// One connection of one protocol.
+pub trait Session: Send {
+    /// Looks at the unread bytes of one direction, at the start of a frame or where the last
+    /// [`Step::Pass`] ended. With [`More::No`] it may not answer [`Step::Need`].
+    fn step(&mut self, cx: &mut Context<'_>, d: Direction, bytes: &[u8], more: More) -> Step;
+
+    /// The frame of which [`Session::step`] said the end has passed.
+    fn complete(&mut self, cx: &mut Context<'_>, d: Direction, span: Span);
+
+    /// Position lost: where does a believable header start in these bytes? `at_start`: they begin a
+    /// segment, where headers are likely. `wire` is how many bytes the packet had from the start of
+    /// `bytes` on.
+    fn resync(
+        &mut self,
+        cx: &mut Context<'_>,
+        d: Direction,
+        bytes: &[u8],
+        at_start: bool,
+        wire: u64,
+    ) -> Option<usize>;
+
+    /// The unfinished frame of this direction is abandoned, `span` of it had passed.
+    fn abandon(&mut self, cx: &mut Context<'_>, d: Direction, span: Option<Span>);
+
+    /// Headers may have been in a hole of this direction.
+    fn hole(&mut self, d: Direction, hole: Hole, at: Time);
+
+    /// One datagram of a connection over UDP.
+    fn datagram(&mut self, cx: &mut Context<'_>, d: Direction, bytes: &[u8], span: Span);
+
+    /// The connection is over.
+    fn close(&mut self, cx: &mut Context<'_>, why: Close);
+}

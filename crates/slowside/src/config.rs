@@ -1,0 +1,72 @@
+//! What a run is asked to do.
+
+use analysis::filter::Filter;
+use model::Time;
+use std::path::PathBuf;
+
+/// A moment given by the user.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Moment {
+    Absolute(Time),
+    /// Nanoseconds after the capture's first packet.
+    AfterStart(i64),
+}
+
+/// Settings common to every command that reads captures.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Threads that own connections; beside them one reads and one collects. 0: as many as fit the
+    /// machine. 1: everything in one thread.
+    pub threads: usize,
+    /// Only calls whose request (or, without one, response) starts within are counted.
+    pub from: Option<Moment>,
+    pub to: Option<Moment>,
+    pub filter: Option<Filter>,
+    /// Mean response time below which nobody is accused, and the tail that it must not have.
+    pub fast_enough_ns: i64,
+    pub tail_ns: i64,
+    /// Server clock minus client clock, when the user knows it.
+    pub clock_offset_ns: Option<i64>,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            threads: 0,
+            from: None,
+            to: None,
+            filter: None,
+            fast_enough_ns: 2_000_000,
+            tail_ns: 20_000_000,
+            clock_offset_ns: None,
+        }
+    }
+}
+
+/// What `diagnose` looks at. Each list of paths is one capture.
+#[derive(Clone, Debug)]
+pub enum Captures {
+    One(Vec<PathBuf>),
+    /// Two captures; which is which is found out.
+    Two(Vec<PathBuf>, Vec<PathBuf>),
+    Sides {
+        client: Vec<PathBuf>,
+        server: Vec<PathBuf>,
+    },
+    /// One capture whose side is stated.
+    Client(Vec<PathBuf>),
+    Server(Vec<PathBuf>),
+}
+
+/// What a run tells while it goes on.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// Bytes read of all inputs, and how many there are where that is known.
+    Progress {
+        read: u64,
+        total: Option<u64>,
+        packets: u64,
+    },
+    /// Something the user should know at once, such as that two files were taken for one capture.
+    Note(String),
+}
