@@ -1,15 +1,208 @@
 //! `--where`: a text such as `op = READ and response_time > 20ms` into a test of a call.
+//!
+//! Comparisons `name operator value` with `= != < <= > >= ~` (`~` is a glob with `*` and `?`), joined
+//! by `not`, `and`, `or` (in that order of binding, as in SQL) and parentheses; `==`, `&&` and `||`
+//! are taken too, as Wireshark's users type them. Values are bare or quoted. The names are those of
+//! the columns of `slowside calls` and of the protocol fields in its `detail`.
+//!
+//! Parsing is precedence climbing, and its depth is bounded, so that no text exhausts the stack.
+//! A comparison with something that a call does not have is false, and its `not` true.
 
+mod glob;
+mod lexer;
+mod nearest;
+mod subject;
+
+pub use nearest::nearest;
+
+use lexer::{Kind, Token};
 use model::Call;
+use std::fmt;
+use subject::Test;
+
+/// How deep parentheses and `not` may nest.
+const DEPTH: usize = 64;
 
 /// A parsed filter expression.
 #[derive(Clone, Debug)]
-pub struct Filter;
+pub struct Filter(Expression);
 
-impl Filter {
-    /// Whether the call passes.
-    #[must_use]
-    pub fn matches(&self, _call: &Call) -> bool {
-        true
+/// Why a text is not a filter.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FilterError {
+    /// The column of the offending word, counted from 1 in characters.
+    pub column: usize,
+    pub message: String,
+}
+
+impl fmt::Display for FilterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "column {}: {}", self.column, self.message)
     }
 }
+
+impl std::error::Error for FilterError {}
+
+#[derive(Clone, Debug)]
+enum Expression {
+    All(Vec<Expression>),
+    Any(Vec<Expression>),
+    Not(Box<Expression>),
+    Test(Test),
+}
+
+/// What stands between a name and a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Operator {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Like,
+}
+
+impl Filter {
+    /// Reads an expression.
+    ///
+    /// # Errors
+    /// When the text is not one; the error names the column and, for a name, close ones.
+    pub fn parse(text: &str) -> Result<Filter, FilterError> {
+        let mut parser = Parser {
+            tokens: lexer::tokens(text)?,
+            next: 0,
+        };
+        let expression = parser.expression(0, 0)?;
+        match parser.peek() {
+            Token {
+                kind: Kind::End, ..
+            } => Ok(Filter(expression)),
+            token => {
+                Err(token.error("expected `and`, `or` or the end; quote a value that has spaces"))
+            }
+        }
+    }
+
+    /// Whether the call passes.
+    #[must_use]
+    pub fn matches(&self, call: &Call) -> bool {
+        self.0.matches(call)
+    }
+}
+
+impl Expression {
+    fn matches(&self, call: &Call) -> bool {
+        match self {
+            Expression::All(list) => list.iter().all(|e| e.matches(call)),
+            Expression::Any(list) => list.iter().any(|e| e.matches(call)),
+            Expression::Not(inner) => !inner.matches(call),
+            Expression::Test(test) => test.matches(call),
+        }
+    }
+
+    /// Joins two; chains become one list, so that their length is no depth.
+    fn join(self, and: bool, right: Expression) -> Expression {
+        match (and, self) {
+            (true, Expression::All(mut list)) => {
+                list.push(right);
+                Expression::All(list)
+            }
+            (false, Expression::Any(mut list)) => {
+                list.push(right);
+                Expression::Any(list)
+            }
+            (true, left) => Expression::All(vec![left, right]),
+            (false, left) => Expression::Any(vec![left, right]),
+        }
+    }
+}
+
+struct Parser {
+    /// Ends with [`Kind::End`].
+    tokens: Vec<Token>,
+    next: usize,
+}
+
+impl Parser {
+    fn peek(&self) -> Token {
+        let last = self.tokens.len().saturating_sub(1);
+        self.tokens
+            .get(self.next.min(last))
+            .cloned()
+            .unwrap_or(Token {
+                kind: Kind::End,
+                column: 1,
+            })
+    }
+
+    fn take(&mut self) -> Token {
+        let token = self.peek();
+        self.next += 1;
+        token
+    }
+
+    /// An expression whose operators bind at least as tightly as `least` (`or` 1, `and` 2).
+    fn expression(&mut self, least: u8, depth: usize) -> Result<Expression, FilterError> {
+        let mut left = self.operand(depth)?;
+        loop {
+            let token = self.peek();
+            let and = match token.kind {
+                Kind::And => true,
+                Kind::Or => false,
+                _ => return Ok(left),
+            };
+            let binding = 1 + u8::from(and);
+            if binding < least {
+                return Ok(left);
+            }
+            self.take();
+            let right = self.expression(binding + 1, depth)?;
+            left = left.join(and, right);
+        }
+    }
+
+    fn operand(&mut self, depth: usize) -> Result<Expression, FilterError> {
+        let token = self.take();
+        if depth >= DEPTH {
+            return Err(token.error("nested too deeply"));
+        }
+        match &token.kind {
+            Kind::Not => Ok(Expression::Not(Box::new(self.operand(depth + 1)?))),
+            Kind::Open => {
+                let inner = self.expression(0, depth + 1)?;
+                let close = self.take();
+                match close.kind {
+                    Kind::Close => Ok(inner),
+                    _ => Err(close.error(&format!(
+                        "expected `)` for the `(` in column {}",
+                        token.column
+                    ))),
+                }
+            }
+            Kind::Word(name) => self.comparison(name, &token).map(Expression::Test),
+            _ => Err(token.error("expected a name such as `op` or `response_time`")),
+        }
+    }
+
+    fn comparison(&mut self, name: &str, at: &Token) -> Result<Test, FilterError> {
+        let subject = subject::find(name).map_err(|m| at.error(&m))?;
+        let operator = self.take();
+        let Kind::Operator(op) = operator.kind else {
+            return Err(operator.error(&format!(
+                "expected one of `= != < <= > >= ~` after `{name}`"
+            )));
+        };
+        let value = self.take();
+        let (Kind::Word(text) | Kind::Quoted(text)) = &value.kind else {
+            return Err(value.error("expected a value"));
+        };
+        Test::new(name, subject, op, text).map_err(|fault| match fault {
+            subject::Fault::Operator(m) => operator.error(&m),
+            subject::Fault::Value(m) => value.error(&m),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -2,8 +2,20 @@
 //!
 //! Pure: no I/O, no bytes, no output formats.
 
+pub mod app;
+pub mod capture_facts;
+pub mod clock;
+pub mod concurrency;
+pub mod diagnose;
+pub mod facts;
 pub mod filter;
 pub mod findings;
 pub mod group;
+pub mod half;
+pub mod join;
+pub mod matched;
 pub mod results;
 pub mod stats;
+pub mod vantage;
+pub mod verdict;
+pub mod worst;

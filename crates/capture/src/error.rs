@@ -31,14 +31,18 @@ pub enum CaptureError {
         major: u32,
         minor: u32,
     },
-    #[error("{directory} holds no captures; name the directory with the pcap, pcapng or snoop files")]
+    #[error(
+        "{directory} holds no captures; name the directory with the pcap, pcapng or snoop files"
+    )]
     EmptyDirectory { directory: String },
     #[error("none of {count} inputs can be read; the first: {first}")]
     NothingReadable {
         count: usize,
         first: Box<CaptureError>,
     },
-    #[error("{count} files are too many for one capture (65,536 at most); merge some with mergecap")]
+    #[error(
+        "{count} files are too many for one capture (65,536 at most); merge some with mergecap"
+    )]
     TooManyFiles { count: usize },
 }
 

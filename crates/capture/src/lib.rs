@@ -1,12 +1,11 @@
 //! Packet captures into batches of packets: files, directories and standard input become one stream
 //! of [`model::Batch`]es in time order, with drop counters and snap lengths.
 //!
-//! Formats are recognized by their first bytes, never by name: pcap ([`mod@pcap`]), pcapng
-//! ([`mod@pcapng`]) and snoop ([`mod@snoop`]), each perhaps compressed ([`mod@source`]). A file is
-//! read in large pieces straight into the batch and its packets are found in place ([`mod@file`]);
-//! several files become one capture by a merge that opens each file when its time has come
-//! ([`mod@capture`]). Damage is counted and stepped over ([`mod@resync`]), never fatal while
-//! anything can be read.
+//! Formats are recognized by their first bytes, never by name: pcap, pcapng and snoop (a module
+//! each), perhaps compressed (`source`). A file is read in large pieces straight into the batch and
+//! its packets are found in place (`file`); several files become one capture by a merge that opens
+//! each file when its time has come (`inputs`, `capture`). Damage is counted and stepped over
+//! (`resync`), never fatal while anything can be read.
 
 #![warn(clippy::indexing_slicing)]
 
@@ -16,7 +15,6 @@ mod file;
 mod inputs;
 mod pcap;
 mod pcapng;
-mod pcapng_clock;
 mod resync;
 mod snoop;
 mod source;

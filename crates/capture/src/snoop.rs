@@ -6,7 +6,6 @@ use crate::error::CaptureError;
 use crate::file::{Outcome, Sink, View};
 use crate::pcap::cut;
 use crate::resync::{Believed, DAY, Lost};
-use crate::summary::FileSummary;
 use model::limits::PACKET_BYTES;
 use model::{LinkType, Time};
 
@@ -18,7 +17,7 @@ const RECORD_HEADER: usize = 24;
 /// their own; nothing else tells their files apart.
 const SHOMITI_TRAILER: usize = 16;
 
-/// Padding that is believed when searching a record after damage.
+/// Padding that is believed without a look at the next record.
 const PADDING: usize = 64;
 
 /// A record header (RFC 1761, "Packet Record Format").
@@ -75,21 +74,18 @@ impl Snoop {
     }
 
     /// Reads the file header; gives its length too.
-    pub(crate) fn open(
-        head: &[u8],
-        file: &mut FileSummary,
-    ) -> Result<(Snoop, usize), CaptureError> {
+    pub(crate) fn open(head: &[u8], name: &str) -> Result<(Snoop, usize), CaptureError> {
         let word = |at: usize| Some(u32::from_be_bytes(*head.get(at..)?.first_chunk::<4>()?));
         let (Some(version), Some(network)) = (word(8), word(12)) else {
             return Err(CaptureError::HeaderCut {
-                file: file.name.clone(),
+                file: name.to_owned(),
                 bytes: FILE_HEADER,
             });
         };
         // 3 to 5 are Shomiti's.
         if !(2..=5).contains(&version) {
             return Err(CaptureError::Version {
-                file: file.name.clone(),
+                file: name.to_owned(),
                 format: "snoop",
                 major: version,
                 minor: 0,
@@ -126,22 +122,28 @@ impl Snoop {
             let Some(padding) = record.padding().filter(|_| record.is_possible()) else {
                 return (at, Outcome::Lost(senseless(&record)));
             };
-            if self
-                .seconds
-                .is_some_and(|s| s.abs_diff(record.seconds) > DAY)
-                && let Some(next) = rest.get(record.whole as usize..).and_then(Record::decode)
-                && !next.is_possible()
-            {
-                return (at, Outcome::Lost(senseless(&record)));
-            }
-            // The last record's padding may be missing.
-            let packet_end = RECORD_HEADER + record.included as usize;
             let whole = record.whole as usize;
+            let near = self
+                .seconds
+                .is_none_or(|s| s.abs_diff(record.seconds) <= DAY);
+            if padding > PADDING || !near {
+                // Taken when the next record makes sense.
+                match rest.get(whole..).and_then(Record::decode) {
+                    Some(next) if next.is_possible() => {}
+                    Some(_) => return (at, Outcome::Lost(senseless(&record))),
+                    None if !view.last => return (at, Outcome::More),
+                    None if rest.len() < whole && padding > PADDING => {
+                        return (at, Outcome::Lost(cut(rest.len(), whole)));
+                    }
+                    None => {}
+                }
+            }
             if rest.len() < whole {
                 if !view.last {
                     return (at, Outcome::More);
                 }
-                if rest.len() < packet_end {
+                // The last record's padding may be missing.
+                if rest.len() < RECORD_HEADER + record.included as usize {
                     return (at, Outcome::Lost(cut(rest.len(), whole)));
                 }
             }
@@ -165,8 +167,8 @@ impl Snoop {
                 length = record.included;
             }
             self.seconds = Some(record.seconds);
-            let ns = i64::from(record.seconds) * 1_000_000_000
-                + i64::from(record.microseconds) * 1_000;
+            let ns =
+                i64::from(record.seconds) * 1_000_000_000 + i64::from(record.microseconds) * 1_000;
             sink.push(
                 Time(ns),
                 link_type,
@@ -175,8 +177,7 @@ impl Snoop {
                 length,
                 offset,
             );
-            let drops = u64::from(record.drops);
-            sink.file.dropped_by_os = sink.file.dropped_by_os.max(Some(drops));
+            sink.file.dropped_by_os = Some(u64::from(record.drops));
             at += whole.min(rest.len());
             if sink.is_full() {
                 return (at, Outcome::Full);
@@ -225,10 +226,10 @@ fn link_type(network: u32, shomiti: bool) -> LinkType {
         (0 | 4, _) | (10 | 12 | 19, true) => 1,
         // IEEE 802.5 token ring.
         (2, _) | (11 | 13 | 14, true) => 6,
-        (8, _) => 10,          // FDDI
-        (9 | 14, false) => 0,  // "other" and the software loopback: BSD loopback
-        (16, false) => 122,    // IP over Fibre Channel
-        (18, false) => 123,    // SunATM
+        (8, _) => 10,            // FDDI
+        (9 | 14, false) => 0,    // "other" and the software loopback: BSD loopback
+        (16, false) => 122,      // IP over Fibre Channel
+        (18, false) => 123,      // SunATM
         (0x8000_0005, _) => 226, // Solaris ipnet(7D)
         _ => UNKNOWN,
     })

@@ -69,9 +69,9 @@ impl Source {
             Compression::Zstd => {
                 Box::new(zstd::stream::read::Decoder::with_buffer(buffered(whole))?)
             }
-            Compression::Lz4 => {
-                Box::new(Lz4Frames(lz4_flex::frame::FrameDecoder::new(buffered(whole))))
-            }
+            Compression::Lz4 => Box::new(Lz4Frames(lz4_flex::frame::FrameDecoder::new(buffered(
+                whole,
+            )))),
         };
         Ok(Source {
             reader,

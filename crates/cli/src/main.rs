@@ -1,3 +1,29 @@
-//! The slowside command.
+//! The slowside command: arguments into calls of the engine, results to standard output.
 
-fn main() {}
+mod args;
+mod command;
+mod exit;
+mod moment;
+mod progress;
+mod sort;
+
+use args::{Arguments, Command};
+use exit::Done;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let result = match args::parse(std::env::args_os()) {
+        Ok(arguments) => run(&arguments),
+        Err(shown) => return exit::usage(&shown),
+    };
+    exit::code(result)
+}
+
+fn run(arguments: &Arguments) -> anyhow::Result<Done> {
+    match &arguments.command {
+        Command::Diagnose(args) => command::diagnose::run(args),
+        Command::Calls(args) => command::calls::run(args),
+        Command::Ops(args) => command::ops::run(args),
+        Command::Explain(args) => command::explain::run(args),
+    }
+}

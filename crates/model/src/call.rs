@@ -236,14 +236,21 @@ impl Call {
     }
 }
 
-/// A request was sent: what is needed to count outstanding calls of a client or a server as they
-/// happen, before their responses are known.
+/// The number of outstanding calls changes: a request was sent, or one was answered or given up.
+///
+/// These come apart from [`Call`]s so that the calls of a client or server can be counted as they
+/// are sent, long before they are complete, and so that calls whose answer the capture hides do not
+/// count as outstanding for ever.
 #[derive(Clone, Copy, Debug)]
-pub struct Start {
-    /// The order of the packet that held the request's first byte.
+pub struct Outstanding {
+    /// The order of the packet that changed it.
     pub order: u64,
     pub time: Time,
     pub connection: ConnectionId,
     pub client: Endpoint,
     pub server: Endpoint,
+    /// The call's own identifier on this connection.
+    pub id: u32,
+    /// Sent, or no longer waited for.
+    pub sent: bool,
 }

@@ -65,6 +65,7 @@ pub struct DirectionSummary {
     pub missing_from_capture_gaps: u64,
     pub missing_from_capture_bytes: u64,
     pub duplicate_acks: u64,
+    /// How often the window that this direction's packets advertise closed.
     pub zero_windows: u64,
     /// Segments below the maximum size that left within 200 µs after an acknowledgement of an earlier
     /// such segment, and those that left while one was unacknowledged. A sender with Nagle's

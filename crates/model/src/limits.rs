@@ -19,6 +19,21 @@ pub const CONNECTIONS: usize = 200_000;
 /// A connection that was silent this long is forgotten when room is needed.
 pub const IDLE_NS: i64 = 3_600_000_000_000;
 
+/// A UDP conversation that was silent this long is over.
+pub const UDP_IDLE_NS: i64 = 120_000_000_000;
+
+/// A TCP connection of which only packets without data of one side were seen is forgotten after this
+/// silence: as long as Linux tries a SYN.
+pub const UNANSWERED_IDLE_NS: i64 = 130_000_000_000;
+
+/// A TCP connection whose sides have all said FIN, without all being acknowledged, is over after this
+/// silence.
+pub const CLOSING_IDLE_NS: i64 = 10_000_000_000;
+
+/// How long the addresses and ports of a connection that is over are kept, to know its last packets
+/// from those of a new one.
+pub const CLOSED_NS: i64 = 30_000_000_000;
+
 /// Bytes of one direction held back while an earlier byte is missing. `reorder-buffer-full`.
 pub const REORDER_BYTES: usize = 4 << 20;
 
@@ -31,6 +46,10 @@ pub const REORDER_WAIT_NS: i64 = 5_000_000_000;
 
 /// Unanswered requests remembered per connection. `requests-evicted`.
 pub const OUTSTANDING: usize = 65_536;
+
+/// Calls per connection whose reply is taken to be hidden in a hole, remembered in case it comes after
+/// all. The oldest are then reported as without a response, with the hole as the reason.
+pub const DOUBTFUL: usize = 1024;
 
 /// Responses that came before their request, remembered per connection in case packets stand in the
 /// wrong order in the file.

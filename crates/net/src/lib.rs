@@ -7,6 +7,8 @@
 
 mod decode;
 mod segment;
+mod track;
 
 pub use decode::{Counts, Decoder};
 pub use segment::{Connection, Flags, Handler, Segment, Tcp};
+pub use track::Tracker;

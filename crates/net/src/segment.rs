@@ -122,7 +122,8 @@ pub trait Handler {
         first: Mark,
     );
 
-    /// A stretch of time in which a direction was held up has ended.
+    /// A stretch of time in which a direction was held up has ended, perhaps some packets ago: a
+    /// recovery waits a round trip for what shows it to have been spurious.
     fn episode(&mut self, c: &Connection, s: &mut Self::State, episode: Episode);
 
     /// The connection is over; nothing more comes for it. `order` and `now` are of the packet at

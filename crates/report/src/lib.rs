@@ -1,1 +1,22 @@
 //! Results into terminal text, JSON and CSV; computes nothing.
+//!
+//! One file per output, over the structures of [`analysis::results`] and [`model::Call`]. What
+//! scripts rely on (columns, keys, their order) is in the contracts; text for people may change.
+
+mod calls;
+mod diagnosis_json;
+mod diagnosis_text;
+mod ops;
+mod ops_text;
+mod text;
+mod value;
+
+pub use calls::{CALLS_CSV_HEADER, CallWriter};
+pub use diagnosis_json::diagnosis_json;
+pub use diagnosis_text::diagnosis_text;
+pub use ops::{ops_csv, ops_json};
+pub use ops_text::{OpsStyle, ops_text};
+pub use text::wrap;
+
+#[cfg(test)]
+mod samples;

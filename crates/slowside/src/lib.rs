@@ -3,48 +3,62 @@
 //! Nothing in here prints; what is worth telling while it runs leaves as [`Event`]s.
 
 mod config;
+mod diagnose;
+mod link;
+mod run;
+mod stream;
 
 pub use config::{Captures, Config, Event, Moment};
+pub use diagnose::diagnose;
 
-use analysis::group::Key;
-use analysis::results::{CaptureResult, Diagnosis, OpsResult};
+use analysis::group::{Groups, Key};
+use analysis::results::{CaptureResult, OpsResult};
 use model::Call;
 use std::path::PathBuf;
 
 /// Why a run could not be done.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// One line, with the cure.
     #[error("{0}")]
     Message(String),
+    /// What takes the calls failed.
+    #[error("could not write: {0}")]
+    Output(#[from] std::io::Error),
 }
 
 /// Reads one capture and hands every call to `sink`, in order of completion. The second argument of
 /// `sink` names the capture's files by [`PacketRef::file`](model::PacketRef).
+///
+/// # Errors
+/// When no input can be read, or `sink` fails.
 pub fn calls(
-    _inputs: &[PathBuf],
-    _config: &Config,
-    _sink: &mut dyn FnMut(&Call, &[String]) -> std::io::Result<()>,
-    _events: &mut dyn FnMut(Event),
+    inputs: &[PathBuf],
+    config: &Config,
+    sink: &mut dyn FnMut(&Call, &[String]) -> std::io::Result<()>,
+    events: &mut dyn FnMut(Event),
 ) -> Result<CaptureResult, Error> {
-    Err(Error::Message("not wired".into()))
+    run::read(inputs, config, sink, events)
 }
 
 /// Reads one capture and groups its calls.
+///
+/// # Errors
+/// When no input can be read.
 pub fn ops(
-    _inputs: &[PathBuf],
-    _config: &Config,
-    _keys: &[Key],
-    _events: &mut dyn FnMut(Event),
+    inputs: &[PathBuf],
+    config: &Config,
+    keys: &[Key],
+    events: &mut dyn FnMut(Event),
 ) -> Result<OpsResult, Error> {
-    Err(Error::Message("not wired".into()))
-}
-
-/// Reads one or two captures and says which side is slow.
-pub fn diagnose(
-    _captures: &Captures,
-    _app: Option<&trace::Application>,
-    _config: &Config,
-    _events: &mut dyn FnMut(Event),
-) -> Result<Diagnosis, Error> {
-    Err(Error::Message("not wired".into()))
+    let mut groups = Groups::new(keys.to_vec());
+    let mut add = |call: &Call, _: &[String]| {
+        groups.add(call);
+        Ok(())
+    };
+    let mut capture = run::read(inputs, config, &mut add, events)?;
+    capture.problems.merge(&groups.problems);
+    let groups = groups.finish();
+    let total_ns = groups.iter().map(|g| g.stats.total_ns).sum();
+    Ok(OpsResult { captures: vec![capture], groups, total_ns })
 }

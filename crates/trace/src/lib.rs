@@ -1,14 +1,53 @@
-//! Latencies that an application or its operating system noted itself, into records.
+//! Latencies that an application or its operating system noted itself, into records: the evidence
+//! of `--app FILE` for time that never shows on the wire.
+//!
+//! What a file is, is told by its content:
+//!
+//! - CSV with a header (`csv.rs` has the columns): operations with a start and an end.
+//! - fio latency logs (`fio.rs`): operations.
+//! - `/proc/self/mountstats` of a Linux NFS client (`mountstats.rs`): sums per operation kind.
+//! - `nfsiostat` output (`nfsiostat.rs`): means per operation kind.
+//!
+//! Any of them may be gzip-compressed. A line that cannot be read is counted and the first one is
+//! kept in words; only a file from which nothing can be taken is an error.
+
+mod collector;
+mod csv;
+mod error;
+mod fio;
+mod format;
+mod lines;
+mod mountstats;
+mod nfsiostat;
+mod number;
+#[cfg(test)]
+mod tests;
+
+use collector::Collector;
+use format::Format;
+use lines::Lines;
+use std::path::PathBuf;
+
+pub use error::Error;
+
+/// Operations kept, for what `--app` names together: 1.1 GB of them. Those beyond are counted in
+/// [`Application::beyond_limit`].
+pub const OPERATIONS: usize = 20_000_000;
 
 /// What the application says about its own operations.
 #[derive(Clone, Debug, Default)]
 pub struct Application {
-    /// One entry per operation that the application timed; empty for summaries.
+    /// One entry per operation that the application timed, in the order of the files; empty for
+    /// summaries.
     pub operations: Vec<Operation>,
     /// Per operation kind, for logs that only hold sums (mountstats, nfsiostat).
     pub summaries: Vec<OperationSummary>,
-    /// What was read, in words: `fio latency log`.
+    /// What was read and how it was understood, in words: `fio latency log, …`.
     pub format: String,
+    /// Operations without an end: still running, or failed, when the log was written.
+    pub unfinished: u64,
+    /// Operations left out because there were more than [`OPERATIONS`].
+    pub beyond_limit: u64,
     /// Lines that could not be read, and the first of them.
     pub skipped_lines: u64,
     pub first_skipped: Option<String>,
@@ -34,15 +73,59 @@ pub enum Kind {
     Other,
 }
 
+impl Kind {
+    /// From an operation's name in a log: `READ`, `r`, `pwrite`.
+    fn of(name: &str) -> Kind {
+        let is = |names: &[&str]| names.iter().any(|n| name.eq_ignore_ascii_case(n));
+        if is(&["read", "r", "rd", "pread"]) {
+            Kind::Read
+        } else if is(&["write", "w", "wr", "pwrite"]) {
+            Kind::Write
+        } else {
+            Kind::Other
+        }
+    }
+}
+
 /// Sums of one kind of operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OperationSummary {
-    /// As the log names it: `READ`.
+    /// As the log names it, in capitals: `READ`.
     pub op: String,
+    /// Operations summed; 1 where the log only holds means (`means_only`).
     pub count: u64,
     /// Waiting in the client before being sent, time on the wire and in the server, and both
-    /// together. Nanoseconds over all operations.
+    /// together with the client's own work. Nanoseconds over all operations.
     pub queue_ns: i64,
     pub rtt_ns: i64,
     pub execute_ns: i64,
+    /// Requests sent again, operations that ran into the mount's time-out, and operations that
+    /// failed; 0 where the log does not say.
+    pub retransmits: u64,
+    pub timeouts: u64,
+    pub errors: u64,
+    /// The times are means, and how many operations they stand for is unknown.
+    pub means_only: bool,
+}
+
+/// Reads what an application or its operating system noted. Several files must be of one format:
+/// logs of several jobs or threads are put together, snapshots are compared.
+pub fn read(paths: &[PathBuf]) -> Result<Application, Error> {
+    let files = paths
+        .iter()
+        .map(|path| Lines::open(path))
+        .collect::<Result<Vec<_>, _>>()?;
+    take(files, Collector::new(OPERATIONS))
+}
+
+fn take(files: Vec<Lines>, mut into: Collector) -> Result<Application, Error> {
+    let format = Format::of_all(&files)?;
+    let first = files.first().map(Lines::name).unwrap_or_default();
+    match format {
+        Format::Csv => csv::read(files, &mut into)?,
+        Format::Fio => fio::read(files, &mut into)?,
+        Format::Mountstats => mountstats::read(files, &mut into)?,
+        Format::Nfsiostat => nfsiostat::read(files, &mut into)?,
+    }
+    into.finish(first)
 }

@@ -1,13 +1,85 @@
-//! The findings: one file each.
+//! The findings: one file each, one line each in [`RULES`]. The file's head is its manual page, which
+//! `slowside explain` prints; its `check` looks at [`Facts`] and decides.
 
-/// A finding's manual page: the `//!` text of its file.
-pub struct Page {
+mod capture_incomplete;
+mod client_concurrency_cap;
+mod client_host_slow;
+mod evidence;
+mod nagle;
+mod network_delay;
+mod network_loss;
+mod network_outage;
+mod server_concurrency_cap;
+mod server_slow;
+mod server_stall;
+
+use crate::facts::Facts;
+use crate::results::Finding;
+
+/// A finding: its name, its manual page and its check.
+pub struct Rule {
     pub code: &'static str,
     /// One line.
     pub title: &'static str,
-    /// Markdown-like text with fixed headings.
-    pub manual: &'static str,
+    /// The source of its file, whose `//!` lines are the manual page.
+    source: &'static str,
+    pub check: fn(&Facts<'_>) -> Option<Finding>,
 }
 
-/// Every finding, by code.
-pub const PAGES: &[Page] = &[];
+impl Rule {
+    /// The manual page, as text with `#` headings.
+    #[must_use]
+    pub fn manual(&self) -> String {
+        let lines = self.source.lines().take_while(|l| l.starts_with("//!"));
+        let text: Vec<&str> = lines.map(|l| l.trim_start_matches("//!").strip_prefix(' ').unwrap_or("")).collect();
+        text.join("\n")
+    }
+}
+
+/// Every finding.
+pub const RULES: &[Rule] = &[
+    capture_incomplete::RULE,
+    client_concurrency_cap::RULE,
+    client_host_slow::RULE,
+    nagle::RULE,
+    network_delay::RULE,
+    network_loss::RULE,
+    network_outage::RULE,
+    server_concurrency_cap::RULE,
+    server_slow::RULE,
+    server_stall::RULE,
+];
+
+/// Runs every check. What ends the work comes first, then by cost, what has no cost last.
+#[must_use]
+pub fn check(facts: &Facts<'_>) -> Vec<Finding> {
+    let mut found: Vec<Finding> = RULES.iter().filter_map(|rule| (rule.check)(facts)).collect();
+    found.sort_by_key(|f| (!f.fatal, f.cost_ns.is_none(), std::cmp::Reverse(f.cost_ns), f.code));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_is_listed_under_its_name_and_has_its_headings() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/findings");
+        let mut files: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|f| f.unwrap().file_name().into_string().unwrap())
+            .filter(|f| f != "mod.rs" && f != "evidence.rs")
+            .map(|f| f.trim_end_matches(".rs").replace('_', "-"))
+            .collect();
+        files.sort();
+        let listed: Vec<&str> = RULES.iter().map(|r| r.code).collect();
+        assert_eq!(files, listed);
+        for rule in RULES {
+            let manual = rule.manual();
+            for heading in ["# What it says", "# Why it costs time", "# How sure", "# What to check next", "# When it is wrong"] {
+                assert!(manual.contains(heading), "{}: no {heading}", rule.code);
+            }
+            assert!(rule.manual().lines().all(|l| l.chars().count() <= 80), "{}", rule.code);
+        }
+    }
+}

@@ -3,6 +3,7 @@
 //! (RFC 8926). etherparse has none of them.
 
 use super::link;
+use super::transport::Ports;
 use super::view::{Skip, View};
 use super::walk::Layer;
 
@@ -105,17 +106,19 @@ pub(super) fn ether_ip(view: View<'_>) -> Inner<'_> {
     Ok((Layer::Ethernet, view.header::<2>("EtherIP header")?.1))
 }
 
-/// What a UDP datagram to this port carries, if it is a tunnel's and looks like it; 8472 is what
-/// Linux used for VXLAN before the port was assigned.
-pub(super) fn in_udp(destination_port: u16, view: View<'_>) -> Option<(Layer, View<'_>)> {
-    match destination_port {
-        4789 | 8472 => {
-            let (header, rest) = view.header::<8>("").ok()?;
+/// What a UDP datagram of these ports carries, if it is a tunnel's and looks like it. Tunnels send to
+/// their port, but load balancers answer from it; 8472 is Linux's VXLAN from before the port was
+/// assigned.
+#[inline]
+pub(super) fn in_udp((source, destination): Ports, view: View<'_>) -> Option<(Layer, View<'_>)> {
+    match (source, destination) {
+        (_, 4789 | 8472) | (4789 | 8472, _) => {
+            let (header, rest) = view.header::<8>("VXLAN header").ok()?;
             // The network identifier's flag must be set, and the last byte is reserved.
             (header[0] & 0x08 != 0 && header[7] == 0).then_some((Layer::Ethernet, rest))
         }
-        6081 => {
-            let (header, rest) = view.header::<8>("").ok()?;
+        (_, 6081) | (6081, _) => {
+            let (header, rest) = view.header::<8>("Geneve header").ok()?;
             let options = u32::from(header[0] & 0x3f) * 4;
             let protocol = u16::from_be_bytes([header[2], header[3]]);
             let is_version_0 = header[0] >> 6 == 0;

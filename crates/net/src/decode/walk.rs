@@ -59,7 +59,7 @@ pub(super) fn walk<'a>(
             Layer::Payload(TCP) => return Ok(Found::Tcp(transport::tcp(view)?)),
             Layer::Payload(UDP) => {
                 let (ports, payload) = transport::udp(view, notes)?;
-                match tunnel::in_udp(ports.1, payload) {
+                match tunnel::in_udp(ports, payload) {
                     Some(inner) => inner,
                     None => return Ok(Found::Udp(ports, payload)),
                 }

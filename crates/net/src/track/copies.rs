@@ -69,17 +69,14 @@ impl Recent {
     /// to send the same again at once.
     pub(super) fn has(&self, s: &Segment, reason: bool) -> bool {
         let header = Header::of(s);
-        let within = if header.ip_id.is_some() {
-            WITHIN_NS
-        } else if header.timestamp.is_some() && !reason {
-            WITHIN_NS
-        } else if !reason {
-            WITHIN_WITHOUT_IDENTITY_NS
-        } else {
-            return false;
+        let within = match (header.ip_id, header.timestamp) {
+            (Some(_), _) => WITHIN_NS,
+            (None, _) if reason => return false,
+            (None, Some(_)) => WITHIN_NS,
+            (None, None) => WITHIN_WITHOUT_IDENTITY_NS,
         };
-        self.packets
-            .iter()
-            .any(|(time, packet)| *packet == header && (s.mark.time - *time).abs() <= within)
+        self.packets.iter().any(|(time, packet)| {
+            *packet == header && (s.mark.time - *time).saturating_abs() <= within
+        })
     }
 }

@@ -2,19 +2,26 @@
 //! Gives acknowledgement round trips (RFC 6298 section 3 with Karn's rule) and the beginning of a
 //! loss.
 
-use model::Mark;
+use model::{Mark, Time};
 use std::collections::VecDeque;
 
 /// Segments remembered per direction; more are in flight only on very long fat paths, and where no
 /// acknowledgements were captured.
 const REMEMBERED: usize = 1_024;
 
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Sent {
+#[derive(Debug)]
+struct Sent {
+    end: u64,
+    length: u32,
+    mark: Mark,
+    again: bool,
+}
+
+/// The newest segment that an acknowledgement covers.
+pub(super) struct Newest {
     pub end: u64,
-    pub length: u32,
-    pub mark: Mark,
-    /// Sent again since: an acknowledgement could be of either.
+    pub at: Time,
+    /// Sent again since: the acknowledgement could be of either.
     pub again: bool,
 }
 
@@ -38,12 +45,17 @@ impl Flight {
     }
 
     /// Drops what `position` acknowledges; returns the newest of it.
-    pub(super) fn acknowledge(&mut self, position: u64) -> Option<Sent> {
+    pub(super) fn acknowledge(&mut self, position: u64) -> Option<Newest> {
         let mut newest = None;
         while let Some(segment) = self.segments.front()
             && segment.end <= position
         {
-            newest = self.segments.pop_front();
+            newest = Some(Newest {
+                end: segment.end,
+                at: segment.mark.time,
+                again: segment.again,
+            });
+            self.segments.pop_front();
         }
         newest
     }

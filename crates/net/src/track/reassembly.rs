@@ -27,7 +27,6 @@ pub(super) struct Piece {
 
 /// The missing bytes before the first piece.
 pub(super) struct Hole {
-    pub start: u64,
     pub end: u64,
     /// The segment behind it, which showed that it is there.
     pub exposed: Origin,
@@ -53,7 +52,6 @@ impl Reassembly {
     pub(super) fn hole(&self) -> Option<Hole> {
         let (&end, piece) = self.held.first_key_value()?;
         Some(Hole {
-            start: self.next,
             end,
             exposed: piece.origin,
         })

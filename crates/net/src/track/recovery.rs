@@ -30,7 +30,6 @@ pub(super) struct Stretch {
 /// A segment that was sent again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Resent {
-    pub mark: Mark,
     /// When its bytes were sent first, or their absence showed.
     pub first: Mark,
     pub start: u64,
@@ -237,6 +236,9 @@ impl Recovery {
     /// What is left to report when the connection is over.
     pub(super) fn finish(&mut self, last: Mark, order: u64) -> [Option<Stretch>; 2] {
         let ended = self.take_ended();
-        [ended, self.open.take().map(|open| open.stretch(last, order))]
+        [
+            ended,
+            self.open.take().map(|open| open.stretch(last, order)),
+        ]
     }
 }

@@ -52,6 +52,9 @@ mod tests {
             data_position(near, 7u32.wrapping_sub(3 << 29)),
             near + (1 << 32) - (3 << 29)
         );
-        assert_eq!(data_position(near, 7u32.wrapping_sub(1 << 29)), near - (1 << 29));
+        assert_eq!(
+            data_position(near, 7u32.wrapping_sub(1 << 29)),
+            near - (1 << 29)
+        );
     }
 }

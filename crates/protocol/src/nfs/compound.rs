@@ -2,10 +2,10 @@
 //! all operations.
 //!
 //! A compound is called by its operation of the lowest [`Rank`], the first of several: READ, not
-//! COMPOUND, and not the PUTFH and GETATTR around it. Wireshark's `nfs.main_opcode` ranks alike but
-//! in four tiers, and gives every operation of the best one; ours is then the one that moves data,
-//! or else names, before what only accompanies it (READ before OPEN, OPEN before LAYOUTGET, COPY
-//! before COMMIT), and SEQUENCE comes behind PUTFH.
+//! COMPOUND, and not the PUTFH and GETATTR around it. Wireshark's `nfs.main_opcode` has coarser ranks
+//! and gives every operation of the best one; ours is among those wherever the two were compared.
+//! The finer ranks prefer what moves data, then what names or changes a file, to what goes along with
+//! it: READ before OPEN, OPEN before LAYOUTGET, COPY before COMMIT, GETATTR before PUTROOTFH.
 //!
 //! Where the list was cut and shows nothing but such preparation, its main operation is not known:
 //! the name is COMPOUND until the reply, which repeats the numbers of the operations, tells more.
@@ -82,6 +82,15 @@ impl Found {
             self.data_end = Some(x.position() + padded);
         }
         Some(length)
+    }
+
+    fn tell_slot(&self, detail: &mut Detail) {
+        if let Some(slot) = self.slot {
+            detail.set(Field::Slot, slot.into());
+        }
+        if let Some(slot) = self.highest_slot {
+            detail.set(Field::HighestSlot, slot.into());
+        }
     }
 
     fn tell(&self, detail: &mut Detail) {
@@ -184,9 +193,14 @@ pub(super) fn name<G: Grammar>(op: u32) -> Name {
 /// Stands in [`Arguments::operations`] for numbers that do not fit: ILLEGAL (10044), in practice.
 const BEYOND: u8 = u8::MAX;
 
+/// A number as it stands in the list.
+pub(super) fn short(op: u32) -> u8 {
+    u8::try_from(op).unwrap_or(BEYOND)
+}
+
 /// Adds to the list; a longer one than it can hold keeps its beginning.
 pub(super) fn list(a: &mut Arguments, op: u32) {
-    let _ = a.operations.try_push(u8::try_from(op).unwrap_or(BEYOND));
+    let _ = a.operations.try_push(short(op));
 }
 
 struct Main {
@@ -220,11 +234,9 @@ fn walk<G: Grammar>(a: &mut Arguments, x: &mut Xdr<'_>, count: u32, base: u64) -
         list(a, op);
         let mut found = Found::default();
         let passed = G::arguments(op, x, &mut found);
-        if let Some(slot) = found.slot {
-            a.detail.set(Field::Slot, slot.into());
-        }
-        if let Some(slot) = found.highest_slot {
-            a.detail.set(Field::HighestSlot, slot.into());
+        if a.operations.len() == 1 {
+            // SEQUENCE is the first operation or not valid (RFC 8881 section 18.46.3).
+            found.tell_slot(&mut a.detail);
         }
         let rank = G::rank(op);
         if walked.main.as_ref().is_none_or(|main| rank < main.rank) {

@@ -152,7 +152,8 @@ pub(super) fn arguments(procedure: u32, body: &[u8]) -> Arguments {
     let mut a = programs::arguments(Protocol::Nfs40, op);
     if procedure == COMPOUND {
         let mut x = Xdr::new(body);
-        // The tag, which is empty or a few words for people, and the minor version.
+        // The tag, which is empty or a few words for people, and the minor version: where it was cut
+        // away, 0 is assumed.
         if let Some(minor) = x.opaque().and_then(|_| x.u32()) {
             a.protocol = match minor {
                 0 => Protocol::Nfs40,
@@ -194,7 +195,8 @@ fn returned(a: &mut Arguments, x: &mut Xdr<'_>, main: u16) -> Option<()> {
         };
         if index == u32::from(main) {
             // Of another operation: this is not the reply to these arguments.
-            if compound::name::<Nfs4>(op) == a.op {
+            let asked = a.operations.get(usize::from(main));
+            if asked.is_none_or(|&asked| asked == compound::short(op)) {
                 tell(returned, &mut a.detail);
             }
             break;

@@ -84,10 +84,11 @@ pub(super) fn results(procedure: u32, detail: &mut Detail, body: &[u8]) -> Outco
     let Some(status) = x.u32() else {
         return Outcome::Ok;
     };
-    if procedure == READ && status == 0 && x.skip(ATTRIBUTES).is_some() {
-        if let Some(length) = x.u32() {
-            detail.set(Field::Returned, length.into());
-        }
+    if procedure == READ
+        && status == 0
+        && let Some(length) = x.skip(ATTRIBUTES).and_then(|()| x.u32())
+    {
+        detail.set(Field::Returned, length.into());
     }
     status::outcome2(status, detail)
 }

@@ -110,6 +110,22 @@ pub struct ReplyHeader {
     pub body: Option<usize>,
 }
 
+impl CallHeader {
+    /// A call of which nothing else was captured.
+    #[must_use]
+    pub fn with_xid(xid: u32) -> CallHeader {
+        CallHeader { xid, program: None, version: None, procedure: None, security: Security::None, body: None }
+    }
+}
+
+impl ReplyHeader {
+    /// A reply of which nothing else was captured.
+    #[must_use]
+    pub fn with_xid(xid: u32) -> ReplyHeader {
+        ReplyHeader { xid, status: ReplyStatus::Success, body: None }
+    }
+}
+
 /// What the server said to the call, before any results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReplyStatus {

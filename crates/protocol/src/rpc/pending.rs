@@ -30,6 +30,8 @@ pub(super) struct Pending {
     pub arguments: Arguments,
     pub outstanding: u32,
     pub retransmits: u32,
+    /// Whether it still counts as outstanding; not when the capture probably hides its answer.
+    pub counted: bool,
 }
 
 impl Pending {
@@ -131,7 +133,7 @@ impl Shared {
 
     pub(super) fn insert(&mut self, pending: Pending) {
         let hash = self.hash(pending.connection, pending.xid);
-        let hasher = self.hasher;
+        let hasher = &self.hasher;
         self.waiting
             .insert_unique(hash, pending, |p| hasher.hash_one((p.connection.0, p.xid)));
     }

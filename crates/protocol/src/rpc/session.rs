@@ -1,6 +1,6 @@
 //! One connection of ONC-RPC: finds messages on the stream, pairs calls with replies.
 
-use super::header::{self, CallHeader, Header, RecordMark, ReplyHeader, ReplyStatus, Security};
+use super::header::{self, CallHeader, Header, RecordMark, ReplyHeader, ReplyStatus};
 use super::pending::Pending;
 use super::program::{Arguments, HEAD, Program};
 use super::programs;
@@ -8,7 +8,7 @@ use crate::list::Entry;
 use crate::session::{ConnectionInfo, Context, Hole, More, Session as SessionTrait, Span, Step};
 use arrayvec::ArrayVec;
 use model::{
-    Call, Close, Detail, Direction, Field, Name, Outcome, Protocol, Reason, Start, Time, Transport,
+    Call, Close, Detail, Direction, Field, Name, Outcome, Outstanding, Protocol, Reason, Time, Transport,
     limits,
 };
 use std::collections::VecDeque;
@@ -123,7 +123,11 @@ struct Session {
     early: VecDeque<Early>,
     /// XIDs in the order of their requests, to forget the oldest when there are too many.
     order: VecDeque<u32>,
+    /// Those of them whose reply is probably hidden in a hole.
+    doubtful: VecDeque<u32>,
     outstanding: u32,
+    /// A running mean of response times.
+    usual_ns: i64,
     requests: u32,
     /// XIDs answered last, to tell a second reply from one whose call was not seen.
     answered: ArrayVec<u32, 32>,
@@ -140,7 +144,9 @@ impl Session {
             lanes: [Lane::new(), Lane::new()],
             early: VecDeque::new(),
             order: VecDeque::new(),
+            doubtful: VecDeque::new(),
             outstanding: 0,
+            usual_ns: 0,
             requests: 0,
             answered: ArrayVec::new(),
             answered_next: 0,
@@ -162,22 +168,12 @@ impl Session {
     fn read(&mut self, cx: &mut Context<'_>, d: Direction, head: &[u8]) -> Option<Message> {
         let header = match header::parse(head)? {
             // Only the direction can tell which half this is.
-            Header::XidOnly { xid } if d == Direction::ToServer => Header::Call(CallHeader {
-                xid,
-                program: None,
-                version: None,
-                procedure: None,
-                security: Security::None,
-                body: None,
-            }),
-            Header::XidOnly { xid } => Header::Reply(ReplyHeader {
-                xid,
-                status: ReplyStatus::Success,
-                body: None,
-            }),
+            Header::XidOnly { xid } if d == Direction::ToServer => Header::Call(CallHeader::with_xid(xid)),
+            Header::XidOnly { xid } => Header::Reply(ReplyHeader::with_xid(xid)),
             header => header,
         };
         Some(match header {
+            Header::XidOnly { .. } => return None,
             Header::Call(call) => Message::Call {
                 header: call,
                 arguments: arguments(&call, head),
@@ -258,6 +254,7 @@ impl Session {
             arguments,
             outstanding: self.outstanding + 1,
             retransmits: 0,
+            counted: true,
         };
         if let Some(first) = cx.shared.rpc.get_mut(cx.connection.id, header.xid) {
             if first.is_repeated_by(&pending) {
@@ -265,7 +262,7 @@ impl Session {
                 return;
             }
             if let Some(old) = cx.shared.rpc.remove(cx.connection.id, header.xid) {
-                self.outstanding = self.outstanding.saturating_sub(1);
+                self.settle(cx, &old, span.first.time);
                 cx.problems.note("xid-reused", || {
                     (
                         format!("XID 0x{:08x} used again before it was answered", header.xid),
@@ -296,13 +293,7 @@ impl Session {
             );
         }
         self.outstanding += 1;
-        cx.output.starts.push(Start {
-            order: cx.order,
-            time: span.first.time,
-            connection: cx.connection.id,
-            client,
-            server,
-        });
+        cx.output.outstanding.push(change(cx, &pending, span.first.time, true));
         self.remember(cx, header.xid);
         let early = self.early.iter().position(|e| {
             e.header.xid == header.xid && e.direction != d && e.span.first.time >= span.first.time
@@ -324,7 +315,8 @@ impl Session {
                 return;
             };
             if let Some(p) = cx.shared.rpc.remove(cx.connection.id, oldest) {
-                self.outstanding -= 1;
+                let now = cx.now;
+                self.settle(cx, &p, now);
                 cx.problems.note("requests-evicted", || {
                     (
                         format!(
@@ -348,8 +340,72 @@ impl Session {
         }
     }
 
+    /// A call is no longer waited for.
+    fn settle(&mut self, cx: &mut Context<'_>, call: &Pending, at: Time) {
+        if call.counted {
+            self.outstanding = self.outstanding.saturating_sub(1);
+            cx.output.outstanding.push(change(cx, call, at, false));
+        }
+    }
+
+    /// Reports a call without a response, with what hides it as the reason.
+    fn give_up(&mut self, cx: &mut Context<'_>, p: Pending) {
+        let replies = if p.client == cx.connection.client {
+            self.lane(Direction::ToClient)
+        } else {
+            self.lane(Direction::ToServer)
+        };
+        let since = |hole: Option<Time>| hole.is_some_and(|at| at >= p.request.last.time);
+        let reason = if since(replies.last_gap) {
+            Reason::CaptureGap
+        } else if since(replies.last_cut) {
+            Reason::SnapLength
+        } else {
+            Reason::AfterCapture
+        };
+        let call = p.into_call(cx.order, Outcome::NoResponse(reason), &mut cx.shared.rpc.texts);
+        cx.output.calls.push(call);
+    }
+
+    /// Replies have been hidden in a hole: stops counting calls sent before it that have waited many
+    /// times longer than calls usually do. Should their reply come after all, they are paired.
+    fn doubt(&mut self, cx: &mut Context<'_>, answered: &Pending, at: Time) {
+        let took = (at - answered.request.first.time).max(0);
+        self.usual_ns += (took - self.usual_ns) / 16;
+        let replies = if answered.client == cx.connection.client {
+            self.lane(Direction::ToClient)
+        } else {
+            self.lane(Direction::ToServer)
+        };
+        let Some(hole) = replies.last_cut.max(replies.last_gap) else {
+            return;
+        };
+        while let Some(&oldest) = self.order.front() {
+            if let Some(p) = cx.shared.rpc.get_mut(cx.connection.id, oldest) {
+                let sent = p.request.last.time;
+                if sent >= hole || at - sent <= 8 * self.usual_ns {
+                    return;
+                }
+                let p = p.clone();
+                self.settle(cx, &p, at);
+                if let Some(p) = cx.shared.rpc.get_mut(cx.connection.id, oldest) {
+                    p.counted = false;
+                }
+                self.doubtful.push_back(oldest);
+            }
+            self.order.pop_front();
+            if self.doubtful.len() > limits::DOUBTFUL
+                && let Some(xid) = self.doubtful.pop_front()
+                && let Some(p) = cx.shared.rpc.remove(cx.connection.id, xid)
+            {
+                self.give_up(cx, p);
+            }
+        }
+    }
+
     fn reply(&mut self, cx: &mut Context<'_>, pending: Pending, outcome: Outcome, span: Span) {
-        self.outstanding = self.outstanding.saturating_sub(1);
+        self.settle(cx, &pending, span.last.time);
+        self.doubt(cx, &pending, span.last.time);
         if self.answered.is_full() {
             if let Some(slot) = self.answered.get_mut(self.answered_next) {
                 *slot = pending.xid;
@@ -520,6 +576,19 @@ impl Session {
             self.lane(d).message = Some(message);
         }
         Step::End(RecordMark::BYTES as u64 + u64::from(mark.length))
+    }
+}
+
+/// The change that a call makes to the number of outstanding calls.
+fn change(cx: &Context<'_>, call: &Pending, time: Time, sent: bool) -> Outstanding {
+    Outstanding {
+        order: cx.order,
+        time,
+        connection: call.connection,
+        client: call.client,
+        server: call.server,
+        id: call.xid,
+        sent,
     }
 }
 
@@ -742,29 +811,11 @@ impl SessionTrait for Session {
             self.no_request(cx, early);
         }
         if why == Close::EndOfCapture {
-            let mut order: Vec<u32> = self.order.drain(..).collect();
+            let mut order: Vec<u32> = self.doubtful.drain(..).chain(self.order.drain(..)).collect();
             order.dedup();
             for xid in order {
                 if let Some(p) = cx.shared.rpc.remove(cx.connection.id, xid) {
-                    let replies = match p.client == cx.connection.client {
-                        true => self.lane(Direction::ToClient),
-                        false => self.lane(Direction::ToServer),
-                    };
-                    let since =
-                        |hole: Option<Time>| hole.is_some_and(|at| at >= p.request.last.time);
-                    let reason = if since(replies.last_gap) {
-                        Reason::CaptureGap
-                    } else if since(replies.last_cut) {
-                        Reason::SnapLength
-                    } else {
-                        Reason::AfterCapture
-                    };
-                    let call = p.into_call(
-                        cx.order,
-                        Outcome::NoResponse(reason),
-                        &mut cx.shared.rpc.texts,
-                    );
-                    cx.output.calls.push(call);
+                    self.give_up(cx, p);
                 }
             }
         }
@@ -777,7 +828,7 @@ impl SessionTrait for Session {
             }
             cx.shared
                 .rpc
-                .closed(c.id, c.client, c.server, self.outstanding as usize);
+                .closed(c.id, c.client, c.server, self.outstanding as usize + self.doubtful.len());
         }
     }
 }

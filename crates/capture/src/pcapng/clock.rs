@@ -31,8 +31,9 @@ impl Clock {
         } else if exponent <= 9 {
             Scale::Multiply(10_u64.pow(9 - exponent))
         } else {
-            // Beyond 10^19 a tick count of 64 bits never fills a nanosecond.
-            Scale::Divide(10_u64.checked_pow(exponent - 9).unwrap_or(u64::MAX))
+            // Where the divisor does not fit in 64 bits, no count of ticks fills a nanosecond.
+            let ticks_per_ns = 10_u64.checked_pow(exponent - 9);
+            ticks_per_ns.map_or(Scale::Shift(127), Scale::Divide)
         };
         Clock {
             scale,
@@ -76,7 +77,11 @@ mod tests {
             (0xff, u64::MAX, 0),
         ] {
             let clock = Clock::new(resolution, 0);
-            assert_eq!(clock.time(ticks), (Time(ns), false), "resolution {resolution}");
+            assert_eq!(
+                clock.time(ticks),
+                (Time(ns), false),
+                "resolution {resolution}"
+            );
         }
     }
 

@@ -1,0 +1,230 @@
+//! What one capture alone says: response times by operation, outstanding calls, and what its
+//! connections went through.
+
+use crate::concurrency::{Concurrency, STALL_NS, Scope};
+use crate::half::OpTable;
+use crate::stats::Distribution;
+use crate::worst::{Exhibit, Worst};
+use hashbrown::HashMap;
+use model::{Call, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, EpisodeKind, Field, Mark, Outstanding, PacketRef, Time};
+use std::collections::VecDeque;
+
+/// Episodes remembered per connection; older ones cannot overlap calls that are still looked at.
+const EPISODES: usize = 512;
+
+/// An operation's response times.
+#[derive(Clone, Debug, Default)]
+pub struct OpFacts {
+    pub response: Distribution,
+    pub wait: Distribution,
+    pub no_response: u64,
+    pub no_request: u64,
+    pub incomplete: u64,
+}
+
+/// Counts over all connections of a capture, by direction of the calls.
+#[derive(Clone, Debug, Default)]
+pub struct TcpFacts {
+    pub connections: u64,
+    pub retransmitted_packets: [u64; 2],
+    pub payload_packets: [u64; 2],
+    pub duplicate_packets: u64,
+    pub missing_gaps: u64,
+    pub missing_bytes: u64,
+    pub small_released_by_ack: [u64; 2],
+    pub small_while_unacknowledged: [u64; 2],
+    /// Sums over connections of the path to each end and back.
+    pub ack_rtt_count: [u64; 2],
+    pub ack_rtt_sum_ns: [i64; 2],
+    pub ack_rtt_min_ns: [Option<i64>; 2],
+    /// SYN to SYN/ACK, and SYN/ACK to ACK: smallest, over connections opened in the capture.
+    pub server_half_ns: Option<i64>,
+    pub client_half_ns: Option<i64>,
+    pub zero_windows: [u64; 2],
+    pub syn_retries: u64,
+    pub ttl: [Option<u8>; 2],
+}
+
+/// A stretch of trouble of one connection, on this capture's clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Trouble {
+    pub first: Time,
+    pub last: Time,
+    pub first_mark: Mark,
+    pub last_mark: Mark,
+    pub direction: Direction,
+    pub kind: EpisodeKind,
+    pub retransmissions: u32,
+    pub timeouts: u32,
+    pub spurious: bool,
+}
+
+/// Everything gathered from one capture.
+#[derive(Default)]
+pub struct CaptureFacts {
+    pub index: usize,
+    pub ops: Vec<OpFacts>,
+    pub response: Distribution,
+    pub wait: Distribution,
+    pub response_held_ns: i64,
+    pub request_held_ns: i64,
+    pub request_transfer_ns: i64,
+    pub concurrency: Concurrency,
+    pub tcp: TcpFacts,
+    pub troubles: HashMap<ConnectionId, VecDeque<Trouble>, foldhash::fast::FixedState>,
+    /// Longest troubles of all connections.
+    pub longest: Vec<Trouble>,
+    pub slowest: Worst,
+    pub highest_slot: Option<u64>,
+    pub slots: u64,
+    /// Median wait, refreshed now and then.
+    pub usual_wait_ns: i64,
+    pub usual_response_ns: i64,
+    /// The first packets at which a gap showed.
+    pub gaps: Vec<PacketRef>,
+    pub first: Option<Time>,
+    pub last: Option<Time>,
+    pub calls: u64,
+}
+
+/// A silence is a stall when it is this many times the usual wait.
+pub const STALL_WAITS: i64 = 10;
+
+const LONGEST: usize = 64;
+
+fn smaller(a: Option<i64>, b: Option<i64>) -> Option<i64> {
+    [a, b].into_iter().flatten().min()
+}
+
+impl CaptureFacts {
+    #[must_use]
+    pub fn new(index: usize) -> CaptureFacts {
+        CaptureFacts { index, ..CaptureFacts::default() }
+    }
+
+    pub fn call(&mut self, call: &Call, ops: &mut OpTable) {
+        self.calls += 1;
+        let number = ops.number(call.protocol, call.op);
+        let op = usize::from(number);
+        if op >= self.ops.len() {
+            self.ops.resize_with(op + 1, OpFacts::default);
+        }
+        let facts = &mut self.ops[op];
+        match call.outcome {
+            model::Outcome::NoResponse(_) => facts.no_response += 1,
+            model::Outcome::NoRequest(_) => facts.no_request += 1,
+            model::Outcome::Incomplete(_) => facts.incomplete += 1,
+            _ => {}
+        }
+        let begin = call.request_first.or(call.response_first).map(|m| m.time);
+        self.first = [self.first, begin].into_iter().flatten().min();
+        self.last = self.last.max(call.response_last.or(call.request_last).map(|m| m.time));
+        if let Some(slot) = call.detail.get(Field::Slot) {
+            self.highest_slot = self.highest_slot.max(Some(slot));
+            self.slots = self.slots.max(call.detail.get(Field::HighestSlot).map_or(0, |h| h + 1));
+        }
+        if !call.is_complete() {
+            return;
+        }
+        let (Some(response), Some(wait)) = (call.response_time_ns(), call.wait_ns()) else { return };
+        facts.response.add(response);
+        facts.wait.add(wait);
+        self.response.add(response);
+        self.wait.add(wait);
+        if self.wait.count().is_power_of_two() || self.wait.count() % 4096 == 0 {
+            self.usual_wait_ns = self.wait.quantile(0.5);
+            self.usual_response_ns = self.response.quantile(0.5);
+        }
+        self.response_held_ns += call.response_held_ns;
+        self.request_held_ns += call.request_held_ns;
+        self.request_transfer_ns += call.request_transfer_ns().unwrap_or(0);
+        self.concurrency.call(call, number, wait.max(0) - call.response_held_ns.clamp(0, wait.max(0)));
+        if let (Some(a), Some(b)) = (call.request_first, call.response_last) {
+            self.slowest.add(Exhibit::of(response, self.index, a, b));
+        }
+    }
+
+    pub fn outstanding(&mut self, o: &Outstanding) {
+        self.concurrency.change(o);
+    }
+
+    pub fn episode(&mut self, e: &Episode) {
+        let trouble = Trouble {
+            first: e.first.time,
+            last: e.last.time,
+            first_mark: e.first,
+            last_mark: e.last,
+            direction: e.direction,
+            kind: e.kind,
+            retransmissions: e.retransmissions,
+            timeouts: e.timeouts,
+            spurious: e.spurious,
+        };
+        let list = self.troubles.entry(e.connection).or_default();
+        list.push_back(trouble);
+        if list.len() > EPISODES {
+            list.pop_front();
+        }
+        let length = |t: &Trouble| t.last - t.first;
+        let at = self.longest.partition_point(|t| length(t) >= length(&trouble));
+        if at < LONGEST {
+            self.longest.insert(at, trouble);
+            self.longest.truncate(LONGEST);
+        }
+    }
+
+    pub fn connection(&mut self, c: &ConnectionSummary) {
+        let t = &mut self.tcp;
+        t.connections += 1;
+        for (i, d) in c.directions.iter().enumerate() {
+            t.retransmitted_packets[i] += d.retransmitted_packets;
+            t.payload_packets[i] += d.packets;
+            t.duplicate_packets += d.duplicate_packets;
+            t.missing_gaps += d.missing_from_capture_gaps;
+            t.missing_bytes += d.missing_from_capture_bytes;
+            t.small_released_by_ack[i] += d.small_released_by_ack;
+            t.small_while_unacknowledged[i] += d.small_while_unacknowledged;
+            t.ack_rtt_count[i] += d.ack_rtt_count;
+            t.ack_rtt_sum_ns[i] += d.ack_rtt_sum_ns;
+            t.ack_rtt_min_ns[i] = smaller(t.ack_rtt_min_ns[i], d.ack_rtt_min_ns);
+            t.zero_windows[i] += d.zero_windows;
+            t.ttl[i] = if d.packets > 0 { t.ttl[i].max(Some(d.ttl_max)) } else { t.ttl[i] };
+        }
+        let h = &c.handshake;
+        t.syn_retries += u64::from(h.syn_retries) + u64::from(h.syn_ack_retries);
+        if h.syn_retries == 0 && h.syn_ack_retries == 0 {
+            let server = h.syn.zip(h.syn_ack).map(|(a, b)| b - a).filter(|&ns| ns >= 0);
+            let client = h.syn_ack.zip(h.ack).map(|(a, b)| b - a).filter(|&ns| ns >= 0);
+            if server.is_some() && client.is_some() {
+                t.server_half_ns = smaller(t.server_half_ns, server);
+                t.client_half_ns = smaller(t.client_half_ns, client);
+            }
+        }
+    }
+
+    /// Bytes are missing from the capture; `at` is the packet that showed it.
+    pub fn gap(&mut self, at: Mark) {
+        if self.gaps.len() < 8 {
+            self.gaps.push(at.packet);
+        }
+    }
+
+    /// How much of a wait for this server lies in silences that were stalls.
+    #[must_use]
+    pub fn stalled(&self, server: Endpoint, from: Time, to: Time) -> i64 {
+        if to - from < STALL_NS / 4 {
+            return 0;
+        }
+        let Some(level) = self.concurrency.levels.get(&Scope::Server(server)) else { return 0 };
+        let usual = self.usual_wait_ns.max(1);
+        let overlap = |a: Time, b: Time| (to.min(b) - from.max(a)).max(0);
+        let stalls = level.silences.iter().filter(|s| s.last - s.first >= STALL_WAITS * usual);
+        stalls.map(|s| overlap(s.first, s.last)).sum()
+    }
+
+    /// Recoveries of this connection that overlap a stretch of time.
+    pub fn overlapping(&self, connection: ConnectionId, from: Time, to: Time) -> impl Iterator<Item = &Trouble> {
+        let list = self.troubles.get(&connection);
+        list.into_iter().flatten().filter(move |t| t.first <= to && t.last >= from)
+    }
+}

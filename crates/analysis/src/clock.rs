@@ -1,0 +1,192 @@
+//! Aligns two clocks from two-way traffic (Moon, Skelly and Towsley 1999; Zhang, Liu and Xia 2002).
+//!
+//! Let θ(t) be the server's clock minus the client's. A request seen at both ends gives
+//! d = t_server − t_client = delay + θ, a reply e = t_client − t_server = delay − θ. Delays are not
+//! negative, so −e ≤ θ ≤ d at all times. Of the lines inside that corridor the one with the most room
+//! is taken; half the room is what nobody can know: how the smallest round trip is split between the
+//! two directions.
+//!
+//! Memory is bounded: only the smallest d and e of each of at most [`BINS`] stretches of time are
+//! kept. Raw clocks that fit into the corridor are taken to be synchronised, and it is said that this
+//! is an assumption.
+
+use crate::results::{Clock, ClockBasis};
+use model::Time;
+
+/// Stretches of time kept; when they run out, neighbours are joined.
+const BINS: usize = 1024;
+
+/// Raw clocks may contradict each other by this much and still be taken for one: time stamps of one
+/// host's interfaces differ by as much.
+const TOLERANCE_NS: i64 = 20_000;
+
+/// Clocks that run at all are within 500 ppm of each other (NTP slews by no more).
+const MAX_DRIFT: f64 = 1000e-6;
+
+#[derive(Clone, Copy, Debug)]
+struct Bin {
+    /// Time and value of the smallest.
+    forward: Option<(i64, i64)>,
+    backward: Option<(i64, i64)>,
+}
+
+/// The corridor, as far as seen.
+#[derive(Clone, Debug)]
+pub struct Corridor {
+    start: Option<i64>,
+    width_ns: i64,
+    bins: Vec<Bin>,
+}
+
+impl Default for Corridor {
+    fn default() -> Corridor {
+        Corridor { start: None, width_ns: 10_000_000, bins: Vec::new() }
+    }
+}
+
+fn keep(slot: &mut Option<(i64, i64)>, sample: (i64, i64)) {
+    if slot.is_none_or(|(_, v)| sample.1 < v) {
+        *slot = Some(sample);
+    }
+}
+
+impl Corridor {
+    /// Adds a matched call: when its request's last byte passed each capture (client's clock, server's
+    /// clock), and its reply's.
+    pub fn add(&mut self, request: (Time, Time), reply: (Time, Time)) {
+        let (t1, t2) = (request.0.0, reply.0.0);
+        let (d, e) = (request.1 - request.0, reply.0 - reply.1);
+        if let Some(bin) = self.bin(t1) {
+            keep(&mut bin.forward, (t1, d));
+        }
+        if let Some(bin) = self.bin(t2) {
+            keep(&mut bin.backward, (t2, e));
+        }
+    }
+
+    fn bin(&mut self, t: i64) -> Option<&mut Bin> {
+        let start = *self.start.get_or_insert(t);
+        let mut index = (t.saturating_sub(start).max(0) / self.width_ns) as usize;
+        while index >= BINS {
+            self.halve();
+            index = (t.saturating_sub(start).max(0) / self.width_ns) as usize;
+        }
+        if index >= self.bins.len() {
+            self.bins.resize(index + 1, Bin { forward: None, backward: None });
+        }
+        self.bins.get_mut(index)
+    }
+
+    /// Joins neighbouring bins.
+    fn halve(&mut self) {
+        self.width_ns = self.width_ns.saturating_mul(2);
+        self.bins = self
+            .bins
+            .chunks(2)
+            .map(|pair| {
+                let mut joined = Bin { forward: None, backward: None };
+                for bin in pair {
+                    bin.forward.into_iter().for_each(|s| keep(&mut joined.forward, s));
+                    bin.backward.into_iter().for_each(|s| keep(&mut joined.backward, s));
+                }
+                joined
+            })
+            .collect();
+    }
+
+    /// The smallest request delay and reply delay plus and minus the offset, after taking out a drift.
+    fn floor(&self, origin: i64, drift: f64) -> Option<(f64, f64)> {
+        let at = |(t, v): (i64, i64), sign: f64| v as f64 - sign * drift * (t - origin) as f64;
+        let min = |it: &mut dyn Iterator<Item = f64>| it.fold(None, |m: Option<f64>, v| Some(m.map_or(v, |m| m.min(v))));
+        let forward = min(&mut self.bins.iter().filter_map(|b| b.forward).map(|s| at(s, 1.0)))?;
+        let backward = min(&mut self.bins.iter().filter_map(|b| b.backward).map(|s| at(s, -1.0)))?;
+        Some((forward, backward))
+    }
+
+    /// The alignment; `None` without a matched call. A `given` offset is taken as it is.
+    #[must_use]
+    pub fn solve(&self, given: Option<i64>) -> Option<Clock> {
+        let start = self.start?;
+        let last = self.bins.iter().rev().find_map(|b| b.forward.or(b.backward))?.0;
+        let origin = start + (last - start) / 2;
+        let (forward, backward) = self.floor(origin, 0.0)?;
+        let clock = |basis, offset: f64, drift: f64, room: f64| Clock {
+            basis,
+            offset_ns: offset as i64,
+            drift_ppm: drift * 1e6,
+            uncertainty_ns: (room / 2.0).max(0.0).ceil() as i64,
+            offset_at: Time(origin.saturating_add(offset as i64)),
+        };
+        if let Some(given) = given {
+            return Some(clock(ClockBasis::Given, given as f64, 0.0, forward + backward));
+        }
+        if forward >= -(TOLERANCE_NS as f64) && backward >= -(TOLERANCE_NS as f64) {
+            return Some(clock(ClockBasis::AssumedSynchronised, 0.0, 0.0, forward + backward));
+        }
+        let drift = self.drift(origin)?;
+        let (forward, backward) = self.floor(origin, drift)?;
+        Some(clock(ClockBasis::Estimated, (forward - backward) / 2.0, drift, forward + backward))
+    }
+
+    /// The drift that leaves the most room: the room is concave in it, so a ternary search finds it.
+    fn drift(&self, origin: i64) -> Option<f64> {
+        let room = |drift| self.floor(origin, drift).map(|(f, b)| f + b);
+        let (mut low, mut high) = (-MAX_DRIFT, MAX_DRIFT);
+        for _ in 0..100 {
+            let (a, b) = (low + (high - low) / 3.0, high - (high - low) / 3.0);
+            if room(a)? < room(b)? { low = a } else { high = b }
+        }
+        Some((low + high) / 2.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A small generator of delays: enough for a test, the same every time.
+    fn noise(seed: &mut u64) -> i64 {
+        *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((*seed >> 33) % 1000) as i64
+    }
+
+    fn corridor(offset: i64, drift: f64, there: i64, back: i64, calls: i64, spacing: i64) -> Corridor {
+        let mut c = Corridor::default();
+        let mut seed = 7;
+        let server = |t: i64| Time(t + offset + (t as f64 * drift) as i64);
+        for i in 0..calls {
+            let sent = i * spacing;
+            let came = sent + there + noise(&mut seed) * 100;
+            let answered = came + 50_000;
+            let got = answered + back + noise(&mut seed) * 100;
+            c.add((Time(sent), server(came)), (Time(got), server(answered)));
+        }
+        c
+    }
+
+    #[test]
+    fn clocks_that_agree_are_taken_for_synchronised() {
+        let clock = corridor(0, 0.0, 40_000, 60_000, 500, 1_000_000).solve(None).unwrap();
+        assert_eq!((clock.basis, clock.offset_ns), (ClockBasis::AssumedSynchronised, 0));
+        assert!((50_000..60_000).contains(&clock.uncertainty_ns), "{clock:?}");
+    }
+
+    #[test]
+    fn drift_and_offset_are_found_within_the_stated_bound() {
+        let clock = corridor(3_700_000_000, 50e-6, 1_000_000, 1_000_000, 3000, 2_000_000).solve(None).unwrap();
+        assert_eq!(clock.basis, ClockBasis::Estimated);
+        assert!((clock.drift_ppm - 50.0).abs() < 2.0, "{clock:?}");
+        let at = (clock.offset_at.0 - clock.offset_ns) as f64;
+        let truth = 3_700_000_000.0 + at * 50e-6;
+        assert!((clock.offset_ns as f64 - truth).abs() <= clock.uncertainty_ns as f64, "{clock:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn the_truth_is_always_inside_the_bound(offset in -10_000_000_000i64..10_000_000_000, there in 1_000i64..9_000_000, back in 1_000i64..9_000_000) {
+            let clock = corridor(offset, 0.0, there, back, 300, 5_000_000).solve(None).unwrap();
+            prop_assert!((clock.offset_ns - offset).abs() <= clock.uncertainty_ns + 200_000, "{clock:?}");
+        }
+    }
+}

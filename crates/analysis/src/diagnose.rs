@@ -1,0 +1,506 @@
+//! Records of one or two captures into a diagnosis: fed in the order of packets, asked at the end.
+
+use crate::app::{AppFacts, AppMatch};
+use crate::capture_facts::CaptureFacts;
+use crate::facts::{self, Account, Alone, Exhibits, Facts, Thresholds};
+use crate::findings;
+use crate::half::{Completeness, Half, OpTable};
+use crate::join::Join;
+use crate::matched::{MatchedFacts, is_outage};
+use crate::results::{
+    Budget, CaptureResult, Clock, ClockBasis, Diagnosis, OpResult, Unmatched, Vantage,
+};
+use crate::vantage;
+use crate::verdict::verdict;
+use crate::worst::{Exhibit, Worst};
+use model::{Call, ConnectionSummary, Episode, EpisodeKind, Mark, Outstanding, Time};
+use trace::Application;
+
+/// Matched calls that decide which capture is the client's, when nobody said.
+const DECIDING_CALLS: usize = 200;
+
+/// What the user states.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub thresholds: Thresholds,
+    /// Where capture 0 and 1 were taken, if stated.
+    pub stated: [Option<Vantage>; 2],
+    pub clock_offset_ns: Option<i64>,
+}
+
+/// A diagnosis in the making.
+pub struct Diagnoser {
+    options: Options,
+    ops: OpTable,
+    captures: Vec<CaptureFacts>,
+    join: Join,
+    matched: MatchedFacts,
+    /// Index of the client's capture, once known.
+    client: Option<usize>,
+    /// Matched calls seen before that.
+    undecided: Vec<[Half; 2]>,
+    pairs: Vec<[Half; 2]>,
+    app: [Option<AppMatch>; 2],
+    unmatched: Vec<Unmatched>,
+    /// How far each capture has come, on its own clock, and its last matched call.
+    reached: [Time; 2],
+    last_matched: [Option<Time>; 2],
+    first: [Option<Time>; 2],
+    alone: OneSided,
+}
+
+/// What is only needed of a single capture: its calls, settled when their episodes are known.
+#[derive(Default)]
+struct OneSided {
+    unsettled: std::collections::VecDeque<Brief>,
+    sums: Alone,
+    loss: Worst,
+    outage: Worst,
+    stall: Worst,
+}
+
+/// A call of a single capture that waits for its episodes.
+struct Brief {
+    connection: model::ConnectionId,
+    server: model::Endpoint,
+    request: Mark,
+    request_last: Mark,
+    response_first: Mark,
+    response: Mark,
+    excess_over: i64,
+}
+
+/// As for matched calls: longer than a retransmission timer usually backs off to.
+const SETTLE_NS: i64 = 4_000_000_000;
+
+impl Diagnoser {
+    #[must_use]
+    pub fn new(captures: usize, options: Options, app: Option<&Application>) -> Diagnoser {
+        let client = match (options.stated, captures) {
+            ([Some(Vantage::Client), _], 2) => Some(0),
+            ([Some(Vantage::Server), _], 2) => Some(1),
+            _ => None,
+        };
+        Diagnoser {
+            options,
+            ops: OpTable::default(),
+            captures: (0..captures).map(CaptureFacts::new).collect(),
+            join: Join::default(),
+            matched: MatchedFacts::default(),
+            client,
+            undecided: Vec::new(),
+            pairs: Vec::new(),
+            app: [app.map(AppMatch::new), app.map(AppMatch::new)],
+            unmatched: Vec::new(),
+            reached: [Time::MIN; 2],
+            last_matched: [None; 2],
+            first: [None; 2],
+            alone: OneSided::default(),
+        }
+    }
+
+    /// Takes a call of capture `which`.
+    pub fn call(&mut self, which: usize, call: &Call) {
+        self.captures[which].call(call, &mut self.ops);
+        if call.is_complete()
+            && let Some(app) = &mut self.app[which]
+        {
+            app.call(call);
+        }
+        if self.captures.len() == 1 {
+            self.alone.call(call, &self.captures[0]);
+            return;
+        }
+        let Some(half) = Half::of(call, &mut self.ops) else { return };
+        self.join.add(which, half, &mut self.pairs);
+        self.take_pairs();
+    }
+
+    fn take_pairs(&mut self) {
+        let mut pairs = std::mem::take(&mut self.pairs);
+        for pair in pairs.drain(..) {
+            for (i, half) in pair.iter().enumerate() {
+                self.last_matched[i] = self.last_matched[i].max(Some(half.request_first.time));
+            }
+            match self.client {
+                Some(client) => self.add_pair(client, &pair),
+                None => {
+                    self.undecided.push(pair);
+                    if self.undecided.len() >= DECIDING_CALLS {
+                        self.decide();
+                    }
+                }
+            }
+        }
+        self.pairs = pairs;
+    }
+
+    fn add_pair(&mut self, client: usize, pair: &[Half; 2]) {
+        let (c, s) = (&pair[client], &pair[1 - client]);
+        match (c.completeness, s.completeness) {
+            (Completeness::Complete, Completeness::Complete) => {
+                // The header may be hidden in one capture only.
+                let mut c = c.clone();
+                let (protocol, _) = self.ops.name(c.op);
+                if protocol == model::Protocol::Rpc {
+                    c.op = s.op;
+                }
+                self.matched.add(&c, s);
+            }
+            (Completeness::NoResponse, Completeness::NoResponse) => self.unmatched(c.op).no_response += 1,
+            _ => self.unmatched(c.op).incomplete += 1,
+        }
+    }
+
+    fn unmatched(&mut self, op: u16) -> &mut Unmatched {
+        let op = usize::from(op);
+        if op >= self.unmatched.len() {
+            self.unmatched.resize(op + 1, Unmatched::default());
+        }
+        &mut self.unmatched[op]
+    }
+
+    /// Which capture is the client's: the one in which calls take longer.
+    fn decide(&mut self) {
+        let longer: i64 = self
+            .undecided
+            .iter()
+            .filter(|p| p.iter().all(|h| h.completeness == Completeness::Complete))
+            .map(|[a, b]| a.response_time_ns() - b.response_time_ns())
+            .sum();
+        let client = usize::from(longer < 0);
+        self.client = Some(client);
+        for pair in std::mem::take(&mut self.undecided) {
+            self.add_pair(client, &pair);
+        }
+    }
+
+    pub fn outstanding(&mut self, which: usize, o: &Outstanding) {
+        self.captures[which].outstanding(o);
+    }
+
+    pub fn episode(&mut self, which: usize, e: &Episode) {
+        self.captures[which].episode(e);
+    }
+
+    pub fn connection(&mut self, which: usize, c: &ConnectionSummary) {
+        self.captures[which].connection(c);
+    }
+
+    /// A gap showed in capture `which`.
+    pub fn gap(&mut self, which: usize, at: Mark) {
+        self.captures[which].gap(at);
+    }
+
+    /// Capture `which` has come so far; what both have left behind is settled.
+    pub fn reached(&mut self, which: usize, now: Time) {
+        self.reached[which] = self.reached[which].max(now);
+        self.first[which].get_or_insert(now);
+        if self.captures.len() == 1 {
+            self.alone.settle(&mut self.captures[0], Some(now));
+        } else if let Some(client) = self.client {
+            let reached = [self.reached[client], self.reached[1 - client]];
+            let (c, s) = (&self.captures[client], &self.captures[1 - client]);
+            self.matched.settle(c, s, Some(reached));
+        }
+    }
+
+    /// Which of two captures to read on: the one that is less far beyond the last call both hold;
+    /// before there is one, the one whose clock is behind, or, where clocks are hours apart, the one
+    /// that has been read less.
+    #[must_use]
+    pub fn next(&self) -> usize {
+        let ahead = |i: usize| match (self.last_matched[i], self.first[i]) {
+            _ if self.reached[i] == Time::MIN => i64::MIN,
+            (Some(matched), _) => self.reached[i] - matched,
+            (None, Some(first)) => {
+                let apart = self.first[1 - i].map_or(0, |other| (first - other).abs());
+                if apart < 3_600_000_000_000 { self.reached[i].0 } else { self.reached[i] - first }
+            }
+            (None, None) => i64::MIN,
+        };
+        usize::from(ahead(1) < ahead(0))
+    }
+
+    /// The diagnosis. `results` say how each capture was read.
+    #[must_use]
+    pub fn finish(self, results: Vec<CaptureResult>) -> Diagnosis {
+        if self.captures.len() == 2 { self.finish_two(results) } else { self.finish_one(results) }
+    }
+
+    fn finish_two(mut self, mut results: Vec<CaptureResult>) -> Diagnosis {
+        let mut pairs = Vec::new();
+        let left = self.join.finish(&mut pairs);
+        self.pairs = pairs;
+        self.take_pairs();
+        if self.client.is_none() {
+            self.decide();
+        }
+        let client = self.client.unwrap_or(0);
+        let server = 1 - client;
+        self.matched.settle(&self.captures[client], &self.captures[server], None);
+        let clock = self.matched.corridor.solve(self.options.clock_offset_ns);
+        self.count_unmatched(client, &left, clock.as_ref(), &results);
+        let evicted: u64 = self.join.evicted().iter().sum();
+        let stated = self.options.stated.iter().any(Option::is_some);
+        for (i, side) in [(client, Vantage::Client), (server, Vantage::Server)] {
+            results[i].side = Some(side);
+            results[i].side_from = if stated {
+                "stated".into()
+            } else if self.matched.client.count() > 0 {
+                format!(
+                    "the same calls take {} {} here",
+                    model::format_duration((self.matched_difference()).abs()),
+                    if side == Vantage::Client { "longer" } else { "less" }
+                )
+            } else {
+                "a guess: no call is in both captures".into()
+            };
+        }
+        let mut notes = Vec::new();
+        if self.join.translated {
+            notes.push("Addresses differ between the captures (NAT): connections were matched by XID and TCP sequence number.".into());
+        }
+        if evicted > 0 {
+            notes.push(format!("{evicted} calls waited too long for their twin and were left out."));
+        }
+        if let Some(c) = &clock {
+            notes.push(clock_note(c));
+        }
+        let app = self.app[client].take().and_then(AppMatch::finish);
+        let account = facts::account_of_matched(&self.matched, &self.captures[server]);
+        let m = &self.matched;
+        let budget = self.budget(clock.as_ref(), &account, app.as_ref());
+        let facts = Facts {
+            thresholds: self.options.thresholds,
+            captures: &self.captures,
+            results: &results,
+            client: Some(client),
+            server: Some(server),
+            matched: Some(m),
+            app: app.as_ref(),
+            path: None,
+            account,
+            worst: Exhibits {
+                server: &m.slow_server,
+                stall: &m.stalled,
+                network: &m.slow_network,
+                loss: &m.lost,
+                outage: &m.outage,
+                held: &m.held,
+            },
+        };
+        let findings = findings::check(&facts);
+        let verdict = verdict(&facts, &findings);
+        let call_time_ns = facts.account.total_ns;
+        let elapsed_ns = m.first.zip(m.last).map_or(0, |(a, b)| b - a);
+        let ops = self.op_results(Some((client, server)), clock.as_ref(), evicted);
+        Diagnosis { captures: results, verdict, budget, ops, clock, findings, notes, call_time_ns, elapsed_ns }
+    }
+
+    fn matched_difference(&self) -> i64 {
+        let (sum, n) = self.matched.ops.iter().fold((0i128, 0u64), |(s, n), o| {
+            (s + i128::from(o.difference.total_ns()), n + o.difference.count())
+        });
+        if n == 0 { 0 } else { (sum / i128::from(n)) as i64 }
+    }
+
+    fn budget(&self, clock: Option<&Clock>, account: &Account, app: Option<&AppFacts>) -> Budget {
+        let Some(clock) = clock else { return Budget::default() };
+        let [out, server, back] = self.matched.budget(clock);
+        Budget {
+            calls: self.matched.client.count(),
+            client_host_ns: app.map(|a| a.host_mean_ns),
+            network_out_ns: Some(out),
+            server_ns: Some(server),
+            network_back_ns: Some(back),
+            server_queue_ns: (account.queue_ns > 0).then(|| account.queue_ns / account.calls.max(1) as i64),
+        }
+    }
+
+    /// Why calls have no twin.
+    fn count_unmatched(&mut self, client: usize, left: &[Vec<Half>; 2], clock: Option<&Clock>, results: &[CaptureResult]) {
+        let offset = clock.map_or(0, |c| c.offset_ns);
+        for (i, calls) in left.iter().enumerate() {
+            let other = &results[1 - i];
+            // From this capture's clock to the other's.
+            let shift = if i == client { offset } else { -offset };
+            for call in calls {
+                let at = call.request_first.time + shift;
+                let inside = other.first.is_some_and(|f| at >= f) && other.last.is_some_and(|l| at <= l);
+                let u = self.unmatched(call.op);
+                match call.completeness {
+                    _ if !inside => u.outside_overlap += 1,
+                    Completeness::NoResponse => u.no_response += 1,
+                    Completeness::Incomplete => u.incomplete += 1,
+                    Completeness::Complete if i == client => u.not_in_server_capture += 1,
+                    Completeness::Complete => u.not_in_client_capture += 1,
+                }
+            }
+        }
+    }
+
+    fn op_results(&self, sides: Option<(usize, usize)>, clock: Option<&Clock>, evicted: u64) -> Vec<OpResult> {
+        let mut out = Vec::new();
+        for op in 0..self.ops.len() {
+            let (protocol, name) = self.ops.name(op as u16);
+            let of = |capture: usize| {
+                let facts = self.captures[capture].ops.get(op)?;
+                (facts.response.count() > 0).then(|| facts.response.summary())
+            };
+            let (client, server) = match sides {
+                Some((c, s)) => (of(c), of(s)),
+                None if self.options.stated[0] == Some(Vantage::Server) => (None, of(0)),
+                None => (of(0), None),
+            };
+            let matched = self.matched.op(op, clock);
+            let mut unmatched = self.unmatched.get(op).copied().unwrap_or_default();
+            if sides.is_none() {
+                let facts = self.captures[0].ops.get(op);
+                unmatched.no_response = facts.map_or(0, |f| f.no_response);
+                unmatched.incomplete = facts.map_or(0, |f| f.incomplete);
+            }
+            if client.is_none() && server.is_none() && unmatched == Unmatched::default() {
+                continue;
+            }
+            out.push(OpResult { protocol, op: name.to_string(), client, server, matched, unmatched });
+        }
+        let time = |o: &OpResult| o.client.or(o.server).map_or(0, |s| s.total_ns);
+        out.sort_by(|a, b| time(b).cmp(&time(a)).then_with(|| (a.protocol, &a.op).cmp(&(b.protocol, &b.op))));
+        if let Some(first) = out.first_mut() {
+            first.unmatched.evicted = evicted;
+        }
+        out
+    }
+
+    fn finish_one(mut self, mut results: Vec<CaptureResult>) -> Diagnosis {
+        self.alone.settle(&mut self.captures[0], None);
+        let own = &self.captures[0];
+        let concluded = vantage::conclude(&own.tcp);
+        let side = self.options.stated[0].unwrap_or(concluded.vantage);
+        results[0].side = Some(side);
+        results[0].side_from = if self.options.stated[0].is_some() { "stated".into() } else { concluded.from };
+        let path = facts::path_estimate(own);
+        let alone = self.alone.sums;
+        let account = facts::account_of_one(own, side, path, alone);
+        let app = self.app[0].take().and_then(AppMatch::finish);
+        let calls = account.calls.max(1) as i64;
+        let own_part = (account.basis != facts::Basis::Unknown && account.unknown_ns == 0 || side == Vantage::Server)
+            .then(|| account.server_ns() / calls);
+        let budget = Budget {
+            calls: account.calls,
+            client_host_ns: app.as_ref().map(|a| a.host_mean_ns),
+            network_out_ns: None,
+            server_ns: own_part.filter(|_| side == Vantage::Server),
+            network_back_ns: None,
+            server_queue_ns: (account.queue_ns > 0).then(|| account.queue_ns / calls),
+        };
+        let index = |v: Vantage| (side == v).then_some(0);
+        let facts = Facts {
+            thresholds: self.options.thresholds,
+            captures: &self.captures,
+            results: &results,
+            client: index(Vantage::Client),
+            server: index(Vantage::Server),
+            matched: None,
+            app: app.as_ref(),
+            path,
+            account,
+            worst: Exhibits {
+                server: &own.slowest,
+                stall: &self.alone.stall,
+                network: &own.slowest,
+                loss: &self.alone.loss,
+                outage: &self.alone.outage,
+                held: &own.slowest,
+            },
+        };
+        let findings = findings::check(&facts);
+        let verdict = verdict(&facts, &findings);
+        let mut notes = vec![match side {
+            Vantage::Server => "One capture, at the server: the server's own time is exact; what the client sees beyond it is not in this capture.".to_owned(),
+            Vantage::Client => "One capture, at the client: server and network can only be told apart by an estimate of the path.".to_owned(),
+            _ => "One capture, of which it is not known where it was taken: state it with --client or --server.".to_owned(),
+        }];
+        if let (Vantage::Client, Some(path)) = (side, facts.path) {
+            notes.push(format!(
+                "The path to the server and back takes {} on average, {} at best ({} acknowledgements).",
+                model::format_duration(path.mean_ns),
+                model::format_duration(path.min_ns),
+                path.samples
+            ));
+        }
+        let call_time_ns = facts.account.total_ns;
+        let elapsed_ns = own.first.zip(own.last).map_or(0, |(a, b)| b - a);
+        self.options.stated[0] = Some(side);
+        let ops = self.op_results(None, None, 0);
+        Diagnosis { captures: results, verdict, budget, ops, clock: None, findings, notes, call_time_ns, elapsed_ns }
+    }
+}
+
+fn clock_note(c: &Clock) -> String {
+    let bound = model::format_duration(c.uncertainty_ns);
+    match c.basis {
+        ClockBasis::AssumedSynchronised => format!(
+            "The two clocks do not contradict each other and are taken to be synchronised: an assumption, which may be wrong by {bound}."
+        ),
+        ClockBasis::Estimated => format!(
+            "The server's clock is {} {} the client's (drift {:.1} ppm), known to within {bound}: half the smallest round trip, which no method can better.",
+            model::format_duration(c.offset_ns.abs()),
+            if c.offset_ns < 0 { "behind" } else { "ahead of" },
+            c.drift_ppm
+        ),
+        ClockBasis::Given => format!("The clock offset was given as {}.", model::format_duration(c.offset_ns)),
+    }
+}
+
+impl OneSided {
+    fn call(&mut self, call: &Call, facts: &CaptureFacts) {
+        let marks = (call.request_first, call.request_last, call.response_first, call.response_last);
+        let (Some(request), Some(request_last), Some(response_first), Some(response)) = marks else { return };
+        if call.is_complete() {
+            self.unsettled.push_back(Brief {
+                connection: call.connection,
+                server: call.server,
+                request,
+                request_last,
+                response_first,
+                response,
+                excess_over: facts.usual_response_ns,
+            });
+        }
+    }
+
+    /// Looks at calls that the capture has left behind: did they overlap a recovery or a stall?
+    fn settle(&mut self, facts: &mut CaptureFacts, reached: Option<Time>) {
+        while let Some(next) = self.unsettled.front() {
+            if reached.is_some_and(|now| now - next.response.time <= SETTLE_NS) && self.unsettled.len() < 100_000 {
+                return;
+            }
+            let Some(b) = self.unsettled.pop_front() else { return };
+            let took = b.response.time - b.request.time;
+            let excess = (took - b.excess_over).max(0);
+            let exhibit = |value| Exhibit::of(value, 0, b.request, b.response);
+            let (mut lost, mut outage) = (false, false);
+            for t in facts.overlapping(b.connection, b.request.time, b.response.time) {
+                if t.kind == EpisodeKind::Recovery && !t.spurious {
+                    lost = true;
+                    outage |= is_outage(t.timeouts, t.last - t.first);
+                }
+            }
+            if outage {
+                self.sums.outage_ns += excess;
+                self.outage.add(exhibit(excess));
+            } else if lost {
+                self.sums.loss_ns += excess;
+                self.loss.add(exhibit(excess));
+            } else {
+                let stalled = facts.stalled(b.server, b.request_last.time, b.response_first.time);
+                if stalled > 0 {
+                    self.sums.stall_ns += stalled;
+                    self.stall.add(exhibit(stalled));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! What findings look at: one account of where the time went, and the facts behind it.
+//!
+//! The account is made before any finding is, so that no nanosecond is charged twice: a finding only
+//! decides whether its line of the account is worth accusing anybody.
+
+use crate::app::AppFacts;
+use crate::capture_facts::CaptureFacts;
+use crate::concurrency::{Scope, ServerCap};
+use crate::matched::MatchedFacts;
+use crate::results::{CaptureResult, Vantage};
+use crate::stats::Distribution;
+use crate::worst::Worst;
+use model::{Direction, EpisodeKind};
+
+/// Below what nobody is accused.
+#[derive(Clone, Copy, Debug)]
+pub struct Thresholds {
+    pub fast_enough_ns: i64,
+    pub tail_ns: i64,
+}
+
+/// What the account rests on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Basis {
+    /// Calls seen in both captures: every part is measured.
+    Matched,
+    /// One capture at the server: its own time is exact, the rest is not seen.
+    Server,
+    /// One capture at the client: server and network together, divided by an estimate.
+    Client,
+    /// One capture of which nobody knows where it was taken.
+    Unknown,
+}
+
+/// Where the response time of all calls went. The parts add up to `total_ns`.
+#[derive(Clone, Debug)]
+pub struct Account {
+    pub basis: Basis,
+    pub calls: u64,
+    pub total_ns: i64,
+    pub service_ns: i64,
+    pub queue_ns: i64,
+    pub stall_ns: i64,
+    pub outage_ns: i64,
+    pub loss_ns: i64,
+    pub nagle_ns: i64,
+    pub path_ns: i64,
+    /// Neither network nor server for certain.
+    pub unknown_ns: i64,
+    pub cap: Option<(ServerCap, model::Endpoint)>,
+}
+
+impl Account {
+    #[must_use]
+    pub fn server_ns(&self) -> i64 {
+        self.service_ns + self.queue_ns + self.stall_ns
+    }
+
+    #[must_use]
+    pub fn network_ns(&self) -> i64 {
+        self.outage_ns + self.loss_ns + self.path_ns
+    }
+}
+
+/// The path to the server and back as one capture at the client shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct PathEstimate {
+    pub mean_ns: i64,
+    pub min_ns: i64,
+    pub samples: u64,
+}
+
+/// Everything a finding may look at.
+pub struct Facts<'a> {
+    pub thresholds: Thresholds,
+    pub captures: &'a [CaptureFacts],
+    pub results: &'a [CaptureResult],
+    /// Which capture was taken at the client, which at the server.
+    pub client: Option<usize>,
+    pub server: Option<usize>,
+    pub matched: Option<&'a MatchedFacts>,
+    pub app: Option<&'a AppFacts>,
+    pub path: Option<PathEstimate>,
+    pub account: Account,
+    pub worst: Exhibits<'a>,
+}
+
+/// The worst calls by kind.
+#[derive(Clone, Copy)]
+pub struct Exhibits<'a> {
+    pub server: &'a Worst,
+    pub stall: &'a Worst,
+    pub network: &'a Worst,
+    pub loss: &'a Worst,
+    pub outage: &'a Worst,
+    pub held: &'a Worst,
+}
+
+impl<'a> Facts<'a> {
+    /// The distribution of the response times that the account divides.
+    #[must_use]
+    pub fn response(&self) -> &Distribution {
+        match self.matched {
+            Some(m) => &m.client,
+            None => &self.captures[0].response,
+        }
+    }
+
+    /// Whether calls are slow enough that anybody may be blamed.
+    #[must_use]
+    pub fn is_slow(&self) -> bool {
+        let d = self.response();
+        if d.count() == 0 {
+            return false;
+        }
+        let (beyond, count) = d.beyond(self.thresholds.tail_ns);
+        d.mean_ns() >= self.thresholds.fast_enough_ns || (count >= 3 && beyond * 10 >= d.total_ns())
+    }
+
+    /// Whether this part of the account may be accused: calls are slow, and it is a quarter of their
+    /// time.
+    #[must_use]
+    pub fn is_guilty(&self, part_ns: i64) -> bool {
+        self.is_slow() && part_ns * 4 >= self.account.total_ns && part_ns > 0
+    }
+
+    /// The capture nearest to the server, and its facts.
+    #[must_use]
+    pub fn at_server(&self) -> Option<&'a CaptureFacts> {
+        self.server.map(|i| &self.captures[i])
+    }
+
+    #[must_use]
+    pub fn at_client(&self) -> Option<&'a CaptureFacts> {
+        self.client.map(|i| &self.captures[i])
+    }
+}
+
+/// The account of matched calls.
+#[must_use]
+pub fn account_of_matched(m: &MatchedFacts, server: &CaptureFacts) -> Account {
+    let s = &m.shares;
+    // What a call takes when nothing is lost is the path's, the rest is the loss's.
+    let usual = m.clean_network.quantile(0.5);
+    let excess = |ns: i64, calls: u64| (ns - usual.saturating_mul(calls as i64)).clamp(0, ns.max(0));
+    let (outage, loss) = (excess(s.outage_ns, s.outage_calls), excess(s.loss_ns, s.loss_calls));
+    let cap = server_cap(server);
+    let queue = cap.map_or(0, |(c, _)| c.queue_ns).min(s.service_ns);
+    Account {
+        basis: Basis::Matched,
+        calls: s.calls,
+        total_ns: s.total_ns,
+        service_ns: s.service_ns - queue,
+        queue_ns: queue,
+        stall_ns: s.stall_ns,
+        outage_ns: outage,
+        loss_ns: loss,
+        nagle_ns: s.nagle_ns,
+        path_ns: s.path_ns + s.outage_ns + s.loss_ns - outage - loss,
+        unknown_ns: 0,
+        cap,
+    }
+}
+
+/// The server with the longest queue.
+fn server_cap(facts: &CaptureFacts) -> Option<(ServerCap, model::Endpoint)> {
+    let mut caps: Vec<(ServerCap, model::Endpoint)> = facts
+        .concurrency
+        .levels
+        .iter()
+        .filter_map(|(scope, level)| match scope {
+            Scope::Server(e) => Some((level.server_cap()?, *e)),
+            Scope::Pair(..) => None,
+        })
+        .collect();
+    caps.sort_by_key(|(c, e)| (std::cmp::Reverse(c.queue_ns), *e));
+    caps.first().copied()
+}
+
+/// Sums of one capture alone that need the episodes: made after it was read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Alone {
+    pub loss_ns: i64,
+    pub outage_ns: i64,
+    pub stall_ns: i64,
+}
+
+/// The account of one capture.
+#[must_use]
+pub fn account_of_one(facts: &CaptureFacts, vantage: Vantage, path: Option<PathEstimate>, alone: Alone) -> Account {
+    let calls = facts.response.count();
+    let total = facts.response.total_ns();
+    let mut account = Account {
+        basis: Basis::Unknown,
+        calls,
+        total_ns: total,
+        service_ns: 0,
+        queue_ns: 0,
+        stall_ns: 0,
+        outage_ns: 0,
+        loss_ns: 0,
+        nagle_ns: 0,
+        path_ns: 0,
+        unknown_ns: total,
+        cap: None,
+    };
+    let wait = facts.wait.total_ns().clamp(0, total.max(0));
+    match vantage {
+        Vantage::Server => {
+            let own = (wait - facts.response_held_ns - alone.loss_ns - alone.outage_ns).max(0);
+            account.basis = Basis::Server;
+            account.cap = server_cap(facts);
+            account.stall_ns = alone.stall_ns.min(own);
+            account.queue_ns = account.cap.map_or(0, |(c, _)| c.queue_ns).min(own - account.stall_ns);
+            account.service_ns = own - account.stall_ns - account.queue_ns;
+            account.unknown_ns = total - own;
+        }
+        Vantage::Client => {
+            account.basis = Basis::Client;
+            account.outage_ns = alone.outage_ns.min(total);
+            account.loss_ns = alone.loss_ns.min(total - account.outage_ns);
+            account.nagle_ns = facts.request_held_ns.clamp(0, total - account.outage_ns - account.loss_ns);
+            let left = total - account.outage_ns - account.loss_ns - account.nagle_ns;
+            if let Some(path) = path {
+                account.path_ns = path.mean_ns.saturating_mul(calls as i64).min(left);
+                let rest = left - account.path_ns;
+                // What is left is the server's only where it is more than the path's own variation.
+                if rest * 2 >= total && rest > 3 * account.path_ns.max(account.loss_ns) {
+                    account.cap = server_cap(facts);
+                    account.stall_ns = alone.stall_ns.min(rest);
+                    account.queue_ns = account.cap.map_or(0, |(c, _)| c.queue_ns).min(rest - account.stall_ns);
+                    account.service_ns = rest - account.stall_ns - account.queue_ns;
+                    account.unknown_ns = 0;
+                } else {
+                    account.unknown_ns = rest;
+                }
+            } else {
+                account.unknown_ns = left;
+            }
+        }
+        Vantage::Middle | Vantage::Unknown => {}
+    }
+    account
+}
+
+/// The path to the server and back, from the pure acknowledgements of requests or the handshake.
+#[must_use]
+pub fn path_estimate(facts: &CaptureFacts) -> Option<PathEstimate> {
+    let t = &facts.tcp;
+    let to_server = Direction::ToServer.index();
+    let (count, sum) = (t.ack_rtt_count[to_server], t.ack_rtt_sum_ns[to_server]);
+    let min = [t.ack_rtt_min_ns[to_server], t.server_half_ns].into_iter().flatten().min()?;
+    let mean_ns = if count >= 10 { sum / count as i64 } else { min };
+    Some(PathEstimate { mean_ns, min_ns: min, samples: count })
+}
+
+/// Longest time that recoveries with two or more timeouts in a row lasted, and how many there were.
+#[must_use]
+pub fn outages(facts: &CaptureFacts) -> (usize, i64) {
+    let long = facts.longest.iter().filter(|t| {
+        t.kind == EpisodeKind::Recovery && !t.spurious && crate::matched::is_outage(t.timeouts, t.last - t.first)
+    });
+    long.fold((0, 0), |(n, longest), t| (n + 1, longest.max(t.last - t.first)))
+}

@@ -1,0 +1,103 @@
+//! Text into tokens, each with its column.
+
+use super::{FilterError, Operator};
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    Word(String),
+    /// A value in quotes: never a keyword.
+    Quoted(String),
+    Operator(Operator),
+    And,
+    Or,
+    Not,
+    Open,
+    Close,
+    End,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Token {
+    pub(super) kind: Kind,
+    /// Counted from 1 in characters.
+    pub(super) column: usize,
+}
+
+impl Token {
+    pub(super) fn error(&self, message: &str) -> FilterError {
+        FilterError {
+            column: self.column,
+            message: match self.kind {
+                Kind::End => format!("{message}, but the text ends"),
+                _ => message.to_owned(),
+            },
+        }
+    }
+}
+
+/// Characters that end a bare word.
+fn ends_word(c: char) -> bool {
+    c.is_whitespace() || "()=!<>~\"'&|".contains(c)
+}
+
+/// The tokens of `text`, with [`Kind::End`] as the last.
+pub(super) fn tokens(text: &str) -> Result<Vec<Token>, FilterError> {
+    let mut out = Vec::new();
+    let mut chars = text.chars().enumerate().peekable();
+    while let Some((i, c)) = chars.next() {
+        let column = i + 1;
+        let mut followed_by = |wanted: char| chars.next_if(|&(_, c)| c == wanted).is_some();
+        let unexpected = |message: String| FilterError { column, message };
+        let kind = match c {
+            c if c.is_whitespace() => continue,
+            '(' => Kind::Open,
+            ')' => Kind::Close,
+            '~' => Kind::Operator(Operator::Like),
+            '=' => {
+                followed_by('=');
+                Kind::Operator(Operator::Equal)
+            }
+            '<' if followed_by('=') => Kind::Operator(Operator::LessOrEqual),
+            '<' => Kind::Operator(Operator::Less),
+            '>' if followed_by('=') => Kind::Operator(Operator::GreaterOrEqual),
+            '>' => Kind::Operator(Operator::Greater),
+            '!' if followed_by('=') => Kind::Operator(Operator::NotEqual),
+            '&' if followed_by('&') => Kind::And,
+            '|' if followed_by('|') => Kind::Or,
+            '!' => return Err(unexpected("`!` alone means nothing; write `not`".into())),
+            '&' | '|' => {
+                return Err(unexpected(format!(
+                    "`{c}` alone means nothing; write `and` or `or`"
+                )));
+            }
+            '"' | '\'' => {
+                let mut value = String::new();
+                loop {
+                    match chars.next() {
+                        Some((_, end)) if end == c => break Kind::Quoted(value),
+                        Some((_, other)) => value.push(other),
+                        None => return Err(unexpected(format!("the quote `{c}` is not closed"))),
+                    }
+                }
+            }
+            c => {
+                let mut word = String::from(c);
+                while let Some((_, c)) = chars.next_if(|&(_, c)| !ends_word(c)) {
+                    word.push(c);
+                }
+                match word.to_ascii_lowercase().as_str() {
+                    "and" => Kind::And,
+                    "or" => Kind::Or,
+                    "not" => Kind::Not,
+                    _ => Kind::Word(word),
+                }
+            }
+        };
+        out.push(Token { kind, column });
+    }
+    out.push(Token {
+        kind: Kind::End,
+        column: text.chars().count() + 1,
+    });
+    Ok(out)
+}

@@ -1,0 +1,459 @@
+//! What a comparison looks at, and the comparison itself: names into getters, values into numbers,
+//! addresses or text of the same kind, once, so that testing a call parses nothing.
+
+use super::{Operator, glob, nearest};
+use crate::results::field_text;
+use model::{Call, Endpoint, Field, FieldKind, Mark, Protocol};
+use std::borrow::Cow;
+use std::net::IpAddr;
+
+/// How the number of a comparison may be written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Unit {
+    /// Nanoseconds, or `20ms`, `1.5s`.
+    Duration,
+    /// Bytes and counts: `64k` is 65,536.
+    Binary,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Subject {
+    Number(fn(&Call) -> Option<i64>, Unit),
+    Field(Field),
+    Text(fn(&Call) -> Option<&str>),
+    /// Comma-separated items: `=` asks for one of them or for all.
+    List(fn(&Call) -> Option<&str>),
+    Endpoint(fn(&Call) -> Endpoint),
+    /// Frame numbers of a call's four packets: any of them.
+    Frames,
+}
+
+fn ns(mark: Option<Mark>) -> Option<i64> {
+    mark.map(|m| m.time.0)
+}
+
+fn frame(mark: Option<Mark>) -> Option<i64> {
+    mark.map(|m| i64::from(m.packet.frame))
+}
+
+fn bytes(n: u64) -> Option<i64> {
+    i64::try_from(n).ok()
+}
+
+const SUBJECTS: &[(&str, Subject)] = {
+    use Subject::{Endpoint, Frames, List, Number, Text};
+    use Unit::{Binary, Duration};
+    &[
+        ("protocol", Text(|c| Some(c.protocol.name()))),
+        ("op", Text(|c| Some(&c.op))),
+        ("client", Endpoint(|c| c.client)),
+        ("client.address", Endpoint(|c| c.client)),
+        (
+            "client.port",
+            Number(|c| Some(c.client.port.into()), Binary),
+        ),
+        ("server", Endpoint(|c| c.server)),
+        ("server.address", Endpoint(|c| c.server)),
+        (
+            "server.port",
+            Number(|c| Some(c.server.port.into()), Binary),
+        ),
+        ("id", Number(|c| Some(c.id.into()), Binary)),
+        ("frames", Frames),
+        (
+            "request_first_frame",
+            Number(|c| frame(c.request_first), Binary),
+        ),
+        (
+            "request_last_frame",
+            Number(|c| frame(c.request_last), Binary),
+        ),
+        (
+            "response_first_frame",
+            Number(|c| frame(c.response_first), Binary),
+        ),
+        (
+            "response_last_frame",
+            Number(|c| frame(c.response_last), Binary),
+        ),
+        (
+            "request_first_ns",
+            Number(|c| ns(c.request_first), Duration),
+        ),
+        ("request_last_ns", Number(|c| ns(c.request_last), Duration)),
+        (
+            "response_first_ns",
+            Number(|c| ns(c.response_first), Duration),
+        ),
+        (
+            "response_last_ns",
+            Number(|c| ns(c.response_last), Duration),
+        ),
+        ("response_time_ns", Number(Call::response_time_ns, Duration)),
+        (
+            "request_transfer_ns",
+            Number(Call::request_transfer_ns, Duration),
+        ),
+        ("wait_ns", Number(Call::wait_ns, Duration)),
+        (
+            "response_transfer_ns",
+            Number(Call::response_transfer_ns, Duration),
+        ),
+        ("request_bytes", Number(|c| bytes(c.request_bytes), Binary)),
+        (
+            "response_bytes",
+            Number(|c| bytes(c.response_bytes), Binary),
+        ),
+        ("outcome", Text(|c| Some(c.outcome.name()))),
+        ("reason", Text(|c| c.outcome.reason().map(|r| r.name()))),
+        (
+            "outstanding",
+            Number(|c| Some(c.outstanding.into()), Binary),
+        ),
+        (
+            "retransmits",
+            Number(|c| Some(c.retransmits.into()), Binary),
+        ),
+        ("operations", List(|c| c.text.as_deref())),
+        ("text", List(|c| c.text.as_deref())),
+    ]
+};
+
+/// The subject of that name, `_ns` left out or not; else a message that lists close names.
+pub(super) fn find(name: &str) -> Result<Subject, String> {
+    let is = |known: &str| {
+        known.eq_ignore_ascii_case(name)
+            || known
+                .strip_suffix("_ns")
+                .is_some_and(|short| short.eq_ignore_ascii_case(name))
+    };
+    let field = || Field::ALL.iter().find(|f| is(f.name()));
+    SUBJECTS
+        .iter()
+        .find(|(known, _)| is(known))
+        .map(|(_, subject)| *subject)
+        .or_else(|| field().map(|f| Subject::Field(*f)))
+        .ok_or_else(|| {
+            let names = SUBJECTS.iter().map(|(n, _)| *n);
+            let all = names.chain(Field::ALL.iter().map(|f| f.name()));
+            let near = nearest(name, all.clone());
+            if near.is_empty() {
+                let all: Vec<&str> = all.collect();
+                format!("unknown field `{name}`; there are {}", all.join(", "))
+            } else {
+                format!(
+                    "unknown field `{name}`; did you mean `{}`?",
+                    near.join("`, `")
+                )
+            }
+        })
+}
+
+/// What is wrong with a comparison.
+pub(super) enum Fault {
+    Operator(String),
+    Value(String),
+}
+
+/// One comparison, ready to be asked.
+#[derive(Clone, Debug)]
+pub(super) struct Test {
+    subject: Subject,
+    operator: Operator,
+    value: Value,
+}
+
+#[derive(Clone, Debug)]
+enum Value {
+    Number(i128),
+    Text(String),
+    Network {
+        address: IpAddr,
+        bits: u32,
+        port: Option<u16>,
+    },
+}
+
+impl Test {
+    pub(super) fn new(
+        name: &str,
+        subject: Subject,
+        operator: Operator,
+        text: &str,
+    ) -> Result<Test, Fault> {
+        use Operator::{Equal, Like, NotEqual};
+        let ordered = !matches!(operator, Equal | NotEqual | Like);
+        let (is_number, is_text) = match subject {
+            Subject::Number(..) | Subject::Frames => (true, false),
+            Subject::Field(f) => match f.kind() {
+                FieldKind::Integer => (true, false),
+                _ => (false, true),
+            },
+            _ => (false, true),
+        };
+        if ordered && !is_number {
+            return Err(Fault::Operator(format!(
+                "`{name}` has no order; use `=`, `!=` or `~`"
+            )));
+        }
+        if operator == Like && !is_text {
+            return Err(Fault::Operator(format!(
+                "`~` compares text, and `{name}` is a number"
+            )));
+        }
+        let value = if operator == Like {
+            Value::Text(text.to_owned())
+        } else {
+            value(name, subject, text).map_err(Fault::Value)?
+        };
+        Ok(Test {
+            subject,
+            operator,
+            value,
+        })
+    }
+
+    pub(super) fn matches(&self, call: &Call) -> bool {
+        match &self.value {
+            Value::Number(wanted) => match self.subject {
+                Subject::Number(get, _) => {
+                    get(call).is_some_and(|v| compare(self.operator, v.into(), *wanted))
+                }
+                Subject::Field(f) => call
+                    .detail
+                    .get(f)
+                    .is_some_and(|v| compare(self.operator, v.into(), *wanted)),
+                Subject::Frames => self.any_frame(call, *wanted),
+                _ => false,
+            },
+            Value::Text(wanted) => self.text_matches(call, wanted),
+            Value::Network {
+                address,
+                bits,
+                port,
+            } => {
+                let Subject::Endpoint(get) = self.subject else {
+                    return false;
+                };
+                let end = get(call);
+                let inside = within(end.address, *address, *bits)
+                    && port.is_none_or(|port| port == end.port);
+                inside == (self.operator == Operator::Equal)
+            }
+        }
+    }
+
+    /// `!=` asks that none of the frames is the one given, the others that some frame compares so.
+    fn any_frame(&self, call: &Call, wanted: i128) -> bool {
+        let marks = [
+            call.request_first,
+            call.request_last,
+            call.response_first,
+            call.response_last,
+        ];
+        let mut frames = marks
+            .into_iter()
+            .filter_map(frame)
+            .map(i128::from)
+            .peekable();
+        match self.operator {
+            Operator::NotEqual => frames.peek().is_some() && frames.all(|f| f != wanted),
+            operator => frames.any(|f| compare(operator, f, wanted)),
+        }
+    }
+
+    fn text_matches(&self, call: &Call, wanted: &str) -> bool {
+        let text: Option<Cow<'_, str>> = match self.subject {
+            Subject::Text(get) | Subject::List(get) => get(call).map(Cow::Borrowed),
+            Subject::Field(f) => call.detail.get(f).map(|v| field_text(f, v).into()),
+            Subject::Endpoint(get) => {
+                let end = get(call);
+                let address = end.address.to_string();
+                return glob::matches(wanted, &address) || glob::matches(wanted, &end.to_string());
+            }
+            Subject::Number(..) | Subject::Frames => None,
+        };
+        let Some(text) = text else { return false };
+        let equal = || {
+            text.eq_ignore_ascii_case(wanted)
+                || matches!(self.subject, Subject::List(_))
+                    && text
+                        .split(',')
+                        .any(|item| item.trim().eq_ignore_ascii_case(wanted))
+        };
+        match self.operator {
+            Operator::Like => glob::matches(wanted, &text),
+            Operator::NotEqual => !equal(),
+            _ => equal(),
+        }
+    }
+}
+
+fn compare(operator: Operator, a: i128, b: i128) -> bool {
+    match operator {
+        Operator::Equal => a == b,
+        Operator::NotEqual => a != b,
+        Operator::Less => a < b,
+        Operator::LessOrEqual => a <= b,
+        Operator::Greater => a > b,
+        Operator::GreaterOrEqual => a >= b,
+        Operator::Like => false,
+    }
+}
+
+fn within(address: IpAddr, network: IpAddr, bits: u32) -> bool {
+    match (address, network) {
+        (IpAddr::V4(a), IpAddr::V4(n)) => {
+            let differ = a.to_bits() ^ n.to_bits();
+            differ.checked_shr(32 - bits.min(32)).unwrap_or(0) == 0
+        }
+        (IpAddr::V6(a), IpAddr::V6(n)) => {
+            let differ = a.to_bits() ^ n.to_bits();
+            differ.checked_shr(128 - bits.min(128)).unwrap_or(0) == 0
+        }
+        _ => false,
+    }
+}
+
+fn value(name: &str, subject: Subject, text: &str) -> Result<Value, String> {
+    let field = match subject {
+        Subject::Number(_, unit) => return number(name, text, unit).map(Value::Number),
+        Subject::Frames => return number(name, text, Unit::Binary).map(Value::Number),
+        Subject::Endpoint(_) => return network(text),
+        Subject::Text(_) if name.eq_ignore_ascii_case("protocol") => {
+            return protocol(text).map(Value::Text);
+        }
+        Subject::Text(_) | Subject::List(_) => return Ok(Value::Text(text.to_owned())),
+        Subject::Field(field) => field,
+    };
+    match field.kind() {
+        FieldKind::Integer => number(name, text, Unit::Binary).map(Value::Number),
+        FieldKind::Hash => {
+            let digits = text.strip_prefix("0x").unwrap_or(text);
+            u64::from_str_radix(digits, 16)
+                .map(|hash| Value::Number(hash.into()))
+                .map_err(|_| format!("`{name}` is shown as 16 hexadecimal digits; `{text}` is not"))
+        }
+        FieldKind::Flag => match text.to_ascii_lowercase().as_str() {
+            "true" | "yes" | "1" => Ok(Value::Number(1)),
+            "false" | "no" | "0" => Ok(Value::Number(0)),
+            _ => Err(format!("`{name}` is `true` or `false`, not `{text}`")),
+        },
+        FieldKind::Word(words) => words
+            .iter()
+            .position(|w| w.eq_ignore_ascii_case(text))
+            .map(|i| Value::Number(i as i128))
+            .ok_or_else(|| format!("`{name}` is one of {}, not `{text}`", words.join(", "))),
+    }
+}
+
+/// A misspelt protocol would silently match nothing.
+fn protocol(text: &str) -> Result<String, String> {
+    let names = || Protocol::ALL.iter().map(|p| p.name());
+    if names().any(|n| n.eq_ignore_ascii_case(text)) {
+        return Ok(text.to_owned());
+    }
+    let all: Vec<&str> = names().collect();
+    Err(format!(
+        "no protocol is called `{text}`; there are {} (`~ nfs*` takes several)",
+        all.join(", ")
+    ))
+}
+
+/// `10.0.0.1`, `10.0.0.1:2049`, `10.0.0.0/8`, `fe80::1`, `[fe80::1]:2049`, `fe80::/10`.
+fn network(text: &str) -> Result<Value, String> {
+    let parsed = || {
+        if let Some((address, bits)) = text.split_once('/') {
+            let address: IpAddr = address.parse().ok()?;
+            let bits: u32 = bits.parse().ok()?;
+            let most = if address.is_ipv4() { 32 } else { 128 };
+            return (bits <= most).then_some((address, bits, None));
+        }
+        let (address, port) = match text.parse::<std::net::SocketAddr>() {
+            Ok(socket) => (socket.ip(), Some(socket.port())),
+            Err(_) => {
+                let bare = text.strip_prefix('[').and_then(|t| t.strip_suffix(']'));
+                (bare.unwrap_or(text).parse().ok()?, None)
+            }
+        };
+        Some((address, 128, port))
+    };
+    parsed()
+        .map(|(address, bits, port)| Value::Network {
+            address,
+            bits,
+            port,
+        })
+        .ok_or_else(|| {
+            format!(
+                "`{text}` is not an address; write 10.0.0.1, 10.0.0.1:2049, 10.0.0.0/8 or \
+                 [fe80::1]:2049"
+            )
+        })
+}
+
+/// A decimal number with a unit that fits, exact to the last digit, or a hexadecimal one.
+fn number(name: &str, text: &str, unit: Unit) -> Result<i128, String> {
+    let wrong = |what: &str| Err(format!("`{text}` is not {what} that `{name}` can have"));
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    if let Some(hex) = digits
+        .strip_prefix("0x")
+        .or_else(|| digits.strip_prefix("0X"))
+    {
+        return match u64::from_str_radix(hex, 16) {
+            Ok(value) => Ok(if negative { -1 } else { 1 } * i128::from(value)),
+            Err(_) => wrong("a hexadecimal number"),
+        };
+    }
+    let split = digits
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(digits.len());
+    let (digits, suffix) = digits.split_at_checked(split).unwrap_or((digits, ""));
+    let Some(factor) = factor(suffix.trim(), unit) else {
+        return match unit {
+            Unit::Duration => wrong("a duration (such as 20ms, 1.5s or 300us)"),
+            Unit::Binary => wrong("a number (such as 4096, 64k, 1M or 0x4ecb8123)"),
+        };
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    // 20 digits hold every u64; their product with the largest factor fits an i128.
+    if whole.is_empty() && fraction.is_empty()
+        || whole.len() > 20
+        || fraction.len() > 9
+        || fraction.contains('.')
+    {
+        return wrong("a number");
+    }
+    let integer = |digits: &str| digits.parse::<i128>().unwrap_or(0);
+    let value =
+        integer(whole) * factor + integer(fraction) * factor / 10i128.pow(fraction.len() as u32);
+    Ok(if negative { -value } else { value })
+}
+
+fn factor(suffix: &str, unit: Unit) -> Option<i128> {
+    if suffix.is_empty() {
+        return Some(1);
+    }
+    Some(match unit {
+        Unit::Duration => match suffix {
+            "ns" => 1,
+            "us" | "µs" | "μs" => 1_000,
+            "ms" => 1_000_000,
+            "s" => 1_000_000_000,
+            "m" | "min" => 60_000_000_000,
+            "h" => 3_600_000_000_000,
+            _ => return None,
+        },
+        Unit::Binary => match suffix.to_ascii_lowercase().as_str() {
+            "b" => 1,
+            "k" | "kb" | "kib" => 1 << 10,
+            "m" | "mb" | "mib" => 1 << 20,
+            "g" | "gb" | "gib" => 1 << 30,
+            "t" | "tb" | "tib" => 1 << 40,
+            _ => return None,
+        },
+    })
+}

@@ -1,0 +1,67 @@
+//! # What it says
+//! The application's operations take much longer than the calls they make: the time
+//! is spent on the client host, above the wire.
+//!
+//! # Why it costs time
+//! Between the application's request and the first byte on the wire, and between
+//! the last byte and the application's return, the host schedules, copies, locks,
+//! pages or queues.
+//!
+//! # How sure
+//! Only said with the application's own latencies (--app). Operation by operation
+//! where offset and time identify it, else mean against mean.
+//!
+//! # What to check next
+//! CPU run queue, paging, locks and file system layers of the client; NFS client
+//! queue time (nfsiostat, mountstats).
+//!
+//! # When it is wrong
+//! When the application's clock counts from another moment than assumed, such as
+//! from before a queue of its own.
+
+use super::{RULES, Rule, evidence};
+use crate::facts::Facts;
+use crate::results::{Fact, Finding, Side};
+use model::format_duration;
+
+pub(super) const RULE: Rule = Rule {
+    code: "client-host-slow",
+    title: "time spent on the client host, above the wire",
+    source: include_str!("client_host_slow.rs"),
+    check,
+};
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let app = facts.app?;
+    let slow = app.host_mean_ns >= facts.thresholds.fast_enough_ns && app.host_mean_ns * 4 >= app.application_mean_ns;
+    // The queue of a capped client is that finding's cost, and no nanosecond is charged twice.
+    let capped = RULES.iter().find(|r| r.code == "client-concurrency-cap").and_then(|r| (r.check)(facts));
+    if !slow || capped.is_some_and(|f| f.cost_ns.is_some()) {
+        return None;
+    }
+    let capture = facts.at_client().unwrap_or(&facts.captures[0]);
+    Some(Finding {
+        code: RULE.code,
+        title: "The client host is slow".into(),
+        side: Side::Client,
+        cost_ns: Some(app.host_total_ns),
+        elapsed_cost_ns: None,
+        fatal: false,
+        confidence: if app.matched > 0 { 0.9 } else { 0.6 },
+        first: capture.first,
+        last: capture.last,
+        facts: vec![
+            Fact { name: "application_mean_ns", value: app.application_mean_ns },
+            Fact { name: "host_mean_ns", value: app.host_mean_ns },
+            Fact { name: "operations", value: app.operations as i64 },
+        ],
+        evidence: evidence::of_calls(facts, &capture.slowest, "the longest calls: what the wire adds at most"),
+        why: format!(
+            "The application waits {} per operation, of which {} are above the wire ({}).",
+            format_duration(app.application_mean_ns),
+            format_duration(app.host_mean_ns),
+            app.basis
+        ),
+        remedy: vec!["look at CPU run queue, paging and locks of the client host, and at the NFS client's queue (nfsiostat)".into()],
+    })
+}

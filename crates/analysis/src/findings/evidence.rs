@@ -1,0 +1,45 @@
+//! Packets as evidence: frames by capture and file, with a display filter that shows them.
+
+use crate::facts::Facts;
+use crate::results::Evidence;
+use crate::worst::Worst;
+use model::PacketRef;
+use std::collections::BTreeMap;
+
+/// Calls shown per finding.
+const SHOWN: usize = 3;
+
+/// The worst calls of a kind.
+pub(super) fn of_calls(facts: &Facts<'_>, worst: &Worst, shows: &str) -> Vec<Evidence> {
+    let worst = worst.exhibits.iter().take(SHOWN);
+    of_packets(facts, worst.flat_map(|e| [(e.capture, e.request), (e.capture, e.response)]), shows)
+}
+
+/// Any packets, by the index of their capture.
+pub(super) fn of_packets(
+    facts: &Facts<'_>,
+    packets: impl Iterator<Item = (usize, PacketRef)>,
+    shows: &str,
+) -> Vec<Evidence> {
+    let mut by_file: BTreeMap<(usize, u16), Vec<u32>> = BTreeMap::new();
+    for (capture, p) in packets {
+        by_file.entry((capture, p.file)).or_default().push(p.frame);
+    }
+    let mut out: Vec<Evidence> = by_file
+        .into_iter()
+        .map(|((capture, file), mut frames)| {
+            frames.sort_unstable();
+            frames.dedup();
+            let list: Vec<String> = frames.iter().map(u32::to_string).collect();
+            Evidence {
+                capture,
+                file: usize::from(file).min(facts.results[capture].files.len().saturating_sub(1)),
+                filter: format!("frame.number in {{{}}}", list.join(",")),
+                frames,
+                shows: shows.to_owned(),
+            }
+        })
+        .collect();
+    out.sort_by_key(|e| (std::cmp::Reverse(e.frames.len()), e.capture, e.file));
+    out
+}

@@ -1,0 +1,63 @@
+//! # What it says
+//! For a while nothing got through: a sender's retransmission timer ran out again
+//! and again, and no answer came.
+//!
+//! # Why it costs time
+//! Every call outstanding waits until the path is back and the sender's timer, which
+//! doubles each time, runs out once more. The cost is the network time of these
+//! calls beyond what the path usually takes.
+//!
+//! # How sure
+//! High with both captures. With one, it is said of calls that were being sent
+//! again while nothing came from the other side.
+//!
+//! # What to check next
+//! Events at that time: link flaps, spanning tree, routing changes, firewall
+//! fail-over, a migrated virtual machine.
+//!
+//! # When it is wrong
+//! A host that was down or frozen hard enough not to acknowledge looks like a path
+//! that was.
+
+use super::{Rule, evidence};
+use crate::facts::{Basis, Facts, outages};
+use crate::results::{Fact, Finding, Side};
+use model::format_duration;
+
+pub(super) const RULE: Rule = Rule {
+    code: "network-outage",
+    title: "nothing got through for a while",
+    source: include_str!("network_outage.rs"),
+    check,
+};
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let a = &facts.account;
+    if a.outage_ns < 500_000_000 || facts.worst.outage.count == 0 || a.outage_ns * 20 < a.total_ns {
+        return None;
+    }
+    let (count, longest) = facts.captures.iter().map(outages).max_by_key(|o| o.1)?;
+    let calls = facts.worst.outage.count;
+    Some(Finding {
+        code: RULE.code,
+        title: "The path was interrupted".into(),
+        side: Side::Network,
+        cost_ns: Some(a.outage_ns),
+        elapsed_cost_ns: Some(longest),
+        fatal: false,
+        confidence: if a.basis == Basis::Matched { 0.9 } else { 0.5 },
+        first: facts.worst.outage.first,
+        last: facts.worst.outage.last,
+        facts: vec![
+            Fact { name: "recoveries", value: count as i64 },
+            Fact { name: "longest_ns", value: longest },
+            Fact { name: "calls_delayed", value: calls as i64 },
+        ],
+        evidence: evidence::of_calls(facts, facts.worst.outage, "calls that waited through it"),
+        why: format!(
+            "Retransmissions went unanswered for up to {}; {calls} calls waited through it.",
+            format_duration(longest)
+        ),
+        remedy: vec!["look for events on the path at that time: link flap, spanning tree, routing, firewall fail-over, VM migration".into()],
+    })
+}

@@ -1,0 +1,73 @@
+//! # What it says
+//! The server itself takes the time: between the last byte of the request and the
+//! first byte of its reply, with nothing lost, nothing queued behind a limit of its
+//! own and its TCP free to send.
+//!
+//! # Why it costs time
+//! A reply cannot leave before the server has done the work: storage, locks, CPU.
+//! The cost is that time, summed over calls.
+//!
+//! # How sure
+//! With a capture at the server the time is measured to the nanosecond. From the
+//! client alone it is what remains after the path's round trip, and only said when
+//! it is most of the response time and many times the path.
+//!
+//! # What to check next
+//! The server's storage latency (iostat, DTrace, array statistics), CPU and locks
+//! at the times of the calls shown. Compare operations: slow READs with fast
+//! GETATTRs point to storage, all slow to CPU or scheduling.
+//!
+//! # When it is wrong
+//! A capture taken in front of the server (load balancer, hypervisor) counts what
+//! lies behind it as the server. Replies that wait in the server's host before its
+//! own capture sees them count as server time, which is right for its owner and
+//! surprising for its storage team.
+
+use super::{Rule, evidence};
+use crate::facts::{Basis, Facts};
+use crate::results::{Fact, Finding, Side};
+use model::format_duration;
+
+pub(super) const RULE: Rule =
+    Rule { code: "server-slow", title: "the server's own time", source: include_str!("server_slow.rs"), check };
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let a = &facts.account;
+    if !facts.is_guilty(a.service_ns) {
+        return None;
+    }
+    let mean = a.service_ns / a.calls.max(1) as i64;
+    if mean < facts.thresholds.fast_enough_ns && facts.response().mean_ns() >= facts.thresholds.fast_enough_ns {
+        return None;
+    }
+    let share = a.service_ns * 100 / a.total_ns.max(1);
+    let measured = a.basis != Basis::Client;
+    let why = format!(
+        "Of {} calls the server holds each for {} on average, {share} % of the response time{}.",
+        a.calls,
+        format_duration(mean),
+        if measured { "" } else { " (what the path's round trip leaves of it, an estimate)" }
+    );
+    Some(Finding {
+        code: RULE.code,
+        title: "The server is slow".into(),
+        side: Side::Server,
+        cost_ns: Some(a.service_ns),
+        elapsed_cost_ns: None,
+        fatal: false,
+        confidence: match a.basis {
+            Basis::Matched => 0.95,
+            Basis::Server => 0.9,
+            _ => 0.6,
+        },
+        first: facts.worst.server.first,
+        last: facts.worst.server.last,
+        facts: vec![Fact { name: "service_mean_ns", value: mean }, Fact { name: "calls", value: a.calls as i64 }],
+        evidence: evidence::of_calls(facts, facts.worst.server, "request and reply of the longest waits"),
+        why,
+        remedy: vec![
+            "look at the server's storage latency, CPU and locks at the times of these calls".into(),
+            "compare operations (slowside ops): slow READs beside fast GETATTRs point to storage".into(),
+        ],
+    })
+}

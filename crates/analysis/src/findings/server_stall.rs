@@ -1,0 +1,77 @@
+//! # What it says
+//! For a while the server answered nobody: calls were outstanding on it, more kept
+//! arriving, nothing was lost, and no reply left, for many times its usual wait.
+//!
+//! # Why it costs time
+//! Every call outstanding in that time waits until the end of it. The cost is the
+//! part of their waits that lies in such silences.
+//!
+//! # How sure
+//! High with a capture at the server: requests are seen to arrive and no reply is
+//! seen to leave. A single slow call among fast ones is not a stall.
+//!
+//! # What to check next
+//! What stopped the server as a whole: a frozen process or virtual machine, a
+//! garbage collection, a cache flush, a fail-over of its storage, a snapshot.
+//!
+//! # When it is wrong
+//! A server that was asked for only one slow thing several times over looks like
+//! one that stands still.
+
+use super::{Rule, evidence};
+use crate::concurrency::Scope;
+use crate::facts::{Basis, Facts};
+use crate::results::{Fact, Finding, Side};
+use model::format_duration;
+
+pub(super) const RULE: Rule = Rule {
+    code: "server-stall",
+    title: "the server answered nobody for a while",
+    source: include_str!("server_stall.rs"),
+    check,
+};
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let a = &facts.account;
+    // A stall shows in few calls and in elapsed time, so a twentieth of the time is enough to say it.
+    if a.stall_ns * 20 < a.total_ns || a.stall_ns < facts.thresholds.tail_ns || !facts.is_slow() {
+        return None;
+    }
+    let capture = facts.at_server().unwrap_or(&facts.captures[0]);
+    let usual = capture.usual_wait_ns.max(1);
+    let levels = capture.concurrency.levels.iter().filter(|(s, _)| matches!(s, Scope::Server(_)));
+    let mut silences: Vec<_> = levels
+        .flat_map(|(_, l)| l.silences.iter().filter(|s| s.last - s.first >= crate::capture_facts::STALL_WAITS * usual))
+        .collect();
+    silences.sort_by_key(|s| s.first);
+    let longest = silences.iter().map(|s| s.last - s.first).max()?;
+    let elapsed: i64 = silences.iter().map(|s| s.last - s.first).sum();
+    let why = format!(
+        "{} time{} the server sent no reply for up to {} while requests kept arriving; its usual wait is {}.",
+        silences.len(),
+        if silences.len() == 1 { "" } else { "s" },
+        format_duration(longest),
+        format_duration(usual),
+    );
+    Some(Finding {
+        code: RULE.code,
+        title: "The server stood still".into(),
+        side: Side::Server,
+        cost_ns: Some(a.stall_ns),
+        elapsed_cost_ns: Some(elapsed),
+        fatal: false,
+        confidence: if a.basis == Basis::Client { 0.6 } else { 0.9 },
+        first: silences.first().map(|s| s.first),
+        last: silences.last().map(|s| s.last),
+        facts: vec![
+            Fact { name: "stalls", value: silences.len() as i64 },
+            Fact { name: "longest_ns", value: longest },
+            Fact { name: "usual_wait_ns", value: usual },
+        ],
+        evidence: evidence::of_calls(facts, facts.worst.stall, "requests that waited through a stall, and their replies"),
+        why,
+        remedy: vec![
+            "look in the server's logs at these times: paused process or VM, garbage collection, cache flush, storage fail-over".into(),
+        ],
+    })
+}

@@ -1,0 +1,113 @@
+//! A call as one capture saw it, compact enough to wait by the hundred thousand for its twin.
+
+use hashbrown::HashMap;
+use model::{Call, ConnectionId, Endpoint, Field, Mark, Name, Outcome, Protocol};
+
+/// Numbers protocol and operation pairs, so that a waiting call need not hold names.
+#[derive(Default, Debug)]
+pub struct OpTable {
+    numbers: HashMap<(Protocol, Name), u16, foldhash::fast::FixedState>,
+    names: Vec<(Protocol, Name)>,
+}
+
+impl OpTable {
+    /// The number of an operation; past 65,535 different ones they share the last number.
+    pub fn number(&mut self, protocol: Protocol, op: Name) -> u16 {
+        if let Some(&n) = self.numbers.get(&(protocol, op)) {
+            return n;
+        }
+        let n = self.names.len().min(usize::from(u16::MAX)) as u16;
+        if usize::from(n) == self.names.len() {
+            self.names.push((protocol, op));
+        }
+        self.numbers.insert((protocol, op), n);
+        n
+    }
+
+    #[must_use]
+    pub fn name(&self, number: u16) -> (Protocol, Name) {
+        self.names[usize::from(number)]
+    }
+
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+}
+
+/// How much of a call a capture holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Completeness {
+    Complete,
+    NoResponse,
+    Incomplete,
+}
+
+/// A call with a request, as one capture saw it.
+#[derive(Clone, Debug)]
+pub struct Half {
+    pub connection: ConnectionId,
+    pub client: Endpoint,
+    pub server: Endpoint,
+    pub id: u32,
+    pub request_sequence: u32,
+    pub request_bytes: u32,
+    pub op: u16,
+    pub completeness: Completeness,
+    pub offset: u64,
+    pub request_first: Mark,
+    pub request_last: Mark,
+    /// Only meaningful when complete; otherwise the request's.
+    pub response_first: Mark,
+    pub response_last: Mark,
+    pub request_held_ns: i64,
+    pub response_held_ns: i64,
+}
+
+impl Half {
+    /// `None` for a response without a request: nothing identifies it in another capture.
+    #[must_use]
+    pub fn of(call: &Call, ops: &mut OpTable) -> Option<Half> {
+        let request_first = call.request_first?;
+        let request_last = call.request_last.unwrap_or(request_first);
+        let (completeness, first, last) = match (call.response_first, call.response_last) {
+            (Some(first), Some(last)) if call.is_complete() => (Completeness::Complete, first, last),
+            _ if matches!(call.outcome, Outcome::NoResponse(_)) => {
+                (Completeness::NoResponse, request_last, request_last)
+            }
+            _ => (Completeness::Incomplete, request_last, request_last),
+        };
+        Some(Half {
+            connection: call.connection,
+            client: call.client,
+            server: call.server,
+            id: call.id,
+            request_sequence: call.request_sequence,
+            request_bytes: u32::try_from(call.request_bytes).unwrap_or(u32::MAX),
+            op: ops.number(call.protocol, call.op),
+            completeness,
+            offset: call.detail.get(Field::Offset).unwrap_or(0),
+            request_first,
+            request_last,
+            response_first: first,
+            response_last: last,
+            request_held_ns: call.request_held_ns,
+            response_held_ns: call.response_held_ns,
+        })
+    }
+
+    #[must_use]
+    pub fn response_time_ns(&self) -> i64 {
+        self.response_last.time - self.request_first.time
+    }
+
+    #[must_use]
+    pub fn wait_ns(&self) -> i64 {
+        self.response_first.time - self.request_last.time
+    }
+}

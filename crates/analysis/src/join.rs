@@ -1,0 +1,202 @@
+//! Matches the calls of two captures: the same client and server, the same id, the same place in the
+//! TCP stream.
+//!
+//! Streaming: a call waits until its twin comes from the other capture, or until
+//! [`LOOK_BACK_CALLS`](model::limits::LOOK_BACK_CALLS) younger ones wait, when it is evicted and
+//! counted. Clocks play no part.
+//!
+//! Network address translation changes addresses and ports but neither XIDs nor sequence numbers: a
+//! connection of which nothing matches by address is compared with the other capture's by id and
+//! sequence number alone, and taken for the same when [`VOTES`] of its calls agree.
+
+use crate::half::Half;
+use hashbrown::{HashMap, HashTable};
+use model::{Endpoint, limits};
+use std::collections::VecDeque;
+use std::hash::BuildHasher;
+
+/// Calls that must agree before two connections with different addresses are taken for one.
+const VOTES: u32 = 4;
+
+/// Calls of a connection without any match that are remembered for that vote.
+const CANDIDATES: u32 = 64;
+
+type Ends = (Endpoint, Endpoint);
+
+#[derive(Default, Debug)]
+struct Waiting {
+    calls: HashTable<Half>,
+    /// Keys in the order in which calls came, for eviction.
+    order: VecDeque<(Ends, u32, u32)>,
+    evicted: u64,
+    connections: HashMap<Ends, ConnectionState, foldhash::fast::FixedState>,
+}
+
+#[derive(Default, Debug)]
+struct ConnectionState {
+    matched: bool,
+    candidates: u32,
+    /// The other capture's name of this connection.
+    alias: Option<Ends>,
+}
+
+/// Two captures being matched; index 0 and 1.
+#[derive(Default, Debug)]
+pub struct Join {
+    sides: [Waiting; 2],
+    hasher: foldhash::fast::FixedState,
+    /// Calls of connections without a match, by id and sequence number: which connections of which
+    /// side they belong to.
+    loose: HashMap<(u32, u32, u32), [Option<Ends>; 2], foldhash::fast::FixedState>,
+    votes: HashMap<(Ends, Ends), u32, foldhash::fast::FixedState>,
+    /// Whether any connection was matched across different addresses.
+    pub translated: bool,
+}
+
+impl Join {
+    /// Adds a call of one capture; gives its twin's when that is there, as `[capture 0's, capture 1's]`.
+    pub fn add(&mut self, side: usize, call: Half, out: &mut Vec<[Half; 2]>) {
+        let ends = (call.client, call.server);
+        let state = self.sides[side].connections.entry(ends).or_default();
+        let canonical = state.alias.unwrap_or(ends);
+        if let Some(twin) = self.take(1 - side, canonical, &call) {
+            self.mark_matched(side, ends);
+            self.mark_matched(1 - side, (twin.client, twin.server));
+            out.push(if side == 0 { [call, twin] } else { [twin, call] });
+            return;
+        }
+        let unmatched = !state_matched(&self.sides[side], ends);
+        let key = (call.id, call.request_sequence, call.request_bytes);
+        self.wait(side, canonical, call);
+        if unmatched {
+            self.vote(side, ends, key, out);
+        }
+    }
+
+    fn hash(&self, ends: Ends, id: u32, sequence: u32) -> u64 {
+        self.hasher.hash_one((ends, id, sequence))
+    }
+
+    fn take(&mut self, side: usize, ends: Ends, like: &Half) -> Option<Half> {
+        let hash = self.hash(ends, like.id, like.request_sequence);
+        let Waiting { calls, connections, .. } = &mut self.sides[side];
+        let same = |c: &Half| {
+            c.id == like.id
+                && c.request_sequence == like.request_sequence
+                && (like.request_sequence != 0 || c.op == like.op)
+                && {
+                    let own = (c.client, c.server);
+                    own == ends || connections.get(&own).is_some_and(|s| s.alias == Some(ends))
+                }
+        };
+        calls.find_entry(hash, same).ok().map(|e| e.remove().0)
+    }
+
+    fn wait(&mut self, side: usize, canonical: Ends, call: Half) {
+        let hash = self.hash(canonical, call.id, call.request_sequence);
+        let key = (canonical, call.id, call.request_sequence);
+        let hasher = &self.hasher;
+        let waiting = &mut self.sides[side];
+        let connections = &waiting.connections;
+        waiting.calls.insert_unique(hash, call, |c| {
+            let ends = (c.client, c.server);
+            let name = connections.get(&ends).and_then(|s| s.alias).unwrap_or(ends);
+            hasher.hash_one((name, c.id, c.request_sequence))
+        });
+        waiting.order.push_back(key);
+        while waiting.calls.len() > limits::LOOK_BACK_CALLS {
+            let Some((ends, id, sequence)) = waiting.order.pop_front() else { break };
+            let hash = hasher.hash_one((ends, id, sequence));
+            let found = waiting.calls.find_entry(hash, |c| c.id == id && c.request_sequence == sequence);
+            if let Ok(entry) = found {
+                entry.remove();
+                waiting.evicted += 1;
+            }
+        }
+        if waiting.order.len() > 2 * waiting.calls.len() + 4096 {
+            let calls = &waiting.calls;
+            waiting.order.retain(|&(ends, id, sequence)| {
+                let hash = hasher.hash_one((ends, id, sequence));
+                calls.find(hash, |c| c.id == id && c.request_sequence == sequence).is_some()
+            });
+        }
+    }
+
+    fn mark_matched(&mut self, side: usize, ends: Ends) {
+        if let Some(state) = self.sides[side].connections.get_mut(&ends) {
+            state.matched = true;
+        }
+    }
+
+    /// A call of a connection of which nothing has matched: is it known under other addresses?
+    fn vote(&mut self, side: usize, ends: Ends, key: (u32, u32, u32), out: &mut Vec<[Half; 2]>) {
+        let Some(state) = self.sides[side].connections.get_mut(&ends) else { return };
+        if state.candidates >= CANDIDATES {
+            return;
+        }
+        state.candidates += 1;
+        let known = self.loose.entry(key).or_default();
+        known[side] = Some(ends);
+        let Some(other) = known[1 - side] else { return };
+        if other == ends || state_matched(&self.sides[1 - side], other) {
+            return;
+        }
+        let pair = if side == 0 { (ends, other) } else { (other, ends) };
+        let votes = self.votes.entry(pair).or_default();
+        *votes += 1;
+        if *votes >= VOTES {
+            self.identify(pair.0, pair.1, out);
+        }
+    }
+
+    /// Capture 1's connection `b` is capture 0's `a`: matches what waits of both.
+    fn identify(&mut self, a: Ends, b: Ends, out: &mut Vec<[Half; 2]>) {
+        self.translated = true;
+        let mine: Vec<Half> = self.sides[1].calls.extract_if(|c| (c.client, c.server) == b).collect();
+        if let Some(state) = self.sides[1].connections.get_mut(&b) {
+            state.alias = Some(a);
+        }
+        for call in mine {
+            match self.take(0, a, &call) {
+                Some(twin) => {
+                    self.mark_matched(0, a);
+                    self.mark_matched(1, b);
+                    out.push([twin, call]);
+                }
+                None => self.wait(1, a, call),
+            }
+        }
+    }
+
+    /// The captures are over: fewer votes have to do, then what is left is unmatched.
+    pub fn finish(&mut self, out: &mut Vec<[Half; 2]>) -> [Vec<Half>; 2] {
+        let mut pairs: Vec<((Ends, Ends), u32)> = self.votes.iter().map(|(p, v)| (*p, *v)).collect();
+        pairs.sort_by_key(|(pair, votes)| (std::cmp::Reverse(*votes), *pair));
+        for ((a, b), _) in pairs {
+            if !state_matched(&self.sides[0], a) && !state_matched(&self.sides[1], b) {
+                self.identify(a, b, out);
+            }
+        }
+        let mut left = [0, 1].map(|side| self.sides[side].calls.drain().collect::<Vec<Half>>());
+        for side in &mut left {
+            side.sort_by_key(|c| (c.request_first, c.id));
+        }
+        left
+    }
+
+    /// Calls that had to be forgotten, by side.
+    #[must_use]
+    pub fn evicted(&self) -> [u64; 2] {
+        [self.sides[0].evicted, self.sides[1].evicted]
+    }
+
+    /// Calls that wait, by side.
+    #[must_use]
+    pub fn waiting(&self) -> [usize; 2] {
+        [self.sides[0].calls.len(), self.sides[1].calls.len()]
+    }
+}
+
+fn state_matched(side: &Waiting, ends: Ends) -> bool {
+    side.connections.get(&ends).is_some_and(|s| s.matched)
+}

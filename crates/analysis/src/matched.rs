@@ -1,0 +1,270 @@
+//! Matched calls: the time of each divided into network out, server and network back, and the network's
+//! part into what was lost, what was held and what the path takes.
+//!
+//! A call that TCP had to send again can only be told from others when that episode has ended, after
+//! the call itself. So calls wait here until both captures are [`SETTLE_NS`] past them.
+
+use crate::capture_facts::CaptureFacts;
+use crate::clock::Corridor;
+use crate::half::Half;
+use crate::results::{Clock, Matched};
+use crate::stats::Distribution;
+use crate::worst::{Exhibit, Worst};
+use model::{Direction, EpisodeKind, Time};
+use std::collections::VecDeque;
+
+/// Longer than a retransmission timer usually backs off to.
+const SETTLE_NS: i64 = 4_000_000_000;
+
+/// Calls that wait to be settled; beyond that the oldest are settled early.
+const UNSETTLED: usize = 100_000;
+
+/// An episode in which the timer ran out this often in a row, or that lasted this long with at least
+/// one time-out, is an outage and not a lost segment: nothing got through for that long.
+const OUTAGE_TIMEOUTS: u32 = 2;
+const OUTAGE_NS: i64 = 700_000_000;
+
+/// Sums of one operation's matched calls.
+#[derive(Clone, Debug, Default)]
+pub struct OpSums {
+    pub client: Distribution,
+    pub server: Distribution,
+    pub difference: Distribution,
+    /// Server's clock minus client's clock, summed: request last byte to request last byte, request
+    /// first byte to request last byte. Client's minus server's: reply last byte to reply last byte,
+    /// reply first to last.
+    request_path: i128,
+    out: i128,
+    reply_path: i128,
+    back: i128,
+    /// Client's clock relative to the first call, summed, to apply a drift to the sums.
+    at: i128,
+    pub server_wait_ns: i128,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Unsettled {
+    client: Brief,
+    server: Brief,
+    request_held_ns: i64,
+    response_held_ns: i64,
+    server_end: model::Endpoint,
+}
+
+/// What is left to know of a half that is matched.
+#[derive(Clone, Copy, Debug)]
+struct Brief {
+    connection: model::ConnectionId,
+    request_first: model::Mark,
+    request_last: model::Mark,
+    response_first: model::Mark,
+    response_last: model::Mark,
+}
+
+impl Brief {
+    fn of(h: &Half) -> Brief {
+        Brief {
+            connection: h.connection,
+            request_first: h.request_first,
+            request_last: h.request_last,
+            response_first: h.response_first,
+            response_last: h.response_last,
+        }
+    }
+}
+
+/// Where the time of all matched calls went; the parts add up to `total_ns`.
+#[derive(Clone, Debug, Default)]
+pub struct Shares {
+    pub calls: u64,
+    pub total_ns: i64,
+    /// The server's own time, without what follows.
+    pub service_ns: i64,
+    pub stall_ns: i64,
+    /// Network time of calls that overlap an outage, a recovery; held by the client's TCP; the rest.
+    pub outage_ns: i64,
+    pub outage_calls: u64,
+    pub loss_ns: i64,
+    pub loss_calls: u64,
+    pub nagle_ns: i64,
+    pub path_ns: i64,
+}
+
+/// All matched calls.
+#[derive(Default)]
+pub struct MatchedFacts {
+    pub ops: Vec<OpSums>,
+    pub corridor: Corridor,
+    origin: Option<Time>,
+    unsettled: VecDeque<Unsettled>,
+    pub shares: Shares,
+    pub clean_network: Distribution,
+    pub server_wait: Distribution,
+    pub client: Distribution,
+    pub slow_server: Worst,
+    pub stalled: Worst,
+    pub slow_network: Worst,
+    pub lost: Worst,
+    pub outage: Worst,
+    pub held: Worst,
+    pub first: Option<Time>,
+    pub last: Option<Time>,
+}
+
+/// Whether nothing got through for so long that it was no mere loss.
+#[must_use]
+pub fn is_outage(timeouts: u32, lasted_ns: i64) -> bool {
+    timeouts >= OUTAGE_TIMEOUTS || (timeouts > 0 && lasted_ns >= OUTAGE_NS)
+}
+
+fn mean(sum: i128, count: u64) -> i64 {
+    if count == 0 { 0 } else { (sum / i128::from(count)) as i64 }
+}
+
+impl MatchedFacts {
+    /// Adds a call that both captures hold completely.
+    pub fn add(&mut self, client: &Half, server: &Half) {
+        let op = usize::from(client.op);
+        if op >= self.ops.len() {
+            self.ops.resize_with(op + 1, OpSums::default);
+        }
+        let origin = *self.origin.get_or_insert(client.request_first.time);
+        let (c, s) = (client.response_time_ns(), server.response_time_ns());
+        let sums = &mut self.ops[op];
+        sums.client.add(c);
+        sums.server.add(s);
+        sums.difference.add(c - s);
+        sums.request_path += i128::from(server.request_last.time - client.request_last.time);
+        sums.out += i128::from(server.request_last.time - client.request_first.time);
+        sums.reply_path += i128::from(client.response_last.time - server.response_last.time);
+        sums.back += i128::from(client.response_last.time - server.response_first.time);
+        sums.at += i128::from(client.request_first.time - origin);
+        sums.server_wait_ns += i128::from(server.wait_ns());
+        self.corridor.add(
+            (client.request_last.time, server.request_last.time),
+            (client.response_last.time, server.response_last.time),
+        );
+        self.first = [self.first, Some(client.request_first.time)].into_iter().flatten().min();
+        self.last = self.last.max(Some(client.response_last.time));
+        self.client.add(c);
+        self.unsettled.push_back(Unsettled {
+            client: Brief::of(client),
+            server: Brief::of(server),
+            request_held_ns: client.request_held_ns,
+            response_held_ns: server.response_held_ns,
+            server_end: server.server,
+        });
+    }
+
+    /// Settles calls that both captures have left behind; `reached` are their clocks. All, without.
+    pub fn settle(&mut self, client: &CaptureFacts, server: &CaptureFacts, reached: Option<[Time; 2]>) {
+        while let Some(next) = self.unsettled.front() {
+            let left_behind = reached.is_none_or(|[c, s]| {
+                c - next.client.response_last.time > SETTLE_NS && s - next.server.response_last.time > SETTLE_NS
+            });
+            if !left_behind && self.unsettled.len() <= UNSETTLED {
+                return;
+            }
+            if let Some(call) = self.unsettled.pop_front() {
+                self.settle_one(&call, client, server);
+            }
+        }
+    }
+
+    fn settle_one(&mut self, call: &Unsettled, client: &CaptureFacts, server: &CaptureFacts) {
+        let (c, s) = (&call.client, &call.server);
+        let total = c.response_last.time - c.request_first.time;
+        let wait = (s.response_first.time - s.request_last.time).clamp(0, total.max(0));
+        let held = call.response_held_ns.clamp(0, wait);
+        let resent = server
+            .overlapping(s.connection, s.request_last.time, s.response_first.time)
+            .any(|t| t.kind == EpisodeKind::Recovery && t.direction == Direction::ToClient);
+        let stall = if resent { 0 } else { server.stalled(call.server_end, s.request_last.time, s.response_first.time).min(wait - held) };
+        let service = wait - held - stall;
+        let network = total - wait + held;
+        let shares = &mut self.shares;
+        shares.calls += 1;
+        shares.total_ns += total;
+        shares.service_ns += service;
+        shares.stall_ns += stall;
+        self.server_wait.add(service + stall);
+        let shown = |value, capture: &CaptureFacts, b: &Brief| {
+            Exhibit::of(value, capture.index, b.request_first, b.response_last)
+        };
+        self.slow_server.add(shown(service, server, s));
+        if stall > 0 {
+            self.stalled.add(shown(stall, server, s));
+        }
+        let (mut lost, mut outage) = (false, false);
+        for (facts, b) in [(client, c), (server, s)] {
+            for t in facts.overlapping(b.connection, b.request_first.time, b.response_last.time) {
+                if t.kind != EpisodeKind::Recovery || t.spurious {
+                    continue;
+                }
+                lost = true;
+                outage |= is_outage(t.timeouts, t.last - t.first);
+            }
+        }
+        let nagle = if lost { 0 } else { call.request_held_ns.clamp(0, network.max(0)) };
+        let path = network - nagle;
+        if outage {
+            shares.outage_ns += path;
+            shares.outage_calls += 1;
+            self.outage.add(shown(path, client, c));
+        } else if lost {
+            shares.loss_ns += path;
+            shares.loss_calls += 1;
+            self.lost.add(shown(path, client, c));
+        } else {
+            shares.path_ns += path;
+            self.clean_network.add(path);
+            self.slow_network.add(shown(path, client, c));
+        }
+        if nagle > 0 {
+            shares.nagle_ns += nagle;
+            self.held.add(shown(nagle, client, c));
+        }
+    }
+
+    /// Mean network out, server and network back per call; they add up to the mean response time at
+    /// the client, whatever the clock says.
+    #[must_use]
+    pub fn budget(&self, clock: &Clock) -> [i64; 3] {
+        let n: u64 = self.ops.iter().map(|o| o.client.count()).sum();
+        let sum = |f: fn(&OpSums) -> i128| self.ops.iter().map(f).sum::<i128>();
+        let shift = self.offset_sum(clock, sum(|o| o.at), n);
+        [
+            mean(sum(|o| o.out) - shift, n),
+            mean(sum(|o| o.server_wait_ns), n),
+            mean(sum(|o| o.back) + shift, n),
+        ]
+    }
+
+    /// The sum of the clock offset over `n` calls whose client times sum to `at`.
+    fn offset_sum(&self, clock: &Clock, at: i128, n: u64) -> i128 {
+        let Some(origin) = self.origin else { return 0 };
+        // When the offset holds, on the client's clock, relative to the origin.
+        let base = clock.offset_at.0 - clock.offset_ns - origin.0;
+        let drifted = (at as f64 - base as f64 * n as f64) * clock.drift_ppm * 1e-6;
+        i128::from(clock.offset_ns) * i128::from(n) + drifted as i128
+    }
+
+    /// What one operation's matched calls say.
+    #[must_use]
+    pub fn op(&self, op: usize, clock: Option<&Clock>) -> Option<Matched> {
+        let sums = self.ops.get(op).filter(|o| o.client.count() > 0)?;
+        let n = sums.client.count();
+        let shift = clock.map(|c| self.offset_sum(c, sums.at, n));
+        Some(Matched {
+            count: n,
+            client_mean_ns: sums.client.mean_ns(),
+            server_mean_ns: sums.server.mean_ns(),
+            difference_mean_ns: sums.difference.mean_ns(),
+            client_p50_ns: sums.client.quantile(0.5),
+            server_p50_ns: sums.server.quantile(0.5),
+            difference_p50_ns: sums.difference.quantile(0.5),
+            request_path_mean_ns: shift.map(|shift| mean(sums.request_path - shift, n)),
+            reply_path_mean_ns: shift.map(|shift| mean(sums.reply_path + shift, n)),
+        })
+    }
+}

@@ -1,0 +1,65 @@
+//! `slowside calls`: a row per call.
+
+use super::{check_standard_input, tell_damage};
+use crate::args::{Calls, Order, RowFormat};
+use crate::exit::Done;
+use crate::progress::Progress;
+use crate::sort::Sorter;
+use model::Call;
+use report::CallWriter;
+use std::io::{self, BufWriter, Write};
+
+pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
+    check_standard_input(&args.captures)?;
+    let config = args.reading.config()?;
+    let mut progress = Progress::new(args.reading.quiet, args.sort == Order::Completion);
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut writer = match args.format {
+        RowFormat::Csv => CallWriter::csv(),
+        RowFormat::Jsonl => CallWriter::jsonl(),
+    };
+    let mut sorter = (args.sort == Order::Start).then(Sorter::default);
+    let mut row = Vec::new();
+    // A header without a capture behind it would look like an answer.
+    let mut header = (args.format == RowFormat::Csv).then_some(report::CALLS_CSV_HEADER);
+    // The engine may only say in words that the sink failed; what failed decides the exit code.
+    let mut failed = None;
+
+    let mut sink = |call: &Call, files: &[String]| {
+        row.clear();
+        writer.write(call, files, &mut row);
+        let done = match &mut sorter {
+            Some(sorter) => {
+                let start = call.request_first.or(call.response_first);
+                let time = start.map_or(i64::MAX, |m| m.time.0);
+                sorter.push((time, call.order), &row)
+            }
+            None => header
+                .take()
+                .map_or(Ok(()), |h| out.write_all(h.as_bytes()))
+                .and_then(|()| out.write_all(&row)),
+        };
+        done.map_err(|e| {
+            let kind = e.kind();
+            failed = Some(e);
+            io::Error::from(kind)
+        })
+    };
+    let result = slowside::calls(&args.captures, &config, &mut sink, &mut |e| {
+        progress.event(e);
+    });
+    if let Some(e) = failed {
+        return Err(e.into());
+    }
+    let capture = result?;
+    drop(progress);
+    if let Some(header) = header {
+        out.write_all(header.as_bytes())?;
+    }
+    if let Some(sorter) = sorter {
+        sorter.finish(&mut out)?;
+    }
+    out.flush()?;
+    tell_damage(&capture, args.reading.quiet);
+    Ok(Done::with_damage(capture.problems.any_damage()))
+}

@@ -1,0 +1,31 @@
+//! The commands, one file each, and what they share.
+
+pub(crate) mod calls;
+pub(crate) mod diagnose;
+pub(crate) mod explain;
+pub(crate) mod ops;
+
+use crate::exit::complain;
+use analysis::results::CaptureResult;
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+
+/// Refuses to wait for somebody to type a capture.
+fn check_standard_input(inputs: &[PathBuf]) -> anyhow::Result<()> {
+    let wanted = inputs.iter().any(|p| p.as_os_str() == "-");
+    anyhow::ensure!(
+        !(wanted && io::stdin().is_terminal()),
+        "standard input is a terminal; pipe a capture into it or name a file"
+    );
+    Ok(())
+}
+
+/// Says on standard error what was damaged, for outputs that only hold rows.
+fn tell_damage(capture: &CaptureResult, quiet: bool) {
+    for (kind, p) in capture.problems.iter().filter(|(_, p)| p.damage && !quiet) {
+        complain(&format!(
+            "damaged: {kind}, {}: {} ({})",
+            p.count, p.example, p.first
+        ));
+    }
+}

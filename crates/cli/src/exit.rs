@@ -1,0 +1,73 @@
+//! How a run ends: the exit codes that scripts rely on, and the one line on standard error.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// A run that did what it was asked to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Done {
+    Fine,
+    /// Some input was damaged; what and how much is in the output.
+    Damaged,
+    /// A finding at or above `--fail-on` exists.
+    Found,
+}
+
+impl Done {
+    pub(crate) fn with_damage(damaged: bool) -> Done {
+        if damaged { Done::Damaged } else { Done::Fine }
+    }
+}
+
+/// The exit code of a run, after saying on standard error why it could not be done.
+pub(crate) fn code(result: anyhow::Result<Done>) -> ExitCode {
+    match result {
+        Ok(Done::Fine) => ExitCode::SUCCESS,
+        Ok(Done::Found) => ExitCode::from(1),
+        Ok(Done::Damaged) => ExitCode::from(3),
+        // Whoever reads the output has seen enough of it.
+        Err(e) if is_broken_pipe(&e) => ExitCode::SUCCESS,
+        Err(e) => {
+            complain(&format!("{e:#}"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<io::Error>()
+            .is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+    })
+}
+
+/// Help and version as asked for; wrong arguments as one line that says where to look.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    use clap::error::ErrorKind;
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            // A pager that was closed early has shown what its reader wanted.
+            let _ = error.print();
+            ExitCode::SUCCESS
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = error.print();
+            ExitCode::from(2)
+        }
+        _ => {
+            // clap lists missing arguments on lines of their own; its usage follows an empty line.
+            let text = error.to_string();
+            let what = text.split("\n\n").next().unwrap_or_default();
+            let what = what.strip_prefix("error: ").unwrap_or(what);
+            complain(&format!("{what} (see --help)"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// One line on standard error. There is nobody to tell when that fails.
+pub(crate) fn complain(message: &str) {
+    let words: Vec<&str> = message.split_whitespace().collect();
+    let _ = writeln!(io::stderr().lock(), "slowside: {}", words.join(" "));
+}

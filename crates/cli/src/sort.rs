@@ -1,0 +1,266 @@
+//! Rows by their start: sorted in memory while they are few, else in runs on disk that are merged.
+//!
+//! Memory is bounded by one run; the file is unlinked as soon as it is open, so that nothing stays
+//! behind however the run ends.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Start time and order of completion: what rows are sorted by. No two rows have the same order.
+pub(crate) type Key = (i64, u64);
+
+/// Bytes of rows kept in memory.
+const RUN_BYTES: usize = 64 << 20;
+
+/// Bytes of each run read at once while merging.
+const READ_BYTES: u64 = 1 << 16;
+
+pub(crate) struct Sorter {
+    run_bytes: usize,
+    rows: Vec<u8>,
+    /// Key, start and length of each row in `rows`.
+    index: Vec<(Key, usize, usize)>,
+    spilled: Option<File>,
+    /// Where each run starts and ends in the file.
+    runs: Vec<(u64, u64)>,
+}
+
+impl Default for Sorter {
+    fn default() -> Sorter {
+        Sorter::with_run_bytes(RUN_BYTES)
+    }
+}
+
+impl Sorter {
+    fn with_run_bytes(run_bytes: usize) -> Sorter {
+        Sorter {
+            run_bytes,
+            rows: Vec::new(),
+            index: Vec::new(),
+            spilled: None,
+            runs: Vec::new(),
+        }
+    }
+
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// When rows have to go to disk and cannot.
+    pub(crate) fn push(&mut self, key: Key, row: &[u8]) -> io::Result<()> {
+        if !self.rows.is_empty() && self.rows.len() + row.len() > self.run_bytes {
+            self.spill()
+                .map_err(|e| told(&e, "set TMPDIR to a folder with room, or leave out --sort"))?;
+        }
+        self.index.push((key, self.rows.len(), row.len()));
+        self.rows.extend_from_slice(row);
+        Ok(())
+    }
+
+    /// The rows in memory, in order.
+    fn sorted(&mut self) -> impl Iterator<Item = (Key, &[u8])> {
+        self.index.sort_unstable();
+        let rows = &self.rows;
+        self.index
+            .iter()
+            .map(|&(key, start, length)| (key, rows.get(start..start + length).unwrap_or_default()))
+    }
+
+    /// Writes the rows in memory as one run.
+    fn spill(&mut self) -> io::Result<()> {
+        let mut file = match self.spilled.take() {
+            Some(file) => file,
+            None => unlinked_file()?,
+        };
+        let start = file.seek(SeekFrom::End(0))?;
+        let mut out = BufWriter::with_capacity(1 << 20, &file);
+        for ((time, order), row) in self.sorted() {
+            out.write_all(&time.to_le_bytes())?;
+            out.write_all(&order.to_le_bytes())?;
+            out.write_all(&(row.len() as u64).to_le_bytes())?;
+            out.write_all(row)?;
+        }
+        out.flush()?;
+        drop(out);
+        let end = file.stream_position()?;
+        self.runs.push((start, end));
+        self.spilled = Some(file);
+        self.rows.clear();
+        self.index.clear();
+        Ok(())
+    }
+
+    /// Writes all rows in order.
+    ///
+    /// # Errors
+    /// Those of `out` and of the file.
+    pub(crate) fn finish(mut self, out: &mut dyn Write) -> io::Result<()> {
+        let Some(mut file) = self.spilled.take() else {
+            return self.sorted().try_for_each(|(_, row)| out.write_all(row));
+        };
+        // What is left in memory is the last run: it needs no detour over the disk.
+        let mut runs: Vec<Run> = self
+            .runs
+            .iter()
+            .map(|&(next, end)| Run {
+                next,
+                end,
+                buffer: Vec::new(),
+                at: 0,
+                row: Vec::new(),
+            })
+            .collect();
+        let mut heap = BinaryHeap::new();
+        for (i, run) in runs.iter_mut().enumerate() {
+            if let Some(key) = run.advance(&mut file)? {
+                heap.push(Reverse((key, i)));
+            }
+        }
+        let mut rest = self.sorted().peekable();
+        loop {
+            let spilled = heap.peek().map(|Reverse((key, _))| *key);
+            let kept = rest.peek().map(|(key, _)| *key);
+            match (spilled, kept) {
+                (None, None) => return Ok(()),
+                (Some(key), kept) if kept.is_none_or(|k| key < k) => {
+                    let Some(Reverse((_, i))) = heap.pop() else {
+                        continue;
+                    };
+                    if let Some(run) = runs.get_mut(i) {
+                        out.write_all(&run.row)?;
+                        if let Some(key) = run.advance(&mut file)? {
+                            heap.push(Reverse((key, i)));
+                        }
+                    }
+                }
+                _ => {
+                    if let Some((_, row)) = rest.next() {
+                        out.write_all(row)?;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// One run while it is merged: its current row, and the part of the file read ahead.
+struct Run {
+    next: u64,
+    end: u64,
+    buffer: Vec<u8>,
+    at: usize,
+    row: Vec<u8>,
+}
+
+impl Run {
+    /// Makes the next row the current one, and tells its key; `None` at the end.
+    fn advance(&mut self, file: &mut File) -> io::Result<Option<Key>> {
+        if self.at == self.buffer.len() && self.next == self.end {
+            return Ok(None);
+        }
+        let mut number = || self.take(file, 8).map(|b| number_of(&b));
+        let (time, order, length) = (number()?, number()?, number()?);
+        let length = usize::try_from(length).map_err(io::Error::other)?;
+        self.row = self.take(file, length)?;
+        Ok(Some((time as i64, order)))
+    }
+
+    fn take(&mut self, file: &mut File, mut wanted: usize) -> io::Result<Vec<u8>> {
+        let mut out = std::mem::take(&mut self.row);
+        out.clear();
+        while wanted > 0 {
+            if self.at == self.buffer.len() {
+                self.fill(file)?;
+            }
+            let ready = self.buffer.get(self.at..).unwrap_or_default();
+            let part = ready.get(..wanted.min(ready.len())).unwrap_or_default();
+            out.extend_from_slice(part);
+            self.at += part.len();
+            wanted -= part.len();
+        }
+        Ok(out)
+    }
+
+    fn fill(&mut self, file: &mut File) -> io::Result<()> {
+        let size = READ_BYTES.min(self.end - self.next);
+        if size == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.buffer.resize(size as usize, 0);
+        file.seek(SeekFrom::Start(self.next))?;
+        file.read_exact(&mut self.buffer)?;
+        self.next += size;
+        self.at = 0;
+        Ok(())
+    }
+}
+
+fn number_of(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b))
+}
+
+fn told(error: &io::Error, cure: &str) -> io::Error {
+    let folder = std::env::temp_dir();
+    let text = format!("cannot sort in {}: {error}; {cure}", folder.display());
+    io::Error::new(error.kind(), text)
+}
+
+/// A new file without a name, readable by its owner alone: rows tell what a capture holds.
+fn unlinked_file() -> io::Result<File> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let nanos = now.map_or(0, |d| d.as_nanos());
+    let name = format!("slowside-{}-{nanos}.rows", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    let file = options.open(&path)?;
+    std::fs::remove_file(&path)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sorted(rows: &[(i64, String)], run_bytes: usize) -> String {
+        let mut sorter = Sorter::with_run_bytes(run_bytes);
+        for (order, (time, row)) in rows.iter().enumerate() {
+            sorter
+                .push((*time, order as u64), row.as_bytes())
+                .expect("a folder for temporary files");
+        }
+        let mut out = Vec::new();
+        sorter.finish(&mut out).expect("memory");
+        String::from_utf8(out).expect("UTF-8")
+    }
+
+    #[test]
+    fn rows_longer_than_what_is_read_at_once_survive() {
+        let long = "x".repeat(READ_BYTES as usize * 2 + 7);
+        let rows = [(2, long.clone()), (1, "a".into()), (0, "b".into())];
+        assert_eq!(sorted(&rows, 1), format!("ba{long}"));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+        #[test]
+        fn runs_on_disk_give_the_order_of_memory(
+            rows in prop::collection::vec((-50i64..50, "[a-z]{0,12}\n"), 0..200),
+            run_bytes in 1usize..400,
+        ) {
+            let mut expected = rows.clone();
+            expected.sort_by_key(|(time, _)| *time);
+            let expected: String = expected.into_iter().map(|(_, row)| row).collect();
+            prop_assert_eq!(&sorted(&rows, run_bytes), &expected);
+            prop_assert_eq!(&sorted(&rows, RUN_BYTES), &expected);
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The command as scripts and people meet it: help, wrong arguments, exit codes, unusable inputs.
+
+#![allow(clippy::expect_used, reason = "tests fail by panicking")]
+
+use expect_test::expect;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// Runs slowside with these arguments and an empty standard input.
+fn slowside<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_slowside"))
+        .args(arguments)
+        .env("TZ", "UTC")
+        .env_remove("COLUMNS")
+        .stdin(Stdio::null())
+        .output()
+        .expect("the binary that cargo built")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+/// Exit code 2, nothing on standard output, and one line on standard error, which is returned.
+fn refused<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> String {
+    let output = slowside(arguments);
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert_eq!(text(&output.stdout), "");
+    assert_eq!(message.lines().count(), 1, "{message}");
+    assert!(message.starts_with("slowside: "), "{message}");
+    message
+}
+
+fn refused_line(line: &str) -> String {
+    refused(line.split_whitespace())
+}
+
+/// A folder of the test's own, with one file in it.
+fn file(test: &str, name: &str, bytes: &[u8]) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    fs::create_dir_all(&folder).expect("cargo's folder for tests");
+    let path = folder.join(name);
+    fs::write(&path, bytes).expect("cargo's folder for tests");
+    path
+}
+
+#[test]
+fn help_shows_the_commands() {
+    let output = slowside(["--help"]);
+    assert_eq!(output.status.code(), Some(0));
+    expect![[r#"
+        Read packet captures and say which side is slow, by how much, and why
+
+        Usage: slowside [diagnose] [OPTIONS] CAPTURE [CAPTURE]
+               slowside COMMAND [OPTIONS] …
+
+        Commands:
+          diagnose  Say which side is slow, by how much, and why (the default command)
+          calls     Write a row per call: its packets, its times, its outcome
+          ops       Count and time calls by operation, client, file, …
+          explain   Explain a finding: what it says, why it costs time, what to check, when it is wrong
+
+        Options:
+          -h, --help
+                  Print help (see a summary with '-h')
+
+          -V, --version
+                  Print version
+
+        Examples:
+          slowside client.pcap server.pcap       which side is slow, and why
+          tcpdump -i eth0 -w - port 2049 | slowside -
+
+        Exit codes: 2 could not do it; else 1 a finding at or above --fail-on exists;
+        else 3 done, but some input was damaged; else 0.
+    "#]].assert_eq(&text(&output.stdout));
+}
+
+#[test]
+fn every_command_has_short_help_and_examples() {
+    for command in ["diagnose", "calls", "ops", "explain"] {
+        let long = slowside([command, "--help"]);
+        assert_eq!(long.status.code(), Some(0), "{command}");
+        let long = text(&long.stdout);
+        let examples = long
+            .split("Examples:\n")
+            .nth(1)
+            .expect("examples at the end");
+        assert_eq!(examples.trim_end().lines().count(), 2, "{long}");
+        assert!(
+            examples.lines().all(|l| l.starts_with("  slowside ")),
+            "{long}"
+        );
+        let short = slowside([command, "-h"]);
+        assert_eq!(short.status.code(), Some(0), "{command}");
+        assert!(short.stdout.len() < long.len(), "{command}");
+    }
+    expect![[r#"
+        Count and time calls by operation, client, file, …
+
+        Usage: slowside ops [OPTIONS] <CAPTURE>...
+
+        Arguments:
+          <CAPTURE>...  Files of one capture, or a directory; `-` for standard input
+
+        Options:
+              --format <FORMAT>  How to write the groups [default: text] [possible values: text, json, csv]
+              --by <LIST>        What to group by: op, client, server, connection, file, size, time=DURATION
+                                 [default: op]
+              --histogram        Show response times by powers of two (text; JSON always has them)
+              --threads <N>      Threads that decode; 0: as many as fit the machine [default: 0]
+              --from <TIME>      Leave out calls that start earlier
+              --to <TIME>        Leave out calls that start later; TIME as in --from
+              --where <EXPR>     Only calls of which this is true, such as 'op = READ and response_time >
+                                 20ms'
+          -q, --quiet            No progress and no notes on standard error
+          -h, --help             Print help (see more with '--help')
+    "#]].assert_eq(&text(&slowside(["ops", "-h"]).stdout));
+}
+
+#[test]
+fn nothing_asked_shows_help_and_fails() {
+    let output = slowside([""; 0]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("Commands:"));
+}
+
+#[test]
+fn wrong_arguments_are_one_line_with_a_cure() {
+    let messages: String = [
+        "exlpain",
+        "calls",
+        "calls --format xml a.pcap",
+        "calls --nonsense a.pcap",
+        "ops --by op,colour a.pcap",
+        "ops --by time=0s a.pcap",
+        "diagnose --quiet",
+        "a.pcap --client b.pcap",
+        "a.pcap --fast-enough 2",
+        "a.pcap --clock-offset -5",
+        "a.pcap --from yesterday",
+        "a.pcap --from 20s --to 10s",
+        "a.pcap --where (op=READ",
+        "a.pcap --where respons_time>20ms",
+        "a.pcap --fail-on zebra",
+        "explain zebra",
+    ]
+    .iter()
+    .map(|line| refused_line(line))
+    .collect();
+    expect![[r#"
+        slowside: `exlpain` is neither a file nor a command; did you mean `explain`? (see --help)
+        slowside: the following required arguments were not provided: <CAPTURE>... (see --help)
+        slowside: invalid value 'xml' for '--format <FORMAT>' [possible values: csv, jsonl] (see --help)
+        slowside: unexpected argument '--nonsense' found (see --help)
+        slowside: invalid value 'colour' for '--by <LIST>': the keys are op, client, server, connection, file, size, time=DURATION (see --help)
+        slowside: invalid value 'time=0s' for '--by <LIST>': time= needs a duration above zero, such as time=10s (see --help)
+        slowside: the following required arguments were not provided: <CAPTURE|--client <FILE>...|--server <FILE>...> (see --help)
+        slowside: the argument '[CAPTURE]...' cannot be used with '--client <FILE>...' (see --help)
+        slowside: invalid value '2' for '--fast-enough <DURATION>': a duration has a unit: 300us, 20ms, 1.5s, 2m or 1h (see --help)
+        slowside: invalid value '-5' for '--clock-offset <DURATION>': a duration has a unit: 300us, 20ms, 1.5s, 2m or 1h (see --help)
+        slowside: invalid value 'yesterday' for '--from <TIME>': a time is 2026-03-01T14:00:00Z, '2026-03-01 14:00:00' (local), @1772373600.5 (epoch) or +1.5s (after the first packet) (see --help)
+        slowside: --from is later than --to; exchange them
+        slowside: invalid value '(op=READ' for '--where <EXPR>': column 9: expected `)` for the `(` in column 1, but the text ends (see --help)
+        slowside: invalid value 'respons_time>20ms' for '--where <EXPR>': column 1: unknown field `respons_time`; did you mean `response_time_ns`? (see --help)
+        slowside: invalid value 'zebra' for '--fail-on <SECONDS|CODE>': no finding is called `zebra`; `slowside explain` lists all (see --help)
+        slowside: no finding is called `zebra`; `slowside explain` lists all
+    "#]].assert_eq(&messages);
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    for command in ["diagnose", "calls", "ops"] {
+        let message = refused([command, "no/such/file.pcap"]);
+        assert!(message.contains("no/such/file.pcap"), "{message}");
+    }
+}
+
+#[test]
+fn files_that_are_no_captures_are_refused() {
+    for (name, bytes) in [
+        ("empty.pcap", b"".as_slice()),
+        ("notes.txt", b"This is not a packet capture at all.\n"),
+    ] {
+        let path = file("no-captures", name, bytes);
+        for command in ["diagnose", "calls", "ops"] {
+            let message = refused([command.as_ref(), path.as_os_str()]);
+            assert!(message.contains(name), "{message}");
+        }
+    }
+}
+
+#[test]
+fn a_folder_without_captures_is_refused() {
+    let path = file("empty-folder", "gone", b"");
+    fs::remove_file(&path).expect("the test's own file");
+    let folder = path.parent().expect("a folder");
+    let message = refused(["ops".as_ref(), folder.as_os_str()]);
+    assert!(message.contains("empty-folder"), "{message}");
+}
+
+#[test]
+fn a_missing_application_log_is_named() {
+    let message = refused(["a.pcap", "--app", "no/such/log.csv"]);
+    assert!(message.contains("no/such/log.csv"), "{message}");
+}
+
+#[test]
+fn explain_lists_every_finding() {
+    let output = slowside(["explain"]);
+    assert_eq!(output.status.code(), Some(0));
+    for line in text(&output.stdout).lines().filter(|l| !l.starts_with(' ')) {
+        let code = line.split_whitespace().next().expect("a code");
+        let page = slowside(["explain", code]);
+        assert_eq!(page.status.code(), Some(0), "{code}");
+        assert!(text(&page.stdout).starts_with(code), "{code}");
+    }
+}

@@ -1,0 +1,134 @@
+//! A direction's bytes to the handler: straight from the batch where they come in order, from the
+//! reassembly where they had to wait, and as a gap where they will not come.
+
+use super::output::Output;
+use super::reassembly::Origin;
+use super::stream::{GivenUp, Stream};
+use crate::{Handler, Segment};
+use model::{Chunk, Direction, Mark, Time};
+
+/// Hands on the bytes of `start..end` that are wanted and can be, and holds the others.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "the hot path: a struct of these would be built per segment for one use"
+)]
+pub(super) fn deliver<H: Handler>(
+    out: &mut Output<'_, H>,
+    s: &Segment,
+    bytes: &[u8],
+    d: Direction,
+    stream: &mut Stream,
+    start: u64,
+    end: u64,
+    origin: Origin,
+) {
+    let captured = s.payload_captured.min((end - start) as u32) as usize;
+    let from = s.payload_start as usize;
+    let payload = bytes.get(from..from + captured).unwrap_or_default();
+    let next = stream.reassembly.next;
+    let waiting = stream.reassembly.is_waiting();
+    let reaches =
+        start <= next && (!waiting || stream.reassembly.hole().is_some_and(|hole| end <= hole.end));
+    if reaches {
+        if end <= next {
+            return;
+        }
+        let skip = (next - start) as usize;
+        let payload = payload.get(skip..).unwrap_or_default();
+        let chunk = Chunk {
+            data: payload,
+            cut: (end - next) as u32 - payload.len() as u32,
+            mark: s.mark,
+            sequence: next as u32,
+            order: s.order,
+            now: s.mark.time,
+            held_since: origin.held_since,
+        };
+        stream.reassembly.next = end;
+        stream.delivered_in_order(s.mark.time, origin.packet);
+        out.data(d, &chunk);
+        if waiting {
+            drain(out, d, stream, s.mark.time, s.order);
+        }
+    } else if end > next {
+        stream.reassembly.hold(start, end, payload, origin);
+        drain(out, d, stream, s.mark.time, s.order);
+    }
+}
+
+/// Delivers held bytes that have become the next.
+pub(super) fn drain<H: Handler>(
+    out: &mut Output<'_, H>,
+    d: Direction,
+    stream: &mut Stream,
+    now: Time,
+    order: u64,
+) {
+    while let Some((start, piece)) = stream.reassembly.take_front() {
+        let chunk = Chunk {
+            data: &piece.data,
+            cut: (piece.end - start) as u32 - piece.data.len() as u32,
+            mark: piece.origin.mark,
+            sequence: start as u32,
+            order,
+            now,
+            held_since: piece.origin.held_since,
+        };
+        out.data(d, &chunk);
+    }
+    stream.sent = stream.sent.max(stream.reassembly.next);
+}
+
+/// Gives up holes that will not be filled.
+pub(super) fn settle<H: Handler>(
+    out: &mut Output<'_, H>,
+    s: &Segment,
+    d: Direction,
+    stream: &mut Stream,
+    peer_seen: bool,
+    packet: u64,
+) {
+    let now = s.mark.time;
+    stream.settle(now, packet);
+    if !stream.reassembly.is_waiting() {
+        return;
+    }
+    while let Some(missing) = stream.gives_up(now, packet, peer_seen) {
+        let Some(hole) = stream.reassembly.hole() else {
+            break;
+        };
+        if stream.reassembly.is_over_full() {
+            out.damage(
+                s,
+                "reorder-buffer-full",
+                "too much came before a missing segment",
+            );
+        }
+        give_up(out, d, stream, hole.end, missing, s.mark, s.order);
+        drain(out, d, stream, now, s.order);
+    }
+}
+
+pub(super) fn give_up<H: Handler>(
+    out: &mut Output<'_, H>,
+    d: Direction,
+    stream: &mut Stream,
+    end: u64,
+    missing: bool,
+    at: Mark,
+    order: u64,
+) {
+    let start = stream.reassembly.next;
+    if missing {
+        stream.summary.missing_from_capture_gaps += 1;
+        stream.summary.missing_from_capture_bytes += end - start;
+    }
+    stream.given_up = Some(GivenUp {
+        start,
+        end,
+        at: at.time,
+        counted: missing,
+    });
+    stream.reassembly.next = end;
+    out.gap(d, end - start, at, order);
+}

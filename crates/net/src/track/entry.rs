@@ -1,0 +1,212 @@
+//! A connection in the table: whose it is, when it was last heard of, and its TCP or UDP part.
+
+use super::handshake::roles;
+use super::output::Output;
+use super::tcp::Tcp;
+use crate::{Connection, Handler, Segment};
+use model::{
+    Chunk, Close, ConnectionId, ConnectionSummary, Direction, DirectionSummary, Handshake, Mark,
+    Problems, Time, Transport, limits,
+};
+
+/// What a segment means for the connection it was given to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Verdict {
+    Goes,
+    /// It ended the connection.
+    Over(Close),
+    /// It opens a new connection in this one's place.
+    Replaced,
+}
+
+#[derive(Debug)]
+enum Body {
+    Tcp(Box<Tcp>),
+    Udp(Box<[DirectionSummary; 2]>),
+}
+
+#[derive(Debug)]
+pub(super) struct Entry<S> {
+    pub hash: u64,
+    pub connection: Connection,
+    pub last: Mark,
+    pub last_order: u64,
+    state: S,
+    body: Body,
+}
+
+/// What is kept of a direction that is over, to know its last packets from new ones.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Last {
+    pub isn: Option<u32>,
+    /// The position after everything it sent.
+    pub next: u64,
+}
+
+impl<S> Entry<S> {
+    pub(super) fn open<H: Handler<State = S>>(handler: &mut H, s: &Segment) -> Entry<S> {
+        let (client, server, roles_known) = roles(s);
+        let connection = Connection {
+            id: ConnectionId(s.order),
+            transport: s.transport,
+            client,
+            server,
+            roles_known,
+            first: s.first,
+        };
+        Entry {
+            hash: s.flow_hash,
+            state: handler.open(&connection),
+            connection,
+            last: s.mark,
+            last_order: s.order,
+            body: match s.transport {
+                Transport::Tcp => Body::Tcp(Box::default()),
+                Transport::Udp => Body::Udp(Box::default()),
+            },
+        }
+    }
+
+    /// Which way a segment goes, if it is of this connection.
+    #[inline]
+    pub(super) fn direction(&self, s: &Segment) -> Option<Direction> {
+        let c = &self.connection;
+        if self.hash != s.flow_hash || c.transport != s.transport {
+            None
+        } else if s.source == c.client && s.destination == c.server {
+            Some(Direction::ToServer)
+        } else if s.source == c.server && s.destination == c.client {
+            Some(Direction::ToClient)
+        } else {
+            None
+        }
+    }
+
+    /// How it ended, if it has been silent for too long at `now`.
+    pub(super) fn expired(&self, now: Time) -> Option<Close> {
+        let silence = now - self.last.time;
+        if silence <= limits::CLOSING_IDLE_NS {
+            return None;
+        }
+        let (patience, close) = match &self.body {
+            Body::Tcp(tcp) => tcp.patience(),
+            Body::Udp(_) => (limits::UDP_IDLE_NS, Close::Forgotten),
+        };
+        (silence > patience).then_some(close)
+    }
+
+    /// Whether it is a TCP connection that nothing says is over, or never began.
+    pub(super) fn is_established(&self) -> bool {
+        match &self.body {
+            Body::Tcp(tcp) => tcp.patience() == (limits::IDLE_NS, Close::Forgotten),
+            Body::Udp(_) => false,
+        }
+    }
+
+    pub(super) fn segment<H: Handler<State = S>>(
+        &mut self,
+        handler: &mut H,
+        problems: &mut Problems,
+        s: &Segment,
+        bytes: &[u8],
+        d: Direction,
+    ) -> Verdict {
+        let mut out = Output {
+            handler,
+            connection: &self.connection,
+            state: &mut self.state,
+            problems,
+        };
+        let verdict = match &mut self.body {
+            Body::Tcp(tcp) => tcp.segment(&mut out, s, bytes, d),
+            Body::Udp(summaries) => {
+                datagram(&mut out, summaries, s, bytes, d);
+                Verdict::Goes
+            }
+        };
+        if verdict != Verdict::Replaced {
+            self.last = s.mark;
+            self.last_order = s.order;
+        }
+        verdict
+    }
+
+    /// Delivers what is still held and says that it is over.
+    pub(super) fn close<H: Handler<State = S>>(
+        mut self,
+        handler: &mut H,
+        problems: &mut Problems,
+        close: Close,
+        order: u64,
+        now: Time,
+    ) -> [Last; 2] {
+        let mut out = Output {
+            handler,
+            connection: &self.connection,
+            state: &mut self.state,
+            problems,
+        };
+        let mut ending = [Last::default(); 2];
+        let (handshake, directions) = match self.body {
+            Body::Tcp(mut tcp) => {
+                tcp.finish(&mut out, self.last, order);
+                ending = tcp.streams.each_ref().map(|stream| Last {
+                    isn: stream.isn,
+                    next: stream.sent,
+                });
+                (
+                    tcp.opening.summary,
+                    tcp.streams.map(|stream| stream.summary),
+                )
+            }
+            Body::Udp(directions) => (Handshake::default(), *directions),
+        };
+        let summary = ConnectionSummary {
+            id: self.connection.id,
+            transport: self.connection.transport,
+            client: self.connection.client,
+            server: self.connection.server,
+            first: self.connection.first,
+            last: self.last,
+            close,
+            handshake,
+            directions,
+        };
+        handler.close(&self.connection, self.state, summary, order, now);
+        ending
+    }
+}
+
+fn datagram<H: Handler>(
+    out: &mut Output<'_, H>,
+    summaries: &mut [DirectionSummary; 2],
+    s: &Segment,
+    bytes: &[u8],
+    d: Direction,
+) {
+    let [to_server, to_client] = summaries;
+    let summary = match d {
+        Direction::ToServer => to_server,
+        Direction::ToClient => to_client,
+    };
+    if summary.packets == 0 {
+        (summary.ttl_min, summary.ttl_max) = (s.ttl, s.ttl);
+    }
+    summary.ttl_min = summary.ttl_min.min(s.ttl);
+    summary.ttl_max = summary.ttl_max.max(s.ttl);
+    summary.packets += 1;
+    summary.payload_bytes += u64::from(s.payload_length);
+    let captured = s.payload_captured.min(s.payload_length) as usize;
+    let from = s.payload_start as usize;
+    let data = bytes.get(from..from + captured).unwrap_or_default();
+    let chunk = Chunk {
+        data,
+        cut: s.payload_length - data.len() as u32,
+        mark: s.mark,
+        sequence: 0,
+        order: s.order,
+        now: s.mark.time,
+        held_since: None,
+    };
+    out.datagram(d, &chunk, s.first);
+}

@@ -1,0 +1,178 @@
+//! Who is the client, and what the packets that open a connection tell (RFC 9293 section 3.5).
+//!
+//! Without a SYN or SYN/ACK the ports decide: the side at a well-known service port, else the one at
+//! a port below 1,024 or below the ephemeral range, is the server; else who was seen first is the
+//! client.
+
+use super::sequence::{ack_position, before, data_position};
+use super::stream::{Start, Stream};
+use crate::Segment;
+use model::{Direction, Endpoint, Handshake, Transport};
+
+/// Service ports that say who is the server even against a lower port: NFS clients send from ports
+/// below 1,024.
+const SERVICES: [u16; 17] = [
+    111, 1433, 1521, 1522, 1525, 1526, 1527, 1529, 2049, 2050, 2483, 2484, 3306, 4045, 5432, 5433,
+    6432,
+];
+/// Linux's first ephemeral port.
+const EPHEMERAL: u16 = 32_768;
+
+/// Client and server by a connection's first segment, and whether that is certain.
+pub(super) fn roles(s: &Segment) -> (Endpoint, Endpoint, bool) {
+    let flags = s.tcp.flags;
+    let opening = s.transport == Transport::Tcp && flags.syn();
+    let source_is_server = if opening {
+        flags.ack()
+    } else {
+        rank(s.source.port) < rank(s.destination.port)
+    };
+    if source_is_server {
+        (s.destination, s.source, opening)
+    } else {
+        (s.source, s.destination, opening)
+    }
+}
+
+/// The lower, the more a port looks like a server's.
+fn rank(port: u16) -> u8 {
+    match port {
+        _ if SERVICES.contains(&port) => 0,
+        0..1_024 => 1,
+        1_024..EPHEMERAL => 2,
+        _ => 3,
+    }
+}
+
+/// What a side's SYN offered.
+#[derive(Clone, Copy, Debug)]
+struct Offer {
+    mss: Option<u16>,
+    window_scale: Option<u8>,
+}
+
+/// The opening of a connection, as far as it was seen.
+#[derive(Debug, Default)]
+pub(super) struct Opening {
+    pub summary: Handshake,
+    offers: [Option<Offer>; 2],
+}
+
+impl Opening {
+    /// Whether a segment with SYN belongs to this connection; if not, a new connection has taken its
+    /// place.
+    pub(super) fn is_ours(&self, s: &Segment, stream: &Stream, peer: &Stream) -> bool {
+        let sequence = s.tcp.sequence;
+        let after = sequence.wrapping_add(1);
+        if let Some(isn) = stream.isn {
+            return isn == sequence;
+        }
+        match stream.start {
+            Start::Unknown if s.tcp.flags.ack() => match peer.isn {
+                // It may also acknowledge data that came with the SYN.
+                Some(_) => {
+                    let acknowledged = ack_position(peer.sent, s.tcp.acknowledgement);
+                    (peer.first..=peer.sent).contains(&acknowledged)
+                }
+                None => peer.start == Start::Unknown || acknowledges(s, peer),
+            },
+            // Both sides open at the same time, or these are the connection's first packets.
+            Start::Unknown => {
+                peer.start == Start::Unknown
+                    || (peer.isn.is_some() && peer.summary.payload_bytes == 0)
+            }
+            Start::Acknowledged => stream.acknowledged.is_some_and(|a| a as u32 == after),
+            // The SYN comes a little late in the file.
+            Start::Provisional | Start::Certain => {
+                stream.summary.packets < 4 && stream.first as u32 == after
+            }
+        }
+    }
+
+    /// Takes in a segment with SYN that is ours.
+    pub(super) fn syn(&mut self, s: &Segment, d: Direction, streams: &mut [Stream; 2]) {
+        let now = s.mark.time;
+        let h = &mut self.summary;
+        match (d, s.tcp.flags.ack()) {
+            (Direction::ToServer, false) => {
+                h.syn_retries += u32::from(h.syn.is_some());
+                h.syn = Some(now);
+            }
+            (Direction::ToClient, true) => {
+                h.syn_ack_retries += u32::from(h.syn_ack.is_some());
+                h.syn_ack = Some(now);
+                h.ack = None;
+                if let (Some(syn), 0, 0) = (h.syn, h.syn_retries, h.syn_ack_retries) {
+                    let [_, to_client] = streams;
+                    to_client.held.answered(now - syn, 2);
+                }
+            }
+            // Simultaneous opening: the other side's SYN, and the SYN/ACK to it.
+            (Direction::ToClient, false) | (Direction::ToServer, true) => {}
+        }
+        match d {
+            Direction::ToServer => h.client_isn = Some(s.tcp.sequence),
+            Direction::ToClient => h.server_isn = Some(s.tcp.sequence),
+        }
+        let [client, server] = &mut self.offers;
+        *match d {
+            Direction::ToServer => &mut *client,
+            Direction::ToClient => &mut *server,
+        } = Some(Offer {
+            mss: s.tcp.mss,
+            window_scale: s.tcp.window_scale,
+        });
+        self.tell(streams);
+    }
+
+    /// The segment size and the window scales follow from both offers.
+    fn tell(&self, streams: &mut [Stream; 2]) {
+        let [client, server] = self.offers;
+        let mss = [client, server]
+            .into_iter()
+            .flatten()
+            .filter_map(|offer| offer.mss)
+            .min();
+        let scales = match (
+            client.map(|offer| offer.window_scale),
+            server.map(|offer| offer.window_scale),
+        ) {
+            (Some(Some(client)), Some(Some(server))) => {
+                Some((client.min(LARGEST_SCALE), server.min(LARGEST_SCALE)))
+            }
+            (Some(None), _) | (_, Some(None)) => Some((0, 0)),
+            _ => None,
+        };
+        let [to_server, to_client] = streams;
+        to_server.mss = mss;
+        to_client.mss = mss;
+        to_server.window.scale = scales.map(|(_, server)| server);
+        to_client.window.scale = scales.map(|(client, _)| client);
+    }
+
+    /// The client's acknowledgement of the SYN/ACK, if `s` is that.
+    pub(super) fn acknowledged(&mut self, s: &Segment, d: Direction, stream: &mut Stream) {
+        let h = &mut self.summary;
+        let (Direction::ToServer, None, Some(syn_ack), Some(isn)) =
+            (d, h.ack, h.syn_ack, h.server_isn)
+        else {
+            return;
+        };
+        if before(isn, s.tcp.acknowledgement) {
+            h.ack = Some(s.mark.time);
+            if h.syn_ack_retries == 0 {
+                stream.held.answered(s.mark.time - syn_ack, 2);
+            }
+        }
+    }
+}
+
+/// RFC 7323 section 2.3.
+const LARGEST_SCALE: u8 = 14;
+
+/// Whether a SYN/ACK acknowledges what its peer was seen to begin with.
+fn acknowledges(s: &Segment, peer: &Stream) -> bool {
+    let acknowledged = ack_position(peer.sent, s.tcp.acknowledgement);
+    let begins = data_position(peer.sent, peer.first as u32);
+    acknowledged == begins && peer.summary.packets < 4
+}

@@ -1,0 +1,203 @@
+//! Segments into connections, and each direction's bytes into stream order.
+//!
+//! One [`Tracker`] serves one thread; several may share a capture by
+//! [`pair_hash`](Segment::pair_hash). What happens to a connection follows from its own packets and
+//! from [`tick`](Tracker::tick)s, which all trackers get at the same packets, so the result does not
+//! depend on how connections are shared out. For that reason memory is bounded by silence, not by a
+//! count: a connection is forgotten once it was silent for [`limits::IDLE_NS`], one nobody answered,
+//! one that is closing and a UDP conversation much sooner. The same holds where its next packet
+//! comes before the next tick: forgetting does not depend on when ticks come. A connection that is
+//! over is released at once, except for some 100 bytes by which its last packets are known for
+//! [`limits::CLOSED_NS`].
+//!
+//! Positions are 64 bits wide ([`sequence`]), so nothing else knows that sequence numbers wrap.
+
+mod copies;
+mod deliver;
+mod entry;
+mod flight;
+mod handshake;
+mod held;
+mod output;
+mod reassembly;
+mod recovery;
+mod sequence;
+mod stream;
+mod tcp;
+mod tombstone;
+mod window;
+
+#[cfg(test)]
+mod tests;
+
+use crate::{Handler, Segment};
+use entry::{Entry, Verdict};
+use hashbrown::HashTable;
+use model::{Close, Problems, Time, Transport, Where};
+use tombstone::Tombstones;
+
+const MILLISECOND: i64 = 1_000_000;
+const SECOND: i64 = 1_000 * MILLISECOND;
+
+/// Packet time between two sweeps for silent connections.
+const SWEEP_NS: i64 = 10 * SECOND;
+
+/// Sorts segments into connections and hands their bytes, in order, to a [`Handler`].
+pub struct Tracker<H: Handler> {
+    handler: H,
+    connections: HashTable<Box<Entry<H::State>>>,
+    closed: Tombstones,
+    problems: Problems,
+    last_tick: Option<Time>,
+    last_sweep: Option<Time>,
+}
+
+impl<H: Handler> Tracker<H> {
+    pub fn new(handler: H) -> Tracker<H> {
+        Tracker {
+            handler,
+            connections: HashTable::new(),
+            closed: Tombstones::default(),
+            problems: Problems::default(),
+            last_tick: None,
+            last_sweep: None,
+        }
+    }
+
+    pub fn handler(&self) -> &H {
+        &self.handler
+    }
+
+    pub fn handler_mut(&mut self) -> &mut H {
+        &mut self.handler
+    }
+
+    /// What was odd so far. The places hold no file names: those are the caller's to know.
+    pub fn problems(&self) -> &Problems {
+        &self.problems
+    }
+
+    /// Connections that are open now.
+    pub fn open_connections(&self) -> usize {
+        self.connections.len()
+    }
+
+    /// Takes in one segment, whose payload stands in `bytes`. Segments come in capture order.
+    #[inline]
+    pub fn segment(&mut self, s: &Segment, bytes: &[u8]) {
+        let mut direction = None;
+        let found = self.connections.find_mut(s.flow_hash, |entry| {
+            direction = entry.direction(s);
+            direction.is_some()
+        });
+        if let (Some(entry), Some(d)) = (found, direction) {
+            let verdict = match entry.expired(s.mark.time) {
+                None => entry.segment(&mut self.handler, &mut self.problems, s, bytes, d),
+                Some(_) => Verdict::Replaced,
+            };
+            if verdict == Verdict::Goes {
+                return;
+            }
+            self.end(s, verdict);
+            if matches!(verdict, Verdict::Over(_)) {
+                return;
+            }
+        }
+        self.begin(s, bytes);
+    }
+
+    /// A segment without an open connection.
+    #[cold]
+    fn begin(&mut self, s: &Segment, bytes: &[u8]) {
+        if s.transport == Transport::Tcp && self.closed.absorb(s) {
+            return;
+        }
+        let mut entry = Box::new(Entry::open(&mut self.handler, s));
+        let Some(d) = entry.direction(s) else { return };
+        let verdict = entry.segment(&mut self.handler, &mut self.problems, s, bytes, d);
+        self.connections
+            .insert_unique(s.flow_hash, entry, |entry| entry.hash);
+        if matches!(verdict, Verdict::Over(_)) {
+            self.end(s, verdict);
+        }
+    }
+
+    /// Ends the connection of `s`.
+    #[cold]
+    fn end(&mut self, s: &Segment, verdict: Verdict) {
+        let Ok(found) = self
+            .connections
+            .find_entry(s.flow_hash, |entry| entry.direction(s).is_some())
+        else {
+            return;
+        };
+        let (entry, _) = found.remove();
+        let close = match verdict {
+            Verdict::Over(close) => close,
+            Verdict::Goes | Verdict::Replaced => {
+                entry.expired(s.mark.time).unwrap_or(Close::Replaced)
+            }
+        };
+        self.close(*entry, close, s.order, s.mark.time);
+    }
+
+    fn close(&mut self, entry: Entry<H::State>, close: Close, order: u64, now: Time) {
+        let (hash, connection, last) = (entry.hash, entry.connection, entry.last);
+        let idle = close == Close::Forgotten && entry.is_established();
+        if idle {
+            self.problems.note("connections-forgotten", || {
+                let place = Where {
+                    frame: Some(last.packet.frame),
+                    ..Where::default()
+                };
+                let (client, server) = (connection.client, connection.server);
+                (format!("{client} to {server} fell silent"), place)
+            });
+        }
+        let ending = entry.close(&mut self.handler, &mut self.problems, close, order, now);
+        if matches!(close, Close::Finished | Close::Reset) && connection.transport == Transport::Tcp
+        {
+            self.closed
+                .insert(hash, &connection, ending, close, last.time);
+        }
+    }
+
+    /// Forgets connections that have been silent for too long. To be called now and then with the
+    /// order and time of the packet reached, such as the last of each batch; where several trackers
+    /// share a capture, on each of them at the same packets.
+    ///
+    /// A single packet with a time far ahead forgets nothing: the earlier of two ticks counts.
+    pub fn tick(&mut self, order: u64, now: Time) {
+        let reached = now.min(self.last_tick.unwrap_or(now));
+        self.last_tick = Some(now);
+        let due = self
+            .last_sweep
+            .is_none_or(|last| (reached - last).saturating_abs() >= SWEEP_NS);
+        if !due {
+            return;
+        }
+        self.last_sweep = Some(reached);
+        self.closed.sweep(reached);
+        let mut silent: Vec<_> = self
+            .connections
+            .extract_if(|entry| entry.expired(reached).is_some())
+            .collect();
+        silent.sort_unstable_by_key(|entry| entry.connection.id);
+        for entry in silent {
+            if let Some(close) = entry.expired(reached) {
+                self.close(*entry, close, order, now);
+            }
+        }
+    }
+
+    /// Ends all connections, the oldest first, as the capture has ended.
+    pub fn finish(mut self) -> (H, Problems) {
+        let mut open: Vec<_> = self.connections.drain().collect();
+        open.sort_unstable_by_key(|entry| entry.connection.id);
+        for entry in open {
+            let (order, now) = (entry.last_order, entry.last.time);
+            self.close(*entry, Close::EndOfCapture, order, now);
+        }
+        (self.handler, self.problems)
+    }
+}

@@ -1,0 +1,65 @@
+//! What a connection's bytes and measurements are handed to, together with whose they are.
+
+use super::recovery::Stretch;
+use crate::{Connection, Handler, Segment};
+use model::{Chunk, Direction, Episode, EpisodeKind, Mark, Problems, Where};
+
+pub(super) struct Output<'a, H: Handler> {
+    pub handler: &'a mut H,
+    pub connection: &'a Connection,
+    pub state: &'a mut H::State,
+    pub problems: &'a mut Problems,
+}
+
+impl<H: Handler> Output<'_, H> {
+    pub(super) fn data(&mut self, d: Direction, chunk: &Chunk<'_>) {
+        self.handler.data(self.connection, self.state, d, chunk);
+    }
+
+    pub(super) fn datagram(&mut self, d: Direction, chunk: &Chunk<'_>, first: Mark) {
+        self.handler
+            .datagram(self.connection, self.state, d, chunk, first);
+    }
+
+    pub(super) fn gap(&mut self, d: Direction, length: u64, at: Mark, order: u64) {
+        self.handler
+            .gap(self.connection, self.state, d, length, at, order);
+    }
+
+    pub(super) fn episode(&mut self, d: Direction, kind: EpisodeKind, stretch: Stretch) {
+        let episode = Episode {
+            order: stretch.order,
+            connection: self.connection.id,
+            client: self.connection.client,
+            server: self.connection.server,
+            kind,
+            direction: d,
+            first: stretch.first,
+            last: stretch.last,
+            retransmissions: stretch.retransmissions,
+            timeouts: stretch.timeouts,
+            spurious: stretch.spurious,
+        };
+        self.handler.episode(self.connection, self.state, episode);
+    }
+
+    pub(super) fn note(&mut self, s: &Segment, kind: &'static str, what: &str) {
+        self.problem(s, kind, false, what);
+    }
+
+    pub(super) fn damage(&mut self, s: &Segment, kind: &'static str, what: &str) {
+        self.problem(s, kind, true, what);
+    }
+
+    fn problem(&mut self, s: &Segment, kind: &'static str, damage: bool, what: &str) {
+        let connection = self.connection;
+        self.problems.add(kind, damage, 1, || {
+            let place = Where {
+                frame: Some(s.mark.packet.frame),
+                ..Where::default()
+            };
+            let (client, server) = (connection.client, connection.server);
+            (format!("{what} ({client} to {server})"), place)
+        });
+    }
+}

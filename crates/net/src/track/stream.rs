@@ -1,0 +1,313 @@
+//! One direction of a TCP connection: where it stands, and what is measured of it.
+
+use super::copies::Recent;
+use super::flight::Flight;
+use super::held::Held;
+use super::reassembly::{Origin, Reassembly};
+use super::recovery::Recovery;
+use super::sequence::{before, data_position, first_position};
+use super::window::Window;
+use super::{MILLISECOND, SECOND};
+use crate::Segment;
+use model::{DirectionSummary, Time, limits};
+
+/// How long, and for how many packets, data may stand in the file behind its own acknowledgement:
+/// several receive queues, or several interfaces, are written in no strict order.
+const DISORDER_NS: i64 = 2 * MILLISECOND;
+const DISORDER_PACKETS: u64 = 3;
+/// Enough of the one without the other, for slow connections and coarse clocks.
+const DISORDER_ALONE_NS: i64 = 20 * MILLISECOND;
+const DISORDER_ALONE_PACKETS: u64 = 512;
+/// Without acknowledgements (one direction captured) a hole is given up after this.
+const UNANSWERED_WAIT_NS: i64 = SECOND;
+const UNANSWERED_PACKETS: u64 = 64;
+/// More than any window in practice; more missing than this needs confirmation.
+const PLAUSIBLE_JUMP: u64 = 64 << 20;
+/// Reordering by the network or the capture is mended within this.
+const REORDERED_WITHIN_NS: i64 = 3 * MILLISECOND;
+/// An IP identification this little before another was given out before it; random ones are not.
+const EARLIER_IP_IDS: std::ops::Range<i16> = -1_024..0;
+const EARLIER_IP_ID_WITHIN_NS: i64 = 200 * MILLISECOND;
+/// RFC 5681 section 3.2.
+const FAST_RETRANSMIT_ACKS: u32 = 3;
+
+/// What is known of where a direction's bytes begin.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Start {
+    #[default]
+    Unknown,
+    /// Only the peer's acknowledgements have been seen.
+    Acknowledged,
+    /// Segments without data have been seen; one of them may have been a keep-alive, which stands
+    /// one byte back.
+    Provisional,
+    Certain,
+}
+
+/// The highest acknowledgement at a moment.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    position: u64,
+    at: Time,
+    packet: u64,
+}
+
+/// Bytes that were given up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GivenUp {
+    pub start: u64,
+    pub end: u64,
+    pub at: Time,
+    /// Whether they count as missing from the capture.
+    pub counted: bool,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Stream {
+    pub summary: DirectionSummary,
+    pub start: Start,
+    pub isn: Option<u32>,
+    /// The position at which it began for this capture.
+    pub first: u64,
+    /// Everything before this was sent.
+    pub sent: u64,
+    /// Everything before this was acknowledged by the peer.
+    pub acknowledged: Option<u64>,
+    pub acknowledged_at: Time,
+    /// Acknowledgements of the same position in a row.
+    pub duplicate_acks: u32,
+    /// Position of the FIN: the end of the data.
+    pub fin: Option<u64>,
+    pub reassembly: Reassembly,
+    /// When the front of the reassembly last moved by a packet that came in order.
+    progressed: Option<Seen>,
+    /// An acknowledgement of bytes that were not seen, and up to where such are not waited for.
+    unseen: Option<Seen>,
+    settled: u64,
+    pub given_up: Option<GivenUp>,
+    pub recent: Recent,
+    pub flight: Flight,
+    pub recovery: Recovery,
+    pub window: Window,
+    pub held: Held,
+    pub mss: Option<u16>,
+    pub largest: u32,
+    pub last_data_at: Time,
+    /// The window in the last packet of this direction (which its peer may send into).
+    pub last_window: u16,
+    /// A byte sent into a closed window, which will be sent again.
+    pub probe: Option<(u64, u64)>,
+    pub round_trip_ns: i64,
+}
+
+impl Stream {
+    /// Begins with the byte at `raw`, for sure.
+    pub(super) fn begin(&mut self, raw: u32) {
+        let position = match self.start {
+            Start::Unknown => first_position(raw),
+            _ => data_position(self.sent, raw),
+        };
+        self.begin_at(position, Start::Certain);
+    }
+
+    fn begin_at(&mut self, position: u64, start: Start) {
+        self.start = start;
+        self.first = position;
+        self.sent = position;
+        self.reassembly.next = position;
+    }
+
+    /// Where a segment stands; the first one of a direction seen in mid-connection sets where it
+    /// begins. What had been sent before and comes later, because the file holds it out of order, is
+    /// then old data.
+    pub(super) fn place(&mut self, s: &Segment, raw: u32) -> u64 {
+        let position = match self.start {
+            Start::Unknown => first_position(raw),
+            Start::Certain => return data_position(self.sent, raw),
+            Start::Acknowledged | Start::Provisional => data_position(self.sent, raw),
+        };
+        let end = position + u64::from(s.payload_length);
+        // One byte may be a keep-alive's, which is none.
+        let has_data = s.payload_length > 1 || (s.payload_length == 1 && s.tcp.flags.psh());
+        let acknowledged = self.acknowledged.unwrap_or(0);
+        match self.start {
+            Start::Provisional => {
+                self.mend_start(position);
+                if has_data && position >= self.reassembly.next {
+                    self.start = Start::Certain;
+                }
+            }
+            _ if !has_data => self.begin_at(end.max(acknowledged), Start::Provisional),
+            _ if end <= acknowledged && s.mark.time - self.acknowledged_at > DISORDER_NS => {
+                self.begin_at(acknowledged, Start::Certain);
+            }
+            _ => self.begin_at(position, Start::Certain),
+        }
+        position
+    }
+
+    /// What stands, or is acknowledged, one byte after the start shows that it was a keep-alive's.
+    pub(super) fn mend_start(&mut self, position: u64) {
+        if self.start == Start::Provisional && self.sent == self.first && position == self.first + 1
+        {
+            self.begin_at(position, Start::Provisional);
+        }
+    }
+
+    /// Whether a segment at `start` is no farther ahead than windows are in practice, or acknowledged.
+    pub(super) fn is_plausible(&self, start: u64) -> bool {
+        start.saturating_sub(self.sent) <= PLAUSIBLE_JUMP
+            || self.acknowledged.is_some_and(|a| a >= start)
+    }
+
+    /// Moves the end of what was sent, unless `start` is so far ahead that it needs confirmation: that
+    /// comes with an acknowledgement, or when the reassembly arrives there.
+    pub(super) fn sent_to(&mut self, start: u64, end: u64) {
+        if self.is_plausible(start) {
+            self.sent = self.sent.max(end);
+        }
+    }
+
+    pub(super) fn in_flight(&self) -> u64 {
+        self.acknowledged
+            .map_or(0, |acknowledged| self.sent.saturating_sub(acknowledged))
+    }
+
+    pub(super) fn full_sized(&self) -> u64 {
+        self.mss
+            .map_or(u64::from(self.largest).min(1_460), u64::from)
+    }
+
+    pub(super) fn sample(&mut self, ns: i64) {
+        let summary = &mut self.summary;
+        summary.ack_rtt_count += 1;
+        summary.ack_rtt_sum_ns = summary.ack_rtt_sum_ns.saturating_add(ns);
+        summary.ack_rtt_min_ns = Some(summary.ack_rtt_min_ns.map_or(ns, |min| min.min(ns)));
+        // RFC 6298 section 2.
+        self.round_trip_ns = if summary.ack_rtt_count == 1 {
+            ns
+        } else {
+            self.round_trip_ns + (ns - self.round_trip_ns) / 8
+        };
+    }
+
+    /// Whether a segment that fills part of a hole was only overtaken, not sent again (methods 2.1,
+    /// rule 4).
+    pub(super) fn is_reordered(&self, s: &Segment, exposed: Option<Origin>) -> bool {
+        let few_acks = self.duplicate_acks < FAST_RETRANSMIT_ACKS;
+        let Some(exposed) = exposed else {
+            return few_acks;
+        };
+        let age = s.mark.time - exposed.mark.time;
+        if let (Some((value, _)), Some(other)) = (s.tcp.timestamps, exposed.ts_value)
+            && value != other
+        {
+            return before(value, other);
+        }
+        if let (Some(id), Some(other)) = (s.ip_id, exposed.ip_id)
+            && EARLIER_IP_IDS.contains(&(id.wrapping_sub(other) as i16))
+            && age <= EARLIER_IP_ID_WITHIN_NS
+        {
+            return true;
+        }
+        let within = if self.round_trip_ns > 0 {
+            (self.round_trip_ns / 2).min(REORDERED_WITHIN_NS)
+        } else {
+            REORDERED_WITHIN_NS
+        };
+        few_acks && age < within
+    }
+
+    pub(super) fn delivered_in_order(&mut self, now: Time, packet: u64) {
+        self.progressed = Some(Seen {
+            position: self.reassembly.next,
+            at: now,
+            packet,
+        });
+    }
+
+    /// Keeps up to where acknowledged bytes that were not seen are waited for no more: the highest
+    /// acknowledgement of two to four milliseconds ago.
+    pub(super) fn settle(&mut self, now: Time, packet: u64) {
+        let Some(position) = self.acknowledged.filter(|&a| a > self.reassembly.next) else {
+            self.unseen = None;
+            return;
+        };
+        let current = Seen {
+            position,
+            at: now,
+            packet,
+        };
+        let Some(unseen) = self.unseen else {
+            self.unseen = Some(current);
+            return;
+        };
+        let (age, packets) = (now - unseen.at, packet - unseen.packet);
+        if (age > DISORDER_NS && packets >= DISORDER_PACKETS)
+            || age > DISORDER_ALONE_NS
+            || packets >= DISORDER_ALONE_PACKETS
+        {
+            self.settled = unseen.position;
+            self.unseen = Some(current);
+        }
+    }
+
+    /// Whether the hole at the front is to be given up, and if so whether its bytes are taken to be
+    /// missing from the capture: acknowledged, or not sent again by one who hears no one.
+    pub(super) fn gives_up(&self, now: Time, packet: u64, peer_seen: bool) -> Option<bool> {
+        let hole = self.reassembly.hole()?;
+        if self.settled >= hole.end {
+            return Some(true);
+        }
+        let (mut since, mut since_packet) = (hole.exposed.mark.time, hole.exposed.packet);
+        if let Some(progressed) = self.progressed {
+            since = since.max(progressed.at);
+            since_packet = since_packet.max(progressed.packet);
+        }
+        let waited = now - since;
+        let unanswered = !peer_seen
+            && (waited > UNANSWERED_WAIT_NS || packet - since_packet >= UNANSWERED_PACKETS);
+        if unanswered {
+            return Some(true);
+        }
+        let acknowledged = self.acknowledged.is_some_and(|a| a >= hole.end);
+        (waited > limits::REORDER_WAIT_NS || self.reassembly.is_over_full()).then_some(acknowledged)
+    }
+
+    /// Some bytes of a gap that was given up came after all.
+    pub(super) fn found_again(&mut self, gap: GivenUp, bytes: u64) {
+        if gap.counted {
+            let summary = &mut self.summary;
+            summary.missing_from_capture_bytes =
+                summary.missing_from_capture_bytes.saturating_sub(bytes);
+            if bytes == gap.end - gap.start {
+                summary.missing_from_capture_gaps =
+                    summary.missing_from_capture_gaps.saturating_sub(1);
+            }
+        }
+        self.given_up = None;
+    }
+
+    /// Acknowledged bytes beyond everything delivered: what an ended connection is known to lack.
+    /// One more than was seen, without a FIN, is the FIN.
+    pub(super) fn missing_at_end(&self) -> u64 {
+        let (true, Some(acknowledged)) = (
+            matches!(self.start, Start::Provisional | Start::Certain),
+            self.acknowledged,
+        ) else {
+            return 0;
+        };
+        let end = self.fin.map_or(acknowledged, |fin| acknowledged.min(fin));
+        match (end.saturating_sub(self.reassembly.next), self.fin) {
+            (1, None) => 0,
+            (missing, _) => missing,
+        }
+    }
+
+    /// Whether its FIN was acknowledged and everything before it delivered.
+    pub(super) fn is_finished(&self) -> bool {
+        self.fin.is_some_and(|fin| {
+            self.reassembly.next >= fin && self.acknowledged.is_some_and(|a| a > fin)
+        })
+    }
+}

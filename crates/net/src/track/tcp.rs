@@ -1,0 +1,468 @@
+//! One TCP connection: each segment acknowledges the other direction, then brings its own bytes, and
+//! either may settle what the capture will no longer show.
+
+use super::deliver::{deliver, drain, give_up, settle};
+use super::entry::Verdict;
+use super::handshake::Opening;
+use super::held::is_small;
+use super::reassembly::Origin;
+use super::recovery::Resent;
+use super::sequence::{LARGEST_WINDOW, ack_position, data_position, first_position};
+use super::stream::{Start, Stream};
+use super::{MILLISECOND, output::Output};
+use crate::{Handler, Segment};
+use model::{Close, Direction, EpisodeKind, Mark, Time, limits};
+
+/// A resend after so long without progress is the retransmission timer's.
+const TIMEOUT_NS: i64 = 200 * MILLISECOND;
+/// Bytes that come this soon after they were given up were only late in the file.
+const LATE_WITHIN_NS: i64 = 10 * MILLISECOND;
+
+#[derive(Debug, Default)]
+pub(super) struct Tcp {
+    pub streams: [Stream; 2],
+    pub opening: Opening,
+    /// Packets so far.
+    packets: u64,
+}
+
+/// This direction's stream and the other's.
+fn both(streams: &mut [Stream; 2], d: Direction) -> (&mut Stream, &mut Stream) {
+    let [to_server, to_client] = streams;
+    match d {
+        Direction::ToServer => (to_server, to_client),
+        Direction::ToClient => (to_client, to_server),
+    }
+}
+
+impl Tcp {
+    /// How long it may be silent before it is over, and how it then ended.
+    pub(super) fn patience(&self) -> (i64, Close) {
+        let [a, b] = &self.streams;
+        let one_way = a.summary.packets == 0 || b.summary.packets == 0;
+        match (a.fin, b.fin) {
+            (Some(_), Some(_)) => (limits::CLOSING_IDLE_NS, Close::Finished),
+            (None, None) if one_way && a.summary.payload_bytes + b.summary.payload_bytes == 0 => {
+                (limits::UNANSWERED_IDLE_NS, Close::Forgotten)
+            }
+            (None, None) => (limits::IDLE_NS, Close::Forgotten),
+            _ if one_way => (limits::CLOSING_IDLE_NS, Close::Forgotten),
+            _ => (limits::IDLE_NS, Close::Forgotten),
+        }
+    }
+
+    pub(super) fn segment<H: Handler>(
+        &mut self,
+        out: &mut Output<'_, H>,
+        s: &Segment,
+        bytes: &[u8],
+        d: Direction,
+    ) -> Verdict {
+        let flags = s.tcp.flags;
+        let (stream, peer) = both(&mut self.streams, d);
+        if flags.syn() && !flags.rst() && !self.opening.is_ours(s, stream, peer) {
+            return Verdict::Replaced;
+        }
+        if is_copy(s, stream, peer) {
+            stream.summary.duplicate_packets += 1;
+            return Verdict::Goes;
+        }
+        stream.recent.remember(s);
+        self.packets += 1;
+        count(s, stream);
+        if flags.rst() {
+            return reset(out, s, stream, peer);
+        }
+        if flags.syn() {
+            stream.isn = Some(s.tcp.sequence);
+            if matches!(stream.start, Start::Unknown | Start::Acknowledged) {
+                stream.begin(s.tcp.sequence.wrapping_add(1));
+            }
+            self.opening.syn(s, d, &mut self.streams);
+        } else if flags.ack() {
+            self.opening.acknowledged(s, d, stream);
+        }
+        let (stream, peer) = both(&mut self.streams, d);
+        let packet = self.packets;
+        if flags.ack() {
+            acknowledge(out, s, d.reverse(), peer, stream);
+            settle(out, s, d.reverse(), peer, true, packet);
+        }
+        let peer_seen = peer.summary.packets > 0;
+        data(out, s, bytes, d, stream, peer_seen, packet);
+        if s.payload_length > 0 {
+            peer.held.peer_sent();
+        }
+        stream.last_window = s.tcp.window;
+        settle(out, s, d, stream, peer_seen, packet);
+        if stream.is_finished() && peer.is_finished() {
+            return Verdict::Over(Close::Finished);
+        }
+        Verdict::Goes
+    }
+
+    /// Delivers what is still held and reports what is not over.
+    pub(super) fn finish<H: Handler>(&mut self, out: &mut Output<'_, H>, last: Mark, order: u64) {
+        for (d, stream) in [Direction::ToServer, Direction::ToClient]
+            .into_iter()
+            .zip(&mut self.streams)
+        {
+            while let Some(hole) = stream.reassembly.hole() {
+                let acknowledged = stream.acknowledged.is_some_and(|a| a >= hole.end);
+                give_up(out, d, stream, hole.end, acknowledged, last, order);
+                drain(out, d, stream, last.time, order);
+            }
+            let missing = stream.missing_at_end();
+            if missing > 0 {
+                let end = stream.reassembly.next + missing;
+                give_up(out, d, stream, end, true, last, order);
+            }
+            for stretch in stream.recovery.finish(last, order).into_iter().flatten() {
+                out.episode(d, EpisodeKind::Recovery, stretch);
+            }
+            if let Some(stretch) = stream.window.finish(last, order) {
+                out.episode(d, EpisodeKind::ZeroWindow, stretch);
+            }
+        }
+    }
+}
+
+/// Whether the capture holds the packet twice. What brings new bytes, or acknowledges new ones,
+/// cannot be a copy.
+fn is_copy(s: &Segment, stream: &Stream, peer: &Stream) -> bool {
+    let t = &s.tcp;
+    let outstanding = peer.in_flight() > 0;
+    let reason = if s.payload_length > 0 {
+        let end = data_position(stream.sent, t.sequence) + u64::from(s.payload_length);
+        if stream.start != Start::Unknown && end > stream.sent {
+            return false;
+        }
+        stream.duplicate_acks > 0 || stream.recovery.since().is_some()
+    } else {
+        if t.flags.ack()
+            && peer
+                .acknowledged
+                .is_some_and(|a| ack_position(peer.sent, t.acknowledgement) > a)
+        {
+            return false;
+        }
+        outstanding
+    };
+    stream.recent.has(s, reason)
+}
+
+fn count(s: &Segment, stream: &mut Stream) {
+    let summary = &mut stream.summary;
+    if summary.packets == 0 {
+        (summary.ttl_min, summary.ttl_max) = (s.ttl, s.ttl);
+    } else {
+        summary.ttl_min = summary.ttl_min.min(s.ttl);
+        summary.ttl_max = summary.ttl_max.max(s.ttl);
+    }
+    summary.packets += 1;
+    summary.payload_bytes += u64::from(s.payload_length);
+}
+
+/// A reset counts if its receiver would take it (RFC 9293 section 3.10.7.4, RFC 5961): not below what
+/// was acknowledged, and within a window of what was sent; or if it answers a SYN.
+fn reset<H: Handler>(
+    out: &mut Output<'_, H>,
+    s: &Segment,
+    stream: &Stream,
+    peer: &Stream,
+) -> Verdict {
+    let position = data_position(stream.sent, s.tcp.sequence);
+    let refuses = s.tcp.flags.ack()
+        && stream.summary.packets <= 1
+        && ack_position(peer.sent, s.tcp.acknowledgement) == peer.sent;
+    let fits = match stream.start {
+        Start::Unknown => true,
+        _ => {
+            position >= stream.acknowledged.unwrap_or(stream.first)
+                && position <= stream.sent + LARGEST_WINDOW
+        }
+    };
+    if fits || refuses {
+        return Verdict::Over(Close::Reset);
+    }
+    out.note(s, "stale-reset", "a reset outside its receiver's window");
+    Verdict::Goes
+}
+
+/// `s`, a packet of `peer`'s direction, acknowledges `stream`.
+fn acknowledge<H: Handler>(
+    out: &mut Output<'_, H>,
+    s: &Segment,
+    d: Direction,
+    stream: &mut Stream,
+    peer: &mut Stream,
+) {
+    let now = s.mark.time;
+    let raw = s.tcp.acknowledgement;
+    if stream.start == Start::Unknown {
+        stream.start = Start::Acknowledged;
+        stream.sent = first_position(raw);
+    }
+    let position = ack_position(stream.sent, raw);
+    if stream.start != Start::Acknowledged
+        && !stream.is_plausible(position)
+        && !stream.reassembly.is_waiting()
+    {
+        out.note(
+            s,
+            "odd-acknowledgement",
+            "an acknowledgement far beyond what was sent",
+        );
+        return;
+    }
+    if stream.start == Start::Acknowledged {
+        stream.sent = stream.sent.max(position);
+    }
+    stream.mend_start(position);
+    let before = stream.acknowledged.unwrap_or(position.min(stream.first));
+    if position < before {
+        return;
+    }
+    let alone = s.payload_length == 0 && !s.tcp.flags.syn() && !s.tcp.flags.fin();
+    if position > before {
+        let newest = stream.flight.acknowledge(position);
+        if let Some(newest) = newest
+            && !newest.again
+        {
+            let ns = now - newest.at;
+            peer.held.answered(ns, 1);
+            if newest.end == position && alone && ns >= 0 {
+                stream.sample(ns);
+            }
+        }
+        stream.held.acknowledged(position, stream.sent, alone, now);
+        stream.acknowledged = Some(position);
+        stream.acknowledged_at = now;
+        stream.duplicate_acks = 0;
+        let echo = s.tcp.timestamps.map(|(_, echo)| echo);
+        let round_trip = stream.round_trip_ns;
+        stream
+            .recovery
+            .acknowledged(position, echo, s.mark, s.order, round_trip);
+    } else if alone
+        && stream.sent > position
+        && s.tcp.window != 0
+        && stream.acknowledged.is_some()
+        && (s.tcp.window == peer.last_window || s.tcp.sack_count > 0)
+    {
+        stream.duplicate_acks += 1;
+        peer.summary.duplicate_acks += 1;
+    }
+    if stream.acknowledged.is_none() {
+        stream.acknowledged = Some(position);
+        stream.acknowledged_at = now;
+    }
+    if s.tcp.sack_count > 0 {
+        duplicate_sack(s, position, stream);
+    }
+    if !stream.recovery.is_quiet() {
+        if let Some(stretch) = stream.recovery.due(now) {
+            out.episode(d, EpisodeKind::Recovery, stretch);
+        }
+        stream.recovery.flight_is(stream.in_flight(), now);
+    }
+    if !s.tcp.flags.syn() {
+        let full_sized = stream.full_sized();
+        let closed = stream
+            .window
+            .advertised(s, position, stream.sent, full_sized);
+        peer.summary.zero_windows += u64::from(closed);
+        if let Some(stretch) = stream.window.take_ready() {
+            out.episode(d, EpisodeKind::ZeroWindow, stretch);
+        }
+    }
+}
+
+/// RFC 2883: a first block below the acknowledgement, or within the second block, was received twice.
+fn duplicate_sack(s: &Segment, acknowledged: u64, stream: &mut Stream) {
+    let [first, second, ..] = s.tcp.sack.map(|(start, end)| {
+        (
+            ack_position(stream.sent, start),
+            ack_position(stream.sent, end),
+        )
+    });
+    let within_second =
+        s.tcp.sack_count > 1 && first.0 >= second.0 && first.1 <= second.1 && first != second;
+    if first.0 < first.1 && (first.1 <= acknowledged || within_second) {
+        stream.recovery.duplicate_sack(first.0, first.1);
+    }
+}
+
+/// Takes in the segment's own bytes.
+fn data<H: Handler>(
+    out: &mut Output<'_, H>,
+    s: &Segment,
+    bytes: &[u8],
+    d: Direction,
+    stream: &mut Stream,
+    peer_seen: bool,
+    packet: u64,
+) {
+    let flags = s.tcp.flags;
+    let raw = s.tcp.sequence.wrapping_add(u32::from(flags.syn()));
+    let start = stream.place(s, raw);
+    let mut end = start + u64::from(s.payload_length);
+    if let Some(fin) = stream.fin
+        && end > fin
+        && end > start
+    {
+        out.note(s, "data-after-fin", "bytes beyond the end of the stream");
+        end = fin.max(start);
+    }
+    if flags.fin() && stream.fin.is_none() && stream.is_plausible(start) {
+        stream.fin = Some(end);
+    }
+    if end == start || stream.start == Start::Provisional {
+        if s.payload_length == 0 && start < stream.sent {
+            stream.window.probed();
+        }
+    } else {
+        let mut origin = Origin {
+            mark: s.mark,
+            held_since: None,
+            ip_id: s.ip_id,
+            ts_value: s.tcp.timestamps.map(|(value, _)| value),
+            packet,
+        };
+        let wanted = if start >= stream.sent {
+            origin.held_since = new_data(out, s, d, stream, start, end, peer_seen);
+            true
+        } else {
+            old_data(out, s, d, stream, start, end, &mut origin)
+        };
+        stream.last_data_at = stream.last_data_at.max(s.mark.time);
+        stream.largest = stream.largest.max(s.payload_length);
+        if wanted {
+            deliver(out, s, bytes, d, stream, start, end, origin);
+        }
+    }
+    let last = end + u64::from(stream.fin == Some(end) && flags.fin());
+    stream.sent_to(start, last);
+}
+
+/// Measures a segment whose bytes were all never sent before; returns since when TCP had held it.
+fn new_data<H: Handler>(
+    out: &mut Output<'_, H>,
+    s: &Segment,
+    d: Direction,
+    stream: &mut Stream,
+    start: u64,
+    end: u64,
+    peer_seen: bool,
+) -> Option<Time> {
+    let now = s.mark.time;
+    let full_sized = stream.full_sized();
+    let released = stream.window.held_since(end, now);
+    if stream.window.is_zero() && s.payload_length <= 1 {
+        stream.probe = Some((start, end));
+    }
+    stream.window.sent(s, end, full_sized, stream.round_trip_ns);
+    if let Some(stretch) = stream.window.take_ready() {
+        out.episode(d, EpisodeKind::ZeroWindow, stretch);
+    }
+    if !peer_seen {
+        stream.recovery.new_data(start, s.mark, s.order);
+    }
+    let recovering = stream.recovery.since();
+    let small = is_small(s, stream.mss, stream.largest);
+    let held = stream.held.sent(
+        s,
+        end,
+        small,
+        stream.acknowledged,
+        stream.recovery.is_rebuilding(),
+        &mut stream.summary,
+    );
+    if stream.acknowledged.is_none_or(|a| a < end) && stream.is_plausible(start) {
+        stream.flight.push(end, s.payload_length, s.mark);
+    }
+    recovering
+        .or(released.filter(|_| stream.held.is_near()))
+        .or(held)
+}
+
+/// Measures a segment that begins in what was sent before: a probe, a late one, or one that was sent
+/// again. Returns whether its bytes are wanted.
+fn old_data<H: Handler>(
+    out: &mut Output<'_, H>,
+    s: &Segment,
+    d: Direction,
+    stream: &mut Stream,
+    start: u64,
+    end: u64,
+    origin: &mut Origin,
+) -> bool {
+    let old_end = end.min(stream.sent);
+    let acknowledged = stream.acknowledged;
+    if s.payload_length == 1
+        && end == stream.sent
+        && acknowledged.is_none_or(|a| a >= end)
+        && !stream.reassembly.lacks(start, end)
+    {
+        return false;
+    }
+    let was_probe = stream
+        .probe
+        .is_some_and(|(from, to)| from <= start && old_end <= to);
+    if stream.window.is_zero() {
+        stream.window.probed();
+    }
+    if was_probe || (stream.window.is_zero() && s.payload_length == 1) {
+        if end > old_end {
+            origin.held_since = stream.window.held_since(end, s.mark.time);
+            stream.flight.push(end, (end - old_end) as u32, s.mark);
+        }
+        return true;
+    }
+    let fills = stream.reassembly.lacks(start, old_end);
+    let exposed = stream.reassembly.exposed_after(start);
+    let given_up = stream
+        .given_up
+        .filter(|gap| start < gap.end && gap.start < old_end);
+    let late = given_up.is_some_and(|gap| s.mark.time - gap.at <= LATE_WITHIN_NS);
+    if let Some(gap) = given_up {
+        let bytes = old_end.min(gap.end) - start.max(gap.start);
+        stream.found_again(gap, bytes);
+        out.note(s, "late-data", "bytes that came after they were given up");
+    }
+    if late || (fills && stream.is_reordered(s, exposed)) {
+        stream.summary.out_of_order_packets += 1;
+        return true;
+    }
+    let progress = stream.last_data_at.max(stream.acknowledged_at);
+    let first = if fills {
+        exposed.map(|exposed| exposed.mark)
+    } else {
+        stream.flight.sent_again(start, old_end)
+    };
+    let resent = Resent {
+        first: first.unwrap_or(s.mark),
+        start,
+        end: old_end,
+        needless: acknowledged.is_some_and(|a| a >= old_end) && !fills,
+        timeout: s.mark.time - progress >= TIMEOUT_NS,
+        ts_value: origin.ts_value,
+    };
+    stream.summary.retransmitted_packets += 1;
+    stream.summary.retransmitted_bytes += old_end - start;
+    let (sent, flight) = (stream.sent, stream.in_flight());
+    if let Some(stretch) = stream.recovery.resent(resent, sent, flight) {
+        out.episode(d, EpisodeKind::Recovery, stretch);
+    }
+    origin.held_since = stream.recovery.since();
+    if acknowledged.is_some_and(|a| a >= sent) {
+        let round_trip = stream.round_trip_ns;
+        stream
+            .recovery
+            .acknowledged(sent, None, s.mark, s.order, round_trip);
+    }
+    if end > old_end {
+        stream.flight.push(end, (end - old_end) as u32, s.mark);
+    }
+    true
+}

@@ -1,0 +1,261 @@
+//! Which segments make a connection, who its client is, and when it is over.
+
+use super::*;
+use Direction::{ToClient, ToServer};
+use model::limits;
+
+fn finish_gracefully(t: &mut Script, client_next: u32, server_next: u32) {
+    t.send(ToServer, FIN | ACK, client_next, server_next, b"");
+    t.send(ToClient, FIN | ACK, server_next, client_next + 1, b"");
+    t.send(ToServer, ACK, client_next + 1, server_next + 1, b"");
+}
+
+#[test]
+fn a_connection_is_over_when_both_fins_are_acknowledged() {
+    let mut t = Script::new();
+    t.open();
+    t.c(1, 1, b"abc");
+    finish_gracefully(&mut t, 4, 1);
+    // Late packets of it open nothing.
+    t.send(ToClient, FIN | ACK, 1, 5, b"");
+    t.send(ToServer, ACK, 5, 2, b"");
+    let seen = t.one();
+    assert_eq!(seen.close(), Close::Finished);
+    assert_eq!(seen.end.as_ref().unwrap().1, 6);
+    assert!(seen.connection.roles_known);
+}
+
+#[test]
+fn a_new_syn_on_the_same_ports_replaces_the_connection() {
+    let mut t = Script::new();
+    t.open();
+    t.c(1, 1, b"old");
+    t.isn = 900_000;
+    t.open();
+    t.c(1, 1, b"new");
+    let seen = t.run();
+    assert_eq!(seen.len(), 2);
+    assert_eq!(seen[0].close(), Close::Replaced);
+    assert_eq!(seen[0].items(ToServer), data(b"old"));
+    assert_eq!(seen[1].items(ToServer), data(b"new"));
+    assert_eq!(seen[1].connection.id.0, 4);
+}
+
+#[test]
+fn a_port_is_used_again_at_once_after_a_graceful_end() {
+    let mut t = Script::new();
+    for isn in [1_000, 50_000] {
+        t.isn = isn;
+        t.open();
+        t.c(1, 1, b"abc");
+        finish_gracefully(&mut t, 4, 1);
+    }
+    let closes: Vec<_> = t.run().iter().map(Seen::close).collect();
+    assert_eq!(closes, [Close::Finished; 2]);
+}
+
+#[test]
+fn a_syn_sent_again_is_counted_and_replaces_nothing() {
+    let mut t = Script::new();
+    t.send(ToServer, SYN, 0, 0, b"");
+    t.wait(1_000 * MS);
+    let last_syn = t.now;
+    t.open();
+    let seen = t.one();
+    let h = seen.summary().handshake;
+    assert_eq!(h.syn_retries, 1);
+    assert_eq!(h.syn, Some(Time(last_syn)));
+    assert_eq!(h.syn_ack, Some(Time(last_syn + 10 * US)));
+    assert_eq!(h.ack, Some(Time(last_syn + 20 * US)));
+    assert_eq!((h.client_isn, h.server_isn), (Some(1_000), Some(1_001_000)));
+}
+
+#[test]
+fn a_refused_connection_is_reset_and_may_be_tried_again_with_the_same_syn() {
+    let mut t = Script::new();
+    for _ in 0..2 {
+        t.send(ToServer, SYN, 0, 0, b"");
+        t.raw(ToClient, RST | ACK, 0, 1_001, b"");
+        t.wait(500 * MS);
+    }
+    t.open();
+    t.c(1, 1, b"abc");
+    let seen = t.run();
+    let closes: Vec<_> = seen.iter().map(Seen::close).collect();
+    assert_eq!(closes, [Close::Reset, Close::Reset, Close::EndOfCapture]);
+    assert_eq!(seen[2].items(ToServer), data(b"abc"));
+}
+
+#[test]
+fn a_stale_reset_ends_nothing_and_a_good_one_does() {
+    let mut t = Script::new();
+    t.open();
+    t.c(1, 1, b"abcdef");
+    t.s(1, 7, b"");
+    t.send(ToServer, RST, 3, 0, b"");
+    t.c(7, 1, b"ghi");
+    t.send(ToServer, RST, 10, 0, b"");
+    t.s(1, 10, b"crossed the reset");
+    let (seen, problems) = t.run_with_problems();
+    assert_eq!(seen.len(), 1);
+    assert_eq!(seen[0].close(), Close::Reset);
+    assert_eq!(seen[0].items(ToServer), data(b"abcdefghi"));
+    assert_eq!(problems, [("stale-reset", 1)]);
+}
+
+#[test]
+fn a_connection_that_goes_on_after_a_reset_is_followed() {
+    let mut t = Script::new();
+    t.open();
+    t.c(1, 1, b"abc");
+    t.send(ToServer, RST, 4, 0, b"");
+    t.wait(2_000 * MS);
+    t.c(4, 1, b"def");
+    let seen = t.run();
+    assert_eq!(seen.len(), 2);
+    assert_eq!(seen[1].items(ToServer), data(b"def"));
+}
+
+#[test]
+fn both_sides_may_open_at_the_same_time() {
+    let mut t = Script::new();
+    t.send(ToServer, SYN, 0, 0, b"");
+    t.send(ToClient, SYN, 0, 0, b"");
+    t.send(ToServer, SYN | ACK, 0, 1, b"");
+    t.send(ToClient, SYN | ACK, 0, 1, b"");
+    t.c(1, 1, b"abc");
+    t.s(1, 4, b"def");
+    let seen = t.one();
+    assert_eq!(seen.items(ToServer), data(b"abc"));
+    assert_eq!(seen.items(ToClient), data(b"def"));
+}
+
+#[test]
+fn a_syn_ack_alone_tells_the_roles() {
+    let mut t = Script::new();
+    (t.client, t.server) = (endpoint(1, 2_049), endpoint(2, 700));
+    t.send(ToClient, SYN | ACK, 0, 1, b"");
+    t.c(1, 1, b"abc");
+    let seen = t.one();
+    assert_eq!(seen.connection.client, t.client);
+    assert!(seen.connection.roles_known);
+    assert_eq!(seen.items(ToServer), data(b"abc"));
+}
+
+#[test]
+fn without_a_syn_ports_tell_the_roles() {
+    for (one, other, client) in [
+        (2_049, 800, 800),
+        (80, 5_000, 5_000),
+        (9_000, 40_000, 40_000),
+        (40_001, 40_000, 40_001),
+        (1_521, 50_000, 50_000),
+    ] {
+        let mut t = Script::new();
+        (t.client, t.server) = (endpoint(1, one), endpoint(2, other));
+        t.c(5, 5, b"abc");
+        let seen = t.one();
+        assert_eq!(seen.connection.client.port, client, "{one} to {other}");
+        assert!(!seen.connection.roles_known);
+    }
+}
+
+#[test]
+fn silence_ends_a_connection_the_same_way_with_and_without_ticks() {
+    for ticks in [false, true] {
+        let mut t = Script::new();
+        t.open();
+        t.c(1, 1, b"abc");
+        t.wait(limits::IDLE_NS + MS);
+        t.c(4, 1, b"def");
+        let mut tracker = Tracker::new(Recorder::default());
+        for s in &t.segments {
+            if ticks && s.order == 4 {
+                tracker.tick(3, s.mark.time);
+                tracker.tick(3, s.mark.time);
+                assert_eq!(tracker.open_connections(), 0);
+            }
+            tracker.segment(s, &t.bytes);
+        }
+        let (recorder, problems) = tracker.finish();
+        let seen = &recorder.connections;
+        assert_eq!(seen.len(), 2);
+        assert_eq!(seen[0].close(), Close::Forgotten);
+        assert_eq!(seen[1].items(ToServer), data(b"def"));
+        assert_eq!(problems.iter().count(), 1);
+    }
+}
+
+#[test]
+fn a_tick_far_ahead_forgets_nothing_unless_the_next_agrees() {
+    let mut t = Script::new();
+    t.open();
+    let mut tracker = Tracker::new(Recorder::default());
+    for s in &t.segments {
+        tracker.segment(s, &t.bytes);
+    }
+    tracker.tick(2, Time(t.now));
+    tracker.tick(2, Time(t.now + 100 * limits::IDLE_NS));
+    tracker.tick(2, Time(t.now + MS));
+    assert_eq!(tracker.open_connections(), 1);
+}
+
+#[test]
+fn many_short_connections_leave_nothing_behind() {
+    let mut tracker = Tracker::new(Recorder::default());
+    let mut most = 0;
+    for i in 0..3_000u32 {
+        let mut t = Script::new();
+        t.now += i64::from(i) * 100 * MS;
+        t.client.port = 20_000 + i as u16;
+        t.open();
+        // A third is never answered.
+        if i % 3 == 0 {
+            t.segments.truncate(1);
+        } else {
+            t.c(1, 1, b"abc");
+            finish_gracefully(&mut t, 4, 1);
+        }
+        for s in &t.segments {
+            tracker.segment(s, &t.bytes);
+        }
+        tracker.tick(u64::from(i), Time(t.now));
+        most = most.max(tracker.open_connections());
+    }
+    assert!(most < 500, "{most} open at once");
+    assert!(tracker.closed.len() < 700, "{}", tracker.closed.len());
+}
+
+#[test]
+fn connections_are_closed_in_the_order_in_which_they_began() {
+    let mut tracker = Tracker::new(Recorder::default());
+    for i in 0..50u64 {
+        let mut t = Script::new();
+        t.client.port = 30_000 + (i * 7 % 50) as u16;
+        t.c(1, 1, b"abc").order = i;
+        tracker.segment(&t.segments[0], &t.bytes);
+    }
+    let (recorder, _) = tracker.finish();
+    assert_eq!(recorder.closed, (0..50).collect::<Vec<_>>());
+}
+
+#[test]
+fn datagrams_are_handed_on_one_by_one() {
+    let mut t = Script::new();
+    t.c(0, 0, b"call").transport = Transport::Udp;
+    t.s(0, 0, b"reply").transport = Transport::Udp;
+    let seen = t.one();
+    assert_eq!(
+        seen.datagrams,
+        [(ToServer, b"call".to_vec()), (ToClient, b"reply".to_vec())]
+    );
+    assert_eq!(seen.summary().directions[1].payload_bytes, 5);
+}
+
+#[test]
+fn tcp_and_udp_between_the_same_ports_are_two_connections() {
+    let mut t = Script::new();
+    t.c(5, 5, b"stream");
+    t.c(0, 0, b"datagram").transport = Transport::Udp;
+    assert_eq!(t.run().len(), 2);
+}

@@ -1,0 +1,353 @@
+//! What is counted and timed.
+
+use super::*;
+use Direction::{ToClient, ToServer};
+use model::EpisodeKind;
+
+fn mss(n: u32) -> Vec<u8> {
+    vec![b'x'; n as usize]
+}
+
+#[test]
+fn a_copy_made_by_the_capture_counts_as_nothing_else() {
+    let mut t = Script::new();
+    t.open();
+    t.c(1, 1, b"abc");
+    t.copy(20 * US);
+    t.s(1, 4, b"");
+    t.copy(20 * US);
+    t.c(4, 1, b"def");
+    t.copy(3 * MS);
+    let seen = t.one();
+    let [to_server, to_client] = seen.summary().directions;
+    assert_eq!(
+        (to_server.duplicate_packets, to_client.duplicate_packets),
+        (2, 1)
+    );
+    assert_eq!((to_server.packets, to_server.payload_bytes), (4, 6));
+    assert_eq!(to_server.retransmitted_packets, 0);
+    assert_eq!(to_client.duplicate_acks, 0);
+    assert!(seen.episodes.is_empty());
+}
+
+#[test]
+fn the_same_segment_with_another_identification_was_sent_again() {
+    let mut t = Script::new();
+    t.open();
+    t.c(1, 1, b"abc");
+    t.c(1, 1, b"abc");
+    let seen = t.one();
+    let summary = seen.summary().directions[0];
+    assert_eq!(summary.retransmitted_packets, 1);
+    assert_eq!(summary.retransmitted_bytes, 3);
+    assert_eq!(summary.duplicate_packets, 0);
+}
+
+#[test]
+fn without_identification_only_the_time_tells_copies() {
+    for (after, copies) in [(500 * US, 1), (2 * MS, 0)] {
+        let mut t = Script::new();
+        t.identified = false;
+        t.open();
+        t.c(1, 1, b"abc");
+        t.copy(after);
+        let summary = t.one().summary().directions[0];
+        assert_eq!(summary.duplicate_packets, copies);
+        assert_eq!(summary.retransmitted_packets, 1 - copies);
+    }
+}
+
+#[test]
+fn a_timeout_is_an_episode_from_the_first_sending_to_the_acknowledgement() {
+    let mut t = Script::new();
+    t.open();
+    t.c(1, 1, b"abc");
+    t.wait(250 * MS);
+    t.c(1, 1, b"abc");
+    t.wait(500 * MS);
+    t.c(1, 1, b"abc");
+    t.wait(MS);
+    t.s(1, 4, b"");
+    t.wait(5_000 * MS);
+    t.c(4, 1, b"def");
+    let seen = t.one();
+    assert_eq!(seen.episodes.len(), 1);
+    let e = &seen.episodes[0];
+    assert_eq!((e.kind, e.direction), (EpisodeKind::Recovery, ToServer));
+    assert_eq!((e.retransmissions, e.timeouts, e.spurious), (2, 2, false));
+    assert_eq!(
+        (e.first.packet.frame, e.last.packet.frame, e.order),
+        (4, 7, 6)
+    );
+}
+
+#[test]
+fn duplicate_acknowledgements_and_a_fast_retransmission_are_no_timeout() {
+    let mut t = Script::new();
+    t.open();
+    t.c(1, 1, &mss(1_460));
+    // Lost before the point of capture: 1461..2921.
+    for i in 2..6 {
+        t.c(1 + i * 1_460, 1, &mss(1_460));
+    }
+    t.wait(10 * MS);
+    for _ in 0..5 {
+        t.s(1, 1_461, b"");
+    }
+    t.wait(100 * US);
+    t.c(1_461, 1, &mss(1_460));
+    t.wait(10 * MS);
+    t.s(1, 1 + 6 * 1_460, b"");
+    let seen = t.one();
+    let [to_server, to_client] = seen.summary().directions;
+    assert_eq!(to_client.duplicate_acks, 4);
+    assert_eq!(to_server.retransmitted_packets, 1);
+    assert_eq!(to_server.out_of_order_packets, 0);
+    let e = &seen.episodes[0];
+    assert_eq!((e.retransmissions, e.timeouts, e.spurious), (1, 0, false));
+    // From when its absence showed.
+    assert_eq!(e.first.packet.frame, 5);
+    // What filled the hole had been held by recovery; what had waited behind it had not.
+    let fill = seen.chunks.iter().find(|c| c.sequence == 2_461).unwrap();
+    assert_eq!(fill.held_since, Some(e.first.time));
+    let behind = seen
+        .chunks
+        .iter()
+        .find(|c| c.sequence == 1_000 + 2_921)
+        .unwrap();
+    assert_eq!(behind.held_since, None);
+    assert_eq!(seen.items(ToServer), data(&mss(6 * 1_460)));
+}
+
+#[test]
+fn a_timestamp_echo_from_before_the_retransmission_shows_that_nothing_was_lost() {
+    for (echo, spurious) in [(100, true), (350, false)] {
+        let mut t = Script::new();
+        t.open();
+        t.c(1, 1, b"abc").tcp.timestamps = Some((100, 0));
+        t.wait(250 * MS);
+        t.c(1, 1, b"abc").tcp.timestamps = Some((350, 0));
+        t.wait(MS);
+        t.s(1, 4, b"").tcp.timestamps = Some((7, echo));
+        let seen = t.one();
+        assert_eq!(seen.episodes[0].spurious, spurious, "echo {echo}");
+    }
+}
+
+#[test]
+fn a_duplicate_sack_after_the_episode_shows_that_nothing_was_lost() {
+    let mut t = Script::new();
+    t.open();
+    t.c(1, 1, b"abc");
+    t.wait(250 * MS);
+    t.c(1, 1, b"abc");
+    t.s(1, 4, b"");
+    t.wait(MS);
+    let duplicate = t.s(1, 4, b"");
+    duplicate.tcp.sack[0] = (1_001, 1_004);
+    duplicate.tcp.sack_count = 1;
+    let seen = t.one();
+    assert!(seen.episodes[0].spurious);
+    assert_eq!(seen.episodes[0].order, 5);
+}
+
+#[test]
+fn bytes_sent_again_after_they_were_acknowledged_were_not_lost() {
+    let mut t = Script::new();
+    t.open();
+    t.c(1, 1, b"abc");
+    t.s(1, 4, b"");
+    t.wait(250 * MS);
+    t.c(1, 1, b"abc");
+    let seen = t.one();
+    assert_eq!(seen.episodes.len(), 1);
+    assert!(seen.episodes[0].spurious);
+}
+
+#[test]
+fn round_trips_are_of_segments_sent_once_and_acknowledged_alone() {
+    let mut t = Script::new();
+    t.step = 0;
+    t.open();
+    t.c(1, 1, b"abc");
+    t.wait(5 * MS);
+    t.s(1, 4, b"");
+    t.c(4, 1, b"def");
+    t.wait(7 * MS);
+    t.s(1, 7, b"");
+    // An answer with data, and a segment sent twice: no samples.
+    t.c(7, 1, b"ghi");
+    t.wait(MS);
+    t.s(1, 10, b"answer");
+    t.c(10, 7, b"jkl");
+    t.wait(300 * MS);
+    t.c(10, 7, b"jkl");
+    t.wait(MS);
+    t.s(7, 13, b"");
+    let summary = t.one().summary().directions[0];
+    assert_eq!(summary.ack_rtt_count, 2);
+    assert_eq!(summary.ack_rtt_min_ns, Some(5 * MS));
+    assert_eq!(summary.ack_rtt_sum_ns, 12 * MS);
+}
+
+#[test]
+fn a_closed_window_is_an_episode_of_the_direction_that_waited() {
+    let mut t = Script::new();
+    t.open();
+    t.c(1, 1, &mss(1_000));
+    t.s(1, 1_001, b"").tcp.window = 0;
+    t.wait(200 * MS);
+    t.send(ToServer, ACK, 1_001, 1, b"p");
+    t.s(1, 1_001, b"").tcp.window = 0;
+    t.wait(400 * MS);
+    t.send(ToServer, ACK, 1_001, 1, b"p");
+    t.s(1, 1_001, b"").tcp.window = 0;
+    t.wait(100 * MS);
+    t.s(1, 1_001, b"");
+    t.c(1_001, 1, b"payload");
+    t.s(1, 1_008, b"");
+    let seen = t.one();
+    assert_eq!(seen.episodes.len(), 1, "{:#?}", seen.episodes);
+    let e = &seen.episodes[0];
+    assert_eq!((e.kind, e.direction), (EpisodeKind::ZeroWindow, ToServer));
+    assert_eq!((e.first.packet.frame, e.last.packet.frame), (5, 10));
+    let [to_server, to_client] = seen.summary().directions;
+    assert_eq!(to_client.zero_windows, 1);
+    assert_eq!(to_server.retransmitted_packets, 0);
+    let mut stream = mss(1_000);
+    stream.extend(b"payload");
+    assert_eq!(seen.items(ToServer), data(&stream));
+}
+
+#[test]
+fn a_window_that_closes_while_nothing_waits_is_no_episode() {
+    let mut t = Script::new();
+    t.open();
+    t.c(1, 1, b"abc");
+    t.s(1, 4, b"").tcp.window = 0;
+    t.wait(20 * MS);
+    t.s(1, 4, b"");
+    t.wait(900 * MS);
+    t.c(4, 1, b"def");
+    assert!(t.one().episodes.is_empty());
+}
+
+#[test]
+fn a_segment_that_a_full_window_had_held_says_since_when() {
+    let mut t = Script::new();
+    for (d, flags) in [(ToServer, SYN), (ToClient, SYN | ACK)] {
+        let syn = t.send(d, flags, 0, 1, b"");
+        syn.tcp.window_scale = Some(1);
+        syn.tcp.mss = Some(1_000);
+    }
+    // The client is near: its answer follows at once; the server is 10 ms away.
+    t.segments[1].mark.time = Time(t.segments[0].mark.time.0 + 10 * MS);
+    t.now += 10 * MS;
+    t.send(ToServer, ACK, 1, 1, b"");
+    t.s(1, 1, b"").tcp.window = 1_000;
+    t.c(1, 1, &mss(1_000));
+    let full = t.now;
+    t.c(1_001, 1, &mss(1_000));
+    t.wait(10 * MS);
+    t.s(1, 2_001, b"").tcp.window = 1_000;
+    t.c(2_001, 1, &mss(1_000));
+    t.wait(10 * MS);
+    t.s(1, 3_001, b"").tcp.window = 1_000;
+    t.wait(5 * MS);
+    t.c(3_001, 1, &mss(1_000));
+    let held: Vec<_> = t.one().chunks.iter().map(|c| c.held_since).collect();
+    assert_eq!(held, [None, None, Some(Time(full)), None]);
+}
+
+/// Pairs of small writes: header, then a body which leaves when the header is acknowledged.
+fn split_writes(nodelay_every: Option<u32>) -> (Script, i64) {
+    let mut t = Script::new();
+    t.open();
+    let (mut seq, mut ack, mut header) = (1, 1, 0);
+    for i in 0..60 {
+        header = t.now;
+        t.c(seq, ack, b"head");
+        if nodelay_every.is_some_and(|n| i % n == 0) {
+            t.c(seq + 4, ack, b"body");
+            t.wait(40 * MS);
+        } else {
+            t.wait(40 * MS);
+            t.s(ack, seq + 4, b"");
+            t.c(seq + 4, ack, b"body");
+        }
+        t.wait(MS);
+        t.s(ack, seq + 8, b"reply");
+        (seq, ack) = (seq + 8, ack + 5);
+        t.wait(20 * MS);
+    }
+    (t, header)
+}
+
+#[test]
+fn a_small_segment_that_nagle_had_held_says_since_when() {
+    let (t, header) = split_writes(None);
+    let seen = t.one();
+    let summary = seen.summary().directions[0];
+    assert_eq!(summary.small_released_by_ack, 60);
+    assert_eq!(summary.small_while_unacknowledged, 0);
+    let bodies: Vec<_> = seen.chunks.iter().filter(|c| c.data == b"body").collect();
+    assert_eq!(bodies[5].held_since, None);
+    assert_eq!(bodies[59].held_since, Some(Time(header)));
+    assert!(
+        seen.chunks
+            .iter()
+            .filter(|c| c.data != b"body")
+            .all(|c| c.held_since.is_none())
+    );
+}
+
+#[test]
+fn a_sender_without_nagle_is_not_said_to_be_held_by_it() {
+    let (t, _) = split_writes(Some(4));
+    let seen = t.one();
+    assert_eq!(seen.summary().directions[0].small_while_unacknowledged, 15);
+    assert!(seen.chunks.iter().all(|c| c.held_since.is_none()));
+}
+
+#[test]
+fn ping_pong_is_not_taken_for_nagle() {
+    let mut t = Script::new();
+    t.open();
+    for i in 0..100 {
+        t.c(1 + i * 4, 1 + i * 4, b"ping");
+        t.s(1 + i * 4, 5 + i * 4, b"pong");
+    }
+    let seen = t.one();
+    assert_eq!(seen.summary().directions[0].small_released_by_ack, 0);
+    assert!(seen.chunks.iter().all(|c| c.held_since.is_none()));
+}
+
+#[test]
+fn hops_and_packets_are_counted_per_direction() {
+    let mut t = Script::new();
+    t.open();
+    t.c(1, 1, b"abc").ttl = 60;
+    t.s(1, 4, b"").ttl = 250;
+    let [to_server, to_client] = t.one().summary().directions;
+    assert_eq!(
+        (to_server.ttl_min, to_server.ttl_max, to_server.packets),
+        (60, 64, 3)
+    );
+    assert_eq!(
+        (to_client.ttl_min, to_client.ttl_max, to_client.packets),
+        (64, 250, 2)
+    );
+}
+
+#[test]
+fn times_that_step_back_are_harmless() {
+    let mut t = Script::new();
+    t.open();
+    t.c(1, 1, b"abc");
+    t.now -= 10_000 * MS;
+    t.s(1, 4, b"fine");
+    t.c(4, 5, b"def");
+    let seen = t.one();
+    assert_eq!(seen.items(ToServer), data(b"abcdef"));
+    assert_eq!(seen.summary().directions[0].ack_rtt_count, 0);
+}

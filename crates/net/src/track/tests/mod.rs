@@ -1,0 +1,320 @@
+//! Conversations as lists of segments, and what a tracker makes of them.
+
+mod bytes;
+mod connections;
+mod measures;
+mod random;
+
+use super::Tracker;
+use crate::segment::Tcp;
+use crate::{Connection, Flags, Handler, Segment};
+use model::{
+    Chunk, Close, ConnectionSummary, Direction, Endpoint, Episode, Mark, PacketRef, Time, Transport,
+};
+use std::hash::{BuildHasher, Hash};
+
+const FIN: u8 = 0x01;
+const SYN: u8 = 0x02;
+const RST: u8 = 0x04;
+const PSH: u8 = 0x08;
+const ACK: u8 = 0x10;
+
+const US: i64 = 1_000;
+const MS: i64 = 1_000_000;
+
+/// Something a direction delivered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Item {
+    Data(Vec<u8>),
+    Cut(u64),
+    Gap(u64),
+}
+
+#[derive(Clone, Debug)]
+struct Delivered {
+    data: Vec<u8>,
+    frame: u32,
+    sequence: u32,
+    order: u64,
+    held_since: Option<Time>,
+}
+
+/// All that was seen of one connection.
+#[derive(Debug)]
+struct Seen {
+    connection: Connection,
+    items: [Vec<Item>; 2],
+    chunks: Vec<Delivered>,
+    episodes: Vec<Episode>,
+    datagrams: Vec<(Direction, Vec<u8>)>,
+    end: Option<(ConnectionSummary, u64, Time)>,
+}
+
+impl Seen {
+    fn items(&self, d: Direction) -> &[Item] {
+        &self.items[d.index()]
+    }
+
+    fn summary(&self) -> &ConnectionSummary {
+        &self.end.as_ref().unwrap().0
+    }
+
+    fn close(&self) -> Close {
+        self.summary().close
+    }
+}
+
+#[derive(Default)]
+struct Recorder {
+    connections: Vec<Seen>,
+    closed: Vec<u64>,
+}
+
+impl Recorder {
+    fn push(&mut self, index: usize, d: Direction, item: Item) {
+        let items = &mut self.connections[index].items[d.index()];
+        match (items.last_mut(), item) {
+            (Some(Item::Data(bytes)), Item::Data(more)) => bytes.extend(more),
+            (Some(Item::Cut(n)), Item::Cut(more)) => *n += more,
+            (_, item) => items.push(item),
+        }
+    }
+}
+
+impl Handler for Recorder {
+    type State = usize;
+
+    fn open(&mut self, connection: &Connection) -> usize {
+        self.connections.push(Seen {
+            connection: *connection,
+            items: [Vec::new(), Vec::new()],
+            chunks: Vec::new(),
+            episodes: Vec::new(),
+            datagrams: Vec::new(),
+            end: None,
+        });
+        self.connections.len() - 1
+    }
+
+    fn data(&mut self, _: &Connection, s: &mut usize, d: Direction, chunk: &Chunk<'_>) {
+        self.connections[*s].chunks.push(Delivered {
+            data: chunk.data.to_vec(),
+            frame: chunk.mark.packet.frame,
+            sequence: chunk.sequence,
+            order: chunk.order,
+            held_since: chunk.held_since,
+        });
+        if !chunk.data.is_empty() {
+            self.push(*s, d, Item::Data(chunk.data.to_vec()));
+        }
+        if chunk.cut > 0 {
+            self.push(*s, d, Item::Cut(u64::from(chunk.cut)));
+        }
+    }
+
+    fn gap(&mut self, _: &Connection, s: &mut usize, d: Direction, length: u64, _: Mark, _: u64) {
+        self.push(*s, d, Item::Gap(length));
+    }
+
+    fn datagram(
+        &mut self,
+        _: &Connection,
+        s: &mut usize,
+        d: Direction,
+        chunk: &Chunk<'_>,
+        _: Mark,
+    ) {
+        let datagram = (d, chunk.data.to_vec());
+        self.connections[*s].datagrams.push(datagram);
+    }
+
+    fn episode(&mut self, _: &Connection, s: &mut usize, episode: Episode) {
+        self.connections[*s].episodes.push(episode);
+    }
+
+    fn close(
+        &mut self,
+        c: &Connection,
+        s: usize,
+        summary: ConnectionSummary,
+        order: u64,
+        now: Time,
+    ) {
+        self.closed.push(c.id.0);
+        self.connections[s].end = Some((summary, order, now));
+    }
+}
+
+fn endpoint(host: u8, port: u16) -> Endpoint {
+    Endpoint {
+        address: [10, 0, 0, host].into(),
+        port,
+    }
+}
+
+fn hash(a: Endpoint, b: Endpoint, transport: Transport) -> u64 {
+    let pair = if a < b { (a, b) } else { (b, a) };
+    let hasher = foldhash::fast::FixedState::with_seed(1);
+    let mut state = hasher.build_hasher();
+    (pair, transport).hash(&mut state);
+    std::hash::Hasher::finish(&state)
+}
+
+/// A capture in the making: segments between one client and one server, unless changed. Sequence
+/// numbers of the client count from `isn`, those of the server from `isn + 1,000,000`.
+struct Script {
+    segments: Vec<Segment>,
+    bytes: Vec<u8>,
+    now: i64,
+    step: i64,
+    client: Endpoint,
+    server: Endpoint,
+    isn: u32,
+    ip_id: u16,
+    identified: bool,
+}
+
+const SERVER_ISN: u32 = 1_000_000;
+
+impl Script {
+    fn new() -> Script {
+        Script {
+            segments: Vec::new(),
+            bytes: Vec::new(),
+            now: 1_000_000 * MS,
+            step: 10 * US,
+            client: endpoint(1, 40_000),
+            server: endpoint(2, 2_049),
+            isn: 1_000,
+            ip_id: 0,
+            identified: true,
+        }
+    }
+
+    fn wait(&mut self, ns: i64) -> &mut Script {
+        self.now += ns;
+        self
+    }
+
+    /// A segment; `seq` and `ack` count from each side's initial sequence number.
+    fn send(
+        &mut self,
+        d: Direction,
+        flags: u8,
+        seq: u32,
+        ack: u32,
+        payload: &[u8],
+    ) -> &mut Segment {
+        let server_isn = self.isn.wrapping_add(SERVER_ISN);
+        let (own, other) = match d {
+            Direction::ToServer => (self.isn, server_isn),
+            Direction::ToClient => (server_isn, self.isn),
+        };
+        self.raw(
+            d,
+            flags,
+            own.wrapping_add(seq),
+            other.wrapping_add(ack),
+            payload,
+        )
+    }
+
+    fn raw(&mut self, d: Direction, flags: u8, seq: u32, ack: u32, payload: &[u8]) -> &mut Segment {
+        let (source, destination) = match d {
+            Direction::ToServer => (self.client, self.server),
+            Direction::ToClient => (self.server, self.client),
+        };
+        let order = self.segments.len() as u64;
+        let mark = Mark {
+            time: Time(self.now),
+            packet: PacketRef {
+                file: 0,
+                frame: order as u32 + 1,
+            },
+        };
+        self.now += self.step;
+        self.ip_id = self.ip_id.wrapping_add(1);
+        let payload_start = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(payload);
+        self.segments.push(Segment {
+            mark,
+            first: mark,
+            order,
+            transport: Transport::Tcp,
+            source,
+            destination,
+            flow_hash: hash(source, destination, Transport::Tcp),
+            pair_hash: 0,
+            payload_start,
+            payload_captured: payload.len() as u32,
+            payload_length: payload.len() as u32,
+            ip_id: self.identified.then_some(self.ip_id),
+            ttl: 64,
+            tcp: Tcp {
+                sequence: seq,
+                acknowledgement: if flags & ACK == 0 { 0 } else { ack },
+                flags: Flags(flags),
+                window: 60_000,
+                ..Tcp::default()
+            },
+        });
+        self.segments.last_mut().unwrap()
+    }
+
+    fn c(&mut self, seq: u32, ack: u32, payload: &[u8]) -> &mut Segment {
+        self.send(Direction::ToServer, ACK | PSH, seq, ack, payload)
+    }
+
+    fn s(&mut self, seq: u32, ack: u32, payload: &[u8]) -> &mut Segment {
+        self.send(Direction::ToClient, ACK | PSH, seq, ack, payload)
+    }
+
+    /// The three packets that open a connection.
+    fn open(&mut self) -> &mut Script {
+        self.send(Direction::ToServer, SYN, 0, 0, b"").tcp.mss = Some(1_460);
+        self.send(Direction::ToClient, SYN | ACK, 0, 1, b"").tcp.mss = Some(1_460);
+        self.send(Direction::ToServer, ACK, 1, 1, b"");
+        self
+    }
+
+    /// The last packet once more, `after` ns later.
+    fn copy(&mut self, after: i64) -> &mut Script {
+        let last = *self.segments.last().unwrap();
+        self.copy_of(last, after)
+    }
+
+    fn copy_of(&mut self, mut segment: Segment, after: i64) -> &mut Script {
+        let order = self.segments.len() as u64;
+        segment.mark.time = segment.mark.time + after;
+        segment.mark.packet.frame = order as u32 + 1;
+        segment.order = order;
+        self.segments.push(segment);
+        self.now = self.now.max(segment.mark.time.0 + self.step);
+        self
+    }
+
+    fn run(&self) -> Vec<Seen> {
+        self.run_with_problems().0
+    }
+
+    fn run_with_problems(&self) -> (Vec<Seen>, Vec<(&'static str, u64)>) {
+        let mut tracker = Tracker::new(Recorder::default());
+        for s in &self.segments {
+            tracker.segment(s, &self.bytes);
+        }
+        let (recorder, problems) = tracker.finish();
+        let problems = problems.iter().map(|(kind, p)| (kind, p.count)).collect();
+        (recorder.connections, problems)
+    }
+
+    /// The only connection.
+    fn one(&self) -> Seen {
+        let mut seen = self.run();
+        assert_eq!(seen.len(), 1, "{seen:#?}");
+        seen.remove(0)
+    }
+}
+
+fn data(bytes: &[u8]) -> Vec<Item> {
+    vec![Item::Data(bytes.to_vec())]
+}

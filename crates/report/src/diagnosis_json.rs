@@ -1,0 +1,247 @@
+//! A diagnosis for programs: `slowside.diagnosis/1`, field by field.
+
+use crate::value;
+use analysis::results::{Diagnosis, Finding, Matched, OpResult, Unmatched};
+use analysis::stats::Summary;
+use serde_json::{Map, Value, json};
+use std::io::{self, Write};
+
+/// Writes `slowside.diagnosis/1`.
+///
+/// # Errors
+/// Those of `out`.
+pub fn diagnosis_json(d: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
+    let b = &d.budget;
+    let known = b.calls > 0;
+    let value = json!({
+        "schema": "slowside.diagnosis/1",
+        "captures": d.captures.iter().map(value::capture).collect::<Vec<_>>(),
+        "verdict": {
+            "side": d.verdict.side.name(),
+            "cause": d.verdict.cause,
+            "confidence": d.verdict.confidence,
+            "sentence": d.verdict.sentence,
+        },
+        "budget": {
+            "calls": b.calls,
+            "client_host_ns": b.client_host_ns.filter(|_| known),
+            "network_out_ns": b.network_out_ns.filter(|_| known),
+            "server_ns": b.server_ns.filter(|_| known),
+            "network_back_ns": b.network_back_ns.filter(|_| known),
+            "server_queue_ns": b.server_queue_ns.filter(|_| known),
+        },
+        "ops": d.ops.iter().map(op).collect::<Vec<_>>(),
+        "clock": d.clock.map(|c| json!({
+            "basis": c.basis.name(),
+            "offset_ns": c.offset_ns,
+            "drift_ppm": c.drift_ppm,
+            "uncertainty_ns": c.uncertainty_ns,
+            "offset_at_ns": c.offset_at.0,
+        })),
+        "findings": d.findings.iter().map(finding(d)).collect::<Vec<_>>(),
+        "notes": d.notes,
+        "call_time_ns": d.call_time_ns,
+        "elapsed_ns": d.elapsed_ns,
+    });
+    value::write(out, &value)?;
+    out.write_all(b"\n")
+}
+
+fn stats(summary: Option<&Summary>) -> Value {
+    summary.map_or(Value::Null, |s| {
+        let mut object = Map::new();
+        value::add_stats(&mut object, s);
+        Value::Object(object)
+    })
+}
+
+fn op(o: &OpResult) -> Value {
+    json!({
+        "protocol": o.protocol.name(),
+        "op": o.op,
+        "client": stats(o.client.as_ref()),
+        "server": stats(o.server.as_ref()),
+        "matched": o.matched.as_ref().map(matched),
+        "unmatched": unmatched(&o.unmatched),
+    })
+}
+
+/// Means of no calls are unknown, not zero.
+fn matched(m: &Matched) -> Value {
+    let known = |v: i64| (m.count > 0).then_some(v);
+    json!({
+        "count": m.count,
+        "client_mean_ns": known(m.client_mean_ns),
+        "server_mean_ns": known(m.server_mean_ns),
+        "difference_mean_ns": known(m.difference_mean_ns),
+        "client_p50_ns": known(m.client_p50_ns),
+        "server_p50_ns": known(m.server_p50_ns),
+        "difference_p50_ns": known(m.difference_p50_ns),
+        "request_path_mean_ns": m.request_path_mean_ns,
+        "reply_path_mean_ns": m.reply_path_mean_ns,
+    })
+}
+
+fn unmatched(u: &Unmatched) -> Value {
+    json!({
+        "outside_overlap": u.outside_overlap,
+        "not_in_client_capture": u.not_in_client_capture,
+        "not_in_server_capture": u.not_in_server_capture,
+        "no_response": u.no_response,
+        "incomplete": u.incomplete,
+        "evicted": u.evicted,
+    })
+}
+
+fn finding(d: &Diagnosis) -> impl Fn(&Finding) -> Value + '_ {
+    |f| {
+        let facts: Map<String, Value> = f
+            .facts
+            .iter()
+            .map(|fact| (fact.name.to_owned(), fact.value.into()))
+            .collect();
+        let evidence: Vec<Value> = f
+            .evidence
+            .iter()
+            .map(|e| {
+                let files = d.captures.get(e.capture).map(|c| &c.files);
+                json!({
+                    "capture": e.capture,
+                    "file": files.and_then(|f| f.get(e.file)),
+                    "frames": e.frames,
+                    "filter": e.filter,
+                    "shows": e.shows,
+                })
+            })
+            .collect();
+        json!({
+            "code": f.code,
+            "title": f.title,
+            "side": f.side.name(),
+            "cost_ns": f.cost_ns,
+            "elapsed_cost_ns": f.elapsed_cost_ns,
+            "confidence": f.confidence,
+            "first_ns": value::time(f.first),
+            "last_ns": value::time(f.last),
+            "facts": facts,
+            "evidence": evidence,
+            "why": f.why,
+            "remedy": f.remedy,
+            "fatal": f.fatal,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+
+    fn json(d: &Diagnosis) -> Value {
+        let mut out = Vec::new();
+        diagnosis_json(d, &mut out).expect("memory");
+        serde_json::from_slice(&out).expect("JSON")
+    }
+
+    fn keys(value: &Value) -> Vec<&str> {
+        let object = value.as_object().expect("an object");
+        object.keys().map(String::as_str).collect()
+    }
+
+    #[test]
+    fn every_field_of_the_contract_is_there_in_order() {
+        let j = json(&samples::diagnosis());
+        assert_eq!(j["schema"], "slowside.diagnosis/1");
+        let top = [
+            "schema", "captures", "verdict", "budget", "ops", "clock", "findings",
+        ];
+        assert_eq!(keys(&j)[..7], top);
+        let capture = [
+            "files",
+            "side",
+            "side_from",
+            "packets",
+            "bytes",
+            "first_ns",
+            "last_ns",
+            "snaplen",
+            "link_types",
+            "dropped",
+            "problems",
+        ];
+        assert_eq!(keys(&j["captures"][0])[..11], capture);
+        assert_eq!(
+            keys(&j["verdict"]),
+            ["side", "cause", "confidence", "sentence"]
+        );
+        assert_eq!(
+            keys(&j["budget"])[..5],
+            [
+                "calls",
+                "client_host_ns",
+                "network_out_ns",
+                "server_ns",
+                "network_back_ns"
+            ]
+        );
+        assert_eq!(
+            keys(&j["ops"][0]),
+            ["protocol", "op", "client", "server", "matched", "unmatched"]
+        );
+        assert_eq!(keys(&j["ops"][0]["client"])[..10], value::STATS);
+        assert_eq!(
+            keys(&j["clock"]),
+            [
+                "basis",
+                "offset_ns",
+                "drift_ppm",
+                "uncertainty_ns",
+                "offset_at_ns"
+            ]
+        );
+        let finding = [
+            "code",
+            "title",
+            "side",
+            "cost_ns",
+            "elapsed_cost_ns",
+            "confidence",
+            "first_ns",
+            "last_ns",
+            "facts",
+            "evidence",
+            "why",
+            "remedy",
+        ];
+        assert_eq!(keys(&j["findings"][0])[..12], finding);
+        let evidence = &j["findings"][0]["evidence"][0];
+        assert_eq!(keys(evidence)[..4], ["capture", "file", "frames", "filter"]);
+        assert_eq!(evidence["file"], "server.pcap");
+        assert_eq!(j["findings"][0]["facts"]["cap"], 4);
+        assert_eq!(j["captures"][1]["problems"][0]["kind"], "cut-in-mid-record");
+    }
+
+    #[test]
+    fn what_is_unknown_is_null() {
+        let mut d = samples::diagnosis();
+        d.clock = None;
+        d.verdict.cause = None;
+        d.budget.client_host_ns = None;
+        d.ops[0].server = None;
+        d.ops[0].matched = None;
+        d.captures[0].dropped = None;
+        d.captures[0].side = None;
+        let j = json(&d);
+        for path in [
+            "/clock",
+            "/verdict/cause",
+            "/budget/client_host_ns",
+            "/ops/0/server",
+            "/ops/0/matched",
+            "/captures/0/dropped",
+        ] {
+            assert_eq!(j.pointer(path), Some(&Value::Null), "{path}");
+        }
+        assert_eq!(j["captures"][0]["side"], "unknown");
+    }
+}

@@ -1,0 +1,350 @@
+//! A diagnosis for people: the answer first, then where the time goes, what to do, and the proof.
+//!
+//! A page of 80 columns. Only commands that are meant to be copied may be wider.
+
+mod captures;
+mod tables;
+
+use crate::text::{Unit, WIDTH, bar, bytes, counted, grouped, quoted, shell, wrap};
+use analysis::results::{Budget, Diagnosis, Evidence, Fact, Finding};
+use jiff::tz::TimeZone;
+use model::format_duration;
+use std::io::{self, Write};
+
+/// Frames and filters of one finding.
+const FRAMES: usize = 8;
+const EVIDENCE: usize = 3;
+
+/// Writes the page; `zone` is where moments are shown.
+///
+/// # Errors
+/// Those of `out`.
+pub fn diagnosis_text(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -> io::Result<()> {
+    let sections = [
+        answer(d),
+        budget(&d.budget),
+        tables::response_times(&d.ops),
+        tables::matched(&d.ops),
+        tables::unmatched(&d.ops),
+        findings(d),
+        captures::captures(d, zone),
+        d.notes.iter().map(|n| wrap("Note: ", 6, n)).collect(),
+    ];
+    let mut first = true;
+    for section in sections.iter().filter(|s| !s.is_empty()) {
+        if !first {
+            writeln!(out)?;
+        }
+        out.write_all(section.as_bytes())?;
+        first = false;
+    }
+    Ok(())
+}
+
+fn answer(d: &Diagnosis) -> String {
+    let mut text = wrap("", 0, &d.verdict.sentence);
+    let cause = d.verdict.cause;
+    let cost = d
+        .findings
+        .iter()
+        .find(|f| Some(f.code) == cause)
+        .and_then(|f| f.cost_ns);
+    let mut line = String::new();
+    if let Some(cost) = cost {
+        line = format!(
+            "Costs {} of {} of call time in {}. ",
+            format_duration(cost),
+            format_duration(d.call_time_ns),
+            format_duration(d.elapsed_ns)
+        );
+    }
+    let sure = match d.verdict.confidence {
+        c if c >= 0.8 => "high",
+        c if c >= 0.5 => "moderate",
+        _ => "low",
+    };
+    line.push_str(&format!(
+        "Confidence {sure} ({:.0} %).",
+        d.verdict.confidence * 100.0
+    ));
+    text.push_str(&wrap("", 0, &line));
+    text
+}
+
+/// Where a call's time goes: a line per part, with a bar.
+fn budget(b: &Budget) -> String {
+    let parts = [
+        ("network out", b.network_out_ns),
+        ("server", b.server_ns),
+        ("network back", b.network_back_ns),
+    ];
+    if b.calls == 0 || parts.iter().all(|(_, ns)| ns.is_none()) {
+        return String::new();
+    }
+    let known = parts.iter().filter_map(|(_, ns)| *ns);
+    let total = b.client_host_ns.unwrap_or(0) + known.sum::<i64>();
+    let unit = Unit::for_duration(total);
+    let mut text = format!(
+        "Where a call's {} go ({})\n",
+        format_duration(total),
+        counted(b.calls, "call")
+    );
+    let mut line = |name: &str, ns: Option<i64>, unknown: &str| {
+        let rest = match ns {
+            Some(ns) => {
+                let number = format!("{:>9} {}", unit.number(ns), unit.name());
+                let room = WIDTH.saturating_sub(16 + 9 + 1 + 2 + 2);
+                format!("{number}  {}", bar(ns as f64, total as f64, room))
+            }
+            None => format!("  {unknown}"),
+        };
+        text.push_str(format!("  {name:<14}{rest}").trim_end());
+        text.push('\n');
+    };
+    line(
+        "client host",
+        b.client_host_ns,
+        "not seen on the wire (give the application's times with --app)",
+    );
+    let unseen = "not known from these packets";
+    for (name, ns) in parts {
+        line(name, ns, unseen);
+        if let ("server", Some(server), Some(queue)) = (name, ns, b.server_queue_ns) {
+            line("  service", Some(server - queue), unseen);
+            line("  queue", Some(queue), unseen);
+        }
+    }
+    text
+}
+
+fn findings(d: &Diagnosis) -> String {
+    if d.findings.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from("Findings\n");
+    for (i, f) in d.findings.iter().enumerate() {
+        text.push_str(&finding(i + 1, f, d));
+    }
+    text
+}
+
+fn finding(number: usize, f: &Finding, d: &Diagnosis) -> String {
+    let cost = match (f.cost_ns, f.elapsed_cost_ns) {
+        (Some(cost), Some(elapsed)) => {
+            format!(
+                "{} ({} elapsed)",
+                format_duration(cost),
+                format_duration(elapsed)
+            )
+        }
+        (Some(cost), None) => format_duration(cost),
+        (None, _) if f.fatal => "ends the work".to_owned(),
+        (None, _) => "no cost of its own".to_owned(),
+    };
+    let mut text = format!("{number:<2} {}   {}   {cost}\n", f.code, f.side.name());
+    if !f.facts.is_empty() {
+        let facts: Vec<String> = f.facts.iter().map(fact).collect();
+        text.push_str(&wrap("   ", 3, &facts.join(", ")));
+    }
+    text.push_str(&wrap("   ", 3, &f.why));
+    for remedy in &f.remedy {
+        text.push_str(&wrap("   Do: ", 7, remedy));
+    }
+    for e in f.evidence.iter().take(EVIDENCE) {
+        text.push_str(&see(e, d));
+    }
+    if f.evidence.len() > EVIDENCE {
+        let rest = (f.evidence.len() - EVIDENCE) as u64;
+        text.push_str(&format!(
+            "        … and {} (--format json)\n",
+            counted(rest, "more")
+        ));
+    }
+    text.push_str(&format!("   More: slowside explain {}\n", f.code));
+    text
+}
+
+/// A fact in words: `unloaded service time 4.11 ms`.
+fn fact(f: &Fact) -> String {
+    let (name, value) = if let Some(name) = f.name.strip_suffix("_ns") {
+        (name, format_duration(f.value))
+    } else if let Some(name) = f.name.strip_suffix("_bytes") {
+        let size = bytes(f.value.unsigned_abs());
+        (
+            name,
+            if f.value < 0 {
+                format!("-{size}")
+            } else {
+                size
+            },
+        )
+    } else if let Some(name) = f.name.strip_suffix("_ppm") {
+        (name, format!("{} ppm", f.value))
+    } else if let Some(name) = f.name.strip_suffix("_bps") {
+        let rate = bytes(f.value.unsigned_abs());
+        (name, format!("{}bit/s", rate.trim_end_matches('B')))
+    } else {
+        let sign = if f.value < 0 { "-" } else { "" };
+        (f.name, format!("{sign}{}", grouped(f.value.unsigned_abs())))
+    };
+    format!("{} {value}", name.replace('_', " "))
+}
+
+/// The packets that prove it, and a command that shows them.
+fn see(e: &Evidence, d: &Diagnosis) -> String {
+    let file = d
+        .captures
+        .get(e.capture)
+        .and_then(|c| c.files.get(e.file))
+        .map_or("?", String::as_str);
+    let mut what = file.to_owned();
+    if !e.frames.is_empty() {
+        let frames: Vec<String> = e.frames.iter().take(FRAMES).map(u32::to_string).collect();
+        what.push_str(if frames.len() == 1 {
+            " frame "
+        } else {
+            " frames "
+        });
+        what.push_str(&frames.join(", "));
+        if e.frames.len() > FRAMES {
+            what.push_str(", …");
+        }
+    }
+    if !e.shows.is_empty() {
+        what.push_str(&format!(": {}", e.shows));
+    }
+    let mut text = wrap("   See: ", 8, &what);
+    if !e.filter.is_empty() {
+        let command = if file == "-" {
+            format!("Wireshark display filter {}", e.filter)
+        } else {
+            format!("tshark -r {} -Y {}", shell(file), quoted(&e.filter))
+        };
+        text.push_str(&format!("        {command}\n"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+    use expect_test::expect;
+
+    fn page(d: &Diagnosis) -> String {
+        let mut out = Vec::new();
+        diagnosis_text(d, &TimeZone::UTC, &mut out).expect("memory");
+        let text = String::from_utf8(out).expect("UTF-8");
+        assert!(
+            text.lines()
+                .all(|l| l.chars().count() <= 80 || l.contains("tshark")),
+            "{text}"
+        );
+        text
+    }
+
+    #[test]
+    fn two_captures() {
+        expect![[r#"
+            The SERVER is slow: of 33.2 ms per call it holds 33.1 ms, mostly queueing; it
+            works on about 4 calls at a time while 32 wait (server-concurrency-cap).
+            Costs 75.1 s of 86.3 s of call time in 2.70 s. Confidence high (95 %).
+
+            Where a call's 33.2 ms go (2,600 calls)
+              client host     not seen on the wire (give the application's times with --app)
+              network out        0.05 ms  ▏
+              server            33.07 ms  █████████████████████████████████████████████████▉
+                service          4.11 ms  ██████▎
+                queue           28.96 ms  ███████████████████████████████████████████▋
+              network back       0.06 ms  ▏
+
+            Response times in ms
+                   --- client ---------------  --- server ---------------
+            op     calls   mean    p50    p99  calls   mean    p50    p99
+            READ   1,834  33.19  32.86  36.51  1,836  33.08  32.75  36.39
+            WRITE    766  33.17  32.84  36.49    768  33.06  32.73  36.37
+
+            The same calls in both captures, in ms
+                          --- mean -----------  --- p50 ------------
+            op     calls  client  server  diff  client  server  diff
+            READ   1,834   33.19   33.08  0.11   33.19   33.08  0.11
+            WRITE    766   33.17   33.06  0.11   33.17   33.06  0.11
+
+            Not matched: 4 calls: 4 outside the time that both captures cover.
+
+            Findings
+            1  server-concurrency-cap   server   75.1 s (2.30 s elapsed)
+               cap 4, unloaded service time 4.11 ms
+               Replies leave in fours every 4.1 ms; time in the server grows by 1.03 ms with
+               each further call outstanding; below 4 outstanding a call takes 4.2 ms.
+               Do: raise the server's NFS threads (Linux: /proc/fs/nfsd/threads; illumos:
+                   sharectl set -p servers=N nfs), or find what the 4 are waiting for.
+               See: server.pcap frames 812, 845, 901: three replies that left together
+                    tshark -r server.pcap -Y 'rpc.xid==0x4ecb8123'
+               More: slowside explain server-concurrency-cap
+            2  client-concurrency-cap   client   no cost of its own
+               cap 32
+               Each new call waits for a reply.
+               More: slowside explain client-concurrency-cap
+
+            Captures
+              client.pcap: taken at the client (stated)
+                2.70 s from 2023-11-14 22:13:20.000000 +00:00, 6,793 packets, 1.74 MB,
+                snaplen 256, none dropped, 1 connection, 2,600 calls
+              server.pcap: taken at the server (SYN timing)
+                2.70 s from 2023-11-14 22:13:20.000000 +00:00, 6,793 packets, 1.74 MB,
+                snaplen 256, drops unknown, 1 connection, 2,600 calls
+                4 calls seen by half: 3 after-capture, 1 before-capture
+                damaged: cut-in-mid-record, 1: the file ends within a packet (server.pcap,
+                  packet 6794, byte offset 1900000)
+              Clocks: nothing contradicts that they agree (assumed synchronised; the offset
+                cannot be known better than ±50.0 µs)
+
+            Note: What the application waited before it called is not on the wire.
+        "#]]
+        .assert_eq(&page(&samples::diagnosis()));
+    }
+
+    #[test]
+    fn one_capture() {
+        let mut d = samples::diagnosis();
+        d.captures.truncate(1);
+        d.findings.clear();
+        d.clock = None;
+        d.notes.clear();
+        d.budget = Budget::default();
+        d.verdict.cause = None;
+        for o in &mut d.ops {
+            o.server = None;
+            o.matched = None;
+        }
+        expect![[r#"
+            The SERVER is slow: of 33.2 ms per call it holds 33.1 ms, mostly queueing; it
+            works on about 4 calls at a time while 32 wait (server-concurrency-cap).
+            Confidence high (95 %).
+
+            Response times in ms
+            op     calls   mean    p50    p99
+            READ   1,834  33.19  32.86  36.51
+            WRITE    766  33.17  32.84  36.49
+
+            Captures
+              client.pcap: taken at the client (stated)
+                2.70 s from 2023-11-14 22:13:20.000000 +00:00, 6,793 packets, 1.74 MB,
+                snaplen 256, none dropped, 1 connection, 2,600 calls
+        "#]]
+        .assert_eq(&page(&d));
+    }
+
+    #[test]
+    fn facts_are_words_with_units() {
+        for (name, value, text) in [
+            ("cap", 16, "cap 16"),
+            ("request_path_ns", 51_000, "request path 51.0 µs"),
+            ("window_bytes", 65_535, "window 65.5 kB"),
+            ("rate_bps", 1_000_000, "rate 1.00 Mbit/s"),
+        ] {
+            assert_eq!(fact(&Fact { name, value }), text);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The captures an answer rests on: where each was taken, what it holds and lacks, how the clocks
+//! of two were aligned.
+
+use crate::text::{bytes, counted, grouped, moment, wrap};
+use analysis::results::{CaptureResult, Clock, ClockBasis, Diagnosis, Vantage};
+use jiff::tz::TimeZone;
+use model::format_duration;
+
+pub(super) fn captures(d: &Diagnosis, zone: &TimeZone) -> String {
+    let mut text = String::from("Captures\n");
+    for c in &d.captures {
+        text.push_str(&capture(c, zone));
+    }
+    if let Some(c) = &d.clock {
+        text.push_str(&wrap("  Clocks: ", 4, &clock(c)));
+    }
+    text
+}
+
+fn capture(c: &CaptureResult, zone: &TimeZone) -> String {
+    let name = match c.files.as_slice() {
+        [] => "(no file)".to_owned(),
+        [one] => one.clone(),
+        [first, .., last] => format!("{first} … {last} ({} files)", c.files.len()),
+    };
+    let side = match c.side {
+        Some(Vantage::Client) => "taken at the client",
+        Some(Vantage::Server) => "taken at the server",
+        Some(Vantage::Middle) => "taken between client and server",
+        Some(Vantage::Unknown) | None => "side unknown",
+    };
+    let from = if c.side_from.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", c.side_from)
+    };
+    let mut text = wrap("  ", 4, &format!("{name}: {side}{from}"));
+
+    let mut facts = Vec::new();
+    if let (Some(first), Some(last)) = (c.first, c.last) {
+        facts.push(format!(
+            "{} from {}",
+            format_duration(last - first),
+            moment(first, zone)
+        ));
+    }
+    facts.push(counted(c.packets, "packet"));
+    facts.push(bytes(c.bytes));
+    facts.push(match c.snaplen {
+        Some(n) => format!("snaplen {}", grouped(n.into())),
+        None => "no snaplen".to_owned(),
+    });
+    facts.push(match c.dropped {
+        Some(0) => "none dropped".to_owned(),
+        Some(n) => format!("{} DROPPED by the capturing host", grouped(n)),
+        None => "drops unknown".to_owned(),
+    });
+    facts.push(counted(c.connections, "connection"));
+    facts.push(counted(c.calls, "call"));
+    text.push_str(&wrap("    ", 4, &facts.join(", ")));
+
+    if c.missing_gaps > 0 {
+        let missing = format!(
+            "lacks {} that the receiver acknowledged, in {}",
+            bytes(c.missing_bytes),
+            counted(c.missing_gaps, "gap")
+        );
+        text.push_str(&wrap("    ", 4, &missing));
+    }
+    if !c.half_calls.is_empty() {
+        let total: u64 = c.half_calls.iter().map(|(_, n)| n).sum();
+        let reasons: Vec<String> = c
+            .half_calls
+            .iter()
+            .map(|(reason, n)| format!("{} {reason}", grouped(*n)))
+            .collect();
+        let half = format!(
+            "{} seen by half: {}",
+            counted(total, "call"),
+            reasons.join(", ")
+        );
+        text.push_str(&wrap("    ", 4, &half));
+    }
+    for (kind, p) in c.problems.iter() {
+        let place = p.first.to_string();
+        let place = if place.is_empty() {
+            place
+        } else {
+            format!(" ({place})")
+        };
+        let head = if p.damage {
+            "    damaged: "
+        } else {
+            "    note: "
+        };
+        let problem = format!("{kind}, {}: {}{place}", grouped(p.count), p.example);
+        text.push_str(&wrap(head, 6, &problem));
+    }
+    text
+}
+
+fn clock(c: &Clock) -> String {
+    let within = format_duration(c.uncertainty_ns);
+    if c.basis == ClockBasis::AssumedSynchronised {
+        return format!(
+            "nothing contradicts that they agree (assumed synchronised; the offset cannot be \
+             known better than ±{within})"
+        );
+    }
+    let direction = if c.offset_ns < 0 {
+        "behind"
+    } else {
+        "ahead of"
+    };
+    let basis = match c.basis {
+        ClockBasis::Given => "given".to_owned(),
+        _ => format!("estimated, ±{within}"),
+    };
+    let mut text = format!(
+        "the server's is {} {direction} the client's ({basis})",
+        format_duration(c.offset_ns.saturating_abs())
+    );
+    if c.drift_ppm.abs() >= 0.05 {
+        let runs = if c.drift_ppm < 0.0 {
+            "slower"
+        } else {
+            "faster"
+        };
+        text.push_str(&format!(" and runs {:.1} ppm {runs}", c.drift_ppm.abs()));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+
+    #[test]
+    fn clocks_that_differ_say_by_how_much() {
+        let mut c = samples::diagnosis().clock.expect("a clock");
+        c.basis = ClockBasis::Estimated;
+        c.offset_ns = -1_234_000_000;
+        c.drift_ppm = 3.25;
+        assert_eq!(
+            clock(&c),
+            "the server's is 1.23 s behind the client's (estimated, ±50.0 µs) and runs 3.2 ppm faster"
+        );
+    }
+}

@@ -1,0 +1,196 @@
+//! Operations as tables: what each side's capture saw, and what both saw of the same calls.
+//!
+//! A table has one unit, that in which the operation with the most time reads best.
+
+use crate::text::{Grid, Unit, counted, grouped, wrap};
+use analysis::results::{OpResult, Unmatched};
+use analysis::stats::Summary;
+
+/// Operations that a table for people shows.
+const OPS: usize = 20;
+
+/// The response times of an operation in one side's capture, and that side's name.
+type Get = fn(&OpResult) -> Option<Summary>;
+type Side = (&'static str, Get);
+
+/// The unit in which the operation with the most time reads best.
+fn unit_of(mean_ns: Option<i64>) -> Unit {
+    mean_ns.map_or(Unit::Milliseconds, Unit::for_duration)
+}
+
+/// The names in the first column; the protocol only where there are several.
+fn op_names(ops: &[OpResult]) -> Vec<String> {
+    let several = ops
+        .iter()
+        .any(|o| Some(o.protocol) != ops.first().map(|f| f.protocol));
+    ops.iter()
+        .map(|o| {
+            if several {
+                format!("{} {}", o.protocol, o.op)
+            } else {
+                o.op.clone()
+            }
+        })
+        .collect()
+}
+
+fn more(shown: usize, all: usize) -> String {
+    if all > shown {
+        format!(
+            "… and {} with less time\n",
+            counted((all - shown) as u64, "further operation")
+        )
+    } else {
+        String::new()
+    }
+}
+
+/// Counts and response times of each operation as each side's capture saw them.
+pub(super) fn response_times(ops: &[OpResult]) -> String {
+    let timed = |s: Option<Summary>| s.filter(|s| s.count > 0);
+    let any_client = ops.iter().any(|o| timed(o.client).is_some());
+    let any_server = ops.iter().any(|o| timed(o.server).is_some());
+    let sides: Vec<Side> = [
+        (any_client, "client", (|o| o.client) as Get),
+        (any_server, "server", |o| o.server),
+    ]
+    .into_iter()
+    .filter(|(any, ..)| *any)
+    .map(|(_, name, get)| (name, get))
+    .collect();
+    if sides.is_empty() {
+        return String::new();
+    }
+    let mean = ops
+        .first()
+        .and_then(|o| timed(o.client).or(timed(o.server)))
+        .map(|s| s.mean_ns);
+    let unit = unit_of(mean);
+    let mut header = vec!["op".to_owned()];
+    for _ in &sides {
+        header.extend(["calls", "mean", "p50", "p99"].map(str::to_owned));
+    }
+    let mut rows = vec![header];
+    for (o, name) in ops.iter().zip(op_names(ops)).take(OPS) {
+        let mut row = vec![name];
+        for (_, get) in &sides {
+            row.extend(match timed(get(o)) {
+                Some(s) => [
+                    grouped(s.count),
+                    unit.number(s.mean_ns),
+                    unit.number(s.p50_ns),
+                    if s.count >= Summary::P99_NEEDS {
+                        unit.number(s.p99_ns)
+                    } else {
+                        "-".to_owned()
+                    },
+                ],
+                None => ["0", "-", "-", "-"].map(str::to_owned),
+            });
+        }
+        rows.push(row);
+    }
+    let grid = Grid::new(rows, 2);
+    let title = format!("Response times in {}", unit.name());
+    let groups = match sides.as_slice() {
+        // With one capture there is nothing to tell apart.
+        [_] => String::new(),
+        sides => over(&grid, &sides.iter().map(|(n, _)| *n).collect::<Vec<_>>(), 4),
+    };
+    format!("{title}\n{groups}{}{}", grid.text(), more(OPS, ops.len()))
+}
+
+/// A line of group names, each over its `each` columns of a grid.
+fn over(grid: &Grid, names: &[&str], each: usize) -> String {
+    let mut line = String::new();
+    let mut at = grid.width_of(1);
+    for (i, name) in names.iter().enumerate() {
+        line.push_str(&" ".repeat((at + 2).saturating_sub(line.chars().count())));
+        let end = grid.width_of(1 + (i + 1) * each);
+        let dashes = end.saturating_sub(at + 2 + name.chars().count() + 5);
+        line.push_str(&format!("--- {name} {}", "-".repeat(dashes)));
+        at = end;
+    }
+    line.push('\n');
+    line
+}
+
+/// The same calls in both captures: what the client saw, what the server saw, the difference.
+pub(super) fn matched(ops: &[OpResult]) -> String {
+    let with: Vec<_> = ops
+        .iter()
+        .zip(op_names(ops))
+        .filter_map(|(o, name)| Some((o.matched.as_ref().filter(|m| m.count > 0)?, name)))
+        .collect();
+    let unit = unit_of(with.first().map(|(m, _)| m.client_mean_ns));
+    let heads = [
+        "op", "calls", "client", "server", "diff", "client", "server", "diff",
+    ];
+    let mut rows = vec![heads.map(str::to_owned).to_vec()];
+    for (m, name) in with.iter().take(OPS) {
+        let mut row = vec![name.clone(), grouped(m.count)];
+        let numbers = [
+            m.client_mean_ns,
+            m.server_mean_ns,
+            m.difference_mean_ns,
+            m.client_p50_ns,
+            m.server_p50_ns,
+            m.difference_p50_ns,
+        ];
+        row.extend(numbers.map(|ns| unit.number(ns)));
+        rows.push(row);
+    }
+    if with.is_empty() {
+        return String::new();
+    }
+    let grid = Grid::new(rows, 2);
+    let mut line = " ".repeat(grid.width_of(2) + 2);
+    for (name, until) in [("mean", 5), ("p50", 8)] {
+        let end = grid.width_of(until);
+        let dashes = end.saturating_sub(line.chars().count() + name.len() + 5);
+        line.push_str(&format!("--- {name} {}", "-".repeat(dashes)));
+        if until == 5 {
+            line.push_str("  ");
+        }
+    }
+    format!(
+        "The same calls in both captures, in {}\n{line}\n{}{}",
+        unit.name(),
+        grid.text(),
+        more(OPS, with.len())
+    )
+}
+
+/// How many calls found no twin, and why not.
+pub(super) fn unmatched(ops: &[OpResult]) -> String {
+    let sum = |get: fn(&Unmatched) -> u64| ops.iter().map(|o| get(&o.unmatched)).sum::<u64>();
+    let reasons = [
+        (
+            sum(|u| u.outside_overlap),
+            "outside the time that both captures cover",
+        ),
+        (
+            sum(|u| u.not_in_client_capture),
+            "not in the client's capture",
+        ),
+        (
+            sum(|u| u.not_in_server_capture),
+            "not in the server's capture",
+        ),
+        (sum(|u| u.no_response), "without a response"),
+        (sum(|u| u.incomplete), "cut by a capture"),
+        (sum(|u| u.evicted), "more than are remembered"),
+    ];
+    let total: u64 = reasons.iter().map(|(n, _)| n).sum();
+    // With one capture there is no twin to find; what it lacks stands with the capture.
+    if total == 0 || ops.iter().all(|o| o.matched.is_none()) {
+        return String::new();
+    }
+    let reasons: Vec<String> = reasons
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, why)| format!("{} {why}", grouped(*n)))
+        .collect();
+    let text = format!("{}: {}.", counted(total, "call"), reasons.join(", "));
+    wrap("Not matched: ", 3, &text)
+}

@@ -1,0 +1,333 @@
+//! Groups of calls for people: a table ordered by total time, with a unit on every number.
+//!
+//! A quantile is shown where the count carries it ([`Summary`]'s `*_NEEDS`), else `-`. When the table
+//! is wider than a page, columns that say nothing go first; what they said stands below it.
+
+use crate::text::{Grid, WIDTH, bar, bytes, counted, grouped, moment, tight, wrap};
+use analysis::results::{CaptureResult, GroupResult, KeyValue, OpsResult};
+use analysis::stats::Summary;
+use jiff::tz::TimeZone;
+use model::{Time, format_duration};
+use std::io::{self, Write};
+
+/// What the table is to show.
+#[derive(Clone, Debug)]
+pub struct OpsStyle {
+    /// The zone in which moments are shown.
+    pub zone: TimeZone,
+    /// Durations by powers of two, below the table.
+    pub histogram: bool,
+}
+
+/// Groups that a table for people shows; the rest is counted.
+const ROWS: usize = 1000;
+
+/// Writes the table.
+///
+/// # Errors
+/// Those of `out`.
+pub fn ops_text(result: &OpsResult, style: &OpsStyle, out: &mut dyn Write) -> io::Result<()> {
+    if result.groups.is_empty() {
+        writeln!(out, "No calls.")?;
+    } else {
+        table(result, style, out)?;
+        if style.histogram {
+            for g in result.groups.iter().take(ROWS) {
+                histogram(g, style, out)?;
+            }
+        }
+    }
+    for capture in &result.captures {
+        damage(capture, out)?;
+    }
+    Ok(())
+}
+
+/// A column: its heading, its cell for a group, and whether it may go when the page is too narrow.
+struct Column<'a> {
+    name: &'static str,
+    cell: Box<dyn Fn(&GroupResult) -> String + 'a>,
+    dispensable: bool,
+}
+
+fn columns<'a>(result: &'a OpsResult, style: &'a OpsStyle) -> Vec<Column<'a>> {
+    let all = |empty: fn(&GroupResult) -> bool| result.groups.iter().all(empty);
+    let column = |name, cell: Box<dyn Fn(&GroupResult) -> String + 'a>, dispensable| Column {
+        name,
+        cell,
+        dispensable,
+    };
+    let quantile = |get: fn(&Summary) -> i64, needs: u64| {
+        Box::new(move |g: &GroupResult| {
+            if g.stats.count >= needs {
+                tight(get(&g.stats))
+            } else {
+                "-".to_owned()
+            }
+        })
+    };
+    let first = result.groups.first();
+    let several = result
+        .groups
+        .iter()
+        .any(|g| Some(g.protocol) != first.map(|f| f.protocol));
+    let mut columns = vec![column(
+        if first.is_some_and(|g| g.op.is_some()) {
+            "op"
+        } else {
+            "protocol"
+        },
+        Box::new(move |g| match &g.op {
+            Some(op) if several => format!("{} {op}", g.protocol),
+            Some(op) => op.clone(),
+            None => g.protocol.to_string(),
+        }),
+        false,
+    )];
+    for (i, (name, _)) in first.iter().flat_map(|g| &g.keys).enumerate() {
+        columns.push(column(
+            name,
+            Box::new(move |g| g.keys.get(i).map_or_else(String::new, |k| key(k, style))),
+            false,
+        ));
+    }
+    let total = result.total_ns;
+    columns.extend([
+        column(
+            "share",
+            Box::new(move |g| share(g.stats.total_ns, total)),
+            false,
+        ),
+        column("calls", Box::new(|g| grouped(g.stats.count)), false),
+        column(
+            "err",
+            Box::new(|g| grouped(g.errors)),
+            all(|g| g.errors == 0),
+        ),
+        column(
+            "rexmit",
+            Box::new(|g| grouped(g.retransmits)),
+            all(|g| g.retransmits == 0),
+        ),
+        column("mean", quantile(|s| s.mean_ns, 1), false),
+        column("p50", quantile(|s| s.p50_ns, 1), false),
+        column("p90", quantile(|s| s.p90_ns, Summary::P90_NEEDS), false),
+        column("p99", quantile(|s| s.p99_ns, Summary::P99_NEEDS), false),
+        column(
+            "p99.9",
+            quantile(|s| s.p999_ns, Summary::P999_NEEDS),
+            all(|g| g.stats.count < Summary::P999_NEEDS),
+        ),
+        column("max", quantile(|s| s.max_ns, 1), false),
+        column(
+            "bytes",
+            Box::new(|g| bytes(g.request_bytes + g.response_bytes).replace(' ', "")),
+            false,
+        ),
+    ]);
+    columns
+}
+
+fn key((name, value): &(&'static str, KeyValue), style: &OpsStyle) -> String {
+    match value {
+        KeyValue::Text(text) => text.to_string(),
+        KeyValue::Number(n) if *name == "time" => moment(Time(*n), &style.zone),
+        KeyValue::Number(n) if *name == "size" => match u64::try_from(*n) {
+            Ok(n) if n >= 1 << 20 => format!("{}MiB", n >> 20),
+            Ok(n) if n >= 1 << 10 => format!("{}KiB", n >> 10),
+            _ => format!("{n}B"),
+        },
+        KeyValue::Number(n) => n.to_string(),
+        KeyValue::Unknown => "-".to_owned(),
+    }
+}
+
+fn share(part: i64, whole: i64) -> String {
+    if whole <= 0 {
+        return "-".to_owned();
+    }
+    match 100.0 * part as f64 / whole as f64 {
+        p if p > 0.0 && p < 0.05 => "<0.1%".to_owned(),
+        p if p > 0.0 && p < 0.95 => format!("{p:.1}%"),
+        p => format!("{p:.0}%"),
+    }
+}
+
+fn table(result: &OpsResult, style: &OpsStyle, out: &mut dyn Write) -> io::Result<()> {
+    let mut columns = columns(result, style);
+    let grid = |columns: &[Column<'_>]| {
+        let mut rows = vec![columns.iter().map(|c| c.name.to_owned()).collect()];
+        rows.extend(
+            result
+                .groups
+                .iter()
+                .take(ROWS)
+                .map(|g| columns.iter().map(|c| (c.cell)(g)).collect()),
+        );
+        Grid::new(rows, 1)
+    };
+    let mut page = grid(&columns);
+    while page.width() > WIDTH
+        && let Some(last) = columns.iter().rposition(|c| c.dispensable)
+    {
+        columns.remove(last);
+        page = grid(&columns);
+    }
+    out.write_all(page.text().as_bytes())?;
+    if result.groups.len() > ROWS {
+        writeln!(
+            out,
+            "… and {} (all with --format csv or json)",
+            counted((result.groups.len() - ROWS) as u64, "further group")
+        )?;
+    }
+
+    let sum = |get: fn(&GroupResult) -> u64| result.groups.iter().map(get).sum::<u64>();
+    let calls = sum(|g| g.stats.count);
+    let mut line = format!(
+        "{} in all, {} of response time; {}, {}.",
+        counted(calls, "call"),
+        format_duration(result.total_ns),
+        counted(sum(|g| g.errors), "error"),
+        counted(sum(|g| g.retransmits), "retransmit"),
+    );
+    let halves = [
+        (sum(|g| g.no_response), "without a response"),
+        (sum(|g| g.no_request), "without a request"),
+        (sum(|g| g.incomplete), "cut by the capture"),
+    ];
+    let halves: Vec<String> = halves
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, what)| format!("{} {what}", grouped(*n)))
+        .collect();
+    if !halves.is_empty() {
+        line.push_str(&format!(" Not timed: {}.", halves.join(", ")));
+    }
+    if result.groups.iter().any(|g| !g.stats.exact) {
+        line.push_str(" Percentiles of groups above 4,096 calls are within 1 %.");
+    }
+    writeln!(out)?;
+    out.write_all(wrap("", 0, &line).as_bytes())
+}
+
+fn histogram(g: &GroupResult, style: &OpsStyle, out: &mut dyn Write) -> io::Result<()> {
+    let mut title = format!("{} {}", g.protocol, g.op.as_deref().unwrap_or_default());
+    for k in &g.keys {
+        title.push_str(&format!(" {}={}", k.0, key(k, style)));
+    }
+    writeln!(
+        out,
+        "\n{}: {}",
+        title.trim_end(),
+        counted(g.stats.count, "call")
+    )?;
+    let most = g.histogram.iter().map(|(_, n)| *n).max().unwrap_or(0);
+    let mut rows = vec![vec![
+        "".into(),
+        "from".into(),
+        "below".into(),
+        "calls".into(),
+    ]];
+    rows.extend(
+        g.histogram
+            .iter()
+            .map(|(upper, n)| vec![String::new(), tight(upper / 2), tight(*upper), grouped(*n)]),
+    );
+    let grid = Grid::new(rows, 2);
+    let room = WIDTH.saturating_sub(grid.width() + 2);
+    let bars = std::iter::once(String::new()).chain(
+        g.histogram
+            .iter()
+            .map(|(_, n)| bar(*n as f64, most as f64, room)),
+    );
+    for (line, bar) in grid.text().lines().zip(bars) {
+        writeln!(out, "{}", format!("{line}  {bar}").trim_end())?;
+    }
+    Ok(())
+}
+
+/// What of a capture could not be read.
+fn damage(capture: &CaptureResult, out: &mut dyn Write) -> io::Result<()> {
+    for (kind, p) in capture.problems.iter() {
+        let first = p.first.to_string();
+        let place = if first.is_empty() {
+            String::new()
+        } else {
+            format!(" ({first})")
+        };
+        let text = format!("{kind}, {}: {}{place}", grouped(p.count), p.example);
+        let head = if p.damage { "Damaged: " } else { "Note: " };
+        out.write_all(wrap(head, 3, &text).as_bytes())?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+    use expect_test::expect;
+
+    fn page(result: &OpsResult, histogram: bool) -> String {
+        let style = OpsStyle {
+            zone: TimeZone::UTC,
+            histogram,
+        };
+        let mut out = Vec::new();
+        ops_text(result, &style, &mut out).expect("memory");
+        String::from_utf8(out).expect("UTF-8")
+    }
+
+    #[test]
+    fn table_with_histogram() {
+        expect![[r#"
+            op        client share calls err rexmit   mean    p50    p90    p99    max  bytes
+            READ    10.0.0.1  100% 1,834   3      1 33.2ms 33.1ms 35.0ms 36.6ms 41.0ms  121MB
+            GETATTR        - <0.1%    20   0      0  200µs  190µs      -      -  320µs 7.20kB
+
+            1,854 calls in all, 60.9 s of response time; 3 errors, 1 retransmit. Not timed:
+            2 without a response, 1 without a request.
+
+            nfs3 READ client=10.0.0.1: 1,834 calls
+                 from   below  calls
+               4.19ms  8.39ms     34  ██
+               8.39ms  16.8ms      0
+               16.8ms  33.6ms    900  ██████████████████████████████████████████████████████
+               33.6ms  67.1ms    900  ██████████████████████████████████████████████████████
+
+            nfs3 GETATTR client=-: 20 calls
+                 from  below  calls
+               65.5µs  131µs      5  █████████████████████████
+                131µs  262µs     11  ███████████████████████████████████████████████████████
+                262µs  524µs      4  ████████████████████
+        "#]]
+        .assert_eq(&page(&samples::ops(), true));
+    }
+
+    #[test]
+    fn wide_tables_lose_the_columns_that_say_nothing() {
+        let mut ops = samples::ops();
+        for g in &mut ops.groups {
+            g.op = Some("A_LONG_NAME".to_owned());
+            g.errors = 0;
+            g.retransmits = 0;
+        }
+        let text = page(&ops, false);
+        assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
+        assert!(
+            !text.contains("rexmit") && text.contains("0 retransmits"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn no_calls_say_so() {
+        let nothing = OpsResult {
+            captures: Vec::new(),
+            groups: Vec::new(),
+            total_ns: 0,
+        };
+        assert_eq!(page(&nothing, true), "No calls.\n");
+    }
+}

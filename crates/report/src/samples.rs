@@ -1,0 +1,286 @@
+//! Small hand-made results for the tests of every output.
+
+use analysis::results::{
+    Budget, CaptureResult, Clock, ClockBasis, Diagnosis, Evidence, Fact, Finding, GroupResult,
+    KeyValue, Matched, OpResult, OpsResult, Side, Unmatched, Vantage, Verdict,
+};
+use analysis::stats::Summary;
+use model::{
+    Call, ConnectionId, Detail, Endpoint, Field, Mark, Name, Outcome, PacketRef, Problems,
+    Protocol, Time, Where,
+};
+
+const START: i64 = 1_700_000_000_000_000_000;
+
+pub(crate) fn call() -> Call {
+    let mark = |ns, frame| {
+        Some(Mark {
+            time: Time(START + ns),
+            packet: PacketRef { file: 0, frame },
+        })
+    };
+    let endpoint = |text: &str, port| Endpoint {
+        address: text.parse().expect("an address"),
+        port,
+    };
+    let mut detail = Detail::default();
+    detail.set(Field::File, 0xdead_beef);
+    detail.set(Field::Offset, 1 << 20);
+    detail.set(Field::Eof, 1);
+    detail.set(Field::Stable, 2);
+    Call {
+        order: 13,
+        connection: ConnectionId(1),
+        protocol: Protocol::Nfs41,
+        op: Name::from("READ").expect("short"),
+        client: endpoint("10.0.0.1", 700),
+        server: endpoint("fe80::1", 2049),
+        id: 0x4ecb_8123,
+        request_sequence: 1,
+        response_sequence: 2,
+        request_first: mark(0, 10),
+        request_last: mark(1_000_000, 11),
+        response_first: mark(21_000_000, 12),
+        response_last: mark(25_000_000, 13),
+        request_bytes: 180,
+        response_bytes: 65_700,
+        outcome: Outcome::Ok,
+        outstanding: 4,
+        retransmits: 0,
+        request_held_ns: 0,
+        response_held_ns: 0,
+        detail,
+        text: Some("SEQUENCE,PUTFH,READ".into()),
+    }
+}
+
+/// A distribution around a mean in hundredths of it.
+fn summary(count: u64, mean_ns: i64) -> Summary {
+    let part = |percent: i64| mean_ns * percent / 100;
+    Summary {
+        count,
+        total_ns: mean_ns * count as i64,
+        mean_ns,
+        min_ns: part(50),
+        p50_ns: part(99),
+        p90_ns: part(105),
+        p95_ns: part(107),
+        p99_ns: part(110),
+        p999_ns: part(115),
+        max_ns: part(120),
+        exact: true,
+    }
+}
+
+pub(crate) fn ops() -> OpsResult {
+    let read = GroupResult {
+        protocol: Protocol::Nfs3,
+        op: Some("READ".into()),
+        keys: vec![("client", KeyValue::Text("10.0.0.1".into()))],
+        stats: Summary {
+            count: 1834,
+            total_ns: 60_870_460_000,
+            mean_ns: 33_190_000,
+            min_ns: 4_100_000,
+            p50_ns: 33_130_000,
+            p90_ns: 35_000_000,
+            p95_ns: 36_000_000,
+            p99_ns: 36_650_000,
+            p999_ns: 37_000_000,
+            max_ns: 41_000_000,
+            exact: true,
+        },
+        errors: 3,
+        retransmits: 1,
+        request_bytes: 330_120,
+        response_bytes: 120_258_048,
+        no_response: 2,
+        no_request: 1,
+        incomplete: 0,
+        histogram: vec![
+            (8_388_608, 34),
+            (16_777_216, 0),
+            (33_554_432, 900),
+            (67_108_864, 900),
+        ],
+    };
+    let getattr = GroupResult {
+        op: Some("GETATTR".into()),
+        keys: vec![("client", KeyValue::Unknown)],
+        stats: Summary {
+            count: 20,
+            total_ns: 4_000_000,
+            mean_ns: 200_000,
+            min_ns: 100_000,
+            p50_ns: 190_000,
+            p90_ns: 300_000,
+            p95_ns: 310_000,
+            p99_ns: 320_000,
+            p999_ns: 320_000,
+            max_ns: 320_000,
+            exact: true,
+        },
+        errors: 0,
+        retransmits: 0,
+        request_bytes: 2400,
+        response_bytes: 4800,
+        no_response: 0,
+        no_request: 0,
+        incomplete: 0,
+        histogram: vec![(131_072, 5), (262_144, 11), (524_288, 4)],
+        ..read.clone()
+    };
+    OpsResult {
+        captures: vec![CaptureResult::default()],
+        total_ns: read.stats.total_ns + getattr.stats.total_ns,
+        groups: vec![read, getattr],
+    }
+}
+
+fn op(name: &str, count: u64, client_ns: i64, server_ns: i64) -> OpResult {
+    OpResult {
+        protocol: Protocol::Nfs3,
+        op: name.into(),
+        client: Some(summary(count, client_ns)),
+        server: Some(summary(count + 2, server_ns)),
+        matched: Some(Matched {
+            count,
+            client_mean_ns: client_ns,
+            server_mean_ns: server_ns,
+            difference_mean_ns: client_ns - server_ns,
+            client_p50_ns: client_ns,
+            server_p50_ns: server_ns,
+            difference_p50_ns: client_ns - server_ns,
+            request_path_mean_ns: Some(50_000),
+            reply_path_mean_ns: Some(60_000),
+        }),
+        unmatched: Unmatched {
+            outside_overlap: 2,
+            ..Unmatched::default()
+        },
+    }
+}
+
+/// The server works on four calls at a time.
+pub(crate) fn diagnosis() -> Diagnosis {
+    let capture = |file: &str, side, from: &str| CaptureResult {
+        files: vec![file.into()],
+        side: Some(side),
+        side_from: from.into(),
+        packets: 6793,
+        bytes: 1_738_000,
+        first: Some(Time(START)),
+        last: Some(Time(START + 2_700_000_000)),
+        snaplen: Some(256),
+        link_types: vec![1],
+        dropped: Some(0),
+        connections: 1,
+        calls: 2600,
+        ..CaptureResult::default()
+    };
+    let mut server = capture("server.pcap", Vantage::Server, "SYN timing");
+    let mut problems = Problems::default();
+    problems.damage("cut-in-mid-record", || {
+        (
+            "the file ends within a packet".into(),
+            Where {
+                file: "server.pcap".into(),
+                frame: Some(6794),
+                offset: Some(1_900_000),
+            },
+        )
+    });
+    server.problems = problems;
+    server.dropped = None;
+    server.half_calls = vec![("after-capture", 3), ("before-capture", 1)];
+    Diagnosis {
+        captures: vec![capture("client.pcap", Vantage::Client, "stated"), server],
+        verdict: Verdict {
+            side: Side::Server,
+            cause: Some("server-concurrency-cap"),
+            confidence: 0.95,
+            sentence: "The SERVER is slow: of 33.2 ms per call it holds 33.1 ms, mostly \
+                       queueing; it works on about 4 calls at a time while 32 wait \
+                       (server-concurrency-cap)."
+                .into(),
+        },
+        budget: Budget {
+            calls: 2600,
+            client_host_ns: None,
+            network_out_ns: Some(50_000),
+            server_ns: Some(33_070_000),
+            network_back_ns: Some(60_000),
+            server_queue_ns: Some(28_960_000),
+        },
+        ops: vec![
+            op("READ", 1834, 33_190_000, 33_080_000),
+            op("WRITE", 766, 33_170_000, 33_060_000),
+        ],
+        clock: Some(Clock {
+            basis: ClockBasis::AssumedSynchronised,
+            offset_ns: 12_000,
+            drift_ppm: 0.0,
+            uncertainty_ns: 50_000,
+            offset_at: Time(START),
+        }),
+        findings: vec![
+            Finding {
+                code: "server-concurrency-cap",
+                title: "The server works on a fixed number of calls at a time".into(),
+                side: Side::Server,
+                cost_ns: Some(75_100_000_000),
+                elapsed_cost_ns: Some(2_300_000_000),
+                fatal: false,
+                confidence: 0.95,
+                first: Some(Time(START)),
+                last: Some(Time(START + 2_700_000_000)),
+                facts: vec![
+                    Fact {
+                        name: "cap",
+                        value: 4,
+                    },
+                    Fact {
+                        name: "unloaded_service_time_ns",
+                        value: 4_110_000,
+                    },
+                ],
+                evidence: vec![Evidence {
+                    capture: 1,
+                    file: 0,
+                    frames: vec![812, 845, 901],
+                    filter: "rpc.xid==0x4ecb8123".into(),
+                    shows: "three replies that left together".into(),
+                }],
+                why: "Replies leave in fours every 4.1 ms; time in the server grows by 1.03 ms \
+                      with each further call outstanding; below 4 outstanding a call takes 4.2 ms."
+                    .into(),
+                remedy: vec![
+                    "raise the server's NFS threads (Linux: /proc/fs/nfsd/threads; illumos: \
+                     sharectl set -p servers=N nfs), or find what the 4 are waiting for."
+                        .into(),
+                ],
+            },
+            Finding {
+                code: "client-concurrency-cap",
+                title: "The client keeps 32 calls outstanding".into(),
+                side: Side::Client,
+                cost_ns: None,
+                elapsed_cost_ns: None,
+                fatal: false,
+                confidence: 0.6,
+                first: None,
+                last: None,
+                facts: vec![Fact {
+                    name: "cap",
+                    value: 32,
+                }],
+                evidence: Vec::new(),
+                why: "Each new call waits for a reply.".into(),
+                remedy: Vec::new(),
+            },
+        ],
+        notes: vec!["What the application waited before it called is not on the wire.".into()],
+        call_time_ns: 86_300_000_000,
+        elapsed_ns: 2_700_000_000,
+    }
+}

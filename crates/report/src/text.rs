@@ -1,0 +1,280 @@
+//! Pieces that the outputs for people share: wrapping, numbers with units, bars, tables, moments.
+
+use comfy_table::{CellAlignment, Table, presets};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use model::{Time, format_duration};
+use std::fmt::Write;
+
+/// Columns of a page.
+pub(crate) const WIDTH: usize = 80;
+
+/// `text` in lines of 80 columns at most, the first behind `head`, the others behind as many spaces
+/// as `indent` says. A word longer than a line stays whole: it may be a command to copy.
+#[must_use]
+pub fn wrap(head: &str, indent: usize, text: &str) -> String {
+    let mut out = String::from(head);
+    let mut column = head.chars().count();
+    let mut fresh = true;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if !fresh && column + 1 + length > WIDTH {
+            out.push('\n');
+            out.extend(std::iter::repeat_n(' ', indent));
+            column = indent;
+            fresh = true;
+        }
+        if !fresh {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += length;
+        fresh = false;
+    }
+    out.push('\n');
+    out
+}
+
+/// `1,234,567`.
+pub(crate) fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, d) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(d);
+    }
+    out
+}
+
+/// A count and its noun: `1 call`, `2 calls`.
+pub(crate) fn counted(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(n), if n == 1 { "" } else { "s" })
+}
+
+/// Three significant digits and a unit, powers of 1000: `120 MB`.
+pub(crate) fn bytes(n: u64) -> String {
+    let mut value = n as f64;
+    let mut units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"].into_iter();
+    let mut unit = units.next().unwrap_or_default();
+    for next in units {
+        if value < 999.5 {
+            break;
+        }
+        value /= 1000.0;
+        unit = next;
+    }
+    let digits = match value {
+        _ if unit == "B" || value >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{value:.digits$} {unit}")
+}
+
+/// A duration without a space, for tables in which every number has its own unit.
+pub(crate) fn tight(ns: i64) -> String {
+    format_duration(ns).replace(' ', "")
+}
+
+/// One unit for all durations of a table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Unit {
+    Microseconds,
+    Milliseconds,
+    Seconds,
+}
+
+impl Unit {
+    /// The unit in which a duration like this one reads best.
+    pub(crate) fn for_duration(ns: i64) -> Unit {
+        match ns.unsigned_abs() {
+            0..1_000_000 => Unit::Microseconds,
+            1_000_000..10_000_000_000 => Unit::Milliseconds,
+            _ => Unit::Seconds,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Unit::Microseconds => "µs",
+            Unit::Milliseconds => "ms",
+            Unit::Seconds => "s",
+        }
+    }
+
+    /// The number without its unit.
+    pub(crate) fn number(self, ns: i64) -> String {
+        let (divisor, digits) = match self {
+            Unit::Microseconds => (1e3, 1),
+            Unit::Milliseconds => (1e6, 2),
+            Unit::Seconds => (1e9, 2),
+        };
+        let text = format!("{:.digits$}", ns as f64 / divisor);
+        // What rounds to zero has no sign.
+        match text.strip_prefix('-') {
+            Some(rest) if rest.bytes().all(|b| b == b'0' || b == b'.') => rest.to_owned(),
+            _ => text,
+        }
+    }
+}
+
+/// A bar of `part` of `whole` in at most `width` columns; any part that is there shows.
+pub(crate) fn bar(part: f64, whole: f64, width: usize) -> String {
+    if part <= 0.0 || whole <= 0.0 {
+        return String::new();
+    }
+    let eighths = (part / whole * (width * 8) as f64).round().max(1.0) as usize;
+    let eighths = eighths.min(width * 8);
+    let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    "█".repeat(eighths / 8) + rest.get(eighths % 8).copied().unwrap_or_default()
+}
+
+/// Columns of text: the first flush left, the others right, `gap` spaces between them.
+pub(crate) struct Grid {
+    table: Table,
+    columns: usize,
+}
+
+impl Grid {
+    pub(crate) fn new(rows: Vec<Vec<String>>, gap: u16) -> Grid {
+        let mut table = Table::new();
+        table.load_style(presets::NOTHING);
+        table.add_rows(rows);
+        let columns = table.column_count();
+        for (i, column) in table.column_iter_mut().enumerate() {
+            column.set_padding((if i == 0 { 0 } else { gap }, 0));
+            column.set_cell_alignment(if i == 0 {
+                CellAlignment::Left
+            } else {
+                CellAlignment::Right
+            });
+        }
+        Grid { table, columns }
+    }
+
+    /// Columns of the terminal that the first `n` columns of the grid take.
+    pub(crate) fn width_of(&self, n: usize) -> usize {
+        let widths = self.table.column_max_content_widths();
+        let mut total = 0;
+        for (i, (content, column)) in widths.iter().zip(self.table.column_iter()).enumerate() {
+            if i < n {
+                total += usize::from(*content) + usize::from(column.padding_width());
+            }
+        }
+        total
+    }
+
+    pub(crate) fn width(&self) -> usize {
+        self.width_of(self.columns)
+    }
+
+    /// The lines, without spaces at their ends.
+    pub(crate) fn text(&self) -> String {
+        let mut out = String::new();
+        for line in self.table.lines() {
+            out.push_str(line.trim_end());
+            out.push('\n');
+        }
+        out
+    }
+}
+
+/// A moment in the zone, with its offset: `2023-11-14 22:13:20.000123 +00:00`.
+pub(crate) fn moment(time: Time, zone: &TimeZone) -> String {
+    let Ok(stamp) = Timestamp::from_nanosecond(time.0.into()) else {
+        return format!("{} ns", time.0);
+    };
+    let zoned = stamp.to_zoned(zone.clone());
+    zoned.strftime("%Y-%m-%d %H:%M:%S%.6f %:z").to_string()
+}
+
+/// A word as a POSIX shell reads it back.
+pub(crate) fn shell(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_./:+,@%=-".contains(c);
+    // A name like an option, or standard input's, needs a folder before it.
+    let word = if word.starts_with('-') {
+        format!("./{word}")
+    } else {
+        word.to_owned()
+    };
+    if !word.is_empty() && word.chars().all(plain) {
+        return word;
+    }
+    quoted(&word)
+}
+
+/// A word in single quotes.
+pub(crate) fn quoted(word: &str) -> String {
+    let mut out = String::from("'");
+    for c in word.chars() {
+        match c {
+            '\'' => out.push_str("'\\''"),
+            c if c.is_control() => drop(write!(out, "{}", c.escape_default())),
+            c => out.push(c),
+        }
+    }
+    out.push('\'');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_end_before_column_81_and_words_stay_whole() {
+        let text = wrap("   Do: ", 7, &"word ".repeat(40));
+        assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
+        assert!(text.lines().skip(1).all(|l| l.starts_with("       word")));
+        let long = "x".repeat(100);
+        assert_eq!(
+            wrap("", 2, &format!("a {long} b")),
+            format!("a\n  {long}\n  b\n")
+        );
+    }
+
+    #[test]
+    fn numbers_are_grouped_and_have_units() {
+        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(grouped(123), "123");
+        assert_eq!(counted(1, "call"), "1 call");
+        assert_eq!(bytes(999), "999 B");
+        assert_eq!(bytes(65_536), "65.5 kB");
+        assert_eq!(bytes(999_700), "1.00 MB");
+        assert_eq!(bytes(120_588_168), "121 MB");
+        assert_eq!(Unit::Milliseconds.number(-1_000), "0.00");
+        assert_eq!(Unit::for_duration(33_000_000).number(33_190_000), "33.19");
+    }
+
+    #[test]
+    fn bars_show_their_share() {
+        assert_eq!(bar(1.0, 2.0, 4), "██");
+        assert_eq!(bar(0.0, 2.0, 4), "");
+        assert_eq!(bar(0.001, 2.0, 4), "▏");
+        assert_eq!(bar(9.0, 2.0, 4), "████");
+    }
+
+    #[test]
+    fn words_survive_the_shell() {
+        assert_eq!(shell("a.pcap"), "a.pcap");
+        assert_eq!(shell("my file's.pcap"), "'my file'\\''s.pcap'");
+        assert_eq!(shell("-x"), "./-x");
+        assert_eq!(shell(""), "''");
+    }
+
+    #[test]
+    fn moments_carry_their_offset() {
+        let zone = TimeZone::fixed(jiff::tz::offset(2));
+        assert_eq!(
+            moment(Time(1_700_000_000_000_123_456), &zone),
+            "2023-11-15 00:13:20.000123 +02:00"
+        );
+        assert_eq!(
+            moment(Time::MAX, &TimeZone::UTC),
+            "2262-04-11 23:47:16.854775 +00:00"
+        );
+    }
+}

@@ -1,0 +1,121 @@
+//! One or two captures into a diagnosis: reads them side by side and feeds the analysis.
+
+use crate::config::{Captures, Config, Event};
+use crate::link::Records;
+use crate::run::{self, Selection, Tally};
+use crate::stream::Stream;
+use crate::Error;
+use analysis::diagnose::{Diagnoser, Options};
+use analysis::facts::Thresholds;
+use analysis::results::{Diagnosis, Vantage};
+use std::path::PathBuf;
+
+/// One capture being read.
+struct Side<'a> {
+    stream: Stream,
+    tally: Tally,
+    selection: Selection<'a>,
+    ended: bool,
+}
+
+/// Reads one or two captures and says which side is slow.
+///
+/// # Errors
+/// When no input of a capture can be read.
+pub fn diagnose(
+    captures: &Captures,
+    app: Option<&trace::Application>,
+    config: &Config,
+    events: &mut dyn FnMut(Event),
+) -> Result<Diagnosis, Error> {
+    let (inputs, stated): (Vec<&[PathBuf]>, _) = match captures {
+        Captures::One(a) => (vec![a], [None, None]),
+        Captures::Two(a, b) => (vec![a, b], [None, None]),
+        Captures::Sides { client, server } => {
+            (vec![client, server], [Some(Vantage::Client), Some(Vantage::Server)])
+        }
+        Captures::Client(a) => (vec![a], [Some(Vantage::Client), None]),
+        Captures::Server(a) => (vec![a], [Some(Vantage::Server), None]),
+    };
+    let options = Options {
+        thresholds: Thresholds { fast_enough_ns: config.fast_enough_ns, tail_ns: config.tail_ns },
+        stated,
+        clock_offset_ns: config.clock_offset_ns,
+    };
+    let mut diagnoser = Diagnoser::new(inputs.len(), options, app);
+    let threads = run::threads(config);
+    let mut sides = Vec::new();
+    for input in inputs {
+        sides.push(Side {
+            stream: Stream::start(run::open(input)?, threads),
+            tally: Tally::default(),
+            selection: Selection::new(config),
+            ended: false,
+        });
+    }
+    let mut records = Records::default();
+    while !sides.iter().all(|s| s.ended) {
+        let which = match sides.as_slice() {
+            [_] => 0,
+            [a, _] if a.ended => 1,
+            [_, b] if b.ended => 0,
+            _ => diagnoser.next(),
+        };
+        let side = &mut sides[which];
+        side.ended = !side.stream.next(&mut records);
+        feed(&mut diagnoser, which, side, &records);
+        report(&sides, events);
+    }
+    let mut results = Vec::new();
+    for side in sides {
+        let Some(finished) = side.stream.finished else {
+            return Err(Error::Message("the reading thread stopped; see the message above".into()));
+        };
+        results.push(side.tally.result(&finished));
+    }
+    Ok(diagnoser.finish(results))
+}
+
+/// Hands one batch's records on, in the order of packets: what a packet completed before what it
+/// changed in the number of outstanding calls, so that a call still counts itself.
+fn feed(diagnoser: &mut Diagnoser, which: usize, side: &mut Side<'_>, records: &Records) {
+    side.selection.starts_at(side.stream.first_time());
+    for e in &records.episodes {
+        diagnoser.episode(which, e);
+    }
+    let mut changes = records.outstanding.iter().peekable();
+    for call in &records.calls {
+        while let Some(change) = changes.next_if(|c| c.order < call.order) {
+            diagnoser.outstanding(which, change);
+        }
+        if side.selection.takes(call) {
+            side.tally.call(call);
+            diagnoser.call(which, call);
+        }
+    }
+    for change in changes {
+        diagnoser.outstanding(which, change);
+    }
+    for (_, c) in &records.connections {
+        side.tally.connection(c);
+        diagnoser.connection(which, c);
+    }
+    for gap in &records.gaps {
+        diagnoser.gap(which, *gap);
+    }
+    if let Some(now) = records.reached {
+        diagnoser.reached(which, now);
+    }
+}
+
+fn report(sides: &[Side<'_>], events: &mut dyn FnMut(Event)) {
+    use std::sync::atomic::Ordering::Relaxed;
+    let sum = |f: &dyn Fn(&Side<'_>) -> u64| sides.iter().map(f).sum::<u64>();
+    let total = sum(&|s| s.stream.progress.total.load(Relaxed));
+    let known = sides.iter().all(|s| s.stream.progress.total.load(Relaxed) > 0);
+    events(Event::Progress {
+        read: sum(&|s| s.stream.progress.read.load(Relaxed)),
+        total: known.then_some(total),
+        packets: sum(&|s| s.stream.progress.packets.load(Relaxed)),
+    });
+}

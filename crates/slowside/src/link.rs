@@ -1,0 +1,173 @@
+//! Between connections and protocols: hands what the tracker delivers to each connection's
+//! conversation, and keeps what comes out.
+
+use model::{Call, Chunk, Close, ConnectionSummary, Direction, Episode, Mark, Outstanding, Problems, Time};
+use net::{Connection, Handler};
+use protocol::{ConnectionInfo, Context, Conversation, Output, Shared};
+
+/// What the packets of one batch completed, in the order of packets.
+#[derive(Default, Debug)]
+pub(crate) struct Records {
+    pub calls: Vec<Call>,
+    pub outstanding: Vec<Outstanding>,
+    pub episodes: Vec<Episode>,
+    /// With the order of the packet that ended each.
+    pub connections: Vec<(u64, ConnectionSummary)>,
+    /// Packets that showed that bytes are missing from the capture.
+    pub gaps: Vec<Mark>,
+    /// Time of the batch's last packet.
+    pub reached: Option<Time>,
+}
+
+impl Records {
+    pub(crate) fn clear(&mut self) {
+        self.calls.clear();
+        self.outstanding.clear();
+        self.episodes.clear();
+        self.connections.clear();
+        self.gaps.clear();
+        self.reached = None;
+    }
+
+    /// Adds another thread's records of the same batch.
+    pub(crate) fn append(&mut self, other: &mut Records) {
+        self.calls.append(&mut other.calls);
+        self.outstanding.append(&mut other.outstanding);
+        self.episodes.append(&mut other.episodes);
+        self.connections.append(&mut other.connections);
+        self.gaps.append(&mut other.gaps);
+        self.reached = self.reached.max(other.reached);
+    }
+
+    /// Restores the order of packets after appending. Within one packet everything comes from one
+    /// thread, except at the end of the capture, where the request's place decides.
+    pub(crate) fn sort(&mut self) {
+        self.calls.sort_by_key(|c| {
+            let at_end = (c.order == END).then(|| (c.request_first.or(c.response_first), c.connection));
+            (c.order, at_end)
+        });
+        self.outstanding.sort_by_key(|s| s.order);
+        self.episodes.sort_by_key(|e| (e.order, e.connection));
+        self.connections.sort_by_key(|(order, c)| (*order, c.id));
+        self.gaps.sort_by_key(|m| m.packet);
+    }
+}
+
+/// The order of what only the end of the capture completes: behind every packet.
+const END: u64 = u64::MAX;
+
+/// Serves the connections of one thread.
+#[derive(Default)]
+pub(crate) struct Link {
+    shared: Shared,
+    output: Output,
+    episodes: Vec<Episode>,
+    connections: Vec<(u64, ConnectionSummary)>,
+    gaps: Vec<Mark>,
+    pub problems: Problems,
+}
+
+/// One connection: how the protocol sees it, and what it speaks.
+pub(crate) struct State {
+    info: ConnectionInfo,
+    conversation: Conversation,
+}
+
+impl Link {
+    /// Moves out what was completed since the last time.
+    pub(crate) fn take(&mut self, into: &mut Records) {
+        into.clear();
+        std::mem::swap(&mut into.calls, &mut self.output.calls);
+        std::mem::swap(&mut into.outstanding, &mut self.output.outstanding);
+        std::mem::swap(&mut into.episodes, &mut self.episodes);
+        std::mem::swap(&mut into.connections, &mut self.connections);
+        std::mem::swap(&mut into.gaps, &mut self.gaps);
+    }
+
+    /// The capture is over and every connection closed.
+    pub(crate) fn finish(&mut self) {
+        self.shared.finish(&mut self.output, END);
+    }
+
+    fn with<R>(
+        &mut self,
+        info: &ConnectionInfo,
+        order: u64,
+        now: Time,
+        f: impl FnOnce(&mut Context<'_>) -> R,
+    ) -> R {
+        f(&mut Context {
+            connection: info,
+            output: &mut self.output,
+            problems: &mut self.problems,
+            shared: &mut self.shared,
+            order,
+            now,
+        })
+    }
+}
+
+impl Handler for Link {
+    type State = State;
+
+    fn open(&mut self, c: &Connection) -> State {
+        let info = ConnectionInfo {
+            id: c.id,
+            transport: c.transport,
+            client: c.client,
+            server: c.server,
+            roles_known: c.roles_known,
+        };
+        State { info, conversation: Conversation::default() }
+    }
+
+    fn data(&mut self, _c: &Connection, s: &mut State, d: Direction, chunk: &Chunk<'_>) {
+        let State { info, conversation } = s;
+        self.with(info, chunk.order, chunk.now, |cx| conversation.data(cx, d, chunk));
+    }
+
+    fn gap(
+        &mut self,
+        _c: &Connection,
+        s: &mut State,
+        d: Direction,
+        length: u64,
+        at: Mark,
+        order: u64,
+    ) {
+        self.gaps.push(at);
+        let State { info, conversation } = s;
+        self.with(info, order, at.time, |cx| conversation.gap(cx, d, length));
+    }
+
+    fn datagram(
+        &mut self,
+        _c: &Connection,
+        s: &mut State,
+        d: Direction,
+        chunk: &Chunk<'_>,
+        first: Mark,
+    ) {
+        let State { info, conversation } = s;
+        self.with(info, chunk.order, chunk.now, |cx| conversation.datagram(cx, d, chunk, first));
+    }
+
+    fn episode(&mut self, _c: &Connection, _s: &mut State, episode: Episode) {
+        self.episodes.push(episode);
+    }
+
+    fn close(
+        &mut self,
+        _c: &Connection,
+        s: State,
+        summary: ConnectionSummary,
+        order: u64,
+        now: Time,
+    ) {
+        let State { info, mut conversation } = s;
+        let why = summary.close;
+        let order = if why == Close::EndOfCapture { END } else { order };
+        self.with(&info, order, now, |cx| conversation.close(cx, why));
+        self.connections.push((order, summary));
+    }
+}

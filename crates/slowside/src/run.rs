@@ -1,0 +1,186 @@
+//! One capture read for its calls: the common part of every command.
+
+use crate::config::{Config, Event, Moment};
+use crate::link::Records;
+use crate::stream::{Finished, Stream};
+use crate::Error;
+use analysis::results::CaptureResult;
+use capture::Capture;
+use model::{Call, ConnectionSummary, Outcome, Time};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+/// How many threads [`Config::threads`] means on this machine: one reads, one collects, the others
+/// own connections. Two shards a core do not help, one is idle while the reader is behind.
+pub(crate) fn threads(config: &Config) -> usize {
+    match config.threads {
+        0 => std::thread::available_parallelism().map_or(2, usize::from).max(2),
+        n => n,
+    }
+}
+
+/// Which calls count: those within the times asked for that pass the filter.
+pub(crate) struct Selection<'a> {
+    config: &'a Config,
+    start: Option<Time>,
+    everything: bool,
+}
+
+impl<'a> Selection<'a> {
+    pub(crate) fn new(config: &'a Config) -> Selection<'a> {
+        let everything = config.from.is_none() && config.to.is_none() && config.filter.is_none();
+        Selection { config, start: None, everything }
+    }
+
+    /// Where relative times count from.
+    pub(crate) fn starts_at(&mut self, first: Option<Time>) {
+        if self.start.is_none() {
+            self.start = first;
+        }
+    }
+
+    fn resolve(&self, moment: Moment) -> Time {
+        match moment {
+            Moment::Absolute(t) => t,
+            Moment::AfterStart(ns) => self.start.unwrap_or_default() + ns,
+        }
+    }
+
+    pub(crate) fn takes(&self, call: &Call) -> bool {
+        if self.everything {
+            return true;
+        }
+        let begins = call.request_first.or(call.response_first).map(|m| m.time);
+        let within = begins.is_some_and(|t| {
+            self.config.from.is_none_or(|from| t >= self.resolve(from))
+                && self.config.to.is_none_or(|to| t < self.resolve(to))
+        });
+        within && self.config.filter.as_ref().is_none_or(|f| f.matches(call))
+    }
+}
+
+/// What is counted of a capture beside its calls.
+#[derive(Default)]
+pub(crate) struct Tally {
+    calls: u64,
+    half: BTreeMap<&'static str, u64>,
+    connections: u64,
+    missing_gaps: u64,
+    missing_bytes: u64,
+}
+
+impl Tally {
+    pub(crate) fn call(&mut self, call: &Call) {
+        self.calls += 1;
+        if let Some(reason) = call.outcome.reason() {
+            let kind = match (call.outcome, reason) {
+                (Outcome::NoRequest(_), r) => ["no-request", r.name()],
+                (Outcome::NoResponse(_), r) => ["no-response", r.name()],
+                (_, r) => ["incomplete", r.name()],
+            };
+            *self.half.entry(half_call(kind)).or_default() += 1;
+        }
+    }
+
+    pub(crate) fn connection(&mut self, c: &ConnectionSummary) {
+        self.connections += 1;
+        for d in &c.directions {
+            self.missing_gaps += d.missing_from_capture_gaps;
+            self.missing_bytes += d.missing_from_capture_bytes;
+        }
+    }
+
+    pub(crate) fn result(self, finished: &Finished) -> CaptureResult {
+        let summary = finished.capture.summary();
+        let mut problems = finished.capture.problems().clone();
+        problems.merge(&finished.problems);
+        if let Some(e) = &finished.error {
+            let text = e.to_string();
+            problems.damage("reading-stopped", || (text, model::Where::default()));
+        }
+        CaptureResult {
+            files: finished.capture.files().to_vec(),
+            side: None,
+            side_from: String::new(),
+            packets: summary.packets,
+            bytes: summary.wire_bytes,
+            first: summary.first,
+            last: summary.last,
+            snaplen: summary.snaplens.iter().copied().max().filter(|&s| s > 0 && s < 262_144),
+            link_types: summary.link_types.iter().map(|l| l.0).collect(),
+            dropped: summary.dropped(),
+            missing_gaps: self.missing_gaps,
+            missing_bytes: self.missing_bytes,
+            connections: self.connections,
+            calls: self.calls,
+            half_calls: self.half.into_iter().collect(),
+            problems,
+        }
+    }
+}
+
+/// "no-response: after-capture" and the like, as one word for each pair.
+fn half_call(kind: [&'static str; 2]) -> &'static str {
+    match kind {
+        ["no-request", "before-capture"] => "no-request/before-capture",
+        ["no-request", "capture-gap"] => "no-request/capture-gap",
+        ["no-request", "snap-length"] => "no-request/snap-length",
+        ["no-response", "after-capture"] => "no-response/after-capture",
+        ["no-response", "capture-gap"] => "no-response/capture-gap",
+        ["no-response", "snap-length"] => "no-response/snap-length",
+        ["no-response", "no-answer"] => "no-response/no-answer",
+        ["no-response", "evicted"] => "no-response/evicted",
+        ["incomplete", "capture-gap"] => "incomplete/capture-gap",
+        _ => "other",
+    }
+}
+
+pub(crate) fn open(inputs: &[PathBuf]) -> Result<Capture, Error> {
+    Capture::open(inputs).map_err(|e| Error::Message(e.to_string()))
+}
+
+/// Tells the progress of a stream.
+pub(crate) fn report(stream: &Stream, events: &mut dyn FnMut(Event)) {
+    let p = &stream.progress;
+    let total = p.total.load(Ordering::Relaxed);
+    events(Event::Progress {
+        read: p.read.load(Ordering::Relaxed),
+        total: (total > 0).then_some(total),
+        packets: p.packets.load(Ordering::Relaxed),
+    });
+}
+
+/// Reads a capture to its end, handing every selected call to `sink` in order of completion.
+pub(crate) fn read(
+    inputs: &[PathBuf],
+    config: &Config,
+    sink: &mut dyn FnMut(&Call, &[String]) -> std::io::Result<()>,
+    events: &mut dyn FnMut(Event),
+) -> Result<CaptureResult, Error> {
+    let capture = open(inputs)?;
+    let files = capture.files().to_vec();
+    let mut stream = Stream::start(capture, threads(config));
+    let mut records = Records::default();
+    let mut tally = Tally::default();
+    let mut selection = Selection::new(config);
+    loop {
+        let more = stream.next(&mut records);
+        selection.starts_at(stream.first_time());
+        for call in records.calls.iter().filter(|c| selection.takes(c)) {
+            tally.call(call);
+            sink(call, &files)?;
+        }
+        for (_, c) in &records.connections {
+            tally.connection(c);
+        }
+        report(&stream, events);
+        if !more {
+            break;
+        }
+    }
+    let Some(finished) = stream.finished.take() else {
+        return Err(Error::Message("the reading thread stopped; see the message above".into()));
+    };
+    Ok(tally.result(&finished))
+}

@@ -1,0 +1,302 @@
+//! One capture as a stream of records in the order of its packets.
+//!
+//! ```text
+//! reader: file, decode, hash ─► batches ─► shard 0 … n-1: connections, protocols ─► records ─► next()
+//! ```
+//!
+//! Every shard gets every batch (shared, not copied) and handles the segments whose hosts are its
+//! own; `next` takes one answer of each shard per batch and merges them by packet order, so that what
+//! comes out does not depend on how many there are. Channels are short: a slow consumer holds the
+//! reader back, and memory is a handful of batches.
+
+use crate::link::{Link, Records};
+use capture::{Capture, CaptureError};
+use crossbeam_channel::{Receiver, Sender, bounded};
+use model::{Batch, Problems, Time};
+use net::{Counts, Decoder, Segment, Tracker};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+
+/// Batches under way at the same time: one being read, one per stage, one spare each.
+const IN_FLIGHT: usize = 4;
+
+/// A batch with its decoded segments.
+#[derive(Default)]
+struct Decoded {
+    batch: Batch,
+    segments: Vec<Segment>,
+    /// Order and time of the last packet.
+    reached: (u64, Time),
+}
+
+impl Decoded {
+    fn track(&self, tracker: &mut Tracker<Link>, owns: impl Fn(&Segment) -> bool) {
+        for s in self.segments.iter().filter(|s| owns(s)) {
+            tracker.segment(s, &self.batch.bytes);
+        }
+        tracker.tick(self.reached.0, self.reached.1);
+    }
+}
+
+/// What the reader knows when it has come to the end.
+pub(crate) struct Finished {
+    pub capture: Capture,
+    pub problems: Problems,
+    pub counts: Counts,
+    pub error: Option<CaptureError>,
+}
+
+/// How far the reader has come.
+pub(crate) struct Progress {
+    pub read: AtomicU64,
+    pub total: AtomicU64,
+    pub packets: AtomicU64,
+    /// Time of the first packet in the order of reading; `i64::MIN` before it.
+    first: AtomicI64,
+}
+
+impl Progress {
+    fn new() -> Progress {
+        Progress {
+            read: AtomicU64::new(0),
+            total: AtomicU64::new(0),
+            packets: AtomicU64::new(0),
+            first: AtomicI64::new(i64::MIN),
+        }
+    }
+}
+
+enum Mode {
+    Inline { reader: Box<Reader>, link: Box<Tracker<Link>>, decoded: Decoded },
+    Threads {
+        shards: Vec<Receiver<Records>>,
+        reader: JoinHandle<Finished>,
+        workers: Vec<JoinHandle<Problems>>,
+        spare: Records,
+    },
+    Done,
+}
+
+/// A running capture.
+pub(crate) struct Stream {
+    mode: Mode,
+    pub progress: Arc<Progress>,
+    /// Set once `next` has returned `false`.
+    pub finished: Option<Finished>,
+}
+
+/// Reads and decodes.
+struct Reader {
+    capture: Capture,
+    decoder: Decoder,
+    progress: Arc<Progress>,
+    error: Option<CaptureError>,
+    ended: bool,
+}
+
+impl Reader {
+    /// The next batch; `false` at the end of the capture.
+    fn next(&mut self, into: &mut Decoded) -> bool {
+        into.segments.clear();
+        if self.ended {
+            return false;
+        }
+        match self.capture.next_batch(&mut into.batch) {
+            Ok(true) => {
+                let packets = into.batch.packets.len() as u64;
+                if let Some(p) = into.batch.packets.first()
+                    && self.progress.first.load(Ordering::Relaxed) == i64::MIN
+                {
+                    self.progress.first.store(p.time.0, Ordering::Relaxed);
+                }
+                if let Some(p) = into.batch.packets.last() {
+                    into.reached = (p.order, p.time);
+                }
+                self.decoder.decode(&mut into.batch, &mut into.segments);
+                let (read, total) = self.capture.progress();
+                self.progress.read.store(read, Ordering::Relaxed);
+                self.progress.total.store(total.unwrap_or(0), Ordering::Relaxed);
+                self.progress.packets.fetch_add(packets, Ordering::Relaxed);
+                true
+            }
+            ended => {
+                self.error = ended.err();
+                self.ended = true;
+                self.decoder.finish(&mut into.batch, &mut into.segments);
+                !into.segments.is_empty()
+            }
+        }
+    }
+
+    fn finish(self) -> Finished {
+        Finished {
+            problems: self.decoder.problems().clone(),
+            counts: self.decoder.counts(),
+            capture: self.capture,
+            error: self.error,
+        }
+    }
+}
+
+impl Stream {
+    /// Starts reading. `threads` as in [`Config::threads`](crate::Config), not 0.
+    pub(crate) fn start(capture: Capture, threads: usize) -> Stream {
+        let progress = Arc::new(Progress::new());
+        let files = capture.files().to_vec();
+        let reader = Reader {
+            capture,
+            decoder: Decoder::new(&files),
+            progress: Arc::clone(&progress),
+            error: None,
+            ended: false,
+        };
+        let mode = if threads <= 1 {
+            let link = Box::new(Tracker::new(Link::default()));
+            Mode::Inline { reader: Box::new(reader), link, decoded: Decoded::default() }
+        } else {
+            start_threads(reader, threads - 1)
+        };
+        Stream { mode, progress, finished: None }
+    }
+
+    /// The records of the next batch; `false` when the capture is over, with the last of them.
+    pub(crate) fn next(&mut self, into: &mut Records) -> bool {
+        into.clear();
+        match &mut self.mode {
+            Mode::Inline { reader, link, decoded } => {
+                if reader.next(decoded) {
+                    decoded.track(link, |_| true);
+                    link.handler_mut().take(into);
+                    into.reached = Some(decoded.reached.1);
+                    into.sort();
+                    return true;
+                }
+            }
+            Mode::Threads { shards, spare, .. } => {
+                let mut ended = false;
+                let several = shards.len() > 1;
+                for shard in shards.iter() {
+                    match shard.recv() {
+                        Ok(records) if several => {
+                            *spare = records;
+                            into.append(spare);
+                        }
+                        Ok(records) => *into = records,
+                        Err(_) => ended = true,
+                    }
+                }
+                if !ended {
+                    into.sort();
+                    return true;
+                }
+            }
+            Mode::Done => return false,
+        }
+        self.end(into);
+        false
+    }
+
+    /// Time of the first packet, once there was one.
+    pub(crate) fn first_time(&self) -> Option<Time> {
+        let first = self.progress.first.load(Ordering::Relaxed);
+        (first != i64::MIN).then_some(Time(first))
+    }
+
+    /// Closes what is open and collects the last records.
+    fn end(&mut self, into: &mut Records) {
+        match std::mem::replace(&mut self.mode, Mode::Done) {
+            Mode::Inline { reader, link, .. } => {
+                let (mut link, tracker_problems) = link.finish();
+                link.finish();
+                link.take(into);
+                into.sort();
+                let mut finished = reader.finish();
+                finished.problems.merge(&tracker_problems);
+                finished.problems.merge(&link.problems);
+                self.finished = Some(finished);
+            }
+            Mode::Threads { reader, workers, .. } => {
+                // A thread that panicked has printed why; its records are missing, and the run says so.
+                let mut problems = Problems::default();
+                for worker in workers {
+                    match worker.join() {
+                        Ok(p) => problems.merge(&p),
+                        Err(_) => problems.damage("internal-error", || {
+                            ("a worker stopped; its connections are missing".into(), Default::default())
+                        }),
+                    }
+                }
+                if let Ok(mut finished) = reader.join() {
+                    finished.problems.merge(&problems);
+                    self.finished = Some(finished);
+                }
+            }
+            Mode::Done => {}
+        }
+    }
+}
+
+fn start_threads(mut reader: Reader, shards: usize) -> Mode {
+    let (recycle, recycled) = bounded::<Decoded>(IN_FLIGHT + 2);
+    let mut to_shards: Vec<Sender<Arc<Decoded>>> = Vec::new();
+    let mut from_shards = Vec::new();
+    let mut workers = Vec::new();
+    for shard in 0..shards {
+        let (send, receive) = bounded::<Arc<Decoded>>(IN_FLIGHT);
+        let (answer, answers) = bounded::<Records>(IN_FLIGHT);
+        to_shards.push(send);
+        from_shards.push(answers);
+        let recycle = recycle.clone();
+        workers.push(std::thread::spawn(move || work(shard, shards, &receive, &answer, &recycle)));
+    }
+    let reader = std::thread::spawn(move || {
+        loop {
+            let mut decoded = recycled.try_recv().unwrap_or_default();
+            if !reader.next(&mut decoded) {
+                break;
+            }
+            let decoded = Arc::new(decoded);
+            // A receiver that is gone means that nobody wants the rest.
+            if to_shards.iter().any(|shard| shard.send(Arc::clone(&decoded)).is_err()) {
+                break;
+            }
+        }
+        reader.finish()
+    });
+    Mode::Threads { shards: from_shards, reader, workers, spare: Records::default() }
+}
+
+/// One shard: its connections of every batch. Ends with one more answer, of what was still open.
+fn work(
+    shard: usize,
+    shards: usize,
+    batches: &Receiver<Arc<Decoded>>,
+    answers: &Sender<Records>,
+    recycle: &Sender<Decoded>,
+) -> Problems {
+    let mut tracker = Tracker::new(Link::default());
+    for decoded in batches {
+        // Multiplying the high half spreads hashes over any number of shards.
+        let owner = |s: &Segment| ((s.pair_hash >> 32) * shards as u64) >> 32;
+        decoded.track(&mut tracker, |s| shards == 1 || owner(s) == shard as u64);
+        let mut records = Records::default();
+        tracker.handler_mut().take(&mut records);
+        records.reached = Some(decoded.reached.1);
+        if let Ok(decoded) = Arc::try_unwrap(decoded) {
+            // A full recycling channel only means that there are buffers enough.
+            let _ = recycle.try_send(decoded);
+        }
+        if answers.send(records).is_err() {
+            break;
+        }
+    }
+    let (mut link, tracker_problems) = tracker.finish();
+    link.finish();
+    let mut records = Records::default();
+    link.take(&mut records);
+    let _ = answers.send(records);
+    let mut problems = tracker_problems;
+    problems.merge(&link.problems);
+    problems
+}

@@ -1,0 +1,67 @@
+//! Where readers put what they found and what they could not read, within the bound on operations.
+
+use crate::lines::At;
+use crate::{Application, Error, Operation, OperationSummary};
+use std::fmt;
+
+pub(crate) struct Collector {
+    application: Application,
+    limit: usize,
+}
+
+impl Collector {
+    pub(crate) fn new(limit: usize) -> Collector {
+        Collector {
+            application: Application::default(),
+            limit,
+        }
+    }
+
+    pub(crate) fn operation(&mut self, operation: Operation) {
+        if self.application.operations.len() < self.limit {
+            self.application.operations.push(operation);
+        } else {
+            self.application.beyond_limit += 1;
+        }
+    }
+
+    /// Operations collected so far.
+    pub(crate) fn operations(&mut self) -> &mut Vec<Operation> {
+        &mut self.application.operations
+    }
+
+    pub(crate) fn summaries(&mut self, summaries: Vec<OperationSummary>) {
+        self.application.summaries = summaries;
+    }
+
+    pub(crate) fn unfinished(&mut self) {
+        self.application.unfinished += 1;
+    }
+
+    /// Says how the files were understood.
+    pub(crate) fn format(&mut self, words: String) {
+        self.application.format = words;
+    }
+
+    /// Counts a line that cannot be read; the reason is only put into words for the first.
+    pub(crate) fn skip(&mut self, at: At<'_>, reason: impl fmt::Display) {
+        self.application.skipped_lines += 1;
+        self.application
+            .first_skipped
+            .get_or_insert_with(|| format!("{}, line {}: {reason}", at.file, at.line));
+    }
+
+    /// What was collected; an error, which names the first file, when that is nothing.
+    pub(crate) fn finish(self, file: String) -> Result<Application, Error> {
+        let found = self.application;
+        if !found.operations.is_empty() || !found.summaries.is_empty() {
+            return Ok(found);
+        }
+        let reason = match (found.first_skipped, found.unfinished) {
+            (Some(first), _) => format!("check the first line that could not be read: {first}"),
+            (None, 0) => "take it again while the application works".to_string(),
+            (None, n) => format!("all {n} are without an end; let the application finish them"),
+        };
+        Err(Error::Nothing { file, reason })
+    }
+}

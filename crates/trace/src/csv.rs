@@ -1,0 +1,332 @@
+//! CSV with a header into operations. Columns may stand in any order, unknown ones are ignored:
+//!
+//! - start: `t_enq_ns` (handed to the application's own queue), else `t_issue_ns`, else `start_ns`
+//!   (or `t_start_ns`): the earliest stage, as time in the client's own queues is what the wire
+//!   cannot show;
+//! - end: `t_done_ns` or `end_ns`;
+//! - or one of them with `latency_ns`, `latency_us` or `latency_ms`;
+//! - or `time` with a latency. `time` is when the operation *started*. Its unit is told from its
+//!   size: seconds, milliseconds, microseconds or nanoseconds since 1970, and what is less than
+//!   1973 in seconds is seconds since an unknown start. Decimals are welcome;
+//! - `op`, `offset` and `size` (or `len`) where they exist.
+//!
+//! A row without an end, or whose end is 0, is an operation that never finished. RFC 4180 quoting
+//! is understood within a line; commas, semicolons and tabs separate.
+
+use crate::collector::Collector;
+use crate::lines::{At, Lines};
+use crate::number::scaled;
+use crate::{Error, Kind, Operation};
+use std::borrow::Cow;
+
+/// 1973: an earlier time is not one of the epoch but of some clock that started later.
+const EPOCH_SECONDS: i64 = 100_000_000;
+const EPOCH_NS: i64 = EPOCH_SECONDS * 1_000_000_000;
+
+const STARTS: &[&str] = &["t_enq_ns", "t_issue_ns", "start_ns", "t_start_ns"];
+const ENDS: &[&str] = &["t_done_ns", "end_ns"];
+/// With the power of ten that makes nanoseconds of them.
+const LATENCIES: &[(&str, u32)] = &[("latency_ns", 0), ("latency_us", 3), ("latency_ms", 6)];
+
+/// Whether a line names a column of times.
+pub(crate) fn is_header(line: &str) -> bool {
+    let header = Header::new(line);
+    STARTS.iter().chain(ENDS).any(|n| header.find(n).is_some()) || header.latency().is_some()
+}
+
+pub(crate) fn read(files: Vec<Lines>, into: &mut Collector) -> Result<(), Error> {
+    let mut words = None;
+    for file in files {
+        let mut table: Option<Table> = None;
+        file.each(into, |into, at, line| {
+            match &mut table {
+                None => table = Some(Table::new(line, at)?),
+                Some(table) => table.row(line, at, into),
+            }
+            Ok(())
+        })?;
+        words = words.or(table.map(|table| table.words()));
+    }
+    into.format(words.unwrap_or_default());
+    Ok(())
+}
+
+/// A column: where it stands, and what it is called.
+type Column = (usize, &'static str);
+
+struct Header {
+    names: Vec<String>,
+    separator: char,
+}
+
+impl Header {
+    fn new(line: &str) -> Header {
+        // A byte order mark, or a comment sign as gnuplot likes it.
+        let line = line.trim_start_matches(['\u{feff}', '#', ' ']);
+        let count = |separator: &char| line.matches(*separator).count();
+        let separator = [';', '\t', ',']
+            .into_iter()
+            .max_by_key(count)
+            .unwrap_or(',');
+        let names = fields(line, separator)
+            .unwrap_or_default()
+            .iter()
+            .map(|name| name.to_ascii_lowercase())
+            .collect();
+        Header { names, separator }
+    }
+
+    fn find(&self, name: &'static str) -> Option<Column> {
+        let index = self.names.iter().position(|n| n == name)?;
+        Some((index, name))
+    }
+
+    fn first_of(&self, names: &[&'static str]) -> Option<Column> {
+        names.iter().find_map(|name| self.find(name))
+    }
+
+    fn latency(&self) -> Option<(Column, u32)> {
+        LATENCIES
+            .iter()
+            .find_map(|&(name, digits)| Some((self.find(name)?, digits)))
+    }
+}
+
+/// The two columns an operation's times come from, with the latency's power of ten.
+#[derive(Clone, Copy)]
+enum Times {
+    StartEnd(Column, Column),
+    StartLatency(Column, Column, u32),
+    EndLatency(Column, Column, u32),
+    TimeLatency(Column, Column, u32),
+}
+
+impl Times {
+    fn of(header: &Header, at: At<'_>) -> Result<Times, Error> {
+        let start = header.first_of(STARTS);
+        let end = header.first_of(ENDS);
+        let time = header.find("time");
+        match (start, end, time, header.latency()) {
+            (Some(start), Some(end), _, _) => Ok(Times::StartEnd(start, end)),
+            (Some(start), None, _, Some((latency, d))) => {
+                Ok(Times::StartLatency(start, latency, d))
+            }
+            (None, _, Some(time), Some((latency, d))) => Ok(Times::TimeLatency(time, latency, d)),
+            (None, Some(end), None, Some((latency, d))) => Ok(Times::EndLatency(end, latency, d)),
+            (start, ..) => {
+                let (missing, cure) = if start.is_some() {
+                    ("a start but no end", "add end_ns or latency_us")
+                } else {
+                    ("no start", "add start_ns, or time in seconds since 1970")
+                };
+                Err(Error::Columns {
+                    file: at.file.to_string(),
+                    line: at.line,
+                    missing,
+                    cure,
+                })
+            }
+        }
+    }
+}
+
+/// What a row came to.
+enum Row {
+    Operation(Operation),
+    Unfinished,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Clock {
+    /// Whether times count from 1970.
+    absolute: bool,
+    /// The power of ten that makes nanoseconds of `time`.
+    power: u32,
+}
+
+struct Table {
+    header: Header,
+    times: Times,
+    op: Option<usize>,
+    offset: Option<usize>,
+    size: Option<usize>,
+    /// One file has one clock; its first operation tells which.
+    clock: Option<Clock>,
+}
+
+impl Table {
+    fn new(line: &str, at: At<'_>) -> Result<Table, Error> {
+        let header = Header::new(line);
+        let times = Times::of(&header, at)?;
+        let index = |names: &[&'static str]| header.first_of(names).map(|(index, _)| index);
+        Ok(Table {
+            op: index(&["op", "operation"]),
+            offset: index(&["offset"]),
+            size: index(&["size", "len"]),
+            times,
+            header,
+            clock: None,
+        })
+    }
+
+    fn row(&mut self, line: &str, at: At<'_>, into: &mut Collector) {
+        let row = match fields(line, self.header.separator) {
+            Some(fields) => self.times(&fields),
+            None => Err("a quoted field does not end on this line".into()),
+        };
+        match row {
+            Ok(Row::Operation(operation)) => into.operation(operation),
+            Ok(Row::Unfinished) => into.unfinished(),
+            // Files put together with cat repeat their header.
+            Err(_) if Header::new(line).names == self.header.names => {}
+            Err(reason) => into.skip(at, reason),
+        }
+    }
+
+    fn times(&mut self, fields: &[Cow<'_, str>]) -> Result<Row, Cow<'static, str>> {
+        let mut power = self.clock.map(|clock| clock.power);
+        let (start_ns, end_ns) = match self.times {
+            Times::StartEnd(start, end) => match optional(fields, end, 0)? {
+                None | Some(0) => return Ok(Row::Unfinished),
+                Some(end) => (required(fields, start, 0)?, end),
+            },
+            Times::StartLatency(start, latency, digits) => {
+                let start = required(fields, start, 0)?;
+                match optional(fields, latency, digits)? {
+                    None => return Ok(Row::Unfinished),
+                    Some(latency) => (start, start.saturating_add(latency)),
+                }
+            }
+            Times::EndLatency(end, latency, digits) => match optional(fields, end, 0)? {
+                None | Some(0) => return Ok(Row::Unfinished),
+                Some(end) => {
+                    let latency = required(fields, latency, digits)?;
+                    (end.saturating_sub(latency), end)
+                }
+            },
+            Times::TimeLatency(time, latency, digits) => {
+                let known = match power {
+                    Some(power) => power,
+                    None => *power.insert(unit_of(required(fields, time, 0)?)),
+                };
+                let start = required(fields, time, known)?;
+                match optional(fields, latency, digits)? {
+                    None => return Ok(Row::Unfinished),
+                    Some(latency) => (start, start.saturating_add(latency)),
+                }
+            }
+        };
+        if end_ns < start_ns {
+            return Err("the operation ends before it starts".into());
+        }
+        let absolute = start_ns >= EPOCH_NS;
+        if absolute != (end_ns >= EPOCH_NS) {
+            return Err("start and end are not on one clock".into());
+        }
+        let power = power.unwrap_or(0);
+        let clock = Clock { absolute, power };
+        if *self.clock.get_or_insert(clock) != clock {
+            return Err("the times are on another clock than those of the rows before".into());
+        }
+        let text = |index: Option<usize>| fields.get(index?).filter(|field| !field.is_empty());
+        let number = |index| text(index).and_then(|field| field.parse().ok());
+        Ok(Row::Operation(Operation {
+            start_ns,
+            end_ns,
+            absolute,
+            kind: text(self.op).map_or(Kind::Other, |name| Kind::of(name)),
+            offset: number(self.offset),
+            size: number(self.size),
+        }))
+    }
+
+    fn words(&self) -> String {
+        let clock = match self.clock {
+            Some(clock) if clock.absolute => "since 1970",
+            Some(_) => "since an unknown start",
+            None => "without a finished row",
+        };
+        match self.times {
+            Times::StartEnd((_, start), (_, end)) => format!("CSV, {start} to {end}, {clock}"),
+            Times::StartLatency((_, start), (_, latency), _) => {
+                format!("CSV, {start} and {latency}, {clock}")
+            }
+            Times::EndLatency((_, end), (_, latency), _) => {
+                format!("CSV, {end} and {latency}, {clock}")
+            }
+            Times::TimeLatency((_, time), (_, latency), _) => {
+                let unit = match self.clock.map(|clock| clock.power) {
+                    Some(0) => "nanoseconds",
+                    Some(3) => "microseconds",
+                    Some(6) => "milliseconds",
+                    _ => "seconds",
+                };
+                format!("CSV, {time} ({unit} {clock}, taken as the start) and {latency}")
+            }
+        }
+    }
+}
+
+/// The power of ten that makes nanoseconds of a time of this size.
+fn unit_of(time: i64) -> u32 {
+    match time {
+        EPOCH_NS.. => 0,
+        100_000_000_000_000.. => 3,
+        100_000_000_000.. => 6,
+        _ => 9,
+    }
+}
+
+fn required(
+    fields: &[Cow<'_, str>],
+    column: Column,
+    digits: u32,
+) -> Result<i64, Cow<'static, str>> {
+    match optional(fields, column, digits)? {
+        Some(value) => Ok(value),
+        None => Err(format!("{} is empty", column.1).into()),
+    }
+}
+
+/// A number, or `None` for a field that is empty or not there.
+fn optional(
+    fields: &[Cow<'_, str>],
+    (index, name): Column,
+    digits: u32,
+) -> Result<Option<i64>, Cow<'static, str>> {
+    match fields.get(index).filter(|field| !field.is_empty()) {
+        None => Ok(None),
+        Some(field) => match scaled(field, digits) {
+            Some(value) => Ok(Some(value)),
+            None => {
+                let text: String = field.chars().take(40).collect();
+                Err(format!("{name} is \"{text}\", which is no number or too large").into())
+            }
+        },
+    }
+}
+
+/// The fields of a line; `None` when a quote is left open.
+fn fields(line: &str, separator: char) -> Option<Vec<Cow<'_, str>>> {
+    if !line.contains('"') {
+        return Some(line.split(separator).map(|f| f.trim().into()).collect());
+    }
+    let mut fields = Vec::new();
+    let mut field = String::new();
+    let mut quoted = false;
+    let mut characters = line.chars().peekable();
+    while let Some(c) = characters.next() {
+        match c {
+            // A doubled quote is one that belongs to the text (RFC 4180, 2.7).
+            '"' if quoted && characters.next_if_eq(&'"').is_some() => field.push('"'),
+            '"' => quoted = !quoted,
+            c if c == separator && !quoted => {
+                fields.push(field.trim().to_string().into());
+                field.clear();
+            }
+            c => field.push(c),
+        }
+    }
+    fields.push(field.trim().to_string().into());
+    (!quoted).then_some(fields)
+}

@@ -1,0 +1,53 @@
+//! Why application evidence cannot be used at all: one line each, with the file and the cure.
+
+use std::io;
+
+/// Nothing can be taken from what `--app` names. Whatever leaves something to be read is counted in
+/// [`Application`](crate::Application) instead.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("no file given for --app; name a latency log")]
+    NoInput,
+    #[error("cannot open {file}: {error}; check the path and its permissions")]
+    Open { file: String, error: io::Error },
+    #[error("cannot read {file}: {error}; copy or write it again")]
+    Read { file: String, error: io::Error },
+    #[error("{file} is empty; wait until the application has written and closed its log")]
+    Empty { file: String },
+    #[error("{file} is {what}; {cure}")]
+    NotText {
+        file: String,
+        what: &'static str,
+        cure: &'static str,
+    },
+    #[error(
+        "{file}, line {line}: \"{text}\" is no latency log; --app reads CSV with a header (start_ns,end_ns or time,latency_us), fio latency logs, /proc/self/mountstats and nfsiostat output"
+    )]
+    Unknown {
+        file: String,
+        line: u64,
+        text: String,
+    },
+    #[error("{file}, line {line}: the CSV header has {missing}; {cure}")]
+    Columns {
+        file: String,
+        line: u64,
+        missing: &'static str,
+        cure: &'static str,
+    },
+    #[error(
+        "{file} is a fio {log} log, which holds no latencies of whole operations; give the _lat log of --write_lat_log"
+    )]
+    FioLog { file: String, log: &'static str },
+    #[error(
+        "{first} is {first_format}, but {file} is {format}; give files of one format to one --app"
+    )]
+    Mixed {
+        first: String,
+        first_format: &'static str,
+        file: String,
+        format: &'static str,
+    },
+    #[error("{file} holds no finished operation; {reason}")]
+    Nothing { file: String, reason: String },
+}

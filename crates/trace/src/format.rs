@@ -1,0 +1,87 @@
+//! The beginning of a file into its format.
+
+use crate::lines::Lines;
+use crate::{Error, csv, fio, mountstats, nfsiostat};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Format {
+    Csv,
+    Fio,
+    Mountstats,
+    Nfsiostat,
+}
+
+impl Format {
+    fn name(self) -> &'static str {
+        match self {
+            Format::Csv => "CSV",
+            Format::Fio => "a fio latency log",
+            Format::Mountstats => "/proc/self/mountstats",
+            Format::Nfsiostat => "nfsiostat output",
+        }
+    }
+
+    /// The one format of all files.
+    pub(crate) fn of_all(files: &[Lines]) -> Result<Format, Error> {
+        let (first, others) = files.split_first().ok_or(Error::NoInput)?;
+        let format = Format::of(first)?;
+        for other in others {
+            let found = Format::of(other)?;
+            if found != format {
+                return Err(Error::Mixed {
+                    first: first.name(),
+                    first_format: format.name(),
+                    file: other.name(),
+                    format: found.name(),
+                });
+            }
+        }
+        Ok(format)
+    }
+
+    fn of(file: &Lines) -> Result<Format, Error> {
+        let not_text = |what, cure| Error::NotText {
+            file: file.name(),
+            what,
+            cure,
+        };
+        match file.head() {
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+                return Err(not_text("zstd-compressed", "decompress it with zstd -d"));
+            }
+            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
+                return Err(not_text("UTF-16 text", "save it as UTF-8"));
+            }
+            head if head.contains(&0) => {
+                return Err(not_text(
+                    "binary",
+                    "--app takes a latency log; captures go without an option",
+                ));
+            }
+            _ => {}
+        }
+        let head = String::from_utf8_lossy(file.head());
+        let mut lines = (1..)
+            .zip(head.lines())
+            .filter(|(_, l)| !l.trim().is_empty());
+        let Some((line, first)) = lines.clone().next() else {
+            return Err(Error::Empty { file: file.name() });
+        };
+        if mountstats::is_header(first) {
+            Ok(Format::Mountstats)
+        } else if fio::is_row(first) {
+            Ok(Format::Fio)
+        } else if csv::is_header(first) {
+            Ok(Format::Csv)
+        // A date or a command may stand above it.
+        } else if lines.any(|(_, l)| nfsiostat::is_header(l)) {
+            Ok(Format::Nfsiostat)
+        } else {
+            Err(Error::Unknown {
+                file: file.name(),
+                line,
+                text: first.trim().chars().take(60).collect(),
+            })
+        }
+    }
+}

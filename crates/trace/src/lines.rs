@@ -1,0 +1,144 @@
+//! A file into lines of text: decompressed (gzip, RFC 1952, by its magic number), bounded in length,
+//! with the bytes of an unfinished or damaged end counted. The beginning is kept so that the format
+//! can be told before reading on, which works for pipes too.
+
+use crate::Error;
+use crate::collector::Collector;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::Path;
+
+/// A longer line is none of a latency log.
+const LINE_BYTES: usize = 65_536;
+
+/// Bytes looked at to tell the format.
+const HEAD_BYTES: u64 = 16_384;
+
+/// Where a line stands, for messages.
+#[derive(Clone, Copy)]
+pub(crate) struct At<'a> {
+    pub(crate) file: &'a str,
+    pub(crate) line: u64,
+}
+
+/// The lines of one file.
+pub(crate) struct Lines {
+    name: String,
+    head: Vec<u8>,
+    rest: Box<dyn BufRead>,
+}
+
+impl Lines {
+    pub(crate) fn open(path: &Path) -> Result<Lines, Error> {
+        let name = path.display().to_string();
+        match File::open(path) {
+            Ok(file) => Lines::new(name, file),
+            Err(error) => Err(Error::Open { file: name, error }),
+        }
+    }
+
+    pub(crate) fn new(name: String, file: impl Read + 'static) -> Result<Lines, Error> {
+        let mut raw = BufReader::with_capacity(64 << 10, file);
+        let mut head = Vec::new();
+        let result = match raw.fill_buf() {
+            // One byte cannot be a log either, so a short first read of a pipe does no harm here.
+            Ok([0x1f, 0x8b, ..]) => {
+                let gzip = flate2::bufread::MultiGzDecoder::new(raw);
+                let mut rest = BufReader::with_capacity(64 << 10, gzip);
+                let result = rest.by_ref().take(HEAD_BYTES).read_to_end(&mut head);
+                result.map(|_| Box::new(rest) as Box<dyn BufRead>)
+            }
+            Ok(_) => {
+                let result = raw.by_ref().take(HEAD_BYTES).read_to_end(&mut head);
+                result.map(|_| Box::new(raw) as Box<dyn BufRead>)
+            }
+            Err(error) => Err(error),
+        };
+        match result {
+            Ok(rest) => Ok(Lines { name, head, rest }),
+            // What was decompressed before the damage is still worth reading; the damage itself
+            // comes up again behind it.
+            Err(error) if is_damage(&error) && !head.is_empty() => Ok(Lines {
+                name,
+                head,
+                rest: Box::new(BufReader::new(Damaged(error.kind()))),
+            }),
+            Err(error) => Err(Error::Read { file: name, error }),
+        }
+    }
+
+    pub(crate) fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    pub(crate) fn head(&self) -> &[u8] {
+        &self.head
+    }
+
+    /// Hands every line that is not blank to `take`, without its line end.
+    pub(crate) fn each(
+        self,
+        into: &mut Collector,
+        mut take: impl FnMut(&mut Collector, At<'_>, &str) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let Lines { name, head, rest } = self;
+        let mut reader = Cursor::new(head).chain(rest);
+        let mut buffer = Vec::new();
+        let mut at = At {
+            file: &name,
+            line: 0,
+        };
+        loop {
+            buffer.clear();
+            at.line += 1;
+            let read = reader
+                .by_ref()
+                .take(LINE_BYTES as u64)
+                .read_until(b'\n', &mut buffer)
+                .and_then(|bytes| {
+                    let cut = bytes == LINE_BYTES && !buffer.ends_with(b"\n");
+                    let rest = if cut { reader.skip_until(b'\n')? } else { 0 };
+                    Ok((bytes, rest > 0))
+                });
+            match read {
+                Ok((0, _)) => return Ok(()),
+                Ok((_, true)) => into.skip(at, format_args!("longer than {LINE_BYTES} bytes")),
+                Ok((_, false)) => {
+                    let text = String::from_utf8_lossy(&buffer);
+                    let text = text.trim_end_matches(['\n', '\r']);
+                    if !text.trim().is_empty() {
+                        take(into, at, text)?;
+                    }
+                }
+                Err(error) if is_damage(&error) => {
+                    into.skip(
+                        at,
+                        format_args!("the compressed file is damaged here: {error}"),
+                    );
+                    return Ok(());
+                }
+                Err(error) => {
+                    let file = name.clone();
+                    return Err(Error::Read { file, error });
+                }
+            }
+        }
+    }
+}
+
+/// Whether the bytes are wrong, not the reading of them.
+fn is_damage(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof
+    )
+}
+
+/// Repeats a damage that was met while the head was read.
+struct Damaged(io::ErrorKind);
+
+impl Read for Damaged {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(self.0.into())
+    }
+}

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Fails when a dependency's licence is not one that slowside may be shipped with.
+
+Reads `cargo metadata --locked` and the SPDX expression of every dependency that is not a member of
+the workspace, development dependencies included. Needs Python 3.9 and cargo, nothing else.
+"""
+
+import json
+import re
+import subprocess
+import sys
+
+# Permissive licences: they ask for their text to be kept, not for the source of what is built on them.
+ALLOWED = {
+    "0BSD",
+    "Apache-2.0",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "BSL-1.0",
+    "CC0-1.0",
+    "ISC",
+    "MIT",
+    "MIT-0",
+    "Unicode-3.0",
+    "Unlicense",
+    "Zlib",
+}
+
+# Exceptions to a licence (`A WITH B`) only ever give more rights.
+ALLOWED_EXCEPTIONS = {"LLVM-exception"}
+
+
+class Malformed(Exception):
+    """An expression that is not SPDX."""
+
+
+def allowed(expression: str) -> bool:
+    """Whether an SPDX licence expression can be met with allowed licences alone.
+
+    The grammar of SPDX 2.3, annex D: WITH binds closest, then AND, then OR. A slash means OR in
+    manifests from before Cargo took SPDX.
+    """
+    tokens = re.findall(r"[()]|[^\s()]+", expression.replace("/", " OR "))
+    position = 0
+
+    def peek() -> str:
+        return tokens[position] if position < len(tokens) else ""
+
+    def take() -> str:
+        nonlocal position
+        token = peek()
+        position += 1
+        return token
+
+    def either() -> bool:
+        value = both()
+        while peek().upper() == "OR":
+            take()
+            # Both sides are parsed, so that a malformed one is noticed.
+            right = both()
+            value = value or right
+        return value
+
+    def both() -> bool:
+        value = one()
+        while peek().upper() == "AND":
+            take()
+            right = one()
+            value = value and right
+        return value
+
+    def one() -> bool:
+        token = take()
+        if token == "(":
+            value = either()
+            if take() != ")":
+                raise Malformed("a parenthesis is left open")
+            return value
+        if not token or token == ")" or token.upper() in {"AND", "OR", "WITH"}:
+            raise Malformed(f"a licence is missing before {token!r}")
+        value = token in ALLOWED
+        if peek().upper() == "WITH":
+            take()
+            exception = take()
+            if not exception:
+                raise Malformed("WITH needs an exception")
+            value = value and exception in ALLOWED_EXCEPTIONS
+        return value
+
+    value = either()
+    if position != len(tokens):
+        raise Malformed(f"{peek()!r} is not expected")
+    return value
+
+
+def self_test() -> None:
+    """The expressions that are easy to get wrong."""
+    expected = {
+        "MIT": True,
+        "GPL-3.0-only": False,
+        "MIT/Apache-2.0": True,
+        "MIT OR GPL-3.0-only": True,
+        "MIT AND GPL-3.0-only": False,
+        "GPL-3.0-only OR MIT AND Zlib": True,
+        "(GPL-3.0-only OR MIT) AND GPL-2.0-only": False,
+        "(MIT OR Apache-2.0) AND Unicode-3.0": True,
+        "Apache-2.0 WITH LLVM-exception": True,
+        "Apache-2.0 WITH Unknown-exception": False,
+        "GPL-3.0-only WITH LLVM-exception OR ISC": True,
+    }
+    for expression, value in expected.items():
+        assert allowed(expression) == value, expression
+    for expression in ["", "MIT OR", "(MIT", "MIT MIT", "AND MIT", "MIT WITH"]:
+        try:
+            allowed(expression)
+        except Malformed:
+            continue
+        raise AssertionError(f"{expression!r} was accepted")
+
+
+def main() -> int:
+    self_test()
+    command = ["cargo", "metadata", "--format-version", "1", "--locked"]
+    metadata = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    members = set(metadata["workspace_members"])
+    bad = []
+    packages = [p for p in metadata["packages"] if p["id"] not in members]
+    for package in packages:
+        name = f"{package['name']} {package['version']}"
+        expression = package["license"]
+        if not expression:
+            bad.append(f"{name}: no licence expression; read {package['license_file'] or 'its source'}")
+            continue
+        try:
+            if not allowed(expression):
+                bad.append(f"{name}: {expression} is not allowed")
+        except Malformed as problem:
+            bad.append(f"{name}: {expression!r} is no licence expression: {problem}")
+    for line in bad:
+        print(line, file=sys.stderr)
+    if bad:
+        print("Drop these dependencies, or add a permissive licence to ALLOWED.", file=sys.stderr)
+        return 1
+    print(f"{len(packages)} dependencies, all under allowed licences")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
