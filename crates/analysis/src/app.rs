@@ -50,7 +50,10 @@ impl AppMatch {
         for o in &app.operations {
             m.all.add(o.end_ns - o.start_ns);
             if let Some(offset) = o.offset {
-                m.by_place.entry((o.kind, offset)).or_default().push((o.start_ns, o.end_ns));
+                m.by_place
+                    .entry((o.kind, offset))
+                    .or_default()
+                    .push((o.start_ns, o.end_ns));
             }
         }
         m
@@ -63,12 +66,20 @@ impl AppMatch {
             "WRITE" => Kind::Write,
             _ => return,
         };
-        let (Some(response), Some(first), Some(last)) = (call.response_time_ns(), call.request_first, call.response_last) else {
+        let (Some(response), Some(first), Some(last)) = (
+            call.response_time_ns(),
+            call.request_first,
+            call.response_last,
+        ) else {
             return;
         };
         self.wire.add(response);
-        let Some(offset) = call.detail.get(Field::Offset) else { return };
-        let Some(candidates) = self.by_place.get_mut(&(kind, offset)) else { return };
+        let Some(offset) = call.detail.get(Field::Offset) else {
+            return;
+        };
+        let Some(candidates) = self.by_place.get_mut(&(kind, offset)) else {
+            return;
+        };
         let found = candidates.iter().position(|&(start, end)| {
             !self.absolute || (start <= first.time.0 + SLACK_NS && end >= last.time.0 - SLACK_NS)
         });
@@ -81,7 +92,9 @@ impl AppMatch {
     /// `None` when there is nothing to compare.
     #[must_use]
     pub fn finish(self) -> Option<AppFacts> {
-        if self.above.count() > 0 && self.above.count() * 2 >= self.wire.count().min(self.all.count()) {
+        if self.above.count() > 0
+            && self.above.count() * 2 >= self.wire.count().min(self.all.count())
+        {
             // Calls the capture hides were made by the same application at the same time.
             let scale = self.all.count() as f64 / self.above.count() as f64;
             return Some(AppFacts {
@@ -90,7 +103,12 @@ impl AppMatch {
                 application_mean_ns: self.all.mean_ns(),
                 host_mean_ns: self.above.mean_ns(),
                 host_total_ns: (self.above.total_ns() as f64 * scale.max(1.0)) as i64,
-                basis: format!("{}: {} of {} operations found on the wire by offset and time", self.format, self.above.count(), self.all.count()),
+                basis: format!(
+                    "{}: {} of {} operations found on the wire by offset and time",
+                    self.format,
+                    self.above.count(),
+                    self.all.count()
+                ),
             });
         }
         if self.all.count() > 0 && self.wire.count() > 0 {
@@ -101,7 +119,10 @@ impl AppMatch {
                 application_mean_ns: self.all.mean_ns(),
                 host_mean_ns: host,
                 host_total_ns: host.saturating_mul(self.all.count() as i64),
-                basis: format!("{}: mean of its operations against mean of the calls, not call by call", self.format),
+                basis: format!(
+                    "{}: mean of its operations against mean of the calls, not call by call",
+                    self.format
+                ),
             });
         }
         let count: u64 = self.summaries.iter().map(|s| s.count).sum();
@@ -116,7 +137,10 @@ impl AppMatch {
             application_mean_ns: execute / count as i64,
             host_mean_ns: queue / count as i64,
             host_total_ns: queue,
-            basis: format!("{}: the client's own queue time before sending", self.format),
+            basis: format!(
+                "{}: the client's own queue time before sending",
+                self.format
+            ),
         })
     }
 }

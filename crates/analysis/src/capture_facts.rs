@@ -6,7 +6,10 @@ use crate::half::OpTable;
 use crate::stats::Distribution;
 use crate::worst::{Exhibit, Worst};
 use hashbrown::HashMap;
-use model::{Call, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, EpisodeKind, Field, Mark, Outstanding, PacketRef, Time};
+use model::{
+    Call, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, EpisodeKind, Field, Mark,
+    Outstanding, PacketRef, Time,
+};
 use std::collections::VecDeque;
 
 /// Episodes remembered per connection; older ones cannot overlap calls that are still looked at.
@@ -99,7 +102,10 @@ fn smaller(a: Option<i64>, b: Option<i64>) -> Option<i64> {
 impl CaptureFacts {
     #[must_use]
     pub fn new(index: usize) -> CaptureFacts {
-        CaptureFacts { index, ..CaptureFacts::default() }
+        CaptureFacts {
+            index,
+            ..CaptureFacts::default()
+        }
     }
 
     pub fn call(&mut self, call: &Call, ops: &mut OpTable) {
@@ -118,15 +124,22 @@ impl CaptureFacts {
         }
         let begin = call.request_first.or(call.response_first).map(|m| m.time);
         self.first = [self.first, begin].into_iter().flatten().min();
-        self.last = self.last.max(call.response_last.or(call.request_last).map(|m| m.time));
+        self.last = self
+            .last
+            .max(call.response_last.or(call.request_last).map(|m| m.time));
         if let Some(slot) = call.detail.get(Field::Slot) {
             self.highest_slot = self.highest_slot.max(Some(slot));
-            self.slots = self.slots.max(call.detail.get(Field::HighestSlot).map_or(0, |h| h + 1));
+            self.slots = self
+                .slots
+                .max(call.detail.get(Field::HighestSlot).map_or(0, |h| h + 1));
         }
         if !call.is_complete() {
+            self.concurrency.half(call);
             return;
         }
-        let (Some(response), Some(wait)) = (call.response_time_ns(), call.wait_ns()) else { return };
+        let (Some(response), Some(wait)) = (call.response_time_ns(), call.wait_ns()) else {
+            return;
+        };
         facts.response.add(response);
         facts.wait.add(wait);
         self.response.add(response);
@@ -138,7 +151,11 @@ impl CaptureFacts {
         self.response_held_ns += call.response_held_ns;
         self.request_held_ns += call.request_held_ns;
         self.request_transfer_ns += call.request_transfer_ns().unwrap_or(0);
-        self.concurrency.call(call, number, wait.max(0) - call.response_held_ns.clamp(0, wait.max(0)));
+        self.concurrency.call(
+            call,
+            number,
+            wait.max(0) - call.response_held_ns.clamp(0, wait.max(0)),
+        );
         if let (Some(a), Some(b)) = (call.request_first, call.response_last) {
             self.slowest.add(Exhibit::of(response, self.index, a, b));
         }
@@ -166,7 +183,9 @@ impl CaptureFacts {
             list.pop_front();
         }
         let length = |t: &Trouble| t.last - t.first;
-        let at = self.longest.partition_point(|t| length(t) >= length(&trouble));
+        let at = self
+            .longest
+            .partition_point(|t| length(t) >= length(&trouble));
         if at < LONGEST {
             self.longest.insert(at, trouble);
             self.longest.truncate(LONGEST);
@@ -188,13 +207,25 @@ impl CaptureFacts {
             t.ack_rtt_sum_ns[i] += d.ack_rtt_sum_ns;
             t.ack_rtt_min_ns[i] = smaller(t.ack_rtt_min_ns[i], d.ack_rtt_min_ns);
             t.zero_windows[i] += d.zero_windows;
-            t.ttl[i] = if d.packets > 0 { t.ttl[i].max(Some(d.ttl_max)) } else { t.ttl[i] };
+            t.ttl[i] = if d.packets > 0 {
+                t.ttl[i].max(Some(d.ttl_max))
+            } else {
+                t.ttl[i]
+            };
         }
         let h = &c.handshake;
         t.syn_retries += u64::from(h.syn_retries) + u64::from(h.syn_ack_retries);
         if h.syn_retries == 0 && h.syn_ack_retries == 0 {
-            let server = h.syn.zip(h.syn_ack).map(|(a, b)| b - a).filter(|&ns| ns >= 0);
-            let client = h.syn_ack.zip(h.ack).map(|(a, b)| b - a).filter(|&ns| ns >= 0);
+            let server = h
+                .syn
+                .zip(h.syn_ack)
+                .map(|(a, b)| b - a)
+                .filter(|&ns| ns >= 0);
+            let client = h
+                .syn_ack
+                .zip(h.ack)
+                .map(|(a, b)| b - a)
+                .filter(|&ns| ns >= 0);
             if server.is_some() && client.is_some() {
                 t.server_half_ns = smaller(t.server_half_ns, server);
                 t.client_half_ns = smaller(t.client_half_ns, client);
@@ -215,16 +246,28 @@ impl CaptureFacts {
         if to - from < STALL_NS / 4 {
             return 0;
         }
-        let Some(level) = self.concurrency.levels.get(&Scope::Server(server)) else { return 0 };
+        let Some(level) = self.concurrency.levels.get(&Scope::Server(server)) else {
+            return 0;
+        };
         let usual = self.usual_wait_ns.max(1);
         let overlap = |a: Time, b: Time| (to.min(b) - from.max(a)).max(0);
-        let stalls = level.silences.iter().filter(|s| s.last - s.first >= STALL_WAITS * usual);
+        let stalls = level
+            .silences
+            .iter()
+            .filter(|s| s.last - s.first >= STALL_WAITS * usual);
         stalls.map(|s| overlap(s.first, s.last)).sum()
     }
 
     /// Recoveries of this connection that overlap a stretch of time.
-    pub fn overlapping(&self, connection: ConnectionId, from: Time, to: Time) -> impl Iterator<Item = &Trouble> {
+    pub fn overlapping(
+        &self,
+        connection: ConnectionId,
+        from: Time,
+        to: Time,
+    ) -> impl Iterator<Item = &Trouble> {
         let list = self.troubles.get(&connection);
-        list.into_iter().flatten().filter(move |t| t.first <= to && t.last >= from)
+        list.into_iter()
+            .flatten()
+            .filter(move |t| t.first <= to && t.last >= from)
     }
 }

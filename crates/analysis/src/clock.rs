@@ -40,7 +40,11 @@ pub struct Corridor {
 
 impl Default for Corridor {
     fn default() -> Corridor {
-        Corridor { start: None, width_ns: 10_000_000, bins: Vec::new() }
+        Corridor {
+            start: None,
+            width_ns: 10_000_000,
+            bins: Vec::new(),
+        }
     }
 }
 
@@ -72,7 +76,13 @@ impl Corridor {
             index = (t.saturating_sub(start).max(0) / self.width_ns) as usize;
         }
         if index >= self.bins.len() {
-            self.bins.resize(index + 1, Bin { forward: None, backward: None });
+            self.bins.resize(
+                index + 1,
+                Bin {
+                    forward: None,
+                    backward: None,
+                },
+            );
         }
         self.bins.get_mut(index)
     }
@@ -84,10 +94,17 @@ impl Corridor {
             .bins
             .chunks(2)
             .map(|pair| {
-                let mut joined = Bin { forward: None, backward: None };
+                let mut joined = Bin {
+                    forward: None,
+                    backward: None,
+                };
                 for bin in pair {
-                    bin.forward.into_iter().for_each(|s| keep(&mut joined.forward, s));
-                    bin.backward.into_iter().for_each(|s| keep(&mut joined.backward, s));
+                    bin.forward
+                        .into_iter()
+                        .for_each(|s| keep(&mut joined.forward, s));
+                    bin.backward
+                        .into_iter()
+                        .for_each(|s| keep(&mut joined.backward, s));
                 }
                 joined
             })
@@ -97,9 +114,19 @@ impl Corridor {
     /// The smallest request delay and reply delay plus and minus the offset, after taking out a drift.
     fn floor(&self, origin: i64, drift: f64) -> Option<(f64, f64)> {
         let at = |(t, v): (i64, i64), sign: f64| v as f64 - sign * drift * (t - origin) as f64;
-        let min = |it: &mut dyn Iterator<Item = f64>| it.fold(None, |m: Option<f64>, v| Some(m.map_or(v, |m| m.min(v))));
-        let forward = min(&mut self.bins.iter().filter_map(|b| b.forward).map(|s| at(s, 1.0)))?;
-        let backward = min(&mut self.bins.iter().filter_map(|b| b.backward).map(|s| at(s, -1.0)))?;
+        let min = |it: &mut dyn Iterator<Item = f64>| {
+            it.fold(None, |m: Option<f64>, v| Some(m.map_or(v, |m| m.min(v))))
+        };
+        let forward = min(&mut self
+            .bins
+            .iter()
+            .filter_map(|b| b.forward)
+            .map(|s| at(s, 1.0)))?;
+        let backward = min(&mut self
+            .bins
+            .iter()
+            .filter_map(|b| b.backward)
+            .map(|s| at(s, -1.0)))?;
         Some((forward, backward))
     }
 
@@ -107,7 +134,12 @@ impl Corridor {
     #[must_use]
     pub fn solve(&self, given: Option<i64>) -> Option<Clock> {
         let start = self.start?;
-        let last = self.bins.iter().rev().find_map(|b| b.forward.or(b.backward))?.0;
+        let last = self
+            .bins
+            .iter()
+            .rev()
+            .find_map(|b| b.forward.or(b.backward))?
+            .0;
         let origin = start + (last - start) / 2;
         let (forward, backward) = self.floor(origin, 0.0)?;
         let clock = |basis, offset: f64, drift: f64, room: f64| Clock {
@@ -118,14 +150,29 @@ impl Corridor {
             offset_at: Time(origin.saturating_add(offset as i64)),
         };
         if let Some(given) = given {
-            return Some(clock(ClockBasis::Given, given as f64, 0.0, forward + backward));
+            return Some(clock(
+                ClockBasis::Given,
+                given as f64,
+                0.0,
+                forward + backward,
+            ));
         }
         if forward >= -(TOLERANCE_NS as f64) && backward >= -(TOLERANCE_NS as f64) {
-            return Some(clock(ClockBasis::AssumedSynchronised, 0.0, 0.0, forward + backward));
+            return Some(clock(
+                ClockBasis::AssumedSynchronised,
+                0.0,
+                0.0,
+                forward + backward,
+            ));
         }
         let drift = self.drift(origin)?;
         let (forward, backward) = self.floor(origin, drift)?;
-        Some(clock(ClockBasis::Estimated, (forward - backward) / 2.0, drift, forward + backward))
+        Some(clock(
+            ClockBasis::Estimated,
+            (forward - backward) / 2.0,
+            drift,
+            forward + backward,
+        ))
     }
 
     /// The drift that leaves the most room: the room is concave in it, so a ternary search finds it.
@@ -134,7 +181,11 @@ impl Corridor {
         let (mut low, mut high) = (-MAX_DRIFT, MAX_DRIFT);
         for _ in 0..100 {
             let (a, b) = (low + (high - low) / 3.0, high - (high - low) / 3.0);
-            if room(a)? < room(b)? { low = a } else { high = b }
+            if room(a)? < room(b)? {
+                low = a
+            } else {
+                high = b
+            }
         }
         Some((low + high) / 2.0)
     }
@@ -147,11 +198,20 @@ mod tests {
 
     /// A small generator of delays: enough for a test, the same every time.
     fn noise(seed: &mut u64) -> i64 {
-        *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        *seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         ((*seed >> 33) % 1000) as i64
     }
 
-    fn corridor(offset: i64, drift: f64, there: i64, back: i64, calls: i64, spacing: i64) -> Corridor {
+    fn corridor(
+        offset: i64,
+        drift: f64,
+        there: i64,
+        back: i64,
+        calls: i64,
+        spacing: i64,
+    ) -> Corridor {
         let mut c = Corridor::default();
         let mut seed = 7;
         let server = |t: i64| Time(t + offset + (t as f64 * drift) as i64);
@@ -167,19 +227,32 @@ mod tests {
 
     #[test]
     fn clocks_that_agree_are_taken_for_synchronised() {
-        let clock = corridor(0, 0.0, 40_000, 60_000, 500, 1_000_000).solve(None).unwrap();
-        assert_eq!((clock.basis, clock.offset_ns), (ClockBasis::AssumedSynchronised, 0));
-        assert!((50_000..60_000).contains(&clock.uncertainty_ns), "{clock:?}");
+        let clock = corridor(0, 0.0, 40_000, 60_000, 500, 1_000_000)
+            .solve(None)
+            .unwrap();
+        assert_eq!(
+            (clock.basis, clock.offset_ns),
+            (ClockBasis::AssumedSynchronised, 0)
+        );
+        assert!(
+            (50_000..60_000).contains(&clock.uncertainty_ns),
+            "{clock:?}"
+        );
     }
 
     #[test]
     fn drift_and_offset_are_found_within_the_stated_bound() {
-        let clock = corridor(3_700_000_000, 50e-6, 1_000_000, 1_000_000, 3000, 2_000_000).solve(None).unwrap();
+        let clock = corridor(3_700_000_000, 50e-6, 1_000_000, 1_000_000, 3000, 2_000_000)
+            .solve(None)
+            .unwrap();
         assert_eq!(clock.basis, ClockBasis::Estimated);
         assert!((clock.drift_ppm - 50.0).abs() < 2.0, "{clock:?}");
         let at = (clock.offset_at.0 - clock.offset_ns) as f64;
         let truth = 3_700_000_000.0 + at * 50e-6;
-        assert!((clock.offset_ns as f64 - truth).abs() <= clock.uncertainty_ns as f64, "{clock:?}");
+        assert!(
+            (clock.offset_ns as f64 - truth).abs() <= clock.uncertainty_ns as f64,
+            "{clock:?}"
+        );
     }
 
     proptest! {

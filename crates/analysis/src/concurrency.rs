@@ -18,6 +18,12 @@ pub const STALL_NS: i64 = 50_000_000;
 /// Longest silences kept for each server.
 const STALLS: usize = 256;
 
+/// Calls that find no more than this outstanding, themselves included, find hardly any queue.
+const FEW: u32 = 4;
+
+/// Waits of such calls that are kept.
+const UNLOADED: usize = 256;
+
 /// Whose outstanding calls.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Scope {
@@ -31,6 +37,8 @@ pub enum Scope {
 pub struct AtLevel {
     pub calls: u64,
     pub wait_ns: i64,
+    /// Sum of squares, in microseconds.
+    pub square_us: f64,
 }
 
 /// The server said nothing though calls were outstanding and more arrived.
@@ -57,6 +65,12 @@ pub struct Level {
     /// Time between replies while something was outstanding, by powers of two.
     pub between_replies_ns: Vec<i64>,
     pub replies: u64,
+    /// Replies whose request the capture hides.
+    pub hidden_requests: u64,
+    /// Requests whose reply the capture hides.
+    pub hidden_replies: u64,
+    /// Waits of the first calls that found at most [`FEW`] outstanding.
+    unloaded: Vec<i64>,
     last_reply: Option<Time>,
     quiet_since: Option<Time>,
     arrivals: u32,
@@ -87,7 +101,9 @@ impl Level {
             self.outstanding += 1;
             let n = self.outstanding as usize;
             add(&mut self.sent, n, 1);
-            let follows = self.last_reply.is_some_and(|r| (0..=RELEASE_NS).contains(&(o.time - r)));
+            let follows = self
+                .last_reply
+                .is_some_and(|r| (0..=RELEASE_NS).contains(&(o.time - r)));
             add(&mut self.released, n, u64::from(follows));
             if n == 1 {
                 self.quiet_since = Some(o.time);
@@ -104,9 +120,14 @@ impl Level {
             let power = 64 - (quiet as u64).leading_zeros() as usize;
             add(&mut self.between_replies_ns, power, quiet);
             if quiet >= STALL_NS && self.arrivals >= 3 {
-                self.silences.push(Silence { first: since, last: o.time, arrivals: self.arrivals });
+                self.silences.push(Silence {
+                    first: since,
+                    last: o.time,
+                    arrivals: self.arrivals,
+                });
                 if self.silences.len() > STALLS {
-                    let shortest = (0..self.silences.len()).min_by_key(|&i| self.silences[i].last - self.silences[i].first);
+                    let shortest = (0..self.silences.len())
+                        .min_by_key(|&i| self.silences[i].last - self.silences[i].first);
                     shortest.map(|i| self.silences.remove(i));
                 }
             }
@@ -125,7 +146,10 @@ impl Level {
     #[must_use]
     pub fn top(&self) -> usize {
         let busy = self.busy_ns();
-        (1..self.time_ns.len()).rev().find(|&n| self.time_ns[n] * 1000 >= busy && self.time_ns[n] > 0).unwrap_or(0)
+        (1..self.time_ns.len())
+            .rev()
+            .find(|&n| self.time_ns[n] >= busy / 1000 && self.time_ns[n] > 0)
+            .unwrap_or(0)
     }
 
     /// Share of the busy time spent at n or above.
@@ -146,20 +170,28 @@ pub struct Concurrency {
 
 impl Concurrency {
     pub fn change(&mut self, o: &Outstanding) {
-        self.levels.entry(Scope::Pair(o.client.address, o.server)).or_default().change(o);
+        self.levels
+            .entry(Scope::Pair(o.client.address, o.server))
+            .or_default()
+            .change(o);
         let server = self.levels.entry(Scope::Server(o.server)).or_default();
         server.change(o);
         if o.sent && server.several {
-            self.arrivals.insert((o.connection, o.id), server.outstanding);
+            self.arrivals
+                .insert((o.connection, o.id), server.outstanding);
         }
     }
 
     /// A complete call of operation number `op`; before its answer is counted by
     /// [`Concurrency::change`].
     pub fn call(&mut self, call: &Call, op: u16, wait_ns: i64) {
-        let Some(server) = self.levels.get_mut(&Scope::Server(call.server)) else { return };
+        let Some(server) = self.levels.get_mut(&Scope::Server(call.server)) else {
+            return;
+        };
         let found = if server.several {
-            self.arrivals.remove(&(call.connection, call.id)).unwrap_or(call.outstanding)
+            self.arrivals
+                .remove(&(call.connection, call.id))
+                .unwrap_or(call.outstanding)
         } else {
             call.outstanding
         };
@@ -171,6 +203,26 @@ impl Concurrency {
         let at = &mut waits[i];
         at.calls += 1;
         at.wait_ns += wait_ns;
+        at.square_us += (wait_ns as f64 / 1e3).powi(2);
+        if found <= FEW && server.unloaded.len() < UNLOADED {
+            server.unloaded.push(wait_ns);
+        }
+    }
+
+    /// A call of which the capture holds only one half.
+    pub fn half(&mut self, call: &Call) {
+        for scope in [
+            Scope::Pair(call.client.address, call.server),
+            Scope::Server(call.server),
+        ] {
+            if let Some(level) = self.levels.get_mut(&scope) {
+                if call.request_first.is_none() {
+                    level.hidden_requests += 1
+                } else {
+                    level.hidden_replies += 1
+                }
+            }
+        }
     }
 }
 
@@ -188,13 +240,13 @@ pub struct ServerCap {
     pub busy_wait_ns: i64,
 }
 
-/// Calls that found little to queue behind, needed to know the unloaded service time.
-const UNLOADED_CALLS: u64 = 4;
+/// Unloaded calls needed to know the service time.
+const UNLOADED_CALLS: usize = 3;
 
 impl Level {
-    /// Whether time in the server grows with outstanding calls as behind a limited number of workers
-    /// (`methods`: wait = max(service, n · service / cap)): unloaded calls are much faster than those
-    /// that found many before them, the ones in between lie on the line, and replies leave steadily.
+    /// Whether calls queue in the server behind a limited number of workers: calls that found it idle
+    /// took a fraction of what those take that found many before them, the latter all take about the
+    /// same, and replies leave steadily. The number of workers is then rate × unloaded service time.
     #[must_use]
     pub fn server_cap(&self) -> Option<ServerCap> {
         let total: u64 = self.waits.values().flatten().map(|a| a.calls).sum();
@@ -210,57 +262,73 @@ impl Level {
                 }
                 levels[n].calls += a.calls;
                 levels[n].wait_ns += a.wait_ns;
+                levels[n].square_us += a.square_us;
             }
         }
         let calls: u64 = levels.iter().map(|a| a.calls).sum();
         if calls < 50 {
             return None;
         }
-        let gather = |range: &[(usize, AtLevel)]| {
-            let n: u64 = range.iter().map(|(_, a)| a.calls).sum();
-            let wait: i64 = range.iter().map(|(_, a)| a.wait_ns).sum();
-            let level: f64 = range.iter().map(|(i, a)| *i as f64 * a.calls as f64).sum();
-            (n, wait as f64 / n.max(1) as f64, level / n.max(1) as f64)
-        };
-        let used: Vec<(usize, AtLevel)> = levels.iter().copied().enumerate().filter(|(_, a)| a.calls > 0).collect();
         let mut seen = 0;
-        let low = used.iter().position(|(_, a)| {
-            seen += a.calls;
-            seen >= UNLOADED_CALLS
-        })? + 1;
-        let mut seen = 0;
-        let high = used.iter().position(|(_, a)| {
+        let high = levels.iter().position(|a| {
             seen += a.calls;
             seen * 2 >= calls
         })?;
-        if high <= low {
+        let busy = &levels[high..];
+        let n: f64 = busy.iter().map(|a| a.calls as f64).sum();
+        let busy_wait = busy.iter().map(|a| a.wait_ns as f64).sum::<f64>() / n;
+        let square = busy.iter().map(|a| a.square_us).sum::<f64>() / n;
+        let busy_level = busy
+            .iter()
+            .enumerate()
+            .map(|(i, a)| (high + i) as f64 * a.calls as f64)
+            .sum::<f64>()
+            / n;
+        let variation =
+            (square - (busy_wait / 1e3).powi(2)).max(0.0).sqrt() / (busy_wait / 1e3).max(1e-9);
+        // Waits that scatter as much as they last are services of very different length, not a queue.
+        if variation > 0.5 || busy_level < f64::from(2 * FEW) {
             return None;
         }
-        let (_, service, low_level) = gather(&used[..low]);
-        let (_, busy_wait, busy_level) = gather(&used[high..]);
-        let cap = service * busy_level / busy_wait.max(1.0);
-        let grows = busy_wait >= 2.0 * service && busy_level >= 3.0 * low_level && cap >= 0.5 && busy_level >= 1.5 * cap;
-        if !grows || service < 1.0 {
+        // Few may be visible: requests that leave in one burst hide each other. A call of a cheap kind
+        // is no sign of an unloaded server, so the upper half of the quick ones decides.
+        let mut quick: Vec<i64> = self
+            .unloaded
+            .iter()
+            .copied()
+            .filter(|&w| (w as f64) < busy_wait / 2.0)
+            .collect();
+        quick.sort_unstable();
+        let dear = quick
+            .iter()
+            .position(|&w| w as f64 * 4.0 >= quick.last().copied().unwrap_or(0) as f64)?;
+        let quick = &quick[dear..];
+        if quick.len() < UNLOADED_CALLS {
             return None;
         }
-        // Between the two the wait must lie on the line, not jump.
-        let between = used[low..high].iter().filter(|(n, _)| *n as f64 > cap);
-        let (off, weight) = between.fold((0.0, 0.0), |(off, weight), (n, a)| {
-            let expected = *n as f64 * busy_wait / busy_level;
-            let wait = a.wait_ns as f64 / a.calls as f64;
-            (off + (wait - expected).abs() / expected * a.calls as f64, weight + a.calls as f64)
-        });
-        if weight > 0.0 && off / weight > 0.4 {
+        let middle = quick[quick.len() / 2];
+        let usual: Vec<i64> = quick
+            .iter()
+            .copied()
+            .filter(|w| w * 2 <= middle * 5)
+            .collect();
+        let service = usual.iter().sum::<i64>() as f64 / usual.len() as f64;
+        let rate = (self.replies + self.hidden_requests) as f64 / self.busy_ns().max(1) as f64;
+        let cap = service * rate;
+        if service < 1.0 || busy_level < 1.5 * cap || cap < 0.5 {
             return None;
         }
         // A server that stands still and then answers everything at once is no queue.
         let longest = (4.0 * service) as u64;
         let power = 64 - longest.leading_zeros() as usize;
         let silent: i64 = self.between_replies_ns.iter().skip(power + 1).sum();
-        if silent * 4 > self.busy_ns() {
+        if silent > self.busy_ns() / 4 {
             return None;
         }
-        let queue = used.iter().map(|(_, a)| (a.wait_ns - (service * a.calls as f64) as i64).max(0)).sum();
+        let queue = levels
+            .iter()
+            .map(|a| (a.wait_ns - (service * a.calls as f64) as i64).max(0))
+            .sum();
         Some(ServerCap {
             cap,
             service_ns: service as i64,
@@ -272,11 +340,47 @@ impl Level {
     }
 
     /// The flat top of a client that keeps N calls outstanding, each new one released by a reply.
+    /// `slots` is the protocol's own limit, where it has one.
     #[must_use]
-    pub fn client_cap(&self) -> Option<usize> {
-        let top = self.top();
-        let (Some(&sent), Some(&released)) = (self.sent.get(top), self.released.get(top)) else { return None };
-        let flat = self.share_from(top) >= 0.3;
-        (top >= 2 && flat && sent >= 100 && released * 10 >= sent * 9).then_some(top)
+    pub fn client_cap(&self, slots: Option<usize>) -> Option<ClientCap> {
+        let busy = self.busy_ns();
+        let time = |n: usize| self.time_ns.get(n).copied().unwrap_or(0);
+        let hidden = |halves: u64| halves as f64 / (self.replies + halves).max(1) as f64;
+        // A hidden reply leaves its call counted for a while, a hidden request leaves it uncounted.
+        let above = if self.hidden_replies > 0 { 0.25 } else { 0.001 };
+        let top = (2..self.time_ns.len()).find(|&n| {
+            let beyond = self.share_from(n + 1);
+            time(n) >= busy / 1000 && time(n) > 0 && time(n) >= 3 * time(n + 1) && beyond <= above
+        })?;
+        let top = slots
+            .filter(|&s| s >= 2 && (top..=top + 1).contains(&s))
+            .unwrap_or(top);
+        let missing = hidden(self.hidden_requests);
+        let floor = if missing > 0.0 {
+            (top as f64 * (1.0 - 1.5 * missing)).floor().max(2.0) as usize - 1
+        } else {
+            top
+        };
+        let share = self.share_from(floor);
+        let sum = |v: &[u64]| v.iter().skip(floor).sum::<u64>();
+        let (sent, released) = (sum(&self.sent), sum(&self.released));
+        let flat = share >= if missing > 0.0 { 0.5 } else { 0.3 };
+        (flat && sent >= 100 && released * 10 >= sent * 9).then_some(ClientCap {
+            cap: top,
+            share,
+            sent,
+            released,
+        })
     }
+}
+
+/// A client that keeps a number of calls outstanding.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClientCap {
+    pub cap: usize,
+    /// Of the busy time, the share at the top.
+    pub share: f64,
+    /// Requests that reached the top, and those of them that closely followed a reply.
+    pub sent: u64,
+    pub released: u64,
 }

@@ -111,7 +111,9 @@ impl Diagnoser {
             self.alone.call(call, &self.captures[0]);
             return;
         }
-        let Some(half) = Half::of(call, &mut self.ops) else { return };
+        let Some(half) = Half::of(call, &mut self.ops) else {
+            return;
+        };
         self.join.add(which, half, &mut self.pairs);
         self.take_pairs();
     }
@@ -147,7 +149,9 @@ impl Diagnoser {
                 }
                 self.matched.add(&c, s);
             }
-            (Completeness::NoResponse, Completeness::NoResponse) => self.unmatched(c.op).no_response += 1,
+            (Completeness::NoResponse, Completeness::NoResponse) => {
+                self.unmatched(c.op).no_response += 1
+            }
             _ => self.unmatched(c.op).incomplete += 1,
         }
     }
@@ -215,7 +219,11 @@ impl Diagnoser {
             (Some(matched), _) => self.reached[i] - matched,
             (None, Some(first)) => {
                 let apart = self.first[1 - i].map_or(0, |other| (first - other).abs());
-                if apart < 3_600_000_000_000 { self.reached[i].0 } else { self.reached[i] - first }
+                if apart < 3_600_000_000_000 {
+                    self.reached[i].0
+                } else {
+                    self.reached[i] - first
+                }
             }
             (None, None) => i64::MIN,
         };
@@ -225,7 +233,11 @@ impl Diagnoser {
     /// The diagnosis. `results` say how each capture was read.
     #[must_use]
     pub fn finish(self, results: Vec<CaptureResult>) -> Diagnosis {
-        if self.captures.len() == 2 { self.finish_two(results) } else { self.finish_one(results) }
+        if self.captures.len() == 2 {
+            self.finish_two(results)
+        } else {
+            self.finish_one(results)
+        }
     }
 
     fn finish_two(mut self, mut results: Vec<CaptureResult>) -> Diagnosis {
@@ -238,7 +250,8 @@ impl Diagnoser {
         }
         let client = self.client.unwrap_or(0);
         let server = 1 - client;
-        self.matched.settle(&self.captures[client], &self.captures[server], None);
+        self.matched
+            .settle(&self.captures[client], &self.captures[server], None);
         let clock = self.matched.corridor.solve(self.options.clock_offset_ns);
         self.count_unmatched(client, &left, clock.as_ref(), &results);
         let evicted: u64 = self.join.evicted().iter().sum();
@@ -251,7 +264,11 @@ impl Diagnoser {
                 format!(
                     "the same calls take {} {} here",
                     model::format_duration((self.matched_difference()).abs()),
-                    if side == Vantage::Client { "longer" } else { "less" }
+                    if side == Vantage::Client {
+                        "longer"
+                    } else {
+                        "less"
+                    }
                 )
             } else {
                 "a guess: no call is in both captures".into()
@@ -262,7 +279,9 @@ impl Diagnoser {
             notes.push("Addresses differ between the captures (NAT): connections were matched by XID and TCP sequence number.".into());
         }
         if evicted > 0 {
-            notes.push(format!("{evicted} calls waited too long for their twin and were left out."));
+            notes.push(format!(
+                "{evicted} calls waited too long for their twin and were left out."
+            ));
         }
         if let Some(c) = &clock {
             notes.push(clock_note(c));
@@ -295,18 +314,37 @@ impl Diagnoser {
         let call_time_ns = facts.account.total_ns;
         let elapsed_ns = m.first.zip(m.last).map_or(0, |(a, b)| b - a);
         let ops = self.op_results(Some((client, server)), clock.as_ref(), evicted);
-        Diagnosis { captures: results, verdict, budget, ops, clock, findings, notes, call_time_ns, elapsed_ns }
+        Diagnosis {
+            captures: results,
+            verdict,
+            budget,
+            ops,
+            clock,
+            findings,
+            notes,
+            call_time_ns,
+            elapsed_ns,
+        }
     }
 
     fn matched_difference(&self) -> i64 {
         let (sum, n) = self.matched.ops.iter().fold((0i128, 0u64), |(s, n), o| {
-            (s + i128::from(o.difference.total_ns()), n + o.difference.count())
+            (
+                s + i128::from(o.difference.total_ns()),
+                n + o.difference.count(),
+            )
         });
-        if n == 0 { 0 } else { (sum / i128::from(n)) as i64 }
+        if n == 0 {
+            0
+        } else {
+            (sum / i128::from(n)) as i64
+        }
     }
 
     fn budget(&self, clock: Option<&Clock>, account: &Account, app: Option<&AppFacts>) -> Budget {
-        let Some(clock) = clock else { return Budget::default() };
+        let Some(clock) = clock else {
+            return Budget::default();
+        };
         let [out, server, back] = self.matched.budget(clock);
         Budget {
             calls: self.matched.client.count(),
@@ -314,12 +352,19 @@ impl Diagnoser {
             network_out_ns: Some(out),
             server_ns: Some(server),
             network_back_ns: Some(back),
-            server_queue_ns: (account.queue_ns > 0).then(|| account.queue_ns / account.calls.max(1) as i64),
+            server_queue_ns: (account.queue_ns > 0)
+                .then(|| account.queue_ns / account.calls.max(1) as i64),
         }
     }
 
     /// Why calls have no twin.
-    fn count_unmatched(&mut self, client: usize, left: &[Vec<Half>; 2], clock: Option<&Clock>, results: &[CaptureResult]) {
+    fn count_unmatched(
+        &mut self,
+        client: usize,
+        left: &[Vec<Half>; 2],
+        clock: Option<&Clock>,
+        results: &[CaptureResult],
+    ) {
         let offset = clock.map_or(0, |c| c.offset_ns);
         for (i, calls) in left.iter().enumerate() {
             let other = &results[1 - i];
@@ -327,7 +372,8 @@ impl Diagnoser {
             let shift = if i == client { offset } else { -offset };
             for call in calls {
                 let at = call.request_first.time + shift;
-                let inside = other.first.is_some_and(|f| at >= f) && other.last.is_some_and(|l| at <= l);
+                let inside =
+                    other.first.is_some_and(|f| at >= f) && other.last.is_some_and(|l| at <= l);
                 let u = self.unmatched(call.op);
                 match call.completeness {
                     _ if !inside => u.outside_overlap += 1,
@@ -340,7 +386,12 @@ impl Diagnoser {
         }
     }
 
-    fn op_results(&self, sides: Option<(usize, usize)>, clock: Option<&Clock>, evicted: u64) -> Vec<OpResult> {
+    fn op_results(
+        &self,
+        sides: Option<(usize, usize)>,
+        clock: Option<&Clock>,
+        evicted: u64,
+    ) -> Vec<OpResult> {
         let mut out = Vec::new();
         for op in 0..self.ops.len() {
             let (protocol, name) = self.ops.name(op as u16);
@@ -363,10 +414,21 @@ impl Diagnoser {
             if client.is_none() && server.is_none() && unmatched == Unmatched::default() {
                 continue;
             }
-            out.push(OpResult { protocol, op: name.to_string(), client, server, matched, unmatched });
+            out.push(OpResult {
+                protocol,
+                op: name.to_string(),
+                client,
+                server,
+                matched,
+                unmatched,
+            });
         }
         let time = |o: &OpResult| o.client.or(o.server).map_or(0, |s| s.total_ns);
-        out.sort_by(|a, b| time(b).cmp(&time(a)).then_with(|| (a.protocol, &a.op).cmp(&(b.protocol, &b.op))));
+        out.sort_by(|a, b| {
+            time(b)
+                .cmp(&time(a))
+                .then_with(|| (a.protocol, &a.op).cmp(&(b.protocol, &b.op)))
+        });
         if let Some(first) = out.first_mut() {
             first.unmatched.evicted = evicted;
         }
@@ -379,13 +441,18 @@ impl Diagnoser {
         let concluded = vantage::conclude(&own.tcp);
         let side = self.options.stated[0].unwrap_or(concluded.vantage);
         results[0].side = Some(side);
-        results[0].side_from = if self.options.stated[0].is_some() { "stated".into() } else { concluded.from };
+        results[0].side_from = if self.options.stated[0].is_some() {
+            "stated".into()
+        } else {
+            concluded.from
+        };
         let path = facts::path_estimate(own);
         let alone = self.alone.sums;
         let account = facts::account_of_one(own, side, path, alone);
         let app = self.app[0].take().and_then(AppMatch::finish);
         let calls = account.calls.max(1) as i64;
-        let own_part = (account.basis != facts::Basis::Unknown && account.unknown_ns == 0 || side == Vantage::Server)
+        let own_part = (account.basis != facts::Basis::Unknown && account.unknown_ns == 0
+            || side == Vantage::Server)
             .then(|| account.server_ns() / calls);
         let budget = Budget {
             calls: account.calls,
@@ -434,7 +501,17 @@ impl Diagnoser {
         let elapsed_ns = own.first.zip(own.last).map_or(0, |(a, b)| b - a);
         self.options.stated[0] = Some(side);
         let ops = self.op_results(None, None, 0);
-        Diagnosis { captures: results, verdict, budget, ops, clock: None, findings, notes, call_time_ns, elapsed_ns }
+        Diagnosis {
+            captures: results,
+            verdict,
+            budget,
+            ops,
+            clock: None,
+            findings,
+            notes,
+            call_time_ns,
+            elapsed_ns,
+        }
     }
 }
 
@@ -447,17 +524,32 @@ fn clock_note(c: &Clock) -> String {
         ClockBasis::Estimated => format!(
             "The server's clock is {} {} the client's (drift {:.1} ppm), known to within {bound}: half the smallest round trip, which no method can better.",
             model::format_duration(c.offset_ns.abs()),
-            if c.offset_ns < 0 { "behind" } else { "ahead of" },
+            if c.offset_ns < 0 {
+                "behind"
+            } else {
+                "ahead of"
+            },
             c.drift_ppm
         ),
-        ClockBasis::Given => format!("The clock offset was given as {}.", model::format_duration(c.offset_ns)),
+        ClockBasis::Given => format!(
+            "The clock offset was given as {}.",
+            model::format_duration(c.offset_ns)
+        ),
     }
 }
 
 impl OneSided {
     fn call(&mut self, call: &Call, facts: &CaptureFacts) {
-        let marks = (call.request_first, call.request_last, call.response_first, call.response_last);
-        let (Some(request), Some(request_last), Some(response_first), Some(response)) = marks else { return };
+        let marks = (
+            call.request_first,
+            call.request_last,
+            call.response_first,
+            call.response_last,
+        );
+        let (Some(request), Some(request_last), Some(response_first), Some(response)) = marks
+        else {
+            return;
+        };
         if call.is_complete() {
             self.unsettled.push_back(Brief {
                 connection: call.connection,
@@ -474,10 +566,14 @@ impl OneSided {
     /// Looks at calls that the capture has left behind: did they overlap a recovery or a stall?
     fn settle(&mut self, facts: &mut CaptureFacts, reached: Option<Time>) {
         while let Some(next) = self.unsettled.front() {
-            if reached.is_some_and(|now| now - next.response.time <= SETTLE_NS) && self.unsettled.len() < 100_000 {
+            if reached.is_some_and(|now| now - next.response.time <= SETTLE_NS)
+                && self.unsettled.len() < 100_000
+            {
                 return;
             }
-            let Some(b) = self.unsettled.pop_front() else { return };
+            let Some(b) = self.unsettled.pop_front() else {
+                return;
+            };
             let took = b.response.time - b.request.time;
             let excess = (took - b.excess_over).max(0);
             let exhibit = |value| Exhibit::of(value, 0, b.request, b.response);

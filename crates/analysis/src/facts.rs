@@ -118,10 +118,14 @@ impl<'a> Facts<'a> {
     }
 
     /// Whether this part of the account may be accused: calls are slow, and it is a quarter of their
-    /// time.
+    /// time and slow by itself.
     #[must_use]
     pub fn is_guilty(&self, part_ns: i64) -> bool {
-        self.is_slow() && part_ns * 4 >= self.account.total_ns && part_ns > 0
+        let mean = part_ns / self.account.calls.max(1) as i64;
+        // Where the mean is fine it is the tail that is slow, and that is what the part is of.
+        let matters = mean >= self.thresholds.fast_enough_ns
+            || self.response().mean_ns() < self.thresholds.fast_enough_ns;
+        self.is_slow() && matters && part_ns * 4 >= self.account.total_ns && part_ns > 0
     }
 
     /// The capture nearest to the server, and its facts.
@@ -142,8 +146,12 @@ pub fn account_of_matched(m: &MatchedFacts, server: &CaptureFacts) -> Account {
     let s = &m.shares;
     // What a call takes when nothing is lost is the path's, the rest is the loss's.
     let usual = m.clean_network.quantile(0.5);
-    let excess = |ns: i64, calls: u64| (ns - usual.saturating_mul(calls as i64)).clamp(0, ns.max(0));
-    let (outage, loss) = (excess(s.outage_ns, s.outage_calls), excess(s.loss_ns, s.loss_calls));
+    let excess =
+        |ns: i64, calls: u64| (ns - usual.saturating_mul(calls as i64)).clamp(0, ns.max(0));
+    let (outage, loss) = (
+        excess(s.outage_ns, s.outage_calls),
+        excess(s.loss_ns, s.loss_calls),
+    );
     let cap = server_cap(server);
     let queue = cap.map_or(0, |(c, _)| c.queue_ns).min(s.service_ns);
     Account {
@@ -187,7 +195,12 @@ pub struct Alone {
 
 /// The account of one capture.
 #[must_use]
-pub fn account_of_one(facts: &CaptureFacts, vantage: Vantage, path: Option<PathEstimate>, alone: Alone) -> Account {
+pub fn account_of_one(
+    facts: &CaptureFacts,
+    vantage: Vantage,
+    path: Option<PathEstimate>,
+    alone: Alone,
+) -> Account {
     let calls = facts.response.count();
     let total = facts.response.total_ns();
     let mut account = Account {
@@ -211,7 +224,10 @@ pub fn account_of_one(facts: &CaptureFacts, vantage: Vantage, path: Option<PathE
             account.basis = Basis::Server;
             account.cap = server_cap(facts);
             account.stall_ns = alone.stall_ns.min(own);
-            account.queue_ns = account.cap.map_or(0, |(c, _)| c.queue_ns).min(own - account.stall_ns);
+            account.queue_ns = account
+                .cap
+                .map_or(0, |(c, _)| c.queue_ns)
+                .min(own - account.stall_ns);
             account.service_ns = own - account.stall_ns - account.queue_ns;
             account.unknown_ns = total - own;
         }
@@ -219,7 +235,9 @@ pub fn account_of_one(facts: &CaptureFacts, vantage: Vantage, path: Option<PathE
             account.basis = Basis::Client;
             account.outage_ns = alone.outage_ns.min(total);
             account.loss_ns = alone.loss_ns.min(total - account.outage_ns);
-            account.nagle_ns = facts.request_held_ns.clamp(0, total - account.outage_ns - account.loss_ns);
+            account.nagle_ns = facts
+                .request_held_ns
+                .clamp(0, total - account.outage_ns - account.loss_ns);
             let left = total - account.outage_ns - account.loss_ns - account.nagle_ns;
             if let Some(path) = path {
                 account.path_ns = path.mean_ns.saturating_mul(calls as i64).min(left);
@@ -228,7 +246,10 @@ pub fn account_of_one(facts: &CaptureFacts, vantage: Vantage, path: Option<PathE
                 if rest * 2 >= total && rest > 3 * account.path_ns.max(account.loss_ns) {
                     account.cap = server_cap(facts);
                     account.stall_ns = alone.stall_ns.min(rest);
-                    account.queue_ns = account.cap.map_or(0, |(c, _)| c.queue_ns).min(rest - account.stall_ns);
+                    account.queue_ns = account
+                        .cap
+                        .map_or(0, |(c, _)| c.queue_ns)
+                        .min(rest - account.stall_ns);
                     account.service_ns = rest - account.stall_ns - account.queue_ns;
                     account.unknown_ns = 0;
                 } else {
@@ -249,16 +270,27 @@ pub fn path_estimate(facts: &CaptureFacts) -> Option<PathEstimate> {
     let t = &facts.tcp;
     let to_server = Direction::ToServer.index();
     let (count, sum) = (t.ack_rtt_count[to_server], t.ack_rtt_sum_ns[to_server]);
-    let min = [t.ack_rtt_min_ns[to_server], t.server_half_ns].into_iter().flatten().min()?;
+    let min = [t.ack_rtt_min_ns[to_server], t.server_half_ns]
+        .into_iter()
+        .flatten()
+        .min()?;
     let mean_ns = if count >= 10 { sum / count as i64 } else { min };
-    Some(PathEstimate { mean_ns, min_ns: min, samples: count })
+    Some(PathEstimate {
+        mean_ns,
+        min_ns: min,
+        samples: count,
+    })
 }
 
 /// Longest time that recoveries with two or more timeouts in a row lasted, and how many there were.
 #[must_use]
 pub fn outages(facts: &CaptureFacts) -> (usize, i64) {
     let long = facts.longest.iter().filter(|t| {
-        t.kind == EpisodeKind::Recovery && !t.spurious && crate::matched::is_outage(t.timeouts, t.last - t.first)
+        t.kind == EpisodeKind::Recovery
+            && !t.spurious
+            && crate::matched::is_outage(t.timeouts, t.last - t.first)
     });
-    long.fold((0, 0), |(n, longest), t| (n + 1, longest.max(t.last - t.first)))
+    long.fold((0, 0), |(n, longest), t| {
+        (n + 1, longest.max(t.last - t.first))
+    })
 }

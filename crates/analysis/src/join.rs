@@ -62,7 +62,11 @@ impl Join {
         if let Some(twin) = self.take(1 - side, canonical, &call) {
             self.mark_matched(side, ends);
             self.mark_matched(1 - side, (twin.client, twin.server));
-            out.push(if side == 0 { [call, twin] } else { [twin, call] });
+            out.push(if side == 0 {
+                [call, twin]
+            } else {
+                [twin, call]
+            });
             return;
         }
         let unmatched = !state_matched(&self.sides[side], ends);
@@ -79,7 +83,9 @@ impl Join {
 
     fn take(&mut self, side: usize, ends: Ends, like: &Half) -> Option<Half> {
         let hash = self.hash(ends, like.id, like.request_sequence);
-        let Waiting { calls, connections, .. } = &mut self.sides[side];
+        let Waiting {
+            calls, connections, ..
+        } = &mut self.sides[side];
         let same = |c: &Half| {
             c.id == like.id
                 && c.request_sequence == like.request_sequence
@@ -105,9 +111,13 @@ impl Join {
         });
         waiting.order.push_back(key);
         while waiting.calls.len() > limits::LOOK_BACK_CALLS {
-            let Some((ends, id, sequence)) = waiting.order.pop_front() else { break };
+            let Some((ends, id, sequence)) = waiting.order.pop_front() else {
+                break;
+            };
             let hash = hasher.hash_one((ends, id, sequence));
-            let found = waiting.calls.find_entry(hash, |c| c.id == id && c.request_sequence == sequence);
+            let found = waiting
+                .calls
+                .find_entry(hash, |c| c.id == id && c.request_sequence == sequence);
             if let Ok(entry) = found {
                 entry.remove();
                 waiting.evicted += 1;
@@ -117,7 +127,9 @@ impl Join {
             let calls = &waiting.calls;
             waiting.order.retain(|&(ends, id, sequence)| {
                 let hash = hasher.hash_one((ends, id, sequence));
-                calls.find(hash, |c| c.id == id && c.request_sequence == sequence).is_some()
+                calls
+                    .find(hash, |c| c.id == id && c.request_sequence == sequence)
+                    .is_some()
             });
         }
     }
@@ -130,7 +142,9 @@ impl Join {
 
     /// A call of a connection of which nothing has matched: is it known under other addresses?
     fn vote(&mut self, side: usize, ends: Ends, key: (u32, u32, u32), out: &mut Vec<[Half; 2]>) {
-        let Some(state) = self.sides[side].connections.get_mut(&ends) else { return };
+        let Some(state) = self.sides[side].connections.get_mut(&ends) else {
+            return;
+        };
         if state.candidates >= CANDIDATES {
             return;
         }
@@ -141,7 +155,11 @@ impl Join {
         if other == ends || state_matched(&self.sides[1 - side], other) {
             return;
         }
-        let pair = if side == 0 { (ends, other) } else { (other, ends) };
+        let pair = if side == 0 {
+            (ends, other)
+        } else {
+            (other, ends)
+        };
         let votes = self.votes.entry(pair).or_default();
         *votes += 1;
         if *votes >= VOTES {
@@ -152,7 +170,10 @@ impl Join {
     /// Capture 1's connection `b` is capture 0's `a`: matches what waits of both.
     fn identify(&mut self, a: Ends, b: Ends, out: &mut Vec<[Half; 2]>) {
         self.translated = true;
-        let mine: Vec<Half> = self.sides[1].calls.extract_if(|c| (c.client, c.server) == b).collect();
+        let mine: Vec<Half> = self.sides[1]
+            .calls
+            .extract_if(|c| (c.client, c.server) == b)
+            .collect();
         if let Some(state) = self.sides[1].connections.get_mut(&b) {
             state.alias = Some(a);
         }
@@ -170,7 +191,8 @@ impl Join {
 
     /// The captures are over: fewer votes have to do, then what is left is unmatched.
     pub fn finish(&mut self, out: &mut Vec<[Half; 2]>) -> [Vec<Half>; 2] {
-        let mut pairs: Vec<((Ends, Ends), u32)> = self.votes.iter().map(|(p, v)| (*p, *v)).collect();
+        let mut pairs: Vec<((Ends, Ends), u32)> =
+            self.votes.iter().map(|(p, v)| (*p, *v)).collect();
         pairs.sort_by_key(|(pair, votes)| (std::cmp::Reverse(*votes), *pair));
         for ((a, b), _) in pairs {
             if !state_matched(&self.sides[0], a) && !state_matched(&self.sides[1], b) {

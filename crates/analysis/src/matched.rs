@@ -118,7 +118,11 @@ pub fn is_outage(timeouts: u32, lasted_ns: i64) -> bool {
 }
 
 fn mean(sum: i128, count: u64) -> i64 {
-    if count == 0 { 0 } else { (sum / i128::from(count)) as i64 }
+    if count == 0 {
+        0
+    } else {
+        (sum / i128::from(count)) as i64
+    }
 }
 
 impl MatchedFacts {
@@ -144,7 +148,10 @@ impl MatchedFacts {
             (client.request_last.time, server.request_last.time),
             (client.response_last.time, server.response_last.time),
         );
-        self.first = [self.first, Some(client.request_first.time)].into_iter().flatten().min();
+        self.first = [self.first, Some(client.request_first.time)]
+            .into_iter()
+            .flatten()
+            .min();
         self.last = self.last.max(Some(client.response_last.time));
         self.client.add(c);
         self.unsettled.push_back(Unsettled {
@@ -157,10 +164,16 @@ impl MatchedFacts {
     }
 
     /// Settles calls that both captures have left behind; `reached` are their clocks. All, without.
-    pub fn settle(&mut self, client: &CaptureFacts, server: &CaptureFacts, reached: Option<[Time; 2]>) {
+    pub fn settle(
+        &mut self,
+        client: &CaptureFacts,
+        server: &CaptureFacts,
+        reached: Option<[Time; 2]>,
+    ) {
         while let Some(next) = self.unsettled.front() {
             let left_behind = reached.is_none_or(|[c, s]| {
-                c - next.client.response_last.time > SETTLE_NS && s - next.server.response_last.time > SETTLE_NS
+                c - next.client.response_last.time > SETTLE_NS
+                    && s - next.server.response_last.time > SETTLE_NS
             });
             if !left_behind && self.unsettled.len() <= UNSETTLED {
                 return;
@@ -179,7 +192,13 @@ impl MatchedFacts {
         let resent = server
             .overlapping(s.connection, s.request_last.time, s.response_first.time)
             .any(|t| t.kind == EpisodeKind::Recovery && t.direction == Direction::ToClient);
-        let stall = if resent { 0 } else { server.stalled(call.server_end, s.request_last.time, s.response_first.time).min(wait - held) };
+        let stall = if resent {
+            0
+        } else {
+            server
+                .stalled(call.server_end, s.request_last.time, s.response_first.time)
+                .min(wait - held)
+        };
         let service = wait - held - stall;
         let network = total - wait + held;
         let shares = &mut self.shares;
@@ -205,7 +224,11 @@ impl MatchedFacts {
                 outage |= is_outage(t.timeouts, t.last - t.first);
             }
         }
-        let nagle = if lost { 0 } else { call.request_held_ns.clamp(0, network.max(0)) };
+        let nagle = if lost {
+            0
+        } else {
+            call.request_held_ns.clamp(0, network.max(0))
+        };
         let path = network - nagle;
         if outage {
             shares.outage_ns += path;

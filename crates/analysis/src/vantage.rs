@@ -28,7 +28,11 @@ pub fn conclude(tcp: &TcpFacts) -> Conclusion {
     if let [Some(server), Some(client)] = tcp.ack_rtt_min_ns {
         return halves(server, client, "the fastest acknowledgements of both sides");
     }
-    Conclusion { vantage: Vantage::Unknown, from: "no handshake and no acknowledgements to go by".into(), confidence: 0.0 }
+    Conclusion {
+        vantage: Vantage::Unknown,
+        from: "no handshake and no acknowledgements to go by".into(),
+        confidence: 0.0,
+    }
 }
 
 fn halves(server: i64, client: i64, what: &str) -> Conclusion {
@@ -50,6 +54,14 @@ fn halves(server: i64, client: i64, what: &str) -> Conclusion {
     };
     // Far between the two ends neither host is near.
     let middle = whole > 1_000_000 && server.min(client) > 300_000 && (0.1..0.9).contains(&share);
-    let (vantage, confidence) = if middle { (Vantage::Middle, 0.8) } else { (vantage, confidence) };
-    Conclusion { vantage, from, confidence }
+    let (vantage, confidence) = if middle {
+        (Vantage::Middle, 0.8)
+    } else {
+        (vantage, confidence)
+    };
+    Conclusion {
+        vantage,
+        from,
+        confidence,
+    }
 }

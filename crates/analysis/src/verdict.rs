@@ -11,10 +11,20 @@ const MIXED: f64 = 0.67;
 #[must_use]
 pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
     let calls = facts.response().count();
-    let costed: Vec<&Finding> =
-        findings.iter().filter(|f| f.fatal || f.cost_ns.is_some_and(|c| c > 0)).collect();
-    let Some(top) = costed.first() else { return without_cause(facts, calls) };
-    let sum = |side: Side| -> i64 { costed.iter().filter(|f| f.side == side).filter_map(|f| f.cost_ns).sum() };
+    let costed: Vec<&Finding> = findings
+        .iter()
+        .filter(|f| f.fatal || f.cost_ns.is_some_and(|c| c > 0))
+        .collect();
+    let Some(top) = costed.first() else {
+        return without_cause(facts, calls);
+    };
+    let sum = |side: Side| -> i64 {
+        costed
+            .iter()
+            .filter(|f| f.side == side)
+            .filter_map(|f| f.cost_ns)
+            .sum()
+    };
     let mut sides = [Side::Client, Side::Network, Side::Server].map(|s| (sum(s), s));
     sides.sort_by_key(|(cost, _)| std::cmp::Reverse(*cost));
     let mixed = !top.fatal && sides[1].0 as f64 >= MIXED * sides[0].0 as f64;
@@ -26,8 +36,16 @@ pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
         sides[0].1
     };
     // The cause is the largest finding of the side that is named.
-    let cause = costed.iter().find(|f| mixed || f.side == side).unwrap_or(top);
-    Verdict { side, cause: Some(cause.code), confidence: cause.confidence, sentence: sentence(facts, side, cause) }
+    let cause = costed
+        .iter()
+        .find(|f| mixed || f.side == side)
+        .unwrap_or(top);
+    Verdict {
+        side,
+        cause: Some(cause.code),
+        confidence: cause.confidence,
+        sentence: sentence(facts, side, cause),
+    }
 }
 
 /// Nobody to blame: because nothing is slow, or because the evidence does not say.
@@ -35,7 +53,12 @@ fn without_cause(facts: &Facts<'_>, calls: u64) -> Verdict {
     let a = &facts.account;
     let d = facts.response();
     let mean = format_duration(d.mean_ns());
-    let only = |side: &str| format!("{side} {calls} calls take {mean} on average, {} at most", format_duration(d.max_ns()));
+    let only = |side: &str| {
+        format!(
+            "{side} {calls} calls take {mean} on average, {} at most",
+            format_duration(d.max_ns())
+        )
+    };
     if calls == 0 {
         return Verdict {
             side: Side::Undetermined,
@@ -51,20 +74,38 @@ fn without_cause(facts: &Facts<'_>, calls: u64) -> Verdict {
     let (side, confidence, sentence) = if !facts.is_slow() {
         let what = match a.basis {
             Basis::Matched => only("Nothing is slow on the wire: the"),
-            Basis::Server => only("The server is not slow: the") + " (what the client sees beyond is not in this capture)",
+            Basis::Server => {
+                only("The server is not slow: the")
+                    + " (what the client sees beyond is not in this capture)"
+            }
             Basis::Client | Basis::Unknown => only("Nothing is slow on the wire: the"),
         };
-        (Side::None, if a.basis == Basis::Matched { 0.9 } else { 0.7 }, format!("{what}."))
+        (
+            Side::None,
+            if a.basis == Basis::Matched { 0.9 } else { 0.7 },
+            format!("{what}."),
+        )
     } else if a.basis == Basis::Matched {
-        (Side::Undetermined, 0.3, format!("Calls take {mean} on average, but no one cause has a quarter of it."))
+        (
+            Side::Undetermined,
+            0.3,
+            format!("Calls take {mean} on average, but no one cause has a quarter of it."),
+        )
     } else {
         (
             Side::Undetermined,
             0.3,
-            format!("Calls take {mean} on average; one capture cannot tell whether the server or the network holds them. Capture the other end too."),
+            format!(
+                "Calls take {mean} on average; one capture cannot tell whether the server or the network holds them. Capture the other end too."
+            ),
         )
     };
-    Verdict { side, cause: None, confidence, sentence }
+    Verdict {
+        side,
+        cause: None,
+        confidence,
+        sentence,
+    }
 }
 
 fn sentence(facts: &Facts<'_>, side: Side, cause: &Finding) -> String {
@@ -77,17 +118,30 @@ fn sentence(facts: &Facts<'_>, side: Side, cause: &Finding) -> String {
         Side::Server => "The SERVER is slow",
         _ => "SERVER and NETWORK share the blame",
     };
-    let who = if side == Side::Mixed && facts.app.is_some() { "Several sides share the blame" } else { who };
+    let who = if side == Side::Mixed && facts.app.is_some() {
+        "Several sides share the blame"
+    } else {
+        who
+    };
     let part = match side {
-        Side::Server => format!(": of {mean} per call it holds {}", format_duration(a.server_ns() / n)),
-        Side::Network => format!(": of {mean} per call it takes {}", format_duration(a.network_ns() / n)),
+        Side::Server => format!(
+            ": of {mean} per call it holds {}",
+            format_duration(a.server_ns() / n)
+        ),
+        Side::Network => format!(
+            ": of {mean} per call it takes {}",
+            format_duration(a.network_ns() / n)
+        ),
         Side::Client => match facts.app {
             Some(app) if cause.code.starts_with("client") => format!(
                 ": of {} per operation {} are above the wire",
                 format_duration(app.application_mean_ns),
                 format_duration(app.host_mean_ns)
             ),
-            _ => format!(": of {mean} per call it holds {} back", format_duration(a.nagle_ns / n)),
+            _ => format!(
+                ": of {mean} per call it holds {} back",
+                format_duration(a.nagle_ns / n)
+            ),
         },
         _ => format!(
             ": of {mean} per call the server holds {} and the network {}",
@@ -102,12 +156,18 @@ fn sentence(facts: &Facts<'_>, side: Side, cause: &Finding) -> String {
         _ => String::new(),
     };
     let cost = cause.cost_ns.map_or(String::new(), |c| {
-        format!(" It costs {} of {} of call time.", format_duration(c), format_duration(a.total_ns.max(c)))
+        format!(
+            " It costs {} of {} of call time.",
+            format_duration(c),
+            format_duration(a.total_ns.max(c))
+        )
     });
     format!("{who}{part}{detail} ({}).{cost}", cause.code)
 }
 
 fn decapitalise(s: &str) -> String {
     let mut chars = s.chars();
-    chars.next().map_or(String::new(), |c| c.to_lowercase().chain(chars).collect())
+    chars
+        .next()
+        .map_or(String::new(), |c| c.to_lowercase().chain(chars).collect())
 }

@@ -18,7 +18,13 @@ pub struct Exhibit {
 impl Exhibit {
     #[must_use]
     pub fn of(value_ns: i64, capture: usize, request: Mark, response: Mark) -> Exhibit {
-        Exhibit { value_ns, capture, request: request.packet, response: response.packet, time: request.time }
+        Exhibit {
+            value_ns,
+            capture,
+            request: request.packet,
+            response: response.packet,
+            time: request.time,
+        }
     }
 }
 

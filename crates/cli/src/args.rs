@@ -5,7 +5,7 @@
 
 use crate::moment;
 use analysis::filter::{Filter, nearest};
-use analysis::findings::PAGES;
+use analysis::findings::{RULES, Rule};
 use analysis::group::Key;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use slowside::{Config, Moment};
@@ -250,13 +250,13 @@ fn fail_on(text: &str) -> Result<FailOn, String> {
     if seconds.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
         return moment::positive(&format!("{seconds}s")).map(FailOn::CostNs);
     }
-    page(text).map(|page| FailOn::Code(page.code))
+    rule(text).map(|r| FailOn::Code(r.code))
 }
 
 /// The manual page of a finding; else a message with codes that resemble it.
-pub(crate) fn page(code: &str) -> Result<&'static analysis::findings::Page, String> {
-    PAGES.iter().find(|p| p.code == code).ok_or_else(|| {
-        let near = nearest(code, PAGES.iter().map(|p| p.code));
+pub(crate) fn rule(code: &str) -> Result<&'static Rule, String> {
+    RULES.iter().find(|r| r.code == code).ok_or_else(|| {
+        let near = nearest(code, RULES.iter().map(|r| r.code));
         if near.is_empty() {
             format!("no finding is called `{code}`; `slowside explain` lists all")
         } else {

@@ -3,9 +3,12 @@
 #![allow(clippy::expect_used, reason = "tests fail by panicking")]
 
 use expect_test::expect;
+use model::LinkType;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use testkit::{Conversation, Format, pcap, rpc};
 
 /// Runs slowside with these arguments and an empty standard input.
 fn slowside<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Output {
@@ -217,4 +220,127 @@ fn explain_lists_every_finding() {
         assert_eq!(page.status.code(), Some(0), "{code}");
         assert!(text(&page.stdout).starts_with(code), "{code}");
     }
+}
+
+/// Two READs answered in the wrong order, and a GETATTR, as a pcap file.
+fn conversation() -> Vec<u8> {
+    let mut c = Conversation::nfs();
+    c.handshake();
+    c.client(&rpc::record(&rpc::read_call(1, b"file", 0, 4096)));
+    c.client(&rpc::record(&rpc::read_call(2, b"file", 4096, 4096)));
+    c.after(3_000_000);
+    c.server(&rpc::record(&rpc::read_reply(2, &[7; 100], true)));
+    c.after(2_000_000);
+    c.server(&rpc::record(&rpc::read_reply(1, &[7; 100], false)));
+    c.client(&rpc::record(&rpc::getattr_call(3, b"file")));
+    c.server(&rpc::record(&rpc::getattr_reply(3)));
+    c.finish();
+    pcap(&c.packets(), LinkType(1), Format::default())
+}
+
+fn rows(output: &Output) -> Vec<String> {
+    text(&output.stdout).lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn calls_come_in_order_of_completion_or_of_start() {
+    let path = file("orders", "reads.pcap", &conversation());
+    let path = path.to_str().expect("UTF-8");
+    let ids = |arguments: &[&str]| {
+        let output = slowside(["calls", path, "--format", "jsonl"].iter().chain(arguments));
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let row = |line: String| -> serde_json::Value {
+            serde_json::from_str(&line).expect("a line of JSON")
+        };
+        let ids = rows(&output).into_iter().map(|l| row(l)["id"].to_string());
+        ids.collect::<Vec<_>>().join(" ")
+    };
+    let [one, two, three] = [1, 2, 3].map(|n| format!("\"0x{n:08x}\""));
+    assert_eq!(ids(&[]), format!("{two} {one} {three}"));
+    assert_eq!(ids(&["--sort", "start"]), format!("{one} {two} {three}"));
+    assert_eq!(ids(&["--where", "op = READ and response_time > 4ms"]), one);
+    assert_eq!(
+        ids(&["--where", "offset = 4k or op ~ GET*"]),
+        format!("{two} {three}")
+    );
+    assert_eq!(ids(&["--from", "1ms"]), three);
+}
+
+#[test]
+fn standard_input_is_a_capture() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_slowside"))
+        .args(["ops", "-", "--format", "csv"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the binary that cargo built");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    stdin.write_all(&conversation()).expect("a reader");
+    drop(stdin);
+    let output = child.wait_with_output().expect("an end");
+    assert_eq!(output.status.code(), Some(0));
+    let rows = rows(&output);
+    assert!(
+        rows[0].starts_with("protocol,op,count,total_ns,mean_ns"),
+        "{rows:?}"
+    );
+    assert!(rows[1].starts_with("nfs3,READ,2,"), "{rows:?}");
+    assert!(rows[2].starts_with("nfs3,GETATTR,1,"), "{rows:?}");
+}
+
+#[test]
+fn damaged_input_is_answered_told_and_exits_3() {
+    let mut bytes = conversation();
+    bytes.truncate(bytes.len() - 5);
+    let path = file("damaged", "cut.pcap", &bytes);
+    let json = slowside(["ops".as_ref(), path.as_os_str(), "--format=json".as_ref()]);
+    assert_eq!(json.status.code(), Some(3));
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
+    assert_eq!(json["groups"][0]["count"], 2);
+    assert_eq!(json["captures"][0]["problems"][0]["damage"], true);
+    let csv = slowside(["calls".as_ref(), path.as_os_str()]);
+    assert_eq!(csv.status.code(), Some(3));
+    assert_eq!(rows(&csv).len(), 4);
+    assert!(text(&csv.stderr).starts_with("slowside: damaged: "));
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let path = file("broken-pipe", "reads.pcap", &conversation());
+    for command in ["diagnose", "calls", "ops"] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let output = Command::new(env!("CARGO_BIN_EXE_slowside"))
+            .arg(command)
+            .arg(&path)
+            .stdout(writer)
+            .stderr(Stdio::piped())
+            .spawn()
+            .and_then(std::process::Child::wait_with_output)
+            .expect("the binary that cargo built");
+        assert_eq!(output.status.code(), Some(0), "{command}");
+        assert_eq!(text(&output.stderr), "", "{command}");
+    }
+}
+
+#[test]
+fn diagnosis_of_both_ends_says_which_is_which() {
+    let bytes = conversation();
+    let client = file("ends", "c.pcap", &bytes);
+    let server = file("ends", "s.pcap", &bytes);
+    let output = slowside([
+        "--client".as_ref(),
+        client.as_os_str(),
+        "--server".as_ref(),
+        server.as_os_str(),
+        "--format=json".as_ref(),
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json["schema"], "slowside.diagnosis/1");
+    assert_eq!(json["captures"][0]["side"], "client");
+    assert_eq!(json["captures"][1]["side"], "server");
+    assert_eq!(json["ops"][0]["matched"]["difference_mean_ns"], 0);
+    let twice = slowside([client.as_os_str(), client.as_os_str()]);
+    assert!(text(&twice.stdout).contains("was given twice"));
 }

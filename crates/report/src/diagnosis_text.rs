@@ -50,7 +50,9 @@ fn answer(d: &Diagnosis) -> String {
         .find(|f| Some(f.code) == cause)
         .and_then(|f| f.cost_ns);
     let mut line = String::new();
-    if let Some(cost) = cost {
+    if let Some(cost) = cost
+        && !d.verdict.sentence.contains(&format_duration(cost))
+    {
         line = format!(
             "Costs {} of {} of call time in {}. ",
             format_duration(cost),
@@ -92,7 +94,7 @@ fn budget(b: &Budget) -> String {
     let mut line = |name: &str, ns: Option<i64>, unknown: &str| {
         let rest = match ns {
             Some(ns) => {
-                let number = format!("{:>9} {}", unit.number(ns), unit.name());
+                let number = format!("{:>9} {}", unit.number(ns), unit.name);
                 let room = WIDTH.saturating_sub(16 + 9 + 1 + 2 + 2);
                 format!("{number}  {}", bar(ns as f64, total as f64, room))
             }
@@ -289,11 +291,11 @@ mod tests {
 
             Captures
               client.pcap: taken at the client (stated)
-                2.70 s from 2023-11-14 22:13:20.000000 +00:00, 6,793 packets, 1.74 MB,
-                snaplen 256, none dropped, 1 connection, 2,600 calls
+                2.70 s from 2023-11-14 22:13:20 +00:00, 6,793 packets, 1.74 MB, snaplen 256,
+                none dropped, 1 connection, 2,600 calls
               server.pcap: taken at the server (SYN timing)
-                2.70 s from 2023-11-14 22:13:20.000000 +00:00, 6,793 packets, 1.74 MB,
-                snaplen 256, drops unknown, 1 connection, 2,600 calls
+                2.70 s from 2023-11-14 22:13:20 +00:00, 6,793 packets, 1.74 MB, snaplen 256,
+                drops unknown, 1 connection, 2,600 calls
                 4 calls seen by half: 3 after-capture, 1 before-capture
                 damaged: cut-in-mid-record, 1: the file ends within a packet (server.pcap,
                   packet 6794, byte offset 1900000)
@@ -330,8 +332,8 @@ mod tests {
 
             Captures
               client.pcap: taken at the client (stated)
-                2.70 s from 2023-11-14 22:13:20.000000 +00:00, 6,793 packets, 1.74 MB,
-                snaplen 256, none dropped, 1 connection, 2,600 calls
+                2.70 s from 2023-11-14 22:13:20 +00:00, 6,793 packets, 1.74 MB, snaplen 256,
+                none dropped, 1 connection, 2,600 calls
         "#]]
         .assert_eq(&page(&d));
     }

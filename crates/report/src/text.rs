@@ -79,40 +79,33 @@ pub(crate) fn tight(ns: i64) -> String {
     format_duration(ns).replace(' ', "")
 }
 
-/// One unit for all durations of a table.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Unit {
-    Microseconds,
-    Milliseconds,
-    Seconds,
+/// One unit for all durations of a table, and how many decimals they get.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Unit {
+    pub(crate) name: &'static str,
+    ns: f64,
+    decimals: usize,
 }
 
 impl Unit {
-    /// The unit in which a duration like this one reads best.
+    /// The unit in which a duration like this one reads best: three digits of it or more.
     pub(crate) fn for_duration(ns: i64) -> Unit {
-        match ns.unsigned_abs() {
-            0..1_000_000 => Unit::Microseconds,
-            1_000_000..10_000_000_000 => Unit::Milliseconds,
-            _ => Unit::Seconds,
-        }
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Unit::Microseconds => "µs",
-            Unit::Milliseconds => "ms",
-            Unit::Seconds => "s",
+        let (name, unit_ns, decimals) = match ns.unsigned_abs() {
+            0..1_000_000 => ("µs", 1e3, 1),
+            1_000_000..10_000_000 => ("ms", 1e6, 3),
+            10_000_000..10_000_000_000 => ("ms", 1e6, 2),
+            _ => ("s", 1e9, 2),
+        };
+        Unit {
+            name,
+            ns: unit_ns,
+            decimals,
         }
     }
 
     /// The number without its unit.
     pub(crate) fn number(self, ns: i64) -> String {
-        let (divisor, digits) = match self {
-            Unit::Microseconds => (1e3, 1),
-            Unit::Milliseconds => (1e6, 2),
-            Unit::Seconds => (1e9, 2),
-        };
-        let text = format!("{:.digits$}", ns as f64 / divisor);
+        let text = format!("{:.*}", self.decimals, ns as f64 / self.ns);
         // What rounds to zero has no sign.
         match text.strip_prefix('-') {
             Some(rest) if rest.bytes().all(|b| b == b'0' || b == b'.') => rest.to_owned(),
@@ -136,9 +129,25 @@ pub(crate) fn bar(part: f64, whole: f64, width: usize) -> String {
 pub(crate) struct Grid {
     table: Table,
     columns: usize,
+    gap: usize,
 }
 
 impl Grid {
+    /// With two spaces between columns, or one if the page is too narrow for two.
+    pub(crate) fn fitting(rows: Vec<Vec<String>>) -> Grid {
+        let wide = Grid::new(rows.clone(), 2);
+        if wide.width() > WIDTH {
+            Grid::new(rows, 1)
+        } else {
+            wide
+        }
+    }
+
+    /// Spaces between columns.
+    pub(crate) fn gap(&self) -> usize {
+        self.gap
+    }
+
     pub(crate) fn new(rows: Vec<Vec<String>>, gap: u16) -> Grid {
         let mut table = Table::new();
         table.load_style(presets::NOTHING);
@@ -152,7 +161,11 @@ impl Grid {
                 CellAlignment::Right
             });
         }
-        Grid { table, columns }
+        Grid {
+            table,
+            columns,
+            gap: gap.into(),
+        }
     }
 
     /// Columns of the terminal that the first `n` columns of the grid take.
@@ -182,13 +195,16 @@ impl Grid {
     }
 }
 
-/// A moment in the zone, with its offset: `2023-11-14 22:13:20.000123 +00:00`.
+/// A moment in the zone, with its offset: `2023-11-14 22:13:20.000123 +00:00`; a full second has no
+/// fraction.
 pub(crate) fn moment(time: Time, zone: &TimeZone) -> String {
-    let Ok(stamp) = Timestamp::from_nanosecond(time.0.into()) else {
+    // Nanoseconds are for programs.
+    let micros = time.0.div_euclid(1_000);
+    let Ok(stamp) = Timestamp::from_microsecond(micros) else {
         return format!("{} ns", time.0);
     };
     let zoned = stamp.to_zoned(zone.clone());
-    zoned.strftime("%Y-%m-%d %H:%M:%S%.6f %:z").to_string()
+    zoned.strftime("%Y-%m-%d %H:%M:%S%.f %:z").to_string()
 }
 
 /// A word as a POSIX shell reads it back.
@@ -245,8 +261,10 @@ mod tests {
         assert_eq!(bytes(65_536), "65.5 kB");
         assert_eq!(bytes(999_700), "1.00 MB");
         assert_eq!(bytes(120_588_168), "121 MB");
-        assert_eq!(Unit::Milliseconds.number(-1_000), "0.00");
-        assert_eq!(Unit::for_duration(33_000_000).number(33_190_000), "33.19");
+        let unit = Unit::for_duration(33_000_000);
+        assert_eq!(unit.number(33_190_000), "33.19");
+        assert_eq!(unit.number(-1_000), "0.00");
+        assert_eq!(Unit::for_duration(-5_220_000).number(16_277), "0.016");
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! One or two captures into a diagnosis: reads them side by side and feeds the analysis.
 
+use crate::Error;
 use crate::config::{Captures, Config, Event};
 use crate::link::Records;
 use crate::run::{self, Selection, Tally};
 use crate::stream::Stream;
-use crate::Error;
 use analysis::diagnose::{Diagnoser, Options};
 use analysis::facts::Thresholds;
 use analysis::results::{Diagnosis, Vantage};
@@ -31,14 +31,18 @@ pub fn diagnose(
     let (inputs, stated): (Vec<&[PathBuf]>, _) = match captures {
         Captures::One(a) => (vec![a], [None, None]),
         Captures::Two(a, b) => (vec![a, b], [None, None]),
-        Captures::Sides { client, server } => {
-            (vec![client, server], [Some(Vantage::Client), Some(Vantage::Server)])
-        }
+        Captures::Sides { client, server } => (
+            vec![client, server],
+            [Some(Vantage::Client), Some(Vantage::Server)],
+        ),
         Captures::Client(a) => (vec![a], [Some(Vantage::Client), None]),
         Captures::Server(a) => (vec![a], [Some(Vantage::Server), None]),
     };
     let options = Options {
-        thresholds: Thresholds { fast_enough_ns: config.fast_enough_ns, tail_ns: config.tail_ns },
+        thresholds: Thresholds {
+            fast_enough_ns: config.fast_enough_ns,
+            tail_ns: config.tail_ns,
+        },
         stated,
         clock_offset_ns: config.clock_offset_ns,
     };
@@ -69,7 +73,9 @@ pub fn diagnose(
     let mut results = Vec::new();
     for side in sides {
         let Some(finished) = side.stream.finished else {
-            return Err(Error::Message("the reading thread stopped; see the message above".into()));
+            return Err(Error::Message(
+                "the reading thread stopped; see the message above".into(),
+            ));
         };
         results.push(side.tally.result(&finished));
     }
@@ -112,7 +118,9 @@ fn report(sides: &[Side<'_>], events: &mut dyn FnMut(Event)) {
     use std::sync::atomic::Ordering::Relaxed;
     let sum = |f: &dyn Fn(&Side<'_>) -> u64| sides.iter().map(f).sum::<u64>();
     let total = sum(&|s| s.stream.progress.total.load(Relaxed));
-    let known = sides.iter().all(|s| s.stream.progress.total.load(Relaxed) > 0);
+    let known = sides
+        .iter()
+        .all(|s| s.stream.progress.total.load(Relaxed) > 0);
     events(Event::Progress {
         read: sum(&|s| s.stream.progress.read.load(Relaxed)),
         total: known.then_some(total),

@@ -60,5 +60,9 @@ pub fn ops(
     capture.problems.merge(&groups.problems);
     let groups = groups.finish();
     let total_ns = groups.iter().map(|g| g.stats.total_ns).sum();
-    Ok(OpsResult { captures: vec![capture], groups, total_ns })
+    Ok(OpsResult {
+        captures: vec![capture],
+        groups,
+        total_ns,
+    })
 }

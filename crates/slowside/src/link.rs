@@ -1,7 +1,9 @@
 //! Between connections and protocols: hands what the tracker delivers to each connection's
 //! conversation, and keeps what comes out.
 
-use model::{Call, Chunk, Close, ConnectionSummary, Direction, Episode, Mark, Outstanding, Problems, Time};
+use model::{
+    Call, Chunk, Close, ConnectionSummary, Direction, Episode, Mark, Outstanding, Problems, Time,
+};
 use net::{Connection, Handler};
 use protocol::{ConnectionInfo, Context, Conversation, Output, Shared};
 
@@ -43,7 +45,8 @@ impl Records {
     /// thread, except at the end of the capture, where the request's place decides.
     pub(crate) fn sort(&mut self) {
         self.calls.sort_by_key(|c| {
-            let at_end = (c.order == END).then(|| (c.request_first.or(c.response_first), c.connection));
+            let at_end =
+                (c.order == END).then(|| (c.request_first.or(c.response_first), c.connection));
             (c.order, at_end)
         });
         self.outstanding.sort_by_key(|s| s.order);
@@ -118,12 +121,17 @@ impl Handler for Link {
             server: c.server,
             roles_known: c.roles_known,
         };
-        State { info, conversation: Conversation::default() }
+        State {
+            info,
+            conversation: Conversation::default(),
+        }
     }
 
     fn data(&mut self, _c: &Connection, s: &mut State, d: Direction, chunk: &Chunk<'_>) {
         let State { info, conversation } = s;
-        self.with(info, chunk.order, chunk.now, |cx| conversation.data(cx, d, chunk));
+        self.with(info, chunk.order, chunk.now, |cx| {
+            conversation.data(cx, d, chunk)
+        });
     }
 
     fn gap(
@@ -149,7 +157,9 @@ impl Handler for Link {
         first: Mark,
     ) {
         let State { info, conversation } = s;
-        self.with(info, chunk.order, chunk.now, |cx| conversation.datagram(cx, d, chunk, first));
+        self.with(info, chunk.order, chunk.now, |cx| {
+            conversation.datagram(cx, d, chunk, first)
+        });
     }
 
     fn episode(&mut self, _c: &Connection, _s: &mut State, episode: Episode) {
@@ -164,9 +174,16 @@ impl Handler for Link {
         order: u64,
         now: Time,
     ) {
-        let State { info, mut conversation } = s;
+        let State {
+            info,
+            mut conversation,
+        } = s;
         let why = summary.close;
-        let order = if why == Close::EndOfCapture { END } else { order };
+        let order = if why == Close::EndOfCapture {
+            END
+        } else {
+            order
+        };
         self.with(&info, order, now, |cx| conversation.close(cx, why));
         self.connections.push((order, summary));
     }

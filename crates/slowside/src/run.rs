@@ -1,9 +1,9 @@
 //! One capture read for its calls: the common part of every command.
 
+use crate::Error;
 use crate::config::{Config, Event, Moment};
 use crate::link::Records;
 use crate::stream::{Finished, Stream};
-use crate::Error;
 use analysis::results::CaptureResult;
 use capture::Capture;
 use model::{Call, ConnectionSummary, Outcome, Time};
@@ -15,7 +15,9 @@ use std::sync::atomic::Ordering;
 /// own connections. Two shards a core do not help, one is idle while the reader is behind.
 pub(crate) fn threads(config: &Config) -> usize {
     match config.threads {
-        0 => std::thread::available_parallelism().map_or(2, usize::from).max(2),
+        0 => std::thread::available_parallelism()
+            .map_or(2, usize::from)
+            .max(2),
         n => n,
     }
 }
@@ -30,7 +32,11 @@ pub(crate) struct Selection<'a> {
 impl<'a> Selection<'a> {
     pub(crate) fn new(config: &'a Config) -> Selection<'a> {
         let everything = config.from.is_none() && config.to.is_none() && config.filter.is_none();
-        Selection { config, start: None, everything }
+        Selection {
+            config,
+            start: None,
+            everything,
+        }
     }
 
     /// Where relative times count from.
@@ -107,7 +113,12 @@ impl Tally {
             bytes: summary.wire_bytes,
             first: summary.first,
             last: summary.last,
-            snaplen: summary.snaplens.iter().copied().max().filter(|&s| s > 0 && s < 262_144),
+            snaplen: summary
+                .snaplens
+                .iter()
+                .copied()
+                .max()
+                .filter(|&s| s > 0 && s < 262_144),
             link_types: summary.link_types.iter().map(|l| l.0).collect(),
             dropped: summary.dropped(),
             missing_gaps: self.missing_gaps,
@@ -180,7 +191,9 @@ pub(crate) fn read(
         }
     }
     let Some(finished) = stream.finished.take() else {
-        return Err(Error::Message("the reading thread stopped; see the message above".into()));
+        return Err(Error::Message(
+            "the reading thread stopped; see the message above".into(),
+        ));
     };
     Ok(tally.result(&finished))
 }

@@ -68,7 +68,11 @@ impl Progress {
 }
 
 enum Mode {
-    Inline { reader: Box<Reader>, link: Box<Tracker<Link>>, decoded: Decoded },
+    Inline {
+        reader: Box<Reader>,
+        link: Box<Tracker<Link>>,
+        decoded: Decoded,
+    },
     Threads {
         shards: Vec<Receiver<Records>>,
         reader: JoinHandle<Finished>,
@@ -116,7 +120,9 @@ impl Reader {
                 self.decoder.decode(&mut into.batch, &mut into.segments);
                 let (read, total) = self.capture.progress();
                 self.progress.read.store(read, Ordering::Relaxed);
-                self.progress.total.store(total.unwrap_or(0), Ordering::Relaxed);
+                self.progress
+                    .total
+                    .store(total.unwrap_or(0), Ordering::Relaxed);
                 self.progress.packets.fetch_add(packets, Ordering::Relaxed);
                 true
             }
@@ -153,18 +159,30 @@ impl Stream {
         };
         let mode = if threads <= 1 {
             let link = Box::new(Tracker::new(Link::default()));
-            Mode::Inline { reader: Box::new(reader), link, decoded: Decoded::default() }
+            Mode::Inline {
+                reader: Box::new(reader),
+                link,
+                decoded: Decoded::default(),
+            }
         } else {
             start_threads(reader, threads - 1)
         };
-        Stream { mode, progress, finished: None }
+        Stream {
+            mode,
+            progress,
+            finished: None,
+        }
     }
 
     /// The records of the next batch; `false` when the capture is over, with the last of them.
     pub(crate) fn next(&mut self, into: &mut Records) -> bool {
         into.clear();
         match &mut self.mode {
-            Mode::Inline { reader, link, decoded } => {
+            Mode::Inline {
+                reader,
+                link,
+                decoded,
+            } => {
                 if reader.next(decoded) {
                     decoded.track(link, |_| true);
                     link.handler_mut().take(into);
@@ -216,14 +234,19 @@ impl Stream {
                 finished.problems.merge(&link.problems);
                 self.finished = Some(finished);
             }
-            Mode::Threads { reader, workers, .. } => {
+            Mode::Threads {
+                reader, workers, ..
+            } => {
                 // A thread that panicked has printed why; its records are missing, and the run says so.
                 let mut problems = Problems::default();
                 for worker in workers {
                     match worker.join() {
                         Ok(p) => problems.merge(&p),
                         Err(_) => problems.damage("internal-error", || {
-                            ("a worker stopped; its connections are missing".into(), Default::default())
+                            (
+                                "a worker stopped; its connections are missing".into(),
+                                Default::default(),
+                            )
                         }),
                     }
                 }
@@ -248,7 +271,9 @@ fn start_threads(mut reader: Reader, shards: usize) -> Mode {
         to_shards.push(send);
         from_shards.push(answers);
         let recycle = recycle.clone();
-        workers.push(std::thread::spawn(move || work(shard, shards, &receive, &answer, &recycle)));
+        workers.push(std::thread::spawn(move || {
+            work(shard, shards, &receive, &answer, &recycle)
+        }));
     }
     let reader = std::thread::spawn(move || {
         loop {
@@ -258,13 +283,21 @@ fn start_threads(mut reader: Reader, shards: usize) -> Mode {
             }
             let decoded = Arc::new(decoded);
             // A receiver that is gone means that nobody wants the rest.
-            if to_shards.iter().any(|shard| shard.send(Arc::clone(&decoded)).is_err()) {
+            if to_shards
+                .iter()
+                .any(|shard| shard.send(Arc::clone(&decoded)).is_err())
+            {
                 break;
             }
         }
         reader.finish()
     });
-    Mode::Threads { shards: from_shards, reader, workers, spare: Records::default() }
+    Mode::Threads {
+        shards: from_shards,
+        reader,
+        workers,
+        spare: Records::default(),
+    }
 }
 
 /// One shard: its connections of every batch. Ends with one more answer, of what was still open.

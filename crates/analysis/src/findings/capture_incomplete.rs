@@ -37,14 +37,19 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     if gaps == 0 && dropped == 0 {
         return None;
     }
-    let worst = facts.captures.iter().max_by_key(|c| (c.tcp.missing_gaps, facts.results[c.index].dropped))?;
+    let worst = facts
+        .captures
+        .iter()
+        .max_by_key(|c| (c.tcp.missing_gaps, facts.results[c.index].dropped))?;
     let files = &facts.results[worst.index].files;
     let mut why = format!(
         "{gaps} gaps ({bytes} bytes) were acknowledged by the receiver but are not in the capture, most of them in {}.",
         files.first().map_or("", String::as_str)
     );
     if dropped > 0 {
-        why.push_str(&format!(" The capturing host counted {dropped} dropped packets."));
+        why.push_str(&format!(
+            " The capturing host counted {dropped} dropped packets."
+        ));
     }
     Some(Finding {
         code: RULE.code,

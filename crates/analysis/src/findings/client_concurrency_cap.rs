@@ -38,20 +38,27 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         return None;
     }
     let capture = facts.at_client().unwrap_or(&facts.captures[0]);
+    let slots = capture.highest_slot.map(|s| s as usize + 1);
     let mut caps: Vec<_> = capture
         .concurrency
         .levels
         .iter()
         .filter_map(|(scope, level)| match scope {
-            Scope::Pair(client, server) => Some((level.client_cap()?, *client, *server, level)),
+            Scope::Pair(client, server) => {
+                Some((level.client_cap(slots)?, *client, *server, level))
+            }
             Scope::Server(_) => None,
         })
         .collect();
-    caps.sort_by_key(|(_, client, server, level)| (std::cmp::Reverse(level.busy_ns()), *client, *server));
-    let (cap, client, server, level) = *caps.first()?;
-    let (sent, released) = (level.sent[cap], level.released[cap]);
-    let queue = facts.app.filter(|app| app.host_mean_ns >= facts.thresholds.fast_enough_ns);
-    let flat = (level.share_from(cap) * 100.0) as i64;
+    caps.sort_by_key(|(_, client, server, level)| {
+        (std::cmp::Reverse(level.busy_ns()), *client, *server)
+    });
+    let (found, client, server, _) = *caps.first()?;
+    let (cap, sent, released) = (found.cap, found.sent, found.released);
+    let queue = facts
+        .app
+        .filter(|app| app.host_mean_ns >= facts.thresholds.fast_enough_ns);
+    let flat = (found.share * 100.0) as i64;
     let mut why = format!(
         "{client} has {cap} calls outstanding on {server} for {flat} % of the time and never more; {} of {sent} requests that filled the last place left within 0.3 ms of a reply.",
         released
@@ -64,9 +71,21 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         )),
         None => why.push_str(" Whether anything queues above the wire no capture can show: give the application's own latencies with --app."),
     }
-    let mut numbers = vec![Fact { name: "cap", value: cap as i64 }, Fact { name: "released_by_reply", value: released as i64 }];
+    let mut numbers = vec![
+        Fact {
+            name: "cap",
+            value: cap as i64,
+        },
+        Fact {
+            name: "released_by_reply",
+            value: released as i64,
+        },
+    ];
     if capture.slots > 0 {
-        numbers.push(Fact { name: "session_slots", value: capture.slots as i64 });
+        numbers.push(Fact {
+            name: "session_slots",
+            value: capture.slots as i64,
+        });
     }
     Some(Finding {
         code: RULE.code,

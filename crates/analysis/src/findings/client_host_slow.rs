@@ -33,9 +33,13 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let app = facts.app?;
-    let slow = app.host_mean_ns >= facts.thresholds.fast_enough_ns && app.host_mean_ns * 4 >= app.application_mean_ns;
+    let slow = app.host_mean_ns >= facts.thresholds.fast_enough_ns
+        && app.host_mean_ns * 4 >= app.application_mean_ns;
     // The queue of a capped client is that finding's cost, and no nanosecond is charged twice.
-    let capped = RULES.iter().find(|r| r.code == "client-concurrency-cap").and_then(|r| (r.check)(facts));
+    let capped = RULES
+        .iter()
+        .find(|r| r.code == "client-concurrency-cap")
+        .and_then(|r| (r.check)(facts));
     if !slow || capped.is_some_and(|f| f.cost_ns.is_some()) {
         return None;
     }

@@ -12,7 +12,11 @@ const SHOWN: usize = 3;
 /// The worst calls of a kind.
 pub(super) fn of_calls(facts: &Facts<'_>, worst: &Worst, shows: &str) -> Vec<Evidence> {
     let worst = worst.exhibits.iter().take(SHOWN);
-    of_packets(facts, worst.flat_map(|e| [(e.capture, e.request), (e.capture, e.response)]), shows)
+    of_packets(
+        facts,
+        worst.flat_map(|e| [(e.capture, e.request), (e.capture, e.response)]),
+        shows,
+    )
 }
 
 /// Any packets, by the index of their capture.

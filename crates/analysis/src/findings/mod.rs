@@ -31,7 +31,9 @@ impl Rule {
     #[must_use]
     pub fn manual(&self) -> String {
         let lines = self.source.lines().take_while(|l| l.starts_with("//!"));
-        let text: Vec<&str> = lines.map(|l| l.trim_start_matches("//!").strip_prefix(' ').unwrap_or("")).collect();
+        let text: Vec<&str> = lines
+            .map(|l| l.trim_start_matches("//!").strip_prefix(' ').unwrap_or(""))
+            .collect();
         text.join("\n")
     }
 }
@@ -53,8 +55,18 @@ pub const RULES: &[Rule] = &[
 /// Runs every check. What ends the work comes first, then by cost, what has no cost last.
 #[must_use]
 pub fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    let mut found: Vec<Finding> = RULES.iter().filter_map(|rule| (rule.check)(facts)).collect();
-    found.sort_by_key(|f| (!f.fatal, f.cost_ns.is_none(), std::cmp::Reverse(f.cost_ns), f.code));
+    let mut found: Vec<Finding> = RULES
+        .iter()
+        .filter_map(|rule| (rule.check)(facts))
+        .collect();
+    found.sort_by_key(|f| {
+        (
+            !f.fatal,
+            f.cost_ns.is_none(),
+            std::cmp::Reverse(f.cost_ns),
+            f.code,
+        )
+    });
     found
 }
 
@@ -76,10 +88,20 @@ mod tests {
         assert_eq!(files, listed);
         for rule in RULES {
             let manual = rule.manual();
-            for heading in ["# What it says", "# Why it costs time", "# How sure", "# What to check next", "# When it is wrong"] {
+            for heading in [
+                "# What it says",
+                "# Why it costs time",
+                "# How sure",
+                "# What to check next",
+                "# When it is wrong",
+            ] {
                 assert!(manual.contains(heading), "{}: no {heading}", rule.code);
             }
-            assert!(rule.manual().lines().all(|l| l.chars().count() <= 80), "{}", rule.code);
+            assert!(
+                rule.manual().lines().all(|l| l.chars().count() <= 80),
+                "{}",
+                rule.code
+            );
         }
     }
 }

@@ -54,11 +54,24 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         first: facts.worst.held.first,
         last: facts.worst.held.last,
         facts: vec![
-            Fact { name: "released_by_ack", value: released as i64 },
-            Fact { name: "sent_unacknowledged", value: early as i64 },
-            Fact { name: "held_mean_ns", value: a.nagle_ns / held as i64 },
+            Fact {
+                name: "released_by_ack",
+                value: released as i64,
+            },
+            Fact {
+                name: "sent_unacknowledged",
+                value: early as i64,
+            },
+            Fact {
+                name: "held_mean_ns",
+                value: a.nagle_ns / held as i64,
+            },
         ],
-        evidence: evidence::of_calls(facts, facts.worst.held, "requests whose end left only after an acknowledgement"),
+        evidence: evidence::of_calls(
+            facts,
+            facts.worst.held,
+            "requests whose end left only after an acknowledgement",
+        ),
         why: format!(
             "{released} small segments left just after an acknowledgement and {early} while one was outstanding; {held} requests were held for {} on average.",
             format_duration(a.nagle_ns / held as i64)

@@ -42,14 +42,20 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     }
     let mean = a.path_ns / a.calls.max(1) as i64;
     let share = a.path_ns * 100 / a.total_ns.max(1);
-    let mut numbers = vec![Fact { name: "network_mean_ns", value: mean }];
+    let mut numbers = vec![Fact {
+        name: "network_mean_ns",
+        value: mean,
+    }];
     let why = match (a.basis, facts.path) {
         (Basis::Matched, _) => format!(
             "A call takes {} longer at the client than at the server, {share} % of its response time; nothing was lost on the way.",
             format_duration(mean)
         ),
         (_, Some(path)) => {
-            numbers.push(Fact { name: "round_trip_min_ns", value: path.min_ns });
+            numbers.push(Fact {
+                name: "round_trip_min_ns",
+                value: path.min_ns,
+            });
             format!(
                 "The path to the server and back takes {} ({} at best), {share} % of the response time: an estimate from acknowledgements.",
                 format_duration(path.mean_ns),

@@ -37,7 +37,12 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     if !facts.is_slow() || a.loss_ns * 50 < a.total_ns || facts.worst.loss.count < 3 {
         return None;
     }
-    let resent: u64 = facts.captures.iter().map(|c| c.tcp.retransmitted_packets.iter().sum::<u64>()).max().unwrap_or(0);
+    let resent: u64 = facts
+        .captures
+        .iter()
+        .map(|c| c.tcp.retransmitted_packets.iter().sum::<u64>())
+        .max()
+        .unwrap_or(0);
     if resent == 0 {
         return None;
     }

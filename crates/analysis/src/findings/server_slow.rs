@@ -28,8 +28,12 @@ use crate::facts::{Basis, Facts};
 use crate::results::{Fact, Finding, Side};
 use model::format_duration;
 
-pub(super) const RULE: Rule =
-    Rule { code: "server-slow", title: "the server's own time", source: include_str!("server_slow.rs"), check };
+pub(super) const RULE: Rule = Rule {
+    code: "server-slow",
+    title: "the server's own time",
+    source: include_str!("server_slow.rs"),
+    check,
+};
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let a = &facts.account;
@@ -37,16 +41,17 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         return None;
     }
     let mean = a.service_ns / a.calls.max(1) as i64;
-    if mean < facts.thresholds.fast_enough_ns && facts.response().mean_ns() >= facts.thresholds.fast_enough_ns {
-        return None;
-    }
     let share = a.service_ns * 100 / a.total_ns.max(1);
     let measured = a.basis != Basis::Client;
     let why = format!(
         "Of {} calls the server holds each for {} on average, {share} % of the response time{}.",
         a.calls,
         format_duration(mean),
-        if measured { "" } else { " (what the path's round trip leaves of it, an estimate)" }
+        if measured {
+            ""
+        } else {
+            " (what the path's round trip leaves of it, an estimate)"
+        }
     );
     Some(Finding {
         code: RULE.code,
@@ -62,12 +67,27 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         },
         first: facts.worst.server.first,
         last: facts.worst.server.last,
-        facts: vec![Fact { name: "service_mean_ns", value: mean }, Fact { name: "calls", value: a.calls as i64 }],
-        evidence: evidence::of_calls(facts, facts.worst.server, "request and reply of the longest waits"),
+        facts: vec![
+            Fact {
+                name: "service_mean_ns",
+                value: mean,
+            },
+            Fact {
+                name: "calls",
+                value: a.calls as i64,
+            },
+        ],
+        evidence: evidence::of_calls(
+            facts,
+            facts.worst.server,
+            "request and reply of the longest waits",
+        ),
         why,
         remedy: vec![
-            "look at the server's storage latency, CPU and locks at the times of these calls".into(),
-            "compare operations (slowside ops): slow READs beside fast GETATTRs point to storage".into(),
+            "look at the server's storage latency, CPU and locks at the times of these calls"
+                .into(),
+            "compare operations (slowside ops): slow READs beside fast GETATTRs point to storage"
+                .into(),
         ],
     })
 }

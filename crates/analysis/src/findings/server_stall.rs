@@ -39,9 +39,17 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     }
     let capture = facts.at_server().unwrap_or(&facts.captures[0]);
     let usual = capture.usual_wait_ns.max(1);
-    let levels = capture.concurrency.levels.iter().filter(|(s, _)| matches!(s, Scope::Server(_)));
+    let levels = capture
+        .concurrency
+        .levels
+        .iter()
+        .filter(|(s, _)| matches!(s, Scope::Server(_)));
     let mut silences: Vec<_> = levels
-        .flat_map(|(_, l)| l.silences.iter().filter(|s| s.last - s.first >= crate::capture_facts::STALL_WAITS * usual))
+        .flat_map(|(_, l)| {
+            l.silences
+                .iter()
+                .filter(|s| s.last - s.first >= crate::capture_facts::STALL_WAITS * usual)
+        })
         .collect();
     silences.sort_by_key(|s| s.first);
     let longest = silences.iter().map(|s| s.last - s.first).max()?;

@@ -1,10 +1,11 @@
 //! `slowside calls`: a row per call.
 
-use super::{check_standard_input, tell_damage};
+use super::{CANNOT_WRITE, check_standard_input, tell_damage};
 use crate::args::{Calls, Order, RowFormat};
 use crate::exit::Done;
 use crate::progress::Progress;
 use crate::sort::Sorter;
+use anyhow::Context;
 use model::Call;
 use report::CallWriter;
 use std::io::{self, BufWriter, Write};
@@ -49,17 +50,20 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
         progress.event(e);
     });
     if let Some(e) = failed {
-        return Err(e.into());
+        return Err(e).context(CANNOT_WRITE);
     }
     let capture = result?;
     drop(progress);
-    if let Some(header) = header {
-        out.write_all(header.as_bytes())?;
-    }
-    if let Some(sorter) = sorter {
-        sorter.finish(&mut out)?;
-    }
-    out.flush()?;
+    let rest = || -> io::Result<()> {
+        if let Some(header) = header {
+            out.write_all(header.as_bytes())?;
+        }
+        if let Some(sorter) = sorter {
+            sorter.finish(&mut out)?;
+        }
+        out.flush()
+    };
+    rest().context(CANNOT_WRITE)?;
     tell_damage(&capture, args.reading.quiet);
     Ok(Done::with_damage(capture.problems.any_damage()))
 }

@@ -1,6 +1,6 @@
 //! `slowside diagnose`: which side is slow, by how much, and why.
 
-use super::check_standard_input;
+use super::{check_standard_input, print};
 use crate::args::{AnswerFormat, Diagnose, FailOn};
 use crate::exit::Done;
 use crate::progress::Progress;
@@ -8,7 +8,6 @@ use analysis::results::Finding;
 use anyhow::Context;
 use jiff::tz::TimeZone;
 use slowside::{Captures, Config};
-use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
@@ -30,12 +29,10 @@ pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
     drop(progress);
     diagnosis.notes.append(&mut notes);
 
-    let mut out = BufWriter::new(io::stdout().lock());
-    match args.format {
-        AnswerFormat::Json => report::diagnosis_json(&diagnosis, &mut out)?,
-        AnswerFormat::Text => report::diagnosis_text(&diagnosis, &TimeZone::system(), &mut out)?,
-    }
-    out.flush()?;
+    print(|out| match args.format {
+        AnswerFormat::Json => report::diagnosis_json(&diagnosis, out),
+        AnswerFormat::Text => report::diagnosis_text(&diagnosis, &TimeZone::system(), out),
+    })?;
     if let Some(limit) = &args.fail_on
         && diagnosis.findings.iter().any(|f| reaches(f, limit))
     {

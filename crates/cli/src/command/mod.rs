@@ -7,8 +7,19 @@ pub(crate) mod ops;
 
 use crate::exit::complain;
 use analysis::results::CaptureResult;
-use std::io::{self, IsTerminal};
+use anyhow::Context;
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
+
+/// Writes an answer to standard output.
+fn print(answer: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    answer(&mut out)
+        .and_then(|()| out.flush())
+        .context(CANNOT_WRITE)
+}
+
+const CANNOT_WRITE: &str = "cannot write to standard output";
 
 /// Refuses to wait for somebody to type a capture.
 fn check_standard_input(inputs: &[PathBuf]) -> anyhow::Result<()> {

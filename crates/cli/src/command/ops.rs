@@ -1,11 +1,10 @@
 //! `slowside ops`: calls in groups.
 
-use super::{check_standard_input, tell_damage};
+use super::{check_standard_input, print, tell_damage};
 use crate::args::{GroupFormat, Ops};
 use crate::exit::Done;
 use crate::progress::Progress;
 use jiff::tz::TimeZone;
-use std::io::{self, BufWriter, Write};
 
 pub(crate) fn run(args: &Ops) -> anyhow::Result<Done> {
     check_standard_input(&args.captures)?;
@@ -16,22 +15,20 @@ pub(crate) fn run(args: &Ops) -> anyhow::Result<Done> {
     })?;
     drop(progress);
 
-    let mut out = BufWriter::new(io::stdout().lock());
-    match args.format {
-        GroupFormat::Json => report::ops_json(&result, &mut out)?,
+    print(|out| match args.format {
+        GroupFormat::Json => report::ops_json(&result, out),
         GroupFormat::Csv => {
             let keys: Vec<&str> = args.by.iter().map(|k| k.name()).collect();
-            report::ops_csv(&result, &keys, &mut out)?;
+            report::ops_csv(&result, &keys, out)
         }
         GroupFormat::Text => {
             let style = report::OpsStyle {
                 zone: TimeZone::system(),
                 histogram: args.histogram,
             };
-            report::ops_text(&result, &style, &mut out)?;
+            report::ops_text(&result, &style, out)
         }
-    }
-    out.flush()?;
+    })?;
     if args.format == GroupFormat::Csv {
         for capture in &result.captures {
             tell_damage(capture, args.reading.quiet);

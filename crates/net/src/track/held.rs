@@ -24,15 +24,27 @@ struct Small {
     at: Time,
 }
 
+/// An acknowledgement that lets a small segment go.
+#[derive(Clone, Copy, Debug)]
+struct Release {
+    /// When the small segment that it acknowledges was sent.
+    since: Time,
+    at: Time,
+    /// It came without data of the peer, to which the application might have answered.
+    alone: bool,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Held {
     near: u8,
     last_data: Option<Time>,
-    /// The last segment, if it was below the maximum size.
+    /// The last segment below the maximum size, until it is acknowledged (Minshall's variant of
+    /// Nagle, which Linux has: only small segments hold back small ones).
     small: Option<Small>,
-    /// An acknowledgement of everything, the last of it a small segment: when that had been sent,
-    /// and when the acknowledgement came.
-    small_acknowledged: Option<(Time, Time)>,
+    /// The acknowledgement of that segment.
+    small_acknowledged: Option<Release>,
+    /// End of the last segment if it was of the maximum size: what follows it ends its message.
+    full: Option<u64>,
     /// The last acknowledgement of some of the outstanding data.
     advanced: Option<Time>,
     /// Whether the peer has sent data since this direction last did: then that may be the reason.
@@ -56,14 +68,12 @@ impl Held {
     }
 
     /// The peer acknowledged new data up to `position`, alone if without data of its own.
-    pub(super) fn acknowledged(&mut self, position: u64, sent: u64, alone: bool, now: Time) {
+    pub(super) fn acknowledged(&mut self, position: u64, alone: bool, now: Time) {
         self.advanced = Some(now);
-        self.small_acknowledged = match self.small {
-            Some(small) if alone && position >= sent && position >= small.end => {
-                Some((small.at, now))
-            }
-            _ => None,
-        };
+        if let Some(small) = self.small.filter(|small| position >= small.end) {
+            self.small_acknowledged = Some(Release { since: small.at, at: now, alone });
+            self.small = None;
+        }
     }
 
     /// A segment with new data left; counts it and says since when TCP had held it.
@@ -78,10 +88,15 @@ impl Held {
     ) -> Option<Time> {
         let now = s.mark.time;
         let follows = |at: Time| (0..=RELEASED_WITHIN_NS).contains(&(now - at));
-        let released = self
-            .small_acknowledged
-            .take()
-            .filter(|&(_, at)| follows(at) && !self.peer_sent);
+        let message_under_way = self
+            .full
+            .zip(acknowledged)
+            .is_some_and(|(full, acknowledged)| acknowledged < full);
+        // What follows an answer of the peer may be the application's next request; what ends a
+        // message whose full segments are already under way is not.
+        let released = self.small_acknowledged.take().filter(|r| {
+            follows(r.at) && (message_under_way || (r.alone && !self.peer_sent))
+        });
         if let (true, Some(small), Some(acknowledged)) = (is_small, self.small, acknowledged)
             && acknowledged < small.end
         {
@@ -97,14 +112,17 @@ impl Held {
         }
         let held_since = if !self.is_near() {
             None
-        } else if let Some((since, _)) = by_nagle {
-            Some(since)
+        } else if let Some(r) = by_nagle {
+            Some(r.since)
         } else if rebuilding && self.advanced.is_some_and(follows) {
             self.last_data
         } else {
             None
         };
-        self.small = is_small.then_some(Small { end, at: now });
+        if is_small {
+            self.small = Some(Small { end, at: now });
+        }
+        self.full = (!is_small).then_some(end);
         self.last_data = Some(now);
         self.peer_sent = false;
         held_since

@@ -235,7 +235,7 @@ fn acknowledge<H: Handler>(
                 stream.sample(ns);
             }
         }
-        stream.held.acknowledged(position, stream.sent, alone, now);
+        stream.held.acknowledged(position, alone, now);
         stream.acknowledged = Some(position);
         stream.acknowledged_at = now;
         stream.duplicate_acks = 0;

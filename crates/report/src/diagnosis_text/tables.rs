@@ -15,7 +15,7 @@ type Side = (&'static str, Get);
 
 /// The unit in which the operation with the most time reads best.
 fn unit_of(mean_ns: Option<i64>) -> Unit {
-    mean_ns.map_or(Unit::Milliseconds, Unit::for_duration)
+    Unit::for_duration(mean_ns.unwrap_or(0))
 }
 
 /// The names in the first column; the protocol only where there are several.
@@ -90,8 +90,8 @@ pub(super) fn response_times(ops: &[OpResult]) -> String {
         }
         rows.push(row);
     }
-    let grid = Grid::new(rows, 2);
-    let title = format!("Response times in {}", unit.name());
+    let grid = Grid::fitting(rows);
+    let title = format!("Response times in {}", unit.name);
     let groups = match sides.as_slice() {
         // With one capture there is nothing to tell apart.
         [_] => String::new(),
@@ -105,9 +105,9 @@ fn over(grid: &Grid, names: &[&str], each: usize) -> String {
     let mut line = String::new();
     let mut at = grid.width_of(1);
     for (i, name) in names.iter().enumerate() {
-        line.push_str(&" ".repeat((at + 2).saturating_sub(line.chars().count())));
+        line.push_str(&" ".repeat((at + grid.gap()).saturating_sub(line.chars().count())));
         let end = grid.width_of(1 + (i + 1) * each);
-        let dashes = end.saturating_sub(at + 2 + name.chars().count() + 5);
+        let dashes = end.saturating_sub(at + grid.gap() + name.chars().count() + 5);
         line.push_str(&format!("--- {name} {}", "-".repeat(dashes)));
         at = end;
     }
@@ -143,19 +143,19 @@ pub(super) fn matched(ops: &[OpResult]) -> String {
     if with.is_empty() {
         return String::new();
     }
-    let grid = Grid::new(rows, 2);
-    let mut line = " ".repeat(grid.width_of(2) + 2);
+    let grid = Grid::fitting(rows);
+    let mut line = " ".repeat(grid.width_of(2) + grid.gap());
     for (name, until) in [("mean", 5), ("p50", 8)] {
         let end = grid.width_of(until);
         let dashes = end.saturating_sub(line.chars().count() + name.len() + 5);
         line.push_str(&format!("--- {name} {}", "-".repeat(dashes)));
         if until == 5 {
-            line.push_str("  ");
+            line.push_str(&" ".repeat(grid.gap()));
         }
     }
     format!(
         "The same calls in both captures, in {}\n{line}\n{}{}",
-        unit.name(),
+        unit.name,
         grid.text(),
         more(OPS, with.len())
     )
