@@ -147,6 +147,7 @@ impl CaptureFacts {
         if self.wait.count().is_power_of_two() || self.wait.count() % 4096 == 0 {
             self.usual_wait_ns = self.wait.quantile(0.5);
             self.usual_response_ns = self.response.quantile(0.5);
+            self.concurrency.usual_response_ns = self.usual_response_ns;
         }
         self.response_held_ns += call.response_held_ns;
         self.request_held_ns += call.request_held_ns;
@@ -231,6 +232,12 @@ impl CaptureFacts {
                 t.client_half_ns = smaller(t.client_half_ns, client);
             }
         }
+    }
+
+    /// Forgets troubles that no call still being looked at can overlap.
+    pub fn forget_before(&mut self, time: Time) {
+        self.troubles
+            .retain(|_, list| list.back().is_some_and(|t| t.last >= time));
     }
 
     /// Bytes are missing from the capture; `at` is the packet that showed it.

@@ -8,9 +8,10 @@ use std::net::IpAddr;
 /// More outstanding calls than this are counted as this many.
 const LEVELS: usize = 1024;
 
-/// A request that follows a reply this fast was released by it: a client's own turnaround takes tens
-/// of microseconds, and requests come by chance this soon only at thousands a second.
-const RELEASE_NS: i64 = 300_000;
+/// A request that follows a reply this fast was released by it. A client's own turnaround takes tens of
+/// microseconds, more on a busy host; a quarter of the usual response time is still much less than
+/// chance would have it, up to a bound.
+const RELEASE_NS: std::ops::RangeInclusive<i64> = 300_000..=5_000_000;
 
 /// Silence shorter than this is nobody's stall.
 pub const STALL_NS: i64 = 50_000_000;
@@ -88,7 +89,7 @@ fn add<T: Copy + Default + std::ops::AddAssign>(v: &mut Vec<T>, i: usize, x: T) 
 }
 
 impl Level {
-    fn change(&mut self, o: &Outstanding) {
+    fn change(&mut self, o: &Outstanding, release_ns: i64) {
         if let Some(before) = self.changed {
             let passed = (o.time - before).max(0);
             add(&mut self.time_ns, self.outstanding as usize, passed);
@@ -103,7 +104,7 @@ impl Level {
             add(&mut self.sent, n, 1);
             let follows = self
                 .last_reply
-                .is_some_and(|r| (0..=RELEASE_NS).contains(&(o.time - r)));
+                .is_some_and(|r| (0..=release_ns).contains(&(o.time - r)));
             add(&mut self.released, n, u64::from(follows));
             if n == 1 {
                 self.quiet_since = Some(o.time);
@@ -166,16 +167,19 @@ pub struct Concurrency {
     pub levels: HashMap<Scope, Level, foldhash::fast::FixedState>,
     /// For servers with several connections: what a call found when it came.
     arrivals: HashMap<(ConnectionId, u32), u32, foldhash::fast::FixedState>,
+    /// Median response time, as known so far.
+    pub usual_response_ns: i64,
 }
 
 impl Concurrency {
     pub fn change(&mut self, o: &Outstanding) {
+        let release_ns = (self.usual_response_ns / 4).clamp(*RELEASE_NS.start(), *RELEASE_NS.end());
         self.levels
             .entry(Scope::Pair(o.client.address, o.server))
             .or_default()
-            .change(o);
+            .change(o, release_ns);
         let server = self.levels.entry(Scope::Server(o.server)).or_default();
-        server.change(o);
+        server.change(o, release_ns);
         if o.sent && server.several {
             self.arrivals
                 .insert((o.connection, o.id), server.outstanding);
@@ -365,7 +369,7 @@ impl Level {
         let sum = |v: &[u64]| v.iter().skip(floor).sum::<u64>();
         let (sent, released) = (sum(&self.sent), sum(&self.released));
         let flat = share >= if missing > 0.0 { 0.5 } else { 0.3 };
-        (flat && sent >= 100 && released * 10 >= sent * 9).then_some(ClientCap {
+        (flat && sent >= 100 && released * 10 >= sent * 7).then_some(ClientCap {
             cap: top,
             share,
             sent,

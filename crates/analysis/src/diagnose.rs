@@ -7,9 +7,7 @@ use crate::findings;
 use crate::half::{Completeness, Half, OpTable};
 use crate::join::Join;
 use crate::matched::{MatchedFacts, is_outage};
-use crate::results::{
-    Budget, CaptureResult, Clock, ClockBasis, Diagnosis, OpResult, Unmatched, Vantage,
-};
+use crate::results::{Budget, CaptureResult, Clock, Diagnosis, OpResult, Unmatched, Vantage};
 use crate::vantage;
 use crate::verdict::verdict;
 use crate::worst::{Exhibit, Worst};
@@ -18,6 +16,9 @@ use trace::Application;
 
 /// Matched calls that decide which capture is the client's, when nobody said.
 const DECIDING_CALLS: usize = 200;
+
+/// Connections with troubles that are remembered before old ones are looked for and forgotten.
+const TROUBLED_CONNECTIONS: usize = 10_000;
 
 /// What the user states.
 #[derive(Clone, Debug)]
@@ -189,6 +190,7 @@ impl Diagnoser {
 
     pub fn connection(&mut self, which: usize, c: &ConnectionSummary) {
         self.captures[which].connection(c);
+        self.join.closed(which, c.client, c.server);
     }
 
     /// A gap showed in capture `which`.
@@ -200,6 +202,9 @@ impl Diagnoser {
     pub fn reached(&mut self, which: usize, now: Time) {
         self.reached[which] = self.reached[which].max(now);
         self.first[which].get_or_insert(now);
+        if self.captures[which].troubles.len() > TROUBLED_CONNECTIONS {
+            self.captures[which].forget_before(now + -60_000_000_000);
+        }
         if self.captures.len() == 1 {
             self.alone.settle(&mut self.captures[0], Some(now));
         } else if let Some(client) = self.client {
@@ -282,9 +287,6 @@ impl Diagnoser {
             notes.push(format!(
                 "{evicted} calls waited too long for their twin and were left out."
             ));
-        }
-        if let Some(c) = &clock {
-            notes.push(clock_note(c));
         }
         let app = self.app[client].take().and_then(AppMatch::finish);
         let account = facts::account_of_matched(&self.matched, &self.captures[server]);
@@ -512,29 +514,6 @@ impl Diagnoser {
             call_time_ns,
             elapsed_ns,
         }
-    }
-}
-
-fn clock_note(c: &Clock) -> String {
-    let bound = model::format_duration(c.uncertainty_ns);
-    match c.basis {
-        ClockBasis::AssumedSynchronised => format!(
-            "The two clocks do not contradict each other and are taken to be synchronised: an assumption, which may be wrong by {bound}."
-        ),
-        ClockBasis::Estimated => format!(
-            "The server's clock is {} {} the client's (drift {:.1} ppm), known to within {bound}: half the smallest round trip, which no method can better.",
-            model::format_duration(c.offset_ns.abs()),
-            if c.offset_ns < 0 {
-                "behind"
-            } else {
-                "ahead of"
-            },
-            c.drift_ppm
-        ),
-        ClockBasis::Given => format!(
-            "The clock offset was given as {}.",
-            model::format_duration(c.offset_ns)
-        ),
     }
 }
 

@@ -45,6 +45,8 @@ pub struct Account {
     pub loss_ns: i64,
     pub nagle_ns: i64,
     pub path_ns: i64,
+    /// Messages passing, first byte to last, where nothing above explains it.
+    pub transfer_ns: i64,
     /// Neither network nor server for certain.
     pub unknown_ns: i64,
     pub cap: Option<(ServerCap, model::Endpoint)>,
@@ -106,26 +108,45 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Whether calls are slow enough that anybody may be blamed.
+    /// The distribution of the server's own part of calls, as far as it is known.
     #[must_use]
-    pub fn is_slow(&self) -> bool {
-        let d = self.response();
-        if d.count() == 0 {
-            return false;
+    pub fn server_part(&self) -> &Distribution {
+        match self.matched {
+            Some(m) => &m.server_wait,
+            None => &self.captures[0].wait,
         }
-        let (beyond, count) = d.beyond(self.thresholds.tail_ns);
-        d.mean_ns() >= self.thresholds.fast_enough_ns || (count >= 3 && beyond * 10 >= d.total_ns())
     }
 
-    /// Whether this part of the account may be accused: calls are slow, and it is a quarter of their
-    /// time and slow by itself.
+    /// The distribution of the network's part of calls, as far as it is known.
     #[must_use]
-    pub fn is_guilty(&self, part_ns: i64) -> bool {
+    pub fn network_part(&self) -> &Distribution {
+        match self.matched {
+            Some(m) => &m.clean_network,
+            None => &self.captures[0].response,
+        }
+    }
+
+    /// Whether these times are slow: on average, or in a tail that recurs (one call in a hundred) and
+    /// matters (a tenth of the time). A single hiccup is neither.
+    #[must_use]
+    pub fn is_slow(&self, times: &Distribution) -> bool {
+        if times.count() == 0 {
+            return false;
+        }
+        let (beyond, count) = times.beyond(self.thresholds.tail_ns);
+        let recurs = count >= 3 && count * 100 >= times.count();
+        times.mean_ns() >= self.thresholds.fast_enough_ns
+            || (recurs && beyond / 10 >= times.total_ns() / 100)
+    }
+
+    /// Whether a part of the account may be accused: calls are slow, it is a quarter of their time, and
+    /// it is slow by itself.
+    #[must_use]
+    pub fn is_guilty(&self, part_ns: i64, times: &Distribution) -> bool {
         let mean = part_ns / self.account.calls.max(1) as i64;
-        // Where the mean is fine it is the tail that is slow, and that is what the part is of.
-        let matters = mean >= self.thresholds.fast_enough_ns
-            || self.response().mean_ns() < self.thresholds.fast_enough_ns;
-        self.is_slow() && matters && part_ns * 4 >= self.account.total_ns && part_ns > 0
+        let slow = mean >= self.thresholds.fast_enough_ns
+            || (self.response().mean_ns() < self.thresholds.fast_enough_ns && self.is_slow(times));
+        part_ns > 0 && self.is_slow(self.response()) && slow && part_ns >= self.account.total_ns / 4
     }
 
     /// The capture nearest to the server, and its facts.
@@ -165,6 +186,7 @@ pub fn account_of_matched(m: &MatchedFacts, server: &CaptureFacts) -> Account {
         loss_ns: loss,
         nagle_ns: s.nagle_ns,
         path_ns: s.path_ns + s.outage_ns + s.loss_ns - outage - loss,
+        transfer_ns: s.transfer_ns,
         unknown_ns: 0,
         cap,
     }
@@ -214,6 +236,7 @@ pub fn account_of_one(
         loss_ns: 0,
         nagle_ns: 0,
         path_ns: 0,
+        transfer_ns: 0,
         unknown_ns: total,
         cap: None,
     };
@@ -235,28 +258,29 @@ pub fn account_of_one(
             account.basis = Basis::Client;
             account.outage_ns = alone.outage_ns.min(total);
             account.loss_ns = alone.loss_ns.min(total - account.outage_ns);
-            account.nagle_ns = facts
-                .request_held_ns
-                .clamp(0, total - account.outage_ns - account.loss_ns);
-            let left = total - account.outage_ns - account.loss_ns - account.nagle_ns;
-            if let Some(path) = path {
-                account.path_ns = path.mean_ns.saturating_mul(calls as i64).min(left);
-                let rest = left - account.path_ns;
-                // What is left is the server's only where it is more than the path's own variation.
-                if rest * 2 >= total && rest > 3 * account.path_ns.max(account.loss_ns) {
-                    account.cap = server_cap(facts);
-                    account.stall_ns = alone.stall_ns.min(rest);
-                    account.queue_ns = account
-                        .cap
-                        .map_or(0, |(c, _)| c.queue_ns)
-                        .min(rest - account.stall_ns);
-                    account.service_ns = rest - account.stall_ns - account.queue_ns;
-                    account.unknown_ns = 0;
-                } else {
-                    account.unknown_ns = rest;
-                }
-            } else {
-                account.unknown_ns = left;
+            let explained = account.outage_ns + account.loss_ns;
+            // Only waits can be the server's; messages passing are held up by windows and timers too.
+            let waits = wait.min(total - explained);
+            account.transfer_ns = total - explained - waits;
+            account.nagle_ns = facts.request_held_ns.clamp(0, account.transfer_ns);
+            account.transfer_ns -= account.nagle_ns;
+            let Some(path) = path else {
+                account.unknown_ns = waits;
+                return account;
+            };
+            account.path_ns = path.mean_ns.saturating_mul(calls as i64).min(waits);
+            let rest = waits - account.path_ns;
+            account.unknown_ns = rest;
+            // What is left is the server's only where it is more than the path's own variation.
+            if rest * 2 >= total && rest > 3 * account.path_ns.max(account.loss_ns) {
+                account.unknown_ns = 0;
+                account.cap = server_cap(facts);
+                account.stall_ns = alone.stall_ns.min(rest);
+                account.queue_ns = account
+                    .cap
+                    .map_or(0, |(c, _)| c.queue_ns)
+                    .min(rest - account.stall_ns);
+                account.service_ns = rest - account.stall_ns - account.queue_ns;
             }
         }
         Vantage::Middle | Vantage::Unknown => {}

@@ -21,6 +21,9 @@ const VOTES: u32 = 4;
 /// Calls of a connection without any match that are remembered for that vote.
 const CANDIDATES: u32 = 64;
 
+/// Calls of connections without a match that are remembered for the vote, over all connections.
+const LOOSE: usize = 1_000_000;
+
 type Ends = (Endpoint, Endpoint);
 
 #[derive(Default, Debug)]
@@ -74,6 +77,21 @@ impl Join {
         self.wait(side, canonical, call);
         if unmatched {
             self.vote(side, ends, key, out);
+        }
+    }
+
+    /// A connection is over: what is known of it is forgotten, unless its name was found out.
+    pub fn closed(&mut self, side: usize, client: Endpoint, server: Endpoint) {
+        let connections = &mut self.sides[side].connections;
+        if connections
+            .get(&(client, server))
+            .is_some_and(|s| s.alias.is_none() && s.matched)
+        {
+            connections.remove(&(client, server));
+        }
+        if self.loose.len() > LOOSE {
+            self.loose.clear();
+            self.votes.clear();
         }
     }
 

@@ -88,6 +88,8 @@ pub struct Shares {
     pub loss_calls: u64,
     pub nagle_ns: i64,
     pub path_ns: i64,
+    /// Messages passing the server's capture.
+    pub transfer_ns: i64,
 }
 
 /// All matched calls.
@@ -200,7 +202,13 @@ impl MatchedFacts {
                 .min(wait - held)
         };
         let service = wait - held - stall;
-        let network = total - wait + held;
+        // What passes at the server while one message does (and what its TCP held) is neither the
+        // path's nor the server's own for certain: a window, a slow start, a timer of the other side.
+        let transfer = (s.response_last.time - s.request_first.time - wait)
+            .max(0)
+            .min(total - wait)
+            + held;
+        let path = total - wait - (transfer - held);
         let shares = &mut self.shares;
         shares.calls += 1;
         shares.total_ns += total;
@@ -224,25 +232,27 @@ impl MatchedFacts {
                 outage |= is_outage(t.timeouts, t.last - t.first);
             }
         }
-        let nagle = if lost {
-            0
-        } else {
-            call.request_held_ns.clamp(0, network.max(0))
-        };
-        let path = network - nagle;
-        if outage {
-            shares.outage_ns += path;
-            shares.outage_calls += 1;
-            self.outage.add(shown(path, client, c));
-        } else if lost {
-            shares.loss_ns += path;
-            shares.loss_calls += 1;
-            self.lost.add(shown(path, client, c));
-        } else {
-            shares.path_ns += path;
-            self.clean_network.add(path);
-            self.slow_network.add(shown(path, client, c));
+        if lost {
+            let network = path + transfer;
+            let (sum, calls, worst) = if outage {
+                (
+                    &mut shares.outage_ns,
+                    &mut shares.outage_calls,
+                    &mut self.outage,
+                )
+            } else {
+                (&mut shares.loss_ns, &mut shares.loss_calls, &mut self.lost)
+            };
+            *sum += network;
+            *calls += 1;
+            worst.add(shown(network, client, c));
+            return;
         }
+        let nagle = call.request_held_ns.clamp(0, transfer);
+        shares.path_ns += path;
+        shares.transfer_ns += transfer - nagle;
+        self.clean_network.add(path + transfer - nagle);
+        self.slow_network.add(shown(path, client, c));
         if nagle > 0 {
             shares.nagle_ns += nagle;
             self.held.add(shown(nagle, client, c));

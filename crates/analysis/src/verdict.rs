@@ -71,7 +71,7 @@ fn without_cause(facts: &Facts<'_>, calls: u64) -> Verdict {
             },
         };
     }
-    let (side, confidence, sentence) = if !facts.is_slow() {
+    let (side, confidence, sentence) = if !facts.is_slow(d) {
         let what = match a.basis {
             Basis::Matched => only("Nothing is slow on the wire: the"),
             Basis::Server => {

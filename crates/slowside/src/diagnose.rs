@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::config::{Captures, Config, Event};
-use crate::link::Records;
+use crate::merge::Answers;
 use crate::run::{self, Selection, Tally};
 use crate::stream::Stream;
 use analysis::diagnose::{Diagnoser, Options};
@@ -57,7 +57,7 @@ pub fn diagnose(
             ended: false,
         });
     }
-    let mut records = Records::default();
+    let mut records = Answers::default();
     while !sides.iter().all(|s| s.ended) {
         let which = match sides.as_slice() {
             [_] => 0,
@@ -84,13 +84,13 @@ pub fn diagnose(
 
 /// Hands one batch's records on, in the order of packets: what a packet completed before what it
 /// changed in the number of outstanding calls, so that a call still counts itself.
-fn feed(diagnoser: &mut Diagnoser, which: usize, side: &mut Side<'_>, records: &Records) {
+fn feed(diagnoser: &mut Diagnoser, which: usize, side: &mut Side<'_>, records: &Answers) {
     side.selection.starts_at(side.stream.first_time());
-    for e in &records.episodes {
+    for e in records.episodes() {
         diagnoser.episode(which, e);
     }
-    let mut changes = records.outstanding.iter().peekable();
-    for call in &records.calls {
+    let mut changes = records.outstanding().peekable();
+    for call in records.calls() {
         while let Some(change) = changes.next_if(|c| c.order < call.order) {
             diagnoser.outstanding(which, change);
         }
@@ -102,14 +102,14 @@ fn feed(diagnoser: &mut Diagnoser, which: usize, side: &mut Side<'_>, records: &
     for change in changes {
         diagnoser.outstanding(which, change);
     }
-    for (_, c) in &records.connections {
+    for c in records.connections() {
         side.tally.connection(c);
         diagnoser.connection(which, c);
     }
-    for gap in &records.gaps {
+    for gap in records.gaps() {
         diagnoser.gap(which, *gap);
     }
-    if let Some(now) = records.reached {
+    if let Some(now) = records.reached() {
         diagnoser.reached(which, now);
     }
 }

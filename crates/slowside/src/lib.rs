@@ -5,6 +5,7 @@
 mod config;
 mod diagnose;
 mod link;
+mod merge;
 mod run;
 mod stream;
 

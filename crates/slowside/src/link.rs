@@ -2,7 +2,8 @@
 //! conversation, and keeps what comes out.
 
 use model::{
-    Call, Chunk, Close, ConnectionSummary, Direction, Episode, Mark, Outstanding, Problems, Time,
+    Call, Chunk, Close, ConnectionId, ConnectionSummary, Direction, Episode, Mark, Outstanding,
+    Problems, Time,
 };
 use net::{Connection, Handler};
 use protocol::{ConnectionInfo, Context, Conversation, Output, Shared};
@@ -31,29 +32,21 @@ impl Records {
         self.reached = None;
     }
 
-    /// Adds another thread's records of the same batch.
-    pub(crate) fn append(&mut self, other: &mut Records) {
-        self.calls.append(&mut other.calls);
-        self.outstanding.append(&mut other.outstanding);
-        self.episodes.append(&mut other.episodes);
-        self.connections.append(&mut other.connections);
-        self.gaps.append(&mut other.gaps);
-        self.reached = self.reached.max(other.reached);
+    /// Brings what the end of the capture completed into an order that does not depend on which
+    /// thread had which connection. What packets completed is in their order already.
+    fn sort_end(&mut self) {
+        self.calls.sort_by_key(call_key);
     }
+}
 
-    /// Restores the order of packets after appending. Within one packet everything comes from one
-    /// thread, except at the end of the capture, where the request's place decides.
-    pub(crate) fn sort(&mut self) {
-        self.calls.sort_by_key(|c| {
-            let at_end =
-                (c.order == END).then(|| (c.request_first.or(c.response_first), c.connection));
-            (c.order, at_end)
-        });
-        self.outstanding.sort_by_key(|s| s.order);
-        self.episodes.sort_by_key(|e| (e.order, e.connection));
-        self.connections.sort_by_key(|(order, c)| (*order, c.id));
-        self.gaps.sort_by_key(|m| m.packet);
-    }
+/// What calls are merged by: the packet that completed them, and at the end of the capture, which
+/// completes many, the request.
+pub(crate) fn call_key(c: &Call) -> (u64, Option<(Option<Mark>, ConnectionId)>) {
+    let at_end = c.order == END;
+    (
+        c.order,
+        at_end.then(|| (c.request_first.or(c.response_first), c.connection)),
+    )
 }
 
 /// The order of what only the end of the capture completes: behind every packet.
@@ -68,6 +61,7 @@ pub(crate) struct Link {
     connections: Vec<(u64, ConnectionSummary)>,
     gaps: Vec<Mark>,
     pub problems: Problems,
+    ended: bool,
 }
 
 /// One connection: how the protocol sees it, and what it speaks.
@@ -85,11 +79,15 @@ impl Link {
         std::mem::swap(&mut into.episodes, &mut self.episodes);
         std::mem::swap(&mut into.connections, &mut self.connections);
         std::mem::swap(&mut into.gaps, &mut self.gaps);
+        if self.ended {
+            into.sort_end();
+        }
     }
 
-    /// The capture is over and every connection closed.
+    /// The capture is over and every connection closed; what is taken after this is the last.
     pub(crate) fn finish(&mut self) {
         self.shared.finish(&mut self.output, END);
+        self.ended = true;
     }
 
     fn with<R>(

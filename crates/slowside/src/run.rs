@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::config::{Config, Event, Moment};
-use crate::link::Records;
+use crate::merge::Answers;
 use crate::stream::{Finished, Stream};
 use analysis::results::CaptureResult;
 use capture::Capture;
@@ -11,8 +11,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-/// How many threads [`Config::threads`] means on this machine: one reads, one collects, the others
-/// own connections. Two shards a core do not help, one is idle while the reader is behind.
+/// How many threads [`Config::threads`] means on this machine: one reads, and one a core owns
+/// connections, as that is most of the work and they wait for the reader at times. The collector has
+/// little to do and is not counted.
 pub(crate) fn threads(config: &Config) -> usize {
     match config.threads {
         0 => std::thread::available_parallelism()
@@ -172,17 +173,17 @@ pub(crate) fn read(
     let capture = open(inputs)?;
     let files = capture.files().to_vec();
     let mut stream = Stream::start(capture, threads(config));
-    let mut records = Records::default();
+    let mut records = Answers::default();
     let mut tally = Tally::default();
     let mut selection = Selection::new(config);
     loop {
         let more = stream.next(&mut records);
         selection.starts_at(stream.first_time());
-        for call in records.calls.iter().filter(|c| selection.takes(c)) {
+        for call in records.calls().filter(|c| selection.takes(c)) {
             tally.call(call);
             sink(call, &files)?;
         }
-        for (_, c) in &records.connections {
+        for c in records.connections() {
             tally.connection(c);
         }
         report(&stream, events);

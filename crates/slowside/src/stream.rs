@@ -10,6 +10,7 @@
 //! reader back, and memory is a handful of batches.
 
 use crate::link::{Link, Records};
+use crate::merge::Answers;
 use capture::{Capture, CaptureError};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use model::{Batch, Problems, Time};
@@ -74,12 +75,17 @@ enum Mode {
         decoded: Decoded,
     },
     Threads {
-        shards: Vec<Receiver<Records>>,
+        shards: Vec<Shard>,
         reader: JoinHandle<Finished>,
         workers: Vec<JoinHandle<Problems>>,
-        spare: Records,
     },
     Done,
+}
+
+/// The collector's ends of a shard's channels: its answers, and the way back for their memory.
+struct Shard {
+    answers: Receiver<Records>,
+    used: Sender<Records>,
 }
 
 /// A running capture.
@@ -175,41 +181,38 @@ impl Stream {
     }
 
     /// The records of the next batch; `false` when the capture is over, with the last of them.
-    pub(crate) fn next(&mut self, into: &mut Records) -> bool {
-        into.clear();
+    pub(crate) fn next(&mut self, into: &mut Answers) -> bool {
         match &mut self.mode {
             Mode::Inline {
                 reader,
                 link,
                 decoded,
             } => {
+                into.shards.resize_with(1, Records::default);
                 if reader.next(decoded) {
                     decoded.track(link, |_| true);
-                    link.handler_mut().take(into);
-                    into.reached = Some(decoded.reached.1);
-                    into.sort();
-                    return true;
-                }
-            }
-            Mode::Threads { shards, spare, .. } => {
-                let mut ended = false;
-                let several = shards.len() > 1;
-                for shard in shards.iter() {
-                    match shard.recv() {
-                        Ok(records) if several => {
-                            *spare = records;
-                            into.append(spare);
-                        }
-                        Ok(records) => *into = records,
-                        Err(_) => ended = true,
+                    if let Some(records) = into.shards.first_mut() {
+                        link.handler_mut().take(records);
+                        records.reached = Some(decoded.reached.1);
                     }
-                }
-                if !ended {
-                    into.sort();
                     return true;
                 }
             }
-            Mode::Done => return false,
+            Mode::Threads { shards, .. } => {
+                for (shard, used) in shards.iter().zip(into.shards.drain(..)) {
+                    // When nobody takes it back, it is freed.
+                    let _ = shard.used.try_send(used);
+                }
+                into.shards
+                    .extend(shards.iter().filter_map(|shard| shard.answers.recv().ok()));
+                if !into.shards.is_empty() {
+                    return true;
+                }
+            }
+            Mode::Done => {
+                into.shards.clear();
+                return false;
+            }
         }
         self.end(into);
         false
@@ -222,13 +225,15 @@ impl Stream {
     }
 
     /// Closes what is open and collects the last records.
-    fn end(&mut self, into: &mut Records) {
+    fn end(&mut self, into: &mut Answers) {
         match std::mem::replace(&mut self.mode, Mode::Done) {
             Mode::Inline { reader, link, .. } => {
                 let (mut link, tracker_problems) = link.finish();
                 link.finish();
-                link.take(into);
-                into.sort();
+                into.shards
+                    .iter_mut()
+                    .take(1)
+                    .for_each(|records| link.take(records));
                 let mut finished = reader.finish();
                 finished.problems.merge(&tracker_problems);
                 finished.problems.merge(&link.problems);
@@ -268,11 +273,12 @@ fn start_threads(mut reader: Reader, shards: usize) -> Mode {
     for shard in 0..shards {
         let (send, receive) = bounded::<Arc<Decoded>>(IN_FLIGHT);
         let (answer, answers) = bounded::<Records>(IN_FLIGHT);
+        let (used, spare) = bounded::<Records>(IN_FLIGHT);
         to_shards.push(send);
-        from_shards.push(answers);
+        from_shards.push(Shard { answers, used });
         let recycle = recycle.clone();
         workers.push(std::thread::spawn(move || {
-            work(shard, shards, &receive, &answer, &recycle)
+            work(shard, shards, &receive, &answer, &spare, &recycle)
         }));
     }
     let reader = std::thread::spawn(move || {
@@ -296,7 +302,6 @@ fn start_threads(mut reader: Reader, shards: usize) -> Mode {
         shards: from_shards,
         reader,
         workers,
-        spare: Records::default(),
     }
 }
 
@@ -306,6 +311,7 @@ fn work(
     shards: usize,
     batches: &Receiver<Arc<Decoded>>,
     answers: &Sender<Records>,
+    spare: &Receiver<Records>,
     recycle: &Sender<Decoded>,
 ) -> Problems {
     let mut tracker = Tracker::new(Link::default());
@@ -313,7 +319,7 @@ fn work(
         // Multiplying the high half spreads hashes over any number of shards.
         let owner = |s: &Segment| ((s.pair_hash >> 32) * shards as u64) >> 32;
         decoded.track(&mut tracker, |s| shards == 1 || owner(s) == shard as u64);
-        let mut records = Records::default();
+        let mut records = spare.try_recv().unwrap_or_default();
         tracker.handler_mut().take(&mut records);
         records.reached = Some(decoded.reached.1);
         if let Ok(decoded) = Arc::try_unwrap(decoded) {

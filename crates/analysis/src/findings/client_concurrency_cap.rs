@@ -60,7 +60,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         .filter(|app| app.host_mean_ns >= facts.thresholds.fast_enough_ns);
     let flat = (found.share * 100.0) as i64;
     let mut why = format!(
-        "{client} has {cap} calls outstanding on {server} for {flat} % of the time and never more; {} of {sent} requests that filled the last place left within 0.3 ms of a reply.",
+        "{client} has {cap} calls outstanding on {server} for {flat} % of the time and never more; {} of {sent} requests that filled the last place left just after a reply.",
         released
     );
     match queue {

@@ -39,7 +39,11 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let to_server = Direction::ToServer.index();
     let released = capture.tcp.small_released_by_ack[to_server];
     let early = capture.tcp.small_while_unacknowledged[to_server];
-    if released < 20 || early * 20 > released || a.nagle_ns * 50 < a.total_ns || !facts.is_slow() {
+    if released < 20
+        || early * 20 > released
+        || a.nagle_ns * 50 < a.total_ns
+        || !facts.is_slow(facts.response())
+    {
         return None;
     }
     let held = facts.worst.held.count.max(1);

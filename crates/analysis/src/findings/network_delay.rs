@@ -37,7 +37,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let a = &facts.account;
-    if !facts.is_guilty(a.path_ns) {
+    if !facts.is_guilty(a.path_ns, facts.network_part()) {
         return None;
     }
     let mean = a.path_ns / a.calls.max(1) as i64;

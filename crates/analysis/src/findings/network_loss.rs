@@ -34,7 +34,8 @@ pub(super) const RULE: Rule = Rule {
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let a = &facts.account;
     // A hundredth of the time is worth saying; that calls are slow decides who is to blame.
-    if !facts.is_slow() || a.loss_ns * 50 < a.total_ns || facts.worst.loss.count < 3 {
+    if !facts.is_slow(facts.response()) || a.loss_ns * 50 < a.total_ns || facts.worst.loss.count < 3
+    {
         return None;
     }
     let resent: u64 = facts

@@ -37,7 +37,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let a = &facts.account;
-    if !facts.is_guilty(a.service_ns) {
+    if !facts.is_guilty(a.service_ns, facts.server_part()) {
         return None;
     }
     let mean = a.service_ns / a.calls.max(1) as i64;

@@ -34,7 +34,7 @@ pub(super) const RULE: Rule = Rule {
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let a = &facts.account;
     // A stall shows in few calls and in elapsed time, so a twentieth of the time is enough to say it.
-    if a.stall_ns * 20 < a.total_ns || a.stall_ns < facts.thresholds.tail_ns || !facts.is_slow() {
+    if a.stall_ns * 20 < a.total_ns || a.stall_ns < facts.thresholds.tail_ns {
         return None;
     }
     let capture = facts.at_server().unwrap_or(&facts.captures[0]);

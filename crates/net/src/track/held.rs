@@ -71,7 +71,11 @@ impl Held {
     pub(super) fn acknowledged(&mut self, position: u64, alone: bool, now: Time) {
         self.advanced = Some(now);
         if let Some(small) = self.small.filter(|small| position >= small.end) {
-            self.small_acknowledged = Some(Release { since: small.at, at: now, alone });
+            self.small_acknowledged = Some(Release {
+                since: small.at,
+                at: now,
+                alone,
+            });
             self.small = None;
         }
     }
@@ -94,9 +98,10 @@ impl Held {
             .is_some_and(|(full, acknowledged)| acknowledged < full);
         // What follows an answer of the peer may be the application's next request; what ends a
         // message whose full segments are already under way is not.
-        let released = self.small_acknowledged.take().filter(|r| {
-            follows(r.at) && (message_under_way || (r.alone && !self.peer_sent))
-        });
+        let released = self
+            .small_acknowledged
+            .take()
+            .filter(|r| follows(r.at) && (message_under_way || (r.alone && !self.peer_sent)));
         if let (true, Some(small), Some(acknowledged)) = (is_small, self.small, acknowledged)
             && acknowledged < small.end
         {

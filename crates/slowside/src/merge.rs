@@ -1,0 +1,74 @@
+//! The records of one batch from several threads, visited in the order of packets without moving them.
+
+use crate::link::{Records, call_key};
+use model::{Call, ConnectionSummary, Episode, Mark, Outstanding, Time};
+
+/// One batch's records, by thread.
+#[derive(Default, Debug)]
+pub(crate) struct Answers {
+    pub shards: Vec<Records>,
+}
+
+/// Merges slices that are sorted by `key`; equal keys come in the order of slices.
+struct Merge<'a, T, F> {
+    slices: Vec<&'a [T]>,
+    key: F,
+}
+
+impl<'a, T, K: Ord, F: Fn(&T) -> K> Iterator for Merge<'a, T, F> {
+    type Item = &'a T;
+
+    fn next(&mut self) -> Option<&'a T> {
+        let heads = self
+            .slices
+            .iter()
+            .enumerate()
+            .filter_map(|(i, s)| Some((i, s.first()?)));
+        let i = match self.slices.len() {
+            1 => 0,
+            _ => heads.min_by_key(|(_, head)| (self.key)(head))?.0,
+        };
+        let (head, rest) = self.slices.get(i)?.split_first()?;
+        self.slices[i] = rest;
+        Some(head)
+    }
+}
+
+impl Answers {
+    fn merge<'a, T: 'a, K: Ord>(
+        &'a self,
+        of: impl Fn(&'a Records) -> &'a Vec<T>,
+        key: impl Fn(&T) -> K,
+    ) -> impl Iterator<Item = &'a T> {
+        Merge {
+            slices: self.shards.iter().map(|r| of(r).as_slice()).collect(),
+            key,
+        }
+    }
+
+    pub(crate) fn calls(&self) -> impl Iterator<Item = &Call> {
+        self.merge(|r| &r.calls, call_key)
+    }
+
+    pub(crate) fn outstanding(&self) -> impl Iterator<Item = &Outstanding> {
+        self.merge(|r| &r.outstanding, |o| o.order)
+    }
+
+    pub(crate) fn episodes(&self) -> impl Iterator<Item = &Episode> {
+        self.merge(|r| &r.episodes, |e| e.order)
+    }
+
+    pub(crate) fn connections(&self) -> impl Iterator<Item = &ConnectionSummary> {
+        self.merge(|r| &r.connections, |(order, c)| (*order, c.id))
+            .map(|(_, c)| c)
+    }
+
+    pub(crate) fn gaps(&self) -> impl Iterator<Item = &Mark> {
+        self.merge(|r| &r.gaps, |m| m.packet)
+    }
+
+    /// Time of the batch's last packet.
+    pub(crate) fn reached(&self) -> Option<Time> {
+        self.shards.iter().filter_map(|r| r.reached).max()
+    }
+}

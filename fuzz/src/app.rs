@@ -1,0 +1,22 @@
+//! Latency logs through `trace::read`.
+
+use crate::scratch;
+
+/// Two bytes that say where the second of two files begins (0: there is one), and the files.
+pub fn app(data: &[u8]) {
+    let Some((split, text)) = data.split_first_chunk() else { return };
+    let split = usize::from(u16::from_le_bytes(*split)).min(text.len());
+    let mut files = vec![scratch::file("a", &text[split..])];
+    if split > 0 {
+        files.push(scratch::file("b", &text[..split]));
+    }
+    match trace::read(&files) {
+        Ok(found) => {
+            assert!(found.operations.iter().all(|o| o.start_ns <= o.end_ns));
+            assert!(!found.format.is_empty());
+            assert!(!found.operations.is_empty() || !found.summaries.is_empty());
+            assert_eq!(found.skipped_lines > 0, found.first_skipped.is_some());
+        }
+        Err(error) => assert!(!error.to_string().contains('\n'), "one line: {error}"),
+    }
+}

@@ -1,0 +1,47 @@
+//! Bytes into a run of one reader or decoder: what each fuzz target does, as a function that panics
+//! when something is wrong. The targets in `fuzz_targets` hand libFuzzer's bytes to these; the example
+//! `replay` runs them over a corpus without libFuzzer.
+//!
+//! Readers of files get the bytes as a file. The others take them apart with [`Unstructured`], which
+//! reads integers in little-endian order and zeros behind the end, so that the example `seeds` can
+//! write what they read.
+//!
+//! [`Unstructured`]: arbitrary::Unstructured
+
+mod app;
+mod decode;
+mod filter;
+mod pipeline;
+mod programmes;
+mod readers;
+mod rpc;
+mod scratch;
+mod track;
+
+pub use app::app;
+pub use decode::{LINK_TYPES, decode};
+pub use filter::filter;
+pub use pipeline::pipeline;
+pub use programmes::programmes;
+pub use readers::{compressed, pcap, pcapng, snoop};
+pub use rpc::{rpc_tcp, rpc_udp};
+pub use track::track;
+
+/// A target's name and what it does.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// The most exposed first.
+pub const ALL: &[Target] = &[
+    ("pipeline", pipeline),
+    ("rpc_tcp", rpc_tcp),
+    ("track", track),
+    ("decode", decode),
+    ("programmes", programmes),
+    ("pcapng", pcapng),
+    ("pcap", pcap),
+    ("compressed", compressed),
+    ("snoop", snoop),
+    ("rpc_udp", rpc_udp),
+    ("app", app),
+    ("filter", filter),
+];

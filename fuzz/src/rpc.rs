@@ -1,0 +1,193 @@
+//! Streams with holes, and datagrams, through `protocol::Conversation`.
+
+use arbitrary::{Result, Unstructured};
+use model::{
+    Chunk, Close, ConnectionId, Direction, Endpoint, Mark, PacketRef, Problems, Time, Transport,
+};
+use protocol::{ConnectionInfo, Context, Conversation, Output, Shared};
+use std::collections::HashMap;
+
+const CLOSES: [Close; 4] = [Close::Finished, Close::Reset, Close::Replaced, Close::Forgotten];
+
+/// All connections of two hosts.
+struct Run {
+    info: ConnectionInfo,
+    conversation: Conversation,
+    output: Output,
+    problems: Problems,
+    shared: Shared,
+    order: u64,
+    now: i64,
+    sequences: [u32; 2],
+}
+
+impl Run {
+    fn new(transport: Transport) -> Run {
+        let end = |host, port| Endpoint { address: [10, 0, 0, host].into(), port };
+        Run {
+            info: ConnectionInfo {
+                id: ConnectionId(0),
+                transport,
+                client: end(1, 700),
+                server: end(2, 2_049),
+                roles_known: true,
+            },
+            conversation: Conversation::default(),
+            output: Output::default(),
+            problems: Problems::default(),
+            shared: Shared::default(),
+            order: 0,
+            now: 0,
+            sequences: [1, u32::MAX - 100],
+        }
+    }
+
+    fn with(&mut self, f: impl FnOnce(&mut Conversation, &mut Context<'_>)) {
+        let mut context = Context {
+            connection: &self.info,
+            output: &mut self.output,
+            problems: &mut self.problems,
+            shared: &mut self.shared,
+            order: self.order,
+            now: Time(self.now),
+        };
+        f(&mut self.conversation, &mut context);
+    }
+
+    fn mark(&self) -> Mark {
+        let packet = PacketRef { file: 0, frame: self.order as u32 + 1 };
+        Mark { time: Time(self.now), packet }
+    }
+
+    fn chunk<'a>(&self, d: Direction, data: &'a [u8], cut: u32, held: bool) -> Chunk<'a> {
+        Chunk {
+            data,
+            cut,
+            mark: self.mark(),
+            sequence: self.sequences[d.index()],
+            order: self.order,
+            now: Time(self.now),
+            held_since: held.then_some(Time(self.now - 500_000)),
+        }
+    }
+
+    /// The next packet comes.
+    fn step(&mut self, ns: i64) {
+        self.order += 1;
+        self.now += ns;
+    }
+
+    fn close(&mut self, why: Close) {
+        self.with(|conversation, cx| conversation.close(cx, why));
+        self.conversation = Conversation::default();
+        self.info.id = ConnectionId(self.order + 1);
+    }
+
+    fn finish(mut self) {
+        self.close(Close::EndOfCapture);
+        self.shared.finish(&mut self.output, u64::MAX);
+        check(&self.output);
+    }
+}
+
+/// What must be true of calls whatever the bytes were.
+fn check(output: &Output) {
+    let mut waiting: HashMap<_, i64> = HashMap::new();
+    for change in &output.outstanding {
+        let count = waiting.entry((change.connection, change.client, change.id)).or_default();
+        *count += if change.sent { 1 } else { -1 };
+        assert!(*count >= 0, "answered before it was sent: {change:?}");
+    }
+    assert!(waiting.values().all(|&count| count == 0), "outstanding for ever: {waiting:?}");
+    for call in &output.calls {
+        let marks = [call.request_first, call.request_last, call.response_first, call.response_last];
+        if call.is_complete() {
+            assert!(marks.iter().all(Option::is_some), "a mark is missing: {call:?}");
+            assert!(call.outstanding > 0, "a call counts itself: {call:?}");
+        }
+        assert!(marks.iter().any(Option::is_some), "neither half: {call:?}");
+        assert!(call.request_first <= call.request_last, "request: {call:?}");
+        assert!(call.response_first <= call.response_last, "response: {call:?}");
+        assert_eq!(call.request_bytes > 0, call.request_first.is_some(), "{call:?}");
+        assert_eq!(call.response_bytes > 0, call.response_first.is_some(), "{call:?}");
+        assert!(call.request_held_ns >= 0 && call.response_held_ns >= 0, "{call:?}");
+        assert!(!call.op.is_empty());
+    }
+}
+
+/// Per packet: what it is, and its bytes behind their number.
+fn streams(run: &mut Run, data: &[u8]) -> Result<()> {
+    let mut u = Unstructured::new(data);
+    while !u.is_empty() {
+        let what: u8 = u.arbitrary()?;
+        let d = if what & 1 == 0 { Direction::ToServer } else { Direction::ToClient };
+        let length = usize::from(u.arbitrary::<u16>()?);
+        let mut passed = length as u64;
+        match what >> 1 & 7 {
+            // Bytes, perhaps cut, perhaps with a record mark that is right.
+            kind @ (0..=4 | 7) => {
+                let mut bytes = u.bytes(length.min(u.len()))?.to_vec();
+                let cut = match kind {
+                    2 => u32::from(u.arbitrary::<u16>()?),
+                    _ => 0,
+                };
+                if kind == 3 || kind == 4 {
+                    let last = if kind == 3 { 1 << 31 } else { 0 };
+                    let mark = bytes.len() as u32 | last;
+                    bytes.splice(0..0, mark.to_be_bytes());
+                }
+                if bytes.is_empty() && cut == 0 {
+                    continue;
+                }
+                passed = bytes.len() as u64 + u64::from(cut);
+                let chunk = run.chunk(d, &bytes, cut, kind == 7);
+                run.with(|conversation, cx| conversation.data(cx, d, &chunk));
+            }
+            5 if length > 0 => {
+                passed <<= what >> 5 & 4;
+                run.with(|conversation, cx| conversation.gap(cx, d, passed));
+            }
+            6 => run.close(CLOSES[length % 4]),
+            _ => {}
+        }
+        let next = &mut run.sequences[d.index()];
+        *next = next.wrapping_add(passed as u32);
+        run.step([1_000, 1_000_000, 40_000_000, 60_000_000_000][usize::from(what >> 4 & 3)]);
+    }
+    Ok(())
+}
+
+pub fn rpc_tcp(data: &[u8]) {
+    let mut run = Run::new(Transport::Tcp);
+    // A file that ends in mid-packet is one like any other.
+    let _ = streams(&mut run, data);
+    run.finish();
+}
+
+fn datagrams(run: &mut Run, data: &[u8]) -> Result<()> {
+    let mut u = Unstructured::new(data);
+    while !u.is_empty() {
+        let what: u8 = u.arbitrary()?;
+        let d = if what & 1 == 0 { Direction::ToServer } else { Direction::ToClient };
+        let length = usize::from(u.arbitrary::<u16>()?).min(u.len());
+        let bytes = u.bytes(length)?;
+        let cut = if what & 2 == 0 { 0 } else { 100 };
+        let first = run.mark();
+        run.step([0, 1_000, 1_000_000, 130_000_000_000][usize::from(what >> 2 & 3)]);
+        let mut chunk = run.chunk(d, bytes, cut, false);
+        chunk.sequence = 0;
+        run.with(|conversation, cx| conversation.datagram(cx, d, &chunk, first));
+        if what & 0x80 != 0 {
+            run.close(Close::Forgotten);
+        }
+        run.step(1_000);
+    }
+    Ok(())
+}
+
+pub fn rpc_udp(data: &[u8]) {
+    let mut run = Run::new(Transport::Udp);
+    // As above.
+    let _ = datagrams(&mut run, data);
+    run.finish();
+}

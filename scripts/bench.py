@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""Measures slowside against tshark and tcptrace on large captures, and prints ratios.
+
+usage: bench.py SLOWSIDE [--packets N] [--runs N] [--folder DIR] [CLIENT.pcap SERVER.pcap]
+
+Makes, from a small pair of captures (Ethernet, IPv4, NFS; plain or .zst), in DIR (default: a folder in
+TMPDIR that is removed in the end; ten times N packets of the pair's size must fit):
+  many    N packets: copies of the client's capture with client addresses of their own, eight at a time
+  many10  ten times as many copies, to see whether memory grows with packets
+  one     N packets of one busy connection: its packets again and again, sequence numbers going on
+  pair    the server's copies beside `many`, for `diagnose`
+All programs run one after another, and that several times over, so that what else the machine does
+meets all alike. Printed are medians. Files are read once before, so that disks do not count.
+Needs tshark and tcptrace, and zstd for .zst files.
+"""
+
+import argparse
+import os
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+
+LAB = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "lab", "server-slow")
+CONCURRENT = 8
+PCAP_HEADER, RECORD_HEADER, ETHERNET = 24, 16, 14
+SYN, FIN, RST = 2, 1, 4
+
+
+class Source:
+    """A small capture: its packets as (nanoseconds, length on the wire, bytes)."""
+
+    def __init__(self, path: str) -> None:
+        if path.endswith(".zst"):
+            data = subprocess.run(["zstd", "-dc", path], check=True, stdout=subprocess.PIPE).stdout
+        else:
+            with open(path, "rb") as file:
+                data = file.read()
+        self.header = data[:PCAP_HEADER]
+        units = {0xA1B23C4D: 1, 0xA1B2C3D4: 1000}
+        (magic,) = struct.unpack_from("<I", data)
+        if magic not in units:
+            sys.exit(f"{path}: not a little-endian pcap file")
+        self.unit = units[magic]
+        self.packets: list[tuple[int, int, bytes]] = []
+        at = PCAP_HEADER
+        while at + RECORD_HEADER <= len(data):
+            seconds, fraction, captured, length = struct.unpack_from("<IIII", data, at)
+            at += RECORD_HEADER
+            when = seconds * 10**9 + fraction * self.unit
+            self.packets.append((when, length, data[at : at + captured]))
+            at += captured
+        self.first = self.packets[0][0]
+        self.period = self.packets[-1][0] - self.first + 1_000_000
+        # Whoever sends first is the client.
+        self.client = next(p[26:30] for _, _, p in self.packets if is_tcp(p))
+
+    def record(self, when: int, length: int, packet: bytes) -> bytes:
+        seconds, rest = divmod(when, 10**9)
+        return struct.pack("<IIII", seconds, rest // self.unit, len(packet), length) + packet
+
+
+def is_tcp(packet: bytes) -> bool:
+    return len(packet) >= 54 and packet[12:14] == b"\x08\x00" and packet[23] == 6
+
+
+def many(source: Source, path: str, copies: int, period: int) -> int:
+    """Copies of a capture, each with a client address of its own. Returns the number of packets."""
+    with open(path, "wb", buffering=1 << 22) as out:
+        out.write(source.header)
+        for start in range(0, copies, CONCURRENT):
+            base = source.first + start // CONCURRENT * period
+            group = range(start, min(start + CONCURRENT, copies))
+            addresses = [bytes([64 | i >> 16, i >> 8 & 255, i & 255]) for i in group]
+            for when, length, packet in source.packets:
+                offset = 0
+                if is_tcp(packet):
+                    offset = 27 if packet[26:30] == source.client else 31
+                for i, address in enumerate(addresses):
+                    copy = packet[:offset] + address + packet[offset + 3 :] if offset else packet
+                    out.write(source.record(base + when - source.first + i * 37, length, copy))
+    return copies * len(source.packets)
+
+
+def one(source: Source, path: str, packets: int) -> int:
+    """The busiest connection of a capture, repeated without end. Returns the number of packets."""
+    flows: dict[frozenset, list[tuple[int, int, bytes, bool, int, int, int]]] = {}
+    for when, length, packet in source.packets:
+        if not is_tcp(packet):
+            continue
+        tcp = ETHERNET + (packet[14] & 15) * 4
+        sequence, acknowledged, offset, flags = struct.unpack_from(">IIBB", packet, tcp + 4)
+        if flags & (SYN | FIN | RST):
+            continue
+        (total,) = struct.unpack_from(">H", packet, 16)
+        # A total length of 0 is what a super-segment above 64 KiB has; none is so large here.
+        payload = total - (tcp - ETHERNET) - (offset >> 4) * 4
+        up = packet[26:30] == source.client
+        ends = frozenset([packet[26:30] + packet[tcp : tcp + 2], packet[30:34] + packet[tcp + 2 : tcp + 4]])
+        flow = flows.setdefault(ends, [])
+        flow.append((when, length, packet, up, tcp, sequence, sequence + payload))
+    flow = max(flows.values(), key=len)
+    span = {}
+    for up in (True, False):
+        own = [p for p in flow if p[3] == up]
+        # Unwrapped relative to the first packet of the direction.
+        near = [((p[5] - own[0][5] + 2**31) % 2**32 - 2**31, p[6] - p[5]) for p in own]
+        span[up] = max(s + n for s, n in near) - min(s for s, _ in near)
+    first, period = flow[0][0], flow[-1][0] - flow[0][0] + 1_000_000
+    rounds = max(packets // len(flow), 1)
+    with open(path, "wb", buffering=1 << 22) as out:
+        out.write(source.header)
+        for i in range(rounds):
+            for when, length, packet, up, tcp, sequence, _ in flow:
+                (acknowledged,) = struct.unpack_from(">I", packet, tcp + 8)
+                numbers = struct.pack(
+                    ">II", (sequence + i * span[up]) % 2**32, (acknowledged + i * span[not up]) % 2**32
+                )
+                copy = packet[: tcp + 4] + numbers + packet[tcp + 12 :]
+                out.write(source.record(first + i * period + when - first, length, copy))
+    return rounds * len(flow)
+
+
+# Starts a program and prints how it went. A process of its own: what the kernel calls a program's peak
+# memory is at least that of the process that started it, and this script holds captures.
+STARTER = """
+import os, sys, time
+null = [(os.POSIX_SPAWN_OPEN, fd, "/dev/null", os.O_WRONLY, 0) for fd in (1, 2)]
+start = time.perf_counter()
+pid = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ, file_actions=null)
+_, status, usage = os.wait4(pid, 0)
+took = time.perf_counter() - start
+print(os.waitstatus_to_exitcode(status), took, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+"""
+
+
+def run(command: list[str]) -> tuple[float, float, int]:
+    """Seconds of the clock, seconds of processor time, and the largest memory in bytes."""
+    starter = [sys.executable, "-I", "-S", "-c", STARTER, *command]
+    code, took, cpu, memory = subprocess.run(starter, check=True, stdout=subprocess.PIPE).stdout.split()
+    if int(code) not in (0, 3):
+        sys.exit(f"{' '.join(command)}: exit code {int(code)}")
+    return float(took), float(cpu), int(memory)
+
+
+class Table:
+    """Commands by name, run in turns."""
+
+    def __init__(self, title: str, packets: int, runs: int, commands: dict[str, list[str]]) -> None:
+        results: dict[str, list[tuple[float, float, int]]] = {name: [] for name in commands}
+        for _ in range(runs):
+            for name, command in commands.items():
+                results[name].append(run(command))
+        self.seconds = {name: statistics.median(r[0] for r in rows) for name, rows in results.items()}
+        self.memory = {name: max(r[2] for r in rows) for name, rows in results.items()}
+        base = next(iter(commands))
+        print(f"\n{title}: {packets:,} packets, median of {runs}")
+        print(f"  {'':24} {'seconds':>9} {'cpu s':>8} {'packets/s':>12} {'time ratio':>11} {'peak MB':>9}")
+        for name, rows in results.items():
+            seconds = self.seconds[name]
+            cpu = statistics.median(r[1] for r in rows)
+            print(
+                f"  {name:24} {seconds:9.3f} {cpu:8.3f} {packets / seconds:12,.0f}"
+                f" {seconds / self.seconds[base]:11.2f} {self.memory[name] / 1e6:9.1f}",
+                flush=True,
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measure slowside against tshark and tcptrace.")
+    parser.add_argument("slowside")
+    parser.add_argument("captures", nargs="*", metavar="CLIENT.pcap SERVER.pcap")
+    parser.add_argument("--packets", type=int, default=1_000_000)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--folder")
+    options = parser.parse_intermixed_args()
+    if len(options.captures) not in (0, 2):
+        parser.error("give both captures, or none")
+    captures = options.captures or [os.path.join(LAB, f"{side}.pcap.zst") for side in ("client", "server")]
+    slowside = os.path.abspath(options.slowside)
+    with tempfile.TemporaryDirectory() as temporary:
+        measure(slowside, captures, options.folder or temporary, options.packets, options.runs)
+
+
+def measure(slowside: str, captures: list[str], folder: str, packets: int, runs: int) -> None:
+    os.makedirs(folder, exist_ok=True)
+    client, server = (Source(path) for path in captures)
+    period = max(client.period, server.period)
+    copies = max(packets // len(client.packets), 1)
+
+    def path(name: str) -> str:
+        return os.path.join(folder, f"{name}.pcap")
+
+    def warm(name: str) -> None:
+        with open(path(name), "rb") as file:
+            while file.read(1 << 24):
+                pass
+
+    def ops(name: str) -> list[str]:
+        return [slowside, "ops", "-q", path(name)]
+
+    def others(name: str) -> dict[str, list[str]]:
+        return {
+            "tshark -z rpc,srt": ["tshark", "-n", "-q", "-z", "rpc,srt,100003,3", "-r", path(name)],
+            "tcptrace -n": ["tcptrace", "-n", path(name)],
+        }
+
+    count = many(client, path("many"), copies, period)
+    warm("many")
+    one_thread = {"slowside ops --threads 1": [*ops("many"), "--threads", "1"]}
+    table = Table("many connections", count, runs, {"slowside ops": ops("many"), **one_thread, **others("many")})
+
+    one_count = one(client, path("one"), packets)
+    warm("one")
+    Table("one busy connection", one_count, runs, {"slowside ops": ops("one"), **others("one")})
+    os.remove(path("one"))
+
+    server_count = many(server, path("server"), copies, period)
+    warm("server")
+    diagnose = [slowside, "diagnose", "-q", "--client", path("many"), "--server", path("server")]
+    pair = Table(
+        "a pair",
+        count + server_count,
+        runs,
+        {"slowside diagnose": diagnose, "ops, client's capture": ops("many"), "ops, server's capture": ops("server")},
+    )
+    both = pair.seconds["ops, client's capture"] + pair.seconds["ops, server's capture"]
+    print(f"  diagnose takes {pair.seconds['slowside diagnose'] / both:.2f} times both ops runs together")
+    os.remove(path("server"))
+
+    ten_count = many(client, path("many10"), copies * 10, period)
+    warm("many10")
+    ten = Table("ten times as many packets", ten_count, min(runs, 3), {"slowside ops": ops("many10")})
+    grown = ten.memory["slowside ops"] / table.memory["slowside ops"]
+    print(f"  memory is {grown:.2f} times that of a tenth of the packets")
+    for name in ("many", "many10"):
+        os.remove(path(name))
+
+
+if __name__ == "__main__":
+    main()

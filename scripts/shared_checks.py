@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Runs the checks against captures that are not part of the repository, and sees that none is lost.
+
+usage: shared_checks.py SLOWSIDE SHARED [--update]
+
+SHARED holds `check` (the checks), `samples` (public captures) and `lab` (captures of known causes, with
+what is known about them). Each check and capture is an item:
+  parity FILE            calls pair as tshark pairs them, but for tests/tshark-differs.txt
+  lab CASE               the diagnosis of a pair of captures holds against the truth about it
+  metamorphic CASE NAME  a disguise of a pair of captures does not change the diagnosis
+
+tests/held.txt lists the items that hold. An item listed there that no longer holds fails the run; one
+that holds and is not listed is printed, and added by --update. Nothing is ever taken out by this script.
+Needs tshark, editcap and zstd.
+"""
+
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TESTS = os.path.normpath(os.path.join(HERE, "..", "tests"))
+HELD = os.path.join(TESTS, "held.txt")
+DIFFERS = os.path.join(TESTS, "tshark-differs.txt")
+
+LAB_CASES = "n*"
+DISGUISED_CASES = ["n2_nooff", "n4", "n1_full", "n9"]
+
+# What a check says about one item: its name, whether it holds, and what it printed.
+Outcome = tuple[str, bool, str]
+
+
+def run(script: str, *arguments: str) -> tuple[int, str]:
+    command = [sys.executable, script, *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=900)
+    except subprocess.TimeoutExpired:
+        return 1, "no end after 900 s"
+    return done.returncode, done.stdout + done.stderr
+
+
+def parity(slowside: str, shared: str, path: str) -> list[Outcome]:
+    code, text = run(f"{shared}/check/rpc_parity.py", slowside, "--except", DIFFERS, path)
+    # A capture without RPC, and a file that is none, say nothing.
+    if "tshark cannot read it" in text or ": 0/0 pairs agree" in text:
+        return []
+    return [(f"parity {os.path.relpath(path, shared)}", code == 0, text)]
+
+
+def lab(slowside: str, shared: str, case: str) -> list[Outcome]:
+    expected = f"{shared}/lab/expected.json"
+    code, text = run(f"{shared}/check/lab_truth.py", slowside, f"{shared}/lab/out", expected, case)
+    return [] if "no such case" in text else [(f"lab {case}", code == 0, text)]
+
+
+def metamorphic(slowside: str, shared: str, case: str) -> list[Outcome]:
+    _, text = run(f"{shared}/check/metamorphic.py", slowside, f"{shared}/lab/out/{case}")
+    lines = re.findall(r"^(ok  |MISS) (\S+) +(.+?)(?:  +(.*))?$", text, re.MULTILINE)
+    if not lines:
+        return [(f"metamorphic {case}", False, text)]
+    return [(f"metamorphic {name} {label.strip()}", ok == "ok  ", why) for ok, name, label, why in lines]
+
+
+def items(slowside: str, shared: str) -> list[Outcome]:
+    work = []
+    captures = [f"{shared}/samples/nfs/*", f"{shared}/samples/nfs/derived/*"]
+    captures += [f"{shared}/lab/out/{LAB_CASES}/{side}.pcap" for side in ("client", "server")]
+    for path in sorted(p for pattern in captures for p in glob.glob(pattern) if os.path.isfile(p)):
+        work.append((parity, path))
+    for path in sorted(glob.glob(f"{shared}/lab/out/{LAB_CASES}")):
+        work.append((lab, os.path.basename(path)))
+    work.extend((metamorphic, case) for case in DISGUISED_CASES)
+    # The checks wait for programs, so threads are enough to use all cores.
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = pool.map(lambda task: task[0](slowside, shared, task[1]), work)
+        return [outcome for outcomes in found for outcome in outcomes]
+
+
+def read_held() -> list[str]:
+    if not os.path.exists(HELD):
+        return []
+    with open(HELD, encoding="utf-8") as lines:
+        return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+
+
+def main() -> int:
+    if len(sys.argv) not in (3, 4) or sys.argv[3:] not in ([], ["--update"]):
+        print(__doc__, file=sys.stderr)
+        return 2
+    for program in ("tshark", "editcap", "zstd"):
+        if not shutil.which(program):
+            print(f"{program} is missing; without it these checks would pass by saying nothing", file=sys.stderr)
+            return 2
+    outcomes = items(os.path.abspath(sys.argv[1]), os.path.normpath(sys.argv[2]))
+    held = read_held()
+    good = {name for name, holds, _ in outcomes if holds}
+    for name, holds, text in outcomes:
+        if not holds:
+            known = "LOST" if name in held else "open"
+            print(f"{known} {name}")
+            print("\n".join(f"       {line}" for line in text.strip().splitlines()[:12]))
+    gone = [name for name in held if name not in {name for name, _, _ in outcomes}]
+    for name in gone:
+        print(f"LOST {name}: it was not checked; the capture is gone, or holds nothing any more")
+    lost = [name for name in held if name not in good]
+    new = sorted(good - set(held))
+    for name in new:
+        print(f"new  {name}")
+    if sys.argv[3:] and new:
+        with open(HELD, "a", encoding="utf-8") as file:
+            file.writelines(f"{name}\n" for name in new)
+    print(f"{len(good)} of {len(outcomes)} items hold; {len(held)} were listed, of which {len(lost)} are lost")
+    if new and not sys.argv[3:]:
+        print("To list what is new: scripts/shared_checks.py SLOWSIDE SHARED --update")
+    return 1 if lost else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
