@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 
-LAB = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "lab", "server-slow")
+LAB = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "lab", "server-cap")
 CONCURRENT = 8
 PCAP_HEADER, RECORD_HEADER, ETHERNET = 24, 16, 14
 SYN, FIN, RST = 2, 1, 4
@@ -94,7 +94,6 @@ def one(source: Source, path: str, packets: int) -> int:
         if flags & (SYN | FIN | RST):
             continue
         (total,) = struct.unpack_from(">H", packet, 16)
-        # A total length of 0 is what a super-segment above 64 KiB has; none is so large here.
         payload = total - (tcp - ETHERNET) - (offset >> 4) * 4
         up = packet[26:30] == source.client
         ends = frozenset([packet[26:30] + packet[tcp : tcp + 2], packet[30:34] + packet[tcp + 2 : tcp + 4]])

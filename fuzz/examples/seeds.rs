@@ -210,7 +210,7 @@ fn decoders() {
     let (a, b) = ("[fd00::1]:1000", "[fd00::2]:2049");
     let mut c = Conversation::new(a.parse().expect("one"), b.parse().expect("one"));
     let v6 = c.handshake().client(b"abc").packets().swap_remove(3).bytes.split_off(14);
-    let ethernet = |kind: u16, rest: &[u8]| [&[2; 12], &kind.to_be_bytes()[..], rest].concat();
+    let ethernet = |kind: u16, rest: &[u8]| [&[2; 12][..], &kind.to_be_bytes()[..], rest].concat();
     let ip = |protocol: u8, rest: &[u8]| {
         let mut ip = b"\x45\0\0\0\0\x01\0\0\x40\0\0\0\xc0\0\x02\x01\xc0\0\x02\x02".to_vec();
         ip[2..4].copy_from_slice(&(20 + rest.len() as u16).to_be_bytes());
@@ -229,7 +229,7 @@ fn decoders() {
     extended[5] += 24;
     let extensions = [60, 0, 1, 4, 0, 0, 0, 0, 43, 0, 1, 4, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0];
     extended.splice(40..40, extensions);
-    let cooked = |kind: u16| [&[0; 14], &kind.to_be_bytes()[..]].concat();
+    let cooked = |kind: u16| [&[0; 14][..], &kind.to_be_bytes()[..]].concat();
     let cooked2 = |kind: u16| [&kind.to_be_bytes()[..], &[0; 18]].concat();
     let pppoe = [&[0x11, 0, 0, 1], &(2 + v4.len() as u16).to_be_bytes()[..], &[0, 0x21], &v4].concat();
     let kinds: Vec<(&str, u16, Vec<u8>)> = vec![
@@ -261,12 +261,12 @@ fn decoders() {
         ("gre-ethernet", 101, ip(47, &[b"\0\0\x65\x58", &frame[..]].concat())),
         ("erspan1", 101, ip(47, &[b"\0\0\x88\xbe", &frame[..]].concat())),
         ("erspan2", 101, ip(47, &[b"\x10\0\x88\xbe\0\0\0\x01\x10\0\0\0\0\0\0\0", &frame[..]].concat())),
-        ("erspan3", 101, ip(47, &[b"\x10\0\x22\xeb\0\0\0\x01", &[0x20; 11], &[1; 9], &frame[..]].concat())),
+        ("erspan3", 101, ip(47, &[b"\x10\0\x22\xeb\0\0\0\x01", &[0; 11][..], &[1; 9], &frame[..]].concat())),
         ("pptp", 101, ip(47, &[b"\x30\x81\x88\x0b\0\x80\0\x01\0\0\0\x01\0\0\0\x02\x21", &v4[..]].concat())),
         ("gre-odd", 101, ip(47, &[b"\x40\x05\x08\0", &v4[..]].concat())),
         ("etherip", 101, ip(97, &[b"\x30\0", &frame[..]].concat())),
         ("mpls-in-ip", 101, ip(137, &[b"\0\0\x11\x40", &v4[..]].concat())),
-        ("authentication", 101, ip(51, &[b"\x04\x04\0\0\0\0\0\x01\0\0\0\x02", &[0; 12], &v4[..]].concat())),
+        ("authentication", 101, ip(51, &[b"\x04\x04\0\0\0\0\0\x01\0\0\0\x02", &[0; 12][..], &v4].concat())),
         ("vxlan", 101, in_udp(4_789, &[b"\x08\0\0\0\0\0\x05\0", &frame[..]].concat())),
         ("geneve", 101, in_udp(6_081, &[b"\x01\0\x65\x58\0\0\x05\0\0\0\0\0", &frame6[..]].concat())),
         ("udp", 101, in_udp(53, b"abc")),
@@ -389,8 +389,8 @@ fn compound(minor: u32, operations: &[(u32, usize)]) -> Vec<u8> {
 fn programmes() {
     let input = |which: u8, version: u8, procedure: u8, call: &[u8], reply: &[u8]| {
         let head = [which, version, procedure, 40];
-        let length = (call.len() as u16).to_le_bytes();
-        [&head[..], &length, &[0, 0], call, reply].concat()
+        let lengths = [call.len(), 0, reply.len()].map(|n| (n as u16).to_le_bytes()).concat();
+        [&head[..], &lengths, call, reply].concat()
     };
     // Every procedure with small numbers for arguments and results.
     let call = [testkit::rpc::opaque(b"handle00"), words(&[0, 1, 2, 3, 4, 0, 0, 1, 0, 0])].concat();
@@ -399,26 +399,26 @@ fn programmes() {
         (0, 2..4, 22), (1, 2..4, 5), (2, 1..4, 6), (3, 2..5, 13), (4, 1..5, 24), (5, 1..2, 7), (6, 1..3, 5),
     ] {
         for version in versions {
-            for procedure in 0..procedures {
-                let name = format!("{which}-{version}-{procedure}");
-                write("programmes", &name, &input(which, version, procedure, &call, &results));
-            }
+            let all = (0..procedures).flat_map(|p| input(which, version, p, &call, &results));
+            write("programmes", &format!("{which}-{version}"), &all.collect::<Vec<u8>>());
         }
     }
     // Every operation of NFSv4 and of its callbacks, behind a SEQUENCE.
-    for (which, sequence, operations) in [(0, 53, 3..77), (7, 11, 3..16)] {
-        for operation in operations {
+    for (which, sequence, first, last) in [(0, 53, 3, 40), (0, 53, 40, 77), (7, 11, 3, 16)] {
+        let mut all = Vec::new();
+        for operation in first..last {
             let minor = if operation < 40 { 0 } else { 2 };
-            let mut call = compound(minor, &[(sequence, 32), (operation, 140)]);
+            let mut call = compound(minor, &[(sequence, 32), (operation, 100)]);
             if which == 7 {
                 call.splice(8..8, [0; 4]);
             }
             let mut reply = words(&[0, 0, 2, sequence, 0]);
             reply.extend([0; 36]);
             reply.extend(words(&[operation, 0]));
-            reply.extend([0; 100]);
-            write("programmes", &format!("{which}-4-{operation}"), &input(which, 4, 1, &call, &reply));
+            reply.extend([0; 60]);
+            all.extend(input(which, 4, 1, &call, &reply));
         }
+        write("programmes", &format!("{which}-4-{first}"), &all);
     }
 }
 

@@ -10,18 +10,16 @@ fn agrees(part: &Arguments, whole: &Arguments) -> bool {
     part.detail.iter().all(|(field, value)| whole.detail.get(field) == Some(value))
 }
 
-/// Programme, version, procedure and cut, then arguments, tail and results.
-fn run(data: &[u8]) -> Result<()> {
-    let mut u = Unstructured::new(data);
+/// Programme, version, procedure and cut; the lengths of arguments, tail and results; and these.
+fn one(u: &mut Unstructured<'_>) -> Result<()> {
     let [which, version, procedure, cut] = u.arbitrary::<[u8; 4]>()?;
     let program: &dyn Program = match PROGRAMS.get(usize::from(which) % (PROGRAMS.len() + 1)) {
         Some(program) => *program,
         None => CALLBACK,
     };
     let (version, procedure) = (u32::from(version), u32::from(procedure));
-    let lengths = [u.arbitrary::<u16>()?, u.arbitrary::<u16>()?];
-    let [call, tail] = lengths.map(|n| u.bytes(usize::from(n).min(u.len())).unwrap_or_default());
-    let reply = u.bytes(u.len())?;
+    let lengths = u.arbitrary::<[u16; 3]>()?.map(usize::from);
+    let [call, tail, reply] = lengths.map(|n| u.bytes(n.min(u.len())).unwrap_or_default());
 
     let mut whole = program.arguments(version, procedure, call);
     assert!(!whole.op.is_empty());
@@ -46,6 +44,6 @@ fn run(data: &[u8]) -> Result<()> {
 }
 
 pub fn programmes(data: &[u8]) {
-    // Too few bytes for a header are nothing to look at.
-    let _ = run(data);
+    let mut u = Unstructured::new(data);
+    while !u.is_empty() && one(&mut u).is_ok() {}
 }

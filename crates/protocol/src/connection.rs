@@ -12,7 +12,7 @@ const CHUNKS_LOOKED_AT: u32 = 256;
 /// What a connection speaks, as far as known.
 pub enum Conversation {
     Undecided { looked_at: u32 },
-    Known(Driver),
+    Known(Box<Driver>),
     Unknown,
 }
 
@@ -32,7 +32,7 @@ impl Conversation {
             .iter()
             .find(|p| (p.probe)(cx.connection, d, bytes))
         {
-            *self = Conversation::Known(Driver::new((protocol.session)(cx.connection)));
+            *self = Conversation::Known(Box::new(Driver::new((protocol.session)(cx.connection))));
         } else if *looked_at >= CHUNKS_LOOKED_AT {
             *self = Conversation::Unknown;
         }

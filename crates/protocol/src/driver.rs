@@ -8,10 +8,15 @@
 //! is kept. Only a hole that reaches beyond the end of a frame hides where the next one starts.
 //!
 //! Bytes are lent from the packet while nothing is held back (the common case) and copied otherwise:
-//! the most that is ever held back is what one [`Step::Need`] asked for.
+//! the most that is ever held back is what one [`Step::Need`] asked for. While position is lost, the
+//! end of each chunk is kept for the header that may straddle it and the next.
 
-use crate::session::{Context, Hole, More, Session, Span, Step};
+use crate::session::{Both, Context, Hole, More, Session, Span, Step};
 use model::{Chunk, Direction, Mark, Time, limits};
+
+/// How far a header that is searched for may stand on either side of the border of two chunks.
+/// Longer than what [`Session::resync`] wants to see of a header.
+const SEAM: usize = 64;
 
 /// Bytes that came in one packet.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +44,8 @@ struct Lane {
     position: Position,
     /// The frame so far.
     span: Option<Span>,
-    /// The start of what the session wants to see, held back until it is enough.
+    /// The start of what the session wants to see, held back until it is enough; while position is
+    /// lost, the end of the last chunk.
     held: Vec<u8>,
     /// The packets of the held bytes.
     runs: Vec<Run>,
@@ -58,6 +64,11 @@ impl Lane {
         }
     }
 
+    fn drop_held(&mut self) {
+        self.held.clear();
+        self.runs.clear();
+    }
+
     /// Adds `run` to the frame's span.
     fn cover(&mut self, run: &Run) {
         let next = Span {
@@ -73,6 +84,19 @@ impl Lane {
             Some(span) => span.extend(&next),
             None => self.span = Some(next),
         }
+    }
+
+    /// Holds back `bytes`, which stand `skip` bytes from the start of `run`.
+    fn hold(&mut self, bytes: &[u8], run: Run, skip: usize) {
+        if bytes.is_empty() {
+            return;
+        }
+        self.held.extend_from_slice(bytes);
+        self.runs.push(Run {
+            length: bytes.len() as u64,
+            sequence: run.sequence.wrapping_add(skip as u32),
+            ..run
+        });
     }
 
     /// Takes `n` held bytes out of the front, adding them to the span.
@@ -102,7 +126,7 @@ impl Lane {
 /// Both directions of one connection, feeding one session.
 pub struct Driver {
     pub session: Box<dyn Session>,
-    lanes: [Lane; 2],
+    lanes: Both<Lane>,
 }
 
 impl Driver {
@@ -111,16 +135,15 @@ impl Driver {
     pub fn new(session: Box<dyn Session>) -> Driver {
         Driver {
             session,
-            lanes: [Lane::new(), Lane::new()],
+            lanes: Both {
+                to_server: Lane::new(),
+                to_client: Lane::new(),
+            },
         }
     }
 
     fn lane(&mut self, d: Direction) -> &mut Lane {
-        let [to_server, to_client] = &mut self.lanes;
-        match d {
-            Direction::ToServer => to_server,
-            Direction::ToClient => to_client,
-        }
+        self.lanes.of_mut(d)
     }
 
     /// The next bytes of a direction, and the cut that may follow them.
@@ -154,7 +177,7 @@ impl Driver {
             let lane = self.lane(d);
             let span = lane.span.take();
             if lane.position != Position::Lost {
-                self.session.abandon(cx, d, span);
+                self.session.abandon(cx, d, span, Some(why));
             }
         }
         self.session.close(cx, why);
@@ -164,20 +187,34 @@ impl Driver {
     fn feed(&mut self, cx: &mut Context<'_>, d: Direction, data: &[u8], run: Run, cut: u64) {
         let mut rest = data;
         let mut at = run;
+        // What the session sees of a segment that was cut is all there will be.
+        let more = if cut > 0 { More::No } else { More::Yes };
+        // Where the last search ended, as the number of bytes from there on.
+        let mut found_at = 0;
         while !rest.is_empty() {
             at.length = rest.len() as u64;
             at.sequence = run.sequence.wrapping_add((data.len() - rest.len()) as u32);
             let lane = self.lane(d);
             match lane.position {
+                Position::Lost if !lane.held.is_empty() => {
+                    let taken = self.search_seam(cx, d, rest, at, cut);
+                    rest = rest.get(taken..).unwrap_or_default();
+                }
                 Position::Lost => {
+                    if rest.len() == found_at {
+                        // A header was found here, and was none.
+                        rest = rest.get(1..).unwrap_or_default();
+                    }
                     let at_start = rest.len() == data.len();
-                    let Some(skip) =
-                        self.session
-                            .resync(cx, d, rest, at_start, rest.len() as u64 + cut)
-                    else {
+                    let wire = rest.len() as u64 + cut;
+                    let Some(skip) = self.session.resync(cx, d, rest, at_start, wire) else {
+                        let end = rest.len().saturating_sub(SEAM);
+                        self.lane(d)
+                            .hold(rest.get(end..).unwrap_or_default(), at, end);
                         return;
                     };
                     rest = rest.get(skip..).unwrap_or_default();
+                    found_at = rest.len();
                     let lane = self.lane(d);
                     lane.position = Position::Look;
                     lane.span = None;
@@ -187,14 +224,14 @@ impl Driver {
                     rest = rest.get(passed as usize..).unwrap_or_default();
                 }
                 Position::Look if lane.held.is_empty() => {
-                    let step = self.session.step(cx, d, rest, More::Yes);
+                    let step = self.session.step(cx, d, rest, more);
                     if let Step::Need(n) = step
+                        && more == More::Yes
                         && n > rest.len()
                         && n <= limits::HEAD_BYTES
                     {
                         let lane = self.lane(d);
-                        lane.held.extend_from_slice(rest);
-                        lane.runs.push(at);
+                        lane.hold(rest, at, 0);
                         lane.wanted = n;
                         return;
                     }
@@ -203,16 +240,50 @@ impl Driver {
                 Position::Look => {
                     let take = lane.wanted.saturating_sub(lane.held.len()).min(rest.len());
                     let (head, tail) = rest.split_at(take);
-                    lane.held.extend_from_slice(head);
-                    lane.runs.push(Run {
-                        length: take as u64,
-                        ..at
-                    });
+                    lane.hold(head, at, 0);
                     rest = tail;
                     if lane.held.len() >= lane.wanted {
                         self.look_at_held(cx, d, More::Yes);
                     }
                 }
+            }
+        }
+    }
+
+    /// Position is lost: searches for a header that starts in the end of the last chunk and goes on
+    /// in `data`. Returns how many bytes of `data` have been dealt with.
+    fn search_seam(
+        &mut self,
+        cx: &mut Context<'_>,
+        d: Direction,
+        data: &[u8],
+        run: Run,
+        cut: u64,
+    ) -> usize {
+        let lane = self.lane(d);
+        let kept = lane.held.len();
+        let head = data.get(..SEAM).unwrap_or(data);
+        lane.hold(head, run, 0);
+        let held = std::mem::take(&mut lane.held);
+        let wire = kept as u64 + data.len() as u64 + cut;
+        let found = self.session.resync(cx, d, &held, false, wire);
+        let lane = self.lane(d);
+        lane.held = held;
+        match found {
+            Some(skip) if skip < kept => {
+                lane.consume_held(skip);
+                lane.position = Position::Look;
+                lane.span = None;
+                lane.wanted = 0;
+                self.look_at_held(cx, d, More::Yes);
+                if self.lane(d).position == Position::Lost {
+                    return 0;
+                }
+                head.len()
+            }
+            _ => {
+                lane.drop_held();
+                0
             }
         }
     }
@@ -247,11 +318,7 @@ impl Driver {
                     lane.consume_held(n as usize);
                     self.passed(cx, d, n);
                 }
-                Position::Lost => {
-                    lane.held.clear();
-                    lane.runs.clear();
-                    return;
-                }
+                Position::Lost => return lane.drop_held(),
             }
         }
     }
@@ -284,10 +351,9 @@ impl Driver {
                 lane.position = Position::Lost;
                 let span = lane.span.take();
                 if held {
-                    lane.held.clear();
-                    lane.runs.clear();
+                    lane.drop_held();
                 }
-                self.session.abandon(cx, d, span);
+                self.session.abandon(cx, d, span, None);
             }
         }
     }
@@ -306,7 +372,7 @@ impl Driver {
 
     /// `n` bytes have passed and are in the span.
     fn passed(&mut self, cx: &mut Context<'_>, d: Direction, n: u64) {
-        let lane = self.lane(d);
+        let lane = self.lanes.of_mut(d);
         let Position::Passing { left, ends } = lane.position else {
             return;
         };
@@ -316,8 +382,10 @@ impl Driver {
             return;
         }
         lane.position = Position::Look;
-        if ends && let Some(span) = lane.span.take() {
+        // Lent, not taken: spans are large, and there is one for every message.
+        if ends && let Some(span) = &lane.span {
             self.session.complete(cx, d, span);
+            lane.span = None;
         }
     }
 
@@ -364,10 +432,13 @@ impl Driver {
             let was = lane.position;
             let span = lane.span.take();
             lane.position = Position::Lost;
-            if was != Position::Lost && span.is_some() {
-                self.session.abandon(cx, d, span);
+            if was != Position::Lost {
+                self.session.abandon(cx, d, span, None);
             }
             self.session.hole(d, kind, cx.now);
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,6 +17,7 @@ pub mod rpc;
 pub mod rquota;
 pub mod session;
 mod shared;
+pub mod template;
 pub mod xdr;
 
 pub use connection::Conversation;

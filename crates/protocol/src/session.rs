@@ -47,6 +47,23 @@ pub struct Span {
 }
 
 impl Span {
+    /// Of nothing yet.
+    pub const NOTHING: Span = {
+        let mark = Mark {
+            time: Time(0),
+            packet: model::PacketRef { file: 0, frame: 0 },
+        };
+        Span {
+            first: mark,
+            last: mark,
+            sequence: 0,
+            bytes: 0,
+            end_missing: false,
+            first_held_since: None,
+            last_held_since: None,
+        }
+    };
+
     /// Joins the next part of the same message.
     pub fn extend(&mut self, next: &Span) {
         self.bytes += next.bytes;
@@ -92,6 +109,31 @@ impl ConnectionInfo {
     }
 }
 
+/// One of something for each direction.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Both<T> {
+    pub to_server: T,
+    pub to_client: T,
+}
+
+impl<T> Both<T> {
+    #[must_use]
+    pub fn of(&self, d: Direction) -> &T {
+        match d {
+            Direction::ToServer => &self.to_server,
+            Direction::ToClient => &self.to_client,
+        }
+    }
+
+    #[must_use]
+    pub fn of_mut(&mut self, d: Direction) -> &mut T {
+        match d {
+            Direction::ToServer => &mut self.to_server,
+            Direction::ToClient => &mut self.to_client,
+        }
+    }
+}
+
 /// Why bytes of a direction were not seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hole {
@@ -108,7 +150,7 @@ pub trait Session: Send {
     fn step(&mut self, cx: &mut Context<'_>, d: Direction, bytes: &[u8], more: More) -> Step;
 
     /// The frame of which [`Session::step`] said the end has passed.
-    fn complete(&mut self, cx: &mut Context<'_>, d: Direction, span: Span);
+    fn complete(&mut self, cx: &mut Context<'_>, d: Direction, span: &Span);
 
     /// Position lost: where does a believable header start in these bytes? `at_start`: they begin a
     /// segment, where headers are likely. `wire` is how many bytes the packet had from the start of
@@ -122,8 +164,15 @@ pub trait Session: Send {
         wire: u64,
     ) -> Option<usize>;
 
-    /// The unfinished frame of this direction is abandoned, `span` of it had passed.
-    fn abandon(&mut self, cx: &mut Context<'_>, d: Direction, span: Option<Span>);
+    /// The unfinished frame of this direction is abandoned, `span` of it had passed: position was
+    /// lost, or the connection is over for the reason `close`.
+    fn abandon(
+        &mut self,
+        cx: &mut Context<'_>,
+        d: Direction,
+        span: Option<Span>,
+        close: Option<Close>,
+    );
 
     /// Headers may have been in a hole of this direction.
     fn hole(&mut self, d: Direction, hole: Hole, at: Time);

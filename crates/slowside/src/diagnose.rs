@@ -7,7 +7,7 @@ use crate::run::{self, Selection, Tally};
 use crate::stream::Stream;
 use analysis::diagnose::{Diagnoser, Options};
 use analysis::facts::Thresholds;
-use analysis::results::{Diagnosis, Vantage};
+use analysis::results::{CaptureResult, Diagnosis, Vantage};
 use std::path::PathBuf;
 
 /// One capture being read.
@@ -20,9 +20,88 @@ struct Side<'a> {
 
 /// Reads one or two captures and says which side is slow.
 ///
+/// Two captures of which nobody said where they were taken may be one: two ports of a tap, a file and
+/// its successor, a file and its copy. They are read again as one when that explains them better.
+///
 /// # Errors
 /// When no input of a capture can be read.
 pub fn diagnose(
+    captures: &Captures,
+    app: Option<&trace::Application>,
+    config: &Config,
+    events: &mut dyn FnMut(Event),
+) -> Result<Diagnosis, Error> {
+    let d = read(captures, app, config, events)?;
+    let Captures::Two(a, b) = captures else {
+        return Ok(d);
+    };
+    let Some(why) = same_point(&d) else {
+        return Ok(d);
+    };
+    let all: Vec<PathBuf> = a.iter().chain(b).cloned().collect();
+    if all.iter().any(|p| p.as_os_str() == "-") {
+        return Ok(d);
+    }
+    let mut one = read(&Captures::One(all), app, config, events)?;
+    let better = match why {
+        SamePoint::SameTimes => true,
+        SamePoint::NothingInCommon => {
+            let before: u64 = d.captures.iter().map(complete).sum();
+            let after: u64 = one.captures.iter().map(complete).sum();
+            after > before || follow_each_other(&d)
+        }
+    };
+    if !better {
+        return Ok(d);
+    }
+    one.notes.push(match why {
+        SamePoint::SameTimes => "Both captures hold the same calls at the same times: they were taken at the same point and are read as one capture.".into(),
+        SamePoint::NothingInCommon => "The two captures have no call in common but continue each other: they are read as one capture.".into(),
+    });
+    Ok(one)
+}
+
+/// Why two captures look like one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SamePoint {
+    SameTimes,
+    NothingInCommon,
+}
+
+/// Copies of one packet differ by less than this between two ports of one host or tap.
+const SAME_POINT_NS: i64 = 1_000;
+
+fn same_point(d: &Diagnosis) -> Option<SamePoint> {
+    let matched: Vec<_> = d.ops.iter().filter_map(|o| o.matched.as_ref()).collect();
+    if matched.is_empty() {
+        return Some(SamePoint::NothingInCommon);
+    }
+    let same = matched.iter().all(|m| {
+        m.difference_mean_ns.abs() < SAME_POINT_NS && m.difference_p50_ns.abs() < SAME_POINT_NS
+    });
+    same.then_some(SamePoint::SameTimes)
+}
+
+/// Calls of which a capture holds both halves.
+fn complete(c: &CaptureResult) -> u64 {
+    c.calls - c.half_calls.iter().map(|(_, n)| n).sum::<u64>()
+}
+
+/// Whether one capture begins where the other ends, as files of one rotated set do.
+fn follow_each_other(d: &Diagnosis) -> bool {
+    const PAUSE_NS: i64 = 60_000_000_000;
+    let [a, b] = d.captures.as_slice() else {
+        return false;
+    };
+    let follows = |x: &CaptureResult, y: &CaptureResult| {
+        x.last
+            .zip(y.first)
+            .is_some_and(|(last, first)| (0..PAUSE_NS).contains(&(first - last)))
+    };
+    follows(a, b) || follows(b, a)
+}
+
+fn read(
     captures: &Captures,
     app: Option<&trace::Application>,
     config: &Config,

@@ -114,7 +114,14 @@ impl CallHeader {
     /// A call of which nothing else was captured.
     #[must_use]
     pub fn with_xid(xid: u32) -> CallHeader {
-        CallHeader { xid, program: None, version: None, procedure: None, security: Security::None, body: None }
+        CallHeader {
+            xid,
+            program: None,
+            version: None,
+            procedure: None,
+            security: Security::None,
+            body: None,
+        }
     }
 }
 
@@ -122,7 +129,11 @@ impl ReplyHeader {
     /// A reply of which nothing else was captured.
     #[must_use]
     pub fn with_xid(xid: u32) -> ReplyHeader {
-        ReplyHeader { xid, status: ReplyStatus::Success, body: None }
+        ReplyHeader {
+            xid,
+            status: ReplyStatus::Success,
+            body: None,
+        }
     }
 }
 
@@ -143,8 +154,8 @@ pub fn word(bytes: &[u8], at: usize) -> Option<u32> {
         .map(|b| u32::from_be_bytes(*b))
 }
 
-const CALL: u32 = 0;
-const REPLY: u32 = 1;
+pub(super) const CALL: u32 = 0;
+pub(super) const REPLY: u32 = 1;
 /// RFC 5531 section 8.2: opaque_auth is at most this long.
 const AUTH_BYTES: u32 = 400;
 const RPCSEC_GSS: u32 = 6;
@@ -210,11 +221,11 @@ fn parse_call(xid: u32, bytes: &[u8]) -> Option<CallHeader> {
 
 /// RFC 2203 section 5: version 1, control procedure, sequence number, service, context handle.
 fn gss_service(bytes: &[u8]) -> Security {
-    match (word(bytes, 32), word(bytes, 36), word(bytes, 44)) {
-        // Creating and destroying a context (procedures 1 to 3) carries tokens, not arguments.
-        (Some(1), Some(0), Some(1)) => Security::Krb5,
-        (Some(1), Some(0), Some(2)) => Security::Krb5i,
-        _ => Security::Krb5p,
+    match (word(bytes, 36), word(bytes, 44)) {
+        // Creating and destroying a context (procedures 1 to 3) is a NULL call whatever the service.
+        (Some(0), Some(2)) => Security::Krb5i,
+        (Some(0), Some(3)) => Security::Krb5p,
+        _ => Security::Krb5,
     }
 }
 
@@ -271,22 +282,28 @@ fn parse_reply(xid: u32, bytes: &[u8]) -> Option<ReplyHeader> {
     }
 }
 
-/// Whether a call's header stands the test of being read without knowing that one starts here.
+/// Whether a call's header stands the test of being read without knowing that one starts here. Of a
+/// header that is cut behind the programme number, a number that is known here is proof enough: with
+/// the record mark, message type and RPC version before it that is four words.
 #[must_use]
 pub fn call_is_believable(call: &CallHeader) -> bool {
-    let (Some(program), Some(version), Some(procedure)) =
-        (call.program, call.version, call.procedure)
-    else {
+    let Some(number) = call.program else {
         return false;
     };
-    match super::programs::program(program) {
-        Some(p) => p.believes(version, procedure),
+    match (
+        super::programs::program(number),
+        call.version,
+        call.procedure,
+    ) {
+        (Some(_), None, _) => true,
+        (Some(p), Some(version), procedure) => p.believes(version, procedure.unwrap_or(0)),
         // RFC 5531 section 13: 100000.. are registered, 0x20000000.. a site's own, 0x40000000.. transient.
-        None => {
-            let assigned = (100_000..600_000).contains(&program)
-                || (0x2000_0000..0x6000_0000).contains(&program);
+        (None, Some(version), Some(procedure)) => {
+            let assigned = (100_000..600_000).contains(&number)
+                || (0x2000_0000..0x6000_0000).contains(&number);
             assigned && version <= 16 && procedure <= 256 && call.security != Security::Other
         }
+        (None, ..) => false,
     }
 }
 

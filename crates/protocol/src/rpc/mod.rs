@@ -1,6 +1,6 @@
 //! ONC-RPC (RFC 5531) over TCP (record marking, section 11) and UDP, and the programmes on it.
 //!
-//! A call and its reply are paired by connection and XID. What matters beyond that:
+//! A call and its reply are paired by connection, direction and XID. What matters beyond that:
 //! - A request sent again with the same XID is the same call, timed from the first sending; on a new
 //!   connection of the same client to the same server too, where its arguments are the same.
 //! - The reply's results can only be read knowing the call, so a call waits in [`Shared`] until its
@@ -9,12 +9,23 @@
 //!   are looked at again behind the data of a WRITE.
 //! - A message that starts where nothing was captured is not seen. Its other half is reported with
 //!   that as the reason.
+//!
+//! [`session`] cuts the stream into messages, [`resync`] finds where one starts when that is not
+//! known, [`body`] has the programmes read them, [`pairing`] makes calls of them, [`pending`] keeps
+//! what waits, and [`tls`] times what is encrypted.
 
+mod body;
 pub mod header;
+mod pairing;
 mod pending;
 pub mod program;
 pub mod programs;
+mod resync;
 mod session;
+mod tls;
+
+#[cfg(test)]
+mod tests;
 
 pub use pending::Shared;
 pub use session::ENTRY;

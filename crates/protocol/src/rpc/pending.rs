@@ -3,6 +3,9 @@
 //! They live here and not with their connection so that a request sent again on a new connection
 //! between the same hosts finds its first sending. Every decision depends only on the connections
 //! of one pair of hosts and the order of their packets, so it is the same for any number of threads.
+//!
+//! They are boxed, and the boxes used again: a call is three hundred bytes and changes hands several
+//! times, and there may be a million in a second.
 
 use super::header::Security;
 use super::program::Arguments;
@@ -10,18 +13,24 @@ use crate::output::Output;
 use crate::session::Span;
 use arrayvec::ArrayVec;
 use hashbrown::{HashMap, HashTable};
-use model::{Call, ConnectionId, Endpoint, Field, Outcome, Reason};
+use model::{
+    Call, ConnectionId, Direction, Endpoint, Field, Name, Outcome, Outstanding, Protocol, Reason,
+    Time,
+};
 use std::hash::BuildHasher;
 use std::net::IpAddr;
 use std::sync::Arc;
+
+/// What a reply finds its call by: both directions of a connection number their calls.
+pub(super) type Key = (ConnectionId, Direction, u32);
 
 /// A request that was seen, its reply not yet.
 #[derive(Clone, Debug)]
 pub(super) struct Pending {
     pub connection: ConnectionId,
+    /// The direction of the request.
+    pub direction: Direction,
     pub xid: u32,
-    pub client: Endpoint,
-    pub server: Endpoint,
     pub request: Span,
     pub program: u32,
     pub version: u32,
@@ -30,11 +39,49 @@ pub(super) struct Pending {
     pub arguments: Arguments,
     pub outstanding: u32,
     pub retransmits: u32,
+    /// How many calls of this connection had been answered when this one was sent.
+    pub answered_before: u64,
     /// Whether it still counts as outstanding; not when the capture probably hides its answer.
     pub counted: bool,
+    /// What its reply's header and results say, once they have been seen.
+    pub outcome: Outcome,
+}
+
+/// Who sent a request, and to whom.
+pub(super) type Ends = (Endpoint, Endpoint);
+
+/// A request without a reply whose connection is closed.
+#[derive(Debug)]
+pub(super) struct Orphan {
+    pub call: Box<Pending>,
+    pub ends: Ends,
+    pub reason: Reason,
 }
 
 impl Pending {
+    fn blank() -> Pending {
+        Pending {
+            connection: ConnectionId(0),
+            direction: Direction::ToServer,
+            xid: 0,
+            request: Span::NOTHING,
+            program: 0,
+            version: 0,
+            procedure: 0,
+            security: Security::None,
+            arguments: super::programs::arguments(Protocol::Rpc, Name::new_const()),
+            outstanding: 0,
+            retransmits: 0,
+            answered_before: 0,
+            counted: true,
+            outcome: Outcome::Ok,
+        }
+    }
+
+    pub(super) fn key(&self) -> Key {
+        (self.connection, self.direction, self.xid)
+    }
+
     /// Whether `other` is this request, sent again.
     pub(super) fn is_repeated_by(&self, other: &Pending) -> bool {
         (self.program, self.version, self.procedure)
@@ -43,30 +90,46 @@ impl Pending {
             && self.arguments.detail == other.arguments.detail
     }
 
-    /// The call, as far as the request tells it.
-    pub(super) fn into_call(self, order: u64, outcome: Outcome, texts: &mut Texts) -> Call {
-        let mut detail = self.arguments.detail;
+    /// The change that this call makes to the number of outstanding calls.
+    pub(super) fn change(&self, ends: Ends, order: u64, time: Time, sent: bool) -> Outstanding {
+        Outstanding {
+            order,
+            time,
+            connection: self.connection,
+            client: ends.0,
+            server: ends.1,
+            id: self.xid,
+            sent,
+        }
+    }
+
+    /// The call, as far as the request tells it. Takes the arguments out.
+    pub(super) fn take_call(
+        &mut self,
+        ends: Ends,
+        order: u64,
+        outcome: Outcome,
+        texts: &mut Texts,
+    ) -> Call {
+        let mut detail = std::mem::take(&mut self.arguments.detail);
         if !matches!(self.security, Security::None | Security::Sys) {
             detail.set(Field::Security, self.security.word());
         }
-        let text = texts.of(self.program, &self.arguments.operations);
-        let held = |since: Option<model::Time>| {
-            since.map_or(0, |s| {
-                (self.request.last.time - s.max(self.request.first.time)).max(0)
-            })
-        };
+        let text = texts.of(self);
+        let Span { first, last, .. } = self.request;
+        let held = self.request.last_held_since;
         Call {
             order,
             connection: self.connection,
             protocol: self.arguments.protocol,
             op: self.arguments.op,
-            client: self.client,
-            server: self.server,
+            client: ends.0,
+            server: ends.1,
             id: self.xid,
             request_sequence: self.request.sequence,
             response_sequence: 0,
-            request_first: Some(self.request.first),
-            request_last: (!self.request.end_missing).then_some(self.request.last),
+            request_first: Some(first),
+            request_last: (!self.request.end_missing).then_some(last),
             response_first: None,
             response_last: None,
             request_bytes: self.request.bytes,
@@ -74,7 +137,7 @@ impl Pending {
             outcome,
             outstanding: self.outstanding,
             retransmits: self.retransmits,
-            request_held_ns: held(self.request.last_held_since),
+            request_held_ns: held.map_or(0, |s| (last.time - s.max(first.time)).max(0)),
             response_held_ns: 0,
             detail,
             text,
@@ -82,27 +145,36 @@ impl Pending {
     }
 }
 
+/// The operation lists of one programme's compounds.
+type Lists = HashMap<ArrayVec<u8, 32>, Arc<str>, foldhash::fast::FixedState>;
+
 /// The operation lists of compounds. A capture has few different ones, so they are made once each.
 #[derive(Default, Debug)]
 pub(super) struct Texts {
-    known: HashMap<ArrayVec<u8, 32>, Arc<str>, foldhash::fast::FixedState>,
+    compounds: Lists,
+    /// Callbacks number their operations anew.
+    callbacks: Lists,
 }
 
 /// More different operation lists than any client makes; from there on they are made each time.
 const TEXTS: usize = 10_000;
 
 impl Texts {
-    fn of(&mut self, program: u32, operations: &ArrayVec<u8, 32>) -> Option<Arc<str>> {
+    fn of(&mut self, call: &Pending) -> Option<Arc<str>> {
+        let operations = &call.arguments.operations;
         if operations.is_empty() {
             return None;
         }
-        if let Some(text) = self.known.get(operations) {
+        let (known, program) = match call.arguments.protocol {
+            Protocol::NfsCallback => (&mut self.callbacks, crate::nfs::CALLBACK),
+            _ => (&mut self.compounds, super::programs::program(call.program)?),
+        };
+        if let Some(text) = known.get(operations) {
             return Some(Arc::clone(text));
         }
-        let programme = super::programs::program(program).unwrap_or(crate::nfs::CALLBACK);
-        let text: Arc<str> = programme.operations_text(operations).into();
-        if self.known.len() < TEXTS {
-            self.known.insert(operations.clone(), Arc::clone(&text));
+        let text: Arc<str> = program.operations_text(operations).into();
+        if known.len() < TEXTS {
+            known.insert(operations.clone(), Arc::clone(&text));
         }
         Some(text)
     }
@@ -111,147 +183,185 @@ impl Texts {
 /// What the connections between the same client host and server share.
 #[derive(Default, Debug)]
 struct Peer {
-    /// Connections that are open.
-    open: Vec<ConnectionId>,
-    /// Requests without a reply whose connection is closed.
-    orphans: Vec<Pending>,
+    /// Connections that are open, and their client.
+    open: Vec<(ConnectionId, Endpoint)>,
+    /// Oldest first.
+    orphans: Vec<Orphan>,
 }
 
 /// State shared by all RPC connections of a thread.
 #[derive(Default, Debug)]
 pub struct Shared {
-    waiting: HashTable<Pending>,
+    waiting: HashTable<Box<Pending>>,
     peers: HashMap<(IpAddr, Endpoint), Peer, foldhash::fast::FixedState>,
+    /// Calls that moved to another connection, until the one they came from has heard of it.
+    moved: Vec<(ConnectionId, Direction)>,
     pub(super) texts: Texts,
+    /// Boxes of calls that are over.
+    #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
+    spare: Vec<Box<Pending>>,
     hasher: foldhash::fast::FixedState,
 }
 
+/// Boxes kept for calls to come.
+const SPARE: usize = 256;
+
 impl Shared {
-    fn hash(&self, connection: ConnectionId, xid: u32) -> u64 {
-        self.hasher.hash_one((connection.0, xid))
+    /// A new call, in a box that may have been used before.
+    pub(super) fn blank(&mut self) -> Box<Pending> {
+        match self.spare.pop() {
+            Some(mut call) => {
+                call.outstanding = 0;
+                call.retransmits = 0;
+                call.counted = true;
+                call.outcome = Outcome::Ok;
+                call
+            }
+            None => Box::new(Pending::blank()),
+        }
     }
 
-    pub(super) fn insert(&mut self, pending: Pending) {
-        let hash = self.hash(pending.connection, pending.xid);
+    /// A call is over: its box may serve another.
+    pub(super) fn recycle(&mut self, call: Box<Pending>) {
+        if self.spare.len() < SPARE {
+            self.spare.push(call);
+        }
+    }
+
+    fn hash(&self, (connection, direction, xid): Key) -> u64 {
+        hash(&self.hasher, connection, direction, xid)
+    }
+
+    pub(super) fn insert(&mut self, pending: Box<Pending>) {
         let hasher = &self.hasher;
-        self.waiting
-            .insert_unique(hash, pending, |p| hasher.hash_one((p.connection.0, p.xid)));
+        let of = |p: &Pending| hash(hasher, p.connection, p.direction, p.xid);
+        self.waiting.insert_unique(of(&pending), pending, |p| of(p));
     }
 
-    pub(super) fn get_mut(&mut self, connection: ConnectionId, xid: u32) -> Option<&mut Pending> {
-        let hash = self.hash(connection, xid);
-        self.waiting
-            .find_mut(hash, |p| p.connection == connection && p.xid == xid)
+    pub(super) fn get_mut(&mut self, key: Key) -> Option<&mut Box<Pending>> {
+        let hash = self.hash(key);
+        self.waiting.find_mut(hash, |p| p.key() == key)
     }
 
-    pub(super) fn contains(&self, connection: ConnectionId, xid: u32) -> bool {
-        let hash = self.hash(connection, xid);
-        self.waiting
-            .find(hash, |p| p.connection == connection && p.xid == xid)
-            .is_some()
+    pub(super) fn contains(&self, key: Key) -> bool {
+        let hash = self.hash(key);
+        self.waiting.find(hash, |p| p.key() == key).is_some()
     }
 
-    pub(super) fn remove(&mut self, connection: ConnectionId, xid: u32) -> Option<Pending> {
-        let hash = self.hash(connection, xid);
-        let entry = self
-            .waiting
-            .find_entry(hash, |p| p.connection == connection && p.xid == xid);
+    pub(super) fn remove(&mut self, key: Key) -> Option<Box<Pending>> {
+        let hash = self.hash(key);
+        let entry = self.waiting.find_entry(hash, |p| p.key() == key);
         entry.ok().map(|e| e.remove().0)
     }
 
     /// The first sending, on another connection of the same client to the same server, of a request
     /// now seen on a connection that has just been opened. Its connection is closed, or it names the
     /// same bytes of the same file, which two calls with one XID do not do by chance.
-    pub(super) fn take_first_sending(&mut self, again: &Pending) -> Option<Pending> {
-        let peer = self.peers.get_mut(&(again.client.address, again.server))?;
+    pub(super) fn take_first_sending(
+        &mut self,
+        again: &Pending,
+        ends: Ends,
+        output: &mut Output,
+        order: u64,
+    ) -> Option<Box<Pending>> {
+        let (client, server) = ends;
+        let peer = self.peers.get_mut(&(client.address, server))?;
         if let Some(i) = peer
             .orphans
             .iter()
-            .position(|p| p.xid == again.xid && p.is_repeated_by(again))
+            .position(|o| o.call.xid == again.xid && o.call.is_repeated_by(again))
         {
-            return Some(peer.orphans.remove(i));
+            return Some(peer.orphans.remove(i).call);
         }
         again.arguments.detail.get(Field::File)?;
-        let siblings: ArrayVec<ConnectionId, 16> = peer
+        let siblings: ArrayVec<(ConnectionId, Endpoint), 16> = peer
             .open
             .iter()
             .rev()
             .copied()
-            .filter(|&c| c != again.connection)
+            .filter(|&(c, _)| c != again.connection)
             .take(16)
             .collect();
-        siblings.into_iter().find_map(|c| {
-            self.get_mut(c, again.xid)
-                .filter(|p| p.is_repeated_by(again))?;
-            self.remove(c, again.xid)
-        })
+        let (first, client) = siblings.into_iter().find_map(|(c, client)| {
+            let key = (c, again.direction, again.xid);
+            self.get_mut(key).filter(|p| p.is_repeated_by(again))?;
+            Some((self.remove(key)?, client))
+        })?;
+        if first.counted {
+            let now = again.request.first.time;
+            let change = first.change((client, server), order, now, false);
+            output.outstanding.push(change);
+            self.moved.push((first.connection, first.direction));
+        }
+        Some(first)
+    }
+
+    /// How many calls of this connection and direction have moved to another since last asked.
+    pub(super) fn take_moved(&mut self, connection: ConnectionId, direction: Direction) -> u32 {
+        if self.moved.is_empty() {
+            return 0;
+        }
+        let before = self.moved.len();
+        self.moved.retain(|&m| m != (connection, direction));
+        (before - self.moved.len()) as u32
     }
 
     /// A connection that speaks RPC has been found.
-    pub(super) fn opened(&mut self, id: ConnectionId, client: Endpoint, server: Endpoint) {
-        self.peers
-            .entry((client.address, server))
-            .or_default()
-            .open
-            .push(id);
+    pub(super) fn opened(&mut self, id: ConnectionId, (client, server): Ends) {
+        let peer = self.peers.entry((client.address, server)).or_default();
+        peer.open.push((id, client));
     }
 
     /// A connection is closed: what it still waited for may be sent again on the next one.
-    pub(super) fn closed(
-        &mut self,
-        id: ConnectionId,
-        client: Endpoint,
-        server: Endpoint,
-        waiting: usize,
-    ) {
-        let mut left: Vec<Pending> = if waiting > 0 {
-            self.waiting.extract_if(|p| p.connection == id).collect()
-        } else {
-            Vec::new()
-        };
-        left.sort_by_key(|p| (p.request.first, p.xid));
+    pub(super) fn closed(&mut self, id: ConnectionId, (client, server): Ends, left: Vec<Orphan>) {
+        self.moved.retain(|&(c, _)| c != id);
         if let Some(peer) = self.peers.get_mut(&(client.address, server)) {
-            peer.open.retain(|&c| c != id);
-            peer.orphans.append(&mut left);
-        }
-    }
-
-    /// Gives up what closed connections of these two ends waited for.
-    pub(super) fn settle(
-        &mut self,
-        client: Endpoint,
-        server: Endpoint,
-        output: &mut Output,
-        order: u64,
-    ) {
-        if let Some(peer) = self.peers.get_mut(&(client.address, server)) {
-            for p in std::mem::take(&mut peer.orphans) {
-                output.calls.push(p.into_call(
-                    order,
-                    Outcome::NoResponse(Reason::NoAnswer),
-                    &mut self.texts,
-                ));
-            }
-            if peer.open.is_empty() {
+            peer.open.retain(|&(c, _)| c != id);
+            peer.orphans.extend(left);
+            if peer.open.is_empty() && peer.orphans.is_empty() {
                 self.peers.remove(&(client.address, server));
             }
         }
     }
 
-    /// The capture is over: gives up what closed connections waited for, oldest first.
-    pub fn finish(&mut self, output: &mut Output, order: u64) {
-        let mut left: Vec<Pending> = self
-            .peers
-            .drain()
-            .flat_map(|(_, peer)| peer.orphans)
-            .collect();
-        left.sort_by_key(|p| (p.request.first, p.xid));
-        for p in left {
-            output.calls.push(p.into_call(
-                order,
-                Outcome::NoResponse(Reason::NoAnswer),
-                &mut self.texts,
-            ));
+    /// Gives up what closed connections of these two ends waited for.
+    pub(super) fn settle(&mut self, (client, server): Ends, output: &mut Output, order: u64) {
+        if let Some(peer) = self.peers.get_mut(&(client.address, server)) {
+            let orphans = std::mem::take(&mut peer.orphans);
+            self.give_up(orphans, output, order);
         }
     }
+
+    /// The capture is over: gives up what closed connections waited for.
+    pub fn finish(&mut self, output: &mut Output, order: u64) {
+        let peers = self.peers.drain();
+        let orphans = peers.flat_map(|(_, peer)| peer.orphans).collect();
+        self.give_up(orphans, output, order);
+    }
+
+    /// Reports calls without a response, oldest first.
+    fn give_up(&mut self, mut orphans: Vec<Orphan>, output: &mut Output, order: u64) {
+        orphans.sort_by_key(|o| (o.call.request.first, o.call.key()));
+        for Orphan {
+            mut call,
+            ends,
+            reason,
+        } in orphans
+        {
+            let outcome = Outcome::NoResponse(reason);
+            let call = call.take_call(ends, order, outcome, &mut self.texts);
+            output.calls.push(call);
+        }
+    }
+}
+
+fn hash(
+    hasher: &foldhash::fast::FixedState,
+    connection: ConnectionId,
+    direction: Direction,
+    xid: u32,
+) -> u64 {
+    // Connections are numbered from 0, so that one word holds all three.
+    let word = (connection.0 << 33) ^ ((direction.index() as u64) << 32) ^ u64::from(xid);
+    hasher.hash_one(word)
 }

@@ -1,166 +1,93 @@
-//! One connection of ONC-RPC: finds messages on the stream, pairs calls with replies.
+//! One connection of ONC-RPC: cuts its stream into messages (RFC 5531 section 11) and reads as much
+//! of each as its kind needs.
 
-use super::header::{self, CallHeader, Header, RecordMark, ReplyHeader, ReplyStatus};
+use super::body;
+use super::header::{self, CALL, Header, REPLY, RecordMark, ReplyHeader};
+use super::pairing::{Early, Pairing};
 use super::pending::Pending;
-use super::program::{Arguments, HEAD, Program};
-use super::programs;
+use super::program::HEAD;
+use super::resync::{self, WHOLE_HEADER};
+use super::tls::{Record, Turns};
 use crate::list::Entry;
-use crate::session::{ConnectionInfo, Context, Hole, More, Session as SessionTrait, Span, Step};
-use arrayvec::ArrayVec;
-use model::{
-    Call, Close, Detail, Direction, Field, Name, Outcome, Outstanding, Protocol, Reason, Time, Transport,
-    limits,
-};
-use std::collections::VecDeque;
-use std::fmt::Write;
+use crate::session::{Both, Context, Hole, More, Session as SessionTrait, Span, Step};
+use model::{Close, Direction, Outcome, Protocol, Reason, Time};
 
 /// ONC-RPC in the list of protocols.
 pub const ENTRY: Entry = Entry {
     name: "rpc",
-    probe,
-    session,
+    probe: resync::probe,
+    session: |_| Box::new(Session::default()),
 };
 
-/// Ports on which anything but RPC is unlikely: portmap, NFS, and what NFS servers use for MOUNT, NLM,
-/// NSM and rquota by default or habit.
-const PORTS: &[u16] = &[
-    111, 2049, 20048, 4045, 4046, 635, 32765, 32766, 32767, 32768, 32803, 662, 875, 892,
-];
+/// What is collected of an NFSv2 or NFSv3 call: credentials of 400 bytes at most and a WRITE's own
+/// fields. Less than [`HEAD`], so that fewer messages that start at the end of a segment are copied.
+const SMALL_CALL: usize = 576;
+/// What is collected of a reply where no compounds were seen: a verifier and a READ's own fields.
+const SMALL_REPLY: usize = 256;
+/// Message type, programme and version decide which of these it is.
+const KIND: usize = 20;
 
-/// Requests at the beginning of a connection that may be repetitions from the one before.
-const FIRST_REQUESTS: u32 = 64;
+/// Segments that look like TLS from which on a connection that the capture joins is taken for it.
+const TLS_SEGMENTS: u8 = 4;
 
-/// Shortest message: an accepted reply without results (RFC 5531 section 9).
-const SHORTEST: u32 = 24;
-
-/// A header this long can be told from chance by its own words.
-const WHOLE_HEADER: usize = 24;
-
-fn session(cx: &ConnectionInfo) -> Box<dyn SessionTrait> {
-    Box::new(Session::new(cx))
-}
-
-fn probe(c: &ConnectionInfo, _d: Direction, bytes: &[u8]) -> bool {
-    if PORTS.contains(&c.server.port) || PORTS.contains(&c.client.port) {
-        return true;
-    }
-    let message = match c.transport {
-        Transport::Udp => bytes,
-        Transport::Tcp => match RecordMark::parse(bytes) {
-            Some(mark) if mark.is_believable() => {
-                bytes.get(RecordMark::BYTES..).unwrap_or_default()
-            }
-            _ => return false,
-        },
-    };
-    // A reply alone is too little to go by: it says nothing that chance does not.
-    matches!(header::parse(message), Some(Header::Call(call))
-        if message.len() >= 32 && header::word(message, 8) == Some(2) && header::call_is_believable(&call))
-}
-
-/// A message whose header has been read and whose end has not passed.
+/// A message whose header has been read and whose end has not passed; its span is filled in then.
 #[derive(Debug)]
 enum Message {
-    Call {
-        header: CallHeader,
-        arguments: Arguments,
-    },
-    Reply {
-        header: ReplyHeader,
-        results: Vec<u8>,
-        call: Option<Box<Pending>>,
-        outcome: Outcome,
-    },
+    Call(Box<Pending>),
+    /// The call that it answers.
+    Reply(Box<Pending>),
+    /// A reply whose call has not been seen.
+    Early(Box<Early>),
 }
 
-/// A message in several fragments, or the data behind which a compound goes on.
-#[derive(Debug)]
+/// Where in a record a direction stands.
+#[derive(Clone, Copy, Default, Debug)]
 enum Phase {
     /// At a record mark.
+    #[default]
     Mark,
-    /// Behind the data of a compound's WRITE; so many bytes of the record are left.
-    Tail { left: u64 },
+    /// Behind the data of a compound's WRITE, `at` bytes into a message of `length`.
+    Tail { at: u64, length: u64 },
 }
 
-#[derive(Debug)]
+/// A message in several fragments: its start, and what of it has passed.
+#[derive(Default, Debug)]
+struct Fragments {
+    head: Vec<u8>,
+    passed: Option<Span>,
+    /// Whether the fragment that is passing is the record's last.
+    last: bool,
+}
+
+#[derive(Default, Debug)]
 struct Lane {
     phase: Phase,
     message: Option<Message>,
-    /// The start of a message in several fragments, and what of it has passed.
-    fragments: Option<(Vec<u8>, Option<Span>)>,
-    /// Whether the fragment that is passing is the record's last.
-    last: bool,
-    /// When headers were last hidden in a hole, by kind.
-    last_cut: Option<Time>,
-    last_gap: Option<Time>,
+    fragments: Option<Fragments>,
 }
 
-impl Lane {
-    fn new() -> Lane {
-        Lane {
-            phase: Phase::Mark,
-            message: None,
-            fragments: None,
-            last: true,
-            last_cut: None,
-            last_gap: None,
-        }
-    }
-}
-
-/// A reply whose call has not been seen, in case it stands behind it in the file.
-#[derive(Debug)]
-struct Early {
-    header: ReplyHeader,
-    results: Vec<u8>,
-    span: Span,
-    direction: Direction,
-}
-
-#[derive(Debug)]
-struct Session {
-    lanes: [Lane; 2],
-    early: VecDeque<Early>,
-    /// XIDs in the order of their requests, to forget the oldest when there are too many.
-    order: VecDeque<u32>,
-    /// Those of them whose reply is probably hidden in a hole.
-    doubtful: VecDeque<u32>,
-    outstanding: u32,
-    /// A running mean of response times.
-    usual_ns: i64,
-    requests: u32,
-    /// XIDs answered last, to tell a second reply from one whose call was not seen.
-    answered: ArrayVec<u32, 32>,
-    answered_next: usize,
+/// One connection.
+#[derive(Default, Debug)]
+pub(super) struct Session {
+    lanes: Both<Lane>,
+    pairing: Pairing,
     /// Whether RPC was seen for certain, so that less of a header will do.
-    confirmed: bool,
-    opened: bool,
-    tls: bool,
+    pub(super) confirmed: bool,
+    /// Whether NFSv4 was seen, whose replies are long.
+    compounds: bool,
+    tls: Option<Turns>,
+    tls_segments: u8,
 }
 
 impl Session {
-    fn new(_c: &ConnectionInfo) -> Session {
-        Session {
-            lanes: [Lane::new(), Lane::new()],
-            early: VecDeque::new(),
-            order: VecDeque::new(),
-            doubtful: VecDeque::new(),
-            outstanding: 0,
-            usual_ns: 0,
-            requests: 0,
-            answered: ArrayVec::new(),
-            answered_next: 0,
-            confirmed: false,
-            opened: false,
-            tls: false,
-        }
-    }
-
-    fn lane(&mut self, d: Direction) -> &mut Lane {
-        let [to_server, to_client] = &mut self.lanes;
-        match d {
-            Direction::ToServer => to_server,
-            Direction::ToClient => to_client,
+    /// How much of a message, of which `message` is the start, is collected before it is read.
+    fn wanted(&self, message: &[u8]) -> usize {
+        let word = |at| header::word(message, at);
+        match (word(4), word(12), word(16)) {
+            (Some(REPLY), ..) if !self.compounds => SMALL_REPLY,
+            (Some(CALL), Some(100_003), Some(2 | 3)) => SMALL_CALL,
+            (Some(_), Some(_), Some(_)) => HEAD,
+            _ => KIND,
         }
     }
 
@@ -168,372 +95,74 @@ impl Session {
     fn read(&mut self, cx: &mut Context<'_>, d: Direction, head: &[u8]) -> Option<Message> {
         let header = match header::parse(head)? {
             // Only the direction can tell which half this is.
-            Header::XidOnly { xid } if d == Direction::ToServer => Header::Call(CallHeader::with_xid(xid)),
+            Header::XidOnly { xid } if d == Direction::ToServer => {
+                Header::Call(header::CallHeader::with_xid(xid))
+            }
             Header::XidOnly { xid } => Header::Reply(ReplyHeader::with_xid(xid)),
             header => header,
         };
         Some(match header {
             Header::XidOnly { .. } => return None,
-            Header::Call(call) => Message::Call {
-                header: call,
-                arguments: arguments(&call, head),
-            },
-            Header::Reply(reply) => {
-                let results = reply.body.and_then(|at| head.get(at..)).unwrap_or_default();
-                match cx.shared.rpc.remove(cx.connection.id, reply.xid) {
+            Header::Call(call) => {
+                let mut pending = cx.shared.rpc.blank();
+                pending.connection = cx.connection.id;
+                pending.direction = d;
+                pending.xid = call.xid;
+                pending.program = call.program.unwrap_or(0);
+                pending.version = call.version.unwrap_or(0);
+                pending.procedure = call.procedure.unwrap_or(0);
+                pending.security = call.security;
+                body::arguments(&call, head, &mut pending);
+                self.compounds |= matches!(
+                    pending.arguments.protocol,
+                    Protocol::Nfs40 | Protocol::Nfs41 | Protocol::Nfs42 | Protocol::NfsCallback
+                );
+                Message::Call(pending)
+            }
+            Header::Reply(header) => {
+                let results = header
+                    .body
+                    .and_then(|at| head.get(at..))
+                    .unwrap_or_default();
+                let key = (cx.connection.id, d.reverse(), header.xid);
+                match cx.shared.rpc.remove(key) {
                     Some(mut call) => {
-                        let outcome = outcome(&reply, results, &mut call);
-                        Message::Reply {
-                            header: reply,
-                            results: Vec::new(),
-                            call: Some(Box::new(call)),
-                            outcome,
-                        }
+                        call.outcome = body::outcome(&header, results, &mut call);
+                        Message::Reply(call)
                     }
-                    None => Message::Reply {
-                        header: reply,
+                    None => Message::Early(Box::new(Early {
+                        header,
                         results: results.to_vec(),
-                        call: None,
-                        outcome: Outcome::Ok,
-                    },
+                        span: Span::NOTHING,
+                        direction: d,
+                        missing: Reason::CaptureGap,
+                    })),
                 }
             }
         })
     }
 
-    /// A whole message has passed.
-    fn finish(&mut self, cx: &mut Context<'_>, d: Direction, message: Message, span: Span) {
+    /// A whole message has passed; or all there will be of it, with its end missing for a reason.
+    fn finish(&mut self, cx: &mut Context<'_>, message: Message, span: &Span, missing: Reason) {
         self.confirmed = true;
         match message {
-            Message::Call { header, arguments } => self.request(cx, d, header, arguments, span),
-            Message::Reply {
-                header,
-                results,
-                call,
-                outcome,
-            } => match call {
-                Some(call) => self.reply(cx, *call, outcome, span),
-                None => self.early_reply(
-                    cx,
-                    Early {
-                        header,
-                        results,
-                        span,
-                        direction: d,
-                    },
-                ),
-            },
-        }
-    }
-
-    fn request(
-        &mut self,
-        cx: &mut Context<'_>,
-        d: Direction,
-        header: CallHeader,
-        arguments: Arguments,
-        span: Span,
-    ) {
-        let (client, server) = cx.connection.ends(d);
-        if !self.opened {
-            self.opened = true;
-            cx.shared
-                .rpc
-                .opened(cx.connection.id, cx.connection.client, cx.connection.server);
-        }
-        let mut pending = Pending {
-            connection: cx.connection.id,
-            xid: header.xid,
-            client,
-            server,
-            request: span,
-            program: header.program.unwrap_or(0),
-            version: header.version.unwrap_or(0),
-            procedure: header.procedure.unwrap_or(0),
-            security: header.security,
-            arguments,
-            outstanding: self.outstanding + 1,
-            retransmits: 0,
-            counted: true,
-        };
-        if let Some(first) = cx.shared.rpc.get_mut(cx.connection.id, header.xid) {
-            if first.is_repeated_by(&pending) {
-                first.retransmits += 1;
-                return;
+            Message::Call(mut call) => {
+                call.request = *span;
+                self.pairing.request(cx, call);
             }
-            if let Some(old) = cx.shared.rpc.remove(cx.connection.id, header.xid) {
-                self.settle(cx, &old, span.first.time);
-                cx.problems.note("xid-reused", || {
-                    (
-                        format!("XID 0x{:08x} used again before it was answered", header.xid),
-                        model::Where::default(),
-                    )
-                });
-                let call = old.into_call(
-                    cx.order,
-                    Outcome::NoResponse(Reason::NoAnswer),
-                    &mut cx.shared.rpc.texts,
-                );
-                cx.output.calls.push(call);
-                pending.outstanding = self.outstanding + 1;
-            }
-        } else if self.requests < FIRST_REQUESTS
-            && let Some(first) = cx.shared.rpc.take_first_sending(&pending)
-        {
-            pending.request.first = first.request.first;
-            pending.retransmits = first.retransmits + 1;
-        }
-        self.requests = self.requests.saturating_add(1);
-        if self.requests == FIRST_REQUESTS {
-            cx.shared.rpc.settle(
-                cx.connection.client,
-                cx.connection.server,
-                cx.output,
-                cx.order,
-            );
-        }
-        self.outstanding += 1;
-        cx.output.outstanding.push(change(cx, &pending, span.first.time, true));
-        self.remember(cx, header.xid);
-        let early = self.early.iter().position(|e| {
-            e.header.xid == header.xid && e.direction != d && e.span.first.time >= span.first.time
-        });
-        match early.and_then(|i| self.early.remove(i)) {
-            Some(e) => {
-                let outcome = outcome(&e.header, &e.results, &mut pending);
-                self.reply(cx, pending, outcome, e.span);
-            }
-            None => cx.shared.rpc.insert(pending),
-        }
-    }
-
-    /// Keeps the order of requests, and gives up the oldest when too many wait.
-    fn remember(&mut self, cx: &mut Context<'_>, xid: u32) {
-        self.order.push_back(xid);
-        while self.outstanding as usize > limits::OUTSTANDING {
-            let Some(oldest) = self.order.pop_front() else {
-                return;
-            };
-            if let Some(p) = cx.shared.rpc.remove(cx.connection.id, oldest) {
-                let now = cx.now;
-                self.settle(cx, &p, now);
-                cx.problems.note("requests-evicted", || {
-                    (
-                        format!(
-                            "more than {} requests without a reply on one connection",
-                            limits::OUTSTANDING
-                        ),
-                        model::Where::default(),
-                    )
-                });
-                let call = p.into_call(
-                    cx.order,
-                    Outcome::NoResponse(Reason::Evicted),
-                    &mut cx.shared.rpc.texts,
-                );
-                cx.output.calls.push(call);
-            }
-        }
-        if self.order.len() > 2 * self.outstanding as usize + 1024 {
-            let (shared, id) = (&cx.shared.rpc, cx.connection.id);
-            self.order.retain(|&xid| shared.contains(id, xid));
-        }
-    }
-
-    /// A call is no longer waited for.
-    fn settle(&mut self, cx: &mut Context<'_>, call: &Pending, at: Time) {
-        if call.counted {
-            self.outstanding = self.outstanding.saturating_sub(1);
-            cx.output.outstanding.push(change(cx, call, at, false));
-        }
-    }
-
-    /// Reports a call without a response, with what hides it as the reason.
-    fn give_up(&mut self, cx: &mut Context<'_>, p: Pending) {
-        let replies = if p.client == cx.connection.client {
-            self.lane(Direction::ToClient)
-        } else {
-            self.lane(Direction::ToServer)
-        };
-        let since = |hole: Option<Time>| hole.is_some_and(|at| at >= p.request.last.time);
-        let reason = if since(replies.last_gap) {
-            Reason::CaptureGap
-        } else if since(replies.last_cut) {
-            Reason::SnapLength
-        } else {
-            Reason::AfterCapture
-        };
-        let call = p.into_call(cx.order, Outcome::NoResponse(reason), &mut cx.shared.rpc.texts);
-        cx.output.calls.push(call);
-    }
-
-    /// Replies have been hidden in a hole: stops counting calls sent before it that have waited many
-    /// times longer than calls usually do. Should their reply come after all, they are paired.
-    fn doubt(&mut self, cx: &mut Context<'_>, answered: &Pending, at: Time) {
-        let took = (at - answered.request.first.time).max(0);
-        self.usual_ns += (took - self.usual_ns) / 16;
-        let replies = if answered.client == cx.connection.client {
-            self.lane(Direction::ToClient)
-        } else {
-            self.lane(Direction::ToServer)
-        };
-        let Some(hole) = replies.last_cut.max(replies.last_gap) else {
-            return;
-        };
-        while let Some(&oldest) = self.order.front() {
-            if let Some(p) = cx.shared.rpc.get_mut(cx.connection.id, oldest) {
-                let sent = p.request.last.time;
-                if sent >= hole || at - sent <= 8 * self.usual_ns {
-                    return;
+            Message::Reply(mut call) => {
+                self.pairing.reply(cx, &mut call, span, missing);
+                if call.security == header::Security::Tls && call.outcome == Outcome::Ok {
+                    self.tls = Some(Turns::begin(cx));
                 }
-                let p = p.clone();
-                self.settle(cx, &p, at);
-                if let Some(p) = cx.shared.rpc.get_mut(cx.connection.id, oldest) {
-                    p.counted = false;
-                }
-                self.doubtful.push_back(oldest);
+                cx.shared.rpc.recycle(call);
             }
-            self.order.pop_front();
-            if self.doubtful.len() > limits::DOUBTFUL
-                && let Some(xid) = self.doubtful.pop_front()
-                && let Some(p) = cx.shared.rpc.remove(cx.connection.id, xid)
-            {
-                self.give_up(cx, p);
+            Message::Early(mut early) => {
+                early.span = *span;
+                early.missing = missing;
+                self.pairing.early_reply(cx, early);
             }
         }
-    }
-
-    fn reply(&mut self, cx: &mut Context<'_>, pending: Pending, outcome: Outcome, span: Span) {
-        self.settle(cx, &pending, span.last.time);
-        self.doubt(cx, &pending, span.last.time);
-        if self.answered.is_full() {
-            if let Some(slot) = self.answered.get_mut(self.answered_next) {
-                *slot = pending.xid;
-            }
-            self.answered_next = (self.answered_next + 1) % self.answered.capacity();
-        } else {
-            self.answered.push(pending.xid);
-        }
-        let incomplete = pending.request.end_missing || span.end_missing;
-        let outcome = if incomplete {
-            Outcome::Incomplete(Reason::CaptureGap)
-        } else {
-            outcome
-        };
-        let request_last = pending.request.last.time;
-        let mut call = pending.into_call(cx.order, outcome, &mut cx.shared.rpc.texts);
-        let held = |until: Time, from: Time, since: Option<Time>| {
-            since.map_or(0, |s| (until - s.max(from)).max(0))
-        };
-        call.response_held_ns = held(span.first.time, request_last, span.first_held_since)
-            + held(span.last.time, span.first.time, span.last_held_since);
-        call.response_sequence = span.sequence;
-        call.response_first = Some(span.first);
-        call.response_last = (!span.end_missing).then_some(span.last);
-        call.response_bytes = span.bytes;
-        cx.output.calls.push(call);
-    }
-
-    /// A reply without a call: kept for a while, as packets may stand in the wrong order.
-    fn early_reply(&mut self, cx: &mut Context<'_>, early: Early) {
-        if self.answered.contains(&early.header.xid) {
-            cx.problems.note("duplicate-reply", || {
-                (
-                    format!("XID 0x{:08x} was answered twice", early.header.xid),
-                    model::Where::default(),
-                )
-            });
-            return;
-        }
-        if self.early.len() >= limits::EARLY_RESPONSES
-            && let Some(oldest) = self.early.pop_front()
-        {
-            self.no_request(cx, oldest);
-        }
-        self.early.push_back(early);
-    }
-
-    fn no_request(&mut self, cx: &mut Context<'_>, early: Early) {
-        let (server, client) = cx.connection.ends(early.direction);
-        let requests = self.lane(early.direction.reverse());
-        let reason = match (requests.last_gap, requests.last_cut) {
-            (Some(gap), cut) if cut.is_none_or(|cut| gap >= cut) => Reason::CaptureGap,
-            (_, Some(_)) => Reason::SnapLength,
-            _ => Reason::BeforeCapture,
-        };
-        let Early { header, span, .. } = early;
-        cx.output.calls.push(Call {
-            order: cx.order,
-            connection: cx.connection.id,
-            protocol: Protocol::Rpc,
-            op: Name::from("REPLY").unwrap_or_default(),
-            client,
-            server,
-            id: header.xid,
-            request_sequence: 0,
-            response_sequence: span.sequence,
-            request_first: None,
-            request_last: None,
-            response_first: Some(span.first),
-            response_last: (!span.end_missing).then_some(span.last),
-            request_bytes: 0,
-            response_bytes: span.bytes,
-            outcome: Outcome::NoRequest(reason),
-            outstanding: 0,
-            retransmits: 0,
-            request_held_ns: 0,
-            response_held_ns: 0,
-            detail: Detail::default(),
-            text: None,
-        });
-    }
-
-    /// Whether a record that starts at these bytes is believable, knowing nothing else.
-    fn starts_record(
-        &self,
-        cx: &Context<'_>,
-        d: Direction,
-        bytes: &[u8],
-        at_start: bool,
-        wire: u64,
-    ) -> bool {
-        let Some(mark) = RecordMark::parse(bytes) else {
-            return false;
-        };
-        if !mark.last || !mark.is_believable() || mark.length < SHORTEST {
-            return false;
-        }
-        let whole = bytes.get(RecordMark::BYTES..).unwrap_or_default();
-        let message = whole.get(..mark.length as usize).unwrap_or(whole);
-        let Some(header) = header::parse(message) else {
-            return false;
-        };
-        let known = |xid| cx.shared.rpc.contains(cx.connection.id, xid);
-        let fills_segment = u64::from(mark.length) + RecordMark::BYTES as u64 >= wire;
-        match header {
-            Header::Call(call) if message.len() >= WHOLE_HEADER => {
-                header::call_is_believable(&call)
-            }
-            Header::Reply(reply) if message.len() >= WHOLE_HEADER => {
-                known(reply.xid)
-                    || (at_start && (reply.body.is_some() || reply.status != ReplyStatus::Success))
-            }
-            Header::Call(_) => self.confirmed_or_likely(cx) && at_start && d == Direction::ToServer,
-            Header::Reply(reply) => known(reply.xid) && at_start,
-            Header::XidOnly { xid } if message.len() >= 4 => {
-                at_start
-                    && self.confirmed_or_likely(cx)
-                    && match d {
-                        Direction::ToServer => fills_segment || mark.length < 1024,
-                        Direction::ToClient => known(xid),
-                    }
-            }
-            Header::XidOnly { .. } => false,
-        }
-    }
-
-    fn confirmed_or_likely(&self, cx: &Context<'_>) -> bool {
-        self.confirmed || PORTS.contains(&cx.connection.server.port)
     }
 
     /// One fragment of a record of several: collects the start of the message.
@@ -545,205 +174,145 @@ impl Session {
         bytes: &[u8],
         more: More,
     ) -> Step {
-        let held = self
-            .lane(d)
-            .fragments
-            .as_ref()
-            .map_or(0, |(head, _)| head.len());
-        let wanted = RecordMark::BYTES + (mark.length as usize).min(HEAD.saturating_sub(held));
+        let fragments = self.lanes.of_mut(d).fragments.get_or_insert_default();
+        let missing = HEAD.saturating_sub(fragments.head.len());
+        let wanted = RecordMark::BYTES + missing.min(mark.length as usize);
         if bytes.len() < wanted && more == More::Yes {
             return Step::Need(wanted);
         }
-        let part = bytes
-            .get(RecordMark::BYTES..wanted.min(bytes.len()))
-            .unwrap_or_default();
-        let lane = self.lane(d);
-        lane.fragments
-            .get_or_insert_with(|| (Vec::new(), None))
-            .0
-            .extend_from_slice(part);
-        lane.last = mark.last;
+        let shown = bytes.get(..wanted).unwrap_or(bytes);
+        let part = shown.get(RecordMark::BYTES..).unwrap_or_default();
+        fragments.head.extend_from_slice(part);
+        fragments.last = mark.last;
         if mark.last {
-            let head = self
-                .lane(d)
-                .fragments
-                .as_mut()
-                .map(|(head, _)| std::mem::take(head))
-                .unwrap_or_default();
+            let head = std::mem::take(&mut fragments.head);
             let Some(message) = self.read(cx, d, &head) else {
                 return Step::Lost;
             };
-            self.lane(d).message = Some(message);
+            self.lanes.of_mut(d).message = Some(message);
         }
         Step::End(RecordMark::BYTES as u64 + u64::from(mark.length))
     }
-}
 
-/// The change that a call makes to the number of outstanding calls.
-fn change(cx: &Context<'_>, call: &Pending, time: Time, sent: bool) -> Outstanding {
-    Outstanding {
-        order: cx.order,
-        time,
-        connection: call.connection,
-        client: call.client,
-        server: call.server,
-        id: call.xid,
-        sent,
-    }
-}
-
-/// Reads a call's arguments, as far as its header and protection let them be read.
-fn arguments(call: &CallHeader, head: &[u8]) -> Arguments {
-    let Some(number) = call.program else {
-        return unnamed(call, Name::from("CALL").unwrap_or_default());
-    };
-    let (version, procedure) = (call.version.unwrap_or(0), call.procedure.unwrap_or(0));
-    let Some(program) = programme_of(number, call, head) else {
-        let mut name = Name::new();
-        // Twice ten digits and a dot always fit.
-        let _ = write!(name, "{number}.{procedure}");
-        return unnamed(call, name);
-    };
-    let body = call
-        .security
-        .wrapper()
-        .and_then(|skip| head.get(call.body? + skip..))
-        .unwrap_or_default();
-    if call.procedure.is_none() {
-        let mut a = program.arguments(version, 0, &[]);
-        a.op = Name::from("CALL").unwrap_or_default();
-        return a;
-    }
-    let mut a = program.arguments(version, procedure, body);
-    if let (Some(skip), Some(at)) = (call.security.wrapper(), call.body) {
-        a.tail_at = a.tail_at.map(|tail| tail + (at + skip) as u64);
-    }
-    a
-}
-
-/// Programmes by number; a transient number (RFC 5531 section 13) is taken for the NFSv4 callback,
-/// which is the one that clients register.
-fn programme_of(number: u32, _call: &CallHeader, _head: &[u8]) -> Option<&'static dyn Program> {
-    programs::program(number).or_else(|| {
-        (0x4000_0000..0x6000_0000)
-            .contains(&number)
-            .then_some(crate::nfs::CALLBACK)
-    })
-}
-
-/// A call of a programme without a folder of its own.
-fn unnamed(call: &CallHeader, op: Name) -> Arguments {
-    let mut detail = Detail::default();
-    let fields = [
-        (Field::Program, call.program),
-        (Field::Version, call.version),
-        (Field::Procedure, call.procedure),
-    ];
-    for (field, value) in fields {
-        if let Some(value) = value {
-            detail.set(field, u64::from(value));
-        }
-    }
-    Arguments {
-        protocol: Protocol::Rpc,
-        op,
-        detail,
-        operations: ArrayVec::new(),
-        tail_at: None,
-        note: 0,
-    }
-}
-
-/// How the call ended, and what its results say.
-fn outcome(reply: &ReplyHeader, results: &[u8], call: &mut Pending) -> Outcome {
-    if let ReplyStatus::Error(name) = reply.status {
-        return Outcome::Error(name);
-    }
-    let Some(results) = call.security.wrapper().and_then(|skip| results.get(skip..)) else {
-        return Outcome::Ok;
-    };
-    let program = programs::program(call.program).or_else(|| {
-        (call.arguments.protocol == Protocol::NfsCallback).then_some(crate::nfs::CALLBACK)
-    });
-    program.map_or(Outcome::Ok, |p| {
-        p.results(call.version, call.procedure, &mut call.arguments, results)
-    })
-}
-
-impl SessionTrait for Session {
-    fn step(&mut self, cx: &mut Context<'_>, d: Direction, bytes: &[u8], more: More) -> Step {
-        if let Phase::Tail { left } = self.lane(d).phase {
-            let wanted = left.min(HEAD as u64) as usize;
-            if bytes.len() < wanted && more == More::Yes {
-                return Step::Need(wanted);
-            }
-            let lane = self.lane(d);
-            lane.phase = Phase::Mark;
-            if let Some(Message::Call { header, arguments }) = &mut lane.message
-                && let Some(program) = header.program.and_then(|n| programme_of(n, header, bytes))
-            {
-                program.arguments_tail(arguments, bytes.get(..wanted).unwrap_or(bytes));
-            }
-            return Step::End(left);
-        }
-        let Some(mark) = RecordMark::parse(bytes) else {
-            return if more == More::Yes {
-                Step::Need(RecordMark::BYTES)
-            } else {
-                Step::Lost
-            };
-        };
-        if !mark.is_believable() {
-            return Step::Lost;
-        }
-        if !mark.last || self.lane(d).fragments.is_some() {
-            return self.fragment(cx, d, mark, bytes, more);
-        }
-        let wanted = RecordMark::BYTES + (mark.length as usize).min(HEAD);
+    /// The compound goes on behind the data of its WRITE.
+    fn tail(&mut self, d: Direction, at: u64, length: u64, bytes: &[u8], more: More) -> Step {
+        let wanted = (length - at).min(HEAD as u64) as usize;
         if bytes.len() < wanted && more == More::Yes {
             return Step::Need(wanted);
         }
-        let head = bytes
-            .get(RecordMark::BYTES..wanted.min(bytes.len()))
-            .unwrap_or_default();
+        let lane = self.lanes.of_mut(d);
+        if let Some(Message::Call(call)) = &mut lane.message {
+            body::arguments_tail(call, bytes.get(..wanted).unwrap_or(bytes));
+            match call.arguments.tail_at {
+                Some(next) if at < next && next < length => {
+                    lane.phase = Phase::Tail { at: next, length };
+                    return Step::Pass(next - at);
+                }
+                _ => {}
+            }
+        }
+        lane.phase = Phase::Mark;
+        Step::End(length - at)
+    }
+
+    fn record(&mut self, cx: &mut Context<'_>, d: Direction, bytes: &[u8], more: More) -> Step {
+        let Some(mark) = RecordMark::parse(bytes) else {
+            return match more {
+                More::Yes => Step::Need(RecordMark::BYTES),
+                More::No => Step::Lost,
+            };
+        };
+        let in_fragments = self.lanes.of(d).fragments.is_some();
+        let ends_fragments = in_fragments && mark.length == 0;
+        if !mark.is_believable() && !ends_fragments {
+            return Step::Lost;
+        }
+        if !mark.last || in_fragments {
+            return self.fragment(cx, d, mark, bytes, more);
+        }
+        let message = bytes.get(RecordMark::BYTES..).unwrap_or_default();
+        let wanted = self.wanted(message).min(mark.length as usize);
+        if message.len() < wanted && more == More::Yes {
+            return Step::Need(RecordMark::BYTES + wanted);
+        }
+        let head = message.get(..wanted).unwrap_or(message);
         let Some(message) = self.read(cx, d, head) else {
             return Step::Lost;
         };
         let tail = match &message {
-            Message::Call { arguments, .. } => arguments.tail_at,
-            Message::Reply { .. } => None,
+            Message::Call(call) => call.arguments.tail_at,
+            _ => None,
         };
         let length = u64::from(mark.length);
-        let lane = self.lane(d);
+        let lane = self.lanes.of_mut(d);
         lane.message = Some(message);
-        lane.last = true;
         match tail {
             Some(at) if at < length => {
-                lane.phase = Phase::Tail { left: length - at };
+                lane.phase = Phase::Tail { at, length };
                 Step::Pass(RecordMark::BYTES as u64 + at)
             }
             _ => Step::End(RecordMark::BYTES as u64 + length),
         }
     }
 
-    fn complete(&mut self, cx: &mut Context<'_>, d: Direction, span: Span) {
-        let lane = self.lane(d);
-        let mut span = span;
-        if let Some((_, passed)) = &mut lane.fragments {
-            match passed {
-                Some(whole) => {
-                    whole.extend(&span);
-                    span = *whole;
-                }
-                None => *passed = Some(span),
+    /// Whether a connection on which RPC was never seen looks like TLS: the capture may have begun
+    /// after the switch.
+    fn looks_like_tls(&mut self, cx: &mut Context<'_>, bytes: &[u8], at_start: bool) -> bool {
+        if self.confirmed || !at_start || self.tls_segments == TLS_SEGMENTS {
+            return false;
+        }
+        if Record::parse(bytes).is_none() {
+            self.tls_segments = 0;
+            return false;
+        }
+        self.tls_segments += 1;
+        if self.tls_segments == TLS_SEGMENTS {
+            self.tls = Some(Turns::join(cx));
+        }
+        self.tls.is_some()
+    }
+}
+
+impl SessionTrait for Session {
+    fn step(&mut self, cx: &mut Context<'_>, d: Direction, bytes: &[u8], more: More) -> Step {
+        if let Some(turns) = &mut self.tls {
+            let switched = turns.has_begun()
+                || bytes.is_empty()
+                || matches!(bytes, [22, 3, ..] | [22])
+                || Record::parse(bytes).is_some_and(Record::is_handshake);
+            if switched {
+                return turns.step(d, bytes, more);
             }
-            if !lane.last {
+            self.tls = None;
+        }
+        match self.lanes.of(d).phase {
+            Phase::Tail { at, length } => self.tail(d, at, length, bytes, more),
+            Phase::Mark => self.record(cx, d, bytes, more),
+        }
+    }
+
+    fn complete(&mut self, cx: &mut Context<'_>, d: Direction, span: &Span) {
+        if let Some(turns) = &mut self.tls
+            && turns.has_begun()
+        {
+            return turns.complete(cx, d, span);
+        }
+        let lane = self.lanes.of_mut(d);
+        let mut whole = None;
+        if let Some(fragments) = &mut lane.fragments {
+            match &mut fragments.passed {
+                Some(passed) => passed.extend(span),
+                None => fragments.passed = Some(*span),
+            }
+            if !fragments.last {
                 return;
             }
+            whole = fragments.passed;
             lane.fragments = None;
         }
         if let Some(message) = lane.message.take() {
-            self.finish(cx, d, message, span);
+            let span = whole.as_ref().unwrap_or(span);
+            self.finish(cx, message, span, Reason::CaptureGap);
         }
     }
 
@@ -755,37 +324,39 @@ impl SessionTrait for Session {
         at_start: bool,
         wire: u64,
     ) -> Option<usize> {
-        if self.tls {
-            return None;
+        if self.tls.is_some() || self.looks_like_tls(cx, bytes, at_start) {
+            return (at_start && Record::parse(bytes).is_some()).then_some(0);
         }
-        if at_start && self.starts_record(cx, d, bytes, true, wire) {
-            return Some(0);
-        }
-        // Record mark, XID, message type: the type's zeros are what tells most positions off.
-        let found = bytes.windows(12).enumerate().find(|(at, w)| {
-            matches!(w, [mark, _, _, _, _, _, _, _, 0, 0, 0, kind] if mark & 0x80 != 0 && *kind <= 1)
-                && self.starts_record(cx, d, bytes.get(*at..).unwrap_or_default(), false, wire.saturating_sub(*at as u64))
-        });
-        found.map(|(at, _)| at)
+        resync::find(self, cx, d, bytes, at_start, wire)
     }
 
-    fn abandon(&mut self, cx: &mut Context<'_>, d: Direction, span: Option<Span>) {
-        let lane = self.lane(d);
+    fn abandon(
+        &mut self,
+        cx: &mut Context<'_>,
+        d: Direction,
+        span: Option<Span>,
+        close: Option<Close>,
+    ) {
+        let lane = self.lanes.of_mut(d);
         lane.phase = Phase::Mark;
-        let passed = lane.fragments.take().and_then(|(_, passed)| passed);
+        let passed = lane.fragments.take().and_then(|f| f.passed);
         let message = lane.message.take();
         let (Some(message), Some(mut span)) = (message, span.or(passed)) else {
             return;
         };
         span.end_missing = true;
-        self.finish(cx, d, message, span);
+        let missing = match close {
+            None => self.pairing.last_hole(d).unwrap_or(Reason::CaptureGap),
+            Some(Close::EndOfCapture) => Reason::AfterCapture,
+            Some(_) => Reason::NoAnswer,
+        };
+        self.finish(cx, message, &span, missing);
     }
 
     fn hole(&mut self, d: Direction, hole: Hole, at: Time) {
-        let lane = self.lane(d);
-        match hole {
-            Hole::Cut => lane.last_cut = Some(at),
-            Hole::Gap => lane.last_gap = Some(at),
+        self.pairing.hole(d, hole, at);
+        if let Some(turns) = &mut self.tls {
+            turns.hole(hole);
         }
     }
 
@@ -798,37 +369,15 @@ impl SessionTrait for Session {
             Some(Header::Reply(_)) => true,
             _ => false,
         };
-        if believable && let Some(mut message) = self.read(cx, d, head) {
-            if let Message::Call { arguments, .. } = &mut message {
-                arguments.tail_at = None;
-            }
-            self.finish(cx, d, message, span);
+        if believable && let Some(message) = self.read(cx, d, head) {
+            self.finish(cx, message, &span, Reason::CaptureGap);
         }
     }
 
     fn close(&mut self, cx: &mut Context<'_>, why: Close) {
-        while let Some(early) = self.early.pop_front() {
-            self.no_request(cx, early);
+        if let Some(turns) = &mut self.tls {
+            turns.finish(cx);
         }
-        if why == Close::EndOfCapture {
-            let mut order: Vec<u32> = self.doubtful.drain(..).chain(self.order.drain(..)).collect();
-            order.dedup();
-            for xid in order {
-                if let Some(p) = cx.shared.rpc.remove(cx.connection.id, xid) {
-                    self.give_up(cx, p);
-                }
-            }
-        }
-        if self.opened {
-            let c = cx.connection;
-            if self.requests < FIRST_REQUESTS {
-                cx.shared
-                    .rpc
-                    .settle(c.client, c.server, cx.output, cx.order);
-            }
-            cx.shared
-                .rpc
-                .closed(c.id, c.client, c.server, self.outstanding as usize + self.doubtful.len());
-        }
+        self.pairing.close(cx, why);
     }
 }

@@ -1,0 +1,97 @@
+//! The pages for people against the repository: what they link to or name as a path is there, and
+//! commands they show are understood.
+
+#![allow(clippy::expect_used, reason = "tests fail by panicking")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Where pages are.
+const PLACES: [&str; 4] = ["", "docs", "fuzz", "tests/lab"];
+
+/// Folders of the repository that pages name files in.
+const FOLDERS: [&str; 6] = ["crates/", "docs/", "tests/", "scripts/", "fuzz/", ".ci/"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Every page: its path, and its text.
+fn pages() -> Vec<(PathBuf, String)> {
+    let files = PLACES.iter().flat_map(|place| {
+        let folder = root().join(place);
+        fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()))
+    });
+    let paths = files.map(|file| file.expect("a folder can be listed").path());
+    let pages: Vec<_> = paths
+        .filter(|path| path.extension().is_some_and(|e| e == "md"))
+        .map(|path| {
+            let text = fs::read_to_string(&path).expect("a page is UTF-8");
+            (path, text)
+        })
+        .collect();
+    assert!(pages.len() >= 6, "{} pages", pages.len());
+    pages
+}
+
+/// Targets of Markdown links that stand in the repository.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    text.split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split_once(')'))
+        .map(|(target, _)| target.split('#').next().unwrap_or_default())
+        .filter(|target| !target.is_empty() && !target.contains("://"))
+}
+
+/// Words in code that are paths from the root of the repository.
+fn paths(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| c.is_whitespace() || "`()|,;\"'".contains(c))
+        .map(|word| word.trim_end_matches(['.', ':']))
+        .filter(|word| FOLDERS.iter().any(|folder| word.starts_with(folder)))
+        .filter(|word| !word.contains(['*', '<', '…', '{']))
+        // `NAME` stands for something that the reader makes.
+        .filter(|word| !word.contains("NAME"))
+}
+
+#[test]
+fn what_pages_name_is_there() {
+    let mut missing = Vec::new();
+    for (page, text) in pages() {
+        let folder = page.parent().expect("a page is in a folder");
+        let linked = links(&text).map(|target| (target, folder.join(target)));
+        let named = paths(&text).map(|path| (path, root().join(path)));
+        for (given, path) in linked.chain(named) {
+            if !path.exists() {
+                missing.push(format!("{}: {given}", page.display()));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+#[test]
+fn options_that_the_readme_names_exist() {
+    let help: String = ["diagnose", "calls", "ops", "explain"]
+        .iter()
+        .map(|command| {
+            let shown = Command::new(env!("CARGO_BIN_EXE_slowside"))
+                .args([command, "--help"])
+                .output()
+                .expect("slowside runs");
+            String::from_utf8(shown.stdout).expect("help is UTF-8")
+        })
+        .collect();
+    let text = fs::read_to_string(root().join("README.md")).expect("there is a README");
+    // Of the lines that speak of slowside's own options, not of cargo's and curl's.
+    let own = text
+        .split("## What it says")
+        .nth(1)
+        .expect("the README says what it says");
+    let unknown: Vec<&str> = own
+        .split(|c: char| !(c.is_ascii_lowercase() || c == '-'))
+        .filter(|word| word.len() > 3 && word.starts_with("--") && !word.ends_with('-'))
+        .filter(|word| !help.contains(word))
+        .collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
+}
