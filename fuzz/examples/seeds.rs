@@ -273,8 +273,10 @@ fn decoders() {
         ("icmp", 101, ip(1, &[8; 8])),
         ("unknown", 105, vec![1; 20]),
     ];
-    for (name, link_type, bytes) in &kinds {
-        write("decode", name, &packet(*link_type, bytes));
+    for some in kinds.chunks(8) {
+        let packets = some.iter().flat_map(|(_, link_type, bytes)| packet(*link_type, bytes));
+        let (first, ..) = some[0];
+        write("decode", &format!("{first}-and-others"), &packets.collect::<Vec<u8>>());
     }
     let lengthened = [&[0, 3, 100, 0, 5, 0], &60_u16.to_le_bytes()[..], &frame[..60]].concat();
     write("decode", "cut", &lengthened);
@@ -317,9 +319,6 @@ fn streams() {
     ];
     let all: Vec<u8> = messages.iter().flat_map(|(what, m)| part(*what, m)).collect();
     write("rpc_tcp", "records", &all);
-    for (i, (what, m)) in messages.iter().enumerate() {
-        write("rpc_tcp", &format!("message-{i}"), &part(*what, m));
-    }
     // The same stream in small segments, with a hole, a cut, a lost connection and two fragments.
     let bytes: Vec<u8> = messages[..7].iter().filter(|(w, _)| w & 1 == 0).flat_map(|(_, m)| record(m)).collect();
     let mut pieces: Vec<u8> = bytes.chunks(37).flat_map(|piece| part(0, piece)).collect();
@@ -346,9 +345,8 @@ fn streams() {
 
     let datagrams: Vec<u8> = messages.iter().flat_map(|(what, m)| part(what & 1, m)).collect();
     write("rpc_udp", "messages", &datagrams);
-    for (i, (what, m)) in messages.iter().enumerate() {
-        write("rpc_udp", &format!("message-{i}"), &part(what & 1 | 2, m));
-    }
+    let cut: Vec<u8> = messages.iter().flat_map(|(what, m)| part(what & 1 | 2, m)).collect();
+    write("rpc_udp", "cut", &cut);
 
     // Who, what, step, flags; then what `what` asks for. 8: a length.
     let data = |who: u8, step: u8, length: u16| [&[who, 8, step, 0x18], &length.to_le_bytes()[..]].concat();

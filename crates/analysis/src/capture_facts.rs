@@ -134,7 +134,9 @@ impl CaptureFacts {
                 .max(call.detail.get(Field::HighestSlot).map_or(0, |h| h + 1));
         }
         if !call.is_complete() {
-            self.concurrency.half(call);
+            if matches!(call.outcome, model::Outcome::NoResponse(_)) {
+                self.concurrency.hidden_reply(call);
+            }
             return;
         }
         let (Some(response), Some(wait)) = (call.response_time_ns(), call.wait_ns()) else {

@@ -2,7 +2,7 @@
 //! server, and for each server with all its clients.
 
 use hashbrown::HashMap;
-use model::{Call, ConnectionId, Endpoint, Outstanding, Time};
+use model::{Call, Change, ConnectionId, Endpoint, Outstanding, Time};
 use std::net::IpAddr;
 
 /// More outstanding calls than this are counted as this many.
@@ -24,6 +24,18 @@ const FEW: u32 = 4;
 
 /// Waits of such calls that are kept.
 const UNLOADED: usize = 256;
+
+/// Eight buckets per power of two: neighbours differ by a tenth.
+fn gap_bucket(ns: i64) -> usize {
+    let v = ns.max(8) as u64;
+    let power = 63 - v.leading_zeros();
+    (power as usize) * 8 + ((v >> (power - 3)) & 7) as usize
+}
+
+/// The middle of a bucket.
+fn gap_of(bucket: usize) -> f64 {
+    ((1u64 << (bucket / 8)) as f64) * (1.0 + (bucket % 8) as f64 / 8.0 + 1.0 / 16.0)
+}
 
 /// Whose outstanding calls.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -63,7 +75,7 @@ pub struct Level {
     pub released: Vec<u64>,
     /// Per operation (its number in the operation table): waits by the n that calls found.
     pub waits: HashMap<u16, Vec<AtLevel>, foldhash::fast::FixedState>,
-    /// Time between replies while something was outstanding, by powers of two.
+    /// Time between replies while something was outstanding, by [`gap_bucket`].
     pub between_replies_ns: Vec<i64>,
     pub replies: u64,
     /// Replies whose request the capture hides.
@@ -98,32 +110,43 @@ impl Level {
         if *self.connection.get_or_insert(o.connection) != o.connection {
             self.several = true;
         }
-        if o.sent {
-            self.outstanding += 1;
-            let n = self.outstanding as usize;
-            add(&mut self.sent, n, 1);
-            let follows = self
-                .last_reply
-                .is_some_and(|r| (0..=release_ns).contains(&(o.time - r)));
-            add(&mut self.released, n, u64::from(follows));
-            if n == 1 {
-                self.quiet_since = Some(o.time);
-                self.arrivals = 0;
+        match o.change {
+            Change::Sent => {
+                self.outstanding += 1;
+                let n = self.outstanding as usize;
+                add(&mut self.sent, n, 1);
+                let follows = self
+                    .last_reply
+                    .is_some_and(|r| (0..=release_ns).contains(&(o.time - r)));
+                add(&mut self.released, n, u64::from(follows));
+                if n == 1 {
+                    self.quiet_since = Some(o.time);
+                    self.arrivals = 0;
+                }
+                self.arrivals += 1;
             }
-            self.arrivals += 1;
-            return;
+            Change::Settled => {
+                self.outstanding = self.outstanding.saturating_sub(1);
+                self.replied(o.time);
+            }
+            Change::Stray => {
+                self.hidden_requests += 1;
+                self.replied(o.time);
+            }
         }
-        self.outstanding = self.outstanding.saturating_sub(1);
+    }
+
+    /// The server has answered somebody.
+    fn replied(&mut self, at: Time) {
         self.replies += 1;
-        self.last_reply = Some(o.time);
+        self.last_reply = self.last_reply.max(Some(at));
         if let Some(since) = self.quiet_since {
-            let quiet = (o.time - since).max(0);
-            let power = 64 - (quiet as u64).leading_zeros() as usize;
-            add(&mut self.between_replies_ns, power, quiet);
+            let quiet = (at - since).max(0);
+            add(&mut self.between_replies_ns, gap_bucket(quiet), quiet);
             if quiet >= STALL_NS && self.arrivals >= 3 {
                 self.silences.push(Silence {
                     first: since,
-                    last: o.time,
+                    last: at,
                     arrivals: self.arrivals,
                 });
                 if self.silences.len() > STALLS {
@@ -133,7 +156,7 @@ impl Level {
                 }
             }
         }
-        self.quiet_since = (self.outstanding > 0).then_some(o.time);
+        self.quiet_since = (self.outstanding > 0).then_some(at);
         self.arrivals = 0;
     }
 
@@ -141,16 +164,6 @@ impl Level {
     #[must_use]
     pub fn busy_ns(&self) -> i64 {
         self.time_ns.iter().skip(1).sum()
-    }
-
-    /// Highest n that was outstanding for a share of the busy time that is more than chance.
-    #[must_use]
-    pub fn top(&self) -> usize {
-        let busy = self.busy_ns();
-        (1..self.time_ns.len())
-            .rev()
-            .find(|&n| self.time_ns[n] >= busy / 1000 && self.time_ns[n] > 0)
-            .unwrap_or(0)
     }
 
     /// Share of the busy time spent at n or above.
@@ -180,9 +193,18 @@ impl Concurrency {
             .change(o, release_ns);
         let server = self.levels.entry(Scope::Server(o.server)).or_default();
         server.change(o, release_ns);
-        if o.sent && server.several {
-            self.arrivals
-                .insert((o.connection, o.id), server.outstanding);
+        if !server.several {
+            return;
+        }
+        match o.change {
+            Change::Sent => {
+                self.arrivals
+                    .insert((o.connection, o.id), server.outstanding);
+            }
+            Change::Settled => {
+                self.arrivals.remove(&(o.connection, o.id));
+            }
+            Change::Stray => {}
         }
     }
 
@@ -213,18 +235,14 @@ impl Concurrency {
         }
     }
 
-    /// A call of which the capture holds only one half.
-    pub fn half(&mut self, call: &Call) {
+    /// A request whose reply the capture hides.
+    pub fn hidden_reply(&mut self, call: &Call) {
         for scope in [
             Scope::Pair(call.client.address, call.server),
             Scope::Server(call.server),
         ] {
             if let Some(level) = self.levels.get_mut(&scope) {
-                if call.request_first.is_none() {
-                    level.hidden_requests += 1
-                } else {
-                    level.hidden_replies += 1
-                }
+                level.hidden_replies += 1;
             }
         }
     }
@@ -242,6 +260,8 @@ pub struct ServerCap {
     /// Mean outstanding calls and wait in the busy half.
     pub busy_level: f64,
     pub busy_wait_ns: i64,
+    /// Whether calls were seen that found the server unloaded; else the rhythm of its replies tells.
+    pub sure: bool,
 }
 
 /// Unloaded calls needed to know the service time.
@@ -294,38 +314,18 @@ impl Level {
         if variation > 0.5 || busy_level < f64::from(2 * FEW) {
             return None;
         }
-        // Few may be visible: requests that leave in one burst hide each other. A call of a cheap kind
-        // is no sign of an unloaded server, so the upper half of the quick ones decides.
-        let mut quick: Vec<i64> = self
-            .unloaded
-            .iter()
-            .copied()
-            .filter(|&w| (w as f64) < busy_wait / 2.0)
-            .collect();
-        quick.sort_unstable();
-        let dear = quick
-            .iter()
-            .position(|&w| w as f64 * 4.0 >= quick.last().copied().unwrap_or(0) as f64)?;
-        let quick = &quick[dear..];
-        if quick.len() < UNLOADED_CALLS {
-            return None;
-        }
-        let middle = quick[quick.len() / 2];
-        let usual: Vec<i64> = quick
-            .iter()
-            .copied()
-            .filter(|w| w * 2 <= middle * 5)
-            .collect();
-        let service = usual.iter().sum::<i64>() as f64 / usual.len() as f64;
-        let rate = (self.replies + self.hidden_requests) as f64 / self.busy_ns().max(1) as f64;
+        let rate = self.replies as f64 / self.busy_ns().max(1) as f64;
+        let (service, sure) = match self.unloaded_service(busy_wait) {
+            Some(service) => (service, true),
+            None => (self.rounds(busy_wait)?, false),
+        };
         let cap = service * rate;
-        if service < 1.0 || busy_level < 1.5 * cap || cap < 0.5 {
+        if service < 1.0 || busy_level < 1.5 * cap || cap < if sure { 0.5 } else { 1.8 } {
             return None;
         }
         // A server that stands still and then answers everything at once is no queue.
-        let longest = (4.0 * service) as u64;
-        let power = 64 - longest.leading_zeros() as usize;
-        let silent: i64 = self.between_replies_ns.iter().skip(power + 1).sum();
+        let longest = gap_bucket((4.0 * service) as i64);
+        let silent: i64 = self.between_replies_ns.iter().skip(longest + 1).sum();
         if silent > self.busy_ns() / 4 {
             return None;
         }
@@ -340,7 +340,48 @@ impl Level {
             calls,
             busy_level,
             busy_wait_ns: busy_wait as i64,
+            sure,
         })
+    }
+
+    /// How long a call takes that finds nothing to queue behind.
+    ///
+    /// Few such calls may be visible: requests that leave in one burst hide each other. One of a cheap
+    /// kind is no sign of an unloaded server, so the dearer ones of the quick ones decide.
+    fn unloaded_service(&self, busy_wait: f64) -> Option<f64> {
+        let quick = self
+            .unloaded
+            .iter()
+            .copied()
+            .filter(|&w| (w as f64) < busy_wait / 2.0);
+        let mut quick: Vec<i64> = quick.collect();
+        quick.sort_unstable();
+        let dearest = *quick.last()? as f64;
+        quick.retain(|&w| w as f64 * 4.0 >= dearest);
+        if quick.len() < UNLOADED_CALLS {
+            return None;
+        }
+        let middle = quick[quick.len() / 2];
+        quick.retain(|w| w * 2 <= middle * 5);
+        Some(quick.iter().sum::<i64>() as f64 / quick.len() as f64)
+    }
+
+    /// The service time of a server that is never seen unloaded, where it shows: workers that take
+    /// equally long answer in rounds, one round of replies each service time, and calls wait for several
+    /// rounds.
+    fn rounds(&self, busy_wait: f64) -> Option<f64> {
+        let t = &self.between_replies_ns;
+        let around = |i: usize| {
+            t[i.saturating_sub(1)..(i + 2).min(t.len())]
+                .iter()
+                .sum::<i64>()
+        };
+        let mode = (0..t.len()).max_by_key(|&i| (around(i), std::cmp::Reverse(i)))?;
+        let share = around(mode) as f64 / self.busy_ns().max(1) as f64;
+        // A round is a little longer than the gap between the last reply of one and the first of the
+        // next.
+        let service = gap_of(mode) * 1.1;
+        (share >= 0.3 && busy_wait >= 4.0 * service).then_some(service)
     }
 
     /// The flat top of a client that keeps N calls outstanding, each new one released by a reply.

@@ -71,6 +71,40 @@ fn what_pages_name_is_there() {
 }
 
 #[test]
+fn tests_that_prove_the_invariants_exist() {
+    let mut sources = Vec::new();
+    let mut folders = vec![root().join("crates")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder can be listed") {
+            let path = entry.expect("a folder can be listed").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                sources.push(fs::read_to_string(path).expect("a source is UTF-8"));
+            }
+        }
+    }
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("there is a map");
+    let rows = text
+        .split("## Invariants")
+        .nth(1)
+        .expect("it names invariants");
+    let rows = rows.split("\n## ").next().expect("text has a beginning");
+    let names: Vec<&str> = rows
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|name| name.contains('_'))
+        .collect();
+    assert!(names.len() > 10, "{names:?}");
+    let unproved: Vec<_> = names
+        .iter()
+        .filter(|name| !sources.iter().any(|s| s.contains(&format!("fn {name}("))))
+        .collect();
+    assert!(unproved.is_empty(), "{unproved:?}");
+}
+
+#[test]
 fn options_that_the_readme_names_exist() {
     let help: String = ["diagnose", "calls", "ops", "explain"]
         .iter()

@@ -251,6 +251,16 @@ pub struct Outstanding {
     pub server: Endpoint,
     /// The call's own identifier on this connection.
     pub id: u32,
-    /// Sent, or no longer waited for.
-    pub sent: bool,
+    pub change: Change,
+}
+
+/// How the number of outstanding calls changes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// A request was sent.
+    Sent,
+    /// A call was answered, or is no longer waited for.
+    Settled,
+    /// Nothing changes in the count, but the server answered a request that the capture hides.
+    Stray,
 }

@@ -14,7 +14,7 @@ mod packet;
 mod problem;
 mod time;
 
-pub use call::{Call, Mark, Name, Outcome, Outstanding, Protocol, Reason};
+pub use call::{Call, Change, Mark, Name, Outcome, Outstanding, Protocol, Reason};
 pub use chunk::{Chunk, Close, Direction};
 pub use detail::{Detail, Field, FieldKind};
 pub use endpoint::{ConnectionId, Endpoint, Transport};

@@ -11,21 +11,12 @@
 //! the most that is ever held back is what one [`Step::Need`] asked for. While position is lost, the
 //! end of each chunk is kept for the header that may straddle it and the next.
 
-use crate::session::{Both, Context, Hole, More, Session, Span, Step};
-use model::{Chunk, Direction, Mark, Time, limits};
+use crate::session::{Both, Context, Hole, More, Run, Session, Span, Step};
+use model::{Chunk, Direction, limits};
 
 /// How far a header that is searched for may stand on either side of the border of two chunks.
 /// Longer than what [`Session::resync`] wants to see of a header.
 const SEAM: usize = 64;
-
-/// Bytes that came in one packet.
-#[derive(Clone, Copy, Debug)]
-struct Run {
-    length: u64,
-    mark: Mark,
-    sequence: u32,
-    held_since: Option<Time>,
-}
 
 /// Where a direction stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,15 +62,7 @@ impl Lane {
 
     /// Adds `run` to the frame's span.
     fn cover(&mut self, run: &Run) {
-        let next = Span {
-            first: run.mark,
-            last: run.mark,
-            sequence: run.sequence,
-            bytes: run.length,
-            end_missing: false,
-            first_held_since: run.held_since,
-            last_held_since: run.held_since,
-        };
+        let next = Span::of(run);
         match &mut self.span {
             Some(span) => span.extend(&next),
             None => self.span = Some(next),
@@ -99,8 +82,8 @@ impl Lane {
         });
     }
 
-    /// Takes `n` held bytes out of the front, adding them to the span.
-    fn consume_held(&mut self, n: usize) {
+    /// Takes `n` held bytes out of the front, handing their packets to `each`.
+    fn take_held(&mut self, n: usize, mut each: impl FnMut(&mut Lane, &Run)) {
         let mut left = n as u64;
         let mut used = 0;
         while left > 0 {
@@ -111,15 +94,21 @@ impl Lane {
             left -= part;
             if part == run.length {
                 used += 1;
-            } else if let Some(rest) = self.runs.get_mut(used) {
-                rest.length -= part;
-                rest.sequence = rest.sequence.wrapping_add(part as u32);
+            } else {
+                if let Some(rest) = self.runs.get_mut(used) {
+                    *rest = rest.after(part);
+                }
                 run.length = part;
             }
-            self.cover(&run);
+            each(self, &run);
         }
         self.runs.drain(..used);
         self.held.drain(..n.min(self.held.len()));
+    }
+
+    /// Takes `n` held bytes out of the front, adding them to the span.
+    fn consume_held(&mut self, n: usize) {
+        self.take_held(n, |lane, run| lane.cover(run));
     }
 }
 
@@ -203,16 +192,20 @@ impl Driver {
                 Position::Lost => {
                     if rest.len() == found_at {
                         // A header was found here, and was none.
+                        self.skip(cx, d, at, 1);
                         rest = rest.get(1..).unwrap_or_default();
+                        at = at.after(1);
                     }
                     let at_start = rest.len() == data.len();
                     let wire = rest.len() as u64 + cut;
                     let Some(skip) = self.session.resync(cx, d, rest, at_start, wire) else {
                         let end = rest.len().saturating_sub(SEAM);
+                        self.skip(cx, d, at, end);
                         self.lane(d)
                             .hold(rest.get(end..).unwrap_or_default(), at, end);
                         return;
                     };
+                    self.skip(cx, d, at, skip);
                     rest = rest.get(skip..).unwrap_or_default();
                     found_at = rest.len();
                     let lane = self.lane(d);
@@ -235,7 +228,7 @@ impl Driver {
                         lane.wanted = n;
                         return;
                     }
-                    self.turn(cx, d, step, false);
+                    self.turn(cx, d, step);
                 }
                 Position::Look => {
                     let take = lane.wanted.saturating_sub(lane.held.len()).min(rest.len());
@@ -244,6 +237,7 @@ impl Driver {
                     rest = tail;
                     if lane.held.len() >= lane.wanted {
                         self.look_at_held(cx, d, More::Yes);
+                        self.skip_if_lost(cx, d);
                     }
                 }
             }
@@ -271,24 +265,53 @@ impl Driver {
         lane.held = held;
         match found {
             Some(skip) if skip < kept => {
-                lane.consume_held(skip);
+                self.skip_held(cx, d, skip);
+                let lane = self.lane(d);
                 lane.position = Position::Look;
                 lane.span = None;
                 lane.wanted = 0;
+                // What was kept came in one packet.
+                let rest = lane.runs.first().copied();
                 self.look_at_held(cx, d, More::Yes);
-                if self.lane(d).position == Position::Lost {
-                    return 0;
+                if self.lane(d).position != Position::Lost {
+                    return head.len();
                 }
-                head.len()
+                if let Some(rest) = rest {
+                    self.session.skipped(cx, d, &rest);
+                }
             }
-            _ => {
-                lane.drop_held();
-                0
-            }
+            _ => self.skip_held(cx, d, kept),
+        }
+        self.lane(d).drop_held();
+        0
+    }
+
+    /// The first `n` bytes of `run` are not part of a frame, as far as could be seen.
+    fn skip(&mut self, cx: &mut Context<'_>, d: Direction, run: Run, n: usize) {
+        if n > 0 {
+            let length = n as u64;
+            self.session.skipped(cx, d, &Run { length, ..run });
         }
     }
 
-    /// Shows the session what is held back, as often as it makes progress.
+    /// So are the first `n` held bytes.
+    fn skip_held(&mut self, cx: &mut Context<'_>, d: Direction, n: usize) {
+        let session = &mut self.session;
+        let lane = self.lanes.of_mut(d);
+        lane.take_held(n, |_, run| session.skipped(cx, d, run));
+    }
+
+    /// What is held back is not a frame.
+    fn skip_if_lost(&mut self, cx: &mut Context<'_>, d: Direction) {
+        let lane = self.lane(d);
+        if lane.position == Position::Lost && !lane.held.is_empty() {
+            let n = lane.held.len();
+            self.skip_held(cx, d, n);
+        }
+    }
+
+    /// Shows the session what is held back, as often as it makes progress. When it is lost, the rest
+    /// stays for the caller to dispose of.
     fn look_at_held(&mut self, cx: &mut Context<'_>, d: Direction, more: More) {
         loop {
             let lane = self.lane(d);
@@ -310,7 +333,7 @@ impl Driver {
                             lane.wanted = n;
                             return;
                         }
-                        step => self.turn(cx, d, step, true),
+                        step => self.turn(cx, d, step),
                     }
                 }
                 Position::Passing { left, .. } => {
@@ -318,7 +341,7 @@ impl Driver {
                     lane.consume_held(n as usize);
                     self.passed(cx, d, n);
                 }
-                Position::Lost => return lane.drop_held(),
+                Position::Lost => return,
             }
         }
     }
@@ -327,11 +350,12 @@ impl Driver {
     fn show_held(&mut self, cx: &mut Context<'_>, d: Direction) {
         if !self.lane(d).held.is_empty() {
             self.look_at_held(cx, d, More::No);
+            self.skip_if_lost(cx, d);
         }
     }
 
     /// Acts on a step other than [`Step::Need`].
-    fn turn(&mut self, cx: &mut Context<'_>, d: Direction, step: Step, held: bool) {
+    fn turn(&mut self, cx: &mut Context<'_>, d: Direction, step: Step) {
         let lane = self.lane(d);
         match step {
             Step::Pass(n) if n > 0 => {
@@ -350,9 +374,6 @@ impl Driver {
             Step::Need(_) | Step::Pass(_) | Step::End(_) | Step::Lost => {
                 lane.position = Position::Lost;
                 let span = lane.span.take();
-                if held {
-                    lane.drop_held();
-                }
                 self.session.abandon(cx, d, span, None);
             }
         }
@@ -405,7 +426,7 @@ impl Driver {
             if self.lane(d).position == Position::Look && self.lane(d).span.is_some() {
                 // In the middle of a frame the session wants to look where there is nothing to see.
                 let step = self.session.step(cx, d, &[], More::No);
-                self.turn(cx, d, step, false);
+                self.turn(cx, d, step);
             }
             let lane = self.lane(d);
             let Position::Passing { left: passing, .. } = lane.position else {
@@ -415,7 +436,7 @@ impl Driver {
             match &mut run {
                 Some(run) => {
                     lane.cover(&Run { length: n, ..*run });
-                    run.sequence = run.sequence.wrapping_add(n as u32);
+                    *run = run.after(n);
                 }
                 None => {
                     if let Some(span) = &mut lane.span {
@@ -434,6 +455,9 @@ impl Driver {
             lane.position = Position::Lost;
             if was != Position::Lost {
                 self.session.abandon(cx, d, span, None);
+            }
+            if let Some(run) = run {
+                self.session.skipped(cx, d, &run);
             }
             self.session.hole(d, kind, cx.now);
         }

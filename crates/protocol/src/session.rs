@@ -28,6 +28,28 @@ pub enum More {
     No,
 }
 
+/// Bytes that came in one packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    pub length: u64,
+    pub mark: Mark,
+    /// TCP sequence number of the first.
+    pub sequence: u32,
+    pub held_since: Option<Time>,
+}
+
+impl Run {
+    /// What is left of it behind the first `n` bytes.
+    #[must_use]
+    pub fn after(self, n: u64) -> Run {
+        Run {
+            length: self.length.saturating_sub(n),
+            sequence: self.sequence.wrapping_add(n as u32),
+            ..self
+        }
+    }
+}
+
 /// A frame that has passed: when and where its first and last bytes came.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
@@ -63,6 +85,20 @@ impl Span {
             last_held_since: None,
         }
     };
+
+    /// Of these bytes.
+    #[must_use]
+    pub fn of(run: &Run) -> Span {
+        Span {
+            first: run.mark,
+            last: run.mark,
+            sequence: run.sequence,
+            bytes: run.length,
+            end_missing: false,
+            first_held_since: run.held_since,
+            last_held_since: run.held_since,
+        }
+    }
 
     /// Joins the next part of the same message.
     pub fn extend(&mut self, next: &Span) {
@@ -173,6 +209,10 @@ pub trait Session: Send {
         span: Option<Span>,
         close: Option<Close>,
     );
+
+    /// Position lost: these bytes passed, and no header was found in them, or they were cut off by the
+    /// snap length.
+    fn skipped(&mut self, _cx: &mut Context<'_>, _d: Direction, _run: &Run) {}
 
     /// Headers may have been in a hole of this direction.
     fn hole(&mut self, d: Direction, hole: Hole, at: Time);

@@ -42,7 +42,12 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     }
     let n = cap.cap.round().max(1.0) as i64;
     let why = format!(
-        "{server} answers about {n} calls at a time: a call that finds it unloaded takes {}, with {:.0} outstanding it takes {}, and the time in between grows with their number.",
+        "{server} answers about {n} calls at a time: {} {}, and with {:.0} outstanding a call takes {}.",
+        if cap.sure {
+            "a call that finds it unloaded takes"
+        } else {
+            "replies leave in rounds every"
+        },
         format_duration(cap.service_ns),
         cap.busy_level,
         format_duration(cap.busy_wait_ns),
@@ -54,7 +59,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         cost_ns: Some(a.queue_ns),
         elapsed_cost_ns: None,
         fatal: false,
-        confidence: 0.85,
+        confidence: if cap.sure { 0.85 } else { 0.65 },
         first: facts.worst.server.first,
         last: facts.worst.server.last,
         facts: vec![

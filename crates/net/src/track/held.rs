@@ -18,6 +18,9 @@ const NEAR_SAMPLES: u8 = 2;
 const NAGLE_RELEASES: u64 = 20;
 const NAGLE_EXCEPTIONS_PER_CENT: u64 = 2;
 
+/// Flights in a row, each released by an acknowledgement, that are no chance.
+const FLIGHTS: u32 = 2;
+
 #[derive(Clone, Copy, Debug)]
 struct Small {
     end: u64,
@@ -34,6 +37,15 @@ struct Release {
     alone: bool,
 }
 
+/// Flight after flight, each let go by the acknowledgement of the one before: what leaves in them may
+/// have waited in the send buffer since the first of them.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    since: Time,
+    released_by: Time,
+    flights: u32,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Held {
     near: u8,
@@ -45,8 +57,9 @@ pub(super) struct Held {
     small_acknowledged: Option<Release>,
     /// End of the last segment if it was of the maximum size: what follows it ends its message.
     full: Option<u64>,
-    /// The last acknowledgement of some of the outstanding data.
-    advanced: Option<Time>,
+    /// The last acknowledgement of some of the outstanding data, and whether it came alone.
+    advanced: Option<(Time, bool)>,
+    run: Option<Run>,
     /// Whether the peer has sent data since this direction last did: then that may be the reason.
     peer_sent: bool,
 }
@@ -69,7 +82,7 @@ impl Held {
 
     /// The peer acknowledged new data up to `position`, alone if without data of its own.
     pub(super) fn acknowledged(&mut self, position: u64, alone: bool, now: Time) {
-        self.advanced = Some(now);
+        self.advanced = Some((now, alone));
         if let Some(small) = self.small.filter(|small| position >= small.end) {
             self.small_acknowledged = Some(Release {
                 since: small.at,
@@ -78,6 +91,28 @@ impl Held {
             });
             self.small = None;
         }
+    }
+
+    /// The run that a segment leaving now belongs to. Small messages that leave just after an
+    /// acknowledgement by chance make none; nor does one that answers the peer's own data.
+    fn run_on(&self, now: Time, bulk: bool) -> Option<Run> {
+        let (at, alone) = self.advanced?;
+        let last = self.last_data?;
+        let released = (0..=RELEASED_WITHIN_NS).contains(&(now - at));
+        if !released || !bulk || !(alone || self.full.is_some()) {
+            return None;
+        }
+        let run = self.run.unwrap_or(Run {
+            since: last,
+            released_by: at,
+            flights: 1,
+        });
+        let next = u32::from(run.released_by != at);
+        Some(Run {
+            released_by: at,
+            flights: run.flights + next,
+            ..run
+        })
     }
 
     /// A segment with new data left; counts it and says since when TCP had held it.
@@ -115,15 +150,16 @@ impl Held {
         if is_small && released.is_some() {
             summary.small_released_by_ack += 1;
         }
+        let run = self.run_on(now, !is_small || message_under_way || rebuilding);
         let held_since = if !self.is_near() {
             None
         } else if let Some(r) = by_nagle {
             Some(r.since)
-        } else if rebuilding && self.advanced.is_some_and(follows) {
-            self.last_data
         } else {
-            None
+            run.filter(|run| rebuilding || run.flights >= FLIGHTS)
+                .map(|run| run.since)
         };
+        self.run = run;
         if is_small {
             self.small = Some(Small { end, at: now });
         }

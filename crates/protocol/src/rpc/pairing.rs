@@ -7,7 +7,8 @@ use super::pending::{Orphan, Pending};
 use crate::session::{Both, Context, Hole, Span};
 use arrayvec::ArrayVec;
 use model::{
-    Call, Close, Detail, Direction, Name, Outcome, Protocol, Reason, Time, Transport, Where, limits,
+    Call, Change, Close, Detail, Direction, Name, Outcome, Outstanding, Protocol, Reason, Time,
+    Transport, Where, limits,
 };
 use std::collections::VecDeque;
 
@@ -159,7 +160,7 @@ impl Pairing {
         *outstanding += 1;
         pending.outstanding = *outstanding;
         pending.answered_before = self.answers;
-        let change = pending.change(ends, cx.order, sent, true);
+        let change = pending.change(ends, cx.order, sent, Change::Sent);
         cx.output.outstanding.push(change);
         self.remember(cx, d, pending.xid);
         let early = self.early.iter().position(|e| {
@@ -206,7 +207,7 @@ impl Pairing {
             let outstanding = self.outstanding.of_mut(call.direction);
             *outstanding = outstanding.saturating_sub(1);
             let ends = cx.connection.ends(call.direction);
-            let change = call.change(ends, cx.order, at, false);
+            let change = call.change(ends, cx.order, at, Change::Settled);
             cx.output.outstanding.push(change);
         }
     }
@@ -259,7 +260,7 @@ impl Pairing {
                     p.counted = false;
                     let outstanding = self.outstanding.of_mut(d);
                     *outstanding = outstanding.saturating_sub(1);
-                    let change = p.change(cx.connection.ends(d), cx.order, at, false);
+                    let change = p.change(cx.connection.ends(d), cx.order, at, Change::Settled);
                     cx.output.outstanding.push(change);
                 }
                 self.doubtful.push_back((d, xid));
@@ -350,6 +351,16 @@ impl Pairing {
             });
             return;
         }
+        let (server, client) = cx.connection.ends(early.direction);
+        cx.output.outstanding.push(Outstanding {
+            order: cx.order,
+            time: early.span.last.time,
+            connection: cx.connection.id,
+            client,
+            server,
+            id: early.header.xid,
+            change: Change::Stray,
+        });
         if self.early.len() >= limits::EARLY_RESPONSES
             && let Some(oldest) = self.early.pop_front()
         {

@@ -14,8 +14,8 @@ use crate::session::Span;
 use arrayvec::ArrayVec;
 use hashbrown::{HashMap, HashTable};
 use model::{
-    Call, ConnectionId, Direction, Endpoint, Field, Name, Outcome, Outstanding, Protocol, Reason,
-    Time,
+    Call, Change, ConnectionId, Direction, Endpoint, Field, Name, Outcome, Outstanding, Protocol,
+    Reason, Time,
 };
 use std::hash::BuildHasher;
 use std::net::IpAddr;
@@ -91,7 +91,7 @@ impl Pending {
     }
 
     /// The change that this call makes to the number of outstanding calls.
-    pub(super) fn change(&self, ends: Ends, order: u64, time: Time, sent: bool) -> Outstanding {
+    pub(super) fn change(&self, ends: Ends, order: u64, time: Time, change: Change) -> Outstanding {
         Outstanding {
             order,
             time,
@@ -99,7 +99,7 @@ impl Pending {
             client: ends.0,
             server: ends.1,
             id: self.xid,
-            sent,
+            change,
         }
     }
 
@@ -289,7 +289,7 @@ impl Shared {
         })?;
         if first.counted {
             let now = again.request.first.time;
-            let change = first.change((client, server), order, now, false);
+            let change = first.change((client, server), order, now, Change::Settled);
             output.outstanding.push(change);
             self.moved.push((first.connection, first.direction));
         }

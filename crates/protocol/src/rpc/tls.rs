@@ -12,7 +12,7 @@
 
 use super::header::Security;
 use crate::session::{Both, Context, Hole, More, Span, Step};
-use model::{Call, Detail, Direction, Field, Name, Outcome, Outstanding, Protocol, Where};
+use model::{Call, Change, Detail, Direction, Field, Name, Outcome, Outstanding, Protocol, Where};
 
 const HEADER: usize = 5;
 /// Plaintext of a full record; ciphertext is a few bytes more.
@@ -188,7 +188,7 @@ impl Turns {
             client: c.client,
             server: c.server,
             id: 0,
-            sent,
+            change: if sent { Change::Sent } else { Change::Settled },
         });
     }
 

@@ -7,8 +7,8 @@
 use super::message::{GREETING, Header, Kind};
 use crate::session::{Both, Context, Hole, More, Session as SessionTrait, Span, Step};
 use model::{
-    Call, Close, Detail, Direction, Name, Outcome, Outstanding, Protocol, Reason, Time, Where,
-    limits,
+    Call, Change, Close, Detail, Direction, Name, Outcome, Outstanding, Protocol, Reason, Time,
+    Where, limits,
 };
 use std::collections::BTreeMap;
 
@@ -63,7 +63,7 @@ impl Session {
             report(cx, oldest, Some(waiting), None, outcome);
         }
         let outstanding = self.waiting.len() as u32 + 1;
-        count(cx, id, span.first.time, true);
+        count(cx, id, span.first.time, Change::Sent);
         self.waiting.insert(id, Waiting { span, outstanding });
     }
 
@@ -83,7 +83,7 @@ impl Session {
 }
 
 /// The number of outstanding calls changes.
-fn count(cx: &mut Context<'_>, id: u32, time: Time, sent: bool) {
+fn count(cx: &mut Context<'_>, id: u32, time: Time, change: Change) {
     cx.output.outstanding.push(Outstanding {
         order: cx.order,
         time,
@@ -91,7 +91,7 @@ fn count(cx: &mut Context<'_>, id: u32, time: Time, sent: bool) {
         client: cx.connection.client,
         server: cx.connection.server,
         id,
-        sent,
+        change,
     });
 }
 
@@ -103,9 +103,11 @@ fn report(
     response: Option<Span>,
     outcome: Outcome,
 ) {
-    if request.is_some() {
-        count(cx, id, response.map_or(cx.now, |s| s.last.time), false);
-    }
+    let change = match request {
+        Some(_) => Change::Settled,
+        None => Change::Stray,
+    };
+    count(cx, id, response.map_or(cx.now, |s| s.last.time), change);
     let outstanding = request.as_ref().map_or(0, |r| r.outstanding);
     let request = request.map(|r| r.span);
     cx.output.calls.push(Call {

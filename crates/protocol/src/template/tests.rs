@@ -3,8 +3,8 @@
 use super::message::GREETING;
 use crate::{ConnectionInfo, Context, Conversation, Output, Shared};
 use model::{
-    Call, Chunk, Close, ConnectionId, Direction, Endpoint, Mark, Outcome, PacketRef, Problems,
-    Reason, Time, Transport,
+    Call, Change, Chunk, Close, ConnectionId, Direction, Endpoint, Mark, Outcome, PacketRef,
+    Problems, Reason, Time, Transport,
 };
 use proptest::prelude::*;
 
@@ -78,7 +78,11 @@ fn calls(events: &[Event<'_>], end: Close) -> Vec<Call> {
     let waiting: i64 = output
         .outstanding
         .iter()
-        .map(|o| if o.sent { 1 } else { -1 })
+        .map(|o| match o.change {
+            Change::Sent => 1,
+            Change::Settled => -1,
+            Change::Stray => 0,
+        })
         .sum();
     assert_eq!(waiting, 0, "what was sent is settled in the end");
     output.calls

@@ -1,0 +1,251 @@
+//! Two captures, one of each end: what may not depend on clocks, on the order of files or on
+//! addresses.
+
+use crate::kit::{
+    EPOCH, MILLISECOND, Plan, SECOND, Script, TempFile, Wire, diagnosis, diagnosis_of,
+};
+use analysis::results::{ClockBasis, Diagnosis, Side, Unmatched, Vantage};
+use proptest::prelude::*;
+use slowside::Captures;
+use testkit::{Random, faults};
+
+const HOUR: i64 = 3600 * SECOND;
+
+/// What must be the same whatever the clocks say.
+fn clock_free(d: &Diagnosis) -> String {
+    let mut text = format!("{:?} {:?}\n", d.verdict.side, d.verdict.cause);
+    for op in &d.ops {
+        let mut op = op.clone();
+        if let Some(m) = &mut op.matched {
+            m.request_path_mean_ns = None;
+            m.reply_path_mean_ns = None;
+        }
+        text += &format!("{op:?}\n");
+    }
+    let network = d.budget.network_out_ns.zip(d.budget.network_back_ns);
+    text += &format!(
+        "{} {:?} {:?}\n",
+        d.budget.calls,
+        d.budget.server_ns,
+        network.map(|(out, back)| out + back)
+    );
+    for f in &d.findings {
+        text += &format!("{} {:?} {:?} {}\n", f.code, f.side, f.cost_ns, f.fatal);
+    }
+    text += &format!("{} {}\n", d.call_time_ns, d.elapsed_ns);
+    text
+}
+
+/// A client's mean response time over all operations, rounded as the budget is.
+fn client_mean(d: &Diagnosis) -> i64 {
+    let matched = d.ops.iter().filter_map(|o| o.matched.as_ref());
+    let (sum, n) = matched.fold((0, 0), |(sum, n), m| {
+        (sum + m.client_mean_ns * m.count as i64, n + m.count as i64)
+    });
+    sum / n
+}
+
+fn plan(random: &mut Random) -> Plan {
+    Plan {
+        calls: 40,
+        bytes: 6_000,
+        round_trip_ns: 1_000 + random.below(30 * MILLISECOND as u64) as i64,
+        ..Plan::default()
+    }
+}
+
+fn offset() -> impl Strategy<Value = i64> {
+    let within = |ns: i64| -ns..=ns;
+    prop_oneof![
+        within(100_000),
+        within(50 * MILLISECOND),
+        within(10 * SECOND),
+        within(30 * HOUR),
+        within(20_000 * HOUR),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn no_clock_offset_changes_what_needs_no_clock(seed: u64, offset in offset(), of_server: bool) {
+        let mut random = Random::new(seed);
+        let plan = plan(&mut random);
+        let script = Script::new(plan, &mut random);
+        let out = random.below(plan.round_trip_ns as u64) as i64;
+        let [client, server] = script.ends(Wire::default(), out);
+        let straight = diagnosis_of(&client, &server);
+        let [c, s] = if of_server { [0, offset] } else { [offset, 0] };
+        let moved = diagnosis_of(&faults::clock(&client, c, 0), &faults::clock(&server, s, 0));
+        prop_assert_eq!(clock_free(&straight), clock_free(&moved));
+
+        // The truth lies within what is stated.
+        let clock = moved.clock.expect("matched calls");
+        let error = clock.offset_ns - (s - c);
+        prop_assert!(error.abs() <= clock.uncertainty_ns + 20_000, "{:?}", clock);
+    }
+
+    #[test]
+    fn the_network_is_what_the_wire_took(seed: u64, offset in offset()) {
+        let mut random = Random::new(seed);
+        let plan = plan(&mut random);
+        let script = Script::new(plan, &mut random);
+        let [client, server] = script.ends(Wire::default(), plan.round_trip_ns / 3);
+        let d = diagnosis_of(&client, &faults::clock(&server, offset, 0));
+        let matched: u64 = d.ops.iter().filter_map(|o| o.matched.as_ref()).map(|m| m.count).sum();
+        prop_assert_eq!(matched, 40);
+        for op in &d.ops {
+            let m = op.matched.as_ref().expect("matched calls");
+            prop_assert_eq!(m.difference_mean_ns, plan.round_trip_ns);
+            prop_assert_eq!(m.difference_p50_ns, plan.round_trip_ns);
+            let paths = m.request_path_mean_ns.zip(m.reply_path_mean_ns);
+            let (request, reply) = paths.expect("an aligned clock");
+            prop_assert!((request + reply - plan.round_trip_ns).abs() <= 1, "{:?}", m);
+            prop_assert_eq!(op.unmatched, Unmatched::default());
+        }
+        prop_assert_eq!(d.captures[0].side, Some(Vantage::Client));
+        prop_assert_eq!(d.captures[1].side, Some(Vantage::Server));
+    }
+
+    #[test]
+    fn the_budget_adds_up_to_what_the_client_waits(seed: u64, offset in offset(), drift in -100i64..=100) {
+        let mut random = Random::new(seed);
+        let plan = plan(&mut random);
+        let script = Script::new(plan, &mut random);
+        let [client, server] = script.ends(Wire::default(), plan.round_trip_ns / 4);
+        let d = diagnosis_of(&client, &faults::clock(&server, offset, drift));
+        let b = d.budget;
+        let parts = [b.network_out_ns, b.server_ns, b.network_back_ns];
+        let sum: i64 = parts.into_iter().map(|p| p.expect("a known part")).sum();
+        // Means per operation and per part are rounded to whole nanoseconds.
+        prop_assert!((sum - client_mean(&d)).abs() <= 4, "{} {}", sum, client_mean(&d));
+    }
+
+    #[test]
+    fn the_order_of_two_captures_does_not_matter(seed: u64, offset in offset()) {
+        let mut random = Random::new(seed);
+        let plan = plan(&mut random);
+        let script = Script::new(plan, &mut random);
+        let [client, server] = script.ends(Wire::default(), plan.round_trip_ns / 2);
+        let server = faults::clock(&server, offset, 0);
+        let one = diagnosis_of(&client, &server);
+        let other = diagnosis_of(&server, &client);
+        prop_assert_eq!(clock_free(&one), clock_free(&other));
+        prop_assert_eq!(one.verdict.sentence, other.verdict.sentence);
+        prop_assert_eq!(one.clock, other.clock);
+        prop_assert_eq!(other.captures[1].side, Some(Vantage::Client));
+    }
+
+    #[test]
+    fn translated_addresses_are_matched_all_the_same(seed: u64, offset in offset()) {
+        let mut random = Random::new(seed);
+        let plan = plan(&mut random);
+        let script = Script::new(plan, &mut random);
+        let [client, server] = script.ends(Wire::default(), plan.round_trip_ns / 2);
+        let straight = diagnosis_of(&client, &server);
+        let (inside, outside) = (([10, 0, 0, 1], 1000).into(), ([192, 0, 2, 7], 61_000).into());
+        let server = faults::translate(&faults::clock(&server, offset, 0), inside, outside);
+        let translated = diagnosis_of(&client, &server);
+        prop_assert_eq!(clock_free(&straight), clock_free(&translated));
+        prop_assert!(translated.notes.iter().any(|n| n.contains("NAT")), "{:?}", translated.notes);
+    }
+}
+
+#[test]
+fn a_stated_side_is_taken_as_it_is() {
+    let mut random = Random::new(1);
+    let plan = plan(&mut random);
+    let script = Script::new(plan, &mut random);
+    let ends = script.ends(Wire::default(), plan.round_trip_ns / 2);
+    let [client, server] = ends.map(|packets| TempFile::capture(&packets));
+    let stated = diagnosis(&Captures::Sides {
+        client: client.paths(),
+        server: server.paths(),
+    });
+    let found = diagnosis(&Captures::Two(server.paths(), client.paths()));
+    assert_eq!(clock_free(&stated), clock_free(&found));
+    assert_eq!(stated.captures[0].side_from, "stated");
+}
+
+#[test]
+fn a_given_offset_is_used_and_named() {
+    let mut random = Random::new(2);
+    let plan = plan(&mut random);
+    let script = Script::new(plan, &mut random);
+    let [client, server] = script.ends(Wire::default(), plan.round_trip_ns / 4);
+    let server = faults::clock(&server, 5 * SECOND, 0);
+    let (c, s) = (TempFile::capture(&client), TempFile::capture(&server));
+    let config = slowside::Config {
+        threads: 1,
+        clock_offset_ns: Some(5 * SECOND),
+        ..slowside::Config::default()
+    };
+    let captures = Captures::Two(c.paths(), s.paths());
+    let d = slowside::diagnose(&captures, None, &config, &mut |_| ()).expect("readable captures");
+    let clock = d.clock.expect("matched calls");
+    assert_eq!(clock.basis, ClockBasis::Given);
+    assert_eq!(clock.offset_ns, 5 * SECOND);
+    for op in &d.ops {
+        let m = op.matched.as_ref().expect("matched calls");
+        let out = plan.round_trip_ns / 4;
+        assert_eq!(m.request_path_mean_ns, Some(out));
+        assert_eq!(m.reply_path_mean_ns, Some(plan.round_trip_ns - out));
+    }
+}
+
+#[test]
+fn captures_that_overlap_in_part_say_what_lies_outside() {
+    let mut random = Random::new(4);
+    let plan = plan(&mut random);
+    let script = Script::new(plan, &mut random);
+    let [client, server] = script.ends(Wire::default(), plan.round_trip_ns / 2);
+    // The client's capture ends in the middle, the server's begins a quarter in.
+    let early = client.get(..client.len() / 2).unwrap_or_default();
+    let late = server.get(server.len() / 4..).unwrap_or_default();
+    let d = diagnosis_of(early, late);
+    let count = |f: fn(&Unmatched) -> u64| d.ops.iter().map(|o| f(&o.unmatched)).sum::<u64>();
+    assert!(count(|u| u.outside_overlap) >= 10, "{:?}", d.ops);
+    let lost = count(|u| u.not_in_client_capture + u.not_in_server_capture);
+    assert_eq!(lost, 0, "{:?}", d.ops);
+    assert!(
+        d.findings.iter().all(|f| f.code != "capture-incomplete"),
+        "{:?}",
+        d.findings
+    );
+}
+
+#[test]
+fn captures_without_common_traffic_accuse_nobody() {
+    let mut random = Random::new(5);
+    let slow = Plan {
+        calls: 60,
+        pipelined: 4,
+        ..Plan::default()
+    };
+    let ends = |last: u8| {
+        let client = ([10, 0, last, 1], 1000);
+        (client.into(), ([10, 0, last, 2], 2049).into())
+    };
+    let [a, b] = [3, 4].map(|last| {
+        let (client, server) = ends(last);
+        let script = Script::between(client, server, slow, &mut random);
+        let sequences = (u32::from(last) << 20, u32::from(last) << 24);
+        let wire = Wire {
+            sequences,
+            ..Wire::default()
+        };
+        faults::clock(&script.packets(wire), EPOCH, 0)
+    });
+    let d = diagnosis_of(&a, &b);
+    assert_eq!(d.captures.len(), 2, "{:?}", d.notes);
+    assert_eq!(d.verdict.side, Side::Undetermined);
+    assert_eq!(d.verdict.cause, None);
+    assert!(
+        d.findings.iter().all(|f| f.cost_ns.is_none() && !f.fatal),
+        "{:?}",
+        d.findings
+    );
+    assert_eq!(d.budget.calls, 0);
+    assert!(d.clock.is_none());
+}
