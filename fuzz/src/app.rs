@@ -4,7 +4,9 @@ use crate::scratch;
 
 /// Two bytes that say where the second of two files begins (0: there is one), and the files.
 pub fn app(data: &[u8]) {
-    let Some((split, text)) = data.split_first_chunk() else { return };
+    let Some((split, text)) = data.split_first_chunk() else {
+        return;
+    };
     let split = usize::from(u16::from_le_bytes(*split)).min(text.len());
     let mut files = vec![scratch::file("a", &text[split..])];
     if split > 0 {

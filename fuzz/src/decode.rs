@@ -5,7 +5,9 @@ use model::{Batch, LinkType, Packet, PacketRef, Time};
 use net::{Decoder, Segment};
 
 /// The link types a packet's first byte chooses from; beyond them, the next two bytes are the type.
-pub const LINK_TYPES: [u16; 15] = [1, 101, 113, 276, 0, 108, 9, 50, 12, 14, 228, 229, 51, 105, 127];
+pub const LINK_TYPES: [u16; 15] = [
+    1, 101, 113, 276, 0, 108, 9, 50, 12, 14, 228, 229, 51, 105, 127,
+];
 
 /// What a packet's second byte may ask for.
 const LONGER: u8 = 1;
@@ -35,7 +37,10 @@ fn packets(data: &[u8]) -> Result<Batch> {
         batch.packets.push(Packet {
             time: Time(time),
             order,
-            at: PacketRef { file: 0, frame: order as u32 + 1 },
+            at: PacketRef {
+                file: 0,
+                frame: order as u32 + 1,
+            },
             link_type: LinkType(link_type),
             start: batch.bytes.len() as u32,
             captured: length as u32,
@@ -62,8 +67,23 @@ fn check(segments: &[Segment], batch: &Batch) {
 fn content(s: &Segment, batch: &Batch) -> impl PartialEq + std::fmt::Debug + use<> {
     let from = s.payload_start as usize;
     let payload = batch.bytes[from..from + s.payload_captured as usize].to_vec();
-    let tcp = (s.tcp.sequence, s.tcp.acknowledgement, s.tcp.flags, s.tcp.timestamps, s.tcp.sack);
-    (s.order, s.mark, s.first, s.source, s.destination, payload, s.payload_length, tcp)
+    let tcp = (
+        s.tcp.sequence,
+        s.tcp.acknowledgement,
+        s.tcp.flags,
+        s.tcp.timestamps,
+        s.tcp.sack,
+    );
+    (
+        s.order,
+        s.mark,
+        s.first,
+        s.source,
+        s.destination,
+        payload,
+        s.payload_length,
+        tcp,
+    )
 }
 
 pub fn decode(data: &[u8]) {
@@ -73,7 +93,13 @@ pub fn decode(data: &[u8]) {
     let mut last = Batch::default();
     for packet in &batch.packets {
         let bytes = batch.bytes_of(packet).to_vec();
-        last = Batch { bytes, packets: vec![Packet { start: 0, ..*packet }] };
+        last = Batch {
+            bytes,
+            packets: vec![Packet {
+                start: 0,
+                ..*packet
+            }],
+        };
         let mut segments = Vec::new();
         single.decode(&mut last, &mut segments);
         check(&segments, &last);

@@ -8,12 +8,18 @@ use model::{
 
 fn mark(ns: i64, frame: u32) -> Option<Mark> {
     let packet = PacketRef { file: 0, frame };
-    Some(Mark { time: Time(1_700_000_000_000_000_000 + ns), packet })
+    Some(Mark {
+        time: Time(1_700_000_000_000_000_000 + ns),
+        packet,
+    })
 }
 
 /// A READ of 64 KiB that took 25 ms, and one that nobody answered.
 fn calls() -> [Call; 2] {
-    let end = |host, port| Endpoint { address: [10, 0, 0, host].into(), port };
+    let end = |host, port| Endpoint {
+        address: [10, 0, 0, host].into(),
+        port,
+    };
     let mut detail = Detail::default();
     for (i, &field) in (0..).zip(Field::ALL) {
         detail.set(field, i);
@@ -53,18 +59,26 @@ fn calls() -> [Call; 2] {
 }
 
 pub fn filter(data: &[u8]) {
-    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
     match Filter::parse(text) {
         Ok(filter) => {
             let not = Filter::parse(&format!("not ({text})"));
             for call in calls() {
                 let matches = filter.matches(&call);
                 // One more level may be one too many.
-                assert!(not.as_ref().map_or(true, |not| not.matches(&call) != matches));
+                assert!(
+                    not.as_ref()
+                        .map_or(true, |not| not.matches(&call) != matches)
+                );
             }
         }
         Err(error) => {
-            assert!((1..=text.chars().count() + 1).contains(&error.column), "{error:?}");
+            assert!(
+                (1..=text.chars().count() + 1).contains(&error.column),
+                "{error:?}"
+            );
             assert!(!error.message.is_empty());
         }
     }

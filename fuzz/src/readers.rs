@@ -18,13 +18,19 @@ impl Read for Dribble {
     }
 }
 
+/// A file's packets with their bytes.
+type Packets = Vec<(Packet, Vec<u8>)>;
+
 /// Everything a file gives, checked; `None` where it is refused.
-fn read(file: &[u8], step: usize) -> Option<(Vec<(Packet, Vec<u8>)>, Capture)> {
+fn read(file: &[u8], step: usize) -> Option<(Packets, Capture)> {
     let bytes = Cursor::new(file.to_vec());
     let mut capture = Capture::from_reader("f", Box::new(Dribble { bytes, step })).ok()?;
     let mut batch = Batch::default();
     let mut packets = Vec::new();
-    while capture.next_batch(&mut batch).expect("an open reader stays open") {
+    while capture
+        .next_batch(&mut batch)
+        .expect("an open reader stays open")
+    {
         for packet in &batch.packets {
             let bytes = batch.bytes_of(packet);
             assert_eq!(packet.order, packets.len() as u64);
@@ -45,8 +51,10 @@ fn compare(file: &[u8]) {
     match (read(file, usize::MAX), read(file, step)) {
         (None, None) => {}
         (Some((packets, capture)), Some((again, other))) => {
-            let contents = |list: &[(Packet, Vec<u8>)]| -> Vec<_> {
-                let plain = list.iter().map(|(p, b)| (p.time, p.at, p.length, b.clone()));
+            let contents = |list: &Packets| -> Vec<_> {
+                let plain = list
+                    .iter()
+                    .map(|(p, b)| (p.time, p.at, p.length, b.clone()));
                 plain.collect()
             };
             assert_eq!(contents(&packets), contents(&again));
@@ -54,15 +62,27 @@ fn compare(file: &[u8]) {
             assert_eq!(capture.problems(), other.problems());
         }
         (whole, pieces) => {
-            panic!("whole: {}, in pieces: {}", whole.is_some(), pieces.is_some())
+            panic!(
+                "whole: {}, in pieces: {}",
+                whole.is_some(),
+                pieces.is_some()
+            )
         }
     }
 }
 
 pub fn pcap(data: &[u8]) {
-    let magics: [[u8; 2]; 6] =
-        [[0xd4, 0xc3], [0x4d, 0x3c], [0xa1, 0xb2], [0x34, 0xcd], [0x1c, 0x00], [0xab, 0x01]];
-    if magics.iter().any(|m| data.starts_with(m)) || data.starts_with(&[0xac, 0x01]) {
+    // The beginnings of its five magic numbers, in both byte orders.
+    let magics: [[u8; 2]; 7] = [
+        [0xd4, 0xc3],
+        [0x4d, 0x3c],
+        [0x34, 0xcd],
+        [0xab, 0x01],
+        [0xac, 0x01],
+        [0xa1, 0xb2],
+        [0x1c, 0x00],
+    ];
+    if magics.iter().any(|m| data.starts_with(m)) {
         compare(data);
     }
 }
@@ -82,14 +102,18 @@ pub fn snoop(data: &[u8]) {
 /// The first byte says whether the rest is a compressed file (0), or is to be compressed, and how
 /// (1 to 3); the second and third then damage it.
 pub fn compressed(data: &[u8]) {
-    let Some((how, data)) = data.split_first() else { return };
+    let Some((how, data)) = data.split_first() else {
+        return;
+    };
     let Some((&[place, change], plain)) = data.split_first_chunk().filter(|_| how % 4 != 0) else {
         return compare(data);
     };
     let mut file = match how % 4 {
         1 => {
             let mut gzip = flate2::write::GzEncoder::new(Vec::new(), Compression::fast());
-            gzip.write_all(plain).and_then(|()| gzip.finish()).expect("memory")
+            gzip.write_all(plain)
+                .and_then(|()| gzip.finish())
+                .expect("memory")
         }
         2 => zstd::stream::encode_all(plain, 1).expect("memory"),
         _ => {

@@ -2,12 +2,18 @@
 
 use arbitrary::{Result, Unstructured};
 use model::{
-    Chunk, Close, ConnectionId, Direction, Endpoint, Mark, PacketRef, Problems, Time, Transport,
+    Change, Chunk, Close, ConnectionId, Direction, Endpoint, Mark, PacketRef, Problems, Time,
+    Transport,
 };
 use protocol::{ConnectionInfo, Context, Conversation, Output, Shared};
 use std::collections::HashMap;
 
-const CLOSES: [Close; 4] = [Close::Finished, Close::Reset, Close::Replaced, Close::Forgotten];
+const CLOSES: [Close; 4] = [
+    Close::Finished,
+    Close::Reset,
+    Close::Replaced,
+    Close::Forgotten,
+];
 
 /// All connections of two hosts.
 struct Run {
@@ -23,7 +29,10 @@ struct Run {
 
 impl Run {
     fn new(transport: Transport) -> Run {
-        let end = |host, port| Endpoint { address: [10, 0, 0, host].into(), port };
+        let end = |host, port| Endpoint {
+            address: [10, 0, 0, host].into(),
+            port,
+        };
         Run {
             info: ConnectionInfo {
                 id: ConnectionId(0),
@@ -55,8 +64,14 @@ impl Run {
     }
 
     fn mark(&self) -> Mark {
-        let packet = PacketRef { file: 0, frame: self.order as u32 + 1 };
-        Mark { time: Time(self.now), packet }
+        let packet = PacketRef {
+            file: 0,
+            frame: self.order as u32 + 1,
+        };
+        Mark {
+            time: Time(self.now),
+            packet,
+        }
     }
 
     fn chunk<'a>(&self, d: Direction, data: &'a [u8], cut: u32, held: bool) -> Chunk<'a> {
@@ -94,26 +109,56 @@ impl Run {
 fn check(output: &Output) {
     let mut waiting: HashMap<_, i64> = HashMap::new();
     for change in &output.outstanding {
-        let count = waiting.entry((change.connection, change.client, change.id)).or_default();
-        *count += if change.sent { 1 } else { -1 };
+        let count = waiting
+            .entry((change.connection, change.client, change.id))
+            .or_default();
+        *count += match change.change {
+            Change::Sent => 1,
+            Change::Settled => -1,
+            Change::Stray => 0,
+        };
         assert!(*count >= 0, "answered before it was sent: {change:?}");
     }
-    assert!(waiting.values().all(|&count| count == 0), "outstanding for ever: {waiting:?}");
+    assert!(
+        waiting.values().all(|&count| count == 0),
+        "outstanding for ever: {waiting:?}"
+    );
     for call in &output.calls {
-        let marks = [call.request_first, call.request_last, call.response_first, call.response_last];
+        let marks = [
+            call.request_first,
+            call.request_last,
+            call.response_first,
+            call.response_last,
+        ];
         if call.is_complete() {
-            assert!(marks.iter().all(Option::is_some), "a mark is missing: {call:?}");
+            assert!(
+                marks.iter().all(Option::is_some),
+                "a mark is missing: {call:?}"
+            );
             assert!(call.outstanding > 0, "a call counts itself: {call:?}");
         }
         assert!(marks.iter().any(Option::is_some), "neither half: {call:?}");
         for [first, last] in [[marks[0], marks[1]], [marks[2], marks[3]]] {
             // The end may be missing, and packets may stand in the wrong order.
-            let later = first.zip(last).is_none_or(|(first, last)| first.time <= last.time);
+            let later = first
+                .zip(last)
+                .is_none_or(|(first, last)| first.time <= last.time);
             assert!(later && first.is_some() >= last.is_some(), "{call:?}");
         }
-        assert_eq!(call.request_bytes > 0, call.request_first.is_some(), "{call:?}");
-        assert_eq!(call.response_bytes > 0, call.response_first.is_some(), "{call:?}");
-        assert!(call.request_held_ns >= 0 && call.response_held_ns >= 0, "{call:?}");
+        assert_eq!(
+            call.request_bytes > 0,
+            call.request_first.is_some(),
+            "{call:?}"
+        );
+        assert_eq!(
+            call.response_bytes > 0,
+            call.response_first.is_some(),
+            "{call:?}"
+        );
+        assert!(
+            call.request_held_ns >= 0 && call.response_held_ns >= 0,
+            "{call:?}"
+        );
         assert!(!call.op.is_empty());
     }
 }
@@ -123,7 +168,11 @@ fn streams(run: &mut Run, data: &[u8]) -> Result<()> {
     let mut u = Unstructured::new(data);
     while !u.is_empty() {
         let what: u8 = u.arbitrary()?;
-        let d = if what & 1 == 0 { Direction::ToServer } else { Direction::ToClient };
+        let d = if what & 1 == 0 {
+            Direction::ToServer
+        } else {
+            Direction::ToClient
+        };
         let length = usize::from(u.arbitrary::<u16>()?);
         let mut passed = length as u64;
         match what >> 1 & 7 {
@@ -171,7 +220,11 @@ fn datagrams(run: &mut Run, data: &[u8]) -> Result<()> {
     let mut u = Unstructured::new(data);
     while !u.is_empty() {
         let what: u8 = u.arbitrary()?;
-        let d = if what & 1 == 0 { Direction::ToServer } else { Direction::ToClient };
+        let d = if what & 1 == 0 {
+            Direction::ToServer
+        } else {
+            Direction::ToClient
+        };
         let length = usize::from(u.arbitrary::<u16>()?).min(u.len());
         let bytes = u.bytes(length)?;
         let cut = if what & 2 == 0 { 0 } else { 100 };

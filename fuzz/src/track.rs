@@ -8,13 +8,16 @@ use model::{
     Chunk, Close, ConnectionSummary, Direction, Endpoint, Episode, Mark, PacketRef, Time, Transport,
 };
 use net::{Connection, Flags, Handler, Segment, Tcp, Tracker};
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::BuildHasher;
 
 const SYN: u8 = 0x02;
 const ACK: u8 = 0x10;
 
 fn byte(sender: Endpoint, sequence: u32) -> u8 {
-    (sequence.wrapping_mul(31).wrapping_add(u32::from(sender.port)) >> 3) as u8
+    (sequence
+        .wrapping_mul(31)
+        .wrapping_add(u32::from(sender.port))
+        >> 3) as u8
 }
 
 #[derive(Default)]
@@ -43,21 +46,33 @@ impl Handler for Checker {
 
     fn open(&mut self, c: &Connection) -> State {
         self.opened += 1;
-        State { next: [None; 2], delivered: [0; 2], missing: [0; 2], order: c.id.0 }
+        State {
+            next: [None; 2],
+            delivered: [0; 2],
+            missing: [0; 2],
+            order: c.id.0,
+        }
     }
 
     fn data(&mut self, c: &Connection, s: &mut State, d: Direction, chunk: &Chunk<'_>) {
         let length = chunk.data.len() as u64 + u64::from(chunk.cut);
         assert!(length > 0, "an empty chunk");
         assert!(chunk.order >= s.order, "time goes back");
-        assert!(u64::from(chunk.mark.packet.frame) <= chunk.order + 1, "a packet to come");
+        assert!(
+            u64::from(chunk.mark.packet.frame) <= chunk.order + 1,
+            "a packet to come"
+        );
         s.order = chunk.order;
         if let Some(next) = s.next[d.index()] {
             assert_eq!(chunk.sequence, next, "bytes twice, or not at all");
         }
         let from = sender(c, d);
         for (i, &b) in (0..).zip(chunk.data) {
-            assert_eq!(b, byte(from, chunk.sequence.wrapping_add(i)), "another byte");
+            assert_eq!(
+                b,
+                byte(from, chunk.sequence.wrapping_add(i)),
+                "another byte"
+            );
         }
         s.next[d.index()] = Some(chunk.sequence.wrapping_add(length as u32));
         s.delivered[d.index()] += length;
@@ -71,7 +86,14 @@ impl Handler for Checker {
         s.missing[d.index()] += n;
     }
 
-    fn datagram(&mut self, c: &Connection, s: &mut State, _: Direction, chunk: &Chunk<'_>, _: Mark) {
+    fn datagram(
+        &mut self,
+        c: &Connection,
+        s: &mut State,
+        _: Direction,
+        chunk: &Chunk<'_>,
+        _: Mark,
+    ) {
         assert_eq!(c.transport, Transport::Udp);
         assert!(chunk.order >= s.order);
         s.order = chunk.order;
@@ -79,7 +101,10 @@ impl Handler for Checker {
 
     fn episode(&mut self, c: &Connection, _: &mut State, e: Episode) {
         assert_eq!(e.connection, c.id);
-        assert!(e.first.time <= e.last.time, "an episode that ends before it began");
+        assert!(
+            e.first.time <= e.last.time,
+            "an episode that ends before it began"
+        );
     }
 
     fn close(&mut self, c: &Connection, s: State, end: ConnectionSummary, order: u64, _: Time) {
@@ -88,8 +113,14 @@ impl Handler for Checker {
         assert_eq!((end.id, end.client), (c.id, c.client));
         for (i, direction) in end.directions.iter().enumerate() {
             if c.transport == Transport::Tcp {
-                assert!(s.delivered[i] <= direction.payload_bytes, "more bytes than were sent");
-                assert!(direction.missing_from_capture_bytes <= s.missing[i], "uncounted gaps");
+                assert!(
+                    s.delivered[i] <= direction.payload_bytes,
+                    "more bytes than were sent"
+                );
+                assert!(
+                    direction.missing_from_capture_bytes <= s.missing[i],
+                    "uncounted gaps"
+                );
             }
             assert!(direction.retransmitted_bytes <= direction.payload_bytes);
             assert!(direction.retransmitted_packets <= direction.packets);
@@ -100,21 +131,29 @@ impl Handler for Checker {
 
 /// Nanoseconds between two packets.
 const STEPS: [i64; 16] = [
-    1_000, 0, 10_000, 100_000, 1_000_000, 2_500_000, 5_000_000, 41_000_000, 210_000_000, 900_000_000,
-    5_100_000_000, 11_000_000_000, 31_000_000_000, 131_000_000_000, 3_601_000_000_000, -3_000_000,
+    1_000,
+    0,
+    10_000,
+    100_000,
+    1_000_000,
+    2_500_000,
+    5_000_000,
+    41_000_000,
+    210_000_000,
+    900_000_000,
+    5_100_000_000,
+    11_000_000_000,
+    31_000_000_000,
+    131_000_000_000,
+    3_601_000_000_000,
+    -3_000_000,
 ];
 
-/// One host's side of a connection.
-#[derive(Clone, Copy, Default)]
-struct Side {
-    sequence: u32,
-    window_shift: u8,
-}
-
-/// A segment as the bytes ask for it: mostly the next one of its direction, or one near it.
+/// A segment as the bytes ask for it: mostly the next one of its direction, or one near it. `next`
+/// holds the sequence number that each side of each connection sends next.
 fn segment(
     u: &mut Unstructured<'_>,
-    sides: &mut [[Side; 2]; 4],
+    next: &mut [[u32; 2]; 4],
     time: &mut i64,
     order: u64,
     bytes: &mut Vec<u8>,
@@ -122,10 +161,14 @@ fn segment(
     let [who, what, step, flags] = u.arbitrary::<[u8; 4]>()?;
     let pair = usize::from(who >> 1 & 3);
     let own = usize::from(who & 1);
-    let transport = if who & 0xf8 == 0xf8 { Transport::Udp } else { Transport::Tcp };
+    let transport = if who & 0xf8 == 0xf8 {
+        Transport::Udp
+    } else {
+        Transport::Tcp
+    };
     *time = time.saturating_add(STEPS[usize::from(step & 15)]);
-    let mut sequence = sides[pair][own].sequence;
-    let mut acknowledgement = sides[pair][1 - own].sequence;
+    let mut sequence = next[pair][own];
+    let mut acknowledgement = next[pair][1 - own];
     if what & 1 != 0 {
         sequence = sequence.wrapping_add(i32::from(u.arbitrary::<i16>()?) as u32);
     }
@@ -146,7 +189,11 @@ fn segment(
     let mut tcp = Tcp {
         sequence,
         acknowledgement,
-        flags: Flags(if what & 128 == 0 { flags & !0x07 | ACK } else { flags }),
+        flags: Flags(if what & 128 == 0 {
+            flags & !0x07 | ACK
+        } else {
+            flags
+        }),
         window: 60_000,
         ..Tcp::default()
     };
@@ -159,7 +206,7 @@ fn segment(
             tcp.timestamps = Some((u.arbitrary::<u16>()?.into(), u.arbitrary::<u16>()?.into()));
         }
         if extra & 4 != 0 {
-            tcp.window_scale = Some(sides[pair][own].window_shift);
+            tcp.window_scale = Some(u.arbitrary()?);
             tcp.mss = Some(u.arbitrary()?);
         }
         tcp.sack_count = count % 5;
@@ -171,11 +218,15 @@ fn segment(
     }
     if what & 64 == 0 {
         let syn_fin = u32::from(tcp.flags.syn()) + u32::from(tcp.flags.fin());
-        sides[pair][own].sequence = sequence.wrapping_add(length).wrapping_add(syn_fin);
+        next[pair][own] = sequence.wrapping_add(length).wrapping_add(syn_fin);
     }
     let end = |own: usize| Endpoint {
         address: [10, 0, 0, 1 + own as u8].into(),
-        port: if own == 0 { 40_000 + pair as u16 } else { 2_049 },
+        port: if own == 0 {
+            40_000 + pair as u16
+        } else {
+            2_049
+        },
     };
     let (source, destination) = (end(own), end(1 - own));
     let first_byte = sequence.wrapping_add(u32::from(tcp.flags.0 & SYN != 0));
@@ -183,9 +234,15 @@ fn segment(
     bytes.clear();
     bytes.resize(payload_start as usize, 0xee);
     bytes.extend((0..captured).map(|i| byte(source, first_byte.wrapping_add(i))));
-    let mut hasher = foldhash::fast::FixedState::with_seed(1).build_hasher();
-    (source.min(destination), source.max(destination), transport).hash(&mut hasher);
-    let mark = Mark { time: Time(*time), packet: PacketRef { file: 0, frame: order as u32 + 1 } };
+    let ends = (source.min(destination), source.max(destination), transport);
+    let hasher = foldhash::fast::FixedState::with_seed(1);
+    let mark = Mark {
+        time: Time(*time),
+        packet: PacketRef {
+            file: 0,
+            frame: order as u32 + 1,
+        },
+    };
     Ok(Segment {
         mark,
         first: mark,
@@ -193,29 +250,34 @@ fn segment(
         transport,
         source,
         destination,
-        flow_hash: hasher.finish(),
+        flow_hash: hasher.hash_one(ends),
         pair_hash: 0,
         payload_start,
         payload_captured: captured,
         payload_length: length,
         ip_id: (step & 0x40 == 0).then_some(order as u16 ^ u16::from(step & 0x80)),
         ttl: 64,
-        tcp: if transport == Transport::Tcp { tcp } else { Tcp::default() },
+        tcp: if transport == Transport::Tcp {
+            tcp
+        } else {
+            Tcp::default()
+        },
     })
 }
 
 pub fn track(data: &[u8]) {
     let mut u = Unstructured::new(data);
     let mut tracker = Tracker::new(Checker::default());
-    let mut sides = [[Side::default(); 2]; 4];
-    for (i, side) in sides.iter_mut().flatten().enumerate() {
-        side.sequence = (i as u32).wrapping_mul(0x4000_0000).wrapping_sub(1_000);
-        side.window_shift = i as u8 * 2;
+    let mut next = [[0_u32; 2]; 4];
+    for (i, next) in (0..).zip(next.iter_mut().flatten()) {
+        *next = 0x4000_0000_u32.wrapping_mul(i).wrapping_sub(1_000);
     }
     let (mut time, mut order) = (0, 0);
     let mut bytes = Vec::new();
     while !u.is_empty() {
-        let Ok(segment) = segment(&mut u, &mut sides, &mut time, order, &mut bytes) else { break };
+        let Ok(segment) = segment(&mut u, &mut next, &mut time, order, &mut bytes) else {
+            break;
+        };
         tracker.segment(&segment, &bytes);
         if order % 8 == 7 {
             tracker.tick(order, segment.mark.time);

@@ -129,8 +129,14 @@ impl AppMatch {
         if count == 0 {
             return None;
         }
-        let queue: i64 = self.summaries.iter().map(|s| s.queue_ns).sum();
-        let execute: i64 = self.summaries.iter().map(|s| s.execute_ns).sum();
+        let queue: i64 = self
+            .summaries
+            .iter()
+            .fold(0, |sum, s| s.queue_ns.saturating_add(sum));
+        let execute: i64 = self
+            .summaries
+            .iter()
+            .fold(0, |sum, s| s.execute_ns.saturating_add(sum));
         Some(AppFacts {
             operations: count,
             matched: 0,

@@ -71,7 +71,8 @@ pub struct CaptureFacts {
     pub wait: Distribution,
     pub response_held_ns: i64,
     pub request_held_ns: i64,
-    pub request_transfer_ns: i64,
+    /// Time in which replies were passing.
+    pub response_transfer_ns: i64,
     pub concurrency: Concurrency,
     pub tcp: TcpFacts,
     pub troubles: HashMap<ConnectionId, VecDeque<Trouble>, foldhash::fast::FixedState>,
@@ -146,14 +147,15 @@ impl CaptureFacts {
         facts.wait.add(wait);
         self.response.add(response);
         self.wait.add(wait);
-        if self.wait.count().is_power_of_two() || self.wait.count() % 4096 == 0 {
+        if self.wait.count().is_power_of_two() || self.wait.count().is_multiple_of(4096) {
             self.usual_wait_ns = self.wait.quantile(0.5);
             self.usual_response_ns = self.response.quantile(0.5);
             self.concurrency.usual_response_ns = self.usual_response_ns;
         }
-        self.response_held_ns += call.response_held_ns;
-        self.request_held_ns += call.request_held_ns;
-        self.request_transfer_ns += call.request_transfer_ns().unwrap_or(0);
+        self.response_held_ns = self.response_held_ns.saturating_add(call.response_held_ns);
+        let passing = call.response_transfer_ns().unwrap_or(0).max(0);
+        self.response_transfer_ns = self.response_transfer_ns.saturating_add(passing);
+        self.request_held_ns = self.request_held_ns.saturating_add(call.request_held_ns);
         self.concurrency.call(
             call,
             number,
@@ -207,7 +209,7 @@ impl CaptureFacts {
             t.small_released_by_ack[i] += d.small_released_by_ack;
             t.small_while_unacknowledged[i] += d.small_while_unacknowledged;
             t.ack_rtt_count[i] += d.ack_rtt_count;
-            t.ack_rtt_sum_ns[i] += d.ack_rtt_sum_ns;
+            t.ack_rtt_sum_ns[i] = t.ack_rtt_sum_ns[i].saturating_add(d.ack_rtt_sum_ns);
             t.ack_rtt_min_ns[i] = smaller(t.ack_rtt_min_ns[i], d.ack_rtt_min_ns);
             t.zero_windows[i] += d.zero_windows;
             t.ttl[i] = if d.packets > 0 {
@@ -234,6 +236,19 @@ impl CaptureFacts {
                 t.client_half_ns = smaller(t.client_half_ns, client);
             }
         }
+    }
+
+    /// Whether waits say little of the server: replies were passing for much of the time, so that others
+    /// waited behind them, or most calls are only seen by half.
+    #[must_use]
+    pub fn waits_behind_others(&self) -> bool {
+        let servers = self
+            .concurrency
+            .levels
+            .iter()
+            .filter(|(s, _)| matches!(s, Scope::Server(_)));
+        let busy = servers.fold(0i64, |sum, (_, l)| sum.saturating_add(l.busy_ns()));
+        self.response_transfer_ns >= busy / 10 * 3 || self.response.count() * 10 < self.calls * 6
     }
 
     /// Forgets troubles that no call still being looked at can overlap.
@@ -264,7 +279,9 @@ impl CaptureFacts {
             .silences
             .iter()
             .filter(|s| s.last - s.first >= STALL_WAITS * usual);
-        stalls.map(|s| overlap(s.first, s.last)).sum()
+        stalls.fold(0, |sum: i64, s| {
+            sum.saturating_add(overlap(s.first, s.last))
+        })
     }
 
     /// Recoveries of this connection that overlap a stretch of time.

@@ -83,21 +83,40 @@ pub struct Level {
     /// Requests whose reply the capture hides.
     pub hidden_replies: u64,
     /// Waits of the first calls that found at most [`FEW`] outstanding.
-    unloaded: Vec<i64>,
+    unloaded: Vec<(u16, i64)>,
     last_reply: Option<Time>,
+    /// Since when the server has sent nothing, and no reply, while something was outstanding.
     quiet_since: Option<Time>,
+    waiting_since: Option<Time>,
     arrivals: u32,
     pub silences: Vec<Silence>,
     connection: Option<ConnectionId>,
     several: bool,
 }
 
-fn add<T: Copy + Default + std::ops::AddAssign>(v: &mut Vec<T>, i: usize, x: T) {
+/// Sums that stay at the largest value: times in a damaged capture may lie centuries apart.
+trait Plus: Copy + Default {
+    fn plus(self, x: Self) -> Self;
+}
+
+impl Plus for i64 {
+    fn plus(self, x: i64) -> i64 {
+        self.saturating_add(x)
+    }
+}
+
+impl Plus for u64 {
+    fn plus(self, x: u64) -> u64 {
+        self.saturating_add(x)
+    }
+}
+
+fn add<T: Plus>(v: &mut Vec<T>, i: usize, x: T) {
     let i = i.min(LEVELS - 1);
     if i >= v.len() {
         v.resize(i + 1, T::default());
     }
-    v[i] += x;
+    v[i] = v[i].plus(x);
 }
 
 impl Level {
@@ -121,6 +140,7 @@ impl Level {
                 add(&mut self.released, n, u64::from(follows));
                 if n == 1 {
                     self.quiet_since = Some(o.time);
+                    self.waiting_since = Some(o.time);
                     self.arrivals = 0;
                 }
                 self.arrivals += 1;
@@ -133,6 +153,10 @@ impl Level {
                 self.hidden_requests += 1;
                 self.replied(o.time);
             }
+            Change::Spoke => {
+                self.last_reply = self.last_reply.max(Some(o.time));
+                self.spoke(o.time);
+            }
         }
     }
 
@@ -140,20 +164,30 @@ impl Level {
     fn replied(&mut self, at: Time) {
         self.replies += 1;
         self.last_reply = self.last_reply.max(Some(at));
-        if let Some(since) = self.quiet_since {
-            let quiet = (at - since).max(0);
-            add(&mut self.between_replies_ns, gap_bucket(quiet), quiet);
-            if quiet >= STALL_NS && self.arrivals >= 3 {
-                self.silences.push(Silence {
-                    first: since,
-                    last: at,
-                    arrivals: self.arrivals,
-                });
-                if self.silences.len() > STALLS {
-                    let shortest = (0..self.silences.len())
-                        .min_by_key(|&i| self.silences[i].last - self.silences[i].first);
-                    shortest.map(|i| self.silences.remove(i));
-                }
+        if let Some(since) = self.waiting_since {
+            let gap = (at - since).max(0);
+            add(&mut self.between_replies_ns, gap_bucket(gap), gap);
+        }
+        self.waiting_since = (self.outstanding > 0).then_some(at);
+        self.spoke(at);
+    }
+
+    /// The server has sent something, which ends a silence.
+    fn spoke(&mut self, at: Time) {
+        let quiet = self.quiet_since.map_or(0, |since| (at - since).max(0));
+        if let Some(first) = self.quiet_since
+            && quiet >= STALL_NS
+            && self.arrivals >= 3
+        {
+            self.silences.push(Silence {
+                first,
+                last: at,
+                arrivals: self.arrivals,
+            });
+            if self.silences.len() > STALLS {
+                let shortest = (0..self.silences.len())
+                    .min_by_key(|&i| self.silences[i].last - self.silences[i].first);
+                shortest.map(|i| self.silences.remove(i));
             }
         }
         self.quiet_since = (self.outstanding > 0).then_some(at);
@@ -163,13 +197,17 @@ impl Level {
     /// Nanoseconds with anything outstanding.
     #[must_use]
     pub fn busy_ns(&self) -> i64 {
-        self.time_ns.iter().skip(1).sum()
+        self.time_ns.iter().skip(1).fold(0, |sum, t| t.plus(sum))
     }
 
     /// Share of the busy time spent at n or above.
     #[must_use]
     pub fn share_from(&self, n: usize) -> f64 {
-        let above: i64 = self.time_ns.iter().skip(n).sum();
+        let above = self
+            .time_ns
+            .iter()
+            .skip(n)
+            .fold(0i64, |sum, t| sum.plus(*t));
         above as f64 / (self.busy_ns().max(1)) as f64
     }
 }
@@ -204,7 +242,7 @@ impl Concurrency {
             Change::Settled => {
                 self.arrivals.remove(&(o.connection, o.id));
             }
-            Change::Stray => {}
+            Change::Stray | Change::Spoke => {}
         }
     }
 
@@ -228,10 +266,10 @@ impl Concurrency {
         }
         let at = &mut waits[i];
         at.calls += 1;
-        at.wait_ns += wait_ns;
+        at.wait_ns = at.wait_ns.plus(wait_ns);
         at.square_us += (wait_ns as f64 / 1e3).powi(2);
         if found <= FEW && server.unloaded.len() < UNLOADED {
-            server.unloaded.push(wait_ns);
+            server.unloaded.push((op, wait_ns));
         }
     }
 
@@ -275,11 +313,14 @@ impl Level {
     pub fn server_cap(&self) -> Option<ServerCap> {
         let total: u64 = self.waits.values().flatten().map(|a| a.calls).sum();
         let mut levels: Vec<AtLevel> = Vec::new();
-        for op in self.waits.values() {
-            // Rare operations have service times of their own.
-            if op.iter().map(|a| a.calls).sum::<u64>() * 10 < total {
-                continue;
-            }
+        // Rare operations have service times of their own.
+        let calls_of = |op: u16| {
+            self.waits
+                .get(&op)
+                .map_or(0, |w| w.iter().map(|a| a.calls).sum())
+        };
+        let usual = |op: u16| calls_of(op) * 10 >= total;
+        for (_, op) in self.waits.iter().filter(|(op, _)| usual(**op)) {
             for (n, a) in op.iter().enumerate() {
                 if n >= levels.len() {
                     levels.resize(n + 1, AtLevel::default());
@@ -315,7 +356,7 @@ impl Level {
             return None;
         }
         let rate = self.replies as f64 / self.busy_ns().max(1) as f64;
-        let (service, sure) = match self.unloaded_service(busy_wait) {
+        let (service, sure) = match self.unloaded_service(busy_wait, usual) {
             Some(service) => (service, true),
             None => (self.rounds(busy_wait)?, false),
         };
@@ -325,7 +366,11 @@ impl Level {
         }
         // A server that stands still and then answers everything at once is no queue.
         let longest = gap_bucket((4.0 * service) as i64);
-        let silent: i64 = self.between_replies_ns.iter().skip(longest + 1).sum();
+        let silent: i64 = self
+            .between_replies_ns
+            .iter()
+            .skip(longest + 1)
+            .fold(0, |sum, t| t.plus(sum));
         if silent > self.busy_ns() / 4 {
             return None;
         }
@@ -346,24 +391,25 @@ impl Level {
 
     /// How long a call takes that finds nothing to queue behind.
     ///
-    /// Few such calls may be visible: requests that leave in one burst hide each other. One of a cheap
-    /// kind is no sign of an unloaded server, so the dearer ones of the quick ones decide.
-    fn unloaded_service(&self, busy_wait: f64) -> Option<f64> {
+    /// Requests that leave in one burst hide each other, so most calls that seem to find nothing do
+    /// find something; those that did not agree with each other, and are the quickest that do.
+    fn unloaded_service(&self, busy_wait: f64, usual: impl Fn(u16) -> bool) -> Option<f64> {
         let quick = self
             .unloaded
             .iter()
-            .copied()
-            .filter(|&w| (w as f64) < busy_wait / 2.0);
-        let mut quick: Vec<i64> = quick.collect();
+            .filter(|(op, w)| usual(*op) && (*w as f64) < busy_wait / 2.0);
+        let mut quick: Vec<i64> = quick.map(|(_, w)| *w).collect();
         quick.sort_unstable();
-        let dearest = *quick.last()? as f64;
-        quick.retain(|&w| w as f64 * 4.0 >= dearest);
-        if quick.len() < UNLOADED_CALLS {
-            return None;
-        }
-        let middle = quick[quick.len() / 2];
-        quick.retain(|w| w * 2 <= middle * 5);
-        Some(quick.iter().sum::<i64>() as f64 / quick.len() as f64)
+        let agreeing = quick
+            .windows(UNLOADED_CALLS)
+            .find(|w| w[0] * 6 >= w[UNLOADED_CALLS - 1] * 5)?;
+        let limit = agreeing[0] * 6 / 5;
+        let cluster: Vec<i64> = quick
+            .iter()
+            .copied()
+            .filter(|w| (agreeing[0]..=limit).contains(w))
+            .collect();
+        Some(cluster.iter().sum::<i64>() as f64 / cluster.len() as f64)
     }
 
     /// The service time of a server that is never seen unloaded, where it shows: workers that take

@@ -564,15 +564,15 @@ impl OneSided {
                 }
             }
             if outage {
-                self.sums.outage_ns += excess;
+                self.sums.outage_ns = self.sums.outage_ns.saturating_add(excess);
                 self.outage.add(exhibit(excess));
             } else if lost {
-                self.sums.loss_ns += excess;
+                self.sums.loss_ns = self.sums.loss_ns.saturating_add(excess);
                 self.loss.add(exhibit(excess));
             } else {
                 let stalled = facts.stalled(b.server, b.request_last.time, b.response_first.time);
                 if stalled > 0 {
-                    self.sums.stall_ns += stalled;
+                    self.sums.stall_ns = self.sums.stall_ns.saturating_add(stalled);
                     self.stall.add(exhibit(stalled));
                 }
             }

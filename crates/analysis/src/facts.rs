@@ -268,12 +268,16 @@ pub fn account_of_one(
                 account.unknown_ns = waits;
                 return account;
             };
-            account.path_ns = path.mean_ns.saturating_mul(calls as i64).min(waits);
-            let rest = waits - account.path_ns;
-            account.unknown_ns = rest;
+            // The mean holds delayed acknowledgements, so the network is accused of four times the
+            // minimum at most; the server only of what is left beyond the whole mean.
+            let mean = path.mean_ns.saturating_mul(calls as i64).min(waits);
+            account.path_ns = mean.min(path.min_ns.saturating_mul(4).saturating_mul(calls as i64));
+            let rest = waits - mean;
+            account.unknown_ns = waits - account.path_ns;
             // What is left is the server's only where it is more than the path's own variation.
-            if rest * 2 >= total && rest > 3 * account.path_ns.max(account.loss_ns) {
-                account.unknown_ns = 0;
+            let telling = !facts.waits_behind_others();
+            if telling && rest * 2 >= total && rest > 3 * mean.max(account.loss_ns) {
+                account.unknown_ns -= rest;
                 account.cap = server_cap(facts);
                 account.stall_ns = alone.stall_ns.min(rest);
                 account.queue_ns = account

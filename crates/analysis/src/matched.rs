@@ -211,9 +211,9 @@ impl MatchedFacts {
         let path = total - wait - (transfer - held);
         let shares = &mut self.shares;
         shares.calls += 1;
-        shares.total_ns += total;
-        shares.service_ns += service;
-        shares.stall_ns += stall;
+        shares.total_ns = shares.total_ns.saturating_add(total);
+        shares.service_ns = shares.service_ns.saturating_add(service);
+        shares.stall_ns = shares.stall_ns.saturating_add(stall);
         self.server_wait.add(service + stall);
         let shown = |value, capture: &CaptureFacts, b: &Brief| {
             Exhibit::of(value, capture.index, b.request_first, b.response_last)
@@ -243,18 +243,18 @@ impl MatchedFacts {
             } else {
                 (&mut shares.loss_ns, &mut shares.loss_calls, &mut self.lost)
             };
-            *sum += network;
+            *sum = sum.saturating_add(network);
             *calls += 1;
             worst.add(shown(network, client, c));
             return;
         }
         let nagle = call.request_held_ns.clamp(0, transfer);
-        shares.path_ns += path;
-        shares.transfer_ns += transfer - nagle;
+        shares.path_ns = shares.path_ns.saturating_add(path);
+        shares.transfer_ns = shares.transfer_ns.saturating_add(transfer - nagle);
         self.clean_network.add(path + transfer - nagle);
         self.slow_network.add(shown(path, client, c));
         if nagle > 0 {
-            shares.nagle_ns += nagle;
+            shares.nagle_ns = shares.nagle_ns.saturating_add(nagle);
             self.held.add(shown(nagle, client, c));
         }
     }
@@ -266,11 +266,11 @@ impl MatchedFacts {
         let n: u64 = self.ops.iter().map(|o| o.client.count()).sum();
         let sum = |f: fn(&OpSums) -> i128| self.ops.iter().map(f).sum::<i128>();
         let shift = self.offset_sum(clock, sum(|o| o.at), n);
-        [
-            mean(sum(|o| o.out) - shift, n),
-            mean(sum(|o| o.server_wait_ns), n),
-            mean(sum(|o| o.back) + shift, n),
-        ]
+        // The parts add up to the whole before rounding; after it, the last takes what is left.
+        let total = sum(|o| o.out) + sum(|o| o.server_wait_ns) + sum(|o| o.back);
+        let out = mean(sum(|o| o.out) - shift, n);
+        let server = mean(sum(|o| o.server_wait_ns), n);
+        [out, server, mean(total, n) - server - out]
     }
 
     /// The sum of the clock offset over `n` calls whose client times sum to `at`.

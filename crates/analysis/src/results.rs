@@ -73,6 +73,9 @@ pub struct CaptureResult {
     /// Bytes the capture lacks that the receiver acknowledged, in how many gaps.
     pub missing_gaps: u64,
     pub missing_bytes: u64,
+    /// Packets that carry no IP, and those that carry neither TCP nor UDP.
+    pub not_ip: u64,
+    pub other_transport: u64,
     pub connections: u64,
     pub calls: u64,
     /// Calls without a request or response, by reason.

@@ -229,7 +229,7 @@ impl Distribution {
     pub fn beyond(&self, ns: i64) -> (i64, u64) {
         if self.buckets.is_empty() {
             let above = self.samples.iter().filter(|&&s| s > ns);
-            return above.fold((0, 0), |(sum, n), s| (sum + s, n + 1));
+            return above.fold((0, 0), |(sum, n), &s| (sum.saturating_add(s), n + 1));
         }
         let above = self
             .buckets
@@ -238,7 +238,7 @@ impl Distribution {
             .skip(bucket(ns) + 1)
             .filter(|(_, n)| **n > 0);
         above.fold((0, 0), |(sum, n), (i, &k)| {
-            (sum + value(i) * k as i64, n + k)
+            (sum.saturating_add(value(i).saturating_mul(k as i64)), n + k)
         })
     }
 

@@ -19,6 +19,9 @@ pub struct Conclusion {
 /// A path this short may as well be the host's own turnaround: nothing can be told from it.
 const SHORT_NS: i64 = 20_000;
 
+/// Halves this short are a host talking to itself, or a clock too coarse.
+const TELLING_NS: i64 = 5_000;
+
 /// Where one capture was taken, from its own packets.
 #[must_use]
 pub fn conclude(tcp: &TcpFacts) -> Conclusion {
@@ -45,6 +48,7 @@ fn halves(server: i64, client: i64, what: &str) -> Conclusion {
     );
     let far = whole >= SHORT_NS;
     let (vantage, confidence) = match share {
+        _ if whole < TELLING_NS => (Vantage::Unknown, 0.0),
         s if s >= 0.95 && far => (Vantage::Client, 0.95),
         s if s <= 0.05 && far => (Vantage::Server, 0.95),
         s if s >= 0.6 => (Vantage::Client, if whole > 1_000_000 { 0.5 } else { 0.6 }),

@@ -35,6 +35,9 @@ pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
     } else {
         sides[0].1
     };
+    if a_side_is_unknown(facts, sides[0].0) {
+        return undetermined(facts);
+    }
     // The cause is the largest finding of the side that is named.
     let cause = costed
         .iter()
@@ -45,6 +48,25 @@ pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
         cause: Some(cause.code),
         confidence: cause.confidence,
         sentence: sentence(facts, side, cause),
+    }
+}
+
+/// With one capture, whether more time is nobody's for certain than the worst side has.
+fn a_side_is_unknown(facts: &Facts<'_>, worst_ns: i64) -> bool {
+    facts.account.basis != Basis::Matched
+        && facts.account.unknown_ns > worst_ns
+        && facts.app.is_none()
+}
+
+fn undetermined(facts: &Facts<'_>) -> Verdict {
+    let mean = format_duration(facts.response().mean_ns());
+    Verdict {
+        side: Side::Undetermined,
+        cause: None,
+        confidence: 0.3,
+        sentence: format!(
+            "Calls take {mean} on average; one capture cannot tell whether the server or the network holds them. Capture the other end too."
+        ),
     }
 }
 
@@ -92,13 +114,7 @@ fn without_cause(facts: &Facts<'_>, calls: u64) -> Verdict {
             format!("Calls take {mean} on average, but no one cause has a quarter of it."),
         )
     } else {
-        (
-            Side::Undetermined,
-            0.3,
-            format!(
-                "Calls take {mean} on average; one capture cannot tell whether the server or the network holds them. Capture the other end too."
-            ),
-        )
+        return undetermined(facts);
     };
     Verdict {
         side,

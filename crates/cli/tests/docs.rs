@@ -19,10 +19,9 @@ fn root() -> PathBuf {
 
 /// Every page: its path, and its text.
 fn pages() -> Vec<(PathBuf, String)> {
-    let files = PLACES.iter().flat_map(|place| {
-        let folder = root().join(place);
-        fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()))
-    });
+    let files = PLACES
+        .iter()
+        .flat_map(|place| fs::read_dir(root().join(place)).expect("the folders are there"));
     let paths = files.map(|file| file.expect("a folder can be listed").path());
     let pages: Vec<_> = paths
         .filter(|path| path.extension().is_some_and(|e| e == "md"))

@@ -263,4 +263,6 @@ pub enum Change {
     Settled,
     /// Nothing changes in the count, but the server answered a request that the capture hides.
     Stray,
+    /// Nothing changes in the count, but the server sent something whose header the capture hides.
+    Spoke,
 }

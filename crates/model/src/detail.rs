@@ -63,6 +63,9 @@ fields! {
     Status "status" FieldKind::Integer;
     /// How the call was protected; `krb5p` and `tls` hide everything but its timing.
     Security "security" FieldKind::Word(&["none", "sys", "dh", "krb5", "krb5i", "krb5p", "tls", "other"]);
+    /// The snap length hid the header of the request or the response; where it stood follows from
+    /// those around it.
+    Inferred "inferred" FieldKind::Flag;
 }
 
 /// The protocol fields of one call.

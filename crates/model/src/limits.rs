@@ -55,6 +55,14 @@ pub const DOUBTFUL: usize = 1024;
 /// wrong order in the file.
 pub const EARLY_RESPONSES: usize = 64;
 
+/// Responses remembered per connection while the snap length hides their requests, and requests
+/// hidden between two that were seen. `hidden-requests-given-up`.
+pub const HIDDEN_CALLS: usize = 1024;
+
+/// Packets per connection that may hold the start of hidden requests, remembered until it is known
+/// which do. `hidden-requests-given-up`.
+pub const HIDDEN_RUNS: usize = 16_384;
+
 /// Bytes of one message that a protocol may ask to see in one piece.
 pub const HEAD_BYTES: usize = 16_384;
 

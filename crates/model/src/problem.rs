@@ -98,6 +98,12 @@ impl Problems {
         self.kinds.is_empty()
     }
 
+    /// How many kinds there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.kinds.len()
+    }
+
     /// Whether any input was damaged.
     #[must_use]
     pub fn any_damage(&self) -> bool {

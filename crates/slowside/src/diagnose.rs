@@ -42,6 +42,18 @@ pub fn diagnose(
     if all.iter().any(|p| p.as_os_str() == "-") {
         return Ok(d);
     }
+    let copied = why == SamePoint::SameTimes
+        && d.clock
+            .is_some_and(|c| c.offset_ns.abs() > SAME_POINT_NS.max(c.uncertainty_ns));
+    if copied {
+        // Merged by time, a copy with another clock would double every call.
+        let mut one = read(&Captures::One(a.clone()), app, config, events)?;
+        one.notes.push(
+            "Both captures hold the same packets with another clock: only the first is read."
+                .into(),
+        );
+        return Ok(one);
+    }
     let mut one = read(&Captures::One(all), app, config, events)?;
     let better = match why {
         SamePoint::SameTimes => true,

@@ -4,6 +4,7 @@
 
 mod config;
 mod diagnose;
+mod firsts;
 mod link;
 mod merge;
 mod run;

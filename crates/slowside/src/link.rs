@@ -1,9 +1,10 @@
 //! Between connections and protocols: hands what the tracker delivers to each connection's
 //! conversation, and keeps what comes out.
 
+use crate::firsts::{Firsts, Told};
 use model::{
-    Call, Chunk, Close, ConnectionId, ConnectionSummary, Direction, Episode, Mark, Outstanding,
-    Problems, Time,
+    Call, Change, Chunk, Close, ConnectionId, ConnectionSummary, Direction, Episode, Mark,
+    Outstanding, PacketRef, Problems, Time,
 };
 use net::{Connection, Handler};
 use protocol::{ConnectionInfo, Context, Conversation, Output, Shared};
@@ -16,8 +17,8 @@ pub(crate) struct Records {
     pub episodes: Vec<Episode>,
     /// With the order of the packet that ended each.
     pub connections: Vec<(u64, ConnectionSummary)>,
-    /// Packets that showed that bytes are missing from the capture.
-    pub gaps: Vec<Mark>,
+    /// Packets that showed that bytes are missing from the capture, with their orders.
+    pub gaps: Vec<(u64, Mark)>,
     /// Time of the batch's last packet.
     pub reached: Option<Time>,
 }
@@ -59,8 +60,11 @@ pub(crate) struct Link {
     output: Output,
     episodes: Vec<Episode>,
     connections: Vec<(u64, ConnectionSummary)>,
-    gaps: Vec<Mark>,
-    pub problems: Problems,
+    gaps: Vec<(u64, Mark)>,
+    problems: Problems,
+    firsts: Firsts,
+    /// The packet being looked at; none where connections end because time has passed.
+    at: Option<PacketRef>,
     ended: bool,
 }
 
@@ -68,7 +72,13 @@ pub(crate) struct Link {
 pub(crate) struct State {
     info: ConnectionInfo,
     conversation: Conversation,
+    /// When it was last told that the server sends.
+    spoke: Time,
 }
+
+/// How often it is told that the server sends: silences that matter are several times longer, and more
+/// often would cost more than the calls.
+const SPOKE_NS: i64 = 10_000_000;
 
 impl Link {
     /// Moves out what was completed since the last time.
@@ -84,10 +94,20 @@ impl Link {
         }
     }
 
+    /// What follows comes of this packet.
+    pub(crate) fn look_at(&mut self, packet: Option<PacketRef>) {
+        self.at = packet;
+    }
+
     /// The capture is over and every connection closed; what is taken after this is the last.
     pub(crate) fn finish(&mut self) {
         self.shared.finish(&mut self.output, END);
         self.ended = true;
+    }
+
+    /// What was wrong with what connections said.
+    pub(crate) fn told(&self) -> Told {
+        Told::new(&self.problems, &self.firsts)
     }
 
     fn with<R>(
@@ -97,14 +117,16 @@ impl Link {
         now: Time,
         f: impl FnOnce(&mut Context<'_>) -> R,
     ) -> R {
-        f(&mut Context {
+        let answer = f(&mut Context {
             connection: info,
             output: &mut self.output,
             problems: &mut self.problems,
             shared: &mut self.shared,
             order,
             now,
-        })
+        });
+        self.firsts.look(&self.problems, (order, info.id), self.at);
+        answer
     }
 }
 
@@ -122,11 +144,26 @@ impl Handler for Link {
         State {
             info,
             conversation: Conversation::default(),
+            spoke: Time::MIN,
         }
     }
 
     fn data(&mut self, _c: &Connection, s: &mut State, d: Direction, chunk: &Chunk<'_>) {
-        let State { info, conversation } = s;
+        if d == Direction::ToClient && chunk.mark.time - s.spoke >= SPOKE_NS {
+            s.spoke = chunk.mark.time;
+            self.output.outstanding.push(Outstanding {
+                order: chunk.order,
+                time: chunk.mark.time,
+                connection: s.info.id,
+                client: s.info.client,
+                server: s.info.server,
+                id: 0,
+                change: Change::Spoke,
+            });
+        }
+        let State {
+            info, conversation, ..
+        } = s;
         self.with(info, chunk.order, chunk.now, |cx| {
             conversation.data(cx, d, chunk)
         });
@@ -141,8 +178,10 @@ impl Handler for Link {
         at: Mark,
         order: u64,
     ) {
-        self.gaps.push(at);
-        let State { info, conversation } = s;
+        self.gaps.push((order, at));
+        let State {
+            info, conversation, ..
+        } = s;
         self.with(info, order, at.time, |cx| conversation.gap(cx, d, length));
     }
 
@@ -154,7 +193,9 @@ impl Handler for Link {
         chunk: &Chunk<'_>,
         first: Mark,
     ) {
-        let State { info, conversation } = s;
+        let State {
+            info, conversation, ..
+        } = s;
         self.with(info, chunk.order, chunk.now, |cx| {
             conversation.datagram(cx, d, chunk, first)
         });
@@ -175,6 +216,7 @@ impl Handler for Link {
         let State {
             info,
             mut conversation,
+            ..
         } = s;
         let why = summary.close;
         let order = if why == Close::EndOfCapture {

@@ -64,7 +64,8 @@ impl Answers {
     }
 
     pub(crate) fn gaps(&self) -> impl Iterator<Item = &Mark> {
-        self.merge(|r| &r.gaps, |m| m.packet)
+        self.merge(|r| &r.gaps, |(order, _)| *order)
+            .map(|(_, at)| at)
     }
 
     /// Time of the batch's last packet.

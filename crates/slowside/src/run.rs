@@ -124,6 +124,8 @@ impl Tally {
             dropped: summary.dropped(),
             missing_gaps: self.missing_gaps,
             missing_bytes: self.missing_bytes,
+            not_ip: finished.counts.not_ip,
+            other_transport: finished.counts.not_tcp_or_udp,
             connections: self.connections,
             calls: self.calls,
             half_calls: self.half.into_iter().collect(),
@@ -144,6 +146,9 @@ fn half_call(kind: [&'static str; 2]) -> &'static str {
         ["no-response", "no-answer"] => "no-response/no-answer",
         ["no-response", "evicted"] => "no-response/evicted",
         ["incomplete", "capture-gap"] => "incomplete/capture-gap",
+        ["incomplete", "snap-length"] => "incomplete/snap-length",
+        ["incomplete", "after-capture"] => "incomplete/after-capture",
+        ["incomplete", "no-answer"] => "incomplete/no-answer",
         _ => "other",
     }
 }

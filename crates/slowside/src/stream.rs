@@ -9,11 +9,12 @@
 //! comes out does not depend on how many there are. Channels are short: a slow consumer holds the
 //! reader back, and memory is a handful of batches.
 
+use crate::firsts::{Firsts, Told};
 use crate::link::{Link, Records};
 use crate::merge::Answers;
 use capture::{Capture, CaptureError};
 use crossbeam_channel::{Receiver, Sender, bounded};
-use model::{Batch, Problems, Time};
+use model::{Batch, ConnectionId, Problems, Time};
 use net::{Counts, Decoder, Segment, Tracker};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -31,12 +32,48 @@ struct Decoded {
     reached: (u64, Time),
 }
 
-impl Decoded {
-    fn track(&self, tracker: &mut Tracker<Link>, owns: impl Fn(&Segment) -> bool) {
-        for s in self.segments.iter().filter(|s| owns(s)) {
-            tracker.segment(s, &self.batch.bytes);
+/// The connections of one thread.
+struct Connections {
+    tracker: Tracker<Link>,
+    /// Of the tracker's problems; the link keeps those of its own.
+    firsts: Firsts,
+}
+
+impl Connections {
+    fn new() -> Connections {
+        Connections {
+            tracker: Tracker::new(Link::default()),
+            firsts: Firsts::default(),
         }
-        tracker.tick(self.reached.0, self.reached.1);
+    }
+
+    /// Takes in those of a batch's segments that it owns.
+    fn track(&mut self, decoded: &Decoded, owns: impl Fn(&Segment) -> bool) {
+        let Connections { tracker, firsts } = self;
+        for s in decoded.segments.iter().filter(|s| owns(s)) {
+            let packet = Some(s.mark.packet);
+            tracker.handler_mut().look_at(packet);
+            tracker.segment(s, &decoded.batch.bytes);
+            firsts.look(tracker.problems(), (s.order, ConnectionId(0)), packet);
+        }
+        let (order, now) = decoded.reached;
+        tracker.handler_mut().look_at(None);
+        tracker.tick(order, now);
+        firsts.look(tracker.problems(), (order, ConnectionId(u64::MAX)), None);
+    }
+
+    fn take(&mut self, records: &mut Records) {
+        self.tracker.handler_mut().take(records);
+    }
+
+    /// Closes what is open and gives the last records.
+    fn finish(self, records: &mut Records) -> Told {
+        let (mut link, problems) = self.tracker.finish();
+        link.finish();
+        link.take(records);
+        let mut told = Told::new(&problems, &self.firsts);
+        told.extend(link.told());
+        told
     }
 }
 
@@ -71,13 +108,13 @@ impl Progress {
 enum Mode {
     Inline {
         reader: Box<Reader>,
-        link: Box<Tracker<Link>>,
+        connections: Box<Connections>,
         decoded: Decoded,
     },
     Threads {
         shards: Vec<Shard>,
-        reader: JoinHandle<Finished>,
-        workers: Vec<JoinHandle<Problems>>,
+        reader: JoinHandle<Reader>,
+        workers: Vec<JoinHandle<Told>>,
     },
     Done,
 }
@@ -141,9 +178,11 @@ impl Reader {
         }
     }
 
-    fn finish(self) -> Finished {
+    fn finish(self, told: Told) -> Finished {
+        let mut problems = self.decoder.problems().clone();
+        problems.merge(&told.problems(self.capture.files()));
         Finished {
-            problems: self.decoder.problems().clone(),
+            problems,
             counts: self.decoder.counts(),
             capture: self.capture,
             error: self.error,
@@ -164,10 +203,9 @@ impl Stream {
             ended: false,
         };
         let mode = if threads <= 1 {
-            let link = Box::new(Tracker::new(Link::default()));
             Mode::Inline {
                 reader: Box::new(reader),
-                link,
+                connections: Box::new(Connections::new()),
                 decoded: Decoded::default(),
             }
         } else {
@@ -185,14 +223,14 @@ impl Stream {
         match &mut self.mode {
             Mode::Inline {
                 reader,
-                link,
+                connections,
                 decoded,
             } => {
                 into.shards.resize_with(1, Records::default);
                 if reader.next(decoded) {
-                    decoded.track(link, |_| true);
+                    connections.track(decoded, |_| true);
                     if let Some(records) = into.shards.first_mut() {
-                        link.handler_mut().take(records);
+                        connections.take(records);
                         records.reached = Some(decoded.reached.1);
                     }
                     return true;
@@ -227,26 +265,25 @@ impl Stream {
     /// Closes what is open and collects the last records.
     fn end(&mut self, into: &mut Answers) {
         match std::mem::replace(&mut self.mode, Mode::Done) {
-            Mode::Inline { reader, link, .. } => {
-                let (mut link, tracker_problems) = link.finish();
-                link.finish();
-                into.shards
-                    .iter_mut()
-                    .take(1)
-                    .for_each(|records| link.take(records));
-                let mut finished = reader.finish();
-                finished.problems.merge(&tracker_problems);
-                finished.problems.merge(&link.problems);
-                self.finished = Some(finished);
+            Mode::Inline {
+                reader,
+                connections,
+                ..
+            } => {
+                let mut records = Records::default();
+                let told = connections.finish(&mut records);
+                into.shards = vec![records];
+                self.finished = Some(reader.finish(told));
             }
             Mode::Threads {
                 reader, workers, ..
             } => {
                 // A thread that panicked has printed why; its records are missing, and the run says so.
+                let mut told = Told::default();
                 let mut problems = Problems::default();
                 for worker in workers {
                     match worker.join() {
-                        Ok(p) => problems.merge(&p),
+                        Ok(t) => told.extend(t),
                         Err(_) => problems.damage("internal-error", || {
                             (
                                 "a worker stopped; its connections are missing".into(),
@@ -255,7 +292,8 @@ impl Stream {
                         }),
                     }
                 }
-                if let Ok(mut finished) = reader.join() {
+                if let Ok(reader) = reader.join() {
+                    let mut finished = reader.finish(told);
                     finished.problems.merge(&problems);
                     self.finished = Some(finished);
                 }
@@ -296,7 +334,7 @@ fn start_threads(mut reader: Reader, shards: usize) -> Mode {
                 break;
             }
         }
-        reader.finish()
+        reader
     });
     Mode::Threads {
         shards: from_shards,
@@ -313,14 +351,14 @@ fn work(
     answers: &Sender<Records>,
     spare: &Receiver<Records>,
     recycle: &Sender<Decoded>,
-) -> Problems {
-    let mut tracker = Tracker::new(Link::default());
+) -> Told {
+    let mut connections = Connections::new();
     for decoded in batches {
         // Multiplying the high half spreads hashes over any number of shards.
         let owner = |s: &Segment| ((s.pair_hash >> 32) * shards as u64) >> 32;
-        decoded.track(&mut tracker, |s| shards == 1 || owner(s) == shard as u64);
+        connections.track(&decoded, |s| shards == 1 || owner(s) == shard as u64);
         let mut records = spare.try_recv().unwrap_or_default();
-        tracker.handler_mut().take(&mut records);
+        connections.take(&mut records);
         records.reached = Some(decoded.reached.1);
         if let Ok(decoded) = Arc::try_unwrap(decoded) {
             // A full recycling channel only means that there are buffers enough.
@@ -330,12 +368,8 @@ fn work(
             break;
         }
     }
-    let (mut link, tracker_problems) = tracker.finish();
-    link.finish();
     let mut records = Records::default();
-    link.take(&mut records);
+    let told = connections.finish(&mut records);
     let _ = answers.send(records);
-    let mut problems = tracker_problems;
-    problems.merge(&link.problems);
-    problems
+    told
 }

@@ -53,7 +53,9 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         .collect();
     silences.sort_by_key(|s| s.first);
     let longest = silences.iter().map(|s| s.last - s.first).max()?;
-    let elapsed: i64 = silences.iter().map(|s| s.last - s.first).sum();
+    let elapsed = silences
+        .iter()
+        .fold(0i64, |sum, s| sum.saturating_add(s.last - s.first));
     let why = format!(
         "{} time{} the server sent no reply for up to {} while requests kept arriving; its usual wait is {}.",
         silences.len(),

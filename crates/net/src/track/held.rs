@@ -18,9 +18,6 @@ const NEAR_SAMPLES: u8 = 2;
 const NAGLE_RELEASES: u64 = 20;
 const NAGLE_EXCEPTIONS_PER_CENT: u64 = 2;
 
-/// Flights in a row, each released by an acknowledgement, that are no chance.
-const FLIGHTS: u32 = 2;
-
 #[derive(Clone, Copy, Debug)]
 struct Small {
     end: u64,
@@ -37,15 +34,6 @@ struct Release {
     alone: bool,
 }
 
-/// Flight after flight, each let go by the acknowledgement of the one before: what leaves in them may
-/// have waited in the send buffer since the first of them.
-#[derive(Clone, Copy, Debug)]
-struct Run {
-    since: Time,
-    released_by: Time,
-    flights: u32,
-}
-
 #[derive(Debug, Default)]
 pub(super) struct Held {
     near: u8,
@@ -55,11 +43,17 @@ pub(super) struct Held {
     small: Option<Small>,
     /// The acknowledgement of that segment.
     small_acknowledged: Option<Release>,
-    /// End of the last segment if it was of the maximum size: what follows it ends its message.
+    /// End of the last segment if it was of the maximum size, or several of them: what follows it is of
+    /// the same message.
     full: Option<u64>,
-    /// The last acknowledgement of some of the outstanding data, and whether it came alone.
-    advanced: Option<(Time, bool)>,
-    run: Option<Run>,
+    /// The last acknowledgement of some of the outstanding data.
+    advanced: Option<Time>,
+    /// The last packet of the peer that acknowledged anything, new or not.
+    heard: Option<Time>,
+    /// Since when more has been queued than TCP let go: a message's end is a small segment, so after a
+    /// full-sized one there was more; when the next one leaves just after an acknowledgement, it had
+    /// waited for that.
+    backlog: Option<Time>,
     /// Whether the peer has sent data since this direction last did: then that may be the reason.
     peer_sent: bool,
 }
@@ -82,7 +76,7 @@ impl Held {
 
     /// The peer acknowledged new data up to `position`, alone if without data of its own.
     pub(super) fn acknowledged(&mut self, position: u64, alone: bool, now: Time) {
-        self.advanced = Some((now, alone));
+        self.advanced = Some(now);
         if let Some(small) = self.small.filter(|small| position >= small.end) {
             self.small_acknowledged = Some(Release {
                 since: small.at,
@@ -93,26 +87,20 @@ impl Held {
         }
     }
 
-    /// The run that a segment leaving now belongs to. Small messages that leave just after an
-    /// acknowledgement by chance make none; nor does one that answers the peer's own data.
-    fn run_on(&self, now: Time, bulk: bool) -> Option<Run> {
-        let (at, alone) = self.advanced?;
+    /// The peer acknowledged something, new or not.
+    pub(super) fn heard(&mut self, now: Time) {
+        self.heard = Some(now);
+    }
+
+    /// Since when the sender has had more queued than it could send, if a segment that leaves now shows
+    /// that it has.
+    fn backlog_at(&self, now: Time) -> Option<Time> {
+        self.full?;
         let last = self.last_data?;
-        let released = (0..=RELEASED_WITHIN_NS).contains(&(now - at));
-        if !released || !bulk || !(alone || self.full.is_some()) {
-            return None;
-        }
-        let run = self.run.unwrap_or(Run {
-            since: last,
-            released_by: at,
-            flights: 1,
-        });
-        let next = u32::from(run.released_by != at);
-        Some(Run {
-            released_by: at,
-            flights: run.flights + next,
-            ..run
-        })
+        let soon = |at: Time| (0..=RELEASED_WITHIN_NS).contains(&(now - at));
+        let released = self.heard.is_some_and(|at| at >= last && soon(at));
+        let same_burst = self.backlog.is_some() && soon(last);
+        (released || same_burst).then(|| self.backlog.unwrap_or(last))
     }
 
     /// A segment with new data left; counts it and says since when TCP had held it.
@@ -150,16 +138,18 @@ impl Held {
         if is_small && released.is_some() {
             summary.small_released_by_ack += 1;
         }
-        let run = self.run_on(now, !is_small || message_under_way || rebuilding);
+        let backlog = self.backlog_at(now);
         let held_since = if !self.is_near() {
             None
         } else if let Some(r) = by_nagle {
             Some(r.since)
         } else {
-            run.filter(|run| rebuilding || run.flights >= FLIGHTS)
-                .map(|run| run.since)
+            backlog.or_else(|| {
+                let released = rebuilding && self.advanced.is_some_and(follows);
+                self.last_data.filter(|_| released)
+            })
         };
-        self.run = run;
+        self.backlog = backlog;
         if is_small {
             self.small = Some(Small { end, at: now });
         }

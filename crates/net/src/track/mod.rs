@@ -4,11 +4,11 @@
 //! [`pair_hash`](Segment::pair_hash). What happens to a connection follows from its own packets and
 //! from [`tick`](Tracker::tick)s, which all trackers get at the same packets, so the result does not
 //! depend on how connections are shared out. For that reason memory is bounded by silence, not by a
-//! count: a connection is forgotten once it was silent for [`limits::IDLE_NS`], one nobody answered,
+//! count: a connection is forgotten once it was silent for [`model::limits::IDLE_NS`], one nobody answered,
 //! one that is closing and a UDP conversation much sooner. The same holds where its next packet
 //! comes before the next tick: forgetting does not depend on when ticks come. A connection that is
 //! over is released at once, except for some 100 bytes by which its last packets are known for
-//! [`limits::CLOSED_NS`].
+//! [`model::limits::CLOSED_NS`].
 //!
 //! Positions are 64 bits wide ([`sequence`]), so nothing else knows that sequence numbers wrap.
 

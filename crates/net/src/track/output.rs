@@ -27,6 +27,12 @@ impl<H: Handler> Output<'_, H> {
     }
 
     pub(super) fn episode(&mut self, d: Direction, kind: EpisodeKind, stretch: Stretch) {
+        // A capture's clock may step back, but no stretch of time ends before it began.
+        let last = if stretch.last.time < stretch.first.time {
+            stretch.first
+        } else {
+            stretch.last
+        };
         let episode = Episode {
             order: stretch.order,
             connection: self.connection.id,
@@ -35,7 +41,7 @@ impl<H: Handler> Output<'_, H> {
             kind,
             direction: d,
             first: stretch.first,
-            last: stretch.last,
+            last,
             retransmissions: stretch.retransmissions,
             timeouts: stretch.timeouts,
             spurious: stretch.spurious,

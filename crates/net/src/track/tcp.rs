@@ -220,6 +220,7 @@ fn acknowledge<H: Handler>(
     }
     stream.mend_start(position);
     let before = stream.acknowledged.unwrap_or(position.min(stream.first));
+    stream.held.heard(now);
     if position < before {
         return;
     }

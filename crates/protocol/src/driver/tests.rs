@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::{ConnectionInfo, Output, Shared};
-use model::{Close, ConnectionId, Endpoint, PacketRef, Problems, Transport};
+use model::{Close, ConnectionId, Endpoint, Mark, PacketRef, Problems, Time, Transport};
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
 

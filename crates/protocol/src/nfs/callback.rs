@@ -74,7 +74,9 @@ impl Program for Callback {
         if procedure == COMPOUND {
             let mut x = Xdr::new(body);
             // Tag, minor version, callback_ident. A cut one leaves no operations to be read.
-            let _ = x.opaque().and_then(|_| x.skip(8));
+            if x.opaque().and_then(|_| x.skip(8)).is_none() {
+                x = Xdr::new(&[]);
+            }
             compound::read::<CbGrammar>(&mut a, &mut x);
         }
         a

@@ -153,13 +153,12 @@ pub(super) fn arguments(procedure: u32, body: &[u8]) -> Arguments {
     if procedure == COMPOUND {
         let mut x = Xdr::new(body);
         // The tag, which is empty or a few words for people, and the minor version: where it was cut
-        // away, 0 is assumed.
-        if let Some(minor) = x.opaque().and_then(|_| x.u32()) {
-            a.protocol = match minor {
-                0 => Protocol::Nfs40,
-                1 => Protocol::Nfs41,
-                _ => Protocol::Nfs42,
-            };
+        // away, 0 is assumed, and what is there of the tag are no operations.
+        match x.opaque().and_then(|_| x.u32()) {
+            Some(0) => {}
+            Some(1) => a.protocol = Protocol::Nfs41,
+            Some(_) => a.protocol = Protocol::Nfs42,
+            None => x = Xdr::new(&[]),
         }
         compound::read::<Nfs4>(&mut a, &mut x);
     }

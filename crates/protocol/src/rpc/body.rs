@@ -14,6 +14,9 @@ const TRANSIENT: std::ops::Range<u32> = 0x4000_0000..0x6000_0000;
 /// The procedure of the NFSv4 callback programme that is not NULL (RFC 8881 section 20).
 const CB_COMPOUND: u32 = 1;
 
+/// The operation of a call whose header was cut before its procedure.
+pub(super) const UNNAMED: &str = "CALL";
+
 /// Reads a call's arguments into `pending`, as far as its header and protection let them be read. A
 /// transient number says nothing; the NFSv4 callbacks among them are told by what stands in them.
 pub(super) fn arguments(call: &CallHeader, head: &[u8], pending: &mut Pending) {
@@ -26,7 +29,7 @@ pub(super) fn arguments(call: &CallHeader, head: &[u8], pending: &mut Pending) {
     };
     pending.arguments = program.arguments(pending.version, pending.procedure, body);
     if call.procedure.is_none() {
-        pending.arguments.op = programs::name_of("CALL");
+        pending.arguments.op = programs::name_of(UNNAMED);
     }
     if let (Some(tail), Some(at)) = (&mut pending.arguments.tail_at, at) {
         *tail += at as u64;
@@ -61,7 +64,7 @@ pub(super) fn arguments_tail(call: &mut Pending, tail: &[u8]) {
 /// A call of a programme without a folder of its own, or of one that was not captured.
 fn unnamed(call: &CallHeader) -> Arguments {
     let op = match (call.program, call.procedure) {
-        (None, _) => programs::name_of("CALL"),
+        (None, _) => programs::name_of(UNNAMED),
         (Some(program), procedure) => {
             let mut name = Name::new();
             // Twice ten digits and a dot always fit.

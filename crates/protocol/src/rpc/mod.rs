@@ -7,17 +7,22 @@
 //!   reply's header has been seen.
 //! - Only the start of a message is looked at ([`program::HEAD`]); the rest passes. NFSv4 compounds
 //!   are looked at again behind the data of a WRITE.
-//! - A message that starts where nothing was captured is not seen. Its other half is reported with
-//!   that as the reason.
+//! - A message that starts where nothing was captured is not seen. Where it is certain all the same
+//!   it makes a call; otherwise its other half is reported with that as the reason.
 //!
 //! [`session`] cuts the stream into messages, [`resync`] finds where one starts when that is not
 //! known, [`body`] has the programmes read them, [`pairing`] makes calls of them, [`pending`] keeps
-//! what waits, and [`tls`] times what is encrypted.
+//! what waits, and [`tls`] times what is encrypted. [`hidden`] finds the messages that start where
+//! nothing was captured, by [`positions`] and [`kinds`]; [`infer`] makes calls of them.
 
 mod body;
 pub mod header;
+mod hidden;
+mod infer;
+mod kinds;
 mod pairing;
 mod pending;
+mod positions;
 pub mod program;
 pub mod programs;
 mod resync;

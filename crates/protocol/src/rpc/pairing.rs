@@ -3,6 +3,7 @@
 
 use super::body;
 use super::header::{ReplyHeader, Security};
+use super::hidden::Lane;
 use super::pending::{Orphan, Pending};
 use crate::session::{Both, Context, Hole, Span};
 use arrayvec::ArrayVec;
@@ -33,6 +34,8 @@ pub(super) struct Early {
     pub direction: Direction,
     /// Why its end was not seen, where it was not.
     pub missing: Reason,
+    /// Whether its header was hidden and it is only known to stand there.
+    pub inferred: bool,
 }
 
 /// When headers of a direction were last hidden in a hole.
@@ -82,11 +85,17 @@ pub(super) struct Pairing {
     holes: Both<Holes>,
     /// A running mean of response times.
     usual_ns: i64,
+    /// When the requests answered last were sent.
+    answered_sent: ArrayVec<Time, 8>,
     requests: u32,
     answers: u64,
     /// The calls answered last.
     answered: ArrayVec<Answered, 32>,
     opened: bool,
+    /// Whether packets are cut, so that headers may be hidden.
+    pub(super) watching: bool,
+    /// By direction of the bytes for positions, of the requests for all else.
+    pub(super) hidden: Both<Lane>,
 }
 
 impl Pairing {
@@ -95,7 +104,10 @@ impl Pairing {
         let holes = self.holes.of_mut(d);
         match hole {
             Hole::Cut => holes.cut = Some(at),
-            Hole::Gap => holes.gap = Some(at),
+            Hole::Gap => {
+                holes.gap = Some(at);
+                self.lose(d);
+            }
         }
     }
 
@@ -166,7 +178,8 @@ impl Pairing {
         let early = self.early.iter().position(|e| {
             e.header.xid == pending.xid && e.direction != d && e.span.first.time >= sent
         });
-        match early.and_then(|i| self.early.remove(i)) {
+        let early = early.and_then(|i| self.early.remove(i));
+        match early.or_else(|| self.kept_reply(d, pending.xid, sent)) {
             Some(e) => {
                 pending.outcome = body::outcome(&e.header, &e.results, &mut pending);
                 self.reply(cx, &mut pending, &e.span, e.missing);
@@ -245,6 +258,20 @@ impl Pairing {
     fn doubt(&mut self, cx: &mut Context<'_>, answered: &Pending, at: Time) {
         let took = (at - answered.request.first.time).max(0);
         self.usual_ns += (took - self.usual_ns) / 16;
+        if self.answered_sent.is_full() {
+            self.answered_sent.remove(0);
+        }
+        self.answered_sent.push(answered.request.last.time);
+        // A call sent before all of the last few that were answered has been passed over by them.
+        let passed_over = match self.answered_sent.is_full() {
+            true => self
+                .answered_sent
+                .iter()
+                .copied()
+                .min()
+                .unwrap_or(Time::MIN),
+            false => Time::MIN,
+        };
         let replies = self.holes.of(answered.direction.reverse());
         let Some(hole) = replies.last() else {
             return;
@@ -253,7 +280,8 @@ impl Pairing {
             let key = (cx.connection.id, d, xid);
             if let Some(p) = cx.shared.rpc.get_mut(key) {
                 let sent = p.request.last.time;
-                if sent >= hole || at - sent <= UNUSUAL * self.usual_ns {
+                let overdue = at - sent > UNUSUAL * self.usual_ns || passed_over > sent;
+                if sent >= hole || !overdue {
                     return;
                 }
                 if p.counted {
@@ -361,6 +389,9 @@ impl Pairing {
             id: early.header.xid,
             change: Change::Stray,
         });
+        if self.watching && self.hidden.of(key.1).hides() {
+            return self.keep_reply(cx, early);
+        }
         if self.early.len() >= limits::EARLY_RESPONSES
             && let Some(oldest) = self.early.pop_front()
         {
@@ -369,7 +400,7 @@ impl Pairing {
         self.early.push_back(early);
     }
 
-    fn no_request(&self, cx: &mut Context<'_>, early: &Early) {
+    pub(super) fn no_request(&self, cx: &mut Context<'_>, early: &Early) {
         let (server, client) = cx.connection.ends(early.direction);
         let hidden = self.last_hole(early.direction.reverse());
         let Early { header, span, .. } = early;
@@ -409,6 +440,7 @@ impl Pairing {
         while let Some(early) = self.early.pop_front() {
             self.no_request(cx, &early);
         }
+        self.settle_hidden(cx);
         let now = cx.now;
         let mut left = Vec::new();
         let sent = std::mem::take(&mut self.doubtful).into_iter();

@@ -7,6 +7,7 @@
 //! They are boxed, and the boxes used again: a call is three hundred bytes and changes hands several
 //! times, and there may be a million in a second.
 
+use super::body;
 use super::header::Security;
 use super::program::Arguments;
 use crate::output::Output;
@@ -80,6 +81,11 @@ impl Pending {
 
     pub(super) fn key(&self) -> Key {
         (self.connection, self.direction, self.xid)
+    }
+
+    /// Whether its header was cut before the procedure.
+    pub(super) fn is_unnamed(&self) -> bool {
+        self.arguments.op.as_str() == body::UNNAMED
     }
 
     /// Whether `other` is this request, sent again.
@@ -249,9 +255,17 @@ impl Shared {
     }
 
     pub(super) fn remove(&mut self, key: Key) -> Option<Box<Pending>> {
+        self.remove_if(key, |_| true)
+    }
+
+    pub(super) fn remove_if(
+        &mut self,
+        key: Key,
+        accepts: impl FnOnce(&Pending) -> bool,
+    ) -> Option<Box<Pending>> {
         let hash = self.hash(key);
-        let entry = self.waiting.find_entry(hash, |p| p.key() == key);
-        entry.ok().map(|e| e.remove().0)
+        let entry = self.waiting.find_entry(hash, |p| p.key() == key).ok()?;
+        accepts(entry.get()).then(|| entry.remove().0)
     }
 
     /// The first sending, on another connection of the same client to the same server, of a request

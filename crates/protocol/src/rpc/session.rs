@@ -9,7 +9,7 @@ use super::program::HEAD;
 use super::resync::{self, WHOLE_HEADER};
 use super::tls::{Record, Turns};
 use crate::list::Entry;
-use crate::session::{Both, Context, Hole, More, Session as SessionTrait, Span, Step};
+use crate::session::{Both, Context, Hole, More, Run, Session as SessionTrait, Span, Step};
 use model::{Close, Direction, Outcome, Protocol, Reason, Time};
 
 /// ONC-RPC in the list of protocols.
@@ -36,7 +36,7 @@ enum Message {
     Call(Box<Pending>),
     /// The call that it answers.
     Reply(Box<Pending>),
-    /// A reply whose call has not been seen.
+    /// A reply whose call has not been seen, or that is to tell what its call is.
     Early(Box<Early>),
 }
 
@@ -125,7 +125,8 @@ impl Session {
                     .and_then(|at| head.get(at..))
                     .unwrap_or_default();
                 let key = (cx.connection.id, d.reverse(), header.xid);
-                match cx.shared.rpc.remove(key) {
+                let named = |call: &Pending| !(self.pairing.watching && call.is_unnamed());
+                match cx.shared.rpc.remove_if(key, named) {
                     Some(mut call) => {
                         call.outcome = body::outcome(&header, results, &mut call);
                         Message::Reply(call)
@@ -136,6 +137,7 @@ impl Session {
                         span: Span::NOTHING,
                         direction: d,
                         missing: Reason::CaptureGap,
+                        inferred: false,
                     })),
                 }
             }
@@ -148,9 +150,14 @@ impl Session {
         match message {
             Message::Call(mut call) => {
                 call.request = *span;
+                self.pairing
+                    .passed(cx, call.direction, true, call.xid, span);
                 self.pairing.request(cx, call);
             }
             Message::Reply(mut call) => {
+                let d = call.direction.reverse();
+                self.pairing.passed(cx, d, false, call.xid, span);
+                self.pairing.learn(&call, span);
                 self.pairing.reply(cx, &mut call, span, missing);
                 if call.security == header::Security::Tls && call.outcome == Outcome::Ok {
                     self.tls = Some(Turns::begin(cx));
@@ -160,7 +167,11 @@ impl Session {
             Message::Early(mut early) => {
                 early.span = *span;
                 early.missing = missing;
-                self.pairing.early_reply(cx, early);
+                let (d, xid) = (early.direction, early.header.xid);
+                self.pairing.passed(cx, d, false, xid, span);
+                if !self.pairing.names(cx, &early) {
+                    self.pairing.early_reply(cx, early);
+                }
             }
         }
     }
@@ -275,6 +286,9 @@ impl Session {
 
 impl SessionTrait for Session {
     fn step(&mut self, cx: &mut Context<'_>, d: Direction, bytes: &[u8], more: More) -> Step {
+        if more == More::No {
+            self.pairing.watch();
+        }
         if let Some(turns) = &mut self.tls {
             let switched = turns.has_begun()
                 || bytes.is_empty()
@@ -341,8 +355,11 @@ impl SessionTrait for Session {
         lane.phase = Phase::Mark;
         let passed = lane.fragments.take().and_then(|f| f.passed);
         let message = lane.message.take();
-        let (Some(message), Some(mut span)) = (message, span.or(passed)) else {
+        let Some(mut span) = span.or(passed) else {
             return;
+        };
+        let Some(message) = message else {
+            return self.pairing.lose(d);
         };
         span.end_missing = true;
         let missing = match close {
@@ -351,6 +368,11 @@ impl SessionTrait for Session {
             Some(_) => Reason::NoAnswer,
         };
         self.finish(cx, message, &span, missing);
+        self.pairing.lose(d);
+    }
+
+    fn skipped(&mut self, cx: &mut Context<'_>, d: Direction, run: &Run) {
+        self.pairing.skipped(cx, d, run);
     }
 
     fn hole(&mut self, d: Direction, hole: Hole, at: Time) {

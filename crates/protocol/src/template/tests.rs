@@ -81,7 +81,7 @@ fn calls(events: &[Event<'_>], end: Close) -> Vec<Call> {
         .map(|o| match o.change {
             Change::Sent => 1,
             Change::Settled => -1,
-            Change::Stray => 0,
+            Change::Stray | Change::Spoke => 0,
         })
         .sum();
     assert_eq!(waiting, 0, "what was sent is settled in the end");

@@ -6,8 +6,17 @@ use crate::text::{Grid, Unit, counted, grouped, wrap};
 use analysis::results::{OpResult, Unmatched};
 use analysis::stats::Summary;
 
-/// Operations that a table for people shows.
+/// Operations that a table for people shows at most, and those it shows however little time they take.
 const OPS: usize = 20;
+const ALWAYS: usize = 4;
+
+/// How many operations, most time first, are worth a line: from half a per cent of the time on.
+fn shown(ops: &[OpResult]) -> usize {
+    let time = |o: &OpResult| o.client.or(o.server).map_or(0, |s| s.total_ns);
+    let all = ops.iter().fold(0i64, |sum, o| sum.saturating_add(time(o)));
+    let worth = ops.iter().take_while(|o| time(o) >= all / 200).count();
+    worth.max(ALWAYS).min(OPS)
+}
 
 /// The response times of an operation in one side's capture, and that side's name.
 type Get = fn(&OpResult) -> Option<Summary>;
@@ -71,7 +80,7 @@ pub(super) fn response_times(ops: &[OpResult]) -> String {
         header.extend(["calls", "mean", "p50", "p99"].map(str::to_owned));
     }
     let mut rows = vec![header];
-    for (o, name) in ops.iter().zip(op_names(ops)).take(OPS) {
+    for (o, name) in ops.iter().zip(op_names(ops)).take(shown(ops)) {
         let mut row = vec![name];
         for (_, get) in &sides {
             row.extend(match timed(get(o)) {
@@ -97,7 +106,11 @@ pub(super) fn response_times(ops: &[OpResult]) -> String {
         [_] => String::new(),
         sides => over(&grid, &sides.iter().map(|(n, _)| *n).collect::<Vec<_>>(), 4),
     };
-    format!("{title}\n{groups}{}{}", grid.text(), more(OPS, ops.len()))
+    format!(
+        "{title}\n{groups}{}{}",
+        grid.text(),
+        more(shown(ops), ops.len())
+    )
 }
 
 /// A line of group names, each over its `each` columns of a grid.
@@ -127,7 +140,7 @@ pub(super) fn matched(ops: &[OpResult]) -> String {
         "op", "calls", "client", "server", "diff", "client", "server", "diff",
     ];
     let mut rows = vec![heads.map(str::to_owned).to_vec()];
-    for (m, name) in with.iter().take(OPS) {
+    for (m, name) in with.iter().take(shown(ops)) {
         let mut row = vec![name.clone(), grouped(m.count)];
         let numbers = [
             m.client_mean_ns,
@@ -157,7 +170,7 @@ pub(super) fn matched(ops: &[OpResult]) -> String {
         "The same calls in both captures, in {}\n{line}\n{}{}",
         unit.name,
         grid.text(),
-        more(OPS, with.len())
+        more(shown(ops), with.len())
     )
 }
 

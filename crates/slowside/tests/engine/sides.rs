@@ -80,10 +80,15 @@ proptest! {
         let moved = diagnosis_of(&faults::clock(&client, c, 0), &faults::clock(&server, s, 0));
         prop_assert_eq!(clock_free(&straight), clock_free(&moved));
 
-        // The truth lies within what is stated.
+        // The truth lies within what is stated. Clocks that are taken for one may stand anywhere
+        // in the corridor, and contradict each other by 20 µs.
         let clock = moved.clock.expect("matched calls");
-        let error = clock.offset_ns - (s - c);
-        prop_assert!(error.abs() <= clock.uncertainty_ns + 20_000, "{:?}", clock);
+        let error = (clock.offset_ns - (s - c)).abs();
+        let bound = match clock.basis {
+            ClockBasis::AssumedSynchronised => 2 * clock.uncertainty_ns + 20_010,
+            _ => clock.uncertainty_ns + 1_000,
+        };
+        prop_assert!(error <= bound, "{:?}", clock);
     }
 
     #[test]

@@ -351,3 +351,16 @@ fn times_that_step_back_are_harmless() {
     assert_eq!(seen.items(ToServer), data(b"abcdef"));
     assert_eq!(seen.summary().directions[0].ack_rtt_count, 0);
 }
+
+#[test]
+fn an_episode_in_which_time_steps_back_does_not_end_before_it_began() {
+    let mut t = Script::new();
+    t.open();
+    t.c(1, 1, b"abc");
+    t.wait(300 * MS).c(1, 1, b"abc");
+    t.wait(-10_000 * MS).s(1, 4, b"");
+    let seen = t.one();
+    assert_eq!(seen.episodes.len(), 1);
+    let episode = seen.episodes[0];
+    assert_eq!(episode.last, episode.first);
+}

@@ -1,4 +1,4 @@
-use super::super::{Nfs, handle};
+use super::super::{CALLBACK, Nfs, handle};
 use super::{field, hex};
 use crate::rpc::program::Program;
 use model::{Field, Outcome, Protocol};
@@ -357,4 +357,18 @@ fn read_plus_returns_data_and_holes() {
            00000000 0000000000001000 00002000   # data, cut");
     assert_eq!(Nfs.results(4, 1, &mut a, &reply), Outcome::Ok);
     assert_eq!(field(&a, Field::Returned), Some(0x3000));
+}
+
+#[test]
+fn what_is_left_of_a_cut_tag_are_no_operations() {
+    // A tag of 8 bytes, minor version, callback_ident for callbacks, one operation.
+    let call = hex("00000008 00000001 00000019 00000001 00000000 00000001 00000019");
+    for cut in 0..16 {
+        let a = Nfs.arguments(4, 1, &call[..cut]);
+        assert_eq!((a.op.as_str(), a.operations.len()), ("COMPOUND", 0));
+    }
+    for cut in 0..20 {
+        let a = CALLBACK.arguments(1, 1, &call[..cut]);
+        assert_eq!((a.op.as_str(), a.operations.len()), ("CB_COMPOUND", 0));
+    }
 }

@@ -2,14 +2,15 @@
 
 mod framing;
 mod halves;
+mod hidden;
 mod pairing;
 mod properties;
 mod protection;
 
 use crate::{ConnectionInfo, Context, Conversation, Output, Shared};
 use model::{
-    Call, Chunk, Close, ConnectionId, Direction, Endpoint, Mark, PacketRef, Problems, Time,
-    Transport,
+    Call, Change, Chunk, Close, ConnectionId, Direction, Endpoint, Mark, Outstanding, PacketRef,
+    Problems, Time, Transport,
 };
 
 const UP: Direction = Direction::ToServer;
@@ -179,6 +180,15 @@ fn times(call: &Call) -> [Option<i64>; 4] {
         call.response_last,
     ];
     marks.map(|m| m.map(|m| m.time.0 / MS))
+}
+
+/// What a change adds to the number of outstanding calls.
+fn weight(o: &Outstanding) -> i64 {
+    match o.change {
+        Change::Sent => 1,
+        Change::Settled => -1,
+        Change::Stray | Change::Spoke => 0,
+    }
 }
 
 fn ids(calls: &[Call]) -> Vec<u32> {

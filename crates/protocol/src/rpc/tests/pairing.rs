@@ -44,9 +44,7 @@ fn a_call_that_moves_to_another_open_connection_leaves_the_first() {
     w.packet(other, DOWN, 70, &record(&read_reply(7, 8)), 0);
     w.send(UP, 80, &record(&read_call(9, 0)));
     w.send(DOWN, 90, &record(&read_reply(9, 8)));
-    let changes: i64 = (w.output.outstanding.iter())
-        .map(|o| if o.sent { 1 } else { -1 })
-        .sum();
+    let changes: i64 = (w.output.outstanding.iter()).map(weight).sum();
     assert_eq!(changes, 0);
     let calls = w.end(100);
     assert_eq!(ids(&calls), [7, 9]);

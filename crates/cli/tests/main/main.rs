@@ -1,6 +1,6 @@
 //! The command as scripts and people meet it: help, wrong arguments, exit codes, unusable inputs.
 
-#![allow(clippy::expect_used, reason = "tests fail by panicking")]
+#![allow(clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
 use expect_test::expect;
 use model::LinkType;
@@ -8,7 +8,12 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use testkit::{Conversation, Format, pcap, rpc};
+use testkit::{Conversation, Format, TestPacket, pcap, rpc};
+
+mod contract;
+mod damage;
+mod inputs;
+mod threads;
 
 /// Runs slowside with these arguments and an empty standard input.
 fn slowside<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Output {
@@ -19,6 +24,21 @@ fn slowside<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -
         .stdin(Stdio::null())
         .output()
         .expect("the binary that cargo built")
+}
+
+/// The same with this standard input.
+fn slowside_with<const N: usize>(arguments: [&str; N], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_slowside"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary that cargo built");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    stdin.write_all(input).expect("a reader");
+    drop(stdin);
+    child.wait_with_output().expect("an end")
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -238,6 +258,11 @@ fn conversation() -> Vec<u8> {
     pcap(&c.packets(), LinkType(1), Format::default())
 }
 
+/// A pcap file with nanoseconds.
+fn capture(packets: &[TestPacket]) -> Vec<u8> {
+    pcap(packets, LinkType(1), Format::ALL[1])
+}
+
 fn rows(output: &Output) -> Vec<String> {
     text(&output.stdout).lines().map(str::to_owned).collect()
 }
@@ -268,16 +293,7 @@ fn calls_come_in_order_of_completion_or_of_start() {
 
 #[test]
 fn standard_input_is_a_capture() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_slowside"))
-        .args(["ops", "-", "--format", "csv"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the binary that cargo built");
-    let mut stdin = child.stdin.take().expect("a pipe");
-    stdin.write_all(&conversation()).expect("a reader");
-    drop(stdin);
-    let output = child.wait_with_output().expect("an end");
+    let output = slowside_with(["ops", "-", "--format", "csv"], &conversation());
     assert_eq!(output.status.code(), Some(0));
     let rows = rows(&output);
     assert!(

@@ -1,0 +1,232 @@
+//! Kinds of call that a connection was seen to make, each with the lengths of its request and reply,
+//! so that a reply can tell what its request was.
+//!
+//! Learned only from calls of which both headers were captured, and only once a capture is known to
+//! cut packets. A reply is of a kind when it is as long as that kind's replies (for READ: without
+//! the data that it says it holds) and what was captured of its results can be that kind's.
+
+use super::body;
+use super::header::{ReplyStatus, Security};
+use super::pairing::Early;
+use super::pending::Pending;
+use super::program::Arguments;
+use super::programs;
+use crate::session::Span;
+use model::{Detail, Field, Outcome};
+
+/// Kinds remembered per connection; the rarest gives way.
+const KINDS: usize = 32;
+
+/// Where the bulk data of a call goes, which decides what its lengths depend on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Data {
+    None,
+    /// In the request: this many bytes, where the arguments say so.
+    Sent(Option<u64>),
+    /// In the reply.
+    Returned,
+}
+
+/// One kind of call.
+#[derive(Debug)]
+pub(super) struct Kind {
+    program: u32,
+    version: u32,
+    procedure: u32,
+    security: Security,
+    /// As of a call of this kind; without the fields that differ between two of them.
+    arguments: Arguments,
+    data: Data,
+    /// Length of the request, record mark included.
+    pub(super) request_bytes: u64,
+    /// Length of the reply, record mark included, data not.
+    reply_bytes: u64,
+    seen: u32,
+}
+
+/// Data with its padding (RFC 4506 section 4.10).
+fn padded(length: u64) -> u64 {
+    length.next_multiple_of(4)
+}
+
+impl Kind {
+    /// Whether a call is of this procedure.
+    fn is_of(&self, call: &Pending) -> bool {
+        (self.program, self.version, self.procedure) == (call.program, call.version, call.procedure)
+            && self.arguments.op == call.arguments.op
+            && self.arguments.operations == call.arguments.operations
+            && self.security == call.security
+    }
+
+    /// Whether this and another kind differ in lengths only.
+    fn is_same_procedure(&self, other: &Kind) -> bool {
+        (self.program, self.version, self.procedure)
+            == (other.program, other.version, other.procedure)
+            && self.arguments.op == other.arguments.op
+            && self.arguments.operations == other.arguments.operations
+    }
+
+    /// Whether a reply can be to a call of this kind.
+    fn is_answered_by(&self, reply: &Early, scratch: &mut Pending) -> bool {
+        let bytes = reply.span.bytes;
+        let as_long = match self.data {
+            Data::Returned => bytes >= self.reply_bytes,
+            Data::None | Data::Sent(_) => bytes == self.reply_bytes,
+        };
+        if !as_long || reply.span.end_missing || reply.header.status != ReplyStatus::Success {
+            return false;
+        }
+        if reply.inferred {
+            return self.data != Data::Returned;
+        }
+        // Without its status, a reply may be of any kind that is as long.
+        let status_at = self.security.wrapper().unwrap_or(0);
+        if reply.header.body.is_none() || reply.results.len() < status_at + 4 {
+            return false;
+        }
+        self.fill(scratch);
+        let is_compound = !self.arguments.operations.is_empty();
+        if is_compound && let Some(program) = programs::program(self.program) {
+            // Reading the results without knowing the operations tells which they were.
+            scratch.arguments = program.arguments(self.version, self.procedure, &[]);
+        }
+        if body::outcome(&reply.header, &reply.results, scratch) != Outcome::Ok {
+            return false;
+        }
+        let said = &scratch.arguments;
+        if is_compound {
+            let asked = &self.arguments;
+            if said.op != asked.op || !asked.operations.starts_with(&said.operations) {
+                return false;
+            }
+        }
+        let returned = said.detail.get(Field::Returned);
+        match self.data {
+            Data::None => true,
+            Data::Sent(sent) => returned.is_none() || returned == sent,
+            Data::Returned => returned.is_some_and(|n| self.reply_bytes + padded(n) == bytes),
+        }
+    }
+
+    /// Makes `call` one of this kind, of which its own arguments are not known.
+    pub(super) fn fill(&self, call: &mut Pending) {
+        call.program = self.program;
+        call.version = self.version;
+        call.procedure = self.procedure;
+        call.security = self.security;
+        call.arguments = self.arguments.clone();
+    }
+}
+
+/// The kinds of one connection and direction.
+#[derive(Default, Debug)]
+pub(super) struct Kinds {
+    kinds: Vec<Kind>,
+}
+
+impl Kinds {
+    /// Learns from a call whose request and reply were seen.
+    pub(super) fn learn(&mut self, call: &Pending, reply: &Span) {
+        let whole = !reply.end_missing && !call.request.end_missing;
+        // A compound whose operations were cut is known by nothing but its length.
+        let is_named = !matches!(call.arguments.op.as_str(), body::UNNAMED | "COMPOUND");
+        let named = is_named && call.security.wrapper().is_some();
+        if !whole || !named || call.outcome != Outcome::Ok {
+            return;
+        }
+        let detail = &call.arguments.detail;
+        let (data, returned) = match call.arguments.op.as_str() {
+            "WRITE" => (Data::Sent(detail.get(Field::Count)), 0),
+            "READ" => match detail.get(Field::Returned) {
+                Some(returned) => (Data::Returned, padded(returned)),
+                None => return,
+            },
+            _ => (Data::None, 0),
+        };
+        let Some(reply_bytes) = reply.bytes.checked_sub(returned) else {
+            return;
+        };
+        let request_bytes = call.request.bytes;
+        let known = self.kinds.iter_mut().find(|k| {
+            (k.request_bytes, k.reply_bytes, k.data) == (request_bytes, reply_bytes, data)
+                && k.is_of(call)
+        });
+        if let Some(kind) = known {
+            kind.seen = kind.seen.saturating_add(1);
+            return;
+        }
+        if self.kinds.len() >= KINDS {
+            let rarest = self.kinds.iter().enumerate().min_by_key(|(_, k)| k.seen);
+            if let Some((i, _)) = rarest {
+                self.kinds.swap_remove(i);
+            }
+        }
+        let mut own = Detail::default();
+        if let Data::Sent(Some(count)) = data {
+            own.set(Field::Count, count);
+        }
+        let mut arguments = call.arguments.clone();
+        arguments.detail = own;
+        self.kinds.push(Kind {
+            program: call.program,
+            version: call.version,
+            procedure: call.procedure,
+            security: call.security,
+            arguments,
+            data,
+            request_bytes,
+            reply_bytes,
+            seen: 1,
+        });
+    }
+
+    /// Length of the shortest and of the longest request that any reply, or this reply, may answer.
+    pub(super) fn lengths(
+        &self,
+        reply: Option<&Early>,
+        scratch: &mut Pending,
+    ) -> Option<(u64, u64)> {
+        let mut lengths = None;
+        for kind in &self.kinds {
+            if reply.is_none_or(|r| kind.is_answered_by(r, scratch)) {
+                let n = kind.request_bytes;
+                let (low, high) = lengths.unwrap_or((n, n));
+                lengths = Some((n.min(low), n.max(high)));
+            }
+        }
+        lengths
+    }
+
+    /// Whether requests of this length were seen.
+    pub(super) fn has_length(&self, request_bytes: u64) -> bool {
+        self.kinds.iter().any(|k| k.request_bytes == request_bytes)
+    }
+
+    /// The kind of a request of this length with this reply, where only one procedure fits.
+    pub(super) fn only(
+        &self,
+        request_bytes: u64,
+        reply: &Early,
+        scratch: &mut Pending,
+    ) -> Option<&Kind> {
+        let mut found: Option<&Kind> = None;
+        for kind in &self.kinds {
+            if kind.request_bytes != request_bytes || !kind.is_answered_by(reply, scratch) {
+                continue;
+            }
+            if found.is_some_and(|f| !f.is_same_procedure(kind)) {
+                return None;
+            }
+            found = found.or(Some(kind));
+        }
+        found
+    }
+
+    /// Whether replies to calls like this one are always `bytes` long.
+    pub(super) fn answers(&self, call: &Pending, bytes: u64) -> bool {
+        let mut same = (self.kinds.iter())
+            .filter(|k| k.is_of(call) && k.request_bytes == call.request.bytes)
+            .peekable();
+        same.peek().is_some() && same.all(|k| k.data != Data::Returned && k.reply_bytes == bytes)
+    }
+}
