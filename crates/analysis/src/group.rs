@@ -173,7 +173,7 @@ impl Groups {
                 .cmp(&key(b))
                 .then_with(|| (&a.op, &a.keys).cmp(&(&b.op, &b.keys)));
             if by_time {
-                (&a.keys).cmp(&b.keys).then(order)
+                a.keys.cmp(&b.keys).then(order)
             } else {
                 order
             }

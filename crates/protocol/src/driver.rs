@@ -270,15 +270,22 @@ impl Driver {
                 lane.position = Position::Look;
                 lane.span = None;
                 lane.wanted = 0;
-                // What was kept came in one packet.
-                let rest = lane.runs.first().copied();
+                // The last run is of `data`, which is fed again when this was no header.
+                let mut rest = lane.runs.clone();
+                rest.pop();
                 self.look_at_held(cx, d, More::Yes);
                 if self.lane(d).position != Position::Lost {
                     return head.len();
                 }
-                if let Some(rest) = rest {
-                    self.session.skipped(cx, d, &rest);
+                for run in &rest {
+                    self.session.skipped(cx, d, run);
                 }
+            }
+            None if head.len() == data.len() && cut == 0 => {
+                // A short chunk: a header may need more than these two.
+                let excess = (kept + head.len()).saturating_sub(SEAM);
+                self.skip_held(cx, d, excess);
+                return head.len();
             }
             _ => self.skip_held(cx, d, kept),
         }

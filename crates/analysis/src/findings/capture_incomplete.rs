@@ -1,7 +1,7 @@
 //! # What it says
 //! Packets are missing inside the capture's own window: the receiver acknowledged
-//! bytes that the capture does not hold and nobody sent again, or the capturing host
-//! counted drops.
+//! bytes that the capture does not hold and nobody sent again, or the capturing
+//! host counted drops.
 //!
 //! # Why it costs time
 //! It costs none. It limits what can be known: calls whose request or reply is

@@ -17,7 +17,8 @@
 //! and cabling, queue drops of a full link, policers.
 //!
 //! # When it is wrong
-//! Loss behind the captures (in a host's own receive queue) looks like network loss.
+//! Loss behind the captures (in a host's own receive queue) looks like loss on the
+//! network.
 
 use super::{Rule, evidence};
 use crate::facts::{Basis, Facts};

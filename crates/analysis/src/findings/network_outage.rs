@@ -3,9 +3,9 @@
 //! and again, and no answer came.
 //!
 //! # Why it costs time
-//! Every call outstanding waits until the path is back and the sender's timer, which
-//! doubles each time, runs out once more. The cost is the network time of these
-//! calls beyond what the path usually takes.
+//! Every call outstanding waits until the path is back and the sender's timer,
+//! which doubles each time, runs out once more. The cost is the network time of
+//! these calls beyond what the path usually takes.
 //!
 //! # How sure
 //! High with both captures. With one, it is said of calls that were being sent

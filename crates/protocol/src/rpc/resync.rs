@@ -107,16 +107,18 @@ fn starts_record(
         shared.contains((cx.connection.id, d.reverse(), xid))
     };
     let likely = session.confirmed || PORTS.contains(&cx.connection.server.port);
+    // Of a segment that was captured whole, more would be there: it is no header, or ends too soon.
+    let cut = wire > bytes.len() as u64;
     let fills_segment = u64::from(mark.length) + RecordMark::BYTES as u64 >= wire;
     match header {
         Header::Call(call) if seen >= FOUR_WORDS => header::call_is_believable(&call),
-        Header::Call(_) => likely && at_start && d == Direction::ToServer,
+        Header::Call(_) => cut && likely && at_start && d == Direction::ToServer,
         Header::Reply(reply) if seen >= THREE_WORDS && waited_for(reply.xid) => true,
         Header::Reply(reply) if seen >= WHOLE_HEADER => {
             at_start && (reply.body.is_some() || reply.status != ReplyStatus::Success)
         }
-        Header::Reply(reply) => at_start && waited_for(reply.xid),
-        Header::XidOnly { xid } if seen >= 4 && at_start && likely => match d {
+        Header::Reply(reply) => cut && at_start && waited_for(reply.xid),
+        Header::XidOnly { xid } if cut && seen >= 4 && at_start && likely => match d {
             Direction::ToServer => fills_segment || mark.length < SMALL_REQUEST,
             Direction::ToClient => waited_for(xid),
         },

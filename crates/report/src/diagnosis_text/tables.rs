@@ -15,7 +15,7 @@ fn shown(ops: &[OpResult]) -> usize {
     let time = |o: &OpResult| o.client.or(o.server).map_or(0, |s| s.total_ns);
     let all = ops.iter().fold(0i64, |sum, o| sum.saturating_add(time(o)));
     let worth = ops.iter().take_while(|o| time(o) >= all / 200).count();
-    worth.max(ALWAYS).min(OPS)
+    worth.clamp(ALWAYS, OPS)
 }
 
 /// The response times of an operation in one side's capture, and that side's name.
