@@ -6,14 +6,12 @@ use crate::half::OpTable;
 use crate::stats::Distribution;
 use crate::worst::{Exhibit, Worst};
 use hashbrown::HashMap;
+use model::limits;
 use model::{
     Call, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, EpisodeKind, Field, Mark,
     Outstanding, PacketRef, Time,
 };
 use std::collections::VecDeque;
-
-/// Episodes remembered per connection; older ones cannot overlap calls that are still looked at.
-const EPISODES: usize = 512;
 
 /// An operation's response times.
 #[derive(Clone, Debug, Default)]
@@ -184,7 +182,7 @@ impl CaptureFacts {
         };
         let list = self.troubles.entry(e.connection).or_default();
         list.push_back(trouble);
-        if list.len() > EPISODES {
+        if list.len() > limits::EPISODES {
             list.pop_front();
         }
         let length = |t: &Trouble| t.last - t.first;

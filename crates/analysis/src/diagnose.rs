@@ -11,14 +11,12 @@ use crate::results::{Budget, CaptureResult, Clock, Diagnosis, OpResult, Unmatche
 use crate::vantage;
 use crate::verdict::verdict;
 use crate::worst::{Exhibit, Worst};
+use model::limits;
 use model::{Call, ConnectionSummary, Episode, EpisodeKind, Mark, Outstanding, Time};
 use trace::Application;
 
 /// Matched calls that decide which capture is the client's, when nobody said.
 const DECIDING_CALLS: usize = 200;
-
-/// Connections with troubles that are remembered before old ones are looked for and forgotten.
-const TROUBLED_CONNECTIONS: usize = 10_000;
 
 /// What the user states.
 #[derive(Clone, Debug)]
@@ -202,7 +200,7 @@ impl Diagnoser {
     pub fn reached(&mut self, which: usize, now: Time) {
         self.reached[which] = self.reached[which].max(now);
         self.first[which].get_or_insert(now);
-        if self.captures[which].troubles.len() > TROUBLED_CONNECTIONS {
+        if self.captures[which].troubles.len() > limits::TROUBLED_CONNECTIONS {
             self.captures[which].forget_before(now + -60_000_000_000);
         }
         if self.captures.len() == 1 {

@@ -262,7 +262,7 @@ pub fn account_of_one(
             // Only waits can be the server's; messages passing are held up by windows and timers too.
             let waits = wait.min(total - explained);
             account.transfer_ns = total - explained - waits;
-            account.nagle_ns = facts.request_held_ns.clamp(0, account.transfer_ns);
+            account.nagle_ns = facts.request_held_ns.clamp(0, account.transfer_ns.max(0));
             account.transfer_ns -= account.nagle_ns;
             let Some(path) = path else {
                 account.unknown_ns = waits;

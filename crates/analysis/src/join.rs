@@ -21,9 +21,6 @@ const VOTES: u32 = 4;
 /// Calls of a connection without any match that are remembered for that vote.
 const CANDIDATES: u32 = 64;
 
-/// Calls of connections without a match that are remembered for the vote, over all connections.
-const LOOSE: usize = 1_000_000;
-
 type Ends = (Endpoint, Endpoint);
 
 #[derive(Default, Debug)]
@@ -89,7 +86,7 @@ impl Join {
         {
             connections.remove(&(client, server));
         }
-        if self.loose.len() > LOOSE {
+        if self.loose.len() > limits::LOOSE_CALLS {
             self.loose.clear();
             self.votes.clear();
         }

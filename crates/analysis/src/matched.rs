@@ -10,14 +10,12 @@ use crate::half::Half;
 use crate::results::{Clock, Matched};
 use crate::stats::Distribution;
 use crate::worst::{Exhibit, Worst};
+use model::limits;
 use model::{Direction, EpisodeKind, Time};
 use std::collections::VecDeque;
 
 /// Longer than a retransmission timer usually backs off to.
 const SETTLE_NS: i64 = 4_000_000_000;
-
-/// Calls that wait to be settled; beyond that the oldest are settled early.
-const UNSETTLED: usize = 100_000;
 
 /// An episode in which the timer ran out this often in a row, or that lasted this long with at least
 /// one time-out, is an outage and not a lost segment: nothing got through for that long.
@@ -177,7 +175,7 @@ impl MatchedFacts {
                 c - next.client.response_last.time > SETTLE_NS
                     && s - next.server.response_last.time > SETTLE_NS
             });
-            if !left_behind && self.unsettled.len() <= UNSETTLED {
+            if !left_behind && self.unsettled.len() <= limits::UNSETTLED {
                 return;
             }
             if let Some(call) = self.unsettled.pop_front() {
@@ -204,11 +202,11 @@ impl MatchedFacts {
         let service = wait - held - stall;
         // What passes at the server while one message does (and what its TCP held) is neither the
         // path's nor the server's own for certain: a window, a slow start, a timer of the other side.
-        let transfer = (s.response_last.time - s.request_first.time - wait)
-            .max(0)
-            .min(total - wait)
-            + held;
-        let path = total - wait - (transfer - held);
+        let rest = total.max(0) - wait;
+        let at_server = (s.response_last.time - s.request_first.time).saturating_sub(wait);
+        let passing = at_server.clamp(0, rest);
+        let transfer = passing + held;
+        let path = rest - passing;
         let shares = &mut self.shares;
         shares.calls += 1;
         shares.total_ns = shares.total_ns.saturating_add(total);
@@ -248,7 +246,7 @@ impl MatchedFacts {
             worst.add(shown(network, client, c));
             return;
         }
-        let nagle = call.request_held_ns.clamp(0, transfer);
+        let nagle = call.request_held_ns.clamp(0, transfer.max(0));
         shares.path_ns = shares.path_ns.saturating_add(path);
         shares.transfer_ns = shares.transfer_ns.saturating_add(transfer - nagle);
         self.clean_network.add(path + transfer - nagle);

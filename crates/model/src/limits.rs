@@ -12,10 +12,6 @@ pub const FRAGMENTED_DATAGRAMS: usize = 256;
 /// How long fragments wait for their datagram: RFC 791's and Linux's 30 s. `fragments-evicted`.
 pub const FRAGMENT_WAIT_NS: i64 = 30_000_000_000;
 
-/// Connections remembered at the same time; the longest silent ones go first.
-/// `connections-forgotten`.
-pub const CONNECTIONS: usize = 200_000;
-
 /// A connection that was silent this long is forgotten when room is needed.
 pub const IDLE_NS: i64 = 3_600_000_000_000;
 
@@ -74,3 +70,18 @@ pub const LOOK_BACK_CALLS: usize = 400_000;
 
 /// Groups of one table. `groups-full`.
 pub const GROUPS: usize = 200_000;
+
+/// Connections with troubles that are remembered before old ones are looked for and forgotten.
+pub const TROUBLED_CONNECTIONS: usize = 10_000;
+
+/// Calls of connections without a match that are remembered for the vote, over all connections.
+pub const LOOSE_CALLS: usize = 1_000_000;
+
+/// Episodes remembered per connection; older ones cannot overlap calls that are still looked at.
+pub const EPISODES: usize = 512;
+
+/// Calls that wait to be settled; beyond that the oldest are settled early.
+pub const UNSETTLED: usize = 100_000;
+
+/// More different operation lists than any client makes; from there on they are made each time.
+pub const OPERATION_LISTS: usize = 10_000;

@@ -14,6 +14,7 @@ use crate::output::Output;
 use crate::session::Span;
 use arrayvec::ArrayVec;
 use hashbrown::{HashMap, HashTable};
+use model::limits;
 use model::{
     Call, Change, ConnectionId, Direction, Endpoint, Field, Name, Outcome, Outstanding, Protocol,
     Reason, Time,
@@ -162,9 +163,6 @@ pub(super) struct Texts {
     callbacks: Lists,
 }
 
-/// More different operation lists than any client makes; from there on they are made each time.
-const TEXTS: usize = 10_000;
-
 impl Texts {
     fn of(&mut self, call: &Pending) -> Option<Arc<str>> {
         let operations = &call.arguments.operations;
@@ -179,7 +177,7 @@ impl Texts {
             return Some(Arc::clone(text));
         }
         let text: Arc<str> = program.operations_text(operations).into();
-        if known.len() < TEXTS {
+        if known.len() < limits::OPERATION_LISTS {
             known.insert(operations.clone(), Arc::clone(&text));
         }
         Some(text)

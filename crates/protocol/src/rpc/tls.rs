@@ -66,6 +66,8 @@ pub(super) struct Turns {
     passing: Both<Option<Record>>,
     request: Option<Span>,
     response: Option<Span>,
+    /// A request that was counted, and whose turn a hole made useless.
+    given_up: Option<Span>,
     /// Whether the last record was full, so that its message goes on in the next.
     goes_on: bool,
     seen_any: bool,
@@ -83,6 +85,7 @@ impl Turns {
             passing: Both::default(),
             request: None,
             response: None,
+            given_up: None,
             goes_on: false,
             seen_any: false,
         }
@@ -116,8 +119,15 @@ impl Turns {
 
     /// Records have been lost, or may have been: the turn is not whole.
     pub(super) fn hole(&mut self, _hole: Hole) {
-        self.request = None;
+        self.given_up = self.request.take().or(self.given_up);
         self.response = None;
+    }
+
+    /// Stops counting a request that was given up.
+    fn settle(&mut self, cx: &mut Context<'_>) {
+        if let Some(request) = self.given_up.take() {
+            self.count(cx, &request, false);
+        }
     }
 
     /// A record has passed.
@@ -126,7 +136,11 @@ impl Turns {
             return;
         };
         if span.end_missing {
-            return self.hole(Hole::Gap);
+            self.hole(Hole::Gap);
+        }
+        self.settle(cx);
+        if span.end_missing {
+            return;
         }
         let data = record.kind == APPLICATION_DATA;
         match (self.stage, d) {
@@ -166,7 +180,8 @@ impl Turns {
             Some(message) if goes_on => message.extend(span),
             Some(_) => {
                 self.stage = Stage::Pipelined;
-                self.count(cx, span, false);
+                self.hole(Hole::Gap);
+                self.settle(cx);
                 cx.problems.note("rpc-with-tls-pipelined", || {
                     let text = "calls hidden by TLS that do not alternate: not timed".to_owned();
                     (text, Where::default())
@@ -194,9 +209,11 @@ impl Turns {
 
     /// The turn is over: the next request has come, or the connection has ended.
     pub(super) fn finish(&mut self, cx: &mut Context<'_>) {
-        let (Some(request), Some(response)) = (self.request.take(), self.response.take()) else {
-            return;
+        let (Some(request), Some(response)) = (self.request, self.response.take()) else {
+            self.hole(Hole::Gap);
+            return self.settle(cx);
         };
+        self.request = None;
         self.count(cx, &response, false);
         let mut detail = Detail::default();
         detail.set(Field::Security, Security::Tls.word());
