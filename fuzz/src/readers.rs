@@ -50,6 +50,8 @@ fn compare(file: &[u8]) {
     let step = 1 + file.len() % 61;
     match (read(file, usize::MAX), read(file, step)) {
         (None, None) => {}
+        // Decompressors differ in how much of what stands before damage they give.
+        (Some((_, capture)), Some(_)) if lost_in_decompression(&capture) => {}
         (Some((packets, capture)), Some((again, other))) => {
             let contents = |list: &Packets| -> Vec<_> {
                 let plain = list
@@ -69,6 +71,11 @@ fn compare(file: &[u8]) {
             )
         }
     }
+}
+
+fn lost_in_decompression(capture: &Capture) -> bool {
+    let mut kinds = capture.problems().iter().map(|(kind, _)| kind);
+    kinds.any(|kind| kind == "compressed-data-damaged")
 }
 
 pub fn pcap(data: &[u8]) {

@@ -40,6 +40,10 @@ impl Compression {
 /// Compressed bytes read at once.
 const COMPRESSED_BYTES: usize = 128 << 10;
 
+/// Bytes decompressed at once. A decompressor that meets damage takes what it has written in the same
+/// call with it, so this is also what damage costs before its own place.
+const PIECE_BYTES: usize = 32 << 10;
+
 /// What a reader may be: anything that can move to another thread.
 pub(crate) type Raw = Box<dyn Read + Send>;
 
@@ -82,6 +86,11 @@ impl Source {
 
     /// Reads some bytes; 0 is the end. A pipe whose writer died ends there.
     pub(crate) fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let most = match self.compression {
+            Compression::None => into.len(),
+            _ => into.len().min(PIECE_BYTES),
+        };
+        let into = into.get_mut(..most).unwrap_or_default();
         loop {
             match self.reader.read(into) {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
