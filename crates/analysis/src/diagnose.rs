@@ -11,8 +11,10 @@ use crate::results::{Budget, CaptureResult, Clock, Diagnosis, OpResult, Unmatche
 use crate::vantage;
 use crate::verdict::verdict;
 use crate::worst::{Exhibit, Worst};
+use hashbrown::HashMap;
 use model::limits;
 use model::{Call, ConnectionSummary, Episode, EpisodeKind, Mark, Outstanding, Time};
+use std::net::IpAddr;
 use trace::Application;
 
 /// Matched calls that decide which capture is the client's, when nobody said.
@@ -41,6 +43,8 @@ pub struct Diagnoser {
     pairs: Vec<[Half; 2]>,
     app: [Option<AppMatch>; 2],
     unmatched: Vec<Unmatched>,
+    /// Matched calls by who called whom.
+    hosts: HashMap<(IpAddr, IpAddr), u64, foldhash::fast::FixedState>,
     /// How far each capture has come, on its own clock, and its last matched call.
     reached: [Time; 2],
     last_matched: [Option<Time>; 2],
@@ -91,6 +95,7 @@ impl Diagnoser {
             pairs: Vec::new(),
             app: [app.map(AppMatch::new), app.map(AppMatch::new)],
             unmatched: Vec::new(),
+            hosts: HashMap::default(),
             reached: [Time::MIN; 2],
             last_matched: [None; 2],
             first: [None; 2],
@@ -137,7 +142,11 @@ impl Diagnoser {
     }
 
     fn add_pair(&mut self, client: usize, pair: &[Half; 2]) {
-        let (c, s) = (&pair[client], &pair[1 - client]);
+        let backwards = self.is_backwards(&pair[client]);
+        let (c, s) = match backwards {
+            false => (&pair[client], &pair[1 - client]),
+            true => (&pair[1 - client], &pair[client]),
+        };
         match (c.completeness, s.completeness) {
             (Completeness::Complete, Completeness::Complete) => {
                 // The header may be hidden in one capture only.
@@ -146,13 +155,24 @@ impl Diagnoser {
                 if protocol == model::Protocol::Rpc {
                     c.op = s.op;
                 }
-                self.matched.add(&c, s);
+                self.matched.add(&c, s, backwards);
             }
             (Completeness::NoResponse, Completeness::NoResponse) => {
                 self.unmatched(c.op).no_response += 1
             }
             _ => self.unmatched(c.op).incomplete += 1,
         }
+    }
+
+    /// Whether a call goes against the stream: made by the host that serves the other one's calls, as
+    /// NFSv4 callbacks and lock grants are.
+    fn is_backwards(&mut self, seen: &Half) -> bool {
+        let hosts = (seen.client.address, seen.server.address);
+        if self.hosts.len() < model::limits::HOST_PAIRS || self.hosts.contains_key(&hosts) {
+            *self.hosts.entry(hosts).or_default() += 1;
+        }
+        let calls = |hosts| self.hosts.get(&hosts).copied().unwrap_or(0u64);
+        calls((hosts.1, hosts.0)) > calls(hosts)
     }
 
     fn unmatched(&mut self, op: u16) -> &mut Unmatched {

@@ -25,6 +25,8 @@ const OUTAGE_NS: i64 = 700_000_000;
 /// Sums of one operation's matched calls.
 #[derive(Clone, Debug, Default)]
 pub struct OpSums {
+    /// Calls that are in the sums below: all but those made backwards.
+    forward: u64,
     pub client: Distribution,
     pub server: Distribution,
     pub difference: Distribution,
@@ -126,8 +128,10 @@ fn mean(sum: i128, count: u64) -> i64 {
 }
 
 impl MatchedFacts {
-    /// Adds a call that both captures hold completely.
-    pub fn add(&mut self, client: &Half, server: &Half) {
+    /// Adds a call that both captures hold completely. `backwards`: the host that serves the others
+    /// made it (a callback), so `client` is of the server's capture. It has times, but no part in the
+    /// account of the calls that the clients wait for, nor in the clock.
+    pub fn add(&mut self, client: &Half, server: &Half, backwards: bool) {
         let op = usize::from(client.op);
         if op >= self.ops.len() {
             self.ops.resize_with(op + 1, OpSums::default);
@@ -137,7 +141,11 @@ impl MatchedFacts {
         let sums = &mut self.ops[op];
         sums.client.add(c);
         sums.server.add(s);
-        sums.difference.add(c - s);
+        sums.difference.add(c.saturating_sub(s));
+        if backwards {
+            return;
+        }
+        sums.forward += 1;
         sums.request_path += i128::from(server.request_last.time - client.request_last.time);
         sums.out += i128::from(server.request_last.time - client.request_first.time);
         sums.reply_path += i128::from(client.response_last.time - server.response_last.time);
@@ -261,7 +269,7 @@ impl MatchedFacts {
     /// the client, whatever the clock says.
     #[must_use]
     pub fn budget(&self, clock: &Clock) -> [i64; 3] {
-        let n: u64 = self.ops.iter().map(|o| o.client.count()).sum();
+        let n: u64 = self.ops.iter().map(|o| o.forward).sum();
         let sum = |f: fn(&OpSums) -> i128| self.ops.iter().map(f).sum::<i128>();
         let shift = self.offset_sum(clock, sum(|o| o.at), n);
         // The parts add up to the whole before rounding; after it, the last takes what is left.
@@ -285,7 +293,10 @@ impl MatchedFacts {
     pub fn op(&self, op: usize, clock: Option<&Clock>) -> Option<Matched> {
         let sums = self.ops.get(op).filter(|o| o.client.count() > 0)?;
         let n = sums.client.count();
-        let shift = clock.map(|c| self.offset_sum(c, sums.at, n));
+        let forward = sums.forward;
+        let shift = clock
+            .filter(|_| forward > 0)
+            .map(|c| self.offset_sum(c, sums.at, forward));
         Some(Matched {
             count: n,
             client_mean_ns: sums.client.mean_ns(),
@@ -294,8 +305,8 @@ impl MatchedFacts {
             client_p50_ns: sums.client.quantile(0.5),
             server_p50_ns: sums.server.quantile(0.5),
             difference_p50_ns: sums.difference.quantile(0.5),
-            request_path_mean_ns: shift.map(|shift| mean(sums.request_path - shift, n)),
-            reply_path_mean_ns: shift.map(|shift| mean(sums.reply_path + shift, n)),
+            request_path_mean_ns: shift.map(|shift| mean(sums.request_path - shift, forward)),
+            reply_path_mean_ns: shift.map(|shift| mean(sums.reply_path + shift, forward)),
         })
     }
 }

@@ -85,3 +85,7 @@ pub const UNSETTLED: usize = 100_000;
 
 /// More different operation lists than any client makes; from there on they are made each time.
 pub const OPERATION_LISTS: usize = 10_000;
+
+/// Pairs of hosts of which it is remembered who calls whom; calls of further ones are taken to be made
+/// by clients.
+pub const HOST_PAIRS: usize = 100_000;
