@@ -4,7 +4,7 @@ use arbitrary::{Result, Unstructured};
 use model::Outcome;
 use protocol::nfs::CALLBACK;
 use protocol::rpc::program::{Arguments, Program};
-use protocol::rpc::programs::PROGRAMS;
+use protocol::rpc::programs::{self, PROGRAMS};
 
 /// Whether `part` says nothing that `whole` does not.
 fn agrees(part: &Arguments, whole: &Arguments) -> bool {
@@ -26,6 +26,10 @@ fn one(u: &mut Unstructured<'_>) -> Result<()> {
 
     let mut whole = program.arguments(version, procedure, call);
     assert!(!whole.op.is_empty());
+    // Any answer is right.
+    let _: bool = program.believes(version, procedure);
+    let found = programs::program(program.number()).map(|found| found.number());
+    assert!(found.is_none_or(|number| number == program.number()));
     let part = program.arguments(
         version,
         procedure,

@@ -4,6 +4,7 @@
 use crate::stats::Distribution;
 use hashbrown::HashMap;
 use model::{Call, Field};
+use std::collections::VecDeque;
 use trace::{Application, Kind};
 
 /// Slack between the application's clock and the capture's, on one host.
@@ -12,7 +13,7 @@ const SLACK_NS: i64 = 50_000;
 /// The application's operations, and what has been matched of them.
 pub struct AppMatch {
     /// By kind and offset: start and end.
-    by_place: HashMap<(Kind, u64), Vec<(i64, i64)>, foldhash::fast::FixedState>,
+    by_place: HashMap<(Kind, u64), VecDeque<(i64, i64)>, foldhash::fast::FixedState>,
     absolute: bool,
     all: Distribution,
     wire: Distribution,
@@ -53,7 +54,7 @@ impl AppMatch {
                 m.by_place
                     .entry((o.kind, offset))
                     .or_default()
-                    .push((o.start_ns, o.end_ns));
+                    .push_back((o.start_ns, o.end_ns));
             }
         }
         m
@@ -83,8 +84,7 @@ impl AppMatch {
         let found = candidates.iter().position(|&(start, end)| {
             !self.absolute || (start <= first.time.0 + SLACK_NS && end >= last.time.0 - SLACK_NS)
         });
-        if let Some(i) = found {
-            let (start, end) = candidates.remove(i);
+        if let Some((start, end)) = found.and_then(|i| candidates.remove(i)) {
             self.above.add((end - start - response).max(0));
         }
     }
@@ -111,7 +111,8 @@ impl AppMatch {
                 ),
             });
         }
-        if self.all.count() > 0 && self.wire.count() > 0 {
+        // Operations with a time of their own that the capture does not hold are of another run.
+        if self.all.count() > 0 && self.wire.count() > 0 && !self.absolute {
             let host = (self.all.mean_ns() - self.wire.mean_ns()).max(0);
             return Some(AppFacts {
                 operations: self.all.count(),

@@ -132,7 +132,7 @@ impl CaptureFacts {
                 .slots
                 .max(call.detail.get(Field::HighestSlot).map_or(0, |h| h + 1));
         }
-        if !call.is_complete() {
+        if !call.is_timed() {
             if matches!(call.outcome, model::Outcome::NoResponse(_)) {
                 self.concurrency.hidden_reply(call);
             }

@@ -146,7 +146,7 @@ impl Corridor {
             basis,
             offset_ns: offset as i64,
             drift_ppm: drift * 1e6,
-            uncertainty_ns: (room / 2.0).max(0.0).ceil() as i64,
+            uncertainty_ns: (room / 2.0).abs().ceil() as i64,
             offset_at: Time(origin.saturating_add(offset as i64)),
         };
         if let Some(given) = given {

@@ -7,7 +7,9 @@ use crate::findings;
 use crate::half::{Completeness, Half, OpTable};
 use crate::join::Join;
 use crate::matched::{MatchedFacts, is_outage};
-use crate::results::{Budget, CaptureResult, Clock, Diagnosis, OpResult, Unmatched, Vantage};
+use crate::results::{
+    Budget, CaptureResult, Clock, Diagnosis, OpResult, Side, Unmatched, Vantage, Verdict,
+};
 use crate::vantage;
 use crate::verdict::verdict;
 use crate::worst::{Exhibit, Worst};
@@ -19,6 +21,9 @@ use trace::Application;
 
 /// Matched calls that decide which capture is the client's, when nobody said.
 const DECIDING_CALLS: usize = 200;
+
+/// Calls that take so much less at the client than at the server were stated the wrong way round.
+const EXCHANGED_NS: i64 = 50_000;
 
 /// What the user states.
 #[derive(Clone, Debug)]
@@ -281,6 +286,7 @@ impl Diagnoser {
         let stated = self.options.stated.iter().any(Option::is_some);
         for (i, side) in [(client, Vantage::Client), (server, Vantage::Server)] {
             results[i].side = Some(side);
+            results[i].concluded = Some(vantage::conclude(&self.captures[i].tcp).vantage);
             results[i].side_from = if stated {
                 "stated".into()
             } else if self.matched.client.count() > 0 {
@@ -298,6 +304,7 @@ impl Diagnoser {
             };
         }
         let mut notes = Vec::new();
+        let exchanged = stated && self.matched_difference() < -EXCHANGED_NS;
         if self.join.translated {
             notes.push("Addresses differ between the captures (NAT): connections were matched by XID and TCP sequence number.".into());
         }
@@ -330,10 +337,20 @@ impl Diagnoser {
             },
         };
         let findings = findings::check(&facts);
-        let verdict = verdict(&facts, &findings);
+        let mut verdict = verdict(&facts, &findings);
+        let mut findings = findings;
+        if exchanged {
+            findings.clear();
+            verdict = Verdict {
+                side: Side::Undetermined,
+                cause: None,
+                confidence: 0.0,
+                sentence: "The captures look exchanged: the same calls take longer in the one said to be the server's. Swap --client and --server.".into(),
+            };
+        }
         let call_time_ns = facts.account.total_ns;
         let elapsed_ns = m.first.zip(m.last).map_or(0, |(a, b)| b - a);
-        let ops = self.op_results(Some((client, server)), clock.as_ref(), evicted);
+        let ops = self.op_results(Some((client, server)), clock.as_ref());
         Diagnosis {
             captures: results,
             verdict,
@@ -406,12 +423,7 @@ impl Diagnoser {
         }
     }
 
-    fn op_results(
-        &self,
-        sides: Option<(usize, usize)>,
-        clock: Option<&Clock>,
-        evicted: u64,
-    ) -> Vec<OpResult> {
+    fn op_results(&self, sides: Option<(usize, usize)>, clock: Option<&Clock>) -> Vec<OpResult> {
         let mut out = Vec::new();
         for op in 0..self.ops.len() {
             let (protocol, name) = self.ops.name(op as u16);
@@ -449,9 +461,6 @@ impl Diagnoser {
                 .cmp(&time(a))
                 .then_with(|| (a.protocol, &a.op).cmp(&(b.protocol, &b.op)))
         });
-        if let Some(first) = out.first_mut() {
-            first.unmatched.evicted = evicted;
-        }
         out
     }
 
@@ -459,6 +468,11 @@ impl Diagnoser {
         self.alone.settle(&mut self.captures[0], None);
         let own = &self.captures[0];
         let concluded = vantage::conclude(&own.tcp);
+        let concluded_vantage = if concluded.confidence > 0.9 {
+            concluded.vantage
+        } else {
+            Vantage::Unknown
+        };
         let side = self.options.stated[0].unwrap_or(concluded.vantage);
         results[0].side = Some(side);
         results[0].side_from = if self.options.stated[0].is_some() {
@@ -469,7 +483,9 @@ impl Diagnoser {
         let path = facts::path_estimate(own);
         let alone = self.alone.sums;
         let account = facts::account_of_one(own, side, path, alone);
-        let app = self.app[0].take().and_then(AppMatch::finish);
+        let given = self.app[0].take();
+        let unused = given.is_some() && side != Vantage::Client;
+        let app = given.filter(|_| !unused).and_then(AppMatch::finish);
         let calls = account.calls.max(1) as i64;
         let own_part = (account.basis != facts::Basis::Unknown && account.unknown_ns == 0
             || side == Vantage::Server)
@@ -509,6 +525,15 @@ impl Diagnoser {
             Vantage::Client => "One capture, at the client: server and network can only be told apart by an estimate of the path.".to_owned(),
             _ => "One capture, of which it is not known where it was taken: state it with --client or --server.".to_owned(),
         }];
+        if unused {
+            notes.push("The application's latencies were left out: above the wire can only be known with a capture at the client.".into());
+        }
+        if self.options.stated[0].is_some_and(|stated| contradicts(stated, concluded_vantage)) {
+            notes.push(format!(
+                "The packets say otherwise than stated: this looks like a capture at the {}.",
+                concluded_vantage.name()
+            ));
+        }
         if let (Vantage::Client, Some(path)) = (side, facts.path) {
             notes.push(format!(
                 "The path to the server and back takes {} on average, {} at best ({} acknowledgements).",
@@ -520,7 +545,7 @@ impl Diagnoser {
         let call_time_ns = facts.account.total_ns;
         let elapsed_ns = own.first.zip(own.last).map_or(0, |(a, b)| b - a);
         self.options.stated[0] = Some(side);
-        let ops = self.op_results(None, None, 0);
+        let ops = self.op_results(None, None);
         Diagnosis {
             captures: results,
             verdict,
@@ -533,6 +558,14 @@ impl Diagnoser {
             elapsed_ns,
         }
     }
+}
+
+/// Whether packets say for certain that a capture was not taken where it is said to have been.
+fn contradicts(stated: Vantage, concluded: Vantage) -> bool {
+    matches!(
+        (stated, concluded),
+        (Vantage::Client, Vantage::Server) | (Vantage::Server, Vantage::Client)
+    )
 }
 
 impl OneSided {
@@ -564,7 +597,7 @@ impl OneSided {
     fn settle(&mut self, facts: &mut CaptureFacts, reached: Option<Time>) {
         while let Some(next) = self.unsettled.front() {
             if reached.is_some_and(|now| now - next.response.time <= SETTLE_NS)
-                && self.unsettled.len() < 100_000
+                && self.unsettled.len() < limits::UNSETTLED
             {
                 return;
             }

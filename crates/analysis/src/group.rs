@@ -131,7 +131,7 @@ impl Groups {
             Outcome::NoRequest(_) => group.no_request += 1,
             Outcome::Incomplete(_) => group.incomplete += 1,
         }
-        if call.is_complete()
+        if call.is_timed()
             && let Some(ns) = call.response_time_ns()
         {
             group.times.add(ns);

@@ -76,9 +76,7 @@ impl Half {
         let request_first = call.request_first?;
         let request_last = call.request_last.unwrap_or(request_first);
         let (completeness, first, last) = match (call.response_first, call.response_last) {
-            (Some(first), Some(last)) if call.is_complete() => {
-                (Completeness::Complete, first, last)
-            }
+            (Some(first), Some(last)) if call.is_timed() => (Completeness::Complete, first, last),
             _ if matches!(call.outcome, Outcome::NoResponse(_)) => {
                 (Completeness::NoResponse, request_last, request_last)
             }

@@ -59,6 +59,8 @@ pub struct CaptureResult {
     /// File names as given, in the order in which [`PacketRef::file`](model::PacketRef) counts them.
     pub files: Vec<String>,
     pub side: Option<Vantage>,
+    /// What its own packets say of where it was taken, whatever `side` rests on.
+    pub concluded: Option<Vantage>,
     /// What `side` was concluded from, in words, and how sure that is.
     pub side_from: String,
     pub packets: u64,

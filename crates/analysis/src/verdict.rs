@@ -171,12 +171,20 @@ fn sentence(facts: &Facts<'_>, side: Side, cause: &Finding) -> String {
         "network-loss" | "network-outage" => format!("; {}", decapitalise(&cause.title)),
         _ => String::new(),
     };
-    let cost = cause.cost_ns.map_or(String::new(), |c| {
-        format!(
+    let cost = cause.cost_ns.map_or(String::new(), |c| match facts.app {
+        Some(app) if cause.side == Side::Client && c > a.nagle_ns => format!(
+            " It costs {} of {} that the application waits.",
+            format_duration(c),
+            format_duration(
+                app.application_mean_ns
+                    .saturating_mul(app.operations as i64)
+            )
+        ),
+        _ => format!(
             " It costs {} of {} of call time.",
             format_duration(c),
-            format_duration(a.total_ns.max(c))
-        )
+            format_duration(a.total_ns)
+        ),
     });
     format!("{who}{part}{detail} ({}).{cost}", cause.code)
 }

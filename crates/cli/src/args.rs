@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
     name = "slowside",
     version,
     arg_required_else_help = true,
-    max_term_width = 100,
+    max_term_width = 80,
     disable_help_subcommand = true,
     override_usage = "slowside [diagnose] [OPTIONS] CAPTURE [CAPTURE]\n       slowside COMMAND [OPTIONS] …",
     after_help = "`slowside COMMAND --help` tells all about a command.",
@@ -51,7 +51,7 @@ pub(crate) enum Command {
 #[command(after_long_help = "\
 Examples:
   slowside client.pcap server.pcap
-  slowside diagnose --client c.pcap0 c.pcap1 --server /captures/array --fail-on 10")]
+  slowside diagnose --client c.pcap0 c.pcap1 --server array/ --fail-on 10")]
 #[command(group(clap::ArgGroup::new("input").required(true).multiple(true)))]
 pub(crate) struct Diagnose {
     /// Capture files, `-` for standard input

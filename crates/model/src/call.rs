@@ -229,6 +229,23 @@ impl Call {
         Some(self.response_last?.time - self.response_first?.time)
     }
 
+    /// Whether both halves were seen to their ends, at times that can be: no part of a call takes less
+    /// than no time. Packets of one host may stand a little out of order, so a wait may seem to.
+    #[must_use]
+    pub fn is_timed(&self) -> bool {
+        const OUT_OF_ORDER_NS: i64 = 1_000_000;
+        let parts = (
+            self.request_transfer_ns(),
+            self.wait_ns(),
+            self.response_transfer_ns(),
+        );
+        let (Some(request), Some(wait), Some(response)) = parts else {
+            return false;
+        };
+        let possible = request >= 0 && response >= 0 && wait >= -OUT_OF_ORDER_NS;
+        self.is_complete() && possible && self.response_time_ns().is_some_and(|ns| ns >= 0)
+    }
+
     /// Whether both halves were seen to their ends.
     #[must_use]
     pub fn is_complete(&self) -> bool {

@@ -8,6 +8,7 @@ use crate::stream::Stream;
 use analysis::diagnose::{Diagnoser, Options};
 use analysis::facts::Thresholds;
 use analysis::results::{CaptureResult, Diagnosis, Vantage};
+use model::Time;
 use std::path::PathBuf;
 
 /// One capture being read.
@@ -60,7 +61,7 @@ pub fn diagnose(
         SamePoint::NothingInCommon => {
             let before: u64 = d.captures.iter().map(complete).sum();
             let after: u64 = one.captures.iter().map(complete).sum();
-            after > before || follow_each_other(&d)
+            !taken_at_both_ends(&d) && (after > before || follow_each_other(&d))
         }
     };
     if !better {
@@ -97,6 +98,12 @@ fn same_point(d: &Diagnosis) -> Option<SamePoint> {
 /// Calls of which a capture holds both halves.
 fn complete(c: &CaptureResult) -> u64 {
     c.calls - c.half_calls.iter().map(|(_, n)| n).sum::<u64>()
+}
+
+/// Whether the packets themselves say that one was taken at the client and one at the server.
+fn taken_at_both_ends(d: &Diagnosis) -> bool {
+    let own: Vec<_> = d.captures.iter().map(|c| c.concluded).collect();
+    own.contains(&Some(Vantage::Client)) && own.contains(&Some(Vantage::Server))
 }
 
 /// Whether one capture begins where the other ends, as files of one rotated set do.
@@ -177,10 +184,16 @@ fn read(
 /// changed in the number of outstanding calls, so that a call still counts itself.
 fn feed(diagnoser: &mut Diagnoser, which: usize, side: &mut Side<'_>, records: &Answers) {
     side.selection.starts_at(side.stream.first_time());
-    for e in records.episodes() {
+    let within = |t: Time| side.selection.covers(t);
+    for e in records.episodes().filter(|e| within(e.last.time)) {
         diagnoser.episode(which, e);
     }
-    let mut changes = records.outstanding().peekable();
+    // With a filter, only some calls are looked at: how many are outstanding says nothing of them.
+    let all = side.selection.takes_all_calls();
+    let mut changes = records
+        .outstanding()
+        .filter(|o| all && within(o.time))
+        .peekable();
     for call in records.calls() {
         while let Some(change) = changes.next_if(|c| c.order < call.order) {
             diagnoser.outstanding(which, change);
@@ -197,7 +210,7 @@ fn feed(diagnoser: &mut Diagnoser, which: usize, side: &mut Side<'_>, records: &
         side.tally.connection(c);
         diagnoser.connection(which, c);
     }
-    for gap in records.gaps() {
+    for gap in records.gaps().filter(|g| within(g.time)) {
         diagnoser.gap(which, *gap);
     }
     if let Some(now) = records.reached() {

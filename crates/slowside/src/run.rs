@@ -54,15 +54,23 @@ impl<'a> Selection<'a> {
         }
     }
 
+    /// Whether a moment lies within the times asked for.
+    pub(crate) fn covers(&self, t: Time) -> bool {
+        self.config.from.is_none_or(|from| t >= self.resolve(from))
+            && self.config.to.is_none_or(|to| t < self.resolve(to))
+    }
+
+    /// Whether no call within these times is left out.
+    pub(crate) fn takes_all_calls(&self) -> bool {
+        self.config.filter.is_none()
+    }
+
     pub(crate) fn takes(&self, call: &Call) -> bool {
         if self.everything {
             return true;
         }
         let begins = call.request_first.or(call.response_first).map(|m| m.time);
-        let within = begins.is_some_and(|t| {
-            self.config.from.is_none_or(|from| t >= self.resolve(from))
-                && self.config.to.is_none_or(|to| t < self.resolve(to))
-        });
+        let within = begins.is_some_and(|t| self.covers(t));
         within && self.config.filter.as_ref().is_none_or(|f| f.matches(call))
     }
 }
@@ -109,6 +117,7 @@ impl Tally {
         CaptureResult {
             files: finished.capture.files().to_vec(),
             side: None,
+            concluded: None,
             side_from: String::new(),
             packets: summary.packets,
             bytes: summary.wire_bytes,

@@ -326,11 +326,11 @@ fn start_threads(mut reader: Reader, shards: usize) -> Mode {
                 break;
             }
             let decoded = Arc::new(decoded);
-            // A receiver that is gone means that nobody wants the rest.
-            if to_shards
+            // A shard that is gone loses its own connections only; when all are, nobody wants the rest.
+            let sent = to_shards
                 .iter()
-                .any(|shard| shard.send(Arc::clone(&decoded)).is_err())
-            {
+                .filter(|shard| shard.send(Arc::clone(&decoded)).is_ok());
+            if sent.count() == 0 {
                 break;
             }
         }

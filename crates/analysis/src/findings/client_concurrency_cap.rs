@@ -98,7 +98,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         first: capture.first,
         last: capture.last,
         facts: numbers,
-        evidence: evidence::of_calls(facts, &capture.slowest, "calls sent with every place taken"),
+        evidence: evidence::of_calls(facts, &capture.slowest, "the longest calls"),
         why,
         remedy: vec![
             "Linux: raise sunrpc.tcp_slot_table_entries, mount with nconnect=4, or raise max_session_slots for NFSv4.1".into(),

@@ -48,8 +48,13 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     }];
     let why = match (a.basis, facts.path) {
         (Basis::Matched, _) => format!(
-            "A call takes {} longer at the client than at the server, {share} % of its response time; nothing was lost on the way.",
-            format_duration(mean)
+            "A call takes {} longer at the client than at the server, {share} % of its response time{}.",
+            format_duration(mean),
+            if a.loss_ns + a.outage_ns > 0 {
+                ", beyond what losses explain"
+            } else {
+                "; nothing was lost on the way"
+            }
         ),
         (_, Some(path)) => {
             numbers.push(Fact {

@@ -35,7 +35,9 @@ pub(super) const RULE: Rule = Rule {
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let a = &facts.account;
     // A hundredth of the time is worth saying; that calls are slow decides who is to blame.
-    if !facts.is_slow(facts.response()) || a.loss_ns * 50 < a.total_ns || facts.worst.loss.count < 3
+    if !facts.is_slow(facts.response())
+        || a.loss_ns < (a.total_ns / 50).max(1)
+        || facts.worst.loss.count < 3
     {
         return None;
     }

@@ -83,7 +83,8 @@ fn help_shows_the_commands() {
           diagnose  Say which side is slow, by how much, and why (the default command)
           calls     Write a row per call: its packets, its times, its outcome
           ops       Count and time calls by operation, client, file, …
-          explain   Explain a finding: what it says, why it costs time, what to check, when it is wrong
+          explain   Explain a finding: what it says, why it costs time, what to check,
+                    when it is wrong
 
         Options:
           -h, --help
