@@ -130,15 +130,18 @@ fn every_command_has_short_help_and_examples() {
           <CAPTURE>...  Files of one capture, or a directory; `-` for standard input
 
         Options:
-              --format <FORMAT>  How to write the groups [default: text] [possible values: text, json, csv]
-              --by <LIST>        What to group by: op, client, server, connection, file, size, time=DURATION
-                                 [default: op]
-              --histogram        Show response times by powers of two (text; JSON always has them)
-              --threads <N>      Threads that decode; 0: as many as fit the machine [default: 0]
+              --format <FORMAT>  How to write the groups [default: text] [possible
+                                 values: text, json, csv]
+              --by <LIST>        What to group by: op, client, server, connection, file,
+                                 size, time=DURATION [default: op]
+              --histogram        Show response times by powers of two (text; JSON always
+                                 has them)
+              --threads <N>      Threads that decode; 0: as many as fit the machine
+                                 [default: 0]
               --from <TIME>      Leave out calls that start earlier
               --to <TIME>        Leave out calls that start later; TIME as in --from
-              --where <EXPR>     Only calls of which this is true, such as 'op = READ and response_time >
-                                 20ms'
+              --where <EXPR>     Only calls of which this is true, such as 'op = READ
+                                 and response_time > 20ms'
           -q, --quiet            No progress and no notes on standard error
           -h, --help             Print help (see more with '--help')
     "#]].assert_eq(&text(&slowside(["ops", "-h"]).stdout));
