@@ -18,6 +18,9 @@ use std::hash::BuildHasher;
 /// Calls that must agree before two connections with different addresses are taken for one.
 const VOTES: u32 = 4;
 
+/// At the end of the captures this many have to do: one may be chance.
+const LAST_VOTES: u32 = 2;
+
 /// Calls of a connection without any match that are remembered for that vote.
 const CANDIDATES: u32 = 64;
 
@@ -167,7 +170,7 @@ impl Join {
         let known = self.loose.entry(key).or_default();
         known[side] = Some(ends);
         let Some(other) = known[1 - side] else { return };
-        if other == ends || state_matched(&self.sides[1 - side], other) {
+        if other == ends || !is_unmatched(&self.sides[1 - side], other) {
             return;
         }
         let pair = if side == 0 {
@@ -209,8 +212,11 @@ impl Join {
         let mut pairs: Vec<((Ends, Ends), u32)> =
             self.votes.iter().map(|(p, v)| (*p, *v)).collect();
         pairs.sort_by_key(|(pair, votes)| (std::cmp::Reverse(*votes), *pair));
-        for ((a, b), _) in pairs {
-            if !state_matched(&self.sides[0], a) && !state_matched(&self.sides[1], b) {
+        for ((a, b), votes) in pairs {
+            if votes >= LAST_VOTES
+                && is_unmatched(&self.sides[0], a)
+                && is_unmatched(&self.sides[1], b)
+            {
                 self.identify(a, b, out);
             }
         }
@@ -236,4 +242,9 @@ impl Join {
 
 fn state_matched(side: &Waiting, ends: Ends) -> bool {
     side.connections.get(&ends).is_some_and(|s| s.matched)
+}
+
+/// Whether a connection is known and nothing of it has matched; one that is over and forgotten had.
+fn is_unmatched(side: &Waiting, ends: Ends) -> bool {
+    side.connections.get(&ends).is_some_and(|s| !s.matched)
 }

@@ -11,9 +11,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-/// How many threads [`Config::threads`] means on this machine: one reads, and one a core owns
-/// connections, as that is most of the work and they wait for the reader at times. The collector has
-/// little to do and is not counted.
+/// How many threads [`Config::threads`] means on this machine: one reads, the others own connections.
+/// The collector has little to do and is not counted.
 pub(crate) fn threads(config: &Config) -> usize {
     match config.threads {
         0 => std::thread::available_parallelism()

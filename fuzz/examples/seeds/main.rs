@@ -1,6 +1,7 @@
 //! Writes the seeds: small inputs of every kind each target knows, made by hand and with `testkit`.
 //! `cargo run --example seeds` in this folder; the result is the same every time.
 
+mod hidden;
 mod links;
 mod messages;
 mod readers;
@@ -19,6 +20,7 @@ fn main() {
     segments::write_all();
     messages::streams();
     messages::programmes();
+    hidden::write_all();
     texts::write_all();
 }
 

@@ -5,7 +5,7 @@ use testkit::rpc::{call, getattr_call, getattr_reply, read_call, read_reply, rep
 use testkit::rpc::{record, write_call, write_reply};
 
 /// A packet of `targets::rpc_tcp` or `rpc_udp`.
-fn part(what: u8, bytes: &[u8]) -> Vec<u8> {
+pub fn part(what: u8, bytes: &[u8]) -> Vec<u8> {
     [&[what], &(bytes.len() as u16).to_le_bytes()[..], bytes].concat()
 }
 

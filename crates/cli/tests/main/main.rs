@@ -99,7 +99,8 @@ fn help_shows_the_commands() {
 
         Exit codes: 2 could not do it; else 1 a finding at or above --fail-on exists;
         else 3 done, but some input was damaged; else 0.
-    "#]].assert_eq(&text(&output.stdout));
+    "#]]
+    .assert_eq(&text(&output.stdout));
 }
 
 #[test]
@@ -144,7 +145,8 @@ fn every_command_has_short_help_and_examples() {
                                  and response_time > 20ms'
           -q, --quiet            No progress and no notes on standard error
           -h, --help             Print help (see more with '--help')
-    "#]].assert_eq(&text(&slowside(["ops", "-h"]).stdout));
+    "#]]
+    .assert_eq(&text(&slowside(["ops", "-h"]).stdout));
 }
 
 #[test]
