@@ -276,7 +276,7 @@ impl CaptureFacts {
         let stalls = level
             .silences
             .iter()
-            .filter(|s| s.last - s.first >= STALL_WAITS * usual);
+            .filter(|s| s.last - s.first >= STALL_WAITS.saturating_mul(usual));
         stalls.fold(0, |sum: i64, s| {
             sum.saturating_add(overlap(s.first, s.last))
         })

@@ -276,7 +276,7 @@ pub fn account_of_one(
             account.unknown_ns = waits - account.path_ns;
             // What is left is the server's only where it is more than the path's own variation.
             let telling = !facts.waits_behind_others();
-            if telling && rest * 2 >= total && rest > 3 * mean.max(account.loss_ns) {
+            if telling && rest >= total / 2 && rest / 3 > mean.max(account.loss_ns) {
                 account.unknown_ns -= rest;
                 account.cap = server_cap(facts);
                 account.stall_ns = alone.stall_ns.min(rest);

@@ -34,7 +34,7 @@ pub(super) const RULE: Rule = Rule {
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let app = facts.app?;
     let slow = app.host_mean_ns >= facts.thresholds.fast_enough_ns
-        && app.host_mean_ns * 4 >= app.application_mean_ns;
+        && app.host_mean_ns.saturating_mul(4) >= app.application_mean_ns;
     // The queue of a capped client is that finding's cost, and no nanosecond is charged twice.
     let capped = RULES
         .iter()

@@ -41,7 +41,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let early = capture.tcp.small_while_unacknowledged[to_server];
     if released < 20
         || early * 20 > released
-        || a.nagle_ns * 50 < a.total_ns
+        || a.nagle_ns.saturating_mul(50) < a.total_ns
         || !facts.is_slow(facts.response())
     {
         return None;

@@ -41,7 +41,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         return None;
     }
     let mean = a.path_ns / a.calls.max(1) as i64;
-    let share = a.path_ns * 100 / a.total_ns.max(1);
+    let share = a.path_ns.saturating_mul(100) / a.total_ns.max(1);
     let mut numbers = vec![Fact {
         name: "network_mean_ns",
         value: mean,

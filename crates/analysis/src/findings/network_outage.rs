@@ -33,7 +33,10 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let a = &facts.account;
-    if a.outage_ns < 500_000_000 || facts.worst.outage.count == 0 || a.outage_ns * 20 < a.total_ns {
+    if a.outage_ns < 500_000_000
+        || facts.worst.outage.count == 0
+        || a.outage_ns.saturating_mul(20) < a.total_ns
+    {
         return None;
     }
     let (count, longest) = facts.captures.iter().map(outages).max_by_key(|o| o.1)?;

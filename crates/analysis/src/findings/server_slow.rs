@@ -41,7 +41,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         return None;
     }
     let mean = a.service_ns / a.calls.max(1) as i64;
-    let share = a.service_ns * 100 / a.total_ns.max(1);
+    let share = a.service_ns.saturating_mul(100) / a.total_ns.max(1);
     let measured = a.basis != Basis::Client;
     let why = format!(
         "Of {} calls the server holds each for {} on average, {share} % of the response time{}.",

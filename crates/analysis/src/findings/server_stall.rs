@@ -34,7 +34,7 @@ pub(super) const RULE: Rule = Rule {
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let a = &facts.account;
     // A stall shows in few calls and in elapsed time, so a twentieth of the time is enough to say it.
-    if a.stall_ns * 20 < a.total_ns || a.stall_ns < facts.thresholds.tail_ns {
+    if a.stall_ns.saturating_mul(20) < a.total_ns || a.stall_ns < facts.thresholds.tail_ns {
         return None;
     }
     let capture = facts.at_server().unwrap_or(&facts.captures[0]);
@@ -46,9 +46,9 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         .filter(|(s, _)| matches!(s, Scope::Server(_)));
     let mut silences: Vec<_> = levels
         .flat_map(|(_, l)| {
-            l.silences
-                .iter()
-                .filter(|s| s.last - s.first >= crate::capture_facts::STALL_WAITS * usual)
+            l.silences.iter().filter(|s| {
+                s.last - s.first >= crate::capture_facts::STALL_WAITS.saturating_mul(usual)
+            })
         })
         .collect();
     silences.sort_by_key(|s| s.first);
