@@ -91,7 +91,8 @@ impl Capture {
         }
     }
 
-    /// Replaces what `batch` holds by the next packets; `false` at the end. A batch is best given
+    /// Replaces what `batch` holds by the next packets; `false` at the end. The order behind a
+    /// batch's last packet is left free for what is decided there. A batch is best given
     /// back as it came: memory that was cleared has to be filled with zeros again.
     ///
     /// # Errors
@@ -112,6 +113,7 @@ impl Capture {
                 };
             }
             if !batch.packets.is_empty() {
+                self.order += 1;
                 return Ok(true);
             }
         }

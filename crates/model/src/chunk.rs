@@ -62,8 +62,10 @@ pub enum Close {
     Reset,
     /// A new connection took the same addresses and ports.
     Replaced,
-    /// Nothing was heard for longer than [`limits`](crate::limits) allow to remember.
+    /// Nothing was heard for [`IDLE_NS`](crate::limits::IDLE_NS), though nothing said that it was over.
     Forgotten,
+    /// A UDP conversation, a TCP connection nobody answered or one that was closing fell silent.
+    Expired,
     /// The capture ended.
     EndOfCapture,
 }

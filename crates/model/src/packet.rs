@@ -18,7 +18,8 @@ pub struct LinkType(pub u16);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet {
     pub time: Time,
-    /// Position in the whole capture, counted from 0 in the order in which packets are handed on.
+    /// Grows through the whole capture, from 0, in the order in which packets are handed on. One
+    /// number is left out behind each batch, for what is decided there and not at a packet.
     pub order: u64,
     pub at: PacketRef,
     pub link_type: LinkType,

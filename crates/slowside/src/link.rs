@@ -4,7 +4,7 @@
 use crate::firsts::{Firsts, Told};
 use model::{
     Call, Change, Chunk, Close, ConnectionId, ConnectionSummary, Direction, Episode, Mark,
-    Outstanding, PacketRef, Problems, Time,
+    Outstanding, PacketRef, Problems, Time, Where,
 };
 use net::{Connection, Handler};
 use protocol::{ConnectionInfo, Context, Conversation, Output, Shared};
@@ -33,21 +33,53 @@ impl Records {
         self.reached = None;
     }
 
-    /// Brings what the end of the capture completed into an order that does not depend on which
-    /// thread had which connection. What packets completed is in their order already.
-    fn sort_end(&mut self) {
-        self.calls.sort_by_key(call_key);
+    /// Brings what was decided at `order`, behind the packets, into an order that does not depend on
+    /// which thread had which connection. What packets completed is in their order already.
+    fn sort_from(&mut self, order: u64) {
+        sort_from(&mut self.calls, order, call_key);
+        sort_from(&mut self.outstanding, order, outstanding_key);
+        // These are told some packets after they ended.
+        self.episodes.sort_by_key(episode_key);
+        sort_from(&mut self.connections, order, connection_key);
+        sort_from(&mut self.gaps, order, gap_key);
     }
 }
 
-/// What calls are merged by: the packet that completed them, and at the end of the capture, which
-/// completes many, the request.
-pub(crate) fn call_key(c: &Call) -> (u64, Option<(Option<Mark>, ConnectionId)>) {
-    let at_end = c.order == END;
+fn sort_from<T, K: Ord>(records: &mut [T], order: u64, key: impl Fn(&T) -> (u64, K)) {
+    let behind = |record: &T| key(record).0 >= order;
+    let packets = records
+        .iter()
+        .rposition(|r| !behind(r))
+        .map_or(0, |i| i + 1);
+    if let Some(behind) = records.get_mut(packets..) {
+        behind.sort_by_key(key);
+    }
+}
+
+/// What records are merged by: the order of the packet that completed them, then what tells apart
+/// those decided behind the packets, which all have the same order. Those that are equal are of one
+/// thread, as they are of one connection or of one pair of hosts.
+pub(crate) fn call_key(c: &Call) -> (u64, (Option<Mark>, ConnectionId)) {
     (
         c.order,
-        at_end.then(|| (c.request_first.or(c.response_first), c.connection)),
+        (c.request_first.or(c.response_first), c.connection),
     )
+}
+
+pub(crate) fn outstanding_key(o: &Outstanding) -> (u64, (Time, ConnectionId)) {
+    (o.order, (o.time, o.connection))
+}
+
+pub(crate) fn episode_key(e: &Episode) -> (u64, (Mark, ConnectionId)) {
+    (e.order, (e.last, e.connection))
+}
+
+pub(crate) fn connection_key((order, c): &(u64, ConnectionSummary)) -> (u64, ConnectionId) {
+    (*order, c.id)
+}
+
+pub(crate) fn gap_key((order, at): &(u64, Mark)) -> (u64, Mark) {
+    (*order, *at)
 }
 
 /// The order of what only the end of the capture completes: behind every packet.
@@ -65,7 +97,6 @@ pub(crate) struct Link {
     firsts: Firsts,
     /// The packet being looked at; none where connections end because time has passed.
     at: Option<PacketRef>,
-    ended: bool,
 }
 
 /// One connection: how the protocol sees it, and what it speaks.
@@ -81,17 +112,16 @@ pub(crate) struct State {
 const SPOKE_NS: i64 = 10_000_000;
 
 impl Link {
-    /// Moves out what was completed since the last time.
-    pub(crate) fn take(&mut self, into: &mut Records) {
+    /// Moves out what was completed since the last time; from `order` on, it was decided behind the
+    /// packets.
+    pub(crate) fn take(&mut self, order: u64, into: &mut Records) {
         into.clear();
         std::mem::swap(&mut into.calls, &mut self.output.calls);
         std::mem::swap(&mut into.outstanding, &mut self.output.outstanding);
         std::mem::swap(&mut into.episodes, &mut self.episodes);
         std::mem::swap(&mut into.connections, &mut self.connections);
         std::mem::swap(&mut into.gaps, &mut self.gaps);
-        if self.ended {
-            into.sort_end();
-        }
+        into.sort_from(order);
     }
 
     /// What follows comes of this packet.
@@ -99,10 +129,10 @@ impl Link {
         self.at = packet;
     }
 
-    /// The capture is over and every connection closed; what is taken after this is the last.
-    pub(crate) fn finish(&mut self) {
+    /// The capture is over and every connection closed: moves out the last of what was completed.
+    pub(crate) fn finish(&mut self, into: &mut Records) {
         self.shared.finish(&mut self.output, END);
-        self.ended = true;
+        self.take(END, into);
     }
 
     /// What was wrong with what connections said.
@@ -224,7 +254,18 @@ impl Handler for Link {
         } else {
             order
         };
-        self.with(&info, order, now, |cx| conversation.close(cx, why));
+        self.with(&info, order, now, |cx| {
+            conversation.close(cx, why);
+            if why == Close::Forgotten {
+                let place = Where {
+                    frame: Some(summary.last.packet.frame),
+                    ..Where::default()
+                };
+                let (client, server) = (info.client, info.server);
+                let example = || (format!("{client} to {server} fell silent"), place);
+                cx.problems.note("connections-forgotten", example);
+            }
+        });
         self.connections.push((order, summary));
     }
 }

@@ -1,6 +1,6 @@
 //! The records of one batch from several threads, visited in the order of packets without moving them.
 
-use crate::link::{Records, call_key};
+use crate::link::{Records, call_key, connection_key, episode_key, gap_key, outstanding_key};
 use model::{Call, ConnectionSummary, Episode, Mark, Outstanding, Time};
 
 /// One batch's records, by thread.
@@ -51,21 +51,20 @@ impl Answers {
     }
 
     pub(crate) fn outstanding(&self) -> impl Iterator<Item = &Outstanding> {
-        self.merge(|r| &r.outstanding, |o| o.order)
+        self.merge(|r| &r.outstanding, outstanding_key)
     }
 
     pub(crate) fn episodes(&self) -> impl Iterator<Item = &Episode> {
-        self.merge(|r| &r.episodes, |e| e.order)
+        self.merge(|r| &r.episodes, episode_key)
     }
 
     pub(crate) fn connections(&self) -> impl Iterator<Item = &ConnectionSummary> {
-        self.merge(|r| &r.connections, |(order, c)| (*order, c.id))
+        self.merge(|r| &r.connections, connection_key)
             .map(|(_, c)| c)
     }
 
     pub(crate) fn gaps(&self) -> impl Iterator<Item = &Mark> {
-        self.merge(|r| &r.gaps, |(order, _)| *order)
-            .map(|(_, at)| at)
+        self.merge(|r| &r.gaps, gap_key).map(|(_, at)| at)
     }
 
     /// Time of the batch's last packet.

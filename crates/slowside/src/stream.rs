@@ -28,7 +28,7 @@ const IN_FLIGHT: usize = 4;
 struct Decoded {
     batch: Batch,
     segments: Vec<Segment>,
-    /// Order and time of the last packet.
+    /// The order behind the packets, and the time of the last of them.
     reached: (u64, Time),
 }
 
@@ -62,15 +62,17 @@ impl Connections {
         firsts.look(tracker.problems(), (order, ConnectionId(u64::MAX)), None);
     }
 
-    fn take(&mut self, records: &mut Records) {
-        self.tracker.handler_mut().take(records);
+    /// The records of the batch.
+    fn take(&mut self, decoded: &Decoded, records: &mut Records) {
+        let (order, now) = decoded.reached;
+        self.tracker.handler_mut().take(order, records);
+        records.reached = Some(now);
     }
 
     /// Closes what is open and gives the last records.
     fn finish(self, records: &mut Records) -> Told {
         let (mut link, problems) = self.tracker.finish();
-        link.finish();
-        link.take(records);
+        link.finish(records);
         let mut told = Told::new(&problems, &self.firsts);
         told.extend(link.told());
         told
@@ -138,6 +140,8 @@ struct Reader {
     capture: Capture,
     decoder: Decoder,
     progress: Arc<Progress>,
+    /// Time of the last packet so far.
+    now: Time,
     error: Option<CaptureError>,
     ended: bool,
 }
@@ -158,9 +162,10 @@ impl Reader {
                     self.progress.first.store(p.time.0, Ordering::Relaxed);
                 }
                 if let Some(p) = into.batch.packets.last() {
-                    into.reached = (p.order, p.time);
+                    self.now = p.time;
                 }
-                self.decoder.decode(&mut into.batch, &mut into.segments);
+                let behind = self.decoder.decode(&mut into.batch, &mut into.segments);
+                into.reached = (behind, self.now);
                 let (read, total) = self.capture.progress();
                 self.progress.read.store(read, Ordering::Relaxed);
                 self.progress
@@ -172,7 +177,8 @@ impl Reader {
             ended => {
                 self.error = ended.err();
                 self.ended = true;
-                self.decoder.finish(&mut into.batch, &mut into.segments);
+                let behind = self.decoder.finish(&mut into.batch, &mut into.segments);
+                into.reached = (behind, self.now);
                 !into.segments.is_empty()
             }
         }
@@ -199,6 +205,7 @@ impl Stream {
             capture,
             decoder: Decoder::new(&files),
             progress: Arc::clone(&progress),
+            now: Time::default(),
             error: None,
             ended: false,
         };
@@ -230,8 +237,7 @@ impl Stream {
                 if reader.next(decoded) {
                     connections.track(decoded, |_| true);
                     if let Some(records) = into.shards.first_mut() {
-                        connections.take(records);
-                        records.reached = Some(decoded.reached.1);
+                        connections.take(decoded, records);
                     }
                     return true;
                 }
@@ -358,8 +364,7 @@ fn work(
         let owner = |s: &Segment| ((s.pair_hash >> 32) * shards as u64) >> 32;
         connections.track(&decoded, |s| shards == 1 || owner(s) == shard as u64);
         let mut records = spare.try_recv().unwrap_or_default();
-        connections.take(&mut records);
-        records.reached = Some(decoded.reached.1);
+        connections.take(&decoded, &mut records);
         if let Ok(decoded) = Arc::try_unwrap(decoded) {
             // A full recycling channel only means that there are buffers enough.
             let _ = recycle.try_send(decoded);

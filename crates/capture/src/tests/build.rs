@@ -133,13 +133,15 @@ impl Whole {
     pub(super) fn all(mut capture: Capture) -> Whole {
         let mut batch = Batch::default();
         let (mut packets, mut bytes) = (Vec::new(), Vec::new());
+        let mut batches = 0;
         while capture.next_batch(&mut batch).unwrap() {
             for packet in &batch.packets {
-                assert_eq!(packet.order, packets.len() as u64);
+                assert_eq!(packet.order, packets.len() as u64 + batches);
                 assert_eq!(batch.bytes_of(packet).len(), packet.captured as usize);
                 packets.push(*packet);
                 bytes.push(batch.bytes_of(packet).to_vec());
             }
+            batches += 1;
         }
         assert!(!capture.next_batch(&mut batch).unwrap(), "the end stays");
         Whole {

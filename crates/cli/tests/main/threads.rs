@@ -141,6 +141,57 @@ fn calls_groups_and_diagnoses_are_the_same_for_any_number_of_threads() {
     }
 }
 
+/// Connections of twelve pairs of hosts, opened in another order than they fall silent in, with
+/// requests nobody answered and replies nobody asked for.
+fn left_open() -> Vec<TestPacket> {
+    let mut packets = Vec::new();
+    for n in 0..12_u8 {
+        let client = ([10, 0, 0, n * 7 % 12 + 1], 700 + u16::from(n)).into();
+        let mut c = Conversation::new(client, ([10, 0, 1, 1], 2049).into());
+        c.at(1_000_000_000 + i64::from(n) * 1000).handshake();
+        c.at(2_000_000_000 - i64::from(n % 5) * 1000);
+        let asked = rpc::read_call(u32::from(n), &[n; 8], 0, 8192);
+        c.client(&rpc::record(&asked)).server_ack();
+        let reply = rpc::record(&rpc::getattr_reply(0x100 + u32::from(n)));
+        c.server(&reply).client_ack();
+        packets.extend(c.packets());
+    }
+    packets.sort_by_key(|p| p.time);
+    packets
+}
+
+#[test]
+fn what_hours_of_silence_end_is_the_same_for_any_number_of_threads() {
+    const HOUR: i64 = 3_600_000_000_000;
+    let later = |hours: i64| {
+        let mut c = Conversation::new(([10, 0, 2, 1], 900).into(), ([10, 0, 1, 1], 2049).into());
+        c.at(hours * HOUR).handshake();
+        c.packets()
+    };
+    // Each file ends a batch, and only batches that agree on the time end what was silent.
+    let files = [left_open(), later(5), later(6), later(7)];
+    let files: Vec<_> = files
+        .iter()
+        .enumerate()
+        .map(|(i, packets)| crate::file("threads-silence", &format!("{i}.pcap"), &capture(packets)))
+        .map(|path| path.to_str().expect("UTF-8").to_owned())
+        .collect();
+    let with = |command: &[&str]| {
+        let words: Vec<String> = command.iter().map(|&w| w.to_owned()).collect();
+        [words, files.clone()].concat()
+    };
+    let calls = slowside(with(&["calls"]));
+    let calls = String::from_utf8_lossy(&calls.stdout).into_owned();
+    assert_eq!(calls.matches("no-request").count(), 12, "{calls}");
+    assert_eq!(calls.matches("no-response").count(), 12, "{calls}");
+    assert_same(&THREADS, &with(&["calls"]));
+    let diagnose = with(&["diagnose", "--format", "json"]);
+    let told = slowside(&diagnose);
+    let told = String::from_utf8_lossy(&told.stdout).into_owned();
+    assert!(told.contains("connections-forgotten"), "{told}");
+    assert_same(&THREADS, &diagnose);
+}
+
 #[test]
 #[allow(clippy::print_stderr, reason = "says that nothing was tested")]
 fn real_captures_give_the_same_for_any_number_of_threads() {

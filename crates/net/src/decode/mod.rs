@@ -57,7 +57,7 @@ pub struct Decoder {
     problems: Problems,
     counts: Counts,
     notes: Vec<Note>,
-    /// One more than the order of the last packet.
+    /// Behind the orders of all packets and batches so far.
     next_order: u64,
 }
 
@@ -89,8 +89,9 @@ impl Decoder {
     }
 
     /// Appends the segments of the batch's packets to `out`, and the payloads of joined IP fragments
-    /// to the batch's bytes. A packet gives one segment at most.
-    pub fn decode(&mut self, batch: &mut Batch, out: &mut Vec<Segment>) {
+    /// to the batch's bytes. A packet gives one segment at most. Returns the order behind the batch's
+    /// packets, which is no packet's.
+    pub fn decode(&mut self, batch: &mut Batch, out: &mut Vec<Segment>) -> u64 {
         let Batch { bytes, packets } = batch;
         out.reserve(packets.len());
         for packet in packets.iter() {
@@ -110,17 +111,24 @@ impl Decoder {
             };
             self.follow(layer, Ip::NONE, &stretch, bytes, out, JOINS);
         }
+        self.end_batch()
     }
 
     /// Ends the capture: hands on what is known of datagrams whose later fragments never came. Their
-    /// orders follow that of the last packet.
-    pub fn finish(&mut self, batch: &mut Batch, out: &mut Vec<Segment>) {
+    /// orders follow that of the last batch. Returns the order behind them.
+    pub fn finish(&mut self, batch: &mut Batch, out: &mut Vec<Segment>) -> u64 {
         while let Some(datagram) = self.reassembly.pop() {
             let order = self.next_order;
             self.next_order += 1;
             let ended = (datagram, Ending::Incomplete);
             self.join(ended, order, &mut batch.bytes, out, JOINS);
         }
+        self.end_batch()
+    }
+
+    fn end_batch(&mut self) -> u64 {
+        self.next_order += 1;
+        self.next_order - 1
     }
 
     /// What was wrong so far.

@@ -90,17 +90,9 @@ impl<S> Entry<S> {
         }
         let (patience, close) = match &self.body {
             Body::Tcp(tcp) => tcp.patience(),
-            Body::Udp(_) => (limits::UDP_IDLE_NS, Close::Forgotten),
+            Body::Udp(_) => (limits::UDP_IDLE_NS, Close::Expired),
         };
         (silence > patience).then_some(close)
-    }
-
-    /// Whether it is a TCP connection that nothing says is over, or never began.
-    pub(super) fn is_established(&self) -> bool {
-        match &self.body {
-            Body::Tcp(tcp) => tcp.patience() == (limits::IDLE_NS, Close::Forgotten),
-            Body::Udp(_) => false,
-        }
     }
 
     pub(super) fn segment<H: Handler<State = S>>(

@@ -33,7 +33,7 @@ mod tests;
 use crate::{Handler, Segment};
 use entry::{Entry, Verdict};
 use hashbrown::HashTable;
-use model::{Close, Problems, Time, Transport, Where};
+use model::{Close, Problems, Time, Transport};
 use tombstone::Tombstones;
 
 const MILLISECOND: i64 = 1_000_000;
@@ -143,17 +143,6 @@ impl<H: Handler> Tracker<H> {
 
     fn close(&mut self, entry: Entry<H::State>, close: Close, order: u64, now: Time) {
         let (hash, connection, last) = (entry.hash, entry.connection, entry.last);
-        let idle = close == Close::Forgotten && entry.is_established();
-        if idle {
-            self.problems.note("connections-forgotten", || {
-                let place = Where {
-                    frame: Some(last.packet.frame),
-                    ..Where::default()
-                };
-                let (client, server) = (connection.client, connection.server);
-                (format!("{client} to {server} fell silent"), place)
-            });
-        }
         let ending = entry.close(&mut self.handler, &mut self.problems, close, order, now);
         if matches!(close, Close::Finished | Close::Reset) && connection.transport == Transport::Tcp
         {
@@ -162,9 +151,10 @@ impl<H: Handler> Tracker<H> {
         }
     }
 
-    /// Forgets connections that have been silent for too long. To be called now and then with the
-    /// order and time of the packet reached, such as the last of each batch; where several trackers
-    /// share a capture, on each of them at the same packets.
+    /// Forgets connections that have been silent for too long, those that began first first. To be
+    /// called now and then, such as after each batch, with the time of the packet reached and an order
+    /// that is behind that packet's; where several trackers share a capture, on each of them at the
+    /// same packets.
     ///
     /// A single packet with a time far ahead forgets nothing: the earlier of two ticks counts.
     pub fn tick(&mut self, order: u64, now: Time) {

@@ -43,10 +43,10 @@ impl Tcp {
         match (a.fin, b.fin) {
             (Some(_), Some(_)) => (limits::CLOSING_IDLE_NS, Close::Finished),
             (None, None) if one_way && a.summary.payload_bytes + b.summary.payload_bytes == 0 => {
-                (limits::UNANSWERED_IDLE_NS, Close::Forgotten)
+                (limits::UNANSWERED_IDLE_NS, Close::Expired)
             }
             (None, None) => (limits::IDLE_NS, Close::Forgotten),
-            _ if one_way => (limits::CLOSING_IDLE_NS, Close::Forgotten),
+            _ if one_way => (limits::CLOSING_IDLE_NS, Close::Expired),
             _ => (limits::IDLE_NS, Close::Forgotten),
         }
     }

@@ -177,12 +177,11 @@ fn silence_ends_a_connection_the_same_way_with_and_without_ticks() {
             }
             tracker.segment(s, &t.bytes);
         }
-        let (recorder, problems) = tracker.finish();
+        let (recorder, _) = tracker.finish();
         let seen = &recorder.connections;
         assert_eq!(seen.len(), 2);
         assert_eq!(seen[0].close(), Close::Forgotten);
         assert_eq!(seen[1].items(ToServer), data(b"def"));
-        assert_eq!(problems.iter().count(), 1);
     }
 }
 
