@@ -167,7 +167,7 @@ pub(crate) struct Explain {
 /// What every command that reads captures understands.
 #[derive(Args, Debug)]
 pub(crate) struct Reading {
-    /// Threads that decode; 0: as many as fit the machine
+    /// Threads for each capture; 0: as many as fit the machine
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) threads: usize,
 

@@ -15,7 +15,7 @@ pub enum Moment {
 /// Settings common to every command that reads captures.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Threads that own connections; beside them one reads and one collects. 0: as many as fit the
+    /// Threads for each capture: one reads, the others own connections. 0: as many as fit the
     /// machine. 1: everything in one thread.
     pub threads: usize,
     /// Only calls whose request (or, without one, response) starts within are counted.

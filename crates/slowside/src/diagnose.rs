@@ -145,7 +145,7 @@ fn read(
         clock_offset_ns: config.clock_offset_ns,
     };
     let mut diagnoser = Diagnoser::new(inputs.len(), options, app);
-    let threads = run::threads(config);
+    let threads = run::threads(config, inputs.len());
     let mut sides = Vec::new();
     for input in inputs {
         sides.push(Side {

@@ -137,7 +137,7 @@ fn every_command_has_short_help_and_examples() {
                                  size, time=DURATION [default: op]
               --histogram        Show response times by powers of two (text; JSON always
                                  has them)
-              --threads <N>      Threads that decode; 0: as many as fit the machine
+              --threads <N>      Threads for each capture; 0: as many as fit the machine
                                  [default: 0]
               --from <TIME>      Leave out calls that start earlier
               --to <TIME>        Leave out calls that start later; TIME as in --from
