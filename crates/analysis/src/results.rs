@@ -292,3 +292,64 @@ pub fn field_text(field: Field, value: u64) -> String {
             .map_or_else(|| value.to_string(), |w| (*w).to_owned()),
     }
 }
+
+/// The opening of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HandshakeResult {
+    /// Whether SYN and SYN/ACK are in the capture.
+    pub seen: bool,
+    pub syn_retries: u32,
+    pub syn_ack_retries: u32,
+    /// From the last SYN to the SYN/ACK, and from there to the client's acknowledgement, as seen at
+    /// the point of capture.
+    pub syn_to_syn_ack_ns: Option<i64>,
+    pub syn_ack_to_ack_ns: Option<i64>,
+}
+
+/// One direction of a connection, from the capture nearest to its sender.
+#[derive(Clone, Debug)]
+pub struct DirectionResult {
+    pub counts: model::DirectionSummary,
+    pub account: model::DirectionAccount,
+    /// Payload that the network dropped, every copy counted; `None` where one capture cannot tell.
+    pub lost_on_network_packets: Option<u64>,
+    pub lost_on_network_bytes: Option<u64>,
+    /// New payload bytes per second between the first and the last data, in bits.
+    pub goodput_bps: Option<u64>,
+}
+
+/// A TCP connection: who, how long, and what it waited for.
+#[derive(Clone, Debug)]
+pub struct ConnectionResult {
+    /// Counts from 1 in the order of first packets: what `--connection` takes.
+    pub number: u64,
+    pub client: model::Endpoint,
+    pub server: model::Endpoint,
+    pub protocol: Option<Protocol>,
+    pub first: Time,
+    pub last: Time,
+    /// Frames of its first and last packet, by capture.
+    pub ends: Vec<(usize, model::Mark, model::Mark)>,
+    pub close: model::Close,
+    pub vantage: Vantage,
+    /// What `vantage` was concluded from, in words.
+    pub vantage_from: String,
+    pub handshake: HandshakeResult,
+    /// Client to server, server to client.
+    pub directions: [DirectionResult; 2],
+    /// What is charged to waits that could be avoided: everything but idleness, of the direction in
+    /// which more of it fell. What connections are sorted by.
+    pub at_stake_ns: i64,
+    /// The class with most of `at_stake_ns` and its direction, if anything was waited for.
+    pub top: Option<(model::Direction, model::TimeClass, i64)>,
+}
+
+/// What `conns` says.
+#[derive(Clone, Debug, Default)]
+pub struct ConnsResult {
+    pub captures: Vec<CaptureResult>,
+    /// By `at_stake_ns`, most first.
+    pub connections: Vec<ConnectionResult>,
+    /// Connections beyond the bound that are not listed.
+    pub left_out: u64,
+}

@@ -1,7 +1,9 @@
 //! What TCP went through: per connection what was counted, and the stretches of time in which a
 //! direction did not flow.
 
-use crate::{Close, ConnectionId, Direction, Endpoint, Mark, Time, Transport};
+use crate::{
+    Close, ConnectionId, Direction, DirectionAccount, Endpoint, Mark, Protocol, Time, Transport,
+};
 
 /// What held a direction up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -96,4 +98,8 @@ pub struct ConnectionSummary {
     pub handshake: Handshake,
     /// Indexed by [`Direction::index`].
     pub directions: [DirectionSummary; 2],
+    /// What it waited for, where that was asked for; TCP only. Indexed like `directions`.
+    pub accounts: Option<Box<[DirectionAccount; 2]>>,
+    /// What it speaks, where that was found out.
+    pub protocol: Option<Protocol>,
 }

@@ -4,6 +4,7 @@
 //! Data flows one way: `capture` makes [`Batch`]es of packets, `net` turns them into connections and
 //! [`Chunk`]s, `protocol` turns chunks into [`Call`]s, `analysis` turns calls into findings.
 
+mod account;
 mod call;
 mod chunk;
 mod detail;
@@ -14,6 +15,7 @@ mod packet;
 mod problem;
 mod time;
 
+pub use account::{DirectionAccount, PerClass, RoundTrips, TimeClass, Wait};
 pub use call::{Call, Change, Mark, Name, Outcome, Outstanding, Protocol, Reason};
 pub use chunk::{Chunk, Close, Direction};
 pub use detail::{Detail, Field, FieldKind};

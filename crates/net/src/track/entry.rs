@@ -163,6 +163,8 @@ impl<S> Entry<S> {
             close,
             handshake,
             directions,
+            accounts: None,
+            protocol: None,
         };
         handler.close(&self.connection, self.state, summary, order, now);
         ending
