@@ -6,6 +6,7 @@ pub mod app;
 pub mod capture_facts;
 pub mod clock;
 pub mod concurrency;
+pub mod conns;
 pub mod diagnose;
 pub mod facts;
 pub mod filter;

@@ -146,6 +146,9 @@ pub struct DirectionAccount {
     /// Writes of that size, and all writes.
     pub writes_of_that_size: u64,
     pub writes: u64,
+    /// Packets that the sender's IP identifications skip: lost by the capture if it stands at the
+    /// sender, else by the network or the capture. `None` where they do not count packets.
+    pub skipped_identifications: Option<u64>,
     pub mss: Option<u16>,
     pub window_scale: Option<u8>,
     pub sack: bool,

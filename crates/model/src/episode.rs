@@ -65,6 +65,10 @@ pub struct DirectionSummary {
     /// Holes in the stream that the receiver acknowledged and nobody sent again: lost by the
     /// capture.
     pub missing_from_capture_gaps: u64,
+    /// How many packets that will have been, by the size of this direction's largest.
+    pub missing_from_capture_packets: u64,
+    /// And how many segments on the wire, which are smaller where offloading joins them.
+    pub missing_from_capture_segments: u64,
     pub missing_from_capture_bytes: u64,
     pub duplicate_acks: u64,
     /// How often the window that this direction's packets advertise closed.

@@ -5,6 +5,7 @@
 //! Knows nothing of application protocols.
 #![warn(clippy::indexing_slicing)]
 
+mod account;
 mod decode;
 mod segment;
 mod track;

@@ -43,6 +43,7 @@ pub struct Tcp {
     pub window: u16,
     pub mss: Option<u16>,
     pub window_scale: Option<u8>,
+    pub sack_permitted: bool,
     /// RFC 7323 timestamps: value and echo reply.
     pub timestamps: Option<(u32, u32)>,
     /// RFC 2018 selective acknowledgements, `sack_count` of them.

@@ -4,7 +4,7 @@
 use crate::firsts::{Firsts, Told};
 use model::{
     Call, Change, Chunk, Close, ConnectionId, ConnectionSummary, Direction, Episode, Mark,
-    Outstanding, PacketRef, Problems, Time, Where,
+    Outstanding, PacketRef, Problems, Protocol, Time, Where,
 };
 use net::{Connection, Handler};
 use protocol::{ConnectionInfo, Context, Conversation, Output, Shared};
@@ -83,7 +83,7 @@ pub(crate) fn gap_key((order, at): &(u64, Mark)) -> (u64, Mark) {
 }
 
 /// The order of what only the end of the capture completes: behind every packet.
-const END: u64 = u64::MAX;
+pub(crate) const END: u64 = u64::MAX;
 
 /// Serves the connections of one thread.
 #[derive(Default)]
@@ -105,6 +105,8 @@ pub(crate) struct State {
     conversation: Conversation,
     /// When it was last told that the server sends.
     spoke: Time,
+    /// Of its first call.
+    protocol: Option<Protocol>,
 }
 
 /// How often it is told that the server sends: silences that matter are several times longer, and more
@@ -175,6 +177,7 @@ impl Handler for Link {
             info,
             conversation: Conversation::default(),
             spoke: Time::MIN,
+            protocol: None,
         }
     }
 
@@ -194,9 +197,13 @@ impl Handler for Link {
         let State {
             info, conversation, ..
         } = s;
+        let calls = self.output.calls.len();
         self.with(info, chunk.order, chunk.now, |cx| {
             conversation.data(cx, d, chunk)
         });
+        if s.protocol.is_none() {
+            s.protocol = self.output.calls.get(calls).map(|c| c.protocol);
+        }
     }
 
     fn gap(
@@ -246,14 +253,14 @@ impl Handler for Link {
         let State {
             info,
             mut conversation,
+            protocol,
             ..
         } = s;
-        let why = summary.close;
-        let order = if why == Close::EndOfCapture {
-            END
-        } else {
-            order
+        let summary = ConnectionSummary {
+            protocol,
+            ..summary
         };
+        let why = summary.close;
         self.with(&info, order, now, |cx| {
             conversation.close(cx, why);
             if why == Close::Forgotten {

@@ -61,6 +61,14 @@ impl<'a> Selection<'a> {
             && self.config.to.is_none_or(|to| t < self.resolve(to))
     }
 
+    /// Whether something that lasted from `first` to `last` lies at least partly within them.
+    pub(crate) fn overlaps(&self, first: Time, last: Time) -> bool {
+        self.config
+            .from
+            .is_none_or(|from| last >= self.resolve(from))
+            && self.config.to.is_none_or(|to| first < self.resolve(to))
+    }
+
     /// Whether no call within these times is left out.
     pub(crate) fn takes_all_calls(&self) -> bool {
         self.config.filter.is_none()
@@ -187,7 +195,7 @@ pub(crate) fn read(
 ) -> Result<CaptureResult, Error> {
     let capture = open(inputs)?;
     let files = capture.files().to_vec();
-    let mut stream = Stream::start(capture, threads(config, 1));
+    let mut stream = Stream::start(capture, threads(config, 1), false);
     let mut records = Answers::default();
     let mut tally = Tally::default();
     let mut selection = Selection::new(config);

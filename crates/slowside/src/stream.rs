@@ -10,7 +10,7 @@
 //! reader back, and memory is a handful of batches.
 
 use crate::firsts::{Firsts, Told};
-use crate::link::{Link, Records};
+use crate::link::{END, Link, Records};
 use crate::merge::Answers;
 use capture::{Capture, CaptureError};
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -40,9 +40,13 @@ struct Connections {
 }
 
 impl Connections {
-    fn new() -> Connections {
+    fn new(accounts: bool) -> Connections {
+        let tracker = Tracker::new(Link::default());
         Connections {
-            tracker: Tracker::new(Link::default()),
+            tracker: match accounts {
+                true => tracker.with_accounts(),
+                false => tracker,
+            },
             firsts: Firsts::default(),
         }
     }
@@ -71,7 +75,7 @@ impl Connections {
 
     /// Closes what is open and gives the last records.
     fn finish(self, records: &mut Records) -> Told {
-        let (mut link, problems) = self.tracker.finish();
+        let (mut link, problems) = self.tracker.finish(END);
         link.finish(records);
         let mut told = Told::new(&problems, &self.firsts);
         told.extend(link.told());
@@ -197,8 +201,9 @@ impl Reader {
 }
 
 impl Stream {
-    /// Starts reading. `threads` as in [`Config::threads`](crate::Config), not 0.
-    pub(crate) fn start(capture: Capture, threads: usize) -> Stream {
+    /// Starts reading. `threads` as in [`Config::threads`](crate::Config), not 0. With `accounts`,
+    /// connections tell what they waited for.
+    pub(crate) fn start(capture: Capture, threads: usize, accounts: bool) -> Stream {
         let progress = Arc::new(Progress::new());
         let files = capture.files().to_vec();
         let reader = Reader {
@@ -212,11 +217,11 @@ impl Stream {
         let mode = if threads <= 1 {
             Mode::Inline {
                 reader: Box::new(reader),
-                connections: Box::new(Connections::new()),
+                connections: Box::new(Connections::new(accounts)),
                 decoded: Decoded::default(),
             }
         } else {
-            start_threads(reader, threads - 1)
+            start_threads(reader, threads - 1, accounts)
         };
         Stream {
             mode,
@@ -309,7 +314,7 @@ impl Stream {
     }
 }
 
-fn start_threads(mut reader: Reader, shards: usize) -> Mode {
+fn start_threads(mut reader: Reader, shards: usize, accounts: bool) -> Mode {
     let (recycle, recycled) = bounded::<Decoded>(IN_FLIGHT + 2);
     let mut to_shards: Vec<Sender<Arc<Decoded>>> = Vec::new();
     let mut from_shards = Vec::new();
@@ -322,7 +327,9 @@ fn start_threads(mut reader: Reader, shards: usize) -> Mode {
         from_shards.push(Shard { answers, used });
         let recycle = recycle.clone();
         workers.push(std::thread::spawn(move || {
-            work(shard, shards, &receive, &answer, &spare, &recycle)
+            let connections = Connections::new(accounts);
+            let share = Share { shard, shards };
+            work(share, connections, &receive, &answer, &spare, &recycle)
         }));
     }
     let reader = std::thread::spawn(move || {
@@ -349,20 +356,32 @@ fn start_threads(mut reader: Reader, shards: usize) -> Mode {
     }
 }
 
-/// One shard: its connections of every batch. Ends with one more answer, of what was still open.
-fn work(
+/// Which pairs of hosts are a shard's.
+#[derive(Clone, Copy)]
+struct Share {
     shard: usize,
     shards: usize,
+}
+
+impl Share {
+    fn has(self, s: &Segment) -> bool {
+        // Multiplying the high half spreads hashes over any number of shards.
+        let owner = ((s.pair_hash >> 32) * self.shards as u64) >> 32;
+        self.shards == 1 || owner == self.shard as u64
+    }
+}
+
+/// One shard: its connections of every batch. Ends with one more answer, of what was still open.
+fn work(
+    share: Share,
+    mut connections: Connections,
     batches: &Receiver<Arc<Decoded>>,
     answers: &Sender<Records>,
     spare: &Receiver<Records>,
     recycle: &Sender<Decoded>,
 ) -> Told {
-    let mut connections = Connections::new();
     for decoded in batches {
-        // Multiplying the high half spreads hashes over any number of shards.
-        let owner = |s: &Segment| ((s.pair_hash >> 32) * shards as u64) >> 32;
-        connections.track(&decoded, |s| shards == 1 || owner(s) == shard as u64);
+        connections.track(&decoded, |s| share.has(s));
         let mut records = spare.try_recv().unwrap_or_default();
         connections.take(&decoded, &mut records);
         if let Ok(decoded) = Arc::try_unwrap(decoded) {

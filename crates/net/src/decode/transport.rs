@@ -91,6 +91,7 @@ pub(super) fn read_options(options: &[u8], tcp: &mut Tcp) {
         match (kind, body) {
             (2, &[a, b]) => tcp.mss = Some(u16::from_be_bytes([a, b])),
             (3, &[shift]) => tcp.window_scale = Some(shift),
+            (4, &[]) => tcp.sack_permitted = true,
             (5, blocks) => {
                 tcp.sack_count = 0;
                 for (slot, block) in tcp.sack.iter_mut().zip(blocks.as_chunks::<8>().0) {

@@ -121,6 +121,10 @@ pub(super) fn give_up<H: Handler>(
     let start = stream.reassembly.next;
     if missing {
         stream.summary.missing_from_capture_gaps += 1;
+        let largest = u64::from(stream.largest).max(stream.full_sized()).max(1);
+        let full_sized = stream.full_sized().max(1);
+        stream.summary.missing_from_capture_packets += (end - start).div_ceil(largest);
+        stream.summary.missing_from_capture_segments += (end - start).div_ceil(full_sized);
         stream.summary.missing_from_capture_bytes += end - start;
     }
     stream.given_up = Some(GivenUp {

@@ -30,7 +30,6 @@ pub(super) struct Entry<S> {
     pub hash: u64,
     pub connection: Connection,
     pub last: Mark,
-    pub last_order: u64,
     state: S,
     body: Body,
 }
@@ -44,7 +43,11 @@ pub(super) struct Last {
 }
 
 impl<S> Entry<S> {
-    pub(super) fn open<H: Handler<State = S>>(handler: &mut H, s: &Segment) -> Entry<S> {
+    pub(super) fn open<H: Handler<State = S>>(
+        handler: &mut H,
+        s: &Segment,
+        accounting: bool,
+    ) -> Entry<S> {
         let (client, server, roles_known) = roles(s);
         let connection = Connection {
             id: ConnectionId(s.order),
@@ -59,9 +62,8 @@ impl<S> Entry<S> {
             state: handler.open(&connection),
             connection,
             last: s.mark,
-            last_order: s.order,
             body: match s.transport {
-                Transport::Tcp => Body::Tcp(Box::default()),
+                Transport::Tcp => Body::Tcp(Box::new(Tcp::new(s, accounting))),
                 Transport::Udp => Body::Udp(Box::default()),
             },
         }
@@ -118,7 +120,6 @@ impl<S> Entry<S> {
         };
         if verdict != Verdict::Replaced {
             self.last = s.mark;
-            self.last_order = s.order;
         }
         verdict
     }
@@ -139,9 +140,11 @@ impl<S> Entry<S> {
             problems,
         };
         let mut ending = [Last::default(); 2];
+        let mut accounts = None;
         let (handshake, directions) = match self.body {
             Body::Tcp(mut tcp) => {
                 tcp.finish(&mut out, self.last, order);
+                accounts = tcp.accounts(self.last);
                 ending = tcp.streams.each_ref().map(|stream| Last {
                     isn: stream.isn,
                     next: stream.sent,
@@ -163,7 +166,7 @@ impl<S> Entry<S> {
             close,
             handshake,
             directions,
-            accounts: None,
+            accounts,
             protocol: None,
         };
         handler.close(&self.connection, self.state, summary, order, now);

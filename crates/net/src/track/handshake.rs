@@ -49,6 +49,8 @@ fn rank(port: u16) -> u8 {
 struct Offer {
     mss: Option<u16>,
     window_scale: Option<u8>,
+    sack: bool,
+    timestamps: bool,
 }
 
 /// The opening of a connection, as far as it was seen.
@@ -89,6 +91,16 @@ impl Opening {
         }
     }
 
+    /// Whether both sides offered selective acknowledgements (RFC 2018).
+    pub(super) fn has_sack(&self) -> bool {
+        self.offers.iter().all(|o| o.is_some_and(|o| o.sack))
+    }
+
+    /// Whether both sides offered timestamps (RFC 7323).
+    pub(super) fn has_timestamps(&self) -> bool {
+        self.offers.iter().all(|o| o.is_some_and(|o| o.timestamps))
+    }
+
     /// Takes in a segment with SYN that is ours.
     pub(super) fn syn(&mut self, s: &Segment, d: Direction, streams: &mut [Stream; 2]) {
         let now = s.mark.time;
@@ -121,6 +133,8 @@ impl Opening {
         } = Some(Offer {
             mss: s.tcp.mss,
             window_scale: s.tcp.window_scale,
+            sack: s.tcp.sack_permitted,
+            timestamps: s.tcp.timestamps.is_some(),
         });
         self.tell(streams);
     }

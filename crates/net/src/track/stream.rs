@@ -98,6 +98,10 @@ pub(super) struct Stream {
     /// A byte sent into a closed window, which will be sent again.
     pub probe: Option<(u64, u64)>,
     pub round_trip_ns: i64,
+    /// The last sample of which that is the mean.
+    pub latest_round_trip_ns: i64,
+    /// How often the receiver said that it got something twice (RFC 2883).
+    pub received_twice: u64,
 }
 
 impl Stream {
@@ -179,6 +183,7 @@ impl Stream {
     }
 
     pub(super) fn sample(&mut self, ns: i64) {
+        self.latest_round_trip_ns = ns;
         let summary = &mut self.summary;
         summary.ack_rtt_count += 1;
         summary.ack_rtt_sum_ns = summary.ack_rtt_sum_ns.saturating_add(ns);

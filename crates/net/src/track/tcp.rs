@@ -5,13 +5,15 @@ use super::deliver::{deliver, drain, give_up, settle};
 use super::entry::Verdict;
 use super::handshake::Opening;
 use super::held::is_small;
+use super::metering::{self, Before};
 use super::reassembly::Origin;
 use super::recovery::Resent;
 use super::sequence::{LARGEST_WINDOW, ack_position, data_position, first_position};
 use super::stream::{Start, Stream};
 use super::{MILLISECOND, output::Output};
+use crate::account::Meter;
 use crate::{Handler, Segment};
-use model::{Close, Direction, EpisodeKind, Mark, Time, limits};
+use model::{Close, Direction, DirectionAccount, EpisodeKind, Mark, Time, limits};
 
 /// A resend after so long without progress is the retransmission timer's.
 const TIMEOUT_NS: i64 = 200 * MILLISECOND;
@@ -24,6 +26,7 @@ pub(super) struct Tcp {
     pub opening: Opening,
     /// Packets so far.
     packets: u64,
+    meter: Option<Box<Meter>>,
 }
 
 /// This direction's stream and the other's.
@@ -36,6 +39,14 @@ fn both(streams: &mut [Stream; 2], d: Direction) -> (&mut Stream, &mut Stream) {
 }
 
 impl Tcp {
+    /// Of a connection that `s` begins.
+    pub(super) fn new(s: &Segment, accounting: bool) -> Tcp {
+        Tcp {
+            meter: accounting.then(|| Box::new(Meter::new(s.mark, s.tcp.flags.syn()))),
+            ..Tcp::default()
+        }
+    }
+
     /// How long it may be silent before it is over, and how it then ended.
     pub(super) fn patience(&self) -> (i64, Close) {
         let [a, b] = &self.streams;
@@ -68,6 +79,7 @@ impl Tcp {
             return Verdict::Goes;
         }
         stream.recent.remember(s);
+        let before = self.meter.is_some().then(|| Before::of(s, stream, peer));
         self.packets += 1;
         count(s, stream);
         if flags.rst() {
@@ -95,10 +107,25 @@ impl Tcp {
         }
         stream.last_window = s.tcp.window;
         settle(out, s, d, stream, peer_seen, packet);
+        if let (Some(meter), Some(before)) = (&mut self.meter, before) {
+            metering::tell(meter, &before, s, d, stream, peer, &self.opening.summary);
+        }
         if stream.is_finished() && peer.is_finished() {
             return Verdict::Over(Close::Finished);
         }
         Verdict::Goes
+    }
+
+    /// What the connection waited for, if that was asked for, with its last packet.
+    pub(super) fn accounts(&mut self, last: Mark) -> Option<Box<[DirectionAccount; 2]>> {
+        let mut accounts = self.meter.take()?.finish(last);
+        for (account, stream) in accounts.iter_mut().zip(&self.streams) {
+            account.mss = stream.mss;
+            account.window_scale = stream.window.scale;
+            account.sack = self.opening.has_sack();
+            account.timestamps = self.opening.has_timestamps();
+        }
+        Some(accounts)
     }
 
     /// Delivers what is still held and reports what is not over.
@@ -290,6 +317,7 @@ fn duplicate_sack(s: &Segment, acknowledged: u64, stream: &mut Stream) {
     let within_second =
         s.tcp.sack_count > 1 && first.0 >= second.0 && first.1 <= second.1 && first != second;
     if first.0 < first.1 && (first.1 <= acknowledged || within_second) {
+        stream.received_twice += 1;
         stream.recovery.duplicate_sack(first.0, first.1);
     }
 }

@@ -177,7 +177,7 @@ fn silence_ends_a_connection_the_same_way_with_and_without_ticks() {
             }
             tracker.segment(s, &t.bytes);
         }
-        let (recorder, _) = tracker.finish();
+        let (recorder, _) = tracker.finish(u64::MAX);
         let seen = &recorder.connections;
         assert_eq!(seen.len(), 2);
         assert_eq!(seen[0].close(), Close::Forgotten);
@@ -234,7 +234,7 @@ fn connections_are_closed_in_the_order_in_which_they_began() {
         t.c(1, 1, b"abc").order = i;
         tracker.segment(&t.segments[0], &t.bytes);
     }
-    let (recorder, _) = tracker.finish();
+    let (recorder, _) = tracker.finish(u64::MAX);
     assert_eq!(recorder.closed, (0..50).collect::<Vec<_>>());
 }
 

@@ -302,7 +302,7 @@ impl Script {
         for s in &self.segments {
             tracker.segment(s, &self.bytes);
         }
-        let (recorder, problems) = tracker.finish();
+        let (recorder, problems) = tracker.finish(u64::MAX);
         let problems = problems.iter().map(|(kind, p)| (kind, p.count)).collect();
         (recorder.connections, problems)
     }

@@ -1,0 +1,270 @@
+//! Connections as one or two captures saw them into one account each.
+//!
+//! A direction is told from the capture nearest to its sender, as only that knows what the sender
+//! knew. What the network lost shows by subtraction: bytes that were sent more than once and that the
+//! other capture holds fewer times. No clock is needed for any of this.
+
+use crate::capture_facts::TcpFacts;
+use crate::results::{ConnectionResult, DirectionResult, HandshakeResult, Vantage};
+use crate::vantage;
+use model::{
+    ConnectionSummary, Direction, DirectionAccount, DirectionSummary, Endpoint, TimeClass,
+    Transport,
+};
+use std::collections::{HashMap, VecDeque};
+
+const DIRECTIONS: [Direction; 2] = [Direction::ToServer, Direction::ToClient];
+
+/// The connections of one capture, by time at stake.
+#[must_use]
+pub fn of_one(summaries: &[ConnectionSummary]) -> Vec<ConnectionResult> {
+    let results = summaries.iter().map(|c| result(&[(0, c)]));
+    listed(results.collect())
+}
+
+/// The connections of a capture at the client (the first) and one at the server. Those that only one
+/// of them has are told from that one.
+#[must_use]
+pub fn of_two(client: &[ConnectionSummary], server: &[ConnectionSummary]) -> Vec<ConnectionResult> {
+    let mut twins: HashMap<Key, VecDeque<&ConnectionSummary>> = HashMap::new();
+    for c in server {
+        twins.entry(Key::of(c)).or_default().push_back(c);
+    }
+    let mut results = Vec::new();
+    for c in client {
+        let twin = twins.get_mut(&Key::of(c)).and_then(VecDeque::pop_front);
+        results.push(match twin {
+            Some(twin) => result(&[(0, c), (1, twin)]),
+            None => result(&[(0, c)]),
+        });
+    }
+    let mut alone: Vec<_> = twins.into_values().flatten().collect();
+    alone.sort_by_key(|c| c.id);
+    results.extend(alone.into_iter().map(|c| result(&[(1, c)])));
+    listed(results)
+}
+
+/// What a connection has in common in two captures: its initial sequence numbers, also behind address
+/// translation; where its beginning was not captured, its ends.
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    Numbers(u32, u32),
+    Ends(Transport, Endpoint, Endpoint),
+}
+
+impl Key {
+    fn of(c: &ConnectionSummary) -> Key {
+        match (c.handshake.client_isn, c.handshake.server_isn) {
+            (Some(client), Some(server)) => Key::Numbers(client, server),
+            _ => Key::Ends(c.transport, c.client, c.server),
+        }
+    }
+}
+
+/// Numbers connections as they began and sorts them by what is at stake.
+fn listed(mut results: Vec<ConnectionResult>) -> Vec<ConnectionResult> {
+    results.sort_by_key(|c| (c.first, c.client, c.server));
+    for (number, c) in (1..).zip(&mut results) {
+        c.number = number;
+    }
+    results.sort_by_key(|c| (std::cmp::Reverse(c.at_stake_ns), c.number));
+    results
+}
+
+/// One connection, from the captures that have it: 0 is the client's where there are two.
+fn result(seen: &[(usize, &ConnectionSummary)]) -> ConnectionResult {
+    let (_, main) = seen[0];
+    let sender_side = |d: Direction| match (d, seen) {
+        (Direction::ToClient, [_, (_, server)]) => *server,
+        _ => main,
+    };
+    let other_side = |d: Direction| match (d, seen) {
+        (Direction::ToServer, [_, (_, server)]) => Some(*server),
+        (Direction::ToClient, [(_, client), _]) => Some(*client),
+        _ => None,
+    };
+    let lifetime = (main.last.time - main.first.time).max(0);
+    let lifetime = match &main.accounts {
+        Some(accounts) => total(&accounts[0]).max(lifetime),
+        None => lifetime,
+    };
+    let directions = DIRECTIONS.map(|d| {
+        let near = sender_side(d);
+        let mut account = match &near.accounts {
+            Some(accounts) => accounts[d.index()].clone(),
+            None => DirectionAccount::default(),
+        };
+        fit(&mut account, lifetime);
+        let mut counts = near.directions[d.index()];
+        let lost = other_side(d).map(|far| lost_between(d, near, far));
+        // What arrives at the other end may have skipped numbers because the network lost them.
+        let nothing_lost = counts.retransmitted_packets == 0 && lost.unwrap_or(0) == 0;
+        let at_sender = vantage_of(near).vantage == nearest(d) || seen.len() == 2;
+        if at_sender || nothing_lost {
+            counts.missing_from_capture_packets += missing_without_data(d, near);
+        }
+        if let Some(far) = other_side(d) {
+            let far_counts = &far.directions[d.index()];
+            counts.missing_from_capture_gaps += far_counts.missing_from_capture_gaps;
+            counts.missing_from_capture_packets += far_counts.missing_from_capture_packets;
+            counts.missing_from_capture_bytes += far_counts.missing_from_capture_bytes;
+            if nothing_lost {
+                counts.missing_from_capture_packets += missing_without_data(d, far);
+            }
+        }
+        let full = u64::from(account.mss.unwrap_or(1460)).max(1);
+        DirectionResult {
+            goodput_bps: goodput(&counts, &account),
+            lost_on_network_packets: lost.map(|bytes| bytes.div_ceil(full)),
+            lost_on_network_bytes: lost,
+            counts,
+            account,
+        }
+    });
+    let (at_stake_ns, top) = stake(&directions);
+    let conclusion = vantage_of(main);
+    let (vantage, vantage_from) = match seen {
+        [_, _] => (Vantage::Client, "captured at both ends".to_owned()),
+        _ => (conclusion.vantage, conclusion.from),
+    };
+    let h = main.handshake;
+    ConnectionResult {
+        number: 0,
+        client: main.client,
+        server: main.server,
+        protocol: seen.iter().find_map(|(_, c)| c.protocol),
+        first: main.first.time,
+        last: main.first.time + lifetime,
+        ends: seen.iter().map(|(i, c)| (*i, c.first, c.last)).collect(),
+        close: main.close,
+        vantage,
+        vantage_from,
+        handshake: HandshakeResult {
+            seen: h.syn.is_some() && h.syn_ack.is_some(),
+            syn_retries: h.syn_retries,
+            syn_ack_retries: h.syn_ack_retries,
+            syn_to_syn_ack_ns: h.syn.zip(h.syn_ack).map(|(syn, syn_ack)| syn_ack - syn),
+            syn_ack_to_ack_ns: h.syn_ack.zip(h.ack).map(|(syn_ack, ack)| ack - syn_ack),
+        },
+        directions,
+        at_stake_ns,
+        top,
+    }
+}
+
+fn nearest(d: Direction) -> Vantage {
+    match d {
+        Direction::ToServer => Vantage::Client,
+        Direction::ToClient => Vantage::Server,
+    }
+}
+
+/// Packets that are missing beyond those that held the missing bytes.
+fn missing_without_data(d: Direction, c: &ConnectionSummary) -> u64 {
+    let account = c.accounts.as_ref().map(|a| &a[d.index()]);
+    let skipped = account.and_then(|a| a.skipped_identifications);
+    let with_data = c.directions[d.index()].missing_from_capture_segments;
+    skipped.unwrap_or(0).saturating_sub(with_data)
+}
+
+fn total(account: &DirectionAccount) -> i64 {
+    account.time_ns.iter().map(|(_, ns)| *ns).sum()
+}
+
+/// Makes an account of the other capture last as long as the connection: what one of them has more is
+/// the first packet's way to it, or the last one's.
+fn fit(account: &mut DirectionAccount, lifetime: i64) {
+    let more = lifetime - total(account);
+    if more >= 0 {
+        account.time_ns[TimeClass::Transfer] += more;
+        return;
+    }
+    let mut excess = -more;
+    let idle_first = [TimeClass::Idle, TimeClass::Handshake, TimeClass::Transfer];
+    for class in idle_first.into_iter().chain(TimeClass::ALL) {
+        let taken = excess.min(account.time_ns[class]);
+        account.time_ns[class] -= taken;
+        excess -= taken;
+    }
+}
+
+/// Payload that left `near` and did not arrive at `far`, every copy counted.
+///
+/// What was sent again arrived fewer times by what was lost. What was never sent again was not lost by
+/// the network: if `far` lacks it, its capture lost it. Only what nobody acknowledged in the end may
+/// have been lost at its first sending and at every other.
+fn lost_between(d: Direction, near: &ConnectionSummary, far: &ConnectionSummary) -> u64 {
+    let [Some(near_account), Some(far_account)] =
+        [near, far].map(|c| c.accounts.as_ref().map(|a| &a[d.index()]))
+    else {
+        return 0;
+    };
+    let again = near_account.repeated_bytes;
+    let lost = again.saturating_sub(far_account.repeated_bytes);
+    let once = |c: &ConnectionSummary, a: &DirectionAccount| {
+        let counts = &c.directions[d.index()];
+        counts.payload_bytes.saturating_sub(a.repeated_bytes) + counts.missing_from_capture_bytes
+    };
+    let both_began = near.handshake.syn.is_some() && far.handshake.syn.is_some();
+    let never = once(near, near_account).saturating_sub(once(far, far_account));
+    lost + if both_began { never.min(again) } else { 0 }
+}
+
+/// New payload per second from the first data to the last.
+fn goodput(counts: &DirectionSummary, account: &DirectionAccount) -> Option<u64> {
+    let ns = account.last_data? - account.first_data?;
+    let bytes = counts
+        .payload_bytes
+        .saturating_sub(counts.retransmitted_bytes);
+    let bits = u128::from(bytes) * 8 * 1_000_000_000;
+    (ns > 0).then(|| u64::try_from(bits / ns.unsigned_abs() as u128).unwrap_or(u64::MAX))
+}
+
+/// Whether time in this class could have been spared by somebody.
+#[must_use]
+pub fn is_wait(class: TimeClass) -> bool {
+    !matches!(
+        class,
+        TimeClass::Idle | TimeClass::Transfer | TimeClass::Handshake | TimeClass::Unknown
+    )
+}
+
+fn stake(directions: &[DirectionResult; 2]) -> (i64, Option<(Direction, TimeClass, i64)>) {
+    let waits = |r: &DirectionResult| -> i64 {
+        let of = r
+            .account
+            .time_ns
+            .iter()
+            .filter(|(class, _)| is_wait(*class));
+        of.map(|(_, ns)| *ns).sum()
+    };
+    let (d, r) = match directions {
+        [out, back] if waits(back) > waits(out) => (Direction::ToClient, back),
+        [out, _] => (Direction::ToServer, out),
+    };
+    let most = r
+        .account
+        .time_ns
+        .iter()
+        .filter(|(class, _)| is_wait(*class));
+    let most = most.max_by_key(|(class, ns)| (**ns, std::cmp::Reverse(*class)));
+    let top = most
+        .filter(|(_, ns)| **ns > 0)
+        .map(|(class, ns)| (d, class, *ns));
+    (waits(r), top)
+}
+
+fn vantage_of(c: &ConnectionSummary) -> vantage::Conclusion {
+    let h = &c.handshake;
+    let clean = h.syn_retries == 0 && h.syn_ack_retries == 0;
+    let half = |from: Option<model::Time>, to: Option<model::Time>| {
+        from.zip(to).filter(|_| clean).map(|(a, b)| b - a)
+    };
+    let facts = TcpFacts {
+        server_half_ns: half(h.syn, h.syn_ack),
+        client_half_ns: half(h.syn_ack, h.ack),
+        ack_rtt_min_ns: c.directions.each_ref().map(|d| d.ack_rtt_min_ns),
+        ..TcpFacts::default()
+    };
+    vantage::conclude(&facts)
+}

@@ -1,0 +1,94 @@
+//! Packets that a sender's IP identifications (RFC 791) skip.
+//!
+//! Most hosts count them up by one for each packet of a connection; a large segment that the network
+//! card cuts takes one for each piece. Where that holds, a number that was left out is a packet the
+//! capture does not hold, also one without data, of which TCP itself leaves no trace.
+
+/// A step this large is another counter, not packets that are missing.
+const LARGEST_STEP: i16 = 1_000;
+/// Steps that are seen before anything is said, and how many in twenty must fit.
+const STEPS: u64 = 20;
+const FITTING_OF_20: u64 = 18;
+
+#[derive(Debug, Default)]
+pub(super) struct Identifications {
+    expected: Option<u16>,
+    steps: u64,
+    fitting: u64,
+    skipped: u64,
+}
+
+impl Identifications {
+    /// A packet with this identification and so many bytes of data, of full size `full_sized`.
+    pub(super) fn saw(&mut self, id: u16, payload: u64, full_sized: u64) {
+        let pieces = payload.div_ceil(full_sized.max(1)).max(1);
+        let next = id.wrapping_add(pieces as u16);
+        if let Some(expected) = self.expected {
+            self.steps += 1;
+            match id.wrapping_sub(expected) as i16 {
+                0 => self.fitting += 1,
+                skipped @ 1..=LARGEST_STEP => self.skipped += u64::from(skipped.unsigned_abs()),
+                // It was overtaken: what was taken to be missing is here.
+                late if (-LARGEST_STEP..0).contains(&late) => {
+                    let found = pieces.min(late.unsigned_abs().into());
+                    self.skipped = self.skipped.saturating_sub(found);
+                    return;
+                }
+                _ => {}
+            }
+        }
+        self.expected = Some(next);
+    }
+
+    /// How many were skipped, where they count.
+    pub(super) fn skipped(&self) -> Option<u64> {
+        let counts = self.steps >= STEPS && self.fitting * 20 >= self.steps * FITTING_OF_20;
+        counts.then_some(self.skipped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_counter_skips_is_missing() {
+        let mut ids = Identifications::default();
+        let mut id = 65_500_u16;
+        for i in 0..100 {
+            let payload = if i % 10 == 0 { 4_344 } else { 100 };
+            if ![30, 31, 77].contains(&i) {
+                ids.saw(id, payload, 1448);
+            }
+            id = id.wrapping_add(if i % 10 == 0 { 3 } else { 1 });
+        }
+        assert_eq!(ids.skipped(), Some(3 + 1 + 1));
+    }
+
+    #[test]
+    fn packets_that_overtake_each_other_are_not_missing_and_random_numbers_say_nothing() {
+        let mut ids = Identifications::default();
+        for i in (0..100u16).step_by(10) {
+            for id in [0, 1, 2, 4, 3, 5, 6, 7, 8, 9] {
+                ids.saw(i + id, 10, 1448);
+            }
+        }
+        assert_eq!(ids.skipped(), None, "one in five steps does not fit");
+        let mut ids = Identifications::default();
+        for i in (0..200u16).step_by(40) {
+            for id in 0..40 {
+                ids.saw(
+                    i + [id, 21, 20][usize::from(id == 20) + 2 * usize::from(id == 21)],
+                    10,
+                    1448,
+                );
+            }
+        }
+        assert_eq!(ids.skipped(), Some(0));
+        let mut ids = Identifications::default();
+        for i in 0..100u16 {
+            ids.saw(i.wrapping_mul(40_503), 10, 1448);
+        }
+        assert_eq!(ids.skipped(), None);
+    }
+}

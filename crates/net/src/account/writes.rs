@@ -1,0 +1,61 @@
+//! What an application writes at once, from the segments that push (RFC 9293 section 3.9.1): senders
+//! set the flag on the last segment of a write, unless more was written before that one left.
+
+/// Different sizes that are counted at the same time.
+const SIZES: usize = 16;
+
+#[derive(Debug, Default)]
+pub(super) struct Writes {
+    /// Bytes since the last push.
+    open: u64,
+    all: u64,
+    sizes: Vec<(u64, u64)>,
+}
+
+impl Writes {
+    pub(super) fn sent(&mut self, bytes: u64, pushed: bool) {
+        self.open += bytes;
+        if pushed && self.open > 0 {
+            self.wrote(self.open);
+            self.open = 0;
+        }
+    }
+
+    /// Counts frequent sizes (Misra and Gries): one that makes up more than a sixteenth stays.
+    fn wrote(&mut self, size: u64) {
+        self.all += 1;
+        if let Some((_, n)) = self.sizes.iter_mut().find(|(s, _)| *s == size) {
+            *n += 1;
+        } else if self.sizes.len() < SIZES {
+            self.sizes.push((size, 1));
+        } else {
+            self.sizes.retain_mut(|(_, n)| {
+                *n -= 1;
+                *n > 0
+            });
+        }
+    }
+
+    /// The most frequent size and how often at least, and all writes.
+    pub(super) fn summary(&self) -> (Option<(u64, u64)>, u64) {
+        let most = self.sizes.iter().max_by_key(|(size, n)| (*n, *size));
+        (most.copied(), self.all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frequent_size_is_found_among_many() {
+        let mut writes = Writes::default();
+        for i in 0..1000u64 {
+            writes.sent(5000 + i, true);
+            writes.sent(1448, false);
+            writes.sent(600, true);
+        }
+        let (most, all) = writes.summary();
+        assert_eq!((most.map(|(size, _)| size), all), (Some(2048), 2000));
+    }
+}
