@@ -83,6 +83,7 @@ impl Run {
             order: self.order,
             now: Time(self.now),
             held_since: held.then_some(Time(self.now - 500_000)),
+            heard_all: true,
         }
     }
 

@@ -51,6 +51,9 @@ pub struct Chunk<'a> {
     /// window, Nagle): since when it would have held them had they been written. Only known where
     /// the capture stands near the sender.
     pub held_since: Option<Time>,
+    /// Whether its sender had received everything that the other side was seen to have sent by then.
+    /// Who waits for an answer before speaking on always has. True for UDP, which does not say.
+    pub heard_all: bool,
 }
 
 /// Why a connection ended.

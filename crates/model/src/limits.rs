@@ -59,6 +59,10 @@ pub const HIDDEN_CALLS: usize = 1024;
 /// which do. `hidden-requests-given-up`.
 pub const HIDDEN_RUNS: usize = 16_384;
 
+/// Turns of a connection of unknown protocol that are held back until it is known whether its sides
+/// wait for each other.
+pub const TURNS_HELD: usize = 8;
+
 /// Bytes of one message that a protocol may ask to see in one piece.
 pub const HEAD_BYTES: usize = 16_384;
 

@@ -1,62 +1,97 @@
 //! One connection's way from bytes to calls: which protocol it speaks is found out from its first
-//! bytes, ports only hint; then its driver and session take over.
+//! bytes, ports only hint; then its driver and session take over. A TCP connection that speaks nothing
+//! known has turns, which are followed from its first byte and dropped when a protocol claims it.
 
 use crate::driver::Driver;
 use crate::list::PROTOCOLS;
 use crate::session::{Context, Span};
-use model::{Chunk, Close, Direction, Mark};
+use crate::tcp::Turns;
+use model::{Chunk, Close, Direction, Mark, Transport};
 
 /// How many chunks of a connection are looked at before it is taken to speak nothing known.
 const CHUNKS_LOOKED_AT: u32 = 256;
 
 /// What a connection speaks, as far as known.
-pub enum Conversation {
-    Undecided { looked_at: u32 },
+#[derive(Default)]
+pub struct Conversation(Speaks);
+
+enum Speaks {
+    /// Its turns, from the first bytes on that nobody claimed.
+    Undecided {
+        looked_at: u32,
+        turns: Option<Box<Turns>>,
+    },
     Known(Box<Driver>),
+    /// TCP that nobody claims.
+    Turns(Box<Turns>),
+    /// UDP that nobody claims.
     Unknown,
 }
 
-impl Default for Conversation {
-    fn default() -> Conversation {
-        Conversation::Undecided { looked_at: 0 }
+impl Default for Speaks {
+    fn default() -> Speaks {
+        Speaks::Undecided {
+            looked_at: 0,
+            turns: None,
+        }
     }
 }
 
 impl Conversation {
     fn decide(&mut self, cx: &Context<'_>, d: Direction, bytes: &[u8]) {
-        let Conversation::Undecided { looked_at } = self else {
+        let Speaks::Undecided { looked_at, turns } = &mut self.0 else {
             return;
         };
+        // What was told of turns cannot be taken back.
+        let judged = turns.as_ref().is_some_and(|t| t.is_judged());
         *looked_at += 1;
-        if let Some(protocol) = PROTOCOLS
+        if judged || *looked_at > CHUNKS_LOOKED_AT {
+            self.0 = match turns.take() {
+                Some(turns) => Speaks::Turns(turns),
+                None => Speaks::Unknown,
+            };
+        } else if let Some(protocol) = PROTOCOLS
             .iter()
             .find(|p| (p.probe)(cx.connection, d, bytes))
         {
-            *self = Conversation::Known(Box::new(Driver::new((protocol.session)(cx.connection))));
-        } else if *looked_at >= CHUNKS_LOOKED_AT {
-            *self = Conversation::Unknown;
+            self.0 = Speaks::Known(Box::new(Driver::new((protocol.session)(cx.connection))));
+        }
+    }
+
+    /// The turns, where no protocol is known to be spoken.
+    fn turns(&mut self, cx: &Context<'_>) -> Option<&mut Turns> {
+        match &mut self.0 {
+            Speaks::Undecided { turns, .. } if cx.connection.transport == Transport::Tcp => {
+                Some(turns.get_or_insert_with(|| Box::new(Turns::new(cx.connection))))
+            }
+            Speaks::Turns(turns) => Some(turns),
+            _ => None,
         }
     }
 
     /// The next bytes of a TCP direction.
     pub fn data(&mut self, cx: &mut Context<'_>, d: Direction, chunk: &Chunk<'_>) {
         self.decide(cx, d, chunk.data);
-        if let Conversation::Known(driver) = self {
+        if let Speaks::Known(driver) = &mut self.0 {
             driver.data(cx, d, chunk);
+        } else if let Some(turns) = self.turns(cx) {
+            turns.data(cx, d, chunk);
         }
     }
 
     /// Bytes of a TCP direction that the capture does not hold.
     pub fn gap(&mut self, cx: &mut Context<'_>, d: Direction, length: u64) {
-        if let Conversation::Known(driver) = self {
+        if let Speaks::Known(driver) = &mut self.0 {
             driver.gap(cx, d, length);
+        } else if let Some(turns) = self.turns(cx) {
+            turns.gap(cx, d, length);
         }
     }
 
     /// One UDP datagram whose first fragment came with the packet `first`.
     pub fn datagram(&mut self, cx: &mut Context<'_>, d: Direction, chunk: &Chunk<'_>, first: Mark) {
         self.decide(cx, d, chunk.data);
-        if let Conversation::Known(driver) = self {
+        if let Speaks::Known(driver) = &mut self.0 {
             let span = Span {
                 first,
                 last: chunk.mark,
@@ -71,8 +106,13 @@ impl Conversation {
     }
 
     pub fn close(&mut self, cx: &mut Context<'_>, why: Close) {
-        if let Conversation::Known(driver) = self {
-            driver.close(cx, why);
+        match &mut self.0 {
+            Speaks::Known(driver) => driver.close(cx, why),
+            Speaks::Undecided {
+                turns: Some(turns), ..
+            }
+            | Speaks::Turns(turns) => turns.close(cx, why),
+            Speaks::Undecided { turns: None, .. } | Speaks::Unknown => {}
         }
     }
 }

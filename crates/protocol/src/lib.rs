@@ -1,4 +1,5 @@
-//! Byte chunks into calls: one folder per protocol, one line in [`list`].
+//! Byte chunks into calls: one folder per protocol, one line in [`list`]; [`tcp`] is for what none of
+//! them speaks.
 //!
 //! [`Conversation`] finds out what a connection speaks; its [`driver`] owns buffering, holes and the
 //! search for the next header; a [`session::Session`] knows the protocol.
@@ -17,6 +18,7 @@ pub mod rpc;
 pub mod rquota;
 pub mod session;
 mod shared;
+mod tcp;
 pub mod template;
 pub mod xdr;
 

@@ -50,6 +50,13 @@ impl Run {
     }
 }
 
+/// How much of `from..until` TCP held what came at `until`, by
+/// [`Chunk::held_since`](model::Chunk::held_since).
+#[must_use]
+pub fn held_ns(since: Option<Time>, from: Time, until: Time) -> i64 {
+    since.map_or(0, |s| (until - s.max(from)).max(0))
+}
+
 /// A frame that has passed: when and where its first and last bytes came.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {

@@ -43,6 +43,7 @@ pub(super) fn deliver<H: Handler>(
             order: s.order,
             now: s.mark.time,
             held_since: origin.held_since,
+            heard_all: origin.heard_all,
         };
         stream.reassembly.next = end;
         stream.delivered_in_order(s.mark.time, origin.packet);
@@ -73,6 +74,7 @@ pub(super) fn drain<H: Handler>(
             order,
             now,
             held_since: piece.origin.held_since,
+            heard_all: piece.origin.heard_all,
         };
         out.data(d, &chunk);
     }

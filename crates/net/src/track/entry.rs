@@ -204,6 +204,7 @@ fn datagram<H: Handler>(
         order: s.order,
         now: s.mark.time,
         held_since: None,
+        heard_all: true,
     };
     out.datagram(d, &chunk, s.first);
 }

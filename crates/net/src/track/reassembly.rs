@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 pub(super) struct Origin {
     pub mark: Mark,
     pub held_since: Option<Time>,
+    pub heard_all: bool,
     pub ip_id: Option<u16>,
     pub ts_value: Option<u32>,
     /// Its number among the connection's packets.
@@ -133,6 +134,7 @@ mod tests {
                 packet: PacketRef { file: 0, frame: 1 },
             },
             held_since: None,
+            heard_all: true,
             ip_id: None,
             ts_value: None,
             packet: 0,

@@ -5,7 +5,7 @@ use super::flight::Flight;
 use super::held::Held;
 use super::reassembly::{Origin, Reassembly};
 use super::recovery::Recovery;
-use super::sequence::{before, data_position, first_position};
+use super::sequence::{ack_position, before, data_position, first_position};
 use super::window::Window;
 use super::{MILLISECOND, SECOND};
 use crate::Segment;
@@ -175,6 +175,14 @@ impl Stream {
     pub(super) fn in_flight(&self) -> u64 {
         self.acknowledged
             .map_or(0, |acknowledged| self.sent.saturating_sub(acknowledged))
+    }
+
+    /// Whether `s`, a packet of the other direction, acknowledges all the data that was sent.
+    pub(super) fn is_heard_by(&self, s: &Segment) -> bool {
+        let sent = self.fin.map_or(self.sent, |fin| fin.min(self.sent));
+        self.start == Start::Unknown
+            || !s.tcp.flags.ack()
+            || ack_position(sent, s.tcp.acknowledgement) >= sent
     }
 
     pub(super) fn full_sized(&self) -> u64 {

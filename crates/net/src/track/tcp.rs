@@ -101,7 +101,7 @@ impl Tcp {
             settle(out, s, d.reverse(), peer, true, packet);
         }
         let peer_seen = peer.summary.packets > 0;
-        data(out, s, bytes, d, stream, peer_seen, packet);
+        data(out, s, bytes, d, stream, peer, packet);
         if s.payload_length > 0 {
             peer.held.peer_sent();
         }
@@ -329,7 +329,7 @@ fn data<H: Handler>(
     bytes: &[u8],
     d: Direction,
     stream: &mut Stream,
-    peer_seen: bool,
+    peer: &Stream,
     packet: u64,
 ) {
     let flags = s.tcp.flags;
@@ -354,12 +354,13 @@ fn data<H: Handler>(
         let mut origin = Origin {
             mark: s.mark,
             held_since: None,
+            heard_all: peer.is_heard_by(s),
             ip_id: s.ip_id,
             ts_value: s.tcp.timestamps.map(|(value, _)| value),
             packet,
         };
         let wanted = if start >= stream.sent {
-            origin.held_since = new_data(out, s, d, stream, start, end, peer_seen);
+            origin.held_since = new_data(out, s, d, stream, start, end, peer.summary.packets > 0);
             true
         } else {
             old_data(out, s, d, stream, start, end, &mut origin)

@@ -155,6 +155,7 @@ fn run(parts: &[Part]) -> Log {
                     order: i as u64,
                     now,
                     held_since: None,
+                    heard_all: true,
                 };
                 driver.data(&mut cx, Direction::ToServer, &chunk);
                 sequence = sequence.wrapping_add(data.len() as u32 + cut);

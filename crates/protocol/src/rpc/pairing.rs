@@ -5,7 +5,7 @@ use super::body;
 use super::header::{ReplyHeader, Security};
 use super::hidden::Lane;
 use super::pending::{Orphan, Pending};
-use crate::session::{Both, Context, Hole, Span};
+use crate::session::{Both, Context, Hole, Span, held_ns};
 use arrayvec::ArrayVec;
 use model::{
     Call, Change, Close, Detail, Direction, Name, Outcome, Outstanding, Protocol, Reason, Time,
@@ -328,13 +328,10 @@ impl Pairing {
             pending.outcome
         };
         let request_last = pending.request.last.time;
-        let held = |until: Time, from: Time, since: Option<Time>| {
-            since.map_or(0, |s| (until - s.max(from)).max(0))
-        };
         let ends = cx.connection.ends(pending.direction);
         let mut call = pending.take_call(ends, cx.order, outcome, &mut cx.shared.rpc.texts);
-        call.response_held_ns = held(span.first.time, request_last, span.first_held_since)
-            + held(span.last.time, span.first.time, span.last_held_since);
+        call.response_held_ns = held_ns(span.first_held_since, request_last, span.first.time)
+            + held_ns(span.last_held_since, span.first.time, span.last.time);
         call.response_sequence = span.sequence;
         call.response_first = Some(span.first);
         call.response_last = (!span.end_missing).then_some(span.last);

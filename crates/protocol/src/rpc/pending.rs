@@ -11,7 +11,7 @@ use super::body;
 use super::header::Security;
 use super::program::Arguments;
 use crate::output::Output;
-use crate::session::Span;
+use crate::session::{Span, held_ns};
 use arrayvec::ArrayVec;
 use hashbrown::{HashMap, HashTable};
 use model::limits;
@@ -144,7 +144,7 @@ impl Pending {
             outcome,
             outstanding: self.outstanding,
             retransmits: self.retransmits,
-            request_held_ns: held.map_or(0, |s| (last.time - s.max(first.time)).max(0)),
+            request_held_ns: held_ns(held, first.time, last.time),
             response_held_ns: 0,
             detail,
             text,

@@ -104,6 +104,7 @@ impl Wire {
                 order,
                 now,
                 held_since: None,
+                heard_all: true,
             };
             match cx.connection.transport {
                 Transport::Tcp => conversation.data(cx, d, &chunk),

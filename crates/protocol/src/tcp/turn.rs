@@ -1,0 +1,182 @@
+//! One turn: what was seen of its request and its response, and the call it makes.
+
+use crate::session::{Context, held_ns};
+use model::{Call, Chunk, Detail, Mark, Name, Outcome, Protocol, Reason};
+
+/// A request or a response, as far as it has been seen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    /// The packet of its first byte that was seen, and the latest of all.
+    pub first: Mark,
+    pub last: Mark,
+    sequence: u32,
+    bytes: u64,
+    /// How long TCP held its first and its last packet.
+    first_held_ns: i64,
+    last_held_ns: i64,
+    /// Whether the capture lacks its first byte, or its last one.
+    pub start_missing: bool,
+    pub end_missing: bool,
+}
+
+impl Part {
+    /// Begins with `chunk`; the packet before it came with `before`.
+    fn of(chunk: &Chunk<'_>, before: Mark) -> Part {
+        Part {
+            first: chunk.mark,
+            last: chunk.mark,
+            sequence: chunk.sequence,
+            bytes: length(chunk),
+            first_held_ns: held_ns(chunk.held_since, before.time, chunk.mark.time),
+            last_held_ns: 0,
+            start_missing: false,
+            end_missing: false,
+        }
+    }
+
+    /// Goes on with `chunk`.
+    fn extend(&mut self, chunk: &Chunk<'_>) {
+        self.bytes += length(chunk);
+        self.end_missing = false;
+        if chunk.mark.time >= self.last.time {
+            self.last = chunk.mark;
+            self.last_held_ns = held_ns(chunk.held_since, self.first.time, chunk.mark.time);
+        }
+    }
+
+    /// Goes on with bytes that the capture lacks.
+    fn lose(&mut self, length: u64) {
+        self.bytes += length;
+        self.end_missing = true;
+    }
+}
+
+fn length(chunk: &Chunk<'_>) -> u64 {
+    chunk.data.len() as u64 + u64::from(chunk.cut)
+}
+
+/// How far the answer is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Answer {
+    None,
+    /// It began in a gap of so many bytes.
+    Hidden(u64),
+    Seen(Part),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turn {
+    request: Part,
+    pub answer: Answer,
+    /// Whether one side spoke while the other did: what belongs to which request is not known.
+    pub overlaps: bool,
+    /// Why it has no answer, or why the end of its answer is not known, where that is not a gap.
+    pub ended: Option<Reason>,
+}
+
+impl Turn {
+    /// Opened by the client's `chunk`.
+    pub(super) fn open(chunk: &Chunk<'_>) -> Turn {
+        Turn {
+            request: Part::of(chunk, chunk.mark),
+            answer: Answer::None,
+            overlaps: false,
+            ended: None,
+        }
+    }
+
+    pub(super) fn is_answered(&self) -> bool {
+        !matches!(self.answer, Answer::None)
+    }
+
+    /// The last packet of its request so far.
+    pub(super) fn asked(&self) -> Mark {
+        self.request.last
+    }
+
+    /// The client goes on.
+    pub(super) fn ask(&mut self, chunk: &Chunk<'_>) {
+        self.request.extend(chunk);
+    }
+
+    /// The client goes on with bytes that the capture lacks.
+    pub(super) fn ask_unseen(&mut self, length: u64) {
+        self.request.lose(length);
+    }
+
+    /// The server answers, or goes on.
+    pub(super) fn answer(&mut self, chunk: &Chunk<'_>) {
+        match &mut self.answer {
+            Answer::Seen(part) => part.extend(chunk),
+            Answer::None => self.answer = Answer::Seen(Part::of(chunk, self.request.last)),
+            Answer::Hidden(before) => {
+                let mut part = Part::of(chunk, chunk.mark);
+                part.bytes += *before;
+                part.start_missing = true;
+                self.answer = Answer::Seen(part);
+            }
+        }
+    }
+
+    /// The server answers, or goes on, with bytes that the capture lacks.
+    pub(super) fn answer_unseen(&mut self, length: u64) {
+        match &mut self.answer {
+            Answer::Seen(part) => part.lose(length),
+            Answer::Hidden(before) => *before += length,
+            Answer::None => self.answer = Answer::Hidden(length),
+        }
+    }
+
+    /// What the capture lacks may have been the end of the answer.
+    pub(super) fn doubt_end(&mut self) {
+        if let Answer::Seen(part) = &mut self.answer {
+            part.end_missing = true;
+        }
+    }
+
+    fn outcome(&self) -> Outcome {
+        match &self.answer {
+            Answer::None => Outcome::NoResponse(self.ended.unwrap_or(Reason::NoAnswer)),
+            Answer::Hidden(_) => Outcome::NoResponse(Reason::CaptureGap),
+            Answer::Seen(a) if a.start_missing || a.end_missing || self.request.end_missing => {
+                Outcome::Incomplete(Reason::CaptureGap)
+            }
+            Answer::Seen(_) => self.ended.map_or(Outcome::Ok, Outcome::Incomplete),
+        }
+    }
+
+    /// The call that it is.
+    pub(super) fn call(&self, cx: &Context<'_>) -> Call {
+        let request = &self.request;
+        let answer = match &self.answer {
+            Answer::Seen(part) => Some(part),
+            _ => None,
+        };
+        let ends_unseen = |a: &Part| a.end_missing || self.ended.is_some();
+        Call {
+            order: cx.order,
+            connection: cx.connection.id,
+            protocol: Protocol::Tcp,
+            op: Name::from("TURN").unwrap_or_default(),
+            client: cx.connection.client,
+            server: cx.connection.server,
+            id: request.sequence,
+            request_sequence: request.sequence,
+            response_sequence: answer.map_or(0, |a| a.sequence),
+            request_first: Some(request.first),
+            request_last: (!request.end_missing).then_some(request.last),
+            response_first: answer.filter(|a| !a.start_missing).map(|a| a.first),
+            response_last: answer.filter(|a| !ends_unseen(a)).map(|a| a.last),
+            request_bytes: request.bytes,
+            response_bytes: answer.map_or(0, |a| a.bytes),
+            outcome: self.outcome(),
+            outstanding: 1,
+            retransmits: 0,
+            // What holds back the first byte of a request is not seen: it may not have been written.
+            request_held_ns: request.last_held_ns,
+            response_held_ns: answer.map_or(0, |a| a.first_held_ns + a.last_held_ns),
+            detail: Detail::default(),
+            text: None,
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! One connection's turns: where each begins and ends, and whether they may be told at all.
+
+use super::turn::{Answer, Turn};
+use crate::session::{ConnectionInfo, Context};
+use model::{Chunk, Close, Direction, Mark, Reason, Time, Where, limits};
+
+/// More than one turn in so many that overlaps: the connection is not half-duplex (below a score of
+/// 0.8, nothing may be told of it).
+const OVERLAPS: u32 = 5;
+
+/// Turns after which half of them are forgotten, so that a connection that changes its ways is
+/// noticed.
+const TURNS: u32 = 64;
+
+/// A server that is still asked when the capture ends would have answered later: when it was asked
+/// less than this before (the time after which an NFS client asks again).
+const ANSWER_WAIT_NS: i64 = 60_000_000_000;
+
+/// A response is over when it has been silent for this long at the end of the capture: longer than a
+/// retransmission timer of a path that works.
+const SILENCE_NS: i64 = 1_000_000_000;
+
+/// Linux's first ephemeral port, and the first that is not privileged: who has a lower one is the
+/// server.
+const LOWER_PORTS: [u16; 2] = [32_768, 1_024];
+
+/// A clock of several receive queues steps back by less than this.
+const OUT_OF_ORDER_NS: i64 = 1_000_000;
+
+/// What may be told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// Nothing yet: turns are held back.
+    Watching,
+    HalfDuplex,
+    Pipelined,
+    /// Nobody knows who is the client.
+    RolesUnknown,
+}
+
+/// The turns of one connection.
+#[derive(Debug)]
+pub(crate) struct Turns {
+    /// The turn under way.
+    turn: Option<Turn>,
+    /// Those before it that are not reported yet.
+    held: Vec<Turn>,
+    state: State,
+    /// Whether the client's next bytes are known to begin a request.
+    may_open: bool,
+    /// Turns opened, and those that overlapped with the one before.
+    turns: u32,
+    overlaps: u32,
+}
+
+impl Turns {
+    pub(crate) fn new(connection: &ConnectionInfo) -> Turns {
+        let (client, server) = (connection.client.port, connection.server.port);
+        let ports_tell = LOWER_PORTS.iter().any(|&p| server < p && client >= p);
+        Turns {
+            turn: None,
+            held: Vec::new(),
+            state: match connection.roles_known || ports_tell {
+                true => State::Watching,
+                false => State::RolesUnknown,
+            },
+            may_open: connection.roles_known,
+            turns: 0,
+            overlaps: 0,
+        }
+    }
+
+    /// Whether turns of this connection have been, or may now be, reported.
+    pub(crate) fn is_judged(&self) -> bool {
+        self.state == State::HalfDuplex
+    }
+
+    fn is_told(&self) -> bool {
+        matches!(self.state, State::Watching | State::HalfDuplex)
+    }
+
+    /// The next bytes of a direction.
+    pub(crate) fn data(&mut self, cx: &mut Context<'_>, d: Direction, chunk: &Chunk<'_>) {
+        if !self.is_told() || chunk.data.is_empty() && chunk.cut == 0 {
+            return;
+        }
+        match (d, &mut self.turn) {
+            (Direction::ToServer, Some(turn)) if !turn.is_answered() => turn.ask(chunk),
+            (Direction::ToServer, _) => self.open(chunk),
+            (Direction::ToClient, Some(turn)) if turn.is_answered() => turn.answer(chunk),
+            (Direction::ToClient, Some(_)) => self.answer(cx, chunk),
+            (Direction::ToClient, None) => self.may_open = true,
+        }
+    }
+
+    /// The client speaks, for the first time or again.
+    fn open(&mut self, chunk: &Chunk<'_>) {
+        if !self.may_open || is_alert(chunk) {
+            return;
+        }
+        self.over();
+        self.turn = Some(Turn::open(chunk));
+        if self.turns >= TURNS {
+            self.turns /= 2;
+            self.overlaps /= 2;
+        }
+        self.turns += 1;
+        self.change(chunk);
+    }
+
+    /// The server begins to answer.
+    fn answer(&mut self, cx: &mut Context<'_>, chunk: &Chunk<'_>) {
+        let Some(turn) = &mut self.turn else { return };
+        if turn.asked().time - chunk.mark.time > OUT_OF_ORDER_NS {
+            // It was captured before the request, and had to wait for what the capture lacks.
+            turn.answer_unseen(0);
+            if let Some(before) = self.held.last_mut() {
+                before.doubt_end();
+            }
+        }
+        turn.answer(chunk);
+        self.change(chunk);
+        self.report(cx);
+    }
+
+    /// The speaker changes with `chunk`: has he waited for what the other said?
+    fn change(&mut self, chunk: &Chunk<'_>) {
+        if chunk.heard_all {
+            return;
+        }
+        let known = self.turn.is_some_and(|t| t.overlaps);
+        self.overlaps += u32::from(!known);
+        for turn in self.held.last_mut().into_iter().chain(&mut self.turn) {
+            turn.overlaps = true;
+        }
+    }
+
+    /// The turn under way is over.
+    fn over(&mut self) {
+        if let Some(turn) = self.turn.take() {
+            // Most connections hold one at a time.
+            self.held.reserve_exact(1);
+            self.held.push(turn);
+        }
+    }
+
+    /// Bytes of a direction that the capture lacks.
+    pub(crate) fn gap(&mut self, cx: &mut Context<'_>, d: Direction, length: u64) {
+        if !self.is_told() {
+            return;
+        }
+        match (d, &mut self.turn) {
+            (Direction::ToServer, Some(turn)) if !turn.is_answered() => turn.ask_unseen(length),
+            (Direction::ToServer, turn) => {
+                // A request began in it, and what came since may be its answer.
+                if let Some(turn) = turn {
+                    turn.doubt_end();
+                }
+                self.over();
+                self.may_open = false;
+            }
+            (Direction::ToClient, Some(turn)) => {
+                if !turn.is_answered()
+                    && let Some(before) = self.held.last_mut()
+                {
+                    before.doubt_end();
+                }
+                turn.answer_unseen(length);
+                self.report(cx);
+            }
+            (Direction::ToClient, None) => {}
+        }
+    }
+
+    /// The turns before the one under way are over: reports them, if they may be told.
+    fn report(&mut self, cx: &mut Context<'_>) {
+        // A few turns say little while all are held back.
+        if !self.is_judged() && self.held.len() < limits::TURNS_HELD {
+            return;
+        }
+        if self.is_pipelined() {
+            self.state = State::Pipelined;
+            self.held = Vec::new();
+            self.turn = None;
+        } else {
+            self.state = State::HalfDuplex;
+            for turn in std::mem::take(&mut self.held) {
+                tell(cx, &turn);
+            }
+        }
+    }
+
+    fn is_pipelined(&self) -> bool {
+        self.overlaps * OVERLAPS > self.turns
+    }
+
+    /// The connection is over.
+    pub(crate) fn close(&mut self, cx: &mut Context<'_>, why: Close) {
+        if let Some(turn) = &mut self.turn {
+            turn.ended = ended(turn, why, cx.now);
+        }
+        self.over();
+        if self.state == State::Watching && self.is_pipelined() {
+            self.state = State::Pipelined;
+        }
+        match self.state {
+            State::Watching | State::HalfDuplex => {
+                for turn in std::mem::take(&mut self.held) {
+                    tell(cx, &turn);
+                }
+            }
+            State::Pipelined => note(cx, "pipelined-turns", |ends| {
+                format!("{ends}: not half-duplex, no turns are told")
+            }),
+            State::RolesUnknown => note(cx, "turns-roles-unknown", |ends| {
+                format!("{ends}: joined in mid-connection, and the ports do not say who is the client")
+            }),
+        }
+    }
+}
+
+/// Reports a turn, or counts that it cannot be told.
+fn tell(cx: &mut Context<'_>, turn: &Turn) {
+    if turn.overlaps {
+        note(cx, "overlapping-turns", |ends| {
+            format!("{ends}: both sides spoke at the same time, the turn is left out")
+        });
+    } else {
+        let call = turn.call(cx);
+        cx.output.calls.push(call);
+    }
+}
+
+fn note(cx: &mut Context<'_>, kind: &'static str, text: impl FnOnce(String) -> String) {
+    let (client, server) = (cx.connection.client, cx.connection.server);
+    let example = || (text(format!("{client} to {server}")), Where::default());
+    cx.problems.note(kind, example);
+}
+
+/// Why the turn that was under way when the connection ended lacks its answer, or its end.
+fn ended(turn: &Turn, why: Close, now: Time) -> Option<Reason> {
+    let since = |mark: Mark| now - mark.time;
+    let cut_short = why == Close::EndOfCapture
+        && match &turn.answer {
+            Answer::None => since(turn.asked()) < ANSWER_WAIT_NS,
+            Answer::Seen(part) => since(part.last) < SILENCE_NS,
+            Answer::Hidden(_) => false,
+        };
+    cut_short.then_some(Reason::AfterCapture)
+}
+
+/// Whether a chunk is one TLS alert (RFC 8446 section 5.1): how a connection is closed.
+fn is_alert(chunk: &Chunk<'_>) -> bool {
+    const ALERT: u8 = 21;
+    let Some(&[kind, 3, minor, high, low]) = chunk.data.first_chunk() else {
+        return false;
+    };
+    let length = u32::from(u16::from_be_bytes([high, low])) + 5;
+    kind == ALERT && minor <= 4 && chunk.data.len() as u32 + chunk.cut == length
+}
