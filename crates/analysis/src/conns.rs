@@ -22,10 +22,13 @@ pub fn of_one(summaries: &[ConnectionSummary]) -> Vec<ConnectionResult> {
     listed(results.collect())
 }
 
-/// The connections of a capture at the client (the first) and one at the server. Those that only one
-/// of them has are told from that one.
+/// The connections of a capture at the client and one at the server, each with the number of its
+/// capture. Those that only one of them has are told from that one.
 #[must_use]
-pub fn of_two(client: &[ConnectionSummary], server: &[ConnectionSummary]) -> Vec<ConnectionResult> {
+pub fn of_two(
+    (at_client, client): (usize, &[ConnectionSummary]),
+    (at_server, server): (usize, &[ConnectionSummary]),
+) -> Vec<ConnectionResult> {
     let mut twins: HashMap<Key, VecDeque<&ConnectionSummary>> = HashMap::new();
     for c in server {
         twins.entry(Key::of(c)).or_default().push_back(c);
@@ -34,13 +37,13 @@ pub fn of_two(client: &[ConnectionSummary], server: &[ConnectionSummary]) -> Vec
     for c in client {
         let twin = twins.get_mut(&Key::of(c)).and_then(VecDeque::pop_front);
         results.push(match twin {
-            Some(twin) => result(&[(0, c), (1, twin)]),
-            None => result(&[(0, c)]),
+            Some(twin) => result(&[(at_client, c), (at_server, twin)]),
+            None => result(&[(at_client, c)]),
         });
     }
     let mut alone: Vec<_> = twins.into_values().flatten().collect();
     alone.sort_by_key(|c| c.id);
-    results.extend(alone.into_iter().map(|c| result(&[(1, c)])));
+    results.extend(alone.into_iter().map(|c| result(&[(at_server, c)])));
     listed(results)
 }
 
@@ -71,7 +74,7 @@ fn listed(mut results: Vec<ConnectionResult>) -> Vec<ConnectionResult> {
     results
 }
 
-/// One connection, from the captures that have it: 0 is the client's where there are two.
+/// One connection, from the captures that have it: first the client's where there are two.
 fn result(seen: &[(usize, &ConnectionSummary)]) -> ConnectionResult {
     let (_, main) = seen[0];
     let sender_side = |d: Direction| match (d, seen) {

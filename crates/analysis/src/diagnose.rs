@@ -10,12 +10,13 @@ use crate::matched::{MatchedFacts, is_outage};
 use crate::results::{
     Budget, CaptureResult, Clock, Diagnosis, OpResult, Side, Unmatched, Vantage, Verdict,
 };
+use crate::streams::{self, Gathered};
 use crate::vantage;
 use crate::verdict::verdict;
 use crate::worst::{Exhibit, Worst};
 use hashbrown::HashMap;
 use model::limits;
-use model::{Call, ConnectionSummary, Episode, EpisodeKind, Mark, Outstanding, Time};
+use model::{Call, ConnectionSummary, Episode, EpisodeKind, Mark, Outstanding, Protocol, Time};
 use std::net::IpAddr;
 use trace::Application;
 
@@ -55,6 +56,7 @@ pub struct Diagnoser {
     last_matched: [Option<Time>; 2],
     first: [Option<Time>; 2],
     alone: OneSided,
+    streams: Gathered,
 }
 
 /// What is only needed of a single capture: its calls, settled when their episodes are known.
@@ -105,6 +107,7 @@ impl Diagnoser {
             last_matched: [None; 2],
             first: [None; 2],
             alone: OneSided::default(),
+            streams: Gathered::default(),
         }
     }
 
@@ -213,6 +216,7 @@ impl Diagnoser {
 
     pub fn connection(&mut self, which: usize, c: &ConnectionSummary) {
         self.captures[which].connection(c);
+        self.streams.add(which, c);
         self.join.closed(which, c.client, c.server);
     }
 
@@ -314,7 +318,11 @@ impl Diagnoser {
             ));
         }
         let app = self.app[client].take().and_then(AppMatch::finish);
-        let account = facts::account_of_matched(&self.matched, &self.captures[server]);
+        let mut account = facts::account_of_matched(&self.matched, &self.captures[server]);
+        let streams = self.streams.of_two(client);
+        if self.turns_prevail(self.matched.ops.iter().map(|o| o.client.total_ns())) {
+            streams::divide(&mut account, &streams);
+        }
         let m = &self.matched;
         let budget = self.budget(clock.as_ref(), &account, app.as_ref());
         let facts = Facts {
@@ -327,6 +335,7 @@ impl Diagnoser {
             app: app.as_ref(),
             path: None,
             account,
+            streams: &streams,
             worst: Exhibits {
                 server: &m.slow_server,
                 stall: &m.stalled,
@@ -362,6 +371,18 @@ impl Diagnoser {
             call_time_ns,
             elapsed_ns,
         }
+    }
+
+    /// Whether most of the time, given by operation, is that of turns of plain byte streams.
+    fn turns_prevail(&self, times: impl Iterator<Item = i64>) -> bool {
+        let (mut turns, mut all) = (0i64, 0i64);
+        for (op, ns) in times.enumerate() {
+            all = all.saturating_add(ns);
+            if self.ops.name(op as u16).0 == Protocol::Tcp {
+                turns = turns.saturating_add(ns);
+            }
+        }
+        turns > all / 2
     }
 
     fn matched_difference(&self) -> i64 {
@@ -482,7 +503,11 @@ impl Diagnoser {
         };
         let path = facts::path_estimate(own);
         let alone = self.alone.sums;
-        let account = facts::account_of_one(own, side, path, alone);
+        let mut account = facts::account_of_one(own, side, path, alone);
+        let streams = self.streams.of_one();
+        if self.turns_prevail(own.ops.iter().map(|o| o.response.total_ns())) {
+            streams::divide(&mut account, &streams);
+        }
         let given = self.app[0].take();
         let unused = given.is_some() && side != Vantage::Client;
         let app = given.filter(|_| !unused).and_then(AppMatch::finish);
@@ -509,6 +534,7 @@ impl Diagnoser {
             app: app.as_ref(),
             path,
             account,
+            streams: &streams,
             worst: Exhibits {
                 server: &own.slowest,
                 stall: &self.alone.stall,

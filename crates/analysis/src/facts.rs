@@ -9,8 +9,9 @@ use crate::concurrency::{Scope, ServerCap};
 use crate::matched::MatchedFacts;
 use crate::results::{CaptureResult, Vantage};
 use crate::stats::Distribution;
+use crate::streams::Streams;
 use crate::worst::Worst;
-use model::{Direction, EpisodeKind};
+use model::{Direction, EpisodeKind, PerClass, TimeClass};
 
 /// Below what nobody is accused.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +50,9 @@ pub struct Account {
     pub transfer_ns: i64,
     /// Neither network nor server for certain.
     pub unknown_ns: i64,
+    /// What messages of plain byte streams waited for under way, by direction of the bytes: out of
+    /// the transfer (or, at the server, the unknown). Loss stands above as well.
+    pub under_way: [PerClass<i64>; 2],
     pub cap: Option<(ServerCap, model::Endpoint)>,
 }
 
@@ -84,6 +88,7 @@ pub struct Facts<'a> {
     pub app: Option<&'a AppFacts>,
     pub path: Option<PathEstimate>,
     pub account: Account,
+    pub streams: &'a Streams,
     pub worst: Exhibits<'a>,
 }
 
@@ -149,6 +154,20 @@ impl<'a> Facts<'a> {
         part_ns > 0 && self.is_slow(self.response()) && slow && part_ns >= self.account.total_ns / 4
     }
 
+    /// Whether a part of what messages waited for under way may be accused: calls are slow, and it is a
+    /// quarter of their time.
+    #[must_use]
+    pub fn holds_up(&self, part_ns: i64) -> bool {
+        let total = self.account.total_ns;
+        part_ns > 0 && part_ns >= total / 4 && self.is_slow(self.response())
+    }
+
+    /// What messages waited for under way in this direction.
+    #[must_use]
+    pub fn under_way(&self, d: Direction, class: TimeClass) -> i64 {
+        self.account.under_way[d.index()][class]
+    }
+
     /// The capture nearest to the server, and its facts.
     #[must_use]
     pub fn at_server(&self) -> Option<&'a CaptureFacts> {
@@ -188,6 +207,7 @@ pub fn account_of_matched(m: &MatchedFacts, server: &CaptureFacts) -> Account {
         path_ns: s.path_ns + s.outage_ns + s.loss_ns - outage - loss,
         transfer_ns: s.transfer_ns,
         unknown_ns: 0,
+        under_way: Default::default(),
         cap,
     }
 }
@@ -238,6 +258,7 @@ pub fn account_of_one(
         path_ns: 0,
         transfer_ns: 0,
         unknown_ns: total,
+        under_way: Default::default(),
         cap: None,
     };
     let wait = facts.wait.total_ns().clamp(0, total.max(0));

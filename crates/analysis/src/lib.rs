@@ -17,6 +17,7 @@ pub mod join;
 pub mod matched;
 pub mod results;
 pub mod stats;
+pub mod streams;
 pub mod vantage;
 pub mod verdict;
 pub mod worst;

@@ -72,6 +72,9 @@ pub const MESSAGE_BYTES: u32 = 64 << 20;
 /// Calls of one capture that wait for their twin of the other. `unmatched.evicted`.
 pub const LOOK_BACK_CALLS: usize = 400_000;
 
+/// Connections of a capture whose waits a diagnosis looks at; it says how many it left out.
+pub const ACCOUNTS: usize = 20_000;
+
 /// Connections listed. `connections-left-out`.
 pub const CONNECTIONS: usize = 200_000;
 

@@ -35,7 +35,7 @@ pub fn conns(
         Some(two) => {
             left_out += two.left_out;
             results.push(two.capture);
-            analysis::conns::of_two(&one.connections, &two.connections)
+            analysis::conns::of_two((0, &one.connections), (1, &two.connections))
         }
     };
     Ok(ConnsResult {

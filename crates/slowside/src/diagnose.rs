@@ -149,7 +149,7 @@ fn read(
     let mut sides = Vec::new();
     for input in inputs {
         sides.push(Side {
-            stream: Stream::start(run::open(input)?, threads, false),
+            stream: Stream::start(run::open(input)?, threads, true),
             tally: Tally::default(),
             selection: Selection::new(config),
             ended: false,

@@ -6,12 +6,18 @@ mod client_concurrency_cap;
 mod client_host_slow;
 mod evidence;
 mod nagle;
+mod nagle_delayed_ack;
+mod network_bandwidth;
+mod network_bufferbloat;
 mod network_delay;
 mod network_loss;
 mod network_outage;
+mod receive_window_limited;
+mod sender_application_limited;
 mod server_concurrency_cap;
 mod server_slow;
 mod server_stall;
+mod small_window;
 
 use crate::facts::Facts;
 use crate::results::Finding;
@@ -44,12 +50,18 @@ pub const RULES: &[Rule] = &[
     client_concurrency_cap::RULE,
     client_host_slow::RULE,
     nagle::RULE,
+    nagle_delayed_ack::RULE,
+    network_bandwidth::RULE,
+    network_bufferbloat::RULE,
     network_delay::RULE,
     network_loss::RULE,
     network_outage::RULE,
+    receive_window_limited::RULE,
+    sender_application_limited::RULE,
     server_concurrency_cap::RULE,
     server_slow::RULE,
     server_stall::RULE,
+    small_window::RULE,
 ];
 
 /// Runs every check. What ends the work comes first, then by cost, what has no cost last.

@@ -23,7 +23,7 @@
 use super::{Rule, evidence};
 use crate::facts::{Basis, Facts};
 use crate::results::{Fact, Finding, Side};
-use model::format_duration;
+use model::{TimeClass, format_duration};
 
 pub(super) const RULE: Rule = Rule {
     code: "network-loss",
@@ -34,10 +34,12 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let a = &facts.account;
+    // In a long message a few losses are enough.
+    let under_way: i64 = a.under_way.iter().map(|l| l[TimeClass::LossRecovery]).sum();
     // A hundredth of the time is worth saying; that calls are slow decides who is to blame.
     if !facts.is_slow(facts.response())
         || a.loss_ns < (a.total_ns / 50).max(1)
-        || facts.worst.loss.count < 3
+        || (facts.worst.loss.count < 3 && under_way < a.loss_ns / 2)
     {
         return None;
     }

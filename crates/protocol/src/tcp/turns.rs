@@ -213,7 +213,9 @@ impl Turns {
                 format!("{ends}: not half-duplex, no turns are told")
             }),
             State::RolesUnknown => note(cx, "turns-roles-unknown", |ends| {
-                format!("{ends}: joined in mid-connection, and the ports do not say who is the client")
+                format!(
+                    "{ends}: joined in mid-connection, and the ports do not say who is the client"
+                )
             }),
         }
     }

@@ -1,0 +1,93 @@
+//! # What it says
+//! The receiving application does not read as fast as data comes: its receive
+//! buffer fills, and the window it offers closes or stops moving.
+//!
+//! # Why it costs time
+//! TCP may not send beyond the window. The sender had data and sent it the moment
+//! the window opened; until then everything behind waited.
+//!
+//! # How sure
+//! A wait counts only if its end was an enlargement of the window and what left then
+//! did not fit before. The window's scale must be known from the handshake, except
+//! for windows of zero.
+//!
+//! # What to check next
+//! What the receiving process does instead of reading (CPU, disk, locks); its socket
+//! buffer (SO_RCVBUF, tcp_rmem) only if it reads in large, rare gulps.
+//!
+//! # When it is wrong
+//! A proxy or load balancer that ends the connection is itself the receiver: the
+//! application behind it may be innocent, or the next connection may be the limit.
+
+use super::{Rule, evidence};
+use crate::facts::Facts;
+use crate::results::{Fact, Finding};
+use crate::streams::{DIRECTIONS, receiver, sender, word};
+use model::{Direction, TimeClass, format_duration};
+
+pub(super) const RULE: Rule = Rule {
+    code: "receive-window-limited",
+    title: "the receiver reads too slowly: its window closes",
+    source: include_str!("receive_window_limited.rs"),
+    check,
+};
+
+/// Time in which the window was the limit, whether or not it moved.
+pub(super) fn window_ns(facts: &Facts<'_>, d: Direction) -> i64 {
+    facts.under_way(d, TimeClass::ReceiverApplication) + facts.under_way(d, TimeClass::SmallWindow)
+}
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let d = DIRECTIONS
+        .into_iter()
+        .max_by_key(|d| window_ns(facts, *d))?;
+    let cost = window_ns(facts, d);
+    let reading = facts.under_way(d, TimeClass::ReceiverApplication);
+    if !facts.holds_up(cost) || reading < cost - reading {
+        return None;
+    }
+    let longest = facts.streams.longest(d, TimeClass::ReceiverApplication);
+    let of = |f: fn(&crate::results::DirectionResult) -> i64| -> i64 {
+        let each = longest
+            .iter()
+            .map(|l| f(&l.connection.directions[d.index()]));
+        each.sum()
+    };
+    let zero_ns = of(|r| r.account.zero_window_ns);
+    let (who, other) = (word(receiver(d)), word(sender(d)));
+    Some(Finding {
+        code: RULE.code,
+        title: format!("The {who}'s application does not read fast enough"),
+        side: receiver(d),
+        cost_ns: Some(cost),
+        elapsed_cost_ns: None,
+        fatal: false,
+        confidence: 0.9,
+        first: longest.iter().map(|l| l.wait.first.time).min(),
+        last: longest.iter().map(|l| l.wait.last.time).max(),
+        facts: vec![
+            Fact {
+                name: "zero_window_ns",
+                value: zero_ns,
+            },
+            Fact {
+                name: "window_limited_ns",
+                value: cost,
+            },
+        ],
+        evidence: evidence::of_waits(
+            facts,
+            d,
+            TimeClass::ReceiverApplication,
+            "from when the window was full to the segment that left when it opened",
+        ),
+        why: format!(
+            "For {} the {other} had data and the {who}'s window no room for it; {} of that it was closed altogether.",
+            format_duration(cost),
+            format_duration(zero_ns.min(cost))
+        ),
+        remedy: vec![format!(
+            "look at what the receiving process on the {who} does instead of reading its socket"
+        )],
+    })
+}

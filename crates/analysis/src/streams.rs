@@ -1,0 +1,199 @@
+//! What TCP connections waited for, as far as it bears on calls: the part of the account that says why
+//! bytes took so long to pass.
+//!
+//! A call whose request or response is long spends its time under way, and neither its client nor its
+//! server is to blame before it is known what the stream waited for. Connections' own accounts say
+//! that in nanoseconds, so they are taken as they are: each cause takes its time out of what is there
+//! to explain, and what nobody takes is the transfer itself.
+
+use crate::conns;
+use crate::facts::{Account, Basis};
+use crate::results::{ConnectionResult, DirectionResult, Side};
+use model::{ConnectionSummary, Direction, PerClass, Protocol, TimeClass, Transport, Wait, limits};
+
+pub const DIRECTIONS: [Direction; 2] = [Direction::ToServer, Direction::ToClient];
+
+/// The connections of one or two captures, while they are read.
+#[derive(Default)]
+pub struct Gathered {
+    summaries: [Vec<ConnectionSummary>; 2],
+    left_out: u64,
+}
+
+impl Gathered {
+    pub fn add(&mut self, capture: usize, c: &ConnectionSummary) {
+        if c.transport != Transport::Tcp {
+            return;
+        }
+        match self.summaries.get_mut(capture) {
+            Some(list) if list.len() < limits::ACCOUNTS => list.push(c.clone()),
+            _ => self.left_out += 1,
+        }
+    }
+
+    /// Of one capture.
+    #[must_use]
+    pub fn of_one(&self) -> Streams {
+        let [one, _] = &self.summaries;
+        Streams::new(conns::of_one(one), self.left_out)
+    }
+
+    /// Of two, of which `client` was taken at the client.
+    #[must_use]
+    pub fn of_two(&self, client: usize) -> Streams {
+        let server = 1 - client;
+        let both = conns::of_two(
+            (client, &self.summaries[client]),
+            (server, &self.summaries[server]),
+        );
+        Streams::new(both, self.left_out)
+    }
+}
+
+/// The connections of a diagnosis.
+#[derive(Default)]
+pub struct Streams {
+    /// By time at stake.
+    pub connections: Vec<ConnectionResult>,
+    /// Sums over connections that speak nothing known, by direction.
+    pub plain: [PerClass<i64>; 2],
+    /// Segments sent again there that were not needless.
+    resent: [u64; 2],
+    pub left_out: u64,
+}
+
+/// The longest wait of a class: whose, in which capture.
+pub struct Longest<'a> {
+    pub connection: &'a ConnectionResult,
+    pub capture: usize,
+    pub wait: Wait,
+}
+
+impl Streams {
+    fn new(connections: Vec<ConnectionResult>, left_out: u64) -> Streams {
+        let mut streams = Streams {
+            left_out,
+            ..Streams::default()
+        };
+        for c in connections.iter().filter(|c| is_plain(c)) {
+            for d in DIRECTIONS {
+                let r = &c.directions[d.index()];
+                for (class, ns) in r.account.time_ns.iter() {
+                    streams.plain[d.index()][class] += ns;
+                }
+                streams.resent[d.index()] += needed(r);
+            }
+        }
+        streams.connections = connections;
+        streams
+    }
+
+    /// The longest waits of a class in a direction, one a connection.
+    pub fn longest(&self, d: Direction, class: TimeClass) -> Vec<Longest<'_>> {
+        let mut all: Vec<Longest<'_>> = self
+            .connections
+            .iter()
+            .filter_map(|connection| {
+                let wait = connection.directions[d.index()].account.longest[class]?;
+                let ends = &connection.ends;
+                let (capture, ..) = match d {
+                    Direction::ToServer => ends.first(),
+                    Direction::ToClient => ends.last(),
+                }?;
+                Some(Longest {
+                    connection,
+                    capture: *capture,
+                    wait,
+                })
+            })
+            .collect();
+        all.sort_by_key(|l| (std::cmp::Reverse(l.wait.ns), l.connection.number));
+        all
+    }
+}
+
+/// Who sends a direction's bytes, and who receives them.
+#[must_use]
+pub fn sender(d: Direction) -> Side {
+    match d {
+        Direction::ToServer => Side::Client,
+        Direction::ToClient => Side::Server,
+    }
+}
+
+#[must_use]
+pub fn receiver(d: Direction) -> Side {
+    sender(d.reverse())
+}
+
+/// A side as a word in a sentence.
+#[must_use]
+pub fn word(side: Side) -> &'static str {
+    match side {
+        Side::Client => "client",
+        Side::Server => "server",
+        _ => "network",
+    }
+}
+
+/// Whether its calls are turns of a byte stream, so that its account is theirs.
+fn is_plain(c: &ConnectionResult) -> bool {
+    matches!(c.protocol, None | Some(Protocol::Tcp))
+}
+
+/// Segments sent again because they were lost: of two captures those the network is known to have
+/// dropped, of one those that nothing shows to have been needless.
+fn needed(r: &DirectionResult) -> u64 {
+    let again = r.counts.retransmitted_packets;
+    match r.lost_on_network_packets {
+        Some(lost) => lost,
+        None => again.saturating_sub(r.account.spurious_retransmissions),
+    }
+}
+
+/// Divides the time that messages of plain streams were under way among what they waited for.
+pub fn divide(account: &mut Account, streams: &Streams) {
+    let pool = match account.basis {
+        // What the server sees beyond its own time is all under way.
+        Basis::Server => account.unknown_ns,
+        Basis::Matched | Basis::Client => {
+            account.transfer_ns + account.nagle_ns + account.loss_ns + account.outage_ns
+        }
+        Basis::Unknown => return,
+    };
+    let mut left = pool;
+    let mut lines = [PerClass::<i64>::default(); 2];
+    // The application comes last: its pauses lie between calls as well as inside them.
+    let order = [
+        TimeClass::NagleDelayedAck,
+        TimeClass::ReceiverApplication,
+        TimeClass::SmallWindow,
+        TimeClass::LossRecovery,
+        TimeClass::Bandwidth,
+        TimeClass::Congestion,
+        TimeClass::SenderApplication,
+    ];
+    for class in order {
+        for d in DIRECTIONS {
+            let lossy = streams.resent[d.index()] > 0;
+            let line = match class {
+                TimeClass::LossRecovery if !lossy => continue,
+                // A congestion window that lost is small because it lost.
+                TimeClass::Congestion if lossy => TimeClass::LossRecovery,
+                class => class,
+            };
+            let taken = streams.plain[d.index()][class].clamp(0, left);
+            left -= taken;
+            lines[d.index()][line] += taken;
+        }
+    }
+    account.under_way = lines;
+    let lost: i64 = lines.iter().map(|l| l[TimeClass::LossRecovery]).sum();
+    account.outage_ns = account.outage_ns.min(lost);
+    account.loss_ns = lost - account.outage_ns;
+    account.nagle_ns = 0;
+    match account.basis {
+        Basis::Server => account.unknown_ns = left,
+        _ => account.transfer_ns = left,
+    }
+}
