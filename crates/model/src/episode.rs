@@ -66,6 +66,8 @@ pub struct DirectionSummary {
     /// capture.
     pub missing_from_capture_gaps: u64,
     pub missing_from_capture_bytes: u64,
+    /// Packets of full size that would have held those bytes, at least one a gap.
+    pub missing_from_capture_packets: u64,
     pub duplicate_acks: u64,
     /// How often the window that this direction's packets advertise closed.
     pub zero_windows: u64,
