@@ -3,6 +3,7 @@
 //! Nothing in here prints; what is worth telling while it runs leaves as [`Event`]s.
 
 mod config;
+mod conns;
 mod diagnose;
 mod firsts;
 mod link;
@@ -11,6 +12,7 @@ mod run;
 mod stream;
 
 pub use config::{Captures, Config, Event, Moment};
+pub use conns::conns;
 pub use diagnose::diagnose;
 
 use analysis::group::{Groups, Key};
