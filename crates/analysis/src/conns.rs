@@ -47,6 +47,25 @@ pub fn of_two(
     listed(results)
 }
 
+/// Whether of two captures the second was taken at the client: servers answer later there.
+#[must_use]
+pub fn are_exchanged(one: &[ConnectionSummary], other: &[ConnectionSummary]) -> bool {
+    let half = |c: &ConnectionSummary| {
+        let whole = c.handshake.syn.zip(c.handshake.syn_ack).map(|(a, b)| b - a);
+        whole.or(c.directions[Direction::ToServer.index()].ack_rtt_min_ns)
+    };
+    let there: HashMap<Key, i64> = other
+        .iter()
+        .filter_map(|c| Some((Key::of(c), half(c)?)))
+        .collect();
+    let longer: i64 = one
+        .iter()
+        .filter_map(|c| Some(half(c)? - there.get(&Key::of(c))?))
+        .map(i64::signum)
+        .sum();
+    longer < 0
+}
+
 /// What a connection has in common in two captures: its initial sequence numbers, also behind address
 /// translation; where its beginning was not captured, its ends.
 #[derive(PartialEq, Eq, Hash)]

@@ -7,7 +7,8 @@ use crate::moment;
 use analysis::filter::{Filter, nearest};
 use analysis::findings::{RULES, Rule};
 use analysis::group::Key;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::builder::StyledStr;
+use clap::{Arg, Args, Parser, Subcommand, ValueEnum};
 use slowside::{Config, Moment};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -40,6 +41,7 @@ pub(crate) enum Command {
     Diagnose(Diagnose),
     Calls(Calls),
     Ops(Ops),
+    Conns(Conns),
     Explain(Explain),
 }
 
@@ -52,22 +54,9 @@ pub(crate) enum Command {
 Examples:
   slowside client.pcap server.pcap
   slowside diagnose --client c.pcap0 c.pcap1 --server array/ --fail-on 10")]
-#[command(group(clap::ArgGroup::new("input").required(true).multiple(true)))]
 pub(crate) struct Diagnose {
-    /// Capture files, `-` for standard input
-    ///
-    /// Two are the two ends of the same traffic. Three or more are one capture, and the answer says
-    /// so. A directory stands for the capture files in it.
-    #[arg(value_name = "CAPTURE", group = "input", conflicts_with_all = ["client", "server"])]
-    pub(crate) captures: Vec<PathBuf>,
-
-    /// The capture taken at the client: files or a directory
-    #[arg(long, value_name = "FILE", num_args = 1.., group = "input")]
-    pub(crate) client: Vec<PathBuf>,
-
-    /// The capture taken at the server: files or a directory
-    #[arg(long, value_name = "FILE", num_args = 1.., group = "input")]
-    pub(crate) server: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) inputs: Inputs,
 
     /// How to write the answer
     #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
@@ -152,6 +141,48 @@ pub(crate) struct Ops {
     pub(crate) reading: Reading,
 }
 
+/// List TCP connections with what they waited for, those that waited most first
+///
+/// Each direction's time is divided into classes such as receiver-application (the window was
+/// closed) or loss-recovery; `slowside conns --fields` explains them.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  slowside conns client.pcap --connection 3
+  slowside conns --client c.pcap --server s.pcap --format json")]
+// An exclusive option goes without required arguments, but not without a required group.
+#[command(mut_group("input", |g| g.required(false)))]
+#[command(mut_arg("captures", |a| a.required_unless_present_any(["client", "server"])))]
+#[command(mut_arg("from", |a| of_connections(a, "end")))]
+#[command(mut_arg("to", |a| of_connections(a, "start")))]
+#[command(mut_arg("filter", |a| a.hide(true)))]
+pub(crate) struct Conns {
+    #[command(flatten)]
+    pub(crate) inputs: Inputs,
+
+    /// How to write the connections
+    #[arg(long, value_enum, default_value_t = GroupFormat::Text)]
+    pub(crate) format: GroupFormat,
+
+    /// Only this connection, in full: what it was and did, with frames of its longest waits
+    ///
+    /// Connections are numbered from 1 in the order of their first packets; the list shows the
+    /// numbers.
+    #[arg(long, value_name = "N", value_parser = number)]
+    pub(crate) connection: Option<u64>,
+
+    /// List all connections, not only the 20 that waited most (text)
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// Explain the fields of --format json and csv; needs no capture
+    #[arg(long, exclusive = true)]
+    pub(crate) fields: bool,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
 /// Explain a finding: what it says, why it costs time, what to check, when it is wrong
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
@@ -162,6 +193,26 @@ pub(crate) struct Explain {
     /// Code of a finding; without one, all are listed
     #[arg(value_name = "CODE")]
     pub(crate) code: Option<String>,
+}
+
+/// The captures of commands that take one end or both.
+#[derive(Args, Debug)]
+#[group(id = "input", required = true, multiple = true)]
+pub(crate) struct Inputs {
+    /// Capture files, `-` for standard input
+    ///
+    /// Two are the two ends of the same traffic. Three or more are one capture, and the answer says
+    /// so. A directory stands for the capture files in it.
+    #[arg(value_name = "CAPTURE", conflicts_with_all = ["client", "server"])]
+    pub(crate) captures: Vec<PathBuf>,
+
+    /// The capture taken at the client: files or a directory
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(crate) client: Vec<PathBuf>,
+
+    /// The capture taken at the server: files or a directory
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(crate) server: Vec<PathBuf>,
 }
 
 /// What every command that reads captures understands.
@@ -210,6 +261,22 @@ impl Reading {
             filter: self.filter.clone(),
             ..Config::default()
         })
+    }
+}
+
+/// What the common options say of calls, which start in the time asked for, said of connections, which
+/// overlap it.
+fn of_connections(arg: Arg, event: &str) -> Arg {
+    let said = |help: Option<&StyledStr>| {
+        let text = help.map(ToString::to_string).unwrap_or_default();
+        text.replace("calls that start", &format!("connections that {event}"))
+    };
+    let (short, long) = (said(arg.get_help()), said(arg.get_long_help()));
+    let arg = arg.help(short);
+    if long.is_empty() {
+        arg
+    } else {
+        arg.long_help(long)
     }
 }
 
@@ -290,7 +357,12 @@ fn key(text: &str) -> Result<Key, String> {
     })
 }
 
-const COMMANDS: [&str; 4] = ["diagnose", "calls", "ops", "explain"];
+fn number(text: &str) -> Result<u64, String> {
+    text.parse()
+        .map_err(|_| "connections have numbers, which slowside conns --all shows".to_owned())
+}
+
+const COMMANDS: [&str; 5] = ["diagnose", "calls", "ops", "conns", "explain"];
 
 /// Reads the command line.
 pub(crate) fn parse(given: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {

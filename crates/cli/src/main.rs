@@ -24,6 +24,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<Done> {
         Command::Diagnose(args) => command::diagnose::run(args),
         Command::Calls(args) => command::calls::run(args),
         Command::Ops(args) => command::ops::run(args),
+        Command::Conns(args) => command::conns::run(args),
         Command::Explain(args) => command::explain::run(args),
     }
 }

@@ -72,3 +72,18 @@ pub enum Close {
     /// The capture ended.
     EndOfCapture,
 }
+
+impl Close {
+    /// The name in machine output.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Close::Finished => "finished",
+            Close::Reset => "reset",
+            Close::Replaced => "replaced",
+            Close::Forgotten => "forgotten",
+            Close::Expired => "expired",
+            Close::EndOfCapture => "end-of-capture",
+        }
+    }
+}

@@ -5,7 +5,7 @@
 mod captures;
 mod tables;
 
-use crate::text::{Unit, WIDTH, bar, bytes, counted, grouped, quoted, shell, wrap};
+use crate::text::{Unit, WIDTH, bar, bytes, counted, grouped, quoted, rate, shell, wrap};
 use analysis::results::{Budget, Diagnosis, Evidence, Fact, Finding};
 use jiff::tz::TimeZone;
 use model::format_duration;
@@ -183,8 +183,7 @@ fn fact(f: &Fact) -> String {
     } else if let Some(name) = f.name.strip_suffix("_ppm") {
         (name, format!("{} ppm", f.value))
     } else if let Some(name) = f.name.strip_suffix("_bps") {
-        let rate = bytes(f.value.unsigned_abs());
-        (name, format!("{}bit/s", rate.trim_end_matches('B')))
+        (name, rate(f.value.unsigned_abs()))
     } else {
         let sign = if f.value < 0 { "-" } else { "" };
         (f.name, format!("{sign}{}", grouped(f.value.unsigned_abs())))

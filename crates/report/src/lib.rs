@@ -4,6 +4,9 @@
 //! scripts rely on (columns, keys, their order) is in the contracts; text for people may change.
 
 mod calls;
+mod classes;
+mod conns;
+mod conns_text;
 mod diagnosis_json;
 mod diagnosis_text;
 mod ops;
@@ -12,6 +15,8 @@ mod text;
 mod value;
 
 pub use calls::{CALLS_CSV_HEADER, CallWriter};
+pub use conns::{conns_csv, conns_fields, conns_json};
+pub use conns_text::{conn_text, conns_text};
 pub use diagnosis_json::diagnosis_json;
 pub use diagnosis_text::diagnosis_text;
 pub use ops::{ops_csv, ops_json};

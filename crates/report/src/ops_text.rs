@@ -3,8 +3,8 @@
 //! A quantile is shown where the count carries it ([`Summary`]'s `*_NEEDS`), else `-`. When the table
 //! is wider than a page, columns that say nothing go first; what they said stands below it.
 
-use crate::text::{Grid, WIDTH, bar, bytes, counted, grouped, moment, tight, wrap};
-use analysis::results::{CaptureResult, GroupResult, KeyValue, OpsResult};
+use crate::text::{Grid, WIDTH, bar, bytes, counted, damage, grouped, moment, share, tight, wrap};
+use analysis::results::{GroupResult, KeyValue, OpsResult};
 use analysis::stats::Summary;
 use jiff::tz::TimeZone;
 use model::{Time, format_duration};
@@ -38,7 +38,7 @@ pub fn ops_text(result: &OpsResult, style: &OpsStyle, out: &mut dyn Write) -> io
         }
     }
     for capture in &result.captures {
-        damage(capture, out)?;
+        out.write_all(damage(capture).as_bytes())?;
     }
     Ok(())
 }
@@ -142,17 +142,6 @@ fn key((name, value): &(&'static str, KeyValue), style: &OpsStyle) -> String {
     }
 }
 
-fn share(part: i64, whole: i64) -> String {
-    if whole <= 0 {
-        return "-".to_owned();
-    }
-    match 100.0 * part as f64 / whole as f64 {
-        p if p > 0.0 && p < 0.05 => "<0.1%".to_owned(),
-        p if p > 0.0 && p < 0.95 => format!("{p:.1}%"),
-        p => format!("{p:.0}%"),
-    }
-}
-
 fn table(result: &OpsResult, style: &OpsStyle, out: &mut dyn Write) -> io::Result<()> {
     let mut columns = columns(result, style);
     let grid = |columns: &[Column<'_>]| {
@@ -243,22 +232,6 @@ fn histogram(g: &GroupResult, style: &OpsStyle, out: &mut dyn Write) -> io::Resu
     );
     for (line, bar) in grid.text().lines().zip(bars) {
         writeln!(out, "{}", format!("{line}  {bar}").trim_end())?;
-    }
-    Ok(())
-}
-
-/// What of a capture could not be read.
-fn damage(capture: &CaptureResult, out: &mut dyn Write) -> io::Result<()> {
-    for (kind, p) in capture.problems.iter() {
-        let first = p.first.to_string();
-        let place = if first.is_empty() {
-            String::new()
-        } else {
-            format!(" ({first})")
-        };
-        let text = format!("{kind}, {}: {}{place}", grouped(p.count), p.example);
-        let head = if p.damage { "Damaged: " } else { "Note: " };
-        out.write_all(wrap(head, 3, &text).as_bytes())?;
     }
     Ok(())
 }

@@ -1,28 +1,34 @@
 //! Small hand-made results for the tests of every output.
 
 use analysis::results::{
-    Budget, CaptureResult, Clock, ClockBasis, Diagnosis, Evidence, Fact, Finding, GroupResult,
-    KeyValue, Matched, OpResult, OpsResult, Side, Unmatched, Vantage, Verdict,
+    Budget, CaptureResult, Clock, ClockBasis, ConnectionResult, ConnsResult, Diagnosis,
+    DirectionResult, Evidence, Fact, Finding, GroupResult, HandshakeResult, KeyValue, Matched,
+    OpResult, OpsResult, Side, Unmatched, Vantage, Verdict,
 };
 use analysis::stats::Summary;
 use model::{
-    Call, ConnectionId, Detail, Endpoint, Field, Mark, Name, Outcome, PacketRef, Problems,
-    Protocol, Time, Where,
+    Call, Close, ConnectionId, Detail, Direction, DirectionAccount, DirectionSummary, Endpoint,
+    Field, Mark, Name, Outcome, PacketRef, Problems, Protocol, RoundTrips, Time, TimeClass, Wait,
+    Where,
 };
 
 const START: i64 = 1_700_000_000_000_000_000;
 
-pub(crate) fn call() -> Call {
-    let mark = |ns, frame| {
-        Some(Mark {
-            time: Time(START + ns),
-            packet: PacketRef { file: 0, frame },
-        })
-    };
-    let endpoint = |text: &str, port| Endpoint {
+fn mark(ns: i64, frame: u32) -> Mark {
+    Mark {
+        time: Time(START + ns),
+        packet: PacketRef { file: 0, frame },
+    }
+}
+
+fn endpoint(text: &str, port: u16) -> Endpoint {
+    Endpoint {
         address: text.parse().expect("an address"),
         port,
-    };
+    }
+}
+
+pub(crate) fn call() -> Call {
     let mut detail = Detail::default();
     detail.set(Field::File, 0xdead_beef);
     detail.set(Field::Offset, 1 << 20);
@@ -38,10 +44,10 @@ pub(crate) fn call() -> Call {
         id: 0x4ecb_8123,
         request_sequence: 1,
         response_sequence: 2,
-        request_first: mark(0, 10),
-        request_last: mark(1_000_000, 11),
-        response_first: mark(21_000_000, 12),
-        response_last: mark(25_000_000, 13),
+        request_first: Some(mark(0, 10)),
+        request_last: Some(mark(1_000_000, 11)),
+        response_first: Some(mark(21_000_000, 12)),
+        response_last: Some(mark(25_000_000, 13)),
         request_bytes: 180,
         response_bytes: 65_700,
         outcome: Outcome::Ok,
@@ -282,5 +288,153 @@ pub(crate) fn diagnosis() -> Diagnosis {
         notes: vec!["What the application waited before it called is not on the wire.".into()],
         call_time_ns: 86_300_000_000,
         elapsed_ns: 2_700_000_000,
+    }
+}
+
+/// A direction of a connection that took so many nanoseconds: what it waited for, the rest idle.
+fn direction(duration_ns: i64, waits: &[(TimeClass, i64)]) -> DirectionResult {
+    let mut account = DirectionAccount::default();
+    let mut rest = duration_ns;
+    for (i, (class, ns)) in waits.iter().enumerate() {
+        let frame = 10 * (i as u32 + 1);
+        account.time_ns[*class] = *ns;
+        account.stretches[*class] = i as u32 + 1;
+        account.longest[*class] = Some(Wait {
+            first: mark(0, frame),
+            last: mark(ns / 2, frame + 4),
+            ns: ns / 2,
+        });
+        rest -= ns;
+    }
+    account.time_ns[TimeClass::Idle] = rest;
+    DirectionResult {
+        counts: DirectionSummary::default(),
+        account,
+        lost_on_network_packets: None,
+        lost_on_network_bytes: None,
+        goodput_bps: None,
+    }
+}
+
+/// Two connections: a server that does not read, and one over IPv6 of which little is known.
+pub(crate) fn conns() -> ConnsResult {
+    const SECOND: i64 = 1_000_000_000;
+    let mut upload = direction(
+        4 * SECOND,
+        &[
+            (TimeClass::Handshake, 2_100_000),
+            (TimeClass::ReceiverApplication, 2_400_000_000),
+            (TimeClass::LossRecovery, 612_000_000),
+            (TimeClass::Transfer, 900_000_000),
+        ],
+    );
+    upload.counts = DirectionSummary {
+        packets: 1_245,
+        payload_bytes: 1_504_344,
+        retransmitted_packets: 3,
+        retransmitted_bytes: 4_344,
+        missing_from_capture_gaps: 1,
+        missing_from_capture_bytes: 2_000,
+        missing_from_capture_packets: 2,
+        ..DirectionSummary::default()
+    };
+    upload.lost_on_network_packets = Some(2);
+    upload.lost_on_network_bytes = Some(2_896);
+    upload.goodput_bps = Some(3_050_512);
+    upload.account = DirectionAccount {
+        rtt: RoundTrips {
+            count: 128,
+            min_ns: 2_100_000,
+            p50_ns: 2_210_000,
+            p90_ns: 2_900_000,
+            p99_ns: 11_000_000,
+            max_ns: 20_300_000,
+        },
+        flight_max_bytes: 64_512,
+        window_min_bytes: Some(5_792),
+        window_max_bytes: Some(64_512),
+        zero_window_ns: 2_100_000_000,
+        spurious_retransmissions: 1,
+        segments_acknowledged: 240,
+        acknowledgements: 195,
+        delayed_ack_ns: Some(40_100_000),
+        delayed_acks: 13,
+        write_size_bytes: Some(8_192),
+        writes_of_that_size: 170,
+        writes: 183,
+        mss: Some(1_460),
+        window_scale: Some(7),
+        sack: true,
+        timestamps: true,
+        ..upload.account
+    };
+    let mut replies = direction(4 * SECOND, &[(TimeClass::Handshake, 2_100_000)]);
+    // These packets say that the other direction's window is closed.
+    replies.counts = DirectionSummary {
+        packets: 198,
+        payload_bytes: 1,
+        zero_windows: 64,
+        duplicate_acks: 3,
+        ..DirectionSummary::default()
+    };
+    let number_1 = ConnectionResult {
+        number: 1,
+        client: endpoint("10.0.0.1", 41_818),
+        server: endpoint("10.0.0.2", 2_049),
+        protocol: Some(Protocol::Nfs41),
+        first: Time(START),
+        last: Time(START + 4 * SECOND),
+        ends: vec![(0, mark(0, 1), mark(4 * SECOND, 1_443))],
+        close: Close::Finished,
+        vantage: Vantage::Client,
+        vantage_from: "the handshake's two halves: 2.10 ms to the server and back, 20.0 µs to the \
+                       client and back"
+            .into(),
+        handshake: HandshakeResult {
+            seen: true,
+            syn_retries: 1,
+            syn_ack_retries: 0,
+            syn_to_syn_ack_ns: Some(2_100_000),
+            syn_ack_to_ack_ns: Some(20_000),
+        },
+        directions: [upload, replies],
+        at_stake_ns: 3_914_100_000,
+        top: Some((
+            Direction::ToServer,
+            TimeClass::ReceiverApplication,
+            2_400_000_000,
+        )),
+    };
+    let number_2 = ConnectionResult {
+        number: 2,
+        client: endpoint("2001:db8:1111:2222:3333:4444:5555:6666", 50_000),
+        server: endpoint("2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff", 5_432),
+        protocol: None,
+        first: Time(START + SECOND),
+        last: Time(START + 2 * SECOND),
+        ends: vec![(0, mark(SECOND, 300), mark(2 * SECOND, 700))],
+        close: Close::EndOfCapture,
+        vantage: Vantage::Unknown,
+        vantage_from: String::new(),
+        handshake: HandshakeResult::default(),
+        directions: [
+            direction(SECOND, &[]),
+            direction(SECOND, &[(TimeClass::SenderApplication, 80_000_000)]),
+        ],
+        at_stake_ns: 80_000_000,
+        top: Some((
+            Direction::ToClient,
+            TimeClass::SenderApplication,
+            80_000_000,
+        )),
+    };
+    ConnsResult {
+        captures: vec![CaptureResult {
+            files: vec!["client.pcap".into()],
+            side: Some(Vantage::Client),
+            ..CaptureResult::default()
+        }],
+        connections: vec![number_1, number_2],
+        left_out: 0,
     }
 }

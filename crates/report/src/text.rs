@@ -1,5 +1,6 @@
 //! Pieces that the outputs for people share: wrapping, numbers with units, bars, tables, moments.
 
+use analysis::results::{CaptureResult, Vantage};
 use comfy_table::{CellAlignment, Table, presets};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -74,9 +75,37 @@ pub(crate) fn bytes(n: u64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
+/// Bits per second with a unit: `3.05 Mbit/s`.
+pub(crate) fn rate(bps: u64) -> String {
+    format!("{}bit/s", bytes(bps).trim_end_matches('B'))
+}
+
 /// A duration without a space, for tables in which every number has its own unit.
 pub(crate) fn tight(ns: i64) -> String {
     format_duration(ns).replace(' ', "")
+}
+
+/// A duration that may be long, as people say it: `4 min 12 s`, `3 h 5 min`, `2 d 7 h`.
+pub(crate) fn spoken(ns: i64) -> String {
+    let seconds = ns / 1_000_000_000;
+    match seconds {
+        ..120 => format_duration(ns),
+        120..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        3_600..86_400 => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds / 3_600 % 24),
+    }
+}
+
+/// A part of a whole for tables: `61%`, `0.3%`, `<0.1%`, or `-` where there is no whole.
+pub(crate) fn share(part: i64, whole: i64) -> String {
+    if whole <= 0 {
+        return "-".to_owned();
+    }
+    match 100.0 * part as f64 / whole as f64 {
+        p if p > 0.0 && p < 0.05 => "<0.1%".to_owned(),
+        p if p > 0.0 && p < 0.95 => format!("{p:.1}%"),
+        p => format!("{p:.0}%"),
+    }
 }
 
 /// One unit for all durations of a table, and how many decimals they get.
@@ -102,6 +131,13 @@ impl Unit {
             decimals,
         }
     }
+
+    /// Seconds to the millisecond.
+    pub(crate) const SECONDS: Unit = Unit {
+        name: "s",
+        ns: 1e9,
+        decimals: 3,
+    };
 
     /// The number without its unit.
     pub(crate) fn number(self, ns: i64) -> String {
@@ -207,6 +243,33 @@ pub(crate) fn moment(time: Time, zone: &TimeZone) -> String {
     zoned.strftime("%Y-%m-%d %H:%M:%S%.f %:z").to_string()
 }
 
+/// What of a capture could not be read, for the end of a page.
+pub(crate) fn damage(capture: &CaptureResult) -> String {
+    let mut text = String::new();
+    for (kind, p) in capture.problems.iter() {
+        let first = p.first.to_string();
+        let place = if first.is_empty() {
+            String::new()
+        } else {
+            format!(" ({first})")
+        };
+        let problem = format!("{kind}, {}: {}{place}", grouped(p.count), p.example);
+        let head = if p.damage { "Damaged: " } else { "Note: " };
+        text.push_str(&wrap(head, 3, &problem));
+    }
+    text
+}
+
+/// Where a capture was taken, in words.
+pub(crate) fn taken(vantage: Option<Vantage>) -> &'static str {
+    match vantage {
+        Some(Vantage::Client) => "taken at the client",
+        Some(Vantage::Server) => "taken at the server",
+        Some(Vantage::Middle) => "taken between client and server",
+        Some(Vantage::Unknown) | None => "side unknown",
+    }
+}
+
 /// A word as a POSIX shell reads it back.
 pub(crate) fn shell(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_./:+,@%=-".contains(c);
@@ -265,6 +328,19 @@ mod tests {
         assert_eq!(unit.number(33_190_000), "33.19");
         assert_eq!(unit.number(-1_000), "0.00");
         assert_eq!(Unit::for_duration(-5_220_000).number(16_277), "0.016");
+    }
+
+    #[test]
+    fn long_durations_are_spoken_in_two_units() {
+        for (seconds, text) in [
+            (3, "3.00 s"),
+            (119, "119 s"),
+            (252, "4 min 12 s"),
+            (11_100, "3 h 5 min"),
+            (198_000, "2 d 7 h"),
+        ] {
+            assert_eq!(spoken(seconds * 1_000_000_000), text);
+        }
     }
 
     #[test]

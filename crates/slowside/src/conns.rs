@@ -9,8 +9,7 @@ use analysis::results::{CaptureResult, ConnsResult, Vantage};
 use model::{ConnectionSummary, Transport, limits};
 use std::path::PathBuf;
 
-/// Reads captures and tells what each TCP connection waited for. Of two captures the first must be the
-/// client's, unless sides are stated.
+/// Reads captures and tells what each TCP connection waited for.
 ///
 /// # Errors
 /// When no input of a capture can be read.
@@ -19,7 +18,7 @@ pub fn conns(
     config: &Config,
     events: &mut dyn FnMut(Event),
 ) -> Result<ConnsResult, Error> {
-    let (one, two) = match captures {
+    let (mut one, mut two) = match captures {
         Captures::One(a) => (read(a, config, None, events)?, None),
         Captures::Client(a) => (read(a, config, Some(Vantage::Client), events)?, None),
         Captures::Server(a) => (read(a, config, Some(Vantage::Server), events)?, None),
@@ -28,6 +27,12 @@ pub fn conns(
             Some(read(server, config, Some(Vantage::Server), events)?),
         ),
     };
+    if let (Captures::Two(..), Some(two)) = (captures, &mut two)
+        && analysis::conns::are_exchanged(&one.connections, &two.connections)
+    {
+        std::mem::swap(&mut one, two);
+        (one.capture.side, two.capture.side) = (two.capture.side, one.capture.side);
+    }
     let mut left_out = one.left_out;
     let mut results = vec![one.capture];
     let connections = match two {

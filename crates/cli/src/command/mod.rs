@@ -1,9 +1,12 @@
 //! The commands, one file each, and what they share.
 
 pub(crate) mod calls;
+pub(crate) mod conns;
 pub(crate) mod diagnose;
 pub(crate) mod explain;
 pub(crate) mod ops;
+
+mod inputs;
 
 use crate::exit::complain;
 use analysis::results::CaptureResult;

@@ -14,13 +14,13 @@ const STATS: [&str; 10] = [
     "max_ns",
 ];
 
-fn json<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Value {
+pub(crate) fn json<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Value {
     let output = slowside(arguments);
     serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {output:?}"))
 }
 
 /// All of these keys, in this order, perhaps with others between.
-fn assert_keys(value: &Value, keys: &[&str]) {
+pub(crate) fn assert_keys(value: &Value, keys: &[&str]) {
     let object = value.as_object().unwrap_or_else(|| panic!("{value}"));
     let there: Vec<&str> = object.keys().map(String::as_str).collect();
     let known: Vec<&str> = there.into_iter().filter(|k| keys.contains(k)).collect();
@@ -28,10 +28,11 @@ fn assert_keys(value: &Value, keys: &[&str]) {
 }
 
 /// Numbers are integers, except those whose names say otherwise.
-fn assert_integers(name: &str, value: &Value) {
+pub(crate) fn assert_integers(name: &str, value: &Value) {
     match value {
         Value::Number(n) => {
-            let any = name.ends_with("_ppm") || name.ends_with("_bps") || name == "confidence";
+            let any = ["_ppm", "_bps"].iter().any(|unit| name.ends_with(unit))
+                || ["confidence", "segments_per_ack"].contains(&name);
             assert!(any || n.is_i64() || n.is_u64(), "{name} is {n}");
         }
         Value::Array(items) => items.iter().for_each(|item| assert_integers(name, item)),

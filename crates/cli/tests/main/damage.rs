@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Output;
 use testkit::{Conversation, Format, datagram, pcap, pcapng, rpc};
 
-const COMMANDS: [&str; 3] = ["diagnose", "calls", "ops"];
+const COMMANDS: [&str; 4] = ["diagnose", "calls", "ops", "conns"];
 
 fn run(command: &str, path: &Path) -> Output {
     slowside([command.as_ref(), path.as_os_str()])
@@ -42,7 +42,7 @@ fn records(bytes: &[u8]) -> Vec<usize> {
 /// The run is done, exits with 3, and names the place in every kind of output.
 fn assert_told(path: &Path, kind: &str, frame: usize, offset: usize) {
     let name = path.to_str().expect("UTF-8");
-    for command in ["diagnose", "ops"] {
+    for command in ["diagnose", "ops", "conns"] {
         let output = slowside([command, name, "--format", "json"]);
         assert_eq!(output.status.code(), Some(3), "{output:?}");
         let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
@@ -55,9 +55,9 @@ fn assert_told(path: &Path, kind: &str, frame: usize, offset: usize) {
         assert_eq!(problem["offset"], offset, "{problem}");
     }
     let place = format!("packet {frame}, byte offset {offset}");
-    for arguments in [["diagnose", name], ["ops", name], ["calls", name]] {
-        let output = slowside(arguments);
-        assert_eq!(output.status.code(), Some(3), "{arguments:?}");
+    for command in COMMANDS {
+        let output = slowside([command, name]);
+        assert_eq!(output.status.code(), Some(3), "{command}");
         let said = text(&output.stdout) + &text(&output.stderr);
         let words: Vec<&str> = said.split_whitespace().collect();
         assert!(words.join(" ").contains(&place), "{place} is not in {said}");
@@ -173,7 +173,7 @@ fn a_link_type_nobody_knows_is_told() {
     let packets = getattrs(3).packets();
     let bytes = pcap(&packets, LinkType(147), Format::default());
     let path = file("link-type", "user.pcap", &bytes);
-    for command in ["diagnose", "ops"] {
+    for command in ["diagnose", "ops", "conns"] {
         let output = slowside([command.as_ref(), path.as_os_str(), "--format=json".as_ref()]);
         let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let capture = &json["captures"][0];

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use testkit::{Conversation, Format, TestPacket, pcap, rpc};
 
+mod conns;
 mod contract;
 mod damage;
 mod inputs;
@@ -83,6 +84,8 @@ fn help_shows_the_commands() {
           diagnose  Say which side is slow, by how much, and why (the default command)
           calls     Write a row per call: its packets, its times, its outcome
           ops       Count and time calls by operation, client, file, …
+          conns     List TCP connections with what they waited for, those that waited
+                    most first
           explain   Explain a finding: what it says, why it costs time, what to check,
                     when it is wrong
 
@@ -105,7 +108,7 @@ fn help_shows_the_commands() {
 
 #[test]
 fn every_command_has_short_help_and_examples() {
-    for command in ["diagnose", "calls", "ops", "explain"] {
+    for command in ["diagnose", "calls", "ops", "conns", "explain"] {
         let long = slowside([command, "--help"]);
         assert_eq!(long.status.code(), Some(0), "{command}");
         let long = text(&long.stdout);
@@ -174,6 +177,11 @@ fn wrong_arguments_are_one_line_with_a_cure() {
         "a.pcap --where (op=READ",
         "a.pcap --where respons_time>20ms",
         "a.pcap --fail-on zebra",
+        "conns",
+        "conns a.pcap --client b.pcap",
+        "conns a.pcap --connection first",
+        "conns a.pcap --where op=READ",
+        "conns a.pcap --fields",
         "explain zebra",
     ]
     .iter()
@@ -195,13 +203,18 @@ fn wrong_arguments_are_one_line_with_a_cure() {
         slowside: invalid value '(op=READ' for '--where <EXPR>': column 9: expected `)` for the `(` in column 1, but the text ends (see --help)
         slowside: invalid value 'respons_time>20ms' for '--where <EXPR>': column 1: unknown field `respons_time`; did you mean `response_time_ns`? (see --help)
         slowside: invalid value 'zebra' for '--fail-on <SECONDS|CODE>': no finding is called `zebra`; `slowside explain` lists all (see --help)
+        slowside: the following required arguments were not provided: <CAPTURE>... (see --help)
+        slowside: the argument '[CAPTURE]...' cannot be used with '--client <FILE>...' (see --help)
+        slowside: invalid value 'first' for '--connection <N>': connections have numbers, which slowside conns --all shows (see --help)
+        slowside: --where compares calls, which conns does not list; leave it out, or use slowside calls
+        slowside: the argument '--fields' cannot be used with one or more of the other specified arguments (see --help)
         slowside: no finding is called `zebra`; `slowside explain` lists all
     "#]].assert_eq(&messages);
 }
 
 #[test]
 fn a_missing_file_is_named() {
-    for command in ["diagnose", "calls", "ops"] {
+    for command in ["diagnose", "calls", "ops", "conns"] {
         let message = refused([command, "no/such/file.pcap"]);
         assert!(message.contains("no/such/file.pcap"), "{message}");
     }
@@ -214,7 +227,7 @@ fn files_that_are_no_captures_are_refused() {
         ("notes.txt", b"This is not a packet capture at all.\n"),
     ] {
         let path = file("no-captures", name, bytes);
-        for command in ["diagnose", "calls", "ops"] {
+        for command in ["diagnose", "calls", "ops", "conns"] {
             let message = refused([command.as_ref(), path.as_os_str()]);
             assert!(message.contains(name), "{message}");
         }
@@ -329,7 +342,7 @@ fn damaged_input_is_answered_told_and_exits_3() {
 #[test]
 fn a_reader_that_has_seen_enough_is_no_failure() {
     let path = file("broken-pipe", "reads.pcap", &conversation());
-    for command in ["diagnose", "calls", "ops"] {
+    for command in ["diagnose", "calls", "ops", "conns"] {
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);
         let output = Command::new(env!("CARGO_BIN_EXE_slowside"))

@@ -102,7 +102,7 @@ fn captured(packets: &[TestPacket], seed: u64, snaplen: usize) -> Vec<TestPacket
 }
 
 #[test]
-fn calls_groups_and_diagnoses_are_the_same_for_any_number_of_threads() {
+fn calls_groups_connections_and_diagnoses_are_the_same_for_any_number_of_threads() {
     let traffic = traffic();
     for snaplen in [65_535, 250] {
         let name = format!("{snaplen}.pcap");
@@ -122,6 +122,7 @@ fn calls_groups_and_diagnoses_are_the_same_for_any_number_of_threads() {
         assert_same(&THREADS, &["calls", one, "--sort", "start"]);
         let keys = "op,client,server,connection,file,size,time=100ms";
         assert_same(&THREADS, &["ops", one, "--by", keys, "--format", "json"]);
+        assert_same(&THREADS, &["conns", one, "--format", "json"]);
         assert_same(&THREADS, &["diagnose", one, "--format", "json"]);
         assert_same(
             &THREADS,
@@ -210,6 +211,7 @@ fn real_captures_give_the_same_for_any_number_of_threads() {
         let threads = ["1", "2", "4"];
         assert_same(&threads, &["calls", client]);
         assert_same(&threads, &["ops", server, "--format", "json"]);
+        assert_same(&threads, &["conns", client, "--format", "json"]);
         assert_same(&threads, &[client, server, "--format", "json"]);
     }
 }

@@ -1,8 +1,8 @@
 //! The captures an answer rests on: where each was taken, what it holds and lacks, how the clocks
 //! of two were aligned.
 
-use crate::text::{bytes, counted, grouped, moment, wrap};
-use analysis::results::{CaptureResult, Clock, ClockBasis, Diagnosis, Vantage};
+use crate::text::{bytes, counted, grouped, moment, taken, wrap};
+use analysis::results::{CaptureResult, Clock, ClockBasis, Diagnosis};
 use jiff::tz::TimeZone;
 use model::format_duration;
 
@@ -23,12 +23,7 @@ fn capture(c: &CaptureResult, zone: &TimeZone) -> String {
         [one] => one.clone(),
         [first, .., last] => format!("{first} … {last} ({} files)", c.files.len()),
     };
-    let side = match c.side {
-        Some(Vantage::Client) => "taken at the client",
-        Some(Vantage::Server) => "taken at the server",
-        Some(Vantage::Middle) => "taken between client and server",
-        Some(Vantage::Unknown) | None => "side unknown",
-    };
+    let side = taken(c.side);
     let from = if c.side_from.is_empty() {
         String::new()
     } else {

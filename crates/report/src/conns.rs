@@ -1,0 +1,379 @@
+//! Connections for programs: `slowside.conns/1`, the same as CSV, and what each field means.
+
+pub(crate) mod fields;
+
+use crate::calls::csv_field;
+use crate::classes::words;
+use crate::text::wrap;
+use crate::value;
+use analysis::results::{ConnectionResult, ConnsResult, Vantage};
+use fields::{CONNECTION, DIRECTION, Field, class_column, column, direction_name, own};
+use model::{Direction, Mark, TimeClass};
+use serde_json::{Map, Value, json};
+use std::io::{self, Write};
+
+pub(crate) const DIRECTIONS: [Direction; 2] = [Direction::ToServer, Direction::ToClient];
+
+/// Writes `slowside.conns/1`, a connection per line: there may be many thousands.
+///
+/// # Errors
+/// Those of `out`.
+pub fn conns_json(result: &ConnsResult, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(b"{\"schema\":\"slowside.conns/1\",\"connections\":[")?;
+    for (i, c) in result.connections.iter().enumerate() {
+        out.write_all(if i == 0 { b"\n" } else { b",\n" })?;
+        value::write(out, &connection(result, c))?;
+    }
+    write!(out, "\n],\"left_out\":{},\"captures\":", result.left_out)?;
+    let captures: Vec<Value> = result.captures.iter().map(value::capture).collect();
+    value::write(out, &captures.into())?;
+    out.write_all(b"}\n")
+}
+
+fn connection(result: &ConnsResult, c: &ConnectionResult) -> Value {
+    let mut object = objects(&CONNECTION, c, Direction::ToServer);
+    if c.top.is_none() {
+        object.insert("top".to_owned(), Value::Null);
+    }
+    let directions: Map<String, Value> = DIRECTIONS
+        .into_iter()
+        .map(|d| (direction_name(d).to_owned(), direction(result, c, d)))
+        .collect();
+    object.insert("directions".to_owned(), directions.into());
+    Value::Object(object)
+}
+
+fn direction(result: &ConnsResult, c: &ConnectionResult, d: Direction) -> Value {
+    let mut object = objects(&DIRECTION, c, d);
+    let account = &own(c, d).account;
+    let time: Map<String, Value> = account
+        .time_ns
+        .iter()
+        .map(|(class, ns)| (class.name().to_owned(), (*ns).into()))
+        .collect();
+    object.insert("time_ns".to_owned(), time.into());
+    let capture = capture_of(result, c, d);
+    let file = |mark: Mark| file_of(result, capture, mark);
+    let longest: Vec<Value> = account
+        .longest
+        .iter()
+        .filter_map(|(class, wait)| Some((class, (*wait)?)))
+        .map(|(class, wait)| {
+            json!({
+                "class": class.name(),
+                "ns": wait.ns,
+                "frames": [wait.first.packet.frame, wait.last.packet.frame],
+                "capture": capture,
+                "files": [file(wait.first), file(wait.last)],
+            })
+        })
+        .collect();
+    object.insert("longest".to_owned(), longest.into());
+    Value::Object(object)
+}
+
+/// The fields' values; what stands before a dot is an object.
+fn objects(fields: &[Field], c: &ConnectionResult, d: Direction) -> Map<String, Value> {
+    let mut object = Map::new();
+    for field in fields {
+        let value = (field.get)(c, d);
+        match field.name.split_once('.') {
+            None => drop(object.insert(field.name.to_owned(), value)),
+            Some((outer, name)) => {
+                let inner = object.entry(outer).or_insert_with(|| Map::new().into());
+                if let Value::Object(inner) = inner {
+                    inner.insert(name.to_owned(), value);
+                }
+            }
+        }
+    }
+    object
+}
+
+/// The capture that a direction was measured in: the one nearest to its sender of those that hold the
+/// connection.
+pub(crate) fn capture_of(result: &ConnsResult, c: &ConnectionResult, d: Direction) -> usize {
+    let sender = match d {
+        Direction::ToServer => Vantage::Client,
+        Direction::ToClient => Vantage::Server,
+    };
+    let side = |index: usize| result.captures.get(index).and_then(|c| c.side);
+    let holding = || c.ends.iter().map(|(index, ..)| *index);
+    holding()
+        .find(|&index| side(index) == Some(sender))
+        .or_else(|| holding().next())
+        .unwrap_or(0)
+}
+
+/// The file that a packet stands in.
+pub(crate) fn file_of(result: &ConnsResult, capture: usize, mark: Mark) -> Option<&str> {
+    let files = &result.captures.get(capture)?.files;
+    let file = files.get(usize::from(mark.packet.file))?;
+    Some(file.as_str())
+}
+
+/// Writes a row per connection and direction: the fields of both, and the time by class.
+///
+/// # Errors
+/// Those of `out`.
+pub fn conns_csv(result: &ConnsResult, out: &mut dyn Write) -> io::Result<()> {
+    let of = |fields: &[Field]| fields.iter().map(|f| column(f.name)).collect::<Vec<_>>();
+    let mut names = of(&CONNECTION);
+    names.push("direction".to_owned());
+    names.extend(of(&DIRECTION));
+    names.extend(TimeClass::ALL.map(class_column));
+    writeln!(out, "{}", names.join(","))?;
+    let mut row = Vec::new();
+    for c in &result.connections {
+        for d in DIRECTIONS {
+            row.clear();
+            let mut cell = |value: &Value| match value {
+                Value::Null => row.push(b','),
+                Value::String(text) => {
+                    csv_field(text.as_bytes(), &mut row);
+                    row.push(b',');
+                }
+                other => row.extend_from_slice(format!("{other},").as_bytes()),
+            };
+            for field in &CONNECTION {
+                cell(&(field.get)(c, d));
+            }
+            cell(&direction_name(d).into());
+            for field in &DIRECTION {
+                cell(&(field.get)(c, d));
+            }
+            for (_, ns) in own(c, d).account.time_ns.iter() {
+                cell(&(*ns).into());
+            }
+            // The comma behind the last column ends the row.
+            row.pop();
+            row.push(b'\n');
+            out.write_all(&row)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes what each field means.
+///
+/// # Errors
+/// Those of `out`.
+pub fn conns_fields(out: &mut dyn Write) -> io::Result<()> {
+    let line = |name: &str, meaning: &str| wrap(&format!("  {name:<28} "), 31, meaning);
+    let lines = |fields: &[Field]| fields.iter().map(|f| line(f.name, f.meaning)).collect();
+    let classes: String = TimeClass::ALL
+        .into_iter()
+        .map(|class| line(&format!("time_ns.{}", class.name()), words(class).meaning))
+        .collect();
+    let sections: [String; 4] = [
+        lines(&CONNECTION),
+        lines(&DIRECTION),
+        classes,
+        line(
+            "longest[]",
+            "the longest stretch of each class: class, ns, first and last frame, index of the \
+             capture, files of the frames (JSON only)",
+        ),
+    ];
+    let [connection, direction, classes, longest] = sections;
+    let notes = "Windows and acknowledgements stand with the direction of the data that they are \
+                 about. JSON has an object for what stands before a dot, CSV a row per direction \
+                 and the columns handshake_seen, …, time_idle_ns, …";
+    write!(
+        out,
+        "Of each connection:\n{connection}\n\
+         Of each direction, client_to_server and server_to_client:\n{direction}\n\
+         Of each direction, its time by class, which adds up to the connection's:\n\
+         {classes}{longest}\n{}",
+        wrap("", 0, notes)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+    use expect_test::expect;
+
+    fn written(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> String {
+        let mut out = Vec::new();
+        write(&mut out).expect("memory");
+        String::from_utf8(out).expect("UTF-8")
+    }
+
+    #[test]
+    fn json_holds_connections_with_their_directions() {
+        let text = written(|out| conns_json(&samples::conns(), out));
+        assert_eq!(text.lines().count(), 4);
+        let json: Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(json["schema"], "slowside.conns/1");
+        let first = text.lines().nth(1).expect("a connection");
+        expect![[r#"{"number":1,"client":"10.0.0.1:41818","server":"10.0.0.2:2049","protocol":"nfs4.1","first_ns":1700000000000000000,"last_ns":1700000004000000000,"vantage":"client","vantage_from":"the handshake's two halves: 2.10 ms to the server and back, 20.0 µs to the client and back","close":"finished","handshake":{"seen":true,"syn_retries":1,"synack_retries":0,"syn_to_synack_ns":2100000,"synack_to_ack_ns":20000},"at_stake_ns":3914100000,"top":{"direction":"client_to_server","class":"receiver-application","ns":2400000000},"directions":{"client_to_server":{"packets":1245,"payload_bytes":1504344,"retransmitted_packets":3,"retransmitted_bytes":4344,"spurious_retransmissions":1,"lost_on_network_packets":2,"lost_on_network_bytes":2896,"missing_from_capture_packets":2,"missing_from_capture_bytes":2000,"out_of_order_packets":0,"duplicate_packets":0,"duplicate_acks":3,"zero_windows":64,"zero_window_ns":2100000000,"mss":1460,"window_scale":7,"sack":true,"timestamps":true,"rtt":{"count":128,"min_ns":2100000,"p50_ns":2210000,"p90_ns":2900000,"p99_ns":11000000,"max_ns":20300000},"flight_max_bytes":64512,"window_min_bytes":5792,"window_max_bytes":64512,"goodput_bps":3050512,"segments_per_ack":1.231,"delayed_ack_ns":40100000,"write_size_bytes":8192,"time_ns":{"handshake":2100000,"idle":85900000,"sender-application":0,"receiver-application":2400000000,"small-window":0,"nagle-delayed-ack":0,"loss-recovery":612000000,"congestion":0,"bandwidth":0,"transfer":900000000,"unknown":0},"longest":[{"class":"handshake","ns":1050000,"frames":[10,14],"capture":0,"files":["client.pcap","client.pcap"]},{"class":"receiver-application","ns":1200000000,"frames":[20,24],"capture":0,"files":["client.pcap","client.pcap"]},{"class":"loss-recovery","ns":306000000,"frames":[30,34],"capture":0,"files":["client.pcap","client.pcap"]},{"class":"transfer","ns":450000000,"frames":[40,44],"capture":0,"files":["client.pcap","client.pcap"]}]},"server_to_client":{"packets":198,"payload_bytes":1,"retransmitted_packets":0,"retransmitted_bytes":0,"spurious_retransmissions":0,"lost_on_network_packets":null,"lost_on_network_bytes":null,"missing_from_capture_packets":0,"missing_from_capture_bytes":0,"out_of_order_packets":0,"duplicate_packets":0,"duplicate_acks":0,"zero_windows":0,"zero_window_ns":0,"mss":null,"window_scale":null,"sack":false,"timestamps":false,"rtt":{"count":0,"min_ns":null,"p50_ns":null,"p90_ns":null,"p99_ns":null,"max_ns":null},"flight_max_bytes":0,"window_min_bytes":null,"window_max_bytes":null,"goodput_bps":null,"segments_per_ack":null,"delayed_ack_ns":null,"write_size_bytes":null,"time_ns":{"handshake":2100000,"idle":3997900000,"sender-application":0,"receiver-application":0,"small-window":0,"nagle-delayed-ack":0,"loss-recovery":0,"congestion":0,"bandwidth":0,"transfer":0,"unknown":0},"longest":[{"class":"handshake","ns":1050000,"frames":[10,14],"capture":0,"files":["client.pcap","client.pcap"]}]}}},"#]].assert_eq(first);
+        let second = &json["connections"][1];
+        let sent = &second["directions"]["server_to_client"];
+        assert!(second["protocol"].is_null() && second["handshake"]["syn_to_synack_ns"].is_null());
+        assert!(sent["rtt"]["p50_ns"].is_null() && sent["segments_per_ack"].is_null());
+        assert_eq!(sent["time_ns"]["sender-application"], 80_000_000);
+    }
+
+    #[test]
+    fn what_the_receiver_says_stands_with_the_data_it_is_about() {
+        let json = written(|out| conns_json(&samples::conns(), out));
+        let json: Value = serde_json::from_str(&json).expect("JSON");
+        let directions = &json["connections"][0]["directions"];
+        for (direction, windows, acks) in [("client_to_server", 64, 3), ("server_to_client", 0, 0)]
+        {
+            assert_eq!(directions[direction]["zero_windows"], windows);
+            assert_eq!(directions[direction]["duplicate_acks"], acks);
+        }
+    }
+
+    #[test]
+    fn without_a_wait_there_is_no_top() {
+        let mut result = samples::conns();
+        result.connections.truncate(1);
+        result.connections[0].top = None;
+        let json = written(|out| conns_json(&result, out));
+        let json: Value = serde_json::from_str(&json).expect("JSON");
+        assert!(json["connections"][0]["top"].is_null());
+    }
+
+    #[test]
+    fn each_direction_is_measured_nearest_to_its_sender() {
+        let mut result = samples::conns();
+        let mut server = result.captures[0].clone();
+        server.side = Some(Vantage::Server);
+        result.captures.insert(0, server);
+        let c = &mut result.connections[0].clone();
+        c.ends.push((1, c.ends[0].1, c.ends[0].2));
+        assert_eq!(capture_of(&result, c, Direction::ToServer), 1);
+        assert_eq!(capture_of(&result, c, Direction::ToClient), 0);
+        c.ends.remove(0);
+        assert_eq!(capture_of(&result, c, Direction::ToClient), 1);
+    }
+
+    #[test]
+    fn csv_has_a_row_per_direction() {
+        let text = written(|out| conns_csv(&samples::conns(), out));
+        // Commas between quotation marks are text.
+        let plain = |l: &str| l.split('"').step_by(2).collect::<String>();
+        let widths: Vec<usize> = text.lines().map(|l| plain(l).split(',').count()).collect();
+        assert_eq!(widths.len(), 5);
+        assert!(widths.iter().all(|w| *w == widths[0]), "{widths:?}");
+        expect![[r#"
+            number,client,server,protocol,first_ns,last_ns,vantage,vantage_from,close,handshake_seen,handshake_syn_retries,handshake_synack_retries,handshake_syn_to_synack_ns,handshake_synack_to_ack_ns,at_stake_ns,top_direction,top_class,top_ns,direction,packets,payload_bytes,retransmitted_packets,retransmitted_bytes,spurious_retransmissions,lost_on_network_packets,lost_on_network_bytes,missing_from_capture_packets,missing_from_capture_bytes,out_of_order_packets,duplicate_packets,duplicate_acks,zero_windows,zero_window_ns,mss,window_scale,sack,timestamps,rtt_count,rtt_min_ns,rtt_p50_ns,rtt_p90_ns,rtt_p99_ns,rtt_max_ns,flight_max_bytes,window_min_bytes,window_max_bytes,goodput_bps,segments_per_ack,delayed_ack_ns,write_size_bytes,time_handshake_ns,time_idle_ns,time_sender_application_ns,time_receiver_application_ns,time_small_window_ns,time_nagle_delayed_ack_ns,time_loss_recovery_ns,time_congestion_ns,time_bandwidth_ns,time_transfer_ns,time_unknown_ns
+            1,10.0.0.1:41818,10.0.0.2:2049,nfs4.1,1700000000000000000,1700000004000000000,client,"the handshake's two halves: 2.10 ms to the server and back, 20.0 µs to the client and back",finished,true,1,0,2100000,20000,3914100000,client_to_server,receiver-application,2400000000,client_to_server,1245,1504344,3,4344,1,2,2896,2,2000,0,0,3,64,2100000000,1460,7,true,true,128,2100000,2210000,2900000,11000000,20300000,64512,5792,64512,3050512,1.231,40100000,8192,2100000,85900000,0,2400000000,0,0,612000000,0,0,900000000,0
+            1,10.0.0.1:41818,10.0.0.2:2049,nfs4.1,1700000000000000000,1700000004000000000,client,"the handshake's two halves: 2.10 ms to the server and back, 20.0 µs to the client and back",finished,true,1,0,2100000,20000,3914100000,client_to_server,receiver-application,2400000000,server_to_client,198,1,0,0,0,,,0,0,0,0,0,0,0,,,false,false,0,,,,,,0,,,,,,,2100000,3997900000,0,0,0,0,0,0,0,0,0
+            2,[2001:db8:1111:2222:3333:4444:5555:6666]:50000,[2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff]:5432,,1700000001000000000,1700000002000000000,unknown,,end-of-capture,false,0,0,,,80000000,server_to_client,sender-application,80000000,client_to_server,0,0,0,0,0,,,0,0,0,0,0,0,0,,,false,false,0,,,,,,0,,,,,,,0,1000000000,0,0,0,0,0,0,0,0,0
+            2,[2001:db8:1111:2222:3333:4444:5555:6666]:50000,[2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff]:5432,,1700000001000000000,1700000002000000000,unknown,,end-of-capture,false,0,0,,,80000000,server_to_client,sender-application,80000000,server_to_client,0,0,0,0,0,,,0,0,0,0,0,0,0,,,false,false,0,,,,,,0,,,,,,,0,920000000,80000000,0,0,0,0,0,0,0,0
+        "#]].assert_eq(&text);
+    }
+
+    #[test]
+    fn every_field_is_explained_on_a_page() {
+        let text = written(conns_fields);
+        assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
+        expect![[r#"
+            Of each connection:
+              number                       counts from 1 in the order of first packets; what
+                                           --connection takes
+              client                       address:port of who opened it
+              server                       address:port of the other end
+              protocol                     what it carries, as in the column of `slowside
+                                           calls`
+              first_ns                     time of its first packet, since the epoch
+              last_ns                      time of its last packet, since the epoch
+              vantage                      where it was captured: client, server, middle,
+                                           unknown
+              vantage_from                 what that was concluded from, in words
+              close                        how it ended: finished, reset, replaced,
+                                           forgotten, expired, end-of-capture
+              handshake.seen               whether SYN and SYN/ACK are in the capture
+              handshake.syn_retries        SYNs sent again
+              handshake.synack_retries     SYN/ACKs sent again
+              handshake.syn_to_synack_ns   from the last SYN to the SYN/ACK: from the point
+                                           of capture to the server and back
+              handshake.synack_to_ack_ns   from there to the client's acknowledgement: to
+                                           the client and back
+              at_stake_ns                  time not idle, of the direction with more of it;
+                                           connections are sorted by it
+              top.direction                the direction of the longest wait:
+                                           client_to_server or server_to_client
+              top.class                    its time class
+              top.ns                       how long it was, all stretches together
+
+            Of each direction, client_to_server and server_to_client:
+              packets                      packets sent this way
+              payload_bytes                payload sent this way, retransmitted bytes
+                                           included
+              retransmitted_packets        packets with bytes that were sent before
+              retransmitted_bytes          bytes that were sent before
+              spurious_retransmissions     packets sent again although the receiver had them
+              lost_on_network_packets      packets the network dropped, every copy counted
+              lost_on_network_bytes        payload the network dropped, every copy counted
+              missing_from_capture_packets packets the receiver got and the capture lacks,
+                                           of full size, at least one a gap
+              missing_from_capture_bytes   bytes the receiver acknowledged and the capture
+                                           lacks
+              out_of_order_packets         packets that others overtook on the way
+              duplicate_packets            packets the capture holds twice
+              duplicate_acks               acknowledgements of this data by its receiver
+                                           that say nothing new
+              zero_windows                 how often the receiver of this data closed its
+                                           window
+              zero_window_ns               how long that window was closed
+              mss                          maximum segment size, bytes
+              window_scale                 window scale as an exponent of 2
+              sack                         selective acknowledgement offered
+              timestamps                   TCP timestamps offered
+              rtt.count                    round trips from the point of capture to the
+                                           receiver: how many are certain
+              rtt.min_ns                   the shortest of them
+              rtt.p50_ns                   half are shorter (within 2 %)
+              rtt.p90_ns                   90 % are shorter (within 2 %)
+              rtt.p99_ns                   99 % are shorter (within 2 %)
+              rtt.max_ns                   the longest of them
+              flight_max_bytes             most bytes sent and not yet acknowledged
+              window_min_bytes             smallest window above zero that the receiver of
+                                           this data offered
+              window_max_bytes             largest window that it offered
+              goodput_bps                  new payload in bits per second, from the first
+                                           data to the last
+              segments_per_ack             data segments for each acknowledgement that came
+                                           back without data
+              delayed_ack_ns               median delay of acknowledgements that waited for
+                                           a timer
+              write_size_bytes             what the application writes at once most often
+
+            Of each direction, its time by class, which adds up to the connection's:
+              time_ns.handshake            until the connection was open
+              time_ns.idle                 nothing to send: waiting for the other side's
+                                           data, or both silent
+              time_ns.sender-application   the sender's application did not write, though
+                                           TCP could have sent
+              time_ns.receiver-application the receiver's application did not read: its
+                                           window was closed or closing
+              time_ns.small-window         the receiver reads, but its window is too small
+                                           for the path
+              time_ns.nagle-delayed-ack    a small segment was held back (Nagle) until the
+                                           receiver's delayed acknowledgement
+              time_ns.loss-recovery        something was lost, or taken to be, and was sent
+                                           again
+              time_ns.congestion           as much was under way as the congestion window
+                                           allowed; no queue on the path
+              time_ns.bandwidth            as much was under way as the congestion window
+                                           allowed; a queue on the path
+              time_ns.transfer             sending, and the last bytes' way to the receiver
+                                           and back
+              time_ns.unknown              what was waited for is not known
+              longest[]                    the longest stretch of each class: class, ns,
+                                           first and last frame, index of the capture, files
+                                           of the frames (JSON only)
+
+            Windows and acknowledgements stand with the direction of the data that they are
+            about. JSON has an object for what stands before a dot, CSV a row per direction
+            and the columns handshake_seen, …, time_idle_ns, …
+        "#]]
+        .assert_eq(&text);
+    }
+}

@@ -1,0 +1,159 @@
+//! What was counted and measured of a connection, both directions side by side.
+
+use super::NONE;
+use crate::conns::DIRECTIONS;
+use crate::conns::fields::{back, own};
+use crate::text::{Grid, bytes, counted, grouped, rate};
+use analysis::results::ConnectionResult;
+use model::{Direction, DirectionAccount, format_duration};
+
+/// A row of the side-by-side table: what it is, and the cell of a direction. It is left out where
+/// nothing is known of either.
+type Row = (&'static str, fn(&ConnectionResult, Direction) -> String);
+
+fn known<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
+    value.map_or(NONE.to_owned(), show)
+}
+
+/// Packets and their bytes in one cell.
+fn amount(packets: u64, n: u64) -> String {
+    if packets == 0 {
+        return "0".to_owned();
+    }
+    format!("{} ({})", grouped(packets), bytes(n))
+}
+
+pub(super) fn account(c: &ConnectionResult, direction: Direction) -> &DirectionAccount {
+    &own(c, direction).account
+}
+
+const SENT: [Row; 11] = [
+    ("packets", |c, d| grouped(own(c, d).counts.packets)),
+    ("payload", |c, d| bytes(own(c, d).counts.payload_bytes)),
+    ("goodput", |c, d| known(own(c, d).goodput_bps, rate)),
+    ("sent again", |c, d| {
+        let counts = &own(c, d).counts;
+        amount(counts.retransmitted_packets, counts.retransmitted_bytes)
+    }),
+    ("  though it had arrived", |c, d| {
+        grouped(account(c, d).spurious_retransmissions)
+    }),
+    ("lost on the network", |c, d| {
+        let lost = own(c, d);
+        known(lost.lost_on_network_packets, |packets| {
+            amount(packets, lost.lost_on_network_bytes.unwrap_or(0))
+        })
+    }),
+    ("missing from the capture", |c, d| {
+        let counts = &own(c, d).counts;
+        amount(
+            counts.missing_from_capture_packets,
+            counts.missing_from_capture_bytes,
+        )
+    }),
+    ("out of order", |c, d| {
+        grouped(own(c, d).counts.out_of_order_packets)
+    }),
+    ("twice in the capture", |c, d| {
+        grouped(own(c, d).counts.duplicate_packets)
+    }),
+    ("most in flight", |c, d| {
+        bytes(account(c, d).flight_max_bytes)
+    }),
+    ("written at once", |c, d| {
+        let a = account(c, d);
+        known(a.write_size_bytes, |size| {
+            let (times, writes) = (grouped(a.writes_of_that_size), grouped(a.writes));
+            format!("{} ({times} of {writes})", bytes(size))
+        })
+    }),
+];
+
+const PATH: [Row; 6] = [
+    ("round trips measured", |c, d| {
+        grouped(account(c, d).rtt.count)
+    }),
+    ("  shortest", |c, d| rtt(c, d, |a| a.rtt.min_ns)),
+    ("  median", |c, d| rtt(c, d, |a| a.rtt.p50_ns)),
+    ("  90 % within", |c, d| rtt(c, d, |a| a.rtt.p90_ns)),
+    ("  99 % within", |c, d| rtt(c, d, |a| a.rtt.p99_ns)),
+    ("  longest", |c, d| rtt(c, d, |a| a.rtt.max_ns)),
+];
+
+const RECEIVER: [Row; 10] = [
+    ("window, smallest", |c, d| {
+        known(account(c, d).window_min_bytes, bytes)
+    }),
+    ("window, largest", |c, d| {
+        known(account(c, d).window_max_bytes, bytes)
+    }),
+    ("window closed", |c, d| match back(c, d).zero_windows {
+        0 => "never".to_owned(),
+        n => {
+            let ns = account(c, d).zero_window_ns;
+            format!("{}, {}", counted(n, "time"), format_duration(ns))
+        }
+    }),
+    ("duplicate ACKs", |c, d| grouped(back(c, d).duplicate_acks)),
+    ("data segments per ACK", |c, d| {
+        let a = account(c, d);
+        let acks = Some(a.acknowledgements).filter(|&n| n > 0);
+        known(acks, |n| {
+            format!("{:.2}", a.segments_acknowledged as f64 / n as f64)
+        })
+    }),
+    ("delayed ACKs", |c, d| {
+        let a = account(c, d);
+        match a.delayed_ack_ns {
+            Some(ns) => format!("{} of {}", grouped(a.delayed_acks), format_duration(ns)),
+            None => grouped(a.delayed_acks),
+        }
+    }),
+    ("maximum segment", |c, d| {
+        known(account(c, d).mss, |mss| {
+            format!("{} B", grouped(mss.into()))
+        })
+    }),
+    ("window scale", |c, d| {
+        known(account(c, d).window_scale, |shift| {
+            format!("{shift} (×{})", grouped(1 << shift.min(14)))
+        })
+    }),
+    ("selective ACK", |c, d| yes(account(c, d).sack)),
+    ("timestamps", |c, d| yes(account(c, d).timestamps)),
+];
+
+fn yes(is: bool) -> String {
+    if is { "yes" } else { "no" }.to_owned()
+}
+
+/// A round trip; there is none without a sample.
+fn rtt(c: &ConnectionResult, d: Direction, get: fn(&DirectionAccount) -> i64) -> String {
+    let a = account(c, d);
+    known(Some(a).filter(|a| a.rtt.count > 0), |a| {
+        format_duration(get(a))
+    })
+}
+
+pub(super) fn counts(c: &ConnectionResult) -> String {
+    let sections: [(&str, &[Row]); 3] = [
+        ("Sent", &SENT),
+        ("From the capture to the receiver and back", &PATH),
+        ("What the receiver of the data says", &RECEIVER),
+    ];
+    let mut rows = vec![row("", "client → server", "server → client")];
+    for (title, section) in sections {
+        rows.push(row(title, "", ""));
+        for (name, cell) in section {
+            let [to_server, to_client] = DIRECTIONS.map(|d| cell(c, d));
+            if to_server != NONE || to_client != NONE {
+                rows.push(vec![format!("  {name}"), to_server, to_client]);
+            }
+        }
+    }
+    Grid::new(rows, 2).text()
+}
+
+pub(super) fn row(a: &str, b: &str, c: &str) -> Vec<String> {
+    [a, b, c].map(str::to_owned).to_vec()
+}
