@@ -159,6 +159,8 @@ fn result(seen: &[(usize, &ConnectionSummary)]) -> ConnectionResult {
         last: main.first.time + lifetime,
         ends: seen.iter().map(|(i, c)| (*i, c.first, c.last)).collect(),
         close: main.close,
+        openings: seen.iter().map(|(_, c)| c.handshake).collect(),
+        resets: seen.iter().map(|(_, c)| c.reset).collect(),
         vantage,
         vantage_from,
         handshake: HandshakeResult {

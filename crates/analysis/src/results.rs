@@ -335,6 +335,9 @@ pub struct ConnectionResult {
     /// What `vantage` was concluded from, in words.
     pub vantage_from: String,
     pub handshake: HandshakeResult,
+    /// The opening and the reset as each capture has them, in the order of `ends`.
+    pub openings: Vec<model::Handshake>,
+    pub resets: Vec<Option<model::ResetSeen>>,
     /// Client to server, server to client.
     pub directions: [DirectionResult; 2],
     /// What is charged to waits that could be avoided: everything but idleness, of the direction in

@@ -128,6 +128,19 @@ fn sentence(facts: &Facts<'_>, side: Side, cause: &Finding) -> String {
     let a = &facts.account;
     let n = a.calls.max(1) as i64;
     let mean = format_duration(a.total_ns / n);
+    if cause.fatal || cause.code == "slow-connect" {
+        let side = match side {
+            Side::Client => "The CLIENT is to blame",
+            Side::Network => "The NETWORK is to blame",
+            Side::Server => "The SERVER is to blame",
+            _ => "Several sides share the blame",
+        };
+        let cost = cause.cost_ns.map_or(String::new(), |c| {
+            format!(" It costs {}.", format_duration(c))
+        });
+        let title = decapitalise(&cause.title);
+        return format!("{side}: {title} ({}).{cost}", cause.code);
+    }
     let who = match side {
         Side::Client => "The CLIENT is slow",
         Side::Network => "The NETWORK is slow",
@@ -140,6 +153,7 @@ fn sentence(facts: &Facts<'_>, side: Side, cause: &Finding) -> String {
         who
     };
     let part = match side {
+        _ if is_under_way(cause) => format!(": {}", decapitalise(&cause.title)),
         Side::Server => format!(
             ": of {mean} per call it holds {}",
             format_duration(a.server_ns() / n)
@@ -187,6 +201,18 @@ fn sentence(facts: &Facts<'_>, side: Side, cause: &Finding) -> String {
         ),
     });
     format!("{who}{part}{detail} ({}).{cost}", cause.code)
+}
+
+/// Whether the cause held messages up under way, so that its title says more than the sums by side.
+fn is_under_way(cause: &Finding) -> bool {
+    matches!(
+        cause.code,
+        "nagle-delayed-ack"
+            | "network-bandwidth"
+            | "receive-window-limited"
+            | "sender-application-limited"
+            | "small-window"
+    )
 }
 
 fn decapitalise(s: &str) -> String {

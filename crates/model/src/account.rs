@@ -99,6 +99,19 @@ pub struct Wait {
     pub ns: i64,
 }
 
+/// A segment that was sent again and again and never got through.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stuck {
+    /// Bytes of data in it on the wire.
+    pub bytes: u64,
+    /// How often it was sent again.
+    pub times: u64,
+    pub first: Mark,
+    pub last: Mark,
+    /// Whether the receiver was heard meanwhile, so that the path itself was not down.
+    pub receiver_heard: bool,
+}
+
 /// How round trips are distributed. Nanoseconds; percentiles are within 2 %, the others exact.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct RoundTrips {
@@ -143,6 +156,12 @@ pub struct DirectionAccount {
     pub delayed_acks: u64,
     /// The most frequent number of bytes between two pushes: what the application writes at once.
     pub write_size_bytes: Option<u64>,
+    /// Writes that left as one large segment and one small one, though offloading could have made one
+    /// of them, and the size of the most recent small one.
+    pub split_writes: u64,
+    pub split_rest_bytes: u64,
+    /// What was being sent in vain when the connection ended.
+    pub stuck: Option<Stuck>,
     /// Writes of that size, and all writes.
     pub writes_of_that_size: u64,
     pub writes: u64,

@@ -51,6 +51,18 @@ pub struct Handshake {
     pub server_isn: Option<u32>,
 }
 
+/// The reset that ended a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ResetSeen {
+    /// Which way it went: it claims to be from that direction's sender.
+    pub direction: Direction,
+    pub at: Mark,
+    /// Its time to live lies outside what that direction's other packets had.
+    pub odd_ttl: bool,
+    /// It answers a SYN.
+    pub refuses: bool,
+}
+
 /// Counts of one direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DirectionSummary {
@@ -100,6 +112,7 @@ pub struct ConnectionSummary {
     pub last: Mark,
     pub close: Close,
     pub handshake: Handshake,
+    pub reset: Option<ResetSeen>,
     /// Indexed by [`Direction::index`].
     pub directions: [DirectionSummary; 2],
     /// What it waited for, where that was asked for; TCP only. Indexed like `directions`.

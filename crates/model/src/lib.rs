@@ -15,12 +15,14 @@ mod packet;
 mod problem;
 mod time;
 
-pub use account::{DirectionAccount, PerClass, RoundTrips, TimeClass, Wait};
+pub use account::{DirectionAccount, PerClass, RoundTrips, Stuck, TimeClass, Wait};
 pub use call::{Call, Change, Mark, Name, Outcome, Outstanding, Protocol, Reason};
 pub use chunk::{Chunk, Close, Direction};
 pub use detail::{Detail, Field, FieldKind};
 pub use endpoint::{ConnectionId, Endpoint, Transport};
-pub use episode::{ConnectionSummary, DirectionSummary, Episode, EpisodeKind, Handshake};
+pub use episode::{
+    ConnectionSummary, DirectionSummary, Episode, EpisodeKind, Handshake, ResetSeen,
+};
 pub use packet::{Batch, LinkType, Packet, PacketRef};
 pub use problem::{Problem, Problems, Where};
 pub use time::{Time, format_duration};

@@ -4,7 +4,10 @@
 mod capture_incomplete;
 mod client_concurrency_cap;
 mod client_host_slow;
+mod connection_refused;
+mod connection_reset;
 mod evidence;
+mod mtu_black_hole;
 mod nagle;
 mod nagle_delayed_ack;
 mod network_bandwidth;
@@ -12,12 +15,15 @@ mod network_bufferbloat;
 mod network_delay;
 mod network_loss;
 mod network_outage;
+mod network_reordering;
 mod receive_window_limited;
 mod sender_application_limited;
 mod server_concurrency_cap;
 mod server_slow;
 mod server_stall;
+mod slow_connect;
 mod small_window;
+mod split_writes;
 
 use crate::facts::Facts;
 use crate::results::Finding;
@@ -49,6 +55,9 @@ pub const RULES: &[Rule] = &[
     capture_incomplete::RULE,
     client_concurrency_cap::RULE,
     client_host_slow::RULE,
+    connection_refused::RULE,
+    connection_reset::RULE,
+    mtu_black_hole::RULE,
     nagle::RULE,
     nagle_delayed_ack::RULE,
     network_bandwidth::RULE,
@@ -56,12 +65,15 @@ pub const RULES: &[Rule] = &[
     network_delay::RULE,
     network_loss::RULE,
     network_outage::RULE,
+    network_reordering::RULE,
     receive_window_limited::RULE,
     sender_application_limited::RULE,
     server_concurrency_cap::RULE,
     server_slow::RULE,
     server_stall::RULE,
+    slow_connect::RULE,
     small_window::RULE,
+    split_writes::RULE,
 ];
 
 /// Runs every check. What ends the work comes first, then by cost, what has no cost last.

@@ -4,7 +4,7 @@ use super::identifications::Identifications;
 use super::round_trips::Distribution;
 use super::span;
 use super::writes::Writes;
-use model::{DirectionAccount, Mark, Time, TimeClass, Wait};
+use model::{DirectionAccount, Mark, Stuck, Time, TimeClass, Wait};
 use std::collections::VecDeque;
 
 const MICROSECOND: i64 = 1_000;
@@ -26,6 +26,8 @@ const QUEUED_PERCENT: i64 = 125;
 const QUEUED_NS: i64 = 2 * MILLISECOND;
 /// An acknowledgement of one segment this much later than the shortest waited for a timer.
 const DELAYED_NS: i64 = 8 * MILLISECOND;
+/// A segment sent again so often without getting through is stuck.
+const STUCK_TIMES: u64 = 3;
 /// What a host may save on the fastest turn that was seen.
 const AWAY_SPARE_NS: i64 = 100 * MICROSECOND;
 /// Acknowledgements on their way to a sender that is far from the capture; beyond, the oldest count
@@ -137,6 +139,8 @@ pub(super) struct Sender {
     again: u64,
     needless: u64,
     received_twice: u64,
+    stuck: Option<Stuck>,
+    stuck_end: u64,
     gap: Gap,
     last: Option<Last>,
     round_trips: Distribution,
@@ -164,6 +168,8 @@ impl Sender {
             again: 0,
             needless: 0,
             received_twice: 0,
+            stuck: None,
+            stuck_end: 0,
             gap: Gap::default(),
             last: None,
             round_trips: Distribution::default(),
@@ -214,6 +220,11 @@ impl Sender {
             let bytes = ack.position - self.acknowledged_here;
             account.acknowledgements += 1;
             account.segments_acknowledged += bytes.div_ceil(ack.full_sized.max(1)).max(1);
+        }
+        if ack.position > self.acknowledged_here {
+            self.stuck = None;
+        } else if let Some(stuck) = &mut self.stuck {
+            stuck.receiver_heard = true;
         }
         self.acknowledged_here = self.acknowledged_here.max(ack.position);
         match ack.window {
@@ -330,7 +341,8 @@ impl Sender {
         }
         match s.kind {
             Kind::New => {
-                self.writes.sent(u64::from(s.payload), s.pushed);
+                self.writes
+                    .sent(u64::from(s.payload), s.pushed, s.full_sized);
                 self.last = Some(Last {
                     payload: s.payload,
                     pushed: s.pushed,
@@ -345,6 +357,22 @@ impl Sender {
                 self.needless += u64::from(needless);
                 let until = self.sent.max(s.end);
                 self.recovering.get_or_insert(until);
+                match &mut self.stuck {
+                    Some(stuck) if self.stuck_end == s.end => {
+                        stuck.times += 1;
+                        stuck.last = s.mark;
+                    }
+                    _ => {
+                        self.stuck_end = s.end;
+                        self.stuck = Some(Stuck {
+                            bytes: u64::from(s.payload).min(s.full_sized),
+                            times: 1,
+                            first: s.mark,
+                            last: s.mark,
+                            receiver_heard: false,
+                        });
+                    }
+                }
             }
         }
         self.sent = self.sent.max(s.end);
@@ -539,6 +567,8 @@ impl Sender {
         account.write_size_bytes = most.map(|(size, _)| size);
         account.writes_of_that_size = most.map_or(0, |(_, n)| n);
         account.writes = all;
+        (account.split_writes, account.split_rest_bytes) = self.writes.split();
+        account.stuck = self.stuck.filter(|s| s.times >= STUCK_TIMES);
         account.skipped_identifications = self.identifications.skipped();
         account
     }

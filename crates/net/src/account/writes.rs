@@ -8,17 +8,34 @@ const SIZES: usize = 16;
 pub(super) struct Writes {
     /// Bytes since the last push.
     open: u64,
+    /// Segments since then, and the largest of them.
+    pieces: u64,
+    largest: u64,
     all: u64,
+    /// Writes of one segment that offloading made and a small rest.
+    split: u64,
+    rest: u64,
     sizes: Vec<(u64, u64)>,
 }
 
 impl Writes {
-    pub(super) fn sent(&mut self, bytes: u64, pushed: bool) {
+    pub(super) fn sent(&mut self, bytes: u64, pushed: bool, full_sized: u64) {
         self.open += bytes;
+        self.pieces += 1;
+        self.largest = self.largest.max(bytes);
         if pushed && self.open > 0 {
+            if self.pieces == 2 && self.largest > full_sized && bytes < full_sized {
+                self.split += 1;
+                self.rest = bytes;
+            }
             self.wrote(self.open);
-            self.open = 0;
+            (self.open, self.pieces, self.largest) = (0, 0, 0);
         }
+    }
+
+    /// How many were split, and the last rest.
+    pub(super) fn split(&self) -> (u64, u64) {
+        (self.split, self.rest)
     }
 
     /// Counts frequent sizes (Misra and Gries): one that makes up more than a sixteenth stays.
@@ -51,9 +68,9 @@ mod tests {
     fn a_frequent_size_is_found_among_many() {
         let mut writes = Writes::default();
         for i in 0..1000u64 {
-            writes.sent(5000 + i, true);
-            writes.sent(1448, false);
-            writes.sent(600, true);
+            writes.sent(5000 + i, true, 9000);
+            writes.sent(1448, false, 1448);
+            writes.sent(600, true, 1448);
         }
         let (most, all) = writes.summary();
         assert_eq!((most.map(|(size, _)| size), all), (Some(2048), 2000));

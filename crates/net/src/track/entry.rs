@@ -140,11 +140,12 @@ impl<S> Entry<S> {
             problems,
         };
         let mut ending = [Last::default(); 2];
-        let mut accounts = None;
+        let (mut accounts, mut reset) = (None, None);
         let (handshake, directions) = match self.body {
             Body::Tcp(mut tcp) => {
                 tcp.finish(&mut out, self.last, order);
                 accounts = tcp.accounts(self.last);
+                reset = tcp.reset;
                 ending = tcp.streams.each_ref().map(|stream| Last {
                     isn: stream.isn,
                     next: stream.sent,
@@ -165,6 +166,7 @@ impl<S> Entry<S> {
             last: self.last,
             close,
             handshake,
+            reset,
             directions,
             accounts,
             protocol: None,

@@ -13,7 +13,7 @@ use super::stream::{Start, Stream};
 use super::{MILLISECOND, output::Output};
 use crate::account::Meter;
 use crate::{Handler, Segment};
-use model::{Close, Direction, DirectionAccount, EpisodeKind, Mark, Time, limits};
+use model::{Close, Direction, DirectionAccount, EpisodeKind, Mark, ResetSeen, Time, limits};
 
 /// A resend after so long without progress is the retransmission timer's.
 const TIMEOUT_NS: i64 = 200 * MILLISECOND;
@@ -27,6 +27,7 @@ pub(super) struct Tcp {
     /// Packets so far.
     packets: u64,
     meter: Option<Box<Meter>>,
+    pub reset: Option<ResetSeen>,
 }
 
 /// This direction's stream and the other's.
@@ -81,9 +82,22 @@ impl Tcp {
         stream.recent.remember(s);
         let before = self.meter.is_some().then(|| Before::of(s, stream, peer));
         self.packets += 1;
+        let usual_ttl = stream.summary.ttl_min..=stream.summary.ttl_max;
+        let odd_ttl = stream.summary.packets > 0 && !usual_ttl.contains(&s.ttl);
         count(s, stream);
         if flags.rst() {
-            return reset(out, s, stream, peer);
+            let verdict = reset(out, s, stream, peer);
+            if verdict != Verdict::Goes {
+                self.reset = Some(ResetSeen {
+                    direction: d,
+                    at: s.mark,
+                    odd_ttl,
+                    refuses: peer.isn.is_some()
+                        && stream.isn.is_none()
+                        && stream.summary.packets == 1,
+                });
+            }
+            return verdict;
         }
         if flags.syn() {
             stream.isn = Some(s.tcp.sequence);

@@ -1,0 +1,71 @@
+//! # What it says
+//! Attempts to connect were refused at once: the answer to the SYN was a reset.
+//!
+//! # Why it costs time
+//! Nothing listens at that port (or a firewall rejects it); clients try again, often
+//! after a pause, or try another address.
+//!
+//! # How sure
+//! Certain that it was refused; that the host itself did it, unless its time to live
+//! differs from that of the host's other packets.
+//!
+//! # What to check next
+//! Whether the service runs, on that address and port; firewall rules that reject.
+//!
+//! # When it is wrong
+//! Clients that probe several ports on purpose, such as for another protocol version.
+
+use super::{Rule, evidence};
+use crate::facts::Facts;
+use crate::results::{Fact, Finding, Side};
+
+pub(super) const RULE: Rule = Rule {
+    code: "connection-refused",
+    title: "attempts to connect that were refused",
+    source: include_str!("connection_refused.rs"),
+    check,
+};
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let refused: Vec<_> = facts
+        .streams
+        .connections
+        .iter()
+        .filter_map(|c| {
+            let seen = c.resets.iter().zip(&c.ends);
+            let mut refusals = seen.filter_map(|(r, (i, ..))| Some((*i, r.filter(|r| r.refuses)?)));
+            Some((c, refusals.next()?))
+        })
+        .collect();
+    let (worst, _) = refused.first()?;
+    Some(Finding {
+        code: RULE.code,
+        title: format!("{} refuses connections", worst.server),
+        side: Side::Server,
+        cost_ns: None,
+        elapsed_cost_ns: None,
+        fatal: refused.len() == facts.streams.connections.len(),
+        confidence: 0.9,
+        first: refused.iter().map(|(c, _)| c.first).min(),
+        last: refused.iter().map(|(c, _)| c.first).max(),
+        facts: vec![Fact {
+            name: "attempts",
+            value: refused.len() as i64,
+        }],
+        evidence: evidence::of_packets(
+            facts,
+            refused.iter().take(3).map(|(_, (i, r))| (*i, r.at.packet)),
+            "the refusal",
+        ),
+        why: format!(
+            "{} attempt{} to connect {} answered by a reset.",
+            refused.len(),
+            if refused.len() == 1 { "" } else { "s" },
+            if refused.len() == 1 { "was" } else { "were" },
+        ),
+        remedy: vec![
+            "check that the service listens on that address and port, and what firewalls reject"
+                .into(),
+        ],
+    })
+}

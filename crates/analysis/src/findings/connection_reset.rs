@@ -1,0 +1,152 @@
+//! # What it says
+//! Connections were cut off by a reset (RST) while a request was waiting for its
+//! answer, or data for its acknowledgement.
+//!
+//! # Why it costs time
+//! Whatever was under way is lost; the application sees "connection reset by peer"
+//! and has to connect and ask again, if it does.
+//!
+//! # How sure
+//! With captures of both ends: a reset that only the receiver's capture holds was
+//! made on the way, one that both hold was sent by the host it names. With one
+//! capture, a time to live (TTL) unlike that of the host's other packets gives a
+//! device away.
+//!
+//! # What to check next
+//! If a host sent it: the log of the process there (abort, crash, a limit, a socket
+//! closed with unread data). If a device did: firewall and load balancer time-outs,
+//! intrusion prevention.
+//!
+//! # When it is wrong
+//! A reset after everything was answered is a hasty way to close and is not reported.
+
+use super::{Rule, evidence};
+use crate::facts::Facts;
+use crate::results::{ConnectionResult, Fact, Finding, Side};
+use crate::streams::{sender, word};
+use model::{Direction, ResetSeen, Time};
+
+pub(super) const RULE: Rule = Rule {
+    code: "connection-reset",
+    title: "connections cut off by a reset",
+    source: include_str!("connection_reset.rs"),
+    check,
+};
+
+/// A reset that cut something off: whose it is, and where to see it.
+struct Cut<'a> {
+    connection: &'a ConnectionResult,
+    capture: usize,
+    reset: ResetSeen,
+    side: Side,
+}
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let cuts: Vec<Cut<'_>> = facts.streams.connections.iter().filter_map(cut).collect();
+    let first = cuts.first()?;
+    // Of several causes the one with more connections is named.
+    let count = |side: Side| cuts.iter().filter(|c| c.side == side).count();
+    let side = [Side::Network, Side::Server, Side::Client]
+        .into_iter()
+        .max_by_key(|s| count(*s))
+        .unwrap_or(first.side);
+    let shown: Vec<&Cut<'_>> = cuts.iter().filter(|c| c.side == side).collect();
+    let life = |c: &ConnectionResult| (c.last - c.first).max(0);
+    let all: i64 = facts.streams.connections.iter().map(life).sum();
+    let lost: i64 = shown.iter().map(|c| life(c.connection)).sum();
+    let who = match side {
+        Side::Network => "a device on the way".to_owned(),
+        side => format!("the {}'s host", word(side)),
+    };
+    let times: Vec<Time> = shown.iter().map(|c| c.reset.at.time).collect();
+    let odd = shown.iter().filter(|c| c.reset.odd_ttl).count();
+    Some(Finding {
+        code: RULE.code,
+        title: format!("Connections are cut off by {who}"),
+        side,
+        cost_ns: None,
+        elapsed_cost_ns: None,
+        // It ends the work where it ends a good part of what there was.
+        fatal: lost >= all / 4,
+        confidence: if facts.captures.len() == 2 { 0.95 } else { 0.7 },
+        first: times.iter().min().copied(),
+        last: times.iter().max().copied(),
+        facts: vec![
+            Fact {
+                name: "connections",
+                value: shown.len() as i64,
+            },
+            Fact {
+                name: "odd_ttl",
+                value: odd as i64,
+            },
+        ],
+        evidence: evidence::of_packets(
+            facts,
+            shown.iter().take(3).map(|c| (c.capture, c.reset.at.packet)),
+            "the reset",
+        ),
+        why: format!(
+            "{} connection{} ended with a reset while something was under way{}.",
+            shown.len(),
+            if shown.len() == 1 { "" } else { "s" },
+            match side {
+                Side::Network if facts.captures.len() == 2 =>
+                    "; the host it claims to be from did not send it",
+                Side::Network => "; its time to live is not that of the host it claims to be from",
+                _ => "",
+            }
+        ),
+        remedy: vec![match side {
+            Side::Network => {
+                "look for a firewall, load balancer or intrusion prevention that ends connections"
+                    .into()
+            }
+            side => format!(
+                "read the log of the process on the {} at that time",
+                word(side)
+            ),
+        }],
+    })
+}
+
+fn cut(c: &ConnectionResult) -> Option<Cut<'_>> {
+    let seen = c.resets.iter().zip(&c.ends);
+    let (reset, capture) = seen
+        .filter_map(|(r, (capture, ..))| Some(((*r)?, *capture)))
+        .next()?;
+    if reset.refuses || !is_under_way(c, reset.direction) {
+        return None;
+    }
+    // Who sends a reset has it in its own capture too.
+    let both = c
+        .resets
+        .iter()
+        .flatten()
+        .all(|r| r.direction == reset.direction);
+    let forged = match c.resets.as_slice() {
+        [Some(_), Some(_)] => !both,
+        _ => reset.odd_ttl,
+    };
+    let side = if forged {
+        Side::Network
+    } else {
+        sender(reset.direction)
+    };
+    Some(Cut {
+        connection: c,
+        capture,
+        reset,
+        side,
+    })
+}
+
+/// Whether somebody waited: the client for an answer, or the receiver of the reset for more.
+fn is_under_way(c: &ConnectionResult, reset: Direction) -> bool {
+    let [asked, answered] = [0, 1].map(|d| c.directions[d].account.last_data);
+    match reset {
+        Direction::ToClient => asked > answered,
+        // A client that goes away after its answer has what it wanted.
+        Direction::ToServer => asked > answered && answered.is_some(),
+    }
+}

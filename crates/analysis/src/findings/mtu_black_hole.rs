@@ -1,0 +1,86 @@
+//! # What it says
+//! Large packets never arrive while small ones do: something on the way drops what
+//! is too big for it and does not say so (an MTU black hole).
+//!
+//! # Why it costs time
+//! The sender sends the same segment again and again, waiting twice as long each
+//! time, until somebody gives up. Opening the connection and small requests work.
+//!
+//! # How sure
+//! A full-sized segment was sent again three times or more and never acknowledged,
+//! while packets of the other side kept coming.
+//!
+//! # What to check next
+//! ping with that size and don't-fragment (ping -M do -s 1472), tunnels and VPNs on
+//! the way, firewalls that drop ICMP "fragmentation needed" (RFC 1191, RFC 8899).
+//!
+//! # When it is wrong
+//! A receiver that stopped in a way that only its acknowledgements of data stop.
+
+use super::{Rule, evidence};
+use crate::facts::Facts;
+use crate::results::{ConnectionResult, Fact, Finding, Side};
+use crate::streams::DIRECTIONS;
+use model::{Direction, Stuck, format_duration};
+
+pub(super) const RULE: Rule = Rule {
+    code: "mtu-black-hole",
+    title: "large packets vanish on the way",
+    source: include_str!("mtu_black_hole.rs"),
+    check,
+};
+
+/// Less data fits through every link (IPv6's minimum of 1,280, less headers).
+const LARGE: u64 = 1_200;
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let mut stuck: Vec<(&ConnectionResult, Direction, Stuck)> = Vec::new();
+    for c in &facts.streams.connections {
+        for d in DIRECTIONS {
+            if let Some(s) = c.directions[d.index()].account.stuck
+                && s.bytes >= LARGE
+                && s.receiver_heard
+            {
+                stuck.push((c, d, s));
+            }
+        }
+    }
+    let lasted = |s: &Stuck| s.last.time - s.first.time;
+    stuck.sort_by_key(|(c, _, s)| (std::cmp::Reverse(lasted(s)), c.number));
+    let (_, _, worst) = stuck.first()?;
+    let cost = stuck.iter().map(|(.., s)| lasted(s)).sum();
+    Some(Finding {
+        code: RULE.code,
+        title: "Large packets vanish on the way, small ones arrive".into(),
+        side: Side::Network,
+        cost_ns: Some(cost),
+        elapsed_cost_ns: None,
+        fatal: true,
+        confidence: 0.85,
+        first: stuck.iter().map(|(.., s)| s.first.time).min(),
+        last: stuck.iter().map(|(.., s)| s.last.time).max(),
+        facts: vec![
+            Fact { name: "segment_bytes", value: worst.bytes as i64 },
+            Fact { name: "times", value: worst.times as i64 },
+            Fact { name: "connections", value: stuck.len() as i64 },
+        ],
+        evidence: evidence::of_packets(
+            facts,
+            stuck.iter().take(3).flat_map(|(c, d, s)| {
+                let end = match d {
+                    Direction::ToServer => c.ends.first(),
+                    Direction::ToClient => c.ends.last(),
+                };
+                end.into_iter().flat_map(|(i, ..)| [(*i, s.first.packet), (*i, s.last.packet)])
+            }),
+            "the segment that never arrived, sent again for the first and the last time",
+        ),
+        why: format!(
+            "A segment of {} bytes was sent again {} times over {} and never acknowledged, though the other side was heard.",
+            worst.bytes,
+            worst.times,
+            format_duration(lasted(worst))
+        ),
+        remedy: vec!["find the link with the small MTU (tunnel, VPN) and let ICMP \"fragmentation needed\" pass, or clamp the MSS there".into()],
+    })
+}

@@ -1,0 +1,87 @@
+//! # What it says
+//! Packets overtake each other on the way.
+//!
+//! # Why it costs time
+//! By itself little. Receivers answer each with a duplicate acknowledgement, three
+//! of which look like a loss: senders send again what was never lost, and slow down.
+//!
+//! # How sure
+//! Told from retransmissions by IP identification and TCP timestamp, or, without
+//! these, by how soon the gap closed.
+//!
+//! # What to check next
+//! Load balancing by packet instead of by flow on the way (bonding mode balance-rr,
+//! routers), several queues or paths with unequal load.
+//!
+//! # When it is wrong
+//! The capture itself may have written packets in the wrong order (several receive
+//! queues); captures of both ends that agree rule that out.
+
+use super::{Rule, evidence};
+use crate::facts::Facts;
+use crate::results::{ConnectionResult, Fact, Finding, Side};
+
+pub(super) const RULE: Rule = Rule {
+    code: "network-reordering",
+    title: "packets overtake each other",
+    source: include_str!("network_reordering.rs"),
+    check,
+};
+
+/// Below that it is a curiosity.
+const PACKETS: u64 = 10;
+const ONE_IN: u64 = 1_000;
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let sum = |f: fn(&model::DirectionSummary) -> u64| -> u64 {
+        let each = facts.streams.connections.iter().flat_map(|c| &c.directions);
+        each.map(|r| f(&r.counts)).sum()
+    };
+    let late = sum(|c| c.out_of_order_packets);
+    let packets = sum(|c| c.packets);
+    if late < PACKETS || late.saturating_mul(ONE_IN) < packets {
+        return None;
+    }
+    let of = |c: &ConnectionResult| -> u64 {
+        c.directions
+            .iter()
+            .map(|r| r.counts.out_of_order_packets)
+            .sum()
+    };
+    let worst = facts.streams.connections.iter().max_by_key(|c| of(c))?;
+    let spurious = facts.streams.connections.iter().flat_map(|c| &c.directions);
+    let spurious: u64 = spurious.map(|r| r.account.spurious_retransmissions).sum();
+    Some(Finding {
+        code: RULE.code,
+        title: "Packets overtake each other on the way".into(),
+        side: Side::Network,
+        cost_ns: None,
+        elapsed_cost_ns: None,
+        fatal: false,
+        confidence: if facts.captures.len() == 2 { 0.85 } else { 0.6 },
+        first: Some(worst.first),
+        last: Some(worst.last),
+        facts: vec![
+            Fact {
+                name: "packets",
+                value: late as i64,
+            },
+            Fact {
+                name: "spurious_retransmissions",
+                value: spurious as i64,
+            },
+        ],
+        evidence: evidence::of_packets(
+            facts,
+            worst
+                .ends
+                .iter()
+                .flat_map(|(i, first, last)| [(*i, first.packet), (*i, last.packet)]),
+            "the first and the last packet of the connection with most of them",
+        ),
+        why: format!(
+            "{late} of {packets} packets came after later ones, and {spurious} were sent again needlessly."
+        ),
+        remedy: vec!["look for load balancing by packet instead of by flow on the way".into()],
+    })
+}

@@ -1,0 +1,124 @@
+//! # What it says
+//! Connections took long to open: the first packets (SYN, SYN/ACK) had to be sent
+//! again, or were answered late.
+//!
+//! # Why it costs time
+//! Nothing is asked before a connection is open. A SYN that is lost or ignored is
+//! sent again after 1 s, then 3, 7, 15 s.
+//!
+//! # How sure
+//! With captures of both ends it is certain who failed: SYNs that never reached the
+//! server, answers that never reached the client, or a server that had them and said
+//! nothing (its queue of new connections is full). At the server alone, SYNs that
+//! came and were not answered are the server's. At the client alone nobody is named.
+//!
+//! # What to check next
+//! Server: the listen queue (ss -lnt, "SYNs to LISTEN sockets dropped" in netstat -s),
+//! whether the process accepts. Network: firewalls, load balancers, loss.
+//!
+//! # When it is wrong
+//! A host that was being started, or a port that opened only then.
+
+use super::{Rule, evidence};
+use crate::facts::Facts;
+use crate::results::{ConnectionResult, Fact, Finding, Side};
+use model::{Direction, TimeClass, format_duration};
+
+pub(super) const RULE: Rule = Rule {
+    code: "slow-connect",
+    title: "connections that are slow to open",
+    source: include_str!("slow_connect.rs"),
+    check,
+};
+
+/// Less than the first timer of any host is another matter.
+const SLOW_NS: i64 = 500_000_000;
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let slow: Vec<(&ConnectionResult, i64, Side)> = facts
+        .streams
+        .connections
+        .iter()
+        .filter_map(|c| Some((c, excess(c)?, culprit(facts, c))))
+        .collect();
+    let worst = slow.iter().max_by_key(|(_, ns, _)| *ns)?;
+    let cost = slow.iter().map(|(_, ns, _)| ns).sum();
+    let retries: u64 = slow.iter().map(|(c, ..)| retries(c)).sum();
+    let side = worst.2;
+    let title = match side {
+        Side::Server => "The server leaves attempts to connect unanswered",
+        Side::Network => "Attempts to connect are lost on the way",
+        _ => "Connections are slow to open",
+    };
+    Some(Finding {
+        code: RULE.code,
+        title: title.into(),
+        side,
+        // Nobody is charged where nobody can be named.
+        cost_ns: (side != Side::Undetermined).then_some(cost),
+        elapsed_cost_ns: None,
+        fatal: false,
+        confidence: if side == Side::Undetermined { 0.5 } else { 0.9 },
+        first: slow.iter().map(|(c, ..)| c.first).min(),
+        last: slow.iter().map(|(c, ..)| c.first).max(),
+        facts: vec![
+            Fact { name: "connections", value: slow.len() as i64 },
+            Fact { name: "retries", value: retries as i64 },
+            Fact { name: "longest_ns", value: worst.1 },
+        ],
+        evidence: evidence::of_packets(
+            facts,
+            slow.iter().take(3).flat_map(|(c, ..)| {
+                let longest = c.directions[0].account.longest[TimeClass::Handshake];
+                let (capture, ..) = c.ends[0];
+                longest.into_iter().flat_map(move |w| [(capture, w.first.packet), (capture, w.last.packet)])
+            }),
+            "the first SYN and the packet with which the connection was open",
+        ),
+        why: format!(
+            "{} connection{} needed up to {} to open; SYN or SYN/ACK {} sent again {retries} time{}.",
+            slow.len(),
+            if slow.len() == 1 { "" } else { "s" },
+            format_duration(worst.1),
+            if retries == 1 { "was" } else { "were" },
+            if retries == 1 { "" } else { "s" },
+        ),
+        remedy: vec![match side {
+            Side::Server => "let the server accept faster, or lengthen its listen queue (somaxconn, the application's backlog)".into(),
+            _ => "look for what drops SYN or SYN/ACK: firewall, load balancer, a link with loss".into(),
+        }],
+    })
+}
+
+fn retries(c: &ConnectionResult) -> u64 {
+    let each = c
+        .openings
+        .iter()
+        .map(|h| u64::from(h.syn_retries) + u64::from(h.syn_ack_retries));
+    each.max().unwrap_or(0)
+}
+
+/// What opening took beyond a round trip, where that was long and packets were sent again.
+fn excess(c: &ConnectionResult) -> Option<i64> {
+    let took = c.directions[Direction::ToServer.index()].account.time_ns[TimeClass::Handshake];
+    let usual = c.handshake.syn_to_syn_ack_ns.unwrap_or(0).min(took);
+    let excess = took - usual;
+    (excess >= SLOW_NS && retries(c) > 0).then_some(excess)
+}
+
+fn culprit(facts: &Facts<'_>, c: &ConnectionResult) -> Side {
+    match c.openings.as_slice() {
+        [client, server] => {
+            let arrived_all = server.syn_retries >= client.syn_retries;
+            if arrived_all && server.syn_ack_retries == 0 && client.syn_retries > 0 {
+                Side::Server
+            } else {
+                Side::Network
+            }
+        }
+        [one] if facts.server == Some(0) && one.syn_retries > 0 && one.syn_ack_retries == 0 => {
+            Side::Server
+        }
+        _ => Side::Undetermined,
+    }
+}

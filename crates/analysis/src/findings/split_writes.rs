@@ -1,0 +1,96 @@
+//! # What it says
+//! Each write of an application leaves as one large segment and one small one:
+//! it is a little larger than what the network card takes at once (64 KiB less
+//! headers, cut down to whole segments).
+//!
+//! # Why it costs time
+//! The small rest costs as much processing at both ends as the large part, may be
+//! held back for an acknowledgement (nagle-delayed-ack), and makes receivers
+//! acknowledge twice. Where the sender waits for an answer to each write, each of
+//! these delays counts.
+//!
+//! # How sure
+//! Seen where segments are larger than the wire's, so that the card cuts them, and
+//! the sender waits after each write.
+//!
+//! # What to check next
+//! The buffer or SDU size of the application: a little less (64,000 bytes) leaves as
+//! one segment.
+//!
+//! # When it is wrong
+//! It is a waste, not a fault: without other findings nobody waits for it.
+
+use super::{Rule, evidence};
+use crate::facts::Facts;
+use crate::results::{Fact, Finding};
+use crate::streams::{DIRECTIONS, sender, word};
+use model::TimeClass;
+
+pub(super) const RULE: Rule = Rule {
+    code: "split-writes",
+    title: "each write leaves as a large and a small segment",
+    source: include_str!("split_writes.rs"),
+    check,
+};
+
+const WRITES: u64 = 20;
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let mut worst = None;
+    for c in &facts.streams.connections {
+        for d in DIRECTIONS {
+            let a = &c.directions[d.index()].account;
+            let usual = a.split_writes >= WRITES && a.split_writes * 2 >= a.writes;
+            // Who waits for an answer to each write is idle between them.
+            let waits = a.time_ns[TimeClass::Idle] >= (c.last - c.first) / 10;
+            if usual && waits && worst.is_none_or(|(_, _, n)| a.split_writes > n) {
+                worst = Some((c, d, a.split_writes));
+            }
+        }
+    }
+    let (c, d, split) = worst?;
+    let a = &c.directions[d.index()].account;
+    let size = a.write_size_bytes.unwrap_or(0);
+    let who = word(sender(d));
+    Some(Finding {
+        code: RULE.code,
+        title: format!("The {who}'s writes leave in two pieces"),
+        side: sender(d),
+        cost_ns: None,
+        elapsed_cost_ns: None,
+        fatal: false,
+        confidence: 0.8,
+        first: a.first_data,
+        last: a.last_data,
+        facts: vec![
+            Fact {
+                name: "writes",
+                value: split as i64,
+            },
+            Fact {
+                name: "write_bytes",
+                value: size as i64,
+            },
+            Fact {
+                name: "rest_bytes",
+                value: a.split_rest_bytes as i64,
+            },
+        ],
+        evidence: evidence::of_packets(
+            facts,
+            c.ends
+                .iter()
+                .flat_map(|(i, first, last)| [(*i, first.packet), (*i, last.packet)]),
+            "the first and the last packet of the connection",
+        ),
+        why: format!(
+            "{split} of {} writes, mostly of {size} bytes, left as {} and {} bytes.",
+            a.writes,
+            size.saturating_sub(a.split_rest_bytes),
+            a.split_rest_bytes
+        ),
+        remedy: vec![format!(
+            "let the application on the {who} write a little less at once, such as 64,000 bytes"
+        )],
+    })
+}
