@@ -34,8 +34,16 @@ pub struct Options {
     pub clock_offset_ns: Option<i64>,
 }
 
+/// What a diagnosis is of; see [`diagnosers`](crate::diagnosers).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    Calls,
+    Turns,
+}
+
 /// A diagnosis in the making.
 pub struct Diagnoser {
+    kind: Kind,
     options: Options,
     ops: OpTable,
     captures: Vec<CaptureFacts>,
@@ -83,18 +91,24 @@ const SETTLE_NS: i64 = 4_000_000_000;
 
 impl Diagnoser {
     #[must_use]
-    pub fn new(captures: usize, options: Options, app: Option<&Application>) -> Diagnoser {
+    pub fn new(
+        captures: usize,
+        options: Options,
+        app: Option<&Application>,
+        kind: Kind,
+    ) -> Diagnoser {
         let client = match (options.stated, captures) {
             ([Some(Vantage::Client), _], 2) => Some(0),
             ([Some(Vantage::Server), _], 2) => Some(1),
             _ => None,
         };
         Diagnoser {
+            kind,
             options,
             ops: OpTable::default(),
             captures: (0..captures).map(CaptureFacts::new).collect(),
             join: Join::default(),
-            matched: MatchedFacts::default(),
+            matched: MatchedFacts::new(kind),
             client,
             undecided: Vec::new(),
             pairs: Vec::new(),
@@ -318,6 +332,7 @@ impl Diagnoser {
         let m = &self.matched;
         let budget = self.budget(clock.as_ref(), &account, app.as_ref());
         let facts = Facts {
+            kind: self.kind,
             thresholds: self.options.thresholds,
             captures: &self.captures,
             results: &results,
@@ -362,6 +377,18 @@ impl Diagnoser {
             call_time_ns,
             elapsed_ns,
         }
+    }
+
+    /// The latest call that both captures hold.
+    #[must_use]
+    pub fn last_matched(&self) -> Option<Time> {
+        self.last_matched[0]
+    }
+
+    /// Calls with a response time, over all captures.
+    #[must_use]
+    pub fn timed(&self) -> u64 {
+        self.captures.iter().map(|c| c.response.count()).sum()
     }
 
     fn matched_difference(&self) -> i64 {
@@ -455,12 +482,7 @@ impl Diagnoser {
                 unmatched,
             });
         }
-        let time = |o: &OpResult| o.client.or(o.server).map_or(0, |s| s.total_ns);
-        out.sort_by(|a, b| {
-            time(b)
-                .cmp(&time(a))
-                .then_with(|| (a.protocol, &a.op).cmp(&(b.protocol, &b.op)))
-        });
+        out.sort_by(OpResult::by_time);
         out
     }
 
@@ -482,7 +504,7 @@ impl Diagnoser {
         };
         let path = facts::path_estimate(own);
         let alone = self.alone.sums;
-        let account = facts::account_of_one(own, side, path, alone);
+        let account = facts::account_of_one(own, side, path, alone, self.kind);
         let given = self.app[0].take();
         let unused = given.is_some() && side != Vantage::Client;
         let app = given.filter(|_| !unused).and_then(AppMatch::finish);
@@ -500,6 +522,7 @@ impl Diagnoser {
         };
         let index = |v: Vantage| (side == v).then_some(0);
         let facts = Facts {
+            kind: self.kind,
             thresholds: self.options.thresholds,
             captures: &self.captures,
             results: &results,

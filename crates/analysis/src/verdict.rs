@@ -154,6 +154,10 @@ fn sentence(facts: &Facts<'_>, side: Side, cause: &Finding) -> String {
                 format_duration(app.application_mean_ns),
                 format_duration(app.host_mean_ns)
             ),
+            _ if cause.code == "chatty" => format!(
+                ": of {mean} per call {} are the path, crossed for little",
+                format_duration((a.chatty_ns + a.path_ns) / n)
+            ),
             _ => format!(
                 ": of {mean} per call it holds {} back",
                 format_duration(a.nagle_ns / n)
@@ -162,7 +166,7 @@ fn sentence(facts: &Facts<'_>, side: Side, cause: &Finding) -> String {
         _ => format!(
             ": of {mean} per call the server holds {} and the network {}",
             format_duration(a.server_ns() / n),
-            format_duration((a.network_ns() + a.nagle_ns) / n)
+            format_duration((a.network_ns() + a.chatty_ns + a.nagle_ns) / n)
         ),
     };
     let detail = match cause.code {
@@ -172,7 +176,7 @@ fn sentence(facts: &Facts<'_>, side: Side, cause: &Finding) -> String {
         _ => String::new(),
     };
     let cost = cause.cost_ns.map_or(String::new(), |c| match facts.app {
-        Some(app) if cause.side == Side::Client && c > a.nagle_ns => format!(
+        Some(app) if cause.side == Side::Client && c > a.nagle_ns.max(a.chatty_ns) => format!(
             " It costs {} of {} that the application waits.",
             format_duration(c),
             format_duration(
