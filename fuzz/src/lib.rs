@@ -24,7 +24,7 @@ pub use filter::filter;
 pub use pipeline::pipeline;
 pub use programmes::programmes;
 pub use readers::{compressed, pcap, pcapng, snoop};
-pub use rpc::{rpc_tcp, rpc_udp};
+pub use rpc::{rpc_tcp, rpc_udp, turns};
 pub use track::track;
 
 /// A target's name and what it does.
@@ -42,6 +42,7 @@ pub const ALL: &[Target] = &[
     ("compressed", compressed),
     ("snoop", snoop),
     ("rpc_udp", rpc_udp),
+    ("turns", turns),
     ("app", app),
     ("filter", filter),
 ];

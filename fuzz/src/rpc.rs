@@ -1,4 +1,4 @@
-//! Streams with holes, and datagrams, through `protocol::Conversation`.
+//! Streams with holes, and datagrams, through `protocol::Conversation`: of RPC, and of nothing known.
 
 use arbitrary::{Result, Unstructured};
 use model::{
@@ -198,7 +198,8 @@ fn streams(run: &mut Run, data: &[u8]) -> Result<()> {
                     continue;
                 }
                 passed = bytes.len() as u64 + u64::from(cut);
-                let chunk = run.chunk(d, &bytes, cut, kind == 7);
+                let mut chunk = run.chunk(d, &bytes, cut, kind == 7);
+                chunk.heard_all = what & 0x80 == 0;
                 run.with(|conversation, cx| conversation.data(cx, d, &chunk));
             }
             5 if length > 0 => {
@@ -218,6 +219,15 @@ fn streams(run: &mut Run, data: &[u8]) -> Result<()> {
 pub fn rpc_tcp(data: &[u8]) {
     let mut run = Run::new(Transport::Tcp);
     // A file that ends in mid-packet is one like any other.
+    let _ = streams(&mut run, data);
+    run.finish();
+}
+
+/// The same on ports of nothing known, from the first byte or joined later.
+pub fn turns(data: &[u8]) {
+    let mut run = Run::new(Transport::Tcp);
+    (run.info.client.port, run.info.server.port) = (40_000, 9_000);
+    run.info.roles_known = data.len().is_multiple_of(2);
     let _ = streams(&mut run, data);
     run.finish();
 }

@@ -245,7 +245,11 @@ impl CaptureFacts {
             .levels
             .iter()
             .filter(|(s, _)| matches!(s, Scope::Server(_)));
-        let busy = servers.fold(0i64, |sum, (_, l)| sum.saturating_add(l.busy_ns()));
+        let busy = match self.concurrency.levels.is_empty() {
+            // Turns: one at a time.
+            true => self.response.total_ns(),
+            false => servers.fold(0i64, |sum, (_, l)| sum.saturating_add(l.busy_ns())),
+        };
         self.response_transfer_ns >= busy / 10 * 3 || self.response.count() * 10 < self.calls * 6
     }
 

@@ -16,7 +16,7 @@ use crate::verdict::verdict;
 use crate::worst::{Exhibit, Worst};
 use hashbrown::HashMap;
 use model::limits;
-use model::{Call, ConnectionSummary, Episode, EpisodeKind, Mark, Outstanding, Protocol, Time};
+use model::{Call, ConnectionSummary, Episode, EpisodeKind, Mark, Outstanding, Time};
 use std::net::IpAddr;
 use trace::Application;
 
@@ -35,8 +35,16 @@ pub struct Options {
     pub clock_offset_ns: Option<i64>,
 }
 
+/// What a diagnosis is of; see [`diagnosers`](crate::diagnosers).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    Calls,
+    Turns,
+}
+
 /// A diagnosis in the making.
 pub struct Diagnoser {
+    kind: Kind,
     options: Options,
     ops: OpTable,
     captures: Vec<CaptureFacts>,
@@ -56,7 +64,6 @@ pub struct Diagnoser {
     last_matched: [Option<Time>; 2],
     first: [Option<Time>; 2],
     alone: OneSided,
-    streams: Gathered,
 }
 
 /// What is only needed of a single capture: its calls, settled when their episodes are known.
@@ -85,18 +92,24 @@ const SETTLE_NS: i64 = 4_000_000_000;
 
 impl Diagnoser {
     #[must_use]
-    pub fn new(captures: usize, options: Options, app: Option<&Application>) -> Diagnoser {
+    pub fn new(
+        captures: usize,
+        options: Options,
+        app: Option<&Application>,
+        kind: Kind,
+    ) -> Diagnoser {
         let client = match (options.stated, captures) {
             ([Some(Vantage::Client), _], 2) => Some(0),
             ([Some(Vantage::Server), _], 2) => Some(1),
             _ => None,
         };
         Diagnoser {
+            kind,
             options,
             ops: OpTable::default(),
             captures: (0..captures).map(CaptureFacts::new).collect(),
             join: Join::default(),
-            matched: MatchedFacts::default(),
+            matched: MatchedFacts::new(kind),
             client,
             undecided: Vec::new(),
             pairs: Vec::new(),
@@ -107,7 +120,6 @@ impl Diagnoser {
             last_matched: [None; 2],
             first: [None; 2],
             alone: OneSided::default(),
-            streams: Gathered::default(),
         }
     }
 
@@ -216,7 +228,6 @@ impl Diagnoser {
 
     pub fn connection(&mut self, which: usize, c: &ConnectionSummary) {
         self.captures[which].connection(c);
-        self.streams.add(which, c);
         self.join.closed(which, c.client, c.server);
     }
 
@@ -262,17 +273,17 @@ impl Diagnoser {
         usize::from(ahead(1) < ahead(0))
     }
 
-    /// The diagnosis. `results` say how each capture was read.
+    /// The diagnosis. `results` say how each capture was read, `gathered` what connections waited for.
     #[must_use]
-    pub fn finish(self, results: Vec<CaptureResult>) -> Diagnosis {
+    pub fn finish(self, results: Vec<CaptureResult>, gathered: &Gathered) -> Diagnosis {
         if self.captures.len() == 2 {
-            self.finish_two(results)
+            self.finish_two(results, gathered)
         } else {
-            self.finish_one(results)
+            self.finish_one(results, gathered)
         }
     }
 
-    fn finish_two(mut self, mut results: Vec<CaptureResult>) -> Diagnosis {
+    fn finish_two(mut self, mut results: Vec<CaptureResult>, gathered: &Gathered) -> Diagnosis {
         let mut pairs = Vec::new();
         let left = self.join.finish(&mut pairs);
         self.pairs = pairs;
@@ -319,13 +330,14 @@ impl Diagnoser {
         }
         let app = self.app[client].take().and_then(AppMatch::finish);
         let mut account = facts::account_of_matched(&self.matched, &self.captures[server]);
-        let streams = self.streams.of_two(client);
-        if self.turns_prevail(self.matched.ops.iter().map(|o| o.client.total_ns())) {
+        let streams = gathered.of_two(client);
+        if self.kind == Kind::Turns {
             streams::divide(&mut account, &streams);
         }
         let m = &self.matched;
         let budget = self.budget(clock.as_ref(), &account, app.as_ref());
         let facts = Facts {
+            kind: self.kind,
             thresholds: self.options.thresholds,
             captures: &self.captures,
             results: &results,
@@ -373,16 +385,16 @@ impl Diagnoser {
         }
     }
 
-    /// Whether most of the time, given by operation, is that of turns of plain byte streams.
-    fn turns_prevail(&self, times: impl Iterator<Item = i64>) -> bool {
-        let (mut turns, mut all) = (0i64, 0i64);
-        for (op, ns) in times.enumerate() {
-            all = all.saturating_add(ns);
-            if self.ops.name(op as u16).0 == Protocol::Tcp {
-                turns = turns.saturating_add(ns);
-            }
-        }
-        turns > all / 2
+    /// The latest call that both captures hold.
+    #[must_use]
+    pub fn last_matched(&self) -> Option<Time> {
+        self.last_matched[0]
+    }
+
+    /// Calls with a response time, over all captures.
+    #[must_use]
+    pub fn timed(&self) -> u64 {
+        self.captures.iter().map(|c| c.response.count()).sum()
     }
 
     fn matched_difference(&self) -> i64 {
@@ -476,16 +488,11 @@ impl Diagnoser {
                 unmatched,
             });
         }
-        let time = |o: &OpResult| o.client.or(o.server).map_or(0, |s| s.total_ns);
-        out.sort_by(|a, b| {
-            time(b)
-                .cmp(&time(a))
-                .then_with(|| (a.protocol, &a.op).cmp(&(b.protocol, &b.op)))
-        });
+        out.sort_by(OpResult::by_time);
         out
     }
 
-    fn finish_one(mut self, mut results: Vec<CaptureResult>) -> Diagnosis {
+    fn finish_one(mut self, mut results: Vec<CaptureResult>, gathered: &Gathered) -> Diagnosis {
         self.alone.settle(&mut self.captures[0], None);
         let own = &self.captures[0];
         let concluded = vantage::conclude(&own.tcp);
@@ -503,9 +510,9 @@ impl Diagnoser {
         };
         let path = facts::path_estimate(own);
         let alone = self.alone.sums;
-        let mut account = facts::account_of_one(own, side, path, alone);
-        let streams = self.streams.of_one();
-        if self.turns_prevail(own.ops.iter().map(|o| o.response.total_ns())) {
+        let mut account = facts::account_of_one(own, side, path, alone, self.kind);
+        let streams = gathered.of_one();
+        if self.kind == Kind::Turns {
             streams::divide(&mut account, &streams);
         }
         let given = self.app[0].take();
@@ -525,6 +532,7 @@ impl Diagnoser {
         };
         let index = |v: Vantage| (side == v).then_some(0);
         let facts = Facts {
+            kind: self.kind,
             thresholds: self.options.thresholds,
             captures: &self.captures,
             results: &results,

@@ -6,12 +6,17 @@
 use crate::app::AppFacts;
 use crate::capture_facts::CaptureFacts;
 use crate::concurrency::{Scope, ServerCap};
+use crate::diagnose::Kind;
 use crate::matched::MatchedFacts;
 use crate::results::{CaptureResult, Vantage};
 use crate::stats::Distribution;
 use crate::streams::Streams;
 use crate::worst::Worst;
 use model::{Direction, EpisodeKind, PerClass, TimeClass};
+
+/// Fewer turns of an unknown protocol than this are held against nobody: one that waits for an event
+/// makes the mean of a handful.
+const FEW_TURNS: u64 = 20;
 
 /// Below what nobody is accused.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +50,8 @@ pub struct Account {
     pub outage_ns: i64,
     pub loss_ns: i64,
     pub nagle_ns: i64,
+    /// Of the path's time, what fewer, larger turns would have spared.
+    pub chatty_ns: i64,
     pub path_ns: i64,
     /// Messages passing, first byte to last, where nothing above explains it.
     pub transfer_ns: i64,
@@ -78,6 +85,7 @@ pub struct PathEstimate {
 
 /// Everything a finding may look at.
 pub struct Facts<'a> {
+    pub kind: Kind,
     pub thresholds: Thresholds,
     pub captures: &'a [CaptureFacts],
     pub results: &'a [CaptureResult],
@@ -148,6 +156,9 @@ impl<'a> Facts<'a> {
     /// it is slow by itself.
     #[must_use]
     pub fn is_guilty(&self, part_ns: i64, times: &Distribution) -> bool {
+        if self.kind == Kind::Turns && self.account.calls < FEW_TURNS {
+            return false;
+        }
         let mean = part_ns / self.account.calls.max(1) as i64;
         let slow = mean >= self.thresholds.fast_enough_ns
             || (self.response().mean_ns() < self.thresholds.fast_enough_ns && self.is_slow(times));
@@ -192,6 +203,10 @@ pub fn account_of_matched(m: &MatchedFacts, server: &CaptureFacts) -> Account {
         excess(s.outage_ns, s.outage_calls),
         excess(s.loss_ns, s.loss_calls),
     );
+    let chatty = m
+        .chatter()
+        .map_or(0, |c| c.saved_ns)
+        .clamp(0, s.path_ns.max(0));
     let cap = server_cap(server);
     let queue = cap.map_or(0, |(c, _)| c.queue_ns).min(s.service_ns);
     Account {
@@ -204,7 +219,8 @@ pub fn account_of_matched(m: &MatchedFacts, server: &CaptureFacts) -> Account {
         outage_ns: outage,
         loss_ns: loss,
         nagle_ns: s.nagle_ns,
-        path_ns: s.path_ns + s.outage_ns + s.loss_ns - outage - loss,
+        chatty_ns: chatty,
+        path_ns: s.path_ns + s.outage_ns + s.loss_ns - outage - loss - chatty,
         transfer_ns: s.transfer_ns,
         unknown_ns: 0,
         under_way: Default::default(),
@@ -242,6 +258,7 @@ pub fn account_of_one(
     vantage: Vantage,
     path: Option<PathEstimate>,
     alone: Alone,
+    kind: Kind,
 ) -> Account {
     let calls = facts.response.count();
     let total = facts.response.total_ns();
@@ -255,6 +272,7 @@ pub fn account_of_one(
         outage_ns: 0,
         loss_ns: 0,
         nagle_ns: 0,
+        chatty_ns: 0,
         path_ns: 0,
         transfer_ns: 0,
         unknown_ns: total,
@@ -290,9 +308,15 @@ pub fn account_of_one(
                 return account;
             };
             // The mean holds delayed acknowledgements, so the network is accused of four times the
-            // minimum at most; the server only of what is left beyond the whole mean.
+            // minimum at most; the server only of what is left beyond the whole mean. A turn's request
+            // is acknowledged by its answer unless that is slow, so that hardly any but delayed
+            // acknowledgements are measured: then the minimum is all that is certain.
+            let certain = match kind {
+                Kind::Calls => path.min_ns.saturating_mul(4),
+                Kind::Turns => path.min_ns,
+            };
             let mean = path.mean_ns.saturating_mul(calls as i64).min(waits);
-            account.path_ns = mean.min(path.min_ns.saturating_mul(4).saturating_mul(calls as i64));
+            account.path_ns = mean.min(certain.saturating_mul(calls as i64));
             let rest = waits - mean;
             account.unknown_ns = waits - account.path_ns;
             // What is left is the server's only where it is more than the path's own variation.

@@ -6,8 +6,10 @@
 
 use crate::capture_facts::CaptureFacts;
 use crate::clock::Corridor;
+use crate::diagnose::Kind;
 use crate::half::Half;
 use crate::results::{Clock, Matched};
+use crate::rounds::{Chatter, Rounds};
 use crate::stats::Distribution;
 use crate::worst::{Exhibit, Worst};
 use model::limits;
@@ -42,13 +44,31 @@ pub struct OpSums {
     pub server_wait_ns: i128,
 }
 
+impl OpSums {
+    /// A call that waited for something to be sent again crossed as its first bytes did, if those were
+    /// faster than its last.
+    fn take_out_recovery(&mut self, c: &Brief, s: &Brief) {
+        let faster = |first: i64, last: i64| i128::from((first - last).min(0));
+        self.request_path += faster(
+            s.request_first.time - c.request_first.time,
+            s.request_last.time - c.request_last.time,
+        );
+        self.reply_path += faster(
+            c.response_first.time - s.response_first.time,
+            c.response_last.time - s.response_last.time,
+        );
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Unsettled {
+    op: usize,
     client: Brief,
     server: Brief,
     request_held_ns: i64,
     response_held_ns: i64,
     server_end: model::Endpoint,
+    bytes: u64,
 }
 
 /// What is left to know of a half that is matched.
@@ -100,6 +120,8 @@ pub struct MatchedFacts {
     origin: Option<Time>,
     unsettled: VecDeque<Unsettled>,
     pub shares: Shares,
+    /// Of turns only.
+    rounds: Option<Rounds>,
     pub clean_network: Distribution,
     pub server_wait: Distribution,
     pub client: Distribution,
@@ -128,6 +150,20 @@ fn mean(sum: i128, count: u64) -> i64 {
 }
 
 impl MatchedFacts {
+    #[must_use]
+    pub fn new(kind: Kind) -> MatchedFacts {
+        MatchedFacts {
+            rounds: (kind == Kind::Turns).then(Rounds::default),
+            ..MatchedFacts::default()
+        }
+    }
+
+    /// What fewer, larger turns would save.
+    #[must_use]
+    pub fn chatter(&self) -> Option<Chatter> {
+        self.rounds.as_ref().map(Rounds::chatter)
+    }
+
     /// Adds a call that both captures hold completely. `backwards`: the host that serves the others
     /// made it (a callback), so `client` is of the server's capture. It has times, but no part in the
     /// account of the calls that the clients wait for, nor in the clock.
@@ -163,11 +199,13 @@ impl MatchedFacts {
         self.last = self.last.max(Some(client.response_last.time));
         self.client.add(c);
         self.unsettled.push_back(Unsettled {
+            op,
             client: Brief::of(client),
             server: Brief::of(server),
             request_held_ns: client.request_held_ns,
             response_held_ns: server.response_held_ns,
             server_end: server.server,
+            bytes: u64::from(client.request_bytes) + u64::from(client.response_bytes),
         });
     }
 
@@ -239,6 +277,9 @@ impl MatchedFacts {
             }
         }
         if lost {
+            if let Some(sums) = self.ops.get_mut(call.op) {
+                sums.take_out_recovery(c, s);
+            }
             let network = path + transfer;
             let (sum, calls, worst) = if outage {
                 (
@@ -259,6 +300,10 @@ impl MatchedFacts {
         shares.transfer_ns = shares.transfer_ns.saturating_add(transfer - nagle);
         self.clean_network.add(path + transfer - nagle);
         self.slow_network.add(shown(path, client, c));
+        if let Some(rounds) = &mut self.rounds {
+            let (first, last) = (c.request_first.time, c.response_last.time);
+            rounds.add(c.connection, first, last, call.bytes, path);
+        }
         if nagle > 0 {
             shares.nagle_ns = shares.nagle_ns.saturating_add(nagle);
             self.held.add(shown(nagle, client, c));

@@ -125,6 +125,17 @@ pub struct OpResult {
     pub unmatched: Unmatched,
 }
 
+impl OpResult {
+    /// The operation that took most time first.
+    #[must_use]
+    pub fn by_time(a: &OpResult, b: &OpResult) -> std::cmp::Ordering {
+        let time = |o: &OpResult| o.client.or(o.server).map_or(0, |s| s.total_ns);
+        time(b)
+            .cmp(&time(a))
+            .then_with(|| (a.protocol, &a.op).cmp(&(b.protocol, &b.op)))
+    }
+}
+
 /// How the two clocks were aligned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClockBasis {

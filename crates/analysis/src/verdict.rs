@@ -35,6 +35,9 @@ pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
     } else {
         sides[0].1
     };
+    if top.side == Side::Undetermined {
+        return nobodys(top);
+    }
     if a_side_is_unknown(facts, sides[0].0) {
         return undetermined(facts);
     }
@@ -56,6 +59,19 @@ fn a_side_is_unknown(facts: &Facts<'_>, worst_ns: i64) -> bool {
     facts.account.basis != Basis::Matched
         && facts.account.unknown_ns > worst_ns
         && facts.app.is_none()
+}
+
+/// What costs most is certain, but not whose it is.
+fn nobodys(top: &Finding) -> Verdict {
+    Verdict {
+        side: Side::Undetermined,
+        cause: None,
+        confidence: 0.3,
+        sentence: format!(
+            "{} ({}), but one capture cannot tell who is to blame. Capture the other end too.",
+            top.title, top.code
+        ),
+    }
 }
 
 fn undetermined(facts: &Facts<'_>) -> Verdict {
@@ -168,6 +184,10 @@ fn sentence(facts: &Facts<'_>, side: Side, cause: &Finding) -> String {
                 format_duration(app.application_mean_ns),
                 format_duration(app.host_mean_ns)
             ),
+            _ if cause.code == "chatty" => format!(
+                ": of {mean} per call {} are the path, crossed for little",
+                format_duration((a.chatty_ns + a.path_ns) / n)
+            ),
             _ => format!(
                 ": of {mean} per call it holds {} back",
                 format_duration(a.nagle_ns / n)
@@ -176,7 +196,7 @@ fn sentence(facts: &Facts<'_>, side: Side, cause: &Finding) -> String {
         _ => format!(
             ": of {mean} per call the server holds {} and the network {}",
             format_duration(a.server_ns() / n),
-            format_duration((a.network_ns() + a.nagle_ns) / n)
+            format_duration((a.network_ns() + a.chatty_ns + a.nagle_ns) / n)
         ),
     };
     let detail = match cause.code {
@@ -186,7 +206,7 @@ fn sentence(facts: &Facts<'_>, side: Side, cause: &Finding) -> String {
         _ => String::new(),
     };
     let cost = cause.cost_ns.map_or(String::new(), |c| match facts.app {
-        Some(app) if cause.side == Side::Client && c > a.nagle_ns => format!(
+        Some(app) if cause.side == Side::Client && c > a.nagle_ns.max(a.chatty_ns) => format!(
             " It costs {} of {} that the application waits.",
             format_duration(c),
             format_duration(

@@ -90,6 +90,10 @@ pub const LOOSE_CALLS: usize = 1_000_000;
 /// Episodes remembered per connection; older ones cannot overlap calls that are still looked at.
 pub const EPISODES: usize = 512;
 
+/// Connections of two captures whose turns are summed apart; beyond that they are judged and
+/// forgotten.
+pub const ROUNDS_CONNECTIONS: usize = 100_000;
+
 /// Calls that wait to be settled; beyond that the oldest are settled early.
 pub const UNSETTLED: usize = 100_000;
 

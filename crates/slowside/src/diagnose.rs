@@ -5,7 +5,8 @@ use crate::config::{Captures, Config, Event};
 use crate::merge::Answers;
 use crate::run::{self, Selection, Tally};
 use crate::stream::Stream;
-use analysis::diagnose::{Diagnoser, Options};
+use analysis::diagnose::Options;
+use analysis::diagnosers::Diagnosers;
 use analysis::facts::Thresholds;
 use analysis::results::{CaptureResult, Diagnosis, Vantage};
 use model::Time;
@@ -144,7 +145,7 @@ fn read(
         stated,
         clock_offset_ns: config.clock_offset_ns,
     };
-    let mut diagnoser = Diagnoser::new(inputs.len(), options, app);
+    let mut diagnoser = Diagnosers::new(inputs.len(), options, app);
     let threads = run::threads(config, inputs.len());
     let mut sides = Vec::new();
     for input in inputs {
@@ -182,7 +183,7 @@ fn read(
 
 /// Hands one batch's records on, in the order of packets: what a packet completed before what it
 /// changed in the number of outstanding calls, so that a call still counts itself.
-fn feed(diagnoser: &mut Diagnoser, which: usize, side: &mut Side<'_>, records: &Answers) {
+fn feed(diagnoser: &mut Diagnosers, which: usize, side: &mut Side<'_>, records: &Answers) {
     side.selection.starts_at(side.stream.first_time());
     let within = |t: Time| side.selection.covers(t);
     for e in records.episodes().filter(|e| within(e.last.time)) {

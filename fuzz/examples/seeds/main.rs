@@ -19,6 +19,7 @@ fn main() {
     links::write_all();
     segments::write_all();
     messages::streams();
+    messages::turns();
     messages::programmes();
     hidden::write_all();
     texts::write_all();

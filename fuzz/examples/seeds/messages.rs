@@ -1,4 +1,4 @@
-//! RPC messages for `rpc_tcp`, `rpc_udp` and `programmes`.
+//! RPC messages for `rpc_tcp`, `rpc_udp` and `programmes`, and bytes that are none for `turns`.
 
 use crate::{words, write};
 use testkit::rpc::{call, getattr_call, getattr_reply, read_call, read_reply, reply};
@@ -7,6 +7,33 @@ use testkit::rpc::{record, write_call, write_reply};
 /// A packet of `targets::rpc_tcp` or `rpc_udp`.
 pub fn part(what: u8, bytes: &[u8]) -> Vec<u8> {
     [&[what], &(bytes.len() as u16).to_le_bytes()[..], bytes].concat()
+}
+
+pub fn turns() {
+    const CLIENT: u8 = 0;
+    const SERVER: u8 = 1;
+    const OVERLAPS: u8 = 0x80;
+    let turn = [part(CLIENT, b"get"), part(SERVER, b"value")].concat();
+    let many = turn.repeat(12);
+    write("turns", "half-duplex", &many);
+    let overlap = [part(CLIENT | OVERLAPS, b"get"), part(SERVER, b"value")].concat();
+    write(
+        "turns",
+        "now-and-then",
+        &[&many[..], &overlap, &many].concat(),
+    );
+    write("turns", "pipelined", &overlap.repeat(12));
+    let gap = |d: u8| vec![d | 5 << 1, 30, 0];
+    let holes = [
+        &many[..],
+        &gap(CLIENT),
+        &many,
+        &turn[..6],
+        &gap(SERVER),
+        &many,
+    ]
+    .concat();
+    write("turns", "holes", &holes);
 }
 
 pub fn streams() {

@@ -18,7 +18,8 @@
 //! intrusion prevention.
 //!
 //! # When it is wrong
-//! A reset after everything was answered is a hasty way to close and is not reported.
+//! A reset after everything was answered is a hasty way to close, and one by the
+//! client its own decision: neither is reported.
 
 use super::{Rule, evidence};
 use crate::facts::Facts;
@@ -115,9 +116,6 @@ fn cut(c: &ConnectionResult) -> Option<Cut<'_>> {
     let (reset, capture) = seen
         .filter_map(|(r, (capture, ..))| Some(((*r)?, *capture)))
         .next()?;
-    if reset.refuses || !is_under_way(c, reset.direction) {
-        return None;
-    }
     // Who sends a reset has it in its own capture too.
     let both = c
         .resets
@@ -128,6 +126,9 @@ fn cut(c: &ConnectionResult) -> Option<Cut<'_>> {
         [Some(_), Some(_)] => !both,
         _ => reset.odd_ttl,
     };
+    if reset.refuses || !(forged || is_under_way(c, reset.direction)) {
+        return None;
+    }
     let side = if forged {
         Side::Network
     } else {
@@ -146,7 +147,7 @@ fn is_under_way(c: &ConnectionResult, reset: Direction) -> bool {
     let [asked, answered] = [0, 1].map(|d| c.directions[d].account.last_data);
     match reset {
         Direction::ToClient => asked > answered,
-        // A client that goes away after its answer has what it wanted.
-        Direction::ToServer => asked > answered && answered.is_some(),
+        // A client that goes away does so of its own accord.
+        Direction::ToServer => false,
     }
 }

@@ -2,6 +2,7 @@
 //! `slowside explain` prints; its `check` looks at [`Facts`] and decides.
 
 mod capture_incomplete;
+mod chatty;
 mod client_concurrency_cap;
 mod client_host_slow;
 mod connection_refused;
@@ -53,6 +54,7 @@ impl Rule {
 /// Every finding.
 pub const RULES: &[Rule] = &[
     capture_incomplete::RULE,
+    chatty::RULE,
     client_concurrency_cap::RULE,
     client_host_slow::RULE,
     connection_refused::RULE,

@@ -21,7 +21,8 @@
 //! A capture taken in front of the server (load balancer, hypervisor) counts what
 //! lies behind it as the server. Replies that wait in the server's host before its
 //! own capture sees them count as server time, which is right for its owner and
-//! surprising for its storage team.
+//! surprising for its storage team. Turns of an unknown protocol may have waited
+//! for an event and not for the server (long polls, agents that fetch orders).
 
 use super::{Rule, evidence};
 use crate::facts::{Basis, Facts};

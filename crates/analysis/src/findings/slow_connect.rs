@@ -54,8 +54,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         code: RULE.code,
         title: title.into(),
         side,
-        // Nobody is charged where nobody can be named.
-        cost_ns: (side != Side::Undetermined).then_some(cost),
+        cost_ns: Some(cost),
         elapsed_cost_ns: None,
         fatal: false,
         confidence: if side == Side::Undetermined { 0.5 } else { 0.9 },

@@ -15,6 +15,7 @@ mod contract;
 mod damage;
 mod inputs;
 mod threads;
+mod turns;
 
 /// Runs slowside with these arguments and an empty standard input.
 fn slowside<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Output {

@@ -13,6 +13,8 @@ const SECOND: i64 = 1_000 * MILLISECOND;
 
 /// Segments this close left in one go.
 const BURST_NS: i64 = 50 * MICROSECOND;
+/// Between two writes of an application, if nothing held it up.
+const PAUSE_NS: i64 = 200 * MICROSECOND;
 /// What is sent this soon after something came was released by it: a share of the round trip, as
 /// hosts and captures on long paths are no busier, within bounds.
 const RELEASED_SHARE: i64 = 8;
@@ -333,6 +335,9 @@ impl Sender {
             self.acknowledged_here = self.acknowledged_here.max(before);
             self.sent = self.sent.max(before);
         }
+        if self.gap.peer.is_some() || span(self.settled.time, s.mark.time) > PAUSE_NS {
+            self.writes.paused();
+        }
         self.judge(s);
         let account = &mut self.account;
         if s.payload > 0 {
@@ -557,6 +562,7 @@ impl Sender {
         if let Some(since) = self.shut_since.take() {
             self.account.zero_window_ns += span(since, last.time);
         }
+        self.writes.paused();
         let (most, all) = self.writes.summary();
         let mut account = std::mem::take(&mut self.account);
         // The network may have copied the others.

@@ -1,5 +1,6 @@
-//! What an application writes at once, from the segments that push (RFC 9293 section 3.9.1): senders
-//! set the flag on the last segment of a write, unless more was written before that one left.
+//! What an application writes at once, from the segments that push (RFC 9293 section 3.9.1) and are
+//! followed by a pause or an answer: senders set the flag on the last segment of a write, but also on
+//! others when much is unsent.
 
 /// Different sizes that are counted at the same time.
 const SIZES: usize = 16;
@@ -8,8 +9,11 @@ const SIZES: usize = 16;
 pub(super) struct Writes {
     /// Bytes since the last push.
     open: u64,
-    /// Segments since then, and the largest of them.
+    /// Whether the last one pushed; segments since the write began, and the largest of them.
+    pushed: bool,
     pieces: u64,
+    last: u64,
+    full_sized: u64,
     largest: u64,
     all: u64,
     /// Writes of one segment that offloading made and a small rest.
@@ -23,14 +27,20 @@ impl Writes {
         self.open += bytes;
         self.pieces += 1;
         self.largest = self.largest.max(bytes);
-        if pushed && self.open > 0 {
-            if self.pieces == 2 && self.largest > full_sized && bytes < full_sized {
-                self.split += 1;
-                self.rest = bytes;
-            }
-            self.wrote(self.open);
-            (self.open, self.pieces, self.largest) = (0, 0, 0);
+        (self.pushed, self.last, self.full_sized) = (pushed, bytes, full_sized);
+    }
+
+    /// Nothing was sent for a while, or the other side answered.
+    pub(super) fn paused(&mut self) {
+        if !self.pushed || self.open == 0 {
+            return;
         }
+        if self.pieces == 2 && self.largest > self.full_sized && self.last < self.full_sized {
+            self.split += 1;
+            self.rest = self.last;
+        }
+        self.wrote(self.open);
+        (self.open, self.pieces, self.largest, self.pushed) = (0, 0, 0, false);
     }
 
     /// How many were split, and the last rest.
@@ -69,8 +79,10 @@ mod tests {
         let mut writes = Writes::default();
         for i in 0..1000u64 {
             writes.sent(5000 + i, true, 9000);
+            writes.paused();
             writes.sent(1448, false, 1448);
             writes.sent(600, true, 1448);
+            writes.paused();
         }
         let (most, all) = writes.summary();
         assert_eq!((most.map(|(size, _)| size), all), (Some(2048), 2000));

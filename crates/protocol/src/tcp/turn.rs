@@ -14,8 +14,7 @@ pub(super) struct Part {
     /// How long TCP held its first and its last packet.
     first_held_ns: i64,
     last_held_ns: i64,
-    /// Whether the capture lacks its first byte, or its last one.
-    pub start_missing: bool,
+    /// Whether the capture lacks its last byte.
     pub end_missing: bool,
 }
 
@@ -29,7 +28,6 @@ impl Part {
             bytes: length(chunk),
             first_held_ns: held_ns(chunk.held_since, before.time, chunk.mark.time),
             last_held_ns: 0,
-            start_missing: false,
             end_missing: false,
         }
     }
@@ -59,8 +57,8 @@ fn length(chunk: &Chunk<'_>) -> u64 {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Answer {
     None,
-    /// It began in a gap of so many bytes.
-    Hidden(u64),
+    /// It began in a gap, so that nobody knows when.
+    Hidden,
     Seen(Part),
 }
 
@@ -109,12 +107,7 @@ impl Turn {
         match &mut self.answer {
             Answer::Seen(part) => part.extend(chunk),
             Answer::None => self.answer = Answer::Seen(Part::of(chunk, self.request.last)),
-            Answer::Hidden(before) => {
-                let mut part = Part::of(chunk, chunk.mark);
-                part.bytes += *before;
-                part.start_missing = true;
-                self.answer = Answer::Seen(part);
-            }
+            Answer::Hidden => {}
         }
     }
 
@@ -122,9 +115,13 @@ impl Turn {
     pub(super) fn answer_unseen(&mut self, length: u64) {
         match &mut self.answer {
             Answer::Seen(part) => part.lose(length),
-            Answer::Hidden(before) => *before += length,
-            Answer::None => self.answer = Answer::Hidden(length),
+            Answer::None | Answer::Hidden => self.hide_answer(),
         }
+    }
+
+    /// The answer's first bytes are not known.
+    pub(super) fn hide_answer(&mut self) {
+        self.answer = Answer::Hidden;
     }
 
     /// What the capture lacks may have been the end of the answer.
@@ -137,8 +134,8 @@ impl Turn {
     fn outcome(&self) -> Outcome {
         match &self.answer {
             Answer::None => Outcome::NoResponse(self.ended.unwrap_or(Reason::NoAnswer)),
-            Answer::Hidden(_) => Outcome::NoResponse(Reason::CaptureGap),
-            Answer::Seen(a) if a.start_missing || a.end_missing || self.request.end_missing => {
+            Answer::Hidden => Outcome::NoResponse(Reason::CaptureGap),
+            Answer::Seen(a) if a.end_missing || self.request.end_missing => {
                 Outcome::Incomplete(Reason::CaptureGap)
             }
             Answer::Seen(_) => self.ended.map_or(Outcome::Ok, Outcome::Incomplete),
@@ -165,7 +162,7 @@ impl Turn {
             response_sequence: answer.map_or(0, |a| a.sequence),
             request_first: Some(request.first),
             request_last: (!request.end_missing).then_some(request.last),
-            response_first: answer.filter(|a| !a.start_missing).map(|a| a.first),
+            response_first: answer.map(|a| a.first),
             response_last: answer.filter(|a| !ends_unseen(a)).map(|a| a.last),
             request_bytes: request.bytes,
             response_bytes: answer.map_or(0, |a| a.bytes),

@@ -113,7 +113,7 @@ impl Turns {
         let Some(turn) = &mut self.turn else { return };
         if turn.asked().time - chunk.mark.time > OUT_OF_ORDER_NS {
             // It was captured before the request, and had to wait for what the capture lacks.
-            turn.answer_unseen(0);
+            turn.hide_answer();
             if let Some(before) = self.held.last_mut() {
                 before.doubt_end();
             }
@@ -246,7 +246,7 @@ fn ended(turn: &Turn, why: Close, now: Time) -> Option<Reason> {
         && match &turn.answer {
             Answer::None => since(turn.asked()) < ANSWER_WAIT_NS,
             Answer::Seen(part) => since(part.last) < SILENCE_NS,
-            Answer::Hidden(_) => false,
+            Answer::Hidden => false,
         };
     cut_short.then_some(Reason::AfterCapture)
 }

@@ -1,0 +1,194 @@
+//! Calls of known protocols and turns of unknown ones, diagnosed apart.
+//!
+//! What a turn waits for nobody knows: a server that is asked to wait for an event is not slow. So
+//! turns are only held against anybody where calls of known protocols are not what the captures are
+//! about; otherwise they are listed and have no part in the account.
+//!
+//! Turns come without [`Outstanding`] records, as a connection has one at a time by construction: how
+//! many are under way counts connections, and is neither a client's limit nor a server's queue or
+//! stall. So none of the findings about those is ever made of turns.
+
+use crate::diagnose::{Diagnoser, Kind, Options};
+use crate::streams::Gathered;
+use crate::results::{CaptureResult, Diagnosis, OpResult};
+use model::{Call, ConnectionSummary, Episode, Mark, Outstanding, Protocol, Time};
+use trace::Application;
+
+/// Calls of known protocols are what the captures are about unless there are so many times more turns.
+const MINORITY: u64 = 10;
+
+/// A diagnosis in the making, of each kind.
+pub struct Diagnosers {
+    calls: Diagnoser,
+    turns: Diagnoser,
+    gathered: Gathered,
+}
+
+impl Diagnosers {
+    #[must_use]
+    pub fn new(captures: usize, options: Options, app: Option<&Application>) -> Diagnosers {
+        Diagnosers {
+            calls: Diagnoser::new(captures, options.clone(), app, Kind::Calls),
+            turns: Diagnoser::new(captures, options, app, Kind::Turns),
+            gathered: Gathered::default(),
+        }
+    }
+
+    /// Takes a call of capture `which`.
+    pub fn call(&mut self, which: usize, call: &Call) {
+        match call.protocol {
+            Protocol::Tcp => self.turns.call(which, call),
+            _ => self.calls.call(which, call),
+        }
+    }
+
+    pub fn outstanding(&mut self, which: usize, o: &Outstanding) {
+        self.calls.outstanding(which, o);
+    }
+
+    pub fn episode(&mut self, which: usize, e: &Episode) {
+        self.calls.episode(which, e);
+        self.turns.episode(which, e);
+    }
+
+    pub fn connection(&mut self, which: usize, c: &ConnectionSummary) {
+        self.calls.connection(which, c);
+        self.turns.connection(which, c);
+        self.gathered.add(which, c);
+    }
+
+    /// A gap showed in capture `which`.
+    pub fn gap(&mut self, which: usize, at: Mark) {
+        self.calls.gap(which, at);
+        self.turns.gap(which, at);
+    }
+
+    /// Capture `which` has come so far.
+    pub fn reached(&mut self, which: usize, now: Time) {
+        self.calls.reached(which, now);
+        self.turns.reached(which, now);
+    }
+
+    /// Which of two captures to read on, by what was matched last.
+    #[must_use]
+    pub fn next(&self) -> usize {
+        match self.turns.last_matched() > self.calls.last_matched() {
+            true => self.turns.next(),
+            false => self.calls.next(),
+        }
+    }
+
+    /// The diagnosis. `results` say how each capture was read.
+    #[must_use]
+    pub fn finish(self, results: Vec<CaptureResult>) -> Diagnosis {
+        let (calls, turns) = (self.calls.timed(), self.turns.timed());
+        let about_turns = calls.saturating_mul(MINORITY) < turns;
+        let (mut d, other) = match about_turns {
+            true => (
+                self.turns.finish(results.clone(), &self.gathered),
+                self.calls.finish(results, &self.gathered),
+            ),
+            false => (
+                self.calls.finish(results.clone(), &self.gathered),
+                self.turns.finish(results, &self.gathered),
+            ),
+        };
+        if !about_turns && turns > 0 {
+            d.notes.push(format!(
+                "{turns} turns of connections that speak no known protocol are listed and not judged; --where protocol=tcp looks at them alone."
+            ));
+        }
+        d.ops.extend(other.ops);
+        d.ops.sort_by(OpResult::by_time);
+        d
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::Thresholds;
+    use crate::results::{Side, Vantage};
+    use model::{ConnectionId, Detail, Endpoint, Name, Outcome, PacketRef};
+
+    const MS: i64 = 1_000_000;
+
+    /// So many calls of a protocol, one after another, that wait so long each for the server.
+    fn feed(d: &mut Diagnosers, protocol: Protocol, count: u32, wait_ms: i64) {
+        let end = |host, port| Endpoint {
+            address: [10, 0, 0, host].into(),
+            port,
+        };
+        for i in 0..count {
+            let first = i64::from(i) * 1_000 * MS;
+            let mark = |at| {
+                Some(Mark {
+                    time: Time(at),
+                    packet: PacketRef { file: 0, frame: i },
+                })
+            };
+            let call = Call {
+                order: u64::from(i),
+                connection: ConnectionId(0),
+                protocol,
+                op: Name::from("X").unwrap(),
+                client: end(1, 40_000),
+                server: end(2, 9_000),
+                id: i,
+                request_sequence: i,
+                response_sequence: i,
+                request_first: mark(first),
+                request_last: mark(first),
+                response_first: mark(first + wait_ms * MS),
+                response_last: mark(first + wait_ms * MS),
+                request_bytes: 10,
+                response_bytes: 10,
+                outcome: Outcome::Ok,
+                outstanding: 1,
+                retransmits: 0,
+                request_held_ns: 0,
+                response_held_ns: 0,
+                detail: Detail::default(),
+                text: None,
+            };
+            d.call(0, &call);
+        }
+    }
+
+    fn diagnosis(fill: impl FnOnce(&mut Diagnosers)) -> Diagnosis {
+        let options = Options {
+            thresholds: Thresholds {
+                fast_enough_ns: 2 * MS,
+                tail_ns: 20 * MS,
+            },
+            stated: [Some(Vantage::Server), None],
+            clock_offset_ns: None,
+        };
+        let mut d = Diagnosers::new(1, options, None);
+        fill(&mut d);
+        let result = CaptureResult {
+            files: vec!["a".into()],
+            ..CaptureResult::default()
+        };
+        d.finish(vec![result])
+    }
+
+    #[test]
+    fn turns_are_judged_where_there_is_nothing_else_and_they_are_more_than_a_handful() {
+        let slow = |n| diagnosis(|d| feed(d, Protocol::Tcp, n, 100));
+        assert_eq!(slow(30).verdict.side, Side::Server);
+        assert_eq!(slow(5).verdict.side, Side::Undetermined);
+    }
+
+    #[test]
+    fn turns_beside_calls_of_a_known_protocol_are_listed_and_not_judged() {
+        let d = diagnosis(|d| {
+            feed(d, Protocol::Tcp, 100, 5_000);
+            feed(d, Protocol::Nfs3, 30, 1);
+        });
+        assert_eq!(d.verdict.side, Side::None);
+        assert_eq!(d.ops.len(), 2);
+        assert_eq!(d.ops[0].protocol, Protocol::Tcp);
+        assert!(d.notes.iter().any(|n| n.starts_with("100 turns")));
+    }
+}

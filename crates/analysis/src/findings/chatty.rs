@@ -1,0 +1,73 @@
+//! # What it says
+//! The client asks for little at a time: many small requests, one after another,
+//! each of which waits for the answer to the one before.
+//!
+//! # Why it costs time
+//! Every turn crosses the path to the server and back, however little it carries.
+//! The cost is the path's part of the turns that could be spared if each carried
+//! what a round trip can carry at once (ten segments). network-delay keeps the
+//! rest.
+//!
+//! # How sure
+//! With captures of both ends the path's part is measured, and the turns are
+//! counted. Said of connections with 50 or more of them, two segments or less each,
+//! that spend at least half of their life on the path. That the work could be done
+//! in fewer turns only the application's owner knows.
+//!
+//! # What to check next
+//! What the client asks for row by row: the fetch or array size and prefetch of
+//! database clients, statements that could be sent as a batch, lookups in a loop.
+//!
+//! # When it is wrong
+//! Where each request needs the answer to the last one (a walk through pointers, a
+//! transaction with decisions between its steps) only a shorter path helps.
+
+use super::{Rule, evidence};
+use crate::facts::Facts;
+use crate::results::{Fact, Finding, Side};
+use model::format_duration;
+
+pub(super) const RULE: Rule = Rule {
+    code: "chatty",
+    title: "many small requests, one after another",
+    source: include_str!("chatty.rs"),
+    check,
+};
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let a = &facts.account;
+    let chatter = facts.matched?.chatter()?;
+    if !facts.is_guilty(a.chatty_ns, facts.network_part()) {
+        return None;
+    }
+    let trip = a.chatty_ns / (chatter.calls - chatter.needed).max(1) as i64;
+    let each = chatter.bytes / chatter.calls.max(1);
+    Some(Finding {
+        code: RULE.code,
+        title: "The client asks for little at a time".into(),
+        side: Side::Client,
+        cost_ns: Some(a.chatty_ns),
+        elapsed_cost_ns: None,
+        fatal: false,
+        confidence: 0.8,
+        first: facts.worst.network.first,
+        last: facts.worst.network.last,
+        facts: vec![
+            Fact { name: "turns", value: chatter.calls as i64 },
+            Fact { name: "turns_needed", value: chatter.needed as i64 },
+            Fact { name: "bytes_mean", value: each as i64 },
+            Fact { name: "round_trip_ns", value: trip },
+        ],
+        evidence: evidence::of_calls(facts, facts.worst.network, "request and response of turns that crossed the path for little"),
+        why: format!(
+            "{} turns of {each} bytes on average, one after another, each wait {} for the path; what they carry fits into {}.",
+            chatter.calls,
+            format_duration(trip),
+            chatter.needed
+        ),
+        remedy: vec![
+            "ask for more per turn: a larger fetch or array size, prefetch, batched statements, one query in place of a loop of lookups".into(),
+            "where that cannot be, move the client nearer to the server".into(),
+        ],
+    })
+}
