@@ -134,7 +134,9 @@ impl Link {
     /// The capture is over and every connection closed: moves out the last of what was completed.
     pub(crate) fn finish(&mut self, into: &mut Records) {
         self.shared.finish(&mut self.output, END);
-        self.take(END, into);
+        // Connections were closed one after another, and what each still held comes with the order of
+        // its own last packet: all of it is to be put in order.
+        self.take(0, into);
     }
 
     /// What was wrong with what connections said.

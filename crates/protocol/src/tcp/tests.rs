@@ -347,6 +347,12 @@ fn ports_of_nfs_have_no_turns() {
     }
 }
 
+#[test]
+fn a_connection_of_unknown_protocol_costs_little() {
+    let size = size_of::<super::Turns>();
+    assert!(size <= 200, "{size} bytes");
+}
+
 /// A message in one packet or several.
 fn message() -> impl Strategy<Value = Vec<usize>> {
     proptest::collection::vec(1usize..50, 1..4)

@@ -350,3 +350,23 @@ fn one_stray_segment_far_ahead_holds_nothing_up() {
     let seen = t.one();
     assert_eq!(seen.items(ToServer)[0], Item::Data(b"ab".repeat(200)));
 }
+
+#[test]
+fn a_side_that_waited_has_heard_all_that_the_other_said() {
+    let mut t = Script::new();
+    t.open();
+    t.c(1, 1, b"ask");
+    t.s(1, 4, b"answer");
+    t.c(4, 7, b"again");
+    // Sent before the second request came.
+    t.s(7, 4, b"more");
+    // Sent before that came; a piece that waits for an earlier one keeps what it knew.
+    t.c(12, 7, b"too");
+    t.c(9, 11, b"one");
+    // A FIN is nothing to be heard.
+    t.send(ToClient, ACK | FIN, 11, 15, b"");
+    t.c(15, 11, b"last");
+    let seen = t.one();
+    let heard: Vec<_> = seen.chunks.iter().map(|c| c.heard_all).collect();
+    assert_eq!(heard, [true, true, true, false, true, false, true]);
+}

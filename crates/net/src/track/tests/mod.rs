@@ -37,6 +37,7 @@ struct Delivered {
     sequence: u32,
     order: u64,
     held_since: Option<Time>,
+    heard_all: bool,
 }
 
 /// All that was seen of one connection.
@@ -103,6 +104,7 @@ impl Handler for Recorder {
             sequence: chunk.sequence,
             order: chunk.order,
             held_since: chunk.held_since,
+            heard_all: chunk.heard_all,
         });
         if !chunk.data.is_empty() {
             self.push(*s, d, Item::Data(chunk.data.to_vec()));
