@@ -128,8 +128,9 @@ fn result(seen: &[(usize, &ConnectionSummary)]) -> ConnectionResult {
         if let Some(far) = other_side(d) {
             let far_counts = &far.directions[d.index()];
             // The sender's capture has them in their order.
-            counts.out_of_order_packets =
-                counts.out_of_order_packets.max(far_counts.out_of_order_packets);
+            counts.out_of_order_packets = counts
+                .out_of_order_packets
+                .max(far_counts.out_of_order_packets);
             counts.missing_from_capture_gaps += far_counts.missing_from_capture_gaps;
             counts.missing_from_capture_packets += far_counts.missing_from_capture_packets;
             counts.missing_from_capture_bytes += far_counts.missing_from_capture_bytes;

@@ -9,8 +9,8 @@
 //! stall. So none of the findings about those is ever made of turns.
 
 use crate::diagnose::{Diagnoser, Kind, Options};
-use crate::streams::Gathered;
 use crate::results::{CaptureResult, Diagnosis, OpResult};
+use crate::streams::Gathered;
 use model::{Call, ConnectionSummary, Episode, Mark, Outstanding, Protocol, Time};
 use trace::Application;
 

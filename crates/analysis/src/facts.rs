@@ -9,6 +9,7 @@ use crate::concurrency::{Scope, ServerCap};
 use crate::diagnose::Kind;
 use crate::matched::MatchedFacts;
 use crate::results::{CaptureResult, Vantage};
+use crate::rounds::Habit;
 use crate::stats::Distribution;
 use crate::streams::Streams;
 use crate::worst::Worst;
@@ -52,6 +53,8 @@ pub struct Account {
     pub nagle_ns: i64,
     /// Of the path's time, what fewer, larger turns would have spared.
     pub chatty_ns: i64,
+    /// The same of small writes that wait for a confirmation each.
+    pub small_writes_ns: i64,
     pub path_ns: i64,
     /// Messages passing, first byte to last, where nothing above explains it.
     pub transfer_ns: i64,
@@ -203,10 +206,12 @@ pub fn account_of_matched(m: &MatchedFacts, server: &CaptureFacts) -> Account {
         excess(s.outage_ns, s.outage_calls),
         excess(s.loss_ns, s.loss_calls),
     );
-    let chatty = m
-        .chatter()
-        .map_or(0, |c| c.saved_ns)
-        .clamp(0, s.path_ns.max(0));
+    let saved = |habit, left: i64| {
+        let chatter = m.chatter(habit);
+        chatter.map_or(0, |c| c.saved_ns).clamp(0, left.max(0))
+    };
+    let chatty = saved(Habit::Questions, s.path_ns);
+    let small_writes = saved(Habit::Writes, s.path_ns - chatty);
     let cap = server_cap(server);
     let queue = cap.map_or(0, |(c, _)| c.queue_ns).min(s.service_ns);
     Account {
@@ -220,7 +225,8 @@ pub fn account_of_matched(m: &MatchedFacts, server: &CaptureFacts) -> Account {
         loss_ns: loss,
         nagle_ns: s.nagle_ns,
         chatty_ns: chatty,
-        path_ns: s.path_ns + s.outage_ns + s.loss_ns - outage - loss - chatty,
+        small_writes_ns: small_writes,
+        path_ns: s.path_ns + s.outage_ns + s.loss_ns - outage - loss - chatty - small_writes,
         transfer_ns: s.transfer_ns,
         unknown_ns: 0,
         under_way: Default::default(),
@@ -273,6 +279,7 @@ pub fn account_of_one(
         loss_ns: 0,
         nagle_ns: 0,
         chatty_ns: 0,
+        small_writes_ns: 0,
         path_ns: 0,
         transfer_ns: 0,
         unknown_ns: total,

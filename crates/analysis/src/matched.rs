@@ -9,7 +9,7 @@ use crate::clock::Corridor;
 use crate::diagnose::Kind;
 use crate::half::Half;
 use crate::results::{Clock, Matched};
-use crate::rounds::{Chatter, Rounds};
+use crate::rounds::{Chatter, Habit, Rounds};
 use crate::stats::Distribution;
 use crate::worst::{Exhibit, Worst};
 use model::limits;
@@ -68,7 +68,7 @@ struct Unsettled {
     request_held_ns: i64,
     response_held_ns: i64,
     server_end: model::Endpoint,
-    bytes: u64,
+    bytes: [u64; 2],
 }
 
 /// What is left to know of a half that is matched.
@@ -160,8 +160,8 @@ impl MatchedFacts {
 
     /// What fewer, larger turns would save.
     #[must_use]
-    pub fn chatter(&self) -> Option<Chatter> {
-        self.rounds.as_ref().map(Rounds::chatter)
+    pub fn chatter(&self, habit: Habit) -> Option<Chatter> {
+        self.rounds.as_ref().map(|rounds| rounds.chatter(habit))
     }
 
     /// Adds a call that both captures hold completely. `backwards`: the host that serves the others
@@ -205,7 +205,7 @@ impl MatchedFacts {
             request_held_ns: client.request_held_ns,
             response_held_ns: server.response_held_ns,
             server_end: server.server,
-            bytes: u64::from(client.request_bytes) + u64::from(client.response_bytes),
+            bytes: [client.request_bytes, client.response_bytes].map(u64::from),
         });
     }
 
@@ -301,8 +301,8 @@ impl MatchedFacts {
         self.clean_network.add(path + transfer - nagle);
         self.slow_network.add(shown(path, client, c));
         if let Some(rounds) = &mut self.rounds {
-            let (first, last) = (c.request_first.time, c.response_last.time);
-            rounds.add(c.connection, first, last, call.bytes, path);
+            let life = (c.request_first.time, c.response_last.time);
+            rounds.add(c.connection, life, call.bytes, path);
         }
         if nagle > 0 {
             shares.nagle_ns = shares.nagle_ns.saturating_add(nagle);

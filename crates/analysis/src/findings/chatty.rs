@@ -25,6 +25,7 @@
 use super::{Rule, evidence};
 use crate::facts::Facts;
 use crate::results::{Fact, Finding, Side};
+use crate::rounds::Habit;
 use model::format_duration;
 
 pub(super) const RULE: Rule = Rule {
@@ -36,7 +37,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let a = &facts.account;
-    let chatter = facts.matched?.chatter()?;
+    let chatter = facts.matched?.chatter(Habit::Questions)?;
     if !facts.is_guilty(a.chatty_ns, facts.network_part()) {
         return None;
     }

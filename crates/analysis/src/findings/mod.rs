@@ -24,6 +24,7 @@ mod server_slow;
 mod server_stall;
 mod slow_connect;
 mod small_window;
+mod small_writes;
 mod split_writes;
 
 use crate::facts::Facts;
@@ -75,6 +76,7 @@ pub const RULES: &[Rule] = &[
     server_stall::RULE,
     slow_connect::RULE,
     small_window::RULE,
+    small_writes::RULE,
     split_writes::RULE,
 ];
 

@@ -1,0 +1,86 @@
+//! # What it says
+//! A client writes a few kilobytes at a time and waits for a confirmation of each
+//! before it writes more.
+//!
+//! # Why it costs time
+//! Each write crosses the path and its confirmation comes back, while the path could
+//! carry many times as much. The cost is the path's part of the writes that could be
+//! spared if each carried 64,000 bytes.
+//!
+//! # How sure
+//! With captures of both ends the path's part is measured. Said of connections with
+//! 50 writes or more, of more than two and up to ten segments, that spend at least
+//! half of their life on the path. Calls need not be slow each for the sum to be.
+//!
+//! # What to check next
+//! Buffer, block and SDU sizes of the application (replication, backup, file copy);
+//! whether it can have several writes under way.
+//!
+//! # When it is wrong
+//! Writes that come one by one by their nature, such as commits of a log.
+
+use super::{Rule, evidence};
+use crate::facts::Facts;
+use crate::results::{Fact, Finding, Side};
+use crate::rounds::Habit;
+use model::format_duration;
+
+pub(super) const RULE: Rule = Rule {
+    code: "small-writes",
+    title: "small writes, each waiting for its confirmation",
+    source: include_str!("small_writes.rs"),
+    check,
+};
+
+/// Less is not worth a change.
+const WORTH_NS: i64 = 500_000_000;
+const WORTH_EACH_NS: i64 = 500_000;
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let a = &facts.account;
+    let writes = facts.matched?.chatter(Habit::Writes)?;
+    let cost = a.small_writes_ns;
+    let spared = writes.calls.saturating_sub(writes.needed).max(1) as i64;
+    if cost < WORTH_NS || cost / spared < WORTH_EACH_NS || cost < a.total_ns / 2 {
+        return None;
+    }
+    let each = writes.bytes / writes.calls.max(1);
+    Some(Finding {
+        code: RULE.code,
+        title: "The client writes little at a time".into(),
+        side: Side::Client,
+        cost_ns: Some(cost),
+        elapsed_cost_ns: None,
+        fatal: false,
+        confidence: 0.7,
+        first: facts.worst.network.first,
+        last: facts.worst.network.last,
+        facts: vec![
+            Fact {
+                name: "writes",
+                value: writes.calls as i64,
+            },
+            Fact {
+                name: "writes_needed",
+                value: writes.needed as i64,
+            },
+            Fact {
+                name: "bytes_mean",
+                value: each as i64,
+            },
+        ],
+        evidence: evidence::of_calls(
+            facts,
+            facts.worst.network,
+            "writes and their confirmations that crossed slowest",
+        ),
+        why: format!(
+            "{} writes of some {each} bytes each waited for the one before, {} of each on the path.",
+            writes.calls,
+            format_duration(cost / spared)
+        ),
+        remedy: vec![
+            "write more at once (64,000 bytes), or let several writes be under way".into(),
+        ],
+    })
+}
