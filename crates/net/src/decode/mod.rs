@@ -170,11 +170,13 @@ impl Decoder {
             self.note(note, stretch);
         }
         match found {
-            Ok(Found::Tcp((ports, tcp, options, payload))) => {
+            Ok(Found::Tcp(header)) => {
                 self.counts.segments += 1;
+                let (ports, tcp) = (header.ports(), header.fields());
+                let payload = header.payload;
                 out.push(segment(Transport::Tcp, &ip, ports, tcp, payload, stretch));
                 if let Some(segment) = out.last_mut() {
-                    transport::read_options(options, &mut segment.tcp);
+                    header.read_options(&mut segment.tcp);
                 }
             }
             Ok(Found::Udp(ports, payload)) => {
