@@ -6,12 +6,12 @@
 use crate::rpc::program::{Arguments, Program};
 use crate::rpc::programs;
 use crate::xdr::Xdr;
-use model::{Outcome, Protocol};
+use model::{Name, Outcome, Protocol};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Mount;
 
-const PROCEDURES: [&str; 8] = [
+const PROCEDURES: [Name; 8] = Name::all([
     "NULL",
     "MNT",
     "DUMP",
@@ -20,7 +20,7 @@ const PROCEDURES: [&str; 8] = [
     "EXPORT",
     "EXPORTALL",
     "PATHCONF",
-];
+]);
 const MNT: u32 = 1;
 
 const ERRNO: &[(u32, &str)] = &[
@@ -44,7 +44,7 @@ const MNT3: &[(u32, &str)] = &[
 ];
 
 /// The procedures of a version are a prefix of the list.
-fn procedures(version: u32) -> &'static [&'static str] {
+fn procedures(version: u32) -> &'static [Name] {
     let count = match version {
         1 => 7,
         2 => 8,

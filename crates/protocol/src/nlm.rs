@@ -10,12 +10,12 @@ use crate::nfs::handle_hash;
 use crate::rpc::program::{Arguments, Program};
 use crate::rpc::programs;
 use crate::xdr::Xdr;
-use model::{Detail, Field, Outcome, Protocol};
+use model::{Detail, Field, Name, Outcome, Protocol};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Nlm;
 
-const PROCEDURES: [&str; 24] = [
+const PROCEDURES: [Name; 24] = Name::all([
     "NULL",
     "TEST",
     "LOCK",
@@ -40,7 +40,7 @@ const PROCEDURES: [&str; 24] = [
     "UNSHARE",
     "NM_LOCK",
     "FREE_ALL",
-];
+]);
 
 const NLM: &[(u32, &str)] = &[
     (1, "NLM_DENIED"),

@@ -3,12 +3,12 @@
 use crate::rpc::program::{Arguments, Program};
 use crate::rpc::programs;
 use crate::xdr::Xdr;
-use model::{Outcome, Protocol};
+use model::{Name, Outcome, Protocol};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Nsm;
 
-const PROCEDURES: [&str; 7] = [
+const PROCEDURES: [Name; 7] = Name::all([
     "NULL",
     "STAT",
     "MON",
@@ -16,7 +16,7 @@ const PROCEDURES: [&str; 7] = [
     "UNMON_ALL",
     "SIMU_CRASH",
     "NOTIFY",
-];
+]);
 
 impl Program for Nsm {
     fn number(&self) -> u32 {

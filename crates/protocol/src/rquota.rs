@@ -3,18 +3,18 @@
 use crate::rpc::program::{Arguments, Program};
 use crate::rpc::programs;
 use crate::xdr::Xdr;
-use model::{Outcome, Protocol};
+use model::{Name, Outcome, Protocol};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Rquota;
 
-const PROCEDURES: [&str; 5] = [
+const PROCEDURES: [Name; 5] = Name::all([
     "NULL",
     "GETQUOTA",
     "GETACTIVEQUOTA",
     "SETQUOTA",
     "SETACTIVEQUOTA",
-];
+]);
 
 /// `gqr_status`; 1 is success.
 const STATUS: &[(u32, &str)] = &[(2, "Q_NOQUOTA"), (3, "Q_EPERM")];

@@ -32,7 +32,7 @@ pub(crate) fn call() -> Call {
         order: 13,
         connection: ConnectionId(1),
         protocol: Protocol::Nfs41,
-        op: Name::from("READ").expect("short"),
+        op: Name::of("READ"),
         client: endpoint("10.0.0.1", 700),
         server: endpoint("fe80::1", 2049),
         id: 0x4ecb_8123,

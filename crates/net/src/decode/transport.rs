@@ -48,7 +48,25 @@ impl TcpParts<'_> {
     /// The fields of the header, without those of its options.
     #[inline]
     pub(super) fn fields(&self) -> Tcp {
-        let &[.., q0, q1, q2, q3, a0, a1, a2, a3, _, flags, w0, w1, _, _, _, _] = self.fixed;
+        let &[
+            ..,
+            q0,
+            q1,
+            q2,
+            q3,
+            a0,
+            a1,
+            a2,
+            a3,
+            _,
+            flags,
+            w0,
+            w1,
+            _,
+            _,
+            _,
+            _,
+        ] = self.fixed;
         Tcp {
             sequence: u32::from_be_bytes([q0, q1, q2, q3]),
             acknowledgement: u32::from_be_bytes([a0, a1, a2, a3]),

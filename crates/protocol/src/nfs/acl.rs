@@ -6,23 +6,23 @@ use super::{handle, status};
 use crate::rpc::program::{Arguments, Program};
 use crate::rpc::programs;
 use crate::xdr::Xdr;
-use model::{Field, Outcome, Protocol};
+use model::{Field, Name, Outcome, Protocol};
 
 /// Programme 100227.
 #[derive(Clone, Copy, Debug)]
 pub struct Acl;
 
-const PROCEDURES2: [&str; 6] = [
+const PROCEDURES2: [Name; 6] = Name::all([
     "NULL",
     "GETACL",
     "SETACL",
     "GETATTR",
     "ACCESS",
     "GETXATTRDIR",
-];
-const PROCEDURES3: [&str; 4] = ["NULL", "GETACL", "SETACL", "GETXATTRDIR"];
+]);
+const PROCEDURES3: [Name; 4] = Name::all(["NULL", "GETACL", "SETACL", "GETXATTRDIR"]);
 
-fn procedures(version: u32) -> &'static [&'static str] {
+fn procedures(version: u32) -> &'static [Name] {
     match version {
         2 => &PROCEDURES2,
         3 => &PROCEDURES3,

@@ -11,12 +11,12 @@ use super::{handle, status, v4_results};
 use crate::rpc::program::{Arguments, Program};
 use crate::rpc::programs;
 use crate::xdr::Xdr;
-use model::{Outcome, Protocol};
+use model::{Name, Outcome, Protocol};
 
 /// The callback programme, of whatever number.
 pub const CALLBACK: &dyn Program = &Callback;
 
-const PROCEDURES: [&str; 2] = ["CB_NULL", "CB_COMPOUND"];
+const PROCEDURES: [Name; 2] = Name::all(["CB_NULL", "CB_COMPOUND"]);
 const COMPOUND: u32 = 1;
 
 const OPERATIONS: [&str; 13] = [

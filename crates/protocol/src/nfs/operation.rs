@@ -6,9 +6,9 @@ use super::{status, v4_arguments};
 use crate::rpc::program::Arguments;
 use crate::rpc::programs;
 use crate::xdr::Xdr;
-use model::{Detail, Field, Outcome, Protocol};
+use model::{Detail, Field, Name, Outcome, Protocol};
 
-const PROCEDURES: [&str; 2] = ["NULL", "COMPOUND"];
+const PROCEDURES: [Name; 2] = Name::all(["NULL", "COMPOUND"]);
 const COMPOUND: u32 = 1;
 
 const CREATE: u32 = 6;

@@ -8,9 +8,9 @@ use super::{handle, status};
 use crate::rpc::program::Arguments;
 use crate::rpc::programs;
 use crate::xdr::Xdr;
-use model::{Detail, Field, Outcome, Protocol};
+use model::{Detail, Field, Name, Outcome, Protocol};
 
-const PROCEDURES: [&str; 18] = [
+const PROCEDURES: [Name; 18] = Name::all([
     "NULL",
     "GETATTR",
     "SETATTR",
@@ -29,7 +29,7 @@ const PROCEDURES: [&str; 18] = [
     "RMDIR",
     "READDIR",
     "STATFS",
-];
+]);
 
 const NULL: u32 = 0;
 const ROOT: u32 = 3;

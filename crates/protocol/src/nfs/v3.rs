@@ -8,9 +8,9 @@ use super::{handle, status};
 use crate::rpc::program::Arguments;
 use crate::rpc::programs;
 use crate::xdr::Xdr;
-use model::{Detail, Field, Outcome, Protocol};
+use model::{Detail, Field, Name, Outcome, Protocol};
 
-const PROCEDURES: [&str; 22] = [
+const PROCEDURES: [Name; 22] = Name::all([
     "NULL",
     "GETATTR",
     "SETATTR",
@@ -33,7 +33,7 @@ const PROCEDURES: [&str; 22] = [
     "FSINFO",
     "PATHCONF",
     "COMMIT",
-];
+]);
 
 const NULL: u32 = 0;
 const READ: u32 = 6;

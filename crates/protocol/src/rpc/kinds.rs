@@ -12,10 +12,15 @@ use super::pending::Pending;
 use super::program::Arguments;
 use super::programs;
 use crate::session::Span;
-use model::{Detail, Field, Outcome};
+use model::{Detail, Field, Name, Outcome};
 
 /// Kinds remembered per connection; the rarest gives way.
 const KINDS: usize = 32;
+
+const READ: Name = Name::of("READ");
+const WRITE: Name = Name::of("WRITE");
+/// A compound whose operations were cut.
+const COMPOUND: Name = Name::of("COMPOUND");
 
 /// Where the bulk data of a call goes, which decides what its lengths depend on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -129,15 +134,15 @@ impl Kinds {
     pub(super) fn learn(&mut self, call: &Pending, reply: &Span) {
         let whole = !reply.end_missing && !call.request.end_missing;
         // A compound whose operations were cut is known by nothing but its length.
-        let is_named = !matches!(call.arguments.op.as_str(), body::UNNAMED | "COMPOUND");
+        let is_named = ![body::UNNAMED, COMPOUND].contains(&call.arguments.op);
         let named = is_named && call.security.wrapper().is_some();
         if !whole || !named || call.outcome != Outcome::Ok {
             return;
         }
         let detail = &call.arguments.detail;
-        let (data, returned) = match call.arguments.op.as_str() {
-            "WRITE" => (Data::Sent(detail.get(Field::Count)), 0),
-            "READ" => match detail.get(Field::Returned) {
+        let (data, returned) = match call.arguments.op {
+            WRITE => (Data::Sent(detail.get(Field::Count)), 0),
+            READ => match detail.get(Field::Returned) {
                 Some(returned) => (Data::Returned, padded(returned)),
                 None => return,
             },

@@ -408,7 +408,7 @@ impl Pairing {
             order: cx.order,
             connection: cx.connection.id,
             protocol: Protocol::Rpc,
-            op: Name::from("REPLY").unwrap_or_default(),
+            op: Name::of("REPLY"),
             client,
             server,
             id: header.xid,

@@ -71,7 +71,7 @@ impl Pending {
             version: 0,
             procedure: 0,
             security: Security::None,
-            arguments: super::programs::arguments(Protocol::Rpc, Name::new_const()),
+            arguments: super::programs::arguments(Protocol::Rpc, Name::default()),
             outstanding: 0,
             retransmits: 0,
             answered_before: 0,
@@ -86,7 +86,7 @@ impl Pending {
 
     /// Whether its header was cut before the procedure.
     pub(super) fn is_unnamed(&self) -> bool {
-        self.arguments.op.as_str() == body::UNNAMED
+        self.arguments.op == body::UNNAMED
     }
 
     /// Whether `other` is this request, sent again.

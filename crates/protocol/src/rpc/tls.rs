@@ -221,7 +221,7 @@ impl Turns {
             order: cx.order,
             connection: cx.connection.id,
             protocol: Protocol::Rpc,
-            op: Name::from("TLS").unwrap_or_default(),
+            op: Name::of("TLS"),
             client: cx.connection.client,
             server: cx.connection.server,
             id: 0,

@@ -114,7 +114,7 @@ fn report(
         order: cx.order,
         connection: cx.connection.id,
         protocol: Protocol::Tcp,
-        op: Name::from("CALL").unwrap_or_default(),
+        op: Name::of("CALL"),
         client: cx.connection.client,
         server: cx.connection.server,
         id,
