@@ -85,8 +85,8 @@ pub(super) struct Pairing {
     holes: Both<Holes>,
     /// A running mean of response times.
     usual_ns: i64,
-    /// When the requests answered last were sent.
-    answered_sent: ArrayVec<Time, 8>,
+    /// When the requests answered last were sent, each in its turn.
+    answered_sent: [Time; 8],
     requests: u32,
     answers: u64,
     /// The calls answered last.
@@ -258,24 +258,18 @@ impl Pairing {
     fn doubt(&mut self, cx: &mut Context<'_>, answered: &Pending, at: Time) {
         let took = (at - answered.request.first.time).max(0);
         self.usual_ns += (took - self.usual_ns) / 16;
-        if self.answered_sent.is_full() {
-            self.answered_sent.remove(0);
+        let turn = (self.answers % self.answered_sent.len() as u64) as usize;
+        if let Some(oldest) = self.answered_sent.get_mut(turn) {
+            *oldest = answered.request.last.time;
         }
-        self.answered_sent.push(answered.request.last.time);
-        // A call sent before all of the last few that were answered has been passed over by them.
-        let passed_over = match self.answered_sent.is_full() {
-            true => self
-                .answered_sent
-                .iter()
-                .copied()
-                .min()
-                .unwrap_or(Time::MIN),
-            false => Time::MIN,
-        };
         let replies = self.holes.of(answered.direction.reverse());
         let Some(hole) = replies.last() else {
             return;
         };
+        // A call sent before all of the last few that were answered has been passed over by them.
+        let all = self.answers + 1 >= self.answered_sent.len() as u64;
+        let earliest = self.answered_sent.iter().copied().min().filter(|_| all);
+        let passed_over = earliest.unwrap_or(Time::MIN);
         while let Some(&(d, xid)) = self.order.front() {
             let key = (cx.connection.id, d, xid);
             if let Some(p) = cx.shared.rpc.get_mut(key) {
