@@ -230,7 +230,7 @@ impl Pairing {
         self.settle(cx, &mut p, at);
         let outcome = Outcome::NoResponse(reason);
         let ends = cx.connection.ends(p.direction);
-        let call = p.take_call(ends, cx.order, outcome, &mut cx.shared.rpc.texts);
+        let call = p.call(ends, cx.order, outcome, &mut cx.shared.rpc.texts);
         cx.output.calls.push(call);
     }
 
@@ -326,7 +326,7 @@ impl Pairing {
             since.map_or(0, |s| (until - s.max(from)).max(0))
         };
         let ends = cx.connection.ends(pending.direction);
-        let mut call = pending.take_call(ends, cx.order, outcome, &mut cx.shared.rpc.texts);
+        let mut call = pending.call(ends, cx.order, outcome, &mut cx.shared.rpc.texts);
         call.response_held_ns = held(span.first.time, request_last, span.first_held_since)
             + held(span.last.time, span.first.time, span.last_held_since);
         call.response_sequence = span.sequence;

@@ -110,15 +110,9 @@ impl Pending {
         }
     }
 
-    /// The call, as far as the request tells it. Takes the arguments out.
-    pub(super) fn take_call(
-        &mut self,
-        ends: Ends,
-        order: u64,
-        outcome: Outcome,
-        texts: &mut Texts,
-    ) -> Call {
-        let mut detail = std::mem::take(&mut self.arguments.detail);
+    /// The call, as far as the request tells it.
+    pub(super) fn call(&self, ends: Ends, order: u64, outcome: Outcome, texts: &mut Texts) -> Call {
+        let mut detail = self.arguments.detail;
         if !matches!(self.security, Security::None | Security::Sys) {
             detail.set(Field::Security, self.security.word());
         }
@@ -354,14 +348,9 @@ impl Shared {
     /// Reports calls without a response, oldest first.
     fn give_up(&mut self, mut orphans: Vec<Orphan>, output: &mut Output, order: u64) {
         orphans.sort_by_key(|o| (o.call.request.first, o.call.key()));
-        for Orphan {
-            mut call,
-            ends,
-            reason,
-        } in orphans
-        {
+        for Orphan { call, ends, reason } in orphans {
             let outcome = Outcome::NoResponse(reason);
-            let call = call.take_call(ends, order, outcome, &mut self.texts);
+            let call = call.call(ends, order, outcome, &mut self.texts);
             output.calls.push(call);
         }
     }
