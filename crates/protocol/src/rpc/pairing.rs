@@ -4,7 +4,7 @@
 use super::body;
 use super::header::{ReplyHeader, Security};
 use super::hidden::Lane;
-use super::pending::{Orphan, Pending};
+use super::pending::{Orphan, Pending, Response};
 use crate::session::{Both, Context, Hole, Span};
 use arrayvec::ArrayVec;
 use model::{
@@ -230,8 +230,8 @@ impl Pairing {
         self.settle(cx, &mut p, at);
         let outcome = Outcome::NoResponse(reason);
         let ends = cx.connection.ends(p.direction);
-        let call = p.call(ends, cx.order, outcome, &mut cx.shared.rpc.texts);
-        cx.output.calls.push(call);
+        let (order, texts) = (cx.order, &mut cx.shared.rpc.texts);
+        (cx.output).call(|| p.call(ends, order, outcome, Response::default(), texts));
     }
 
     /// What may hide the call's reply.
@@ -326,14 +326,16 @@ impl Pairing {
             since.map_or(0, |s| (until - s.max(from)).max(0))
         };
         let ends = cx.connection.ends(pending.direction);
-        let mut call = pending.call(ends, cx.order, outcome, &mut cx.shared.rpc.texts);
-        call.response_held_ns = held(span.first.time, request_last, span.first_held_since)
-            + held(span.last.time, span.first.time, span.last_held_since);
-        call.response_sequence = span.sequence;
-        call.response_first = Some(span.first);
-        call.response_last = (!span.end_missing).then_some(span.last);
-        call.response_bytes = span.bytes;
-        cx.output.calls.push(call);
+        let response = Response {
+            sequence: span.sequence,
+            first: Some(span.first),
+            last: (!span.end_missing).then_some(span.last),
+            bytes: span.bytes,
+            held_ns: held(span.first.time, request_last, span.first_held_since)
+                + held(span.last.time, span.first.time, span.last_held_since),
+        };
+        let (order, texts) = (cx.order, &mut cx.shared.rpc.texts);
+        (cx.output).call(|| pending.call(ends, order, outcome, response, texts));
     }
 
     fn remember_answered(&mut self, call: &Pending) {

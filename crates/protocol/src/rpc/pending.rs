@@ -16,8 +16,8 @@ use arrayvec::ArrayVec;
 use hashbrown::{HashMap, HashTable};
 use model::limits;
 use model::{
-    Call, Change, ConnectionId, Direction, Endpoint, Field, Name, Outcome, Outstanding, Protocol,
-    Reason, Time,
+    Call, Change, ConnectionId, Direction, Endpoint, Field, Mark, Name, Outcome, Outstanding,
+    Protocol, Reason, Time,
 };
 use std::hash::BuildHasher;
 use std::net::IpAddr;
@@ -47,6 +47,16 @@ pub(super) struct Pending {
     pub counted: bool,
     /// What its reply's header and results say, once they have been seen.
     pub outcome: Outcome,
+}
+
+/// What a reply says of itself; nothing of one that was not seen.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Response {
+    pub sequence: u32,
+    pub first: Option<Mark>,
+    pub last: Option<Mark>,
+    pub bytes: u64,
+    pub held_ns: i64,
 }
 
 /// Who sent a request, and to whom.
@@ -110,8 +120,16 @@ impl Pending {
         }
     }
 
-    /// The call, as far as the request tells it.
-    pub(super) fn call(&self, ends: Ends, order: u64, outcome: Outcome, texts: &mut Texts) -> Call {
+    /// The call. Always inlined, so that it is built where it stays: [`Output::call`].
+    #[inline(always)]
+    pub(super) fn call(
+        &self,
+        ends: Ends,
+        order: u64,
+        outcome: Outcome,
+        response: Response,
+        texts: &mut Texts,
+    ) -> Call {
         let mut detail = self.arguments.detail;
         if !matches!(self.security, Security::None | Security::Sys) {
             detail.set(Field::Security, self.security.word());
@@ -128,18 +146,18 @@ impl Pending {
             server: ends.1,
             id: self.xid,
             request_sequence: self.request.sequence,
-            response_sequence: 0,
+            response_sequence: response.sequence,
             request_first: Some(first),
             request_last: (!self.request.end_missing).then_some(last),
-            response_first: None,
-            response_last: None,
+            response_first: response.first,
+            response_last: response.last,
             request_bytes: self.request.bytes,
-            response_bytes: 0,
+            response_bytes: response.bytes,
             outcome,
             outstanding: self.outstanding,
             retransmits: self.retransmits,
             request_held_ns: held.map_or(0, |s| (last.time - s.max(first.time)).max(0)),
-            response_held_ns: 0,
+            response_held_ns: response.held_ns,
             detail,
             text,
         }
@@ -350,8 +368,8 @@ impl Shared {
         orphans.sort_by_key(|o| (o.call.request.first, o.call.key()));
         for Orphan { call, ends, reason } in orphans {
             let outcome = Outcome::NoResponse(reason);
-            let call = call.call(ends, order, outcome, &mut self.texts);
-            output.calls.push(call);
+            let texts = &mut self.texts;
+            output.call(|| call.call(ends, order, outcome, Response::default(), texts));
         }
     }
 }
