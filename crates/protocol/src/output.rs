@@ -2,12 +2,22 @@
 
 use model::{Call, Outstanding};
 
+/// What is looked at of what is found.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Wanted {
+    /// Only the calls, not how many are outstanding.
+    Calls,
+    #[default]
+    Everything,
+}
+
 /// What one thread's sessions have found since it was last emptied, in the order of the packets that
 /// completed it.
 #[derive(Default, Debug)]
 pub struct Output {
     pub calls: Vec<Call>,
     pub outstanding: Vec<Outstanding>,
+    pub wanted: Wanted,
 }
 
 impl Output {
@@ -16,5 +26,13 @@ impl Output {
     #[inline]
     pub(crate) fn call(&mut self, make: impl FnOnce() -> Call) {
         self.calls.extend(std::iter::once_with(make));
+    }
+
+    /// Adds a change in the number of outstanding calls, if anybody wants it.
+    #[inline]
+    pub fn change(&mut self, make: impl FnOnce() -> Outstanding) {
+        if self.wanted == Wanted::Everything {
+            self.outstanding.push(make());
+        }
     }
 }

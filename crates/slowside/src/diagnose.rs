@@ -9,6 +9,7 @@ use analysis::diagnose::{Diagnoser, Options};
 use analysis::facts::Thresholds;
 use analysis::results::{CaptureResult, Diagnosis, Vantage};
 use model::Time;
+use protocol::Wanted;
 use std::path::PathBuf;
 
 /// One capture being read.
@@ -149,7 +150,7 @@ fn read(
     let mut sides = Vec::new();
     for input in inputs {
         sides.push(Side {
-            stream: Stream::start(run::open(input)?, threads),
+            stream: Stream::start(run::open(input)?, threads, Wanted::Everything),
             tally: Tally::default(),
             selection: Selection::new(config),
             ended: false,

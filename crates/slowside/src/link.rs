@@ -7,7 +7,7 @@ use model::{
     Outstanding, PacketRef, Problems, Time, Where,
 };
 use net::{Connection, Handler};
-use protocol::{ConnectionInfo, Context, Conversation, Output, Shared};
+use protocol::{ConnectionInfo, Context, Conversation, Output, Shared, Wanted};
 
 /// What the packets of one batch completed, in the order of packets.
 #[derive(Default, Debug)]
@@ -112,6 +112,12 @@ pub(crate) struct State {
 const SPOKE_NS: i64 = 10_000_000;
 
 impl Link {
+    pub(crate) fn new(wanted: Wanted) -> Link {
+        let mut link = Link::default();
+        link.output.wanted = wanted;
+        link
+    }
+
     /// Moves out what was completed since the last time; from `order` on, it was decided behind the
     /// packets.
     pub(crate) fn take(&mut self, order: u64, into: &mut Records) {
@@ -181,7 +187,7 @@ impl Handler for Link {
     fn data(&mut self, _c: &Connection, s: &mut State, d: Direction, chunk: &Chunk<'_>) {
         if d == Direction::ToClient && chunk.mark.time - s.spoke >= SPOKE_NS {
             s.spoke = chunk.mark.time;
-            self.output.outstanding.push(Outstanding {
+            self.output.change(|| Outstanding {
                 order: chunk.order,
                 time: chunk.mark.time,
                 connection: s.info.id,

@@ -7,6 +7,7 @@ use crate::stream::{Finished, Stream};
 use analysis::results::CaptureResult;
 use capture::Capture;
 use model::{Call, ConnectionSummary, Outcome, Time};
+use protocol::Wanted;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -187,7 +188,7 @@ pub(crate) fn read(
 ) -> Result<CaptureResult, Error> {
     let capture = open(inputs)?;
     let files = capture.files().to_vec();
-    let mut stream = Stream::start(capture, threads(config, 1));
+    let mut stream = Stream::start(capture, threads(config, 1), Wanted::Calls);
     let mut records = Answers::default();
     let mut tally = Tally::default();
     let mut selection = Selection::new(config);

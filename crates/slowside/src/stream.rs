@@ -16,6 +16,7 @@ use capture::{Capture, CaptureError};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use model::{Batch, ConnectionId, Problems, Time};
 use net::{Counts, Decoder, Segment, Tracker};
+use protocol::Wanted;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -40,9 +41,9 @@ struct Connections {
 }
 
 impl Connections {
-    fn new() -> Connections {
+    fn new(wanted: Wanted) -> Connections {
         Connections {
-            tracker: Tracker::new(Link::default()),
+            tracker: Tracker::new(Link::new(wanted)),
             firsts: Firsts::default(),
         }
     }
@@ -198,7 +199,7 @@ impl Reader {
 
 impl Stream {
     /// Starts reading. `threads` as in [`Config::threads`](crate::Config), not 0.
-    pub(crate) fn start(capture: Capture, threads: usize) -> Stream {
+    pub(crate) fn start(capture: Capture, threads: usize, wanted: Wanted) -> Stream {
         let progress = Arc::new(Progress::new());
         let files = capture.files().to_vec();
         let reader = Reader {
@@ -212,11 +213,11 @@ impl Stream {
         let mode = if threads <= 1 {
             Mode::Inline {
                 reader: Box::new(reader),
-                connections: Box::new(Connections::new()),
+                connections: Box::new(Connections::new(wanted)),
                 decoded: Decoded::default(),
             }
         } else {
-            start_threads(reader, threads - 1)
+            start_threads(reader, threads - 1, wanted)
         };
         Stream {
             mode,
@@ -309,7 +310,7 @@ impl Stream {
     }
 }
 
-fn start_threads(mut reader: Reader, shards: usize) -> Mode {
+fn start_threads(mut reader: Reader, shards: usize, wanted: Wanted) -> Mode {
     let (recycle, recycled) = bounded::<Decoded>(IN_FLIGHT + 2);
     let mut to_shards: Vec<Sender<Arc<Decoded>>> = Vec::new();
     let mut from_shards = Vec::new();
@@ -322,7 +323,11 @@ fn start_threads(mut reader: Reader, shards: usize) -> Mode {
         from_shards.push(Shard { answers, used });
         let recycle = recycle.clone();
         workers.push(std::thread::spawn(move || {
-            work(shard, shards, &receive, &answer, &spare, &recycle)
+            // Multiplying the high half spreads hashes over any number of shards.
+            let owner = |s: &Segment| ((s.pair_hash >> 32) * shards as u64) >> 32;
+            let owns = |s: &Segment| shards == 1 || owner(s) == shard as u64;
+            let connections = Connections::new(wanted);
+            work(connections, owns, &receive, &answer, &spare, &recycle)
         }));
     }
     let reader = std::thread::spawn(move || {
@@ -351,18 +356,15 @@ fn start_threads(mut reader: Reader, shards: usize) -> Mode {
 
 /// One shard: its connections of every batch. Ends with one more answer, of what was still open.
 fn work(
-    shard: usize,
-    shards: usize,
+    mut connections: Connections,
+    owns: impl Fn(&Segment) -> bool,
     batches: &Receiver<Arc<Decoded>>,
     answers: &Sender<Records>,
     spare: &Receiver<Records>,
     recycle: &Sender<Decoded>,
 ) -> Told {
-    let mut connections = Connections::new();
     for decoded in batches {
-        // Multiplying the high half spreads hashes over any number of shards.
-        let owner = |s: &Segment| ((s.pair_hash >> 32) * shards as u64) >> 32;
-        connections.track(&decoded, |s| shards == 1 || owner(s) == shard as u64);
+        connections.track(&decoded, &owns);
         let mut records = spare.try_recv().unwrap_or_default();
         connections.take(&decoded, &mut records);
         if let Ok(decoded) = Arc::try_unwrap(decoded) {

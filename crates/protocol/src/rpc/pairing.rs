@@ -172,8 +172,8 @@ impl Pairing {
         *outstanding += 1;
         pending.outstanding = *outstanding;
         pending.answered_before = self.answers;
-        let change = pending.change(ends, cx.order, sent, Change::Sent);
-        cx.output.outstanding.push(change);
+        let order = cx.order;
+        (cx.output).change(|| pending.change(ends, order, sent, Change::Sent));
         self.remember(cx, d, pending.xid);
         let early = self.early.iter().position(|e| {
             e.header.xid == pending.xid && e.direction != d && e.span.first.time >= sent
@@ -220,8 +220,8 @@ impl Pairing {
             let outstanding = self.outstanding.of_mut(call.direction);
             *outstanding = outstanding.saturating_sub(1);
             let ends = cx.connection.ends(call.direction);
-            let change = call.change(ends, cx.order, at, Change::Settled);
-            cx.output.outstanding.push(change);
+            let order = cx.order;
+            (cx.output).change(|| call.change(ends, order, at, Change::Settled));
         }
     }
 
@@ -282,8 +282,8 @@ impl Pairing {
                     p.counted = false;
                     let outstanding = self.outstanding.of_mut(d);
                     *outstanding = outstanding.saturating_sub(1);
-                    let change = p.change(cx.connection.ends(d), cx.order, at, Change::Settled);
-                    cx.output.outstanding.push(change);
+                    let (ends, order) = (cx.connection.ends(d), cx.order);
+                    (cx.output).change(|| p.change(ends, order, at, Change::Settled));
                 }
                 self.doubtful.push_back((d, xid));
             }
@@ -376,7 +376,7 @@ impl Pairing {
             return;
         }
         let (server, client) = cx.connection.ends(early.direction);
-        cx.output.outstanding.push(Outstanding {
+        cx.output.change(|| Outstanding {
             order: cx.order,
             time: early.span.last.time,
             connection: cx.connection.id,

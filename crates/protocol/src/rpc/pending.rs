@@ -313,8 +313,7 @@ impl Shared {
         })?;
         if first.counted {
             let now = again.request.first.time;
-            let change = first.change((client, server), order, now, Change::Settled);
-            output.outstanding.push(change);
+            output.change(|| first.change((client, server), order, now, Change::Settled));
             self.moved.push((first.connection, first.direction));
         }
         Some(first)

@@ -192,7 +192,7 @@ impl Turns {
 
     fn count(&self, cx: &mut Context<'_>, span: &Span, sent: bool) {
         let c = cx.connection;
-        cx.output.outstanding.push(Outstanding {
+        cx.output.change(|| Outstanding {
             order: cx.order,
             time: if sent {
                 span.first.time

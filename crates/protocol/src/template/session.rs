@@ -84,7 +84,7 @@ impl Session {
 
 /// The number of outstanding calls changes.
 fn count(cx: &mut Context<'_>, id: u32, time: Time, change: Change) {
-    cx.output.outstanding.push(Outstanding {
+    cx.output.change(|| Outstanding {
         order: cx.order,
         time,
         connection: cx.connection.id,
