@@ -23,6 +23,7 @@ impl Default for Conversation {
 }
 
 impl Conversation {
+    #[cold]
     fn decide(&mut self, cx: &Context<'_>, d: Direction, bytes: &[u8]) {
         let Conversation::Undecided { looked_at } = self else {
             return;
@@ -40,7 +41,9 @@ impl Conversation {
 
     /// The next bytes of a TCP direction.
     pub fn data(&mut self, cx: &mut Context<'_>, d: Direction, chunk: &Chunk<'_>) {
-        self.decide(cx, d, chunk.data);
+        if let Conversation::Undecided { .. } = self {
+            self.decide(cx, d, chunk.data);
+        }
         if let Conversation::Known(driver) = self {
             driver.data(cx, d, chunk);
         }
@@ -55,7 +58,9 @@ impl Conversation {
 
     /// One UDP datagram whose first fragment came with the packet `first`.
     pub fn datagram(&mut self, cx: &mut Context<'_>, d: Direction, chunk: &Chunk<'_>, first: Mark) {
-        self.decide(cx, d, chunk.data);
+        if let Conversation::Undecided { .. } = self {
+            self.decide(cx, d, chunk.data);
+        }
         if let Conversation::Known(driver) = self {
             let span = Span {
                 first,
