@@ -59,9 +59,9 @@ impl Program for Mount {
         100_005
     }
 
-    fn arguments(&self, version: u32, procedure: u32, _body: &[u8]) -> Arguments {
+    fn read(&self, version: u32, procedure: u32, _body: &[u8], a: &mut Arguments) {
         let op = programs::procedure(procedures(version), procedure);
-        programs::arguments(Protocol::Mount, op)
+        a.begin(Protocol::Mount, op);
     }
 
     fn results(

@@ -91,11 +91,10 @@ impl Program for Nlm {
         100_021
     }
 
-    fn arguments(&self, version: u32, procedure: u32, body: &[u8]) -> Arguments {
+    fn read(&self, version: u32, procedure: u32, body: &[u8], a: &mut Arguments) {
         let op = programs::procedure(&PROCEDURES, procedure);
-        let mut a = programs::arguments(Protocol::Nlm, op);
+        a.begin(Protocol::Nlm, op);
         let _ = fields(version, procedure, &mut Xdr::new(body), &mut a.detail);
-        a
     }
 
     fn results(

@@ -23,8 +23,8 @@ impl Program for Nsm {
         100_024
     }
 
-    fn arguments(&self, _version: u32, procedure: u32, _body: &[u8]) -> Arguments {
-        programs::arguments(Protocol::Nsm, programs::procedure(&PROCEDURES, procedure))
+    fn read(&self, _version: u32, procedure: u32, _body: &[u8], a: &mut Arguments) {
+        a.begin(Protocol::Nsm, programs::procedure(&PROCEDURES, procedure));
     }
 
     /// STAT and MON have a status before the state; UNMON and UNMON_ALL only have the state.

@@ -71,11 +71,10 @@ impl Program for Portmap {
         100_000
     }
 
-    fn arguments(&self, version: u32, procedure: u32, body: &[u8]) -> Arguments {
+    fn read(&self, version: u32, procedure: u32, body: &[u8], a: &mut Arguments) {
         let op = programs::procedure(procedures(version), procedure);
-        let mut a = programs::arguments(Protocol::Portmap, op);
+        a.begin(Protocol::Portmap, op);
         let _ = service(&op, &mut Xdr::new(body), &mut a.detail);
-        a
     }
 
     fn results(&self, _: u32, _: u32, _: &mut Arguments, _: &[u8]) -> Outcome {

@@ -25,9 +25,9 @@ impl Program for Rquota {
         100_011
     }
 
-    fn arguments(&self, _version: u32, procedure: u32, _body: &[u8]) -> Arguments {
+    fn read(&self, _version: u32, procedure: u32, _body: &[u8], a: &mut Arguments) {
         let op = programs::procedure(&PROCEDURES, procedure);
-        programs::arguments(Protocol::Rquota, op)
+        a.begin(Protocol::Rquota, op);
     }
 
     fn results(

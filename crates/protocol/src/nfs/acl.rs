@@ -35,9 +35,9 @@ impl Program for Acl {
         100_227
     }
 
-    fn arguments(&self, version: u32, procedure: u32, body: &[u8]) -> Arguments {
+    fn read(&self, version: u32, procedure: u32, body: &[u8], a: &mut Arguments) {
         let op = programs::procedure(procedures(version), procedure);
-        let mut a = programs::arguments(Protocol::NfsAcl, op);
+        a.begin(Protocol::NfsAcl, op);
         if procedure > 0 && self.believes(version, procedure) {
             let mut x = Xdr::new(body);
             let file = match version {
@@ -48,7 +48,6 @@ impl Program for Acl {
                 a.detail.set(Field::File, handle::hash(file));
             }
         }
-        a
     }
 
     fn results(

@@ -68,18 +68,17 @@ impl Program for Callback {
         0x4000_0000
     }
 
-    fn arguments(&self, _version: u32, procedure: u32, body: &[u8]) -> Arguments {
+    fn read(&self, _version: u32, procedure: u32, body: &[u8], a: &mut Arguments) {
         let op = programs::procedure(&PROCEDURES, procedure);
-        let mut a = programs::arguments(Protocol::NfsCallback, op);
+        a.begin(Protocol::NfsCallback, op);
         if procedure == COMPOUND {
             let mut x = Xdr::new(body);
             // Tag, minor version, callback_ident. A cut one leaves no operations to be read.
             if x.opaque().and_then(|_| x.skip(8)).is_none() {
                 x = Xdr::new(&[]);
             }
-            compound::read::<CbGrammar>(&mut a, &mut x);
+            compound::read::<CbGrammar>(a, &mut x);
         }
-        a
     }
 
     fn results(

@@ -51,13 +51,12 @@ fn is_void(procedure: u32) -> bool {
     procedure == NULL || procedure as usize >= PROCEDURES.len()
 }
 
-pub(super) fn arguments(procedure: u32, body: &[u8]) -> Arguments {
+pub(super) fn read(procedure: u32, body: &[u8], a: &mut Arguments) {
     let op = programs::procedure(&PROCEDURES, procedure);
-    let mut a = programs::arguments(Protocol::Nfs3, op);
+    a.begin(Protocol::Nfs3, op);
     if !is_void(procedure) {
         let _ = fields(procedure, &mut Xdr::new(body), &mut a.detail);
     }
-    a
 }
 
 fn fields(procedure: u32, x: &mut Xdr<'_>, detail: &mut Detail) -> Option<()> {

@@ -26,7 +26,8 @@ pub(super) fn arguments(call: &CallHeader, head: &[u8], pending: &mut Pending) {
         pending.arguments = unnamed(call);
         return;
     };
-    pending.arguments = program.arguments(pending.version, pending.procedure, body);
+    let (version, procedure) = (pending.version, pending.procedure);
+    program.read(version, procedure, body, &mut pending.arguments);
     if call.procedure.is_none() {
         pending.arguments.op = UNNAMED;
     }
@@ -69,7 +70,7 @@ fn unnamed(call: &CallHeader) -> Arguments {
             Name::of(&format!("{program}.{}", procedure.unwrap_or(0)))
         }
     };
-    let mut arguments = programs::arguments(Protocol::Rpc, op);
+    let mut arguments = Arguments::new(Protocol::Rpc, op);
     let fields = [
         (Field::Program, call.program),
         (Field::Version, call.version),

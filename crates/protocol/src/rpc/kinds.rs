@@ -93,7 +93,7 @@ impl Kind {
         let is_compound = !self.arguments.operations.is_empty();
         if is_compound && let Some(program) = programs::program(self.program) {
             // Reading the results without knowing the operations tells which they were.
-            scratch.arguments = program.arguments(self.version, self.procedure, &[]);
+            program.read(self.version, self.procedure, &[], &mut scratch.arguments);
         }
         if body::outcome(&reply.header, &reply.results, scratch) != Outcome::Ok {
             return false;

@@ -81,7 +81,7 @@ impl Pending {
             version: 0,
             procedure: 0,
             security: Security::None,
-            arguments: super::programs::arguments(Protocol::Rpc, Name::default()),
+            arguments: Arguments::new(Protocol::Rpc, Name::default()),
             outstanding: 0,
             retransmits: 0,
             answered_before: 0,

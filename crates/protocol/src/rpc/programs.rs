@@ -1,10 +1,9 @@
 //! The programmes that are understood, and the few things all of them need: names of procedures and
 //! of statuses.
 
-use super::program::{Arguments, Program};
+use super::program::Program;
 use crate::{mount, nfs, nlm, nsm, portmap, rquota};
-use arrayvec::ArrayVec;
-use model::{Detail, Field, Name, Outcome, Protocol};
+use model::{Detail, Field, Name, Outcome};
 
 /// Every programme with a number of its own. [`nfs::CALLBACK`] is not among them: its number is
 /// chosen by each NFS client.
@@ -22,18 +21,6 @@ pub const PROGRAMS: &[&dyn Program] = &[
 #[must_use]
 pub fn program(number: u32) -> Option<&'static dyn Program> {
     PROGRAMS.iter().find(|p| p.number() == number).copied()
-}
-
-/// Arguments of which nothing is known but the operation.
-pub(crate) fn arguments(protocol: Protocol, op: Name) -> Arguments {
-    Arguments {
-        protocol,
-        op,
-        detail: Detail::default(),
-        operations: ArrayVec::new(),
-        tail_at: None,
-        note: 0,
-    }
 }
 
 /// The name of a procedure; one that is not in the table (or is `""` there) by its number.
