@@ -63,6 +63,20 @@ impl Kind {
             && self.security == call.security
     }
 
+    /// Whether a call of which both halves were seen is of this kind, as long as its others are.
+    fn is_seen_in(&self, call: &Pending, reply: &Span) -> bool {
+        let detail = &call.arguments.detail;
+        let has_data = || match self.data {
+            Data::None => reply.bytes == self.reply_bytes,
+            Data::Sent(sent) => reply.bytes == self.reply_bytes && detail.get(Field::Count) == sent,
+            Data::Returned => {
+                let returned = detail.get(Field::Returned).map(padded);
+                returned.is_some_and(|n| self.reply_bytes + n == reply.bytes)
+            }
+        };
+        self.request_bytes == call.request.bytes && has_data() && self.is_of(call)
+    }
+
     /// Whether this and another kind differ in lengths only.
     fn is_same_procedure(&self, other: &Kind) -> bool {
         (self.program, self.version, self.procedure)
@@ -133,10 +147,15 @@ impl Kinds {
     /// Learns from a call whose request and reply were seen.
     pub(super) fn learn(&mut self, call: &Pending, reply: &Span) {
         let whole = !reply.end_missing && !call.request.end_missing;
-        // A compound whose operations were cut is known by nothing but its length.
+        if !whole || call.outcome != Outcome::Ok {
+            return;
+        }
+        if let Some(kind) = self.kinds.iter_mut().find(|k| k.is_seen_in(call, reply)) {
+            kind.seen = kind.seen.saturating_add(1);
+            return;
+        }
         let is_named = ![body::UNNAMED, COMPOUND].contains(&call.arguments.op);
-        let named = is_named && call.security.wrapper().is_some();
-        if !whole || !named || call.outcome != Outcome::Ok {
+        if !is_named || call.security.wrapper().is_none() {
             return;
         }
         let detail = &call.arguments.detail;
@@ -151,15 +170,6 @@ impl Kinds {
         let Some(reply_bytes) = reply.bytes.checked_sub(returned) else {
             return;
         };
-        let request_bytes = call.request.bytes;
-        let known = self.kinds.iter_mut().find(|k| {
-            (k.request_bytes, k.reply_bytes, k.data) == (request_bytes, reply_bytes, data)
-                && k.is_of(call)
-        });
-        if let Some(kind) = known {
-            kind.seen = kind.seen.saturating_add(1);
-            return;
-        }
         if self.kinds.len() >= KINDS {
             let rarest = self.kinds.iter().enumerate().min_by_key(|(_, k)| k.seen);
             if let Some((i, _)) = rarest {
@@ -179,7 +189,7 @@ impl Kinds {
             security: call.security,
             arguments,
             data,
-            request_bytes,
+            request_bytes: call.request.bytes,
             reply_bytes,
             seen: 1,
         });
