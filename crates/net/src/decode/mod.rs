@@ -194,7 +194,7 @@ impl Decoder {
             }
             Err(Skip::NotIp) => self.counts.not_ip += 1,
             Err(Skip::NotTcpOrUdp) => self.counts.not_tcp_or_udp += 1,
-            Err(Skip::Problem(note)) => self.note(note, stretch),
+            Err(Skip::Problem(note)) => self.note(*note, stretch),
         }
     }
 

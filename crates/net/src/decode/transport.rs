@@ -21,10 +21,10 @@ pub(super) struct TcpParts<'a> {
 #[inline]
 pub(super) fn tcp(view: View<'_>) -> Result<TcpParts<'_>, Skip> {
     let (fixed, options) = view.header::<20>("TCP header").map_err(|skip| match skip {
-        Skip::Problem(note) if note.kind == "bogus-header" => Skip::Problem(Note {
+        Skip::Problem(note) if note.kind == "bogus-header" => Skip::Problem(Box::new(Note {
             kind: "bogus-tcp-header",
-            ..note
-        }),
+            ..*note
+        })),
         other => other,
     })?;
     let length = u32::from(fixed[12] >> 4) * 4;
