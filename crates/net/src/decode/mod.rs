@@ -94,9 +94,11 @@ impl Decoder {
     pub fn decode(&mut self, batch: &mut Batch, out: &mut Vec<Segment>) -> u64 {
         let Batch { bytes, packets } = batch;
         out.reserve(packets.len());
+        self.counts.packets += packets.len() as u64;
+        if let Some(last) = packets.last() {
+            self.next_order = last.order + 1;
+        }
         for packet in packets.iter() {
-            self.counts.packets += 1;
-            self.next_order = packet.order + 1;
             let Some(layer) = link::first(packet.link_type) else {
                 self.unsupported(packet.link_type, mark_of(packet));
                 continue;
