@@ -45,6 +45,11 @@ impl Name {
     }
 
     #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.0[Name::BYTES] == 0
+    }
+
+    #[must_use]
     pub fn as_str(&self) -> &str {
         let [text @ .., length] = &self.0;
         let text = text.get(..usize::from(*length)).unwrap_or_default();

@@ -176,11 +176,16 @@ pub(super) struct Texts {
 }
 
 impl Texts {
+    #[inline]
     fn of(&mut self, call: &Pending) -> Option<Arc<str>> {
-        let operations = &call.arguments.operations;
-        if operations.is_empty() {
-            return None;
+        match call.arguments.operations.is_empty() {
+            true => None,
+            false => self.of_compound(call),
         }
+    }
+
+    fn of_compound(&mut self, call: &Pending) -> Option<Arc<str>> {
+        let operations = &call.arguments.operations;
         let (known, program) = match call.arguments.protocol {
             Protocol::NfsCallback => (&mut self.callbacks, crate::nfs::CALLBACK),
             _ => (&mut self.compounds, super::programs::program(call.program)?),

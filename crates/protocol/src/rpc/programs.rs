@@ -26,7 +26,7 @@ pub fn program(number: u32) -> Option<&'static dyn Program> {
 /// The name of a procedure; one that is not in the table (or is `""` there) by its number.
 pub(crate) fn procedure(names: &[Name], number: u32) -> Name {
     match names.get(number as usize) {
-        Some(&name) if name != Name::default() => name,
+        Some(&name) if !name.is_empty() => name,
         _ => name_of_number(number),
     }
 }
