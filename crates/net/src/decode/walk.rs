@@ -37,7 +37,7 @@ pub(super) enum Found<'a> {
 }
 
 /// Follows the headers. `ip` becomes the innermost IP header's, `notes` what was odd on the way.
-#[inline]
+#[inline(always)]
 pub(super) fn walk<'a>(
     mut layer: Layer,
     mut view: View<'a>,
