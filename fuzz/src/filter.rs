@@ -28,7 +28,7 @@ fn calls() -> [Call; 2] {
         order: 7,
         connection: ConnectionId(1),
         protocol: Protocol::Nfs41,
-        op: Name::from("READ").expect("short"),
+        op: Name::of("READ"),
         client: end(1, 700),
         server: end(2, 2_049),
         id: 0x4ecb_8123,

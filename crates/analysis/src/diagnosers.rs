@@ -131,7 +131,7 @@ mod tests {
                 order: u64::from(i),
                 connection: ConnectionId(0),
                 protocol,
-                op: Name::from("X").unwrap(),
+                op: Name::of("X"),
                 client: end(1, 40_000),
                 server: end(2, 9_000),
                 id: i,

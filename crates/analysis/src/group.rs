@@ -96,7 +96,7 @@ impl Groups {
         let op = if self.keys.contains(&Key::Op) {
             call.op
         } else {
-            Name::new()
+            Name::default()
         };
         let values = if self.by_op_only {
             Vec::new()

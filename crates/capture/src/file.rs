@@ -95,9 +95,6 @@ impl Sink<'_> {
         tally.previous = time;
         tally.low = tally.low.min(time);
         tally.high = tally.high.max(time);
-        self.file.packets += 1;
-        self.file.captured_bytes += u64::from(captured);
-        self.file.wire_bytes += u64::from(length);
         self.packets.push(Packet {
             time,
             order: tally.order,
@@ -157,6 +154,14 @@ impl Sink<'_> {
 }
 
 impl FileSummary {
+    fn count(&mut self, packets: &[Packet]) {
+        self.packets += packets.len() as u64;
+        for packet in packets {
+            self.captured_bytes += u64::from(packet.captured);
+            self.wire_bytes += u64::from(packet.length);
+        }
+    }
+
     fn at(&self, frame: Option<u32>, offset: u64) -> Where {
         Where {
             file: self.name.clone(),
@@ -360,7 +365,10 @@ impl FileReader {
                 tally: &mut self.tally,
                 problems,
             };
-            match self.records.take(view, at, &mut sink) {
+            let before = sink.packets.len();
+            let taken = self.records.take(view, at, &mut sink);
+            self.file.count(packets.get(before..).unwrap_or_default());
+            match taken {
                 (to, Outcome::More) => return (to, false),
                 (to, Outcome::Full) => return (to, true),
                 (to, Outcome::Lost(lost)) => {

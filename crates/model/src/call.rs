@@ -1,7 +1,6 @@
 //! The call: one request and its response, with its four times.
 
-use crate::{ConnectionId, Detail, Endpoint, PacketRef, Time};
-use arrayvec::ArrayString;
+use crate::{ConnectionId, Detail, Endpoint, Name, PacketRef, Time};
 use std::fmt;
 use std::sync::Arc;
 
@@ -11,9 +10,6 @@ pub struct Mark {
     pub time: Time,
     pub packet: PacketRef,
 }
-
-/// A short name that is copied, not allocated: an operation such as `READ`, or `100300.5`.
-pub type Name = ArrayString<23>;
 
 /// The protocols by the names of the `protocol` column.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

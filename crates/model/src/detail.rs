@@ -1,8 +1,6 @@
 //! Protocol fields of a call: a flat row of named integers, so that columns, filters and exports are
 //! driven by one table.
 
-use arrayvec::ArrayVec;
-
 /// How a field's integer is to be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FieldKind {
@@ -68,38 +66,56 @@ fields! {
     Inferred "inferred" FieldKind::Flag;
 }
 
+/// Fields a call may have (protocols set eight at most).
+const FIELDS: usize = 8;
+
 /// The protocol fields of one call.
-#[derive(Clone, Default, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Detail {
-    names: ArrayVec<Field, 8>,
-    values: ArrayVec<u64, 8>,
+    /// How many are set; what lies behind them is as in [`Detail::default`].
+    set: u8,
+    names: [Field; FIELDS],
+    values: [u64; FIELDS],
+}
+
+impl Default for Detail {
+    fn default() -> Detail {
+        Detail {
+            set: 0,
+            names: [Field::File; FIELDS],
+            values: [0; FIELDS],
+        }
+    }
 }
 
 impl Detail {
-    /// Sets a field; a row that is full keeps what it has (protocols set eight at most).
+    /// Sets a field; a row that is full keeps what it has.
     pub fn set(&mut self, field: Field, value: u64) {
-        if let Some(i) = self.names.iter().position(|&f| f == field) {
-            if let Some(v) = self.values.get_mut(i) {
-                *v = value;
-            }
-        } else if self.names.try_push(field).is_ok() {
-            self.values.push(value);
+        let set = usize::from(self.set);
+        let names = self.names.get(..set).unwrap_or_default();
+        if let Some(at) = names.iter().position(|&name| name == field) {
+            self.values[at] = value;
+        } else if let (Some(n), Some(v)) = (self.names.get_mut(set), self.values.get_mut(set)) {
+            (*n, *v) = (field, value);
+            self.set += 1;
         }
     }
 
     #[must_use]
     pub fn get(&self, field: Field) -> Option<u64> {
-        let i = self.names.iter().position(|&f| f == field)?;
-        self.values.get(i).copied()
+        let names = self.names.get(..usize::from(self.set))?;
+        let at = names.iter().position(|&name| name == field)?;
+        self.values.get(at).copied()
     }
 
     /// The fields that are set, in the order in which they were set.
     pub fn iter(&self) -> impl Iterator<Item = (Field, u64)> + '_ {
-        self.names.iter().copied().zip(self.values.iter().copied())
+        let all = self.names.iter().copied().zip(self.values.iter().copied());
+        all.take(self.set.into())
     }
 
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.names.is_empty()
+        self.set == 0
     }
 }

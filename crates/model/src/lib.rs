@@ -11,18 +11,20 @@ mod detail;
 mod endpoint;
 mod episode;
 pub mod limits;
+mod name;
 mod packet;
 mod problem;
 mod time;
 
 pub use account::{DirectionAccount, PerClass, RoundTrips, Stuck, TimeClass, Wait};
-pub use call::{Call, Change, Mark, Name, Outcome, Outstanding, Protocol, Reason};
+pub use call::{Call, Change, Mark, Outcome, Outstanding, Protocol, Reason};
 pub use chunk::{Chunk, Close, Direction};
 pub use detail::{Detail, Field, FieldKind};
 pub use endpoint::{ConnectionId, Endpoint, Transport};
 pub use episode::{
     ConnectionSummary, DirectionSummary, Episode, EpisodeKind, Handshake, ResetSeen,
 };
+pub use name::Name;
 pub use packet::{Batch, LinkType, Packet, PacketRef};
 pub use problem::{Problem, Problems, Where};
 pub use time::{Time, format_duration};

@@ -46,8 +46,9 @@ pub struct Tcp {
     pub sack_permitted: bool,
     /// RFC 7323 timestamps: value and echo reply.
     pub timestamps: Option<(u32, u32)>,
-    /// RFC 2018 selective acknowledgements, `sack_count` of them.
-    pub sack: [(u32, u32); 4],
+    /// RFC 2018 selective acknowledgements, `sack_count` of them: the first two, which may tell of
+    /// bytes that came twice (RFC 2883).
+    pub sack: [(u32, u32); 2],
     pub sack_count: u8,
 }
 

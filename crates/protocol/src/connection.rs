@@ -38,6 +38,7 @@ impl Default for Speaks {
 }
 
 impl Conversation {
+    #[cold]
     fn decide(&mut self, cx: &Context<'_>, d: Direction, bytes: &[u8]) {
         let Speaks::Undecided { looked_at, turns } = &mut self.0 else {
             return;
@@ -71,7 +72,9 @@ impl Conversation {
 
     /// The next bytes of a TCP direction.
     pub fn data(&mut self, cx: &mut Context<'_>, d: Direction, chunk: &Chunk<'_>) {
-        self.decide(cx, d, chunk.data);
+        if let Speaks::Undecided { .. } = self.0 {
+            self.decide(cx, d, chunk.data);
+        }
         if let Speaks::Known(driver) = &mut self.0 {
             driver.data(cx, d, chunk);
         } else if let Some(turns) = self.turns(cx) {
@@ -90,7 +93,9 @@ impl Conversation {
 
     /// One UDP datagram whose first fragment came with the packet `first`.
     pub fn datagram(&mut self, cx: &mut Context<'_>, d: Direction, chunk: &Chunk<'_>, first: Mark) {
-        self.decide(cx, d, chunk.data);
+        if let Speaks::Undecided { .. } = self.0 {
+            self.decide(cx, d, chunk.data);
+        }
         if let Speaks::Known(driver) = &mut self.0 {
             let span = Span {
                 first,

@@ -23,6 +23,6 @@ pub mod template;
 pub mod xdr;
 
 pub use connection::Conversation;
-pub use output::Output;
+pub use output::{Output, Wanted};
 pub use session::{ConnectionInfo, Context};
 pub use shared::Shared;

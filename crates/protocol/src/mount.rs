@@ -6,12 +6,12 @@
 use crate::rpc::program::{Arguments, Program};
 use crate::rpc::programs;
 use crate::xdr::Xdr;
-use model::{Outcome, Protocol};
+use model::{Name, Outcome, Protocol};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Mount;
 
-const PROCEDURES: [&str; 8] = [
+const PROCEDURES: [Name; 8] = Name::all([
     "NULL",
     "MNT",
     "DUMP",
@@ -20,7 +20,7 @@ const PROCEDURES: [&str; 8] = [
     "EXPORT",
     "EXPORTALL",
     "PATHCONF",
-];
+]);
 const MNT: u32 = 1;
 
 const ERRNO: &[(u32, &str)] = &[
@@ -44,7 +44,7 @@ const MNT3: &[(u32, &str)] = &[
 ];
 
 /// The procedures of a version are a prefix of the list.
-fn procedures(version: u32) -> &'static [&'static str] {
+fn procedures(version: u32) -> &'static [Name] {
     let count = match version {
         1 => 7,
         2 => 8,
@@ -59,9 +59,9 @@ impl Program for Mount {
         100_005
     }
 
-    fn arguments(&self, version: u32, procedure: u32, _body: &[u8]) -> Arguments {
+    fn read(&self, version: u32, procedure: u32, _body: &[u8], a: &mut Arguments) {
         let op = programs::procedure(procedures(version), procedure);
-        programs::arguments(Protocol::Mount, op)
+        a.begin(Protocol::Mount, op);
     }
 
     fn results(

@@ -10,12 +10,12 @@ use crate::nfs::handle_hash;
 use crate::rpc::program::{Arguments, Program};
 use crate::rpc::programs;
 use crate::xdr::Xdr;
-use model::{Detail, Field, Outcome, Protocol};
+use model::{Detail, Field, Name, Outcome, Protocol};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Nlm;
 
-const PROCEDURES: [&str; 24] = [
+const PROCEDURES: [Name; 24] = Name::all([
     "NULL",
     "TEST",
     "LOCK",
@@ -40,7 +40,7 @@ const PROCEDURES: [&str; 24] = [
     "UNSHARE",
     "NM_LOCK",
     "FREE_ALL",
-];
+]);
 
 const NLM: &[(u32, &str)] = &[
     (1, "NLM_DENIED"),
@@ -91,11 +91,10 @@ impl Program for Nlm {
         100_021
     }
 
-    fn arguments(&self, version: u32, procedure: u32, body: &[u8]) -> Arguments {
+    fn read(&self, version: u32, procedure: u32, body: &[u8], a: &mut Arguments) {
         let op = programs::procedure(&PROCEDURES, procedure);
-        let mut a = programs::arguments(Protocol::Nlm, op);
+        a.begin(Protocol::Nlm, op);
         let _ = fields(version, procedure, &mut Xdr::new(body), &mut a.detail);
-        a
     }
 
     fn results(

@@ -3,12 +3,12 @@
 use crate::rpc::program::{Arguments, Program};
 use crate::rpc::programs;
 use crate::xdr::Xdr;
-use model::{Outcome, Protocol};
+use model::{Name, Outcome, Protocol};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Nsm;
 
-const PROCEDURES: [&str; 7] = [
+const PROCEDURES: [Name; 7] = Name::all([
     "NULL",
     "STAT",
     "MON",
@@ -16,15 +16,15 @@ const PROCEDURES: [&str; 7] = [
     "UNMON_ALL",
     "SIMU_CRASH",
     "NOTIFY",
-];
+]);
 
 impl Program for Nsm {
     fn number(&self) -> u32 {
         100_024
     }
 
-    fn arguments(&self, _version: u32, procedure: u32, _body: &[u8]) -> Arguments {
-        programs::arguments(Protocol::Nsm, programs::procedure(&PROCEDURES, procedure))
+    fn read(&self, _version: u32, procedure: u32, _body: &[u8], a: &mut Arguments) {
+        a.begin(Protocol::Nsm, programs::procedure(&PROCEDURES, procedure));
     }
 
     /// STAT and MON have a status before the state; UNMON and UNMON_ALL only have the state.

@@ -6,13 +6,13 @@
 use crate::rpc::program::{Arguments, Program};
 use crate::rpc::programs;
 use crate::xdr::Xdr;
-use model::{Detail, Field, Outcome, Protocol};
+use model::{Detail, Field, Name, Outcome, Protocol};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Portmap;
 
-const PROCEDURES2: [&str; 6] = ["NULL", "SET", "UNSET", "GETPORT", "DUMP", "CALLIT"];
-const PROCEDURES3: [&str; 9] = [
+const PROCEDURES2: [Name; 6] = Name::all(["NULL", "SET", "UNSET", "GETPORT", "DUMP", "CALLIT"]);
+const PROCEDURES3: [Name; 9] = Name::all([
     "NULL",
     "SET",
     "UNSET",
@@ -22,8 +22,8 @@ const PROCEDURES3: [&str; 9] = [
     "GETTIME",
     "UADDR2TADDR",
     "TADDR2UADDR",
-];
-const PROCEDURES4: [&str; 13] = [
+]);
+const PROCEDURES4: [Name; 13] = Name::all([
     "NULL",
     "SET",
     "UNSET",
@@ -37,9 +37,9 @@ const PROCEDURES4: [&str; 13] = [
     "INDIRECT",
     "GETADDRLIST",
     "GETSTAT",
-];
+]);
 
-fn procedures(version: u32) -> &'static [&'static str] {
+fn procedures(version: u32) -> &'static [Name] {
     match version {
         2 => &PROCEDURES2,
         3 => &PROCEDURES3,
@@ -71,11 +71,10 @@ impl Program for Portmap {
         100_000
     }
 
-    fn arguments(&self, version: u32, procedure: u32, body: &[u8]) -> Arguments {
+    fn read(&self, version: u32, procedure: u32, body: &[u8], a: &mut Arguments) {
         let op = programs::procedure(procedures(version), procedure);
-        let mut a = programs::arguments(Protocol::Portmap, op);
+        a.begin(Protocol::Portmap, op);
         let _ = service(&op, &mut Xdr::new(body), &mut a.detail);
-        a
     }
 
     fn results(&self, _: u32, _: u32, _: &mut Arguments, _: &[u8]) -> Outcome {

@@ -3,18 +3,18 @@
 use crate::rpc::program::{Arguments, Program};
 use crate::rpc::programs;
 use crate::xdr::Xdr;
-use model::{Outcome, Protocol};
+use model::{Name, Outcome, Protocol};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Rquota;
 
-const PROCEDURES: [&str; 5] = [
+const PROCEDURES: [Name; 5] = Name::all([
     "NULL",
     "GETQUOTA",
     "GETACTIVEQUOTA",
     "SETQUOTA",
     "SETACTIVEQUOTA",
-];
+]);
 
 /// `gqr_status`; 1 is success.
 const STATUS: &[(u32, &str)] = &[(2, "Q_NOQUOTA"), (3, "Q_EPERM")];
@@ -25,9 +25,9 @@ impl Program for Rquota {
         100_011
     }
 
-    fn arguments(&self, _version: u32, procedure: u32, _body: &[u8]) -> Arguments {
+    fn read(&self, _version: u32, procedure: u32, _body: &[u8], a: &mut Arguments) {
         let op = programs::procedure(&PROCEDURES, procedure);
-        programs::arguments(Protocol::Rquota, op)
+        a.begin(Protocol::Rquota, op);
     }
 
     fn results(

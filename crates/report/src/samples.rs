@@ -38,7 +38,7 @@ pub(crate) fn call() -> Call {
         order: 13,
         connection: ConnectionId(1),
         protocol: Protocol::Nfs41,
-        op: Name::from("READ").expect("short"),
+        op: Name::of("READ"),
         client: endpoint("10.0.0.1", 700),
         server: endpoint("fe80::1", 2049),
         id: 0x4ecb_8123,
@@ -386,6 +386,8 @@ pub(crate) fn conns() -> ConnsResult {
         last: Time(START + 4 * SECOND),
         ends: vec![(0, mark(0, 1), mark(4 * SECOND, 1_443))],
         close: Close::Finished,
+        openings: Vec::new(),
+        resets: Vec::new(),
         vantage: Vantage::Client,
         vantage_from: "the handshake's two halves: 2.10 ms to the server and back, 20.0 µs to the \
                        client and back"
@@ -414,6 +416,8 @@ pub(crate) fn conns() -> ConnsResult {
         last: Time(START + 2 * SECOND),
         ends: vec![(0, mark(SECOND, 300), mark(2 * SECOND, 700))],
         close: Close::EndOfCapture,
+        openings: Vec::new(),
+        resets: Vec::new(),
         vantage: Vantage::Unknown,
         vantage_from: String::new(),
         handshake: HandshakeResult::default(),

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::config::{Captures, Config, Event};
+use crate::link::Wanted;
 use crate::merge::Answers;
 use crate::run::{self, Selection, Tally};
 use crate::stream::Stream;
@@ -62,7 +63,11 @@ fn read(
     side: Option<Vantage>,
     events: &mut dyn FnMut(Event),
 ) -> Result<Read, Error> {
-    let mut stream = Stream::start(run::open(inputs)?, run::threads(config, 1), true);
+    let mut stream = Stream::start(
+        run::open(inputs)?,
+        run::threads(config, 1),
+        Wanted::Accounts,
+    );
     let mut records = Answers::default();
     let mut tally = Tally::default();
     let mut selection = Selection::new(config);

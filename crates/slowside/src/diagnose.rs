@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::config::{Captures, Config, Event};
+use crate::link::Wanted;
 use crate::merge::Answers;
 use crate::run::{self, Selection, Tally};
 use crate::stream::Stream;
@@ -150,7 +151,7 @@ fn read(
     let mut sides = Vec::new();
     for input in inputs {
         sides.push(Side {
-            stream: Stream::start(run::open(input)?, threads, true),
+            stream: Stream::start(run::open(input)?, threads, Wanted::Everything),
             tally: Tally::default(),
             selection: Selection::new(config),
             ended: false,

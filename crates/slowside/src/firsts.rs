@@ -19,11 +19,17 @@ pub(crate) struct Firsts {
 
 impl Firsts {
     /// To be called whenever `problems` may have grown: notes the kinds that are new.
+    #[inline]
     pub(crate) fn look(&mut self, problems: &Problems, moment: Moment, at: Option<PacketRef>) {
         if problems.len() != self.met.len() {
-            for (kind, _) in problems.iter() {
-                self.met.entry(kind).or_insert((moment, at));
-            }
+            self.note(problems, moment, at);
+        }
+    }
+
+    #[cold]
+    fn note(&mut self, problems: &Problems, moment: Moment, at: Option<PacketRef>) {
+        for (kind, _) in problems.iter() {
+            self.met.entry(kind).or_insert((moment, at));
         }
     }
 }

@@ -85,6 +85,16 @@ pub(crate) fn gap_key((order, at): &(u64, Mark)) -> (u64, Mark) {
 /// The order of what only the end of the capture completes: behind every packet.
 pub(crate) const END: u64 = u64::MAX;
 
+/// What a command looks at of a capture: what it does not look at costs it nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Wanted {
+    Calls,
+    /// Calls, and what connections waited for.
+    Accounts,
+    /// Also how many calls are outstanding.
+    Everything,
+}
+
 /// Serves the connections of one thread.
 #[derive(Default)]
 pub(crate) struct Link {
@@ -114,6 +124,15 @@ pub(crate) struct State {
 const SPOKE_NS: i64 = 10_000_000;
 
 impl Link {
+    pub(crate) fn new(wanted: Wanted) -> Link {
+        let mut link = Link::default();
+        link.output.wanted = match wanted {
+            Wanted::Calls | Wanted::Accounts => protocol::Wanted::Calls,
+            Wanted::Everything => protocol::Wanted::Everything,
+        };
+        link
+    }
+
     /// Moves out what was completed since the last time; from `order` on, it was decided behind the
     /// packets.
     pub(crate) fn take(&mut self, order: u64, into: &mut Records) {
@@ -186,7 +205,7 @@ impl Handler for Link {
     fn data(&mut self, _c: &Connection, s: &mut State, d: Direction, chunk: &Chunk<'_>) {
         if d == Direction::ToClient && chunk.mark.time - s.spoke >= SPOKE_NS {
             s.spoke = chunk.mark.time;
-            self.output.outstanding.push(Outstanding {
+            self.output.change(|| Outstanding {
                 order: chunk.order,
                 time: chunk.mark.time,
                 connection: s.info.id,

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::config::{Config, Event, Moment};
+use crate::link::Wanted;
 use crate::merge::Answers;
 use crate::stream::{Finished, Stream};
 use analysis::results::CaptureResult;
@@ -195,7 +196,7 @@ pub(crate) fn read(
 ) -> Result<CaptureResult, Error> {
     let capture = open(inputs)?;
     let files = capture.files().to_vec();
-    let mut stream = Stream::start(capture, threads(config, 1), false);
+    let mut stream = Stream::start(capture, threads(config, 1), Wanted::Calls);
     let mut records = Answers::default();
     let mut tally = Tally::default();
     let mut selection = Selection::new(config);

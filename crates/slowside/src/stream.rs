@@ -10,7 +10,7 @@
 //! reader back, and memory is a handful of batches.
 
 use crate::firsts::{Firsts, Told};
-use crate::link::{END, Link, Records};
+use crate::link::{END, Link, Records, Wanted};
 use crate::merge::Answers;
 use capture::{Capture, CaptureError};
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -40,12 +40,12 @@ struct Connections {
 }
 
 impl Connections {
-    fn new(accounts: bool) -> Connections {
-        let tracker = Tracker::new(Link::default());
+    fn new(wanted: Wanted) -> Connections {
+        let tracker = Tracker::new(Link::new(wanted));
         Connections {
-            tracker: match accounts {
-                true => tracker.with_accounts(),
-                false => tracker,
+            tracker: match wanted {
+                Wanted::Calls => tracker,
+                Wanted::Accounts | Wanted::Everything => tracker.with_accounts(),
             },
             firsts: Firsts::default(),
         }
@@ -201,9 +201,8 @@ impl Reader {
 }
 
 impl Stream {
-    /// Starts reading. `threads` as in [`Config::threads`](crate::Config), not 0. With `accounts`,
-    /// connections tell what they waited for.
-    pub(crate) fn start(capture: Capture, threads: usize, accounts: bool) -> Stream {
+    /// Starts reading. `threads` as in [`Config::threads`](crate::Config), not 0.
+    pub(crate) fn start(capture: Capture, threads: usize, wanted: Wanted) -> Stream {
         let progress = Arc::new(Progress::new());
         let files = capture.files().to_vec();
         let reader = Reader {
@@ -217,11 +216,11 @@ impl Stream {
         let mode = if threads <= 1 {
             Mode::Inline {
                 reader: Box::new(reader),
-                connections: Box::new(Connections::new(accounts)),
+                connections: Box::new(Connections::new(wanted)),
                 decoded: Decoded::default(),
             }
         } else {
-            start_threads(reader, threads - 1, accounts)
+            start_threads(reader, threads - 1, wanted)
         };
         Stream {
             mode,
@@ -314,7 +313,7 @@ impl Stream {
     }
 }
 
-fn start_threads(mut reader: Reader, shards: usize, accounts: bool) -> Mode {
+fn start_threads(mut reader: Reader, shards: usize, wanted: Wanted) -> Mode {
     let (recycle, recycled) = bounded::<Decoded>(IN_FLIGHT + 2);
     let mut to_shards: Vec<Sender<Arc<Decoded>>> = Vec::new();
     let mut from_shards = Vec::new();
@@ -327,9 +326,11 @@ fn start_threads(mut reader: Reader, shards: usize, accounts: bool) -> Mode {
         from_shards.push(Shard { answers, used });
         let recycle = recycle.clone();
         workers.push(std::thread::spawn(move || {
-            let connections = Connections::new(accounts);
-            let share = Share { shard, shards };
-            work(share, connections, &receive, &answer, &spare, &recycle)
+            // Multiplying the high half spreads hashes over any number of shards.
+            let owner = |s: &Segment| ((s.pair_hash >> 32) * shards as u64) >> 32;
+            let owns = |s: &Segment| shards == 1 || owner(s) == shard as u64;
+            let connections = Connections::new(wanted);
+            work(connections, owns, &receive, &answer, &spare, &recycle)
         }));
     }
     let reader = std::thread::spawn(move || {
@@ -356,32 +357,17 @@ fn start_threads(mut reader: Reader, shards: usize, accounts: bool) -> Mode {
     }
 }
 
-/// Which pairs of hosts are a shard's.
-#[derive(Clone, Copy)]
-struct Share {
-    shard: usize,
-    shards: usize,
-}
-
-impl Share {
-    fn has(self, s: &Segment) -> bool {
-        // Multiplying the high half spreads hashes over any number of shards.
-        let owner = ((s.pair_hash >> 32) * self.shards as u64) >> 32;
-        self.shards == 1 || owner == self.shard as u64
-    }
-}
-
 /// One shard: its connections of every batch. Ends with one more answer, of what was still open.
 fn work(
-    share: Share,
     mut connections: Connections,
+    owns: impl Fn(&Segment) -> bool,
     batches: &Receiver<Arc<Decoded>>,
     answers: &Sender<Records>,
     spare: &Receiver<Records>,
     recycle: &Sender<Decoded>,
 ) -> Told {
     for decoded in batches {
-        connections.track(&decoded, |s| share.has(s));
+        connections.track(&decoded, &owns);
         let mut records = spare.try_recv().unwrap_or_default();
         connections.take(&decoded, &mut records);
         if let Ok(decoded) = Arc::try_unwrap(decoded) {

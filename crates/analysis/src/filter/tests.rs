@@ -31,7 +31,7 @@ fn read() -> Call {
         order: 7,
         connection: ConnectionId(1),
         protocol: Protocol::Nfs41,
-        op: Name::from("READ").expect("short"),
+        op: Name::of("READ"),
         client: endpoint("10.0.0.1:700"),
         server: endpoint("[fe80::1]:2049"),
         id: 0x4ecb_8123,
@@ -56,7 +56,7 @@ fn read() -> Call {
 /// A GETATTR that nobody answered.
 fn unanswered() -> Call {
     Call {
-        op: Name::from("GETATTR").expect("short"),
+        op: Name::of("GETATTR"),
         response_first: None,
         response_last: None,
         outcome: Outcome::NoResponse(Reason::NoAnswer),

@@ -2,18 +2,19 @@
 //! Attempts to connect were refused at once: the answer to the SYN was a reset.
 //!
 //! # Why it costs time
-//! Nothing listens at that port (or a firewall rejects it); clients try again, often
-//! after a pause, or try another address.
+//! Nothing listens at that port (or a firewall rejects it); clients try again,
+//! often after a pause, or try another address.
 //!
 //! # How sure
-//! Certain that it was refused; that the host itself did it, unless its time to live
-//! differs from that of the host's other packets.
+//! Certain that it was refused; that the host itself did it, unless its time to
+//! live differs from that of the host's other packets.
 //!
 //! # What to check next
 //! Whether the service runs, on that address and port; firewall rules that reject.
 //!
 //! # When it is wrong
-//! Clients that probe several ports on purpose, such as for another protocol version.
+//! Clients that probe several ports on purpose, such as for another protocol
+//! version.
 
 use super::{Rule, evidence};
 use crate::facts::Facts;

@@ -4,18 +4,21 @@
 //!
 //! # Why it costs time
 //! Not the transfer that fills the queue: that one runs at the link's rate either
-//! way. But every other call over the same link waits for the whole queue, each time.
+//! way. But every other call over the same link waits for the whole queue, each
+//! time.
 //!
 //! # How sure
 //! Said of connections that fill a link (network-bandwidth) and whose median round
 //! trip is four times and 50 ms above the shortest.
 //!
 //! # What to check next
-//! The buffer of the device before the full link; active queue management (fq_codel,
-//! CAKE, RED) there, or a rate limit a little below the link's at the sender.
+//! The buffer of the device before the full link; active queue management
+//! (fq_codel, CAKE, RED) there, or a rate limit a little below the link's at the
+//! sender.
 //!
 //! # When it is wrong
-//! Links that send nothing for a while (wireless, satellite) stretch round trips too.
+//! Links that send nothing for a while (wireless, satellite) stretch round trips
+//! too.
 
 use super::{Rule, evidence, network_bandwidth};
 use crate::facts::Facts;

@@ -3,7 +3,8 @@
 //!
 //! # Why it costs time
 //! By itself little. Receivers answer each with a duplicate acknowledgement, three
-//! of which look like a loss: senders send again what was never lost, and slow down.
+//! of which look like a loss: senders send again what was never lost, and slow
+//! down.
 //!
 //! # How sure
 //! Told from retransmissions by IP identification and TCP timestamp, or, without

@@ -7,13 +7,13 @@
 //! the window opened; until then everything behind waited.
 //!
 //! # How sure
-//! A wait counts only if its end was an enlargement of the window and what left then
-//! did not fit before. The window's scale must be known from the handshake, except
-//! for windows of zero.
+//! A wait counts only if its end was an enlargement of the window and what left
+//! then did not fit before. The window's scale must be known from the handshake,
+//! except for windows of zero.
 //!
 //! # What to check next
-//! What the receiving process does instead of reading (CPU, disk, locks); its socket
-//! buffer (SO_RCVBUF, tcp_rmem) only if it reads in large, rare gulps.
+//! What the receiving process does instead of reading (CPU, disk, locks); its
+//! socket buffer (SO_RCVBUF, tcp_rmem) only if it reads in large, rare gulps.
 //!
 //! # When it is wrong
 //! A proxy or load balancer that ends the connection is itself the receiver: the

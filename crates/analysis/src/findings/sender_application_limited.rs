@@ -6,17 +6,17 @@
 //! The receiver cannot finish what it has half of.
 //!
 //! # How sure
-//! Pauses count that end by themselves: nothing that came released the next segment,
-//! and there was room in the window. With a capture far from the sender only pauses
-//! after the last, small segment of a write count.
+//! Pauses count that end by themselves: nothing that came released the next
+//! segment, and there was room in the window. With a capture far from the sender
+//! only pauses after the last, small segment of a write count.
 //!
 //! # What to check next
 //! What the sending process does between its writes: reading a disk, computing,
 //! waiting for a lock or for its processor.
 //!
 //! # When it is wrong
-//! A congestion window that happens to be full at each end of a write looks the same
-//! from outside.
+//! A congestion window that happens to be full at each end of a write looks the
+//! same from outside.
 
 use super::{Rule, evidence};
 use crate::facts::Facts;

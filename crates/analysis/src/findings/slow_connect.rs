@@ -8,13 +8,14 @@
 //!
 //! # How sure
 //! With captures of both ends it is certain who failed: SYNs that never reached the
-//! server, answers that never reached the client, or a server that had them and said
-//! nothing (its queue of new connections is full). At the server alone, SYNs that
-//! came and were not answered are the server's. At the client alone nobody is named.
+//! server, answers that never reached the client, or a server that had them and
+//! said nothing (its queue of new connections is full). At the server alone, SYNs
+//! that came and were not answered are the server's. At the client alone nobody is
+//! named.
 //!
 //! # What to check next
-//! Server: the listen queue (ss -lnt, "SYNs to LISTEN sockets dropped" in netstat -s),
-//! whether the process accepts. Network: firewalls, load balancers, loss.
+//! Server: the listen queue (ss -lnt, "SYNs to LISTEN sockets dropped" in netstat
+//! -s), whether the process accepts. Network: firewalls, load balancers, loss.
 //!
 //! # When it is wrong
 //! A host that was being started, or a port that opened only then.

@@ -1,6 +1,7 @@
 //! # What it says
 //! The receiver reads everything at once, but the window it offers is smaller than
-//! what the path can hold: the sender waits for acknowledgements with a full window.
+//! what the path can hold: the sender waits for acknowledgements with a full
+//! window.
 //!
 //! # Why it costs time
 //! One window per round trip is all that can pass: 64 KiB over 20 ms are 26 Mbit/s,
@@ -15,7 +16,8 @@
 //! scaling (RFC 7323) switched off or removed by a device on the way.
 //!
 //! # When it is wrong
-//! Early in a connection windows grow by autotuning; short transfers may end before.
+//! Early in a connection windows grow by autotuning; short transfers may end
+//! before.
 
 use super::receive_window_limited::window_ns;
 use super::{Rule, evidence};

@@ -3,9 +3,9 @@
 //! before it writes more.
 //!
 //! # Why it costs time
-//! Each write crosses the path and its confirmation comes back, while the path could
-//! carry many times as much. The cost is the path's part of the writes that could be
-//! spared if each carried 64,000 bytes.
+//! Each write crosses the path and its confirmation comes back, while the path
+//! could carry many times as much. The cost is the path's part of the writes that
+//! could be spared if each carried 64,000 bytes.
 //!
 //! # How sure
 //! With captures of both ends the path's part is measured. Said of connections with

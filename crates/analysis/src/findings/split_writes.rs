@@ -1,6 +1,6 @@
 //! # What it says
-//! Each write of an application leaves as one large segment and one small one:
-//! it is a little larger than what the network card takes at once (64 KiB less
+//! Each write of an application leaves as one large segment and one small one: it
+//! is a little larger than what the network card takes at once (64 KiB less
 //! headers, cut down to whole segments).
 //!
 //! # Why it costs time
@@ -14,8 +14,8 @@
 //! the sender waits after each write.
 //!
 //! # What to check next
-//! The buffer or SDU size of the application: a little less (64,000 bytes) leaves as
-//! one segment.
+//! The buffer or SDU size of the application: a little less (64,000 bytes) leaves
+//! as one segment.
 //!
 //! # When it is wrong
 //! It is a waste, not a fault: without other findings nobody waits for it.

@@ -81,7 +81,7 @@ fn v4<'a>(view: View<'a>, ip: &mut Ip, notes: &mut Vec<Note>) -> Inner<'a> {
             more: header.more_fragments(),
             protocol,
         };
-        return Ok((Layer::Fragment(fragment), payload));
+        return Ok((Layer::Fragment(Box::new(fragment)), payload));
     }
     Ok((Layer::Payload(protocol), payload))
 }
@@ -178,5 +178,5 @@ fn fragment(view: View<'_>) -> Inner<'_> {
     if fragment.offset == 0 && !fragment.more {
         return Ok((Layer::Payload(protocol), payload));
     }
-    Ok((Layer::Fragment(fragment), payload))
+    Ok((Layer::Fragment(Box::new(fragment)), payload))
 }

@@ -94,9 +94,11 @@ impl Decoder {
     pub fn decode(&mut self, batch: &mut Batch, out: &mut Vec<Segment>) -> u64 {
         let Batch { bytes, packets } = batch;
         out.reserve(packets.len());
+        self.counts.packets += packets.len() as u64;
+        if let Some(last) = packets.last() {
+            self.next_order = last.order + 1;
+        }
         for packet in packets.iter() {
-            self.counts.packets += 1;
-            self.next_order = packet.order + 1;
             let Some(layer) = link::first(packet.link_type) else {
                 self.unsupported(packet.link_type, mark_of(packet));
                 continue;
@@ -146,8 +148,9 @@ impl Decoder {
         }
     }
 
-    /// Follows the headers from `layer` on, and hands on what they end at.
-    #[inline]
+    /// Follows the headers from `layer` on, and hands on what they end at. Always inlined, as is
+    /// [`walk`]: a function of its own takes 25 of 517 instructions a packet more.
+    #[inline(always)]
     fn follow(
         &mut self,
         layer: Layer,
@@ -170,11 +173,13 @@ impl Decoder {
             self.note(note, stretch);
         }
         match found {
-            Ok(Found::Tcp((ports, tcp, options, payload))) => {
+            Ok(Found::Tcp(header)) => {
                 self.counts.segments += 1;
+                let (ports, tcp) = (header.ports(), header.fields());
+                let payload = header.payload;
                 out.push(segment(Transport::Tcp, &ip, ports, tcp, payload, stretch));
                 if let Some(segment) = out.last_mut() {
-                    transport::read_options(options, &mut segment.tcp);
+                    header.read_options(&mut segment.tcp);
                 }
             }
             Ok(Found::Udp(ports, payload)) => {
@@ -192,7 +197,7 @@ impl Decoder {
             }
             Err(Skip::NotIp) => self.counts.not_ip += 1,
             Err(Skip::NotTcpOrUdp) => self.counts.not_tcp_or_udp += 1,
-            Err(Skip::Problem(note)) => self.note(note, stretch),
+            Err(Skip::Problem(note)) => self.note(*note, stretch),
         }
     }
 

@@ -5,13 +5,14 @@
 //! and is replaced by whatever the headers inside say. The captured bytes only shrink.
 
 /// Why nothing more is read from a packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Skip {
     /// ARP, LLDP, spanning tree: nothing an IP host's application sent.
     NotIp,
     /// ICMP, ESP, routing protocols.
     NotTcpOrUdp,
-    Problem(Note),
+    /// Boxed, as it is rare and every layer's result would be as large.
+    Problem(Box<Note>),
 }
 
 /// Something odd about a packet: which field, what it said, and where it stands.
@@ -79,7 +80,7 @@ impl<'a> View<'a> {
 
     #[cold]
     pub(super) fn problem(self, kind: &'static str, what: &'static str, value: u32) -> Skip {
-        Skip::Problem(self.note(kind, what, value))
+        Skip::Problem(Box::new(self.note(kind, what, value)))
     }
 
     /// What follows the first `length` bytes; nothing where there are fewer.

@@ -11,7 +11,7 @@ use etherparse::ip_number;
 const HEADERS: usize = 32;
 
 /// What a view's bytes are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Layer {
     Ethernet,
     /// What this EtherType says, or an IEEE 802.3 length.
@@ -23,7 +23,8 @@ pub(super) enum Layer {
     Mpls,
     /// IPv4 or IPv6, by the version in its first byte.
     Ip,
-    Fragment(Fragment),
+    /// Boxed, so that all others are words.
+    Fragment(Box<Fragment>),
     /// The payload of IP, by protocol number.
     Payload(u8),
 }
@@ -36,7 +37,7 @@ pub(super) enum Found<'a> {
 }
 
 /// Follows the headers. `ip` becomes the innermost IP header's, `notes` what was odd on the way.
-#[inline]
+#[inline(always)]
 pub(super) fn walk<'a>(
     mut layer: Layer,
     mut view: View<'a>,
@@ -55,7 +56,7 @@ pub(super) fn walk<'a>(
             Layer::Ppp => link::ppp(view)?,
             Layer::Mpls => tunnel::mpls(view)?,
             Layer::Ip => ip::header(view, ip, notes)?,
-            Layer::Fragment(fragment) => return Ok(Found::Fragment(fragment, view)),
+            Layer::Fragment(fragment) => return Ok(Found::Fragment(*fragment, view)),
             Layer::Payload(TCP) => return Ok(Found::Tcp(transport::tcp(view)?)),
             Layer::Payload(UDP) => {
                 let (ports, payload) = transport::udp(view, notes)?;

@@ -28,7 +28,7 @@ struct Header {
 
 impl Header {
     fn of(s: &Segment) -> Header {
-        let [(_, first_sack_end), ..] = s.tcp.sack;
+        let [(_, first_sack_end), _] = s.tcp.sack;
         Header {
             sequence: s.tcp.sequence,
             acknowledgement: s.tcp.acknowledgement,

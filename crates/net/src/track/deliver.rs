@@ -81,7 +81,8 @@ pub(super) fn drain<H: Handler>(
     stream.sent = stream.sent.max(stream.reassembly.next);
 }
 
-/// Gives up holes that will not be filled.
+/// Gives up holes that will not be filled. Mostly there are none: that much is done in place.
+#[inline]
 pub(super) fn settle<H: Handler>(
     out: &mut Output<'_, H>,
     s: &Segment,
@@ -90,11 +91,21 @@ pub(super) fn settle<H: Handler>(
     peer_seen: bool,
     packet: u64,
 ) {
-    let now = s.mark.time;
-    stream.settle(now, packet);
-    if !stream.reassembly.is_waiting() {
-        return;
+    stream.settle(s.mark.time, packet);
+    if stream.reassembly.is_waiting() {
+        settle_holes(out, s, d, stream, peer_seen, packet);
     }
+}
+
+fn settle_holes<H: Handler>(
+    out: &mut Output<'_, H>,
+    s: &Segment,
+    d: Direction,
+    stream: &mut Stream,
+    peer_seen: bool,
+    packet: u64,
+) {
+    let now = s.mark.time;
     while let Some(missing) = stream.gives_up(now, packet, peer_seen) {
         let Some(hole) = stream.reassembly.hole() else {
             break;

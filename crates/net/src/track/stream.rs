@@ -241,11 +241,15 @@ impl Stream {
 
     /// Keeps up to where acknowledged bytes that were not seen are waited for no more: the highest
     /// acknowledgement of two to four milliseconds ago.
+    #[inline]
     pub(super) fn settle(&mut self, now: Time, packet: u64) {
-        let Some(position) = self.acknowledged.filter(|&a| a > self.reassembly.next) else {
-            self.unseen = None;
-            return;
-        };
+        match self.acknowledged.filter(|&a| a > self.reassembly.next) {
+            Some(position) => self.settle_unseen(position, now, packet),
+            None => self.unseen = None,
+        }
+    }
+
+    fn settle_unseen(&mut self, position: u64, now: Time, packet: u64) {
         let current = Seen {
             position,
             at: now,

@@ -322,7 +322,7 @@ fn acknowledge<H: Handler>(
 
 /// RFC 2883: a first block below the acknowledgement, or within the second block, was received twice.
 fn duplicate_sack(s: &Segment, acknowledged: u64, stream: &mut Stream) {
-    let [first, second, ..] = s.tcp.sack.map(|(start, end)| {
+    let [first, second] = s.tcp.sack.map(|(start, end)| {
         (
             ack_position(stream.sent, start),
             ack_position(stream.sent, end),

@@ -6,23 +6,23 @@ use super::{handle, status};
 use crate::rpc::program::{Arguments, Program};
 use crate::rpc::programs;
 use crate::xdr::Xdr;
-use model::{Field, Outcome, Protocol};
+use model::{Field, Name, Outcome, Protocol};
 
 /// Programme 100227.
 #[derive(Clone, Copy, Debug)]
 pub struct Acl;
 
-const PROCEDURES2: [&str; 6] = [
+const PROCEDURES2: [Name; 6] = Name::all([
     "NULL",
     "GETACL",
     "SETACL",
     "GETATTR",
     "ACCESS",
     "GETXATTRDIR",
-];
-const PROCEDURES3: [&str; 4] = ["NULL", "GETACL", "SETACL", "GETXATTRDIR"];
+]);
+const PROCEDURES3: [Name; 4] = Name::all(["NULL", "GETACL", "SETACL", "GETXATTRDIR"]);
 
-fn procedures(version: u32) -> &'static [&'static str] {
+fn procedures(version: u32) -> &'static [Name] {
     match version {
         2 => &PROCEDURES2,
         3 => &PROCEDURES3,
@@ -35,9 +35,9 @@ impl Program for Acl {
         100_227
     }
 
-    fn arguments(&self, version: u32, procedure: u32, body: &[u8]) -> Arguments {
+    fn read(&self, version: u32, procedure: u32, body: &[u8], a: &mut Arguments) {
         let op = programs::procedure(procedures(version), procedure);
-        let mut a = programs::arguments(Protocol::NfsAcl, op);
+        a.begin(Protocol::NfsAcl, op);
         if procedure > 0 && self.believes(version, procedure) {
             let mut x = Xdr::new(body);
             let file = match version {
@@ -48,7 +48,6 @@ impl Program for Acl {
                 a.detail.set(Field::File, handle::hash(file));
             }
         }
-        a
     }
 
     fn results(

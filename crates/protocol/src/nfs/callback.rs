@@ -11,12 +11,12 @@ use super::{handle, status, v4_results};
 use crate::rpc::program::{Arguments, Program};
 use crate::rpc::programs;
 use crate::xdr::Xdr;
-use model::{Outcome, Protocol};
+use model::{Name, Outcome, Protocol};
 
 /// The callback programme, of whatever number.
 pub const CALLBACK: &dyn Program = &Callback;
 
-const PROCEDURES: [&str; 2] = ["CB_NULL", "CB_COMPOUND"];
+const PROCEDURES: [Name; 2] = Name::all(["CB_NULL", "CB_COMPOUND"]);
 const COMPOUND: u32 = 1;
 
 const OPERATIONS: [&str; 13] = [
@@ -68,18 +68,17 @@ impl Program for Callback {
         0x4000_0000
     }
 
-    fn arguments(&self, _version: u32, procedure: u32, body: &[u8]) -> Arguments {
+    fn read(&self, _version: u32, procedure: u32, body: &[u8], a: &mut Arguments) {
         let op = programs::procedure(&PROCEDURES, procedure);
-        let mut a = programs::arguments(Protocol::NfsCallback, op);
+        a.begin(Protocol::NfsCallback, op);
         if procedure == COMPOUND {
             let mut x = Xdr::new(body);
             // Tag, minor version, callback_ident. A cut one leaves no operations to be read.
             if x.opaque().and_then(|_| x.skip(8)).is_none() {
                 x = Xdr::new(&[]);
             }
-            compound::read::<CbGrammar>(&mut a, &mut x);
+            compound::read::<CbGrammar>(a, &mut x);
         }
-        a
     }
 
     fn results(

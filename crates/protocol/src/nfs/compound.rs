@@ -153,7 +153,7 @@ pub(super) fn read<G: Grammar>(a: &mut Arguments, x: &mut Xdr<'_>) {
             }
             main.found.tell(&mut a.detail);
         }
-        _ => a.op = programs::name_of(G::COMPOUND),
+        _ => a.op = Name::of(G::COMPOUND),
     }
     note.write(a);
 }
@@ -170,22 +170,22 @@ pub(super) fn tail<G: Grammar>(a: &mut Arguments, body: &[u8]) {
 
 /// The operations by name, comma separated.
 pub(super) fn text<G: Grammar>(operations: &[u8]) -> String {
-    let names: Vec<Name> = operations
-        .iter()
-        .map(|&op| {
-            if op == BEYOND {
-                programs::name_of(G::ILLEGAL)
-            } else {
-                name::<G>(op.into())
-            }
-        })
-        .collect();
-    names.join(",")
+    let mut text = String::new();
+    for &op in operations {
+        if !text.is_empty() {
+            text.push(',');
+        }
+        text.push_str(&match op {
+            BEYOND => Name::of(G::ILLEGAL),
+            op => name::<G>(op.into()),
+        });
+    }
+    text
 }
 
 pub(super) fn name<G: Grammar>(op: u32) -> Name {
     match G::name(op) {
-        Some(name) => programs::name_of(name),
+        Some(name) => Name::of(name),
         None => programs::name_of_number(op),
     }
 }

@@ -34,12 +34,12 @@ impl Program for Nfs {
         100_003
     }
 
-    fn arguments(&self, version: u32, procedure: u32, body: &[u8]) -> Arguments {
+    fn read(&self, version: u32, procedure: u32, body: &[u8], a: &mut Arguments) {
         match version {
-            2 => v2::arguments(procedure, body),
-            3 => v3::arguments(procedure, body),
-            4 => operation::arguments(procedure, body),
-            _ => programs::arguments(Protocol::Rpc, programs::name_of_number(procedure)),
+            2 => v2::read(procedure, body, a),
+            3 => v3::read(procedure, body, a),
+            4 => operation::read(procedure, body, a),
+            _ => a.begin(Protocol::Rpc, programs::name_of_number(procedure)),
         }
     }
 

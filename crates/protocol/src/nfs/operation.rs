@@ -6,9 +6,9 @@ use super::{status, v4_arguments};
 use crate::rpc::program::Arguments;
 use crate::rpc::programs;
 use crate::xdr::Xdr;
-use model::{Detail, Field, Outcome, Protocol};
+use model::{Detail, Field, Name, Outcome, Protocol};
 
-const PROCEDURES: [&str; 2] = ["NULL", "COMPOUND"];
+const PROCEDURES: [Name; 2] = Name::all(["NULL", "COMPOUND"]);
 const COMPOUND: u32 = 1;
 
 const CREATE: u32 = 6;
@@ -147,9 +147,9 @@ impl Grammar for Nfs4 {
     }
 }
 
-pub(super) fn arguments(procedure: u32, body: &[u8]) -> Arguments {
+pub(super) fn read(procedure: u32, body: &[u8], a: &mut Arguments) {
     let op = programs::procedure(&PROCEDURES, procedure);
-    let mut a = programs::arguments(Protocol::Nfs40, op);
+    a.begin(Protocol::Nfs40, op);
     if procedure == COMPOUND {
         let mut x = Xdr::new(body);
         // The tag, which is empty or a few words for people, and the minor version: where it was cut
@@ -160,9 +160,8 @@ pub(super) fn arguments(procedure: u32, body: &[u8]) -> Arguments {
             Some(_) => a.protocol = Protocol::Nfs42,
             None => x = Xdr::new(&[]),
         }
-        compound::read::<Nfs4>(&mut a, &mut x);
+        compound::read::<Nfs4>(a, &mut x);
     }
-    a
 }
 
 pub(super) fn results(procedure: u32, a: &mut Arguments, body: &[u8]) -> Outcome {

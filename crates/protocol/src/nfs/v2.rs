@@ -8,9 +8,9 @@ use super::{handle, status};
 use crate::rpc::program::Arguments;
 use crate::rpc::programs;
 use crate::xdr::Xdr;
-use model::{Detail, Field, Outcome, Protocol};
+use model::{Detail, Field, Name, Outcome, Protocol};
 
-const PROCEDURES: [&str; 18] = [
+const PROCEDURES: [Name; 18] = Name::all([
     "NULL",
     "GETATTR",
     "SETATTR",
@@ -29,7 +29,7 @@ const PROCEDURES: [&str; 18] = [
     "RMDIR",
     "READDIR",
     "STATFS",
-];
+]);
 
 const NULL: u32 = 0;
 const ROOT: u32 = 3;
@@ -45,13 +45,12 @@ fn is_void(procedure: u32) -> bool {
     matches!(procedure, NULL | ROOT | WRITECACHE) || procedure as usize >= PROCEDURES.len()
 }
 
-pub(super) fn arguments(procedure: u32, body: &[u8]) -> Arguments {
+pub(super) fn read(procedure: u32, body: &[u8], a: &mut Arguments) {
     let op = programs::procedure(&PROCEDURES, procedure);
-    let mut a = programs::arguments(Protocol::Nfs2, op);
+    a.begin(Protocol::Nfs2, op);
     if !is_void(procedure) {
         let _ = fields(procedure, &mut Xdr::new(body), &mut a.detail);
     }
-    a
 }
 
 fn fields(procedure: u32, x: &mut Xdr<'_>, detail: &mut Detail) -> Option<()> {

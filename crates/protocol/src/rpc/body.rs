@@ -6,7 +6,6 @@ use super::program::{Arguments, Program};
 use super::programs;
 use crate::nfs;
 use model::{Field, Name, Outcome, Protocol};
-use std::fmt::Write;
 
 /// Numbers that programmes are given for a while (RFC 5531 section 13).
 const TRANSIENT: std::ops::Range<u32> = 0x4000_0000..0x6000_0000;
@@ -15,7 +14,7 @@ const TRANSIENT: std::ops::Range<u32> = 0x4000_0000..0x6000_0000;
 const CB_COMPOUND: u32 = 1;
 
 /// The operation of a call whose header was cut before its procedure.
-pub(super) const UNNAMED: &str = "CALL";
+pub(super) const UNNAMED: Name = Name::of("CALL");
 
 /// Reads a call's arguments into `pending`, as far as its header and protection let them be read. A
 /// transient number says nothing; the NFSv4 callbacks among them are told by what stands in them.
@@ -27,9 +26,10 @@ pub(super) fn arguments(call: &CallHeader, head: &[u8], pending: &mut Pending) {
         pending.arguments = unnamed(call);
         return;
     };
-    pending.arguments = program.arguments(pending.version, pending.procedure, body);
+    let (version, procedure) = (pending.version, pending.procedure);
+    program.read(version, procedure, body, &mut pending.arguments);
     if call.procedure.is_none() {
-        pending.arguments.op = programs::name_of(UNNAMED);
+        pending.arguments.op = UNNAMED;
     }
     if let (Some(tail), Some(at)) = (&mut pending.arguments.tail_at, at) {
         *tail += at as u64;
@@ -64,15 +64,13 @@ pub(super) fn arguments_tail(call: &mut Pending, tail: &[u8]) {
 /// A call of a programme without a folder of its own, or of one that was not captured.
 fn unnamed(call: &CallHeader) -> Arguments {
     let op = match (call.program, call.procedure) {
-        (None, _) => programs::name_of(UNNAMED),
+        (None, _) => UNNAMED,
         (Some(program), procedure) => {
-            let mut name = Name::new();
             // Twice ten digits and a dot always fit.
-            let _ = write!(name, "{program}.{}", procedure.unwrap_or(0));
-            name
+            Name::of(&format!("{program}.{}", procedure.unwrap_or(0)))
         }
     };
-    let mut arguments = programs::arguments(Protocol::Rpc, op);
+    let mut arguments = Arguments::new(Protocol::Rpc, op);
     let fields = [
         (Field::Program, call.program),
         (Field::Version, call.version),

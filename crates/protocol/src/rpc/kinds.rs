@@ -12,10 +12,15 @@ use super::pending::Pending;
 use super::program::Arguments;
 use super::programs;
 use crate::session::Span;
-use model::{Detail, Field, Outcome};
+use model::{Detail, Field, Name, Outcome};
 
 /// Kinds remembered per connection; the rarest gives way.
 const KINDS: usize = 32;
+
+const READ: Name = Name::of("READ");
+const WRITE: Name = Name::of("WRITE");
+/// A compound whose operations were cut.
+const COMPOUND: Name = Name::of("COMPOUND");
 
 /// Where the bulk data of a call goes, which decides what its lengths depend on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,6 +63,20 @@ impl Kind {
             && self.security == call.security
     }
 
+    /// Whether a call of which both halves were seen is of this kind, as long as its others are.
+    fn is_seen_in(&self, call: &Pending, reply: &Span) -> bool {
+        let detail = &call.arguments.detail;
+        let has_data = || match self.data {
+            Data::None => reply.bytes == self.reply_bytes,
+            Data::Sent(sent) => reply.bytes == self.reply_bytes && detail.get(Field::Count) == sent,
+            Data::Returned => {
+                let returned = detail.get(Field::Returned).map(padded);
+                returned.is_some_and(|n| self.reply_bytes + n == reply.bytes)
+            }
+        };
+        self.request_bytes == call.request.bytes && has_data() && self.is_of(call)
+    }
+
     /// Whether this and another kind differ in lengths only.
     fn is_same_procedure(&self, other: &Kind) -> bool {
         (self.program, self.version, self.procedure)
@@ -88,7 +107,7 @@ impl Kind {
         let is_compound = !self.arguments.operations.is_empty();
         if is_compound && let Some(program) = programs::program(self.program) {
             // Reading the results without knowing the operations tells which they were.
-            scratch.arguments = program.arguments(self.version, self.procedure, &[]);
+            program.read(self.version, self.procedure, &[], &mut scratch.arguments);
         }
         if body::outcome(&reply.header, &reply.results, scratch) != Outcome::Ok {
             return false;
@@ -128,16 +147,21 @@ impl Kinds {
     /// Learns from a call whose request and reply were seen.
     pub(super) fn learn(&mut self, call: &Pending, reply: &Span) {
         let whole = !reply.end_missing && !call.request.end_missing;
-        // A compound whose operations were cut is known by nothing but its length.
-        let is_named = !matches!(call.arguments.op.as_str(), body::UNNAMED | "COMPOUND");
-        let named = is_named && call.security.wrapper().is_some();
-        if !whole || !named || call.outcome != Outcome::Ok {
+        if !whole || call.outcome != Outcome::Ok {
+            return;
+        }
+        if let Some(kind) = self.kinds.iter_mut().find(|k| k.is_seen_in(call, reply)) {
+            kind.seen = kind.seen.saturating_add(1);
+            return;
+        }
+        let is_named = ![body::UNNAMED, COMPOUND].contains(&call.arguments.op);
+        if !is_named || call.security.wrapper().is_none() {
             return;
         }
         let detail = &call.arguments.detail;
-        let (data, returned) = match call.arguments.op.as_str() {
-            "WRITE" => (Data::Sent(detail.get(Field::Count)), 0),
-            "READ" => match detail.get(Field::Returned) {
+        let (data, returned) = match call.arguments.op {
+            WRITE => (Data::Sent(detail.get(Field::Count)), 0),
+            READ => match detail.get(Field::Returned) {
                 Some(returned) => (Data::Returned, padded(returned)),
                 None => return,
             },
@@ -146,15 +170,6 @@ impl Kinds {
         let Some(reply_bytes) = reply.bytes.checked_sub(returned) else {
             return;
         };
-        let request_bytes = call.request.bytes;
-        let known = self.kinds.iter_mut().find(|k| {
-            (k.request_bytes, k.reply_bytes, k.data) == (request_bytes, reply_bytes, data)
-                && k.is_of(call)
-        });
-        if let Some(kind) = known {
-            kind.seen = kind.seen.saturating_add(1);
-            return;
-        }
         if self.kinds.len() >= KINDS {
             let rarest = self.kinds.iter().enumerate().min_by_key(|(_, k)| k.seen);
             if let Some((i, _)) = rarest {
@@ -174,7 +189,7 @@ impl Kinds {
             security: call.security,
             arguments,
             data,
-            request_bytes,
+            request_bytes: call.request.bytes,
             reply_bytes,
             seen: 1,
         });

@@ -4,7 +4,7 @@
 use super::body;
 use super::header::{ReplyHeader, Security};
 use super::hidden::Lane;
-use super::pending::{Orphan, Pending};
+use super::pending::{Orphan, Pending, Response};
 use crate::session::{Both, Context, Hole, Span, held_ns};
 use arrayvec::ArrayVec;
 use model::{
@@ -85,8 +85,8 @@ pub(super) struct Pairing {
     holes: Both<Holes>,
     /// A running mean of response times.
     usual_ns: i64,
-    /// When the requests answered last were sent.
-    answered_sent: ArrayVec<Time, 8>,
+    /// When the requests answered last were sent, each in its turn.
+    answered_sent: [Time; 8],
     requests: u32,
     answers: u64,
     /// The calls answered last.
@@ -172,8 +172,8 @@ impl Pairing {
         *outstanding += 1;
         pending.outstanding = *outstanding;
         pending.answered_before = self.answers;
-        let change = pending.change(ends, cx.order, sent, Change::Sent);
-        cx.output.outstanding.push(change);
+        let order = cx.order;
+        (cx.output).change(|| pending.change(ends, order, sent, Change::Sent));
         self.remember(cx, d, pending.xid);
         let early = self.early.iter().position(|e| {
             e.header.xid == pending.xid && e.direction != d && e.span.first.time >= sent
@@ -220,8 +220,8 @@ impl Pairing {
             let outstanding = self.outstanding.of_mut(call.direction);
             *outstanding = outstanding.saturating_sub(1);
             let ends = cx.connection.ends(call.direction);
-            let change = call.change(ends, cx.order, at, Change::Settled);
-            cx.output.outstanding.push(change);
+            let order = cx.order;
+            (cx.output).change(|| call.change(ends, order, at, Change::Settled));
         }
     }
 
@@ -230,8 +230,8 @@ impl Pairing {
         self.settle(cx, &mut p, at);
         let outcome = Outcome::NoResponse(reason);
         let ends = cx.connection.ends(p.direction);
-        let call = p.take_call(ends, cx.order, outcome, &mut cx.shared.rpc.texts);
-        cx.output.calls.push(call);
+        let (order, texts) = (cx.order, &mut cx.shared.rpc.texts);
+        (cx.output).call(|| p.call(ends, order, outcome, Response::default(), texts));
     }
 
     /// What may hide the call's reply.
@@ -258,24 +258,18 @@ impl Pairing {
     fn doubt(&mut self, cx: &mut Context<'_>, answered: &Pending, at: Time) {
         let took = (at - answered.request.first.time).max(0);
         self.usual_ns += (took - self.usual_ns) / 16;
-        if self.answered_sent.is_full() {
-            self.answered_sent.remove(0);
+        let turn = (self.answers % self.answered_sent.len() as u64) as usize;
+        if let Some(oldest) = self.answered_sent.get_mut(turn) {
+            *oldest = answered.request.last.time;
         }
-        self.answered_sent.push(answered.request.last.time);
-        // A call sent before all of the last few that were answered has been passed over by them.
-        let passed_over = match self.answered_sent.is_full() {
-            true => self
-                .answered_sent
-                .iter()
-                .copied()
-                .min()
-                .unwrap_or(Time::MIN),
-            false => Time::MIN,
-        };
         let replies = self.holes.of(answered.direction.reverse());
         let Some(hole) = replies.last() else {
             return;
         };
+        // A call sent before all of the last few that were answered has been passed over by them.
+        let all = self.answers + 1 >= self.answered_sent.len() as u64;
+        let earliest = self.answered_sent.iter().copied().min().filter(|_| all);
+        let passed_over = earliest.unwrap_or(Time::MIN);
         while let Some(&(d, xid)) = self.order.front() {
             let key = (cx.connection.id, d, xid);
             if let Some(p) = cx.shared.rpc.get_mut(key) {
@@ -288,8 +282,8 @@ impl Pairing {
                     p.counted = false;
                     let outstanding = self.outstanding.of_mut(d);
                     *outstanding = outstanding.saturating_sub(1);
-                    let change = p.change(cx.connection.ends(d), cx.order, at, Change::Settled);
-                    cx.output.outstanding.push(change);
+                    let (ends, order) = (cx.connection.ends(d), cx.order);
+                    (cx.output).change(|| p.change(ends, order, at, Change::Settled));
                 }
                 self.doubtful.push_back((d, xid));
             }
@@ -329,14 +323,16 @@ impl Pairing {
         };
         let request_last = pending.request.last.time;
         let ends = cx.connection.ends(pending.direction);
-        let mut call = pending.take_call(ends, cx.order, outcome, &mut cx.shared.rpc.texts);
-        call.response_held_ns = held_ns(span.first_held_since, request_last, span.first.time)
-            + held_ns(span.last_held_since, span.first.time, span.last.time);
-        call.response_sequence = span.sequence;
-        call.response_first = Some(span.first);
-        call.response_last = (!span.end_missing).then_some(span.last);
-        call.response_bytes = span.bytes;
-        cx.output.calls.push(call);
+        let response = Response {
+            sequence: span.sequence,
+            first: Some(span.first),
+            last: (!span.end_missing).then_some(span.last),
+            bytes: span.bytes,
+            held_ns: held_ns(span.first_held_since, request_last, span.first.time)
+                + held_ns(span.last_held_since, span.first.time, span.last.time),
+        };
+        let (order, texts) = (cx.order, &mut cx.shared.rpc.texts);
+        (cx.output).call(|| pending.call(ends, order, outcome, response, texts));
     }
 
     fn remember_answered(&mut self, call: &Pending) {
@@ -377,7 +373,7 @@ impl Pairing {
             return;
         }
         let (server, client) = cx.connection.ends(early.direction);
-        cx.output.outstanding.push(Outstanding {
+        cx.output.change(|| Outstanding {
             order: cx.order,
             time: early.span.last.time,
             connection: cx.connection.id,
@@ -405,7 +401,7 @@ impl Pairing {
             order: cx.order,
             connection: cx.connection.id,
             protocol: Protocol::Rpc,
-            op: Name::from("REPLY").unwrap_or_default(),
+            op: Name::of("REPLY"),
             client,
             server,
             id: header.xid,

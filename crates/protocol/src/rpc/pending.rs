@@ -16,8 +16,8 @@ use arrayvec::ArrayVec;
 use hashbrown::{HashMap, HashTable};
 use model::limits;
 use model::{
-    Call, Change, ConnectionId, Direction, Endpoint, Field, Name, Outcome, Outstanding, Protocol,
-    Reason, Time,
+    Call, Change, ConnectionId, Direction, Endpoint, Field, Mark, Name, Outcome, Outstanding,
+    Protocol, Reason, Time,
 };
 use std::hash::BuildHasher;
 use std::net::IpAddr;
@@ -49,6 +49,16 @@ pub(super) struct Pending {
     pub outcome: Outcome,
 }
 
+/// What a reply says of itself; nothing of one that was not seen.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Response {
+    pub sequence: u32,
+    pub first: Option<Mark>,
+    pub last: Option<Mark>,
+    pub bytes: u64,
+    pub held_ns: i64,
+}
+
 /// Who sent a request, and to whom.
 pub(super) type Ends = (Endpoint, Endpoint);
 
@@ -71,7 +81,7 @@ impl Pending {
             version: 0,
             procedure: 0,
             security: Security::None,
-            arguments: super::programs::arguments(Protocol::Rpc, Name::new_const()),
+            arguments: Arguments::new(Protocol::Rpc, Name::default()),
             outstanding: 0,
             retransmits: 0,
             answered_before: 0,
@@ -86,7 +96,7 @@ impl Pending {
 
     /// Whether its header was cut before the procedure.
     pub(super) fn is_unnamed(&self) -> bool {
-        self.arguments.op.as_str() == body::UNNAMED
+        self.arguments.op == body::UNNAMED
     }
 
     /// Whether `other` is this request, sent again.
@@ -110,15 +120,17 @@ impl Pending {
         }
     }
 
-    /// The call, as far as the request tells it. Takes the arguments out.
-    pub(super) fn take_call(
-        &mut self,
+    /// The call. Always inlined, so that it is built where it stays: [`Output::call`].
+    #[inline(always)]
+    pub(super) fn call(
+        &self,
         ends: Ends,
         order: u64,
         outcome: Outcome,
+        response: Response,
         texts: &mut Texts,
     ) -> Call {
-        let mut detail = std::mem::take(&mut self.arguments.detail);
+        let mut detail = self.arguments.detail;
         if !matches!(self.security, Security::None | Security::Sys) {
             detail.set(Field::Security, self.security.word());
         }
@@ -134,18 +146,18 @@ impl Pending {
             server: ends.1,
             id: self.xid,
             request_sequence: self.request.sequence,
-            response_sequence: 0,
+            response_sequence: response.sequence,
             request_first: Some(first),
             request_last: (!self.request.end_missing).then_some(last),
-            response_first: None,
-            response_last: None,
+            response_first: response.first,
+            response_last: response.last,
             request_bytes: self.request.bytes,
-            response_bytes: 0,
+            response_bytes: response.bytes,
             outcome,
             outstanding: self.outstanding,
             retransmits: self.retransmits,
             request_held_ns: held_ns(held, first.time, last.time),
-            response_held_ns: 0,
+            response_held_ns: response.held_ns,
             detail,
             text,
         }
@@ -164,11 +176,16 @@ pub(super) struct Texts {
 }
 
 impl Texts {
+    #[inline]
     fn of(&mut self, call: &Pending) -> Option<Arc<str>> {
-        let operations = &call.arguments.operations;
-        if operations.is_empty() {
-            return None;
+        match call.arguments.operations.is_empty() {
+            true => None,
+            false => self.of_compound(call),
         }
+    }
+
+    fn of_compound(&mut self, call: &Pending) -> Option<Arc<str>> {
+        let operations = &call.arguments.operations;
         let (known, program) = match call.arguments.protocol {
             Protocol::NfsCallback => (&mut self.callbacks, crate::nfs::CALLBACK),
             _ => (&mut self.compounds, super::programs::program(call.program)?),
@@ -301,8 +318,7 @@ impl Shared {
         })?;
         if first.counted {
             let now = again.request.first.time;
-            let change = first.change((client, server), order, now, Change::Settled);
-            output.outstanding.push(change);
+            output.change(|| first.change((client, server), order, now, Change::Settled));
             self.moved.push((first.connection, first.direction));
         }
         Some(first)
@@ -354,15 +370,10 @@ impl Shared {
     /// Reports calls without a response, oldest first.
     fn give_up(&mut self, mut orphans: Vec<Orphan>, output: &mut Output, order: u64) {
         orphans.sort_by_key(|o| (o.call.request.first, o.call.key()));
-        for Orphan {
-            mut call,
-            ends,
-            reason,
-        } in orphans
-        {
+        for Orphan { call, ends, reason } in orphans {
             let outcome = Outcome::NoResponse(reason);
-            let call = call.take_call(ends, order, outcome, &mut self.texts);
-            output.calls.push(call);
+            let texts = &mut self.texts;
+            output.call(|| call.call(ends, order, outcome, Response::default(), texts));
         }
     }
 }

@@ -19,6 +19,27 @@ pub struct Arguments {
     pub note: u32,
 }
 
+impl Arguments {
+    /// Arguments of which nothing is known but the operation.
+    #[must_use]
+    pub fn new(protocol: Protocol, op: Name) -> Arguments {
+        Arguments {
+            protocol,
+            op,
+            detail: Detail::default(),
+            operations: ArrayVec::new(),
+            tail_at: None,
+            note: 0,
+        }
+    }
+
+    /// Forgets all and begins with the operation.
+    #[inline]
+    pub(crate) fn begin(&mut self, protocol: Protocol, op: Name) {
+        *self = Arguments::new(protocol, op);
+    }
+}
+
 /// One ONC-RPC programme.
 ///
 /// The bytes given are a prefix of the arguments or results: the capture's snap length, a gap or
@@ -27,8 +48,16 @@ pub trait Program: Sync {
     /// The programme number (RFC 5531 section 13, IANA's list).
     fn number(&self) -> u32;
 
-    /// Reads the arguments of a call of version `version` and procedure `procedure`.
-    fn arguments(&self, version: u32, procedure: u32, body: &[u8]) -> Arguments;
+    /// Reads the arguments of a call of version `version` and procedure `procedure` into `arguments`,
+    /// whatever they were before: they stay where they are read, as there may be a million in a second.
+    fn read(&self, version: u32, procedure: u32, body: &[u8], arguments: &mut Arguments);
+
+    /// The arguments of a call, as [`Program::read`] reads them.
+    fn arguments(&self, version: u32, procedure: u32, body: &[u8]) -> Arguments {
+        let mut arguments = Arguments::new(Protocol::Rpc, Name::default());
+        self.read(version, procedure, body, &mut arguments);
+        arguments
+    }
 
     /// Reads on at [`Arguments::tail_at`].
     fn arguments_tail(&self, _arguments: &mut Arguments, _body: &[u8]) {}

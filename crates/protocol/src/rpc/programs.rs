@@ -1,11 +1,9 @@
 //! The programmes that are understood, and the few things all of them need: names of procedures and
 //! of statuses.
 
-use super::program::{Arguments, Program};
+use super::program::Program;
 use crate::{mount, nfs, nlm, nsm, portmap, rquota};
-use arrayvec::{ArrayString, ArrayVec};
-use model::{Detail, Field, Name, Outcome, Protocol};
-use std::fmt::Write as _;
+use model::{Detail, Field, Name, Outcome};
 
 /// Every programme with a number of its own. [`nfs::CALLBACK`] is not among them: its number is
 /// chosen by each NFS client.
@@ -25,44 +23,16 @@ pub fn program(number: u32) -> Option<&'static dyn Program> {
     PROGRAMS.iter().find(|p| p.number() == number).copied()
 }
 
-/// Arguments of which nothing is known but the operation.
-pub(crate) fn arguments(protocol: Protocol, op: Name) -> Arguments {
-    Arguments {
-        protocol,
-        op,
-        detail: Detail::default(),
-        operations: ArrayVec::new(),
-        tail_at: None,
-        note: 0,
-    }
-}
-
 /// The name of a procedure; one that is not in the table (or is `""` there) by its number.
-pub(crate) fn procedure(names: &[&str], number: u32) -> Name {
+pub(crate) fn procedure(names: &[Name], number: u32) -> Name {
     match names.get(number as usize) {
-        Some(name) if !name.is_empty() => name_of(name),
+        Some(&name) if !name.is_empty() => name,
         _ => name_of_number(number),
     }
 }
 
-/// A name, cut to the length names have.
-pub(crate) fn name_of(text: &str) -> Name {
-    Name::from(text).unwrap_or_else(|_| {
-        let mut name = Name::new();
-        for c in text.chars() {
-            if name.try_push(c).is_err() {
-                break;
-            }
-        }
-        name
-    })
-}
-
 pub(crate) fn name_of_number(number: u32) -> Name {
-    let mut name = ArrayString::new();
-    // Ten digits fit.
-    let _ = write!(name, "{number}");
-    name
+    Name::of(&number.to_string())
 }
 
 /// What a status means: `ok` is success, every other number has its name in `names` or is kept as
@@ -101,9 +71,10 @@ mod tests {
 
     #[test]
     fn procedures_without_a_name_are_called_by_their_number() {
-        assert_eq!(procedure(&["NULL", ""], 0).as_str(), "NULL");
-        assert_eq!(procedure(&["NULL", ""], 1).as_str(), "1");
-        assert_eq!(procedure(&["NULL", ""], u32::MAX).as_str(), "4294967295");
+        let names = Name::all(["NULL", ""]);
+        assert_eq!(procedure(&names, 0).as_str(), "NULL");
+        assert_eq!(procedure(&names, 1).as_str(), "1");
+        assert_eq!(procedure(&names, u32::MAX).as_str(), "4294967295");
     }
 
     #[test]

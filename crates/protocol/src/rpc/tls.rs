@@ -192,7 +192,7 @@ impl Turns {
 
     fn count(&self, cx: &mut Context<'_>, span: &Span, sent: bool) {
         let c = cx.connection;
-        cx.output.outstanding.push(Outstanding {
+        cx.output.change(|| Outstanding {
             order: cx.order,
             time: if sent {
                 span.first.time
@@ -221,7 +221,7 @@ impl Turns {
             order: cx.order,
             connection: cx.connection.id,
             protocol: Protocol::Rpc,
-            op: Name::from("TLS").unwrap_or_default(),
+            op: Name::of("TLS"),
             client: cx.connection.client,
             server: cx.connection.server,
             id: 0,

@@ -154,7 +154,7 @@ impl Turn {
             order: cx.order,
             connection: cx.connection.id,
             protocol: Protocol::Tcp,
-            op: Name::from("TURN").unwrap_or_default(),
+            op: Name::of("TURN"),
             client: cx.connection.client,
             server: cx.connection.server,
             id: request.sequence,

@@ -84,7 +84,7 @@ impl Session {
 
 /// The number of outstanding calls changes.
 fn count(cx: &mut Context<'_>, id: u32, time: Time, change: Change) {
-    cx.output.outstanding.push(Outstanding {
+    cx.output.change(|| Outstanding {
         order: cx.order,
         time,
         connection: cx.connection.id,
@@ -114,7 +114,7 @@ fn report(
         order: cx.order,
         connection: cx.connection.id,
         protocol: Protocol::Tcp,
-        op: Name::from("CALL").unwrap_or_default(),
+        op: Name::of("CALL"),
         client: cx.connection.client,
         server: cx.connection.server,
         id,

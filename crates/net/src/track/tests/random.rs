@@ -229,7 +229,7 @@ proptest! {
             s.payload_captured = captured;
             s.mark.time = Time(time);
             s.tcp.window = window;
-            s.tcp.sack = [sack; 4];
+            s.tcp.sack = [sack; 2];
             s.tcp.sack_count = sack_count;
             s.tcp.timestamps = ts;
             s.tcp.window_scale = scale;
