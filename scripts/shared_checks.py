@@ -7,6 +7,7 @@ SHARED holds `check` (the checks), `samples` (public captures) and `lab` (captur
 what is known about them). Each check and capture is an item:
   parity FILE            calls pair as tshark pairs them, but for tests/tshark-differs.txt
   lab CASE               the diagnosis of a pair of captures holds against the truth about it
+  tcp CASE               the account of its connections agrees with the kernel's and the wire's
   metamorphic CASE NAME  a disguise of a pair of captures does not change the diagnosis
 
 tests/held.txt lists the items that hold. An item listed there that no longer holds fails the run; one
@@ -27,7 +28,9 @@ TESTS = os.path.normpath(os.path.join(HERE, "..", "tests"))
 HELD = os.path.join(TESTS, "held.txt")
 DIFFERS = os.path.join(TESTS, "tshark-differs.txt")
 
-LAB_CASES = "n*"
+# Captures of NFS, and of everything.
+NFS_CASES = "n*"
+LAB_CASES = "*"
 DISGUISED_CASES = ["n2_nooff", "n4", "n1_full", "n9"]
 
 # What a check says about one item: its name, whether it holds, and what it printed.
@@ -57,6 +60,13 @@ def lab(slowside: str, shared: str, case: str) -> list[Outcome]:
     return [] if "no such case" in text else [(f"lab {case}", code == 0, text)]
 
 
+def tcp(slowside: str, shared: str, _: str) -> list[Outcome]:
+    _, text = run(f"{shared}/check/tcp_truth.py", slowside, f"{shared}/lab/out")
+    cases = re.split(r"^(ok  |MISS) ", text, flags=re.MULTILINE)[1:]
+    found = [(ok, *case.split("\n", 1)) for ok, case in zip(cases[::2], cases[1::2])]
+    return [(f"tcp {name.strip()}", ok == "ok  ", why) for ok, name, why in found] or [("tcp", False, text)]
+
+
 def metamorphic(slowside: str, shared: str, case: str) -> list[Outcome]:
     _, text = run(f"{shared}/check/metamorphic.py", slowside, f"{shared}/lab/out/{case}")
     lines = re.findall(r"^(ok  |MISS) (\S+) +(.+?)(?:  +(.*))?$", text, re.MULTILINE)
@@ -68,11 +78,13 @@ def metamorphic(slowside: str, shared: str, case: str) -> list[Outcome]:
 def items(slowside: str, shared: str) -> list[Outcome]:
     work = []
     captures = [f"{shared}/samples/nfs/*", f"{shared}/samples/nfs/derived/*"]
-    captures += [f"{shared}/lab/out/{LAB_CASES}/{side}.pcap" for side in ("client", "server")]
+    captures += [f"{shared}/lab/out/{NFS_CASES}/{side}.pcap" for side in ("client", "server")]
     for path in sorted(p for pattern in captures for p in glob.glob(pattern) if os.path.isfile(p)):
         work.append((parity, path))
-    for path in sorted(glob.glob(f"{shared}/lab/out/{LAB_CASES}")):
-        work.append((lab, os.path.basename(path)))
+    for path in sorted(glob.glob(f"{shared}/lab/out/{LAB_CASES}/")):
+        work.append((lab, os.path.basename(os.path.dirname(path))))
+    if os.path.exists(f"{shared}/check/tcp_truth.py"):
+        work.append((tcp, ""))
     work.extend((metamorphic, case) for case in DISGUISED_CASES)
     # The checks wait for programs, so threads are enough to use all cores.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
