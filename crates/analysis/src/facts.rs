@@ -163,7 +163,9 @@ impl<'a> Facts<'a> {
             return false;
         }
         let mean = part_ns / self.account.calls.max(1) as i64;
+        // Half of what is slow is to blame for it, however fast by itself.
         let slow = mean >= self.thresholds.fast_enough_ns
+            || part_ns >= self.account.total_ns / 2
             || (self.response().mean_ns() < self.thresholds.fast_enough_ns && self.is_slow(times));
         part_ns > 0 && self.is_slow(self.response()) && slow && part_ns >= self.account.total_ns / 4
     }
