@@ -235,7 +235,12 @@ fn lost_between(d: Direction, near: &ConnectionSummary, far: &ConnectionSummary)
     };
     let both_began = near.handshake.syn.is_some() && far.handshake.syn.is_some();
     let never = once(near, near_account).saturating_sub(once(far, far_account));
-    lost + if both_began { never.min(again) } else { 0 }
+    lost + match (both_began, near_account.stuck) {
+        (false, _) => 0,
+        // Until the end nothing got through.
+        (true, Some(_)) => never,
+        (true, None) => never.min(again),
+    }
 }
 
 /// New payload per second from the first data to the last.

@@ -19,6 +19,8 @@ struct Pair {
     want: Value,
     truth: Value,
     both: Value,
+    /// What both say of connections.
+    conns: Value,
     /// The client's capture alone, the server's alone.
     alone: [Value; 2],
     with_app: Option<Value>,
@@ -57,6 +59,7 @@ impl Pair {
             want: want.clone(),
             truth: json(&folder.join("truth.json")),
             both: diagnose(&["--client", c, "--server", s]),
+            conns: slowside("conns", &["--client", c, "--server", s]),
             alone: [diagnose(&[c]), diagnose(&[s])],
             with_app,
         }
@@ -100,8 +103,12 @@ fn json(path: &Path) -> Value {
 }
 
 fn diagnose(arguments: &[&str]) -> Value {
+    slowside("diagnose", arguments)
+}
+
+fn slowside(command: &str, arguments: &[&str]) -> Value {
     let output = Command::new(env!("CARGO_BIN_EXE_slowside"))
-        .arg("diagnose")
+        .arg(command)
         .args(arguments)
         .args(["--format", "json"])
         .stdin(Stdio::null())
@@ -226,6 +233,10 @@ fn findings_stand_in_order_of_cost_and_show_frames_of_the_captures() {
 #[test]
 fn calls_are_matched_and_their_parts_add_up() {
     all_pairs(|pair, miss| {
+        // Where a connection fails or a message is all there is, calls are not what it is about.
+        if items(&pair.want["skip"]).contains(&"calls".into()) {
+            return;
+        }
         let done = pair.truth["app"]["completed"]
             .as_f64()
             .expect("what the application did");
@@ -246,6 +257,91 @@ fn calls_are_matched_and_their_parts_add_up() {
             miss(format!("{budget} is not the mean of {mean} ns"));
         }
     });
+}
+
+const WAYS: [(&str, &str); 2] = [("client_to_server", "c2s"), ("server_to_client", "s2c")];
+
+/// A field summed over a direction of all connections.
+fn sum_over(conns: &Value, direction: &str, field: impl Fn(&Value) -> f64) -> f64 {
+    let each = items(&conns["connections"]).iter();
+    each.map(|c| field(&c["directions"][direction])).sum()
+}
+
+#[test]
+fn what_the_network_dropped_is_counted_and_nothing_else() {
+    let mut counted = 0;
+    all_pairs(|pair, miss| {
+        for (direction, way) in WAYS {
+            let wire = &pair.truth["wire_measured"][way];
+            let Some(dropped) = wire["dropped_tcp_data_frames"].as_f64() else {
+                return;
+            };
+            let lost = sum_over(&pair.conns, direction, |d| {
+                d["lost_on_network_packets"].as_f64().unwrap_or(0.0)
+            });
+            let exact = dropped == 0.0 && lost == 0.0;
+            if !exact && (lost - dropped).abs() > f64::max(1.0, 0.05 * dropped) {
+                miss(format!(
+                    "{direction}: {lost} packets lost, the wire dropped {dropped}"
+                ));
+            }
+        }
+    });
+    for pair in PAIRS.iter() {
+        counted +=
+            usize::from(!pair.truth["wire_measured"]["c2s"]["dropped_tcp_data_frames"].is_null());
+    }
+    assert!(counted >= 10, "{counted} pairs know what the wire dropped");
+}
+
+#[test]
+fn every_nanosecond_of_a_connection_is_in_one_class() {
+    all_pairs(|pair, miss| {
+        for c in items(&pair.conns["connections"]) {
+            let number = |v: &Value| v.as_i64().expect("a number");
+            let lifetime = number(&c["last_ns"]) - number(&c["first_ns"]);
+            for (direction, _) in WAYS {
+                let classes = &c["directions"][direction]["time_ns"];
+                let each = classes.as_object().expect("classes").values();
+                let sum: i64 = each.map(number).sum();
+                if sum != lifetime {
+                    miss(format!(
+                        "{direction}: {sum} ns in classes, {lifetime} ns in all"
+                    ));
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn windows_limit_as_long_as_the_sender_s_kernel_says() {
+    let mut compared = 0;
+    for pair in PAIRS.iter() {
+        let kernel = &pair.truth["tcp_info"];
+        let (Some(busy), Some(limited)) = (
+            kernel["busy_time"].as_f64(),
+            kernel["rwnd_limited"].as_f64(),
+        ) else {
+            continue;
+        };
+        // Microseconds of one who hardly sends say nothing.
+        if busy < 500_000.0 {
+            continue;
+        }
+        compared += 1;
+        let waited = sum_over(&pair.conns, "client_to_server", |d| {
+            let time = |class: &str| d["time_ns"][class].as_f64().expect("a class");
+            time("receiver-application") + time("small-window")
+        });
+        let (share, truth) = (waited / (busy * 1e3), limited / busy);
+        assert!(
+            (share - truth).abs() <= 0.1,
+            "{}: {share:.2} of the time, the kernel says {truth:.2}",
+            pair.name
+        );
+    }
+    assert!(compared >= 3, "{compared} pairs know the kernel's account");
 }
 
 #[test]
