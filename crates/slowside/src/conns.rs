@@ -36,7 +36,8 @@ pub fn conns(
     }
     let mut left_out = one.left_out;
     let mut results = vec![one.capture];
-    let connections = match two {
+    let selection = one.selection;
+    let mut connections = match two {
         None => analysis::conns::of_one(&one.connections),
         Some(two) => {
             left_out += two.left_out;
@@ -44,6 +45,8 @@ pub fn conns(
             analysis::conns::of_two((0, &one.connections), (1, &two.connections))
         }
     };
+    // Only now, so that a connection has the same number whatever is selected.
+    connections.retain(|c| selection.overlaps(c.first, c.last));
     Ok(ConnsResult {
         captures: results,
         connections,
@@ -51,18 +54,19 @@ pub fn conns(
     })
 }
 
-struct Read {
+struct Read<'a> {
     capture: CaptureResult,
+    selection: Selection<'a>,
     connections: Vec<ConnectionSummary>,
     left_out: u64,
 }
 
-fn read(
+fn read<'a>(
     inputs: &[PathBuf],
-    config: &Config,
+    config: &'a Config,
     side: Option<Vantage>,
     events: &mut dyn FnMut(Event),
-) -> Result<Read, Error> {
+) -> Result<Read<'a>, Error> {
     let mut stream = Stream::start(
         run::open(inputs)?,
         run::threads(config, 1),
@@ -81,8 +85,7 @@ fn read(
         }
         for c in records.connections() {
             tally.connection(c);
-            let within = selection.overlaps(c.first.time, c.last.time);
-            if c.transport != Transport::Tcp || !within {
+            if c.transport != Transport::Tcp {
                 continue;
             }
             if connections.len() < limits::CONNECTIONS {
@@ -105,6 +108,7 @@ fn read(
     capture.side = side;
     Ok(Read {
         capture,
+        selection,
         connections,
         left_out,
     })
