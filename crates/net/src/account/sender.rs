@@ -126,7 +126,8 @@ pub(super) struct Sender {
     /// Everything up to here is charged.
     settled: Mark,
     stretch: Option<Stretch>,
-    away_ns: Option<i64>,
+    fastest_ns: Option<i64>,
+    away_ns: i64,
     on_the_way: VecDeque<News>,
     sent: u64,
     /// As the sender knows it, and as the capture does.
@@ -158,7 +159,8 @@ impl Sender {
             account: DirectionAccount::default(),
             settled: first,
             stretch: None,
-            away_ns: None,
+            fastest_ns: None,
+            away_ns: 0,
             on_the_way: VecDeque::new(),
             sent: 0,
             acknowledged: 0,
@@ -186,8 +188,13 @@ impl Sender {
         self.identifications.saw(id, payload, full_sized);
     }
 
+    /// How long after it passed here something can have an effect that is seen here: a little less
+    /// than the fastest seen so far, as hosts may be faster yet.
     pub(super) fn is_away(&mut self, ns: i64) {
-        self.away_ns = Some(self.away_ns.map_or(ns, |known| known.min(ns)).max(0));
+        if self.fastest_ns.is_none_or(|known| ns < known) {
+            self.fastest_ns = Some(ns);
+            self.away_ns = (ns - ns / 10 - AWAY_SPARE_NS).max(0);
+        }
     }
 
     pub(super) fn round_trip(&mut self, ns: i64, full_segments: u64) {
@@ -249,24 +256,21 @@ impl Sender {
 
     /// Keeps what is on its way to the sender.
     fn hear(&mut self, news: News) {
+        if self.away_ns == 0 && self.on_the_way.is_empty() {
+            self.arrived(news, 0);
+            return;
+        }
         if self.on_the_way.len() >= ON_THE_WAY
             && let Some(oldest) = self.on_the_way.pop_front()
         {
-            self.arrived(oldest, self.away());
+            self.arrived(oldest, self.away_ns);
         }
         self.on_the_way.push_back(news);
     }
 
-    /// How long after it passed here something can have an effect that is seen here: a little less
-    /// than the fastest seen so far, as hosts may be faster yet.
-    fn away(&self) -> i64 {
-        let fastest = self.away_ns.unwrap_or(0);
-        (fastest - fastest / 10 - AWAY_SPARE_NS).max(0)
-    }
-
     /// Lets arrive what can have had an effect until `now`.
     fn listen(&mut self, now: Time) {
-        let away = self.away();
+        let away = self.away_ns;
         while let Some(news) = self.on_the_way.front().copied()
             && news.time() + away <= now
         {
@@ -449,12 +453,12 @@ impl Sender {
             self.charge(class, now);
             return;
         }
-        if !was_small && span(self.settled.time, now.time) < self.away() {
+        if !was_small && span(self.settled.time, now.time) < self.away_ns {
             // Far from the sender, its acknowledgements may be later than the fastest were.
             self.charge(TimeClass::Transfer, now);
             return;
         }
-        if !was_small && last.is_some() && self.away() > 0 {
+        if !was_small && last.is_some() && self.away_ns > 0 {
             // What released it cannot be seen from here, and it may have been the path.
             self.charge(TimeClass::Unknown, now);
             return;

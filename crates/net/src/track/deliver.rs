@@ -81,8 +81,9 @@ pub(super) fn drain<H: Handler>(
     stream.sent = stream.sent.max(stream.reassembly.next);
 }
 
-/// Gives up holes that will not be filled. Mostly there are none: that much is done in place.
-#[inline]
+/// Gives up holes that will not be filled. Mostly there are none: that much is done in place, which
+/// spares every packet two calls.
+#[inline(always)]
 pub(super) fn settle<H: Handler>(
     out: &mut Output<'_, H>,
     s: &Segment,

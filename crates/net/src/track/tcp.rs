@@ -63,7 +63,51 @@ impl Tcp {
         }
     }
 
+    #[inline]
     pub(super) fn segment<H: Handler>(
+        &mut self,
+        out: &mut Output<'_, H>,
+        s: &Segment,
+        bytes: &[u8],
+        d: Direction,
+    ) -> Verdict {
+        match self.meter.take() {
+            None => self.follow(out, s, bytes, d),
+            Some(meter) => self.follow_and_tell(out, s, bytes, d, meter),
+        }
+    }
+
+    /// The same where the connection has an account: what the segment was shows in what it changed.
+    #[inline(never)]
+    fn follow_and_tell<H: Handler>(
+        &mut self,
+        out: &mut Output<'_, H>,
+        s: &Segment,
+        bytes: &[u8],
+        d: Direction,
+        mut meter: Box<Meter>,
+    ) -> Verdict {
+        let (stream, peer) = both(&mut self.streams, d);
+        let before = Before::of(s, stream, peer);
+        let packets = self.packets;
+        let verdict = self.follow(out, s, bytes, d);
+        let (stream, peer) = both(&mut self.streams, d);
+        if self.packets > packets && !s.tcp.flags.rst() {
+            metering::tell(
+                &mut meter,
+                &before,
+                s,
+                d,
+                stream,
+                peer,
+                &self.opening.summary,
+            );
+        }
+        self.meter = Some(meter);
+        verdict
+    }
+
+    fn follow<H: Handler>(
         &mut self,
         out: &mut Output<'_, H>,
         s: &Segment,
@@ -80,25 +124,11 @@ impl Tcp {
             return Verdict::Goes;
         }
         stream.recent.remember(s);
-        let before = self.meter.is_some().then(|| Before::of(s, stream, peer));
         self.packets += 1;
-        let usual_ttl = stream.summary.ttl_min..=stream.summary.ttl_max;
-        let odd_ttl = stream.summary.packets > 0 && !usual_ttl.contains(&s.ttl);
-        count(s, stream);
         if flags.rst() {
-            let verdict = reset(out, s, stream, peer);
-            if verdict != Verdict::Goes {
-                self.reset = Some(ResetSeen {
-                    direction: d,
-                    at: s.mark,
-                    odd_ttl,
-                    refuses: peer.isn.is_some()
-                        && stream.isn.is_none()
-                        && stream.summary.packets == 1,
-                });
-            }
-            return verdict;
+            return self.reset(out, s, d);
         }
+        count(s, stream);
         if flags.syn() {
             stream.isn = Some(s.tcp.sequence);
             if matches!(stream.start, Start::Unknown | Start::Acknowledged) {
@@ -121,13 +151,29 @@ impl Tcp {
         }
         stream.last_window = s.tcp.window;
         settle(out, s, d, stream, peer_seen, packet);
-        if let (Some(meter), Some(before)) = (&mut self.meter, before) {
-            metering::tell(meter, &before, s, d, stream, peer, &self.opening.summary);
-        }
         if stream.is_finished() && peer.is_finished() {
             return Verdict::Over(Close::Finished);
         }
         Verdict::Goes
+    }
+
+    #[cold]
+    fn reset<H: Handler>(&mut self, out: &mut Output<'_, H>, s: &Segment, d: Direction) -> Verdict {
+        let (stream, peer) = both(&mut self.streams, d);
+        let usual_ttl = stream.summary.ttl_min..=stream.summary.ttl_max;
+        let odd_ttl = stream.summary.packets > 0 && !usual_ttl.contains(&s.ttl);
+        count(s, stream);
+        let verdict = reset(out, s, stream, peer);
+        if verdict != Verdict::Goes {
+            let alone = stream.isn.is_none() && stream.summary.packets == 1;
+            self.reset = Some(ResetSeen {
+                direction: d,
+                at: s.mark,
+                odd_ttl,
+                refuses: peer.isn.is_some() && alone,
+            });
+        }
+        verdict
     }
 
     /// What the connection waited for, if that was asked for, with its last packet.
