@@ -111,6 +111,12 @@ impl Handler for Checker {
         self.closed += 1;
         assert!(order >= s.order);
         assert_eq!((end.id, end.client), (c.id, c.client));
+        let lifetime = (end.last.time - end.first.time).max(0);
+        for account in end.accounts.iter().flat_map(|a| a.iter()) {
+            let times: Vec<i64> = account.time_ns.iter().map(|(_, ns)| *ns).collect();
+            assert!(times.iter().all(|&ns| ns >= 0), "less than no time");
+            assert!(times.iter().fold(0, |sum: i64, ns| sum.saturating_add(*ns)) >= lifetime, "time is lost");
+        }
         for (i, direction) in end.directions.iter().enumerate() {
             if c.transport == Transport::Tcp {
                 assert!(
@@ -267,7 +273,7 @@ fn segment(
 
 pub fn track(data: &[u8]) {
     let mut u = Unstructured::new(data);
-    let mut tracker = Tracker::new(Checker::default());
+    let mut tracker = Tracker::new(Checker::default()).with_accounts();
     let mut next = [[0_u32; 2]; 4];
     for (i, next) in (0..).zip(next.iter_mut().flatten()) {
         *next = 0x4000_0000_u32.wrapping_mul(i).wrapping_sub(1_000);

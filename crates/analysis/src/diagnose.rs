@@ -16,7 +16,9 @@ use crate::verdict::verdict;
 use crate::worst::{Exhibit, Worst};
 use hashbrown::HashMap;
 use model::limits;
-use model::{Call, ConnectionSummary, Episode, EpisodeKind, Mark, Outstanding, Time};
+use model::{
+    Call, ConnectionSummary, Direction, Episode, EpisodeKind, Mark, Outstanding, Time, TimeClass,
+};
 use std::net::IpAddr;
 use trace::Application;
 
@@ -424,6 +426,7 @@ impl Diagnoser {
             network_back_ns: Some(back),
             server_queue_ns: (account.queue_ns > 0)
                 .then(|| account.queue_ns / account.calls.max(1) as i64),
+            under_way: under_way(account),
         }
     }
 
@@ -529,6 +532,7 @@ impl Diagnoser {
             server_ns: own_part.filter(|_| side == Vantage::Server),
             network_back_ns: None,
             server_queue_ns: (account.queue_ns > 0).then(|| account.queue_ns / calls),
+            under_way: under_way(&account),
         };
         let index = |v: Vantage| (side == v).then_some(0);
         let facts = Facts {
@@ -592,6 +596,18 @@ impl Diagnoser {
             elapsed_ns,
         }
     }
+}
+
+/// What messages waited for under way, per call, where there is something to tell.
+fn under_way(account: &Account) -> Vec<(Direction, TimeClass, i64)> {
+    let calls = account.calls.max(1) as i64;
+    let of = |d: Direction| {
+        let classes = account.under_way[d.index()].iter();
+        classes
+            .filter(|(_, ns)| **ns > 0)
+            .map(move |(class, ns)| (d, class, ns / calls))
+    };
+    streams::DIRECTIONS.into_iter().flat_map(of).collect()
 }
 
 /// Whether packets say for certain that a capture was not taken where it is said to have been.

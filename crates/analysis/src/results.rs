@@ -169,7 +169,7 @@ pub struct Clock {
 }
 
 /// Mean per matched call; `None` where it cannot be known.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Budget {
     pub calls: u64,
     pub client_host_ns: Option<i64>,
@@ -178,6 +178,8 @@ pub struct Budget {
     pub network_back_ns: Option<i64>,
     /// Of `server_ns`, how much calls queued, where a cap explains it.
     pub server_queue_ns: Option<i64>,
+    /// Of the network's parts, what messages waited for under way, by the direction of their bytes.
+    pub under_way: Vec<(model::Direction, model::TimeClass, i64)>,
 }
 
 /// Packets that prove something.

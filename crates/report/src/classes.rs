@@ -106,3 +106,11 @@ pub(crate) fn arrow(direction: Direction) -> &'static str {
         Direction::ToClient => "←",
     }
 }
+
+/// The key in machine output.
+pub(crate) fn direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::ToServer => "client_to_server",
+        Direction::ToClient => "server_to_client",
+    }
+}

@@ -3,11 +3,12 @@
 pub(crate) mod fields;
 
 use crate::calls::csv_field;
+use crate::classes;
 use crate::classes::words;
 use crate::text::wrap;
 use crate::value;
 use analysis::results::{ConnectionResult, ConnsResult, Vantage};
-use fields::{CONNECTION, DIRECTION, Field, class_column, column, direction_name, own};
+use fields::{CONNECTION, DIRECTION, Field, class_column, column, own};
 use model::{Direction, Mark, TimeClass};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
@@ -37,7 +38,7 @@ fn connection(result: &ConnsResult, c: &ConnectionResult) -> Value {
     }
     let directions: Map<String, Value> = DIRECTIONS
         .into_iter()
-        .map(|d| (direction_name(d).to_owned(), direction(result, c, d)))
+        .map(|d| (classes::direction(d).to_owned(), direction(result, c, d)))
         .collect();
     object.insert("directions".to_owned(), directions.into());
     Value::Object(object)
@@ -138,7 +139,7 @@ pub fn conns_csv(result: &ConnsResult, out: &mut dyn Write) -> io::Result<()> {
             for field in &CONNECTION {
                 cell(&(field.get)(c, d));
             }
-            cell(&direction_name(d).into());
+            cell(&classes::direction(d).into());
             for field in &DIRECTION {
                 cell(&(field.get)(c, d));
             }

@@ -1,6 +1,6 @@
 //! A diagnosis for programs: `slowside.diagnosis/1`, field by field.
 
-use crate::value;
+use crate::{classes, value};
 use analysis::results::{Diagnosis, Finding, Matched, OpResult, Unmatched};
 use analysis::stats::Summary;
 use serde_json::{Map, Value, json};
@@ -29,6 +29,11 @@ pub fn diagnosis_json(d: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
             "server_ns": b.server_ns.filter(|_| known),
             "network_back_ns": b.network_back_ns.filter(|_| known),
             "server_queue_ns": b.server_queue_ns.filter(|_| known),
+            "under_way": b.under_way.iter().filter(|_| known).map(|(d, class, ns)| json!({
+                "direction": classes::direction(*d),
+                "class": class.name(),
+                "ns": ns,
+            })).collect::<Vec<_>>(),
         },
         "ops": d.ops.iter().map(op).collect::<Vec<_>>(),
         "clock": d.clock.map(|c| json!({

@@ -5,10 +5,11 @@
 mod captures;
 mod tables;
 
+use crate::classes;
 use crate::text::{Unit, WIDTH, bar, bytes, counted, grouped, quoted, rate, shell, wrap};
 use analysis::results::{Budget, Diagnosis, Evidence, Fact, Finding};
 use jiff::tz::TimeZone;
-use model::format_duration;
+use model::{Direction, format_duration};
 use std::io::{self, Write};
 
 /// Frames and filters of one finding.
@@ -114,6 +115,18 @@ fn budget(b: &Budget) -> String {
         if let ("server", Some(server), Some(queue)) = (name, ns, b.server_queue_ns) {
             line("  service", Some(server - queue), unseen);
             line("  queue", Some(queue), unseen);
+        }
+        for (d, class, ns) in &b.under_way {
+            if matches!(
+                (name, d),
+                ("network out", Direction::ToServer) | ("network back", Direction::ToClient)
+            ) {
+                line(
+                    &format!("  {}", classes::words(*class).short),
+                    Some(*ns),
+                    unseen,
+                );
+            }
         }
     }
     text

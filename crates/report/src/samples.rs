@@ -217,6 +217,7 @@ pub(crate) fn diagnosis() -> Diagnosis {
             server_ns: Some(33_070_000),
             network_back_ns: Some(60_000),
             server_queue_ns: Some(28_960_000),
+            under_way: Vec::new(),
         },
         ops: vec![
             op("READ", 1834, 33_190_000, 33_080_000),

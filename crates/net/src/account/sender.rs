@@ -201,15 +201,15 @@ impl Sender {
         let delayed = self
             .round_trips
             .min()
-            .is_some_and(|min| full_segments <= 1 && ns - min > DELAYED_NS.max(min));
+            .is_some_and(|min| full_segments <= 1 && ns.saturating_sub(min) > DELAYED_NS.max(min));
         if delayed {
             let path = self.round_trips.min().unwrap_or(0);
-            self.delays.add(ns - path);
+            self.delays.add(ns.saturating_sub(path));
             return;
         }
         self.smoothed_ns = match self.round_trips.count() {
             0 => ns,
-            _ => self.smoothed_ns + (ns - self.smoothed_ns) / 8,
+            _ => self.smoothed_ns + ns.saturating_sub(self.smoothed_ns) / 8,
         };
         self.round_trips.add(ns);
     }
@@ -242,7 +242,9 @@ impl Sender {
             }
             offered => {
                 if let Some(since) = self.shut_since.take() {
-                    account.zero_window_ns += span(since, ack.mark.time);
+                    account.zero_window_ns = account
+                        .zero_window_ns
+                        .saturating_add(span(since, ack.mark.time));
                 }
                 if let Some(bytes) = offered {
                     let (min, max) = (&mut account.window_min_bytes, &mut account.window_max_bytes);
@@ -471,7 +473,7 @@ impl Sender {
             self.charge(TimeClass::Transfer, drained);
         }
         let silent = span(self.settled.time, now.time);
-        let class = if silent > IDLE_NS.max(10 * self.smoothed_ns) {
+        let class = if silent > IDLE_NS.max(self.smoothed_ns.saturating_mul(10)) {
             TimeClass::Idle
         } else {
             TimeClass::SenderApplication
@@ -500,8 +502,8 @@ impl Sender {
     /// What limits a sender that sends as acknowledgements come.
     fn path_class(&self) -> TimeClass {
         let shortest = self.round_trips.min().unwrap_or(0);
-        let queued = self.smoothed_ns > shortest * QUEUED_PERCENT / 100
-            && self.smoothed_ns > shortest + QUEUED_NS;
+        let queued = self.smoothed_ns > shortest.saturating_mul(QUEUED_PERCENT) / 100
+            && self.smoothed_ns > shortest.saturating_add(QUEUED_NS);
         if queued {
             TimeClass::Bandwidth
         } else {
@@ -517,11 +519,12 @@ impl Sender {
         }
         let first = self.settled;
         self.settled = until;
-        self.account.time_ns[class] += ns;
+        let time = &mut self.account.time_ns[class];
+        *time = time.saturating_add(ns);
         match &mut self.stretch {
             Some(stretch) if stretch.class == class => {
                 stretch.wait.last = until;
-                stretch.wait.ns += ns;
+                stretch.wait.ns = stretch.wait.ns.saturating_add(ns);
             }
             _ => {
                 self.end_stretch();
@@ -557,14 +560,17 @@ impl Sender {
         let rest = match (outstanding, self.recovering) {
             (true, Some(_)) => TimeClass::LossRecovery,
             (true, None) if self.shut => TimeClass::ReceiverApplication,
-            (true, None) if silent <= IDLE_NS.max(3 * self.smoothed_ns) => TimeClass::Transfer,
+            (true, None) if silent <= IDLE_NS.max(self.smoothed_ns.saturating_mul(3)) => {
+                TimeClass::Transfer
+            }
             (true, None) => TimeClass::Unknown,
             (false, _) => TimeClass::Idle,
         };
         self.charge(rest, last);
         self.end_stretch();
         if let Some(since) = self.shut_since.take() {
-            self.account.zero_window_ns += span(since, last.time);
+            let closed = &mut self.account.zero_window_ns;
+            *closed = closed.saturating_add(span(since, last.time));
         }
         self.writes.paused();
         let (most, all) = self.writes.summary();

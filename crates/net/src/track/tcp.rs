@@ -43,7 +43,7 @@ impl Tcp {
     /// Of a connection that `s` begins.
     pub(super) fn new(s: &Segment, accounting: bool) -> Tcp {
         Tcp {
-            meter: accounting.then(|| Box::new(Meter::new(s.mark, s.tcp.flags.syn()))),
+            meter: accounting.then(|| Box::new(Meter::new(s.first, s.tcp.flags.syn()))),
             ..Tcp::default()
         }
     }

@@ -6,6 +6,7 @@
 //! direction of the data, as it governs how that flows. The tracker counts some of it with the
 //! packets that carry it, which go the other way: those fields are taken from [`back`].
 
+use crate::classes;
 use analysis::results::{ConnectionResult, DirectionResult};
 use model::{Direction, DirectionSummary, RoundTrips, TimeClass};
 use serde_json::Value;
@@ -95,7 +96,7 @@ pub(super) const CONNECTION: [Field; 18] = [
     field(
         "top.direction",
         "the direction of the longest wait: client_to_server or server_to_client",
-        |c, _| c.top.map(|(d, ..)| direction_name(d)).into(),
+        |c, _| c.top.map(|(d, ..)| classes::direction(d)).into(),
     ),
     field("top.class", "its time class", |c, _| {
         c.top.map(|(_, class, _)| class.name()).into()
@@ -247,13 +248,6 @@ pub(super) const DIRECTION: [Field; 31] = [
         |c, d| own(c, d).account.write_size_bytes.into(),
     ),
 ];
-
-pub(super) fn direction_name(direction: Direction) -> &'static str {
-    match direction {
-        Direction::ToServer => "client_to_server",
-        Direction::ToClient => "server_to_client",
-    }
-}
 
 pub(crate) fn own(c: &ConnectionResult, direction: Direction) -> &DirectionResult {
     let [to_server, to_client] = &c.directions;

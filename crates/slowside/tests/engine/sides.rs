@@ -120,7 +120,7 @@ proptest! {
         let script = Script::new(plan, &mut random);
         let [client, server] = script.ends(Wire::default(), plan.round_trip_ns / 4);
         let d = diagnosis_of(&client, &faults::clock(&server, offset, drift));
-        let b = d.budget;
+        let b = &d.budget;
         let parts = [b.network_out_ns, b.server_ns, b.network_back_ns];
         let sum: i64 = parts.into_iter().map(|p| p.expect("a known part")).sum();
         // Means per operation and per part are rounded to whole nanoseconds.

@@ -216,7 +216,7 @@ proptest! {
     ) {
         let mut t = Script::new();
         t.bytes = vec![1; 100];
-        let mut tracker = Tracker::new(Recorder::default());
+        let mut tracker = Tracker::new(Recorder::default()).with_accounts();
         for (who, seq, ack, (length, captured, window), time, (sack, sack_count, ts), (scale, mss))
             in segments
         {
@@ -240,6 +240,14 @@ proptest! {
         let (recorder, _) = tracker.finish(u64::MAX);
         prop_assert!(recorder.connections.iter().all(|seen| seen.end.is_some()));
         for seen in &recorder.connections {
+            let summary = seen.summary();
+            let lifetime = (summary.last.time - summary.first.time).max(0);
+            for account in summary.accounts.iter().flat_map(|a| a.iter()) {
+                let times: Vec<i64> = account.time_ns.iter().map(|(_, ns)| *ns).collect();
+                prop_assert!(times.iter().all(|&ns| ns >= 0));
+                // More where the clock stepped back: an account does not.
+                prop_assert!(times.iter().fold(0, |sum: i64, ns| sum.saturating_add(*ns)) >= lifetime);
+            }
             let mut last = 0;
             for chunk in &seen.chunks {
                 prop_assert!(chunk.order >= last && chunk.order.saturating_add(1) >= u64::from(chunk.frame));
