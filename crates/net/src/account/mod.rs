@@ -73,6 +73,11 @@ impl Meter {
         self.sender(d.reverse()).peer_sent(s.mark);
     }
 
+    /// Direction `d`'s sender probed a window that is shut.
+    pub(crate) fn probed(&mut self, d: Direction) {
+        self.sender(d).probed();
+    }
+
     /// A round trip of direction `d`'s data, and of how many segments the acknowledgement told.
     pub(crate) fn round_trip(&mut self, d: Direction, ns: i64, full_segments: u64) {
         self.sender(d).round_trip(ns, full_segments);

@@ -100,6 +100,8 @@ struct Gap {
     opened: Option<(Mark, u64)>,
     /// Whether the window was shut, or did not move on with what was acknowledged.
     shut: bool,
+    /// Whether the sender probed the shut window: it had more to send.
+    probed: bool,
     /// The peer's last data.
     peer: Option<Mark>,
     /// When what was lost had arrived.
@@ -216,6 +218,11 @@ impl Sender {
 
     pub(super) fn received_twice(&mut self) {
         self.received_twice += 1;
+    }
+
+    /// The sender asked whether the window is still shut.
+    pub(super) fn probed(&mut self) {
+        self.gap.probed = true;
     }
 
     /// The peer sent data.
@@ -428,6 +435,11 @@ impl Sender {
             self.charge(class, now);
             return;
         }
+        if gap.probed
+            && let Some((opened, _)) = gap.opened
+        {
+            self.charge(TimeClass::ReceiverApplication, opened);
+        }
         let last = self.last;
         let was_small = last.is_some_and(|l| u64::from(l.payload) < s.full_sized);
         let had_more = last.is_some_and(|l| !l.pushed);
@@ -558,6 +570,7 @@ impl Sender {
         }
         let silent = span(self.settled.time, last.time);
         let rest = match (outstanding, self.recovering) {
+            _ if gap.probed && self.shut => TimeClass::ReceiverApplication,
             (true, Some(_)) => TimeClass::LossRecovery,
             (true, None) if self.shut => TimeClass::ReceiverApplication,
             (true, None) if silent <= IDLE_NS.max(self.smoothed_ns.saturating_mul(3)) => {

@@ -7,7 +7,7 @@
 use super::sequence::{ack_position, before, data_position};
 use super::stream::{Start, Stream};
 use crate::Segment;
-use model::{Direction, Endpoint, Handshake, Transport};
+use model::{Direction, Endpoint, Handshake, Time, Transport};
 
 /// Service ports that say who is the server even against a lower port: NFS clients send from ports
 /// below 1,024.
@@ -57,6 +57,8 @@ struct Offer {
 #[derive(Debug, Default)]
 pub(super) struct Opening {
     pub summary: Handshake,
+    /// A SYN that came after a SYN/ACK: it belongs to the next one, if there is one.
+    late_syn: Option<Time>,
     offers: [Option<Offer>; 2],
 }
 
@@ -108,11 +110,16 @@ impl Opening {
         match (d, s.tcp.flags.ack()) {
             (Direction::ToServer, false) => {
                 h.syn_retries += u32::from(h.syn.is_some());
-                h.syn = Some(now);
+                if h.syn_ack.is_some() {
+                    self.late_syn = Some(now);
+                } else {
+                    h.syn = Some(now);
+                }
             }
             (Direction::ToClient, true) => {
                 h.syn_ack_retries += u32::from(h.syn_ack.is_some());
                 h.syn_ack = Some(now);
+                h.syn = self.late_syn.take().or(h.syn);
                 h.ack = None;
                 if let (Some(syn), 0, 0) = (h.syn, h.syn_retries, h.syn_ack_retries) {
                     let [_, to_client] = streams;

@@ -78,6 +78,11 @@ pub(super) fn tell(
     } else if stream.sent > before.sent && !s.tcp.flags.syn() && stream.start == Start::Certain {
         Kind::New
     } else {
+        // What stands one byte back, or is one byte, asks for the window (RFC 9293 section 3.8.6.1).
+        let asks = s.payload_length == 1 || end + 1 == stream.sent;
+        if stream.window.is_zero() && asks && !s.tcp.flags.syn() {
+            meter.probed(d);
+        }
         return;
     };
     meter.sent(
