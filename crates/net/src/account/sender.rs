@@ -420,6 +420,11 @@ impl Sender {
             self.charge(TimeClass::Transfer, now);
             return;
         }
+        if gap.probed
+            && let Some((opened, _)) = gap.opened
+        {
+            self.charge(TimeClass::ReceiverApplication, opened);
+        }
         let payload = u64::from(s.payload);
         let released = |by: Mark| span(by.time, now.time) <= self.release_ns();
         if let Some((opened, usable)) = gap.opened
@@ -434,11 +439,6 @@ impl Sender {
             };
             self.charge(class, now);
             return;
-        }
-        if gap.probed
-            && let Some((opened, _)) = gap.opened
-        {
-            self.charge(TimeClass::ReceiverApplication, opened);
         }
         let last = self.last;
         let was_small = last.is_some_and(|l| u64::from(l.payload) < s.full_sized);
