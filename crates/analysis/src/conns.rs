@@ -187,12 +187,22 @@ fn nearest(d: Direction) -> Vantage {
     }
 }
 
-/// Packets that are missing beyond those that held the missing bytes.
+/// Packets that are missing beyond those that held the missing bytes. Some hosts count packets of all
+/// their connections together, so this is only asked where data is missing too, and not believed
+/// beyond twice as much.
 fn missing_without_data(d: Direction, c: &ConnectionSummary) -> u64 {
+    let seen_missing: u64 = c
+        .directions
+        .iter()
+        .map(|d| d.missing_from_capture_packets)
+        .sum();
     let account = c.accounts.as_ref().map(|a| &a[d.index()]);
     let skipped = account.and_then(|a| a.skipped_identifications);
     let with_data = c.directions[d.index()].missing_from_capture_segments;
-    skipped.unwrap_or(0).saturating_sub(with_data)
+    skipped
+        .unwrap_or(0)
+        .saturating_sub(with_data)
+        .min(2 * seen_missing)
 }
 
 fn total(account: &DirectionAccount) -> i64 {

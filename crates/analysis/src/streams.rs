@@ -9,7 +9,10 @@
 use crate::conns;
 use crate::facts::{Account, Basis};
 use crate::results::{ConnectionResult, DirectionResult, Side};
-use model::{ConnectionSummary, Direction, PerClass, Protocol, TimeClass, Transport, Wait, limits};
+use model::{
+    ConnectionSummary, Direction, Endpoint, PerClass, Protocol, TimeClass, Transport, Wait, limits,
+};
+use std::collections::HashSet;
 
 pub const DIRECTIONS: [Direction; 2] = [Direction::ToServer, Direction::ToClient];
 
@@ -60,6 +63,9 @@ pub struct Streams {
     /// Segments sent again there that were not needless.
     resent: [u64; 2],
     pub left_out: u64,
+    /// Ends between which a connection was refused that the server went on to accept: somebody else
+    /// refused it in the server's name.
+    forged: HashSet<(Endpoint, Endpoint)>,
 }
 
 /// The longest wait of a class: whose, in which capture.
@@ -84,8 +90,15 @@ impl Streams {
                 streams.resent[d.index()] += needed(r);
             }
         }
+        streams.forged = forged(&connections);
         streams.connections = connections;
         streams
+    }
+
+    /// Whether somebody sends packets in the name of this connection's server.
+    #[must_use]
+    pub fn is_forged(&self, c: &ConnectionResult) -> bool {
+        self.forged.contains(&(c.client, c.server))
     }
 
     /// The longest waits of a class in a direction, one a connection.
@@ -110,6 +123,23 @@ impl Streams {
         all.sort_by_key(|l| (std::cmp::Reverse(l.wait.ns), l.connection.number));
         all
     }
+}
+
+fn forged(connections: &[ConnectionResult]) -> HashSet<(Endpoint, Endpoint)> {
+    let ends = |c: &ConnectionResult| (c.client, c.server);
+    let refused: HashSet<_> = connections
+        .iter()
+        .filter(|c| c.resets.iter().flatten().any(|r| r.refuses))
+        .map(ends)
+        .collect();
+    // The answer to the SYN that was refused, which ended the connection it began.
+    let late = |c: &&ConnectionResult| {
+        c.openings
+            .iter()
+            .any(|h| h.syn.is_none() && h.syn_ack.is_some())
+    };
+    let accepted: HashSet<_> = connections.iter().filter(late).map(ends).collect();
+    refused.intersection(&accepted).copied().collect()
 }
 
 /// Who sends a direction's bytes, and who receives them.

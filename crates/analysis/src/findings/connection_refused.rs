@@ -32,6 +32,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         .streams
         .connections
         .iter()
+        .filter(|c| !facts.streams.is_forged(c))
         .filter_map(|c| {
             let seen = c.resets.iter().zip(&c.ends);
             let mut refusals = seen.filter_map(|(r, (i, ..))| Some((*i, r.filter(|r| r.refuses)?)));

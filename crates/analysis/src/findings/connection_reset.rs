@@ -43,7 +43,12 @@ struct Cut<'a> {
 }
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
-    let cuts: Vec<Cut<'_>> = facts.streams.connections.iter().filter_map(cut).collect();
+    let cuts: Vec<Cut<'_>> = facts
+        .streams
+        .connections
+        .iter()
+        .filter_map(|c| cut(c, facts.streams.is_forged(c)))
+        .collect();
     let first = cuts.first()?;
     // Of several causes the one with more connections is named.
     let count = |side: Side| cuts.iter().filter(|c| c.side == side).count();
@@ -94,7 +99,8 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             match side {
                 Side::Network if facts.captures.len() == 2 =>
                     "; the host it claims to be from did not send it",
-                Side::Network => "; its time to live is not that of the host it claims to be from",
+                Side::Network =>
+                    "; the host it claims to be from has another time to live, or went on as if nothing were",
                 _ => "",
             }
         ),
@@ -111,7 +117,8 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     })
 }
 
-fn cut(c: &ConnectionResult) -> Option<Cut<'_>> {
+/// `forged`: somebody is known to send in the server's name.
+fn cut(c: &ConnectionResult, forged: bool) -> Option<Cut<'_>> {
     let seen = c.resets.iter().zip(&c.ends);
     let (reset, capture) = seen
         .filter_map(|(r, (capture, ..))| Some(((*r)?, *capture)))
@@ -124,9 +131,9 @@ fn cut(c: &ConnectionResult) -> Option<Cut<'_>> {
         .all(|r| r.direction == reset.direction);
     let forged = match c.resets.as_slice() {
         [Some(_), Some(_)] => !both,
-        _ => reset.odd_ttl,
+        _ => reset.odd_ttl || forged,
     };
-    if reset.refuses || !(forged || is_under_way(c, reset.direction)) {
+    if (reset.refuses && !forged) || !(forged || is_under_way(c, reset.direction)) {
         return None;
     }
     let side = if forged {

@@ -440,6 +440,11 @@ impl Sender {
             self.charge(class, now);
             return;
         }
+        // Nobody waits for a side that only closes.
+        let wait = match payload {
+            0 => TimeClass::Idle,
+            _ => TimeClass::SenderApplication,
+        };
         let last = self.last;
         let was_small = last.is_some_and(|l| u64::from(l.payload) < s.full_sized);
         let had_more = last.is_some_and(|l| !l.pushed);
@@ -451,7 +456,7 @@ impl Sender {
         if let Some(peer) = answers {
             self.underway(gap.drained.filter(|d| d.time <= peer.time).unwrap_or(peer));
             self.charge(TimeClass::Idle, peer);
-            self.charge(TimeClass::SenderApplication, now);
+            self.charge(wait, now);
             return;
         }
         if was_small
@@ -488,7 +493,7 @@ impl Sender {
         let class = if silent > IDLE_NS.max(self.smoothed_ns.saturating_mul(10)) {
             TimeClass::Idle
         } else {
-            TimeClass::SenderApplication
+            wait
         };
         self.charge(class, now);
     }
