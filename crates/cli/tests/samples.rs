@@ -1,0 +1,306 @@
+//! Public captures of TCP in trouble, where they are at hand (`../shared/samples`), into what must be
+//! said of them. What is expected was read off the packets, with frames where that helps.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A capture's path; `None`, and a word about it, where there are no samples.
+#[allow(clippy::print_stderr, reason = "says that nothing was tested")]
+fn sample(name: &str) -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/samples");
+    let path = folder.join(name);
+    if !folder.exists() {
+        eprintln!("skipped {name}: no samples at hand");
+        return None;
+    }
+    assert!(path.exists(), "{} is gone", path.display());
+    Some(path)
+}
+
+fn slowside(command: &str, path: &Path) -> Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_slowside"))
+        .arg(command)
+        .arg(path)
+        .args(["--format", "json"])
+        .stdin(Stdio::null())
+        .output()
+        .expect("the binary that cargo built");
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+/// The connections in the order in which they began.
+fn connections(path: &Path) -> Vec<Value> {
+    let all = slowside("conns", path);
+    let mut connections = all["connections"].as_array().expect("connections").clone();
+    connections.sort_by_key(|c| c["number"].as_u64());
+    connections
+}
+
+const OUT: &str = "client_to_server";
+const BACK: &str = "server_to_client";
+
+fn number(value: &Value) -> f64 {
+    value
+        .as_f64()
+        .unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// Seconds of a class.
+fn seconds(c: &Value, direction: &str, class: &str) -> f64 {
+    number(&c["directions"][direction]["time_ns"][class]) / 1e9
+}
+
+fn count(c: &Value, direction: &str, field: &str) -> u64 {
+    c["directions"][direction][field]
+        .as_u64()
+        .unwrap_or_else(|| panic!("{field}"))
+}
+
+/// Codes and sides of findings.
+fn findings(path: &Path) -> Vec<(String, String)> {
+    let diagnosis = slowside("diagnose", path);
+    let text = |v: &Value| v.as_str().expect("text").to_owned();
+    let found = diagnosis["findings"].as_array().expect("findings").iter();
+    found
+        .map(|f| (text(&f["code"]), text(&f["side"])))
+        .collect()
+}
+
+fn has(found: &[(String, String)], code: &str, side: &str) -> bool {
+    found.iter().any(|(c, s)| c == code && s == side)
+}
+
+#[test]
+fn a_mail_server_that_reads_slowly_closes_its_window() {
+    let Some(path) = sample("tcp/suricata-mime-stream-depth.pcap") else {
+        return;
+    };
+    let c = &connections(&path)[0];
+    // tshark: 15 zero windows of the server, 579 segments that fill its window; nothing lost.
+    assert_eq!(count(c, OUT, "zero_windows"), 15);
+    let limited = seconds(c, OUT, "receiver-application") + seconds(c, OUT, "small-window");
+    assert!(limited > 0.5, "{limited}");
+    assert_eq!(seconds(c, OUT, "loss-recovery"), 0.0);
+    // The client is a Windows host, whose IP identifications count other connections too.
+    assert_eq!(count(c, OUT, "missing_from_capture_packets"), 0);
+}
+
+#[test]
+fn copies_and_needless_resends_are_told_apart() {
+    let Some(path) = sample("tcp/ndpi-fix2.pcap") else {
+        return;
+    };
+    let all = connections(&path);
+    let sum = |field: &str| -> u64 {
+        all.iter()
+            .flat_map(|c| [OUT, BACK].map(|d| count(c, d, field)))
+            .sum()
+    };
+    let (copies, again) = (sum("duplicate_packets"), sum("retransmitted_packets"));
+    let spurious = sum("spurious_retransmissions");
+    assert!(
+        copies > 300 && again > 100,
+        "{copies} copies, {again} sent again"
+    );
+    assert!(
+        spurious * 2 > again && spurious <= again,
+        "{spurious} of {again}"
+    );
+}
+
+#[test]
+fn a_mirrored_request_in_two_writes_waits_for_its_acknowledgement() {
+    let Some(path) = sample("tcp/wireshark-retrans.pcap") else {
+        return;
+    };
+    let c = &connections(&path)[0];
+    // Frames 8, 17 and 21: the head of the POST, its acknowledgement 66 ms later, the body at once.
+    assert!(
+        (0.19..0.30).contains(&seconds(c, OUT, "nagle-delayed-ack")),
+        "{c}"
+    );
+    assert!(count(c, OUT, "duplicate_packets") >= 40);
+    assert!(has(&findings(&path), "nagle-delayed-ack", "client"));
+}
+
+#[test]
+fn a_session_captured_twice_lost_nothing() {
+    let Some(path) = sample("tcp/zeek-ssh-dups.pcap") else {
+        return;
+    };
+    let c = &connections(&path)[0];
+    for d in [OUT, BACK] {
+        assert!(count(c, d, "duplicate_packets") > 100);
+        assert_eq!(count(c, d, "retransmitted_packets"), 0);
+        assert_eq!(seconds(c, d, "loss-recovery"), 0.0);
+    }
+}
+
+#[test]
+fn a_marked_download_is_limited_by_a_full_link() {
+    let Some(path) = sample("tcp/tcp-ecn-sample.pcap") else {
+        return;
+    };
+    let c = &connections(&path)[0];
+    // 52 packets with congestion experienced, none lost.
+    assert!(seconds(c, BACK, "bandwidth") > 80.0, "{c}");
+    assert_eq!(count(c, BACK, "retransmitted_packets"), 0);
+}
+
+#[test]
+fn small_writes_on_loopback_do_not_wait() {
+    let Some(path) = sample("tcp/capture_nagle_delayed.pcap") else {
+        return;
+    };
+    for c in connections(&path) {
+        for d in [OUT, BACK] {
+            assert_eq!(seconds(&c, d, "nagle-delayed-ack"), 0.0);
+        }
+    }
+    assert!(findings(&path).is_empty());
+}
+
+#[test]
+fn a_window_scale_is_known_absent_or_unknown() {
+    let Some(path) = sample("tcp/200722_win_scale_examples_anon.pcapng") else {
+        return;
+    };
+    let scales: Vec<[Option<u64>; 2]> = connections(&path)
+        .iter()
+        .map(|c| [OUT, BACK].map(|d| c["directions"][d]["window_scale"].as_u64()))
+        .collect();
+    assert_eq!(
+        scales,
+        [[Some(7), Some(8)], [Some(0), Some(0)], [None, None]]
+    );
+}
+
+#[test]
+fn one_direction_alone_accuses_nobody() {
+    let Some(path) = sample("tcp/zeek-one-sided-2745.pcap") else {
+        return;
+    };
+    for c in connections(&path) {
+        assert_eq!(count(&c, OUT, "packets"), 0);
+        assert!(c["top"].is_null());
+    }
+    assert!(findings(&path).is_empty());
+}
+
+#[test]
+fn attempts_that_nobody_answers_are_slow_connects_of_nobody() {
+    let Some(path) = sample("tcp/http_espn_fail.pcapng") else {
+        return;
+    };
+    assert!(has(&findings(&path), "slow-connect", "undetermined"));
+}
+
+#[test]
+fn a_fast_and_a_slow_web_server() {
+    let (Some(fast), Some(slow)) = (sample("tcp/latency1.pcapng"), sample("tcp/latency4.pcapng"))
+    else {
+        return;
+    };
+    let server = |path: &Path| seconds(&connections(path)[0], BACK, "sender-application");
+    assert!(server(&fast) < 0.05, "{}", server(&fast));
+    // Frame 6 comes 979 ms after the acknowledgement of the request.
+    assert!((0.9..1.1).contains(&server(&slow)), "{}", server(&slow));
+}
+
+#[test]
+fn a_syn_sent_again_costs_a_second() {
+    let Some(path) = sample("tcp/suricata-syn_retransmit_with_ts.pcap") else {
+        return;
+    };
+    let c = &connections(&path)[0];
+    assert_eq!(c["handshake"]["syn_retries"], 1);
+    assert!((0.99..1.01).contains(&seconds(c, OUT, "handshake")));
+    assert!(has(&findings(&path), "slow-connect", "undetermined"));
+}
+
+#[test]
+fn a_receiver_that_never_reads_again_is_probed() {
+    let Some(path) = sample("tcp/tcp_zerowindowdead.pcapng") else {
+        return;
+    };
+    let c = &connections(&path)[0];
+    // Frames 3, 5 and 7 are probes of the window that frame 2 closed.
+    assert!((23.7..23.8).contains(&seconds(c, BACK, "receiver-application")));
+    assert_eq!(count(c, BACK, "retransmitted_packets"), 0);
+}
+
+#[test]
+fn what_the_capture_lost_is_not_the_network_s_loss() {
+    let Some(path) = sample("tcp/zeek-gap-recovery.pcap") else {
+        return;
+    };
+    let missing: u64 = connections(&path)
+        .iter()
+        .flat_map(|c| [OUT, BACK].map(|d| count(c, d, "missing_from_capture_packets")))
+        .sum();
+    assert!(missing > 0);
+    let found = findings(&path);
+    assert!(
+        has(&found, "capture-incomplete", "undetermined"),
+        "{found:?}"
+    );
+    assert!(!found.iter().any(|(code, _)| code == "network-loss"));
+}
+
+#[test]
+fn a_refusal_that_the_server_did_not_send_is_the_network_s() {
+    let Some(path) = sample("tcp/zeek-rst-inject-rae.pcap") else {
+        return;
+    };
+    // Frame 2 refuses with the client's own IP identification; frame 3 is the server's SYN/ACK.
+    let found = findings(&path);
+    assert!(has(&found, "connection-reset", "network"), "{found:?}");
+    assert!(!found.iter().any(|(_, side)| side == "server"), "{found:?}");
+}
+
+#[test]
+fn a_port_used_again_too_soon_makes_three_connections() {
+    let Some(path) = sample("tcp/plantegg-syn_tw_reset.pcap") else {
+        return;
+    };
+    let all = connections(&path);
+    assert_eq!(all.len(), 3);
+    // The second one's SYN is answered with an acknowledgement of the first.
+    assert_eq!(all[1]["handshake"]["seen"], false);
+}
+
+#[test]
+fn a_jumbogram_is_eighty_thousand_bytes() {
+    let Some(path) = sample("tcp/bigtcp-ipv6-hbh.pcap") else {
+        return;
+    };
+    let c = &connections(&path)[0];
+    let bytes: u64 = [OUT, BACK]
+        .map(|d| count(c, d, "payload_bytes"))
+        .iter()
+        .sum();
+    assert_eq!(bytes, 80_000);
+}
+
+#[test]
+fn stalls_of_delayed_acknowledgements_stand_beside_the_round_trips() {
+    let Some(path) = sample("nfs/nfs_bad_stalls.cap") else {
+        return;
+    };
+    let (mut delayed, mut worst): (u64, f64) = (0, 0.0);
+    for c in connections(&path) {
+        let r = &c["directions"][BACK];
+        if let Some(ns) = r["delayed_ack_ns"].as_f64() {
+            worst = worst.max(ns);
+            delayed += 1;
+        }
+    }
+    assert!(
+        delayed > 0 && (30e6..45e6).contains(&worst),
+        "{delayed}, {worst}"
+    );
+}
