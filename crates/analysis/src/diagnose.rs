@@ -371,6 +371,7 @@ impl Diagnoser {
                 sentence: "The captures look exchanged: the same calls take longer in the one said to be the server's. Swap --client and --server.".into(),
             };
         }
+        notes.extend(streams.notes(facts.account.calls));
         let call_time_ns = facts.account.total_ns;
         let elapsed_ns = m.first.zip(m.last).map_or(0, |(a, b)| b - a);
         let ops = self.op_results(Some((client, server)), clock.as_ref());
@@ -580,6 +581,7 @@ impl Diagnoser {
                 path.samples
             ));
         }
+        notes.extend(streams.notes(facts.account.calls));
         let call_time_ns = facts.account.total_ns;
         let elapsed_ns = own.first.zip(own.last).map_or(0, |(a, b)| b - a);
         self.options.stated[0] = Some(side);

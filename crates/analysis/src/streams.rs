@@ -14,6 +14,9 @@ use model::{
 };
 use std::collections::HashSet;
 
+/// Less is no reason to look further.
+const WORTH_A_LOOK_NS: i64 = 1_000_000_000;
+
 pub const DIRECTIONS: [Direction; 2] = [Direction::ToServer, Direction::ToClient];
 
 /// The connections of one or two captures, while they are read.
@@ -93,6 +96,29 @@ impl Streams {
         streams.forged = forged(&connections);
         streams.connections = connections;
         streams
+    }
+
+    /// What a reader should know: connections that were left out, and, where there are no calls to judge,
+    /// where to look instead.
+    #[must_use]
+    pub fn notes(&self, calls: u64) -> Vec<String> {
+        let mut notes = Vec::new();
+        let each = self.connections.iter().map(|c| c.at_stake_ns);
+        let waited = each.fold(0, i64::saturating_add);
+        if calls == 0 && waited >= WORTH_A_LOOK_NS {
+            notes.push(format!(
+                "TCP connections waited for {} all the same: slowside conns says what for.",
+                model::format_duration(waited)
+            ));
+        }
+        if self.left_out > 0 {
+            notes.push(format!(
+                "{} TCP connections beyond the first {} were not looked at for what they waited for.",
+                self.left_out,
+                limits::ACCOUNTS
+            ));
+        }
+        notes
     }
 
     /// Whether somebody sends packets in the name of this connection's server.

@@ -133,7 +133,8 @@ fn cut(c: &ConnectionResult, forged: bool) -> Option<Cut<'_>> {
         [Some(_), Some(_)] => !both,
         _ => reset.odd_ttl || forged,
     };
-    if (reset.refuses && !forged) || !(forged || is_under_way(c, reset.direction)) {
+    let cuts_off = !reset.refuses && is_under_way(c, reset.direction);
+    if !forged && !cuts_off {
         return None;
     }
     let side = if forged {
