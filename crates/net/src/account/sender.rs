@@ -65,6 +65,8 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transmission {
     pub mark: Mark,
+    /// Behind its last byte, and behind the end of the stream if it says so.
+    pub data_end: u64,
     pub end: u64,
     pub payload: u32,
     pub pushed: bool,
@@ -394,7 +396,7 @@ impl Sender {
             }
         }
         self.sent = self.sent.max(s.end);
-        let flight = self.sent.saturating_sub(self.acknowledged_here);
+        let flight = s.data_end.saturating_sub(self.acknowledged_here);
         account.flight_max_bytes = account.flight_max_bytes.max(flight);
         self.gap = Gap::default();
     }

@@ -89,6 +89,7 @@ pub(super) fn tell(
         d,
         Transmission {
             mark: s.mark,
+            data_end: stream.sent.min(end),
             end: stream.sent.min(end + u64::from(s.tcp.flags.fin())),
             payload: s.payload_length,
             pushed: s.tcp.flags.psh(),

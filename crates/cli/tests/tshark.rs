@@ -1,0 +1,323 @@
+//! What tshark and slowside both say of a TCP connection, held against each other: on the captures of
+//! `tests/lab`, and on the public ones where they are at hand (`../shared/samples/tcp`).
+//!
+//! Compared are the handshake's round trip, the window scale, closed windows and the most bytes in
+//! flight. Where a capture lost packets, holds copies or saw something sent again the two count by
+//! other rules: tshark takes copies for retransmissions and what a capture lost for loss, and its bytes
+//! in flight begin anew after each. Those connections are compared in what the rules leave alone.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The version whose rules these are.
+const VERSION: &str = "4.0";
+
+/// Where they differ on purpose: the capture, what, and the rule.
+const ON_PURPOSE: [(&str, &str, &str); 5] = [
+    (
+        "tcp_handshake_synthetic.pcap",
+        "handshake_ns",
+        "frame 29: for tshark any packet behind the SYN/ACK ends the handshake, also the server's own",
+    ),
+    (
+        "tcp_handshake_synthetic.pcap",
+        "flight_max_bytes",
+        "frame 29: the server's data leaves before its SYN was acknowledged, which tshark counts as a byte",
+    ),
+    (
+        "zeek-payload-synack.pcap",
+        "flight_max_bytes",
+        "data in a SYN/ACK belongs to the handshake, not to what the window and the path hold",
+    ),
+    (
+        "zeek-tcp-fast-open.pcap",
+        "flight_max_bytes",
+        "data in a SYN (RFC 7413) likewise",
+    ),
+    (
+        "ftp-crack.pcap",
+        "window_closed",
+        "frame 11428: the window of a side that is closed says nothing of a receiver",
+    ),
+];
+
+/// What tshark says of a direction of a stream.
+#[derive(Default, Debug)]
+struct Way {
+    flight: u64,
+    zero_windows: u64,
+}
+
+/// What tshark says of a stream.
+#[derive(Default, Debug)]
+struct Stream {
+    initial_rtt_ns: Option<i64>,
+    flagged: bool,
+    reset: bool,
+    /// By who sends.
+    ways: BTreeMap<String, Way>,
+}
+
+/// Whether there is a tshark of that version; in CI there must be.
+#[allow(clippy::print_stderr, reason = "says that nothing was tested")]
+fn tshark_is_there() -> bool {
+    let version = Command::new("tshark").arg("--version").output();
+    let found = version
+        .is_ok_and(|v| String::from_utf8_lossy(&v.stdout).contains(&format!(") {VERSION}.")));
+    if !found {
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "tshark {VERSION} is needed here"
+        );
+        eprintln!("skipped: there is no tshark {VERSION}");
+    }
+    found
+}
+
+/// Nanoseconds of a decimal number of seconds with nine digits behind the point.
+fn nanoseconds(text: &str) -> i64 {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let parse = |digits: &str| digits.parse::<i64>().expect("digits");
+    parse(whole) * 1_000_000_000 + parse(&format!("{fraction:0<9}"))
+}
+
+/// By the stream's first sender and its peer, as `address:port`; streams that took over the ports of
+/// another are left out.
+fn tshark(path: &Path) -> BTreeMap<(String, String), Stream> {
+    let fields = [
+        "tcp.stream",
+        "ip.src",
+        "ipv6.src",
+        "tcp.srcport",
+        "ip.dst",
+        "ipv6.dst",
+        "tcp.dstport",
+        "tcp.analysis.initial_rtt",
+        "tcp.analysis.bytes_in_flight",
+        "tcp.analysis.zero_window",
+        "tcp.analysis.retransmission",
+        "tcp.analysis.lost_segment",
+        "tcp.analysis.ack_lost_segment",
+        "tcp.analysis.out_of_order",
+        "tcp.analysis.duplicate_ack",
+        "tcp.analysis.keep_alive",
+        "tcp.analysis.zero_window_probe",
+        "tcp.flags.reset",
+    ];
+    let output = Command::new("tshark")
+        .args(["-n", "-r"])
+        .arg(path)
+        .args([
+            "-Y",
+            "tcp && !icmp && !icmpv6",
+            "-T",
+            "fields",
+            "-E",
+            "occurrence=f",
+        ])
+        .args(fields.iter().flat_map(|f| ["-e", f]))
+        .stderr(Stdio::null())
+        .output()
+        .expect("tshark");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut streams: BTreeMap<String, ((String, String), Stream)> = BTreeMap::new();
+    for line in text.lines() {
+        let f: Vec<&str> = line.split('\t').collect();
+        let end = |a: usize| match f[a] {
+            "" => format!("[{}]:{}", f[a + 1], f[a + 2]),
+            v4 => format!("{v4}:{}", f[a + 2]),
+        };
+        let (source, destination) = (end(1), end(4));
+        let (_, stream) = streams
+            .entry(f[0].to_owned())
+            .or_insert_with(|| ((source.clone(), destination), Stream::default()));
+        if stream.initial_rtt_ns.is_none() && !f[7].is_empty() {
+            stream.initial_rtt_ns = Some(nanoseconds(f[7]));
+        }
+        let way = stream.ways.entry(source).or_default();
+        way.flight = way.flight.max(f[8].parse().unwrap_or(0));
+        way.zero_windows += u64::from(!f[9].is_empty());
+        let flags = &f[10..f.len() - 1];
+        stream.flagged |= flags.iter().any(|flag| !flag.is_empty());
+        stream.reset |= matches!(f[f.len() - 1], "1" | "True");
+    }
+    let mut by_ends: BTreeMap<(String, String), Option<Stream>> = BTreeMap::new();
+    for (ends, stream) in streams.into_values() {
+        by_ends
+            .entry(ends)
+            .and_modify(|s| *s = None)
+            .or_insert(Some(stream));
+    }
+    by_ends
+        .into_iter()
+        .filter_map(|(ends, s)| Some((ends, s?)))
+        .collect()
+}
+
+fn conns(path: &Path) -> Vec<Value> {
+    let output = Command::new(env!("CARGO_BIN_EXE_slowside"))
+        .arg("conns")
+        .arg(path)
+        .args(["--format", "json"])
+        .stdin(Stdio::null())
+        .output()
+        .expect("the binary that cargo built");
+    let Ok(value) = serde_json::from_slice::<Value>(&output.stdout) else {
+        return Vec::new();
+    };
+    value["connections"].as_array().cloned().unwrap_or_default()
+}
+
+/// What was compared, by rule, and what differed.
+#[derive(Default)]
+struct Tally {
+    compared: BTreeMap<&'static str, usize>,
+    misses: Vec<String>,
+}
+
+impl Tally {
+    fn hold(&mut self, rule: &'static str, what: &str, ours: impl Into<Option<i64>>, theirs: i64) {
+        *self.compared.entry(rule).or_default() += 1;
+        let ours = ours.into();
+        let on_purpose =
+            |(file, field, _): &(&str, &str, &str)| what.contains(file) && *field == rule;
+        if ours != Some(theirs) && !ON_PURPOSE.iter().any(on_purpose) {
+            self.misses
+                .push(format!("{what}: {rule} {ours:?}, tshark says {theirs}"));
+        }
+    }
+}
+
+fn compare(path: &Path, tally: &mut Tally) {
+    let streams = tshark(path);
+    let mut seen: BTreeMap<(String, String), Vec<Value>> = BTreeMap::new();
+    for c in conns(path) {
+        let end = |key: &str| c[key].as_str().expect("an endpoint").to_owned();
+        seen.entry((end("client"), end("server")))
+            .or_default()
+            .push(c.clone());
+    }
+    for ((a, b), stream) in streams {
+        let twin = seen
+            .get(&(a.clone(), b.clone()))
+            .or_else(|| seen.get(&(b.clone(), a.clone())));
+        let Some([c]) = twin.map(Vec::as_slice) else {
+            continue;
+        };
+        let what = format!("{} {a} {b}", path.display());
+        let h = &c["handshake"];
+        let clean = h["syn_retries"] == 0 && h["synack_retries"] == 0 && h["seen"] == true;
+        let halves = h["syn_to_synack_ns"]
+            .as_i64()
+            .zip(h["synack_to_ack_ns"].as_i64());
+        let copies: u64 = ["client_to_server", "server_to_client"]
+            .map(|d| {
+                c["directions"][d]["duplicate_packets"]
+                    .as_u64()
+                    .unwrap_or(0)
+            })
+            .iter()
+            .sum();
+        if let (true, 0, Some((out, back)), Some(theirs)) =
+            (clean, copies, halves, stream.initial_rtt_ns)
+        {
+            tally.hold("handshake_ns", &what, out + back, theirs);
+        }
+        for (direction, sender, receiver) in [
+            ("client_to_server", "client", "server"),
+            ("server_to_client", "server", "client"),
+        ] {
+            let r = &c["directions"][direction];
+            let name = |side: &str| c[side].as_str().expect("an endpoint");
+            let way = |side| stream.ways.get(name(side));
+            if copies == 0
+                && let Some(acks) = way(receiver)
+            {
+                // tshark flags every packet of a closed window, slowside counts how often it closed.
+                let theirs = i64::from(acks.zero_windows > 0);
+                let ours = r["zero_windows"].as_i64().map(i64::signum);
+                tally.hold("window_closed", &what, ours, theirs);
+            }
+            // What follows a reset, a stream seen from its middle on and one side alone are not under way
+            // for both; nor does slowside count the byte that a SYN stands for.
+            let carried = r["payload_bytes"].as_u64() > Some(0);
+            let both = way(sender).is_some() && way(receiver).is_some();
+            if !stream.flagged
+                && !stream.reset
+                && (clean && carried && both)
+                && let Some(data) = way(sender)
+            {
+                tally.hold(
+                    "flight_max_bytes",
+                    &what,
+                    r["flight_max_bytes"].as_i64(),
+                    data.flight as i64,
+                );
+            }
+        }
+    }
+}
+
+/// Unpacked where cargo lets tests write.
+fn unpacked(path: &Path) -> PathBuf {
+    let name = path
+        .components()
+        .rev()
+        .take(2)
+        .map(|c| c.as_os_str().to_string_lossy().into_owned());
+    let name: Vec<String> = name.collect();
+    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("tshark-{}.pcap", name.join("-")));
+    let done = Command::new("zstd")
+        .args(["-q", "-d", "-f"])
+        .arg(path)
+        .arg("-o")
+        .arg(&to)
+        .status();
+    assert!(done.is_ok_and(|s| s.success()), "zstd is needed here");
+    to
+}
+
+#[test]
+fn captures_of_the_lab_say_the_same_as_to_tshark() {
+    if !tshark_is_there() {
+        return;
+    }
+    let lab = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/lab");
+    let mut tally = Tally::default();
+    for case in std::fs::read_dir(lab).expect("the lab").flatten() {
+        for side in ["client", "server"] {
+            let path = case.path().join(format!("{side}.pcap.zst"));
+            if path.exists() {
+                compare(&unpacked(&path), &mut tally);
+            }
+        }
+    }
+    assert!(tally.misses.is_empty(), "{}", tally.misses.join("\n"));
+    assert!(
+        tally.compared.values().all(|n| *n >= 20),
+        "{:?}",
+        tally.compared
+    );
+}
+
+#[test]
+fn public_captures_say_the_same_as_to_tshark() {
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/samples/tcp");
+    if !samples.exists() || !tshark_is_there() {
+        return;
+    }
+    let mut tally = Tally::default();
+    for file in std::fs::read_dir(samples).expect("the samples").flatten() {
+        compare(&file.path(), &mut tally);
+    }
+    assert!(
+        tally.misses.is_empty(),
+        "{:?}\n{}",
+        tally.compared,
+        tally.misses.join("\n")
+    );
+}
