@@ -80,10 +80,6 @@ fn value(bucket: usize) -> i64 {
 
 impl Distribution {
     pub fn add(&mut self, ns: i64) {
-        self.add_times(ns, 1);
-    }
-
-    fn add_times(&mut self, ns: i64, times: u64) {
         self.min = if self.count == 0 {
             ns
         } else {
@@ -94,14 +90,16 @@ impl Distribution {
         } else {
             self.max.max(ns)
         };
-        self.count += times;
-        self.total += i128::from(ns) * i128::from(times);
-        if self.buckets.is_empty() && self.samples.len() + (times as usize) <= EXACT {
-            self.samples.extend(std::iter::repeat_n(ns, times as usize));
-            return;
+        self.count += 1;
+        self.total += i128::from(ns);
+        if self.buckets.is_empty() {
+            if self.samples.len() < EXACT {
+                self.samples.push(ns);
+                return;
+            }
+            self.spill();
         }
-        self.spill();
-        self.buckets[bucket(ns)] += times;
+        self.buckets[bucket(ns)] += 1;
     }
 
     /// Moves the samples into buckets.
