@@ -73,9 +73,9 @@ impl Meter {
         self.sender(d.reverse()).peer_sent(s.mark);
     }
 
-    /// A round trip of direction `d`'s data, and of how many segments the acknowledgement told.
-    pub(crate) fn round_trip(&mut self, d: Direction, ns: i64, full_segments: u64) {
-        self.sender(d).round_trip(ns, full_segments);
+    /// A round trip of direction `d`'s data, and whether the acknowledgement told of one segment only.
+    pub(crate) fn round_trip(&mut self, d: Direction, ns: i64, one_segment: bool) {
+        self.sender(d).round_trip(ns, one_segment);
     }
 
     /// Direction `d`'s receiver said that it had these bytes already.
@@ -100,6 +100,16 @@ impl Meter {
             }
             sender.finish(last)
         }))
+    }
+}
+
+/// How many segments so many bytes take. Most take one, and a division costs as much as twenty other
+/// instructions.
+fn segments(bytes: u64, full_sized: u64) -> u64 {
+    if bytes <= full_sized {
+        1
+    } else {
+        bytes.div_ceil(full_sized.max(1))
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::identifications::Identifications;
 use super::round_trips::Distribution;
-use super::span;
 use super::writes::Writes;
-use model::{DirectionAccount, Mark, Stuck, Time, TimeClass, Wait};
+use super::{segments, span};
+use model::{DirectionAccount, Mark, PerClass, Stuck, Time, TimeClass, Wait};
 use std::collections::VecDeque;
 
 const MICROSECOND: i64 = 1_000;
@@ -113,11 +113,21 @@ struct Last {
     pushed: bool,
 }
 
-/// A stretch of one class that goes on.
+/// A stretch of one class that goes on, up to what is charged.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     class: TimeClass,
-    wait: Wait,
+    first: Mark,
+    ns: i64,
+}
+
+/// Stretches of one class that are over. Beside each other, as two or three classes take turns with
+/// each segment; which was the longest is looked up there only when there is a longer one.
+#[derive(Clone, Copy, Default, Debug)]
+struct Ended {
+    time_ns: i64,
+    longest_ns: i64,
+    stretches: u32,
 }
 
 #[derive(Debug)]
@@ -126,6 +136,7 @@ pub(super) struct Sender {
     /// Everything up to here is charged.
     settled: Mark,
     stretch: Option<Stretch>,
+    ended: PerClass<Ended>,
     fastest_ns: Option<i64>,
     away_ns: i64,
     on_the_way: VecDeque<News>,
@@ -159,6 +170,7 @@ impl Sender {
             account: DirectionAccount::default(),
             settled: first,
             stretch: None,
+            ended: PerClass::default(),
             fastest_ns: None,
             away_ns: 0,
             on_the_way: VecDeque::new(),
@@ -197,14 +209,12 @@ impl Sender {
         }
     }
 
-    pub(super) fn round_trip(&mut self, ns: i64, full_segments: u64) {
-        let delayed = self
-            .round_trips
-            .min()
-            .is_some_and(|min| full_segments <= 1 && ns - min > DELAYED_NS.max(min));
-        if delayed {
-            let path = self.round_trips.min().unwrap_or(0);
-            self.delays.add(ns - path);
+    pub(super) fn round_trip(&mut self, ns: i64, one_segment: bool) {
+        if one_segment
+            && let Some(min) = self.round_trips.min()
+            && ns - min > DELAYED_NS.max(min)
+        {
+            self.delays.add(ns - min);
             return;
         }
         self.smoothed_ns = match self.round_trips.count() {
@@ -220,7 +230,11 @@ impl Sender {
 
     /// The peer sent data.
     pub(super) fn peer_sent(&mut self, mark: Mark) {
-        self.hear(News::Data(mark));
+        if self.is_near() {
+            self.gap.peer = Some(mark);
+        } else {
+            self.hear(News::Data(mark));
+        }
     }
 
     pub(super) fn acknowledged(&mut self, ack: Acknowledgement) {
@@ -228,7 +242,7 @@ impl Sender {
         if ack.alone && ack.position > self.acknowledged_here && self.acknowledged_here > 0 {
             let bytes = ack.position - self.acknowledged_here;
             account.acknowledgements += 1;
-            account.segments_acknowledged += bytes.div_ceil(ack.full_sized.max(1)).max(1);
+            account.segments_acknowledged += segments(bytes, ack.full_sized);
         }
         if ack.position > self.acknowledged_here {
             self.stuck = None;
@@ -251,15 +265,20 @@ impl Sender {
                 }
             }
         }
-        self.hear(News::Acknowledgement(ack));
+        if self.is_near() {
+            self.learned(&ack, ack.mark);
+        } else {
+            self.hear(News::Acknowledgement(ack));
+        }
+    }
+
+    /// Whether what passes here is at the sender at once.
+    fn is_near(&self) -> bool {
+        self.away_ns == 0 && self.on_the_way.is_empty()
     }
 
     /// Keeps what is on its way to the sender.
     fn hear(&mut self, news: News) {
-        if self.away_ns == 0 && self.on_the_way.is_empty() {
-            self.arrived(news, 0);
-            return;
-        }
         if self.on_the_way.len() >= ON_THE_WAY
             && let Some(oldest) = self.on_the_way.pop_front()
         {
@@ -284,14 +303,14 @@ impl Sender {
             time: mark.time + away,
             ..mark
         };
-        let ack = match news {
-            News::Data(mark) => {
-                self.gap.peer = Some(later(mark));
-                return;
-            }
-            News::Acknowledgement(ack) => ack,
-        };
-        let mark = later(ack.mark);
+        match news {
+            News::Data(mark) => self.gap.peer = Some(later(mark)),
+            News::Acknowledgement(ack) => self.learned(&ack, later(ack.mark)),
+        }
+    }
+
+    /// The sender has learned of an acknowledgement.
+    fn learned(&mut self, ack: &Acknowledgement, mark: Mark) {
         let progress = ack.position > self.acknowledged;
         if progress {
             let outstanding = self.sent > self.acknowledged;
@@ -342,7 +361,8 @@ impl Sender {
         if self.gap.peer.is_some() || span(self.settled.time, s.mark.time) > PAUSE_NS {
             self.writes.paused();
         }
-        self.judge(s);
+        let gap = std::mem::take(&mut self.gap);
+        self.judge(s, &gap);
         let account = &mut self.account;
         if s.payload > 0 {
             account.first_data.get_or_insert(s.mark.time);
@@ -387,13 +407,11 @@ impl Sender {
         self.sent = self.sent.max(s.end);
         let flight = self.sent.saturating_sub(self.acknowledged_here);
         account.flight_max_bytes = account.flight_max_bytes.max(flight);
-        self.gap = Gap::default();
     }
 
     /// Charges the time before a transmission to what it waited for.
-    fn judge(&mut self, s: &Transmission) {
+    fn judge(&mut self, s: &Transmission, gap: &Gap) {
         let now = s.mark;
-        let gap = self.gap;
         let outstanding = self.sent > self.acknowledged || gap.drained.is_some();
         if let Some(arrived) = gap.recovered {
             self.charge(TimeClass::LossRecovery, arrived);
@@ -515,30 +533,28 @@ impl Sender {
         if ns == 0 {
             return;
         }
-        let first = self.settled;
-        self.settled = until;
-        self.account.time_ns[class] += ns;
         match &mut self.stretch {
-            Some(stretch) if stretch.class == class => {
-                stretch.wait.last = until;
-                stretch.wait.ns += ns;
-            }
+            Some(stretch) if stretch.class == class => stretch.ns += ns,
             _ => {
                 self.end_stretch();
-                let last = until;
-                let wait = Wait { first, last, ns };
-                self.stretch = Some(Stretch { class, wait });
+                let first = self.settled;
+                self.stretch = Some(Stretch { class, first, ns });
             }
         }
+        self.settled = until;
     }
 
     fn end_stretch(&mut self) {
-        if let Some(Stretch { class, wait }) = self.stretch.take() {
-            self.account.stretches[class] = self.account.stretches[class].saturating_add(1);
-            let longest = &mut self.account.longest[class];
-            if longest.is_none_or(|longest| wait.ns > longest.ns) {
-                *longest = Some(wait);
-            }
+        let Some(Stretch { class, first, ns }) = self.stretch else {
+            return;
+        };
+        let ended = &mut self.ended[class];
+        ended.time_ns += ns;
+        ended.stretches = ended.stretches.saturating_add(1);
+        if ns > ended.longest_ns {
+            ended.longest_ns = ns;
+            let last = self.settled;
+            self.account.longest[class] = Some(Wait { first, last, ns });
         }
     }
 
@@ -569,6 +585,10 @@ impl Sender {
         self.writes.paused();
         let (most, all) = self.writes.summary();
         let mut account = std::mem::take(&mut self.account);
+        for (class, ended) in self.ended.iter() {
+            account.time_ns[class] = ended.time_ns;
+            account.stretches[class] = ended.stretches;
+        }
         // The network may have copied the others.
         account.spurious_retransmissions = self.needless.max(self.received_twice).min(self.again);
         account.rtt = self.round_trips.summary();
