@@ -92,14 +92,22 @@ impl Distribution {
         };
         self.count += 1;
         self.total += i128::from(ns);
-        if self.buckets.is_empty() {
-            if self.samples.len() < EXACT {
-                self.samples.push(ns);
-                return;
-            }
-            self.spill();
+        match self.buckets.get_mut(bucket(ns)) {
+            Some(n) => *n += 1,
+            None => self.keep(ns),
         }
-        self.buckets[bucket(ns)] += 1;
+    }
+
+    /// Takes a sample while there are no buckets. Apart, as what may allocate saves registers: a third
+    /// of [`Distribution::add`], of which there are ten a matched call.
+    #[inline(never)]
+    fn keep(&mut self, ns: i64) {
+        if self.samples.len() < EXACT {
+            self.samples.push(ns);
+        } else {
+            self.spill();
+            self.buckets[bucket(ns)] += 1;
+        }
     }
 
     /// Moves the samples into buckets.

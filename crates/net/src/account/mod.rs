@@ -12,6 +12,7 @@
 //! by the path hides some causes, and a capture of the other end knows more.
 
 mod identifications;
+mod ledger;
 mod round_trips;
 mod sender;
 mod writes;
@@ -92,9 +93,9 @@ impl Meter {
     }
 
     /// The account, with the connection's last packet.
-    pub(crate) fn finish(mut self, last: Mark) -> Box<[DirectionAccount; 2]> {
+    pub(crate) fn finish(self, last: Mark) -> Box<[DirectionAccount; 2]> {
         let opening = self.opening;
-        Box::new(self.senders.each_mut().map(|sender| {
+        Box::new(self.senders.map(|mut sender| {
             if opening {
                 sender.charge(TimeClass::Handshake, last);
             }

@@ -1,10 +1,11 @@
 //! One direction: its sender's transmissions, and what it heard between them, into classes of time.
 
 use super::identifications::Identifications;
+use super::ledger::Ledger;
 use super::round_trips::Distribution;
 use super::writes::Writes;
 use super::{segments, span};
-use model::{DirectionAccount, Mark, PerClass, Stuck, Time, TimeClass, Wait};
+use model::{DirectionAccount, Mark, Stuck, Time, TimeClass};
 use std::collections::VecDeque;
 
 const MICROSECOND: i64 = 1_000;
@@ -113,30 +114,10 @@ struct Last {
     pushed: bool,
 }
 
-/// A stretch of one class that goes on, up to what is charged.
-#[derive(Clone, Copy, Debug)]
-struct Stretch {
-    class: TimeClass,
-    first: Mark,
-    ns: i64,
-}
-
-/// Stretches of one class that are over. Beside each other, as two or three classes take turns with
-/// each segment; which was the longest is looked up there only when there is a longer one.
-#[derive(Clone, Copy, Default, Debug)]
-struct Ended {
-    time_ns: i64,
-    longest_ns: i64,
-    stretches: u32,
-}
-
 #[derive(Debug)]
 pub(super) struct Sender {
     account: DirectionAccount,
-    /// Everything up to here is charged.
-    settled: Mark,
-    stretch: Option<Stretch>,
-    ended: PerClass<Ended>,
+    ledger: Ledger,
     fastest_ns: Option<i64>,
     away_ns: i64,
     on_the_way: VecDeque<News>,
@@ -168,9 +149,7 @@ impl Sender {
     pub(super) fn new(first: Mark) -> Sender {
         Sender {
             account: DirectionAccount::default(),
-            settled: first,
-            stretch: None,
-            ended: PerClass::default(),
+            ledger: Ledger::new(first),
             fastest_ns: None,
             away_ns: 0,
             on_the_way: VecDeque::new(),
@@ -194,6 +173,11 @@ impl Sender {
             writes: Writes::default(),
             identifications: Identifications::default(),
         }
+    }
+
+    /// Charges everything up to `until` that is not charged yet.
+    pub(super) fn charge(&mut self, class: TimeClass, until: Mark) {
+        self.ledger.charge(class, until);
     }
 
     pub(super) fn identified(&mut self, id: u16, payload: u64, full_sized: u64) {
@@ -358,11 +342,11 @@ impl Sender {
             self.acknowledged_here = self.acknowledged_here.max(before);
             self.sent = self.sent.max(before);
         }
-        if self.gap.peer.is_some() || span(self.settled.time, s.mark.time) > PAUSE_NS {
+        if self.gap.peer.is_some() || self.ledger.open_ns(s.mark) > PAUSE_NS {
             self.writes.paused();
         }
-        let gap = std::mem::take(&mut self.gap);
-        self.judge(s, &gap);
+        self.judge(s);
+        self.gap = Gap::default();
         let account = &mut self.account;
         if s.payload > 0 {
             account.first_data.get_or_insert(s.mark.time);
@@ -410,27 +394,29 @@ impl Sender {
     }
 
     /// Charges the time before a transmission to what it waited for.
-    fn judge(&mut self, s: &Transmission, gap: &Gap) {
+    fn judge(&mut self, s: &Transmission) {
         let now = s.mark;
+        let gap = &self.gap;
         let outstanding = self.sent > self.acknowledged || gap.drained.is_some();
         if let Some(arrived) = gap.recovered {
-            self.charge(TimeClass::LossRecovery, arrived);
+            self.ledger.charge(TimeClass::LossRecovery, arrived);
         } else if self.recovering.is_some() {
-            self.charge(TimeClass::LossRecovery, now);
+            self.ledger.charge(TimeClass::LossRecovery, now);
         }
         if let Kind::Again { .. } = s.kind {
             if let Some(progress) = gap.progress {
-                self.charge(TimeClass::Transfer, progress);
+                self.ledger.charge(TimeClass::Transfer, progress);
             }
-            self.charge(TimeClass::LossRecovery, now);
+            self.ledger.charge(TimeClass::LossRecovery, now);
             return;
         }
-        if span(self.settled.time, now.time) <= BURST_NS {
-            self.charge(TimeClass::Transfer, now);
+        if self.ledger.open_ns(now) <= BURST_NS {
+            self.ledger.charge(TimeClass::Transfer, now);
             return;
         }
         let payload = u64::from(s.payload);
-        let released = |by: Mark| span(by.time, now.time) <= self.release_ns();
+        let release_ns = self.release_ns();
+        let released = |by: Mark| span(by.time, now.time) <= release_ns;
         if let Some((opened, usable)) = gap.opened
             // All of it: a sender with segmentation offload waits until a large one fits.
             && usable < payload
@@ -441,7 +427,7 @@ impl Sender {
             } else {
                 TimeClass::SmallWindow
             };
-            self.charge(class, now);
+            self.ledger.charge(class, now);
             return;
         }
         let last = self.last;
@@ -453,9 +439,13 @@ impl Sender {
                 .is_none_or(|p| p.time <= peer.time || !(clocked && had_more))
         });
         if let Some(peer) = answers {
-            self.underway(gap.drained.filter(|d| d.time <= peer.time).unwrap_or(peer));
-            self.charge(TimeClass::Idle, peer);
-            self.charge(TimeClass::SenderApplication, now);
+            let acknowledged = gap.drained.filter(|d| d.time <= peer.time).unwrap_or(peer);
+            if self.sent > 0 {
+                self.ledger
+                    .charge(TimeClass::Transfer, self.arrival(acknowledged));
+            }
+            self.ledger.charge(TimeClass::Idle, peer);
+            self.ledger.charge(TimeClass::SenderApplication, now);
             return;
         }
         if was_small
@@ -463,51 +453,48 @@ impl Sender {
             && gap.drained_alone
             && gap.drained.is_some_and(released)
         {
-            self.charge(TimeClass::NagleDelayedAck, now);
+            self.ledger.charge(TimeClass::NagleDelayedAck, now);
             return;
         }
         if (clocked && !was_small) || (had_more && outstanding) {
             let class = self.path_class();
-            self.charge(class, now);
+            self.ledger.charge(class, now);
             return;
         }
-        if !was_small && span(self.settled.time, now.time) < self.away_ns {
+        if !was_small && self.ledger.open_ns(now) < self.away_ns {
             // Far from the sender, its acknowledgements may be later than the fastest were.
-            self.charge(TimeClass::Transfer, now);
+            self.ledger.charge(TimeClass::Transfer, now);
             return;
         }
         if !was_small && last.is_some() && self.away_ns > 0 {
             // What released it cannot be seen from here, and it may have been the path.
-            self.charge(TimeClass::Unknown, now);
+            self.ledger.charge(TimeClass::Unknown, now);
             return;
         }
         if outstanding && gap.drained.is_none() {
-            self.charge(TimeClass::SenderApplication, now);
+            self.ledger.charge(TimeClass::SenderApplication, now);
             return;
         }
         if let Some(drained) = gap.drained {
-            self.charge(TimeClass::Transfer, drained);
+            self.ledger.charge(TimeClass::Transfer, drained);
         }
-        let silent = span(self.settled.time, now.time);
+        let silent = self.ledger.open_ns(now);
         let class = if silent > IDLE_NS.max(10 * self.smoothed_ns) {
             TimeClass::Idle
         } else {
             TimeClass::SenderApplication
         };
-        self.charge(class, now);
+        self.ledger.charge(class, now);
     }
 
     /// The way of the last bytes to the receiver and back: until they were acknowledged, but no longer
     /// than a round trip, as the rest is the other side's.
-    fn underway(&mut self, acknowledged: Mark) {
+    fn arrival(&self, acknowledged: Mark) -> Mark {
         let round_trip = self.round_trips.min().unwrap_or(i64::MAX);
-        let ns = span(self.settled.time, acknowledged.time).min(round_trip);
-        if self.sent > 0 {
-            let until = Mark {
-                time: self.settled.time + ns,
-                ..acknowledged
-            };
-            self.charge(TimeClass::Transfer, until);
+        let ns = self.ledger.open_ns(acknowledged).min(round_trip);
+        Mark {
+            time: self.ledger.settled.time + ns,
+            ..acknowledged
         }
     }
 
@@ -527,49 +514,18 @@ impl Sender {
         }
     }
 
-    /// Charges everything up to `until` that is not charged yet.
-    pub(super) fn charge(&mut self, class: TimeClass, until: Mark) {
-        let ns = span(self.settled.time, until.time);
-        if ns == 0 {
-            return;
-        }
-        match &mut self.stretch {
-            Some(stretch) if stretch.class == class => stretch.ns += ns,
-            _ => {
-                self.end_stretch();
-                let first = self.settled;
-                self.stretch = Some(Stretch { class, first, ns });
-            }
-        }
-        self.settled = until;
-    }
-
-    fn end_stretch(&mut self) {
-        let Some(Stretch { class, first, ns }) = self.stretch else {
-            return;
-        };
-        let ended = &mut self.ended[class];
-        ended.time_ns += ns;
-        ended.stretches = ended.stretches.saturating_add(1);
-        if ns > ended.longest_ns {
-            ended.longest_ns = ns;
-            let last = self.settled;
-            self.account.longest[class] = Some(Wait { first, last, ns });
-        }
-    }
-
     /// The connection is over with this packet.
-    pub(super) fn finish(&mut self, last: Mark) -> DirectionAccount {
+    pub(super) fn finish(mut self, last: Mark) -> DirectionAccount {
         self.listen(last.time);
-        let gap = self.gap;
+        let gap = &self.gap;
         if let Some(arrived) = gap.recovered {
-            self.charge(TimeClass::LossRecovery, arrived);
+            self.ledger.charge(TimeClass::LossRecovery, arrived);
         }
         let outstanding = self.sent > self.acknowledged;
         if let Some(drained) = gap.drained {
-            self.charge(TimeClass::Transfer, drained);
+            self.ledger.charge(TimeClass::Transfer, drained);
         }
-        let silent = span(self.settled.time, last.time);
+        let silent = self.ledger.open_ns(last);
         let rest = match (outstanding, self.recovering) {
             (true, Some(_)) => TimeClass::LossRecovery,
             (true, None) if self.shut => TimeClass::ReceiverApplication,
@@ -577,18 +533,14 @@ impl Sender {
             (true, None) => TimeClass::Unknown,
             (false, _) => TimeClass::Idle,
         };
-        self.charge(rest, last);
-        self.end_stretch();
+        self.ledger.charge(rest, last);
         if let Some(since) = self.shut_since.take() {
             self.account.zero_window_ns += span(since, last.time);
         }
         self.writes.paused();
         let (most, all) = self.writes.summary();
-        let mut account = std::mem::take(&mut self.account);
-        for (class, ended) in self.ended.iter() {
-            account.time_ns[class] = ended.time_ns;
-            account.stretches[class] = ended.stretches;
-        }
+        let mut account = self.account;
+        self.ledger.finish(&mut account);
         // The network may have copied the others.
         account.spurious_retransmissions = self.needless.max(self.received_twice).min(self.again);
         account.rtt = self.round_trips.summary();
