@@ -2,7 +2,6 @@
 //! connections went through.
 
 use crate::concurrency::{Concurrency, STALL_NS, Scope};
-use crate::half::OpTable;
 use crate::stats::Distribution;
 use crate::worst::{Exhibit, Worst};
 use hashbrown::HashMap;
@@ -107,9 +106,9 @@ impl CaptureFacts {
         }
     }
 
-    pub fn call(&mut self, call: &Call, ops: &mut OpTable) {
+    /// Takes a call whose operation has this number.
+    pub fn call(&mut self, call: &Call, number: u16) {
         self.calls += 1;
-        let number = ops.number(call.protocol, call.op);
         let op = usize::from(number);
         if op >= self.ops.len() {
             self.ops.resize_with(op + 1, OpFacts::default);
@@ -242,10 +241,9 @@ impl CaptureFacts {
     pub fn waits_behind_others(&self) -> bool {
         let servers = self
             .concurrency
-            .levels
-            .iter()
+            .levels()
             .filter(|(s, _)| matches!(s, Scope::Server(_)));
-        let busy = match self.concurrency.levels.is_empty() {
+        let busy = match self.concurrency.is_empty() {
             // Turns: one at a time.
             true => self.response.total_ns(),
             false => servers.fold(0i64, |sum, (_, l)| sum.saturating_add(l.busy_ns())),
@@ -272,7 +270,7 @@ impl CaptureFacts {
         if to - from < STALL_NS / 4 {
             return 0;
         }
-        let Some(level) = self.concurrency.levels.get(&Scope::Server(server)) else {
+        let Some(level) = self.concurrency.server(server) else {
             return 0;
         };
         let usual = self.usual_wait_ns.max(1);

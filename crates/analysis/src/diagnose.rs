@@ -59,8 +59,8 @@ pub struct Diagnoser {
     pairs: Vec<[Half; 2]>,
     app: [Option<AppMatch>; 2],
     unmatched: Vec<Unmatched>,
-    /// Matched calls by who called whom.
-    hosts: HashMap<(IpAddr, IpAddr), u64, foldhash::fast::FixedState>,
+    /// Matched calls by pair of hosts, the lower address first: its calls, and those of the other.
+    hosts: HashMap<(IpAddr, IpAddr), [u64; 2], foldhash::fast::FixedState>,
     /// How far each capture has come, on its own clock, and its last matched call.
     reached: [Time; 2],
     last_matched: [Option<Time>; 2],
@@ -127,7 +127,8 @@ impl Diagnoser {
 
     /// Takes a call of capture `which`.
     pub fn call(&mut self, which: usize, call: &Call) {
-        self.captures[which].call(call, &mut self.ops);
+        let op = self.ops.number(call.protocol, call.op);
+        self.captures[which].call(call, op);
         if call.is_complete()
             && let Some(app) = &mut self.app[which]
         {
@@ -137,7 +138,7 @@ impl Diagnoser {
             self.alone.call(call, &self.captures[0]);
             return;
         }
-        let Some(half) = Half::of(call, &mut self.ops) else {
+        let Some(half) = Half::of(call, op) else {
             return;
         };
         self.join.add(which, half, &mut self.pairs);
@@ -172,12 +173,11 @@ impl Diagnoser {
         match (c.completeness, s.completeness) {
             (Completeness::Complete, Completeness::Complete) => {
                 // The header may be hidden in one capture only.
-                let mut c = c.clone();
-                let (protocol, _) = self.ops.name(c.op);
-                if protocol == model::Protocol::Rpc {
-                    c.op = s.op;
-                }
-                self.matched.add(&c, s, backwards);
+                let op = match self.ops.name(c.op) {
+                    (model::Protocol::Rpc, _) => s.op,
+                    _ => c.op,
+                };
+                self.matched.add(op, c, s, backwards);
             }
             (Completeness::NoResponse, Completeness::NoResponse) => {
                 self.unmatched(c.op).no_response += 1
@@ -189,12 +189,18 @@ impl Diagnoser {
     /// Whether a call goes against the stream: made by the host that serves the other one's calls, as
     /// NFSv4 callbacks and lock grants are.
     fn is_backwards(&mut self, seen: &Half) -> bool {
-        let hosts = (seen.client.address, seen.server.address);
-        if self.hosts.len() < model::limits::HOST_PAIRS || self.hosts.contains_key(&hosts) {
-            *self.hosts.entry(hosts).or_default() += 1;
+        let (client, server) = (seen.client.address, seen.server.address);
+        let pair = (client.min(server), client.max(server));
+        if self.hosts.len() >= limits::HOST_PAIRS && !self.hosts.contains_key(&pair) {
+            return false;
         }
-        let calls = |hosts| self.hosts.get(&hosts).copied().unwrap_or(0u64);
-        calls((hosts.1, hosts.0)) > calls(hosts)
+        let [lower, higher] = self.hosts.entry(pair).or_default();
+        let (own, other) = match client <= server {
+            true => (lower, higher),
+            false => (higher, lower),
+        };
+        *own += 1;
+        *other > *own
     }
 
     fn unmatched(&mut self, op: u16) -> &mut Unmatched {

@@ -240,8 +240,7 @@ pub fn account_of_matched(m: &MatchedFacts, server: &CaptureFacts) -> Account {
 fn server_cap(facts: &CaptureFacts) -> Option<(ServerCap, model::Endpoint)> {
     let mut caps: Vec<(ServerCap, model::Endpoint)> = facts
         .concurrency
-        .levels
-        .iter()
+        .levels()
         .filter_map(|(scope, level)| match scope {
             Scope::Server(e) => Some((level.server_cap()?, *e)),
             Scope::Pair(..) => None,

@@ -71,9 +71,9 @@ pub struct Half {
 }
 
 impl Half {
-    /// `None` for a response without a request: nothing identifies it in another capture.
+    /// `op` is the number of its operation. `None` for a response without a request: nothing identifies it in another capture.
     #[must_use]
-    pub fn of(call: &Call, ops: &mut OpTable) -> Option<Half> {
+    pub fn of(call: &Call, op: u16) -> Option<Half> {
         let request_first = call.request_first?;
         let request_last = call.request_last.unwrap_or(request_first);
         let (completeness, first, last) = match (call.response_first, call.response_last) {
@@ -91,7 +91,7 @@ impl Half {
             request_sequence: call.request_sequence,
             request_bytes: u32::try_from(call.request_bytes).unwrap_or(u32::MAX),
             response_bytes: u32::try_from(call.response_bytes).unwrap_or(u32::MAX),
-            op: ops.number(call.protocol, call.op),
+            op,
             completeness,
             offset: call.detail.get(Field::Offset).unwrap_or(0),
             request_first,

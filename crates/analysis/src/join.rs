@@ -29,8 +29,8 @@ type Ends = (Endpoint, Endpoint);
 #[derive(Default, Debug)]
 struct Waiting {
     calls: HashTable<Half>,
-    /// Keys in the order in which calls came, for eviction.
-    order: VecDeque<(Ends, u32, u32)>,
+    /// Hash, id and sequence number in the order in which calls came, for eviction.
+    order: VecDeque<(u64, u32, u32)>,
     evicted: u64,
     connections: HashMap<Ends, ConnectionState, foldhash::fast::FixedState>,
 }
@@ -62,8 +62,12 @@ impl Join {
         let ends = (call.client, call.server);
         let state = self.sides[side].connections.entry(ends).or_default();
         let canonical = state.alias.unwrap_or(ends);
-        if let Some(twin) = self.take(1 - side, canonical, &call) {
-            self.mark_matched(side, ends);
+        let unmatched = !state.matched;
+        let hash = self.hash(canonical, call.id, call.request_sequence);
+        if let Some(twin) = self.take(1 - side, canonical, hash, &call) {
+            if unmatched {
+                self.mark_matched(side, ends);
+            }
             self.mark_matched(1 - side, (twin.client, twin.server));
             out.push(if side == 0 {
                 [call, twin]
@@ -72,9 +76,8 @@ impl Join {
             });
             return;
         }
-        let unmatched = !state_matched(&self.sides[side], ends);
         let key = (call.id, call.request_sequence, call.request_bytes);
-        self.wait(side, canonical, call);
+        self.wait(side, hash, call);
         if unmatched {
             self.vote(side, ends, key, out);
         }
@@ -99,8 +102,7 @@ impl Join {
         self.hasher.hash_one((ends, id, sequence))
     }
 
-    fn take(&mut self, side: usize, ends: Ends, like: &Half) -> Option<Half> {
-        let hash = self.hash(ends, like.id, like.request_sequence);
+    fn take(&mut self, side: usize, ends: Ends, hash: u64, like: &Half) -> Option<Half> {
         let Waiting {
             calls, connections, ..
         } = &mut self.sides[side];
@@ -116,9 +118,8 @@ impl Join {
         calls.find_entry(hash, same).ok().map(|e| e.remove().0)
     }
 
-    fn wait(&mut self, side: usize, canonical: Ends, call: Half) {
-        let hash = self.hash(canonical, call.id, call.request_sequence);
-        let key = (canonical, call.id, call.request_sequence);
+    fn wait(&mut self, side: usize, hash: u64, call: Half) {
+        let key = (hash, call.id, call.request_sequence);
         let hasher = &self.hasher;
         let waiting = &mut self.sides[side];
         let connections = &waiting.connections;
@@ -129,10 +130,9 @@ impl Join {
         });
         waiting.order.push_back(key);
         while waiting.calls.len() > limits::LOOK_BACK_CALLS {
-            let Some((ends, id, sequence)) = waiting.order.pop_front() else {
+            let Some((hash, id, sequence)) = waiting.order.pop_front() else {
                 break;
             };
-            let hash = hasher.hash_one((ends, id, sequence));
             let found = waiting
                 .calls
                 .find_entry(hash, |c| c.id == id && c.request_sequence == sequence);
@@ -143,8 +143,7 @@ impl Join {
         }
         if waiting.order.len() > 2 * waiting.calls.len() + 4096 {
             let calls = &waiting.calls;
-            waiting.order.retain(|&(ends, id, sequence)| {
-                let hash = hasher.hash_one((ends, id, sequence));
+            waiting.order.retain(|&(hash, id, sequence)| {
                 calls
                     .find(hash, |c| c.id == id && c.request_sequence == sequence)
                     .is_some()
@@ -196,13 +195,14 @@ impl Join {
             state.alias = Some(a);
         }
         for call in mine {
-            match self.take(0, a, &call) {
+            let hash = self.hash(a, call.id, call.request_sequence);
+            match self.take(0, a, hash, &call) {
                 Some(twin) => {
                     self.mark_matched(0, a);
                     self.mark_matched(1, b);
                     out.push([twin, call]);
                 }
-                None => self.wait(1, a, call),
+                None => self.wait(1, hash, call),
             }
         }
     }
@@ -238,10 +238,6 @@ impl Join {
     pub fn waiting(&self) -> [usize; 2] {
         [self.sides[0].calls.len(), self.sides[1].calls.len()]
     }
-}
-
-fn state_matched(side: &Waiting, ends: Ends) -> bool {
-    side.connections.get(&ends).is_some_and(|s| s.matched)
 }
 
 /// Whether a connection is known and nothing of it has matched; one that is over and forgotten had.

@@ -4,7 +4,7 @@
 //! A call that TCP had to send again can only be told from others when that episode has ended, after
 //! the call itself. So calls wait here until both captures are [`SETTLE_NS`] past them.
 
-use crate::capture_facts::CaptureFacts;
+use crate::capture_facts::{CaptureFacts, Trouble};
 use crate::clock::Corridor;
 use crate::diagnose::Kind;
 use crate::half::Half;
@@ -164,11 +164,11 @@ impl MatchedFacts {
         self.rounds.as_ref().map(|rounds| rounds.chatter(habit))
     }
 
-    /// Adds a call that both captures hold completely. `backwards`: the host that serves the others
+    /// Adds a call of operation number `op` that both captures hold completely. `backwards`: the host that serves the others
     /// made it (a callback), so `client` is of the server's capture. It has times, but no part in the
     /// account of the calls that the clients wait for, nor in the clock.
-    pub fn add(&mut self, client: &Half, server: &Half, backwards: bool) {
-        let op = usize::from(client.op);
+    pub fn add(&mut self, op: u16, client: &Half, server: &Half, backwards: bool) {
+        let op = usize::from(op);
         if op >= self.ops.len() {
             self.ops.resize_with(op + 1, OpSums::default);
         }
@@ -235,16 +235,13 @@ impl MatchedFacts {
         let total = c.response_last.time - c.request_first.time;
         let wait = (s.response_first.time - s.request_last.time).clamp(0, total.max(0));
         let held = call.response_held_ns.clamp(0, wait);
-        let resent = server
-            .overlapping(s.connection, s.request_last.time, s.response_first.time)
-            .any(|t| t.kind == EpisodeKind::Recovery && t.direction == Direction::ToClient);
-        let stall = if resent {
-            0
-        } else {
-            server
-                .stalled(call.server_end, s.request_last.time, s.response_first.time)
-                .min(wait - held)
-        };
+        let (from, to) = (s.request_last.time, s.response_first.time);
+        let mut stall = server.stalled(call.server_end, from, to).min(wait - held);
+        let resent =
+            |t: &Trouble| t.kind == EpisodeKind::Recovery && t.direction == Direction::ToClient;
+        if stall > 0 && server.overlapping(s.connection, from, to).any(resent) {
+            stall = 0;
+        }
         let service = wait - held - stall;
         // What passes at the server while one message does (and what its TCP held) is neither the
         // path's nor the server's own for certain: a window, a slow start, a timer of the other side.

@@ -1,13 +1,29 @@
 //! Who talks: an address and a port, and the connection between two of them.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 
 /// One end of a connection. Shown as `address:port`, IPv6 as `[address]:port`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Endpoint {
     pub address: IpAddr,
     pub port: u16,
+}
+
+impl Hash for Endpoint {
+    /// By words: as a slice of bytes the address takes 50 instructions more, and both ends of a
+    /// connection are hashed several times a call.
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self.address {
+            IpAddr::V4(a) => state.write_u64(u64::from(a.to_bits()) << 16 | u64::from(self.port)),
+            IpAddr::V6(a) => {
+                state.write_u128(a.to_bits());
+                state.write_u16(self.port);
+            }
+        }
+    }
 }
 
 impl fmt::Display for Endpoint {

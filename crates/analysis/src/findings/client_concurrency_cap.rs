@@ -41,8 +41,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let slots = capture.highest_slot.map(|s| s as usize + 1);
     let mut caps: Vec<_> = capture
         .concurrency
-        .levels
-        .iter()
+        .levels()
         .filter_map(|(scope, level)| match scope {
             Scope::Pair(client, server) => {
                 Some((level.client_cap(slots)?, *client, *server, level))

@@ -41,8 +41,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let usual = capture.usual_wait_ns.max(1);
     let levels = capture
         .concurrency
-        .levels
-        .iter()
+        .levels()
         .filter(|(s, _)| matches!(s, Scope::Server(_)));
     let mut silences: Vec<_> = levels
         .flat_map(|(_, l)| {

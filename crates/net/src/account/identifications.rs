@@ -4,6 +4,8 @@
 //! card cuts takes one for each piece. Where that holds, a number that was left out is a packet the
 //! capture does not hold, also one without data, of which TCP itself leaves no trace.
 
+use super::segments;
+
 /// A step this large is another counter, not packets that are missing.
 const LARGEST_STEP: i16 = 1_000;
 /// Steps that are seen before anything is said, and how many in twenty must fit.
@@ -21,7 +23,7 @@ pub(super) struct Identifications {
 impl Identifications {
     /// A packet with this identification and so many bytes of data, of full size `full_sized`.
     pub(super) fn saw(&mut self, id: u16, payload: u64, full_sized: u64) {
-        let pieces = payload.div_ceil(full_sized.max(1)).max(1);
+        let pieces = segments(payload, full_sized);
         let next = id.wrapping_add(pieces as u16);
         if let Some(expected) = self.expected {
             self.steps += 1;

@@ -12,6 +12,7 @@
 //! by the path hides some causes, and a capture of the other end knows more.
 
 mod identifications;
+mod ledger;
 mod round_trips;
 mod sender;
 mod writes;
@@ -78,9 +79,9 @@ impl Meter {
         self.sender(d).probed();
     }
 
-    /// A round trip of direction `d`'s data, and of how many segments the acknowledgement told.
-    pub(crate) fn round_trip(&mut self, d: Direction, ns: i64, full_segments: u64) {
-        self.sender(d).round_trip(ns, full_segments);
+    /// A round trip of direction `d`'s data, and whether the acknowledgement told of one segment only.
+    pub(crate) fn round_trip(&mut self, d: Direction, ns: i64, one_segment: bool) {
+        self.sender(d).round_trip(ns, one_segment);
     }
 
     /// Direction `d`'s receiver said that it had these bytes already.
@@ -97,14 +98,24 @@ impl Meter {
     }
 
     /// The account, with the connection's last packet.
-    pub(crate) fn finish(mut self, last: Mark) -> Box<[DirectionAccount; 2]> {
+    pub(crate) fn finish(self, last: Mark) -> Box<[DirectionAccount; 2]> {
         let opening = self.opening;
-        Box::new(self.senders.each_mut().map(|sender| {
+        Box::new(self.senders.map(|mut sender| {
             if opening {
                 sender.charge(TimeClass::Handshake, last);
             }
             sender.finish(last)
         }))
+    }
+}
+
+/// How many segments so many bytes take. Most take one, and a division costs as much as twenty other
+/// instructions.
+fn segments(bytes: u64, full_sized: u64) -> u64 {
+    if bytes <= full_sized {
+        1
+    } else {
+        bytes.div_ceil(full_sized.max(1))
     }
 }
 

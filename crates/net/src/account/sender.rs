@@ -1,10 +1,11 @@
 //! One direction: its sender's transmissions, and what it heard between them, into classes of time.
 
 use super::identifications::Identifications;
+use super::ledger::Ledger;
 use super::round_trips::Distribution;
-use super::span;
 use super::writes::Writes;
-use model::{DirectionAccount, Mark, Stuck, Time, TimeClass, Wait};
+use super::{segments, span};
+use model::{DirectionAccount, Mark, Stuck, Time, TimeClass};
 use std::collections::VecDeque;
 
 const MICROSECOND: i64 = 1_000;
@@ -117,19 +118,10 @@ struct Last {
     pushed: bool,
 }
 
-/// A stretch of one class that goes on.
-#[derive(Clone, Copy, Debug)]
-struct Stretch {
-    class: TimeClass,
-    wait: Wait,
-}
-
 #[derive(Debug)]
 pub(super) struct Sender {
     account: DirectionAccount,
-    /// Everything up to here is charged.
-    settled: Mark,
-    stretch: Option<Stretch>,
+    ledger: Ledger,
     fastest_ns: Option<i64>,
     away_ns: i64,
     on_the_way: VecDeque<News>,
@@ -161,8 +153,7 @@ impl Sender {
     pub(super) fn new(first: Mark) -> Sender {
         Sender {
             account: DirectionAccount::default(),
-            settled: first,
-            stretch: None,
+            ledger: Ledger::new(first),
             fastest_ns: None,
             away_ns: 0,
             on_the_way: VecDeque::new(),
@@ -188,6 +179,11 @@ impl Sender {
         }
     }
 
+    /// Charges everything up to `until` that is not charged yet.
+    pub(super) fn charge(&mut self, class: TimeClass, until: Mark) {
+        self.ledger.charge(class, until);
+    }
+
     pub(super) fn identified(&mut self, id: u16, payload: u64, full_sized: u64) {
         self.identifications.saw(id, payload, full_sized);
     }
@@ -201,14 +197,12 @@ impl Sender {
         }
     }
 
-    pub(super) fn round_trip(&mut self, ns: i64, full_segments: u64) {
-        let delayed = self
-            .round_trips
-            .min()
-            .is_some_and(|min| full_segments <= 1 && ns.saturating_sub(min) > DELAYED_NS.max(min));
-        if delayed {
-            let path = self.round_trips.min().unwrap_or(0);
-            self.delays.add(ns.saturating_sub(path));
+    pub(super) fn round_trip(&mut self, ns: i64, one_segment: bool) {
+        if one_segment
+            && let Some(min) = self.round_trips.min()
+            && ns.saturating_sub(min) > DELAYED_NS.max(min)
+        {
+            self.delays.add(ns.saturating_sub(min));
             return;
         }
         self.smoothed_ns = match self.round_trips.count() {
@@ -229,7 +223,11 @@ impl Sender {
 
     /// The peer sent data.
     pub(super) fn peer_sent(&mut self, mark: Mark) {
-        self.hear(News::Data(mark));
+        if self.is_near() {
+            self.gap.peer = Some(mark);
+        } else {
+            self.hear(News::Data(mark));
+        }
     }
 
     pub(super) fn acknowledged(&mut self, ack: Acknowledgement) {
@@ -237,7 +235,7 @@ impl Sender {
         if ack.alone && ack.position > self.acknowledged_here && self.acknowledged_here > 0 {
             let bytes = ack.position - self.acknowledged_here;
             account.acknowledgements += 1;
-            account.segments_acknowledged += bytes.div_ceil(ack.full_sized.max(1)).max(1);
+            account.segments_acknowledged += segments(bytes, ack.full_sized);
         }
         if ack.position > self.acknowledged_here {
             self.stuck = None;
@@ -262,15 +260,20 @@ impl Sender {
                 }
             }
         }
-        self.hear(News::Acknowledgement(ack));
+        if self.is_near() {
+            self.learned(&ack, ack.mark);
+        } else {
+            self.hear(News::Acknowledgement(ack));
+        }
+    }
+
+    /// Whether what passes here is at the sender at once.
+    fn is_near(&self) -> bool {
+        self.away_ns == 0 && self.on_the_way.is_empty()
     }
 
     /// Keeps what is on its way to the sender.
     fn hear(&mut self, news: News) {
-        if self.away_ns == 0 && self.on_the_way.is_empty() {
-            self.arrived(news, 0);
-            return;
-        }
         if self.on_the_way.len() >= ON_THE_WAY
             && let Some(oldest) = self.on_the_way.pop_front()
         {
@@ -295,14 +298,14 @@ impl Sender {
             time: mark.time + away,
             ..mark
         };
-        let ack = match news {
-            News::Data(mark) => {
-                self.gap.peer = Some(later(mark));
-                return;
-            }
-            News::Acknowledgement(ack) => ack,
-        };
-        let mark = later(ack.mark);
+        match news {
+            News::Data(mark) => self.gap.peer = Some(later(mark)),
+            News::Acknowledgement(ack) => self.learned(&ack, later(ack.mark)),
+        }
+    }
+
+    /// The sender has learned of an acknowledgement.
+    fn learned(&mut self, ack: &Acknowledgement, mark: Mark) {
         let progress = ack.position > self.acknowledged;
         if progress {
             let outstanding = self.sent > self.acknowledged;
@@ -350,10 +353,11 @@ impl Sender {
             self.acknowledged_here = self.acknowledged_here.max(before);
             self.sent = self.sent.max(before);
         }
-        if self.gap.peer.is_some() || span(self.settled.time, s.mark.time) > PAUSE_NS {
+        if self.gap.peer.is_some() || self.ledger.open_ns(s.mark) > PAUSE_NS {
             self.writes.paused();
         }
         self.judge(s);
+        self.gap = Gap::default();
         let account = &mut self.account;
         if s.payload > 0 {
             account.first_data.get_or_insert(s.mark.time);
@@ -398,37 +402,37 @@ impl Sender {
         self.sent = self.sent.max(s.end);
         let flight = s.data_end.saturating_sub(self.acknowledged_here);
         account.flight_max_bytes = account.flight_max_bytes.max(flight);
-        self.gap = Gap::default();
     }
 
     /// Charges the time before a transmission to what it waited for.
     fn judge(&mut self, s: &Transmission) {
         let now = s.mark;
-        let gap = self.gap;
+        let gap = &self.gap;
         let outstanding = self.sent > self.acknowledged || gap.drained.is_some();
         if let Some(arrived) = gap.recovered {
-            self.charge(TimeClass::LossRecovery, arrived);
+            self.ledger.charge(TimeClass::LossRecovery, arrived);
         } else if self.recovering.is_some() {
-            self.charge(TimeClass::LossRecovery, now);
+            self.ledger.charge(TimeClass::LossRecovery, now);
         }
         if let Kind::Again { .. } = s.kind {
             if let Some(progress) = gap.progress {
-                self.charge(TimeClass::Transfer, progress);
+                self.ledger.charge(TimeClass::Transfer, progress);
             }
-            self.charge(TimeClass::LossRecovery, now);
+            self.ledger.charge(TimeClass::LossRecovery, now);
             return;
         }
-        if span(self.settled.time, now.time) <= BURST_NS {
-            self.charge(TimeClass::Transfer, now);
+        if self.ledger.open_ns(now) <= BURST_NS {
+            self.ledger.charge(TimeClass::Transfer, now);
             return;
         }
         if gap.probed
             && let Some((opened, _)) = gap.opened
         {
-            self.charge(TimeClass::ReceiverApplication, opened);
+            self.ledger.charge(TimeClass::ReceiverApplication, opened);
         }
         let payload = u64::from(s.payload);
-        let released = |by: Mark| span(by.time, now.time) <= self.release_ns();
+        let release_ns = self.release_ns();
+        let released = |by: Mark| span(by.time, now.time) <= release_ns;
         if let Some((opened, usable)) = gap.opened
             // All of it: a sender with segmentation offload waits until a large one fits.
             && usable < payload
@@ -439,7 +443,7 @@ impl Sender {
             } else {
                 TimeClass::SmallWindow
             };
-            self.charge(class, now);
+            self.ledger.charge(class, now);
             return;
         }
         // Nobody waits for a side that only closes.
@@ -456,9 +460,13 @@ impl Sender {
                 .is_none_or(|p| p.time <= peer.time || !(clocked && had_more))
         });
         if let Some(peer) = answers {
-            self.underway(gap.drained.filter(|d| d.time <= peer.time).unwrap_or(peer));
-            self.charge(TimeClass::Idle, peer);
-            self.charge(wait, now);
+            let acknowledged = gap.drained.filter(|d| d.time <= peer.time).unwrap_or(peer);
+            if self.sent > 0 {
+                self.ledger
+                    .charge(TimeClass::Transfer, self.arrival(acknowledged));
+            }
+            self.ledger.charge(TimeClass::Idle, peer);
+            self.ledger.charge(wait, now);
             return;
         }
         if was_small
@@ -466,51 +474,48 @@ impl Sender {
             && gap.drained_alone
             && gap.drained.is_some_and(released)
         {
-            self.charge(TimeClass::NagleDelayedAck, now);
+            self.ledger.charge(TimeClass::NagleDelayedAck, now);
             return;
         }
         if (clocked && !was_small) || (had_more && outstanding) {
             let class = self.path_class();
-            self.charge(class, now);
+            self.ledger.charge(class, now);
             return;
         }
-        if !was_small && span(self.settled.time, now.time) < self.away_ns {
+        if !was_small && self.ledger.open_ns(now) < self.away_ns {
             // Far from the sender, its acknowledgements may be later than the fastest were.
-            self.charge(TimeClass::Transfer, now);
+            self.ledger.charge(TimeClass::Transfer, now);
             return;
         }
         if !was_small && last.is_some() && self.away_ns > 0 {
             // What released it cannot be seen from here, and it may have been the path.
-            self.charge(TimeClass::Unknown, now);
+            self.ledger.charge(TimeClass::Unknown, now);
             return;
         }
         if outstanding && gap.drained.is_none() {
-            self.charge(TimeClass::SenderApplication, now);
+            self.ledger.charge(TimeClass::SenderApplication, now);
             return;
         }
         if let Some(drained) = gap.drained {
-            self.charge(TimeClass::Transfer, drained);
+            self.ledger.charge(TimeClass::Transfer, drained);
         }
-        let silent = span(self.settled.time, now.time);
+        let silent = self.ledger.open_ns(now);
         let class = if silent > IDLE_NS.max(self.smoothed_ns.saturating_mul(10)) {
             TimeClass::Idle
         } else {
             wait
         };
-        self.charge(class, now);
+        self.ledger.charge(class, now);
     }
 
     /// The way of the last bytes to the receiver and back: until they were acknowledged, but no longer
     /// than a round trip, as the rest is the other side's.
-    fn underway(&mut self, acknowledged: Mark) {
+    fn arrival(&self, acknowledged: Mark) -> Mark {
         let round_trip = self.round_trips.min().unwrap_or(i64::MAX);
-        let ns = span(self.settled.time, acknowledged.time).min(round_trip);
-        if self.sent > 0 {
-            let until = Mark {
-                time: self.settled.time + ns,
-                ..acknowledged
-            };
-            self.charge(TimeClass::Transfer, until);
+        let ns = self.ledger.open_ns(acknowledged).min(round_trip);
+        Mark {
+            time: self.ledger.settled.time + ns,
+            ..acknowledged
         }
     }
 
@@ -530,52 +535,18 @@ impl Sender {
         }
     }
 
-    /// Charges everything up to `until` that is not charged yet.
-    pub(super) fn charge(&mut self, class: TimeClass, until: Mark) {
-        let ns = span(self.settled.time, until.time);
-        if ns == 0 {
-            return;
-        }
-        let first = self.settled;
-        self.settled = until;
-        let time = &mut self.account.time_ns[class];
-        *time = time.saturating_add(ns);
-        match &mut self.stretch {
-            Some(stretch) if stretch.class == class => {
-                stretch.wait.last = until;
-                stretch.wait.ns = stretch.wait.ns.saturating_add(ns);
-            }
-            _ => {
-                self.end_stretch();
-                let last = until;
-                let wait = Wait { first, last, ns };
-                self.stretch = Some(Stretch { class, wait });
-            }
-        }
-    }
-
-    fn end_stretch(&mut self) {
-        if let Some(Stretch { class, wait }) = self.stretch.take() {
-            self.account.stretches[class] = self.account.stretches[class].saturating_add(1);
-            let longest = &mut self.account.longest[class];
-            if longest.is_none_or(|longest| wait.ns > longest.ns) {
-                *longest = Some(wait);
-            }
-        }
-    }
-
     /// The connection is over with this packet.
-    pub(super) fn finish(&mut self, last: Mark) -> DirectionAccount {
+    pub(super) fn finish(mut self, last: Mark) -> DirectionAccount {
         self.listen(last.time);
-        let gap = self.gap;
+        let gap = &self.gap;
         if let Some(arrived) = gap.recovered {
-            self.charge(TimeClass::LossRecovery, arrived);
+            self.ledger.charge(TimeClass::LossRecovery, arrived);
         }
         let outstanding = self.sent > self.acknowledged;
         if let Some(drained) = gap.drained {
-            self.charge(TimeClass::Transfer, drained);
+            self.ledger.charge(TimeClass::Transfer, drained);
         }
-        let silent = span(self.settled.time, last.time);
+        let silent = self.ledger.open_ns(last);
         let rest = match (outstanding, self.recovering) {
             _ if gap.probed && self.shut => TimeClass::ReceiverApplication,
             (true, Some(_)) => TimeClass::LossRecovery,
@@ -586,15 +557,15 @@ impl Sender {
             (true, None) => TimeClass::Unknown,
             (false, _) => TimeClass::Idle,
         };
-        self.charge(rest, last);
-        self.end_stretch();
+        self.ledger.charge(rest, last);
         if let Some(since) = self.shut_since.take() {
             let closed = &mut self.account.zero_window_ns;
             *closed = closed.saturating_add(span(since, last.time));
         }
         self.writes.paused();
         let (most, all) = self.writes.summary();
-        let mut account = std::mem::take(&mut self.account);
+        let mut account = self.account;
+        self.ledger.finish(&mut account);
         // The network may have copied the others.
         account.spurious_retransmissions = self.needless.max(self.received_twice).min(self.again);
         account.rtt = self.round_trips.summary();

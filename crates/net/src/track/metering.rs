@@ -23,13 +23,15 @@ pub(super) struct Before {
 
 impl Before {
     pub(super) fn of(s: &Segment, stream: &Stream, peer: &Stream) -> Before {
-        let start = data_position(stream.sent, s.tcp.sequence);
-        let end = start + u64::from(s.payload_length);
-        let old = s.payload_length > 0 && stream.start != Start::Unknown && start < stream.sent;
+        let lacks = || {
+            let start = data_position(stream.sent, s.tcp.sequence);
+            let end = start + u64::from(s.payload_length);
+            start < stream.sent && stream.reassembly.lacks(start, end.min(stream.sent))
+        };
         Before {
             sent: stream.sent,
             retransmitted: stream.summary.retransmitted_packets,
-            lacks: old && stream.reassembly.lacks(start, end.min(stream.sent)),
+            lacks: s.payload_length > 0 && stream.start != Start::Unknown && lacks(),
             acknowledged: stream.acknowledged,
             peer_acknowledged: peer.acknowledged,
             peer_samples: peer.summary.ack_rtt_count,
@@ -59,27 +61,28 @@ pub(super) fn tell(
             }
         }
     }
+    let full_sized = full_size(s, stream);
     if let Some(id) = s.ip_id
         && !s.tcp.flags.syn()
     {
-        meter.identified(d, id, s.payload_length.into(), full_size(s, stream));
+        meter.identified(d, id, s.payload_length.into(), full_sized);
     }
     if s.tcp.flags.ack()
         && let Some(position) = peer.acknowledged
     {
         heard(meter, before, s, d.reverse(), peer, position);
     }
-    let end = data_position(stream.sent, s.tcp.sequence) + u64::from(s.payload_length);
+    let end = || data_position(stream.sent, s.tcp.sequence) + u64::from(s.payload_length);
     let kind = if stream.summary.retransmitted_packets > before.retransmitted {
         Kind::Again {
             held: !before.lacks,
-            needless: !before.lacks && before.acknowledged.is_some_and(|a| a >= end),
+            needless: !before.lacks && before.acknowledged.is_some_and(|a| a >= end()),
         }
     } else if stream.sent > before.sent && !s.tcp.flags.syn() && stream.start == Start::Certain {
         Kind::New
     } else {
         // What stands one byte back, or is one byte, asks for the window (RFC 9293 section 3.8.6.1).
-        let asks = s.payload_length == 1 || end + 1 == stream.sent;
+        let asks = s.payload_length == 1 || end() + 1 == stream.sent;
         if stream.window.is_zero() && asks && !s.tcp.flags.syn() {
             meter.probed(d);
         }
@@ -89,12 +92,12 @@ pub(super) fn tell(
         d,
         Transmission {
             mark: s.mark,
-            data_end: stream.sent.min(end),
-            end: stream.sent.min(end + u64::from(s.tcp.flags.fin())),
+            data_end: stream.sent.min(end()),
+            end: stream.sent.min(end() + u64::from(s.tcp.flags.fin())),
             payload: s.payload_length,
             pushed: s.tcp.flags.psh(),
             kind,
-            full_sized: full_size(s, stream),
+            full_sized,
         },
     );
 }
@@ -119,11 +122,7 @@ fn heard(
     let full_sized = full_size(s, stream);
     if stream.summary.ack_rtt_count > before.peer_samples {
         let bytes = before.peer_acknowledged.map_or(0, |a| position - a);
-        meter.round_trip(
-            d,
-            stream.latest_round_trip_ns,
-            bytes.div_ceil(full_sized.max(1)),
-        );
+        meter.round_trip(d, stream.latest_round_trip_ns, bytes <= full_sized);
     }
     if stream.received_twice > before.peer_received_twice {
         meter.received_twice(d);
