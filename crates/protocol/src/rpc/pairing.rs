@@ -307,8 +307,9 @@ impl Pairing {
         span: &Span,
         missing: Reason,
     ) {
-        // Replies mostly come in the order of their requests: keeps the list short.
-        if self.order.front() == Some(&(pending.direction, pending.xid)) {
+        // Replies mostly come in the order of their requests: keeps the list short. A call that was
+        // inferred is not in it, but its request, seen when it was sent again, may be.
+        if pending.counted && self.order.front() == Some(&(pending.direction, pending.xid)) {
             self.order.pop_front();
         }
         self.settle(cx, pending, span.last.time);

@@ -62,6 +62,15 @@ impl Session {
             let outcome = Outcome::NoResponse(Reason::Evicted);
             report(cx, oldest, Some(waiting), None, outcome);
         }
+        if let Some(former) = self.waiting.remove(&id) {
+            report(
+                cx,
+                id,
+                Some(former),
+                None,
+                Outcome::NoResponse(Reason::NoAnswer),
+            );
+        }
         let outstanding = self.waiting.len() as u32 + 1;
         count(cx, id, span.first.time, Change::Sent);
         self.waiting.insert(id, Waiting { span, outstanding });
