@@ -128,6 +128,12 @@ pub trait Handler {
     /// recovery waits a round trip for what shows it to have been spurious.
     fn episode(&mut self, c: &Connection, s: &mut Self::State, episode: Episode);
 
+    /// Whether an account of this connection's time is wanted, where the tracker keeps accounts. Once
+    /// it is not, the account is dropped.
+    fn wants_account(&self, _s: &Self::State) -> bool {
+        true
+    }
+
     /// The connection is over; nothing more comes for it. `order` and `now` are of the packet at
     /// which that was decided.
     fn close(

@@ -70,6 +70,12 @@ impl Conversation {
         }
     }
 
+    /// Whether it was found out what the connection speaks.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        matches!(self.0, Speaks::Known(_))
+    }
+
     /// The next bytes of a TCP direction.
     pub fn data(&mut self, cx: &mut Context<'_>, d: Direction, chunk: &Chunk<'_>) {
         if let Speaks::Undecided { .. } = self.0 {

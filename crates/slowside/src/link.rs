@@ -259,6 +259,12 @@ impl Handler for Link {
         });
     }
 
+    /// In a diagnosis calls of a known protocol have an account of their own, made of their times: that of
+    /// the connection would cost a seventh of the run and say nothing new.
+    fn wants_account(&self, s: &State) -> bool {
+        self.output.wanted == protocol::Wanted::Calls || !s.conversation.is_known()
+    }
+
     fn episode(&mut self, _c: &Connection, _s: &mut State, episode: Episode) {
         self.episodes.push(episode);
     }

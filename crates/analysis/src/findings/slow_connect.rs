@@ -23,7 +23,7 @@
 use super::{Rule, evidence};
 use crate::facts::Facts;
 use crate::results::{ConnectionResult, Fact, Finding, Side};
-use model::{Direction, TimeClass, format_duration};
+use model::{TimeClass, format_duration};
 
 pub(super) const RULE: Rule = Rule {
     code: "slow-connect",
@@ -69,9 +69,10 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         evidence: evidence::of_packets(
             facts,
             slow.iter().take(3).flat_map(|(c, ..)| {
-                let longest = c.directions[0].account.longest[TimeClass::Handshake];
-                let (capture, ..) = c.ends[0];
-                longest.into_iter().flat_map(move |w| [(capture, w.first.packet), (capture, w.last.packet)])
+                let opened = c.directions[0].account.longest[TimeClass::Handshake];
+                let first = c.ends.first().map(|(i, first, _)| (*i, first.packet));
+                let last = first.zip(opened).map(|((i, _), wait)| (i, wait.last.packet));
+                first.into_iter().chain(last)
             }),
             "the first SYN and the packet with which the connection was open",
         ),
@@ -100,7 +101,13 @@ fn retries(c: &ConnectionResult) -> u64 {
 
 /// What opening took beyond a round trip, where that was long and packets were sent again.
 fn excess(c: &ConnectionResult) -> Option<i64> {
-    let took = c.directions[Direction::ToServer.index()].account.time_ns[TimeClass::Handshake];
+    let opening = c.openings.first()?;
+    let opened = match (opening.syn, opening.syn_ack) {
+        (Some(_), Some(_)) => opening.ack?,
+        (Some(_), None) => c.last,
+        (None, _) => return None,
+    };
+    let took = opened - c.first;
     let usual = c.handshake.syn_to_syn_ack_ns.unwrap_or(0).min(took);
     let excess = took - usual;
     (excess >= SLOW_NS && retries(c) > 0).then_some(excess)

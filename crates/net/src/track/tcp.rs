@@ -87,6 +87,9 @@ impl Tcp {
         d: Direction,
         mut meter: Box<Meter>,
     ) -> Verdict {
+        if !out.handler.wants_account(out.state) {
+            return self.follow(out, s, bytes, d);
+        }
         let (stream, peer) = both(&mut self.streams, d);
         let before = Before::of(s, stream, peer);
         let packets = self.packets;
