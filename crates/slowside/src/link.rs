@@ -260,7 +260,7 @@ impl Handler for Link {
     }
 
     /// In a diagnosis calls of a known protocol have an account of their own, made of their times: that of
-    /// the connection would cost a seventh of the run and say nothing new.
+    /// the connection would cost a seventh of the run and say little new.
     fn wants_account(&self, s: &State) -> bool {
         self.output.wanted == protocol::Wanted::Calls || !s.conversation.is_known()
     }
