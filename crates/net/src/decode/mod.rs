@@ -149,7 +149,7 @@ impl Decoder {
     }
 
     /// Follows the headers from `layer` on, and hands on what they end at. Always inlined, as is
-    /// [`walk`]: a function of its own takes 25 of 517 instructions a packet more.
+    /// [`mod@walk`]: a function of its own takes 25 of 517 instructions a packet more.
     #[inline(always)]
     fn follow(
         &mut self,
