@@ -12,6 +12,7 @@ mod endpoint;
 mod episode;
 pub mod limits;
 mod name;
+mod normal;
 mod packet;
 mod problem;
 mod time;
@@ -25,6 +26,7 @@ pub use episode::{
     ConnectionSummary, DirectionSummary, Episode, EpisodeKind, Handshake, ResetSeen,
 };
 pub use name::Name;
+pub use normal::{SqlDialect, normalise, normalise_as, statement_id};
 pub use packet::{Batch, LinkType, Packet, PacketRef};
 pub use problem::{Problem, Problems, Where};
 pub use time::{Time, format_duration};
