@@ -107,3 +107,27 @@ pub const HOST_PAIRS: usize = 100_000;
 /// Tokens of one row of values that is compared with the next, to fold both into one in a statement's
 /// normal form; longer rows stay.
 pub const SQL_GROUP_TOKENS: usize = 4_096;
+
+/// Bytes of one line of a trace that are looked at. `line-cut`.
+pub const TRACE_LINE_BYTES: usize = 65_536;
+
+/// Bytes of a statement's text in a trace that are kept. `statement-cut`.
+pub const TRACE_SQL_BYTES: usize = 65_536;
+
+/// Open cursors of a traced process that are remembered. `cursors-forgotten`.
+pub const TRACE_CURSORS: usize = 65_536;
+
+/// Statements of a trace's profile; further ones share a line. `statements-full`.
+pub const TRACE_STATEMENTS: usize = 10_000;
+
+/// Wait events of a trace's profile; further ones share a line. `events-full`.
+pub const TRACE_EVENTS: usize = 4_000;
+
+/// Waits and recursive calls of a trace that wait for the call that holds them. `calls-without-end`.
+pub const TRACE_PENDING: usize = 65_536;
+
+/// Connections of a SQL*Net trace that are told apart; further ones share a line. `connections-full`.
+pub const TRACE_CONNECTIONS: usize = 1_000;
+
+/// Memory for unpacking one .xz file: as much as `xz -9` asks for.
+pub const XZ_DICTIONARY_BYTES: usize = 64 << 20;

@@ -192,6 +192,7 @@ pub(crate) fn diagnosis() -> Diagnosis {
             Where {
                 file: "server.pcap".into(),
                 frame: Some(6794),
+                line: None,
                 offset: Some(1_900_000),
             },
         )

@@ -272,6 +272,7 @@ fn place(files: &[String], mark: Mark) -> Where {
             .cloned()
             .unwrap_or_default(),
         frame: Some(mark.packet.frame),
+        line: None,
         offset: None,
     }
 }
