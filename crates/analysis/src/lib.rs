@@ -20,6 +20,7 @@ pub mod results;
 pub mod rounds;
 pub mod stats;
 pub mod streams;
+pub mod trace_profile;
 pub mod vantage;
 pub mod verdict;
 pub mod worst;

@@ -12,6 +12,8 @@ mod diagnosis_text;
 mod ops;
 mod ops_text;
 mod text;
+mod trace;
+mod trace_text;
 mod value;
 
 pub use calls::{CALLS_CSV_HEADER, CallWriter};
@@ -22,6 +24,8 @@ pub use diagnosis_text::diagnosis_text;
 pub use ops::{ops_csv, ops_json};
 pub use ops_text::{OpsStyle, ops_text};
 pub use text::wrap;
+pub use trace::{TraceBy, trace_csv, trace_json};
+pub use trace_text::{TraceStyle, trace_text};
 
 #[cfg(test)]
 mod samples;

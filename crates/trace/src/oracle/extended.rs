@@ -257,6 +257,7 @@ fn numbers<'a>(kind: CallKind, cursor: u64, fields: &Fields, unit_ns: i64) -> Li
             missed: fields.count("mis") > 0,
             rows: fields.count("r"),
             depth: fields.get("dep").and_then(|d| u32::try_from(d).ok()),
+            ends_cursor: kind == CallKind::Close && fields.get("type") == Some(0),
             plan: fields.get("plh").and_then(|p| u64::try_from(p).ok()),
         })
     };

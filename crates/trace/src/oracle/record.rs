@@ -100,6 +100,8 @@ pub struct Call {
     pub rows: u64,
     /// `dep`; not known for operations on LOBs.
     pub depth: Option<u32>,
+    /// `type=0` of a `CLOSE`: the session does not keep the cursor.
+    pub ends_cursor: bool,
     /// `plh`: hash value of the execution plan.
     pub plan: Option<u64>,
     pub tim_ns: i64,
