@@ -12,8 +12,10 @@ mod endpoint;
 mod episode;
 pub mod limits;
 mod name;
+pub mod normal;
 mod packet;
 mod problem;
+pub mod sql;
 mod time;
 
 pub use account::{DirectionAccount, PerClass, RoundTrips, Stuck, TimeClass, Wait};
@@ -27,4 +29,5 @@ pub use episode::{
 pub use name::Name;
 pub use packet::{Batch, LinkType, Packet, PacketRef};
 pub use problem::{Problem, Problems, Where};
+pub use sql::{Found, Hidden, Sql, SqlSession, Statement};
 pub use time::{Time, format_duration};

@@ -66,6 +66,9 @@ pub const TURNS_HELD: usize = 8;
 /// Bytes of one message that a protocol may ask to see in one piece.
 pub const HEAD_BYTES: usize = 16_384;
 
+/// Bytes of one SQL statement that are kept; it is then marked as truncated.
+pub const SQL_BYTES: usize = 16_000;
+
 /// Length of one message that is believed. `absurd-length`.
 pub const MESSAGE_BYTES: u32 = 64 << 20;
 
