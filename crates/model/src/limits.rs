@@ -106,3 +106,7 @@ pub const OPERATION_LISTS: usize = 10_000;
 /// Pairs of hosts of which it is remembered who calls whom; calls of further ones are taken to be made
 /// by clients.
 pub const HOST_PAIRS: usize = 100_000;
+
+/// Tokens of one row of values that is compared with the next, to fold both into one in a statement's
+/// normal form; longer rows stay.
+pub const SQL_GROUP_TOKENS: usize = 4_096;
