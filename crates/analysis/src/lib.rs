@@ -18,6 +18,7 @@ pub mod join;
 pub mod matched;
 pub mod results;
 pub mod rounds;
+pub mod sql;
 pub mod stats;
 pub mod streams;
 pub mod vantage;

@@ -7,6 +7,7 @@ use crate::moment;
 use analysis::filter::{Filter, nearest};
 use analysis::findings::{RULES, Rule};
 use analysis::group::Key;
+use analysis::sql::SqlKey;
 use clap::builder::StyledStr;
 use clap::{Arg, Args, Parser, Subcommand, ValueEnum};
 use slowside::{Config, Moment};
@@ -42,6 +43,7 @@ pub(crate) enum Command {
     Calls(Calls),
     Ops(Ops),
     Conns(Conns),
+    Sql(Sql),
     Explain(Explain),
 }
 
@@ -178,6 +180,40 @@ pub(crate) struct Conns {
     /// Explain the fields of --format json and csv; needs no capture
     #[arg(long, exclusive = true)]
     pub(crate) fields: bool,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+/// Profile the statements of databases: time, round trips, rows per fetch, and whose time it was
+///
+/// Oracle SQL*Net, PostgreSQL and MySQL are read off the wire. Statements are shown without their
+/// literals; nothing else of what was sent is shown. With captures of both ends the server's part is
+/// measured, with one it is estimated.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  slowside sql client.pcap
+  slowside sql --client c.pcap --server s.pcap --by user,statement --format csv")]
+pub(crate) struct Sql {
+    #[command(flatten)]
+    pub(crate) inputs: Inputs,
+
+    /// How to write the profile
+    #[arg(long, value_enum, default_value_t = GroupFormat::Text)]
+    pub(crate) format: GroupFormat,
+
+    /// What to group by: statement, client, program, user, service, connection
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = sql_key, default_value = "statement")]
+    pub(crate) by: Vec<SqlKey>,
+
+    /// Show statements as they were sent, with the values in them
+    #[arg(long)]
+    pub(crate) show_literals: bool,
+
+    /// List all statements and sessions, not only those that took most (text)
+    #[arg(long)]
+    pub(crate) all: bool,
 
     #[command(flatten)]
     pub(crate) reading: Reading,
@@ -357,12 +393,28 @@ fn key(text: &str) -> Result<Key, String> {
     })
 }
 
+fn sql_key(text: &str) -> Result<SqlKey, String> {
+    Ok(match text.trim() {
+        "statement" => SqlKey::Statement,
+        "client" => SqlKey::Client,
+        "program" => SqlKey::Program,
+        "user" => SqlKey::User,
+        "service" | "database" => SqlKey::Service,
+        "connection" => SqlKey::Connection,
+        _ => {
+            return Err(
+                "the keys are statement, client, program, user, service, connection".into(),
+            );
+        }
+    })
+}
+
 fn number(text: &str) -> Result<u64, String> {
     text.parse()
         .map_err(|_| "connections have numbers, which slowside conns --all shows".to_owned())
 }
 
-const COMMANDS: [&str; 5] = ["diagnose", "calls", "ops", "conns", "explain"];
+const COMMANDS: [&str; 6] = ["diagnose", "calls", "ops", "conns", "sql", "explain"];
 
 /// Reads the command line.
 pub(crate) fn parse(given: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {

@@ -11,6 +11,8 @@ mod diagnosis_json;
 mod diagnosis_text;
 mod ops;
 mod ops_text;
+mod sql;
+mod sql_text;
 mod text;
 mod value;
 
@@ -21,6 +23,8 @@ pub use diagnosis_json::diagnosis_json;
 pub use diagnosis_text::diagnosis_text;
 pub use ops::{ops_csv, ops_json};
 pub use ops_text::{OpsStyle, ops_text};
+pub use sql::{sql_csv, sql_json};
+pub use sql_text::{SqlStyle, sql_text};
 pub use text::wrap;
 
 #[cfg(test)]

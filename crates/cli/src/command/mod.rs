@@ -5,6 +5,7 @@ pub(crate) mod conns;
 pub(crate) mod diagnose;
 pub(crate) mod explain;
 pub(crate) mod ops;
+pub(crate) mod sql;
 
 mod inputs;
 
