@@ -23,4 +23,5 @@ pub mod stats;
 pub mod streams;
 pub mod vantage;
 pub mod verdict;
+pub mod whatif;
 pub mod worst;

@@ -15,6 +15,7 @@ mod sql;
 mod sql_text;
 mod text;
 mod value;
+mod whatif;
 
 pub use calls::{CALLS_CSV_HEADER, CallWriter};
 pub use conns::{conns_csv, conns_fields, conns_json};
@@ -26,6 +27,7 @@ pub use ops_text::{OpsStyle, ops_text};
 pub use sql::{sql_csv, sql_json};
 pub use sql_text::{SqlStyle, sql_text};
 pub use text::wrap;
+pub use whatif::{fit_json, fit_text, whatif_json, whatif_text};
 
 #[cfg(test)]
 mod samples;
