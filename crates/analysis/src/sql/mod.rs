@@ -4,6 +4,7 @@
 //! [`profile`] takes the calls of one capture, [`split`] says how much of their waits was the path,
 //! [`result`] is what comes out, of one capture or of both.
 
+pub mod habits;
 mod lane;
 mod profile;
 pub mod result;
