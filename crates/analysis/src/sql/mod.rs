@@ -11,5 +11,8 @@ pub mod result;
 mod sessions;
 mod split;
 
+#[cfg(test)]
+mod tests;
+
 pub use profile::{Profiler, SqlKey};
 pub use result::{SessionResult, SqlResult, StatementResult, Totals, of_one, of_two};
