@@ -9,11 +9,15 @@ mod firsts;
 mod link;
 mod merge;
 mod run;
+mod sql;
 mod stream;
+mod trace;
 
 pub use config::{Captures, Config, Event, Moment};
 pub use conns::conns;
 pub use diagnose::diagnose;
+pub use sql::sql;
+pub use trace::trace;
 
 use analysis::group::{Groups, Key};
 use analysis::results::{CaptureResult, OpsResult};

@@ -11,7 +11,8 @@ use std::path::PathBuf;
 pub fn trace(files: &[PathBuf]) -> Result<TraceResult, Error> {
     let mut profiler = Profiler::default();
     for path in files {
-        let file = trace::oracle::read(path, &mut |record| profiler.record(&record))?;
+        let file = ::trace::oracle::read(path, &mut |record| profiler.record(&record))
+            .map_err(|error| Error::Message(error.to_string()))?;
         profiler.file(file);
     }
     Ok(profiler.finish())
