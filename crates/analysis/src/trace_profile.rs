@@ -188,7 +188,7 @@ impl Profiler {
                     false => &mut self.totals.received,
                 };
                 sum.0 += u64::from(!bytes.overflow);
-                sum.1 += bytes.bytes;
+                add(&mut sum.1, bytes.bytes);
             }
         }
         self.totals.any = true;
@@ -200,7 +200,7 @@ impl Profiler {
         self.settle(left);
         self.cursors.clear();
         if let Some((first, last)) = self.span.take() {
-            self.totals.span_ns += last - first;
+            add(&mut self.totals.span_ns, last.saturating_sub(first));
         }
         self.packets.end();
         self.problems.merge(&file.problems);
@@ -292,7 +292,7 @@ impl Profiler {
         if let Some(event) = self.events.get_mut(number) {
             event.waits.add(wait.elapsed_ns);
             if let Some(blocks) = blocks(wait) {
-                *event.blocks.get_or_insert(0) += blocks;
+                add(event.blocks.get_or_insert(0), blocks);
             }
         }
         let start = wait.tim_ns.map(|tim| tim.saturating_sub(wait.elapsed_ns));
@@ -323,17 +323,17 @@ impl Profiler {
             event: None,
             idle: false,
         });
-        let own_ns = call.elapsed_ns - claimed.calls_ns;
-        let cpu_ns = call.cpu_ns - claimed.calls_cpu_ns;
+        let own_ns = call.elapsed_ns.saturating_sub(claimed.calls_ns);
+        let cpu_ns = call.cpu_ns.saturating_sub(claimed.calls_cpu_ns);
         let sum = self.calls.entry(call.kind).or_default();
         sum.elapsed.add(call.elapsed_ns);
-        sum.cpu_ns += cpu_ns;
-        sum.own_ns += own_ns;
-        sum.rows += call.rows;
-        self.totals.cpu_ns += cpu_ns;
-        self.totals.waited_ns += claimed.waits_ns;
+        add(&mut sum.cpu_ns, cpu_ns);
+        add(&mut sum.own_ns, own_ns);
+        add(&mut sum.rows, call.rows);
+        add(&mut self.totals.cpu_ns, cpu_ns);
+        add(&mut self.totals.waited_ns, claimed.waits_ns);
         if call.depth.is_some_and(|d| d > 0) {
-            self.totals.recursive_ns += own_ns;
+            add(&mut self.totals.recursive_ns, own_ns);
         }
         if let Some(sum) = self.statements.get_mut(number) {
             sum.call(call, own_ns, cpu_ns, &claimed);
@@ -357,20 +357,20 @@ impl Profiler {
     /// Takes pieces that no call holds.
     fn settle(&mut self, pieces: Vec<Piece>) {
         for piece in pieces {
-            self.totals.response_ns += piece.elapsed_ns;
+            add(&mut self.totals.response_ns, piece.elapsed_ns);
             let Some(number) = piece.event else {
                 continue;
             };
-            self.totals.between_ns += piece.elapsed_ns;
+            add(&mut self.totals.between_ns, piece.elapsed_ns);
             let Some(event) = self.events.get_mut(number) else {
                 continue;
             };
             event.between += 1;
-            event.between_ns += piece.elapsed_ns;
+            add(&mut event.between_ns, piece.elapsed_ns);
             let Some(sum) = self.statements.get_mut(piece.statement) else {
                 continue;
             };
-            sum.between_ns += piece.elapsed_ns;
+            add(&mut sum.between_ns, piece.elapsed_ns);
             sum.waited(number, piece.elapsed_ns);
             if piece.idle {
                 sum.round_trips.add(piece.elapsed_ns);
@@ -391,11 +391,11 @@ impl Profiler {
 
 impl Sum {
     fn call(&mut self, call: &Call, own_ns: i64, cpu_ns: i64, claimed: &Claimed) {
-        self.own_ns += own_ns;
-        self.cpu_ns += cpu_ns;
-        self.waited_ns += claimed.waits_ns;
-        self.physical_reads += call.physical_reads;
-        self.consistent_reads += call.consistent_reads;
+        add(&mut self.own_ns, own_ns);
+        add(&mut self.cpu_ns, cpu_ns);
+        add(&mut self.waited_ns, claimed.waits_ns);
+        add(&mut self.physical_reads, call.physical_reads);
+        add(&mut self.consistent_reads, call.consistent_reads);
         for &(event, ns) in &claimed.waits {
             self.waited(event, ns);
         }
@@ -406,11 +406,11 @@ impl Sum {
             }
             CallKind::Exec => {
                 self.executions += 1;
-                self.rows += call.rows;
+                add(&mut self.rows, call.rows);
             }
             CallKind::Fetch => {
                 self.fetches += 1;
-                self.rows += call.rows;
+                add(&mut self.rows, call.rows);
                 self.rows_per_fetch
                     .add(i64::try_from(call.rows).unwrap_or(i64::MAX));
             }
@@ -422,7 +422,28 @@ impl Sum {
     fn waited(&mut self, event: usize, ns: i64) {
         let (count, total) = self.events.entry(event).or_default();
         *count += 1;
-        *total += ns;
+        *total = total.saturating_add(ns);
+    }
+}
+
+/// Adds what a damaged file may have made absurd.
+fn add<T: Saturating>(sum: &mut T, more: T) {
+    *sum = sum.plus(more);
+}
+
+trait Saturating: Copy {
+    fn plus(self, more: Self) -> Self;
+}
+
+impl Saturating for i64 {
+    fn plus(self, more: i64) -> i64 {
+        self.saturating_add(more)
+    }
+}
+
+impl Saturating for u64 {
+    fn plus(self, more: u64) -> u64 {
+        self.saturating_add(more)
     }
 }
 

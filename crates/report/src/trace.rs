@@ -237,6 +237,7 @@ fn connection(c: &ConnectionRow) -> Value {
         "largest_sent_bytes": c.largest_sent,
         "largest_sent_count": c.largest_sent_count,
         "largest_received_bytes": c.largest_received,
+        "milliseconds": c.milliseconds,
         "away": stats(&c.away),
         "here": stats(&c.here),
         "packets": packets,

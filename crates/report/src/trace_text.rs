@@ -1,7 +1,7 @@
 //! Profiles of traces for people: where the time went, then events, statements, packets, and at the end
 //! what was read.
 
-use crate::text::{Grid, Unit, WIDTH, bar, bytes, counted, grouped, share, tight, wrap};
+use crate::text::{Grid, WIDTH, bar, bytes, counted, grouped, share, tight, wrap};
 use crate::trace::{TraceBy, hex, text};
 use analysis::stats::Summary;
 use analysis::trace_profile::{
@@ -72,7 +72,9 @@ fn answer(d: &DatabaseTime, page: &mut String) {
             share(ns, response)
         )
     };
-    let text = if response == 0 {
+    let text = if response == 0 && d.sent.1 + d.received.1 > 0 {
+        format!("{}; the trace has no times.", exchanged(d))
+    } else if response == 0 {
         "No time passed in the calls and waits of the trace.".to_owned()
     } else if d.unaccounted_ns > waits.max(d.cpu_ns) {
         format!(
@@ -118,11 +120,19 @@ fn parts(d: &DatabaseTime, page: &mut String) {
         return;
     }
     page.push_str(&format!("\nWhere the {} went\n", format_duration(response)));
-    let unit = Unit::for_duration(response);
-    let mut rows: Vec<(&str, i64)> = vec![("CPU", d.cpu_ns), ("unaccounted", d.unaccounted_ns)];
+    let rest = if d.unaccounted_ns < 0 {
+        "CPU and waits overlap"
+    } else {
+        "unaccounted"
+    };
+    let mut rows: Vec<(&str, i64)> = vec![("CPU", d.cpu_ns), (rest, d.unaccounted_ns)];
     let named = d.events.iter().take(PARTS);
     rows.extend(named.clone().map(|e| (e.name.as_str(), e.waits.total_ns)));
-    let rest: i64 = d.events.iter().skip(PARTS).map(|e| e.waits.total_ns).sum();
+    let rest = d
+        .events
+        .iter()
+        .skip(PARTS)
+        .fold(0, |sum: i64, e| sum.saturating_add(e.waits.total_ns));
     rows.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
     if rest > 0 {
         rows.push(("other waits", rest));
@@ -130,8 +140,12 @@ fn parts(d: &DatabaseTime, page: &mut String) {
     let cells = rows.iter().map(|(name, ns)| {
         vec![
             format!("  {name}"),
-            format!("{} {}", unit.number(*ns), unit.name),
-            share((*ns).max(0), response),
+            format_duration(*ns),
+            if *ns < 0 {
+                "-".to_owned()
+            } else {
+                share(*ns, response)
+            },
         ]
     });
     let grid = Grid::new(cells.collect(), 2);
@@ -142,7 +156,7 @@ fn parts(d: &DatabaseTime, page: &mut String) {
         page.push_str(format!("{line}{}  {bar}", " ".repeat(pad)).trim_end());
         page.push('\n');
     }
-    let outside = d.span_ns - response;
+    let outside = d.span_ns.saturating_sub(response);
     let mut notes = Vec::new();
     if d.recursive_ns > 0 {
         notes.push(format!(
@@ -212,6 +226,17 @@ fn events(d: &DatabaseTime, style: &TraceStyle, page: &mut String) {
     left_out(d.events.len(), shown, "further event", page);
 }
 
+/// What event 10079 noted.
+fn exchanged(d: &DatabaseTime) -> String {
+    format!(
+        "{} with {} sent and {} with {} received over SQL*Net",
+        counted(d.sent.0, "message"),
+        bytes(d.sent.1),
+        counted(d.received.0, "message"),
+        bytes(d.received.1)
+    )
+}
+
 fn calls(d: &DatabaseTime, page: &mut String) {
     if d.calls.is_empty() {
         return;
@@ -245,13 +270,7 @@ fn calls(d: &DatabaseTime, page: &mut String) {
         }
     }
     if d.sent.1 + d.received.1 > 0 {
-        facts.push(format!(
-            "{} with {} sent and {} with {} received (event 10079)",
-            counted(d.sent.0, "message"),
-            bytes(d.sent.1),
-            counted(d.received.0, "message"),
-            bytes(d.received.1)
-        ));
+        facts.push(exchanged(d));
     }
     if !facts.is_empty() {
         page.push_str(&wrap("", 0, &format!("{}.", facts.join(", "))));
@@ -289,9 +308,11 @@ fn statements(d: &DatabaseTime, style: &TraceStyle, page: &mut String) {
                 names.join(" ")
             ),
         ));
-        page.push_str(&wrap("   ", 3, &shown_text(s, style)));
-        page.push_str(&wrap("   ", 3, &work(s)));
-        page.push_str(&wrap("   ", 3, &time(s)));
+        for text in [shown_text(s, style), work(s), time(s)] {
+            if !text.is_empty() {
+                page.push_str(&wrap("   ", 3, &text));
+            }
+        }
     }
     left_out(d.statements.len(), shown, "further statement", page);
 }
@@ -315,7 +336,9 @@ fn work(s: &StatementRow) -> String {
         };
         words.push(format!("{}{hard}", counted(s.parses, "parse")));
     }
-    words.push(counted(s.executions, "execution"));
+    if s.executions > 0 {
+        words.push(counted(s.executions, "execution"));
+    }
     if s.fetches > 0 {
         let typical = match (s.rows_per_fetch_p50, s.rows_per_fetch_max) {
             (Some(p50), Some(max)) if max > 0 => format!(
@@ -349,12 +372,15 @@ fn work(s: &StatementRow) -> String {
 fn time(s: &StatementRow) -> String {
     let mut words = Vec::new();
     if s.elapsed.count > 0 {
+        let rest = match s.unaccounted_ns {
+            ..0 => format!("less an overlap of {}", format_duration(-s.unaccounted_ns)),
+            ns => format!("unaccounted {}", format_duration(ns)),
+        };
         words.push(format!(
-            "in calls {}: CPU {}, waits {}, unaccounted {}",
+            "in calls {}: CPU {}, waits {}, {rest}",
             format_duration(s.own_ns),
             format_duration(s.cpu_ns),
             format_duration(s.waited_ns),
-            format_duration(s.unaccounted_ns)
         ));
         let [mean, p50, p99, max] = quantiles(&s.elapsed);
         words.push(format!(
@@ -480,6 +506,9 @@ fn packets(net: &NetTime, result: &TraceResult, style: &TraceStyle, page: &mut S
         page.push('\n');
         page.push_str(&Grid::fitting(rows).text());
     }
+    if all.milliseconds {
+        page.push_str("The trace has whole milliseconds: what is shorter reads 0.\n");
+    }
     let head = ["packets", "sent", "bytes", "received", "bytes"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     let mut kinds: Vec<&str> = all.packets.iter().map(|p| &*p.kind).collect();
@@ -594,7 +623,8 @@ fn files(result: &TraceResult, page: &mut String) {
         }
         words.extend(net.version.map(|v| format!("version {v}")));
         words.extend(net.peer.as_ref().map(|p| format!("with {p}")));
-        words.extend(net.descriptor.clone());
+        // So that it can be broken into lines.
+        words.extend(net.descriptor.as_ref().map(|d| d.replace(")(", ") (")));
         for (code, count) in &net.errors {
             words.push(format!("TNS-{code:05} {}", counted(*count, "time")));
         }

@@ -108,12 +108,12 @@ impl Claimed {
     fn take(&mut self, piece: &Piece) {
         match piece.event {
             Some(event) => {
-                self.waits_ns += piece.elapsed_ns;
+                self.waits_ns = self.waits_ns.saturating_add(piece.elapsed_ns);
                 self.waits.push((event, piece.elapsed_ns));
             }
             None => {
-                self.calls_ns += piece.elapsed_ns;
-                self.calls_cpu_ns += piece.cpu_ns;
+                self.calls_ns = self.calls_ns.saturating_add(piece.elapsed_ns);
+                self.calls_cpu_ns = self.calls_cpu_ns.saturating_add(piece.cpu_ns);
             }
         }
     }

@@ -30,6 +30,8 @@ struct Connection {
     last: Option<i64>,
     before: Option<(bool, Option<i64>)>,
     messages: [u64; 2],
+    /// A time was finer than milliseconds.
+    fine: bool,
     away: Distribution,
     here: Distribution,
 }
@@ -99,6 +101,7 @@ impl Connection {
             None => sum.2 += 1,
         }
         let now = packet.local_ns;
+        self.fine |= now.is_some_and(|ns| ns % 1_000_000 != 0);
         self.first = self.first.or(now);
         self.last = now.or(self.last);
         let [received, sent] = &mut self.messages;
@@ -143,6 +146,7 @@ impl Connection {
         for (mine, theirs) in self.messages.iter_mut().zip(other.messages) {
             *mine += theirs;
         }
+        self.fine |= other.fine;
         self.first = self.first.into_iter().chain(other.first).min();
         self.last = self.last.into_iter().chain(other.last).max();
         self.away.merge(&other.away);
@@ -171,6 +175,7 @@ impl Connection {
             messages_sent,
             first_local_ns: self.first,
             last_local_ns: self.last,
+            milliseconds: self.first.is_some() && !self.fine,
             away: self.away.summary(),
             here: self.here.summary(),
         }

@@ -203,6 +203,8 @@ pub struct ConnectionRow {
     /// Local time of which the zone is not known.
     pub first_local_ns: Option<i64>,
     pub last_local_ns: Option<i64>,
+    /// Whether its times are whole milliseconds, so that shorter ones read 0.
+    pub milliseconds: bool,
     /// From a message sent to the next received: network and other side.
     pub away: Summary,
     /// From a message received to the next sent: this process.
@@ -284,15 +286,18 @@ pub(super) fn finish(profiler: Profiler) -> TraceResult {
         span_ns: totals.span_ns,
         cpu_ns: totals.cpu_ns,
         waited_ns: totals.waited_ns,
-        unaccounted_ns: totals.response_ns - totals.cpu_ns - totals.waited_ns - totals.between_ns,
+        unaccounted_ns: totals
+            .response_ns
+            .saturating_sub(totals.cpu_ns)
+            .saturating_sub(totals.waited_ns)
+            .saturating_sub(totals.between_ns),
         between_ns: totals.between_ns,
         recursive_ns: totals.recursive_ns,
         round_trips,
         rows: rows
             .iter()
             .filter(|r| r.depth.unwrap_or(0) == 0)
-            .map(|r| r.rows)
-            .sum(),
+            .fold(0, |sum, r| sum.saturating_add(r.rows)),
         commits: totals.commits,
         rollbacks: totals.rollbacks,
         read_only_ends: totals.read_only_ends,
@@ -337,11 +342,14 @@ impl Sum {
         let fetched = |rows: i64| u64::try_from(rows).ok().filter(|_| self.fetches > 0);
         StatementRow {
             id: known.then(|| statement_id(&self.normal)),
-            total_ns: self.own_ns + self.between_ns,
+            total_ns: self.own_ns.saturating_add(self.between_ns),
             own_ns: self.own_ns,
             cpu_ns: self.cpu_ns,
             waited_ns: self.waited_ns,
-            unaccounted_ns: self.own_ns - self.cpu_ns - self.waited_ns,
+            unaccounted_ns: self
+                .own_ns
+                .saturating_sub(self.cpu_ns)
+                .saturating_sub(self.waited_ns),
             between_ns: self.between_ns,
             round_trips: self.round_trips.summary(),
             parses: self.parses,

@@ -65,18 +65,19 @@ pub(super) const SEPARATOR: &str = "=====================";
 /// Where a second record begins within a line: the process was stopped between writing a line and its
 /// end.
 pub(super) fn second_record(line: &str) -> Option<usize> {
+    let start = STARTS.iter().find(|s| line.starts_with(**s))?;
     // Operations of plans may be called anything.
-    if !is_start(line) || line.starts_with("STAT #") {
+    if line.starts_with("STAT #") {
         return None;
     }
-    // The name of an event is not looked into.
-    let names_end = match line.starts_with("WAIT #") {
-        true => line.find("' ela=").unwrap_or(0),
-        false => 0,
+    // The name of an event is not looked into, nor the start of this record.
+    let from = match line.starts_with("WAIT #") {
+        true => line.find("' ela=").unwrap_or(start.len()),
+        false => start.len(),
     };
-    let rest = line.get(names_end.max(1)..)?;
+    let rest = line.get(from..)?;
     let found = STARTS.iter().filter_map(|s| rest.find(s)).min()?;
-    Some(names_end.max(1) + found)
+    Some(from + found)
 }
 
 /// Numbers in `unit`s of time are multiplied by it.

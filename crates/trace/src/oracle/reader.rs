@@ -103,7 +103,7 @@ pub fn read_from(
     }
     reader.end(&|| text.place(), take);
     (_, reader.file.bytes) = text.read();
-    if reader.file.extended_lines + reader.file.net_lines == 0 && !reader.headed {
+    if !reader.is_trace() {
         return Err(match reader.foreign(&text) {
             Some(error) => error,
             None => Error::NoTrace { file: name },
@@ -158,8 +158,8 @@ fn find_unit(name: &str, file: File) -> Result<Option<i64>, Error> {
 struct Reader {
     file: TraceFile,
     given_unit_ns: Option<i64>,
-    /// Whether there was a header.
-    headed: bool,
+    /// Records that were whole.
+    records: u64,
     /// A statement whose text is being collected.
     statement: Option<Head>,
     sql: String,
@@ -290,6 +290,7 @@ impl Reader {
         match extended::line(line, self.file.unit_ns, self.waits_have_tim) {
             Line::Record(record) => {
                 self.file.extended_lines += 1;
+                self.records += 1;
                 self.follow(&record, place);
                 take(record);
             }
@@ -339,7 +340,7 @@ impl Reader {
             && tim < last.saturating_sub(STEP_NS)
         {
             self.file.problems.note("time-steps-back", || {
-                let seconds = (last - tim) / STEP_NS;
+                let seconds = last.saturating_sub(tim) / STEP_NS;
                 (
                     format!("a record is {seconds} s earlier than the one before it"),
                     place(),
@@ -365,7 +366,6 @@ impl Reader {
             return;
         }
         if self.file.header_line(line) {
-            self.headed = true;
             self.file.unit_ns = self.given_unit_ns.unwrap_or(self.file.unit_of_release().0);
         } else {
             self.file.other_lines += 1;
@@ -401,12 +401,17 @@ impl Reader {
         }
     }
 
+    /// Whether something was there that only a trace has.
+    fn is_trace(&self) -> bool {
+        self.records > 0 || self.file.net_lines > 0 || self.file.product.is_some()
+    }
+
     /// What a file is that looks like no trace.
     fn foreign(&self, text: &Text) -> Option<Error> {
         let file = || text.name.clone();
         let line = text.line();
         let (what, cure) = match text.head() {
-            _ if self.headed || self.file.extended_lines + self.file.net_lines > 0 => return None,
+            _ if self.is_trace() => return None,
             [] => return Some(Error::Empty { file: file() }),
             [b'B', b'Z', b'h', ..] => ("packed with bzip2", "unpack it with bunzip2"),
             [0x28, 0xb5, 0x2f, 0xfd, ..] => ("packed with zstd", "unpack it with unzstd"),
@@ -414,7 +419,7 @@ impl Reader {
             head if head.contains(&0) || line.contains('\0') => {
                 ("binary", "give the .trc file that the process wrote")
             }
-            _ if is_strace(&line) => (
+            head if is_strace(&line) || is_strace(&String::from_utf8_lossy(head)) => (
                 "the output of strace",
                 "give the trace file that the process wrote",
             ),

@@ -59,7 +59,7 @@ impl Text {
                 Ok((bytes, rest))
             });
         if self.head.is_empty() {
-            self.head.extend(self.buffer.iter().take(16));
+            self.head.extend(self.buffer.iter().take(256));
         }
         match read {
             Ok((0, _)) => Ok(Next::End),
