@@ -16,6 +16,7 @@ mod programmes;
 mod readers;
 mod rpc;
 mod scratch;
+mod traces;
 mod track;
 
 pub use app::app;
@@ -25,6 +26,7 @@ pub use pipeline::pipeline;
 pub use programmes::programmes;
 pub use readers::{compressed, pcap, pcapng, snoop};
 pub use rpc::{rpc_tcp, rpc_udp, turns};
+pub use traces::{oracle_trace, sqlnet_trace};
 pub use track::track;
 
 /// A target's name and what it does.
@@ -44,5 +46,7 @@ pub const ALL: &[Target] = &[
     ("rpc_udp", rpc_udp),
     ("turns", turns),
     ("app", app),
+    ("oracle_trace", oracle_trace),
+    ("sqlnet_trace", sqlnet_trace),
     ("filter", filter),
 ];
