@@ -455,3 +455,6 @@ fn blocks(wait: &Wait<'_>) -> Option<u64> {
     let blocks = named.or(if path == ReadPath::Parallel { p2 } else { p3 });
     blocks.and_then(|b| u64::try_from(b).ok())
 }
+
+#[cfg(test)]
+mod tests;

@@ -254,13 +254,12 @@ pub fn trace_csv(
     show_literals: bool,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let stats = value::STATS.join(",");
     let empty = DatabaseTime::default();
     let database = result.database.as_ref().unwrap_or(&empty);
     let mut row = Vec::new();
     match by {
         TraceBy::Event => {
-            writeln!(out, "event,{stats},between,between_ns")?;
+            writeln!(out, "event,{},between,between_ns", value::STATS.join(","))?;
             for e in &database.events {
                 row.clear();
                 csv_field(e.name.as_bytes(), &mut row);
@@ -274,7 +273,8 @@ pub fn trace_csv(
                 out,
                 "id,sql_id,depth,total_ns,own_ns,cpu_ns,waited_ns,unaccounted_ns,between_ns,\
                  round_trips,parses,hard_parses,executions,fetches,rows,rows_per_fetch_p50,\
-                 rows_per_fetch_max,physical_reads,consistent_reads,errors,{stats},statement"
+                 rows_per_fetch_max,physical_reads,consistent_reads,errors,{},statement",
+                value::STATS.map(|name| format!("call_{name}")).join(",")
             )?;
             for s in &database.statements {
                 row.clear();
