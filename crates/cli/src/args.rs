@@ -247,6 +247,10 @@ pub(crate) struct WhatIf {
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) fetch_size: Option<u64>,
 
+    /// Rows that each statement that fetches brings in all
+    #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) rows: Option<u64>,
+
     /// Oracle's session data unit, bytes
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(512..=2_097_152))]
     pub(crate) sdu: Option<u64>,

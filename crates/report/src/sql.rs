@@ -129,12 +129,13 @@ pub(crate) fn filter(s: &StatementResult) -> Option<String> {
     })
 }
 
-fn counts(s: &StatementResult) -> [(&'static str, u64); 12] {
+fn counts(s: &StatementResult) -> [(&'static str, u64); 13] {
     [
         ("calls", s.calls),
         ("executions", s.executions),
         ("fetches", s.fetches),
         ("rows", s.rows),
+        ("rows_hidden", s.rows_hidden),
         ("rows_asked", s.rows_asked),
         ("affected", s.affected),
         ("errors", s.errors),
@@ -258,13 +259,14 @@ fn number(value: Option<i64>, row: &mut Vec<u8>) -> io::Result<()> {
 }
 
 /// The columns of [`counts`] and [`parts`].
-fn names() -> ([&'static str; 12], [&'static str; 5]) {
+fn names() -> ([&'static str; 13], [&'static str; 5]) {
     (
         [
             "calls",
             "executions",
             "fetches",
             "rows",
+            "rows_hidden",
             "rows_asked",
             "affected",
             "errors",
