@@ -47,7 +47,7 @@ fn statement_json(p: &Prediction) -> Value {
             "rtt_ns": t.rtt_ns,
             "transfer_ns": t.transfer.likely,
             "service_ns": t.service.likely,
-            "think_ns": t.think_ns,
+            "think_ns": t.think.likely,
             "elapsed_ns": elapsed.likely,
             "elapsed_min_ns": elapsed.least,
             "elapsed_max_ns": elapsed.most,
@@ -98,7 +98,7 @@ pub fn whatif_text(w: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
             tight(p.then.rtt_ns),
             tight(p.then.service.likely),
             tight(p.then.transfer.likely),
-            tight(p.then.think_ns),
+            tight(p.then.think.likely),
         ]
     }));
     let grid = Grid::fitting(rows).text();
