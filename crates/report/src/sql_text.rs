@@ -299,8 +299,8 @@ fn session(s: &SessionResult) -> String {
         }
     }
     if let (Some(sdu), tdu) = (of.sdu_bytes, of.tdu_bytes) {
-        let tdu = tdu.map_or(String::new(), |t| format!(", TDU {}", bytes(t.into())));
-        who.push(format!("SDU {}{tdu}", bytes(sdu.into())));
+        let tdu = tdu.map_or(String::new(), |t| format!(", TDU {} B", grouped(t.into())));
+        who.push(format!("SDU {} B{tdu}", grouped(sdu.into())));
     }
     let opening = match s.opening_ns() {
         0 => String::new(),
