@@ -10,10 +10,12 @@ mod chunk;
 mod detail;
 mod endpoint;
 mod episode;
+mod habits;
 pub mod limits;
 mod name;
 mod packet;
 mod problem;
+mod series;
 mod time;
 
 pub use account::{DirectionAccount, PerClass, RoundTrips, Stuck, TimeClass, Wait};
@@ -24,7 +26,9 @@ pub use endpoint::{ConnectionId, Endpoint, Transport};
 pub use episode::{
     ConnectionSummary, DirectionSummary, Episode, EpisodeKind, Handshake, ResetSeen,
 };
+pub use habits::{CongestionWindow, EcnCounts, Pauses, Retransmissions, SegmentSizes};
 pub use name::Name;
 pub use packet::{Batch, LinkType, Packet, PacketRef};
 pub use problem::{Problem, Problems, Where};
+pub use series::{Interval, IntervalCounts};
 pub use time::{Time, format_duration};
