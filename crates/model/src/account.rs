@@ -1,7 +1,7 @@
 //! What a direction of a TCP connection waited for, and what was measured of it: filled in only where
 //! somebody asks for it, as it takes memory and time for every segment.
 
-use crate::{Mark, Time};
+use crate::{CongestionWindow, EcnCounts, Mark, Pauses, Retransmissions, SegmentSizes, Time};
 use std::ops::{Index, IndexMut};
 
 /// What a direction's time went to. Every nanosecond between a connection's first and last packet is
@@ -172,6 +172,16 @@ pub struct DirectionAccount {
     pub window_scale: Option<u8>,
     pub sack: bool,
     pub timestamps: bool,
+    /// Whether both sides agreed on explicit congestion notification; `None` where the handshake was
+    /// not seen.
+    pub ecn_negotiated: Option<bool>,
+    pub ecn: EcnCounts,
+    pub segment_sizes: SegmentSizes,
+    pub retransmissions: Retransmissions,
+    pub pauses: Pauses,
+    pub congestion_window: CongestionWindow,
+    /// Acknowledgements without data of more than two full segments (RFC 5681 section 4.2).
+    pub stretch_acks: u64,
     /// First and last packet with data.
     pub first_data: Option<Time>,
     pub last_data: Option<Time>,

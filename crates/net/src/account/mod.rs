@@ -11,15 +11,21 @@
 //! Where the capture stands at the sender that is at once; where it stands at the receiver, spacing
 //! by the path hides some causes, and a capture of the other end knows more.
 
+mod habits;
 mod identifications;
+mod intervals;
 mod ledger;
 mod round_trips;
 mod sender;
 mod writes;
 
+pub(crate) use habits::Trigger;
 pub(crate) use sender::{Acknowledgement, Kind, Transmission};
 
-use model::{Direction, DirectionAccount, Mark, Time, TimeClass};
+use crate::Segment;
+use habits::Marks;
+use intervals::Intervals;
+use model::{ConnectionId, Direction, DirectionAccount, Interval, Mark, Time, TimeClass};
 use sender::Sender;
 
 /// Both directions of a connection.
@@ -28,6 +34,8 @@ pub(crate) struct Meter {
     /// Whether a SYN was seen, and nothing yet after the handshake.
     opening: bool,
     senders: [Sender; 2],
+    marks: Option<Box<[Marks; 2]>>,
+    intervals: Option<Box<Intervals>>,
 }
 
 impl Meter {
@@ -36,7 +44,54 @@ impl Meter {
         Meter {
             opening,
             senders: [Sender::new(first), Sender::new(first)],
+            marks: None,
+            intervals: None,
         }
+    }
+
+    /// The same, with a row for each interval of so many nanoseconds.
+    pub(crate) fn with_intervals(self, c: ConnectionId, first: Time, width_ns: i64) -> Meter {
+        Meter {
+            intervals: Some(Box::new(Intervals::new(c, first, width_ns))),
+            ..self
+        }
+    }
+
+    /// A packet has that time: gives the interval before, if it is of another.
+    pub(crate) fn reach(&mut self, now: Time) -> Option<Interval> {
+        self.intervals.as_mut()?.reach(now)
+    }
+
+    /// The interval that goes on.
+    pub(crate) fn last_interval(&self) -> Option<Interval> {
+        Some(self.intervals.as_ref()?.last())
+    }
+
+    /// A packet of direction `d` counts.
+    pub(crate) fn counted(&mut self, d: Direction, s: &Segment) {
+        if s.payload_length > 0 {
+            self.sender(d).sized(s.payload_length);
+        }
+        let says = !s.tcp.flags.syn() && (s.tcp.flags.ece() || s.tcp.flags.cwr());
+        if s.ecn.is_capable() || says {
+            self.marked(d, s, says);
+        }
+        if let Some(intervals) = &mut self.intervals {
+            intervals.counted(d, s.payload_length);
+        }
+    }
+
+    #[cold]
+    fn marked(&mut self, d: Direction, s: &Segment, says: bool) {
+        let [to_server, to_client] = &mut **self.marks.get_or_insert_default();
+        let marks = match d {
+            Direction::ToServer => to_server,
+            Direction::ToClient => to_client,
+        };
+        marks.capable += u32::from(s.ecn.is_capable());
+        marks.experienced += u32::from(s.ecn.experienced());
+        marks.echoed += u32::from(says && s.tcp.flags.ece());
+        marks.reduced += u32::from(says && s.tcp.flags.cwr());
     }
 
     /// The handshake is over, as this packet shows.
@@ -66,12 +121,31 @@ impl Meter {
     /// Data of direction `d` was acknowledged, or its window changed.
     pub(crate) fn acknowledged(&mut self, d: Direction, ack: Acknowledgement) {
         self.sender(d).acknowledged(ack);
+        if let Some(intervals) = &mut self.intervals {
+            intervals.acknowledged(d, ack.position, ack.window);
+        }
     }
 
     /// Direction `d` sent data, or its end.
     pub(crate) fn sent(&mut self, d: Direction, s: Transmission) {
-        self.sender(d).sent(&s);
+        let window = self.sender(d).sent(&s);
         self.sender(d.reverse()).peer_sent(s.mark);
+        if self.intervals.is_some() {
+            self.sent_in_interval(d, &s, window);
+        }
+    }
+
+    #[cold]
+    fn sent_in_interval(&mut self, d: Direction, s: &Transmission, window: Option<u64>) {
+        let acknowledged = self.sender(d).acknowledged_here();
+        let Some(intervals) = &mut self.intervals else {
+            return;
+        };
+        let again = matches!(s.kind, Kind::Again { .. });
+        intervals.sent(d, s.data_end, acknowledged, again);
+        if let Some(bytes) = window {
+            intervals.window_was(d, bytes);
+        }
     }
 
     /// Direction `d`'s sender probed a window that is shut.
@@ -81,7 +155,10 @@ impl Meter {
 
     /// A round trip of direction `d`'s data, and whether the acknowledgement told of one segment only.
     pub(crate) fn round_trip(&mut self, d: Direction, ns: i64, one_segment: bool) {
-        self.sender(d).round_trip(ns, one_segment);
+        let counts = self.sender(d).round_trip(ns, one_segment);
+        if counts && let Some(intervals) = &mut self.intervals {
+            intervals.round_trip(d, ns);
+        }
     }
 
     /// Direction `d`'s receiver said that it had these bytes already.
@@ -100,12 +177,18 @@ impl Meter {
     /// The account, with the connection's last packet.
     pub(crate) fn finish(self, last: Mark) -> Box<[DirectionAccount; 2]> {
         let opening = self.opening;
-        Box::new(self.senders.map(|mut sender| {
+        let mut accounts = Box::new(self.senders.map(|mut sender| {
             if opening {
                 sender.charge(TimeClass::Handshake, last);
             }
             sender.finish(last)
-        }))
+        }));
+        if let Some(marks) = self.marks {
+            for (account, marks) in accounts.iter_mut().zip(*marks) {
+                account.ecn = marks.counts();
+            }
+        }
+        accounts
     }
 }
 

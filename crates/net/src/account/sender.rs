@@ -1,5 +1,6 @@
 //! One direction: its sender's transmissions, and what it heard between them, into classes of time.
 
+use super::habits::{Habits, Trigger};
 use super::identifications::Identifications;
 use super::ledger::Ledger;
 use super::round_trips::Distribution;
@@ -33,6 +34,8 @@ const DELAYED_NS: i64 = 8 * MILLISECOND;
 const STUCK_TIMES: u64 = 3;
 /// What a host may save on the fastest turn that was seen.
 const AWAY_SPARE_NS: i64 = 100 * MICROSECOND;
+/// An acknowledgement of more segments is a stretch acknowledgement (RFC 5681 section 4.2).
+const STRETCH: u64 = 2;
 /// Acknowledgements on their way to a sender that is far from the capture; beyond, the oldest count
 /// at once.
 const ON_THE_WAY: usize = 1_024;
@@ -59,6 +62,7 @@ pub(crate) enum Kind {
     Again {
         held: bool,
         needless: bool,
+        trigger: Trigger,
     },
 }
 
@@ -147,6 +151,9 @@ pub(super) struct Sender {
     smoothed_ns: i64,
     writes: Writes,
     identifications: Identifications,
+    /// What it had in flight, as it knew, when it had sent last.
+    flight: u64,
+    habits: Option<Box<Habits>>,
 }
 
 impl Sender {
@@ -176,12 +183,28 @@ impl Sender {
             smoothed_ns: 0,
             writes: Writes::default(),
             identifications: Identifications::default(),
+            flight: 0,
+            habits: None,
         }
     }
 
     /// Charges everything up to `until` that is not charged yet.
     pub(super) fn charge(&mut self, class: TimeClass, until: Mark) {
         self.ledger.charge(class, until);
+    }
+
+    /// A segment with so much data was seen.
+    pub(super) fn sized(&mut self, bytes: u32) {
+        self.habits().sized(bytes);
+    }
+
+    fn habits(&mut self) -> &mut Habits {
+        self.habits.get_or_insert_default()
+    }
+
+    /// Everything before is acknowledged, as the capture knows.
+    pub(super) fn acknowledged_here(&self) -> u64 {
+        self.acknowledged_here
     }
 
     pub(super) fn identified(&mut self, id: u16, payload: u64, full_sized: u64) {
@@ -197,19 +220,21 @@ impl Sender {
         }
     }
 
-    pub(super) fn round_trip(&mut self, ns: i64, one_segment: bool) {
+    /// Whether it counts: it was not an acknowledgement that waited for a timer.
+    pub(super) fn round_trip(&mut self, ns: i64, one_segment: bool) -> bool {
         if one_segment
             && let Some(min) = self.round_trips.min()
             && ns.saturating_sub(min) > DELAYED_NS.max(min)
         {
             self.delays.add(ns.saturating_sub(min));
-            return;
+            return false;
         }
         self.smoothed_ns = match self.round_trips.count() {
             0 => ns,
             _ => self.smoothed_ns + ns.saturating_sub(self.smoothed_ns) / 8,
         };
         self.round_trips.add(ns);
+        true
     }
 
     pub(super) fn received_twice(&mut self) {
@@ -235,7 +260,9 @@ impl Sender {
         if ack.alone && ack.position > self.acknowledged_here && self.acknowledged_here > 0 {
             let bytes = ack.position - self.acknowledged_here;
             account.acknowledgements += 1;
-            account.segments_acknowledged += segments(bytes, ack.full_sized);
+            let segments = segments(bytes, ack.full_sized);
+            account.segments_acknowledged += segments;
+            account.stretch_acks += u64::from(segments > STRETCH);
         }
         if ack.position > self.acknowledged_here {
             self.stuck = None;
@@ -344,7 +371,8 @@ impl Sender {
         self.shut = shut;
     }
 
-    pub(super) fn sent(&mut self, s: &Transmission) {
+    /// What the congestion window was seen to be, where it was what this segment waited for.
+    pub(super) fn sent(&mut self, s: &Transmission) -> Option<u64> {
         self.listen(s.mark.time);
         if self.acknowledged == 0 {
             // The first one of a connection that was seen in its middle.
@@ -356,7 +384,13 @@ impl Sender {
         if self.gap.peer.is_some() || self.ledger.open_ns(s.mark) > PAUSE_NS {
             self.writes.paused();
         }
-        self.judge(s);
+        let window = self.judge(s).then_some(self.flight);
+        if let Some(bytes) = window {
+            self.habits().window_was(bytes);
+        }
+        if let (Some(drained), Kind::New) = (self.gap.drained, s.kind) {
+            self.habits().paused(drained, s.mark);
+        }
         self.gap = Gap::default();
         let account = &mut self.account;
         if s.payload > 0 {
@@ -372,7 +406,15 @@ impl Sender {
                     pushed: s.pushed,
                 });
             }
-            Kind::Again { held, needless } => {
+            Kind::Again {
+                held,
+                needless,
+                trigger,
+            } => {
+                let first = self.recovering.is_none();
+                self.habits
+                    .get_or_insert_default()
+                    .sent_again(trigger, first);
                 if held {
                     account.repeated_bytes += u64::from(s.payload);
                     account.repeated_packets += 1;
@@ -400,12 +442,15 @@ impl Sender {
             }
         }
         self.sent = self.sent.max(s.end);
+        self.flight = self.sent.saturating_sub(self.acknowledged);
         let flight = s.data_end.saturating_sub(self.acknowledged_here);
         account.flight_max_bytes = account.flight_max_bytes.max(flight);
+        window
     }
 
-    /// Charges the time before a transmission to what it waited for.
-    fn judge(&mut self, s: &Transmission) {
+    /// Charges the time before a transmission to what it waited for; whether that was the congestion
+    /// window, and something was in flight.
+    fn judge(&mut self, s: &Transmission) -> bool {
         let now = s.mark;
         let gap = &self.gap;
         let outstanding = self.sent > self.acknowledged || gap.drained.is_some();
@@ -419,11 +464,11 @@ impl Sender {
                 self.ledger.charge(TimeClass::Transfer, progress);
             }
             self.ledger.charge(TimeClass::LossRecovery, now);
-            return;
+            return false;
         }
         if self.ledger.open_ns(now) <= BURST_NS {
             self.ledger.charge(TimeClass::Transfer, now);
-            return;
+            return false;
         }
         if gap.probed
             && let Some((opened, _)) = gap.opened
@@ -444,7 +489,7 @@ impl Sender {
                 TimeClass::SmallWindow
             };
             self.ledger.charge(class, now);
-            return;
+            return false;
         }
         // Nobody waits for a side that only closes.
         let wait = match payload {
@@ -467,7 +512,7 @@ impl Sender {
             }
             self.ledger.charge(TimeClass::Idle, peer);
             self.ledger.charge(wait, now);
-            return;
+            return false;
         }
         if was_small
             && (1..s.full_sized).contains(&payload)
@@ -475,26 +520,26 @@ impl Sender {
             && gap.drained.is_some_and(released)
         {
             self.ledger.charge(TimeClass::NagleDelayedAck, now);
-            return;
+            return false;
         }
         if (clocked && !was_small) || (had_more && outstanding) {
             let class = self.path_class();
             self.ledger.charge(class, now);
-            return;
+            return clocked && self.flight > 0;
         }
         if !was_small && self.ledger.open_ns(now) < self.away_ns {
             // Far from the sender, its acknowledgements may be later than the fastest were.
             self.ledger.charge(TimeClass::Transfer, now);
-            return;
+            return false;
         }
         if !was_small && last.is_some() && self.away_ns > 0 {
             // What released it cannot be seen from here, and it may have been the path.
             self.ledger.charge(TimeClass::Unknown, now);
-            return;
+            return false;
         }
         if outstanding && gap.drained.is_none() {
             self.ledger.charge(TimeClass::SenderApplication, now);
-            return;
+            return false;
         }
         if let Some(drained) = gap.drained {
             self.ledger.charge(TimeClass::Transfer, drained);
@@ -506,6 +551,7 @@ impl Sender {
             wait
         };
         self.ledger.charge(class, now);
+        false
     }
 
     /// The way of the last bytes to the receiver and back: until they were acknowledged, but no longer
@@ -566,6 +612,9 @@ impl Sender {
         let (most, all) = self.writes.summary();
         let mut account = self.account;
         self.ledger.finish(&mut account);
+        if let Some(habits) = &self.habits {
+            habits.write_to(&mut account);
+        }
         // The network may have copied the others.
         account.spurious_retransmissions = self.needless.max(self.received_twice).min(self.again);
         account.rtt = self.round_trips.summary();

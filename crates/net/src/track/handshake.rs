@@ -51,6 +51,7 @@ struct Offer {
     window_scale: Option<u8>,
     sack: bool,
     timestamps: bool,
+    ecn: bool,
 }
 
 /// The opening of a connection, as far as it was seen.
@@ -103,6 +104,13 @@ impl Opening {
         self.offers.iter().all(|o| o.is_some_and(|o| o.timestamps))
     }
 
+    /// Whether both sides agreed on explicit congestion notification (RFC 3168); `None` where either
+    /// SYN was not seen.
+    pub(super) fn has_ecn(&self) -> Option<bool> {
+        let [client, server] = self.offers;
+        Some(client?.ecn && server?.ecn)
+    }
+
     /// Takes in a segment with SYN that is ours.
     pub(super) fn syn(&mut self, s: &Segment, d: Direction, streams: &mut [Stream; 2]) {
         let now = s.mark.time;
@@ -142,6 +150,8 @@ impl Opening {
             window_scale: s.tcp.window_scale,
             sack: s.tcp.sack_permitted,
             timestamps: s.tcp.timestamps.is_some(),
+            // RFC 3168 section 6.1.1: a SYN asks with both flags, a SYN/ACK agrees with one.
+            ecn: s.tcp.flags.ece() && s.tcp.flags.cwr() != s.tcp.flags.ack(),
         });
         self.tell(streams);
     }

@@ -1,11 +1,17 @@
 //! What a segment was, for the account of its connection: told from what it changed, so that the
 //! account follows the tracker's judgement of every segment and never makes its own.
 
+use super::MILLISECOND;
 use super::sequence::data_position;
-use super::stream::{Start, Stream};
+use super::stream::{FAST_RETRANSMIT_ACKS, Start, Stream};
+use super::tcp::TIMEOUT_NS;
 use crate::Segment;
-use crate::account::{Acknowledgement, Kind, Meter, Transmission};
+use crate::account::{Acknowledgement, Kind, Meter, Transmission, Trigger};
 use model::{Direction, Handshake};
+
+/// A tail probe comes two round trips after the last segment, and those of a capture near the receiver
+/// are short: what comes sooner than this is none.
+const PROBE_NS: i64 = MILLISECOND;
 
 /// What a segment may change, before it did.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +25,8 @@ pub(super) struct Before {
     peer_acknowledged: Option<u64>,
     peer_samples: u64,
     peer_received_twice: u64,
+    /// What made its sender send again, if it did.
+    trigger: Trigger,
 }
 
 impl Before {
@@ -28,6 +36,8 @@ impl Before {
             let end = start + u64::from(s.payload_length);
             start < stream.sent && stream.reassembly.lacks(start, end.min(stream.sent))
         };
+        let again =
+            s.payload_length > 0 && data_position(stream.sent, s.tcp.sequence) < stream.sent;
         Before {
             sent: stream.sent,
             retransmitted: stream.summary.retransmitted_packets,
@@ -36,7 +46,40 @@ impl Before {
             peer_acknowledged: peer.acknowledged,
             peer_samples: peer.summary.ack_rtt_count,
             peer_received_twice: peer.received_twice,
+            trigger: if again {
+                trigger(s, stream)
+            } else {
+                Trigger::Other
+            },
         }
+    }
+}
+
+/// Why its sender sent a segment again (RFC 6298, RFC 5681, RFC 6675, RFC 8985; methods 2.1). A tail
+/// probe that comes as late as the timer would cannot be told from it.
+#[cold]
+fn trigger(s: &Segment, stream: &Stream) -> Trigger {
+    let start = data_position(stream.sent, s.tcp.sequence);
+    let end = start + u64::from(s.payload_length);
+    let now = s.mark.time;
+    let progress = stream.last_data_at.max(stream.acknowledged_at);
+    let silent = now - progress;
+    let is_front = stream.acknowledged.is_none_or(|a| start <= a);
+    if silent >= TIMEOUT_NS {
+        Trigger::Timeout
+    } else if stream.duplicate_acks >= FAST_RETRANSMIT_ACKS || stream.sacked > end {
+        Trigger::Fast
+    } else if end == stream.sent
+        && stream.recovery.since().is_none()
+        && now - stream.last_data_at > stream.round_trip_ns
+        && silent >= PROBE_NS
+    {
+        Trigger::TailProbe
+    } else if is_front && stream.duplicate_acks > 0 {
+        // Fewer are enough where few segments are in flight (RFC 5827), or acknowledgements are joined.
+        Trigger::Fast
+    } else {
+        Trigger::Other
     }
 }
 
@@ -77,6 +120,7 @@ pub(super) fn tell(
         Kind::Again {
             held: !before.lacks,
             needless: !before.lacks && before.acknowledged.is_some_and(|a| a >= end()),
+            trigger: before.trigger,
         }
     } else if stream.sent > before.sent && !s.tcp.flags.syn() && stream.start == Start::Certain {
         Kind::New

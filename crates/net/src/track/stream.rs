@@ -29,7 +29,7 @@ const REORDERED_WITHIN_NS: i64 = 3 * MILLISECOND;
 const EARLIER_IP_IDS: std::ops::Range<i16> = -1_024..0;
 const EARLIER_IP_ID_WITHIN_NS: i64 = 200 * MILLISECOND;
 /// RFC 5681 section 3.2.
-const FAST_RETRANSMIT_ACKS: u32 = 3;
+pub(super) const FAST_RETRANSMIT_ACKS: u32 = 3;
 
 /// What is known of where a direction's bytes begin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -76,6 +76,8 @@ pub(super) struct Stream {
     pub acknowledged_at: Time,
     /// Acknowledgements of the same position in a row.
     pub duplicate_acks: u32,
+    /// The end of the highest selective acknowledgement.
+    pub sacked: u64,
     /// Position of the FIN: the end of the data.
     pub fin: Option<u64>,
     pub reassembly: Reassembly,

@@ -1,6 +1,7 @@
 //! One TCP connection: each segment acknowledges the other direction, then brings its own bytes, and
 //! either may settle what the capture will no longer show.
 
+use super::Wanted;
 use super::deliver::{deliver, drain, give_up, settle};
 use super::entry::Verdict;
 use super::handshake::Opening;
@@ -13,10 +14,13 @@ use super::stream::{Start, Stream};
 use super::{MILLISECOND, output::Output};
 use crate::account::Meter;
 use crate::{Handler, Segment};
-use model::{Close, Direction, DirectionAccount, EpisodeKind, Mark, ResetSeen, Time, limits};
+use model::{
+    Close, ConnectionId, Direction, DirectionAccount, EpisodeKind, Interval, Mark, ResetSeen, Time,
+    limits,
+};
 
 /// A resend after so long without progress is the retransmission timer's.
-const TIMEOUT_NS: i64 = 200 * MILLISECOND;
+pub(super) const TIMEOUT_NS: i64 = 200 * MILLISECOND;
 /// Bytes that come this soon after they were given up were only late in the file.
 const LATE_WITHIN_NS: i64 = 10 * MILLISECOND;
 
@@ -41,9 +45,16 @@ fn both(streams: &mut [Stream; 2], d: Direction) -> (&mut Stream, &mut Stream) {
 
 impl Tcp {
     /// Of a connection that `s` begins.
-    pub(super) fn new(s: &Segment, accounting: bool) -> Tcp {
+    pub(super) fn new(s: &Segment, wanted: Wanted) -> Tcp {
+        let meter = || {
+            let meter = Meter::new(s.first, s.tcp.flags.syn());
+            match wanted.intervals_ns {
+                None => meter,
+                Some(ns) => meter.with_intervals(ConnectionId(s.order), s.mark.time, ns),
+            }
+        };
         Tcp {
-            meter: accounting.then(|| Box::new(Meter::new(s.first, s.tcp.flags.syn()))),
+            meter: wanted.accounts.then(|| Box::new(meter())),
             ..Tcp::default()
         }
     }
@@ -95,16 +106,22 @@ impl Tcp {
         let packets = self.packets;
         let verdict = self.follow(out, s, bytes, d);
         let (stream, peer) = both(&mut self.streams, d);
-        if self.packets > packets && !s.tcp.flags.rst() {
-            metering::tell(
-                &mut meter,
-                &before,
-                s,
-                d,
-                stream,
-                peer,
-                &self.opening.summary,
-            );
+        if self.packets > packets {
+            if let Some(interval) = meter.reach(s.mark.time) {
+                out.interval(interval);
+            }
+            meter.counted(d, s);
+            if !s.tcp.flags.rst() {
+                metering::tell(
+                    &mut meter,
+                    &before,
+                    s,
+                    d,
+                    stream,
+                    peer,
+                    &self.opening.summary,
+                );
+            }
         }
         self.meter = Some(meter);
         verdict
@@ -179,6 +196,11 @@ impl Tcp {
         verdict
     }
 
+    /// What it did in the interval that goes on, if that was asked for.
+    pub(super) fn last_interval(&self) -> Option<Interval> {
+        self.meter.as_ref()?.last_interval()
+    }
+
     /// What the connection waited for, if that was asked for, with its last packet.
     pub(super) fn accounts(&mut self, last: Mark) -> Option<Box<[DirectionAccount; 2]>> {
         let mut accounts = self.meter.take()?.finish(last);
@@ -187,6 +209,7 @@ impl Tcp {
             account.window_scale = stream.window.scale;
             account.sack = self.opening.has_sack();
             account.timestamps = self.opening.has_timestamps();
+            account.ecn_negotiated = self.opening.has_ecn();
         }
         Some(accounts)
     }
@@ -379,6 +402,10 @@ fn duplicate_sack(s: &Segment, acknowledged: u64, stream: &mut Stream) {
     });
     let within_second =
         s.tcp.sack_count > 1 && first.0 >= second.0 && first.1 <= second.1 && first != second;
+    stream.sacked = stream.sacked.max(first.1).max(match s.tcp.sack_count {
+        1 => 0,
+        _ => second.1,
+    });
     if first.0 < first.1 && (first.1 <= acknowledged || within_second) {
         stream.received_twice += 1;
         stream.recovery.duplicate_sack(first.0, first.1);

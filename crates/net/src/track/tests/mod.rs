@@ -7,7 +7,7 @@ mod random;
 
 use super::Tracker;
 use crate::segment::Tcp;
-use crate::{Connection, Flags, Handler, Segment};
+use crate::{Connection, Ecn, Flags, Handler, Segment};
 use model::{
     Chunk, Close, ConnectionSummary, Direction, Endpoint, Episode, Mark, PacketRef, Time, Transport,
 };
@@ -252,6 +252,7 @@ impl Script {
             payload_length: payload.len() as u32,
             ip_id: self.identified.then_some(self.ip_id),
             ttl: 64,
+            ecn: Ecn(0),
             tcp: Tcp {
                 sequence: seq,
                 acknowledgement: if flags & ACK == 0 { 0 } else { ack },
