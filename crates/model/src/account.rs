@@ -69,6 +69,14 @@ impl TimeClass {
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct PerClass<T>([T; 11]);
 
+impl<T: Copy> PerClass<T> {
+    /// The same for each.
+    #[must_use]
+    pub fn of(each: T) -> PerClass<T> {
+        PerClass([each; 11])
+    }
+}
+
 impl<T> PerClass<T> {
     pub fn iter(&self) -> impl Iterator<Item = (TimeClass, &T)> {
         TimeClass::ALL.into_iter().zip(&self.0)

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// A byte's packet: when it was captured, and where it stands.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Mark {
     pub time: Time,
     pub packet: PacketRef,

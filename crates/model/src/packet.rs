@@ -4,7 +4,7 @@ use crate::Time;
 
 /// Where a packet stands: the file within the capture (0 for the first) and the frame number within
 /// that file, counted from 1 as Wireshark shows it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct PacketRef {
     pub file: u16,
     pub frame: u32,

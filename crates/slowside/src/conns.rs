@@ -80,8 +80,8 @@ fn read<'a>(
     loop {
         let more = stream.next(&mut records);
         selection.starts_at(stream.first_time());
-        for call in records.calls() {
-            tally.call(call);
+        for shard in &records.shards {
+            tally.counted(&shard.tally);
         }
         for c in records.connections() {
             tally.connection(c);

@@ -26,10 +26,11 @@ pub(super) struct Habits {
     again: [u32; 4],
     /// Of the recovery that goes on.
     trigger: Option<Trigger>,
-    window: CongestionWindow,
+    window: Option<Box<CongestionWindow>>,
     pauses: u32,
     paused_ns: i64,
-    longest: Option<Wait>,
+    /// The packets around the longest pause, if there was one.
+    longest: (Mark, Mark),
 }
 
 impl Habits {
@@ -61,14 +62,15 @@ impl Habits {
         }
         self.pauses = self.pauses.saturating_add(1);
         self.paused_ns = self.paused_ns.saturating_add(ns);
-        if self.longest.is_none_or(|longest| ns > longest.ns) {
-            self.longest = Some(Wait { first, last, ns });
+        let (from, to) = self.longest;
+        if ns > span(from.time, to.time) {
+            self.longest = (first, last);
         }
     }
 
     /// So much was in flight when the congestion window was full.
     pub(super) fn window_was(&mut self, bytes: u64) {
-        let w = &mut self.window;
+        let w = self.window.get_or_insert_default();
         w.min_bytes = if w.count == 0 {
             bytes
         } else {
@@ -89,11 +91,13 @@ impl Habits {
             tail_probe,
             other,
         };
-        account.congestion_window = self.window;
+        account.congestion_window = self.window.as_deref().copied().unwrap_or_default();
+        let (first, last) = self.longest;
+        let ns = span(first.time, last.time);
         account.pauses = Pauses {
             count: self.pauses.into(),
             total_ns: self.paused_ns,
-            longest: self.longest,
+            longest: (self.pauses > 0).then_some(Wait { first, last, ns }),
         };
     }
 }

@@ -17,6 +17,7 @@ mod intervals;
 mod ledger;
 mod round_trips;
 mod sender;
+mod trouble;
 mod writes;
 
 pub(crate) use habits::Trigger;
@@ -120,9 +121,9 @@ impl Meter {
 
     /// Data of direction `d` was acknowledged, or its window changed.
     pub(crate) fn acknowledged(&mut self, d: Direction, ack: Acknowledgement) {
-        self.sender(d).acknowledged(ack);
+        self.sender(d).acknowledged(&ack);
         if let Some(intervals) = &mut self.intervals {
-            intervals.acknowledged(d, ack.position, ack.window);
+            intervals.acknowledged(d, ack.position, ack.window.map(u64::from));
         }
     }
 
@@ -204,5 +205,6 @@ fn segments(bytes: u64, full_sized: u64) -> u64 {
 
 /// Time does not run backwards in an account; clocks of captures do.
 fn span(from: Time, to: Time) -> i64 {
-    (to - from).max(0)
+    let ns = to.0.max(from.0).wrapping_sub(from.0) as u64;
+    ns.min(i64::MAX as u64) as i64
 }

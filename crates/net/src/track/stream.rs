@@ -3,6 +3,7 @@
 use super::copies::Recent;
 use super::flight::Flight;
 use super::held::Held;
+use super::metering::Again;
 use super::reassembly::{Origin, Reassembly};
 use super::recovery::Recovery;
 use super::sequence::{ack_position, before, data_position, first_position};
@@ -100,10 +101,11 @@ pub(super) struct Stream {
     /// A byte sent into a closed window, which will be sent again.
     pub probe: Option<(u64, u64)>,
     pub round_trip_ns: i64,
-    /// The last sample of which that is the mean.
-    pub latest_round_trip_ns: i64,
-    /// How often the receiver said that it got something twice (RFC 2883).
-    pub received_twice: u64,
+    /// What the account is to be told: the last sample of which that is the mean, whether the receiver
+    /// said that it got something twice (RFC 2883), and a segment that was sent again.
+    pub latest_round_trip_ns: Option<i64>,
+    pub received_twice: bool,
+    pub again: Option<Again>,
 }
 
 impl Stream {
@@ -193,7 +195,7 @@ impl Stream {
     }
 
     pub(super) fn sample(&mut self, ns: i64) {
-        self.latest_round_trip_ns = ns;
+        self.latest_round_trip_ns = Some(ns);
         let summary = &mut self.summary;
         summary.ack_rtt_count += 1;
         summary.ack_rtt_sum_ns = summary.ack_rtt_sum_ns.saturating_add(ns);

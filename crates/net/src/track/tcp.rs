@@ -6,7 +6,7 @@ use super::deliver::{deliver, drain, give_up, settle};
 use super::entry::Verdict;
 use super::handshake::Opening;
 use super::held::is_small;
-use super::metering::{self, Before};
+use super::metering::{self, Again, Before};
 use super::reassembly::Origin;
 use super::recovery::Resent;
 use super::sequence::{LARGEST_WINDOW, ack_position, data_position, first_position};
@@ -102,7 +102,7 @@ impl Tcp {
             return self.follow(out, s, bytes, d);
         }
         let (stream, peer) = both(&mut self.streams, d);
-        let before = Before::of(s, stream, peer);
+        let before = Before::of(stream, peer);
         let packets = self.packets;
         let verdict = self.follow(out, s, bytes, d);
         let (stream, peer) = both(&mut self.streams, d);
@@ -407,7 +407,7 @@ fn duplicate_sack(s: &Segment, acknowledged: u64, stream: &mut Stream) {
         _ => second.1,
     });
     if first.0 < first.1 && (first.1 <= acknowledged || within_second) {
-        stream.received_twice += 1;
+        stream.received_twice = true;
         stream.recovery.duplicate_sack(first.0, first.1);
     }
 }
@@ -568,6 +568,7 @@ fn old_data<H: Handler>(
         timeout: s.mark.time - progress >= TIMEOUT_NS,
         ts_value: origin.ts_value,
     };
+    stream.again = Some(Again::of(s, stream, !fills));
     stream.summary.retransmitted_packets += 1;
     stream.summary.retransmitted_bytes += old_end - start;
     let (sent, flight) = (stream.sent, stream.in_flight());
