@@ -11,6 +11,7 @@ mod diagnosis_json;
 mod diagnosis_text;
 mod ops;
 mod ops_text;
+mod series;
 mod text;
 mod value;
 
@@ -21,6 +22,7 @@ pub use diagnosis_json::diagnosis_json;
 pub use diagnosis_text::diagnosis_text;
 pub use ops::{ops_csv, ops_json};
 pub use ops_text::{OpsStyle, ops_text};
+pub use series::{SeriesText, series_csv, series_csv_header, series_jsonl};
 pub use text::wrap;
 
 #[cfg(test)]

@@ -9,11 +9,15 @@ mod firsts;
 mod link;
 mod merge;
 mod run;
+mod series;
+mod sort;
 mod stream;
 
 pub use config::{Captures, Config, Event, Moment};
-pub use conns::conns;
+pub use conns::{conns, series};
 pub use diagnose::diagnose;
+pub use series::RowSink;
+pub use sort::{Key as SortKey, Sorter};
 
 use analysis::group::{Groups, Key};
 use analysis::results::{CaptureResult, OpsResult};

@@ -3,8 +3,8 @@
 
 use crate::firsts::{Firsts, Told};
 use model::{
-    Call, Change, Chunk, Close, ConnectionId, ConnectionSummary, Direction, Episode, Mark,
-    Outstanding, PacketRef, Problems, Protocol, Time, Where,
+    Call, Change, Chunk, Close, ConnectionId, ConnectionSummary, Direction, Episode, Interval,
+    Mark, Outstanding, PacketRef, Problems, Protocol, Time, Where,
 };
 use net::{Connection, Handler};
 use protocol::{ConnectionInfo, Context, Conversation, Output, Shared};
@@ -19,6 +19,8 @@ pub(crate) struct Records {
     pub connections: Vec<(u64, ConnectionSummary)>,
     /// Packets that showed that bytes are missing from the capture, with their orders.
     pub gaps: Vec<(u64, Mark)>,
+    /// What connections did in intervals that are over; in no order.
+    pub intervals: Vec<Interval>,
     /// Time of the batch's last packet.
     pub reached: Option<Time>,
 }
@@ -30,6 +32,7 @@ impl Records {
         self.episodes.clear();
         self.connections.clear();
         self.gaps.clear();
+        self.intervals.clear();
         self.reached = None;
     }
 
@@ -93,6 +96,9 @@ pub(crate) enum Wanted {
     Accounts,
     /// Also how many calls are outstanding.
     Everything,
+    /// What connections waited for, and what they and their calls did in each interval of so many
+    /// nanoseconds.
+    Series(i64),
 }
 
 /// Serves the connections of one thread.
@@ -103,6 +109,9 @@ pub(crate) struct Link {
     episodes: Vec<Episode>,
     connections: Vec<(u64, ConnectionSummary)>,
     gaps: Vec<(u64, Mark)>,
+    intervals: Vec<Interval>,
+    /// Whether connections keep their account once it is known what they speak.
+    keeps_accounts: bool,
     problems: Problems,
     firsts: Firsts,
     /// The packet being looked at; none where connections end because time has passed.
@@ -128,8 +137,9 @@ impl Link {
         let mut link = Link::default();
         link.output.wanted = match wanted {
             Wanted::Calls | Wanted::Accounts => protocol::Wanted::Calls,
-            Wanted::Everything => protocol::Wanted::Everything,
+            Wanted::Everything | Wanted::Series(_) => protocol::Wanted::Everything,
         };
+        link.keeps_accounts = wanted != Wanted::Everything;
         link
     }
 
@@ -142,6 +152,7 @@ impl Link {
         std::mem::swap(&mut into.episodes, &mut self.episodes);
         std::mem::swap(&mut into.connections, &mut self.connections);
         std::mem::swap(&mut into.gaps, &mut self.gaps);
+        std::mem::swap(&mut into.intervals, &mut self.intervals);
         into.sort_from(order);
     }
 
@@ -262,7 +273,11 @@ impl Handler for Link {
     /// In a diagnosis calls of a known protocol have an account of their own, made of their times: that of
     /// the connection would cost a seventh of the run and say little new.
     fn wants_account(&self, s: &State) -> bool {
-        self.output.wanted == protocol::Wanted::Calls || !s.conversation.is_known()
+        self.keeps_accounts || !s.conversation.is_known()
+    }
+
+    fn interval(&mut self, _c: &Connection, _s: &mut State, interval: Interval) {
+        self.intervals.push(interval);
     }
 
     fn episode(&mut self, _c: &Connection, _s: &mut State, episode: Episode) {
