@@ -162,6 +162,7 @@ fn result(seen: &[(usize, &ConnectionSummary)]) -> ConnectionResult {
         first: main.first.time,
         last: main.first.time + lifetime,
         ends: seen.iter().map(|(i, c)| (*i, c.first, c.last)).collect(),
+        ids: seen.iter().map(|(_, c)| c.id).collect(),
         close: main.close,
         openings: seen.iter().map(|(_, c)| c.handshake).collect(),
         resets: seen.iter().map(|(_, c)| c.reset).collect(),

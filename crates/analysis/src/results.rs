@@ -343,6 +343,8 @@ pub struct ConnectionResult {
     pub last: Time,
     /// Frames of its first and last packet, by capture.
     pub ends: Vec<(usize, model::Mark, model::Mark)>,
+    /// What each capture knows it by, in the order of `ends`.
+    pub ids: Vec<model::ConnectionId>,
     pub close: model::Close,
     pub vantage: Vantage,
     /// What `vantage` was concluded from, in words.
@@ -358,6 +360,18 @@ pub struct ConnectionResult {
     pub at_stake_ns: i64,
     /// The class with most of `at_stake_ns` and its direction, if anything was waited for.
     pub top: Option<(model::Direction, model::TimeClass, i64)>,
+}
+
+/// What a connection did in one interval, as one capture saw it.
+#[derive(Clone, Copy, Debug)]
+pub struct SeriesRow<'a> {
+    /// Index of the capture.
+    pub capture: usize,
+    pub connection: &'a ConnectionResult,
+    pub interval: model::Interval,
+    pub width_ns: i64,
+    /// Most calls outstanding; `None` where its protocol is not known.
+    pub outstanding: Option<u64>,
 }
 
 /// What `conns` says.

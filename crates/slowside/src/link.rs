@@ -4,8 +4,8 @@
 use crate::firsts::{Firsts, Told};
 use crate::run::CallTally;
 use model::{
-    Call, Change, Chunk, Close, ConnectionId, ConnectionSummary, Direction, Episode, Mark,
-    Outstanding, PacketRef, Problems, Protocol, Time, Where,
+    Call, Change, Chunk, Close, ConnectionId, ConnectionSummary, Direction, Episode, Interval,
+    Mark, Outstanding, PacketRef, Problems, Protocol, Time, Where,
 };
 use net::{Connection, Handler};
 use protocol::{ConnectionInfo, Context, Conversation, Output, Shared};
@@ -22,6 +22,8 @@ pub(crate) struct Records {
     pub connections: Vec<(u64, ConnectionSummary)>,
     /// Packets that showed that bytes are missing from the capture, with their orders.
     pub gaps: Vec<(u64, Mark)>,
+    /// What connections did in intervals that are over; in no order.
+    pub intervals: Vec<Interval>,
     /// Time of the batch's last packet.
     pub reached: Option<Time>,
 }
@@ -34,6 +36,7 @@ impl Records {
         self.episodes.clear();
         self.connections.clear();
         self.gaps.clear();
+        self.intervals.clear();
         self.reached = None;
     }
 
@@ -97,6 +100,9 @@ pub(crate) enum Wanted {
     Accounts,
     /// Also how many calls are outstanding.
     Everything,
+    /// What connections waited for, and what they and their calls did in each interval of so many
+    /// nanoseconds.
+    Series(i64),
 }
 
 /// Serves the connections of one thread.
@@ -109,6 +115,7 @@ pub(crate) struct Link {
     episodes: Vec<Episode>,
     connections: Vec<(u64, ConnectionSummary)>,
     gaps: Vec<(u64, Mark)>,
+    intervals: Vec<Interval>,
     problems: Problems,
     firsts: Firsts,
     /// The packet being looked at; none where connections end because time has passed.
@@ -135,9 +142,10 @@ impl Link {
         link.output.wanted = match wanted {
             Wanted::Calls => protocol::Wanted::Calls,
             Wanted::Accounts => protocol::Wanted::Counts,
-            Wanted::Everything => protocol::Wanted::Everything,
+            Wanted::Everything | Wanted::Series(_) => protocol::Wanted::Everything,
         };
-        link.tally = (wanted == Wanted::Accounts).then(CallTally::default);
+        let counts = matches!(wanted, Wanted::Accounts | Wanted::Series(_));
+        link.tally = counts.then(CallTally::default);
         link
     }
 
@@ -154,6 +162,7 @@ impl Link {
         std::mem::swap(&mut into.episodes, &mut self.episodes);
         std::mem::swap(&mut into.connections, &mut self.connections);
         std::mem::swap(&mut into.gaps, &mut self.gaps);
+        std::mem::swap(&mut into.intervals, &mut self.intervals);
         into.sort_from(order);
     }
 
@@ -293,6 +302,10 @@ impl Handler for Link {
     /// the connection would cost a seventh of the run and say little new.
     fn wants_account(&self, s: &State) -> bool {
         self.tally.is_some() || !s.conversation.is_known()
+    }
+
+    fn interval(&mut self, _c: &Connection, _s: &mut State, interval: Interval) {
+        self.intervals.push(interval);
     }
 
     fn episode(&mut self, _c: &Connection, _s: &mut State, episode: Episode) {

@@ -125,12 +125,12 @@ impl Marks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::Time;
+    use model::{PacketRef, Time};
 
     fn at(ns: i64) -> Mark {
         Mark {
             time: Time(ns),
-            ..Mark::default()
+            packet: PacketRef { file: 0, frame: 1 },
         }
     }
 

@@ -244,6 +244,9 @@ mod tests {
               payload                                               1.50 MB              1 B
               goodput                                           3.05 Mbit/s                -
               sent again                                        3 (4.34 kB)                0
+                asked for by ACKs                                         1                -
+                as the timer ran out                                      1                -
+                it is not known why                                       1                -
                 though it had arrived                                     1                0
               lost on the network                               2 (2.90 kB)                -
               missing from the capture                          2 (2.00 kB)                0
@@ -251,6 +254,15 @@ mod tests {
               twice in the capture                                        0                0
               most in flight                                        64.5 kB              0 B
               written at once                          8.19 kB (170 of 183)                -
+              congestion window, about                   14.5 kB to 64.5 kB                -
+              pauses                                             2, 85.0 ms                -
+                longest                                             60.0 ms                -
+            Segments with data
+              up to 64 B                                                  2                -
+              257 to 512 B                                                1                -
+              513 to 1,460 B                                            140                -
+              1,461 to 8,960 B                                           60                -
+              larger (offload)                                           37                -
             From the capture to the receiver and back
               round trips measured                                      128                0
                 shortest                                            2.10 ms                -
@@ -264,11 +276,15 @@ mod tests {
               window closed                                64 times, 2.10 s            never
               duplicate ACKs                                              3                0
               data segments per ACK                                    1.23                -
+              stretch ACKs                                               12                -
               delayed ACKs                                    13 of 40.1 ms                0
               maximum segment                                       1,460 B                -
               window scale                                         7 (×128)                -
               selective ACK                                             yes               no
               timestamps                                                yes               no
+              congestion notification                                   yes                -
+                packets marked on the way                                 7                -
+                times slowed down for it                                  4                -
 
             Where its 4.00 s went, in s
                                     client → server  server → client
