@@ -1,11 +1,13 @@
 //! What an analysis says, as plain data: the shapes that every output is written from.
 
+use crate::connections::Connections;
 use crate::stats::{Histogram, Summary};
 use model::{Field, Problems, Protocol, Time};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Where a capture was taken.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Serialize, Deserialize)]
 pub enum Vantage {
     Client,
     Server,
@@ -307,7 +309,7 @@ pub fn field_text(field: Field, value: u64) -> String {
 }
 
 /// The opening of a connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct HandshakeResult {
     /// Whether SYN and SYN/ACK are in the capture.
     pub seen: bool,
@@ -320,7 +322,7 @@ pub struct HandshakeResult {
 }
 
 /// One direction of a connection, from the capture nearest to its sender.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DirectionResult {
     pub counts: model::DirectionSummary,
     pub account: model::DirectionAccount,
@@ -332,7 +334,7 @@ pub struct DirectionResult {
 }
 
 /// A TCP connection: who, how long, and what it waited for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ConnectionResult {
     /// Counts from 1 in the order of first packets: what `--connection` takes.
     pub number: u64,
@@ -379,7 +381,7 @@ pub struct SeriesRow<'a> {
 pub struct ConnsResult {
     pub captures: Vec<CaptureResult>,
     /// By `at_stake_ns`, most first.
-    pub connections: Vec<ConnectionResult>,
+    pub connections: Connections,
     /// Connections beyond the bound that are not listed.
     pub left_out: u64,
 }

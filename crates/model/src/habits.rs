@@ -2,9 +2,10 @@
 //! window was, and what explicit congestion notification told it.
 
 use crate::Wait;
+use serde::{Deserialize, Serialize};
 
 /// Segments with data by size: how many up to each of [`SegmentSizes::UP_TO`], and how many larger.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct SegmentSizes(pub [u64; 6]);
 
 impl SegmentSizes {
@@ -15,7 +16,7 @@ impl SegmentSizes {
 }
 
 /// Why segments were sent again. Adds up to the direction's retransmitted packets.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Retransmissions {
     /// Duplicate or selective acknowledgements said what was missing (RFC 5681, RFC 6675, RFC 8985);
     /// with what followed in the same recovery.
@@ -30,7 +31,7 @@ pub struct Retransmissions {
 
 /// Silences of a sender with nothing outstanding, between the acknowledgement of everything and what it
 /// sent next, above 200 µs.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Pauses {
     pub count: u64,
     pub total_ns: i64,
@@ -40,7 +41,7 @@ pub struct Pauses {
 /// The congestion window, estimated: what the sender had in flight each time it stopped although the
 /// window of its receiver had room and its application had more, and an acknowledgement let it go on.
 /// A send buffer that is too small looks the same. Bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct CongestionWindow {
     /// How often it could be seen; without, nothing else is known.
     pub count: u64,
@@ -58,7 +59,7 @@ impl CongestionWindow {
 }
 
 /// Explicit congestion notification (RFC 3168) in the packets of a direction.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct EcnCounts {
     /// Packets that a router may mark (ECT), and those that one did mark (CE).
     pub capable_packets: u64,

@@ -473,7 +473,7 @@ pub(crate) fn conns() -> ConnsResult {
             side: Some(Vantage::Client),
             ..CaptureResult::default()
         }],
-        connections: vec![number_1, number_2],
+        connections: [number_1, number_2].into_iter().collect(),
         left_out: 0,
     }
 }

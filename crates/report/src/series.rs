@@ -359,7 +359,7 @@ mod tests {
     use model::{ConnectionId, Interval};
 
     fn rows(result: &ConnsResult) -> Vec<SeriesRow<'_>> {
-        let connection = &result.connections[0];
+        let connection = &result.connections.get(0).expect("samples");
         let interval = |start: i64, packets: u64| {
             let mut interval =
                 Interval::holding(ConnectionId(0), Time(1_700_000_000_000_000_000 + start), 1);

@@ -7,6 +7,9 @@ use crate::merge::Answers;
 use crate::run::{self, Selection, Tally};
 use crate::series::{Collector, RowSink};
 use crate::stream::Stream;
+use analysis::connections::Lister;
+use analysis::conns;
+use analysis::packed::Packed;
 use analysis::results::{CaptureResult, ConnsResult, Vantage};
 use model::{ConnectionSummary, Transport, limits};
 use std::path::PathBuf;
@@ -55,35 +58,43 @@ fn both<'a>(
     mut series: Option<&mut Collector>,
     events: &mut dyn FnMut(Event),
 ) -> Result<Both<'a>, Error> {
-    let mut read = |inputs: &[PathBuf], index: usize, side: Option<Vantage>| {
-        read(inputs, config, index, side, series.as_deref_mut(), events)
-    };
-    let (mut one, mut two) = match captures {
-        Captures::One(a) => (read(a, 0, None)?, None),
-        Captures::Client(a) => (read(a, 0, Some(Vantage::Client))?, None),
-        Captures::Server(a) => (read(a, 0, Some(Vantage::Server))?, None),
-        Captures::Two(client, server) | Captures::Sides { client, server } => (
-            read(client, 0, Some(Vantage::Client))?,
-            Some(read(server, 1, Some(Vantage::Server))?),
-        ),
+    let mut read = |inputs: &[PathBuf], index, side, take: &mut dyn FnMut(&ConnectionSummary)| {
+        let series = series.as_deref_mut();
+        read(inputs, config, index, side, series, take, events)
     };
     let mut exchanged = false;
-    if let (Captures::Two(..), Some(two)) = (captures, &mut two)
-        && analysis::conns::are_exchanged(&one.connections, &two.connections)
-    {
-        std::mem::swap(&mut one, two);
-        (one.capture.side, two.capture.side) = (two.capture.side, one.capture.side);
-        exchanged = true;
-    }
-    let mut left_out = one.left_out;
-    let mut results = vec![one.capture];
-    let selection = one.selection;
-    let mut connections = match two {
-        None => analysis::conns::of_one(&one.connections),
-        Some(two) => {
-            left_out += two.left_out;
-            results.push(two.capture);
-            analysis::conns::of_two((0, &one.connections), (1, &two.connections))
+    let (results, selection, left_out, mut connections) = match captures {
+        Captures::One(inputs) | Captures::Client(inputs) | Captures::Server(inputs) => {
+            let side = match captures {
+                Captures::Client(_) => Some(Vantage::Client),
+                Captures::Server(_) => Some(Vantage::Server),
+                _ => None,
+            };
+            let mut lister = Lister::default();
+            let one = read(inputs, 0, side, &mut |c| lister.add(&conns::alone(c)))?;
+            (
+                vec![one.capture],
+                one.selection,
+                one.left_out,
+                lister.list(),
+            )
+        }
+        Captures::Two(client, server) | Captures::Sides { client, server } => {
+            let (mut there, mut here) = (Packed::default(), Packed::default());
+            let mut one = read(client, 0, Some(Vantage::Client), &mut |c| there.push(c))?;
+            let mut two = read(server, 1, Some(Vantage::Server), &mut |c| here.push(c))?;
+            if matches!(captures, Captures::Two(..)) && conns::are_exchanged(&there, &here) {
+                std::mem::swap(&mut one, &mut two);
+                std::mem::swap(&mut there, &mut here);
+                (one.capture.side, two.capture.side) = (two.capture.side, one.capture.side);
+                exchanged = true;
+            }
+            (
+                vec![one.capture, two.capture],
+                one.selection,
+                one.left_out + two.left_out,
+                conns::of_two((0, &there), (1, &here)),
+            )
         }
     };
     // Only now, so that a connection has the same number whatever is selected.
@@ -102,16 +113,17 @@ fn both<'a>(
 struct Read<'a> {
     capture: CaptureResult,
     selection: Selection<'a>,
-    connections: Vec<ConnectionSummary>,
     left_out: u64,
 }
 
+/// Reads one capture and hands its connections to `take`, as each is over.
 fn read<'a>(
     inputs: &[PathBuf],
     config: &'a Config,
     index: usize,
     side: Option<Vantage>,
     mut series: Option<&mut Collector>,
+    take: &mut dyn FnMut(&ConnectionSummary),
     events: &mut dyn FnMut(Event),
 ) -> Result<Read<'a>, Error> {
     let wanted = match &series {
@@ -122,8 +134,7 @@ fn read<'a>(
     let mut records = Answers::default();
     let mut tally = Tally::default();
     let mut selection = Selection::new(config);
-    let mut connections = Vec::new();
-    let mut left_out = 0;
+    let (mut taken, mut left_out) = (0, 0);
     loop {
         let more = stream.next(&mut records);
         selection.starts_at(stream.first_time());
@@ -146,8 +157,9 @@ fn read<'a>(
             if c.transport != Transport::Tcp {
                 continue;
             }
-            if connections.len() < limits::CONNECTIONS {
-                connections.push(c.clone());
+            if taken < limits::CONNECTIONS {
+                taken += 1;
+                take(c);
             } else {
                 left_out += 1;
             }
@@ -167,7 +179,6 @@ fn read<'a>(
     Ok(Read {
         capture,
         selection,
-        connections,
         left_out,
     })
 }

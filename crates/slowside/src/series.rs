@@ -100,8 +100,9 @@ impl Collector {
         selected: impl Fn(Time, Time) -> bool,
         sink: &mut RowSink<'_>,
     ) -> io::Result<()> {
+        let connections: Vec<_> = result.connections.iter().collect();
         let mut listed: HashMap<(usize, ConnectionId), &ConnectionResult> = HashMap::new();
-        for c in &result.connections {
+        for c in &connections {
             for ((capture, ..), id) in c.ends.iter().zip(&c.ids) {
                 listed.insert((*capture, *id), c);
             }

@@ -39,13 +39,12 @@ pub(crate) fn run(args: &Conns) -> anyhow::Result<Done> {
         keep(number, &mut result)?;
     }
 
-    print(|out| match (args.format, result.connections.as_slice()) {
+    let one = args.connection.and_then(|_| result.connections.get(0));
+    print(|out| match (args.format, &one) {
         (ConnsFormat::Json | ConnsFormat::Jsonl, _) => report::conns_json(&result, out),
         (ConnsFormat::Csv, _) => report::conns_csv(&result, out),
-        (ConnsFormat::Text, [one]) if args.connection.is_some() => {
-            report::conn_text(&result, one, &TimeZone::system(), out)
-        }
-        (ConnsFormat::Text, _) => report::conns_text(&result, args.all, out),
+        (ConnsFormat::Text, Some(one)) => report::conn_text(&result, one, &TimeZone::system(), out),
+        (ConnsFormat::Text, None) => report::conns_text(&result, args.all, out),
     })?;
     Ok(done(&result, args, args.format == ConnsFormat::Csv))
 }

@@ -45,7 +45,7 @@ fn head(result: &ConnsResult, c: &ConnectionResult, zone: &TimeZone) -> String {
     let protocol = c.protocol.map_or(String::new(), |p| format!(", {p}"));
     let title = format!("{} → {}{protocol}", c.client, c.server);
     let mut text = wrap(&format!("Connection {}: ", c.number), 2, &title);
-    if let Some(waited) = waited(std::slice::from_ref(c)) {
+    if let Some(waited) = waited(std::iter::once(c.clone())) {
         text.push_str(&wrap("", 0, &format!("{waited}.")));
     }
     text.push('\n');
@@ -218,7 +218,8 @@ mod tests {
 
     fn page(result: &ConnsResult, index: usize) -> String {
         let mut out = Vec::new();
-        conn_text(result, &result.connections[index], &TimeZone::UTC, &mut out).expect("memory");
+        let c = result.connections.get(index).expect("samples");
+        conn_text(result, &c, &TimeZone::UTC, &mut out).expect("memory");
         let text = String::from_utf8(out).expect("UTF-8");
         assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
         text
@@ -357,11 +358,13 @@ mod tests {
     fn waits_across_files_name_both() {
         let mut result = samples::conns();
         result.captures[0].files.push("client.pcap1".into());
-        let account = &mut result.connections[0].directions[0].account;
+        let mut connection = result.connections.get(0).expect("samples");
+        let account = &mut connection.directions[0].account;
         if let Some(wait) = &mut account.longest[TimeClass::LossRecovery] {
             wait.last.packet.file = 1;
             wait.last.packet.frame = 3;
         }
+        result.connections = std::iter::once(connection).collect();
         let text = page(&result, 0);
         let wait = "frame 30 of client.pcap to frame 3 of client.pcap1\n";
         assert!(
