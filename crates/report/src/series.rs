@@ -355,11 +355,15 @@ impl SeriesText {
 mod tests {
     use super::*;
     use crate::samples;
+    use analysis::results::ConnectionResult;
     use expect_test::expect;
     use model::{ConnectionId, Interval};
 
-    fn rows(result: &ConnsResult) -> Vec<SeriesRow<'_>> {
-        let connection = &result.connections.get(0).expect("samples");
+    fn first(result: &ConnsResult) -> ConnectionResult {
+        result.connections.get(0).expect("samples")
+    }
+
+    fn rows(connection: &ConnectionResult) -> Vec<SeriesRow<'_>> {
         let interval = |start: i64, packets: u64| {
             let mut interval =
                 Interval::holding(ConnectionId(0), Time(1_700_000_000_000_000_000 + start), 1);
@@ -393,7 +397,7 @@ mod tests {
     ) -> String {
         let result = samples::conns();
         let mut out = Vec::new();
-        for row in rows(&result) {
+        for row in rows(&first(&result)) {
             write(&result, &row, &mut out).expect("memory");
         }
         String::from_utf8(out).expect("UTF-8")
@@ -432,7 +436,7 @@ mod tests {
         let result = samples::conns();
         let mut out = Vec::new();
         let mut text = SeriesText::new(TimeZone::UTC);
-        for row in rows(&result) {
+        for row in rows(&first(&result)) {
             text.row(&result, &row, &mut out).expect("memory");
         }
         let text = String::from_utf8(out).expect("UTF-8");
