@@ -77,7 +77,7 @@ impl<H: Handler> Tracker<H> {
     }
 
     /// The same, giving each TCP connection an account of its time
-    /// ([`ConnectionSummary::accounts`](model::ConnectionSummary)). Costs some 4 KB a connection while it is open.
+    /// ([`ConnectionSummary::accounts`](model::ConnectionSummary)). Costs some 2 KB a connection while it is open.
     #[must_use]
     pub fn with_accounts(self) -> Tracker<H> {
         Tracker {
