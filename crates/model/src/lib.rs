@@ -13,13 +13,15 @@ mod episode;
 mod habits;
 pub mod limits;
 mod name;
+mod normal;
 mod packet;
 mod problem;
 mod series;
+pub mod sql;
 mod time;
 
 pub use account::{DirectionAccount, PerClass, RoundTrips, Stuck, TimeClass, Wait};
-pub use call::{Call, Change, Mark, Outcome, Outstanding, Protocol, Reason};
+pub use call::{Call, Change, Code, Mark, Outcome, Outstanding, Protocol, Reason};
 pub use chunk::{Chunk, Close, Direction};
 pub use detail::{Detail, Field, FieldKind};
 pub use endpoint::{ConnectionId, Endpoint, Transport};
@@ -28,7 +30,9 @@ pub use episode::{
 };
 pub use habits::{CongestionWindow, EcnCounts, Pauses, Retransmissions, SegmentSizes};
 pub use name::Name;
+pub use normal::{SqlDialect, normalise, normalise_as, statement_id};
 pub use packet::{Batch, LinkType, Packet, PacketRef};
 pub use problem::{Problem, Problems, Where};
 pub use series::{Interval, IntervalCounts};
+pub use sql::{Found, Hidden, Sql, SqlSession, Statement};
 pub use time::{Time, format_duration};

@@ -12,8 +12,11 @@ mod diagnosis_text;
 mod ops;
 mod ops_text;
 mod series;
+mod sql;
+mod sql_text;
 mod text;
 mod value;
+mod whatif;
 
 pub use calls::{CALLS_CSV_HEADER, CallWriter};
 pub use conns::{conns_csv, conns_fields, conns_json};
@@ -23,7 +26,10 @@ pub use diagnosis_text::diagnosis_text;
 pub use ops::{ops_csv, ops_json};
 pub use ops_text::{OpsStyle, ops_text};
 pub use series::{SeriesText, series_csv, series_csv_header, series_jsonl};
+pub use sql::{sql_csv, sql_json};
+pub use sql_text::{SqlStyle, sql_text};
 pub use text::wrap;
+pub use whatif::{fit_json, fit_text, whatif_json, whatif_text};
 
 #[cfg(test)]
 mod samples;

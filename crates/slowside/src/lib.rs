@@ -11,6 +11,7 @@ mod merge;
 mod run;
 mod series;
 mod sort;
+mod sql;
 mod stream;
 
 pub use config::{Captures, Config, Event, Moment};
@@ -18,6 +19,7 @@ pub use conns::{conns, series};
 pub use diagnose::diagnose;
 pub use series::RowSink;
 pub use sort::{Key as SortKey, Sorter};
+pub use sql::sql;
 
 use analysis::group::{Groups, Key};
 use analysis::results::{CaptureResult, OpsResult};
