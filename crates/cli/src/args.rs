@@ -153,10 +153,8 @@ pub(crate) struct Ops {
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  slowside conns client.pcap --connection 3
-  slowside conns client.pcap --connection 3 --series 1s
-  slowside conns client.pcap --series 100ms --format csv
-  slowside conns --client c.pcap --server s.pcap --format json")]
+  slowside conns --client c.pcap --server s.pcap --connection 3
+  slowside conns client.pcap --series 100ms --format csv")]
 // An exclusive option goes without required arguments, but not without a required group.
 #[command(mut_group("input", |g| g.required(false)))]
 #[command(mut_arg("captures", |a| a.required_unless_present_any(["client", "server"])))]

@@ -65,7 +65,8 @@ pub struct EcnCounts {
     pub capable_packets: u64,
     pub ce_packets: u64,
     /// Packets that say that a mark was received (ECE), and that the window was reduced for one (CWR);
-    /// those that open the connection ask for something else and are not counted.
+    /// none where the flags mean something else: in packets that open the connection, and where the
+    /// sides agreed on nothing or on counting marks (RFC 9768).
     pub ece_packets: u64,
     pub cwr_packets: u64,
 }

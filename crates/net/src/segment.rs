@@ -41,6 +41,8 @@ pub struct Tcp {
     pub sequence: u32,
     pub acknowledgement: u32,
     pub flags: Flags,
+    /// The flag before those: AE (RFC 9768), once NS (RFC 3540).
+    pub accurate_ecn: bool,
     /// As in the header, not scaled.
     pub window: u16,
     pub mss: Option<u16>,
@@ -83,6 +85,10 @@ impl Flags {
     #[must_use]
     pub fn ece(self) -> bool {
         self.0 & 0x40 != 0
+    }
+    /// Either of them.
+    pub(crate) fn is_about_congestion(self) -> bool {
+        self.0 & 0xc0 != 0
     }
     /// The congestion window was reduced.
     #[must_use]

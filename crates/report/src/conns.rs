@@ -394,9 +394,9 @@ mod tests {
                                            (ECT), marked ones included
               ecn.ce_packets               packets sent this way that a router marked (CE)
               ecn.ece_packets              packets by which the receiver of this data says
-                                           that marks came (ECE; SYNs not counted)
+                                           that marks came (ECE, RFC 3168)
               ecn.cwr_packets              packets by which the sender says that it slowed
-                                           down for them (CWR)
+                                           down for them (CWR, RFC 3168)
 
             Of each direction, its time by class, which adds up to the connection's:
               time_ns.handshake            until the connection was open

@@ -154,21 +154,22 @@ fn counts<'a>(row: &'a SeriesRow<'_>, d: Direction) -> &'a IntervalCounts {
     }
 }
 
-/// Names and values of a row, in order.
-fn cells(
-    result: &ConnsResult,
-    row: &SeriesRow<'_>,
-    mut each: impl FnMut(&str, Value) -> io::Result<()>,
-) -> io::Result<()> {
-    for column in &COLUMNS {
-        each(column.name, (column.get)(result, row))?;
-    }
-    for d in DIRECTIONS {
-        for measure in &DIRECTION {
-            each(&name(d, measure), (measure.get)(row, counts(row, d)))?;
-        }
-    }
-    Ok(())
+/// The values of a row, in order.
+fn values<'a>(result: &'a ConnsResult, row: &'a SeriesRow<'_>) -> impl Iterator<Item = Value> + 'a {
+    let measures = DIRECTIONS.into_iter().flat_map(move |d| {
+        let counts = counts(row, d);
+        DIRECTION.iter().map(move |m| (m.get)(row, counts))
+    });
+    let columns = COLUMNS.iter().map(move |c| (c.get)(result, row));
+    columns.chain(measures)
+}
+
+/// The names of the columns, in the same order.
+fn names() -> impl Iterator<Item = String> {
+    let measures = DIRECTIONS
+        .into_iter()
+        .flat_map(|d| DIRECTION.iter().map(move |m| name(d, m)));
+    COLUMNS.iter().map(|c| c.name.to_owned()).chain(measures)
 }
 
 fn name(d: Direction, measure: &Measure) -> String {
@@ -180,14 +181,7 @@ fn name(d: Direction, measure: &Measure) -> String {
 /// # Errors
 /// Those of `out`.
 pub fn series_csv_header(out: &mut dyn Write) -> io::Result<()> {
-    let directions = DIRECTIONS.into_iter();
-    let measures = directions.flat_map(|d| DIRECTION.iter().map(move |m| name(d, m)));
-    let names: Vec<String> = COLUMNS
-        .iter()
-        .map(|c| c.name.to_owned())
-        .chain(measures)
-        .collect();
-    writeln!(out, "{}", names.join(","))
+    writeln!(out, "{}", names().collect::<Vec<_>>().join(","))
 }
 
 /// Writes a row.
@@ -199,16 +193,15 @@ pub fn series_csv(
     row: &SeriesRow<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut line = Vec::new();
-    cells(result, row, |_, value| {
+    let mut line = Vec::with_capacity(256);
+    for value in values(result, row) {
         match value {
             Value::Null => {}
             Value::String(text) => csv_field(text.as_bytes(), &mut line),
             other => write!(line, "{other}")?,
         }
         line.push(b',');
-        Ok(())
-    })?;
+    }
     // The comma behind the last column ends the row.
     line.pop();
     line.push(b'\n');
@@ -224,11 +217,7 @@ pub fn series_jsonl(
     row: &SeriesRow<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut object = Map::new();
-    cells(result, row, |name, value| {
-        object.insert(name.to_owned(), value);
-        Ok(())
-    })?;
+    let object: Map<String, Value> = names().zip(values(result, row)).collect();
     serde_json::to_writer(&mut *out, &object)?;
     out.write_all(b"\n")
 }

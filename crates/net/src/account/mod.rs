@@ -58,11 +58,6 @@ impl Meter {
         }
     }
 
-    /// A packet has that time: gives the interval before, if it is of another.
-    pub(crate) fn reach(&mut self, now: Time) -> Option<Interval> {
-        self.intervals.as_mut()?.reach(now)
-    }
-
     /// The interval that goes on.
     pub(crate) fn last_interval(&self) -> Option<Interval> {
         Some(self.intervals.as_ref()?.last())
@@ -73,17 +68,27 @@ impl Meter {
         if s.payload_length > 0 {
             self.sender(d).sized(s.payload_length);
         }
-        let says = !s.tcp.flags.syn() && (s.tcp.flags.ece() || s.tcp.flags.cwr());
-        if s.ecn.is_capable() || says {
-            self.marked(d, s, says);
-        }
-        if let Some(intervals) = &mut self.intervals {
-            intervals.counted(d, s.payload_length);
+        if s.ecn.is_capable() || s.tcp.flags.is_about_congestion() {
+            self.marked(d, s);
         }
     }
 
+    /// The same for the interval; gives the one before, if this packet is the first of another.
     #[cold]
-    fn marked(&mut self, d: Direction, s: &Segment, says: bool) {
+    pub(crate) fn counted_in_interval(&mut self, d: Direction, s: &Segment) -> Option<Interval> {
+        let intervals = self.intervals.as_mut()?;
+        let before = intervals.reach(s.mark.time);
+        intervals.counted(d, s.payload_length);
+        before
+    }
+
+    pub(crate) fn has_intervals(&self) -> bool {
+        self.intervals.is_some()
+    }
+
+    #[cold]
+    fn marked(&mut self, d: Direction, s: &Segment) {
+        let says = !s.tcp.flags.syn();
         let [to_server, to_client] = &mut **self.marks.get_or_insert_default();
         let marks = match d {
             Direction::ToServer => to_server,

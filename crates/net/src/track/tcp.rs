@@ -4,7 +4,7 @@
 use super::Wanted;
 use super::deliver::{deliver, drain, give_up, settle};
 use super::entry::Verdict;
-use super::handshake::Opening;
+use super::handshake::{Ecn, Opening};
 use super::held::is_small;
 use super::metering::{self, Again, Before};
 use super::reassembly::Origin;
@@ -107,10 +107,12 @@ impl Tcp {
         let verdict = self.follow(out, s, bytes, d);
         let (stream, peer) = both(&mut self.streams, d);
         if self.packets > packets {
-            if let Some(interval) = meter.reach(s.mark.time) {
-                out.interval(interval);
-            }
             meter.counted(d, s);
+            if meter.has_intervals()
+                && let Some(before) = meter.counted_in_interval(d, s)
+            {
+                out.interval(before);
+            }
             if !s.tcp.flags.rst() {
                 metering::tell(
                     &mut meter,
@@ -209,7 +211,11 @@ impl Tcp {
             account.window_scale = stream.window.scale;
             account.sack = self.opening.has_sack();
             account.timestamps = self.opening.has_timestamps();
-            account.ecn_negotiated = self.opening.has_ecn();
+            let ecn = self.opening.ecn();
+            account.ecn_negotiated = ecn.map(|ecn| ecn != Ecn::No);
+            if ecn.is_some_and(|ecn| ecn != Ecn::Classic) {
+                (account.ecn.ece_packets, account.ecn.cwr_packets) = (0, 0);
+            }
         }
         Some(accounts)
     }

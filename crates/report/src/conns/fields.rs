@@ -353,12 +353,12 @@ pub(super) const HABITS: [Field; 25] = [
     ),
     field(
         "ecn.ece_packets",
-        "packets by which the receiver of this data says that marks came (ECE; SYNs not counted)",
+        "packets by which the receiver of this data says that marks came (ECE, RFC 3168)",
         |c, d| own(c, d.reverse()).account.ecn.ece_packets.into(),
     ),
     field(
         "ecn.cwr_packets",
-        "packets by which the sender says that it slowed down for them (CWR)",
+        "packets by which the sender says that it slowed down for them (CWR, RFC 3168)",
         |c, d| own(c, d).account.ecn.cwr_packets.into(),
     ),
 ];

@@ -176,10 +176,39 @@ fn marks_of_congestion_and_what_is_said_of_them_are_counted() {
         assert_eq!(to_server.ecn_negotiated, Some(negotiated));
         let marks = to_server.ecn;
         assert_eq!((marks.capable_packets, marks.ce_packets), (3, 2));
-        assert_eq!((marks.ece_packets, marks.cwr_packets), (0, 1));
-        assert_eq!(to_client.ecn.ece_packets, 1);
+        let said = u64::from(negotiated);
+        assert_eq!((marks.ece_packets, marks.cwr_packets), (0, said));
+        assert_eq!(to_client.ecn.ece_packets, said);
     }
     let mut t = Script::new();
-    t.c(1, 1, b"abc");
-    assert_eq!(account(&t).ecn_negotiated, None);
+    t.c(1, 1, b"abc").tcp.flags.0 |= ECE;
+    let account = account(&t);
+    assert_eq!((account.ecn_negotiated, account.ecn.ece_packets), (None, 1));
+}
+
+#[test]
+fn where_flags_count_marks_they_are_not_taken_for_answers_to_them() {
+    const ECE: u8 = 0x40;
+    const CWR: u8 = 0x80;
+    // RFC 9768 section 3.1.1: what the SYN/ACK answers, AE first; what it mirrors agrees to nothing.
+    for (ae, flags, negotiated) in [
+        (false, CWR, true),
+        (false, CWR | ECE, true),
+        (true, 0, true),
+        (true, CWR, true),
+        (true, CWR | ECE, false),
+        (false, 0, false),
+    ] {
+        let mut t = Script::new();
+        t.send(ToServer, SYN | ECE | CWR, 0, 0, b"")
+            .tcp
+            .accurate_ecn = true;
+        t.send(ToClient, SYN | ACK | flags, 0, 1, b"")
+            .tcp
+            .accurate_ecn = ae;
+        t.c(1, 1, b"abc").tcp.flags.0 |= ECE | CWR;
+        let account = account(&t);
+        assert_eq!(account.ecn_negotiated, Some(negotiated), "{ae} {flags:x}");
+        assert_eq!((account.ecn.ece_packets, account.ecn.cwr_packets), (0, 0));
+    }
 }
