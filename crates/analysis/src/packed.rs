@@ -62,3 +62,38 @@ impl<T: Serialize + DeserializeOwned> FromIterator<T> for Packed<T> {
         packed
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{DirectionAccount, Mark, PacketRef, Time, TimeClass, Wait};
+
+    #[test]
+    fn what_is_packed_comes_out_again_and_takes_what_its_numbers_need() {
+        let wait = |ns: i64| {
+            let mark = |ns| Mark {
+                time: Time(1_700_000_000_000_000_000 + ns),
+                packet: PacketRef { file: 1, frame: 9 },
+            };
+            Wait {
+                first: mark(0),
+                last: mark(ns),
+                ns,
+            }
+        };
+        let mut account = DirectionAccount {
+            flight_max_bytes: u64::MAX,
+            window_min_bytes: Some(0),
+            first_data: Some(Time(i64::MIN)),
+            ..DirectionAccount::default()
+        };
+        account.time_ns[TimeClass::Idle] = -1;
+        account.longest[TimeClass::Idle] = Some(wait(1_000));
+        let all = [DirectionAccount::default(), account];
+        let packed: Packed<_> = all.iter().cloned().collect();
+        assert_eq!(packed.iter().collect::<Vec<_>>(), all);
+        assert_eq!(packed.get(2), None);
+        let largest = size_of::<DirectionAccount>() / 5;
+        assert!(packed.bytes.len() < all.len() * largest);
+    }
+}
