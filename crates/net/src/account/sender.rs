@@ -153,6 +153,9 @@ pub(super) struct Sender {
     identifications: Identifications,
     /// What it had in flight, as it knew, when it had sent last.
     flight: u64,
+    /// Whether the receiver's window had room for half as much again: Linux sends no less than a third
+    /// of the window at once, and waits for that.
+    had_room: bool,
     habits: Option<Box<Habits>>,
 }
 
@@ -184,6 +187,7 @@ impl Sender {
             writes: Writes::default(),
             identifications: Identifications::default(),
             flight: 0,
+            had_room: false,
             habits: None,
         }
     }
@@ -443,6 +447,8 @@ impl Sender {
         }
         self.sent = self.sent.max(s.end);
         self.flight = self.sent.saturating_sub(self.acknowledged);
+        let room = self.edge.map(|edge| edge.saturating_sub(self.sent));
+        self.had_room = room.is_some_and(|room| room >= self.flight / 2);
         let flight = s.data_end.saturating_sub(self.acknowledged_here);
         account.flight_max_bytes = account.flight_max_bytes.max(flight);
         window
@@ -525,7 +531,7 @@ impl Sender {
         if (clocked && !was_small) || (had_more && outstanding) {
             let class = self.path_class();
             self.ledger.charge(class, now);
-            return clocked && self.flight > 0;
+            return clocked && self.flight > 0 && self.had_room;
         }
         if !was_small && self.ledger.open_ns(now) < self.away_ns {
             // Far from the sender, its acknowledgements may be later than the fastest were.
