@@ -18,10 +18,11 @@ const LIMITED: [&str; 6] = [
     "t4",
     "t4_bloat",
 ];
-const NEVER: [&str; 6] = [
+const NEVER: [&str; 7] = [
     "base_0ms",
     "base_5ms",
     "t1",
+    "t2",
     "t6_8156",
     "t7_fetch1",
     "t9_app",

@@ -39,8 +39,8 @@ pub struct Pauses {
 }
 
 /// The congestion window, estimated: what the sender had in flight each time it stopped although the
-/// window of its receiver had room and its application had more, and an acknowledgement let it go on.
-/// A send buffer that is too small looks the same. Bytes.
+/// window of its receiver had room for half as much again and its application had more, and an
+/// acknowledgement let it go on. A send buffer that is too small looks the same. Bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct CongestionWindow {
     /// How often it could be seen; without, nothing else is known.

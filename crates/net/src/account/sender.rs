@@ -198,6 +198,9 @@ pub(super) struct Sender {
     smoothed_ns: i64,
     writes: Writes,
     identifications: Identifications,
+    /// Whether the receiver's window had room for half as much again: Linux sends no less than a third
+    /// of the window at once, and waits for that.
+    had_room: bool,
     habits: Option<Box<Habits>>,
     trouble: Option<Box<Trouble>>,
 }
@@ -228,6 +231,7 @@ impl Sender {
             smoothed_ns: 0,
             writes: Writes::default(),
             identifications: Identifications::default(),
+            had_room: false,
             habits: None,
             trouble: None,
         }
@@ -493,6 +497,8 @@ impl Sender {
         }
         self.sent = self.sent.max(s.end);
         self.flight = self.sent.saturating_sub(self.acknowledged);
+        let room = self.edge.map(|edge| edge.saturating_sub(self.sent));
+        self.had_room = room.is_some_and(|room| room >= self.flight / 2);
         let flight = s.data_end.saturating_sub(self.acknowledged_here);
         self.flight_max = self.flight_max.max(flight);
         window
@@ -580,7 +586,7 @@ impl Sender {
         if (clocked && !was_small) || (had_more && outstanding) {
             let class = self.path_class();
             self.ledger.charge(class, now);
-            return clocked && self.flight > 0;
+            return clocked && self.flight > 0 && self.had_room;
         }
         if !was_small && self.ledger.open_ns(now) < self.away_ns() {
             // Far from the sender, its acknowledgements may be later than the fastest were.
