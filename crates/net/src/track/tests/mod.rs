@@ -4,6 +4,7 @@ mod bytes;
 mod connections;
 mod measures;
 mod random;
+mod tshark;
 
 use super::Tracker;
 use crate::segment::Tcp;
