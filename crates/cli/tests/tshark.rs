@@ -2,7 +2,7 @@
 //! `tests/lab`, and on the public ones where they are at hand (`../shared/samples/tcp`).
 //!
 //! Compared are the handshake's round trip, the window scale, closed windows and the most bytes in
-//! flight. Where a capture lost packets, holds copies or saw something sent again the two count by
+//! flight; `net` compares round trips and filled windows packet by packet. Where a capture lost packets, holds copies or saw something sent again the two count by
 //! other rules: tshark takes copies for retransmissions and what a capture lost for loss, and its bytes
 //! in flight begin anew after each. Those connections are compared in what the rules leave alone.
 
@@ -50,6 +50,8 @@ const ON_PURPOSE: [(&str, &str, &str); 5] = [
 struct Way {
     flight: u64,
     zero_windows: u64,
+    /// What its SYN said: an exponent, or no such option.
+    window_scale: Option<Option<i64>>,
 }
 
 /// What tshark says of a stream.
@@ -107,6 +109,8 @@ fn tshark(path: &Path) -> BTreeMap<(String, String), Stream> {
         "tcp.analysis.keep_alive",
         "tcp.analysis.zero_window_probe",
         "tcp.flags.reset",
+        "tcp.flags.syn",
+        "tcp.options.wscale.shift",
     ];
     let output = Command::new("tshark")
         .args(["-n", "-r"])
@@ -141,9 +145,12 @@ fn tshark(path: &Path) -> BTreeMap<(String, String), Stream> {
         let way = stream.ways.entry(source).or_default();
         way.flight = way.flight.max(f[8].parse().unwrap_or(0));
         way.zero_windows += u64::from(!f[9].is_empty());
-        let flags = &f[10..f.len() - 1];
-        stream.flagged |= flags.iter().any(|flag| !flag.is_empty());
-        stream.reset |= matches!(f[f.len() - 1], "1" | "True");
+        let is_set = |flag: &str| matches!(flag, "1" | "True");
+        if is_set(f[18]) {
+            way.window_scale = Some(f[19].parse().ok());
+        }
+        stream.flagged |= f[10..17].iter().any(|flag| !flag.is_empty());
+        stream.reset |= is_set(f[17]);
     }
     let mut by_ends: BTreeMap<(String, String), Option<Stream>> = BTreeMap::new();
     for (ends, stream) in streams.into_values() {
@@ -241,6 +248,14 @@ fn compare(path: &Path, tally: &mut Tally) {
                 let theirs = i64::from(acks.zero_windows > 0);
                 let ours = r["zero_windows"].as_i64().map(i64::signum);
                 tally.hold("window_closed", &what, ours, theirs);
+            }
+            if let (Some(Some(own)), Some(Some(scale))) = (
+                way(sender).map(|w| w.window_scale),
+                way(receiver).map(|w| w.window_scale),
+            ) {
+                // RFC 7323 section 2.2: only where both sides have it.
+                let theirs = own.and(scale).unwrap_or(0);
+                tally.hold("window_scale", &what, r["window_scale"].as_i64(), theirs);
             }
             // What follows a reset, a stream seen from its middle on and one side alone are not under way
             // for both; nor does slowside count the byte that a SYN stands for.

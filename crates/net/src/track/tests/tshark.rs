@@ -20,7 +20,7 @@ const ODD: [(&str, Option<u32>, &str); 2] = [
     (
         "suricata-tcp-opt.pcap",
         Some(24),
-        "an option longer than the header: tshark analyses such a packet no further",
+        "its options break off, and tshark analyses such a packet no further",
     ),
     (
         "zeek-reassembly.pcap",
