@@ -70,6 +70,8 @@ pub(crate) struct Transmission {
     pub data_end: u64,
     pub end: u64,
     pub payload: u32,
+    /// Whether it ends with less than a full segment.
+    pub ends_short: bool,
     pub pushed: bool,
     pub kind: Kind,
     pub full_sized: u64,
@@ -114,7 +116,7 @@ struct Gap {
 /// The last transmission.
 #[derive(Clone, Copy, Debug)]
 struct Last {
-    payload: u32,
+    ends_short: bool,
     pushed: bool,
 }
 
@@ -368,7 +370,7 @@ impl Sender {
                 self.writes
                     .sent(u64::from(s.payload), s.pushed, s.full_sized);
                 self.last = Some(Last {
-                    payload: s.payload,
+                    ends_short: s.ends_short,
                     pushed: s.pushed,
                 });
             }
@@ -452,7 +454,7 @@ impl Sender {
             _ => TimeClass::SenderApplication,
         };
         let last = self.last;
-        let was_small = last.is_some_and(|l| u64::from(l.payload) < s.full_sized);
+        let was_small = last.is_some_and(|l| l.ends_short);
         let had_more = last.is_some_and(|l| !l.pushed);
         let clocked = gap.progress.is_some_and(released);
         let answers = gap.peer.filter(|peer| {
