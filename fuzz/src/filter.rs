@@ -47,6 +47,7 @@ fn calls() -> [Call; 2] {
         response_held_ns: 0,
         detail,
         text: Some("SEQUENCE,PUTFH,READ".into()),
+        sql: None,
     };
     let unanswered = Call {
         response_first: None,

@@ -150,6 +150,7 @@ mod tests {
                 response_held_ns: 0,
                 detail: Detail::default(),
                 text: None,
+                sql: None,
             };
             d.call(0, &call);
         }

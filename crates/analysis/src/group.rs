@@ -126,7 +126,7 @@ impl Groups {
         group.response_bytes += call.response_bytes;
         match call.outcome {
             Outcome::Ok => {}
-            Outcome::Error(_) => group.errors += 1,
+            Outcome::Error(_) | Outcome::Code(_) => group.errors += 1,
             Outcome::NoResponse(_) => group.no_response += 1,
             Outcome::NoRequest(_) => group.no_request += 1,
             Outcome::Incomplete(_) => group.incomplete += 1,

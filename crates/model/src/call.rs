@@ -1,6 +1,6 @@
 //! The call: one request and its response, with its four times.
 
-use crate::{ConnectionId, Detail, Endpoint, Name, PacketRef, Time};
+use crate::{ConnectionId, Detail, Endpoint, Name, PacketRef, Sql, Time};
 use std::fmt;
 use std::sync::Arc;
 
@@ -118,6 +118,46 @@ impl Reason {
     }
 }
 
+/// An error that has a number or a state and no name: `ORA-00942`, `42P01`, `ER-1146`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Code {
+    length: u8,
+    text: [u8; Code::BYTES],
+}
+
+impl Code {
+    const BYTES: usize = 15;
+
+    /// Of a longer text the beginning is kept.
+    #[must_use]
+    pub fn new(code: &str) -> Code {
+        let mut end = code.len().min(Code::BYTES);
+        while !code.is_char_boundary(end) {
+            end -= 1;
+        }
+        let mut text = [0; Code::BYTES];
+        for (to, from) in text.iter_mut().zip(code.bytes().take(end)) {
+            *to = from;
+        }
+        Code {
+            length: end as u8,
+            text,
+        }
+    }
+
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        let text = self.text.get(..usize::from(self.length));
+        std::str::from_utf8(text.unwrap_or_default()).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.as_str())
+    }
+}
+
 /// How a call ended.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Outcome {
@@ -125,6 +165,8 @@ pub enum Outcome {
     /// The protocol's own error, by its RFC name; an unknown number is `error` with
     /// [`Field::Status`](crate::Field) in the detail.
     Error(&'static str),
+    /// An error of a database.
+    Code(Code),
     /// A request without a response.
     NoResponse(Reason),
     /// A response without a request.
@@ -136,21 +178,28 @@ pub enum Outcome {
 impl Outcome {
     /// The `outcome` column.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub fn name(&self) -> &str {
         match self {
             Outcome::Ok => "ok",
             Outcome::Error(name) => name,
+            Outcome::Code(code) => code.as_str(),
             Outcome::NoResponse(_) => "no-response",
             Outcome::NoRequest(_) => "no-request",
             Outcome::Incomplete(_) => "incomplete",
         }
     }
 
+    /// Whether the server answered that it failed.
+    #[must_use]
+    pub fn is_error(self) -> bool {
+        matches!(self, Outcome::Error(_) | Outcome::Code(_))
+    }
+
     /// Why half of it is missing, where it is.
     #[must_use]
     pub fn reason(self) -> Option<Reason> {
         match self {
-            Outcome::Ok | Outcome::Error(_) => None,
+            Outcome::Ok | Outcome::Error(_) | Outcome::Code(_) => None,
             Outcome::NoResponse(r) | Outcome::NoRequest(r) | Outcome::Incomplete(r) => Some(r),
         }
     }
@@ -198,6 +247,8 @@ pub struct Call {
     pub detail: Detail,
     /// Longer text of the protocol: for NFSv4 the list of operations, comma separated.
     pub text: Option<Arc<str>>,
+    /// Of a database's call: whose session it belongs to, and which statement.
+    pub sql: Option<Arc<Sql>>,
 }
 
 impl Call {
@@ -245,7 +296,7 @@ impl Call {
     /// Whether both halves were seen to their ends.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        matches!(self.outcome, Outcome::Ok | Outcome::Error(_))
+        self.outcome == Outcome::Ok || self.outcome.is_error()
     }
 }
 

@@ -64,6 +64,18 @@ fields! {
     /// The snap length hid the header of the request or the response; where it stood follows from
     /// those around it.
     Inferred "inferred" FieldKind::Flag;
+    /// The statement, by the hash of its normal form.
+    Statement "statement" FieldKind::Hash;
+    /// Rows the client asked for at most: its array or fetch size.
+    RowsAsked "rows_asked" FieldKind::Integer;
+    /// Rows that came back.
+    Rows "rows" FieldKind::Integer;
+    /// Rows that a statement inserted, changed or deleted.
+    Affected "affected" FieldKind::Integer;
+    /// The database's number of a cursor or prepared statement.
+    Cursor "cursor" FieldKind::Integer;
+    /// Further round trips on the network inside the call: breaks and resets, authentication steps.
+    InnerTrips "inner_trips" FieldKind::Integer;
 }
 
 /// Fields a call may have (protocols set eight at most).

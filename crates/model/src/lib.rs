@@ -12,8 +12,10 @@ mod endpoint;
 mod episode;
 pub mod limits;
 mod name;
+mod normal;
 mod packet;
 mod problem;
+pub mod sql;
 mod time;
 
 pub use account::{DirectionAccount, PerClass, RoundTrips, Stuck, TimeClass, Wait};
@@ -25,6 +27,8 @@ pub use episode::{
     ConnectionSummary, DirectionSummary, Episode, EpisodeKind, Handshake, ResetSeen,
 };
 pub use name::Name;
+pub use normal::{SqlDialect, normalise, normalise_as, statement_id};
 pub use packet::{Batch, LinkType, Packet, PacketRef};
 pub use problem::{Problem, Problems, Where};
+pub use sql::{Found, Hidden, Sql, SqlSession, Statement};
 pub use time::{Time, format_duration};

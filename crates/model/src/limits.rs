@@ -66,6 +66,9 @@ pub const TURNS_HELD: usize = 8;
 /// Bytes of one message that a protocol may ask to see in one piece.
 pub const HEAD_BYTES: usize = 16_384;
 
+/// Bytes of one SQL statement that are kept; it is then marked as truncated.
+pub const SQL_BYTES: usize = 16_000;
+
 /// Length of one message that is believed. `absurd-length`.
 pub const MESSAGE_BYTES: u32 = 64 << 20;
 
@@ -83,6 +86,12 @@ pub const GROUPS: usize = 200_000;
 
 /// Connections with troubles that are remembered before old ones are looked for and forgotten.
 pub const TROUBLED_CONNECTIONS: usize = 10_000;
+
+/// Statements of a profile; calls of further ones are counted together.
+pub const STATEMENTS: usize = 100_000;
+
+/// Database sessions of a profile; calls of further ones are in its statements only.
+pub const SESSIONS: usize = 20_000;
 
 /// Calls of connections without a match that are remembered for the vote, over all connections.
 pub const LOOSE_CALLS: usize = 1_000_000;
@@ -103,3 +112,7 @@ pub const OPERATION_LISTS: usize = 10_000;
 /// Pairs of hosts of which it is remembered who calls whom; calls of further ones are taken to be made
 /// by clients.
 pub const HOST_PAIRS: usize = 100_000;
+
+/// Tokens of one row of values that is compared with the next, to fold both into one in a statement's
+/// normal form; longer rows stay.
+pub const SQL_GROUP_TOKENS: usize = 4_096;

@@ -1,8 +1,9 @@
 //! One connection's way from bytes to calls: which protocol it speaks is found out from its first
 //! bytes, ports only hint; then its driver and session take over. A TCP connection that speaks nothing
-//! known has turns, which are followed from its first byte and dropped when a protocol claims it.
+//! known has turns, which are followed from its first byte and dropped when a protocol claims it; so
+//! has one whose protocol goes on encrypted.
 
-use crate::driver::Driver;
+use crate::driver::{Driver, Unread};
 use crate::list::PROTOCOLS;
 use crate::session::{Context, Span};
 use crate::tcp::Turns;
@@ -82,10 +83,49 @@ impl Conversation {
             self.decide(cx, d, chunk.data);
         }
         if let Speaks::Known(driver) = &mut self.0 {
-            driver.data(cx, d, chunk);
+            if let Some(unread) = driver.data(cx, d, chunk) {
+                self.close_eyes(cx, d, chunk, &unread);
+            }
         } else if let Some(turns) = self.turns(cx) {
             turns.data(cx, d, chunk);
         }
+    }
+
+    /// The protocol goes on with bytes that nobody can read, from `unread` on: its turns are followed.
+    #[cold]
+    fn close_eyes(
+        &mut self,
+        cx: &mut Context<'_>,
+        d: Direction,
+        chunk: &Chunk<'_>,
+        unread: &Unread,
+    ) {
+        let Speaks::Known(driver) = &mut self.0 else {
+            return;
+        };
+        let mut turns = Box::new(Turns::new(cx.connection));
+        if let Some(of) = driver.session.opaque() {
+            turns.are_of(of);
+        }
+        if let Some(first) = &unread.first {
+            let held = Chunk {
+                data: &unread.held,
+                cut: 0,
+                mark: first.mark,
+                sequence: first.sequence,
+                held_since: first.held_since,
+                ..*chunk
+            };
+            turns.data(cx, d, &held);
+        }
+        let read = chunk.data.len().saturating_sub(unread.of_chunk);
+        let rest = Chunk {
+            data: chunk.data.get(read..).unwrap_or_default(),
+            sequence: chunk.sequence.wrapping_add(read as u32),
+            ..*chunk
+        };
+        turns.data(cx, d, &rest);
+        self.0 = Speaks::Turns(turns);
     }
 
     /// Bytes of a TCP direction that the capture does not hold.

@@ -27,6 +27,8 @@ enum Position {
     Passing { left: u64, ends: bool },
     /// Nobody knows.
     Lost,
+    /// Behind the last frame that can be read.
+    Opaque,
 }
 
 /// One direction of one connection.
@@ -112,6 +114,16 @@ impl Lane {
     }
 }
 
+/// What was fed to a driver that has ended, and not dealt with.
+#[derive(Debug)]
+pub struct Unread {
+    /// Bytes of earlier chunks, and where the first of them came.
+    pub held: Vec<u8>,
+    pub first: Option<Run>,
+    /// How many at the end of the last chunk.
+    pub of_chunk: usize,
+}
+
 /// Both directions of one connection, feeding one session.
 pub struct Driver {
     pub session: Box<dyn Session>,
@@ -135,15 +147,29 @@ impl Driver {
         self.lanes.of_mut(d)
     }
 
-    /// The next bytes of a direction, and the cut that may follow them.
-    pub fn data(&mut self, cx: &mut Context<'_>, d: Direction, chunk: &Chunk<'_>) {
+    /// The next bytes of a direction, and the cut that may follow them. When the session said
+    /// [`Step::Opaque`], the driver has ended: what it has not dealt with is returned.
+    pub fn data(
+        &mut self,
+        cx: &mut Context<'_>,
+        d: Direction,
+        chunk: &Chunk<'_>,
+    ) -> Option<Unread> {
         let run = Run {
             length: chunk.data.len() as u64,
             mark: chunk.mark,
             sequence: chunk.sequence,
             held_since: chunk.held_since,
         };
-        self.feed(cx, d, chunk.data, run, u64::from(chunk.cut));
+        let unread = self.feed(cx, d, chunk.data, run, u64::from(chunk.cut));
+        let lane = self.lane(d);
+        if lane.position == Position::Opaque {
+            return Some(Unread {
+                held: std::mem::take(&mut lane.held),
+                first: lane.runs.first().copied(),
+                of_chunk: unread,
+            });
+        }
         if chunk.cut > 0 {
             let cut = Run {
                 length: u64::from(chunk.cut),
@@ -152,6 +178,7 @@ impl Driver {
             };
             self.hole(cx, d, Hole::Cut, Some(cut), u64::from(chunk.cut));
         }
+        None
     }
 
     /// The next `length` bytes of a direction are not in the capture.
@@ -172,8 +199,16 @@ impl Driver {
         self.session.close(cx, why);
     }
 
-    /// Feeds captured bytes; `cut` bytes of the same packet follow that were not captured.
-    fn feed(&mut self, cx: &mut Context<'_>, d: Direction, data: &[u8], run: Run, cut: u64) {
+    /// Feeds captured bytes; `cut` bytes of the same packet follow that were not captured. Returns
+    /// how many were not dealt with: none, unless the session said [`Step::Opaque`].
+    fn feed(
+        &mut self,
+        cx: &mut Context<'_>,
+        d: Direction,
+        data: &[u8],
+        run: Run,
+        cut: u64,
+    ) -> usize {
         let mut rest = data;
         let mut at = run;
         // What the session sees of a segment that was cut is all there will be.
@@ -203,7 +238,7 @@ impl Driver {
                         self.skip(cx, d, at, end);
                         self.lane(d)
                             .hold(rest.get(end..).unwrap_or_default(), at, end);
-                        return;
+                        return 0;
                     };
                     self.skip(cx, d, at, skip);
                     rest = rest.get(skip..).unwrap_or_default();
@@ -226,7 +261,7 @@ impl Driver {
                         let lane = self.lane(d);
                         lane.hold(rest, at, 0);
                         lane.wanted = n;
-                        return;
+                        return 0;
                     }
                     self.turn(cx, d, step);
                 }
@@ -240,8 +275,10 @@ impl Driver {
                         self.skip_if_lost(cx, d);
                     }
                 }
+                Position::Opaque => return rest.len(),
             }
         }
+        0
     }
 
     /// Position is lost: searches for a header that starts in the end of the last chunk and goes on
@@ -348,7 +385,7 @@ impl Driver {
                     lane.consume_held(n as usize);
                     self.passed(cx, d, n);
                 }
-                Position::Lost => return,
+                Position::Lost | Position::Opaque => return,
             }
         }
     }
@@ -377,6 +414,7 @@ impl Driver {
                     ends: true,
                 }
             }
+            Step::Opaque => lane.position = Position::Opaque,
             // A session that asks for what it cannot get, or makes no progress, is lost.
             Step::Need(_) | Step::Pass(_) | Step::End(_) | Step::Lost => {
                 lane.position = Position::Lost;

@@ -18,6 +18,7 @@ pub mod rpc;
 pub mod rquota;
 pub mod session;
 mod shared;
+pub mod sql;
 mod tcp;
 pub mod template;
 pub mod xdr;

@@ -3,6 +3,7 @@
 
 use crate::output::Output;
 use crate::shared::Shared;
+use crate::sql::Opaque;
 use model::{Close, ConnectionId, Direction, Endpoint, Mark, Problems, Time, Transport};
 
 /// What a session says of the bytes it was shown.
@@ -17,6 +18,10 @@ pub enum Step {
     End(u64),
     /// These bytes are not a frame: look for the next header.
     Lost,
+    /// From here on neither direction can be read: it is encrypted or compressed. Only said at the
+    /// start of a frame. The driver ends, and turns are followed instead, as
+    /// [`Session::opaque`] names them.
+    Opaque,
 }
 
 /// Whether bytes that were not shown may still follow those that were.
@@ -226,6 +231,11 @@ pub trait Session: Send {
 
     /// One datagram of a connection over UDP.
     fn datagram(&mut self, cx: &mut Context<'_>, d: Direction, bytes: &[u8], span: Span);
+
+    /// Whose turns follow a [`Step::Opaque`].
+    fn opaque(&self) -> Option<Opaque> {
+        None
+    }
 
     /// The connection is over.
     fn close(&mut self, cx: &mut Context<'_>, why: Close);

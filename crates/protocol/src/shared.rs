@@ -3,11 +3,13 @@
 
 use crate::output::Output;
 use crate::rpc::Shared as RpcShared;
+use crate::sql::Statements;
 
 /// Shared state by protocol; a protocol whose connections share nothing has no field.
 #[derive(Default)]
 pub struct Shared {
     pub rpc: RpcShared,
+    pub statements: Statements,
 }
 
 impl Shared {

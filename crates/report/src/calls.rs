@@ -261,6 +261,17 @@ fn detail(
         key("operations", out);
         json_string(text, out);
     }
+    if let Some(sql) = &call.sql {
+        let hidden = sql.session.hidden.map(|h| h.name());
+        // Literals are nobody's business: the normal form has none.
+        let normal = sql.statement.as_ref().map(|s| &*s.normal);
+        for (name, text) in [("sql", normal), ("hidden", hidden)] {
+            if let Some(text) = text {
+                key(name, out);
+                json_string(text, out);
+            }
+        }
+    }
     if let Some(reason) = call.outcome.reason() {
         key("reason", out);
         json_string(reason.name(), out);

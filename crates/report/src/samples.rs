@@ -57,6 +57,7 @@ pub(crate) fn call() -> Call {
         response_held_ns: 0,
         detail,
         text: Some("SEQUENCE,PUTFH,READ".into()),
+        sql: None,
     }
 }
 

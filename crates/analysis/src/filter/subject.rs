@@ -3,7 +3,7 @@
 
 use super::{Operator, glob, nearest};
 use crate::results::field_text;
-use model::{Call, Endpoint, Field, FieldKind, Mark, Protocol};
+use model::{Call, Endpoint, Field, FieldKind, Mark, Protocol, SqlSession};
 use std::borrow::Cow;
 use std::net::IpAddr;
 
@@ -34,6 +34,10 @@ fn ns(mark: Option<Mark>) -> Option<i64> {
 
 fn frame(mark: Option<Mark>) -> Option<i64> {
     mark.map(|m| i64::from(m.packet.frame))
+}
+
+fn session(call: &Call) -> Option<&SqlSession> {
+    call.sql.as_ref().map(|sql| &*sql.session)
 }
 
 fn bytes(n: u64) -> Option<i64> {
@@ -113,6 +117,20 @@ const SUBJECTS: &[(&str, Subject)] = {
         (
             "retransmits",
             Number(|c| Some(c.retransmits.into()), Binary),
+        ),
+        (
+            "sql",
+            Text(|c| {
+                let sql = c.sql.as_ref()?;
+                sql.statement.as_ref().map(|s| &*s.normal)
+            }),
+        ),
+        ("user", Text(|c| session(c)?.user.as_deref())),
+        ("database", Text(|c| session(c)?.database.as_deref())),
+        ("program", Text(|c| session(c)?.program.as_deref())),
+        (
+            "hidden",
+            Text(|c| session(c)?.hidden.map(|hidden| hidden.name())),
         ),
         ("operations", List(|c| c.text.as_deref())),
         ("text", List(|c| c.text.as_deref())),

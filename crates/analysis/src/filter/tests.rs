@@ -50,6 +50,7 @@ fn read() -> Call {
         response_held_ns: 0,
         detail,
         text: Some("SEQUENCE,PUTFH,READ".into()),
+        sql: None,
     }
 }
 
@@ -62,6 +63,7 @@ fn unanswered() -> Call {
         outcome: Outcome::NoResponse(Reason::NoAnswer),
         detail: Detail::default(),
         text: None,
+        sql: None,
         ..read()
     }
 }

@@ -421,6 +421,7 @@ impl Pairing {
             response_held_ns: 0,
             detail: Detail::default(),
             text: None,
+            sql: None,
         });
     }
 

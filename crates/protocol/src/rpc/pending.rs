@@ -160,6 +160,7 @@ impl Pending {
             response_held_ns: response.held_ns,
             detail,
             text,
+            sql: None,
         }
     }
 }

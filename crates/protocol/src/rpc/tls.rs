@@ -240,6 +240,7 @@ impl Turns {
             response_held_ns: 0,
             detail,
             text: None,
+            sql: None,
         });
     }
 }

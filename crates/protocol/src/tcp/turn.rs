@@ -1,7 +1,9 @@
 //! One turn: what was seen of its request and its response, and the call it makes.
 
 use crate::session::{Context, held_ns};
-use model::{Call, Chunk, Detail, Mark, Name, Outcome, Protocol, Reason};
+use crate::sql::Opaque;
+use model::{Call, Chunk, Detail, Mark, Outcome, Protocol, Reason, sql};
+use std::sync::Arc;
 
 /// A request or a response, as far as it has been seen.
 #[derive(Clone, Copy, Debug)]
@@ -143,7 +145,7 @@ impl Turn {
     }
 
     /// The call that it is.
-    pub(super) fn call(&self, cx: &Context<'_>) -> Call {
+    pub(super) fn call(&self, cx: &Context<'_>, of: Option<&Opaque>) -> Call {
         let request = &self.request;
         let answer = match &self.answer {
             Answer::Seen(part) => Some(part),
@@ -153,8 +155,8 @@ impl Turn {
         Call {
             order: cx.order,
             connection: cx.connection.id,
-            protocol: Protocol::Tcp,
-            op: Name::of("TURN"),
+            protocol: of.map_or(Protocol::Tcp, |o| o.protocol),
+            op: sql::op::TURN,
             client: cx.connection.client,
             server: cx.connection.server,
             id: request.sequence,
@@ -174,6 +176,7 @@ impl Turn {
             response_held_ns: answer.map_or(0, |a| a.first_held_ns + a.last_held_ns),
             detail: Detail::default(),
             text: None,
+            sql: of.map(|o| Arc::clone(&o.sql)),
         }
     }
 }

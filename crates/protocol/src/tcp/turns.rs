@@ -2,6 +2,7 @@
 
 use super::turn::{Answer, Turn};
 use crate::session::{ConnectionInfo, Context};
+use crate::sql::Opaque;
 use model::{Chunk, Close, Direction, Mark, Reason, Time, Where, limits};
 
 /// More than one turn in so many that overlaps: the connection is not half-duplex (below a score of
@@ -51,6 +52,8 @@ pub(crate) struct Turns {
     /// Turns opened, and those that overlapped with the one before.
     turns: u32,
     overlaps: u32,
+    /// The protocol that was spoken before it became unreadable.
+    of: Option<Box<Opaque>>,
 }
 
 impl Turns {
@@ -67,7 +70,16 @@ impl Turns {
             may_open: connection.roles_known,
             turns: 0,
             overlaps: 0,
+            of: None,
         }
+    }
+
+    /// The turns are those of a protocol that cannot be read from here on. It was in the middle of
+    /// a conversation, and knew who is the client.
+    pub(crate) fn are_of(&mut self, of: Opaque) {
+        self.of = Some(Box::new(of));
+        self.state = State::Watching;
+        self.may_open = true;
     }
 
     /// Whether turns of this connection have been, or may now be, reported.
@@ -185,7 +197,7 @@ impl Turns {
         } else {
             self.state = State::HalfDuplex;
             for turn in std::mem::take(&mut self.held) {
-                tell(cx, &turn);
+                tell(cx, &turn, self.of.as_deref());
             }
         }
     }
@@ -206,7 +218,7 @@ impl Turns {
         match self.state {
             State::Watching | State::HalfDuplex => {
                 for turn in std::mem::take(&mut self.held) {
-                    tell(cx, &turn);
+                    tell(cx, &turn, self.of.as_deref());
                 }
             }
             State::Pipelined => note(cx, "pipelined-turns", |ends| {
@@ -222,13 +234,13 @@ impl Turns {
 }
 
 /// Reports a turn, or counts that it cannot be told.
-fn tell(cx: &mut Context<'_>, turn: &Turn) {
+fn tell(cx: &mut Context<'_>, turn: &Turn, of: Option<&Opaque>) {
     if turn.overlaps {
         note(cx, "overlapping-turns", |ends| {
             format!("{ends}: both sides spoke at the same time, the turn is left out")
         });
     } else {
-        let call = turn.call(cx);
+        let call = turn.call(cx, of);
         cx.output.calls.push(call);
     }
 }

@@ -142,6 +142,7 @@ fn report(
         response_held_ns: 0,
         detail: Detail::default(),
         text: None,
+        sql: None,
     });
 }
 

@@ -57,7 +57,7 @@ impl Drop for TempFile {
 pub(crate) struct Row {
     pub(crate) id: u32,
     pub(crate) op: String,
-    pub(crate) outcome: &'static str,
+    pub(crate) outcome: String,
     /// Request first and last byte, response first and last byte.
     pub(crate) times: [Option<i64>; 4],
     pub(crate) request_bytes: u64,
@@ -79,7 +79,7 @@ impl Row {
         Row {
             id: c.id,
             op: op.to_string(),
-            outcome: c.outcome.name(),
+            outcome: c.outcome.name().to_owned(),
             times: marks.map(|m| m.map(|m| m.time.0)),
             request_bytes: c.request_bytes,
             response_bytes: c.response_bytes,
@@ -89,7 +89,10 @@ impl Row {
     }
 
     pub(crate) fn is_complete(&self) -> bool {
-        !matches!(self.outcome, "no-request" | "no-response" | "incomplete")
+        !matches!(
+            self.outcome.as_str(),
+            "no-request" | "no-response" | "incomplete"
+        )
     }
 
     /// What does not depend on when packets came.
@@ -336,7 +339,7 @@ fn ask_for(id: u32, at: i64, bytes: u64, random: &mut Random) -> (Vec<u8>, Open)
     let row = Row {
         id,
         op: op.into(),
-        outcome: if fails { "NFS3ERR_IO" } else { "ok" },
+        outcome: if fails { "NFS3ERR_IO" } else { "ok" }.to_owned(),
         times: [Some(at), Some(at), None, None],
         request_bytes: request.len() as u64,
         response_bytes: reply.len() as u64,

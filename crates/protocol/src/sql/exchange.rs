@@ -1,0 +1,168 @@
+//! One request of a database's client and what the server answers, into a [`Call`].
+//!
+//! A session opens an exchange with the span of its request, adds what follows of either half, and
+//! tells it when it is over. The call's id is the TCP sequence number of the request's first byte,
+//! which is the same wherever it is captured; databases have none of their own, or one that repeats.
+
+use crate::session::{Context, Span, held_ns};
+use model::{
+    Call, Change, Detail, Field, Hidden, Name, Outcome, Outstanding, Protocol, Reason, Sql,
+};
+use std::sync::Arc;
+
+/// A request that was sent, and its response as far as it has come.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    pub op: Name,
+    pub request: Span,
+    pub response: Option<Span>,
+    pub detail: Detail,
+    pub sql: Arc<Sql>,
+    /// What the server said of it so far.
+    pub outcome: Outcome,
+    outstanding: u32,
+}
+
+impl Exchange {
+    /// The request has begun with `request`, while `before` others wait for their response.
+    pub fn open(
+        cx: &mut Context<'_>,
+        op: Name,
+        request: Span,
+        sql: Arc<Sql>,
+        before: usize,
+    ) -> Exchange {
+        let id = request.sequence;
+        cx.output.change(|| Outstanding {
+            order: cx.order,
+            time: request.first.time,
+            connection: cx.connection.id,
+            client: cx.connection.client,
+            server: cx.connection.server,
+            id,
+            change: Change::Sent,
+        });
+        Exchange {
+            op,
+            request,
+            response: None,
+            detail: Detail::default(),
+            sql,
+            outcome: Outcome::Ok,
+            outstanding: before as u32 + 1,
+        }
+    }
+
+    /// The request goes on.
+    pub fn ask(&mut self, span: &Span) {
+        self.request.extend(span);
+    }
+
+    /// The response begins or goes on.
+    pub fn answer(&mut self, span: &Span) {
+        match &mut self.response {
+            Some(response) => response.extend(span),
+            None => self.response = Some(*span),
+        }
+    }
+
+    /// The response is complete.
+    pub fn finish(self, cx: &mut Context<'_>, protocol: Protocol) {
+        let lost = |span: &Span| span.end_missing;
+        let outcome = match &self.response {
+            None => Outcome::NoResponse(Reason::NoAnswer),
+            Some(response) if lost(response) || lost(&self.request) => {
+                Outcome::Incomplete(Reason::CaptureGap)
+            }
+            Some(_) => self.outcome,
+        };
+        self.tell(cx, protocol, outcome);
+    }
+
+    /// Nothing more will be seen of the response, for this reason.
+    pub fn give_up(mut self, cx: &mut Context<'_>, protocol: Protocol, reason: Reason) {
+        let outcome = match &mut self.response {
+            None => Outcome::NoResponse(reason),
+            Some(response) => {
+                response.end_missing = true;
+                Outcome::Incomplete(reason)
+            }
+        };
+        self.tell(cx, protocol, outcome);
+    }
+
+    fn tell(self, cx: &mut Context<'_>, protocol: Protocol, outcome: Outcome) {
+        let Exchange {
+            op,
+            request,
+            response,
+            mut detail,
+            sql,
+            outstanding,
+            ..
+        } = self;
+        cx.output.change(|| Outstanding {
+            order: cx.order,
+            time: response.map_or(cx.now, |s| s.last.time),
+            connection: cx.connection.id,
+            client: cx.connection.client,
+            server: cx.connection.server,
+            id: request.sequence,
+            change: Change::Settled,
+        });
+        if let Some(statement) = &sql.statement {
+            detail.set(Field::Statement, statement.id);
+        }
+        let first_to_last = |s: &Span| held_ns(s.last_held_since, s.first.time, s.last.time);
+        let response_held_ns = response.map_or(0, |s| {
+            held_ns(s.first_held_since, request.last.time, s.first.time) + first_to_last(&s)
+        });
+        cx.output.call(|| Call {
+            order: cx.order,
+            connection: cx.connection.id,
+            protocol,
+            op,
+            client: cx.connection.client,
+            server: cx.connection.server,
+            id: request.sequence,
+            request_sequence: request.sequence,
+            response_sequence: response.map_or(0, |s| s.sequence),
+            request_first: Some(request.first),
+            request_last: (!request.end_missing).then_some(request.last),
+            response_first: response.map(|s| s.first),
+            response_last: response.filter(|s| !s.end_missing).map(|s| s.last),
+            request_bytes: request.bytes,
+            response_bytes: response.map_or(0, |s| s.bytes),
+            outcome,
+            outstanding,
+            retransmits: 0,
+            // What holds back the first byte of a request is not seen: it may not have been written.
+            request_held_ns: first_to_last(&request),
+            response_held_ns,
+            detail,
+            text: None,
+            sql: Some(sql),
+        });
+    }
+}
+
+/// What is known of a session whose messages cannot be read.
+#[derive(Clone, Debug)]
+pub struct Opaque {
+    pub protocol: Protocol,
+    pub sql: Arc<Sql>,
+}
+
+impl Opaque {
+    /// `sql`'s session, of which no more is seen for the reason `hidden`.
+    #[must_use]
+    pub fn hidden(protocol: Protocol, sql: &Sql, hidden: Hidden) -> Opaque {
+        let mut session = (*sql.session).clone();
+        session.hidden = Some(hidden);
+        let sql = Arc::new(Sql {
+            session: Arc::new(session),
+            statement: None,
+        });
+        Opaque { protocol, sql }
+    }
+}
