@@ -433,11 +433,14 @@ impl Sender {
             self.ledger.charge(TimeClass::ReceiverApplication, opened);
         }
         let payload = u64::from(s.payload);
+        // What overtook others was not what left first: that was as large as can be.
+        let overtook = s.data_end.saturating_sub(payload) > self.sent;
+        let first = if overtook { s.full_sized } else { payload };
         let release_ns = self.release_ns();
         let released = |by: Mark| span(by.time, now.time) <= release_ns;
         if let Some((opened, usable)) = gap.opened
             // All of it: a sender with segmentation offload waits until a large one fits.
-            && usable < payload
+            && usable < first
             && released(opened)
         {
             let class = if gap.shut {
@@ -472,7 +475,7 @@ impl Sender {
             return;
         }
         if was_small
-            && (1..s.full_sized).contains(&payload)
+            && (1..s.full_sized).contains(&first)
             && gap.drained_alone
             && gap.drained.is_some_and(released)
         {

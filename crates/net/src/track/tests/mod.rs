@@ -1,5 +1,6 @@
 //! Conversations as lists of segments, and what a tracker makes of them.
 
+mod accounts;
 mod bytes;
 mod connections;
 mod measures;
