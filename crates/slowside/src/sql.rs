@@ -46,7 +46,7 @@ pub fn sql(
 
 fn one(read: Read) -> Result<SqlResult, Error> {
     let vantage = read.capture.side.unwrap_or(Vantage::Unknown);
-    Ok(of_one(read.profiler, read.capture, vantage))
+    Ok(of_one(read.profiler, vec![read.capture], vantage))
 }
 
 struct Read {

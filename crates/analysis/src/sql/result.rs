@@ -97,7 +97,7 @@ pub struct SqlResult {
 
 /// The profile of one capture, taken at `vantage`.
 #[must_use]
-pub fn of_one(profiler: Profiler, capture: CaptureResult, vantage: Vantage) -> SqlResult {
+pub fn of_one(profiler: Profiler, captures: Vec<CaptureResult>, vantage: Vantage) -> SqlResult {
     let paths = &profiler.paths;
     let split = |_: &GroupKey, group: &Group| {
         paths.split(vantage, group.waits.total_ns(), group.trips.iter())
@@ -109,7 +109,7 @@ pub fn of_one(profiler: Profiler, capture: CaptureResult, vantage: Vantage) -> S
         Vantage::Server => notes.push("One capture, at the server: waits are the server's own; the network is not in it.".to_owned()),
         Vantage::Middle | Vantage::Unknown => notes.push("It is not known where the capture was taken, so waits are not divided: state it with --client or --server.".to_owned()),
     }
-    finish(profiler, statements, vec![capture], notes)
+    finish(profiler, statements, captures, notes)
 }
 
 /// The profile of a capture at the client, its waits divided by what the same statements take in one
