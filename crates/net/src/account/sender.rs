@@ -474,10 +474,11 @@ impl Sender {
             self.ledger.charge(wait, now);
             return;
         }
-        if was_small
-            && (1..s.full_sized).contains(&first)
-            && gap.drained_alone
-            && gap.drained.is_some_and(released)
+        // Some hosts hold back what is larger too, until all before is acknowledged: that shows where
+        // a timer held the acknowledgement.
+        let held =
+            |by: Mark| (1..s.full_sized).contains(&first) || (first > 0 && self.is_delayed(by));
+        if was_small && gap.drained_alone && gap.drained.is_some_and(|by| released(by) && held(by))
         {
             self.ledger.charge(TimeClass::NagleDelayedAck, now);
             return;
@@ -522,6 +523,13 @@ impl Sender {
             time: self.ledger.settled.time + ns,
             ..acknowledged
         }
+    }
+
+    /// Whether an acknowledgement of all that was sent waited for the receiver's timer.
+    fn is_delayed(&self, acknowledged: Mark) -> bool {
+        let shortest = self.round_trips.min();
+        let ns = self.ledger.open_ns(acknowledged);
+        shortest.is_some_and(|shortest| ns.saturating_sub(shortest) > DELAYED_NS.max(shortest))
     }
 
     fn release_ns(&self) -> i64 {
