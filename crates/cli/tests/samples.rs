@@ -252,7 +252,8 @@ fn a_syn_sent_again_costs_a_second() {
     assert_eq!(c["handshake"]["syn_retries"], 1);
     assert!((0.99..1.01).contains(&seconds(c, OUT, "handshake")));
     assert!(has(&findings(&path), "slow-connect", "undetermined"));
-    // Frame 44 fills the first window; the rest of the second goes by until frame 241.
+    // What was lost is sent again from frame 233 on; frame 239 only when a timer has run out, 0.999 s
+    // later.
     assert!((0.99..1.01).contains(&seconds(c, BACK, "loss-recovery")));
 }
 

@@ -114,7 +114,7 @@ fn full_size(s: &Segment, stream: &Stream) -> u64 {
 /// Whether a segment of so many bytes, or the last of those that offloading joined in it, is smaller
 /// than it could be. What was joined can only be told apart where the handshake was seen.
 fn ends_short(bytes: u64, full_sized: u64, stream: &Stream) -> bool {
-    bytes < full_sized || (stream.mss.is_some() && bytes % full_sized != 0)
+    bytes < full_sized || (stream.mss.is_some() && !bytes.is_multiple_of(full_sized))
 }
 
 /// Segment `s` acknowledges direction `d`, which is `stream`.
