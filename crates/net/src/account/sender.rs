@@ -73,6 +73,8 @@ pub(crate) struct Transmission {
     pub data_end: u64,
     pub end: u64,
     pub payload: u32,
+    /// Whether it ends with less than a full segment.
+    pub ends_short: bool,
     pub pushed: bool,
     pub kind: Kind,
     pub full_sized: u64,
@@ -164,7 +166,7 @@ impl Gap {
 /// The last transmission.
 #[derive(Clone, Copy, Debug)]
 struct Last {
-    payload: u32,
+    ends_short: bool,
     pushed: bool,
 }
 
@@ -481,7 +483,7 @@ impl Sender {
             Kind::New => {
                 self.writes.sent(s.payload, s.pushed, s.full_sized as u32);
                 self.last = Some(Last {
-                    payload: s.payload,
+                    ends_short: s.ends_short,
                     pushed: s.pushed,
                 });
             }
@@ -497,7 +499,7 @@ impl Sender {
         }
         self.sent = self.sent.max(s.end);
         self.flight = self.sent.saturating_sub(self.acknowledged);
-        let room = self.edge.map(|edge| edge.saturating_sub(self.sent));
+        let room = self.edge.checked_sub(self.sent).filter(|_| self.edge > 0);
         self.had_room = room.is_some_and(|room| room >= self.flight / 2);
         let flight = s.data_end.saturating_sub(self.acknowledged_here);
         self.flight_max = self.flight_max.max(flight);
@@ -534,11 +536,14 @@ impl Sender {
             self.ledger.charge(TimeClass::ReceiverApplication, opened);
         }
         let payload = u64::from(s.payload);
+        // What overtook others was not what left first: that was as large as can be.
+        let overtook = s.data_end.saturating_sub(payload) > self.sent;
+        let first = if overtook { s.full_sized } else { payload };
         let release_ns = self.release_ns();
         let released = |by: Mark| span(by.time, now.time) <= release_ns;
         if let Some(opened) = gap.opened()
             // All of it: a sender with segmentation offload waits until a large one fits.
-            && gap.usable < payload
+            && gap.usable < first
             && released(opened)
         {
             let class = if gap.heard.shut {
@@ -555,7 +560,7 @@ impl Sender {
             _ => TimeClass::SenderApplication,
         };
         let last = self.last;
-        let was_small = last.is_some_and(|l| u64::from(l.payload) < s.full_sized);
+        let was_small = last.is_some_and(|l| l.ends_short);
         let had_more = last.is_some_and(|l| !l.pushed);
         let clocked = gap.progress().is_some_and(released);
         let answers = gap.peer().filter(|peer| {
@@ -575,10 +580,13 @@ impl Sender {
             self.ledger.charge(wait, now);
             return false;
         }
+        // Some hosts hold back what is larger too, until all before is acknowledged: that shows where
+        // a timer held the acknowledgement.
+        let held =
+            |by: Mark| (1..s.full_sized).contains(&first) || (first > 0 && self.is_delayed(by));
         if was_small
-            && (1..s.full_sized).contains(&payload)
             && gap.heard.drained_alone
-            && gap.drained().is_some_and(released)
+            && gap.drained().is_some_and(|by| released(by) && held(by))
         {
             self.ledger.charge(TimeClass::NagleDelayedAck, now);
             return false;
@@ -624,6 +632,13 @@ impl Sender {
             time: self.ledger.settled.time + ns,
             ..acknowledged
         }
+    }
+
+    /// Whether an acknowledgement of all that was sent waited for the receiver's timer.
+    fn is_delayed(&self, acknowledged: Mark) -> bool {
+        let shortest = self.round_trips.min();
+        let ns = self.ledger.open_ns(acknowledged);
+        shortest.is_some_and(|shortest| ns.saturating_sub(shortest) > DELAYED_NS.max(shortest))
     }
 
     fn release_ns(&self) -> i64 {

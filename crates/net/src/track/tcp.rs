@@ -184,6 +184,7 @@ impl Tcp {
         let (stream, peer) = both(&mut self.streams, d);
         let usual_ttl = stream.summary.ttl_min..=stream.summary.ttl_max;
         let odd_ttl = stream.summary.packets > 0 && !usual_ttl.contains(&s.ttl);
+        let after_fin = stream.fin.is_some();
         count(s, stream);
         let verdict = reset(out, s, stream, peer);
         if verdict != Verdict::Goes {
@@ -193,6 +194,7 @@ impl Tcp {
                 at: s.mark,
                 odd_ttl,
                 refuses: peer.isn.is_some() && alone,
+                after_fin,
             });
         }
         verdict
