@@ -16,7 +16,7 @@ use crate::session::{
 };
 use crate::sql::Opaque;
 use model::{
-    Close, Direction, Found, Hidden, Protocol, Sql, SqlSession, Statement, Time, Where, limits,
+    Close, Direction, Found, Hidden, Protocol, Sql, SqlDialect, SqlSession, Statement, Time, Where, limits,
     sql::op,
 };
 use std::sync::Arc;
@@ -124,7 +124,7 @@ impl Session {
         let statement = cx
             .shared
             .statements
-            .of(text.bytes, !text.whole, Found::Structured);
+            .of(SqlDialect::PostgreSql, text.bytes, !text.whole, Found::Structured);
         if let Some(last) = &self.last
             && is_of(&last.sql, &statement, &self.queue.sql)
         {
