@@ -4,6 +4,7 @@
 mod hidden;
 mod links;
 mod messages;
+mod pgsql;
 mod readers;
 mod segments;
 mod texts;
@@ -22,6 +23,7 @@ fn main() {
     messages::turns();
     messages::programmes();
     hidden::write_all();
+    pgsql::write_all();
     texts::write_all();
 }
 

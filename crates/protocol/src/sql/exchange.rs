@@ -21,6 +21,7 @@ pub struct Exchange {
     /// What the server said of it so far.
     pub outcome: Outcome,
     outstanding: u32,
+    inner_trips: u32,
 }
 
 impl Exchange {
@@ -50,11 +51,21 @@ impl Exchange {
             sql,
             outcome: Outcome::Ok,
             outstanding: before as u32 + 1,
+            inner_trips: 0,
         }
     }
 
     /// The request goes on.
     pub fn ask(&mut self, span: &Span) {
+        self.request.extend(span);
+    }
+
+    /// The request goes on after the server asked for more of it: what was taken for the response was
+    /// an inner round trip.
+    pub fn ask_further(&mut self, span: &Span) {
+        if self.response.take().is_some() {
+            self.inner_trips += 1;
+        }
         self.request.extend(span);
     }
 
@@ -99,6 +110,7 @@ impl Exchange {
             mut detail,
             sql,
             outstanding,
+            inner_trips,
             ..
         } = self;
         cx.output.change(|| Outstanding {
@@ -112,6 +124,9 @@ impl Exchange {
         });
         if let Some(statement) = &sql.statement {
             detail.set(Field::Statement, statement.id);
+        }
+        if inner_trips > 0 {
+            detail.set(Field::InnerTrips, inner_trips.into());
         }
         let first_to_last = |s: &Span| held_ns(s.last_held_since, s.first.time, s.last.time);
         let response_held_ns = response.map_or(0, |s| {
