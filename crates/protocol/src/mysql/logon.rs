@@ -57,20 +57,36 @@ impl<'a> Greeting<'a> {
         if values.u8()? != 10 {
             return None;
         }
-        let version = values.zero_text()?;
-        let is_version = version.first().is_some_and(u8::is_ascii_digit)
-            && version.len() <= VERSION
-            && version.contains(&b'.')
-            && version.iter().all(u8::is_ascii_graphic);
-        values.skip(12)?;
-        if !is_version || values.u8()? != 0 {
-            return None;
-        }
-        Some(Greeting {
+        let cut = rest.len() < length;
+        let Some(version) = values.zero_text() else {
+            let is_likely = cut && is_version(values.0) && values.0.len() >= 8;
+            return is_likely.then_some(Greeting {
+                version: values.0,
+                capabilities: None,
+            });
+        };
+        let filler = values.skip(12).and_then(|()| values.u8());
+        let is_greeting = is_version(version) && filler.map_or(cut, |b| b == 0);
+        is_greeting.then(|| Greeting {
             version,
             capabilities: capabilities(values),
         })
     }
+}
+
+/// Whether a text, or its beginning, is a version: `8.0.36`, `5.5.5-10.11.6-MariaDB`.
+fn is_version(text: &[u8]) -> bool {
+    let mut parts = text.split(|&b| b == b'.');
+    let is_number = |part: Option<&[u8]>| {
+        part.is_some_and(|p| !p.is_empty() && p.len() <= 3 && p.iter().all(u8::is_ascii_digit))
+    };
+    let rest_begins =
+        |part: Option<&[u8]>| part.and_then(<[u8]>::first).is_some_and(u8::is_ascii_digit);
+    text.len() <= VERSION
+        && is_number(parts.next())
+        && is_number(parts.next())
+        && rest_begins(parts.next())
+        && text.iter().all(u8::is_ascii_graphic)
 }
 
 fn capabilities(mut values: Values<'_>) -> Option<u32> {
@@ -235,4 +251,110 @@ pub(super) fn text(bytes: &[u8]) -> Arc<str> {
 /// An empty name is none.
 fn name(bytes: &[u8]) -> Option<Arc<str>> {
     (!bytes.is_empty()).then(|| text(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GREETING: &[u8] = b"\x4a\0\0\0\x0a5.5.5-10.11.6-MariaDB\0\x05\0\0\0abcdefgh\0\xfe\xf7\x2d\x02\0\xff\x81\x15\0\0\0\0\0\0\x1d\0\0\0abcdefghijkl\0mysql\0\0";
+
+    #[test]
+    fn a_greeting_has_a_version_and_capabilities() {
+        let greeting = Greeting::parse(GREETING).unwrap();
+        assert_eq!(greeting.version, b"5.5.5-10.11.6-MariaDB");
+        assert_eq!(greeting.capabilities, Some(0x81ff_f7fe));
+        // Cut behind the scramble, or within the version.
+        let cut = Greeting::parse(&GREETING[..40]).unwrap();
+        assert_eq!((cut.version, cut.capabilities), (greeting.version, None));
+        let cut = Greeting::parse(&GREETING[..20]).unwrap();
+        assert_eq!(cut.version, b"5.5.5-10.11.6-M");
+        assert_eq!(Greeting::parse(&GREETING[..12]), None);
+    }
+
+    /// Capabilities, the longest packet, the character set and 23 bytes.
+    fn head(capabilities: u32) -> Vec<u8> {
+        let mut head = capabilities.to_le_bytes().to_vec();
+        head.extend([0, 0, 0, 1, 45]);
+        head.extend([0; 23]);
+        head
+    }
+
+    const ALL: u32 = capability::PROTOCOL_41
+        | capability::CONNECT_WITH_DB
+        | capability::SECURE_CONNECTION
+        | capability::PLUGIN_AUTH
+        | capability::CONNECT_ATTRS;
+
+    #[test]
+    fn a_response_says_who_logs_on() {
+        let mut payload = head(ALL);
+        payload.extend(b"app\0\x03\x01\x02\x03shop\0mysql_native_password\0");
+        payload.extend(b"\x2a\x0c_client_name\x07pymysql\x0cprogram_name\x09report.py");
+        let length = payload.len() as u32;
+        let response = Response::parse(&payload, length).unwrap();
+        let who = &response.who;
+        assert_eq!(who.user.as_deref(), Some("app"));
+        assert_eq!(who.database.as_deref(), Some("shop"));
+        assert_eq!(who.program.as_deref(), Some("report.py"));
+        assert!(!who.plaintext_password && !response.asks_for_tls);
+        // Whatever was cut off is not known, and what was not is.
+        for end in 4..payload.len() {
+            let cut = Response::parse(&payload[..end], length).unwrap();
+            assert_eq!(cut.capabilities, ALL);
+            assert!(cut.who.user.is_none() || cut.who.user == who.user);
+        }
+        let library = payload.len() - b"\x0cprogram_name\x09report.py".len();
+        let cut = Response::parse(&payload[..library], length).unwrap();
+        assert_eq!(cut.who.program.as_deref(), Some("pymysql"));
+    }
+
+    #[test]
+    fn a_readable_password_is_noted() {
+        let mut payload = head(ALL & !capability::CONNECT_ATTRS);
+        payload.extend(b"app\0\x07secret\0\0mysql_clear_password\0");
+        let response = Response::parse(&payload, payload.len() as u32).unwrap();
+        assert!(response.who.plaintext_password);
+        assert_eq!(response.who.database, None);
+        let mut payload = head(ALL & !capability::CONNECT_ATTRS);
+        payload.extend(b"app\0\0\0mysql_clear_password\0");
+        let response = Response::parse(&payload, payload.len() as u32).unwrap();
+        assert!(!response.who.plaintext_password, "none was sent");
+    }
+
+    #[test]
+    fn a_request_for_tls_ends_early() {
+        let payload = head(ALL | capability::SSL);
+        assert!(Response::parse(&payload, 32).unwrap().asks_for_tls);
+        // Who sends more goes on without.
+        let mut longer = payload.clone();
+        longer.extend(b"app\0\0\0\0\0");
+        assert!(
+            !Response::parse(&longer, longer.len() as u32)
+                .unwrap()
+                .asks_for_tls
+        );
+    }
+
+    #[test]
+    fn clients_of_old_say_less() {
+        let payload = b"\x05\x20\0\0\0app\0scramble";
+        let response = Response::parse(payload, payload.len() as u32).unwrap();
+        assert_eq!(response.who.user.as_deref(), Some("app"));
+    }
+
+    #[test]
+    fn a_user_may_be_changed() {
+        let rest = b"other\0\x02xyshop\0\x2d\0mysql_native_password\0";
+        let who = Who::change_user(rest, capability::PLUGIN_AUTH);
+        assert_eq!(who.user.as_deref(), Some("other"));
+        assert_eq!(who.database.as_deref(), Some("shop"));
+        let mut session = SqlSession {
+            program: Some("report.py".into()),
+            ..SqlSession::default()
+        };
+        who.tell(&mut session);
+        assert_eq!(session.user.as_deref(), Some("other"));
+        assert_eq!(session.program.as_deref(), Some("report.py"));
+    }
 }
