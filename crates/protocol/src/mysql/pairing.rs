@@ -120,8 +120,10 @@ impl Pairing {
             self.give_up_first(cx);
         }
         let Some(last) = self.first() else { return };
-        if last.progress == Progress::Complete {
+        if last.progress == Progress::Complete || last.doubtful && !last.has_begun() {
+            // Twice in doubt: a command is hidden, and now perhaps its response, or this one's.
             self.give_up_first(cx);
+            self.stray_is_known = true;
         } else if last.has_begun() {
             last.gap = true;
             last.progress = Progress::Adrift;
@@ -131,6 +133,12 @@ impl Pairing {
         } else {
             last.doubtful = true;
         }
+    }
+
+    /// The client sent something that cannot be read: a command, as far as is known.
+    pub(super) fn hidden_command(&mut self, cx: &mut Context<'_>, sql: &Arc<Sql>) {
+        self.client_speaks(cx, sql);
+        self.gap_to_server(cx);
     }
 
     fn gap_to_server(&mut self, cx: &mut Context<'_>) {
@@ -270,11 +278,10 @@ impl Pairing {
             };
             match waiting.progress {
                 Progress::Over => waiting.finish(cx),
-                Progress::Adrift | Progress::Complete if ended => {
+                Progress::Complete if ended => waiting.finish(cx),
+                Progress::Adrift if why == Close::Finished => {
                     let mut waiting = waiting;
-                    if waiting.progress == Progress::Adrift {
-                        waiting.progress = Progress::Over;
-                    }
+                    waiting.progress = Progress::Over;
                     waiting.finish(cx);
                 }
                 _ => waiting.give_up(cx, reason),

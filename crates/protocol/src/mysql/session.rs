@@ -658,7 +658,7 @@ impl SessionTrait for Session {
         match (d, self.phase) {
             (Direction::ToServer, Phase::Logon | Phase::File) => self.goes_on(&span),
             (Direction::ToServer, _) => {
-                self.pairing.client_speaks(cx, &self.plain);
+                self.pairing.hidden_command(cx, &self.plain);
                 self.in_step = false;
             }
             (Direction::ToClient, Phase::Stream) if self.pairing.len() == 0 => {}

@@ -106,10 +106,16 @@ proptest! {
                 continue;
             }
             let wanted = text(call).and_then(rows_said);
+            // Of a text that was cut the number may be, too.
             if call.outcome.name() == "ok" && wanted.is_some() {
                 prop_assert_eq!(rows(call), wanted, "{:?} of {:?}", call, told);
             }
-            if let Some(text) = text(call) {
+            let truncated = call
+                .sql
+                .as_ref()
+                .and_then(|s| s.statement.as_ref())
+                .is_some_and(|s| s.truncated);
+            if let Some(text) = text(call).filter(|_| !truncated) {
                 prop_assert_eq!(call.outcome.is_error(), text.contains("missing"), "{:?} of {:?}", call, told);
             }
         }
