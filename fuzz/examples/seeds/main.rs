@@ -4,6 +4,7 @@
 mod hidden;
 mod links;
 mod messages;
+mod mysql;
 mod readers;
 mod segments;
 mod texts;
@@ -22,6 +23,7 @@ fn main() {
     messages::turns();
     messages::programmes();
     hidden::write_all();
+    mysql::write_all();
     texts::write_all();
 }
 
