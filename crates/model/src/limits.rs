@@ -91,6 +91,12 @@ pub const GROUPS: usize = 200_000;
 /// Connections with troubles that are remembered before old ones are looked for and forgotten.
 pub const TROUBLED_CONNECTIONS: usize = 10_000;
 
+/// Statements of a profile; calls of further ones are counted together.
+pub const STATEMENTS: usize = 100_000;
+
+/// Database sessions of a profile; calls of further ones are in its statements only.
+pub const SESSIONS: usize = 20_000;
+
 /// Calls of connections without a match that are remembered for the vote, over all connections.
 pub const LOOSE_CALLS: usize = 1_000_000;
 
