@@ -135,7 +135,7 @@ impl Response {
             State::Definitions(..) | State::Rows { .. } | State::Prepared(_) => true,
             State::First => false,
         };
-        let one = is_list && !first.is_some_and(|b| b >= 0xfe);
+        let one = is_list && first.is_none_or(|b| b < 0xfe);
         let wanted = if self.continued {
             0
         } else if one {

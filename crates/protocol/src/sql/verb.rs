@@ -20,9 +20,8 @@ pub fn operation(text: &[u8]) -> Name {
     };
     let first = next();
     let is = |word: &[u8], name: &str| word.eq_ignore_ascii_case(name.as_bytes());
-    let found = if is(first, "begin") {
-        op::BEGIN
-    } else if is(first, "start") && is(next(), "transaction") {
+    let begins = is(first, "begin") || is(first, "start") && is(next(), "transaction");
+    let found = if begins {
         op::BEGIN
     } else if is(first, "commit") {
         op::COMMIT
