@@ -157,8 +157,8 @@ impl Tcp {
                 stream.begin(s.tcp.sequence.wrapping_add(1));
             }
             self.opening.syn(s, d, &mut self.streams);
-        } else if flags.ack() {
-            self.opening.acknowledged(s, d, stream);
+        } else if flags.ack() && self.opening.acknowledged(s, d, stream) {
+            out.handler.opened(out.connection, out.state, s.mark);
         }
         let (stream, peer) = both(&mut self.streams, d);
         let packet = self.packets;

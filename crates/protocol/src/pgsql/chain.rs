@@ -65,7 +65,8 @@ pub(super) fn follow(d: Direction, bytes: &[u8], wire: u64, most: usize) -> Chai
         chain.last = header.tag;
         if whole {
             chain.telling += usize::from(length > 0);
-            chain.rows += usize::from(d == Direction::ToClient && matches!(header.tag, b'D' | b'T'));
+            chain.rows +=
+                usize::from(d == Direction::ToClient && matches!(header.tag, b'D' | b'T'));
         }
         let end = at as u64 + header.bytes;
         chain.exact = end == wire;
@@ -149,11 +150,7 @@ fn shape_of_request(tag: u8, r: &mut Reader<'_>) -> Result<bool, Short> {
     })
 }
 
-fn shape_of_reply(
-    tag: u8,
-    r: &mut Reader<'_>,
-    columns: &mut Option<i16>,
-) -> Result<bool, Short> {
+fn shape_of_reply(tag: u8, r: &mut Reader<'_>, columns: &mut Option<i16>) -> Result<bool, Short> {
     Ok(match tag {
         b'D' => {
             let count = r.int16()?;
@@ -272,7 +269,9 @@ fn certain(d: Direction, bytes: &[u8]) -> bool {
         Direction::ToServer => b"QPBDEC",
         Direction::ToClient => b"TD12CE",
     };
-    (possible.contains(&tag) || d == Direction::ToClient && matches!(tag, b'R' | b'S' | b'3' | b's' | b'n' | b'I' | b't'))
+    (possible.contains(&tag)
+        || d == Direction::ToClient
+            && matches!(tag, b'R' | b'S' | b'3' | b's' | b'n' | b'I' | b't'))
         && follow(d, bytes, bytes.len() as u64, 1_000).is_certain(d)
 }
 
@@ -282,7 +281,9 @@ fn opens(bytes: &[u8]) -> bool {
         Some((startup::Opening::Startup, length)) => {
             // It must say who; most clients say so first.
             let user: &[u8] = b"user\0";
-            let begun = bytes.get(startup::BYTES..).is_some_and(|b| b.starts_with(user));
+            let begun = bytes
+                .get(startup::BYTES..)
+                .is_some_and(|b| b.starts_with(user));
             let whole = bytes.len() as u64 == length && bytes.ends_with(b"\0\0");
             begun || whole && bytes.windows(user.len()).any(|w| w == user)
         }

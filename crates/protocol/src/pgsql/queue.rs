@@ -107,7 +107,9 @@ pub(super) struct Queue {
 
 impl Queue {
     pub(super) fn is_negotiating(&self) -> bool {
-        self.pending.front().is_some_and(|p| p.kind == Kind::Negotiation)
+        self.pending
+            .front()
+            .is_some_and(|p| p.kind == Kind::Negotiation)
     }
 
     /// Headers may have been in a hole; what follows from it is decided when something follows it.
@@ -347,7 +349,13 @@ impl Queue {
     }
 
     /// Executes a portal: ends the building of a call.
-    pub(super) fn execute(&mut self, cx: &mut Context<'_>, portal: &Portal, rows: u32, span: &Span) {
+    pub(super) fn execute(
+        &mut self,
+        cx: &mut Context<'_>,
+        portal: &Portal,
+        rows: u32,
+        span: &Span,
+    ) {
         self.build(cx, op::EXECUTE, span);
         let Some(p) = self.pending.back_mut() else {
             return;
@@ -638,14 +646,14 @@ impl Queue {
             return;
         }
         if self.in_step && self.early.len() < limits::EARLY_RESPONSES {
-            self.early.push(Early {
-                reply,
-                span: *span,
-            });
+            self.early.push(Early { reply, span: *span });
         } else if matches!(reply, Reply::ReadyForQuery { .. }) {
             cx.problems.note("responses-without-request", || {
                 let (client, server) = (cx.connection.client, cx.connection.server);
-                (format!("{server} to {client}: answers what was not captured"), Where::default())
+                (
+                    format!("{server} to {client}: answers what was not captured"),
+                    Where::default(),
+                )
             });
         }
     }
@@ -699,7 +707,8 @@ impl Queue {
 fn note_stream(cx: &mut Context<'_>) {
     cx.problems.note("pgsql-replication", || {
         let (client, server) = (cx.connection.client, cx.connection.server);
-        let text = format!("{client} to {server}: a replication stream, of which no calls are told");
+        let text =
+            format!("{client} to {server}: a replication stream, of which no calls are told");
         (text, Where::default())
     });
 }
