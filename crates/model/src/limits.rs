@@ -69,6 +69,10 @@ pub const HEAD_BYTES: usize = 16_384;
 /// Bytes of one SQL statement that are kept; it is then marked as truncated.
 pub const SQL_BYTES: usize = 16_000;
 
+/// Prepared statements, portals and cursors of a session whose statements are remembered, of each
+/// kind; then all are forgotten. `names-forgotten`.
+pub const SQL_NAMES: usize = 10_000;
+
 /// Length of one message that is believed. `absurd-length`.
 pub const MESSAGE_BYTES: u32 = 64 << 20;
 
@@ -80,6 +84,9 @@ pub const ACCOUNTS: usize = 20_000;
 
 /// Connections listed. `connections-left-out`.
 pub const CONNECTIONS: usize = 200_000;
+
+/// Bytes of rows that are sorted in memory; more are sorted on disk, so that none is left out.
+pub const SORT_BYTES: usize = 64 << 20;
 
 /// Groups of one table. `groups-full`.
 pub const GROUPS: usize = 200_000;
