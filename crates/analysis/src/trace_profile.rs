@@ -99,6 +99,7 @@ struct Event {
 #[derive(Default)]
 struct CallSum {
     elapsed: Distribution,
+    unaccounted: Distribution,
     cpu_ns: i64,
     own_ns: i64,
     rows: u64,
@@ -327,6 +328,8 @@ impl Profiler {
         let cpu_ns = call.cpu_ns.saturating_sub(claimed.calls_cpu_ns);
         let sum = self.calls.entry(call.kind).or_default();
         sum.elapsed.add(call.elapsed_ns);
+        let known = cpu_ns.saturating_add(claimed.waits_ns);
+        sum.unaccounted.add(own_ns.saturating_sub(known));
         add(&mut sum.cpu_ns, cpu_ns);
         add(&mut sum.own_ns, own_ns);
         add(&mut sum.rows, call.rows);

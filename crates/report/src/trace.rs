@@ -159,7 +159,7 @@ fn database(d: &DatabaseTime, show_literals: bool) -> Value {
         "calls": list(&mut d.calls.iter().map(|c| with_stats(
             &c.elapsed,
             json!({"call": c.kind}),
-            json!({"own_ns": c.own_ns, "cpu_ns": c.cpu_ns, "rows": c.rows}),
+            json!({"own_ns": c.own_ns, "cpu_ns": c.cpu_ns, "rows": c.rows, "unaccounted": stats(&c.unaccounted)}),
         ))),
         "reads": list(&mut d.reads.iter().map(|r| with_stats(
             &r.waits,

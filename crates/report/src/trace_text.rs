@@ -44,6 +44,11 @@ pub fn trace_text(result: &TraceResult, style: &TraceStyle, out: &mut dyn Write)
             statements(database, style, &mut page);
         }
         reads(database, &mut page);
+        if database.events.iter().any(|e| !e.waits.exact)
+            || database.calls.iter().any(|c| !c.elapsed.exact)
+        {
+            page.push_str("\nPercentiles of more than 4,096 samples are within 1 %.\n");
+        }
     }
     if let Some(net) = &result.net {
         if !page.is_empty() {
@@ -241,7 +246,7 @@ fn calls(d: &DatabaseTime, page: &mut String) {
         return;
     }
     let head = [
-        "call", "count", "own time", "CPU", "mean", "p50", "p99", "max", "rows",
+        "call", "count", "own time", "CPU", "rest", "mean", "p50", "p99", "max", "rows",
     ];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for c in &d.calls {
@@ -250,13 +255,26 @@ fn calls(d: &DatabaseTime, page: &mut String) {
             grouped(c.elapsed.count),
             tight(c.own_ns),
             tight(c.cpu_ns),
+            tight(c.unaccounted.total_ns),
         ];
         row.extend(quantiles(&c.elapsed));
         row.push(grouped(c.rows));
         rows.push(row);
     }
-    page.push_str("\nDatabase calls (own time is without recursive calls)\n");
+    page.push_str("\nDatabase calls (own time: without recursive calls; rest: unaccounted)\n");
     page.push_str(&Grid::fitting(rows).text());
+    let worst = d.calls.iter().max_by_key(|c| c.unaccounted.max_ns);
+    if let Some(c) = worst.filter(|c| c.unaccounted.max_ns > 0) {
+        page.push_str(&wrap(
+            "",
+            0,
+            &format!(
+                "At most, a call left {} unaccounted ({}).",
+                format_duration(c.unaccounted.max_ns),
+                c.kind
+            ),
+        ));
+    }
     let mut facts = Vec::new();
     for (count, noun) in [
         (d.commits, "commit"),

@@ -78,6 +78,9 @@ pub struct CallRow {
     /// Without recursive calls.
     pub own_ns: i64,
     pub cpu_ns: i64,
+    /// What of its own time each left unaccounted; where CPU time and waits are more than that, the
+    /// total is less and quantiles count it as nothing.
+    pub unaccounted: Summary,
     pub rows: u64,
 }
 
@@ -316,6 +319,7 @@ pub(super) fn finish(profiler: Profiler) -> TraceResult {
                 elapsed: sum.elapsed.summary(),
                 own_ns: sum.own_ns,
                 cpu_ns: sum.cpu_ns,
+                unaccounted: sum.unaccounted.summary(),
                 rows: sum.rows,
             })
             .collect(),

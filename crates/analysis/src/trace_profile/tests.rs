@@ -1,4 +1,5 @@
 use super::*;
+use proptest::prelude::*;
 use std::io::Cursor;
 
 fn profile(text: &str) -> TraceResult {
@@ -268,4 +269,54 @@ fn packets_become_turns_by_connection() {
             (true, "data".to_owned(), 4, Some(142)),
         ]
     );
+}
+
+/// Lines whose times nest, touch, overlap and go back.
+fn line() -> impl Strategy<Value = String> {
+    let number = || 0..400_u32;
+    let cursor = || 0..4_u64;
+    prop_oneof![
+        (cursor(), 0..3_u32, number()).prop_map(|(c, d, t)| parsing(c, d, t, "select a from b")),
+        (cursor(), number(), number(), 0..3_u32, number()).prop_map(|(c, cpu, e, d, t)| call(
+            "EXEC",
+            c,
+            (cpu, e),
+            1,
+            d,
+            t
+        )),
+        (cursor(), number(), number(), 0..3_u32, number()).prop_map(|(c, cpu, e, d, t)| call(
+            "FETCH",
+            c,
+            (cpu, e),
+            5,
+            d,
+            t
+        )),
+        (cursor(), number(), number()).prop_map(|(c, e, t)| wait(c, FROM_CLIENT, e, t)),
+        (cursor(), number(), number()).prop_map(|(c, e, t)| wait(c, "latch free", e, t)),
+        number().prop_map(|t| format!("LOBREAD: type=X,bytes=9,c=1,e=2,p=0,cr=0,cu=0,tim={t}\n")),
+        cursor().prop_map(|c| format!("CLOSE #{c}:c=1,e=1,dep=0,type=0,tim=9\n")),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1000) })]
+
+    #[test]
+    fn the_parts_are_the_whole(lines in proptest::collection::vec(line(), 1..40)) {
+        let text = lines.concat();
+        let Some(d) = profile(&text).database else {
+            return Ok(());
+        };
+        prop_assert_eq!(d.cpu_ns + d.waited_ns + d.unaccounted_ns + d.between_ns, d.response_ns);
+        let sum = |of: &dyn Fn(&StatementRow) -> i64| d.statements.iter().map(of).sum::<i64>();
+        prop_assert_eq!(sum(&|s| s.total_ns), d.response_ns);
+        prop_assert_eq!(sum(&|s| s.unaccounted_ns), d.unaccounted_ns);
+        prop_assert_eq!(sum(&|s| s.between_ns), d.between_ns);
+        let events: i64 = d.events.iter().map(|e| e.waits.total_ns).sum();
+        prop_assert_eq!(events, d.waited_ns + d.between_ns);
+        let rest: i64 = d.calls.iter().map(|c| c.unaccounted.total_ns).sum();
+        prop_assert_eq!(rest, d.unaccounted_ns);
+    }
 }
