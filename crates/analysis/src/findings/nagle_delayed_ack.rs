@@ -19,10 +19,10 @@
 //! # When it is wrong
 //! An application that by chance writes again just as the acknowledgement comes.
 
-use super::{Rule, evidence};
+use super::Rule;
+use super::under_way::{Said, UnderWay};
 use crate::facts::Facts;
-use crate::results::{Fact, Finding};
-use crate::streams::{DIRECTIONS, receiver, sender, word};
+use crate::results::Finding;
 use model::{TimeClass, format_duration};
 
 pub(super) const RULE: Rule = Rule {
@@ -32,57 +32,29 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-const CLASS: TimeClass = TimeClass::NagleDelayedAck;
-
 fn check(facts: &Facts<'_>) -> Option<Finding> {
-    let d = DIRECTIONS
-        .into_iter()
-        .max_by_key(|d| facts.under_way(*d, CLASS))?;
-    let cost = facts.under_way(d, CLASS);
-    if !facts.holds_up(cost) {
-        return None;
-    }
-    let longest = facts.streams.longest(d, CLASS);
-    let waits: u64 = longest
-        .iter()
-        .map(|l| u64::from(l.connection.directions[d.index()].account.stretches[CLASS]))
-        .sum();
-    let each = cost / waits.max(1) as i64;
-    let (holds, delays) = (word(sender(d)), word(receiver(d)));
-    Some(Finding {
-        code: RULE.code,
-        title: format!(
-            "The {holds} holds back small segments, the {delays} delays acknowledgements"
-        ),
-        side: sender(d),
-        cost_ns: Some(cost),
-        elapsed_cost_ns: None,
-        fatal: false,
-        confidence: 0.9,
-        first: longest.iter().map(|l| l.wait.first.time).min(),
-        last: longest.iter().map(|l| l.wait.last.time).max(),
-        facts: vec![
-            Fact {
-                name: "waits",
-                value: waits as i64,
-            },
-            Fact {
-                name: "wait_mean_ns",
-                value: each,
-            },
-        ],
-        evidence: evidence::of_waits(
-            facts,
-            d,
-            CLASS,
-            "the segment before the wait and the one that ended it",
-        ),
-        why: format!(
-            "{waits} times a small segment of the {holds} left only after a bare acknowledgement of everything before it, {} later on average.",
-            format_duration(each)
-        ),
-        remedy: vec![format!(
-            "write each message in one piece at the {holds}, or set TCP_NODELAY there"
-        )],
-    })
+    let (waits, cost) = UnderWay::guilty(facts, TimeClass::NagleDelayedAck)?;
+    let count = waits.count();
+    let each = cost / count.max(1) as i64;
+    let (holds, delays) = waits.words();
+    Some(waits.finding(
+        &RULE,
+        Said {
+            title: format!(
+                "The {holds} holds back small segments, the {delays} delays acknowledgements"
+            ),
+            side: waits.sender(),
+            cost_ns: Some(cost),
+            confidence: 0.9,
+            numbers: &[("waits", count as i64), ("wait_mean_ns", each)],
+            shows: "the segment before the wait and the one that ended it",
+            why: format!(
+                "{count} times a small segment of the {holds} left only after a bare acknowledgement of everything before it, {} later on average.",
+                format_duration(each)
+            ),
+            remedy: format!(
+                "write each message in one piece at the {holds}, or set TCP_NODELAY there"
+            ),
+        },
+    ))
 }
