@@ -13,6 +13,7 @@ use crate::results::{
 use crate::streams::{self, Gathered};
 use crate::vantage;
 use crate::verdict::verdict;
+use crate::waits::{Times, held_up};
 use crate::worst::{Exhibit, Worst};
 use hashbrown::HashMap;
 use model::limits;
@@ -86,6 +87,7 @@ struct Brief {
     request_last: Mark,
     response_first: Mark,
     response: Mark,
+    response_held_ns: i64,
     excess_over: i64,
 }
 
@@ -337,7 +339,8 @@ impl Diagnoser {
             ));
         }
         let app = self.app[client].take().and_then(AppMatch::finish);
-        let mut account = facts::account_of_matched(&self.matched, &self.captures[server]);
+        let mut account =
+            facts::account_of_matched(&self.matched, &self.captures[server], self.kind);
         let streams = gathered.of_two(client);
         if self.kind == Kind::Turns {
             streams::divide(&mut account, &streams);
@@ -646,6 +649,7 @@ impl OneSided {
                 request_last,
                 response_first,
                 response,
+                response_held_ns: call.response_held_ns,
                 excess_over: facts.usual_response_ns,
             });
         }
@@ -684,6 +688,15 @@ impl OneSided {
                     self.sums.stall_ns = self.sums.stall_ns.saturating_add(stalled);
                     self.stall.add(exhibit(stalled));
                 }
+                let times = Times {
+                    request_first: b.request.time,
+                    request_last: b.request_last.time,
+                    response_first: b.response_first.time,
+                    response_last: b.response.time,
+                };
+                let (from, to) = (times.request_first, times.response_last);
+                let held = held_up(facts.overlapping(b.connection, from, to), &times);
+                self.sums.held(&held, b.response_held_ns, stalled);
             }
         }
     }

@@ -20,6 +20,8 @@ pub mod results;
 pub mod rounds;
 pub mod stats;
 pub mod streams;
+pub mod think;
 pub mod vantage;
 pub mod verdict;
+pub mod waits;
 pub mod worst;

@@ -227,11 +227,13 @@ fn sentence(facts: &Facts<'_>, side: Side, cause: &Finding) -> String {
 fn is_under_way(cause: &Finding) -> bool {
     matches!(
         cause.code,
-        "nagle-delayed-ack"
+        "ack-frequency"
+            | "nagle-delayed-ack"
             | "network-bandwidth"
             | "receive-window-limited"
             | "sender-application-limited"
             | "small-window"
+            | "window-scaling-off"
     )
 }
 

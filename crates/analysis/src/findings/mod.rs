@@ -1,12 +1,15 @@
 //! The findings: one file each, one line each in [`RULES`]. The file's head is its manual page, which
 //! `slowside explain` prints; its `check` looks at [`Facts`] and decides.
 
+mod ack_frequency;
 mod capture_incomplete;
 mod chatty;
 mod client_concurrency_cap;
 mod client_host_slow;
+mod client_think;
 mod connection_refused;
 mod connection_reset;
+mod duplicate_packets;
 mod evidence;
 mod mtu_black_hole;
 mod nagle;
@@ -27,6 +30,7 @@ mod small_window;
 mod small_writes;
 mod split_writes;
 mod under_way;
+mod window_scaling_off;
 
 use crate::facts::Facts;
 use crate::results::Finding;
@@ -55,12 +59,15 @@ impl Rule {
 
 /// Every finding.
 pub const RULES: &[Rule] = &[
+    ack_frequency::RULE,
     capture_incomplete::RULE,
     chatty::RULE,
     client_concurrency_cap::RULE,
     client_host_slow::RULE,
+    client_think::RULE,
     connection_refused::RULE,
     connection_reset::RULE,
+    duplicate_packets::RULE,
     mtu_black_hole::RULE,
     nagle::RULE,
     nagle_delayed_ack::RULE,
@@ -79,6 +86,7 @@ pub const RULES: &[Rule] = &[
     small_window::RULE,
     small_writes::RULE,
     split_writes::RULE,
+    window_scaling_off::RULE,
 ];
 
 /// Runs every check. What ends the work comes first, then by cost, what has no cost last.

@@ -23,7 +23,7 @@ use super::Rule;
 use super::under_way::{Said, UnderWay};
 use crate::facts::Facts;
 use crate::results::Finding;
-use model::{TimeClass, format_duration};
+use model::{Direction, TimeClass, format_duration};
 
 pub(super) const RULE: Rule = Rule {
     code: "nagle-delayed-ack",
@@ -33,8 +33,15 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
-    let (waits, cost) = UnderWay::guilty(facts, TimeClass::NagleDelayedAck)?;
-    let count = waits.count();
+    let class = TimeClass::NagleDelayedAck;
+    // Where nothing small is held back, it is another finding's.
+    let held = |d: Direction| facts.under_way(d, class) - facts.account.delayed_ack_ns[d.index()];
+    let waits = UnderWay::most(facts, class, held)?;
+    let cost = held(waits.direction);
+    if !facts.holds_up(cost) {
+        return None;
+    }
+    let count = waits.count;
     let each = cost / count.max(1) as i64;
     let (holds, delays) = waits.words();
     Some(waits.finding(

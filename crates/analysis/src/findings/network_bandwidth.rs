@@ -42,9 +42,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     if !facts.holds_up(cost) {
         return None;
     }
-    let worst = waits.worst()?;
-    let rate = worst.goodput_bps.unwrap_or(0);
-    let round_trips = worst.account.rtt;
+    let (rate, round_trips) = (waits.goodput_bps, waits.round_trips);
     Some(waits.finding(
         &RULE,
         Said {

@@ -39,7 +39,7 @@ const ABOVE_NS: i64 = 50_000_000;
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let (waits, _) = UnderWay::guilty(facts, CLASS)?;
-    let round_trips = waits.worst()?.account.rtt;
+    let round_trips = waits.round_trips;
     let above = round_trips.p50_ns - round_trips.min_ns;
     if round_trips.p50_ns < round_trips.min_ns.saturating_mul(TIMES) || above < ABOVE_NS {
         return None;

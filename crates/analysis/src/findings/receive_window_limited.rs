@@ -45,7 +45,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     if !facts.holds_up(cost) || reading < cost - reading {
         return None;
     }
-    let zero_ns = waits.zero_window_ns();
+    let zero_ns = waits.zero_window_ns;
     let (other, who) = waits.words();
     Some(waits.finding(
         &RULE,

@@ -33,7 +33,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let (pauses, cost) = UnderWay::guilty(facts, TimeClass::SenderApplication)?;
-    let count = pauses.count();
+    let count = pauses.count;
     let each = cost / count.max(1) as i64;
     let (who, _) = pauses.words();
     Some(pauses.finding(

@@ -19,9 +19,9 @@
 //! Early in a connection windows grow by autotuning; short transfers may end
 //! before.
 
-use super::Rule;
 use super::receive_window_limited::window_ns;
 use super::under_way::{Said, UnderWay};
+use super::{Rule, window_scaling_off};
 use crate::facts::Facts;
 use crate::results::Finding;
 use model::{TimeClass, format_duration};
@@ -41,9 +41,11 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     if !facts.holds_up(cost) || small <= cost - small {
         return None;
     }
-    let worst = &waits.worst()?.account;
-    let window = worst.window_max_bytes.unwrap_or(0);
-    let round_trip = worst.rtt.p50_ns;
+    if window_scaling_off::refuser(facts, &waits).is_some() {
+        return None;
+    }
+    let window = waits.window_bytes;
+    let (_, round_trip) = waits.round_trip;
     let (_, who) = waits.words();
     Some(waits.finding(
         &RULE,
@@ -54,7 +56,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             confidence: 0.85,
             numbers: &[
                 ("window_max_bytes", window as i64),
-                ("round_trip_p50_ns", round_trip),
+                waits.round_trip,
             ],
             shows: "a full window and the segment that left when it moved",
             why: format!(

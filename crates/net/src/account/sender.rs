@@ -198,10 +198,8 @@ impl Sender {
     }
 
     pub(super) fn round_trip(&mut self, ns: i64, one_segment: bool) {
-        if one_segment
-            && let Some(min) = self.round_trips.min()
-            && ns.saturating_sub(min) > DELAYED_NS.max(min)
-        {
+        if one_segment && self.is_late(ns) {
+            let min = self.round_trips.min().unwrap_or(0);
             self.delays.add(ns.saturating_sub(min));
             return;
         }
@@ -477,6 +475,15 @@ impl Sender {
             self.ledger.charge(TimeClass::NagleDelayedAck, now);
             return;
         }
+        if gap.drained_alone
+            && let Some(drained) = gap.drained.filter(|d| released(*d))
+            && self.is_late(self.ledger.open_ns(drained))
+        {
+            let waited = &mut self.account.delayed_ack_wait_ns;
+            *waited = waited.saturating_add(self.ledger.open_ns(now));
+            self.ledger.charge(TimeClass::NagleDelayedAck, now);
+            return;
+        }
         if (clocked && !was_small) || (had_more && outstanding) {
             let class = self.path_class();
             self.ledger.charge(class, now);
@@ -521,6 +528,12 @@ impl Sender {
 
     fn release_ns(&self) -> i64 {
         (self.smoothed_ns / RELEASED_SHARE).clamp(RELEASED_MIN_NS, RELEASED_MAX_NS)
+    }
+
+    /// Whether an acknowledgement that took so long had waited for a timer.
+    fn is_late(&self, ns: i64) -> bool {
+        let shortest = self.round_trips.min();
+        shortest.is_some_and(|min| ns.saturating_sub(min) > DELAYED_NS.max(min))
     }
 
     /// What limits a sender that sends as acknowledgements come.
