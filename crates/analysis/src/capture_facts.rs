@@ -72,7 +72,38 @@ pub struct Trouble {
     pub spurious: bool,
     /// Bytes that the window offered while it was full.
     pub window: u64,
+    /// How long in it nothing flowed: all of it, but in a run of stretches with bursts between them.
+    pub ns: i64,
 }
+
+impl Trouble {
+    /// Takes in the next stretch of a run: there are as many as round trips.
+    fn joins(&mut self, next: &Trouble) -> bool {
+        let windows = [EpisodeKind::ClosingWindow, EpisodeKind::SmallWindow];
+        let goes_on = windows.contains(&self.kind)
+            && (self.kind, self.direction) == (next.kind, next.direction)
+            && (0..=BURST_NS).contains(&(next.first - self.last));
+        if goes_on {
+            (self.last, self.last_mark) = (next.last, next.last_mark);
+            self.ns = self.ns.saturating_add(next.ns);
+        }
+        goes_on
+    }
+
+    /// How much of a stretch of time nothing flowed.
+    #[must_use]
+    pub fn overlap_ns(&self, from: Time, to: Time) -> i64 {
+        let overlap = (self.last.min(to) - self.first.max(from)).max(0);
+        let length = (self.last - self.first).max(1);
+        match self.ns >= length {
+            true => overlap,
+            false => (i128::from(overlap) * i128::from(self.ns) / i128::from(length)) as i64,
+        }
+    }
+}
+
+/// What a sender sends between two stretches in which a window holds it up takes no longer.
+pub const BURST_NS: i64 = 2_000_000;
 
 /// A direction's episodes of one kind: the packets of the longest, and all their time.
 #[derive(Clone, Debug, Default)]
@@ -86,7 +117,7 @@ pub struct Episodes {
 
 impl Episodes {
     fn add(&mut self, t: &Trouble, capture: usize) {
-        let ns = t.last - t.first;
+        let ns = t.ns;
         self.ns = self.ns.saturating_add(ns);
         if ns > self.longest_ns {
             self.longest_ns = ns;
@@ -223,9 +254,13 @@ impl CaptureFacts {
             timeouts: e.timeouts,
             spurious: e.spurious,
             window: e.window,
+            ns: (e.last.time - e.first.time).max(0),
         };
         self.episodes[e.direction.index()][e.kind].add(&trouble, self.index);
         let list = self.troubles.entry(e.connection).or_default();
+        if list.back_mut().is_some_and(|last| last.joins(&trouble)) {
+            return;
+        }
         list.push_back(trouble);
         if list.len() > limits::EPISODES {
             list.pop_front();
@@ -288,7 +323,7 @@ impl CaptureFacts {
             for d in DIRECTIONS {
                 let all = self.troubles.get(&c.id).into_iter().flatten();
                 let own = all.filter(|e| e.kind == EpisodeKind::SmallWindow && e.direction == d);
-                let ns: i64 = own.map(|e| e.last - e.first).sum();
+                let ns: i64 = own.map(|e| e.ns).sum();
                 let sum = &mut t.unscaled_ns[d.index()][refuser];
                 *sum = sum.saturating_add(ns);
             }
@@ -367,7 +402,7 @@ impl CaptureFacts {
         connection: ConnectionId,
         from: Time,
         to: Time,
-    ) -> impl Iterator<Item = &Trouble> {
+    ) -> impl DoubleEndedIterator<Item = &Trouble> {
         let list = self.troubles.get(&connection);
         list.into_iter()
             .flatten()

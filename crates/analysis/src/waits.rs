@@ -3,13 +3,14 @@
 //!
 //! A message that is passing waits for all that holds its direction up. A call that waits for its
 //! answer waits for TCP only where that is certain: its server's window was closed, so that the
-//! server did not read; or its reply came as soon as what held replies up was over.
+//! server did not read; or its reply came while, or as soon as, replies were held up.
 
-use crate::capture_facts::Trouble;
+use crate::capture_facts::{BURST_NS, Trouble};
 use model::{Direction, EpisodeKind, Time};
 use std::ops::{AddAssign, Index, IndexMut};
 
-/// A reply was held up if it came within this share of the wait after its end.
+/// A reply was held up if it, or the next stretch in which replies were, came within this share of a
+/// stretch after its end, or in the same burst.
 const SOON_SHARE: i64 = 8;
 
 /// Something for each kind of episode.
@@ -117,10 +118,12 @@ pub struct HeldUp {
 }
 
 /// Lays stretches of the call's connection over its times. Recovery is looked at elsewhere.
-pub fn held_up<'a>(troubles: impl Iterator<Item = &'a Trouble>, call: &Times) -> HeldUp {
+pub fn held_up<'a>(troubles: impl DoubleEndedIterator<Item = &'a Trouble>, call: &Times) -> HeldUp {
     let mut held = HeldUp::default();
-    for t in troubles.filter(|t| t.kind != EpisodeKind::Recovery) {
-        let overlap = |from: Time, to: Time| t.last.min(to) - t.first.max(from);
+    // From here on until it came, the reply was held up.
+    let mut since = call.response_first;
+    for t in troubles.rev().filter(|t| t.kind != EpisodeKind::Recovery) {
+        let overlap = |from: Time, to: Time| t.overlap_ns(from, to);
         let waiting = overlap(call.request_last, call.response_first);
         match t.direction {
             Direction::ToServer => {
@@ -133,9 +136,10 @@ pub fn held_up<'a>(troubles: impl Iterator<Item = &'a Trouble>, call: &Times) ->
             Direction::ToClient => {
                 let passing = overlap(call.response_first, call.response_last);
                 held.passing.add(t.direction, t.kind, passing);
-                let after = call.response_first - t.last;
-                if after >= 0 && after <= (t.last - t.first) / SOON_SHARE {
+                let after = since - t.last;
+                if after <= BURST_NS.max((t.last - t.first) / SOON_SHARE) {
                     held.waiting.add(t.direction, t.kind, waiting);
+                    since = since.min(t.first);
                 }
             }
         }
@@ -148,14 +152,16 @@ mod tests {
     use super::*;
     use model::{Mark, PacketRef};
 
+    const MS: i64 = 1_000_000;
+
     fn trouble(direction: Direction, kind: EpisodeKind, first: i64, last: i64) -> Trouble {
         let mark = |at| Mark {
-            time: Time(at),
+            time: Time(at * MS),
             packet: PacketRef { file: 0, frame: 1 },
         };
         Trouble {
-            first: Time(first),
-            last: Time(last),
+            first: Time(first * MS),
+            last: Time(last * MS),
             first_mark: mark(first),
             last_mark: mark(last),
             direction,
@@ -164,14 +170,15 @@ mod tests {
             timeouts: 0,
             spurious: false,
             window: 0,
+            ns: (last - first) * MS,
         }
     }
 
     const CALL: Times = Times {
-        request_first: Time(100),
-        request_last: Time(200),
-        response_first: Time(300),
-        response_last: Time(400),
+        request_first: Time(100 * MS),
+        request_last: Time(200 * MS),
+        response_first: Time(300 * MS),
+        response_last: Time(400 * MS),
     };
 
     fn held(direction: Direction, kind: EpisodeKind, first: i64, last: i64) -> (i64, i64) {
@@ -179,7 +186,10 @@ mod tests {
         let held = held_up(one.iter(), &CALL);
         let other = direction.reverse();
         assert_eq!((held.passing.sum(other), held.waiting.sum(other)), (0, 0));
-        (held.passing.sum(direction), held.waiting.sum(direction))
+        (
+            held.passing.sum(direction) / MS,
+            held.waiting.sum(direction) / MS,
+        )
     }
 
     #[test]
@@ -200,7 +210,23 @@ mod tests {
             assert_eq!(held(d, kind, 150, 250), (0, 0), "the server was not ready");
             assert_eq!(held(d, kind, 320, 500), (80, 0));
         }
-        assert_eq!(held(d, EpisodeKind::SmallWindow, 250, 350), (50, 0));
+        assert_eq!(held(d, EpisodeKind::SmallWindow, 250, 350), (50, 50));
+    }
+
+    #[test]
+    fn a_reply_behind_others_waits_through_stretch_after_stretch() {
+        let small =
+            |first, last| trouble(Direction::ToClient, EpisodeKind::SmallWindow, first, last);
+        let waiting = |troubles: &[Trouble]| {
+            let held = held_up(troubles.iter(), &CALL);
+            held.waiting.sum(Direction::ToClient) / MS
+        };
+        assert_eq!(
+            waiting(&[small(190, 230), small(232, 270), small(272, 300)]),
+            96
+        );
+        let pause = [small(190, 230), small(250, 298)];
+        assert_eq!(waiting(&pause), 48, "the server had nothing to send");
     }
 
     #[test]
@@ -210,11 +236,11 @@ mod tests {
             trouble(Direction::ToClient, EpisodeKind::SmallWindow, 300, 400),
         ];
         let held = held_up(both.iter(), &CALL).passing;
-        let mut left = 130;
+        let mut left = 130 * MS;
         let taken = held.take_from(&mut left);
         assert_eq!(left, 0);
-        assert_eq!(taken.sum(Direction::ToServer), 100);
-        assert_eq!(taken.sum(Direction::ToClient), 30);
+        assert_eq!(taken.sum(Direction::ToServer), 100 * MS);
+        assert_eq!(taken.sum(Direction::ToClient), 30 * MS);
         assert_eq!(held.by_closed_windows().sum(Direction::ToClient), 0);
     }
 }

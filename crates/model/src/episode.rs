@@ -14,7 +14,8 @@ pub enum EpisodeKind {
     Recovery,
     /// The receiver's window was closed.
     ZeroWindow,
-    /// The window was full and did not move on with what was acknowledged: it was closing.
+    /// The window was full and did not move on with what was acknowledged, or not by half of it: it was
+    /// closing.
     ClosingWindow,
     /// The window was full until an acknowledgement moved it on.
     SmallWindow,

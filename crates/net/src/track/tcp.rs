@@ -458,6 +458,8 @@ fn new_data<H: Handler>(
     if released.is_some() {
         stream.held.was_the_window();
         released = released.filter(|_| near);
+    } else {
+        stream.window.was_free();
     }
     if released.is_some() {
         stream.window.was_full(s);

@@ -25,7 +25,8 @@ struct Full {
     since: Mark,
     /// Bytes that it offered, all of them under way.
     offered: u64,
-    /// Whether it ever failed to move on with what was acknowledged.
+    /// Whether it ever failed to move on with what was acknowledged, or by less than half: the rest
+    /// stands unread in the receiver's buffer.
     stuck: bool,
 }
 
@@ -104,14 +105,13 @@ impl Window {
             let edge = ack + (raw << scale);
             before.map_or(edge, |before| before.max(edge))
         });
+        self.offered = self.scale.map_or(0, |scale| raw << scale);
         if let Some(full) = &mut self.full
-            && self.edge == before
             && ack > self.acknowledged
         {
-            full.stuck = true;
+            full.stuck |= self.edge == before || self.offered < full.offered / 2;
         }
         self.acknowledged = ack;
-        self.offered = self.scale.map_or(0, |scale| raw << scale);
         let was_zero = self.zero.take();
         let room = self.edge.map(|edge| edge.saturating_sub(sent));
         if (was_zero.is_some() || room.is_some_and(|room| room >= full_sized))
@@ -123,6 +123,12 @@ impl Window {
                 edge,
                 told: was_zero.is_some(),
             });
+        } else if let (Some(opened), Some(edge)) = (&mut self.opened, before)
+            && !opened.told
+            && self.edge > before
+        {
+            // A sender may wait until more fits than one segment.
+            (opened.at, opened.edge) = (now, edge);
         }
         if let Some(zero) = was_zero {
             self.end_zero(zero, s);
@@ -180,6 +186,11 @@ impl Window {
         let opened = self.opened.as_ref()?;
         let released = end > opened.edge && now - opened.at <= RELEASED_WITHIN_NS;
         released.then_some(opened.full.since.time)
+    }
+
+    /// A segment left that had fitted before: the sender did not wait for the window, or no longer.
+    pub(super) fn was_free(&mut self) {
+        self.opened = self.opened.filter(|opened| opened.told);
     }
 
     /// The segment `s`, which the window had held, shows how long it was full. A closed window is
