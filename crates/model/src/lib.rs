@@ -12,14 +12,14 @@ mod endpoint;
 mod episode;
 pub mod limits;
 mod name;
-pub mod normal;
+mod normal;
 mod packet;
 mod problem;
 pub mod sql;
 mod time;
 
 pub use account::{DirectionAccount, PerClass, RoundTrips, Stuck, TimeClass, Wait};
-pub use call::{Call, Change, Mark, Outcome, Outstanding, Protocol, Reason};
+pub use call::{Call, Change, Code, Mark, Outcome, Outstanding, Protocol, Reason};
 pub use chunk::{Chunk, Close, Direction};
 pub use detail::{Detail, Field, FieldKind};
 pub use endpoint::{ConnectionId, Endpoint, Transport};
@@ -27,6 +27,7 @@ pub use episode::{
     ConnectionSummary, DirectionSummary, Episode, EpisodeKind, Handshake, ResetSeen,
 };
 pub use name::Name;
+pub use normal::{SqlDialect, normalise, normalise_as, statement_id};
 pub use packet::{Batch, LinkType, Packet, PacketRef};
 pub use problem::{Problem, Problems, Where};
 pub use sql::{Found, Hidden, Sql, SqlSession, Statement};
