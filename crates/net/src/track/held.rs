@@ -27,6 +27,8 @@ const NAGLE_EXCEPTIONS_PER_CENT: u64 = 2;
 /// An acknowledgement that is this much later than usual waited for a timer, unless that is
 /// less than the way itself.
 const LATE_NS: i64 = 8 * MILLISECOND;
+/// So many late acknowledgements of several segments in a row are the path's.
+const SLOW_IN_A_ROW: u8 = 3;
 /// A sender that waited for it goes on within twice the time of its fastest answer and this, which is
 /// to be little against the wait.
 const ANSWER_NS: i64 = 500_000;
@@ -63,6 +65,8 @@ pub(super) struct Held {
     /// How long acknowledgements usually take that did not wait for a timer: a queue on the path makes
     /// all of them slow.
     usual_ns: Option<i64>,
+    /// Late ones of several segments since the last that was not.
+    slow: u8,
     last_data: Option<Mark>,
     late: Option<Late>,
     /// A wait for such an acknowledgement, to be reported.
@@ -108,11 +112,19 @@ impl Held {
 
     /// Data was acknowledged after so long, for certain; `one_segment` if no more than that.
     pub(super) fn round_trip(&mut self, ns: i64, one_segment: bool) {
-        let late = |usual: i64| one_segment && ns - usual > LATE_NS.max(usual);
-        match &mut self.usual_ns {
-            None => self.usual_ns = Some(ns),
-            Some(usual) if !late(*usual) => *usual += (ns - *usual) / 8,
-            Some(_) => {}
+        let Some(usual) = &mut self.usual_ns else {
+            self.usual_ns = Some(ns);
+            return;
+        };
+        if ns - *usual <= LATE_NS.max(*usual) {
+            *usual += (ns - *usual) / 8;
+            self.slow = 0;
+        } else if !one_segment {
+            self.slow += 1;
+            if self.slow >= SLOW_IN_A_ROW {
+                *usual = ns;
+                self.slow = 0;
+            }
         }
     }
 

@@ -4,6 +4,7 @@ mod bytes;
 mod connections;
 mod measures;
 mod random;
+mod waits;
 
 use super::Tracker;
 use crate::segment::Tcp;
