@@ -277,7 +277,6 @@ impl CaptureFacts {
             self.usual_response_ns = self.response.quantile(0.5);
             self.concurrency.usual_response_ns = self.usual_response_ns;
         }
-        self.think.call(call, self.index);
         self.response_held_ns = self.response_held_ns.saturating_add(call.response_held_ns);
         let passing = call.response_transfer_ns().unwrap_or(0).max(0);
         self.response_transfer_ns = self.response_transfer_ns.saturating_add(passing);
@@ -397,6 +396,12 @@ impl CaptureFacts {
         stalls.fold(0, |sum: i64, s| {
             sum.saturating_add(overlap(s.first, s.last))
         })
+    }
+
+    /// Whether this connection went through nothing that is remembered.
+    #[must_use]
+    pub fn is_quiet(&self, connection: ConnectionId) -> bool {
+        !self.troubles.contains_key(&connection)
     }
 
     /// What this connection went through that overlaps a stretch of time.

@@ -137,6 +137,10 @@ impl Diagnoser {
     pub fn call(&mut self, which: usize, call: &Call) {
         let op = self.ops.number(call.protocol, call.op);
         self.captures[which].call(call, op);
+        // Of two captures only the client's is asked.
+        if self.client.is_none_or(|client| client == which) {
+            self.captures[which].think.call(call, which);
+        }
         self.sql[which].call(call);
         if call.is_complete()
             && let Some(app) = &mut self.app[which]

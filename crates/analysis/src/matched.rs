@@ -247,11 +247,15 @@ impl MatchedFacts {
         let total = c.response_last.time - c.request_first.time;
         let wait = (s.response_first.time - s.request_last.time).clamp(0, total.max(0));
         // What a sender waited for is best known where it stands.
+        let quiet = client.is_quiet(c.connection) && server.is_quiet(s.connection);
         let of = |facts: &CaptureFacts, b: &Brief| {
             let (from, to) = (b.request_first.time, b.response_last.time);
             held_up(facts.overlapping(b.connection, from, to), &b.times())
         };
-        let (at_client, at_server) = (of(client, c), of(server, s));
+        let (at_client, at_server) = match quiet {
+            true => Default::default(),
+            false => (of(client, c), of(server, s)),
+        };
         let reply_held = at_server.waiting.sum(Direction::ToClient);
         let held = call.response_held_ns.max(reply_held).clamp(0, wait);
         let (from, to) = (s.request_last.time, s.response_first.time);
@@ -287,6 +291,9 @@ impl MatchedFacts {
         }
         let (mut lost, mut outage) = (false, false);
         for (facts, b) in [(client, c), (server, s)] {
+            if quiet {
+                break;
+            }
             for t in facts.overlapping(b.connection, b.request_first.time, b.response_last.time) {
                 if t.kind != EpisodeKind::Recovery || t.spurious {
                     continue;
@@ -295,14 +302,17 @@ impl MatchedFacts {
                 outage |= is_outage(t.timeouts, t.last - t.first);
             }
         }
-        let mut causes = at_server.waiting;
-        causes += at_client.passing.only(Direction::ToServer);
-        causes += at_server.passing.only(Direction::ToClient);
-        if lost {
-            causes = causes.by_closed_windows();
+        let mut causes = Held::default();
+        if !quiet {
+            causes = at_server.waiting;
+            causes += at_client.passing.only(Direction::ToServer);
+            causes += at_server.passing.only(Direction::ToClient);
+            if lost {
+                causes = causes.by_closed_windows();
+            }
+            causes = causes.take_from(&mut transfer);
+            shares.held += causes;
         }
-        let causes = causes.take_from(&mut transfer);
-        shares.held += causes;
         if lost {
             if let Some(sums) = self.ops.get_mut(call.op) {
                 sums.take_out_recovery(c, s);

@@ -14,6 +14,8 @@ const IDLE_NS: i64 = 10_000_000_000;
 pub struct Think {
     /// The end of each connection's last answer, as long as one call follows another.
     answered: HashMap<ConnectionId, Mark, foldhash::fast::FixedState>,
+    /// The connection whose call overlapped another last.
+    busy: Option<ConnectionId>,
     pub pauses: Distribution,
     /// Response time of the calls that follow such pauses.
     pub calls_ns: i64,
@@ -23,16 +25,23 @@ pub struct Think {
 }
 
 impl Think {
-    /// Takes a call that has a response time, of this capture.
+    /// Takes a call of this capture.
     pub fn call(&mut self, call: &Call, capture: usize) {
+        if !call.is_complete() {
+            return;
+        }
         let (Some(request), Some(answer)) = (call.request_first, call.response_last) else {
             return;
         };
         if call.outstanding != 1 {
             self.overlapping += 1;
-            self.answered.remove(&call.connection);
+            // Mostly the same connection again, which is out already.
+            if self.busy.replace(call.connection) != Some(call.connection) {
+                self.answered.remove(&call.connection);
+            }
             return;
         }
+        self.busy = None;
         let Some(before) = self.answered.insert(call.connection, answer) else {
             return;
         };
