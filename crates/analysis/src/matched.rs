@@ -290,10 +290,7 @@ impl MatchedFacts {
             self.stalled.add(shown(stall, server, s));
         }
         let (mut lost, mut outage) = (false, false);
-        for (facts, b) in [(client, c), (server, s)] {
-            if quiet {
-                break;
-            }
+        for (facts, b) in [(client, c), (server, s)].into_iter().filter(|_| !quiet) {
             for t in facts.overlapping(b.connection, b.request_first.time, b.response_last.time) {
                 if t.kind != EpisodeKind::Recovery || t.spurious {
                     continue;

@@ -70,7 +70,7 @@ pub(super) struct Held {
     last_data: Option<Mark>,
     late: Option<Late>,
     /// A wait for such an acknowledgement, to be reported.
-    ready: Option<(EpisodeKind, Stretch)>,
+    ready: Option<Box<(EpisodeKind, Stretch)>>,
     /// The last segment below the maximum size, until it is acknowledged (Minshall's variant of
     /// Nagle, which Linux has: only small segments hold back small ones).
     small: Option<Small>,
@@ -192,7 +192,7 @@ impl Held {
     #[inline]
     pub(super) fn take_ready(&mut self) -> Option<(EpisodeKind, Stretch)> {
         if self.ready.is_some() {
-            self.ready.take()
+            self.ready.take().map(|ready| *ready)
         } else {
             None
         }
@@ -240,7 +240,7 @@ impl Held {
                 true => EpisodeKind::NagleDelayedAck,
                 false => EpisodeKind::DelayedAck,
             };
-            self.ready = Some((kind, Stretch::of(late.since, s.mark, s.order)));
+            self.ready = Some(Box::new((kind, Stretch::of(late.since, s.mark, s.order))));
         }
         let backlog = self.backlog_at(now);
         let held_since = if let Some(late) = late {

@@ -48,14 +48,14 @@ pub(super) struct Window {
     edge: Option<u64>,
     zero: Option<Zero>,
     /// A zero window that ended: reported if data shows that the sender waited for its end.
-    shut: Option<Stretch>,
+    shut: Option<Box<Stretch>>,
     full: Option<Full>,
     /// What the receiver offered last, and behind which byte.
     offered: u64,
     acknowledged: u64,
     opened: Option<Opened>,
     /// A stretch of time in which it was closed or full, to be reported.
-    ready: Option<(EpisodeKind, Stretch)>,
+    ready: Option<Box<(EpisodeKind, Stretch)>>,
 }
 
 impl Window {
@@ -64,7 +64,7 @@ impl Window {
     #[inline]
     pub(super) fn take_ready(&mut self) -> Option<(EpisodeKind, Stretch)> {
         if self.ready.is_some() {
-            self.ready.take()
+            self.ready.take().map(|ready| *ready)
         } else {
             None
         }
@@ -148,9 +148,9 @@ impl Window {
     fn end_zero(&mut self, zero: Zero, s: &Segment) {
         let stretch = Stretch::of(zero.first, s.mark, s.order);
         if zero.waited {
-            self.ready = Some((EpisodeKind::ZeroWindow, stretch));
+            self.ready = Some(Box::new((EpisodeKind::ZeroWindow, stretch)));
         } else {
-            self.shut = Some(stretch);
+            self.shut = Some(Box::new(stretch));
         }
     }
 
@@ -177,7 +177,7 @@ impl Window {
             let shut = self.shut.take();
             self.ready = shut
                 .filter(|stretch| s.mark.time - stretch.last.time <= shows_within)
-                .map(|stretch| (EpisodeKind::ZeroWindow, stretch));
+                .map(|stretch| Box::new((EpisodeKind::ZeroWindow, *stretch)));
         }
     }
 
@@ -212,7 +212,7 @@ impl Window {
             window: full.offered,
             ..Stretch::of(full.since, s.mark, s.order)
         };
-        self.ready = Some((kind, stretch));
+        self.ready = Some(Box::new((kind, stretch)));
     }
 
     /// A zero window that was not opened again.
