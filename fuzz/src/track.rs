@@ -115,7 +115,10 @@ impl Handler for Checker {
         for account in end.accounts.iter().flat_map(|a| a.iter()) {
             let times: Vec<i64> = account.time_ns.iter().map(|(_, ns)| *ns).collect();
             assert!(times.iter().all(|&ns| ns >= 0), "less than no time");
-            assert!(times.iter().fold(0, |sum: i64, ns| sum.saturating_add(*ns)) >= lifetime, "time is lost");
+            assert!(
+                times.iter().fold(0, |sum: i64, ns| sum.saturating_add(*ns)) >= lifetime,
+                "time is lost"
+            );
         }
         for (i, direction) in end.directions.iter().enumerate() {
             if c.transport == Transport::Tcp {

@@ -2,7 +2,8 @@
 //! `tests/lab`, and on the public ones where they are at hand (`../shared/samples/tcp`).
 //!
 //! Compared are the handshake's round trip, the window scale, closed windows, the most bytes in flight,
-//! how many segments there are of each size, and what explicit congestion notification says. Where a capture lost packets, holds copies or saw something sent again the two count by
+//! how many segments there are of each size, and what explicit congestion notification says; `net`
+//! compares round trips and filled windows packet by packet. Where a capture lost packets, holds copies or saw something sent again the two count by
 //! other rules: tshark takes copies for retransmissions and what a capture lost for loss, and its bytes
 //! in flight begin anew after each. Those connections are compared in what the rules leave alone.
 
@@ -58,6 +59,8 @@ struct Way {
     marked: u64,
     echoed: u64,
     reduced: u64,
+    /// What its SYN said: an exponent, or no such option.
+    window_scale: Option<Option<i64>>,
 }
 
 /// The largest segments of each size but the last, and the names of all.
@@ -132,6 +135,7 @@ fn tshark(path: &Path) -> BTreeMap<(String, String), Stream> {
         "tcp.flags.cwr",
         "ip.dsfield.ecn",
         "ipv6.tclass.ecn",
+        "tcp.options.wscale.shift",
     ];
     let output = Command::new("tshark")
         .args(["-n", "-r"])
@@ -177,6 +181,9 @@ fn tshark(path: &Path) -> BTreeMap<(String, String), Stream> {
         way.marked += u64::from(ecn == "3");
         way.echoed += u64::from(is(20) && !is(19));
         way.reduced += u64::from(is(21) && !is(19));
+        if is(19) {
+            way.window_scale = Some(f[24].parse().ok());
+        }
         stream.flagged |= f[10..17].iter().any(|flag| !flag.is_empty());
         stream.reset |= is(17);
     }
@@ -300,6 +307,14 @@ fn compare(path: &Path, tally: &mut Tally) {
                         tally.hold("ecn", &what, r["ecn"][key].as_i64(), theirs as i64);
                     }
                 }
+            }
+            if let (Some(Some(own)), Some(Some(scale))) = (
+                way(sender).map(|w| w.window_scale),
+                way(receiver).map(|w| w.window_scale),
+            ) {
+                // RFC 7323 section 2.2: only where both sides have it.
+                let theirs = own.and(scale).unwrap_or(0);
+                tally.hold("window_scale", &what, r["window_scale"].as_i64(), theirs);
             }
             // What follows a reset, a stream seen from its middle on and one side alone are not under way
             // for both; nor does slowside count the byte that a SYN stands for.

@@ -82,6 +82,14 @@ impl Protocol {
     }
 }
 
+impl Protocol {
+    /// Whether databases speak it: a session of theirs has one request under way, as a rule.
+    #[must_use]
+    pub fn is_sql(self) -> bool {
+        matches!(self, Protocol::Tns | Protocol::Pgsql | Protocol::Mysql)
+    }
+}
+
 impl fmt::Display for Protocol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())

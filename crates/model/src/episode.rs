@@ -98,6 +98,8 @@ pub struct ResetSeen {
     pub odd_ttl: bool,
     /// It answers a SYN.
     pub refuses: bool,
+    /// Its sender had ended its data before (FIN): a closed socket answers so to what still comes.
+    pub after_fin: bool,
 }
 
 /// Counts of one direction.

@@ -69,6 +69,10 @@ pub const HEAD_BYTES: usize = 16_384;
 /// Bytes of one SQL statement that are kept; it is then marked as truncated.
 pub const SQL_BYTES: usize = 16_000;
 
+/// Prepared statements, portals and cursors of a session whose statements are remembered, of each
+/// kind; then all are forgotten. `names-forgotten`.
+pub const SQL_NAMES: usize = 10_000;
+
 /// Length of one message that is believed. `absurd-length`.
 pub const MESSAGE_BYTES: u32 = 64 << 20;
 

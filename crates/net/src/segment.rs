@@ -134,6 +134,10 @@ pub trait Handler {
 
     fn open(&mut self, connection: &Connection) -> Self::State;
 
+    /// The client's packet that completes the handshake of a TCP connection: before it, nobody can
+    /// have sent anything.
+    fn opened(&mut self, _c: &Connection, _s: &mut Self::State, _at: Mark) {}
+
     /// The next bytes of a TCP direction, in stream order, each byte once.
     fn data(&mut self, c: &Connection, s: &mut Self::State, d: Direction, chunk: &Chunk<'_>);
 

@@ -232,6 +232,10 @@ impl Handler for Link {
         }
     }
 
+    fn opened(&mut self, _c: &Connection, s: &mut State, at: Mark) {
+        s.conversation.opened(at);
+    }
+
     fn data(&mut self, _c: &Connection, s: &mut State, d: Direction, chunk: &Chunk<'_>) {
         if d == Direction::ToClient && chunk.mark.time - s.spoke >= SPOKE_NS {
             s.spoke = chunk.mark.time;

@@ -4,6 +4,8 @@
 mod hidden;
 mod links;
 mod messages;
+mod pgsql;
+mod mysql;
 mod readers;
 mod segments;
 mod texts;
@@ -22,6 +24,8 @@ fn main() {
     messages::turns();
     messages::programmes();
     hidden::write_all();
+    pgsql::write_all();
+    mysql::write_all();
     texts::write_all();
 }
 

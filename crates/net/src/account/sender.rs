@@ -73,6 +73,8 @@ pub(crate) struct Transmission {
     pub data_end: u64,
     pub end: u64,
     pub payload: u32,
+    /// Whether it ends with less than a full segment.
+    pub ends_short: bool,
     pub pushed: bool,
     pub kind: Kind,
     pub full_sized: u64,
@@ -164,7 +166,7 @@ impl Gap {
 /// The last transmission.
 #[derive(Clone, Copy, Debug)]
 struct Last {
-    payload: u32,
+    ends_short: bool,
     pushed: bool,
 }
 
@@ -479,7 +481,7 @@ impl Sender {
             Kind::New => {
                 self.writes.sent(s.payload, s.pushed, s.full_sized as u32);
                 self.last = Some(Last {
-                    payload: s.payload,
+                    ends_short: s.ends_short,
                     pushed: s.pushed,
                 });
             }
@@ -495,7 +497,7 @@ impl Sender {
         }
         self.sent = self.sent.max(s.end);
         self.flight = self.sent.saturating_sub(self.acknowledged);
-        let room = (self.edge > 0).then(|| self.edge.saturating_sub(self.sent));
+        let room = self.edge.checked_sub(self.sent).filter(|_| self.edge > 0);
         self.had_room = room.is_some_and(|room| room >= self.flight / 2);
         let flight = s.data_end.saturating_sub(self.acknowledged_here);
         self.flight_max = self.flight_max.max(flight);
@@ -532,11 +534,14 @@ impl Sender {
             self.ledger.charge(TimeClass::ReceiverApplication, opened);
         }
         let payload = u64::from(s.payload);
+        // What overtook others was not what left first: that was as large as can be.
+        let overtook = s.data_end.saturating_sub(payload) > self.sent;
+        let first = if overtook { s.full_sized } else { payload };
         let release_ns = self.release_ns();
         let released = |by: Mark| span(by.time, now.time) <= release_ns;
         if let Some(opened) = gap.opened()
             // All of it: a sender with segmentation offload waits until a large one fits.
-            && gap.usable < payload
+            && gap.usable < first
             && released(opened)
         {
             let class = if gap.heard.shut {
@@ -553,7 +558,7 @@ impl Sender {
             _ => TimeClass::SenderApplication,
         };
         let last = self.last;
-        let was_small = last.is_some_and(|l| u64::from(l.payload) < s.full_sized);
+        let was_small = last.is_some_and(|l| l.ends_short);
         let had_more = last.is_some_and(|l| !l.pushed);
         let clocked = gap.progress().is_some_and(released);
         let answers = gap.peer().filter(|peer| {
@@ -573,22 +578,20 @@ impl Sender {
             self.ledger.charge(wait, now);
             return false;
         }
-        if was_small
-            && (1..s.full_sized).contains(&payload)
+        // Some hosts hold back what is larger too, or have sent all that they may, until all before is
+        // acknowledged: that shows where a timer held the acknowledgement.
+        if first > 0
             && gap.heard.drained_alone
-            && gap.drained().is_some_and(released)
+            && let Some(drained) = gap.drained().filter(|by| released(*by))
         {
-            self.ledger.charge(TimeClass::NagleDelayedAck, now);
-            return false;
-        }
-        if gap.heard.drained_alone
-            && let Some(drained) = gap.drained().filter(|d| released(*d))
-            && self.is_late(self.ledger.open_ns(drained))
-        {
-            let ns = self.ledger.open_ns(now);
-            self.trouble().waited_ns += ns;
-            self.ledger.charge(TimeClass::NagleDelayedAck, now);
-            return false;
+            let small = was_small && first < s.full_sized;
+            if small || self.is_late(self.ledger.open_ns(drained)) {
+                if !small {
+                    self.trouble().waited_ns += self.ledger.open_ns(now);
+                }
+                self.ledger.charge(TimeClass::NagleDelayedAck, now);
+                return false;
+            }
         }
         if (clocked && !was_small) || (had_more && outstanding) {
             let class = self.path_class();

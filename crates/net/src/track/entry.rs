@@ -21,7 +21,7 @@ pub(super) enum Verdict {
 }
 
 #[derive(Debug)]
-enum Body {
+pub(super) enum Body {
     Tcp(Box<Tcp>),
     Udp(Box<[DirectionSummary; 2]>),
 }
@@ -32,7 +32,7 @@ pub(super) struct Entry<S> {
     pub connection: Connection,
     pub last: Mark,
     state: S,
-    body: Body,
+    pub body: Body,
 }
 
 /// What is kept of a direction that is over, to know its last packets from new ones.

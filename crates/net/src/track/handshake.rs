@@ -201,19 +201,21 @@ impl Opening {
     }
 
     /// The client's acknowledgement of the SYN/ACK, if `s` is that.
-    pub(super) fn acknowledged(&mut self, s: &Segment, d: Direction, stream: &mut Stream) {
+    pub(super) fn acknowledged(&mut self, s: &Segment, d: Direction, stream: &mut Stream) -> bool {
         let h = &mut self.summary;
         let (Direction::ToServer, None, Some(syn_ack), Some(isn)) =
             (d, h.ack, h.syn_ack, h.server_isn)
         else {
-            return;
+            return false;
         };
-        if before(isn, s.tcp.acknowledgement) {
+        let completes = before(isn, s.tcp.acknowledgement);
+        if completes {
             h.ack = Some(s.mark.time);
             if h.syn_ack_retries == 0 {
                 stream.held.answered(s.mark.time - syn_ack, 2);
             }
         }
+        completes
     }
 }
 

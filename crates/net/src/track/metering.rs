@@ -126,6 +126,7 @@ pub(super) fn tell(
             data_end: stream.sent.min(end),
             end: stream.sent.min(end + u64::from(s.tcp.flags.fin())),
             payload: s.payload_length,
+            ends_short: ends_short(u64::from(s.payload_length), full_sized, stream),
             pushed: s.tcp.flags.psh(),
             kind,
             full_sized,
@@ -152,6 +153,12 @@ fn full_size(s: &Segment, stream: &Stream) -> u64 {
     const TIMESTAMPS: u64 = 12;
     let options = s.tcp.timestamps.map_or(0, |_| TIMESTAMPS);
     stream.full_sized().saturating_sub(options).max(1)
+}
+
+/// Whether a segment of so many bytes, or the last of those that offloading joined in it, is smaller
+/// than it could be. What was joined can only be told apart where the handshake was seen.
+fn ends_short(bytes: u64, full_sized: u64, stream: &Stream) -> bool {
+    bytes < full_sized || (stream.mss.is_some() && !bytes.is_multiple_of(full_sized))
 }
 
 /// Segment `s` acknowledges direction `d`, which is `stream`.

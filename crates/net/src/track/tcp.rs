@@ -156,8 +156,8 @@ impl Tcp {
                 stream.begin(s.tcp.sequence.wrapping_add(1));
             }
             self.opening.syn(s, d, &mut self.streams);
-        } else if flags.ack() {
-            self.opening.acknowledged(s, d, stream);
+        } else if flags.ack() && self.opening.acknowledged(s, d, stream) {
+            out.handler.opened(out.connection, out.state, s.mark);
         }
         let (stream, peer) = both(&mut self.streams, d);
         let packet = self.packets;
@@ -183,6 +183,7 @@ impl Tcp {
         let (stream, peer) = both(&mut self.streams, d);
         let usual_ttl = stream.summary.ttl_min..=stream.summary.ttl_max;
         let odd_ttl = stream.summary.packets > 0 && !usual_ttl.contains(&s.ttl);
+        let after_fin = stream.fin.is_some();
         count(s, stream);
         let verdict = reset(out, s, stream, peer);
         if verdict != Verdict::Goes {
@@ -192,6 +193,7 @@ impl Tcp {
                 at: s.mark,
                 odd_ttl,
                 refuses: peer.isn.is_some() && alone,
+                after_fin,
             });
         }
         verdict

@@ -45,7 +45,7 @@ pub(super) struct Window {
     /// The receiver's shift, where the handshake told it.
     pub scale: Option<u8>,
     /// The highest position that the receiver ever allowed, where it can be known.
-    edge: Option<u64>,
+    pub edge: Option<u64>,
     zero: Option<Zero>,
     /// A zero window that ended: reported if data shows that the sender waited for its end.
     shut: Option<Box<Stretch>>,

@@ -1,10 +1,12 @@
 //! Conversations as lists of segments, and what a tracker makes of them.
 
+mod accounts;
 mod bytes;
 mod connections;
 mod habits;
 mod measures;
 mod random;
+mod tshark;
 mod waits;
 
 use super::Tracker;
