@@ -235,6 +235,20 @@ pub fn turns(data: &[u8]) {
     run.finish();
 }
 
+/// The same of a session of PostgreSQL, from its start.
+pub fn pgsql(data: &[u8]) {
+    const STARTUP: &[u8] = b"\0\0\0\x10\0\x03\0\0user\0x\0\0";
+    let mut run = Run::new(Transport::Tcp);
+    (run.info.client.port, run.info.server.port) = (40_000, 5_432);
+    let d = Direction::ToServer;
+    let chunk = run.chunk(d, STARTUP, 0, false);
+    run.with(|conversation, cx| conversation.data(cx, d, &chunk));
+    run.sequences[d.index()] += STARTUP.len() as u32;
+    run.step(1_000_000);
+    let _ = streams(&mut run, data);
+    run.finish();
+}
+
 /// The same on MySQL's port, with the handshake seen or not.
 pub fn mysql(data: &[u8]) {
     let mut run = Run::new(Transport::Tcp);

@@ -7,7 +7,7 @@ use arbitrary::{Result, Unstructured};
 use model::{
     Chunk, Close, ConnectionSummary, Direction, Endpoint, Episode, Mark, PacketRef, Time, Transport,
 };
-use net::{Connection, Flags, Handler, Segment, Tcp, Tracker};
+use net::{Connection, Ecn, Flags, Handler, Segment, Tcp, Tracker};
 use std::hash::BuildHasher;
 
 const SYN: u8 = 0x02;
@@ -266,6 +266,7 @@ fn segment(
         payload_length: length,
         ip_id: (step & 0x40 == 0).then_some(order as u16 ^ u16::from(step & 0x80)),
         ttl: 64,
+        ecn: Ecn(order as u8),
         tcp: if transport == Transport::Tcp {
             tcp
         } else {
@@ -276,7 +277,7 @@ fn segment(
 
 pub fn track(data: &[u8]) {
     let mut u = Unstructured::new(data);
-    let mut tracker = Tracker::new(Checker::default()).with_accounts();
+    let mut tracker = Tracker::new(Checker::default()).with_intervals(1_000_000);
     let mut next = [[0_u32; 2]; 4];
     for (i, next) in (0..).zip(next.iter_mut().flatten()) {
         *next = 0x4000_0000_u32.wrapping_mul(i).wrapping_sub(1_000);

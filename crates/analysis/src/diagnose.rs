@@ -430,6 +430,25 @@ impl Diagnoser {
         self.captures.iter().map(|c| c.response.count()).sum()
     }
 
+    /// Whether most calls are turns, or such of databases: their clients wait for each answer.
+    fn is_alternating(&self) -> bool {
+        let timed = |op: usize| {
+            self.captures[0]
+                .ops
+                .get(op)
+                .map_or(0, |o| o.response.count())
+        };
+        let (mut sql, mut all) = (0, 0);
+        for op in 0..self.ops.len() {
+            all += timed(op);
+            sql += match self.ops.name(op as u16).0.is_sql() {
+                true => timed(op),
+                false => 0,
+            };
+        }
+        self.kind == Kind::Turns || sql > all / 2
+    }
+
     fn matched_difference(&self) -> i64 {
         let (sum, n) = self.matched.ops.iter().fold((0i128, 0u64), |(s, n), o| {
             (
@@ -544,7 +563,7 @@ impl Diagnoser {
         };
         let path = facts::path_estimate(own);
         let alone = self.alone.sums;
-        let mut account = facts::account_of_one(own, side, path, alone, self.kind);
+        let mut account = facts::account_of_one(own, side, path, alone, self.is_alternating());
         let streams = gathered.of_one();
         if self.kind == Kind::Turns {
             streams::divide(&mut account, &streams);

@@ -270,14 +270,14 @@ pub struct Alone {
     pub stall_ns: i64,
 }
 
-/// The account of one capture.
+/// The account of one capture. `alternating`: its clients wait for each answer before they ask on.
 #[must_use]
 pub fn account_of_one(
     facts: &CaptureFacts,
     vantage: Vantage,
     path: Option<PathEstimate>,
     alone: Alone,
-    kind: Kind,
+    alternating: bool,
 ) -> Account {
     let calls = facts.response.count();
     let total = facts.response.total_ns();
@@ -329,12 +329,12 @@ pub fn account_of_one(
                 return account;
             };
             // The mean holds delayed acknowledgements, so the network is accused of four times the
-            // minimum at most; the server only of what is left beyond the whole mean. A turn's request
-            // is acknowledged by its answer unless that is slow, so that hardly any but delayed
+            // minimum at most; the server only of what is left beyond the whole mean. A request that is
+            // waited for is acknowledged by its answer unless that is slow, so that hardly any but delayed
             // acknowledgements are measured: then the minimum is all that is certain.
-            let certain = match kind {
-                Kind::Calls => path.min_ns.saturating_mul(4),
-                Kind::Turns => path.min_ns,
+            let certain = match alternating {
+                false => path.min_ns.saturating_mul(4),
+                true => path.min_ns,
             };
             let mean = path.mean_ns.saturating_mul(calls as i64).min(waits);
             account.path_ns = mean.min(certain.saturating_mul(calls as i64));

@@ -105,7 +105,7 @@ fn tests_that_prove_the_invariants_exist() {
 
 #[test]
 fn options_that_the_readme_names_exist() {
-    let help: String = ["diagnose", "calls", "ops", "conns", "explain"]
+    let help: String = ["diagnose", "calls", "ops", "conns", "sql", "whatif", "explain"]
         .iter()
         .map(|command| {
             let shown = Command::new(env!("CARGO_BIN_EXE_slowside"))

@@ -14,6 +14,7 @@ pub mod nfs;
 pub mod nlm;
 pub mod nsm;
 mod output;
+pub mod pgsql;
 pub mod portmap;
 pub mod rpc;
 pub mod rquota;

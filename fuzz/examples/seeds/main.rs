@@ -4,6 +4,7 @@
 mod hidden;
 mod links;
 mod messages;
+mod pgsql;
 mod mysql;
 mod readers;
 mod segments;
@@ -23,6 +24,7 @@ fn main() {
     messages::turns();
     messages::programmes();
     hidden::write_all();
+    pgsql::write_all();
     mysql::write_all();
     texts::write_all();
 }
