@@ -432,7 +432,12 @@ impl Diagnoser {
 
     /// Whether most calls are turns, or such of databases: their clients wait for each answer.
     fn is_alternating(&self) -> bool {
-        let timed = |op: usize| self.captures[0].ops.get(op).map_or(0, |o| o.response.count());
+        let timed = |op: usize| {
+            self.captures[0]
+                .ops
+                .get(op)
+                .map_or(0, |o| o.response.count())
+        };
         let (mut sql, mut all) = (0, 0);
         for op in 0..self.ops.len() {
             all += timed(op);

@@ -214,8 +214,16 @@ fn compare(name: &str, capture: &Path, port: u16) {
     let count = |f: &dyn Fn(&Value) -> bool| seen.iter().filter(|c| f(c)).count() as u64;
     let asked = of("Simple query") + of("Execute") + of("Function call");
     let has_request = |c: &Value| !c["request_first_ns"].is_null();
-    assert_eq!(count(&|c| executes(c) && has_request(c)), asked, "{name}: executions");
-    assert_eq!(count(&|c| op(c) == "LOGON"), of("Startup message"), "{name}: logons");
+    assert_eq!(
+        count(&|c| executes(c) && has_request(c)),
+        asked,
+        "{name}: executions"
+    );
+    assert_eq!(
+        count(&|c| op(c) == "LOGON"),
+        of("Startup message"),
+        "{name}: logons"
+    );
     let rows: i64 = seen
         .iter()
         .filter(|c| op(c) != "COPY")
@@ -237,19 +245,37 @@ fn tshark_sees_as_many_executions_rows_and_logons() {
 /// Public captures that hold PostgreSQL, with the calls that their packets prove.
 const SAMPLES: [(&str, &[(&str, &str, u64)]); 14] = [
     ("arkime-postgres-badpass.pcap", &[("NEGOTIATE", "ok", 1)]),
-    ("arkime-postgres-good.pcap", &[("LOGON", "ok", 1), ("NEGOTIATE", "ok", 1)]),
-    ("beats-pgsql_extended_query.pcap", &[("EXECUTE", "ok", 2), ("LOGON", "ok", 1)]),
+    (
+        "arkime-postgres-good.pcap",
+        &[("LOGON", "ok", 1), ("NEGOTIATE", "ok", 1)],
+    ),
+    (
+        "beats-pgsql_extended_query.pcap",
+        &[("EXECUTE", "ok", 2), ("LOGON", "ok", 1)],
+    ),
     ("beats-pgsql_insert_error.pcap", &[("EXECUTE", "23505", 1)]),
     ("beats-pgsql_long_result.pcap", &[("EXECUTE", "ok", 1)]),
     ("beats-pgsql_rt.pcap", &[("EXECUTE", "ok", 1)]),
-    ("greenhouse-app.pcap", &[("BEGIN", "ok", 26), ("ROLLBACK", "ok", 22)]),
+    (
+        "greenhouse-app.pcap",
+        &[("BEGIN", "ok", 26), ("ROLLBACK", "ok", 22)],
+    ),
     ("pgsql.cap.gz", &[("EXECUTE", "ok", 5), ("LOGON", "ok", 2)]),
     ("psql-aws-ssl-require.pcap", &[("NEGOTIATE", "ok", 1)]),
-    ("psql-create-insert-select-delete-drop.pcap", &[("EXECUTE", "ok", 7)]),
-    ("psql-insert-fail-drop-fail.pcap", &[("EXECUTE", "42804", 1), ("EXECUTE", "42P01", 1)]),
+    (
+        "psql-create-insert-select-delete-drop.pcap",
+        &[("EXECUTE", "ok", 7)],
+    ),
+    (
+        "psql-insert-fail-drop-fail.pcap",
+        &[("EXECUTE", "42804", 1), ("EXECUTE", "42P01", 1)],
+    ),
     ("psql-login-fail.pcap", &[("LOGON", "28P01", 1)]),
     ("psql-select-now.pcap", &[("EXECUTE", "ok", 1)]),
-    ("suricata-pgsql-cancel-request.pcap", &[("CANCEL", "no-response", 1)]),
+    (
+        "suricata-pgsql-cancel-request.pcap",
+        &[("CANCEL", "no-response", 1)],
+    ),
 ];
 
 #[test]
@@ -276,7 +302,11 @@ fn other_databases_are_not_taken_for_it() {
     for sub in ["db", "tns"] {
         for entry in std::fs::read_dir(folder.join(sub)).expect("samples") {
             let path = entry.expect("an entry").path();
-            let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+            let name = path
+                .file_name()
+                .expect("a name")
+                .to_string_lossy()
+                .into_owned();
             let is_capture = [".pcap", ".cap", ".pcapng", ".gz"]
                 .iter()
                 .any(|e| name.ends_with(e));
@@ -329,7 +359,8 @@ fn the_lab_s_databases_and_their_clients_agree() {
             // Statements that pgbench sends before the log is emptied or behind its end.
             assert_eq!(count, logged.len(), "{case}, {side}");
             assert!(
-                seen.iter().all(|c| c["protocol"] == "pgsql" && c["outcome"] == "ok"),
+                seen.iter()
+                    .all(|c| c["protocol"] == "pgsql" && c["outcome"] == "ok"),
                 "{case}, {side}"
             );
         }
@@ -339,11 +370,17 @@ fn the_lab_s_databases_and_their_clients_agree() {
             .filter(|c| executes(c))
             .map(|c| number(&c["response_time_ns"]))
             .collect();
-        let mut durations: Vec<i64> = logged.iter().map(|l| (l["duration_ms"] * 1e6) as i64).collect();
+        let mut durations: Vec<i64> = logged
+            .iter()
+            .map(|l| (l["duration_ms"] * 1e6) as i64)
+            .collect();
         took.sort_unstable();
         durations.sort_unstable();
         for (i, (took, server)) in took.iter().zip(&durations).enumerate() {
-            assert!(*server <= took + SLACK_NS, "{case}, {i}: {took} ns for {server}");
+            assert!(
+                *server <= took + SLACK_NS,
+                "{case}, {i}: {took} ns for {server}"
+            );
         }
         let app = folder.join("client_ops.csv.gz");
         if app.exists() {

@@ -65,7 +65,8 @@ pub(super) fn follow(d: Direction, bytes: &[u8], wire: u64, most: usize) -> Chai
         chain.last = header.tag;
         if whole {
             chain.telling += usize::from(length > 0);
-            chain.rows += usize::from(d == Direction::ToClient && matches!(header.tag, b'D' | b'T'));
+            chain.rows +=
+                usize::from(d == Direction::ToClient && matches!(header.tag, b'D' | b'T'));
         }
         let end = at as u64 + header.bytes;
         chain.exact = end == wire;
@@ -86,8 +87,11 @@ fn is_text(bytes: &[u8]) -> bool {
 
 /// A string that is text.
 fn text(r: &mut Reader<'_>) -> Result<bool, Short> {
-    let string = r.string_or_rest();
-    Ok(is_text(string))
+    match r.string() {
+        Ok(string) => Ok(is_text(string)),
+        Err(Short) if is_text(r.0) => Err(Short),
+        Err(Short) => Ok(false),
+    }
 }
 
 fn values(r: &mut Reader<'_>, count: i16) -> Result<bool, Short> {
@@ -149,11 +153,7 @@ fn shape_of_request(tag: u8, r: &mut Reader<'_>) -> Result<bool, Short> {
     })
 }
 
-fn shape_of_reply(
-    tag: u8,
-    r: &mut Reader<'_>,
-    columns: &mut Option<i16>,
-) -> Result<bool, Short> {
+fn shape_of_reply(tag: u8, r: &mut Reader<'_>, columns: &mut Option<i16>) -> Result<bool, Short> {
     Ok(match tag {
         b'D' => {
             let count = r.int16()?;
@@ -207,7 +207,7 @@ fn shape_of_reply(
             known
         }
         b'S' => {
-            let name = r.string_or_rest();
+            let name = r.string()?;
             is_text(name) && !name.is_empty() && text(r)?
         }
         b'A' => {
@@ -272,7 +272,9 @@ fn certain(d: Direction, bytes: &[u8]) -> bool {
         Direction::ToServer => b"QPBDEC",
         Direction::ToClient => b"TD12CE",
     };
-    (possible.contains(&tag) || d == Direction::ToClient && matches!(tag, b'R' | b'S' | b'3' | b's' | b'n' | b'I' | b't'))
+    (possible.contains(&tag)
+        || d == Direction::ToClient
+            && matches!(tag, b'R' | b'S' | b'3' | b's' | b'n' | b'I' | b't'))
         && follow(d, bytes, bytes.len() as u64, 1_000).is_certain(d)
 }
 
@@ -282,7 +284,9 @@ fn opens(bytes: &[u8]) -> bool {
         Some((startup::Opening::Startup, length)) => {
             // It must say who; most clients say so first.
             let user: &[u8] = b"user\0";
-            let begun = bytes.get(startup::BYTES..).is_some_and(|b| b.starts_with(user));
+            let begun = bytes
+                .get(startup::BYTES..)
+                .is_some_and(|b| b.starts_with(user));
             let whole = bytes.len() as u64 == length && bytes.ends_with(b"\0\0");
             begun || whole && bytes.windows(user.len()).any(|w| w == user)
         }

@@ -8,16 +8,23 @@ use model::Code;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Reply {
     /// Whether the password is asked for in plain text.
-    Authentication { plaintext: bool },
+    Authentication {
+        plaintext: bool,
+    },
     /// See [`parameter`].
     ParameterStatus,
     BackendKeyData,
     Notice,
     Notification,
     /// Its SQLSTATE, and whether it ends the session.
-    Error { code: Code, fatal: bool },
+    Error {
+        code: Code,
+        fatal: bool,
+    },
     /// Whether no transaction is open.
-    ReadyForQuery { idle: bool },
+    ReadyForQuery {
+        idle: bool,
+    },
     /// One step of the extended protocol was done: parsed, bound, closed, or described.
     Step,
     /// The parameters of a statement; what it returns follows.
@@ -146,7 +153,9 @@ mod tests {
             })
         );
         let body = b"SERROR\0VERROR\0C428";
-        assert!(matches!(parse(b'E', body), Some(Reply::Error { code, .. }) if code.as_str() == "error"));
+        assert!(
+            matches!(parse(b'E', body), Some(Reply::Error { code, .. }) if code.as_str() == "error")
+        );
     }
 
     #[test]

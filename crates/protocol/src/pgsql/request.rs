@@ -6,13 +6,28 @@ use super::message::{Header, Reader, Short};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Request<'a> {
     Query(Text<'a>),
-    Parse { name: &'a [u8], text: Text<'a> },
-    Bind { portal: &'a [u8], statement: &'a [u8] },
+    Parse {
+        name: &'a [u8],
+        text: Text<'a>,
+    },
+    Bind {
+        portal: &'a [u8],
+        statement: &'a [u8],
+    },
     /// A prepared statement or a portal.
-    Describe { statement: bool, name: &'a [u8] },
+    Describe {
+        statement: bool,
+        name: &'a [u8],
+    },
     /// A prepared statement or a portal.
-    Close { statement: bool, name: &'a [u8] },
-    Execute { portal: &'a [u8], rows: u32 },
+    Close {
+        statement: bool,
+        name: &'a [u8],
+    },
+    Execute {
+        portal: &'a [u8],
+        rows: u32,
+    },
     Flush,
     Sync,
     /// A function, by its object identifier.

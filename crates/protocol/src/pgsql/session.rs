@@ -16,8 +16,8 @@ use crate::session::{
 };
 use crate::sql::Opaque;
 use model::{
-    Close, Direction, Found, Hidden, Protocol, Sql, SqlDialect, SqlSession, Statement, Time, Where, limits,
-    sql::op,
+    Close, Direction, Found, Hidden, Protocol, Sql, SqlDialect, SqlSession, Statement, Time, Where,
+    limits, sql::op,
 };
 use std::sync::Arc;
 
@@ -121,10 +121,12 @@ impl Session {
 
     /// The statement of a text.
     fn work(&mut self, cx: &mut Context<'_>, text: Text<'_>) -> Arc<Work> {
-        let statement = cx
-            .shared
-            .statements
-            .of(SqlDialect::PostgreSql, text.bytes, !text.whole, Found::Structured);
+        let statement = cx.shared.statements.of(
+            SqlDialect::PostgreSql,
+            text.bytes,
+            !text.whole,
+            Found::Structured,
+        );
         if let Some(last) = &self.last
             && is_of(&last.sql, &statement, &self.queue.sql)
         {
@@ -402,7 +404,9 @@ impl SessionTrait for Session {
         wire: u64,
     ) -> Option<usize> {
         let begins = match d {
-            Direction::ToServer => startup::parse(bytes).is_some() || startup::is_client_hello(bytes),
+            Direction::ToServer => {
+                startup::parse(bytes).is_some() || startup::is_client_hello(bytes)
+            }
             Direction::ToClient => {
                 self.queue.is_negotiating() && matches!(bytes, [b'S' | b'N' | b'G'])
             }
@@ -424,7 +428,7 @@ impl SessionTrait for Session {
             span.end_missing = true;
             match d {
                 Direction::ToServer => self.request(cx, message, &span),
-                Direction::ToClient => self.queue.reply_skipped(&span),
+                Direction::ToClient => self.queue.reply_skipped(cx, &span),
             }
         }
     }
@@ -433,7 +437,7 @@ impl SessionTrait for Session {
         let span = Span::of(run);
         match d {
             Direction::ToServer => self.queue.request_skipped(cx, &span),
-            Direction::ToClient => self.queue.reply_skipped(&span),
+            Direction::ToClient => self.queue.reply_skipped(cx, &span),
         }
     }
 

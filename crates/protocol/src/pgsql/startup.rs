@@ -137,6 +137,8 @@ mod tests {
         assert!(asks_for_postgresql(&hello(
             b"\x00\x10\x00\x0d\x00\x0b\x0apostgresql"
         )));
-        assert!(!asks_for_postgresql(&hello(b"\x00\x10\x00\x05\x00\x03\x02h2")));
+        assert!(!asks_for_postgresql(&hello(
+            b"\x00\x10\x00\x05\x00\x03\x02h2"
+        )));
     }
 }

@@ -144,11 +144,17 @@ fn query(text: &str) -> Vec<u8> {
 
 fn row(value: &str) -> Vec<u8> {
     let length = value.len() as u32;
-    message(b'D', &[&[0, 1][..], &length.to_be_bytes(), value.as_bytes()].concat())
+    message(
+        b'D',
+        &[&[0, 1][..], &length.to_be_bytes(), value.as_bytes()].concat(),
+    )
 }
 
 fn description() -> Vec<u8> {
-    message(b'T', b"\0\x01x\0\0\0\0\0\0\0\0\0\0\x17\0\x04\xff\xff\xff\xff\0\0")
+    message(
+        b'T',
+        b"\0\x01x\0\0\0\0\0\0\0\0\0\0\x17\0\x04\xff\xff\xff\xff\0\0",
+    )
 }
 
 fn complete(tag: &str) -> Vec<u8> {
@@ -165,7 +171,13 @@ fn error(code: &str) -> Vec<u8> {
 
 fn answer(n: usize) -> Vec<u8> {
     let rows: Vec<u8> = (0..n).flat_map(|i| row(&format!("value {i}"))).collect();
-    [description(), rows, complete(&format!("SELECT {n}")), ready()].concat()
+    [
+        description(),
+        rows,
+        complete(&format!("SELECT {n}")),
+        ready(),
+    ]
+    .concat()
 }
 
 fn parse(name: &str, text: &str) -> Vec<u8> {
@@ -192,7 +204,15 @@ fn startup() -> Event {
 
 fn welcome() -> Event {
     let version = message(b'S', b"server_version\x0015.4\0");
-    down(&[message(b'R', &[0; 4]), version, message(b'K', &[1; 8]), ready()].concat())
+    down(
+        &[
+            message(b'R', &[0; 4]),
+            version,
+            message(b'K', &[1; 8]),
+            ready(),
+        ]
+        .concat(),
+    )
 }
 
 /// Startup and its answer, then these.
@@ -244,9 +264,17 @@ fn a_password_is_an_inner_trip_and_never_kept() {
 fn encryption_that_is_refused_or_not() {
     let request = [0, 0, 0, 8, 4, 210, 22, 47];
     let events = [up(&request), down(b"N"), startup(), welcome()];
-    assert_eq!(told(&calls(&events)), [("NEGOTIATE", "ok"), ("LOGON", "ok")]);
+    assert_eq!(
+        told(&calls(&events)),
+        [("NEGOTIATE", "ok"), ("LOGON", "ok")]
+    );
     let hello = [22, 3, 1, 0, 5, 1, 0, 0, 1, 0];
-    let events = [up(&request), down(b"S"), up(&hello), down(&[22, 3, 3, 0, 1, 2])];
+    let events = [
+        up(&request),
+        down(b"S"),
+        up(&hello),
+        down(&[22, 3, 3, 0, 1, 2]),
+    ];
     let calls = calls(&events);
     assert_eq!(told(&calls), [("NEGOTIATE", "ok"), ("TURN", "ok")]);
     assert_eq!(calls[1].protocol, Protocol::Pgsql);
@@ -257,13 +285,32 @@ fn encryption_that_is_refused_or_not() {
 #[test]
 fn each_execute_is_a_call_and_its_cycle_ends_with_the_last() {
     let cycle = [
-        parse("", "select 1"), bind("", ""), execute("", 0),
-        parse("", "select 2"), bind("", ""), execute("", 0), sync(),
-    ].concat();
-    let one = [message(b'1', b""), message(b'2', b""), row("1"), complete("SELECT 1")].concat();
-    let events = logged_on(&[up(&cycle), down(&one), down(&[one.clone(), ready()].concat())]);
+        parse("", "select 1"),
+        bind("", ""),
+        execute("", 0),
+        parse("", "select 2"),
+        bind("", ""),
+        execute("", 0),
+        sync(),
+    ]
+    .concat();
+    let one = [
+        message(b'1', b""),
+        message(b'2', b""),
+        row("1"),
+        complete("SELECT 1"),
+    ]
+    .concat();
+    let events = logged_on(&[
+        up(&cycle),
+        down(&one),
+        down(&[one.clone(), ready()].concat()),
+    ]);
     let calls = calls(&events);
-    assert_eq!(told(&calls), [("LOGON", "ok"), ("EXECUTE", "ok"), ("EXECUTE", "ok")]);
+    assert_eq!(
+        told(&calls),
+        [("LOGON", "ok"), ("EXECUTE", "ok"), ("EXECUTE", "ok")]
+    );
     assert_eq!(frames(&calls[1]), [Some(3), Some(3), Some(4), Some(4)]);
     assert_eq!(frames(&calls[2]), [Some(3), Some(3), Some(5), Some(5)]);
     assert_eq!(calls[2].response_bytes, one.len() as u64 + 6);
@@ -273,28 +320,67 @@ fn each_execute_is_a_call_and_its_cycle_ends_with_the_last() {
 
 #[test]
 fn a_portal_that_is_executed_again_fetches() {
-    let begin = [parse("s", "select x"), bind("p", "s"), execute("p", 2), message(b'H', b"")].concat();
+    let begin = [
+        parse("s", "select x"),
+        bind("p", "s"),
+        execute("p", 2),
+        message(b'H', b""),
+    ]
+    .concat();
     let rows = [row("1"), row("2")].concat();
-    let some = [message(b'1', b""), message(b'2', b""), rows.clone(), message(b's', b"")].concat();
+    let some = [
+        message(b'1', b""),
+        message(b'2', b""),
+        rows.clone(),
+        message(b's', b""),
+    ]
+    .concat();
     let more = [execute("p", 2), sync()].concat();
     let rest = [row("3"), complete("SELECT 1"), ready()].concat();
-    let calls = calls(&logged_on(&[up(&begin), down(&some), up(&more), down(&rest)]));
+    let calls = calls(&logged_on(&[
+        up(&begin),
+        down(&some),
+        up(&more),
+        down(&rest),
+    ]));
     assert_eq!(told(&calls)[1..], [("EXECUTE", "ok"), ("FETCH", "ok")]);
     assert_eq!(calls[2].detail.get(Field::RowsAsked), Some(2));
     assert_eq!(self::rows(&calls[2]), Some(1));
-    let text = |c: &Call| c.sql.as_ref().unwrap().statement.as_ref().unwrap().text.clone();
-    assert_eq!((&*text(&calls[1]), &*text(&calls[2])), ("select x", "select x"));
+    let text = |c: &Call| {
+        c.sql
+            .as_ref()
+            .unwrap()
+            .statement
+            .as_ref()
+            .unwrap()
+            .text
+            .clone()
+    };
+    assert_eq!(
+        (&*text(&calls[1]), &*text(&calls[2])),
+        ("select x", "select x")
+    );
 }
 
 #[test]
 fn what_is_skipped_after_an_error_says_so() {
     let one = [parse("", "select 1"), bind("", ""), execute("", 0)].concat();
     let cycle = [one.clone(), one.clone(), one.clone(), sync()].concat();
-    let failed = [message(b'1', b""), message(b'2', b""), error("22012"), ready()].concat();
+    let failed = [
+        message(b'1', b""),
+        message(b'2', b""),
+        error("22012"),
+        ready(),
+    ]
+    .concat();
     let calls = calls(&logged_on(&[up(&cycle), down(&failed)]));
     assert_eq!(
         told(&calls)[1..],
-        [("EXECUTE", "22012"), ("EXECUTE", "skipped"), ("EXECUTE", "skipped")]
+        [
+            ("EXECUTE", "22012"),
+            ("EXECUTE", "skipped"),
+            ("EXECUTE", "skipped")
+        ]
     );
 }
 
@@ -303,7 +389,10 @@ fn what_the_server_says_unasked_is_no_call() {
     let notification = message(b'A', b"\0\0\0\x01news\0text\0");
     let fatal = message(b'E', b"SFATAL\0VFATAL\0C57P01\0Mbye\0\0");
     let calls = calls(&logged_on(&[
-        down(&notification), up(&query("select 1")), down(&answer(1)), down(&fatal),
+        down(&notification),
+        up(&query("select 1")),
+        down(&answer(1)),
+        down(&fatal),
     ]));
     assert_eq!(told(&calls), [("LOGON", "ok"), ("EXECUTE", "ok")]);
 }
@@ -330,14 +419,20 @@ fn a_session_joined_in_the_middle_is_recognised_whoever_is_taken_for_the_client(
         assert_eq!(told(&calls), [("EXECUTE", "ok")], "{reverse}");
         assert_eq!(rows(&calls[0]), Some(2));
         let client = if reverse { 2 } else { 1 };
-        assert_eq!(calls[0].client.address, std::net::IpAddr::from([10, 0, 0, client]));
+        assert_eq!(
+            calls[0].client.address,
+            std::net::IpAddr::from([10, 0, 0, client])
+        );
     }
 }
 
 #[test]
 fn headers_in_a_cut_are_inferred_where_the_client_waits() {
     // Two packets, of each the head only; what the second one begins with is the middle of a row.
-    let (first, second) = (answer(40), [&row("more")[3..], &complete("SELECT 41"), &ready()].concat());
+    let (first, second) = (
+        answer(40),
+        [&row("more")[3..], &complete("SELECT 41"), &ready()].concat(),
+    );
     let calls = calls(&logged_on(&[
         up(&query("select x")),
         Cut(DOWN, first[..first.len() - 20].to_vec(), 60),
@@ -358,7 +453,10 @@ fn an_extended_request_that_was_cut_is_known_by_its_parse() {
     let cycle = [parse("", &text), bind("", ""), execute("", 0), sync()].concat();
     let reply = [message(b'1', b""), message(b'2', b""), answer(1)].concat();
     let calls = calls(&logged_on(&[
-        Cut(UP, cycle.clone(), 100), down(&reply), Cut(UP, cycle.clone(), 100), down(&reply),
+        Cut(UP, cycle.clone(), 100),
+        down(&reply),
+        Cut(UP, cycle.clone(), 100),
+        down(&reply),
     ]));
     assert_eq!(told(&calls)[1..], [("PREPARE", "ok"), ("PREPARE", "ok")]);
     let statement = calls[2].sql.as_ref().unwrap().statement.clone().unwrap();
@@ -369,14 +467,37 @@ fn an_extended_request_that_was_cut_is_known_by_its_parse() {
 #[test]
 fn lost_packets_leave_calls_incomplete() {
     let (q, a) = (query("select 1"), answer(1));
-    let calls = calls(&logged_on(&[
-        up(&q), down(&a[..40]), Gap(DOWN, a.len() as u64 - 40),
-        up(&q), down(&a),
-        Gap(UP, q.len() as u64), down(&a),
-        up(&q), down(&a),
-    ]));
-    assert_eq!(calls[1].outcome, Outcome::Incomplete(Reason::CaptureGap));
-    assert!(calls[2..].iter().all(|c| c.outcome == Outcome::Ok));
+    let turn = [up(&q), down(&a)];
+    // It has to be known of the client that it waits.
+    let known = logged_on(&vec![turn; 8].concat());
+    let holes = [
+        up(&q),
+        down(&a[..40]),
+        Gap(DOWN, a.len() as u64 - 40),
+        up(&q),
+        down(&a),
+        Gap(UP, q.len() as u64),
+        down(&a),
+        up(&q),
+        down(&a),
+    ];
+    let found = calls(&[&known[..], &holes].concat());
+    assert_eq!(found[9].outcome, Outcome::Incomplete(Reason::CaptureGap));
+    assert!(found[10..].iter().all(|c| c.outcome == Outcome::Ok));
+    assert_eq!(found.len(), 12);
+    // Of one that does not wait nothing is paired until a pause.
+    let ahead = logged_on(&[up(&q), up(&q), down(&a), down(&a)]);
+    let holes = [
+        up(&q),
+        up(&q),
+        down(&a[..40]),
+        Gap(DOWN, a.len() as u64 - 40),
+        down(&a),
+    ];
+    let later = [up(&q), down(&a), Pause(2_000), up(&q), down(&a)];
+    let found = calls(&[&ahead[..], &holes, &later].concat());
+    let complete: Vec<_> = found.iter().map(Call::is_complete).collect();
+    assert_eq!(complete, [true, true, true, false, false, false, true]);
 }
 
 /// One cycle of a client, what the server answers, and how many calls that is.
@@ -388,7 +509,14 @@ fn exchange(kind: u8, n: usize) -> (Vec<u8>, Vec<u8>, usize) {
     match kind {
         0 => (query(&text), answer(n), 1),
         1 => (
-            [parse("", &text), bind("", ""), message(b'D', b"P\0"), execute("", 0), sync()].concat(),
+            [
+                parse("", &text),
+                bind("", ""),
+                message(b'D', b"P\0"),
+                execute("", 0),
+                sync(),
+            ]
+            .concat(),
             [steps, description(), rows, tag, ready()].concat(),
             1,
         ),
@@ -396,18 +524,31 @@ fn exchange(kind: u8, n: usize) -> (Vec<u8>, Vec<u8>, usize) {
         3 => {
             let one = [parse("", &text), bind("", ""), execute("", 0)].concat();
             let done = [steps, rows, tag].concat();
-            ([one.clone(), one, sync()].concat(), [done.clone(), done, ready()].concat(), 2)
+            (
+                [one.clone(), one, sync()].concat(),
+                [done.clone(), done, ready()].concat(),
+                2,
+            )
         }
         _ => (
             [parse("s", &text), message(b'D', b"Ss\0"), sync()].concat(),
-            [message(b'1', b""), message(b't', b"\0\0"), description(), ready()].concat(),
+            [
+                message(b'1', b""),
+                message(b't', b"\0\0"),
+                description(),
+                ready(),
+            ]
+            .concat(),
             1,
         ),
     }
 }
 
 fn pieces(d: Direction, bytes: &[u8], size: usize) -> Vec<Event> {
-    bytes.chunks(size.max(1)).map(|c| Bytes(d, c.to_vec())).collect()
+    bytes
+        .chunks(size.max(1))
+        .map(|c| Bytes(d, c.to_vec()))
+        .collect()
 }
 
 /// A conversation, so many requests ahead; each packet carries how far it goes.
@@ -432,7 +573,14 @@ fn gist(calls: &[Call]) -> Vec<(u32, String, Outcome, u64, u64, Option<u64>)> {
     let of = calls.iter();
     of.map(|c| {
         let detail = format!("{} {:?}", c.op, c.detail.get(Field::Statement));
-        (c.request_sequence, detail, c.outcome, c.request_bytes, c.response_bytes, rows(c))
+        (
+            c.request_sequence,
+            detail,
+            c.outcome,
+            c.request_bytes,
+            c.response_bytes,
+            rows(c),
+        )
     })
     .collect()
 }
@@ -488,10 +636,13 @@ proptest! {
         size in 100usize..1500,
         snap in 30usize..200,
     ) {
+        // That the client does not wait can only be known by what was seen of it before.
+        let kinds = [&[(0, 1); 8][..], &kinds].concat();
         let (whole, _) = conversation(&kinds, ahead, size);
+        let (first, _) = conversation(&kinds[..8 / ahead * ahead], ahead, size);
         let truth = run(&whole, Close::Finished, true);
         let cut: Vec<Event> = whole.iter().enumerate().map(|(i, e)| match e {
-            Bytes(d, bytes) if i >= 2 && bytes.len() > snap => Cut(*d, bytes.clone(), snap),
+            Bytes(d, bytes) if i >= first.len() && bytes.len() > snap => Cut(*d, bytes.clone(), snap),
             other => other.clone(),
         }).collect();
         for call in run(&cut, Close::Finished, true).iter().filter(|c| c.is_complete()) {

@@ -93,7 +93,14 @@ fn fetch(mut rest: &[u8]) -> Verb {
         } else if of(&[b"ABSOLUTE", b"RELATIVE"]) {
             relative = true;
         } else if !of(&[
-            b"NEXT", b"PRIOR", b"FIRST", b"LAST", b"FORWARD", b"BACKWARD", b"FROM", b"IN",
+            b"NEXT",
+            b"PRIOR",
+            b"FIRST",
+            b"LAST",
+            b"FORWARD",
+            b"BACKWARD",
+            b"FROM",
+            b"IN",
         ]) {
             return Verb {
                 op: op::FETCH,
@@ -170,7 +177,12 @@ mod tests {
         for begin in ["BEGIN", "begin;", " start transaction read only ;"] {
             assert_eq!(op(begin), op::BEGIN, "{begin}");
         }
-        for commit in ["COMMIT", "end;", "commit and chain", "PREPARE TRANSACTION 'x'"] {
+        for commit in [
+            "COMMIT",
+            "end;",
+            "commit and chain",
+            "PREPARE TRANSACTION 'x'",
+        ] {
             assert_eq!(op(commit), op::COMMIT, "{commit}");
         }
         assert_eq!(op("/* why */ ROLLBACK -- not"), op::ROLLBACK);
@@ -192,7 +204,10 @@ mod tests {
             };
             (verb.rows_asked, String::from_utf8(name.into()).unwrap())
         };
-        assert_eq!(fetch("FETCH FORWARD 100 FROM _psql_cursor"), (Some(100), "_psql_cursor".into()));
+        assert_eq!(
+            fetch("FETCH FORWARD 100 FROM _psql_cursor"),
+            (Some(100), "_psql_cursor".into())
+        );
         assert_eq!(fetch("fetch 5 in \"Cur\";"), (Some(5), "Cur".into()));
         assert_eq!(fetch("FETCH c1"), (Some(1), "c1".into()));
         assert_eq!(fetch("FETCH ALL FROM C1"), (None, "c1".into()));
