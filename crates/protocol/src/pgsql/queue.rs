@@ -162,7 +162,8 @@ impl Queue {
             return;
         }
         // What was hidden was answered, if the server has answered what was not seen.
-        self.doubt |= hidden && !self.unasked && to_client.is_none();
+        let answered = std::mem::take(&mut self.unasked) || to_client.is_some();
+        self.doubt |= hidden && !answered;
         // The client waits: all but its last request were answered, in a hole.
         while self.cycles() > 1 {
             self.drop_front(cx, reason);
@@ -707,8 +708,10 @@ impl Queue {
         if reply.is_unasked() {
             return;
         }
-        self.unasked = true;
-        self.doubt = false;
+        if matches!(reply, Reply::ReadyForQuery { .. }) {
+            // One answer is that of one hidden request.
+            self.unasked = !std::mem::take(&mut self.doubt);
+        }
         if self.in_step && self.early.len() < limits::EARLY_RESPONSES {
             self.early.push(Early { reply, span: *span });
         } else if matches!(reply, Reply::ReadyForQuery { .. }) {
