@@ -24,7 +24,7 @@ pub use filter::filter;
 pub use pipeline::pipeline;
 pub use programmes::programmes;
 pub use readers::{compressed, pcap, pcapng, snoop};
-pub use rpc::{pgsql, rpc_tcp, rpc_udp, turns};
+pub use rpc::{mysql, pgsql, rpc_tcp, rpc_udp, turns};
 pub use track::track;
 
 /// A target's name and what it does.
@@ -35,6 +35,7 @@ pub const ALL: &[Target] = &[
     ("pipeline", pipeline),
     ("rpc_tcp", rpc_tcp),
     ("pgsql", pgsql),
+    ("mysql", mysql),
     ("track", track),
     ("decode", decode),
     ("programmes", programmes),

@@ -153,8 +153,8 @@ pub(crate) struct Ops {
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  slowside conns client.pcap --connection 3
-  slowside conns --client c.pcap --server s.pcap --format json")]
+  slowside conns --client c.pcap --server s.pcap --connection 3
+  slowside conns client.pcap --series 100ms --format csv")]
 // An exclusive option goes without required arguments, but not without a required group.
 #[command(mut_group("input", |g| g.required(false)))]
 #[command(mut_arg("captures", |a| a.required_unless_present_any(["client", "server"])))]
@@ -166,8 +166,8 @@ pub(crate) struct Conns {
     pub(crate) inputs: Inputs,
 
     /// How to write the connections
-    #[arg(long, value_enum, default_value_t = GroupFormat::Text)]
-    pub(crate) format: GroupFormat,
+    #[arg(long, value_enum, default_value_t = ConnsFormat::Text)]
+    pub(crate) format: ConnsFormat,
 
     /// Only this connection, in full: what it was and did, with frames of its longest waits
     ///
@@ -176,11 +176,20 @@ pub(crate) struct Conns {
     #[arg(long, value_name = "N", value_parser = number)]
     pub(crate) connection: Option<u64>,
 
+    /// What connections did over time: a row for each interval of this width, such as 100ms
+    ///
+    /// Packets, bytes, round trips, bytes in flight, windows, retransmissions and outstanding
+    /// calls, of each interval in which a packet was seen, by time and connection; --fields
+    /// explains the columns. As CSV, JSON lines or, with --connection, text. Many rows are sorted
+    /// on disk (in TMPDIR).
+    #[arg(long, value_name = "DURATION", value_parser = width)]
+    pub(crate) series: Option<i64>,
+
     /// List all connections, not only the 20 that waited most (text)
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// Explain the fields of --format json and csv; needs no capture
+    /// Explain the fields of --format json and csv, and of --series; needs no capture
     #[arg(long, exclusive = true)]
     pub(crate) fields: bool,
 
@@ -427,6 +436,15 @@ pub(crate) enum GroupFormat {
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ConnsFormat {
+    Text,
+    Json,
+    Csv,
+    /// JSON lines, of --series
+    Jsonl,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Order {
     Completion,
     Start,
@@ -544,6 +562,13 @@ fn factor(text: &str) -> Result<f64, String> {
     factor
         .filter(|f| (0.0..=1e6).contains(f))
         .ok_or_else(|| "a factor is a number such as 0.5 (half the time) or 2".into())
+}
+
+fn width(text: &str) -> Result<i64, String> {
+    match moment::positive(text)? {
+        ..1_000 => Err("intervals are at least 1us wide, such as 100ms".into()),
+        width => Ok(width),
+    }
 }
 
 fn number(text: &str) -> Result<u64, String> {

@@ -5,7 +5,6 @@ mod command;
 mod exit;
 mod moment;
 mod progress;
-mod sort;
 
 use args::{Arguments, Command};
 use exit::Done;

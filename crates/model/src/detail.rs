@@ -45,7 +45,7 @@ fields! {
     Count "count" FieldKind::Integer;
     /// Bytes read or written according to the reply.
     Returned "returned" FieldKind::Integer;
-    /// The reply said that the end of the file was reached.
+    /// The reply said that the end of the file, or of a cursor's rows, was reached.
     Eof "eof" FieldKind::Flag;
     /// How durable a WRITE was asked to be.
     Stable "stable" FieldKind::Word(&["UNSTABLE", "DATA_SYNC", "FILE_SYNC"]);

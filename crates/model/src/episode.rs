@@ -4,6 +4,7 @@
 use crate::{
     Close, ConnectionId, Direction, DirectionAccount, Endpoint, Mark, Protocol, Time, Transport,
 };
+use serde::{Deserialize, Serialize};
 
 /// What held a direction up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -39,7 +40,7 @@ pub struct Episode {
 
 /// The three packets that open a connection, as far as they were seen. The last SYN and the last
 /// SYN/ACK count, as only they belong together when some were sent again.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Handshake {
     pub syn: Option<Time>,
     pub syn_ack: Option<Time>,
@@ -52,7 +53,7 @@ pub struct Handshake {
 }
 
 /// The reset that ended a connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ResetSeen {
     /// Which way it went: it claims to be from that direction's sender.
     pub direction: Direction,
@@ -61,10 +62,12 @@ pub struct ResetSeen {
     pub odd_ttl: bool,
     /// It answers a SYN.
     pub refuses: bool,
+    /// Its sender had ended its data before (FIN): a closed socket answers so to what still comes.
+    pub after_fin: bool,
 }
 
 /// Counts of one direction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct DirectionSummary {
     pub packets: u64,
     /// Payload bytes on the wire, retransmitted ones included, copies made by the capture not.
@@ -102,7 +105,7 @@ pub struct DirectionSummary {
 }
 
 /// A connection as known when it ended (or the capture did).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ConnectionSummary {
     pub id: ConnectionId,
     pub transport: Transport,

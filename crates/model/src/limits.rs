@@ -85,6 +85,9 @@ pub const ACCOUNTS: usize = 20_000;
 /// Connections listed. `connections-left-out`.
 pub const CONNECTIONS: usize = 200_000;
 
+/// Bytes of rows that are sorted in memory; more are sorted on disk, so that none is left out.
+pub const SORT_BYTES: usize = 64 << 20;
+
 /// Groups of one table. `groups-full`.
 pub const GROUPS: usize = 200_000;
 

@@ -9,6 +9,7 @@ mod connection;
 pub mod driver;
 pub mod list;
 pub mod mount;
+pub mod mysql;
 pub mod nfs;
 pub mod nlm;
 pub mod nsm;

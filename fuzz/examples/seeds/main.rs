@@ -5,6 +5,7 @@ mod hidden;
 mod links;
 mod messages;
 mod pgsql;
+mod mysql;
 mod readers;
 mod segments;
 mod texts;
@@ -24,6 +25,7 @@ fn main() {
     messages::programmes();
     hidden::write_all();
     pgsql::write_all();
+    mysql::write_all();
     texts::write_all();
 }
 

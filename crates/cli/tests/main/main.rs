@@ -14,6 +14,7 @@ mod conns;
 mod contract;
 mod damage;
 mod inputs;
+mod series;
 mod threads;
 mod turns;
 

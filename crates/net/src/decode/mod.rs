@@ -308,6 +308,7 @@ fn segment(
         payload_length: payload.wire,
         ip_id: ip.id,
         ttl: ip.ttl,
+        ecn: ip.ecn,
         tcp,
     }
 }

@@ -1,11 +1,12 @@
 //! One TCP connection: each segment acknowledges the other direction, then brings its own bytes, and
 //! either may settle what the capture will no longer show.
 
+use super::Wanted;
 use super::deliver::{deliver, drain, give_up, settle};
 use super::entry::Verdict;
-use super::handshake::Opening;
+use super::handshake::{Ecn, Opening};
 use super::held::is_small;
-use super::metering::{self, Before};
+use super::metering::{self, Again, Before};
 use super::reassembly::Origin;
 use super::recovery::Resent;
 use super::sequence::{LARGEST_WINDOW, ack_position, data_position, first_position};
@@ -13,10 +14,13 @@ use super::stream::{Start, Stream};
 use super::{MILLISECOND, output::Output};
 use crate::account::Meter;
 use crate::{Handler, Segment};
-use model::{Close, Direction, DirectionAccount, EpisodeKind, Mark, ResetSeen, Time, limits};
+use model::{
+    Close, ConnectionId, Direction, DirectionAccount, EpisodeKind, Interval, Mark, ResetSeen, Time,
+    limits,
+};
 
 /// A resend after so long without progress is the retransmission timer's.
-const TIMEOUT_NS: i64 = 200 * MILLISECOND;
+pub(super) const TIMEOUT_NS: i64 = 200 * MILLISECOND;
 /// Bytes that come this soon after they were given up were only late in the file.
 const LATE_WITHIN_NS: i64 = 10 * MILLISECOND;
 
@@ -41,9 +45,16 @@ fn both(streams: &mut [Stream; 2], d: Direction) -> (&mut Stream, &mut Stream) {
 
 impl Tcp {
     /// Of a connection that `s` begins.
-    pub(super) fn new(s: &Segment, accounting: bool) -> Tcp {
+    pub(super) fn new(s: &Segment, wanted: Wanted) -> Tcp {
+        let meter = || {
+            let meter = Meter::new(s.first, s.tcp.flags.syn());
+            match wanted.intervals_ns {
+                None => meter,
+                Some(ns) => meter.with_intervals(ConnectionId(s.order), s.mark.time, ns),
+            }
+        };
         Tcp {
-            meter: accounting.then(|| Box::new(Meter::new(s.first, s.tcp.flags.syn()))),
+            meter: wanted.accounts.then(|| Box::new(meter())),
             ..Tcp::default()
         }
     }
@@ -91,20 +102,28 @@ impl Tcp {
             return self.follow(out, s, bytes, d);
         }
         let (stream, peer) = both(&mut self.streams, d);
-        let before = Before::of(s, stream, peer);
+        let before = Before::of(stream, peer);
         let packets = self.packets;
         let verdict = self.follow(out, s, bytes, d);
         let (stream, peer) = both(&mut self.streams, d);
-        if self.packets > packets && !s.tcp.flags.rst() {
-            metering::tell(
-                &mut meter,
-                &before,
-                s,
-                d,
-                stream,
-                peer,
-                &self.opening.summary,
-            );
+        if self.packets > packets {
+            meter.counted(d, s);
+            if meter.has_intervals()
+                && let Some(before) = meter.counted_in_interval(d, s)
+            {
+                out.interval(before);
+            }
+            if !s.tcp.flags.rst() {
+                metering::tell(
+                    &mut meter,
+                    &before,
+                    s,
+                    d,
+                    stream,
+                    peer,
+                    &self.opening.summary,
+                );
+            }
         }
         self.meter = Some(meter);
         verdict
@@ -138,8 +157,8 @@ impl Tcp {
                 stream.begin(s.tcp.sequence.wrapping_add(1));
             }
             self.opening.syn(s, d, &mut self.streams);
-        } else if flags.ack() {
-            self.opening.acknowledged(s, d, stream);
+        } else if flags.ack() && self.opening.acknowledged(s, d, stream) {
+            out.handler.opened(out.connection, out.state, s.mark);
         }
         let (stream, peer) = both(&mut self.streams, d);
         let packet = self.packets;
@@ -165,6 +184,7 @@ impl Tcp {
         let (stream, peer) = both(&mut self.streams, d);
         let usual_ttl = stream.summary.ttl_min..=stream.summary.ttl_max;
         let odd_ttl = stream.summary.packets > 0 && !usual_ttl.contains(&s.ttl);
+        let after_fin = stream.fin.is_some();
         count(s, stream);
         let verdict = reset(out, s, stream, peer);
         if verdict != Verdict::Goes {
@@ -174,9 +194,15 @@ impl Tcp {
                 at: s.mark,
                 odd_ttl,
                 refuses: peer.isn.is_some() && alone,
+                after_fin,
             });
         }
         verdict
+    }
+
+    /// What it did in the interval that goes on, if that was asked for.
+    pub(super) fn last_interval(&self) -> Option<Interval> {
+        self.meter.as_ref()?.last_interval()
     }
 
     /// What the connection waited for, if that was asked for, with its last packet.
@@ -187,6 +213,11 @@ impl Tcp {
             account.window_scale = stream.window.scale;
             account.sack = self.opening.has_sack();
             account.timestamps = self.opening.has_timestamps();
+            let ecn = self.opening.ecn();
+            account.ecn_negotiated = ecn.map(|ecn| ecn != Ecn::No);
+            if ecn.is_some_and(|ecn| ecn != Ecn::Classic) {
+                (account.ecn.ece_packets, account.ecn.cwr_packets) = (0, 0);
+            }
         }
         Some(accounts)
     }
@@ -379,8 +410,12 @@ fn duplicate_sack(s: &Segment, acknowledged: u64, stream: &mut Stream) {
     });
     let within_second =
         s.tcp.sack_count > 1 && first.0 >= second.0 && first.1 <= second.1 && first != second;
+    stream.sacked = stream.sacked.max(first.1).max(match s.tcp.sack_count {
+        1 => 0,
+        _ => second.1,
+    });
     if first.0 < first.1 && (first.1 <= acknowledged || within_second) {
-        stream.received_twice += 1;
+        stream.received_twice = true;
         stream.recovery.duplicate_sack(first.0, first.1);
     }
 }
@@ -541,6 +576,7 @@ fn old_data<H: Handler>(
         timeout: s.mark.time - progress >= TIMEOUT_NS,
         ts_value: origin.ts_value,
     };
+    stream.again = Some(Again::of(s, stream, !fills));
     stream.summary.retransmitted_packets += 1;
     stream.summary.retransmitted_bytes += old_end - start;
     let (sent, flight) = (stream.sent, stream.in_flight());

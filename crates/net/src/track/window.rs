@@ -30,14 +30,14 @@ pub(super) struct Window {
     /// The receiver's shift, where the handshake told it.
     pub scale: Option<u8>,
     /// The highest position that the receiver ever allowed, where it can be known.
-    edge: Option<u64>,
+    pub edge: Option<u64>,
     zero: Option<Zero>,
     /// A zero window that ended: reported if data shows that the sender waited for its end.
-    shut: Option<Stretch>,
+    shut: Option<Box<Stretch>>,
     full_since: Option<Time>,
     opened: Option<Opened>,
     /// A stretch of time in which it was closed, to be reported.
-    ready: Option<Stretch>,
+    ready: Option<Box<Stretch>>,
 }
 
 impl Window {
@@ -46,7 +46,7 @@ impl Window {
     #[inline]
     pub(super) fn take_ready(&mut self) -> Option<Stretch> {
         if self.ready.is_some() {
-            self.ready.take()
+            self.ready.take().map(|stretch| *stretch)
         } else {
             None
         }
@@ -104,14 +104,14 @@ impl Window {
     }
 
     fn end_zero(&mut self, zero: Zero, s: &Segment) {
-        let stretch = Stretch {
+        let stretch = Box::new(Stretch {
             order: s.order,
             first: zero.first,
             last: s.mark,
             retransmissions: 0,
             timeouts: 0,
             spurious: false,
-        };
+        });
         if zero.waited {
             self.ready = Some(stretch);
         } else {
