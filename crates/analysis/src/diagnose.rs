@@ -14,6 +14,7 @@ use crate::sql::{self, Profiler, SqlKey, SqlResult};
 use crate::streams::{self, Gathered};
 use crate::vantage;
 use crate::verdict::verdict;
+use crate::waits::{Times, held_up};
 use crate::worst::{Exhibit, Worst};
 use hashbrown::HashMap;
 use model::limits;
@@ -89,6 +90,7 @@ struct Brief {
     request_last: Mark,
     response_first: Mark,
     response: Mark,
+    response_held_ns: i64,
     excess_over: i64,
 }
 
@@ -135,6 +137,10 @@ impl Diagnoser {
     pub fn call(&mut self, which: usize, call: &Call) {
         let op = self.ops.number(call.protocol, call.op);
         self.captures[which].call(call, op);
+        // Of two captures only the client's is asked.
+        if self.client.is_none_or(|client| client == which) {
+            self.captures[which].think.call(call, which);
+        }
         self.sql[which].call(call);
         if call.is_complete()
             && let Some(app) = &mut self.app[which]
@@ -345,7 +351,8 @@ impl Diagnoser {
             ));
         }
         let app = self.app[client].take().and_then(AppMatch::finish);
-        let mut account = facts::account_of_matched(&self.matched, &self.captures[server]);
+        let mut account =
+            facts::account_of_matched(&self.matched, &self.captures[server], self.kind);
         let streams = gathered.of_two(client);
         if self.kind == Kind::Turns {
             streams::divide(&mut account, &streams);
@@ -563,7 +570,8 @@ impl Diagnoser {
         };
         let path = facts::path_estimate(own);
         let alone = self.alone.sums;
-        let mut account = facts::account_of_one(own, side, path, alone, self.is_alternating());
+        let alternating = self.is_alternating();
+        let mut account = facts::account_of_one(own, side, path, alone, alternating, self.kind);
         let streams = gathered.of_one();
         if self.kind == Kind::Turns {
             streams::divide(&mut account, &streams);
@@ -695,6 +703,7 @@ impl OneSided {
                 request_last,
                 response_first,
                 response,
+                response_held_ns: call.response_held_ns,
                 excess_over: facts.usual_response_ns,
             });
         }
@@ -733,6 +742,15 @@ impl OneSided {
                     self.sums.stall_ns = self.sums.stall_ns.saturating_add(stalled);
                     self.stall.add(exhibit(stalled));
                 }
+                let times = Times {
+                    request_first: b.request.time,
+                    request_last: b.request_last.time,
+                    response_first: b.response_first.time,
+                    response_last: b.response.time,
+                };
+                let (from, to) = (times.request_first, times.response_last);
+                let held = held_up(facts.overlapping(b.connection, from, to), &times);
+                self.sums.held(&held, b.response_held_ns, stalled);
             }
         }
     }

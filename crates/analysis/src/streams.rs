@@ -90,9 +90,12 @@ impl Streams {
         for c in connections.iter().filter(|c| is_plain(c)) {
             for d in DIRECTIONS {
                 let r = &c.directions[d.index()];
+                let plain = &mut streams.plain[d.index()];
                 for (class, ns) in r.account.time_ns.iter() {
-                    streams.plain[d.index()][class] += ns;
+                    plain[class] += ns;
                 }
+                // Calls themselves tell of these.
+                plain[TimeClass::NagleDelayedAck] -= r.account.delayed_ack_wait_ns;
                 streams.resent[d.index()] += needed(r);
             }
         }
@@ -244,6 +247,11 @@ pub fn divide(account: &mut Account, streams: &Streams) {
             let taken = streams.plain[d.index()][class].clamp(0, left);
             left -= taken;
             lines[d.index()][line] += taken;
+        }
+    }
+    for (line, of_calls) in lines.iter_mut().zip(&account.under_way) {
+        for (class, ns) in of_calls.iter() {
+            line[class] += ns;
         }
     }
     account.under_way = lines;

@@ -322,21 +322,63 @@ fn a_jumbogram_is_eighty_thousand_bytes() {
 }
 
 #[test]
-fn stalls_of_delayed_acknowledgements_stand_beside_the_round_trips() {
+fn a_client_that_delays_acknowledgements_stalls_its_replies() {
     let Some(path) = sample("nfs/nfs_bad_stalls.cap") else {
         return;
     };
+    // 49 times the client acknowledges the odd last segment of a reply by its timer, and the server goes
+    // on with a segment of full size some 190 µs later: frames 224 (after 33.3 ms), and from 400 (after
+    // 37.1 ms) to 6915, 48 of them after 37 to 39 ms. Nothing follows frame 7034.
+    let diagnosis = slowside("diagnose", &[&path]);
+    assert_eq!(diagnosis["verdict"]["cause"], "ack-frequency");
+    assert_eq!(diagnosis["verdict"]["side"], "client");
+    let found = diagnosis["findings"].as_array().expect("findings");
+    let f = found
+        .iter()
+        .find(|f| f["code"] == "ack-frequency")
+        .expect("the finding");
+    assert_eq!(f["facts"]["waits"], 49);
+    assert_eq!(f["facts"]["not_awaited"], 0);
+    let each = number(&f["facts"]["wait_mean_ns"]) / 1e6;
+    assert!((37.5..38.5).contains(&each), "{each}");
+    // The connection's account has the same waits, beside the round trips.
     let all = connections(&path);
-    let c = all.iter().find(|c| c["protocol"] == "nfs3").expect("NFS");
-    // tshark: 48 acknowledgements of the client come 37 to 38 ms after the short end of a reply, such
-    // as frame 497; the next reply leaves 0.2 ms later.
-    let stalls = seconds(c, BACK, "nagle-delayed-ack");
-    assert!((1.8..1.95).contains(&stalls), "{stalls}");
-    assert_eq!(c["top"]["class"], "nagle-delayed-ack");
-    let delayed = number(&c["directions"][BACK]["delayed_ack_ns"]);
-    assert!((36e6..39e6).contains(&delayed), "{delayed}");
+    let nfs = all
+        .iter()
+        .find(|c| c["protocol"] == "nfs3")
+        .expect("the connection of NFS");
+    let waited = seconds(nfs, BACK, "nagle-delayed-ack");
+    assert!((1.8..1.9).contains(&waited), "{waited}");
+    assert_eq!(nfs["top"]["class"], "nagle-delayed-ack");
     // They are kept apart from the path, which takes 0.1 ms.
-    assert!(number(&c["directions"][BACK]["rtt"]["max_ns"]) < 1e6);
+    assert!(number(&nfs["directions"][BACK]["rtt"]["max_ns"]) < 1e6);
+    let delayed = number(&nfs["directions"][BACK]["delayed_ack_ns"]);
+    assert!((37e6..39e6).contains(&delayed), "{delayed}");
+}
+
+#[test]
+fn copies_are_named_as_what_they_are() {
+    let names = [
+        "tcp/zeek-ssh-dups.pcap",
+        "tcp/ndpi-fix2.pcap",
+        "tcp/wireshark-retrans.pcap",
+    ];
+    for name in names {
+        let Some(path) = sample(name) else { return };
+        let found = findings(&path);
+        assert!(has(&found, "duplicate-packets", "undetermined"), "{name}");
+    }
+}
+
+#[test]
+fn a_server_that_does_not_read_is_no_slow_server() {
+    let Some(path) = sample("nfs/eth-ipv4-tcp-nfsv3.pcap.gz") else {
+        return;
+    };
+    // tshark: 1,796 zero windows of the server, while the client writes 100 MB.
+    let found = findings(&path);
+    assert!(has(&found, "receive-window-limited", "server"), "{found:?}");
+    assert!(!has(&found, "server-slow", "server"), "{found:?}");
 }
 
 /// Two captures of `pairs`, at the client and at the server of what both saw: the connections that

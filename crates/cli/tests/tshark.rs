@@ -3,7 +3,8 @@
 //!
 //! Compared are the handshake's round trip, the window scale, closed windows, the most bytes in flight,
 //! how many segments there are of each size, and what explicit congestion notification says; `net`
-//! compares round trips and filled windows packet by packet. Where a capture lost packets, holds copies or saw something sent again the two count by
+//! compares round trips and filled windows packet by packet. Where a capture lost packets, holds copies
+//! or saw something sent again the two count by
 //! other rules: tshark takes copies for retransmissions and what a capture lost for loss, and its bytes
 //! in flight begin anew after each. Those connections are compared in what the rules leave alone.
 
@@ -181,11 +182,11 @@ fn tshark(path: &Path) -> BTreeMap<(String, String), Stream> {
         way.marked += u64::from(ecn == "3");
         way.echoed += u64::from(is(20) && !is(19));
         way.reduced += u64::from(is(21) && !is(19));
+        stream.flagged |= f[10..17].iter().any(|flag| !flag.is_empty());
+        stream.reset |= is(17);
         if is(19) {
             way.window_scale = Some(f[24].parse().ok());
         }
-        stream.flagged |= f[10..17].iter().any(|flag| !flag.is_empty());
-        stream.reset |= is(17);
     }
     let mut by_ends: BTreeMap<(String, String), Option<Stream>> = BTreeMap::new();
     for (ends, stream) in streams.into_values() {
@@ -284,6 +285,14 @@ fn compare(path: &Path, tally: &mut Tally) {
                 let ours = r["zero_windows"].as_i64().map(i64::signum);
                 tally.hold("window_closed", &what, ours, theirs);
             }
+            if let (Some(Some(own)), Some(Some(scale))) = (
+                way(name(sender)).map(|w| w.window_scale),
+                way(name(receiver)).map(|w| w.window_scale),
+            ) {
+                // RFC 7323 section 2.2: only where both sides have it.
+                let theirs = own.and(scale).unwrap_or(0);
+                tally.hold("window_scale", &what, r["window_scale"].as_i64(), theirs);
+            }
             let packets = |side: &str| way(name(side)).map_or(0, |w| w.packets);
             let counted = |direction: &str| c["directions"][direction]["packets"].as_u64();
             let same_packets = counted("client_to_server") == Some(packets("client"))
@@ -307,14 +316,6 @@ fn compare(path: &Path, tally: &mut Tally) {
                         tally.hold("ecn", &what, r["ecn"][key].as_i64(), theirs as i64);
                     }
                 }
-            }
-            if let (Some(Some(own)), Some(Some(scale))) = (
-                way(sender).map(|w| w.window_scale),
-                way(receiver).map(|w| w.window_scale),
-            ) {
-                // RFC 7323 section 2.2: only where both sides have it.
-                let theirs = own.and(scale).unwrap_or(0);
-                tally.hold("window_scale", &what, r["window_scale"].as_i64(), theirs);
             }
             // What follows a reset, a stream seen from its middle on and one side alone are not under way
             // for both; nor does slowside count the byte that a SYN stands for.

@@ -19,7 +19,8 @@ pub enum TimeClass {
     ReceiverApplication,
     /// The receiver reads, but its window is too small for the path.
     SmallWindow,
-    /// A small segment was held back (RFC 896) until the receiver acknowledged at leisure (RFC 1122).
+    /// A small segment was held back (RFC 896), or the sender stopped, until the receiver acknowledged
+    /// at leisure (RFC 1122).
     NagleDelayedAck,
     /// Something was lost, or taken to be, and was sent again.
     LossRecovery,
@@ -139,6 +140,9 @@ pub struct RoundTrips {
 pub struct DirectionAccount {
     /// Nanoseconds by class: they add up to the connection's duration.
     pub time_ns: PerClass<i64>,
+    /// Of the waits for delayed acknowledgements, those in which nothing small was held back: the
+    /// sender had sent all that it would before it heard.
+    pub delayed_ack_wait_ns: i64,
     /// How many stretches, and the longest of each class.
     pub stretches: PerClass<u32>,
     pub longest: PerClass<Option<Wait>>,

@@ -2,7 +2,8 @@
 //! direction did not flow.
 
 use crate::{
-    Close, ConnectionId, Direction, DirectionAccount, Endpoint, Mark, Protocol, Time, Transport,
+    Close, ConnectionId, Direction, DirectionAccount, Endpoint, Mark, PacketRef, Protocol, Time,
+    TimeClass, Transport,
 };
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,37 @@ pub enum EpisodeKind {
     Recovery,
     /// The receiver's window was closed.
     ZeroWindow,
+    /// The window was full and did not move on with what was acknowledged, or not by half of it: it was
+    /// closing.
+    ClosingWindow,
+    /// The window was full until an acknowledgement moved it on.
+    SmallWindow,
+    /// A small segment was held back (RFC 896) for a delayed acknowledgement (RFC 1122).
+    NagleDelayedAck,
+    /// Any other segment waited for a delayed acknowledgement.
+    DelayedAck,
+}
+
+impl EpisodeKind {
+    pub const ALL: [EpisodeKind; 6] = [
+        EpisodeKind::Recovery,
+        EpisodeKind::ZeroWindow,
+        EpisodeKind::ClosingWindow,
+        EpisodeKind::SmallWindow,
+        EpisodeKind::NagleDelayedAck,
+        EpisodeKind::DelayedAck,
+    ];
+
+    /// What a wait of this kind is for: as the account of a connection has it.
+    #[must_use]
+    pub fn class(self) -> TimeClass {
+        match self {
+            EpisodeKind::Recovery => TimeClass::LossRecovery,
+            EpisodeKind::ZeroWindow | EpisodeKind::ClosingWindow => TimeClass::ReceiverApplication,
+            EpisodeKind::SmallWindow => TimeClass::SmallWindow,
+            EpisodeKind::NagleDelayedAck | EpisodeKind::DelayedAck => TimeClass::NagleDelayedAck,
+        }
+    }
 }
 
 /// A stretch of time of one direction of a connection.
@@ -36,6 +68,8 @@ pub struct Episode {
     pub timeouts: u32,
     /// Whether acknowledgements showed that the receiver had the bytes already: nothing was lost.
     pub spurious: bool,
+    /// Bytes that the window offered while it was full (0 for other kinds).
+    pub window: u64,
 }
 
 /// The three packets that open a connection, as far as they were seen. The last SYN and the last
@@ -50,6 +84,8 @@ pub struct Handshake {
     /// Initial sequence numbers.
     pub client_isn: Option<u32>,
     pub server_isn: Option<u32>,
+    /// Whether the client's and the server's SYN offered to scale windows (RFC 7323 section 2).
+    pub scaling: [Option<bool>; 2],
 }
 
 /// The reset that ended a connection.
@@ -76,6 +112,12 @@ pub struct DirectionSummary {
     pub retransmitted_bytes: u64,
     /// Packets that the capture holds twice (a mirror port, or all interfaces of one host).
     pub duplicate_packets: u64,
+    /// Those whose time to live was lower than before: a router lies between the two places. Packets
+    /// that came again and again, lower each time, as those do that routers send in a circle.
+    pub duplicates_routed: u64,
+    pub looped_packets: u64,
+    /// The first that was there twice, and its copy.
+    pub first_duplicate: Option<[PacketRef; 2]>,
     pub out_of_order_packets: u64,
     /// Holes in the stream that the receiver acknowledged and nobody sent again: lost by the
     /// capture.
@@ -93,6 +135,10 @@ pub struct DirectionSummary {
     /// algorithm does only the former, one without does both.
     pub small_released_by_ack: u64,
     pub small_while_unacknowledged: u64,
+    /// Bare acknowledgements of everything sent that came late, by a timer: those that let the next
+    /// segment go, and those that it did not wait for.
+    pub late_acks_awaited: u64,
+    pub late_acks_ignored: u64,
     /// Lowest time to live (hop limit) and the highest.
     pub ttl_min: u8,
     pub ttl_max: u8,

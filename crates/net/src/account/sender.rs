@@ -292,10 +292,8 @@ impl Sender {
 
     /// Whether it counts: it was not an acknowledgement that waited for a timer.
     pub(super) fn round_trip(&mut self, ns: i64, one_segment: bool) -> bool {
-        if one_segment
-            && let Some(min) = self.round_trips.min()
-            && ns.saturating_sub(min) > DELAYED_NS.max(min)
-        {
+        if one_segment && self.is_late(ns) {
+            let min = self.round_trips.min().unwrap_or(0);
             self.trouble().delays.add(ns.saturating_sub(min));
             return false;
         }
@@ -580,16 +578,20 @@ impl Sender {
             self.ledger.charge(wait, now);
             return false;
         }
-        // Some hosts hold back what is larger too, until all before is acknowledged: that shows where
-        // a timer held the acknowledgement.
-        let held =
-            |by: Mark| (1..s.full_sized).contains(&first) || (first > 0 && self.is_delayed(by));
-        if was_small
+        // Some hosts hold back what is larger too, or have sent all that they may, until all before is
+        // acknowledged: that shows where a timer held the acknowledgement.
+        if first > 0
             && gap.heard.drained_alone
-            && gap.drained().is_some_and(|by| released(by) && held(by))
+            && let Some(drained) = gap.drained().filter(|by| released(*by))
         {
-            self.ledger.charge(TimeClass::NagleDelayedAck, now);
-            return false;
+            let small = was_small && first < s.full_sized;
+            if small || self.is_late(self.ledger.open_ns(drained)) {
+                if !small {
+                    self.trouble().waited_ns += self.ledger.open_ns(now);
+                }
+                self.ledger.charge(TimeClass::NagleDelayedAck, now);
+                return false;
+            }
         }
         if (clocked && !was_small) || (had_more && outstanding) {
             let class = self.path_class();
@@ -634,15 +636,14 @@ impl Sender {
         }
     }
 
-    /// Whether an acknowledgement of all that was sent waited for the receiver's timer.
-    fn is_delayed(&self, acknowledged: Mark) -> bool {
-        let shortest = self.round_trips.min();
-        let ns = self.ledger.open_ns(acknowledged);
-        shortest.is_some_and(|shortest| ns.saturating_sub(shortest) > DELAYED_NS.max(shortest))
-    }
-
     fn release_ns(&self) -> i64 {
         (self.smoothed_ns / RELEASED_SHARE).clamp(RELEASED_MIN_NS, RELEASED_MAX_NS)
+    }
+
+    /// Whether an acknowledgement that took so long had waited for a timer.
+    fn is_late(&self, ns: i64) -> bool {
+        let shortest = self.round_trips.min();
+        shortest.is_some_and(|min| ns.saturating_sub(min) > DELAYED_NS.max(min))
     }
 
     /// What limits a sender that sends as acknowledgements come.

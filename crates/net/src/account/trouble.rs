@@ -27,6 +27,8 @@ pub(super) struct Trouble {
     shut_since: Option<Time>,
     shut_ns: i64,
     pub delays: Distribution,
+    /// How long it waited for delayed acknowledgements with nothing small to send.
+    pub waited_ns: i64,
 }
 
 impl Trouble {
@@ -100,6 +102,7 @@ impl Trouble {
         account.spurious_retransmissions = self.needless.max(self.received_twice).min(self.again);
         account.delayed_acks = self.delays.count();
         account.delayed_ack_ns = (self.delays.count() > 0).then(|| self.delays.quantile(0.5));
+        account.delayed_ack_wait_ns = self.waited_ns;
         account.stuck = self.stuck.filter(|s| s.times >= STUCK_TIMES);
     }
 }

@@ -153,9 +153,11 @@ impl Opening {
             // Simultaneous opening: the other side's SYN, and the SYN/ACK to it.
             (Direction::ToClient, false) | (Direction::ToServer, true) => {}
         }
+        let [by_client, by_server] = &mut h.scaling;
+        let scaling = Some(s.tcp.window_scale.is_some());
         match d {
-            Direction::ToServer => h.client_isn = Some(s.tcp.sequence),
-            Direction::ToClient => h.server_isn = Some(s.tcp.sequence),
+            Direction::ToServer => (h.client_isn, *by_client) = (Some(s.tcp.sequence), scaling),
+            Direction::ToClient => (h.server_isn, *by_server) = (Some(s.tcp.sequence), scaling),
         }
         let [client, server] = &mut self.offers;
         *match d {

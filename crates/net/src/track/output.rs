@@ -45,6 +45,7 @@ impl<H: Handler> Output<'_, H> {
             retransmissions: stretch.retransmissions,
             timeouts: stretch.timeouts,
             spurious: stretch.spurious,
+            window: stretch.window,
         };
         self.handler.episode(self.connection, self.state, episode);
     }

@@ -25,6 +25,22 @@ pub(super) struct Stretch {
     pub retransmissions: u32,
     pub timeouts: u32,
     pub spurious: bool,
+    pub window: u64,
+}
+
+impl Stretch {
+    /// From one packet to another.
+    pub(super) fn of(first: Mark, last: Mark, order: u64) -> Stretch {
+        Stretch {
+            order,
+            first,
+            last,
+            retransmissions: 0,
+            timeouts: 0,
+            spurious: false,
+            window: 0,
+        }
+    }
 }
 
 /// A segment that was sent again.
@@ -66,12 +82,10 @@ impl Open {
 
     fn stretch(&self, last: Mark, order: u64) -> Stretch {
         Stretch {
-            order,
-            first: self.first,
-            last,
             retransmissions: self.retransmissions,
             timeouts: self.timeouts,
             spurious: self.spurious(),
+            ..Stretch::of(self.first, last, order)
         }
     }
 }

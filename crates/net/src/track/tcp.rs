@@ -142,7 +142,6 @@ impl Tcp {
             return Verdict::Replaced;
         }
         if is_copy(s, stream, peer) {
-            stream.summary.duplicate_packets += 1;
             return Verdict::Goes;
         }
         stream.recent.remember(s);
@@ -250,7 +249,7 @@ impl Tcp {
 
 /// Whether the capture holds the packet twice. What brings new bytes, or acknowledges new ones,
 /// cannot be a copy.
-fn is_copy(s: &Segment, stream: &Stream, peer: &Stream) -> bool {
+fn is_copy(s: &Segment, stream: &mut Stream, peer: &Stream) -> bool {
     let t = &s.tcp;
     let outstanding = peer.in_flight() > 0;
     let reason = if s.payload_length > 0 {
@@ -269,7 +268,7 @@ fn is_copy(s: &Segment, stream: &Stream, peer: &Stream) -> bool {
         }
         outstanding
     };
-    stream.recent.has(s, reason)
+    stream.recent.has(s, reason, &mut stream.summary)
 }
 
 fn count(s: &Segment, stream: &mut Stream) {
@@ -348,16 +347,20 @@ fn acknowledge<H: Handler>(
     let alone = s.payload_length == 0 && !s.tcp.flags.syn() && !s.tcp.flags.fin();
     if position > before {
         let newest = stream.flight.acknowledge(position);
-        if let Some(newest) = newest
+        if let Some(newest) = &newest
             && !newest.again
         {
             let ns = now - newest.at;
             peer.held.answered(ns, 1);
             if newest.end == position && alone && ns >= 0 {
                 stream.sample(ns);
+                let one_segment = position - before <= stream.full_sized();
+                stream.held.round_trip(ns, one_segment);
             }
         }
-        stream.held.acknowledged(position, alone, now);
+        let once = newest.is_some_and(|n| !n.again) && stream.recovery.since().is_none();
+        let everything = once && position >= stream.sent;
+        (stream.held).acknowledged(position, alone, everything, now);
         stream.acknowledged = Some(position);
         stream.acknowledged_at = now;
         stream.duplicate_acks = 0;
@@ -394,8 +397,8 @@ fn acknowledge<H: Handler>(
             .window
             .advertised(s, position, stream.sent, full_sized);
         peer.summary.zero_windows += u64::from(closed);
-        if let Some(stretch) = stream.window.take_ready() {
-            out.episode(d, EpisodeKind::ZeroWindow, stretch);
+        if let Some((kind, stretch)) = stream.window.take_ready() {
+            out.episode(d, kind, stretch);
         }
     }
 }
@@ -485,13 +488,23 @@ fn new_data<H: Handler>(
 ) -> Option<Time> {
     let now = s.mark.time;
     let full_sized = stream.full_sized();
-    let released = stream.window.held_since(end, now);
+    let near = stream.held.is_near();
+    let mut released = stream.window.held_since(end, now);
+    if released.is_some() {
+        stream.held.was_the_window();
+        released = released.filter(|_| near);
+    } else {
+        stream.window.was_free();
+    }
+    if released.is_some() {
+        stream.window.was_full(s);
+    }
     if stream.window.is_zero() && s.payload_length <= 1 {
         stream.probe = Some((start, end));
     }
     stream.window.sent(s, end, full_sized, stream.round_trip_ns);
-    if let Some(stretch) = stream.window.take_ready() {
-        out.episode(d, EpisodeKind::ZeroWindow, stretch);
+    if let Some((kind, stretch)) = stream.window.take_ready() {
+        out.episode(d, kind, stretch);
     }
     if !peer_seen {
         stream.recovery.new_data(start, s.mark, s.order);
@@ -506,12 +519,13 @@ fn new_data<H: Handler>(
         stream.recovery.is_rebuilding(),
         &mut stream.summary,
     );
+    if let Some((kind, stretch)) = stream.held.take_ready() {
+        out.episode(d, kind, stretch);
+    }
     if stream.acknowledged.is_none_or(|a| a < end) && stream.is_plausible(start) {
         stream.flight.push(end, s.payload_length, s.mark);
     }
-    recovering
-        .or(released.filter(|_| stream.held.is_near()))
-        .or(held)
+    recovering.or(released).or(held)
 }
 
 /// Measures a segment that begins in what was sent before: a probe, a late one, or one that was sent

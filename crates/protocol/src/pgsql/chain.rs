@@ -87,8 +87,11 @@ fn is_text(bytes: &[u8]) -> bool {
 
 /// A string that is text.
 fn text(r: &mut Reader<'_>) -> Result<bool, Short> {
-    let string = r.string_or_rest();
-    Ok(is_text(string))
+    match r.string() {
+        Ok(string) => Ok(is_text(string)),
+        Err(Short) if is_text(r.0) => Err(Short),
+        Err(Short) => Ok(false),
+    }
 }
 
 fn values(r: &mut Reader<'_>, count: i16) -> Result<bool, Short> {
@@ -204,7 +207,7 @@ fn shape_of_reply(tag: u8, r: &mut Reader<'_>, columns: &mut Option<i16>) -> Res
             known
         }
         b'S' => {
-            let name = r.string_or_rest();
+            let name = r.string()?;
             is_text(name) && !name.is_empty() && text(r)?
         }
         b'A' => {

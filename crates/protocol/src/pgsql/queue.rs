@@ -103,6 +103,14 @@ pub(super) struct Queue {
     last: Option<Time>,
     /// Whether an exchange was seen from its start to its end.
     in_step: bool,
+    /// The server has said something since the last request that was seen, and nobody had asked.
+    unasked: bool,
+    /// A request may be hidden in front of the next one.
+    doubt: bool,
+    /// A call that is over, but for bytes of its answer that may yet turn out to be no header.
+    settled: Option<Pending>,
+    /// When the server last said anything.
+    heard: Option<Time>,
 }
 
 impl Queue {
@@ -147,11 +155,15 @@ impl Queue {
         if to_server.is_some() {
             self.early.clear();
         }
-        let cycles = self.cycles();
-        if self.pipelines || cycles > 1 && self.waited < WAITED {
+        let hidden = to_server == Some(Hole::Gap);
+        let several = self.cycles() > 1 || hidden && !self.pending.is_empty();
+        if self.pipelines || several && self.waited < WAITED {
             self.lose_count(cx, reason);
             return;
         }
+        // What was hidden was answered, if the server has answered what was not seen.
+        let answered = std::mem::take(&mut self.unasked) || to_client.is_some();
+        self.doubt |= hidden && !answered;
         // The client waits: all but its last request were answered, in a hole.
         while self.cycles() > 1 {
             self.drop_front(cx, reason);
@@ -168,6 +180,7 @@ impl Queue {
 
     /// Nobody knows any more what answers what.
     fn lose_count(&mut self, cx: &mut Context<'_>, reason: Reason) {
+        self.doubt = false;
         while !self.pending.is_empty() {
             self.drop_front(cx, reason);
         }
@@ -185,6 +198,7 @@ impl Queue {
     }
 
     fn drop_front(&mut self, cx: &mut Context<'_>, reason: Reason) {
+        self.tell_settled(cx);
         if let Some(p) = self.pending.pop_front() {
             p.give_up(cx, reason);
         }
@@ -202,7 +216,15 @@ impl Queue {
             && !self.in_cycle
             && (p.hurt.is_some() || p.was_answered_unseen())
         {
-            self.settle_front(cx);
+            if let (Some(reason), true) = (p.hurt, self.waited < WAITED) {
+                self.lose_count(cx, reason);
+            } else {
+                self.settle_front(cx);
+            }
+        }
+        if let Some(p) = self.pending.back_mut() {
+            // Its Sync was cut off.
+            p.ready |= p.blurred && p.kind == Kind::Extended && !self.in_cycle;
         }
         if self.pending.len() >= limits::OUTSTANDING {
             cx.problems.note("requests-evicted", || {
@@ -221,7 +243,30 @@ impl Queue {
         if p.hurt.is_none() {
             p.exchange.detail.set(Field::Inferred, 1);
         }
-        p.finish(cx);
+        self.tell_settled(cx);
+        self.settled = Some(p);
+    }
+
+    /// Whether these bytes of the server came before the request that now waits, and so belong to the
+    /// call before it.
+    fn belongs_to_settled(&mut self, span: &Span) -> bool {
+        let next = self.pending.front().map(|p| p.exchange.request.first.time);
+        match &mut self.settled {
+            Some(settled) if next.is_some_and(|asked| span.first.time < asked) => {
+                settled.exchange.answer(span);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    #[inline]
+    fn tell_settled(&mut self, cx: &mut Context<'_>) {
+        if self.settled.is_some()
+            && let Some(p) = self.settled.take()
+        {
+            p.finish(cx);
+        }
     }
 
     /// A request begins.
@@ -234,6 +279,10 @@ impl Queue {
         sql: Arc<Sql>,
     ) {
         self.client_speaks(cx, span.first.time);
+        if self.doubt && self.waited < WAITED {
+            self.lose_count(cx, Reason::CaptureGap);
+        }
+        self.unasked = false;
         let exchange = Exchange::open(cx, op, *span, sql, self.pending.len());
         self.pending.push_back(Pending {
             exchange,
@@ -247,7 +296,7 @@ impl Queue {
             returned: None,
             affected: None,
             blurred: kind == Kind::Unknown,
-            hurt: None,
+            hurt: std::mem::take(&mut self.doubt).then_some(Reason::CaptureGap),
             failed: false,
             skipped: self.skipping && kind == Kind::Extended,
         });
@@ -440,7 +489,9 @@ impl Queue {
 
     /// Bytes of the client of which the header was not seen.
     pub(super) fn request_skipped(&mut self, cx: &mut Context<'_>, span: &Span) {
-        if self.deaf.is_some() || self.streaming || !self.knows_session() {
+        // Of a request that was answered meanwhile nothing more is of use.
+        let late = self.heard.is_some_and(|heard| span.last.time < heard);
+        if late || self.deaf.is_some() || self.streaming || !self.knows_session() {
             return;
         }
         match self.pending.back_mut() {
@@ -460,8 +511,13 @@ impl Queue {
     }
 
     /// Bytes of the server of which the header was not seen.
-    pub(super) fn reply_skipped(&mut self, span: &Span) {
+    pub(super) fn reply_skipped(&mut self, cx: &mut Context<'_>, span: &Span) {
         self.last = self.last.max(Some(span.last.time));
+        self.heard = self.heard.max(Some(span.last.time));
+        if self.belongs_to_settled(span) {
+            return;
+        }
+        self.tell_settled(cx);
         if self.deaf.is_some() || self.streaming {
             return;
         }
@@ -487,8 +543,15 @@ impl Queue {
 
     /// The server says something.
     pub(super) fn reply(&mut self, cx: &mut Context<'_>, reply: Reply, span: &Span) {
+        if self.settled.is_some() {
+            if self.belongs_to_settled(span) {
+                return;
+            }
+            self.tell_settled(cx);
+        }
         self.heal(cx);
         self.last = self.last.max(Some(span.last.time));
+        self.heard = self.heard.max(Some(span.last.time));
         if self.streaming {
             self.streaming = !matches!(reply, Reply::ReadyForQuery { .. });
             return;
@@ -645,6 +708,10 @@ impl Queue {
         if reply.is_unasked() {
             return;
         }
+        if matches!(reply, Reply::ReadyForQuery { .. }) {
+            // One answer is that of one hidden request.
+            self.unasked = !std::mem::take(&mut self.doubt);
+        }
         if self.in_step && self.early.len() < limits::EARLY_RESPONSES {
             self.early.push(Early { reply, span: *span });
         } else if matches!(reply, Reply::ReadyForQuery { .. }) {
@@ -698,6 +765,7 @@ impl Queue {
                 p.give_up(cx, reason);
             }
         }
+        self.tell_settled(cx);
         self.early.clear();
     }
 }

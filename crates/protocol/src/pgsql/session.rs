@@ -428,7 +428,7 @@ impl SessionTrait for Session {
             span.end_missing = true;
             match d {
                 Direction::ToServer => self.request(cx, message, &span),
-                Direction::ToClient => self.queue.reply_skipped(&span),
+                Direction::ToClient => self.queue.reply_skipped(cx, &span),
             }
         }
     }
@@ -437,7 +437,7 @@ impl SessionTrait for Session {
         let span = Span::of(run);
         match d {
             Direction::ToServer => self.queue.request_skipped(cx, &span),
-            Direction::ToClient => self.queue.reply_skipped(&span),
+            Direction::ToClient => self.queue.reply_skipped(cx, &span),
         }
     }
 

@@ -467,7 +467,10 @@ fn an_extended_request_that_was_cut_is_known_by_its_parse() {
 #[test]
 fn lost_packets_leave_calls_incomplete() {
     let (q, a) = (query("select 1"), answer(1));
-    let calls = calls(&logged_on(&[
+    let turn = [up(&q), down(&a)];
+    // It has to be known of the client that it waits.
+    let known = logged_on(&vec![turn; 8].concat());
+    let holes = [
         up(&q),
         down(&a[..40]),
         Gap(DOWN, a.len() as u64 - 40),
@@ -477,9 +480,24 @@ fn lost_packets_leave_calls_incomplete() {
         down(&a),
         up(&q),
         down(&a),
-    ]));
-    assert_eq!(calls[1].outcome, Outcome::Incomplete(Reason::CaptureGap));
-    assert!(calls[2..].iter().all(|c| c.outcome == Outcome::Ok));
+    ];
+    let found = calls(&[&known[..], &holes].concat());
+    assert_eq!(found[9].outcome, Outcome::Incomplete(Reason::CaptureGap));
+    assert!(found[10..].iter().all(|c| c.outcome == Outcome::Ok));
+    assert_eq!(found.len(), 12);
+    // Of one that does not wait nothing is paired until a pause.
+    let ahead = logged_on(&[up(&q), up(&q), down(&a), down(&a)]);
+    let holes = [
+        up(&q),
+        up(&q),
+        down(&a[..40]),
+        Gap(DOWN, a.len() as u64 - 40),
+        down(&a),
+    ];
+    let later = [up(&q), down(&a), Pause(2_000), up(&q), down(&a)];
+    let found = calls(&[&ahead[..], &holes, &later].concat());
+    let complete: Vec<_> = found.iter().map(Call::is_complete).collect();
+    assert_eq!(complete, [true, true, true, false, false, false, true]);
 }
 
 /// One cycle of a client, what the server answers, and how many calls that is.
@@ -618,10 +636,13 @@ proptest! {
         size in 100usize..1500,
         snap in 30usize..200,
     ) {
+        // That the client does not wait can only be known by what was seen of it before.
+        let kinds = [&[(0, 1); 8][..], &kinds].concat();
         let (whole, _) = conversation(&kinds, ahead, size);
+        let (first, _) = conversation(&kinds[..8 / ahead * ahead], ahead, size);
         let truth = run(&whole, Close::Finished, true);
         let cut: Vec<Event> = whole.iter().enumerate().map(|(i, e)| match e {
-            Bytes(d, bytes) if i >= 2 && bytes.len() > snap => Cut(*d, bytes.clone(), snap),
+            Bytes(d, bytes) if i >= first.len() && bytes.len() > snap => Cut(*d, bytes.clone(), snap),
             other => other.clone(),
         }).collect();
         for call in run(&cut, Close::Finished, true).iter().filter(|c| c.is_complete()) {

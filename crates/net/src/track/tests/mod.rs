@@ -7,6 +7,7 @@ mod habits;
 mod measures;
 mod random;
 mod tshark;
+mod waits;
 
 use super::Tracker;
 use crate::segment::Tcp;

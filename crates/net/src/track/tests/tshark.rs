@@ -123,7 +123,7 @@ fn tracker(path: &Path) -> Option<BTreeMap<u32, Said>> {
     let mut decoder = Decoder::new(capture.files());
     let mut tracker = Tracker::new(Recorder::default()).with_accounts();
     let (mut batch, mut segments) = (Batch::default(), Vec::new());
-    let mut samples: BTreeMap<(u64, usize), u64> = BTreeMap::new();
+    let mut samples: BTreeMap<(u64, usize), (u64, i64)> = BTreeMap::new();
     while let Ok(true) = capture.next_batch(&mut batch) {
         segments.clear();
         decoder.decode(&mut batch, &mut segments);
@@ -144,21 +144,20 @@ fn tracker(path: &Path) -> Option<BTreeMap<u32, Said>> {
             let known = samples
                 .entry((entry.connection.id.0, d.index()))
                 .or_default();
-            let count = acknowledged.summary.ack_rtt_count;
+            let summary = &acknowledged.summary;
+            let (count, sum) = (summary.ack_rtt_count, summary.ack_rtt_sum_ns);
             let stream = &tcp.streams[d.index()];
             let end = data_position(stream.sent, s.tcp.sequence) + u64::from(s.payload_length);
             said.insert(
                 s.mark.packet.frame,
                 Said {
-                    ack_rtt_ns: (count > *known)
-                        .then_some(acknowledged.latest_round_trip_ns)
-                        .flatten(),
+                    ack_rtt_ns: (count > known.0).then_some(sum - known.1),
                     window_full: s.payload_length > 0
                         && stream.window.scale.is_some()
                         && stream.window.edge == Some(end),
                 },
             );
-            *known = count;
+            *known = (count, sum);
         }
     }
     let (recorder, _) = tracker.finish(u64::MAX);
