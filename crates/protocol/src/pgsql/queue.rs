@@ -131,6 +131,11 @@ impl Queue {
         }
     }
 
+    /// Whether a request was found behind a hole only after the server spoke, which may have answered it.
+    pub(super) fn is_late(&self, span: &Span) -> bool {
+        self.torn && self.heard.is_some_and(|heard| span.last.time < heard)
+    }
+
     /// How many round trips the client has begun.
     fn cycles(&self) -> usize {
         let open = self.pending.back().is_some_and(|p| !p.ready);
