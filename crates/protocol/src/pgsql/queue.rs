@@ -463,9 +463,8 @@ impl Queue {
         match self.pending.back_mut() {
             Some(p) if joins && !p.ready => {
                 // Behind the last bytes of a COPY, or of the steps.
-                match p.exchange.response {
-                    None => p.exchange.ask(span),
-                    Some(_) => {}
+                if p.exchange.response.is_none() {
+                    p.exchange.ask(span);
                 }
                 p.ready = true;
                 p.building = false;
