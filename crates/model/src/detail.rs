@@ -45,7 +45,7 @@ fields! {
     Count "count" FieldKind::Integer;
     /// Bytes read or written according to the reply.
     Returned "returned" FieldKind::Integer;
-    /// The reply said that the end of the file was reached.
+    /// The reply said that the end of the file, or of a cursor's rows, was reached.
     Eof "eof" FieldKind::Flag;
     /// How durable a WRITE was asked to be.
     Stable "stable" FieldKind::Word(&["UNSTABLE", "DATA_SYNC", "FILE_SYNC"]);
@@ -74,6 +74,12 @@ fields! {
     Affected "affected" FieldKind::Integer;
     /// The database's number of a cursor or prepared statement.
     Cursor "cursor" FieldKind::Integer;
+    /// Rows came in SQL*Net's encoding that leaves out columns which repeat the row before.
+    DuplicateColumns "duplicate_columns" FieldKind::Flag;
+    /// The number of a database's function whose operation has no name of its own.
+    Function "function" FieldKind::Integer;
+    /// The listener sent the client to another address.
+    Redirected "redirected" FieldKind::Flag;
     /// Further round trips on the network inside the call: breaks and resets, authentication steps.
     InnerTrips "inner_trips" FieldKind::Integer;
 }

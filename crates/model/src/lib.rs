@@ -19,7 +19,7 @@ pub mod sql;
 mod time;
 
 pub use account::{DirectionAccount, PerClass, RoundTrips, Stuck, TimeClass, Wait};
-pub use call::{Call, Change, Mark, Outcome, Outstanding, Protocol, Reason};
+pub use call::{Call, Change, Code, Mark, Outcome, Outstanding, Protocol, Reason};
 pub use chunk::{Chunk, Close, Direction};
 pub use detail::{Detail, Field, FieldKind};
 pub use endpoint::{ConnectionId, Endpoint, Transport};

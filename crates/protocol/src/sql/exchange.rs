@@ -6,7 +6,7 @@
 
 use crate::session::{Context, Span, held_ns};
 use model::{
-    Call, Change, Detail, Field, Hidden, Name, Outcome, Outstanding, Protocol, Reason, Sql,
+    Call, Change, Detail, Field, Hidden, Name, Outcome, Outstanding, Protocol, Reason, Sql, Time,
 };
 use std::sync::Arc;
 
@@ -91,6 +91,11 @@ impl Exchange {
         self.tell(cx, protocol, outcome);
     }
 
+    /// It turns out that nobody answers such a request: it is no call.
+    pub fn discard(self, cx: &mut Context<'_>) {
+        settle(cx, self.request.sequence, self.request.last.time);
+    }
+
     fn tell(self, cx: &mut Context<'_>, protocol: Protocol, outcome: Outcome) {
         let Exchange {
             op,
@@ -101,15 +106,8 @@ impl Exchange {
             outstanding,
             ..
         } = self;
-        cx.output.change(|| Outstanding {
-            order: cx.order,
-            time: response.map_or(cx.now, |s| s.last.time),
-            connection: cx.connection.id,
-            client: cx.connection.client,
-            server: cx.connection.server,
-            id: request.sequence,
-            change: Change::Settled,
-        });
+        let settled = response.map_or(cx.now, |s| s.last.time);
+        settle(cx, request.sequence, settled);
         if let Some(statement) = &sql.statement {
             detail.set(Field::Statement, statement.id);
         }
@@ -144,6 +142,19 @@ impl Exchange {
             sql: Some(sql),
         });
     }
+}
+
+/// The request with this id is no longer waited for.
+fn settle(cx: &mut Context<'_>, id: u32, time: Time) {
+    cx.output.change(|| Outstanding {
+        order: cx.order,
+        time,
+        connection: cx.connection.id,
+        client: cx.connection.client,
+        server: cx.connection.server,
+        id,
+        change: Change::Settled,
+    });
 }
 
 /// What is known of a session whose messages cannot be read.
