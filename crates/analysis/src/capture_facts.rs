@@ -97,6 +97,50 @@ fn smaller(a: Option<i64>, b: Option<i64>) -> Option<i64> {
     [a, b].into_iter().flatten().min()
 }
 
+impl TcpFacts {
+    /// Takes a connection that is over.
+    pub fn add(&mut self, c: &ConnectionSummary) {
+        let t = self;
+        t.connections += 1;
+        for (i, d) in c.directions.iter().enumerate() {
+            t.retransmitted_packets[i] += d.retransmitted_packets;
+            t.payload_packets[i] += d.packets;
+            t.duplicate_packets += d.duplicate_packets;
+            t.missing_gaps += d.missing_from_capture_gaps;
+            t.missing_bytes += d.missing_from_capture_bytes;
+            t.small_released_by_ack[i] += d.small_released_by_ack;
+            t.small_while_unacknowledged[i] += d.small_while_unacknowledged;
+            t.ack_rtt_count[i] += d.ack_rtt_count;
+            t.ack_rtt_sum_ns[i] = t.ack_rtt_sum_ns[i].saturating_add(d.ack_rtt_sum_ns);
+            t.ack_rtt_min_ns[i] = smaller(t.ack_rtt_min_ns[i], d.ack_rtt_min_ns);
+            t.zero_windows[i] += d.zero_windows;
+            t.ttl[i] = if d.packets > 0 {
+                t.ttl[i].max(Some(d.ttl_max))
+            } else {
+                t.ttl[i]
+            };
+        }
+        let h = &c.handshake;
+        t.syn_retries += u64::from(h.syn_retries) + u64::from(h.syn_ack_retries);
+        if h.syn_retries == 0 && h.syn_ack_retries == 0 {
+            let server = h
+                .syn
+                .zip(h.syn_ack)
+                .map(|(a, b)| b - a)
+                .filter(|&ns| ns >= 0);
+            let client = h
+                .syn_ack
+                .zip(h.ack)
+                .map(|(a, b)| b - a)
+                .filter(|&ns| ns >= 0);
+            if server.is_some() && client.is_some() {
+                t.server_half_ns = smaller(t.server_half_ns, server);
+                t.client_half_ns = smaller(t.client_half_ns, client);
+            }
+        }
+    }
+}
+
 impl CaptureFacts {
     #[must_use]
     pub fn new(index: usize) -> CaptureFacts {
@@ -195,44 +239,7 @@ impl CaptureFacts {
     }
 
     pub fn connection(&mut self, c: &ConnectionSummary) {
-        let t = &mut self.tcp;
-        t.connections += 1;
-        for (i, d) in c.directions.iter().enumerate() {
-            t.retransmitted_packets[i] += d.retransmitted_packets;
-            t.payload_packets[i] += d.packets;
-            t.duplicate_packets += d.duplicate_packets;
-            t.missing_gaps += d.missing_from_capture_gaps;
-            t.missing_bytes += d.missing_from_capture_bytes;
-            t.small_released_by_ack[i] += d.small_released_by_ack;
-            t.small_while_unacknowledged[i] += d.small_while_unacknowledged;
-            t.ack_rtt_count[i] += d.ack_rtt_count;
-            t.ack_rtt_sum_ns[i] = t.ack_rtt_sum_ns[i].saturating_add(d.ack_rtt_sum_ns);
-            t.ack_rtt_min_ns[i] = smaller(t.ack_rtt_min_ns[i], d.ack_rtt_min_ns);
-            t.zero_windows[i] += d.zero_windows;
-            t.ttl[i] = if d.packets > 0 {
-                t.ttl[i].max(Some(d.ttl_max))
-            } else {
-                t.ttl[i]
-            };
-        }
-        let h = &c.handshake;
-        t.syn_retries += u64::from(h.syn_retries) + u64::from(h.syn_ack_retries);
-        if h.syn_retries == 0 && h.syn_ack_retries == 0 {
-            let server = h
-                .syn
-                .zip(h.syn_ack)
-                .map(|(a, b)| b - a)
-                .filter(|&ns| ns >= 0);
-            let client = h
-                .syn_ack
-                .zip(h.ack)
-                .map(|(a, b)| b - a)
-                .filter(|&ns| ns >= 0);
-            if server.is_some() && client.is_some() {
-                t.server_half_ns = smaller(t.server_half_ns, server);
-                t.client_half_ns = smaller(t.client_half_ns, client);
-            }
-        }
+        self.tcp.add(c);
     }
 
     /// Whether waits say little of the server: replies were passing for much of the time, so that others

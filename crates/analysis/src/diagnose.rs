@@ -10,6 +10,7 @@ use crate::matched::{MatchedFacts, is_outage};
 use crate::results::{
     Budget, CaptureResult, Clock, Diagnosis, OpResult, Side, Unmatched, Vantage, Verdict,
 };
+use crate::sql::{self, Profiler, SqlKey, SqlResult};
 use crate::streams::{self, Gathered};
 use crate::vantage;
 use crate::verdict::verdict;
@@ -66,6 +67,8 @@ pub struct Diagnoser {
     last_matched: [Option<Time>; 2],
     first: [Option<Time>; 2],
     alone: OneSided,
+    /// The statements of each capture.
+    sql: Vec<Profiler>,
 }
 
 /// What is only needed of a single capture: its calls, settled when their episodes are known.
@@ -122,6 +125,9 @@ impl Diagnoser {
             last_matched: [None; 2],
             first: [None; 2],
             alone: OneSided::default(),
+            sql: (0..captures)
+                .map(|_| Profiler::new(&[SqlKey::Statement]))
+                .collect(),
         }
     }
 
@@ -129,6 +135,7 @@ impl Diagnoser {
     pub fn call(&mut self, which: usize, call: &Call) {
         let op = self.ops.number(call.protocol, call.op);
         self.captures[which].call(call, op);
+        self.sql[which].call(call);
         if call.is_complete()
             && let Some(app) = &mut self.app[which]
         {
@@ -236,6 +243,7 @@ impl Diagnoser {
 
     pub fn connection(&mut self, which: usize, c: &ConnectionSummary) {
         self.captures[which].connection(c);
+        self.sql[which].connection(c);
         self.join.closed(which, c.client, c.server);
     }
 
@@ -342,6 +350,10 @@ impl Diagnoser {
         if self.kind == Kind::Turns {
             streams::divide(&mut account, &streams);
         }
+        let sql = self.profile_of_two(client);
+        if let Some(sql) = &sql {
+            sql::habits::divide(&mut account, sql);
+        }
         let m = &self.matched;
         let budget = self.budget(clock.as_ref(), &account, app.as_ref());
         let facts = Facts {
@@ -356,6 +368,7 @@ impl Diagnoser {
             path: None,
             account,
             streams: &streams,
+            sql: sql.as_ref(),
             worst: Exhibits {
                 server: &m.slow_server,
                 stall: &m.stalled,
@@ -392,6 +405,17 @@ impl Diagnoser {
             call_time_ns,
             elapsed_ns,
         }
+    }
+
+    /// The statements of both captures, told from the client's.
+    fn profile_of_two(&mut self, client: usize) -> Option<SqlResult> {
+        let mut both = std::mem::take(&mut self.sql);
+        if client == 1 {
+            both.reverse();
+        }
+        let server = both.pop()?;
+        let client = both.pop().filter(|p| !p.is_empty())?;
+        Some(sql::of_two(client, &server, Vec::new()))
     }
 
     /// The latest call that both captures hold.
@@ -525,6 +549,11 @@ impl Diagnoser {
         if self.kind == Kind::Turns {
             streams::divide(&mut account, &streams);
         }
+        let profiler = self.sql.pop().filter(|p| !p.is_empty());
+        let sql = profiler.map(|p| sql::of_one(p, Vec::new(), side));
+        if let Some(sql) = &sql {
+            sql::habits::divide(&mut account, sql);
+        }
         let given = self.app[0].take();
         let unused = given.is_some() && side != Vantage::Client;
         let app = given.filter(|_| !unused).and_then(AppMatch::finish);
@@ -554,6 +583,7 @@ impl Diagnoser {
             path,
             account,
             streams: &streams,
+            sql: sql.as_ref(),
             worst: Exhibits {
                 server: &own.slowest,
                 stall: &self.alone.stall,

@@ -10,6 +10,7 @@ use crate::diagnose::Kind;
 use crate::matched::MatchedFacts;
 use crate::results::{CaptureResult, Vantage};
 use crate::rounds::Habit;
+use crate::sql::SqlResult;
 use crate::stats::Distribution;
 use crate::streams::Streams;
 use crate::worst::Worst;
@@ -53,6 +54,8 @@ pub struct Account {
     pub nagle_ns: i64,
     /// Of the path's time, what fewer, larger turns would have spared.
     pub chatty_ns: i64,
+    /// The same of what larger fetches would have spared.
+    pub small_fetch_ns: i64,
     /// The same of small writes that wait for a confirmation each.
     pub small_writes_ns: i64,
     pub path_ns: i64,
@@ -100,6 +103,8 @@ pub struct Facts<'a> {
     pub path: Option<PathEstimate>,
     pub account: Account,
     pub streams: &'a Streams,
+    /// The statements, where databases speak.
+    pub sql: Option<&'a SqlResult>,
     pub worst: Exhibits<'a>,
 }
 
@@ -184,6 +189,12 @@ impl<'a> Facts<'a> {
         self.account.under_way[d.index()][class]
     }
 
+    /// The capture whose packets [`Facts::sql`] names.
+    #[must_use]
+    pub fn sql_capture(&self) -> usize {
+        self.client.unwrap_or(0)
+    }
+
     /// The capture nearest to the server, and its facts.
     #[must_use]
     pub fn at_server(&self) -> Option<&'a CaptureFacts> {
@@ -227,6 +238,7 @@ pub fn account_of_matched(m: &MatchedFacts, server: &CaptureFacts) -> Account {
         loss_ns: loss,
         nagle_ns: s.nagle_ns,
         chatty_ns: chatty,
+        small_fetch_ns: 0,
         small_writes_ns: small_writes,
         path_ns: s.path_ns + s.outage_ns + s.loss_ns - outage - loss - chatty - small_writes,
         transfer_ns: s.transfer_ns,
@@ -280,6 +292,7 @@ pub fn account_of_one(
         loss_ns: 0,
         nagle_ns: 0,
         chatty_ns: 0,
+        small_fetch_ns: 0,
         small_writes_ns: 0,
         path_ns: 0,
         transfer_ns: 0,

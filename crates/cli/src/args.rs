@@ -7,10 +7,13 @@ use crate::moment;
 use analysis::filter::{Filter, nearest};
 use analysis::findings::{RULES, Rule};
 use analysis::group::Key;
+use analysis::sql::SqlKey;
+use analysis::whatif::Point;
 use clap::builder::StyledStr;
 use clap::{Arg, Args, Parser, Subcommand, ValueEnum};
 use slowside::{Config, Moment};
 use std::ffi::OsString;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 /// Read packet captures and say which side is slow, by how much, and why
@@ -42,6 +45,8 @@ pub(crate) enum Command {
     Calls(Calls),
     Ops(Ops),
     Conns(Conns),
+    Sql(Sql),
+    Whatif(WhatIf),
     Explain(Explain),
 }
 
@@ -183,6 +188,100 @@ pub(crate) struct Conns {
     pub(crate) reading: Reading,
 }
 
+/// Profile the statements of databases: time, round trips, rows per fetch, and whose time it was
+///
+/// Oracle SQL*Net, PostgreSQL and MySQL are read off the wire. Statements are shown without their
+/// literals; nothing else of what was sent is shown. With captures of both ends the server's part is
+/// measured, with one it is estimated.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  slowside sql client.pcap
+  slowside sql --client c.pcap --server s.pcap --by user,statement --format csv")]
+pub(crate) struct Sql {
+    #[command(flatten)]
+    pub(crate) inputs: Inputs,
+
+    /// How to write the profile
+    #[arg(long, value_enum, default_value_t = GroupFormat::Text)]
+    pub(crate) format: GroupFormat,
+
+    /// What to group by: statement, client, program, user, service, connection
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = sql_key, default_value = "statement")]
+    pub(crate) by: Vec<SqlKey>,
+
+    /// Show statements as they were sent, with the values in them
+    #[arg(long)]
+    pub(crate) show_literals: bool,
+
+    /// List all statements and sessions, not only those that took most (text)
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+/// Predict what another path, fetch size or server would make of the statements in a capture
+///
+/// Time is round trips × RTT + transfer + service + think, each measured, and replaced by what is
+/// asked for. With --from and throughputs instead of a capture, the service time behind them is
+/// fitted.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  slowside whatif client.pcap --fetch-size 500
+  slowside whatif --client c.pcap --server s.pcap --rtt 0.5ms --server-factor 0.5
+  slowside whatif --from '2356@0.021ms,1567@0.161ms,854@0.685ms' --rtt 2ms")]
+#[command(mut_group("input", |g| g.required(false)))]
+#[command(mut_arg("captures", |a| a.required_unless_present_any(["client", "server", "start"])))]
+pub(crate) struct WhatIf {
+    #[command(flatten)]
+    pub(crate) inputs: Inputs,
+
+    /// Round trip time between client and server
+    #[arg(long, value_name = "DURATION", value_parser = moment::positive)]
+    pub(crate) rtt: Option<i64>,
+
+    /// Rows asked for per fetch
+    #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) fetch_size: Option<u64>,
+
+    /// Oracle's session data unit, bytes
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(512..=2_097_152))]
+    pub(crate) sdu: Option<u64>,
+
+    /// Bandwidth of the line: 100Mbit, 1Gbit
+    #[arg(long, value_name = "RATE", value_parser = bandwidth)]
+    pub(crate) bandwidth: Option<u64>,
+
+    /// How many times as long the server takes: 0.5 is twice as fast
+    #[arg(long, value_name = "FACTOR", value_parser = factor)]
+    pub(crate) server_factor: Option<f64>,
+
+    /// How to write the answer
+    #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
+    pub(crate) format: AnswerFormat,
+
+    /// Leave out calls that start earlier (TIME); or fit throughputs: PER_SECOND@RTT,…
+    #[arg(id = "start", long = "from", value_name = "TIME|PAIRS", value_parser = start)]
+    pub(crate) from: Option<Start>,
+
+    /// Leave out calls that start later
+    #[arg(long, value_name = "TIME", value_parser = moment::moment)]
+    pub(crate) to: Option<Moment>,
+
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// What `whatif` starts from.
+#[derive(Clone, Debug)]
+pub(crate) enum Start {
+    At(Moment),
+    Pairs(Vec<Point>),
+}
+
 /// Explain a finding: what it says, why it costs time, what to check, when it is wrong
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
@@ -218,10 +317,6 @@ pub(crate) struct Inputs {
 /// What every command that reads captures understands.
 #[derive(Args, Debug)]
 pub(crate) struct Reading {
-    /// Threads for each capture; 0: as many as fit the machine
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) threads: usize,
-
     /// Leave out calls that start earlier
     ///
     /// 2026-03-01T14:00:00Z, '2026-03-01 14:00:00.5' in local time, @1772373600.5 (seconds since
@@ -232,6 +327,17 @@ pub(crate) struct Reading {
     /// Leave out calls that start later; TIME as in --from
     #[arg(long, value_name = "TIME", value_parser = moment::moment)]
     pub(crate) to: Option<Moment>,
+
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// The same but for the time, of which `whatif` has a word of its own.
+#[derive(Args, Debug)]
+pub(crate) struct Common {
+    /// Threads for each capture; 0: as many as fit the machine
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) threads: usize,
 
     /// Only calls of which this is true, such as 'op = READ and response_time > 20ms'
     ///
@@ -246,9 +352,27 @@ pub(crate) struct Reading {
     pub(crate) quiet: bool,
 }
 
+impl Deref for Reading {
+    type Target = Common;
+
+    fn deref(&self) -> &Common {
+        &self.common
+    }
+}
+
 impl Reading {
     pub(crate) fn config(&self) -> anyhow::Result<Config> {
-        let empty = match (self.from, self.to) {
+        self.common.config(self.from, self.to)
+    }
+}
+
+impl Common {
+    pub(crate) fn config(
+        &self,
+        from: Option<Moment>,
+        to: Option<Moment>,
+    ) -> anyhow::Result<Config> {
+        let empty = match (from, to) {
             (Some(Moment::Absolute(from)), Some(Moment::Absolute(to))) => from > to,
             (Some(Moment::AfterStart(from)), Some(Moment::AfterStart(to))) => from > to,
             _ => false,
@@ -256,8 +380,8 @@ impl Reading {
         anyhow::ensure!(!empty, "--from is later than --to; exchange them");
         Ok(Config {
             threads: self.threads,
-            from: self.from,
-            to: self.to,
+            from,
+            to,
             filter: self.filter.clone(),
             ..Config::default()
         })
@@ -357,12 +481,76 @@ fn key(text: &str) -> Result<Key, String> {
     })
 }
 
+fn sql_key(text: &str) -> Result<SqlKey, String> {
+    Ok(match text.trim() {
+        "statement" => SqlKey::Statement,
+        "client" => SqlKey::Client,
+        "program" => SqlKey::Program,
+        "user" => SqlKey::User,
+        "service" | "database" => SqlKey::Service,
+        "connection" => SqlKey::Connection,
+        _ => {
+            return Err(
+                "the keys are statement, client, program, user, service, connection".into(),
+            );
+        }
+    })
+}
+
+/// A moment, or throughputs at round trip times: `2356@0.021ms,1567@0.161ms`.
+fn start(text: &str) -> Result<Start, String> {
+    if text.starts_with('@') || !text.contains('@') {
+        return moment::moment(text).map(Start::At);
+    }
+    let pair = |pair: &str| {
+        let (throughput, rtt) = pair.trim().split_once('@')?;
+        let throughput = throughput.trim().parse().ok()?;
+        let rtt_ns = moment::positive(rtt.trim()).ok()?;
+        (f64::is_normal(throughput) && throughput > 0.0).then_some(Point { throughput, rtt_ns })
+    };
+    let pairs: Option<Vec<Point>> = text.split(',').map(pair).collect();
+    pairs.map(Start::Pairs).ok_or_else(|| {
+        "pairs are transactions per second and a round trip time: 2356@0.021ms,854@0.685ms".into()
+    })
+}
+
+fn bandwidth(text: &str) -> Result<u64, String> {
+    let wrong = || "a bandwidth is a number and kbit, Mbit or Gbit, such as 100Mbit".to_owned();
+    let ends = text.find(|c: char| c.is_ascii_alphabetic());
+    let (number, unit) = text
+        .split_at_checked(ends.ok_or_else(wrong)?)
+        .ok_or_else(wrong)?;
+    let unit = unit.to_ascii_lowercase();
+    let factor = match unit.trim_end_matches("/s") {
+        "bit" => 1.0,
+        "kbit" => 1e3,
+        "mbit" => 1e6,
+        "gbit" => 1e9,
+        _ => return Err(wrong()),
+    };
+    let number: f64 = number.trim().parse().map_err(|_| wrong())?;
+    let bps = number * factor;
+    match (1.0..1e15).contains(&bps) {
+        true => Ok(bps as u64),
+        false => Err(wrong()),
+    }
+}
+
+fn factor(text: &str) -> Result<f64, String> {
+    let factor: Option<f64> = text.parse().ok();
+    factor
+        .filter(|f| (0.0..=1e6).contains(f))
+        .ok_or_else(|| "a factor is a number such as 0.5 (half the time) or 2".into())
+}
+
 fn number(text: &str) -> Result<u64, String> {
     text.parse()
         .map_err(|_| "connections have numbers, which slowside conns --all shows".to_owned())
 }
 
-const COMMANDS: [&str; 5] = ["diagnose", "calls", "ops", "conns", "explain"];
+const COMMANDS: [&str; 7] = [
+    "diagnose", "calls", "ops", "conns", "sql", "whatif", "explain",
+];
 
 /// Reads the command line.
 pub(crate) fn parse(given: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {

@@ -25,6 +25,8 @@ fn run(arguments: &Arguments) -> anyhow::Result<Done> {
         Command::Calls(args) => command::calls::run(args),
         Command::Ops(args) => command::ops::run(args),
         Command::Conns(args) => command::conns::run(args),
+        Command::Sql(args) => command::sql::run(args),
+        Command::Whatif(args) => command::whatif::run(args),
         Command::Explain(args) => command::explain::run(args),
     }
 }

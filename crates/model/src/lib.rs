@@ -12,7 +12,7 @@ mod endpoint;
 mod episode;
 pub mod limits;
 mod name;
-pub mod normal;
+mod normal;
 mod packet;
 mod problem;
 pub mod sql;
@@ -27,6 +27,7 @@ pub use episode::{
     ConnectionSummary, DirectionSummary, Episode, EpisodeKind, Handshake, ResetSeen,
 };
 pub use name::Name;
+pub use normal::{SqlDialect, normalise, normalise_as, statement_id};
 pub use packet::{Batch, LinkType, Packet, PacketRef};
 pub use problem::{Problem, Problems, Where};
 pub use sql::{Found, Hidden, Sql, SqlSession, Statement};

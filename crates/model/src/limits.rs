@@ -101,6 +101,12 @@ pub const GROUPS: usize = 200_000;
 /// Connections with troubles that are remembered before old ones are looked for and forgotten.
 pub const TROUBLED_CONNECTIONS: usize = 10_000;
 
+/// Statements of a profile; calls of further ones are counted together.
+pub const STATEMENTS: usize = 100_000;
+
+/// Database sessions of a profile; calls of further ones are in its statements only.
+pub const SESSIONS: usize = 20_000;
+
 /// Calls of connections without a match that are remembered for the vote, over all connections.
 pub const LOOSE_CALLS: usize = 1_000_000;
 
@@ -120,3 +126,7 @@ pub const OPERATION_LISTS: usize = 10_000;
 /// Pairs of hosts of which it is remembered who calls whom; calls of further ones are taken to be made
 /// by clients.
 pub const HOST_PAIRS: usize = 100_000;
+
+/// Tokens of one row of values that is compared with the next, to fold both into one in a statement's
+/// normal form; longer rows stay.
+pub const SQL_GROUP_TOKENS: usize = 4_096;

@@ -11,8 +11,11 @@ mod diagnosis_json;
 mod diagnosis_text;
 mod ops;
 mod ops_text;
+mod sql;
+mod sql_text;
 mod text;
 mod value;
+mod whatif;
 
 pub use calls::{CALLS_CSV_HEADER, CallWriter};
 pub use conns::{conns_csv, conns_fields, conns_json};
@@ -21,7 +24,10 @@ pub use diagnosis_json::diagnosis_json;
 pub use diagnosis_text::diagnosis_text;
 pub use ops::{ops_csv, ops_json};
 pub use ops_text::{OpsStyle, ops_text};
+pub use sql::{sql_csv, sql_json};
+pub use sql_text::{SqlStyle, sql_text};
 pub use text::wrap;
+pub use whatif::{fit_json, fit_text, whatif_json, whatif_text};
 
 #[cfg(test)]
 mod samples;

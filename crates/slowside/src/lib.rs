@@ -9,11 +9,13 @@ mod firsts;
 mod link;
 mod merge;
 mod run;
+mod sql;
 mod stream;
 
 pub use config::{Captures, Config, Event, Moment};
 pub use conns::conns;
 pub use diagnose::diagnose;
+pub use sql::sql;
 
 use analysis::group::{Groups, Key};
 use analysis::results::{CaptureResult, OpsResult};

@@ -26,6 +26,7 @@ use super::{Rule, evidence};
 use crate::facts::Facts;
 use crate::results::{Fact, Finding, Side};
 use crate::rounds::Habit;
+use crate::sql::habits::{self, Pattern};
 use model::format_duration;
 
 pub(super) const RULE: Rule = Rule {
@@ -37,7 +38,9 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let a = &facts.account;
-    let chatter = facts.matched?.chatter(Habit::Questions)?;
+    let Some(chatter) = facts.matched.and_then(|m| m.chatter(Habit::Questions)) else {
+        return by_statements(facts);
+    };
     if !facts.is_guilty(a.chatty_ns, facts.network_part()) {
         return None;
     }
@@ -61,14 +64,77 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ],
         evidence: evidence::of_calls(facts, facts.worst.network, "request and response of turns that crossed the path for little"),
         why: format!(
-            "{} turns of {each} bytes on average, one after another, each wait {} for the path; what they carry fits into {}.",
+            "{} turns of {each} bytes on average, one after another, each wait {} for the path; what they carry fits into {}.{}",
             chatter.calls,
             format_duration(trip),
-            chatter.needed
+            chatter.needed,
+            told(facts)
         ),
         remedy: vec![
             "ask for more per turn: a larger fetch or array size, prefetch, batched statements, one query in place of a loop of lookups".into(),
             "where that cannot be, move the client nearer to the server".into(),
+        ],
+    })
+}
+
+/// What the client of a database does, where its statements show it.
+fn told(facts: &Facts<'_>) -> String {
+    let Some(profile) = facts.sql else {
+        return String::new();
+    };
+    let all = habits::habits(profile);
+    all.iter()
+        .find(|h| h.pattern != Pattern::SmallFetch)
+        .map_or_else(String::new, |h| {
+            let what = match h.pattern {
+                Pattern::RowByRow | Pattern::SmallFetch => "fetches bring a row each",
+                Pattern::OneByOne => "executions of one statement are a loop",
+                Pattern::CommitEach => "commits are one for each change",
+            };
+            format!(" {} {what}. {}", h.trips, evidence::named(h.statement))
+        })
+}
+
+/// One capture at the client: the statements say what was asked too often, the path is estimated.
+fn by_statements(facts: &Facts<'_>) -> Option<Finding> {
+    let a = &facts.account;
+    let all = habits::habits(facts.sql?);
+    let worst = all.iter().find(|h| h.pattern != Pattern::SmallFetch)?;
+    if !facts.is_guilty(a.chatty_ns, facts.network_part()) {
+        return None;
+    }
+    let s = worst.statement;
+    let trip = worst.saved_ns / (worst.trips - worst.needed).max(1) as i64;
+    Some(Finding {
+        code: RULE.code,
+        title: "The client asks for little at a time".into(),
+        side: Side::Client,
+        cost_ns: Some(a.chatty_ns),
+        elapsed_cost_ns: None,
+        fatal: false,
+        confidence: 0.6,
+        first: s.first,
+        last: s.last,
+        facts: vec![
+            Fact { name: "turns", value: worst.trips as i64 },
+            Fact { name: "turns_needed", value: worst.needed as i64 },
+            Fact { name: "round_trip_ns", value: trip },
+        ],
+        evidence: evidence::of_statement(
+            facts,
+            facts.sql_capture(),
+            s,
+            "the slowest call of this statement",
+        ),
+        why: format!(
+            "Of {} round trips {} would do; each waits {} for the path, an estimate.{}",
+            worst.trips,
+            worst.needed,
+            format_duration(trip),
+            told(facts)
+        ),
+        remedy: vec![
+            "ask for more per turn: a larger fetch or array size, prefetch, batched statements, one query in place of a loop of lookups, a commit for many changes".into(),
         ],
     })
 }

@@ -2,6 +2,7 @@
 
 use crate::facts::Facts;
 use crate::results::Evidence;
+use crate::sql::StatementResult;
 use crate::worst::Worst;
 use model::{Direction, PacketRef, TimeClass};
 use std::collections::BTreeMap;
@@ -38,6 +39,34 @@ pub(super) fn of_waits(
         }),
         shows,
     )
+}
+
+/// The slowest call of a statement.
+pub(super) fn of_statement(
+    facts: &Facts<'_>,
+    capture: usize,
+    statement: &StatementResult,
+    shows: &str,
+) -> Vec<Evidence> {
+    let worst = statement.worst.iter();
+    let packets = worst.flat_map(|w| [(capture, w.request), (capture, w.response)]);
+    of_packets(facts, packets, shows)
+}
+
+/// A statement in a sentence of its own: its normal form, shortened, and its id.
+pub(super) fn named(statement: &StatementResult) -> String {
+    const CHARACTERS: usize = 120;
+    match (&statement.statement, &statement.op) {
+        (Some(s), _) => {
+            let mut text: String = s.normal.chars().take(CHARACTERS).collect();
+            if text.len() < s.normal.len() {
+                text.push('…');
+            }
+            format!("Statement {:016x}: {text}", s.id)
+        }
+        (None, Some(op)) => format!("Statement not seen ({op})."),
+        (None, None) => String::new(),
+    }
 }
 
 /// Any packets, by the index of their capture.

@@ -8,6 +8,7 @@ mod client_host_slow;
 mod connection_refused;
 mod connection_reset;
 mod evidence;
+mod large_fetch_client_think;
 mod mtu_black_hole;
 mod nagle;
 mod nagle_delayed_ack;
@@ -17,12 +18,15 @@ mod network_delay;
 mod network_loss;
 mod network_outage;
 mod network_reordering;
+mod plaintext_password;
 mod receive_window_limited;
 mod sender_application_limited;
 mod server_concurrency_cap;
 mod server_slow;
 mod server_stall;
 mod slow_connect;
+mod small_fetch;
+mod small_sdu;
 mod small_window;
 mod small_writes;
 mod split_writes;
@@ -60,6 +64,7 @@ pub const RULES: &[Rule] = &[
     client_host_slow::RULE,
     connection_refused::RULE,
     connection_reset::RULE,
+    large_fetch_client_think::RULE,
     mtu_black_hole::RULE,
     nagle::RULE,
     nagle_delayed_ack::RULE,
@@ -69,12 +74,15 @@ pub const RULES: &[Rule] = &[
     network_loss::RULE,
     network_outage::RULE,
     network_reordering::RULE,
+    plaintext_password::RULE,
     receive_window_limited::RULE,
     sender_application_limited::RULE,
     server_concurrency_cap::RULE,
     server_slow::RULE,
     server_stall::RULE,
     slow_connect::RULE,
+    small_fetch::RULE,
+    small_sdu::RULE,
     small_window::RULE,
     small_writes::RULE,
     split_writes::RULE,

@@ -27,6 +27,8 @@
 use super::{Rule, evidence};
 use crate::facts::{Basis, Facts};
 use crate::results::{Fact, Finding, Side};
+use crate::sql::StatementResult;
+use crate::stats::Summary;
 use model::format_duration;
 
 pub(super) const RULE: Rule = Rule {
@@ -53,7 +55,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         } else {
             " (what the path's round trip leaves of it, an estimate)"
         }
-    );
+    ) + &statement(facts);
     Some(Finding {
         code: RULE.code,
         title: "The server is slow".into(),
@@ -91,4 +93,42 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
                 .into(),
         ],
     })
+}
+
+/// The statement that has most of the server's time, where databases speak, and whether it waits as one
+/// does for a lock.
+fn statement(facts: &Facts<'_>) -> String {
+    let Some(profile) = facts.sql else {
+        return String::new();
+    };
+    let server = |s: &StatementResult| s.server_ns.unwrap_or_else(|| s.wait_ns());
+    let all = profile.statements.iter();
+    let Some(top) = all.max_by_key(|s| server(s)) else {
+        return String::new();
+    };
+    let share = server(top).saturating_mul(100) / facts.account.service_ns.max(1);
+    let mut text = format!(
+        " {} % of it is one statement's, {} calls. {}",
+        share.min(100),
+        top.calls,
+        evidence::named(top)
+    );
+    if waits_for_locks(top) {
+        text.push_str(&format!(
+            " It has two faces: half of its calls wait {} or less, one in ten {} or more, as those do that wait for a lock.",
+            format_duration(top.waits.p50_ns),
+            format_duration(top.waits.p90_ns)
+        ));
+    }
+    text
+}
+
+/// The same statement is fast or, now and then, many times slower, with little between.
+fn waits_for_locks(s: &StatementResult) -> bool {
+    const TIMES: i64 = 10;
+    const LONG_NS: i64 = 20_000_000;
+    s.statement.is_some()
+        && s.waits.count >= Summary::P90_NEEDS
+        && s.waits.p90_ns >= LONG_NS
+        && s.waits.p90_ns >= s.waits.p50_ns.saturating_mul(TIMES)
 }

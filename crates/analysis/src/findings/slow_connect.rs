@@ -2,6 +2,9 @@
 //! Connections took long to open: the first packets (SYN, SYN/ACK) had to be sent
 //! again, or were answered late.
 //!
+//! Or the packets were quick, and the logon behind them took a second or more:
+//! finding the database, agreeing with it, authenticating.
+//!
 //! # Why it costs time
 //! Nothing is asked before a connection is open. A SYN that is lost or ignored is
 //! sent again after 1 s, then 3, 7, 15 s.
@@ -23,6 +26,7 @@
 use super::{Rule, evidence};
 use crate::facts::Facts;
 use crate::results::{ConnectionResult, Fact, Finding, Side};
+use model::sql::op;
 use model::{TimeClass, format_duration};
 
 pub(super) const RULE: Rule = Rule {
@@ -42,7 +46,9 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         .iter()
         .filter_map(|c| Some((c, excess(c)?, culprit(facts, c))))
         .collect();
-    let worst = slow.iter().max_by_key(|(_, ns, _)| *ns)?;
+    let Some(worst) = slow.iter().max_by_key(|(_, ns, _)| *ns) else {
+        return by_logon(facts);
+    };
     let cost = slow.iter().map(|(_, ns, _)| ns).sum();
     let retries: u64 = slow.iter().map(|(c, ..)| retries(c)).sum();
     let side = worst.2;
@@ -128,4 +134,57 @@ fn culprit(facts: &Facts<'_>, c: &ConnectionResult) -> Side {
         }
         _ => Side::Undetermined,
     }
+}
+
+/// A logon that takes this long is noticed by its user.
+const SLOW_LOGON_NS: i64 = 1_000_000_000;
+
+/// Connections that opened at once to sessions of a database that did not. Their calls are charged where
+/// they waited, so that this has no cost of its own.
+fn by_logon(facts: &Facts<'_>) -> Option<Finding> {
+    let profile = facts.sql?;
+    let sessions = profile.sessions.iter();
+    let slow: Vec<_> = sessions
+        .filter(|s| s.opening_ns() >= SLOW_LOGON_NS)
+        .collect();
+    let worst = slow.iter().max_by_key(|s| (s.opening_ns(), s.client))?;
+    let all = slow.iter().map(|s| s.opening_ns());
+    let opening = [op::CONNECT, op::NEGOTIATE, op::LOGON];
+    let of_logon = profile.statements.iter().filter(|s| {
+        let op = s.op.as_deref();
+        opening.iter().any(|o| op == Some(o.as_str()))
+    });
+    let longest = of_logon.max_by_key(|s| s.times.max_ns)?;
+    let capture = facts.sql_capture();
+    Some(Finding {
+        code: RULE.code,
+        title: "Sessions of the database are slow to open".into(),
+        side: Side::Undetermined,
+        cost_ns: None,
+        elapsed_cost_ns: Some(all.fold(0, i64::saturating_add)),
+        fatal: false,
+        confidence: 0.8,
+        first: slow.iter().filter_map(|s| s.first).min(),
+        last: slow.iter().filter_map(|s| s.first).max(),
+        facts: vec![
+            Fact { name: "sessions", value: slow.len() as i64 },
+            Fact { name: "longest_ns", value: worst.opening_ns() },
+            Fact { name: "connect_ns", value: worst.connect_ns },
+            Fact { name: "negotiate_ns", value: worst.negotiate_ns },
+            Fact { name: "logon_ns", value: worst.logon_ns },
+        ],
+        evidence: evidence::of_statement(facts, capture, longest, "the longest call of a logon"),
+        why: format!(
+            "{} session{} took a second or more to open; the longest {}: finding the server {}, agreeing with it {}, authenticating {}.",
+            slow.len(),
+            if slow.len() == 1 { "" } else { "s" },
+            format_duration(worst.opening_ns()),
+            format_duration(worst.connect_ns),
+            format_duration(worst.negotiate_ns),
+            format_duration(worst.logon_ns),
+        ),
+        remedy: vec![
+            "look at what the server does at logon (name lookups of clients, authentication servers, process start), and at how often the application logs on: a pool spares it".into(),
+        ],
+    })
 }

@@ -5,6 +5,8 @@ pub(crate) mod conns;
 pub(crate) mod diagnose;
 pub(crate) mod explain;
 pub(crate) mod ops;
+pub(crate) mod sql;
+pub(crate) mod whatif;
 
 mod inputs;
 

@@ -3,7 +3,7 @@
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
-use model::{Found, Statement, limits};
+use model::{Found, SqlDialect, Statement, limits};
 use std::sync::Arc;
 
 /// What is remembered makes a difference in time only, so a bound may differ between threads.
@@ -12,25 +12,32 @@ const REMEMBERED: usize = 4_096;
 /// The statements that one thread has seen lately.
 #[derive(Default)]
 pub struct Statements {
-    known: HashMap<Box<[u8]>, Arc<Statement>, FixedState>,
+    known: HashMap<Box<[u8]>, (SqlDialect, Arc<Statement>), FixedState>,
 }
 
 impl Statements {
-    /// The statement with this text. Bytes that are no UTF-8 are taken for Latin-1, so that nothing is
+    /// The statement with this text, of a database with this dialect. Bytes that are no UTF-8 are taken for Latin-1, so that nothing is
     /// lost. Of one longer than [`SQL_BYTES`](limits::SQL_BYTES) the beginning is kept.
-    pub fn of(&mut self, text: &[u8], truncated: bool, found: Found) -> Arc<Statement> {
+    pub fn of(
+        &mut self,
+        dialect: SqlDialect,
+        text: &[u8],
+        truncated: bool,
+        found: Found,
+    ) -> Arc<Statement> {
         let kept = text.get(..limits::SQL_BYTES).unwrap_or(text);
         let truncated = truncated || kept.len() < text.len();
-        if let Some(known) = self.known.get(kept)
+        if let Some((spoken, known)) = self.known.get(kept)
+            && *spoken == dialect
             && known.truncated == truncated
             && known.found == found
         {
             return Arc::clone(known);
         }
         let text = decode(kept);
-        let normal = model::normal::normalise(&text);
+        let normal = model::normalise_as(&text, dialect);
         let statement = Arc::new(Statement {
-            id: model::normal::statement_id(&normal),
+            id: model::statement_id(&normal),
             normal: normal.into(),
             text: text.into(),
             truncated,
@@ -39,7 +46,8 @@ impl Statements {
         if self.known.len() >= REMEMBERED {
             self.known.clear();
         }
-        self.known.insert(kept.into(), Arc::clone(&statement));
+        let known = (dialect, Arc::clone(&statement));
+        self.known.insert(kept.into(), known);
         statement
     }
 }
@@ -60,27 +68,29 @@ fn decode(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
+    const ANY: SqlDialect = SqlDialect::Unknown;
+
     #[test]
     fn the_same_text_is_one_statement() {
         let mut statements = Statements::default();
-        let one = statements.of(b"select 1", false, Found::Structured);
-        let same = statements.of(b"select 1", false, Found::Structured);
+        let one = statements.of(ANY, b"select 1", false, Found::Structured);
+        let same = statements.of(ANY, b"select 1", false, Found::Structured);
         assert!(Arc::ptr_eq(&one, &same));
         // Another literal is another text of the same statement.
-        let other = statements.of(b"select 2", false, Found::Structured);
+        let other = statements.of(ANY, b"select 2", false, Found::Structured);
         assert_eq!((one.id, &one.normal), (other.id, &other.normal));
         assert_ne!(one.text, other.text);
-        let cut = statements.of(b"select 1", true, Found::Structured);
+        let cut = statements.of(ANY, b"select 1", true, Found::Structured);
         assert!(cut.truncated);
     }
 
     #[test]
     fn no_byte_is_lost_whatever_the_character_set() {
         let mut statements = Statements::default();
-        let latin = statements.of(b"select 'caf\xe9' from t", false, Found::Structured);
+        let latin = statements.of(ANY, b"select 'caf\xe9' from t", false, Found::Structured);
         assert_eq!(&*latin.text, "select 'caf\u{e9}' from t");
         // Cut inside a character of two bytes.
-        let cut = statements.of(b"select x\xc3", true, Found::Structured);
+        let cut = statements.of(ANY, b"select x\xc3", true, Found::Structured);
         assert_eq!(&*cut.text, "select x");
     }
 
@@ -88,7 +98,7 @@ mod tests {
     fn of_a_long_text_the_beginning_is_kept() {
         let mut statements = Statements::default();
         let long = vec![b'x'; limits::SQL_BYTES + 1];
-        let statement = statements.of(&long, false, Found::Structured);
+        let statement = statements.of(ANY, &long, false, Found::Structured);
         assert!(statement.truncated);
         assert_eq!(statement.text.len(), limits::SQL_BYTES);
     }

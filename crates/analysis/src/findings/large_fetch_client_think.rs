@@ -1,0 +1,80 @@
+//! # What it says
+//! Between one fetch of a statement and the next the client takes longer than it
+//! waits for the database: it digests what it fetched.
+//!
+//! # Why it costs time
+//! The server and the network stand idle meanwhile. The time lies between calls and
+//! is part of none, so it is given as elapsed time and charged to nobody.
+//!
+//! # How sure
+//! The pauses are measured between the last byte of one response and the first of
+//! the next request on the same connection, with nothing else outstanding. Said
+//! where there are ten or more, 2 ms each on average, longer together than the
+//! calls.
+//!
+//! # What to check next
+//! What the client does with rows: one thread that fetches and computes, output to
+//! a slow terminal or disk, a fetch size so large that each batch takes long.
+//!
+//! # When it is wrong
+//! A user who pages through a result thinks too.
+
+use super::{Rule, evidence};
+use crate::facts::Facts;
+use crate::results::{Fact, Finding, Side};
+use model::format_duration;
+
+pub(super) const RULE: Rule = Rule {
+    code: "large-fetch-client-think",
+    title: "the client digests rows for longer than it waits for them",
+    source: include_str!("large_fetch_client_think.rs"),
+    check,
+};
+
+const MANY: u64 = 10;
+const LONG_NS: i64 = 2_000_000;
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let digesting = facts.sql?.statements.iter().filter(|s| {
+        let mean = s.think_ns / s.thinks.max(1) as i64;
+        let fetching = s.fetches >= MANY && s.thinks >= MANY && s.rows > s.fetches;
+        fetching && mean >= LONG_NS && s.think_ns > s.times.total_ns
+    });
+    let s = digesting.max_by_key(|s| s.think_ns)?;
+    let mean = s.think_ns / s.thinks.max(1) as i64;
+    let rows = s.rows / s.row_trips.max(1);
+    Some(Finding {
+        code: RULE.code,
+        title: "The client digests what it fetches".into(),
+        side: Side::Client,
+        cost_ns: None,
+        elapsed_cost_ns: Some(s.think_ns),
+        fatal: false,
+        confidence: 0.8,
+        first: s.first,
+        last: s.last,
+        facts: vec![
+            Fact { name: "think_ns", value: s.think_ns },
+            Fact { name: "think_mean_ns", value: mean },
+            Fact { name: "fetches", value: s.fetches as i64 },
+            Fact { name: "rows_per_fetch_mean", value: rows as i64 },
+        ],
+        evidence: evidence::of_statement(
+            facts,
+            facts.sql_capture(),
+            s,
+            "the slowest call of this statement",
+        ),
+        why: format!(
+            "After {} of its calls the client takes {} on average before it asks for more, {} in all, beside {} in the calls. {}",
+            s.thinks,
+            format_duration(mean),
+            format_duration(s.think_ns),
+            format_duration(s.times.total_ns),
+            evidence::named(s)
+        ),
+        remedy: vec![
+            "let the client fetch ahead while it computes, or find what it waits for with these rows".into(),
+        ],
+    })
+}

@@ -1,0 +1,64 @@
+//! # What it says
+//! A login crossed the network with its password readable.
+//!
+//! # Why it costs time
+//! It costs none. Whoever can take such a capture can log in.
+//!
+//! # How sure
+//! The authentication method is read from the messages. The password itself is
+//! neither kept nor shown.
+//!
+//! # What to check next
+//! PostgreSQL: pg_hba.conf with method password instead of scram-sha-256. MySQL:
+//! mysql_clear_password. Turn on TLS, and treat this capture as a secret.
+//!
+//! # When it is wrong
+//! A method may be called a clear password and carry a token that is used once.
+
+use super::{Rule, evidence};
+use crate::facts::Facts;
+use crate::results::{Fact, Finding, Side};
+
+pub(super) const RULE: Rule = Rule {
+    code: "plaintext-password",
+    title: "a password crosses the network readable",
+    source: include_str!("plaintext_password.rs"),
+    check,
+};
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let sessions = facts.sql?.sessions.iter();
+    let readable: Vec<_> = sessions.filter(|s| s.session.plaintext_password).collect();
+    let first = readable.iter().min_by_key(|s| (s.first, s.client))?;
+    let logons = facts.sql?.statements.iter();
+    let logon = logons
+        .filter(|s| s.op.as_deref() == Some(model::sql::op::LOGON.as_str()))
+        .max_by_key(|s| s.calls);
+    let capture = facts.sql_capture();
+    Some(Finding {
+        code: RULE.code,
+        title: "A password is readable on the wire".into(),
+        side: Side::Client,
+        cost_ns: None,
+        elapsed_cost_ns: None,
+        fatal: false,
+        confidence: 0.95,
+        first: first.first,
+        last: first.last,
+        facts: vec![Fact {
+            name: "sessions",
+            value: readable.len() as i64,
+        }],
+        evidence: logon.map_or_else(Vec::new, |s| {
+            evidence::of_statement(facts, capture, s, "a login")
+        }),
+        why: format!(
+            "{} session{} sent it unencrypted, {} to {} first.",
+            readable.len(),
+            if readable.len() == 1 { "" } else { "s" },
+            first.client,
+            first.server
+        ),
+        remedy: vec!["use TLS, or a method that does not send the password".into()],
+    })
+}

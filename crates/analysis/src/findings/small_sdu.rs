@@ -1,0 +1,79 @@
+//! # What it says
+//! Oracle sessions were opened with a session data unit (SDU) that their responses
+//! fill many times over.
+//!
+//! # Why it costs time
+//! Each SDU is a packet of SQL*Net with its own header, handed to TCP by itself. It
+//! costs processing on both hosts, and small writes meet Nagle's algorithm and
+//! delayed acknowledgements; what these cost is charged where it shows. The size
+//! itself has no cost of its own.
+//!
+//! # How sure
+//! The SDU is read from the ACCEPT packet. Said where 50 or more responses are four
+//! times as large or more on average.
+//!
+//! # What to check next
+//! DEFAULT_SDU_SIZE in sqlnet.ora, SDU= in the connect descriptor and in the
+//! listener: the smaller side wins. slowside whatif --sdu.
+//!
+//! # When it is wrong
+//! On fast hosts and paths the difference is not measurable.
+
+use super::{Rule, evidence};
+use crate::facts::Facts;
+use crate::results::{Fact, Finding, Side};
+
+pub(super) const RULE: Rule = Rule {
+    code: "small-sdu",
+    title: "responses fill the session data unit many times",
+    source: include_str!("small_sdu.rs"),
+    check,
+};
+
+const MANY: u64 = 50;
+const TIMES: u64 = 4;
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let profile = facts.sql?;
+    let session = profile.sessions.iter().find(|s| {
+        let sdu = s.session.sdu_bytes.map(u64::from);
+        let mean = s.received_bytes / s.calls.max(1);
+        s.calls >= MANY && sdu.is_some_and(|sdu| mean >= sdu.saturating_mul(TIMES))
+    })?;
+    let sdu = session.session.sdu_bytes?;
+    let mean = session.received_bytes / session.calls.max(1);
+    let offered = session.session.sdu_offered_bytes.filter(|&o| o > sdu);
+    let who = offered.map_or(String::new(), |o| {
+        format!(" The client offered {o} bytes, the server took less.")
+    });
+    let busiest = profile.statements.iter().max_by_key(|s| s.response_bytes)?;
+    Some(Finding {
+        code: RULE.code,
+        title: "The session data unit is small for this traffic".into(),
+        side: if offered.is_some() { Side::Server } else { Side::Client },
+        cost_ns: None,
+        elapsed_cost_ns: None,
+        fatal: false,
+        confidence: 0.9,
+        first: session.first,
+        last: session.last,
+        facts: vec![
+            Fact { name: "sdu_bytes", value: sdu.into() },
+            Fact { name: "response_mean_bytes", value: mean as i64 },
+            Fact { name: "calls", value: session.calls as i64 },
+        ],
+        evidence: evidence::of_statement(
+            facts,
+            facts.sql_capture(),
+            busiest,
+            "a call of the statement with the largest responses",
+        ),
+        why: format!(
+            "{} responses have {mean} bytes on average, in units of {sdu}.{who}",
+            session.calls
+        ),
+        remedy: vec![
+            "set DEFAULT_SDU_SIZE (sqlnet.ora) on both sides to 65535, or SDU= in the connect descriptor and the listener".into(),
+        ],
+    })
+}

@@ -1,0 +1,202 @@
+//! Statements into what their clients do too often, and the round trips that could be spared.
+//!
+//! A habit is only a habit in numbers ([`MANY`]). What it costs is round trips on the path: what the
+//! server would save is not known, and not counted.
+
+use super::result::{SqlResult, StatementResult};
+use crate::facts::{Account, Basis};
+use model::sql::op;
+
+/// Fewer than this are a beginning.
+const MANY: u64 = 50;
+
+/// Rows of a fetch that nobody would call small, and into how many such fetches rows would fit.
+const LARGE_FETCH: u64 = 500;
+const GOOD_FETCH: u64 = 1_000;
+
+/// Executions or commits that would go in one batch.
+const BATCH: u64 = 100;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pattern {
+    /// Fetches that bring one row each.
+    RowByRow,
+    /// Fetches that bring all they asked for, which is little.
+    SmallFetch,
+    /// The same statement again and again, for a row each time: a loop that could be a join.
+    OneByOne,
+    /// A commit for each change.
+    CommitEach,
+}
+
+/// What a client does with a statement.
+#[derive(Clone, Copy, Debug)]
+pub struct Habit<'a> {
+    pub statement: &'a StatementResult,
+    pub pattern: Pattern,
+    /// Round trips that it takes, and those that would do.
+    pub trips: u64,
+    pub needed: u64,
+    /// The path's part of those that could be spared.
+    pub saved_ns: i64,
+}
+
+/// Cursors of a statement: its executions, where it was seen to be executed.
+fn cursors(s: &StatementResult) -> u64 {
+    s.executions.clamp(1, s.fetches.max(1))
+}
+
+fn fetches_at(s: &StatementResult, size: u64) -> u64 {
+    let each = s.rows.div_ceil(cursors(s)).div_ceil(size).max(1);
+    cursors(s).saturating_mul(each)
+}
+
+impl<'a> Habit<'a> {
+    fn new(statement: &'a StatementResult, pattern: Pattern, trips: u64, needed: u64) -> Self {
+        let spared = i64::try_from(trips.saturating_sub(needed)).unwrap_or(i64::MAX);
+        let all = i64::try_from(statement.round_trips.max(1)).unwrap_or(i64::MAX);
+        let trip_ns = statement.network_ns.unwrap_or(0) / all;
+        Habit {
+            statement,
+            pattern,
+            trips,
+            needed,
+            saved_ns: trip_ns.saturating_mul(spared),
+        }
+    }
+
+    fn of(s: &'a StatementResult, changes: u64) -> Option<Habit<'a>> {
+        if s.fetches >= MANY {
+            let needed = fetches_at(s, GOOD_FETCH);
+            let full = s.full_fetches * 10 >= s.fetches * 8;
+            if s.rows <= s.fetches + cursors(s) && s.rows * 2 >= s.fetches {
+                return Some(Habit::new(s, Pattern::RowByRow, s.fetches, needed));
+            }
+            if full && s.rows_asked < LARGE_FETCH && needed < s.fetches {
+                return Some(Habit::new(s, Pattern::SmallFetch, s.fetches, needed));
+            }
+            return None;
+        }
+        if s.op.as_deref() == Some(op::COMMIT.as_str()) || is_commit(s) {
+            let each = s.calls >= MANY && changes > 0 && changes <= s.calls + s.calls / 2;
+            let needed = s.calls.div_ceil(BATCH);
+            return each.then(|| Habit::new(s, Pattern::CommitEach, s.calls, needed));
+        }
+        let little = s.rows <= s.executions + s.executions / 2;
+        let loops = s.thinks >= MANY && s.thinks * 10 >= s.executions * 8;
+        let again = s.statement.is_some() && s.executions >= MANY && little && loops;
+        let needed = s.executions.div_ceil(BATCH);
+        again.then(|| Habit::new(s, Pattern::OneByOne, s.executions, needed))
+    }
+}
+
+fn is_commit(s: &StatementResult) -> bool {
+    let text = s.statement.as_ref().map(|s| &*s.normal);
+    text.is_some_and(|t| t == "commit" || t == "end" || t.starts_with("commit "))
+}
+
+/// The habits that a profile shows, the most expensive first.
+#[must_use]
+pub fn habits(profile: &SqlResult) -> Vec<Habit<'_>> {
+    let changes = profile.statements.iter().filter(|s| s.affected > 0);
+    let changes = changes.map(|s| s.executions).sum();
+    let mut all: Vec<Habit<'_>> = profile
+        .statements
+        .iter()
+        .filter_map(|s| Habit::of(s, changes))
+        .collect();
+    // Stable: equal ones stay in the profile's order.
+    all.sort_by_key(|h| std::cmp::Reverse(h.saved_ns));
+    all
+}
+
+/// Gives what larger fetches would spare a line of its own in the account, and what fewer round trips
+/// would, where that is not known of the connections already.
+pub(crate) fn divide(account: &mut Account, profile: &SqlResult) {
+    let found = habits(profile);
+    let saved = |wanted: fn(Pattern) -> bool| {
+        let those = found.iter().filter(|h| wanted(h.pattern));
+        those.fold(0i64, |sum, h| sum.saturating_add(h.saved_ns))
+    };
+    let path_is_known = matches!(account.basis, Basis::Client | Basis::Matched);
+    if path_is_known && account.chatty_ns == 0 {
+        let chatty = saved(|p| p != Pattern::SmallFetch).clamp(0, account.path_ns.max(0));
+        account.chatty_ns += chatty;
+        account.path_ns -= chatty;
+    }
+    // Small fetches are small questions too: what is theirs is not charged twice.
+    let wanted = saved(|p| p == Pattern::SmallFetch);
+    let from_chatty = wanted.clamp(0, account.chatty_ns.max(0));
+    let from_path = (wanted - from_chatty).clamp(0, account.path_ns.max(0));
+    account.chatty_ns -= from_chatty;
+    account.path_ns -= from_path;
+    account.small_fetch_ns = from_chatty + from_path;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::Summary;
+    use model::Protocol;
+
+    fn line(calls: u64, fetches: u64, rows: u64) -> StatementResult {
+        StatementResult {
+            protocol: Protocol::Tns,
+            statement: None,
+            op: None,
+            keys: Vec::new(),
+            times: Summary::default(),
+            waits: Summary::default(),
+            calls,
+            executions: calls - fetches,
+            fetches,
+            rows,
+            row_trips: calls,
+            rows_asked: 0,
+            full_fetches: 0,
+            affected: 0,
+            errors: 0,
+            incomplete: 0,
+            request_bytes: 0,
+            response_bytes: 0,
+            round_trips: calls,
+            server_ns: Some(0),
+            network_ns: Some(1_000 * calls as i64),
+            transfer_ns: 0,
+            think_ns: 0,
+            thinks: 0,
+            worst: None,
+            first: None,
+            last: None,
+        }
+    }
+
+    #[test]
+    fn row_by_row_and_small_fetches_are_told_apart() {
+        let one = line(301, 300, 300);
+        let h = Habit::of(&one, 0).expect("a habit");
+        assert_eq!((h.pattern, h.trips, h.needed), (Pattern::RowByRow, 300, 1));
+        assert_eq!(h.saved_ns, 299_000);
+        let mut small = line(101, 100, 1_500);
+        small.rows_asked = 15;
+        small.full_fetches = 99;
+        let h = Habit::of(&small, 0).expect("a habit");
+        assert_eq!((h.pattern, h.needed), (Pattern::SmallFetch, 2));
+        // Whose fetches come back half empty has no more to fetch.
+        small.full_fetches = 20;
+        assert!(Habit::of(&small, 0).is_none());
+        small.full_fetches = 100;
+        small.rows_asked = 1_000;
+        assert!(Habit::of(&small, 0).is_none());
+    }
+
+    #[test]
+    fn a_commit_for_each_change_is_a_habit_and_few_are_not() {
+        let mut commits = line(200, 0, 0);
+        commits.op = Some("COMMIT".into());
+        let h = Habit::of(&commits, 200).expect("a habit");
+        assert_eq!((h.pattern, h.needed), (Pattern::CommitEach, 2));
+        assert!(Habit::of(&commits, 2_000).is_none());
+        assert!(Habit::of(&commits, 0).is_none());
+    }
+}

@@ -1,0 +1,18 @@
+//! Calls of databases into a profile: which statements took the time, and of it what the server, the
+//! network, the passing of bytes and the client itself had.
+//!
+//! [`profile`] takes the calls of one capture, [`split`] says how much of their waits was the path,
+//! [`result`] is what comes out, of one capture or of both.
+
+pub mod habits;
+mod lane;
+mod profile;
+pub mod result;
+mod sessions;
+mod split;
+
+#[cfg(test)]
+mod tests;
+
+pub use profile::{Profiler, SqlKey};
+pub use result::{SessionResult, SqlResult, StatementResult, Totals, of_one, of_two};

@@ -1,0 +1,290 @@
+//! Calls of one capture into groups, one for each statement unless other keys are asked for.
+//!
+//! Calls that have no statement (a commit, a logon, a session whose text is encrypted) are grouped by
+//! their operation. Groups are bounded by [`STATEMENTS`](limits::STATEMENTS); calls of further ones are
+//! counted together.
+
+use super::lane::{Lane, Think};
+use super::sessions::Sessions;
+use super::split::{Hosts, Paths};
+use crate::results::KeyValue;
+use crate::stats::Distribution;
+use hashbrown::HashMap;
+use model::sql::op;
+use model::{
+    Call, ConnectionId, ConnectionSummary, Field, Name, PacketRef, Protocol, Sql, Statement, Time,
+    limits,
+};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What to group by. Calls are always apart by protocol.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SqlKey {
+    Statement,
+    /// The client's host.
+    Client,
+    Program,
+    User,
+    /// Oracle's service, PostgreSQL's and MySQL's database.
+    Service,
+    Connection,
+}
+
+impl SqlKey {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            SqlKey::Statement => "statement",
+            SqlKey::Client => "client",
+            SqlKey::Program => "program",
+            SqlKey::User => "user",
+            SqlKey::Service => "service",
+            SqlKey::Connection => "connection",
+        }
+    }
+
+    /// Its value where it is not the statement.
+    fn value(self, call: &Call, sql: &Sql) -> KeyValue {
+        let known = |text: &Option<Arc<str>>| {
+            let text = text.as_ref().map(Arc::clone);
+            text.map_or(KeyValue::Unknown, KeyValue::Text)
+        };
+        match self {
+            SqlKey::Statement => KeyValue::Unknown,
+            SqlKey::Client => KeyValue::Text(call.client.address.to_string().into()),
+            SqlKey::Program => known(&sql.session.program),
+            SqlKey::User => known(&sql.session.user),
+            SqlKey::Service => known(&sql.session.database),
+            SqlKey::Connection => {
+                KeyValue::Text(format!("{} > {}", call.client, call.server).into())
+            }
+        }
+    }
+}
+
+/// What calls of one group have in common.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Subject {
+    Statement(u64),
+    /// Without a statement: the operation.
+    Op(Name),
+    /// Statements are not asked for.
+    Any,
+    /// What came when there was no room for further groups.
+    Rest,
+}
+
+pub(super) type GroupKey = (Protocol, Subject, Vec<KeyValue>);
+
+/// A call as evidence.
+#[derive(Clone, Copy, Debug)]
+pub struct WorstCall {
+    pub response_time_ns: i64,
+    pub first: Time,
+    /// First packet of the request, last of the response.
+    pub request: PacketRef,
+    pub response: PacketRef,
+}
+
+/// Sums of a group's calls.
+#[derive(Default, Debug)]
+pub(super) struct Group {
+    pub(super) statement: Option<Arc<Statement>>,
+    pub(super) times: Distribution,
+    /// The wait of each call, to see whether a statement has two faces.
+    pub(super) waits: Distribution,
+    pub(super) calls: u64,
+    pub(super) executions: u64,
+    pub(super) fetches: u64,
+    /// Calls that brought rows, and those rows.
+    pub(super) row_trips: u64,
+    pub(super) rows: u64,
+    /// The most rows that one call asked for, and how many calls brought exactly as many as they
+    /// asked for: the next fetch would have been spared by a larger one.
+    pub(super) rows_asked: u64,
+    pub(super) full_fetches: u64,
+    pub(super) affected: u64,
+    pub(super) errors: u64,
+    /// Calls without a known response time.
+    pub(super) incomplete: u64,
+    pub(super) request_bytes: u64,
+    pub(super) response_bytes: u64,
+    pub(super) transfer_ns: i64,
+    pub(super) think_ns: i64,
+    pub(super) thinks: u64,
+    /// Round trips, those inside calls included, by whose.
+    pub(super) trips: BTreeMap<Hosts, u64>,
+    pub(super) worst: Option<WorstCall>,
+    pub(super) first: Option<Time>,
+    pub(super) last: Option<Time>,
+}
+
+impl Group {
+    fn add(&mut self, call: &Call) {
+        let get = |field| call.detail.get(field);
+        self.calls += 1;
+        match call.op {
+            o if o == op::FETCH => self.fetches += 1,
+            o if [op::PREPARE, op::CLOSE, op::LOB].contains(&o) => {}
+            _ => self.executions += 1,
+        }
+        let rows = get(Field::Rows).unwrap_or(0);
+        self.rows = self.rows.saturating_add(rows);
+        self.row_trips += u64::from(rows > 0 || call.op == op::FETCH);
+        if let Some(asked) = get(Field::RowsAsked).filter(|&asked| asked > 0) {
+            self.rows_asked = self.rows_asked.max(asked);
+            self.full_fetches += u64::from(rows >= asked);
+        }
+        self.affected = self
+            .affected
+            .saturating_add(get(Field::Affected).unwrap_or(0));
+        self.errors += u64::from(call.outcome.is_error());
+        self.request_bytes += call.request_bytes;
+        self.response_bytes += call.response_bytes;
+        let trips = 1 + get(Field::InnerTrips).unwrap_or(0);
+        *self
+            .trips
+            .entry((call.client.address, call.server.address))
+            .or_default() += trips;
+        let begin = call.request_first.map(|m| m.time);
+        self.first = [self.first, begin].into_iter().flatten().min();
+        self.last = self.last.max(call.response_last.map(|m| m.time));
+        let times = (call.response_time_ns(), call.wait_ns());
+        let (Some(took), Some(wait), true) = (times.0, times.1, call.is_timed()) else {
+            self.incomplete += 1;
+            return;
+        };
+        self.times.add(took);
+        self.waits.add(wait.max(0));
+        self.transfer_ns = self.transfer_ns.saturating_add(took - wait.max(0));
+        if self.worst.is_none_or(|w| w.response_time_ns < took)
+            && let (Some(request), Some(response)) = (call.request_first, call.response_last)
+        {
+            self.worst = Some(WorstCall {
+                response_time_ns: took,
+                first: request.time,
+                request: request.packet,
+                response: response.packet,
+            });
+        }
+    }
+}
+
+/// A profile of one capture in the making.
+pub struct Profiler {
+    keys: Vec<SqlKey>,
+    numbers: HashMap<GroupKey, usize, foldhash::fast::FixedState>,
+    pub(super) groups: Vec<(GroupKey, Group)>,
+    lanes: HashMap<ConnectionId, Option<Lane>, foldhash::fast::FixedState>,
+    pub(super) paths: Paths,
+    pub(super) sessions: Sessions,
+    pub(super) think_between_ns: i64,
+    /// Calls in [`Subject::Rest`].
+    pub(super) rest: u64,
+}
+
+impl Profiler {
+    #[must_use]
+    pub fn new(keys: &[SqlKey]) -> Profiler {
+        Profiler {
+            keys: keys.to_vec(),
+            numbers: HashMap::default(),
+            groups: Vec::new(),
+            lanes: HashMap::default(),
+            paths: Paths::default(),
+            sessions: Sessions::default(),
+            think_between_ns: 0,
+            rest: 0,
+        }
+    }
+
+    /// Takes a call; those of no database are left out.
+    pub fn call(&mut self, call: &Call) {
+        let Some(sql) = &call.sql else { return };
+        let number = self.number(call, sql);
+        let lane = self.lanes.entry(call.connection).or_default();
+        let think = Lane::next(lane, call, number);
+        let mut thought = 0;
+        let Some((_, group)) = self.groups.get_mut(number) else {
+            return;
+        };
+        match think {
+            Think::Within(ns) => {
+                group.think_ns = group.think_ns.saturating_add(ns);
+                group.thinks += 1;
+                thought = ns;
+            }
+            Think::Between(ns) => {
+                self.think_between_ns = self.think_between_ns.saturating_add(ns);
+                thought = ns;
+            }
+            Think::Unknown => {}
+        }
+        group.add(call);
+        self.sessions.add(call, sql, thought);
+    }
+
+    /// The number of a call's group.
+    fn number(&mut self, call: &Call, sql: &Sql) -> usize {
+        let by_statement = self.keys.contains(&SqlKey::Statement);
+        let subject = match &sql.statement {
+            _ if !by_statement => Subject::Any,
+            Some(statement) => Subject::Statement(statement.id),
+            None => Subject::Op(call.op),
+        };
+        let others = self.keys.iter().filter(|k| **k != SqlKey::Statement);
+        let values = others.map(|k| k.value(call, sql)).collect();
+        let mut key = (call.protocol, subject, values);
+        if let Some(number) = self.numbers.get(&key) {
+            return *number;
+        }
+        if self.groups.len() >= limits::STATEMENTS {
+            self.rest += 1;
+            let unknown = key.2.iter().map(|_| KeyValue::Unknown).collect();
+            key = (call.protocol, Subject::Rest, unknown);
+            if let Some(number) = self.numbers.get(&key) {
+                return *number;
+            }
+        }
+        let number = self.groups.len();
+        let statement = match key.1 {
+            Subject::Statement(_) => sql.statement.clone(),
+            _ => None,
+        };
+        let group = Group {
+            statement,
+            ..Group::default()
+        };
+        self.numbers.insert(key.clone(), number);
+        self.groups.push((key, group));
+        number
+    }
+
+    /// Takes a connection that is over.
+    pub fn connection(&mut self, c: &ConnectionSummary) {
+        self.lanes.remove(&c.id);
+        self.paths.add(c);
+    }
+
+    pub(super) fn group(&self, key: &GroupKey) -> Option<&Group> {
+        let number = self.numbers.get(key)?;
+        self.groups.get(*number).map(|(_, group)| group)
+    }
+
+    /// The waits of all calls together: longer at the client than at the server.
+    #[must_use]
+    pub fn wait_ns(&self) -> i64 {
+        let waits = self.groups.iter().map(|(_, g)| g.waits.total_ns());
+        waits.fold(0, i64::saturating_add)
+    }
+
+    pub(super) fn keys(&self) -> &[SqlKey] {
+        &self.keys
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+}

@@ -1,0 +1,271 @@
+//! Profiles into what is shown of them: statements and sessions, most time first.
+
+use super::profile::{Group, GroupKey, Profiler, SqlKey, Subject, WorstCall};
+pub use super::sessions::SessionResult;
+use super::split::Split;
+use crate::results::{CaptureResult, KeyValue, Vantage};
+use crate::stats::Summary;
+use model::{Hidden, Protocol, Statement, Time};
+use std::sync::Arc;
+
+/// One line of the profile.
+#[derive(Clone, Debug)]
+pub struct StatementResult {
+    pub protocol: Protocol,
+    /// `None`: grouped without it, or calls that have none.
+    pub statement: Option<Arc<Statement>>,
+    /// Of calls without a statement, the operation; of what had no room, nothing.
+    pub op: Option<String>,
+    /// Values of the other keys, in the order asked for.
+    pub keys: Vec<(&'static str, KeyValue)>,
+    pub times: Summary,
+    pub waits: Summary,
+    pub calls: u64,
+    /// Calls that executed something, those that fetched further rows.
+    pub executions: u64,
+    pub fetches: u64,
+    pub rows: u64,
+    /// Calls that brought rows.
+    pub row_trips: u64,
+    /// The most that one call asked for; 0 where none said.
+    pub rows_asked: u64,
+    pub full_fetches: u64,
+    pub affected: u64,
+    pub errors: u64,
+    pub incomplete: u64,
+    pub request_bytes: u64,
+    pub response_bytes: u64,
+    /// Round trips, those inside calls included.
+    pub round_trips: u64,
+    /// Parts of the response time: they add up where both are known.
+    pub server_ns: Option<i64>,
+    pub network_ns: Option<i64>,
+    pub transfer_ns: i64,
+    /// Beside the response time: what the client took before it came back for more of the same.
+    pub think_ns: i64,
+    pub thinks: u64,
+    pub worst: Option<WorstCall>,
+    pub first: Option<Time>,
+    pub last: Option<Time>,
+}
+
+impl StatementResult {
+    /// Rows of each call that brought rows.
+    #[must_use]
+    pub fn rows_per_fetch(&self) -> Option<f64> {
+        (self.row_trips > 0).then(|| self.rows as f64 / self.row_trips as f64)
+    }
+
+    #[must_use]
+    pub fn wait_ns(&self) -> i64 {
+        self.waits.total_ns
+    }
+}
+
+/// Sums over all lines.
+#[derive(Clone, Debug, Default)]
+pub struct Totals {
+    pub calls: u64,
+    pub executions: u64,
+    pub fetches: u64,
+    pub rows: u64,
+    pub errors: u64,
+    pub round_trips: u64,
+    pub request_bytes: u64,
+    pub response_bytes: u64,
+    pub response_time_ns: i64,
+    pub server_ns: Option<i64>,
+    pub network_ns: Option<i64>,
+    pub transfer_ns: i64,
+    /// Thinking within and between statements.
+    pub think_ns: i64,
+    pub elapsed_ns: i64,
+}
+
+/// Everything `sql` says.
+#[derive(Clone, Debug)]
+pub struct SqlResult {
+    /// The client's first, where there are two.
+    pub captures: Vec<CaptureResult>,
+    pub totals: Totals,
+    pub statements: Vec<StatementResult>,
+    pub sessions: Vec<SessionResult>,
+    /// Why statements are not shown, and of how many sessions.
+    pub hidden: Vec<(Hidden, u64)>,
+    pub notes: Vec<String>,
+}
+
+/// The profile of one capture, taken at `vantage`.
+#[must_use]
+pub fn of_one(profiler: Profiler, captures: Vec<CaptureResult>, vantage: Vantage) -> SqlResult {
+    let paths = &profiler.paths;
+    let split = |_: &GroupKey, group: &Group| {
+        paths.split(vantage, group.waits.total_ns(), group.trips.iter())
+    };
+    let statements = lines(&profiler, split);
+    let mut notes = Vec::new();
+    match vantage {
+        Vantage::Client => notes.push("One capture, at the client: of what calls waited, the round trips on the path are an estimate from handshakes and acknowledgements, the rest is the server's.".to_owned()),
+        Vantage::Server => notes.push("One capture, at the server: waits are the server's own; the network is not in it.".to_owned()),
+        Vantage::Middle | Vantage::Unknown => notes.push("It is not known where the capture was taken, so waits are not divided: state it with --client or --server.".to_owned()),
+    }
+    finish(profiler, statements, captures, notes)
+}
+
+/// The profile of a capture at the client, its waits divided by what the same statements take in one
+/// at the server.
+#[must_use]
+pub fn of_two(client: Profiler, server: &Profiler, captures: Vec<CaptureResult>) -> SqlResult {
+    let mut missing = 0;
+    let split = |key: &GroupKey, group: &Group| {
+        let twin = server.group(key).filter(|t| t.waits.count() > 0);
+        let Some(twin) = twin else {
+            missing += 1;
+            return Split::default();
+        };
+        let count = i64::try_from(group.waits.count()).unwrap_or(i64::MAX);
+        let wait = group.waits.total_ns();
+        let server_ns = twin
+            .waits
+            .mean_ns()
+            .saturating_mul(count)
+            .clamp(0, wait.max(0));
+        Split {
+            server_ns: Some(server_ns),
+            network_ns: Some(wait - server_ns),
+        }
+    };
+    let statements = lines(&client, split);
+    let mut notes = Vec::new();
+    if missing > 0 {
+        notes.push(format!(
+            "{missing} lines are not in the server's capture: their waits are not divided."
+        ));
+    }
+    finish(client, statements, captures, notes)
+}
+
+fn lines(
+    profiler: &Profiler,
+    mut split: impl FnMut(&GroupKey, &Group) -> Split,
+) -> Vec<StatementResult> {
+    let names: Vec<&'static str> = profiler
+        .keys()
+        .iter()
+        .filter(|k| **k != SqlKey::Statement)
+        .map(|k| k.name())
+        .collect();
+    let line = |(key, group): &(GroupKey, Group)| {
+        let Split {
+            server_ns,
+            network_ns,
+        } = split(key, group);
+        let (protocol, subject, values) = key;
+        StatementResult {
+            protocol: *protocol,
+            statement: group.statement.clone(),
+            op: match subject {
+                Subject::Op(op) => Some(op.to_string()),
+                _ => None,
+            },
+            keys: names.iter().copied().zip(values.iter().cloned()).collect(),
+            times: group.times.summary(),
+            waits: group.waits.summary(),
+            calls: group.calls,
+            executions: group.executions,
+            fetches: group.fetches,
+            rows: group.rows,
+            row_trips: group.row_trips,
+            rows_asked: group.rows_asked,
+            full_fetches: group.full_fetches,
+            affected: group.affected,
+            errors: group.errors,
+            incomplete: group.incomplete,
+            request_bytes: group.request_bytes,
+            response_bytes: group.response_bytes,
+            round_trips: group.trips.values().sum(),
+            server_ns,
+            network_ns,
+            transfer_ns: group.transfer_ns,
+            think_ns: group.think_ns,
+            thinks: group.thinks,
+            worst: group.worst,
+            first: group.first,
+            last: group.last,
+        }
+    };
+    let mut all: Vec<StatementResult> = profiler.groups.iter().map(line).collect();
+    let id = |s: &StatementResult| s.statement.as_ref().map(|s| s.id);
+    all.sort_by(|a, b| {
+        let total = b.times.total_ns.cmp(&a.times.total_ns);
+        let key = |s: &StatementResult| (s.protocol, id(s));
+        let rest = || key(a).cmp(&key(b)).then_with(|| a.op.cmp(&b.op));
+        total.then_with(rest).then_with(|| a.keys.cmp(&b.keys))
+    });
+    all
+}
+
+fn finish(
+    profiler: Profiler,
+    statements: Vec<StatementResult>,
+    captures: Vec<CaptureResult>,
+    mut notes: Vec<String>,
+) -> SqlResult {
+    let mut totals = Totals {
+        server_ns: Some(0),
+        network_ns: Some(0),
+        think_ns: profiler.think_between_ns,
+        ..Totals::default()
+    };
+    let plus = |sum: Option<i64>, part: Option<i64>| Some(sum?.saturating_add(part?));
+    for s in &statements {
+        let t = &mut totals;
+        t.calls += s.calls;
+        t.executions += s.executions;
+        t.fetches += s.fetches;
+        t.rows = t.rows.saturating_add(s.rows);
+        t.errors += s.errors;
+        t.round_trips += s.round_trips;
+        t.request_bytes += s.request_bytes;
+        t.response_bytes += s.response_bytes;
+        t.response_time_ns = t.response_time_ns.saturating_add(s.times.total_ns);
+        t.server_ns = plus(t.server_ns, s.server_ns);
+        t.network_ns = plus(t.network_ns, s.network_ns);
+        t.transfer_ns = t.transfer_ns.saturating_add(s.transfer_ns);
+        t.think_ns = t.think_ns.saturating_add(s.think_ns);
+    }
+    let first = statements.iter().filter_map(|s| s.first).min();
+    let last = statements.iter().filter_map(|s| s.last).max();
+    totals.elapsed_ns = first.zip(last).map_or(0, |(a, b)| b - a);
+    if profiler.rest > 0 {
+        notes.push(format!(
+            "More than {} different lines: {} calls of further ones are counted together.",
+            model::limits::STATEMENTS,
+            profiler.rest
+        ));
+    }
+    if profiler.sessions.calls_left_out > 0 {
+        notes.push(format!(
+            "More than {} sessions: {} calls are in no session's line.",
+            model::limits::SESSIONS,
+            profiler.sessions.calls_left_out
+        ));
+    }
+    let sessions = profiler.sessions.finish();
+    let mut hidden: Vec<(Hidden, u64)> = Vec::new();
+    for why in sessions.iter().filter_map(|s| s.session.hidden) {
+        match hidden.iter_mut().find(|(h, _)| *h == why) {
+            Some((_, n)) => *n += 1,
+            None => hidden.push((why, 1)),
+        }
+    }
+    hidden.sort_unstable();
+    SqlResult {
+        captures,
+        totals,
+        statements,
+        sessions,
+        hidden,
+        notes,
+    }
+}

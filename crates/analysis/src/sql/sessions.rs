@@ -1,0 +1,124 @@
+//! Calls into sessions: what each sent and received, in how many round trips, and how long its logon
+//! took, phase by phase.
+
+use model::sql::op;
+use model::{Call, ConnectionId, Endpoint, Protocol, Sql, SqlSession, Time, limits};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// One session of a database, from its calls.
+#[derive(Clone, Debug)]
+pub struct SessionResult {
+    pub protocol: Protocol,
+    pub client: Endpoint,
+    pub server: Endpoint,
+    /// As its last call knew it.
+    pub session: Arc<SqlSession>,
+    pub first: Option<Time>,
+    pub last: Option<Time>,
+    /// Calls, and further round trips inside them.
+    pub round_trips: u64,
+    pub calls: u64,
+    /// Bytes of messages, not of packets.
+    pub sent_bytes: u64,
+    pub received_bytes: u64,
+    /// The largest response.
+    pub largest_response_bytes: u64,
+    pub response_time_ns: i64,
+    pub think_ns: i64,
+    pub rows: u64,
+    pub errors: u64,
+    /// Time in calls that find the server, agree with it, and authenticate.
+    pub connect_ns: i64,
+    pub negotiate_ns: i64,
+    pub logon_ns: i64,
+}
+
+impl SessionResult {
+    fn of(call: &Call, sql: &Sql) -> SessionResult {
+        SessionResult {
+            protocol: call.protocol,
+            client: call.client,
+            server: call.server,
+            session: Arc::clone(&sql.session),
+            first: None,
+            last: None,
+            round_trips: 0,
+            calls: 0,
+            sent_bytes: 0,
+            received_bytes: 0,
+            largest_response_bytes: 0,
+            response_time_ns: 0,
+            think_ns: 0,
+            rows: 0,
+            errors: 0,
+            connect_ns: 0,
+            negotiate_ns: 0,
+            logon_ns: 0,
+        }
+    }
+
+    fn add(&mut self, call: &Call, sql: &Sql, think_ns: i64) {
+        self.session = Arc::clone(&sql.session);
+        let ends = [call.request_first, call.response_last].map(|m| m.map(|m| m.time));
+        self.first = self.first.or(ends[0]);
+        self.last = self.last.max(ends[1].or(ends[0]));
+        self.calls += 1;
+        self.round_trips += 1 + call.detail.get(model::Field::InnerTrips).unwrap_or(0);
+        self.sent_bytes += call.request_bytes;
+        self.received_bytes += call.response_bytes;
+        self.largest_response_bytes = self.largest_response_bytes.max(call.response_bytes);
+        self.think_ns = self.think_ns.saturating_add(think_ns);
+        self.rows = self
+            .rows
+            .saturating_add(call.detail.get(model::Field::Rows).unwrap_or(0));
+        self.errors += u64::from(call.outcome.is_error());
+        let Some(ns) = call.response_time_ns().filter(|_| call.is_timed()) else {
+            return;
+        };
+        self.response_time_ns = self.response_time_ns.saturating_add(ns);
+        let phase = match call.op {
+            o if o == op::CONNECT => &mut self.connect_ns,
+            o if o == op::NEGOTIATE => &mut self.negotiate_ns,
+            o if o == op::LOGON => &mut self.logon_ns,
+            _ => return,
+        };
+        *phase = phase.saturating_add(ns);
+    }
+
+    /// From the first call of the logon to the end of it, server and path together.
+    #[must_use]
+    pub fn opening_ns(&self) -> i64 {
+        self.connect_ns
+            .saturating_add(self.negotiate_ns)
+            .saturating_add(self.logon_ns)
+    }
+}
+
+/// The sessions of a capture.
+#[derive(Default, Debug)]
+pub(super) struct Sessions {
+    by_connection: BTreeMap<ConnectionId, SessionResult>,
+    /// Calls of sessions beyond [`SESSIONS`](limits::SESSIONS).
+    pub(super) calls_left_out: u64,
+}
+
+impl Sessions {
+    pub(super) fn add(&mut self, call: &Call, sql: &Sql, think_ns: i64) {
+        let full = self.by_connection.len() >= limits::SESSIONS;
+        if full && !self.by_connection.contains_key(&call.connection) {
+            self.calls_left_out += 1;
+            return;
+        }
+        let session = self.by_connection.entry(call.connection);
+        let session = session.or_insert_with(|| SessionResult::of(call, sql));
+        session.add(call, sql, think_ns);
+    }
+
+    /// The sessions, most time first.
+    pub(super) fn finish(self) -> Vec<SessionResult> {
+        let mut all: Vec<_> = self.by_connection.into_values().collect();
+        all.sort_by_key(|s| (std::cmp::Reverse(s.response_time_ns), s.first, s.client));
+        all
+    }
+}

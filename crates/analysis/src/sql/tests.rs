@@ -1,0 +1,200 @@
+//! Calls that were made up, with sums that were added up by hand.
+
+use super::result::SqlResult;
+use super::{Profiler, SqlKey, of_one, of_two};
+use crate::results::{KeyValue, Vantage};
+use model::sql::op;
+use model::{
+    Call, Close, ConnectionId, ConnectionSummary, Detail, DirectionSummary, Endpoint, Field,
+    Handshake, Mark, Name, Outcome, PacketRef, Protocol, Sql, SqlSession, Statement, Time,
+    Transport,
+};
+use std::sync::Arc;
+
+const MS: i64 = 1_000_000;
+
+fn end(host: u8, port: u16) -> Endpoint {
+    Endpoint {
+        address: [10, 0, 0, host].into(),
+        port,
+    }
+}
+
+fn mark(ms: i64) -> Mark {
+    Mark {
+        time: Time(ms * MS),
+        packet: PacketRef {
+            file: 0,
+            frame: ms as u32,
+        },
+    }
+}
+
+fn sql(user: &str, text: Option<&str>) -> Arc<Sql> {
+    let statement = text.map(|t| {
+        let normal = model::normalise(t);
+        Arc::new(Statement {
+            id: model::statement_id(&normal),
+            normal: normal.into(),
+            text: t.into(),
+            truncated: false,
+            found: Default::default(),
+        })
+    });
+    Arc::new(Sql {
+        session: Arc::new(SqlSession {
+            user: Some(user.into()),
+            ..SqlSession::default()
+        }),
+        statement,
+    })
+}
+
+/// A call from `from` on: 1 ms of request, `wait` and 2 ms of response.
+fn call(op: Name, of: &Arc<Sql>, from: i64, wait: i64, rows: u64) -> Call {
+    let mut detail = Detail::default();
+    detail.set(Field::Rows, rows);
+    Call {
+        order: from as u64,
+        connection: ConnectionId(1),
+        protocol: Protocol::Pgsql,
+        op,
+        client: end(1, 40_000),
+        server: end(2, 5_432),
+        id: from as u32,
+        request_sequence: from as u32,
+        response_sequence: 0,
+        request_first: Some(mark(from)),
+        request_last: Some(mark(from + 1)),
+        response_first: Some(mark(from + 1 + wait)),
+        response_last: Some(mark(from + 3 + wait)),
+        request_bytes: 100,
+        response_bytes: 200,
+        outcome: Outcome::Ok,
+        outstanding: 1,
+        retransmits: 0,
+        request_held_ns: 0,
+        response_held_ns: 0,
+        detail,
+        text: None,
+        sql: Some(Arc::clone(of)),
+    }
+}
+
+/// The connection: 4 ms to the server and back.
+fn connection() -> ConnectionSummary {
+    ConnectionSummary {
+        id: ConnectionId(1),
+        transport: Transport::Tcp,
+        client: end(1, 40_000),
+        server: end(2, 5_432),
+        first: mark(0),
+        last: mark(1_000),
+        close: Close::Finished,
+        handshake: Handshake {
+            syn: Some(Time(0)),
+            syn_ack: Some(Time(4 * MS)),
+            ack: Some(Time(4 * MS)),
+            ..Handshake::default()
+        },
+        reset: None,
+        directions: [DirectionSummary::default(); 2],
+        accounts: None,
+        protocol: Some(Protocol::Pgsql),
+    }
+}
+
+/// An execution and two fetches of one statement, with 5 ms of thinking before each fetch, then
+/// another statement 7 ms later; waits are longer by `path`.
+fn profiler(keys: &[SqlKey], path: i64) -> Profiler {
+    let mut profiler = Profiler::new(keys);
+    let query = sql("scott", Some("select * from t where x = 17"));
+    let update = sql("tiger", Some("update t set x = 1"));
+    profiler.call(&call(op::EXECUTE, &query, 0, 10 + path, 1));
+    let asked = |from| from + 3 + 10 + path + 5;
+    let second = asked(0);
+    profiler.call(&call(op::FETCH, &query, second, 10 + path, 100));
+    let third = asked(second);
+    profiler.call(&call(op::FETCH, &query, third, 10 + path, 50));
+    let mut failed = call(op::EXECUTE, &update, asked(third) + 2, 20 + path, 0);
+    failed.outcome = Outcome::Code(model::Code::new("42P01"));
+    profiler.call(&failed);
+    profiler.connection(&connection());
+    profiler
+}
+
+fn one(vantage: Vantage) -> SqlResult {
+    of_one(profiler(&[SqlKey::Statement], 4), Vec::new(), vantage)
+}
+
+#[test]
+fn a_profile_adds_up() {
+    let result = one(Vantage::Client);
+    let [query, update] = result.statements.as_slice() else {
+        panic!("{:?}", result.statements);
+    };
+    assert_eq!((query.calls, query.executions, query.fetches), (3, 1, 2));
+    assert_eq!((query.rows, query.row_trips), (151, 3));
+    assert_eq!(query.times.total_ns, 3 * 17 * MS);
+    assert_eq!(query.transfer_ns, 9 * MS);
+    assert_eq!(query.server_ns, Some(30 * MS));
+    assert_eq!(query.network_ns, Some(12 * MS));
+    assert_eq!((query.think_ns, query.thinks), (10 * MS, 2));
+    assert_eq!((update.errors, update.server_ns), (1, Some(20 * MS)));
+    let t = &result.totals;
+    let parts = t
+        .server_ns
+        .zip(t.network_ns)
+        .map(|(s, n)| s + n + t.transfer_ns);
+    assert_eq!(parts, Some(t.response_time_ns));
+    // 5 + 2 ms lie between the two statements.
+    assert_eq!(t.think_ns, 17 * MS);
+    assert_eq!((t.calls, t.round_trips, t.rows), (4, 4, 151));
+    let [session] = result.sessions.as_slice() else {
+        panic!("{:?}", result.sessions);
+    };
+    assert_eq!((session.sent_bytes, session.received_bytes), (400, 800));
+    assert_eq!((session.think_ns, session.errors), (17 * MS, 1));
+}
+
+#[test]
+fn what_a_capture_cannot_know_is_not_said() {
+    let at_server = one(Vantage::Server);
+    assert_eq!(at_server.totals.server_ns, Some(62 * MS + 4 * MS));
+    assert_eq!(at_server.totals.network_ns, None);
+    let nowhere = one(Vantage::Unknown);
+    assert_eq!(nowhere.totals.server_ns, None);
+    assert_eq!(nowhere.totals.network_ns, None);
+}
+
+#[test]
+fn two_captures_measure_the_server() {
+    let keys = [SqlKey::Statement];
+    let result = of_two(profiler(&keys, 4), &profiler(&keys, 0), Vec::new());
+    assert_eq!(result.totals.server_ns, Some(50 * MS));
+    assert_eq!(result.totals.network_ns, Some(16 * MS));
+}
+
+#[test]
+fn other_keys_group_by_whom() {
+    let result = of_one(profiler(&[SqlKey::User], 0), Vec::new(), Vantage::Client);
+    let users: Vec<_> = result
+        .statements
+        .iter()
+        .map(|s| (&s.keys, s.calls))
+        .collect();
+    let user = |name: &str| vec![("user", KeyValue::Text(name.into()))];
+    assert_eq!(users, [(&user("scott"), 3), (&user("tiger"), 1)]);
+}
+
+#[test]
+fn calls_that_overlap_have_no_think_time() {
+    let mut profiler = Profiler::new(&[SqlKey::Statement]);
+    let query = sql("scott", Some("select 1"));
+    profiler.call(&call(op::EXECUTE, &query, 0, 10, 1));
+    let mut second = call(op::EXECUTE, &query, 20, 10, 1);
+    second.outstanding = 2;
+    profiler.call(&second);
+    let result = of_one(profiler, Vec::new(), Vantage::Client);
+    assert_eq!(result.totals.think_ns, 0);
+}

@@ -1,0 +1,41 @@
+//! `slowside sql`: statements and what they cost.
+
+use super::{inputs, print, tell_damage};
+use crate::args::{GroupFormat, Sql};
+use crate::exit::{Done, complain};
+use crate::progress::Progress;
+use analysis::sql::SqlKey;
+
+pub(crate) fn run(args: &Sql) -> anyhow::Result<Done> {
+    let config = args.reading.config()?;
+    let (captures, notes) = inputs::captures(&args.inputs)?;
+    if !args.reading.quiet {
+        notes.iter().for_each(|note| complain(note));
+    }
+    let mut progress = Progress::new(args.reading.quiet, false);
+    let result = slowside::sql(&captures, &config, &args.by, &mut |e| progress.event(e))?;
+    drop(progress);
+
+    print(|out| match args.format {
+        GroupFormat::Json => report::sql_json(&result, args.show_literals, out),
+        GroupFormat::Csv => {
+            let keys = args.by.iter().filter(|k| **k != SqlKey::Statement);
+            let keys: Vec<&str> = keys.map(|k| k.name()).collect();
+            report::sql_csv(&result, &keys, args.show_literals, out)
+        }
+        GroupFormat::Text => {
+            let style = report::SqlStyle {
+                all: args.all,
+                literals: args.show_literals,
+            };
+            report::sql_text(&result, style, out)
+        }
+    })?;
+    if args.format == GroupFormat::Csv {
+        for capture in &result.captures {
+            tell_damage(capture, args.reading.quiet);
+        }
+    }
+    let damaged = result.captures.iter().any(|c| c.problems.any_damage());
+    Ok(Done::with_damage(damaged))
+}

@@ -1,0 +1,320 @@
+//! The profile of statements for people: where the time went, then the statements that took it, each
+//! with its numbers above its text.
+
+use crate::sql::{filter, id};
+use crate::text::{Grid, WIDTH, bytes, counted, damage, grouped, share, spoken, tight, wrap};
+use analysis::results::KeyValue;
+use analysis::sql::{SessionResult, SqlResult, StatementResult};
+use analysis::stats::Summary;
+use model::{Found, format_duration};
+use std::io::{self, Write};
+
+/// What the page is to show.
+#[derive(Clone, Copy, Debug)]
+pub struct SqlStyle {
+    /// All statements, not only those that took most.
+    pub all: bool,
+    /// Statements as they were sent, with their literals.
+    pub literals: bool,
+}
+
+/// Statements and sessions that a page shows unless all are asked for.
+const ROWS: usize = 20;
+const SESSIONS: usize = 10;
+
+/// Lines of a statement's text.
+const TEXT_LINES: usize = 4;
+
+/// Writes the page.
+///
+/// # Errors
+/// Those of `out`.
+pub fn sql_text(result: &SqlResult, style: SqlStyle, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(answer(result).as_bytes())?;
+    if !result.statements.is_empty() {
+        out.write_all(statements(result, style).as_bytes())?;
+        out.write_all(sessions(result, style).as_bytes())?;
+    }
+    let mut end = String::new();
+    for (why, n) in &result.hidden {
+        end.push_str(&wrap(
+            "",
+            0,
+            &format!(
+                "{} show no statements: {}.",
+                counted(*n, "session"),
+                match why {
+                    model::Hidden::Tls => "encrypted with TLS",
+                    model::Hidden::Gss => "encrypted with GSSAPI",
+                    model::Hidden::NativeEncryption => "encrypted by Oracle's native encryption",
+                    model::Hidden::Compression => "compressed",
+                    model::Hidden::Unreadable =>
+                        "joined too late, or too little of them was captured",
+                }
+            ),
+        ));
+    }
+    for note in &result.notes {
+        end.push_str(&wrap("", 0, note));
+    }
+    end.extend(result.captures.iter().map(damage));
+    if !end.is_empty() && !result.statements.is_empty() {
+        end.insert(0, '\n');
+    }
+    out.write_all(end.as_bytes())
+}
+
+fn answer(result: &SqlResult) -> String {
+    let t = &result.totals;
+    if result.statements.is_empty() {
+        return "No calls of a database.\n".to_owned();
+    }
+    let parts = [
+        ("the server", t.server_ns),
+        ("the network", t.network_ns),
+        ("bytes passing", Some(t.transfer_ns)),
+    ];
+    let known: Vec<String> = parts
+        .iter()
+        .filter_map(|(name, ns)| Some((name, (*ns)?)))
+        .map(|(name, ns)| format!("{name} {}", share(ns, t.response_time_ns)))
+        .collect();
+    let kinds = result.statements.iter().filter(|s| s.statement.is_some());
+    let mut text = format!(
+        "{} of call time in {} ({}), {}: {}.",
+        spoken(t.response_time_ns),
+        counted(t.calls, "call"),
+        counted(t.round_trips, "round trip"),
+        counted(kinds.count() as u64, "statement"),
+        known.join(", ")
+    );
+    if t.think_ns > 0 {
+        text.push_str(&format!(
+            " Between calls the client took {}.",
+            spoken(t.think_ns)
+        ));
+    }
+    if t.errors > 0 {
+        text.push_str(&format!(" {} failed.", counted(t.errors, "call")));
+    }
+    wrap("", 0, &text)
+}
+
+/// Those shown in full, and how many more there are.
+fn shown<T>(all: &[T], style: SqlStyle, rows: usize) -> (&[T], usize) {
+    let n = if style.all { all.len() } else { rows };
+    let shown = all.get(..n).unwrap_or(all);
+    (shown, all.len() - shown.len())
+}
+
+fn statements(result: &SqlResult, style: SqlStyle) -> String {
+    let (rows, more) = shown(&result.statements, style, ROWS);
+    let total = result.totals.response_time_ns;
+    let divided = result.statements.iter().any(|s| s.server_ns.is_some());
+    let network = result.statements.iter().any(|s| s.network_ns.is_some());
+    let mut header = vec!["#", "share", "calls", "mean", "p99", "rows", "each"];
+    if divided {
+        header.push("server");
+    } else {
+        header.push("wait");
+    }
+    if network {
+        header.push("network");
+    }
+    header.extend(["transfer", "think"]);
+    let mut cells = vec![header.into_iter().map(str::to_owned).collect()];
+    cells.extend(rows.iter().enumerate().map(|(i, s)| {
+        let part = |ns: Option<i64>| ns.map_or("-".to_owned(), tight);
+        let p99 = match s.times.count >= Summary::P99_NEEDS {
+            true => tight(s.times.p99_ns),
+            false => "-".to_owned(),
+        };
+        let each = s.rows_per_fetch().map_or("-".to_owned(), rows_each);
+        let mut row = vec![
+            format!("{}", i + 1),
+            share(s.times.total_ns, total),
+            grouped(s.calls),
+            tight(s.times.mean_ns),
+            p99,
+            grouped(s.rows),
+            each,
+            match divided {
+                true => part(s.server_ns),
+                false => part(Some(s.wait_ns())),
+            },
+        ];
+        if network {
+            row.push(part(s.network_ns));
+        }
+        row.extend([tight(s.transfer_ns), tight(s.think_ns)]);
+        row
+    }));
+    let grid = Grid::fitting(cells).text();
+    let mut lines = grid.lines();
+    let mut text = format!("\n{}\n", lines.next().unwrap_or_default());
+    for (line, s) in lines.zip(rows) {
+        text.push_str(line);
+        text.push('\n');
+        text.push_str(&subject(s, style));
+    }
+    if more > 0 {
+        let more = counted(more as u64, "further line");
+        text.push_str(&format!("… and {more} with less time (--all shows them)\n"));
+    }
+    text.push_str("each: rows of a call that brings rows\n");
+    if let Some(w) = result
+        .statements
+        .iter()
+        .filter(|s| s.worst.is_some())
+        .max_by_key(|s| s.worst.map(|w| w.response_time_ns))
+        && let (Some(worst), Some(filter)) = (w.worst, filter(w))
+    {
+        let files = result.captures.first().map(|c| &c.files);
+        let file = files.and_then(|f| f.get(usize::from(worst.request.file)));
+        text.push_str(&format!(
+            "\nSlowest call: {}, frames {} and {}\n   tshark -r {} -Y '{filter}'\n",
+            format_duration(worst.response_time_ns),
+            worst.request.frame,
+            worst.response.frame,
+            crate::text::shell(file.map_or("", String::as_str)),
+        ));
+    }
+    text
+}
+
+fn rows_each(rows: f64) -> String {
+    match rows {
+        r if r >= 99.95 || r.fract() == 0.0 => format!("{r:.0}"),
+        r => format!("{r:.1}"),
+    }
+}
+
+/// What the calls of a line have in common, in a few lines of text.
+fn subject(s: &StatementResult, style: SqlStyle) -> String {
+    let mut what = match (&s.statement, &s.op) {
+        (Some(statement), _) => {
+            let text = match style.literals {
+                true => &statement.text,
+                false => &statement.normal,
+            };
+            let mark = match (statement.truncated, statement.found) {
+                (_, Found::Scanned) => " … (found by looking for SQL)",
+                (true, Found::Structured) => " …",
+                _ => "",
+            };
+            format!("{text}{mark}")
+        }
+        (None, Some(op)) => format!("({op}, no statement)"),
+        (None, None) => String::new(),
+    };
+    for (name, value) in &s.keys {
+        let value = match value {
+            KeyValue::Text(text) => text.to_string(),
+            KeyValue::Number(n) => n.to_string(),
+            KeyValue::Unknown => "unknown".to_owned(),
+        };
+        if !what.is_empty() {
+            what.push(' ');
+        }
+        what.push_str(&format!("[{name} {value}]"));
+    }
+    // What came from the wire must not steer a terminal.
+    let clean: String = what
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    let wrapped = wrap("   ", 3, &clean);
+    let mut text: String = wrapped
+        .lines()
+        .take(TEXT_LINES)
+        .map(|line| {
+            let short: String = line.chars().take(WIDTH - 1).collect();
+            let end = if short.len() < line.len() { "…" } else { "" };
+            format!("{short}{end}\n")
+        })
+        .collect();
+    let mut facts: Vec<String> = id(s).map(|id| format!("id {id}")).into_iter().collect();
+    if wrapped.lines().count() > TEXT_LINES {
+        facts.insert(0, "…".to_owned());
+    }
+    if s.errors > 0 {
+        facts.push(counted(s.errors, "error"));
+    }
+    if s.incomplete > 0 {
+        facts.push(format!("{} not timed", counted(s.incomplete, "call")));
+    }
+    if s.fetches > 0 {
+        facts.push(format!(
+            "{}, {}",
+            counted(s.executions, "execution"),
+            match s.fetches {
+                1 => "1 fetch".to_owned(),
+                n => format!("{} fetches", grouped(n)),
+            }
+        ));
+    }
+    if s.rows_asked > 0 {
+        facts.push(format!("asks for {}", counted(s.rows_asked, "row")));
+    }
+    if !facts.is_empty() {
+        text.push_str(&wrap("   ", 3, &facts.join(" · ")));
+    }
+    text
+}
+
+fn sessions(result: &SqlResult, style: SqlStyle) -> String {
+    let (rows, more) = shown(&result.sessions, style, SESSIONS);
+    let mut text = String::from("\nSessions\n");
+    for s in rows {
+        text.push_str(&session(s));
+    }
+    if more > 0 {
+        let more = counted(more as u64, "further session");
+        text.push_str(&format!("… and {more} with less time (--all shows them)\n"));
+    }
+    text
+}
+
+fn session(s: &SessionResult) -> String {
+    let of = &s.session;
+    let mut who: Vec<String> = Vec::new();
+    let named = [
+        ("user", &of.user),
+        ("database", &of.database),
+        ("program", &of.program),
+    ];
+    for (name, value) in named {
+        if let Some(value) = value {
+            let clean = value.chars().filter(|c| !c.is_control());
+            who.push(format!("{name} {}", clean.collect::<String>()));
+        }
+    }
+    if let (Some(sdu), tdu) = (of.sdu_bytes, of.tdu_bytes) {
+        let tdu = tdu.map_or(String::new(), |t| format!(", TDU {}", bytes(t.into())));
+        who.push(format!("SDU {}{tdu}", bytes(sdu.into())));
+    }
+    let opening = match s.opening_ns() {
+        0 => String::new(),
+        ns => format!(", logon {}", format_duration(ns)),
+    };
+    let marks = match (of.unproven, of.plaintext_password) {
+        (true, _) => ", a version whose layouts are unproven",
+        (_, true) => ", the password was readable",
+        _ => "",
+    };
+    let numbers = format!(
+        "{} → {} {}: {}, {} sent, {} received, {} in calls{opening}{marks}",
+        s.client,
+        s.server,
+        s.protocol,
+        counted(s.round_trips, "round trip"),
+        bytes(s.sent_bytes),
+        bytes(s.received_bytes),
+        format_duration(s.response_time_ns),
+    );
+    let mut text = wrap("", 3, &numbers);
+    if !who.is_empty() {
+        text.push_str(&wrap("   ", 3, &who.join(", ")));
+    }
+    text
+}

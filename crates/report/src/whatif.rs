@@ -1,0 +1,294 @@
+//! What would change, for programs: `slowside.whatif/1`, and for people.
+
+use crate::text::{Grid, counted, grouped, rate, spoken, tight, wrap};
+use analysis::whatif::{Change, Fit, Point, Prediction, Terms, WhatIf};
+use model::format_duration;
+use serde_json::{Value, json};
+use std::io::{self, Write};
+
+/// Statements that a page shows.
+const ROWS: usize = 20;
+
+/// Writes `slowside.whatif/1`.
+///
+/// # Errors
+/// Those of `out`.
+pub fn whatif_json(w: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
+    let [low, likely, high] = w.then_ns;
+    let statements: Vec<Value> = w.statements.iter().map(statement_json).collect();
+    let value = json!({
+        "schema": "slowside.whatif/1",
+        "change": {
+            "rtt_ns": w.change.rtt_ns,
+            "fetch_size": w.change.fetch_size,
+            "sdu_bytes": w.change.sdu_bytes,
+            "bandwidth_bps": w.change.bandwidth_bps,
+            "server_factor": w.change.server_factor,
+        },
+        "now_ns": w.now_ns,
+        "then_ns": likely,
+        "then_min_ns": low,
+        "then_max_ns": high,
+        "think_between_ns": w.think_between_ns,
+        "measured_ns": w.measured_ns,
+        "model_error_ppm": w.error_ppm(),
+        "statements": statements,
+        "notes": w.notes,
+    });
+    crate::value::write(out, &value)?;
+    out.write_all(b"\n")
+}
+
+fn statement_json(p: &Prediction) -> Value {
+    let terms = |t: &Terms| {
+        let [low, likely, high] = t.elapsed_ns();
+        json!({
+            "round_trips": t.round_trips,
+            "rtt_ns": t.rtt_ns,
+            "transfer_ns": t.transfer_ns,
+            "service_ns": (t.service_ns[0].min(t.service_ns[1])
+                + t.service_ns[0].max(t.service_ns[1])) / 2,
+            "think_ns": t.think_ns,
+            "elapsed_ns": likely,
+            "elapsed_min_ns": low,
+            "elapsed_max_ns": high,
+        })
+    };
+    json!({
+        "statement": p.statement.as_ref().map(|s| format!("{:016x}", s.id)),
+        "sql": p.statement.as_ref().map(|s| &*s.normal),
+        "op": p.op,
+        "now": terms(&p.now),
+        "then": terms(&p.then),
+    })
+}
+
+/// Writes the page.
+///
+/// # Errors
+/// Those of `out`.
+pub fn whatif_text(w: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
+    if w.statements.is_empty() {
+        return out.write_all(b"No calls of a database.\n");
+    }
+    let mut text = answer(w);
+    let mut rows = vec![
+        [
+            "#",
+            "trips now",
+            "then",
+            "time now",
+            "then",
+            "RTT",
+            "service",
+            "transfer",
+            "think",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+    ];
+    let shown = w.statements.get(..ROWS).unwrap_or(&w.statements);
+    rows.extend(shown.iter().enumerate().map(|(i, p)| {
+        let likely = |t: &Terms| tight(t.elapsed_ns()[1]);
+        vec![
+            (i + 1).to_string(),
+            grouped(p.now.round_trips),
+            grouped(p.then.round_trips),
+            likely(&p.now),
+            likely(&p.then),
+            tight(p.then.rtt_ns),
+            tight(p.then.service_ns.iter().sum::<i64>() / 2),
+            tight(p.then.transfer_ns),
+            tight(p.then.think_ns),
+        ]
+    }));
+    let grid = Grid::fitting(rows).text();
+    let mut lines = grid.lines();
+    text.push_str(&format!("\n{}\n", lines.next().unwrap_or_default()));
+    for (line, p) in lines.zip(shown) {
+        let what = match (&p.statement, &p.op) {
+            (Some(s), _) => s.normal.to_string(),
+            (None, Some(op)) => format!("({op}, no statement)"),
+            (None, None) => "(calls)".to_owned(),
+        };
+        let line_of: String = what.chars().filter(|c| !c.is_control()).take(76).collect();
+        text.push_str(&format!("{line}\n   {line_of}\n"));
+    }
+    let more = w.statements.len() - shown.len();
+    if more > 0 {
+        let more = counted(more as u64, "further statement");
+        text.push_str(&format!("… and {more} with less time (--format json)\n"));
+    }
+    text.push_str(
+        "\nModel: round trips × RTT + transfer + service + think, for each statement;\n\
+         RTT to think are the terms then.\n",
+    );
+    if let Some(ppm) = w.error_ppm() {
+        text.push_str(&wrap(
+            "",
+            0,
+            &format!(
+                "Replayed on the measured run it gives {} for {} ({:+.1} %).",
+                spoken(w.now_ns),
+                spoken(w.measured_ns),
+                ppm as f64 / 10_000.0
+            ),
+        ));
+    }
+    for note in &w.notes {
+        text.push_str(&wrap("", 0, note));
+    }
+    out.write_all(text.as_bytes())
+}
+
+fn answer(w: &WhatIf) -> String {
+    if w.change.is_none() {
+        return wrap(
+            "",
+            0,
+            &format!(
+                "The model gives {} for what was measured; say what is to change (--rtt, \
+                 --fetch-size, --sdu, --bandwidth, --server-factor).",
+                spoken(w.now_ns)
+            ),
+        );
+    }
+    let [low, likely, high] = w.then_ns;
+    let span = match low == high {
+        true => String::new(),
+        false => format!(" (between {} and {})", spoken(low), spoken(high)),
+    };
+    let ratio = w.now_ns as f64 / likely.max(1) as f64;
+    let effect = match ratio {
+        r if (0.99..1.01).contains(&r) => "no change to speak of".to_owned(),
+        r if r >= 1.0 => format!("{r:.1} times as fast"),
+        r => format!("{:.1} times as slow", 1.0 / r),
+    };
+    wrap(
+        "",
+        0,
+        &format!(
+            "With {}: {} become {}{span}, {effect}.",
+            change(&w.change),
+            spoken(w.now_ns),
+            spoken(likely)
+        ),
+    )
+}
+
+fn change(c: &Change) -> String {
+    let parts = [
+        c.rtt_ns
+            .map(|ns| format!("a round trip of {}", format_duration(ns))),
+        c.fetch_size.map(|n| format!("{n} rows a fetch")),
+        c.sdu_bytes.map(|n| format!("an SDU of {n} bytes")),
+        c.bandwidth_bps
+            .map(|bps| format!("a line of {}", rate(bps))),
+        c.server_factor
+            .map(|f| format!("{f} times the service time")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    parts.join(" and ")
+}
+
+/// Writes what throughputs at several round trip times say of the service time, and what it would be
+/// at another.
+///
+/// # Errors
+/// Those of `out`.
+pub fn fit_text(
+    points: &[Point],
+    fit: Option<&Fit>,
+    rtt_ns: Option<i64>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let services: Vec<i64> = points.iter().map(Point::service_ns).collect();
+    let ends = services.iter().min().zip(services.iter().max());
+    let mut text = match ends {
+        Some((low, high)) if low == high => {
+            format!("The service takes {} a transaction", format_duration(*low))
+        }
+        Some((low, high)) => format!(
+            "The service takes {} to {} a transaction",
+            format_duration(*low),
+            format_duration(*high)
+        ),
+        None => String::new(),
+    };
+    text.push_str(", at one round trip each.");
+    text = wrap("", 0, &text);
+    if let Some(f) = fit {
+        text.push_str(&wrap(
+            "",
+            0,
+            &format!(
+                "Best line: {} of service and {:.2} round trips, at most {:.1} % beside a measured \
+                 throughput.",
+                format_duration(f.service_ns),
+                f.trips,
+                f.worst_error * 100.0
+            ),
+        ));
+    } else if points.len() > 1 {
+        text.push_str("No straight line fits: something else than the path differs.\n");
+    }
+    let mut rows = vec![
+        ["RTT", "measured/s", "service", "model/s"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    let model = |rtt| match fit {
+        Some(f) => format!("{:.0}", Point::at(f.service_ns, f.trips, rtt)),
+        None => "-".to_owned(),
+    };
+    rows.extend(points.iter().map(|p| {
+        vec![
+            tight(p.rtt_ns),
+            format!("{:.0}", p.throughput),
+            tight(p.service_ns()),
+            model(p.rtt_ns),
+        ]
+    }));
+    if let Some(rtt) = rtt_ns {
+        rows.push(vec![tight(rtt), "-".into(), "-".into(), model(rtt)]);
+    }
+    text.push('\n');
+    text.push_str(&Grid::fitting(rows).text());
+    text.push_str("\nModel: throughput = 1 / (service + round trips × RTT)\n");
+    out.write_all(text.as_bytes())
+}
+
+/// Writes the same as JSON, `slowside.fit/1`.
+///
+/// # Errors
+/// Those of `out`.
+pub fn fit_json(
+    points: &[Point],
+    fit: Option<&Fit>,
+    rtt_ns: Option<i64>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let model = |rtt| fit.map(|f| Point::at(f.service_ns, f.trips, rtt));
+    let measured: Vec<Value> = points
+        .iter()
+        .map(|p| {
+            json!({
+                "throughput_per_second": p.throughput,
+                "rtt_ns": p.rtt_ns,
+                "service_ns": p.service_ns(),
+                "model_per_second": model(p.rtt_ns),
+            })
+        })
+        .collect();
+    let value = json!({
+        "schema": "slowside.fit/1",
+        "points": measured,
+        "service_ns": fit.map(|f| f.service_ns),
+        "round_trips": fit.map(|f| f.trips),
+        "worst_error_ppm": fit.map(|f| (f.worst_error * 1e6) as i64),
+        "rtt_ns": rtt_ns,
+        "predicted_per_second": rtt_ns.and_then(model),
+    });
+    crate::value::write(out, &value)?;
+    out.write_all(b"\n")
+}
