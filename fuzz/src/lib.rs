@@ -16,6 +16,7 @@ mod programmes;
 mod readers;
 mod rpc;
 mod scratch;
+mod tns;
 mod track;
 
 pub use app::app;
@@ -25,6 +26,7 @@ pub use pipeline::pipeline;
 pub use programmes::programmes;
 pub use readers::{compressed, pcap, pcapng, snoop};
 pub use rpc::{rpc_tcp, rpc_udp, turns};
+pub use tns::tns;
 pub use track::track;
 
 /// A target's name and what it does.
@@ -43,6 +45,7 @@ pub const ALL: &[Target] = &[
     ("snoop", snoop),
     ("rpc_udp", rpc_udp),
     ("turns", turns),
+    ("tns", tns),
     ("app", app),
     ("filter", filter),
 ];

@@ -7,6 +7,7 @@ mod messages;
 mod readers;
 mod segments;
 mod texts;
+mod tns;
 
 use std::fs;
 use std::path::Path;
@@ -23,6 +24,7 @@ fn main() {
     messages::programmes();
     hidden::write_all();
     texts::write_all();
+    tns::write_all();
 }
 
 fn write(target: &str, name: &str, bytes: &[u8]) {

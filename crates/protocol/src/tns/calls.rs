@@ -9,7 +9,8 @@ use super::ttc::{self, Block, Request, RowHeader};
 use super::turn::{Stage, Turn};
 use crate::session::Context;
 use model::{
-    Code, Field, Found, Hidden, Outcome, Problems, Sql, SqlSession, Statement, Where, sql::op,
+    Code, Field, Found, Hidden, Outcome, Problems, Sql, SqlDialect, SqlSession, Statement, Where,
+    sql::op,
 };
 use std::sync::Arc;
 
@@ -294,6 +295,9 @@ impl Calls {
             let rows = self.cursors.count(id, executed, block.rows, cx.problems);
             rows.filter(|_| block.is_query())
         });
+        if let (Some(id), None) = (id, block) {
+            self.cursors.uncount(id);
+        }
         let header = RowHeader::parse(response);
         let asked = request
             .rows_asked
@@ -326,7 +330,10 @@ fn oracle(code: u32) -> Outcome {
 fn statement(cx: &mut Context<'_>, text: &[u8], cut: bool, found: Found) -> Arc<Statement> {
     let end = text.iter().rposition(|&b| b != 0).map_or(0, |at| at + 1);
     let text = text.get(..end).unwrap_or(text);
-    let statement = cx.shared.statements.of(text, cut, found);
+    let statement = cx
+        .shared
+        .statements
+        .of(SqlDialect::Oracle, text, cut, found);
     if statement.truncated {
         note_truncated(cx.problems);
     }

@@ -59,6 +59,13 @@ impl Cursors {
         rows.checked_sub(before?)
     }
 
+    /// A response is missing: where the cursor stands is not known.
+    pub(super) fn uncount(&mut self, id: u32) {
+        if let Some(cursor) = self.by_id.get_mut(&id) {
+            cursor.rows = None;
+        }
+    }
+
     pub(super) fn close(&mut self, id: u32) {
         self.by_id.remove(&id);
     }

@@ -51,6 +51,8 @@ struct Packet {
     cut: bool,
     /// Whether all of the payload is in the head.
     whole: bool,
+    /// The turn that was under way when it began.
+    turn: u64,
 }
 
 #[derive(Default, Debug)]
@@ -61,6 +63,8 @@ struct Lane {
     head: Vec<u8>,
     tail: Vec<u8>,
     hole: Option<Reason>,
+    /// Whether the position was lost in a gap, and not found since.
+    in_gap: bool,
 }
 
 /// One connection.
@@ -69,7 +73,9 @@ pub(super) struct Session {
     calls: Calls,
     turns: VecDeque<Turn>,
     /// The last that is over: only the server's next packet shows whether a hole took its end.
-    held: Option<Exchange>,
+    held: Option<(u64, Exchange)>,
+    /// Turns so far.
+    opened: u64,
     /// Buffers of turns that are over.
     spare: Vec<Bytes>,
     form: Option<Form>,
@@ -93,6 +99,7 @@ impl Session {
             calls: Calls::default(),
             turns: VecDeque::new(),
             held: None,
+            opened: 0,
             spare: Vec::new(),
             form: None,
             swapped: false,
@@ -193,19 +200,12 @@ impl Session {
             return Step::Lost;
         };
         match header.kind {
-            kind::DATA => self.start_data(cx, d, header, bytes, more),
+            kind::DATA => self.start_data(d, header, bytes, more),
             _ => self.start_other(cx, d, header, bytes, more),
         }
     }
 
-    fn start_data(
-        &mut self,
-        cx: &mut Context<'_>,
-        d: Direction,
-        header: Header,
-        bytes: &[u8],
-        more: More,
-    ) -> Step {
+    fn start_data(&mut self, d: Direction, header: Header, bytes: &[u8], more: More) -> Step {
         if bytes.len() < Header::DATA_BYTES && more == More::Yes {
             return Step::Need(Header::DATA_BYTES);
         }
@@ -221,8 +221,10 @@ impl Session {
             .unwrap_or_default();
         self.learn_roles(d, &header, shown);
         let client = self.is_client(d);
-        self.note_form(header.form);
+        self.note_form(header.form, shown);
+        let turn = self.current();
         let lane = self.lanes.of_mut(d);
+        lane.in_gap = false;
         lane.head.clear();
         lane.tail.clear();
         lane.head.extend_from_slice(shown);
@@ -236,8 +238,8 @@ impl Session {
             wanted: wanted.saturating_sub(read),
             cut,
             whole: left == 0,
+            turn,
         });
-        let _ = cx;
         if left == 0 || cut || self.is_opaque_to(client) {
             return Step::End(header.length);
         }
@@ -330,7 +332,9 @@ impl Session {
             }
             length += u64::from(raw);
         }
+        let turn = self.current();
         let lane = self.lanes.of_mut(d);
+        lane.in_gap = false;
         lane.head.clear();
         lane.tail.clear();
         lane.head.extend_from_slice(shown);
@@ -341,14 +345,15 @@ impl Session {
             wanted: 0,
             cut: shown.len() < first,
             whole: true,
+            turn,
         });
         Step::End(length)
     }
 
-    /// In mid-connection the first packets say which form they have: the long one only ever follows
-    /// an ACCEPT, and stays.
-    fn note_form(&mut self, form: Form) {
-        if self.form.is_none() && (form == Form::Long || self.aligned) {
+    /// Where no ACCEPT was seen, packets say which form they have: the long one only ever follows one,
+    /// and so do requests.
+    fn note_form(&mut self, form: Form, payload: &[u8]) {
+        if self.form.is_none() && (form == Form::Long || ttc::is_start(payload)) {
             self.form = Some(form);
         }
     }
@@ -372,8 +377,15 @@ impl Session {
         };
         let exchange = self.facing(cx, |cx| Exchange::open(cx, what, *span, sql, before));
         let bytes = self.spare.pop().unwrap_or_default();
-        self.turns.push_back(Turn::new(exchange, stage, bytes));
+        self.opened += 1;
+        let turn = Turn::new(self.opened, exchange, stage, bytes);
+        self.turns.push_back(turn);
         self.aligned = true;
+    }
+
+    /// The turn that the server answers, or will.
+    fn current(&self) -> u64 {
+        self.turns.front().map_or(self.opened + 1, |t| t.number)
     }
 
     /// The turns that were answered are over, as the client goes on.
@@ -387,12 +399,12 @@ impl Session {
     }
 
     fn conclude(&mut self, cx: &mut Context<'_>, mut turn: Turn) {
-        if turn.answer_hidden {
-            return self.give_up(cx, turn, Reason::CaptureGap);
+        if let Some(reason) = turn.broken {
+            return self.give_up(cx, turn, reason);
         }
         self.read(cx, &mut turn);
         self.tell_held(cx);
-        self.held = Some(turn.exchange);
+        self.held = Some((turn.number, turn.exchange));
         self.recycle(turn.bytes);
     }
 
@@ -403,7 +415,7 @@ impl Session {
     }
 
     fn tell_held(&mut self, cx: &mut Context<'_>) {
-        if let Some(exchange) = self.held.take() {
+        if let Some((_, exchange)) = self.held.take() {
             self.facing(cx, |cx| exchange.finish(cx, Protocol::Tns));
         }
     }
@@ -456,6 +468,23 @@ impl Session {
             } else {
                 self.conclude(cx, turn);
             }
+        }
+    }
+
+    /// Packets of a direction are missing, and it is not known which. Where a request may be hidden, what
+    /// was heard since may be its answer; where a response may be, its end may belong to the turn
+    /// before, and its beginning to this one.
+    fn doubt(&mut self, d: Direction, reason: Reason) {
+        for turn in &mut self.turns {
+            turn.broken = Some(reason);
+            turn.tail_seen = false;
+        }
+        if self.is_client(d) {
+            self.aligned = false;
+        } else if let Some((_, held)) = &mut self.held
+            && let Some(response) = &mut held.response
+        {
+            response.end_missing = true;
         }
     }
 
@@ -542,12 +571,26 @@ impl Session {
         packet: Option<(&Packet, &[u8], &[u8])>,
     ) {
         let trailer = self.trailer;
+        if let Some((packet, ..)) = packet
+            && packet.turn != self.current()
+        {
+            // It began before the client's request, and came, or was lost, behind it.
+            if let Some((number, held)) = &mut self.held
+                && *number == packet.turn
+            {
+                held.answer(span);
+            }
+            return;
+        }
         self.tell_held(cx);
         let Some(turn) = self.turns.front_mut() else {
             // An answer to what was not seen: the client's next packet begins a request.
             self.aligned = true;
             return;
         };
+        if turn.broken.is_some() {
+            return;
+        }
         turn.answer(span);
         let Some((packet, head, tail)) = packet else {
             turn.tail_seen = false;
@@ -591,7 +634,7 @@ impl Session {
         match header.kind {
             kind::CONNECT if client => {
                 self.conclude_all(cx, None);
-                self.form = Some(Form::Short);
+                self.form = None;
                 self.open(cx, span, Stage::Connect);
                 let Some(connect) = Connect::parse(bytes) else {
                     return;
@@ -721,6 +764,13 @@ impl SessionTrait for Session {
     }
 
     fn skipped(&mut self, cx: &mut Context<'_>, d: Direction, run: &Run) {
+        // The end of a segment is only known not to be a header when the next comes: by then it may
+        // be too late to say whose it was.
+        let late = run.mark.time < cx.now;
+        if late || self.lanes.of(d).in_gap {
+            self.doubt(d, Reason::CaptureGap);
+            return;
+        }
         let span = Span::of(run);
         match self.is_client(d) {
             true if self.aligned || !self.turns.is_empty() => self.ask(cx, &span, None),
@@ -730,7 +780,6 @@ impl SessionTrait for Session {
     }
 
     fn hole(&mut self, d: Direction, hole: Hole, _at: Time) {
-        let client = self.is_client(d);
         let reason = match hole {
             Hole::Cut => Reason::SnapLength,
             Hole::Gap => Reason::CaptureGap,
@@ -739,28 +788,8 @@ impl SessionTrait for Session {
         if hole == Hole::Cut {
             return;
         }
-        if client {
-            // A request may be in it, and what was heard since may be its answer.
-            if let Some(turn) = self.turns.back_mut() {
-                match &mut turn.exchange.response {
-                    Some(response) => response.end_missing = true,
-                    None => turn.exchange.request.end_missing = true,
-                }
-                turn.tail_seen = false;
-            }
-            self.aligned = false;
-        } else {
-            if let Some(response) = self.held.as_mut().and_then(|h| h.response.as_mut()) {
-                response.end_missing = true;
-            }
-            for turn in &mut self.turns {
-                match &mut turn.exchange.response {
-                    Some(response) => response.end_missing = true,
-                    None => turn.answer_hidden = true,
-                }
-                turn.tail_seen = false;
-            }
-        }
+        self.lanes.of_mut(d).in_gap = true;
+        self.doubt(d, reason);
     }
 
     fn datagram(&mut self, _cx: &mut Context<'_>, _d: Direction, _bytes: &[u8], _span: Span) {

@@ -3,7 +3,7 @@
 
 use crate::session::Span;
 use crate::sql::Exchange;
-use model::limits;
+use model::{Reason, limits};
 
 /// What a request belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,6 +34,8 @@ impl Bytes {
 
 #[derive(Debug)]
 pub(super) struct Turn {
+    /// Counts the turns of a connection.
+    pub number: u64,
     pub exchange: Exchange,
     pub stage: Stage,
     pub bytes: Bytes,
@@ -43,8 +45,8 @@ pub(super) struct Turn {
     pub tail_seen: bool,
     /// Whether some of it cannot be read: compressed, or begun in a hole.
     pub unreadable: bool,
-    /// Whether the response began in a hole.
-    pub answer_hidden: bool,
+    /// Why it cannot be told any more where its request or its response ends.
+    pub broken: Option<Reason>,
     /// Whether the client said that its request is complete.
     pub request_ended: bool,
     /// Resets and other answers of the client to what the server asked in between.
@@ -55,16 +57,17 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    pub(super) fn new(exchange: Exchange, stage: Stage, mut bytes: Bytes) -> Turn {
+    pub(super) fn new(number: u64, exchange: Exchange, stage: Stage, mut bytes: Bytes) -> Turn {
         bytes.clear();
         Turn {
+            number,
             exchange,
             stage,
             bytes,
             request_cut: false,
             tail_seen: false,
             unreadable: false,
-            answer_hidden: false,
+            broken: None,
             request_ended: false,
             inner_trips: 0,
             redirected: false,
@@ -73,7 +76,7 @@ impl Turn {
     }
 
     pub(super) fn is_answered(&self) -> bool {
-        self.answer_hidden || self.exchange.response.is_some()
+        self.broken.is_some() || self.exchange.response.is_some()
     }
 
     /// The server answers, or goes on.

@@ -72,7 +72,7 @@ const fn packed(length: usize, row: usize) -> Layout {
     }
 }
 
-const fn structured(length: usize, row: usize, call: usize) -> Layout {
+const fn structured(length: usize, row: usize) -> Layout {
     Layout {
         length,
         structure: Some(row - 1),
@@ -80,19 +80,19 @@ const fn structured(length: usize, row: usize, call: usize) -> Layout {
         error: row + 4,
         cursor: row + 10,
         statement: row + 14,
-        call,
+        call: row + 41,
     }
 }
 
 /// The newest first, as the shorter ones could be their ends.
 const LAYOUTS: [Layout; 9] = [
     // 64-bit structures: 18c and later by sources, 12.1, 10.2 to 11.2.
-    structured(152, 8, 49),
-    structured(144, 8, 49),
-    structured(136, 8, 49),
+    structured(152, 8),
+    structured(144, 8),
+    structured(136, 8),
     // 32-bit structures: 10.2, and 9.2, which has no number before them.
-    structured(96, 8, 51),
-    structured(94, 6, 49),
+    structured(96, 8),
+    structured(94, 6),
     // Packed: 12.2 and later by sources, 10.2 to 11.2, 9.2.
     packed(86, 7),
     packed(78, 7),
@@ -220,7 +220,10 @@ fn fields(mut r: Reader<'_>, before: usize, call: Option<u8>) -> Option<Block> {
     let cursor = u32::try_from(r.universal(2)?).ok()?;
     r.universal(2)?;
     let statement = r.u8()?;
-    r.take(5)?;
+    // Fatal, flags, and three that are 0.
+    for _ in 0..5 {
+        r.universal(2)?;
+    }
     // The row's address.
     r.universal(4)?;
     r.universal(2)?;

@@ -127,19 +127,25 @@ fn universal(body: &[u8]) -> Option<Execute<'_>> {
     })
 }
 
-/// Fields that stand between those above and the text, by version: 10g, 11g, 12.1, 12.2, 18c and
-/// later; then none, as 9i has it.
-const FURTHER: [usize; 6] = [11, 8, 18, 16, 3, 0];
+/// Fields between those above and the text, pointers and numbers.
+const FURTHER: &[u8] = b"npppnpnnpnppnpnppn";
+
+/// How many of them there are, by version: of 12.1, 11g, 18c and later, 12.2, 10g; then none, as 9i
+/// has it.
+const BY_VERSION: [usize; 6] = [11, 8, 18, 16, 3, 0];
 
 /// The text of `length` bytes behind further fields, and the numbers behind it.
 fn universal_text<'a>(
     r: Reader<'a>,
     length: Option<usize>,
 ) -> Option<(Option<Text<'a>>, Option<Numbers>)> {
-    FURTHER.into_iter().find_map(|further| {
+    BY_VERSION.into_iter().find_map(|further| {
         let mut r = r;
-        for _ in 0..further {
-            r.universal(8)?;
+        for &field in FURTHER.get(..further)? {
+            match field {
+                b'p' => drop(r.pointer()?),
+                _ => drop(r.universal(8)?),
+            }
         }
         let Some(length) = length else {
             return Some((None, Some(universal_numbers(&mut r)?)));
@@ -253,9 +259,11 @@ fn native(body: &[u8]) -> Option<Execute<'_>> {
         let structured = layout
             .texts
             .iter()
-            .copied()
-            .chain(layout.constant + 30..body.len().min(420))
-            .find_map(|at| native_text(body, at, length));
+            .find_map(|&at| native_text(body, at, length, false))
+            .or_else(|| {
+                let mut places = layout.constant + 30..body.len().min(scan::DEEPEST);
+                places.find_map(|at| native_text(body, at, length, true))
+            });
         text = match structured {
             Some((text, behind)) => {
                 numbers = behind;
@@ -276,8 +284,13 @@ fn native(body: &[u8]) -> Option<Execute<'_>> {
 
 /// The text at `at`, when its length agrees with the one in the header, which clients may have
 /// multiplied for the largest characters (and counted before they converted it), and the numbers
-/// behind it.
-fn native_text(body: &[u8], at: usize, length: usize) -> Option<(Text<'_>, Option<Numbers>)> {
+/// behind it. Where no version is known to have it put, it must look like a statement too.
+fn native_text(
+    body: &[u8],
+    at: usize,
+    length: usize,
+    anywhere: bool,
+) -> Option<(Text<'_>, Option<Numbers>)> {
     let mut r = Reader::new(body.get(at..)?);
     let text = r.text()?;
     let bytes = text.bytes.len();
@@ -290,7 +303,7 @@ fn native_text(body: &[u8], at: usize, length: usize) -> Option<(Text<'_>, Optio
     }
     let exact = [1, 2, 3, 4].iter().any(|times| bytes * times == length);
     let near = bytes <= length + 1 && length <= bytes * 4;
-    if !near || !exact && !scan::is_statement(&text.bytes) {
+    if !near || (anywhere || !exact) && !scan::is_statement(&text.bytes) {
         return None;
     }
     let rest = r.rest();

@@ -181,9 +181,9 @@ impl<'a> Request<'a> {
     /// Parsing alone: cursor, a pointer, the text's length, the text.
     fn parse_only(&mut self, body: &'a [u8]) {
         self.cursor = Reader::new(body).u32_le();
-        self.text = [13, 9, 17]
+        self.text = [12, 9, 16]
             .iter()
-            .find_map(|&at| placed(body, at, at - 5))
+            .find_map(|&at| placed(body, at, at - 4))
             .or_else(|| Some((scan::find(body, None)?, Found::Scanned)));
     }
 }
@@ -365,3 +365,7 @@ pub(in crate::tns) fn is_one_way(payload: &[u8]) -> bool {
         [message::ONE_WAY, ..] | [message::FUNCTION, function::SESSION_RELEASE, ..]
     )
 }
+
+#[cfg(test)]
+#[path = "request_tests.rs"]
+mod tests;

@@ -5,7 +5,7 @@ use super::reader::{CHUNKED, Reader, Text};
 use std::borrow::Cow;
 
 /// How far into a request a text may begin: headers of 64-bit clients are some 300 bytes.
-const DEEPEST: usize = 420;
+pub(super) const DEEPEST: usize = 420;
 
 /// Words that begin a statement.
 const VERBS: [&str; 29] = [
@@ -94,7 +94,8 @@ pub(super) fn find(request: &[u8], length: Option<usize>) -> Option<Text<'_>> {
         .take_while(|b| b.is_ascii_whitespace() || **b == b'(')
         .count();
     for from in (at - spaces..=at).rev() {
-        if let Some(text) = counted(request, from) {
+        let counted = counted(request, from);
+        if let Some(text) = counted.filter(|t| t.cut || length.is_none_or(|n| n == t.bytes.len())) {
             return Some(text);
         }
     }
@@ -120,7 +121,7 @@ fn counted(request: &[u8], from: usize) -> Option<Text<'_>> {
     let body = text.strip_suffix(&[0]).unwrap_or(text);
     let next = request.get(from + text.len());
     let fits = !body.is_empty() && body.iter().all(|&b| is_text(b));
-    (fits && next.is_none_or(|&b| !is_text(b) || b == b'\n')).then_some(Text::of(text))
+    (fits && next.is_none_or(|&b| !is_text(b))).then_some(Text::of(text))
 }
 
 #[cfg(test)]
