@@ -837,6 +837,12 @@ proptest! {
                 }
             }
         }
+        // TCP tells what was lost at the end when the connection ends.
+        for d in [UP, DOWN] {
+            if pending[d.index()] > 0 {
+                holed.push(Gap(d, pending[d.index()]));
+            }
+        }
         for call in calls(&holed) {
             if call.outcome != Outcome::Ok {
                 continue;
