@@ -94,6 +94,8 @@ struct Feed {
     problems: Problems,
     shared: Shared,
     bytes: u64,
+    /// What clients sent, or servers, if the capture has it the other way round.
+    sent: Vec<u8>,
 }
 
 fn info(c: &Connection) -> ConnectionInfo {
@@ -137,6 +139,9 @@ impl Handler for Feed {
 
     fn data(&mut self, c: &Connection, driver: &mut Driver, d: Direction, chunk: &Chunk<'_>) {
         self.bytes += chunk.data.len() as u64 + u64::from(chunk.cut);
+        if d == Direction::ToServer {
+            self.sent.extend_from_slice(chunk.data);
+        }
         self.with(c, (chunk.order, chunk.now), |cx| {
             assert!(driver.data(cx, d, chunk).is_none(), "nothing is encrypted");
         });
@@ -171,8 +176,19 @@ impl Handler for Feed {
     }
 }
 
+/// What clients sent, one after the other.
+pub(crate) fn client_bytes(path: &Path) -> Vec<u8> {
+    feed(path).sent
+}
+
 /// What passed, and the bytes that the connections carried.
 fn framed(path: &Path) -> (Passed, u64) {
+    let feed = feed(path);
+    let passed = std::mem::take(&mut *feed.passed.lock().expect("one thread"));
+    (passed, feed.bytes)
+}
+
+fn feed(path: &Path) -> Feed {
     let mut capture = Capture::open(&[path.to_owned()]).expect("a capture");
     let (mut decoder, mut tracker) = (Decoder::new(&[]), Tracker::new(Feed::default()));
     let (mut batch, mut segments) = (Batch::default(), Vec::new());
@@ -185,9 +201,7 @@ fn framed(path: &Path) -> (Passed, u64) {
             tracker.segment(segment, &batch.bytes);
         }
     }
-    let (feed, _) = tracker.finish(order + 1);
-    let passed = std::mem::take(&mut *feed.passed.lock().expect("one thread"));
-    (passed, feed.bytes)
+    tracker.finish(order + 1).0
 }
 
 /// Packets by type, as tshark dissects them. Retransmitted ones are not dissected again.
