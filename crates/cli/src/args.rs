@@ -230,8 +230,7 @@ pub(crate) struct Sql {
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  slowside whatif client.pcap --fetch-size 500
-  slowside whatif --client c.pcap --server s.pcap --rtt 0.5ms --server-factor 0.5
+  slowside whatif client.pcap server.pcap --fetch-size 500 --rtt 0.5ms
   slowside whatif --from '2356@0.021ms,1567@0.161ms,854@0.685ms' --rtt 2ms")]
 #[command(mut_group("input", |g| g.required(false)))]
 #[command(mut_arg("captures", |a| a.required_unless_present_any(["client", "server", "start"])))]
@@ -246,6 +245,10 @@ pub(crate) struct WhatIf {
     /// Rows asked for per fetch
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) fetch_size: Option<u64>,
+
+    /// Rows that each statement that fetches brings in all
+    #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) rows: Option<u64>,
 
     /// Oracle's session data unit, bytes
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(512..=2_097_152))]

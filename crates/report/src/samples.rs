@@ -444,3 +444,71 @@ pub(crate) fn conns() -> ConnsResult {
         left_out: 0,
     }
 }
+
+/// A statement executed and fetched from once, 4 ms of its waits being the path, and a commit.
+pub(crate) fn profile() -> analysis::sql::SqlResult {
+    use analysis::sql::{Profiler, SqlKey, of_two};
+    use model::sql::op;
+    use model::{Field, Found, Sql, SqlSession, Statement};
+    let text = "SELECT * FROM t WHERE name = 'secret'";
+    let normal = model::normalise(text);
+    let session = std::sync::Arc::new(SqlSession {
+        user: Some("scott".into()),
+        database: Some("orcl".into()),
+        sdu_bytes: Some(8_192),
+        ..SqlSession::default()
+    });
+    let query = Sql {
+        session: std::sync::Arc::clone(&session),
+        statement: Some(std::sync::Arc::new(Statement {
+            id: model::statement_id(&normal),
+            normal: normal.into(),
+            text: text.into(),
+            truncated: false,
+            found: Found::Structured,
+        })),
+    };
+    let commit = Sql {
+        session,
+        statement: None,
+    };
+    let (query, commit) = (std::sync::Arc::new(query), std::sync::Arc::new(commit));
+    let profiler = |path_ns: i64| {
+        let mut profiler = Profiler::new(&[SqlKey::Statement]);
+        let calls = [
+            (op::EXECUTE, &query, 1),
+            (op::FETCH, &query, 100),
+            (op::COMMIT, &commit, 0),
+        ];
+        for (i, (op, sql, rows)) in (0..).zip(calls) {
+            let mut call = call();
+            call.protocol = model::Protocol::Tns;
+            call.op = op;
+            call.outstanding = 1;
+            call.detail = model::Detail::default();
+            if rows > 0 {
+                call.detail.set(Field::Rows, rows);
+            }
+            let marks = [
+                &mut call.request_first,
+                &mut call.request_last,
+                &mut call.response_first,
+                &mut call.response_last,
+            ];
+            for (n, mark) in marks.into_iter().enumerate() {
+                if let Some(mark) = mark {
+                    mark.time = mark.time + i * 30_000_000;
+                    mark.time = mark.time + if n < 2 { 0 } else { path_ns };
+                }
+            }
+            call.sql = Some(std::sync::Arc::clone(sql));
+            profiler.call(&call);
+        }
+        profiler
+    };
+    let capture = analysis::results::CaptureResult {
+        files: vec!["client.pcap".into()],
+        ..analysis::results::CaptureResult::default()
+    };
+    of_two(profiler(4_000_000), &profiler(0), vec![capture])
+}

@@ -129,12 +129,13 @@ pub(crate) fn filter(s: &StatementResult) -> Option<String> {
     })
 }
 
-fn counts(s: &StatementResult) -> [(&'static str, u64); 12] {
+fn counts(s: &StatementResult) -> [(&'static str, u64); 13] {
     [
         ("calls", s.calls),
         ("executions", s.executions),
         ("fetches", s.fetches),
         ("rows", s.rows),
+        ("rows_hidden", s.rows_hidden),
         ("rows_asked", s.rows_asked),
         ("affected", s.affected),
         ("errors", s.errors),
@@ -258,13 +259,14 @@ fn number(value: Option<i64>, row: &mut Vec<u8>) -> io::Result<()> {
 }
 
 /// The columns of [`counts`] and [`parts`].
-fn names() -> ([&'static str; 12], [&'static str; 5]) {
+fn names() -> ([&'static str; 13], [&'static str; 5]) {
     (
         [
             "calls",
             "executions",
             "fetches",
             "rows",
+            "rows_hidden",
             "rows_asked",
             "affected",
             "errors",
@@ -282,4 +284,86 @@ fn names() -> ([&'static str; 12], [&'static str; 5]) {
             "think_ns",
         ],
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+    use crate::{SqlStyle, sql_text};
+    use expect_test::expect;
+
+    fn text(literals: bool) -> String {
+        let mut out = Vec::new();
+        let style = SqlStyle {
+            all: false,
+            literals,
+        };
+        sql_text(&samples::profile(), style, &mut out).expect("memory");
+        String::from_utf8(out).expect("UTF-8")
+    }
+
+    #[test]
+    fn a_page_says_where_the_time_went_and_shows_no_literal() {
+        let page = text(false);
+        expect![[r#"
+            87.0 ms of call time in 3 calls (3 round trips), 1 statement: the server 69%,
+            the network 14%, bytes passing 17%. Between calls the client took 2.00 ms.
+
+            #  share  calls    mean  p99  rows  each  server  network  transfer   think
+            1    67%      2  29.0ms    -   101  50.5  40.0ms   8.00ms    10.0ms  1.00ms
+               select * from t where name = ?
+               id 445299c112c75ebf · 1 execution, 1 fetch
+            2    33%      1  29.0ms    -     0     -  20.0ms   4.00ms    5.00ms     0ns
+               (COMMIT, no statement)
+            each: rows of a call that brings rows
+
+            Slowest call: 29.0 ms, frames 10 and 13
+               tshark -r client.pcap -Y 'frame.number in {10,13}'
+
+            Sessions
+            10.0.0.1:700 → [fe80::1]:2049 tns: 3 round trips, 540 B sent, 197 kB received,
+               87.0 ms in calls
+               user scott, database orcl, SDU 8,192 B
+        "#]]
+        .assert_eq(&page);
+        assert!(page.lines().all(|l| l.chars().count() <= 80), "{page}");
+        assert!(!page.contains("secret"), "{page}");
+        assert!(text(true).contains("secret"));
+    }
+
+    #[test]
+    fn json_has_the_keys_of_the_contract() {
+        let mut out = Vec::new();
+        sql_json(&samples::profile(), false, &mut out).expect("memory");
+        let json: Value = serde_json::from_slice(&out).expect("JSON");
+        assert_eq!(json["schema"], "slowside.sql/1");
+        let totals = &json["totals"];
+        let sum: i64 = ["server_ns", "network_ns", "transfer_ns"]
+            .iter()
+            .filter_map(|k| totals[k].as_i64())
+            .sum();
+        assert_eq!(Some(sum), totals["response_time_ns"].as_i64());
+        let first = &json["statements"][0];
+        assert_eq!(first["sql"], "select * from t where name = ?");
+        assert_eq!(first["worst"]["frames"], json!([10, 13]));
+        assert!(first.get("text").is_none());
+        assert!(!String::from_utf8_lossy(&out).contains("secret"));
+    }
+
+    #[test]
+    fn rows_of_csv_have_the_columns_of_its_header() {
+        let mut out = Vec::new();
+        sql_csv(&samples::profile(), &[], false, &mut out).expect("memory");
+        let text = String::from_utf8(out).expect("UTF-8");
+        expect![[r#"
+            rank,protocol,statement,sql,op,count,total_ns,mean_ns,min_ns,p50_ns,p90_ns,p95_ns,p99_ns,p999_ns,max_ns,calls,executions,fetches,rows,rows_hidden,rows_asked,affected,errors,incomplete,round_trips,request_bytes,response_bytes,full_fetches,rows_per_fetch,wait_ns,server_ns,network_ns,transfer_ns,think_ns
+            1,tns,445299c112c75ebf,select * from t where name = ?,,2,58000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,2,1,1,101,0,0,0,0,0,2,360,131400,0,50.500,48000000,40000000,8000000,10000000,1000000
+            2,tns,,,COMMIT,1,29000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,1,1,0,0,0,0,0,0,0,1,180,65700,0,,24000000,20000000,4000000,5000000,0
+        "#]].assert_eq(&text);
+        let mut lines = text.lines().map(|l| l.split(',').count());
+        let header = lines.next();
+        // No field of the sample holds a comma.
+        assert!(lines.all(|n| Some(n) == header), "{text}");
+    }
 }

@@ -129,14 +129,15 @@ fn statements(result: &SqlResult, style: SqlStyle) -> String {
             true => tight(s.times.p99_ns),
             false => "-".to_owned(),
         };
-        let each = s.rows_per_fetch().map_or("-".to_owned(), rows_each);
+        let each = s.rows_per_fetch().filter(|_| s.rows_hidden == 0);
+        let each = each.map_or("-".to_owned(), rows_each);
         let mut row = vec![
             format!("{}", i + 1),
             share(s.times.total_ns, total),
             grouped(s.calls),
             tight(s.times.mean_ns),
             p99,
-            grouped(s.rows),
+            rows_of(s),
             each,
             match divided {
                 true => part(s.server_ns),
@@ -180,6 +181,14 @@ fn statements(result: &SqlResult, style: SqlStyle) -> String {
         ));
     }
     text
+}
+
+/// Rows as far as they were captured.
+fn rows_of(s: &StatementResult) -> String {
+    match s.rows_hidden {
+        0 => grouped(s.rows),
+        hidden => format!("≤{}", grouped(s.rows.saturating_add(hidden))),
+    }
 }
 
 fn rows_each(rows: f64) -> String {
@@ -290,8 +299,8 @@ fn session(s: &SessionResult) -> String {
         }
     }
     if let (Some(sdu), tdu) = (of.sdu_bytes, of.tdu_bytes) {
-        let tdu = tdu.map_or(String::new(), |t| format!(", TDU {}", bytes(t.into())));
-        who.push(format!("SDU {}{tdu}", bytes(sdu.into())));
+        let tdu = tdu.map_or(String::new(), |t| format!(", TDU {} B", grouped(t.into())));
+        who.push(format!("SDU {} B{tdu}", grouped(sdu.into())));
     }
     let opening = match s.opening_ns() {
         0 => String::new(),

@@ -14,21 +14,21 @@ const ROWS: usize = 20;
 /// # Errors
 /// Those of `out`.
 pub fn whatif_json(w: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
-    let [low, likely, high] = w.then_ns;
     let statements: Vec<Value> = w.statements.iter().map(statement_json).collect();
     let value = json!({
         "schema": "slowside.whatif/1",
         "change": {
             "rtt_ns": w.change.rtt_ns,
             "fetch_size": w.change.fetch_size,
+            "rows": w.change.rows,
             "sdu_bytes": w.change.sdu_bytes,
             "bandwidth_bps": w.change.bandwidth_bps,
             "server_factor": w.change.server_factor,
         },
         "now_ns": w.now_ns,
-        "then_ns": likely,
-        "then_min_ns": low,
-        "then_max_ns": high,
+        "then_ns": w.then.likely,
+        "then_min_ns": w.then.least,
+        "then_max_ns": w.then.most,
         "think_between_ns": w.think_between_ns,
         "measured_ns": w.measured_ns,
         "model_error_ppm": w.error_ppm(),
@@ -41,17 +41,16 @@ pub fn whatif_json(w: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
 
 fn statement_json(p: &Prediction) -> Value {
     let terms = |t: &Terms| {
-        let [low, likely, high] = t.elapsed_ns();
+        let elapsed = t.elapsed();
         json!({
             "round_trips": t.round_trips,
             "rtt_ns": t.rtt_ns,
-            "transfer_ns": t.transfer_ns,
-            "service_ns": (t.service_ns[0].min(t.service_ns[1])
-                + t.service_ns[0].max(t.service_ns[1])) / 2,
-            "think_ns": t.think_ns,
-            "elapsed_ns": likely,
-            "elapsed_min_ns": low,
-            "elapsed_max_ns": high,
+            "transfer_ns": t.transfer.likely,
+            "service_ns": t.service.likely,
+            "think_ns": t.think.likely,
+            "elapsed_ns": elapsed.likely,
+            "elapsed_min_ns": elapsed.least,
+            "elapsed_max_ns": elapsed.most,
         })
     };
     json!({
@@ -89,7 +88,7 @@ pub fn whatif_text(w: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
     ];
     let shown = w.statements.get(..ROWS).unwrap_or(&w.statements);
     rows.extend(shown.iter().enumerate().map(|(i, p)| {
-        let likely = |t: &Terms| tight(t.elapsed_ns()[1]);
+        let likely = |t: &Terms| tight(t.elapsed().likely);
         vec![
             (i + 1).to_string(),
             grouped(p.now.round_trips),
@@ -97,9 +96,9 @@ pub fn whatif_text(w: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
             likely(&p.now),
             likely(&p.then),
             tight(p.then.rtt_ns),
-            tight(p.then.service_ns.iter().sum::<i64>() / 2),
-            tight(p.then.transfer_ns),
-            tight(p.then.think_ns),
+            tight(p.then.service.likely),
+            tight(p.then.transfer.likely),
+            tight(p.then.think.likely),
         ]
     }));
     let grid = Grid::fitting(rows).text();
@@ -148,17 +147,21 @@ fn answer(w: &WhatIf) -> String {
             0,
             &format!(
                 "The model gives {} for what was measured; say what is to change (--rtt, \
-                 --fetch-size, --sdu, --bandwidth, --server-factor).",
+                 --fetch-size, --rows, --sdu, --bandwidth, --server-factor).",
                 spoken(w.now_ns)
             ),
         );
     }
-    let [low, likely, high] = w.then_ns;
-    let span = match low == high {
+    let then = w.then;
+    let span = match then.least == then.most {
         true => String::new(),
-        false => format!(" (between {} and {})", spoken(low), spoken(high)),
+        false => format!(
+            " (between {} and {})",
+            spoken(then.least),
+            spoken(then.most)
+        ),
     };
-    let ratio = w.now_ns as f64 / likely.max(1) as f64;
+    let ratio = w.now_ns as f64 / then.likely.max(1) as f64;
     let effect = match ratio {
         r if (0.99..1.01).contains(&r) => "no change to speak of".to_owned(),
         r if r >= 1.0 => format!("{r:.1} times as fast"),
@@ -171,7 +174,7 @@ fn answer(w: &WhatIf) -> String {
             "With {}: {} become {}{span}, {effect}.",
             change(&w.change),
             spoken(w.now_ns),
-            spoken(likely)
+            spoken(then.likely)
         ),
     )
 }
@@ -181,6 +184,7 @@ fn change(c: &Change) -> String {
         c.rtt_ns
             .map(|ns| format!("a round trip of {}", format_duration(ns))),
         c.fetch_size.map(|n| format!("{n} rows a fetch")),
+        c.rows.map(|n| format!("{n} rows in all")),
         c.sdu_bytes.map(|n| format!("an SDU of {n} bytes")),
         c.bandwidth_bps
             .map(|bps| format!("a line of {}", rate(bps))),

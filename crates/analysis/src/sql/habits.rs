@@ -151,6 +151,7 @@ mod tests {
             executions: calls - fetches,
             fetches,
             rows,
+            rows_hidden: 0,
             row_trips: calls,
             rows_asked: 0,
             full_fetches: 0,

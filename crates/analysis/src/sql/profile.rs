@@ -100,6 +100,8 @@ pub(super) struct Group {
     /// Calls that brought rows, and those rows.
     pub(super) row_trips: u64,
     pub(super) rows: u64,
+    /// What fetches asked for whose rows were not captured.
+    pub(super) rows_hidden: u64,
     /// The most rows that one call asked for, and how many calls brought exactly as many as they
     /// asked for: the next fetch would have been spared by a larger one.
     pub(super) rows_asked: u64,
@@ -135,6 +137,9 @@ impl Group {
         if let Some(asked) = get(Field::RowsAsked).filter(|&asked| asked > 0) {
             self.rows_asked = self.rows_asked.max(asked);
             self.full_fetches += u64::from(rows >= asked);
+            if get(Field::Rows).is_none() && call.op == op::FETCH {
+                self.rows_hidden = self.rows_hidden.saturating_add(asked);
+            }
         }
         self.affected = self
             .affected

@@ -25,6 +25,8 @@ pub struct StatementResult {
     pub executions: u64,
     pub fetches: u64,
     pub rows: u64,
+    /// What fetches asked for whose rows were not captured: that many came at most.
+    pub rows_hidden: u64,
     /// Calls that brought rows.
     pub row_trips: u64,
     /// The most that one call asked for; 0 where none said.
@@ -175,6 +177,7 @@ fn lines(
             executions: group.executions,
             fetches: group.fetches,
             rows: group.rows,
+            rows_hidden: group.rows_hidden,
             row_trips: group.row_trips,
             rows_asked: group.rows_asked,
             full_fetches: group.full_fetches,

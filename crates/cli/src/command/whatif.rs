@@ -23,6 +23,7 @@ pub(crate) fn run(args: &WhatIf) -> anyhow::Result<Done> {
     let change = Change {
         rtt_ns: args.rtt,
         fetch_size: args.fetch_size,
+        rows: args.rows,
         sdu_bytes: args.sdu,
         bandwidth_bps: args.bandwidth,
         server_factor: args.server_factor,

@@ -87,6 +87,10 @@ fn help_shows_the_commands() {
           ops       Count and time calls by operation, client, file, …
           conns     List TCP connections with what they waited for, those that waited
                     most first
+          sql       Profile the statements of databases: time, round trips, rows per
+                    fetch, and whose time it was
+          whatif    Predict what another path, fetch size or server would make of the
+                    statements in a capture
           explain   Explain a finding: what it says, why it costs time, what to check,
                     when it is wrong
 
@@ -109,7 +113,9 @@ fn help_shows_the_commands() {
 
 #[test]
 fn every_command_has_short_help_and_examples() {
-    for command in ["diagnose", "calls", "ops", "conns", "explain"] {
+    for command in [
+        "diagnose", "calls", "ops", "conns", "sql", "whatif", "explain",
+    ] {
         let long = slowside([command, "--help"]);
         assert_eq!(long.status.code(), Some(0), "{command}");
         let long = text(&long.stdout);
@@ -141,10 +147,10 @@ fn every_command_has_short_help_and_examples() {
                                  size, time=DURATION [default: op]
               --histogram        Show response times by powers of two (text; JSON always
                                  has them)
-              --threads <N>      Threads for each capture; 0: as many as fit the machine
-                                 [default: 0]
               --from <TIME>      Leave out calls that start earlier
               --to <TIME>        Leave out calls that start later; TIME as in --from
+              --threads <N>      Threads for each capture; 0: as many as fit the machine
+                                 [default: 0]
               --where <EXPR>     Only calls of which this is true, such as 'op = READ
                                  and response_time > 20ms'
           -q, --quiet            No progress and no notes on standard error
