@@ -49,6 +49,7 @@ impl Calls {
     /// A CONNECT begins a session, or repeats what began it.
     pub(super) fn connect(&mut self, connect: &Connect) {
         self.cursors.clear();
+        self.hidden = None;
         self.for_listener = false;
         self.learn(|s| {
             *s = SqlSession {

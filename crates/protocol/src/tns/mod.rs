@@ -7,7 +7,7 @@
 //! - [`packet`] reads the header of a packet in its two forms; [`connect`] what is said before there
 //!   is a session; [`services`] whether it is encrypted.
 //! - [`ttc`] reads requests and responses, as far as is needed.
-//! - [`session`] makes turns of packets, [`turn`] keeps the little of each that is looked at,
+//! - [`framing`] cuts bytes into packets, [`session`] makes turns of packets, [`turn`] keeps the little of each that is looked at,
 //!   [`calls`] reads it, [`cursors`] know which statement a fetch belongs to.
 //! - [`probe`] recognises a connection by what it carries, in its middle too.
 //!
@@ -18,6 +18,7 @@
 mod calls;
 mod connect;
 mod cursors;
+mod framing;
 mod packet;
 mod probe;
 mod services;

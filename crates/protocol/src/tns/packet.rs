@@ -152,7 +152,9 @@ pub(super) fn starts(bytes: &[u8], form: Option<Form>, wire: u64, at_start: bool
     if !header.is_believable(bytes) {
         return false;
     }
-    if header.length == wire {
+    // A CONNECT says enough itself: some clients put a byte too many behind it.
+    let begins = header.kind == kind::CONNECT && at_start && bytes.len() > Header::DATA_BYTES;
+    if header.length == wire || begins {
         return true;
     }
     // Where the form is known, so much of a header at the start of a segment is no chance.

@@ -12,6 +12,7 @@
 
 use super::calls::Calls;
 use super::connect::{Accept, Connect};
+use super::framing::{Lane, Packet};
 use super::packet::{self, Form, Header, data, kind};
 use super::services;
 use super::ttc;
@@ -23,73 +24,37 @@ use crate::sql::{Exchange, Opaque};
 use model::{Close, Direction, Hidden, Protocol, Reason, Time, Where, limits, sql::op};
 use std::collections::VecDeque;
 
-/// Bytes of a packet that is no DATA that are looked at.
-const CONTROL_BYTES: usize = 4_096;
-
 /// What a marker says.
 mod marker {
     pub(in crate::tns) const RESET: u8 = 2;
 }
 
-/// The urgent byte that a client sends to interrupt a call, in the stream between packets.
-const ATTENTION: u8 = b'!';
-
 /// A response is over when it has been silent for this long at the end of the capture.
 const SILENCE_NS: i64 = 1_000_000_000;
 
-/// The packet whose end has not passed.
-#[derive(Debug)]
-struct Packet {
-    header: Header,
-    /// Of a DATA packet.
-    data_flags: u16,
-    /// Payload that was not looked at yet.
-    left: u64,
-    /// Bytes at its front that are wanted.
-    wanted: u64,
-    /// Whether some of what was wanted is not in the capture.
-    cut: bool,
-    /// Whether all of the payload is in the head.
-    whole: bool,
-    /// The turn that was under way when it began.
-    turn: u64,
-}
-
-#[derive(Default, Debug)]
-struct Lane {
-    packet: Option<Packet>,
-    /// What is looked at of the packet: the start of its payload, or of the whole when it is no
-    /// DATA; and the end of a response's payload.
-    head: Vec<u8>,
-    tail: Vec<u8>,
-    hole: Option<Reason>,
-    /// Whether the position was lost in a gap, and not found since.
-    in_gap: bool,
-}
-
 /// One connection.
 pub(super) struct Session {
-    lanes: Both<Lane>,
-    calls: Calls,
-    turns: VecDeque<Turn>,
+    pub(super) lanes: Both<Lane>,
+    pub(super) calls: Calls,
+    pub(super) turns: VecDeque<Turn>,
     /// The last that is over: only the server's next packet shows whether a hole took its end.
-    held: Option<(u64, Exchange)>,
+    pub(super) held: Option<(u64, Exchange)>,
     /// Turns so far.
-    opened: u64,
+    pub(super) opened: u64,
     /// Buffers of turns that are over.
-    spare: Vec<Bytes>,
-    form: Option<Form>,
+    pub(super) spare: Vec<Bytes>,
+    pub(super) form: Option<Form>,
     /// Whether the client is the other side than the ports made believe, and whether that is sure.
-    swapped: bool,
-    roles_known: bool,
+    pub(super) swapped: bool,
+    pub(super) roles_known: bool,
     /// Whether the client's next packet begins a request.
-    aligned: bool,
+    pub(super) aligned: bool,
     /// Whether responses say where they end.
-    ends_are_marked: bool,
+    pub(super) ends_are_marked: bool,
     /// Whether the server asked for TLS.
-    tls_next: bool,
+    pub(super) tls_next: bool,
     /// Bytes behind each payload.
-    trailer: usize,
+    pub(super) trailer: usize,
 }
 
 impl Session {
@@ -111,7 +76,7 @@ impl Session {
         }
     }
 
-    fn is_client(&self, d: Direction) -> bool {
+    pub(super) fn is_client(&self, d: Direction) -> bool {
         (d == Direction::ToServer) != self.swapped
     }
 
@@ -123,7 +88,11 @@ impl Session {
     }
 
     /// Shows `f` the connection as it is, when the ports made believe that it is the other way round.
-    fn facing<R>(&self, cx: &mut Context<'_>, f: impl FnOnce(&mut Context<'_>) -> R) -> R {
+    pub(super) fn facing<R>(
+        &self,
+        cx: &mut Context<'_>,
+        f: impl FnOnce(&mut Context<'_>) -> R,
+    ) -> R {
         if !self.swapped {
             return f(cx);
         }
@@ -140,222 +109,6 @@ impl Session {
             order: cx.order,
             now: cx.now,
         })
-    }
-
-    /// A packet that only one side sends tells who is who, where no handshake was seen.
-    fn learn_roles(&mut self, d: Direction, header: &Header, payload: &[u8]) {
-        if self.roles_known {
-            return;
-        }
-        let by_client = match header.kind {
-            kind::CONNECT => true,
-            kind::ACCEPT | kind::REFUSE | kind::REDIRECT | kind::RESEND => false,
-            kind::DATA if ttc::is_start(payload) => true,
-            _ => return,
-        };
-        self.roles_known = true;
-        if by_client != self.is_client(d) {
-            self.swapped = !self.swapped;
-            self.aligned = false;
-        }
-    }
-
-    /// How much of a payload of `payload` bytes is wanted, from its front.
-    fn wanted(&self, d: Direction, payload: u64) -> u64 {
-        const RESPONSE: u64 = limits::TNS_RESPONSE_BYTES as u64;
-        let room = if self.is_client(d) {
-            let kept = match self.turns.back() {
-                Some(turn) if !turn.is_answered() => turn.bytes.request.len(),
-                _ => 0,
-            };
-            limits::TNS_REQUEST_BYTES.saturating_sub(kept) as u64
-        } else if payload <= 2 * RESPONSE {
-            payload
-        } else {
-            RESPONSE
-        };
-        // A word of a packet in any case: who it is from.
-        payload.min(room.max(64))
-    }
-
-    fn start(&mut self, cx: &mut Context<'_>, d: Direction, bytes: &[u8], more: More) -> Step {
-        if self.is_client(d) && bytes.first() == Some(&ATTENTION) {
-            let behind = bytes.get(1..).unwrap_or_default();
-            if behind.len() < Header::BYTES && more == More::Yes {
-                return Step::Need(1 + Header::BYTES);
-            }
-            if Header::parse(bytes, self.form).is_none() {
-                return Step::Pass(1);
-            }
-        }
-        if bytes.len() < Header::BYTES && more == More::Yes {
-            return Step::Need(Header::BYTES);
-        }
-        if self.tls_next && matches!(bytes, [0x16, 3, ..]) {
-            self.conclude_all(cx, None);
-            self.tell_held(cx);
-            return Step::Opaque;
-        }
-        let Some(header) = Header::parse(bytes, self.form) else {
-            return Step::Lost;
-        };
-        match header.kind {
-            kind::DATA => self.start_data(d, header, bytes, more),
-            _ => self.start_other(cx, d, header, bytes, more),
-        }
-    }
-
-    fn start_data(&mut self, d: Direction, header: Header, bytes: &[u8], more: More) -> Step {
-        if bytes.len() < Header::DATA_BYTES && more == More::Yes {
-            return Step::Need(Header::DATA_BYTES);
-        }
-        let payload = header.length - Header::DATA_BYTES as u64;
-        let wanted = self.wanted(d, payload);
-        let first = (Header::DATA_BYTES as u64 + wanted).min(limits::HEAD_BYTES as u64) as usize;
-        if bytes.len() < first && more == More::Yes {
-            return Step::Need(first);
-        }
-        let data_flags = bytes.get(8..10).and_then(|b| b.first_chunk().copied());
-        let shown = bytes
-            .get(Header::DATA_BYTES..first.min(bytes.len()))
-            .unwrap_or_default();
-        self.learn_roles(d, &header, shown);
-        let client = self.is_client(d);
-        self.note_form(header.form, shown);
-        let turn = self.current();
-        let lane = self.lanes.of_mut(d);
-        lane.in_gap = false;
-        lane.head.clear();
-        lane.tail.clear();
-        lane.head.extend_from_slice(shown);
-        let read = shown.len() as u64;
-        let cut = bytes.len() < first;
-        let left = payload.saturating_sub(read);
-        lane.packet = Some(Packet {
-            header,
-            data_flags: data_flags.map_or(0, u16::from_be_bytes),
-            left,
-            wanted: wanted.saturating_sub(read),
-            cut,
-            whole: left == 0,
-            turn,
-        });
-        if left == 0 || cut || self.is_opaque_to(client) {
-            return Step::End(header.length);
-        }
-        Step::Pass((Header::DATA_BYTES as u64 + read + self.skip(d)).max(1))
-    }
-
-    /// Whether what is in this direction's payloads is not looked at.
-    fn is_opaque_to(&self, client: bool) -> bool {
-        !client && self.turns.is_empty()
-    }
-
-    /// How many bytes pass before the end of a response's payload that is looked at.
-    fn skip(&mut self, d: Direction) -> u64 {
-        let client = self.is_client(d);
-        let lane = self.lanes.of_mut(d);
-        let Some(packet) = &mut lane.packet else {
-            return 0;
-        };
-        if client {
-            return 0;
-        }
-        let skip = packet
-            .left
-            .saturating_sub(limits::TNS_RESPONSE_BYTES as u64);
-        packet.left -= skip;
-        skip
-    }
-
-    /// Behind the first bytes of a payload: more of a request, or the end of a response.
-    fn go_on(&mut self, d: Direction, bytes: &[u8], more: More) -> Step {
-        let client = self.is_client(d);
-        let lane = self.lanes.of_mut(d);
-        let Some(packet) = &mut lane.packet else {
-            return Step::Lost;
-        };
-        let wanted = match client {
-            true => packet
-                .wanted
-                .min(packet.left)
-                .min(limits::HEAD_BYTES as u64),
-            false => packet.left,
-        };
-        if wanted == 0 {
-            return Step::End(packet.left.max(1));
-        }
-        if (bytes.len() as u64) < wanted && more == More::Yes {
-            return Step::Need(wanted as usize);
-        }
-        let shown = bytes.get(..wanted as usize).unwrap_or(bytes);
-        packet.cut |= (shown.len() as u64) < wanted;
-        if !client {
-            lane.tail.extend_from_slice(shown);
-            return Step::End(packet.left);
-        }
-        lane.head.extend_from_slice(shown);
-        if packet.cut || wanted == packet.left {
-            packet.whole = !packet.cut;
-            return Step::End(packet.left);
-        }
-        packet.wanted -= wanted;
-        packet.left -= wanted;
-        Step::Pass(wanted)
-    }
-
-    fn start_other(
-        &mut self,
-        cx: &mut Context<'_>,
-        d: Direction,
-        header: Header,
-        bytes: &[u8],
-        more: More,
-    ) -> Step {
-        let first = header.length.min(CONTROL_BYTES as u64) as usize;
-        if bytes.len() < first && more == More::Yes {
-            return Step::Need(first);
-        }
-        let shown = bytes.get(..first).unwrap_or(bytes);
-        self.learn_roles(d, &header, &[]);
-        let mut length = header.length;
-        if header.kind == kind::DATA_DESCRIPTOR {
-            // Behind the descriptor come so many bytes without headers.
-            let raw = shown.get(12..).and_then(|b| b.first_chunk().copied());
-            let raw = raw.map_or(0, u32::from_be_bytes);
-            if raw > limits::MESSAGE_BYTES {
-                cx.problems.note("absurd-length", || {
-                    let text = format!("a TNS data descriptor of {raw} bytes");
-                    (text, Where::default())
-                });
-                return Step::Lost;
-            }
-            length += u64::from(raw);
-        }
-        let turn = self.current();
-        let lane = self.lanes.of_mut(d);
-        lane.in_gap = false;
-        lane.head.clear();
-        lane.tail.clear();
-        lane.head.extend_from_slice(shown);
-        lane.packet = Some(Packet {
-            header,
-            data_flags: 0,
-            left: 0,
-            wanted: 0,
-            cut: shown.len() < first,
-            whole: true,
-            turn,
-        });
-        Step::End(length)
-    }
-
-    /// Where no ACCEPT was seen, packets say which form they have: the long one only ever follows one,
-    /// and so do requests.
-    fn note_form(&mut self, form: Form, payload: &[u8]) {
-        if self.form.is_none() && (form == Form::Long || ttc::is_start(payload)) {
-            self.form = Some(form);
-        }
     }
 
     /// Opens a turn with a packet of the client's.
@@ -384,7 +137,7 @@ impl Session {
     }
 
     /// The turn that the server answers, or will.
-    fn current(&self) -> u64 {
+    pub(super) fn current(&self) -> u64 {
         self.turns.front().map_or(self.opened + 1, |t| t.number)
     }
 
@@ -414,7 +167,7 @@ impl Session {
         }
     }
 
-    fn tell_held(&mut self, cx: &mut Context<'_>) {
+    pub(super) fn tell_held(&mut self, cx: &mut Context<'_>) {
         if let Some((_, exchange)) = self.held.take() {
             self.facing(cx, |cx| exchange.finish(cx, Protocol::Tns));
         }
@@ -448,7 +201,7 @@ impl Session {
     }
 
     /// All that is under way ends: with the connection, for the reason `why`, or as it is replaced.
-    fn conclude_all(&mut self, cx: &mut Context<'_>, why: Option<Close>) {
+    pub(super) fn conclude_all(&mut self, cx: &mut Context<'_>, why: Option<Close>) {
         while let Some(turn) = self.turns.pop_front() {
             let hole = self.lanes.of(self.client_lane().reverse()).hole;
             let at_end = why == Some(Close::EndOfCapture);
@@ -635,6 +388,7 @@ impl Session {
             kind::CONNECT if client => {
                 self.conclude_all(cx, None);
                 self.form = None;
+                self.trailer = 0;
                 self.open(cx, span, Stage::Connect);
                 let Some(connect) = Connect::parse(bytes) else {
                     return;
@@ -767,7 +521,7 @@ impl SessionTrait for Session {
         // The end of a segment is only known not to be a header when the next comes: by then it may
         // be too late to say whose it was.
         let late = run.mark.time < cx.now;
-        if late || self.lanes.of(d).in_gap {
+        if late || self.lanes.of(d).astray {
             self.doubt(d, Reason::CaptureGap);
             return;
         }
@@ -788,7 +542,7 @@ impl SessionTrait for Session {
         if hole == Hole::Cut {
             return;
         }
-        self.lanes.of_mut(d).in_gap = true;
+        self.lanes.of_mut(d).astray = true;
         self.doubt(d, reason);
     }
 

@@ -230,15 +230,33 @@ fn tshark(path: &Path) -> Option<BTreeMap<u8, u64>> {
 }
 
 /// Captures in which tshark counts other packets, and why.
-const DIFFERS: [(&str, &str); 0] = [];
+const DIFFERS: [(&str, &str); 1] = [(
+    "trex-tun_oracle_0_fixed.pcap",
+    "frame 6: behind the CONNECT of 246 bytes stands one byte too many, which tshark takes for the start \
+     of a packet that never ends: it reads nothing more of the client",
+)];
+
+/// Captures with bytes that are in no packet: how many, and why.
+const ASTRAY: [(&str, u64, &str); 3] = [
+    (
+        "trex-delay_10_oracle_0.pcap",
+        9,
+        "frame 5: the byte behind the CONNECT, and frame 6, a RESEND that the client sends: the two \
+         connections of a redirection were written as one",
+    ),
+    ("trex-delay_oracle_0.pcap", 9, "as above"),
+    ("trex-tun_oracle_0_fixed.pcap", 9, "as above"),
+];
 
 #[test]
 fn every_byte_is_in_a_packet() {
     for path in all() {
         let (passed, bytes) = framed(&path);
+        let astray = ASTRAY.iter().find(|(file, ..)| *file == name(&path));
+        let astray = astray.map_or(0, |(_, bytes, _)| *bytes);
         assert_eq!(
             (passed.framed, passed.skipped),
-            (bytes, 0),
+            (bytes - astray, astray),
             "{}: {passed:?}",
             name(&path)
         );
@@ -251,6 +269,11 @@ fn packets_are_those_of_tshark() {
         let (ours, _) = framed(&path);
         let Some(theirs) = tshark(&path) else { return };
         let differs = DIFFERS.iter().any(|(file, _)| *file == name(&path));
-        assert_eq!(ours.packets != theirs, differs, "{}: {ours:?} {theirs:?}", name(&path));
+        assert_eq!(
+            ours.packets != theirs,
+            differs,
+            "{}: {ours:?} {theirs:?}",
+            name(&path)
+        );
     }
 }

@@ -7,19 +7,32 @@ use model::{Call, Field, Found, Outcome};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// The table of statements: capture, statements that its index counts, those found, and why these are
-/// not the same.
-fn table() -> Vec<(String, usize, usize, String)> {
+/// A line of the table of statements.
+struct Row {
+    capture: String,
+    /// Strings that the captures' index counts.
+    counted: usize,
+    found: usize,
+    missed: usize,
+    why: String,
+}
+
+fn table() -> Vec<Row> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/tns-sql.tsv");
     let text = std::fs::read_to_string(path).expect("the table");
     let lines = text.lines().filter(|l| !l.starts_with('#'));
     lines
         .map(|line| {
             let mut columns = line.split('\t');
-            let mut next = || columns.next().expect("four columns").to_owned();
-            let (file, counted, found, why) = (next(), next(), next(), next());
+            let mut next = || columns.next().expect("five columns").to_owned();
             let number = |text: String| text.parse().expect("a number");
-            (file, number(counted), number(found), why)
+            Row {
+                capture: next(),
+                counted: number(next()),
+                found: number(next()),
+                missed: number(next()),
+                why: next(),
+            }
         })
         .collect()
 }
@@ -41,17 +54,30 @@ fn statements_are_found_as_the_table_says() {
     }
     let table = table();
     for path in paths {
-        let row = table.iter().find(|row| row.0 == name(&path));
-        let (_, counted, expected, why) = row.unwrap_or_else(|| panic!("{}", path.display()));
+        let row = table.iter().find(|row| row.capture == name(&path));
+        let row = row.unwrap_or_else(|| panic!("{}", path.display()));
         let found = tns(&path).iter().filter(|c| brings_text(c)).count();
-        assert_eq!(found, *expected, "{}", path.display());
-        assert_eq!(found != *counted, why != "-", "{}: a reason", path.display());
+        assert_eq!(found, row.found, "{}", path.display());
+        assert!(found + row.missed >= row.counted, "{}", path.display());
+        assert_eq!(
+            found == row.counted,
+            row.why == "-",
+            "{}: a reason",
+            path.display()
+        );
     }
 }
 
 /// Words that begin the statements of these captures.
 const VERBS: [&str; 8] = [
-    "select ", "insert ", "alter ", "begin ", "declare\n", "create ", "grant ", "begin\n",
+    "select ",
+    "insert ",
+    "alter ",
+    "begin ",
+    "declare\n",
+    "create ",
+    "grant ",
+    "begin\n",
 ];
 
 #[test]
@@ -64,7 +90,9 @@ fn no_statement_in_the_bytes_is_missed() {
         let bytes = client_bytes(&path).to_ascii_lowercase();
         for verb in VERBS {
             for at in 0..bytes.len() {
-                let here = bytes.get(at..).is_some_and(|b| b.starts_with(verb.as_bytes()));
+                let here = bytes
+                    .get(at..)
+                    .is_some_and(|b| b.starts_with(verb.as_bytes()));
                 let before = at.checked_sub(1).and_then(|i| bytes.get(i));
                 if !here || before.is_some_and(|b| b.is_ascii_alphabetic() && *b != b'z') {
                     continue;
@@ -88,10 +116,19 @@ fn statements_stand_where_they_belong() {
             let Some(statement) = statement(&call) else {
                 continue;
             };
-            assert_eq!(statement.found, Found::Structured, "{}: {call:?}", path.display());
+            assert_eq!(
+                statement.found,
+                Found::Structured,
+                "{}: {call:?}",
+                path.display()
+            );
             assert!(!statement.truncated);
             let control = |c: char| c.is_control() && !c.is_whitespace();
-            assert!(!statement.text.contains(control), "{}: {call:?}", path.display());
+            assert!(
+                !statement.text.contains(control),
+                "{}: {call:?}",
+                path.display()
+            );
         }
     }
 }
@@ -136,7 +173,10 @@ fn sqlplus_to_12_1_fetches_117_rows_by_15() {
     let session = &calls[5].sql.as_ref().expect("a session").session;
     assert_eq!(session.user.as_deref(), Some("sys"));
     assert_eq!(session.database.as_deref(), Some("igor"));
-    assert_eq!((session.sdu_bytes, session.tdu_bytes), (Some(8_192), Some(2_097_152)));
+    assert_eq!(
+        (session.sdu_bytes, session.tdu_bytes),
+        (Some(8_192), Some(2_097_152))
+    );
     let session = &calls[6].sql.as_ref().expect("a session").session;
     assert_eq!(session.server_version.as_deref(), Some("12.1.0.2.0"));
     assert!(!session.unproven && session.hidden.is_none() && !session.plaintext_password);
@@ -155,7 +195,10 @@ fn sqlplus_to_10_2_fetches_63_and_33_rows() {
 
 #[test]
 fn jdbc_fetches_by_10_or_50() {
-    for name in ["10_sqldeveloper10_2016.pcapng", "12_sqldeveloper12_2016.pcapng"] {
+    for name in [
+        "10_sqldeveloper10_2016.pcapng",
+        "12_sqldeveloper12_2016.pcapng",
+    ] {
         let Some(calls) = sample(name) else { return };
         // 10 with the execution, 10, and the last: tns.md's 10 then 1, and one more session twice.
         let fetches: Vec<_> = calls
@@ -187,7 +230,8 @@ fn oracle_9_clients_fetch_by_25() {
         assert_eq!(three, [(25, 25), (25, 25), (25, 21)]);
     }
     assert!(all.len() >= 9);
-    assert_eq!(outcomes(&calls), ["ORA-00942"]);
+    // The capture's first CONNECT was answered before it was sent.
+    assert_eq!(outcomes(&calls), ["no-response", "ORA-00942"]);
 }
 
 #[test]
@@ -211,6 +255,9 @@ fn a_redirection_is_noted() {
     let Some(calls) = sample("TNS_Oracle4.pcap") else {
         return;
     };
-    let redirected: Vec<_> = calls.iter().map(|c| c.detail.get(Field::Redirected)).collect();
+    let redirected: Vec<_> = calls
+        .iter()
+        .map(|c| c.detail.get(Field::Redirected))
+        .collect();
     assert_eq!(redirected, [Some(1)]);
 }

@@ -3,7 +3,7 @@
 //! password or a key of any kind is never read.
 
 use super::reader::{Reader, Text};
-use super::scan;
+use super::{message, scan};
 use model::Found;
 use std::borrow::Cow;
 
@@ -26,7 +26,7 @@ pub(in crate::tns) fn find(payload: &[u8]) -> Logon<'_> {
     let statement = raw(payload, b"AUTH_ALTER_SESSION");
     let statement = statement.filter(|text| scan::is_statement(&text.bytes));
     Logon {
-        user: user(payload),
+        user: user(call(payload)),
         program: word(payload, b"AUTH_PROGRAM_NM"),
         host: word(payload, b"AUTH_MACHINE"),
         client_user: word(payload, b"AUTH_SID"),
@@ -61,7 +61,9 @@ fn raw<'a>(payload: &'a [u8], key: &[u8]) -> Option<Text<'a>> {
         let mut r = Reader::new(behind);
         let length = u64::from(r.u32_le()?);
         let text = r.text()?;
-        (text.cut || (1..=4).any(|n| text.bytes.len() as u64 * n == length)).then_some(text)
+        // Counted before the client converted it, perhaps times the bytes of the largest character.
+        let bytes = text.bytes.len() as u64;
+        (text.cut || bytes <= length + bytes / 8 && length <= bytes * 4).then_some(text)
     };
     universal().or_else(native).map(|mut text| {
         while text.bytes.last() == Some(&0) {
@@ -83,6 +85,18 @@ fn word<'a>(payload: &'a [u8], key: &[u8]) -> Option<Cow<'a, str>> {
         Cow::Borrowed(b) => String::from_utf8_lossy(b),
         Cow::Owned(b) => String::from_utf8_lossy(&b).into_owned().into(),
     })
+}
+
+/// The authentication call; 23ai clients send it behind the negotiation, in one request.
+fn call(payload: &[u8]) -> &[u8] {
+    const CALL: [u8; 2] = [message::FUNCTION, 0x76];
+    match payload.first() {
+        Some(&message::FAST_AUTHENTICATION) => {
+            let at = payload.windows(2).position(|w| w == CALL);
+            at.and_then(|at| payload.get(at..)).unwrap_or_default()
+        }
+        _ => payload,
+    }
 }
 
 /// The user stands right before the first key, with its length or, from JDBC, without; the header
