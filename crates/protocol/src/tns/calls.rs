@@ -81,6 +81,11 @@ impl Calls {
         self.learn(|s| s.hidden = s.hidden.or(Some(Hidden::Compression)));
     }
 
+    /// Whether payloads are encrypted.
+    pub(super) fn is_hidden(&self) -> bool {
+        self.hidden.is_some()
+    }
+
     /// Whether the end of the response was seen, for all that it says.
     pub(super) fn is_over(&self, turn: &Turn) -> bool {
         if turn.stage == Stage::Connect {

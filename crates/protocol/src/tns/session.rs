@@ -279,9 +279,10 @@ impl Session {
         let Some(last) = self.turns.back() else {
             return false;
         };
+        let readable = !self.calls.is_hidden();
         if last.is_answered() {
             let asked = last.tail_seen && last.bytes.tail.last() == payload.first();
-            if payload.first() == Some(&ttc::message::FLUSH_OUT_BINDS) && asked {
+            if readable && asked && payload.first() == Some(&ttc::message::FLUSH_OUT_BINDS) {
                 return true;
             }
             if !(self.ends_are_marked && last.request_ended) || self.turns.len() == 1 {
@@ -293,15 +294,15 @@ impl Session {
             return true;
         }
         let request = &last.bytes.request;
-        if ttc::is_one_way(request) {
+        if readable && ttc::is_one_way(request) {
             if let Some(turn) = self.turns.pop_back() {
                 self.facing(cx, |cx| turn.exchange.discard(cx));
                 self.recycle(turn.bytes);
             }
             return false;
         }
-        if last.request_ended {
-            return false;
+        if last.request_ended || !readable {
+            return !last.request_ended;
         }
         // The number behind the last one: its response is missing from the capture.
         let next = ttc::Request::parse(request)
