@@ -245,7 +245,11 @@ const ASTRAY: [(&str, u64, &str); 3] = [
          connections of a redirection were written as one",
     ),
     ("trex-delay_oracle_0.pcap", 9, "as above"),
-    ("trex-tun_oracle_0_fixed.pcap", 9, "as above"),
+    (
+        "trex-tun_oracle_0_fixed.pcap",
+        1,
+        "frame 6: the byte behind the CONNECT",
+    ),
 ];
 
 #[test]

@@ -83,8 +83,7 @@ fn is_text(b: u8) -> bool {
 pub(super) fn find(request: &[u8], length: Option<usize>) -> Option<Text<'_>> {
     let at = (0..request.len().min(DEEPEST)).find(|&at| {
         let before = at.checked_sub(1).and_then(|i| request.get(i));
-        !before.is_some_and(u8::is_ascii_alphabetic)
-            && request.get(at..).is_some_and(|rest| verb(rest))
+        !before.is_some_and(u8::is_ascii_alphabetic) && request.get(at..).is_some_and(verb)
     })?;
     // White space in front belongs to it, unless it is a length.
     let spaces = request
