@@ -8,6 +8,7 @@ use super::packet::{Form, Header, kind};
 use super::session::Session;
 use super::ttc;
 use crate::session::{Context, More, Step};
+use crate::shared::Buffers;
 use model::{Direction, Reason, Where, limits};
 
 /// Bytes of a packet that is no DATA that are looked at.
@@ -44,6 +45,18 @@ pub(super) struct Lane {
     pub(super) hole: Option<Reason>,
     /// Whether the position was lost in a gap or in bytes that are no packet, and not found since.
     pub(super) astray: bool,
+}
+
+impl Lane {
+    /// A packet begins.
+    fn lend(&mut self, buffers: &mut Buffers) {
+        for buffer in [&mut self.head, &mut self.tail] {
+            if buffer.capacity() == 0 {
+                *buffer = buffers.take();
+            }
+            buffer.clear();
+        }
+    }
 }
 
 impl Session {
@@ -150,8 +163,7 @@ impl Session {
         let turn = self.current();
         let lane = self.lanes.of_mut(d);
         lane.astray = false;
-        lane.head.clear();
-        lane.tail.clear();
+        lane.lend(&mut cx.shared.buffers);
         lane.head.extend_from_slice(shown);
         let read = shown.len() as u64;
         let cut = bytes.len() < first;
@@ -260,8 +272,7 @@ impl Session {
         let turn = self.current();
         let lane = self.lanes.of_mut(d);
         lane.astray = false;
-        lane.head.clear();
-        lane.tail.clear();
+        lane.lend(&mut cx.shared.buffers);
         lane.head.extend_from_slice(shown);
         lane.packet = Some(Packet {
             header,

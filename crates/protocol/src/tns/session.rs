@@ -41,8 +41,6 @@ pub(super) struct Session {
     pub(super) held: Option<(u64, Exchange)>,
     /// Turns so far.
     pub(super) opened: u64,
-    /// Buffers of turns that are over.
-    pub(super) spare: Vec<Bytes>,
     pub(super) form: Option<Form>,
     /// Whether the client is the other side than the ports made believe, and whether that is sure.
     pub(super) swapped: bool,
@@ -65,7 +63,6 @@ impl Session {
             turns: VecDeque::new(),
             held: None,
             opened: 0,
-            spare: Vec::new(),
             form: None,
             swapped: false,
             roles_known: connection.roles_known,
@@ -129,7 +126,7 @@ impl Session {
             Stage::Data => op::TURN,
         };
         let exchange = self.facing(cx, |cx| Exchange::open(cx, what, *span, sql, before));
-        let bytes = self.spare.pop().unwrap_or_default();
+        let bytes = Bytes::take(&mut cx.shared.buffers);
         self.opened += 1;
         let turn = Turn::new(self.opened, exchange, stage, bytes);
         self.turns.push_back(turn);
@@ -158,13 +155,7 @@ impl Session {
         self.read(cx, &mut turn);
         self.tell_held(cx);
         self.held = Some((turn.number, turn.exchange));
-        self.recycle(turn.bytes);
-    }
-
-    fn recycle(&mut self, bytes: Bytes) {
-        if self.spare.len() < 2 {
-            self.spare.push(bytes);
-        }
+        turn.bytes.give(&mut cx.shared.buffers);
     }
 
     pub(super) fn tell_held(&mut self, cx: &mut Context<'_>) {
@@ -179,7 +170,7 @@ impl Session {
         self.tell_held(cx);
         let exchange = turn.exchange;
         self.facing(cx, |cx| exchange.give_up(cx, Protocol::Tns, reason));
-        self.recycle(turn.bytes);
+        turn.bytes.give(&mut cx.shared.buffers);
     }
 
     /// Reads what was said in a turn that is over.
@@ -297,7 +288,7 @@ impl Session {
         if readable && ttc::is_one_way(request) {
             if let Some(turn) = self.turns.pop_back() {
                 self.facing(cx, |cx| turn.exchange.discard(cx));
-                self.recycle(turn.bytes);
+                turn.bytes.give(&mut cx.shared.buffers);
             }
             return false;
         }
@@ -464,8 +455,8 @@ impl Session {
         } else {
             self.answer(cx, span, Some((packet, &head, &tail)));
         }
-        let lane = self.lanes.of_mut(d);
-        (lane.head, lane.tail) = (head, tail);
+        cx.shared.buffers.give(head);
+        cx.shared.buffers.give(tail);
     }
 }
 

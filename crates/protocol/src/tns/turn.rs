@@ -2,6 +2,7 @@
 //! the start and the end of the response.
 
 use crate::session::Span;
+use crate::shared::Buffers;
 use crate::sql::Exchange;
 use model::{Reason, limits};
 
@@ -25,10 +26,18 @@ pub(super) struct Bytes {
 }
 
 impl Bytes {
-    fn clear(&mut self) {
-        self.request.clear();
-        self.response.clear();
-        self.tail.clear();
+    pub(super) fn take(buffers: &mut Buffers) -> Bytes {
+        Bytes {
+            request: buffers.take(),
+            response: buffers.take(),
+            tail: buffers.take(),
+        }
+    }
+
+    pub(super) fn give(self, buffers: &mut Buffers) {
+        for buffer in [self.request, self.response, self.tail] {
+            buffers.give(buffer);
+        }
     }
 }
 
@@ -57,8 +66,7 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    pub(super) fn new(number: u64, exchange: Exchange, stage: Stage, mut bytes: Bytes) -> Turn {
-        bytes.clear();
+    pub(super) fn new(number: u64, exchange: Exchange, stage: Stage, bytes: Bytes) -> Turn {
         Turn {
             number,
             exchange,
