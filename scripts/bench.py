@@ -9,6 +9,9 @@ TMPDIR that is removed in the end; ten times N packets of the pair's size must f
   many10  ten times as many copies, to see whether memory grows with packets
   one     N packets of one busy connection: its packets again and again, sequence numbers going on
   pair    the server's copies beside `many`, for `diagnose`
+  open    100,000 connections that are all open at once, with a request and a response each
+  closed  100,000 such connections one after another, each closed
+For the last two, memory is told by connection: what `ops` takes for each, and what `conns` takes beyond.
 All programs run one after another, and that several times over, so that what else the machine does
 meets all alike. Printed are medians. Files are read once before, so that disks do not count.
 Needs tshark and tcptrace, and zstd for .zst files.
@@ -121,6 +124,53 @@ def one(source: Source, path: str, packets: int) -> int:
     return rounds * len(flow)
 
 
+CONNECTIONS = 100_000
+OPTIONS = bytes([2, 4, 5, 180, 1, 3, 3, 7, 4, 2, 1, 1])
+# Who sends, with which flags, how much before and now; and how much of the other's it acknowledges.
+LIFE = [
+    (True, SYN, 0, 0, 0),
+    (False, SYN | 16, 0, 0, 1),
+    (True, 16, 1, 0, 1),
+    (True, 24, 1, 300, 1),
+    (False, 16, 1, 0, 301),
+    (False, 24, 1, 500, 301),
+    (True, 16, 301, 0, 501),
+    (True, 16 | FIN, 301, 0, 501),
+    (False, 16 | FIN, 501, 0, 302),
+    (True, 16, 302, 0, 502),
+]
+
+
+def connections(path: str, count: int, close: bool) -> int:
+    """So many connections that speak nothing known: each closed before the next begins, or all of them open
+    at once. Returns the number of packets."""
+    steps = LIFE if close else LIFE[:7]
+    if close:
+        turns = ((i, step) for i in range(count) for step in steps)
+    else:
+        turns = ((i, step) for step in steps for i in range(count))
+    server = bytes([10, 0, 0, 2])
+    with open(path, "wb", buffering=1 << 22) as out:
+        out.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262_144, 1))
+        for n, (i, (up, flags, before, length, acknowledged)) in enumerate(turns):
+            ends = [(bytes([10, 1 + (i >> 16), i >> 8 & 255, i & 255]), 20_000 + i % 30_000), (server, 7_777)]
+            first = [1_000 + i, 5_000 + 3 * i]
+            (source, from_port), (destination, to_port) = ends if up else ends[::-1]
+            own, other = first if up else first[::-1]
+            options = OPTIONS if flags & SYN else b""
+            tcp = struct.pack(
+                ">HHIIBBHHH",
+                *(from_port, to_port, own + before, other + acknowledged if flags & 16 else 0),
+                *((20 + len(options)) << 2, flags, 64_240, 0, 0),
+            )
+            payload = tcp + options + bytes(length)
+            ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(payload), n & 0xFFFF, 0x4000, 64, 6, 0)
+            frame = bytes(12) + b"\x08\x00" + ip + source + destination + payload
+            seconds, rest = divmod(1_700_000_000 * 10**9 + n * 20_000, 10**9)
+            out.write(struct.pack("<IIII", seconds, rest, len(frame), len(frame)) + frame)
+    return count * len(steps)
+
+
 # Starts a program and prints how it went. A process of its own: what the kernel calls a program's peak
 # memory is at least that of the process that started it, and this script holds captures.
 STARTER = """
@@ -208,7 +258,9 @@ def measure(slowside: str, captures: list[str], folder: str, packets: int, runs:
     count = many(client, path("many"), copies, period)
     warm("many")
     one_thread = {"slowside ops --threads 1": [*ops("many"), "--threads", "1"]}
-    table = Table("many connections", count, runs, {"slowside ops": ops("many"), **one_thread, **others("many")})
+    conns = {"slowside conns": [slowside, "conns", "-q", path("many")]}
+    commands = {"slowside ops": ops("many"), **conns, **one_thread, **others("many")}
+    table = Table("many connections", count, runs, commands)
 
     one_count = one(client, path("one"), packets)
     warm("one")
@@ -227,6 +279,19 @@ def measure(slowside: str, captures: list[str], folder: str, packets: int, runs:
     both = pair.seconds["ops, client's capture"] + pair.seconds["ops, server's capture"]
     print(f"  diagnose takes {pair.seconds['slowside diagnose'] / both:.2f} times both ops runs together")
     os.remove(path("server"))
+
+    for name, close in (("open", False), ("closed", True)):
+        held = connections(path(name), CONNECTIONS, close)
+        warm(name)
+        conns = [slowside, "conns", "-q", "--format", "csv", path(name)]
+        title = f"{CONNECTIONS:,} connections, {'each closed' if close else 'all open at once'}"
+        both = Table(title, held, min(runs, 3), {"slowside ops": ops(name), "slowside conns": conns})
+        ops_memory, conns_memory = both.memory["slowside ops"], both.memory["slowside conns"]
+        print(
+            f"  bytes a connection: {ops_memory / CONNECTIONS:,.0f} in ops,"
+            f" {(conns_memory - ops_memory) / CONNECTIONS:,.0f} more in conns"
+        )
+        os.remove(path(name))
 
     ten_count = many(client, path("many10"), copies * 10, period)
     warm("many10")

@@ -17,6 +17,7 @@ mod readers;
 mod rpc;
 mod scratch;
 mod tns;
+mod traces;
 mod track;
 
 pub use app::app;
@@ -25,8 +26,9 @@ pub use filter::filter;
 pub use pipeline::pipeline;
 pub use programmes::programmes;
 pub use readers::{compressed, pcap, pcapng, snoop};
-pub use rpc::{rpc_tcp, rpc_udp, turns};
+pub use rpc::{mysql, pgsql, rpc_tcp, rpc_udp, turns};
 pub use tns::tns;
+pub use traces::{oracle_trace, sqlnet_trace};
 pub use track::track;
 
 /// A target's name and what it does.
@@ -36,6 +38,9 @@ pub type Target = (&'static str, fn(&[u8]));
 pub const ALL: &[Target] = &[
     ("pipeline", pipeline),
     ("rpc_tcp", rpc_tcp),
+    ("pgsql", pgsql),
+    ("mysql", mysql),
+    ("tns", tns),
     ("track", track),
     ("decode", decode),
     ("programmes", programmes),
@@ -45,7 +50,8 @@ pub const ALL: &[Target] = &[
     ("snoop", snoop),
     ("rpc_udp", rpc_udp),
     ("turns", turns),
-    ("tns", tns),
     ("app", app),
+    ("oracle_trace", oracle_trace),
+    ("sqlnet_trace", sqlnet_trace),
     ("filter", filter),
 ];

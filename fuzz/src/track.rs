@@ -7,7 +7,7 @@ use arbitrary::{Result, Unstructured};
 use model::{
     Chunk, Close, ConnectionSummary, Direction, Endpoint, Episode, Mark, PacketRef, Time, Transport,
 };
-use net::{Connection, Flags, Handler, Segment, Tcp, Tracker};
+use net::{Connection, Ecn, Flags, Handler, Segment, Tcp, Tracker};
 use std::hash::BuildHasher;
 
 const SYN: u8 = 0x02;
@@ -115,7 +115,10 @@ impl Handler for Checker {
         for account in end.accounts.iter().flat_map(|a| a.iter()) {
             let times: Vec<i64> = account.time_ns.iter().map(|(_, ns)| *ns).collect();
             assert!(times.iter().all(|&ns| ns >= 0), "less than no time");
-            assert!(times.iter().fold(0, |sum: i64, ns| sum.saturating_add(*ns)) >= lifetime, "time is lost");
+            assert!(
+                times.iter().fold(0, |sum: i64, ns| sum.saturating_add(*ns)) >= lifetime,
+                "time is lost"
+            );
         }
         for (i, direction) in end.directions.iter().enumerate() {
             if c.transport == Transport::Tcp {
@@ -263,6 +266,7 @@ fn segment(
         payload_length: length,
         ip_id: (step & 0x40 == 0).then_some(order as u16 ^ u16::from(step & 0x80)),
         ttl: 64,
+        ecn: Ecn(order as u8),
         tcp: if transport == Transport::Tcp {
             tcp
         } else {
@@ -273,7 +277,7 @@ fn segment(
 
 pub fn track(data: &[u8]) {
     let mut u = Unstructured::new(data);
-    let mut tracker = Tracker::new(Checker::default()).with_accounts();
+    let mut tracker = Tracker::new(Checker::default()).with_intervals(1_000_000);
     let mut next = [[0_u32; 2]; 4];
     for (i, next) in (0..).zip(next.iter_mut().flatten()) {
         *next = 0x4000_0000_u32.wrapping_mul(i).wrapping_sub(1_000);

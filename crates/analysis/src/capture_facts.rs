@@ -3,6 +3,9 @@
 
 use crate::concurrency::{Concurrency, STALL_NS, Scope};
 use crate::stats::Distribution;
+use crate::streams::DIRECTIONS;
+use crate::think::Think;
+use crate::waits::PerKind;
 use crate::worst::{Exhibit, Worst};
 use hashbrown::HashMap;
 use model::limits;
@@ -28,11 +31,21 @@ pub struct TcpFacts {
     pub connections: u64,
     pub retransmitted_packets: [u64; 2],
     pub payload_packets: [u64; 2],
+    pub packets: u64,
     pub duplicate_packets: u64,
+    pub duplicates_routed: u64,
+    pub looped_packets: u64,
+    pub first_duplicates: Vec<PacketRef>,
+    /// Connections whose client, whose server did not offer to scale windows; and how long, by direction
+    /// of the bytes, full windows held those up.
+    pub unscaled: [u64; 2],
+    pub unscaled_ns: [[i64; 2]; 2],
     pub missing_gaps: u64,
     pub missing_bytes: u64,
     pub small_released_by_ack: [u64; 2],
     pub small_while_unacknowledged: [u64; 2],
+    pub late_acks_awaited: [u64; 2],
+    pub late_acks_ignored: [u64; 2],
     /// Sums over connections of the path to each end and back.
     pub ack_rtt_count: [u64; 2],
     pub ack_rtt_sum_ns: [i64; 2],
@@ -57,6 +70,62 @@ pub struct Trouble {
     pub retransmissions: u32,
     pub timeouts: u32,
     pub spurious: bool,
+    /// Bytes that the window offered while it was full.
+    pub window: u64,
+    /// How long in it nothing flowed: all of it, but in a run of stretches with bursts between them.
+    pub ns: i64,
+}
+
+impl Trouble {
+    /// Takes in the next stretch of a run: there are as many as round trips.
+    fn joins(&mut self, next: &Trouble) -> bool {
+        let windows = [EpisodeKind::ClosingWindow, EpisodeKind::SmallWindow];
+        let goes_on = windows.contains(&self.kind)
+            && (self.kind, self.direction) == (next.kind, next.direction)
+            && (0..=BURST_NS).contains(&(next.first - self.last));
+        if goes_on {
+            (self.last, self.last_mark) = (next.last, next.last_mark);
+            self.ns = self.ns.saturating_add(next.ns);
+        }
+        goes_on
+    }
+
+    /// How much of a stretch of time nothing flowed.
+    #[must_use]
+    pub fn overlap_ns(&self, from: Time, to: Time) -> i64 {
+        let overlap = (self.last.min(to) - self.first.max(from)).max(0);
+        let length = (self.last - self.first).max(1);
+        match self.ns >= length {
+            true => overlap,
+            false => (i128::from(overlap) * i128::from(self.ns) / i128::from(length)) as i64,
+        }
+    }
+}
+
+/// What a sender sends between two stretches in which a window holds it up takes no longer.
+pub const BURST_NS: i64 = 2_000_000;
+
+/// A direction's episodes of one kind: the packets of the longest, and all their time.
+#[derive(Clone, Debug, Default)]
+pub struct Episodes {
+    pub worst: Worst,
+    pub ns: i64,
+    /// Bytes that the window offered in the longest.
+    pub window: u64,
+    longest_ns: i64,
+}
+
+impl Episodes {
+    fn add(&mut self, t: &Trouble, capture: usize) {
+        let ns = t.ns;
+        self.ns = self.ns.saturating_add(ns);
+        if ns > self.longest_ns {
+            self.longest_ns = ns;
+            self.window = t.window;
+        }
+        let shown = Exhibit::of(ns, capture, t.first_mark, t.last_mark);
+        self.worst.add(shown);
+    }
 }
 
 /// Everything gathered from one capture.
@@ -73,9 +142,12 @@ pub struct CaptureFacts {
     pub concurrency: Concurrency,
     pub tcp: TcpFacts,
     pub troubles: HashMap<ConnectionId, VecDeque<Trouble>, foldhash::fast::FixedState>,
-    /// Longest troubles of all connections.
+    /// By direction of the bytes that waited and by kind.
+    pub episodes: [PerKind<Episodes>; 2],
+    /// Longest recoveries of all connections.
     pub longest: Vec<Trouble>,
     pub slowest: Worst,
+    pub think: Think,
     pub highest_slot: Option<u64>,
     pub slots: u64,
     /// Median wait, refreshed now and then.
@@ -92,6 +164,8 @@ pub struct CaptureFacts {
 pub const STALL_WAITS: i64 = 10;
 
 const LONGEST: usize = 64;
+/// Packets with copies that are shown as evidence, each with its copy.
+const SHOWN: usize = 6;
 
 fn smaller(a: Option<i64>, b: Option<i64>) -> Option<i64> {
     [a, b].into_iter().flatten().min()
@@ -105,11 +179,21 @@ impl TcpFacts {
         for (i, d) in c.directions.iter().enumerate() {
             t.retransmitted_packets[i] += d.retransmitted_packets;
             t.payload_packets[i] += d.packets;
+            t.packets += d.packets;
             t.duplicate_packets += d.duplicate_packets;
+            t.duplicates_routed += d.duplicates_routed;
+            t.looped_packets += d.looped_packets;
+            if let Some(two) = d.first_duplicate
+                && t.first_duplicates.len() < SHOWN
+            {
+                t.first_duplicates.extend(two);
+            }
             t.missing_gaps += d.missing_from_capture_gaps;
             t.missing_bytes += d.missing_from_capture_bytes;
             t.small_released_by_ack[i] += d.small_released_by_ack;
             t.small_while_unacknowledged[i] += d.small_while_unacknowledged;
+            t.late_acks_awaited[i] += d.late_acks_awaited;
+            t.late_acks_ignored[i] += d.late_acks_ignored;
             t.ack_rtt_count[i] += d.ack_rtt_count;
             t.ack_rtt_sum_ns[i] = t.ack_rtt_sum_ns[i].saturating_add(d.ack_rtt_sum_ns);
             t.ack_rtt_min_ns[i] = smaller(t.ack_rtt_min_ns[i], d.ack_rtt_min_ns);
@@ -222,11 +306,20 @@ impl CaptureFacts {
             retransmissions: e.retransmissions,
             timeouts: e.timeouts,
             spurious: e.spurious,
+            window: e.window,
+            ns: (e.last.time - e.first.time).max(0),
         };
+        self.episodes[e.direction.index()][e.kind].add(&trouble, self.index);
         let list = self.troubles.entry(e.connection).or_default();
+        if list.back_mut().is_some_and(|last| last.joins(&trouble)) {
+            return;
+        }
         list.push_back(trouble);
         if list.len() > limits::EPISODES {
             list.pop_front();
+        }
+        if e.kind != EpisodeKind::Recovery {
+            return;
         }
         let length = |t: &Trouble| t.last - t.first;
         let at = self
@@ -240,6 +333,20 @@ impl CaptureFacts {
 
     pub fn connection(&mut self, c: &ConnectionSummary) {
         self.tcp.add(c);
+        self.think.closed(c.id);
+        // An answer may only offer what was offered.
+        let refuser = match c.handshake.scaling {
+            [Some(false), _] => 0,
+            [Some(true), Some(false)] => 1,
+            _ => return,
+        };
+        self.tcp.unscaled[refuser] += 1;
+        for d in DIRECTIONS {
+            let all = self.troubles.get(&c.id).into_iter().flatten();
+            let own = all.filter(|e| e.kind == EpisodeKind::SmallWindow && e.direction == d);
+            let sum = &mut self.tcp.unscaled_ns[d.index()][refuser];
+            *sum = own.fold(*sum, |sum, e| sum.saturating_add(e.ns));
+        }
     }
 
     /// Whether waits say little of the server: replies were passing for much of the time, so that others
@@ -291,13 +398,19 @@ impl CaptureFacts {
         })
     }
 
-    /// Recoveries of this connection that overlap a stretch of time.
+    /// Whether this connection went through nothing that is remembered.
+    #[must_use]
+    pub fn is_quiet(&self, connection: ConnectionId) -> bool {
+        !self.troubles.contains_key(&connection)
+    }
+
+    /// What this connection went through that overlaps a stretch of time.
     pub fn overlapping(
         &self,
         connection: ConnectionId,
         from: Time,
         to: Time,
-    ) -> impl Iterator<Item = &Trouble> {
+    ) -> impl DoubleEndedIterator<Item = &Trouble> {
         let list = self.troubles.get(&connection);
         list.into_iter()
             .flatten()

@@ -5,6 +5,8 @@
 //! other capture holds fewer times. No clock is needed for any of this.
 
 use crate::capture_facts::TcpFacts;
+use crate::connections::{Connections, Lister};
+use crate::packed::Packed;
 use crate::results::{ConnectionResult, DirectionResult, HandshakeResult, Vantage};
 use crate::vantage;
 use model::{
@@ -15,52 +17,67 @@ use std::collections::{HashMap, VecDeque};
 
 const DIRECTIONS: [Direction; 2] = [Direction::ToServer, Direction::ToClient];
 
-/// The connections of one capture, by time at stake.
+/// A connection that one capture has, of which it is the first.
 #[must_use]
-pub fn of_one(summaries: &[ConnectionSummary]) -> Vec<ConnectionResult> {
-    let results = summaries.iter().map(|c| result(&[(0, c)]));
-    listed(results.collect())
+pub fn alone(c: &ConnectionSummary) -> ConnectionResult {
+    result(&[(0, c)])
+}
+
+/// The connections of one capture.
+#[must_use]
+pub fn of_one(summaries: &Packed<ConnectionSummary>) -> Connections {
+    summaries
+        .iter()
+        .map(|c| alone(&c))
+        .collect::<Lister>()
+        .list()
 }
 
 /// The connections of a capture at the client and one at the server, each with the number of its
 /// capture. Those that only one of them has are told from that one.
 #[must_use]
 pub fn of_two(
-    (at_client, client): (usize, &[ConnectionSummary]),
-    (at_server, server): (usize, &[ConnectionSummary]),
-) -> Vec<ConnectionResult> {
-    let mut twins: HashMap<Key, VecDeque<&ConnectionSummary>> = HashMap::new();
-    for c in server {
-        twins.entry(Key::of(c)).or_default().push_back(c);
+    (at_client, client): (usize, &Packed<ConnectionSummary>),
+    (at_server, server): (usize, &Packed<ConnectionSummary>),
+) -> Connections {
+    let mut twins: HashMap<Key, VecDeque<usize>> = HashMap::new();
+    for (i, c) in server.iter().enumerate() {
+        twins.entry(Key::of(&c)).or_default().push_back(i);
     }
-    let mut results = Vec::new();
-    for c in client {
-        let twin = twins.get_mut(&Key::of(c)).and_then(VecDeque::pop_front);
-        results.push(match twin {
-            Some(twin) => result(&[(at_client, c), (at_server, twin)]),
-            None => result(&[(at_client, c)]),
+    let mut list = Lister::default();
+    for c in client.iter() {
+        let twin = twins.get_mut(&Key::of(&c)).and_then(VecDeque::pop_front);
+        list.add(&match twin.and_then(|i| server.get(i)) {
+            Some(twin) => result(&[(at_client, &c), (at_server, &twin)]),
+            None => result(&[(at_client, &c)]),
         });
     }
-    let mut alone: Vec<_> = twins.into_values().flatten().collect();
-    alone.sort_by_key(|c| c.id);
-    results.extend(alone.into_iter().map(|c| result(&[(at_server, c)])));
-    listed(results)
+    let mut alone: Vec<_> = twins
+        .into_values()
+        .flatten()
+        .filter_map(|i| Some((server.get(i)?.id, i)))
+        .collect();
+    alone.sort_unstable();
+    for c in alone.into_iter().filter_map(|(_, i)| server.get(i)) {
+        list.add(&result(&[(at_server, &c)]));
+    }
+    list.list()
 }
 
 /// Whether of two captures the second was taken at the client: servers answer later there.
 #[must_use]
-pub fn are_exchanged(one: &[ConnectionSummary], other: &[ConnectionSummary]) -> bool {
+pub fn are_exchanged(one: &Packed<ConnectionSummary>, other: &Packed<ConnectionSummary>) -> bool {
     let half = |c: &ConnectionSummary| {
         let whole = c.handshake.syn.zip(c.handshake.syn_ack).map(|(a, b)| b - a);
         whole.or(c.directions[Direction::ToServer.index()].ack_rtt_min_ns)
     };
     let there: HashMap<Key, i64> = other
         .iter()
-        .filter_map(|c| Some((Key::of(c), half(c)?)))
+        .filter_map(|c| Some((Key::of(&c), half(&c)?)))
         .collect();
     let longer: i64 = one
         .iter()
-        .filter_map(|c| Some(half(c)? - there.get(&Key::of(c))?))
+        .filter_map(|c| Some(half(&c)? - there.get(&Key::of(&c))?))
         .map(i64::signum)
         .sum();
     longer < 0
@@ -81,16 +98,6 @@ impl Key {
             _ => Key::Ends(c.transport, c.client, c.server),
         }
     }
-}
-
-/// Numbers connections as they began and sorts them by what is at stake.
-fn listed(mut results: Vec<ConnectionResult>) -> Vec<ConnectionResult> {
-    results.sort_by_key(|c| (c.first, c.client, c.server));
-    for (number, c) in (1..).zip(&mut results) {
-        c.number = number;
-    }
-    results.sort_by_key(|c| (std::cmp::Reverse(c.at_stake_ns), c.number));
-    results
 }
 
 /// One connection, from the captures that have it: first the client's where there are two.
@@ -162,6 +169,7 @@ fn result(seen: &[(usize, &ConnectionSummary)]) -> ConnectionResult {
         first: main.first.time,
         last: main.first.time + lifetime,
         ends: seen.iter().map(|(i, c)| (*i, c.first, c.last)).collect(),
+        ids: seen.iter().map(|(_, c)| c.id).collect(),
         close: main.close,
         openings: seen.iter().map(|(_, c)| c.handshake).collect(),
         resets: seen.iter().map(|(_, c)| c.reset).collect(),

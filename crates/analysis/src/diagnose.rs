@@ -14,6 +14,7 @@ use crate::sql::{self, Profiler, SqlKey, SqlResult};
 use crate::streams::{self, Gathered};
 use crate::vantage;
 use crate::verdict::verdict;
+use crate::waits::{Times, held_up};
 use crate::worst::{Exhibit, Worst};
 use hashbrown::HashMap;
 use model::limits;
@@ -89,6 +90,7 @@ struct Brief {
     request_last: Mark,
     response_first: Mark,
     response: Mark,
+    response_held_ns: i64,
     excess_over: i64,
 }
 
@@ -135,6 +137,10 @@ impl Diagnoser {
     pub fn call(&mut self, which: usize, call: &Call) {
         let op = self.ops.number(call.protocol, call.op);
         self.captures[which].call(call, op);
+        // Of two captures only the client's is asked.
+        if self.client.is_none_or(|client| client == which) {
+            self.captures[which].think.call(call, which);
+        }
         self.sql[which].call(call);
         if call.is_complete()
             && let Some(app) = &mut self.app[which]
@@ -345,7 +351,8 @@ impl Diagnoser {
             ));
         }
         let app = self.app[client].take().and_then(AppMatch::finish);
-        let mut account = facts::account_of_matched(&self.matched, &self.captures[server]);
+        let mut account =
+            facts::account_of_matched(&self.matched, &self.captures[server], self.kind);
         let streams = gathered.of_two(client);
         if self.kind == Kind::Turns {
             streams::divide(&mut account, &streams);
@@ -428,6 +435,25 @@ impl Diagnoser {
     #[must_use]
     pub fn timed(&self) -> u64 {
         self.captures.iter().map(|c| c.response.count()).sum()
+    }
+
+    /// Whether most calls are turns, or such of databases: their clients wait for each answer.
+    fn is_alternating(&self) -> bool {
+        let timed = |op: usize| {
+            self.captures[0]
+                .ops
+                .get(op)
+                .map_or(0, |o| o.response.count())
+        };
+        let (mut sql, mut all) = (0, 0);
+        for op in 0..self.ops.len() {
+            all += timed(op);
+            sql += match self.ops.name(op as u16).0.is_sql() {
+                true => timed(op),
+                false => 0,
+            };
+        }
+        self.kind == Kind::Turns || sql > all / 2
     }
 
     fn matched_difference(&self) -> i64 {
@@ -544,7 +570,8 @@ impl Diagnoser {
         };
         let path = facts::path_estimate(own);
         let alone = self.alone.sums;
-        let mut account = facts::account_of_one(own, side, path, alone, self.kind);
+        let alternating = self.is_alternating();
+        let mut account = facts::account_of_one(own, side, path, alone, alternating, self.kind);
         let streams = gathered.of_one();
         if self.kind == Kind::Turns {
             streams::divide(&mut account, &streams);
@@ -676,6 +703,7 @@ impl OneSided {
                 request_last,
                 response_first,
                 response,
+                response_held_ns: call.response_held_ns,
                 excess_over: facts.usual_response_ns,
             });
         }
@@ -714,6 +742,15 @@ impl OneSided {
                     self.sums.stall_ns = self.sums.stall_ns.saturating_add(stalled);
                     self.stall.add(exhibit(stalled));
                 }
+                let times = Times {
+                    request_first: b.request.time,
+                    request_last: b.request_last.time,
+                    response_first: b.response_first.time,
+                    response_last: b.response.time,
+                };
+                let (from, to) = (times.request_first, times.response_last);
+                let held = held_up(facts.overlapping(b.connection, from, to), &times);
+                self.sums.held(&held, b.response_held_ns, stalled);
             }
         }
     }

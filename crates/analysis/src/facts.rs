@@ -12,7 +12,8 @@ use crate::results::{CaptureResult, Vantage};
 use crate::rounds::Habit;
 use crate::sql::SqlResult;
 use crate::stats::Distribution;
-use crate::streams::Streams;
+use crate::streams::{DIRECTIONS, Streams};
+use crate::waits::{Held, HeldUp};
 use crate::worst::Worst;
 use model::{Direction, EpisodeKind, PerClass, TimeClass};
 
@@ -63,9 +64,12 @@ pub struct Account {
     pub transfer_ns: i64,
     /// Neither network nor server for certain.
     pub unknown_ns: i64,
-    /// What messages of plain byte streams waited for under way, by direction of the bytes: out of
-    /// the transfer (or, at the server, the unknown). Loss stands above as well.
+    /// What messages waited for under way, by direction of the bytes: out of the transfer (or, at the
+    /// server, the unknown). Of plain byte streams as their connections have it; loss stands above as
+    /// well. Of known protocols as [`waits`](crate::waits) has it.
     pub under_way: [PerClass<i64>; 2],
+    /// Of the waits for delayed acknowledgements, those in which nothing small was held back.
+    pub delayed_ack_ns: [i64; 2],
     pub cap: Option<(ServerCap, model::Endpoint)>,
 }
 
@@ -78,6 +82,24 @@ impl Account {
     #[must_use]
     pub fn network_ns(&self) -> i64 {
         self.outage_ns + self.loss_ns + self.path_ns
+    }
+
+    /// Gives each cause that held calls up its line. What holds up turns of a plain stream, their
+    /// connections' own accounts say, but for one kind that those do not tell apart: the rest goes
+    /// into `left`, where they divide it.
+    fn charge(&mut self, held: &Held, kind: Kind, left: fn(&mut Account) -> &mut i64) {
+        for d in DIRECTIONS {
+            for (episodes, &ns) in held.of(d).iter() {
+                let awaited = episodes == EpisodeKind::DelayedAck;
+                if awaited {
+                    self.delayed_ack_ns[d.index()] += ns;
+                }
+                match kind {
+                    Kind::Turns if !awaited => *left(self) += ns,
+                    _ => self.under_way[d.index()][episodes.class()] += ns,
+                }
+            }
+        }
     }
 }
 
@@ -189,6 +211,22 @@ impl<'a> Facts<'a> {
         self.account.under_way[d.index()][class]
     }
 
+    /// How long full windows held this direction up, over all connections.
+    #[must_use]
+    pub fn small_window_ns(&self, d: Direction) -> i64 {
+        self.at_sender(d).episodes[d.index()][EpisodeKind::SmallWindow].ns
+    }
+
+    /// The capture nearest to where this direction's bytes come from.
+    #[must_use]
+    pub fn at_sender(&self, d: Direction) -> &'a CaptureFacts {
+        let nearest = match d {
+            Direction::ToServer => self.client,
+            Direction::ToClient => self.server,
+        };
+        &self.captures[nearest.unwrap_or(0)]
+    }
+
     /// The capture whose packets [`Facts::sql`] names.
     #[must_use]
     pub fn sql_capture(&self) -> usize {
@@ -209,7 +247,7 @@ impl<'a> Facts<'a> {
 
 /// The account of matched calls.
 #[must_use]
-pub fn account_of_matched(m: &MatchedFacts, server: &CaptureFacts) -> Account {
+pub fn account_of_matched(m: &MatchedFacts, server: &CaptureFacts, kind: Kind) -> Account {
     let s = &m.shares;
     // What a call takes when nothing is lost is the path's, the rest is the loss's.
     let usual = m.clean_network.quantile(0.5);
@@ -227,7 +265,7 @@ pub fn account_of_matched(m: &MatchedFacts, server: &CaptureFacts) -> Account {
     let small_writes = saved(Habit::Writes, s.path_ns - chatty);
     let cap = server_cap(server);
     let queue = cap.map_or(0, |(c, _)| c.queue_ns).min(s.service_ns);
-    Account {
+    let mut account = Account {
         basis: Basis::Matched,
         calls: s.calls,
         total_ns: s.total_ns,
@@ -244,8 +282,11 @@ pub fn account_of_matched(m: &MatchedFacts, server: &CaptureFacts) -> Account {
         transfer_ns: s.transfer_ns,
         unknown_ns: 0,
         under_way: Default::default(),
+        delayed_ack_ns: [0; 2],
         cap,
-    }
+    };
+    account.charge(&s.held, kind, |a| &mut a.transfer_ns);
+    account
 }
 
 /// The server with the longest queue.
@@ -268,15 +309,34 @@ pub struct Alone {
     pub loss_ns: i64,
     pub outage_ns: i64,
     pub stall_ns: i64,
+    /// What TCP held calls up for, and how much of that beyond what the calls themselves say was held
+    /// of their waits.
+    passing: Held,
+    waiting: Held,
+    beyond_ns: i64,
 }
 
-/// The account of one capture.
+impl Alone {
+    /// A call was held up; `known_ns` is what it says was held of its wait for the server, and
+    /// `stalled_ns` what the server was silent of it.
+    pub fn held(&mut self, call: &HeldUp, known_ns: i64, stalled_ns: i64) {
+        let reply = call.waiting.sum(Direction::ToClient);
+        let unread = call.waiting.sum(Direction::ToServer);
+        let mut all = (reply + unread - stalled_ns).max(0);
+        self.beyond_ns = self.beyond_ns.saturating_add((all - known_ns).max(0));
+        self.waiting += call.waiting.take_from(&mut all);
+        self.passing += call.passing;
+    }
+}
+
+/// The account of one capture. `alternating`: its clients wait for each answer before they ask on.
 #[must_use]
 pub fn account_of_one(
     facts: &CaptureFacts,
     vantage: Vantage,
     path: Option<PathEstimate>,
     alone: Alone,
+    alternating: bool,
     kind: Kind,
 ) -> Account {
     let calls = facts.response.count();
@@ -298,12 +358,14 @@ pub fn account_of_one(
         transfer_ns: 0,
         unknown_ns: total,
         under_way: Default::default(),
+        delayed_ack_ns: [0; 2],
         cap: None,
     };
     let wait = facts.wait.total_ns().clamp(0, total.max(0));
     match vantage {
         Vantage::Server => {
-            let own = (wait - facts.response_held_ns - alone.loss_ns - alone.outage_ns).max(0);
+            let others = alone.loss_ns + alone.outage_ns + alone.beyond_ns;
+            let own = (wait - facts.response_held_ns - others).max(0);
             account.basis = Basis::Server;
             account.cap = server_cap(facts);
             account.stall_ns = alone.stall_ns.min(own);
@@ -313,6 +375,10 @@ pub fn account_of_one(
                 .min(own - account.stall_ns);
             account.service_ns = own - account.stall_ns - account.queue_ns;
             account.unknown_ns = total - own;
+            let mut all = alone.waiting;
+            all += alone.passing;
+            let held = all.take_from(&mut account.unknown_ns);
+            account.charge(&held, kind, |a| &mut a.unknown_ns);
         }
         Vantage::Client => {
             account.basis = Basis::Client;
@@ -320,21 +386,26 @@ pub fn account_of_one(
             account.loss_ns = alone.loss_ns.min(total - account.outage_ns);
             let explained = account.outage_ns + account.loss_ns;
             // Only waits can be the server's; messages passing are held up by windows and timers too.
-            let waits = wait.min(total - explained);
+            let mut waits = wait.min(total - explained);
             account.transfer_ns = total - explained - waits;
-            account.nagle_ns = facts.request_held_ns.clamp(0, account.transfer_ns.max(0));
+            let passing = alone.passing.take_from(&mut account.transfer_ns);
+            let nagle = facts.request_held_ns - passing.sum(Direction::ToServer);
+            account.nagle_ns = nagle.clamp(0, account.transfer_ns.max(0));
             account.transfer_ns -= account.nagle_ns;
+            for held in [passing, alone.waiting.take_from(&mut waits)] {
+                account.charge(&held, kind, |a| &mut a.transfer_ns);
+            }
             let Some(path) = path else {
                 account.unknown_ns = waits;
                 return account;
             };
             // The mean holds delayed acknowledgements, so the network is accused of four times the
-            // minimum at most; the server only of what is left beyond the whole mean. A turn's request
-            // is acknowledged by its answer unless that is slow, so that hardly any but delayed
+            // minimum at most; the server only of what is left beyond the whole mean. A request that is
+            // waited for is acknowledged by its answer unless that is slow, so that hardly any but delayed
             // acknowledgements are measured: then the minimum is all that is certain.
-            let certain = match kind {
-                Kind::Calls => path.min_ns.saturating_mul(4),
-                Kind::Turns => path.min_ns,
+            let certain = match alternating {
+                false => path.min_ns.saturating_mul(4),
+                true => path.min_ns,
             };
             let mean = path.mean_ns.saturating_mul(calls as i64).min(waits);
             account.path_ns = mean.min(certain.saturating_mul(calls as i64));

@@ -11,6 +11,7 @@ use crate::half::Half;
 use crate::results::{Clock, Matched};
 use crate::rounds::{Chatter, Habit, Rounds};
 use crate::stats::Distribution;
+use crate::waits::{Held, Times, held_up};
 use crate::worst::{Exhibit, Worst};
 use model::limits;
 use model::{Direction, EpisodeKind, Time};
@@ -91,6 +92,15 @@ impl Brief {
             response_last: h.response_last,
         }
     }
+
+    fn times(&self) -> Times {
+        Times {
+            request_first: self.request_first.time,
+            request_last: self.request_last.time,
+            response_first: self.response_first.time,
+            response_last: self.response_last.time,
+        }
+    }
 }
 
 /// Where the time of all matched calls went; the parts add up to `total_ns`.
@@ -108,7 +118,9 @@ pub struct Shares {
     pub loss_calls: u64,
     pub nagle_ns: i64,
     pub path_ns: i64,
-    /// Messages passing the server's capture.
+    /// What TCP held messages up for, of what passes at the server or was held there.
+    pub held: Held,
+    /// Messages passing the server's capture, as far as none of this explains it.
     pub transfer_ns: i64,
 }
 
@@ -234,7 +246,18 @@ impl MatchedFacts {
         let (c, s) = (&call.client, &call.server);
         let total = c.response_last.time - c.request_first.time;
         let wait = (s.response_first.time - s.request_last.time).clamp(0, total.max(0));
-        let held = call.response_held_ns.clamp(0, wait);
+        // What a sender waited for is best known where it stands.
+        let quiet = client.is_quiet(c.connection) && server.is_quiet(s.connection);
+        let of = |facts: &CaptureFacts, b: &Brief| {
+            let (from, to) = (b.request_first.time, b.response_last.time);
+            held_up(facts.overlapping(b.connection, from, to), &b.times())
+        };
+        let (at_client, at_server) = match quiet {
+            true => Default::default(),
+            false => (of(client, c), of(server, s)),
+        };
+        let reply_held = at_server.waiting.sum(Direction::ToClient);
+        let held = call.response_held_ns.max(reply_held).clamp(0, wait);
         let (from, to) = (s.request_last.time, s.response_first.time);
         let mut stall = server.stalled(call.server_end, from, to).min(wait - held);
         let resent =
@@ -242,13 +265,16 @@ impl MatchedFacts {
         if stall > 0 && server.overlapping(s.connection, from, to).any(resent) {
             stall = 0;
         }
-        let service = wait - held - stall;
+        // A server that does not read is not at work; while it is silent altogether it is stalled.
+        let unread = at_server.waiting.sum(Direction::ToServer) - stall;
+        let unread = unread.clamp(0, wait - held - stall);
+        let service = wait - held - stall - unread;
         // What passes at the server while one message does (and what its TCP held) is neither the
         // path's nor the server's own for certain: a window, a slow start, a timer of the other side.
         let rest = total.max(0) - wait;
-        let at_server = (s.response_last.time - s.request_first.time).saturating_sub(wait);
-        let passing = at_server.clamp(0, rest);
-        let transfer = passing + held;
+        let passing_there = (s.response_last.time - s.request_first.time).saturating_sub(wait);
+        let passing = passing_there.clamp(0, rest);
+        let mut transfer = passing + held + unread;
         let path = rest - passing;
         let shares = &mut self.shares;
         shares.calls += 1;
@@ -264,7 +290,7 @@ impl MatchedFacts {
             self.stalled.add(shown(stall, server, s));
         }
         let (mut lost, mut outage) = (false, false);
-        for (facts, b) in [(client, c), (server, s)] {
+        for (facts, b) in [(client, c), (server, s)].into_iter().filter(|_| !quiet) {
             for t in facts.overlapping(b.connection, b.request_first.time, b.response_last.time) {
                 if t.kind != EpisodeKind::Recovery || t.spurious {
                     continue;
@@ -272,6 +298,17 @@ impl MatchedFacts {
                 lost = true;
                 outage |= is_outage(t.timeouts, t.last - t.first);
             }
+        }
+        let mut causes = Held::default();
+        if !quiet {
+            causes = at_server.waiting;
+            causes += at_client.passing.only(Direction::ToServer);
+            causes += at_server.passing.only(Direction::ToClient);
+            if lost {
+                causes = causes.by_closed_windows();
+            }
+            causes = causes.take_from(&mut transfer);
+            shares.held += causes;
         }
         if lost {
             if let Some(sums) = self.ops.get_mut(call.op) {
@@ -292,7 +329,8 @@ impl MatchedFacts {
             worst.add(shown(network, client, c));
             return;
         }
-        let nagle = call.request_held_ns.clamp(0, transfer.max(0));
+        let nagle = call.request_held_ns - causes.sum(Direction::ToServer);
+        let nagle = nagle.clamp(0, transfer.max(0));
         shares.path_ns = shares.path_ns.saturating_add(path);
         shares.transfer_ns = shares.transfer_ns.saturating_add(transfer - nagle);
         self.clean_network.add(path + transfer - nagle);

@@ -1,11 +1,13 @@
 //! What an analysis says, as plain data: the shapes that every output is written from.
 
+use crate::connections::Connections;
 use crate::stats::{Histogram, Summary};
 use model::{Field, Problems, Protocol, Time};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Where a capture was taken.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Serialize, Deserialize)]
 pub enum Vantage {
     Client,
     Server,
@@ -307,7 +309,7 @@ pub fn field_text(field: Field, value: u64) -> String {
 }
 
 /// The opening of a connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct HandshakeResult {
     /// Whether SYN and SYN/ACK are in the capture.
     pub seen: bool,
@@ -320,7 +322,7 @@ pub struct HandshakeResult {
 }
 
 /// One direction of a connection, from the capture nearest to its sender.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DirectionResult {
     pub counts: model::DirectionSummary,
     pub account: model::DirectionAccount,
@@ -332,7 +334,7 @@ pub struct DirectionResult {
 }
 
 /// A TCP connection: who, how long, and what it waited for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ConnectionResult {
     /// Counts from 1 in the order of first packets: what `--connection` takes.
     pub number: u64,
@@ -343,6 +345,8 @@ pub struct ConnectionResult {
     pub last: Time,
     /// Frames of its first and last packet, by capture.
     pub ends: Vec<(usize, model::Mark, model::Mark)>,
+    /// What each capture knows it by, in the order of `ends`.
+    pub ids: Vec<model::ConnectionId>,
     pub close: model::Close,
     pub vantage: Vantage,
     /// What `vantage` was concluded from, in words.
@@ -360,12 +364,24 @@ pub struct ConnectionResult {
     pub top: Option<(model::Direction, model::TimeClass, i64)>,
 }
 
+/// What a connection did in one interval, as one capture saw it.
+#[derive(Clone, Copy, Debug)]
+pub struct SeriesRow<'a> {
+    /// Index of the capture.
+    pub capture: usize,
+    pub connection: &'a ConnectionResult,
+    pub interval: model::Interval,
+    pub width_ns: i64,
+    /// Most calls outstanding; `None` where its protocol is not known.
+    pub outstanding: Option<u64>,
+}
+
 /// What `conns` says.
 #[derive(Clone, Debug, Default)]
 pub struct ConnsResult {
     pub captures: Vec<CaptureResult>,
     /// By `at_stake_ns`, most first.
-    pub connections: Vec<ConnectionResult>,
+    pub connections: Connections,
     /// Connections beyond the bound that are not listed.
     pub left_out: u64,
 }

@@ -6,8 +6,10 @@
 //! that in nanoseconds, so they are taken as they are: each cause takes its time out of what is there
 //! to explain, and what nobody takes is the transfer itself.
 
+use crate::connections::Connections;
 use crate::conns;
 use crate::facts::{Account, Basis};
+use crate::packed::Packed;
 use crate::results::{ConnectionResult, DirectionResult, Side};
 use model::{
     ConnectionSummary, Direction, Endpoint, PerClass, Protocol, TimeClass, Transport, Wait, limits,
@@ -22,7 +24,7 @@ pub const DIRECTIONS: [Direction; 2] = [Direction::ToServer, Direction::ToClient
 /// The connections of one or two captures, while they are read.
 #[derive(Default)]
 pub struct Gathered {
-    summaries: [Vec<ConnectionSummary>; 2],
+    summaries: [Packed<ConnectionSummary>; 2],
     left_out: u64,
 }
 
@@ -32,7 +34,7 @@ impl Gathered {
             return;
         }
         match self.summaries.get_mut(capture) {
-            Some(list) if list.len() < limits::ACCOUNTS => list.push(c.clone()),
+            Some(list) if list.len() < limits::ACCOUNTS => list.push(c),
             _ => self.left_out += 1,
         }
     }
@@ -41,7 +43,7 @@ impl Gathered {
     #[must_use]
     pub fn of_one(&self) -> Streams {
         let [one, _] = &self.summaries;
-        Streams::new(conns::of_one(one), self.left_out)
+        Streams::new(&conns::of_one(one), self.left_out)
     }
 
     /// Of two, of which `client` was taken at the client.
@@ -52,7 +54,7 @@ impl Gathered {
             (client, &self.summaries[client]),
             (server, &self.summaries[server]),
         );
-        Streams::new(both, self.left_out)
+        Streams::new(&both, self.left_out)
     }
 }
 
@@ -79,7 +81,8 @@ pub struct Longest<'a> {
 }
 
 impl Streams {
-    fn new(connections: Vec<ConnectionResult>, left_out: u64) -> Streams {
+    fn new(connections: &Connections, left_out: u64) -> Streams {
+        let connections: Vec<_> = connections.iter().collect();
         let mut streams = Streams {
             left_out,
             ..Streams::default()
@@ -87,9 +90,12 @@ impl Streams {
         for c in connections.iter().filter(|c| is_plain(c)) {
             for d in DIRECTIONS {
                 let r = &c.directions[d.index()];
+                let plain = &mut streams.plain[d.index()];
                 for (class, ns) in r.account.time_ns.iter() {
-                    streams.plain[d.index()][class] += ns;
+                    plain[class] += ns;
                 }
+                // Calls themselves tell of these.
+                plain[TimeClass::NagleDelayedAck] -= r.account.delayed_ack_wait_ns;
                 streams.resent[d.index()] += needed(r);
             }
         }
@@ -241,6 +247,11 @@ pub fn divide(account: &mut Account, streams: &Streams) {
             let taken = streams.plain[d.index()][class].clamp(0, left);
             left -= taken;
             lines[d.index()][line] += taken;
+        }
+    }
+    for (line, of_calls) in lines.iter_mut().zip(&account.under_way) {
+        for (class, ns) in of_calls.iter() {
+            line[class] += ns;
         }
     }
     account.under_way = lines;

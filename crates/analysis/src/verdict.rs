@@ -2,6 +2,7 @@
 
 use crate::facts::{Basis, Facts};
 use crate::results::{Finding, Side, Verdict};
+use crate::streams::word;
 use model::format_duration;
 
 /// A second side with this share of the first's cost makes the verdict `mixed`.
@@ -50,7 +51,10 @@ pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
         side,
         cause: Some(cause.code),
         confidence: cause.confidence,
-        sentence: sentence(facts, side, cause),
+        sentence: match side {
+            Side::Mixed if !cause.fatal && facts.app.is_none() => shared(facts, sides, cause),
+            side => sentence(facts, side, cause),
+        },
     }
 }
 
@@ -140,6 +144,43 @@ fn without_cause(facts: &Facts<'_>, calls: u64) -> Verdict {
     }
 }
 
+/// Two sides, of what they cost, most first.
+fn shared(facts: &Facts<'_>, sides: [(i64, Side); 3], cause: &Finding) -> String {
+    let a = &facts.account;
+    let n = a.calls.max(1) as i64;
+    let [(first_ns, first), (second_ns, second), _] = sides;
+    let name = |side: Side| word(side).to_uppercase();
+    // Of the path, what a call takes there says more than what could be spared of it.
+    let part = |side: Side, cost: i64| match side {
+        Side::Server if cost <= a.server_ns() => ("the server", a.server_ns()),
+        Side::Network => (
+            "the network",
+            (a.network_ns() + a.chatty_ns + a.nagle_ns).max(cost),
+        ),
+        Side::Server => ("the server", cost),
+        _ => ("the client", cost),
+    };
+    let mut parts = [part(first, first_ns), part(second, second_ns)];
+    let mut names = [name(first), name(second)];
+    // As ever, the server before the network.
+    if first == Side::Network && second == Side::Server {
+        parts.reverse();
+        names.reverse();
+    }
+    let [(one, one_ns), (other, other_ns)] = parts;
+    format!(
+        "{} and {} share the blame: of {} per call {one} holds {} and {other} {} ({}). It costs {} of {} of call time.",
+        names[0],
+        names[1],
+        format_duration(a.total_ns / n),
+        format_duration(one_ns / n),
+        format_duration(other_ns / n),
+        cause.code,
+        format_duration(cause.cost_ns.unwrap_or(0)),
+        format_duration(a.total_ns)
+    )
+}
+
 fn sentence(facts: &Facts<'_>, side: Side, cause: &Finding) -> String {
     let a = &facts.account;
     let n = a.calls.max(1) as i64;
@@ -161,12 +202,7 @@ fn sentence(facts: &Facts<'_>, side: Side, cause: &Finding) -> String {
         Side::Client => "The CLIENT is slow",
         Side::Network => "The NETWORK is slow",
         Side::Server => "The SERVER is slow",
-        _ => "SERVER and NETWORK share the blame",
-    };
-    let who = if side == Side::Mixed && facts.app.is_some() {
-        "Several sides share the blame"
-    } else {
-        who
+        _ => "Several sides share the blame",
     };
     let part = match side {
         _ if is_under_way(cause) => format!(": {}", decapitalise(&cause.title)),
@@ -227,11 +263,13 @@ fn sentence(facts: &Facts<'_>, side: Side, cause: &Finding) -> String {
 fn is_under_way(cause: &Finding) -> bool {
     matches!(
         cause.code,
-        "nagle-delayed-ack"
+        "ack-frequency"
+            | "nagle-delayed-ack"
             | "network-bandwidth"
             | "receive-window-limited"
             | "sender-application-limited"
             | "small-window"
+            | "window-scaling-off"
     )
 }
 

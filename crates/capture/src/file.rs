@@ -166,6 +166,7 @@ impl FileSummary {
         Where {
             file: self.name.clone(),
             frame,
+            line: None,
             offset: Some(offset),
         }
     }

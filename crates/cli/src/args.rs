@@ -47,6 +47,7 @@ pub(crate) enum Command {
     Conns(Conns),
     Sql(Sql),
     Whatif(WhatIf),
+    Trace(Trace),
     Explain(Explain),
 }
 
@@ -153,8 +154,8 @@ pub(crate) struct Ops {
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  slowside conns client.pcap --connection 3
-  slowside conns --client c.pcap --server s.pcap --format json")]
+  slowside conns --client c.pcap --server s.pcap --connection 3
+  slowside conns client.pcap --series 100ms --format csv")]
 // An exclusive option goes without required arguments, but not without a required group.
 #[command(mut_group("input", |g| g.required(false)))]
 #[command(mut_arg("captures", |a| a.required_unless_present_any(["client", "server"])))]
@@ -166,8 +167,8 @@ pub(crate) struct Conns {
     pub(crate) inputs: Inputs,
 
     /// How to write the connections
-    #[arg(long, value_enum, default_value_t = GroupFormat::Text)]
-    pub(crate) format: GroupFormat,
+    #[arg(long, value_enum, default_value_t = ConnsFormat::Text)]
+    pub(crate) format: ConnsFormat,
 
     /// Only this connection, in full: what it was and did, with frames of its longest waits
     ///
@@ -176,11 +177,20 @@ pub(crate) struct Conns {
     #[arg(long, value_name = "N", value_parser = number)]
     pub(crate) connection: Option<u64>,
 
+    /// What connections did over time: a row for each interval of this width, such as 100ms
+    ///
+    /// Packets, bytes, round trips, bytes in flight, windows, retransmissions and outstanding
+    /// calls, of each interval in which a packet was seen, by time and connection; --fields
+    /// explains the columns. As CSV, JSON lines or, with --connection, text. Many rows are sorted
+    /// on disk (in TMPDIR).
+    #[arg(long, value_name = "DURATION", value_parser = width)]
+    pub(crate) series: Option<i64>,
+
     /// List all connections, not only the 20 that waited most (text)
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// Explain the fields of --format json and csv; needs no capture
+    /// Explain the fields of --format json and csv, and of --series; needs no capture
     #[arg(long, exclusive = true)]
     pub(crate) fields: bool,
 
@@ -283,6 +293,41 @@ pub(crate) struct WhatIf {
 pub(crate) enum Start {
     At(Moment),
     Pairs(Vec<Point>),
+}
+
+/// Say where the time went in traces that an Oracle database or client wrote
+///
+/// Reads extended SQL traces (event 10046), SQL*Net traces and event 10079, plain, .gz, .xz or .zip, of
+/// releases from 8i to 23ai. Values of bind variables are never shown.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  slowside trace orcl_ora_4711.trc
+  slowside trace *.trc.gz --by statement --format csv")]
+pub(crate) struct Trace {
+    /// Trace files, `-` for standard input; several are taken together
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// How to write the profile
+    #[arg(long, value_enum, default_value_t = GroupFormat::Text)]
+    pub(crate) format: GroupFormat,
+
+    /// Only statements or only events; CSV has statements unless said
+    #[arg(long, value_enum)]
+    pub(crate) by: Option<ProfileBy>,
+
+    /// Show statements as they were written, with the values in them
+    #[arg(long)]
+    pub(crate) show_literals: bool,
+
+    /// List all rows, not only the first (text)
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// No notes on standard error
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
 }
 
 /// Explain a finding: what it says, why it costs time, what to check, when it is wrong
@@ -427,6 +472,21 @@ pub(crate) enum GroupFormat {
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ProfileBy {
+    Statement,
+    Event,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ConnsFormat {
+    Text,
+    Json,
+    Csv,
+    /// JSON lines, of --series
+    Jsonl,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Order {
     Completion,
     Start,
@@ -546,13 +606,20 @@ fn factor(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "a factor is a number such as 0.5 (half the time) or 2".into())
 }
 
+fn width(text: &str) -> Result<i64, String> {
+    match moment::positive(text)? {
+        ..1_000 => Err("intervals are at least 1us wide, such as 100ms".into()),
+        width => Ok(width),
+    }
+}
+
 fn number(text: &str) -> Result<u64, String> {
     text.parse()
         .map_err(|_| "connections have numbers, which slowside conns --all shows".to_owned())
 }
 
-const COMMANDS: [&str; 7] = [
-    "diagnose", "calls", "ops", "conns", "sql", "whatif", "explain",
+const COMMANDS: [&str; 8] = [
+    "diagnose", "calls", "ops", "conns", "sql", "whatif", "trace", "explain",
 ];
 
 /// Reads the command line.

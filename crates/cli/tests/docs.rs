@@ -105,16 +105,18 @@ fn tests_that_prove_the_invariants_exist() {
 
 #[test]
 fn options_that_the_readme_names_exist() {
-    let help: String = ["diagnose", "calls", "ops", "conns", "explain"]
-        .iter()
-        .map(|command| {
-            let shown = Command::new(env!("CARGO_BIN_EXE_slowside"))
-                .args([command, "--help"])
-                .output()
-                .expect("slowside runs");
-            String::from_utf8(shown.stdout).expect("help is UTF-8")
-        })
-        .collect();
+    let help: String = [
+        "diagnose", "calls", "ops", "conns", "sql", "whatif", "trace", "explain",
+    ]
+    .iter()
+    .map(|command| {
+        let shown = Command::new(env!("CARGO_BIN_EXE_slowside"))
+            .args([command, "--help"])
+            .output()
+            .expect("slowside runs");
+        String::from_utf8(shown.stdout).expect("help is UTF-8")
+    })
+    .collect();
     let text = fs::read_to_string(root().join("README.md")).expect("there is a README");
     // Of the lines that speak of slowside's own options, not of cargo's and curl's.
     let own = text

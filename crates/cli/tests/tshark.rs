@@ -1,8 +1,10 @@
 //! What tshark and slowside both say of a TCP connection, held against each other: on the captures of
 //! `tests/lab`, and on the public ones where they are at hand (`../shared/samples/tcp`).
 //!
-//! Compared are the handshake's round trip, the window scale, closed windows and the most bytes in
-//! flight. Where a capture lost packets, holds copies or saw something sent again the two count by
+//! Compared are the handshake's round trip, the window scale, closed windows, the most bytes in flight,
+//! how many segments there are of each size, and what explicit congestion notification says; `net`
+//! compares round trips and filled windows packet by packet. Where a capture lost packets, holds copies
+//! or saw something sent again the two count by
 //! other rules: tshark takes copies for retransmissions and what a capture lost for loss, and its bytes
 //! in flight begin anew after each. Those connections are compared in what the rules leave alone.
 
@@ -50,7 +52,28 @@ const ON_PURPOSE: [(&str, &str, &str); 5] = [
 struct Way {
     flight: u64,
     zero_windows: u64,
+    packets: u64,
+    /// Segments with data, by [`SIZES`].
+    sizes: [u64; 6],
+    /// Packets that a router may mark and that one did, that say so, and that answer it.
+    capable: u64,
+    marked: u64,
+    echoed: u64,
+    reduced: u64,
+    /// What its SYN said: an exponent, or no such option.
+    window_scale: Option<Option<i64>>,
 }
+
+/// The largest segments of each size but the last, and the names of all.
+const SIZES: [u64; 5] = [64, 256, 512, 1_460, 8_960];
+const SIZE_NAMES: [&str; 6] = [
+    "up_to_64_bytes",
+    "up_to_256_bytes",
+    "up_to_512_bytes",
+    "up_to_1460_bytes",
+    "up_to_8960_bytes",
+    "larger",
+];
 
 /// What tshark says of a stream.
 #[derive(Default, Debug)]
@@ -107,6 +130,13 @@ fn tshark(path: &Path) -> BTreeMap<(String, String), Stream> {
         "tcp.analysis.keep_alive",
         "tcp.analysis.zero_window_probe",
         "tcp.flags.reset",
+        "tcp.len",
+        "tcp.flags.syn",
+        "tcp.flags.ece",
+        "tcp.flags.cwr",
+        "ip.dsfield.ecn",
+        "ipv6.tclass.ecn",
+        "tcp.options.wscale.shift",
     ];
     let output = Command::new("tshark")
         .args(["-n", "-r"])
@@ -141,9 +171,22 @@ fn tshark(path: &Path) -> BTreeMap<(String, String), Stream> {
         let way = stream.ways.entry(source).or_default();
         way.flight = way.flight.max(f[8].parse().unwrap_or(0));
         way.zero_windows += u64::from(!f[9].is_empty());
-        let flags = &f[10..f.len() - 1];
-        stream.flagged |= flags.iter().any(|flag| !flag.is_empty());
-        stream.reset |= matches!(f[f.len() - 1], "1" | "True");
+        way.packets += 1;
+        let payload: u64 = f[18].parse().unwrap_or(0);
+        if payload > 0 {
+            way.sizes[SIZES.iter().filter(|&&up_to| payload > up_to).count()] += 1;
+        }
+        let is = |field: usize| matches!(f[field], "1" | "True");
+        let ecn = if f[22].is_empty() { f[23] } else { f[22] };
+        way.capable += u64::from(matches!(ecn, "1" | "2" | "3"));
+        way.marked += u64::from(ecn == "3");
+        way.echoed += u64::from(is(20) && !is(19));
+        way.reduced += u64::from(is(21) && !is(19));
+        stream.flagged |= f[10..17].iter().any(|flag| !flag.is_empty());
+        stream.reset |= is(17);
+        if is(19) {
+            way.window_scale = Some(f[24].parse().ok());
+        }
     }
     let mut by_ends: BTreeMap<(String, String), Option<Stream>> = BTreeMap::new();
     for (ends, stream) in streams.into_values() {
@@ -233,23 +276,55 @@ fn compare(path: &Path, tally: &mut Tally) {
         ] {
             let r = &c["directions"][direction];
             let name = |side: &str| c[side].as_str().expect("an endpoint");
-            let way = |side| stream.ways.get(name(side));
+            let way = |end: &str| stream.ways.get(end);
             if copies == 0
-                && let Some(acks) = way(receiver)
+                && let Some(acks) = way(name(receiver))
             {
                 // tshark flags every packet of a closed window, slowside counts how often it closed.
                 let theirs = i64::from(acks.zero_windows > 0);
                 let ours = r["zero_windows"].as_i64().map(i64::signum);
                 tally.hold("window_closed", &what, ours, theirs);
             }
+            if let (Some(Some(own)), Some(Some(scale))) = (
+                way(name(sender)).map(|w| w.window_scale),
+                way(name(receiver)).map(|w| w.window_scale),
+            ) {
+                // RFC 7323 section 2.2: only where both sides have it.
+                let theirs = own.and(scale).unwrap_or(0);
+                tally.hold("window_scale", &what, r["window_scale"].as_i64(), theirs);
+            }
+            let packets = |side: &str| way(name(side)).map_or(0, |w| w.packets);
+            let counted = |direction: &str| c["directions"][direction]["packets"].as_u64();
+            let same_packets = counted("client_to_server") == Some(packets("client"))
+                && counted("server_to_client") == Some(packets("server"));
+            if same_packets {
+                let data = way(name(sender));
+                for (i, size) in SIZE_NAMES.into_iter().enumerate() {
+                    let theirs = data.map_or(0, |w| w.sizes[i]) as i64;
+                    tally.hold("segments", &what, r["segments"][size].as_i64(), theirs);
+                }
+                let acks = way(name(receiver));
+                // Where the sides did not agree, the flags have no meaning.
+                let agreed = r["ecn"]["negotiated"] != false;
+                for (key, theirs) in [
+                    ("capable_packets", data.map_or(0, |w| w.capable)),
+                    ("ce_packets", data.map_or(0, |w| w.marked)),
+                    ("ece_packets", acks.map_or(0, |w| w.echoed)),
+                    ("cwr_packets", data.map_or(0, |w| w.reduced)),
+                ] {
+                    if agreed || !["ece_packets", "cwr_packets"].contains(&key) {
+                        tally.hold("ecn", &what, r["ecn"][key].as_i64(), theirs as i64);
+                    }
+                }
+            }
             // What follows a reset, a stream seen from its middle on and one side alone are not under way
             // for both; nor does slowside count the byte that a SYN stands for.
             let carried = r["payload_bytes"].as_u64() > Some(0);
-            let both = way(sender).is_some() && way(receiver).is_some();
+            let both = way(name(sender)).is_some() && way(name(receiver)).is_some();
             if !stream.flagged
                 && !stream.reset
                 && (clean && carried && both)
-                && let Some(data) = way(sender)
+                && let Some(data) = way(name(sender))
             {
                 tally.hold(
                     "flight_max_bytes",

@@ -1,12 +1,13 @@
 //! What a direction of a TCP connection waited for, and what was measured of it: filled in only where
 //! somebody asks for it, as it takes memory and time for every segment.
 
-use crate::{Mark, Time};
+use crate::{CongestionWindow, EcnCounts, Mark, Pauses, Retransmissions, SegmentSizes, Time};
+use serde::{Deserialize, Serialize};
 use std::ops::{Index, IndexMut};
 
 /// What a direction's time went to. Every nanosecond between a connection's first and last packet is
 /// in exactly one class, for each direction.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum TimeClass {
     /// Until the connection was open.
     Handshake,
@@ -18,7 +19,8 @@ pub enum TimeClass {
     ReceiverApplication,
     /// The receiver reads, but its window is too small for the path.
     SmallWindow,
-    /// A small segment was held back (RFC 896) until the receiver acknowledged at leisure (RFC 1122).
+    /// A small segment was held back (RFC 896), or the sender stopped, until the receiver acknowledged
+    /// at leisure (RFC 1122).
     NagleDelayedAck,
     /// Something was lost, or taken to be, and was sent again.
     LossRecovery,
@@ -66,8 +68,16 @@ impl TimeClass {
 }
 
 /// Something for each class.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct PerClass<T>([T; 11]);
+
+impl<T: Copy> PerClass<T> {
+    /// The same for each.
+    #[must_use]
+    pub fn of(each: T) -> PerClass<T> {
+        PerClass([each; 11])
+    }
+}
 
 impl<T> PerClass<T> {
     pub fn iter(&self) -> impl Iterator<Item = (TimeClass, &T)> {
@@ -92,7 +102,7 @@ impl<T> IndexMut<TimeClass> for PerClass<T> {
 }
 
 /// A stretch of time in one class: the packet after which it began, and the one that ended it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Wait {
     pub first: Mark,
     pub last: Mark,
@@ -100,7 +110,7 @@ pub struct Wait {
 }
 
 /// A segment that was sent again and again and never got through.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Stuck {
     /// Bytes of data in it on the wire.
     pub bytes: u64,
@@ -113,7 +123,7 @@ pub struct Stuck {
 }
 
 /// How round trips are distributed. Nanoseconds; percentiles are within 2 %, the others exact.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct RoundTrips {
     pub count: u64,
     pub min_ns: i64,
@@ -126,10 +136,13 @@ pub struct RoundTrips {
 /// What one direction of a TCP connection was measured to do, beyond
 /// [`DirectionSummary`](crate::DirectionSummary). "Its" window and acknowledgements are those that the
 /// direction's *receiver* sends.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct DirectionAccount {
     /// Nanoseconds by class: they add up to the connection's duration.
     pub time_ns: PerClass<i64>,
+    /// Of the waits for delayed acknowledgements, those in which nothing small was held back: the
+    /// sender had sent all that it would before it heard.
+    pub delayed_ack_wait_ns: i64,
     /// How many stretches, and the longest of each class.
     pub stretches: PerClass<u32>,
     pub longest: PerClass<Option<Wait>>,
@@ -172,6 +185,16 @@ pub struct DirectionAccount {
     pub window_scale: Option<u8>,
     pub sack: bool,
     pub timestamps: bool,
+    /// Whether both sides agreed on explicit congestion notification; `None` where the handshake was
+    /// not seen.
+    pub ecn_negotiated: Option<bool>,
+    pub ecn: EcnCounts,
+    pub segment_sizes: SegmentSizes,
+    pub retransmissions: Retransmissions,
+    pub pauses: Pauses,
+    pub congestion_window: CongestionWindow,
+    /// Acknowledgements without data of more than two full segments (RFC 5681 section 4.2).
+    pub stretch_acks: u64,
     /// First and last packet with data.
     pub first_data: Option<Time>,
     pub last_data: Option<Time>,

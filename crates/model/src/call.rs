@@ -1,18 +1,19 @@
 //! The call: one request and its response, with its four times.
 
 use crate::{ConnectionId, Detail, Endpoint, Name, PacketRef, Sql, Time};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
 /// A byte's packet: when it was captured, and where it stands.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 pub struct Mark {
     pub time: Time,
     pub packet: PacketRef,
 }
 
 /// The protocols by the names of the `protocol` column.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Protocol {
     Nfs2,
     Nfs3,
@@ -78,6 +79,14 @@ impl Protocol {
             Protocol::Mysql => "mysql",
             Protocol::Tcp => "tcp",
         }
+    }
+}
+
+impl Protocol {
+    /// Whether databases speak it: a session of theirs has one request under way, as a rule.
+    #[must_use]
+    pub fn is_sql(self) -> bool {
+        matches!(self, Protocol::Tns | Protocol::Pgsql | Protocol::Mysql)
     }
 }
 

@@ -1,10 +1,11 @@
 //! What a connection delivers: bytes in stream order, or the knowledge that some are missing.
 
 use crate::{Mark, Time};
+use serde::{Deserialize, Serialize};
 
 /// Which way bytes go. `ToServer` is from the side that opened the connection (or is taken to have
 /// opened it) to the other; a protocol may learn that the roles are the other way round.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Direction {
     ToServer,
     ToClient,
@@ -57,7 +58,7 @@ pub struct Chunk<'a> {
 }
 
 /// Why a connection ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Close {
     /// Both sides said FIN.
     Finished,

@@ -1,11 +1,12 @@
 //! Who talks: an address and a port, and the connection between two of them.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 
 /// One end of a connection. Shown as `address:port`, IPv6 as `[address]:port`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct Endpoint {
     pub address: IpAddr,
     pub port: u16,
@@ -36,7 +37,7 @@ impl fmt::Display for Endpoint {
 }
 
 /// What carries a connection's bytes.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Transport {
     Tcp,
     Udp,
@@ -44,5 +45,5 @@ pub enum Transport {
 
 /// Names one connection of a capture: the order (see [`Packet::order`](crate::Packet)) of its first
 /// packet, so that the name is the same for any number of threads.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct ConnectionId(pub u64);

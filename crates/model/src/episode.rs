@@ -2,8 +2,10 @@
 //! direction did not flow.
 
 use crate::{
-    Close, ConnectionId, Direction, DirectionAccount, Endpoint, Mark, Protocol, Time, Transport,
+    Close, ConnectionId, Direction, DirectionAccount, Endpoint, Mark, PacketRef, Protocol, Time,
+    TimeClass, Transport,
 };
+use serde::{Deserialize, Serialize};
 
 /// What held a direction up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -13,6 +15,37 @@ pub enum EpisodeKind {
     Recovery,
     /// The receiver's window was closed.
     ZeroWindow,
+    /// The window was full and did not move on with what was acknowledged, or not by half of it: it was
+    /// closing.
+    ClosingWindow,
+    /// The window was full until an acknowledgement moved it on.
+    SmallWindow,
+    /// A small segment was held back (RFC 896) for a delayed acknowledgement (RFC 1122).
+    NagleDelayedAck,
+    /// Any other segment waited for a delayed acknowledgement.
+    DelayedAck,
+}
+
+impl EpisodeKind {
+    pub const ALL: [EpisodeKind; 6] = [
+        EpisodeKind::Recovery,
+        EpisodeKind::ZeroWindow,
+        EpisodeKind::ClosingWindow,
+        EpisodeKind::SmallWindow,
+        EpisodeKind::NagleDelayedAck,
+        EpisodeKind::DelayedAck,
+    ];
+
+    /// What a wait of this kind is for: as the account of a connection has it.
+    #[must_use]
+    pub fn class(self) -> TimeClass {
+        match self {
+            EpisodeKind::Recovery => TimeClass::LossRecovery,
+            EpisodeKind::ZeroWindow | EpisodeKind::ClosingWindow => TimeClass::ReceiverApplication,
+            EpisodeKind::SmallWindow => TimeClass::SmallWindow,
+            EpisodeKind::NagleDelayedAck | EpisodeKind::DelayedAck => TimeClass::NagleDelayedAck,
+        }
+    }
 }
 
 /// A stretch of time of one direction of a connection.
@@ -35,11 +68,13 @@ pub struct Episode {
     pub timeouts: u32,
     /// Whether acknowledgements showed that the receiver had the bytes already: nothing was lost.
     pub spurious: bool,
+    /// Bytes that the window offered while it was full (0 for other kinds).
+    pub window: u64,
 }
 
 /// The three packets that open a connection, as far as they were seen. The last SYN and the last
 /// SYN/ACK count, as only they belong together when some were sent again.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Handshake {
     pub syn: Option<Time>,
     pub syn_ack: Option<Time>,
@@ -49,10 +84,12 @@ pub struct Handshake {
     /// Initial sequence numbers.
     pub client_isn: Option<u32>,
     pub server_isn: Option<u32>,
+    /// Whether the client's and the server's SYN offered to scale windows (RFC 7323 section 2).
+    pub scaling: [Option<bool>; 2],
 }
 
 /// The reset that ended a connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ResetSeen {
     /// Which way it went: it claims to be from that direction's sender.
     pub direction: Direction,
@@ -61,10 +98,12 @@ pub struct ResetSeen {
     pub odd_ttl: bool,
     /// It answers a SYN.
     pub refuses: bool,
+    /// Its sender had ended its data before (FIN): a closed socket answers so to what still comes.
+    pub after_fin: bool,
 }
 
 /// Counts of one direction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct DirectionSummary {
     pub packets: u64,
     /// Payload bytes on the wire, retransmitted ones included, copies made by the capture not.
@@ -73,6 +112,12 @@ pub struct DirectionSummary {
     pub retransmitted_bytes: u64,
     /// Packets that the capture holds twice (a mirror port, or all interfaces of one host).
     pub duplicate_packets: u64,
+    /// Those whose time to live was lower than before: a router lies between the two places. Packets
+    /// that came again and again, lower each time, as those do that routers send in a circle.
+    pub duplicates_routed: u64,
+    pub looped_packets: u64,
+    /// The first that was there twice, and its copy.
+    pub first_duplicate: Option<[PacketRef; 2]>,
     pub out_of_order_packets: u64,
     /// Holes in the stream that the receiver acknowledged and nobody sent again: lost by the
     /// capture.
@@ -90,6 +135,10 @@ pub struct DirectionSummary {
     /// algorithm does only the former, one without does both.
     pub small_released_by_ack: u64,
     pub small_while_unacknowledged: u64,
+    /// Bare acknowledgements of everything sent that came late, by a timer: those that let the next
+    /// segment go, and those that it did not wait for.
+    pub late_acks_awaited: u64,
+    pub late_acks_ignored: u64,
     /// Lowest time to live (hop limit) and the highest.
     pub ttl_min: u8,
     pub ttl_max: u8,
@@ -102,7 +151,7 @@ pub struct DirectionSummary {
 }
 
 /// A connection as known when it ended (or the capture did).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ConnectionSummary {
     pub id: ConnectionId,
     pub transport: Transport,

@@ -10,11 +10,13 @@ mod chunk;
 mod detail;
 mod endpoint;
 mod episode;
+mod habits;
 pub mod limits;
 mod name;
 mod normal;
 mod packet;
 mod problem;
+mod series;
 pub mod sql;
 mod time;
 
@@ -26,9 +28,11 @@ pub use endpoint::{ConnectionId, Endpoint, Transport};
 pub use episode::{
     ConnectionSummary, DirectionSummary, Episode, EpisodeKind, Handshake, ResetSeen,
 };
+pub use habits::{CongestionWindow, EcnCounts, Pauses, Retransmissions, SegmentSizes};
 pub use name::Name;
 pub use normal::{SqlDialect, normalise, normalise_as, statement_id};
 pub use packet::{Batch, LinkType, Packet, PacketRef};
 pub use problem::{Problem, Problems, Where};
+pub use series::{Interval, IntervalCounts};
 pub use sql::{Found, Hidden, Sql, SqlSession, Statement};
 pub use time::{Time, format_duration};

@@ -83,6 +83,10 @@ pub const TNS_PIPELINED: usize = 256;
 /// Open cursors of a database session whose statements are remembered. `cursors-forgotten`.
 pub const CURSORS: usize = 4_096;
 
+/// Prepared statements, portals and cursors of a session whose statements are remembered, of each
+/// kind; then all are forgotten. `names-forgotten`.
+pub const SQL_NAMES: usize = 10_000;
+
 /// Length of one message that is believed. `absurd-length`.
 pub const MESSAGE_BYTES: u32 = 64 << 20;
 
@@ -94,6 +98,9 @@ pub const ACCOUNTS: usize = 20_000;
 
 /// Connections listed. `connections-left-out`.
 pub const CONNECTIONS: usize = 200_000;
+
+/// Bytes of rows that are sorted in memory; more are sorted on disk, so that none is left out.
+pub const SORT_BYTES: usize = 64 << 20;
 
 /// Groups of one table. `groups-full`.
 pub const GROUPS: usize = 200_000;
@@ -130,3 +137,27 @@ pub const HOST_PAIRS: usize = 100_000;
 /// Tokens of one row of values that is compared with the next, to fold both into one in a statement's
 /// normal form; longer rows stay.
 pub const SQL_GROUP_TOKENS: usize = 4_096;
+
+/// Bytes of one line of a trace that are looked at. `line-cut`.
+pub const TRACE_LINE_BYTES: usize = 65_536;
+
+/// Bytes of a statement's text in a trace that are kept. `statement-cut`.
+pub const TRACE_SQL_BYTES: usize = 65_536;
+
+/// Open cursors of a traced process that are remembered. `cursors-forgotten`.
+pub const TRACE_CURSORS: usize = 65_536;
+
+/// Statements of a trace's profile; further ones share a line. `statements-full`.
+pub const TRACE_STATEMENTS: usize = 10_000;
+
+/// Wait events of a trace's profile; further ones share a line. `events-full`.
+pub const TRACE_EVENTS: usize = 4_000;
+
+/// Waits and recursive calls of a trace that wait for the call that holds them. `calls-without-end`.
+pub const TRACE_PENDING: usize = 65_536;
+
+/// Connections of a SQL*Net trace that are told apart; further ones share a line. `connections-full`.
+pub const TRACE_CONNECTIONS: usize = 1_000;
+
+/// Memory for unpacking one .xz file: as much as `xz -9` asks for.
+pub const XZ_DICTIONARY_BYTES: usize = 64 << 20;

@@ -1,10 +1,13 @@
 //! Packets as a capture file holds them: time, lengths, where they stand, and the captured bytes.
 
 use crate::Time;
+use serde::{Deserialize, Serialize};
 
 /// Where a packet stands: the file within the capture (0 for the first) and the frame number within
 /// that file, counted from 1 as Wireshark shows it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
+)]
 pub struct PacketRef {
     pub file: u16,
     pub frame: u32,

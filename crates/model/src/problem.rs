@@ -10,6 +10,8 @@ pub struct Where {
     pub file: String,
     /// The frame number within it, where one is known.
     pub frame: Option<u32>,
+    /// The line number within it, from 1, where the file is text.
+    pub line: Option<u64>,
     /// The byte offset within the (uncompressed) file, where it is known.
     pub offset: Option<u64>,
 }
@@ -19,6 +21,9 @@ impl fmt::Display for Where {
         f.write_str(&self.file)?;
         if let Some(frame) = self.frame {
             write!(f, ", packet {frame}")?;
+        }
+        if let Some(line) = self.line {
+            write!(f, ", line {line}")?;
         }
         if let Some(offset) = self.offset {
             write!(f, ", byte offset {offset}")?;

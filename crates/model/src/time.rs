@@ -1,11 +1,14 @@
 //! Time is an integer: nanoseconds since the Unix epoch, as the capture's clock gave it.
 
+use serde::{Deserialize, Serialize};
 use std::ops::{Add, Sub};
 
 /// A moment on a capture's clock, in nanoseconds since 1970-01-01T00:00:00Z.
 ///
 /// Differences are plain `i64` nanoseconds; names of such numbers end in `_ns`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
+)]
 pub struct Time(pub i64);
 
 impl Time {

@@ -11,5 +11,5 @@ mod segment;
 mod track;
 
 pub use decode::{Counts, Decoder};
-pub use segment::{Connection, Flags, Handler, Segment, Tcp};
+pub use segment::{Connection, Ecn, Flags, Handler, Segment, Tcp};
 pub use track::Tracker;

@@ -2,7 +2,8 @@
 //! delivers.
 
 use model::{
-    Chunk, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, Mark, Time, Transport,
+    Chunk, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, Interval, Mark, Time,
+    Transport,
 };
 
 /// One TCP segment or UDP datagram, decoded. Its payload's captured bytes are
@@ -29,6 +30,7 @@ pub struct Segment {
     pub ip_id: Option<u16>,
     /// Time to live, or hop limit.
     pub ttl: u8,
+    pub ecn: Ecn,
     /// All zero for UDP.
     pub tcp: Tcp,
 }
@@ -39,6 +41,8 @@ pub struct Tcp {
     pub sequence: u32,
     pub acknowledgement: u32,
     pub flags: Flags,
+    /// The flag before those: AE (RFC 9768), once NS (RFC 3540).
+    pub accurate_ecn: bool,
     /// As in the header, not scaled.
     pub window: u16,
     pub mss: Option<u16>,
@@ -77,6 +81,37 @@ impl Flags {
     pub fn ack(self) -> bool {
         self.0 & 0x10 != 0
     }
+    /// Congestion was experienced (RFC 3168 section 6.1).
+    #[must_use]
+    pub fn ece(self) -> bool {
+        self.0 & 0x40 != 0
+    }
+    /// Either of them.
+    pub(crate) fn is_about_congestion(self) -> bool {
+        self.0 & 0xc0 != 0
+    }
+    /// The congestion window was reduced.
+    #[must_use]
+    pub fn cwr(self) -> bool {
+        self.0 & 0x80 != 0
+    }
+}
+
+/// Explicit congestion notification: the two bits of the IP header (RFC 3168 section 5).
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Ecn(pub u8);
+
+impl Ecn {
+    /// Whether a router may mark the packet instead of dropping it.
+    #[must_use]
+    pub fn is_capable(self) -> bool {
+        self.0 & 0x03 != 0
+    }
+    /// Whether one did.
+    #[must_use]
+    pub fn experienced(self) -> bool {
+        self.0 & 0x03 == 0x03
+    }
 }
 
 /// What a connection is known by.
@@ -98,6 +133,10 @@ pub trait Handler {
     type State;
 
     fn open(&mut self, connection: &Connection) -> Self::State;
+
+    /// The client's packet that completes the handshake of a TCP connection: before it, nobody can
+    /// have sent anything.
+    fn opened(&mut self, _c: &Connection, _s: &mut Self::State, _at: Mark) {}
 
     /// The next bytes of a TCP direction, in stream order, each byte once.
     fn data(&mut self, c: &Connection, s: &mut Self::State, d: Direction, chunk: &Chunk<'_>);
@@ -127,6 +166,11 @@ pub trait Handler {
     /// A stretch of time in which a direction was held up has ended, perhaps some packets ago: a
     /// recovery waits a round trip for what shows it to have been spurious.
     fn episode(&mut self, c: &Connection, s: &mut Self::State, episode: Episode);
+
+    /// What a connection did in an interval in which at least one packet of it was seen, where the
+    /// tracker keeps that. Comes when a packet of another interval does, or when it is over; where the
+    /// capture's clock steps back, an interval may come again, with what else was in it.
+    fn interval(&mut self, _c: &Connection, _s: &mut Self::State, _interval: Interval) {}
 
     /// Whether an account of this connection's time is wanted, where the tracker keeps accounts. Once
     /// it is not, the account is dropped.

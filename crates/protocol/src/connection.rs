@@ -14,7 +14,11 @@ const CHUNKS_LOOKED_AT: u32 = 256;
 
 /// What a connection speaks, as far as known.
 #[derive(Default)]
-pub struct Conversation(Speaks);
+pub struct Conversation {
+    speaks: Speaks,
+    /// The client's packet that completed the handshake.
+    opened: Option<Mark>,
+}
 
 enum Speaks {
     /// Its turns, from the first bytes on that nobody claimed.
@@ -41,14 +45,14 @@ impl Default for Speaks {
 impl Conversation {
     #[cold]
     fn decide(&mut self, cx: &Context<'_>, d: Direction, bytes: &[u8]) {
-        let Speaks::Undecided { looked_at, turns } = &mut self.0 else {
+        let Speaks::Undecided { looked_at, turns } = &mut self.speaks else {
             return;
         };
         // What was told of turns cannot be taken back.
         let judged = turns.as_ref().is_some_and(|t| t.is_judged());
         *looked_at += 1;
         if judged || *looked_at > CHUNKS_LOOKED_AT {
-            self.0 = match turns.take() {
+            self.speaks = match turns.take() {
                 Some(turns) => Speaks::Turns(turns),
                 None => Speaks::Unknown,
             };
@@ -56,13 +60,17 @@ impl Conversation {
             .iter()
             .find(|p| (p.probe)(cx.connection, d, bytes))
         {
-            self.0 = Speaks::Known(Box::new(Driver::new((protocol.session)(cx.connection))));
+            let mut session = (protocol.session)(cx.connection);
+            if let Some(at) = self.opened {
+                session.opened(at);
+            }
+            self.speaks = Speaks::Known(Box::new(Driver::new(session)));
         }
     }
 
     /// The turns, where no protocol is known to be spoken.
     fn turns(&mut self, cx: &Context<'_>) -> Option<&mut Turns> {
-        match &mut self.0 {
+        match &mut self.speaks {
             Speaks::Undecided { turns, .. } if cx.connection.transport == Transport::Tcp => {
                 Some(turns.get_or_insert_with(|| Box::new(Turns::new(cx.connection))))
             }
@@ -74,15 +82,20 @@ impl Conversation {
     /// Whether it was found out what the connection speaks.
     #[must_use]
     pub fn is_known(&self) -> bool {
-        matches!(self.0, Speaks::Known(_))
+        matches!(self.speaks, Speaks::Known(_))
+    }
+
+    /// The client's packet that completed the TCP handshake has come.
+    pub fn opened(&mut self, at: Mark) {
+        self.opened = Some(at);
     }
 
     /// The next bytes of a TCP direction.
     pub fn data(&mut self, cx: &mut Context<'_>, d: Direction, chunk: &Chunk<'_>) {
-        if let Speaks::Undecided { .. } = self.0 {
+        if let Speaks::Undecided { .. } = self.speaks {
             self.decide(cx, d, chunk.data);
         }
-        if let Speaks::Known(driver) = &mut self.0 {
+        if let Speaks::Known(driver) = &mut self.speaks {
             if let Some(unread) = driver.data(cx, d, chunk) {
                 self.close_eyes(cx, d, chunk, &unread);
             }
@@ -100,7 +113,7 @@ impl Conversation {
         chunk: &Chunk<'_>,
         unread: &Unread,
     ) {
-        let Speaks::Known(driver) = &mut self.0 else {
+        let Speaks::Known(driver) = &mut self.speaks else {
             return;
         };
         let mut turns = Box::new(Turns::new(cx.connection));
@@ -125,12 +138,12 @@ impl Conversation {
             ..*chunk
         };
         turns.data(cx, d, &rest);
-        self.0 = Speaks::Turns(turns);
+        self.speaks = Speaks::Turns(turns);
     }
 
     /// Bytes of a TCP direction that the capture does not hold.
     pub fn gap(&mut self, cx: &mut Context<'_>, d: Direction, length: u64) {
-        if let Speaks::Known(driver) = &mut self.0 {
+        if let Speaks::Known(driver) = &mut self.speaks {
             driver.gap(cx, d, length);
         } else if let Some(turns) = self.turns(cx) {
             turns.gap(cx, d, length);
@@ -139,10 +152,10 @@ impl Conversation {
 
     /// One UDP datagram whose first fragment came with the packet `first`.
     pub fn datagram(&mut self, cx: &mut Context<'_>, d: Direction, chunk: &Chunk<'_>, first: Mark) {
-        if let Speaks::Undecided { .. } = self.0 {
+        if let Speaks::Undecided { .. } = self.speaks {
             self.decide(cx, d, chunk.data);
         }
-        if let Speaks::Known(driver) = &mut self.0 {
+        if let Speaks::Known(driver) = &mut self.speaks {
             let span = Span {
                 first,
                 last: chunk.mark,
@@ -157,7 +170,7 @@ impl Conversation {
     }
 
     pub fn close(&mut self, cx: &mut Context<'_>, why: Close) {
-        match &mut self.0 {
+        match &mut self.speaks {
             Speaks::Known(driver) => driver.close(cx, why),
             Speaks::Undecided {
                 turns: Some(turns), ..

@@ -27,6 +27,8 @@ enum Position {
     Passing { left: u64, ends: bool },
     /// Nobody knows.
     Lost,
+    /// Behind what the session skipped: the next packet is looked at from its start.
+    Skipping,
     /// Behind the last frame that can be read.
     Opaque,
 }
@@ -251,8 +253,18 @@ impl Driver {
                     let passed = self.pass(cx, d, at);
                     rest = rest.get(passed as usize..).unwrap_or_default();
                 }
+                Position::Skipping if rest.len() == data.len() => lane.position = Position::Look,
+                Position::Skipping => {
+                    self.session.skipped(cx, d, &at);
+                    return 0;
+                }
                 Position::Look if lane.held.is_empty() => {
                     let step = self.session.step(cx, d, rest, more);
+                    if step == Step::Skip {
+                        self.lane(d).position = Position::Skipping;
+                        self.session.skipped(cx, d, &at);
+                        return 0;
+                    }
                     if let Step::Need(n) = step
                         && more == More::Yes
                         && n > rest.len()
@@ -377,6 +389,12 @@ impl Driver {
                             lane.wanted = n;
                             return;
                         }
+                        Step::Skip => {
+                            lane.position = Position::Skipping;
+                            let n = lane.held.len();
+                            self.skip_held(cx, d, n);
+                            return;
+                        }
                         step => self.turn(cx, d, step),
                     }
                 }
@@ -385,7 +403,7 @@ impl Driver {
                     lane.consume_held(n as usize);
                     self.passed(cx, d, n);
                 }
-                Position::Lost | Position::Opaque => return,
+                Position::Lost | Position::Skipping | Position::Opaque => return,
             }
         }
     }
@@ -416,7 +434,7 @@ impl Driver {
             }
             Step::Opaque => lane.position = Position::Opaque,
             // A session that asks for what it cannot get, or makes no progress, is lost.
-            Step::Need(_) | Step::Pass(_) | Step::End(_) | Step::Lost => {
+            Step::Need(_) | Step::Pass(_) | Step::End(_) | Step::Lost | Step::Skip => {
                 lane.position = Position::Lost;
                 let span = lane.span.take();
                 self.session.abandon(cx, d, span, None);
@@ -497,8 +515,10 @@ impl Driver {
             let lane = self.lane(d);
             let was = lane.position;
             let span = lane.span.take();
-            lane.position = Position::Lost;
-            if was != Position::Lost {
+            if was != Position::Skipping {
+                lane.position = Position::Lost;
+            }
+            if !matches!(was, Position::Lost | Position::Skipping) {
                 self.session.abandon(cx, d, span, None);
             }
             if let Some(run) = run {

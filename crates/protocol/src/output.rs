@@ -1,10 +1,13 @@
 //! Where sessions put what they find.
 
-use model::{Call, Outstanding};
+use model::{Call, Outcome, Outstanding};
 
 /// What is looked at of what is found.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Wanted {
+    /// Only how many calls there are; those with both halves need not be made
+    /// ([`Output::complete`]).
+    Counts,
     /// Only the calls, not how many are outstanding.
     Calls,
     #[default]
@@ -18,6 +21,8 @@ pub struct Output {
     pub calls: Vec<Call>,
     pub outstanding: Vec<Outstanding>,
     pub wanted: Wanted,
+    /// Calls with both halves that were counted and not made.
+    pub complete: u64,
 }
 
 impl Output {
@@ -26,6 +31,14 @@ impl Output {
     #[inline]
     pub(crate) fn call(&mut self, make: impl FnOnce() -> Call) {
         self.calls.extend(std::iter::once_with(make));
+    }
+
+    /// Counts a call that ended so, if that is all anybody wants of it.
+    #[inline]
+    pub(crate) fn counts(&mut self, outcome: Outcome) -> bool {
+        let counts = self.wanted == Wanted::Counts && outcome.reason().is_none();
+        self.complete += u64::from(counts);
+        counts
     }
 
     /// Adds a change in the number of outstanding calls, if anybody wants it.

@@ -18,6 +18,10 @@ pub enum Step {
     End(u64),
     /// These bytes are not a frame: look for the next header.
     Lost,
+    /// What came in this packet and the hole that may follow are not a frame, and none is looked for in
+    /// them: they are told by [`Session::skipped`] at once, and the next packet is looked at from its
+    /// start. For protocols whose messages begin with a packet. Only said at the start of a frame.
+    Skip,
     /// From here on neither direction can be read: it is encrypted or compressed. Only said at the
     /// start of a frame. The driver ends, and turns are followed instead, as
     /// [`Session::opaque`] names them.
@@ -222,8 +226,8 @@ pub trait Session: Send {
         close: Option<Close>,
     );
 
-    /// Position lost: these bytes passed, and no header was found in them, or they were cut off by the
-    /// snap length.
+    /// Position lost or [`Step::Skip`] said: these bytes passed, and no header was found in them, or
+    /// they were cut off by the snap length.
     fn skipped(&mut self, _cx: &mut Context<'_>, _d: Direction, _run: &Run) {}
 
     /// Headers may have been in a hole of this direction.
@@ -231,6 +235,9 @@ pub trait Session: Send {
 
     /// One datagram of a connection over UDP.
     fn datagram(&mut self, cx: &mut Context<'_>, d: Direction, bytes: &[u8], span: Span);
+
+    /// The client's packet that completed the TCP handshake came. Said before anything else, if ever.
+    fn opened(&mut self, _at: Mark) {}
 
     /// Whose turns follow a [`Step::Opaque`].
     fn opaque(&self) -> Option<Opaque> {

@@ -5,10 +5,11 @@ pub(crate) mod fields;
 use crate::calls::csv_field;
 use crate::classes;
 use crate::classes::words;
+use crate::series;
 use crate::text::wrap;
 use crate::value;
 use analysis::results::{ConnectionResult, ConnsResult, Vantage};
-use fields::{CONNECTION, DIRECTION, Field, class_column, column, own};
+use fields::{CONNECTION, DIRECTION, Field, HABITS, class_column, column, own};
 use model::{Direction, Mark, TimeClass};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
@@ -23,7 +24,7 @@ pub fn conns_json(result: &ConnsResult, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"{\"schema\":\"slowside.conns/1\",\"connections\":[")?;
     for (i, c) in result.connections.iter().enumerate() {
         out.write_all(if i == 0 { b"\n" } else { b",\n" })?;
-        value::write(out, &connection(result, c))?;
+        value::write(out, &connection(result, &c))?;
     }
     write!(out, "\n],\"left_out\":{},\"captures\":", result.left_out)?;
     let captures: Vec<Value> = result.captures.iter().map(value::capture).collect();
@@ -70,6 +71,7 @@ fn direction(result: &ConnsResult, c: &ConnectionResult, d: Direction) -> Value 
         })
         .collect();
     object.insert("longest".to_owned(), longest.into());
+    object.extend(objects(&HABITS, c, d));
     Value::Object(object)
 }
 
@@ -123,9 +125,11 @@ pub fn conns_csv(result: &ConnsResult, out: &mut dyn Write) -> io::Result<()> {
     names.push("direction".to_owned());
     names.extend(of(&DIRECTION));
     names.extend(TimeClass::ALL.map(class_column));
+    names.extend(of(&HABITS));
     writeln!(out, "{}", names.join(","))?;
     let mut row = Vec::new();
-    for c in &result.connections {
+    for c in result.connections.iter() {
+        let c = &c;
         for d in DIRECTIONS {
             row.clear();
             let mut cell = |value: &Value| match value {
@@ -145,6 +149,9 @@ pub fn conns_csv(result: &ConnsResult, out: &mut dyn Write) -> io::Result<()> {
             }
             for (_, ns) in own(c, d).account.time_ns.iter() {
                 cell(&(*ns).into());
+            }
+            for field in &HABITS {
+                cell(&(field.get)(c, d));
             }
             // The comma behind the last column ends the row.
             row.pop();
@@ -166,9 +173,10 @@ pub fn conns_fields(out: &mut dyn Write) -> io::Result<()> {
         .into_iter()
         .map(|class| line(&format!("time_ns.{}", class.name()), words(class).meaning))
         .collect();
-    let sections: [String; 4] = [
+    let sections: [String; 5] = [
         lines(&CONNECTION),
         lines(&DIRECTION),
+        lines(&HABITS),
         classes,
         line(
             "longest[]",
@@ -176,17 +184,21 @@ pub fn conns_fields(out: &mut dyn Write) -> io::Result<()> {
              capture, files of the frames (JSON only)",
         ),
     ];
-    let [connection, direction, classes, longest] = sections;
+    let [connection, direction, habits, classes, longest] = sections;
     let notes = "Windows and acknowledgements stand with the direction of the data that they are \
                  about. JSON has an object for what stands before a dot, CSV a row per direction \
                  and the columns handshake_seen, …, time_idle_ns, …";
+    let rows = "Of each row of --series, one for each interval in which a packet of the connection \
+                was seen:";
     write!(
         out,
         "Of each connection:\n{connection}\n\
-         Of each direction, client_to_server and server_to_client:\n{direction}\n\
+         Of each direction, client_to_server and server_to_client:\n{direction}{habits}\n\
          Of each direction, its time by class, which adds up to the connection's:\n\
-         {classes}{longest}\n{}",
-        wrap("", 0, notes)
+         {classes}{longest}\n{}\n{}{}",
+        wrap("", 0, notes),
+        wrap("", 0, rows),
+        series::fields(),
     )
 }
 
@@ -209,7 +221,7 @@ mod tests {
         let json: Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(json["schema"], "slowside.conns/1");
         let first = text.lines().nth(1).expect("a connection");
-        expect![[r#"{"number":1,"client":"10.0.0.1:41818","server":"10.0.0.2:2049","protocol":"nfs4.1","first_ns":1700000000000000000,"last_ns":1700000004000000000,"vantage":"client","vantage_from":"the handshake's two halves: 2.10 ms to the server and back, 20.0 µs to the client and back","close":"finished","handshake":{"seen":true,"syn_retries":1,"synack_retries":0,"syn_to_synack_ns":2100000,"synack_to_ack_ns":20000},"at_stake_ns":3914100000,"top":{"direction":"client_to_server","class":"receiver-application","ns":2400000000},"directions":{"client_to_server":{"packets":1245,"payload_bytes":1504344,"retransmitted_packets":3,"retransmitted_bytes":4344,"spurious_retransmissions":1,"lost_on_network_packets":2,"lost_on_network_bytes":2896,"missing_from_capture_packets":2,"missing_from_capture_bytes":2000,"out_of_order_packets":0,"duplicate_packets":0,"duplicate_acks":3,"zero_windows":64,"zero_window_ns":2100000000,"mss":1460,"window_scale":7,"sack":true,"timestamps":true,"rtt":{"count":128,"min_ns":2100000,"p50_ns":2210000,"p90_ns":2900000,"p99_ns":11000000,"max_ns":20300000},"flight_max_bytes":64512,"window_min_bytes":5792,"window_max_bytes":64512,"goodput_bps":3050512,"segments_per_ack":1.231,"delayed_ack_ns":40100000,"write_size_bytes":8192,"time_ns":{"handshake":2100000,"idle":85900000,"sender-application":0,"receiver-application":2400000000,"small-window":0,"nagle-delayed-ack":0,"loss-recovery":612000000,"congestion":0,"bandwidth":0,"transfer":900000000,"unknown":0},"longest":[{"class":"handshake","ns":1050000,"frames":[10,14],"capture":0,"files":["client.pcap","client.pcap"]},{"class":"receiver-application","ns":1200000000,"frames":[20,24],"capture":0,"files":["client.pcap","client.pcap"]},{"class":"loss-recovery","ns":306000000,"frames":[30,34],"capture":0,"files":["client.pcap","client.pcap"]},{"class":"transfer","ns":450000000,"frames":[40,44],"capture":0,"files":["client.pcap","client.pcap"]}]},"server_to_client":{"packets":198,"payload_bytes":1,"retransmitted_packets":0,"retransmitted_bytes":0,"spurious_retransmissions":0,"lost_on_network_packets":null,"lost_on_network_bytes":null,"missing_from_capture_packets":0,"missing_from_capture_bytes":0,"out_of_order_packets":0,"duplicate_packets":0,"duplicate_acks":0,"zero_windows":0,"zero_window_ns":0,"mss":null,"window_scale":null,"sack":false,"timestamps":false,"rtt":{"count":0,"min_ns":null,"p50_ns":null,"p90_ns":null,"p99_ns":null,"max_ns":null},"flight_max_bytes":0,"window_min_bytes":null,"window_max_bytes":null,"goodput_bps":null,"segments_per_ack":null,"delayed_ack_ns":null,"write_size_bytes":null,"time_ns":{"handshake":2100000,"idle":3997900000,"sender-application":0,"receiver-application":0,"small-window":0,"nagle-delayed-ack":0,"loss-recovery":0,"congestion":0,"bandwidth":0,"transfer":0,"unknown":0},"longest":[{"class":"handshake","ns":1050000,"frames":[10,14],"capture":0,"files":["client.pcap","client.pcap"]}]}}},"#]].assert_eq(first);
+        expect![[r#"{"number":1,"client":"10.0.0.1:41818","server":"10.0.0.2:2049","protocol":"nfs4.1","first_ns":1700000000000000000,"last_ns":1700000004000000000,"vantage":"client","vantage_from":"the handshake's two halves: 2.10 ms to the server and back, 20.0 µs to the client and back","close":"finished","handshake":{"seen":true,"syn_retries":1,"synack_retries":0,"syn_to_synack_ns":2100000,"synack_to_ack_ns":20000},"at_stake_ns":3914100000,"top":{"direction":"client_to_server","class":"receiver-application","ns":2400000000},"directions":{"client_to_server":{"packets":1245,"payload_bytes":1504344,"retransmitted_packets":3,"retransmitted_bytes":4344,"spurious_retransmissions":1,"lost_on_network_packets":2,"lost_on_network_bytes":2896,"missing_from_capture_packets":2,"missing_from_capture_bytes":2000,"out_of_order_packets":0,"duplicate_packets":0,"duplicate_acks":3,"zero_windows":64,"zero_window_ns":2100000000,"mss":1460,"window_scale":7,"sack":true,"timestamps":true,"rtt":{"count":128,"min_ns":2100000,"p50_ns":2210000,"p90_ns":2900000,"p99_ns":11000000,"max_ns":20300000},"flight_max_bytes":64512,"window_min_bytes":5792,"window_max_bytes":64512,"goodput_bps":3050512,"segments_per_ack":1.231,"delayed_ack_ns":40100000,"write_size_bytes":8192,"time_ns":{"handshake":2100000,"idle":85900000,"sender-application":0,"receiver-application":2400000000,"small-window":0,"nagle-delayed-ack":0,"loss-recovery":612000000,"congestion":0,"bandwidth":0,"transfer":900000000,"unknown":0},"longest":[{"class":"handshake","ns":1050000,"frames":[10,14],"capture":0,"files":["client.pcap","client.pcap"]},{"class":"receiver-application","ns":1200000000,"frames":[20,24],"capture":0,"files":["client.pcap","client.pcap"]},{"class":"loss-recovery","ns":306000000,"frames":[30,34],"capture":0,"files":["client.pcap","client.pcap"]},{"class":"transfer","ns":450000000,"frames":[40,44],"capture":0,"files":["client.pcap","client.pcap"]}],"writes":183,"segments":{"up_to_64_bytes":2,"up_to_256_bytes":0,"up_to_512_bytes":1,"up_to_1460_bytes":140,"up_to_8960_bytes":60,"larger":37},"retransmissions":{"fast":1,"timeout":1,"tail_probe":0,"other":1},"congestion_window":{"count":3,"min_bytes":14480,"mean_bytes":40544,"max_bytes":64512,"last_bytes":42640},"pauses":{"count":2,"total_ns":85000000,"longest_ns":60000000},"stretch_acks":12,"ecn":{"negotiated":true,"capable_packets":1200,"ce_packets":7,"ece_packets":0,"cwr_packets":4}},"server_to_client":{"packets":198,"payload_bytes":1,"retransmitted_packets":0,"retransmitted_bytes":0,"spurious_retransmissions":0,"lost_on_network_packets":null,"lost_on_network_bytes":null,"missing_from_capture_packets":0,"missing_from_capture_bytes":0,"out_of_order_packets":0,"duplicate_packets":0,"duplicate_acks":0,"zero_windows":0,"zero_window_ns":0,"mss":null,"window_scale":null,"sack":false,"timestamps":false,"rtt":{"count":0,"min_ns":null,"p50_ns":null,"p90_ns":null,"p99_ns":null,"max_ns":null},"flight_max_bytes":0,"window_min_bytes":null,"window_max_bytes":null,"goodput_bps":null,"segments_per_ack":null,"delayed_ack_ns":null,"write_size_bytes":null,"time_ns":{"handshake":2100000,"idle":3997900000,"sender-application":0,"receiver-application":0,"small-window":0,"nagle-delayed-ack":0,"loss-recovery":0,"congestion":0,"bandwidth":0,"transfer":0,"unknown":0},"longest":[{"class":"handshake","ns":1050000,"frames":[10,14],"capture":0,"files":["client.pcap","client.pcap"]}],"writes":0,"segments":{"up_to_64_bytes":0,"up_to_256_bytes":0,"up_to_512_bytes":0,"up_to_1460_bytes":0,"up_to_8960_bytes":0,"larger":0},"retransmissions":{"fast":0,"timeout":0,"tail_probe":0,"other":0},"congestion_window":{"count":0,"min_bytes":null,"mean_bytes":null,"max_bytes":null,"last_bytes":null},"pauses":{"count":0,"total_ns":0,"longest_ns":null},"stretch_acks":0,"ecn":{"negotiated":null,"capable_packets":0,"ce_packets":0,"ece_packets":0,"cwr_packets":0}}}},"#]].assert_eq(first);
         let second = &json["connections"][1];
         let sent = &second["directions"]["server_to_client"];
         assert!(second["protocol"].is_null() && second["handshake"]["syn_to_synack_ns"].is_null());
@@ -232,8 +244,8 @@ mod tests {
     #[test]
     fn without_a_wait_there_is_no_top() {
         let mut result = samples::conns();
-        result.connections.truncate(1);
-        result.connections[0].top = None;
+        let first = result.connections.iter().take(1);
+        result.connections = first.map(|c| ConnectionResult { top: None, ..c }).collect();
         let json = written(|out| conns_json(&result, out));
         let json: Value = serde_json::from_str(&json).expect("JSON");
         assert!(json["connections"][0]["top"].is_null());
@@ -245,7 +257,7 @@ mod tests {
         let mut server = result.captures[0].clone();
         server.side = Some(Vantage::Server);
         result.captures.insert(0, server);
-        let c = &mut result.connections[0].clone();
+        let c = &mut result.connections.get(0).expect("samples");
         c.ends.push((1, c.ends[0].1, c.ends[0].2));
         assert_eq!(capture_of(&result, c, Direction::ToServer), 1);
         assert_eq!(capture_of(&result, c, Direction::ToClient), 0);
@@ -262,11 +274,11 @@ mod tests {
         assert_eq!(widths.len(), 5);
         assert!(widths.iter().all(|w| *w == widths[0]), "{widths:?}");
         expect![[r#"
-            number,client,server,protocol,first_ns,last_ns,vantage,vantage_from,close,handshake_seen,handshake_syn_retries,handshake_synack_retries,handshake_syn_to_synack_ns,handshake_synack_to_ack_ns,at_stake_ns,top_direction,top_class,top_ns,direction,packets,payload_bytes,retransmitted_packets,retransmitted_bytes,spurious_retransmissions,lost_on_network_packets,lost_on_network_bytes,missing_from_capture_packets,missing_from_capture_bytes,out_of_order_packets,duplicate_packets,duplicate_acks,zero_windows,zero_window_ns,mss,window_scale,sack,timestamps,rtt_count,rtt_min_ns,rtt_p50_ns,rtt_p90_ns,rtt_p99_ns,rtt_max_ns,flight_max_bytes,window_min_bytes,window_max_bytes,goodput_bps,segments_per_ack,delayed_ack_ns,write_size_bytes,time_handshake_ns,time_idle_ns,time_sender_application_ns,time_receiver_application_ns,time_small_window_ns,time_nagle_delayed_ack_ns,time_loss_recovery_ns,time_congestion_ns,time_bandwidth_ns,time_transfer_ns,time_unknown_ns
-            1,10.0.0.1:41818,10.0.0.2:2049,nfs4.1,1700000000000000000,1700000004000000000,client,"the handshake's two halves: 2.10 ms to the server and back, 20.0 µs to the client and back",finished,true,1,0,2100000,20000,3914100000,client_to_server,receiver-application,2400000000,client_to_server,1245,1504344,3,4344,1,2,2896,2,2000,0,0,3,64,2100000000,1460,7,true,true,128,2100000,2210000,2900000,11000000,20300000,64512,5792,64512,3050512,1.231,40100000,8192,2100000,85900000,0,2400000000,0,0,612000000,0,0,900000000,0
-            1,10.0.0.1:41818,10.0.0.2:2049,nfs4.1,1700000000000000000,1700000004000000000,client,"the handshake's two halves: 2.10 ms to the server and back, 20.0 µs to the client and back",finished,true,1,0,2100000,20000,3914100000,client_to_server,receiver-application,2400000000,server_to_client,198,1,0,0,0,,,0,0,0,0,0,0,0,,,false,false,0,,,,,,0,,,,,,,2100000,3997900000,0,0,0,0,0,0,0,0,0
-            2,[2001:db8:1111:2222:3333:4444:5555:6666]:50000,[2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff]:5432,,1700000001000000000,1700000002000000000,unknown,,end-of-capture,false,0,0,,,80000000,server_to_client,sender-application,80000000,client_to_server,0,0,0,0,0,,,0,0,0,0,0,0,0,,,false,false,0,,,,,,0,,,,,,,0,1000000000,0,0,0,0,0,0,0,0,0
-            2,[2001:db8:1111:2222:3333:4444:5555:6666]:50000,[2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff]:5432,,1700000001000000000,1700000002000000000,unknown,,end-of-capture,false,0,0,,,80000000,server_to_client,sender-application,80000000,server_to_client,0,0,0,0,0,,,0,0,0,0,0,0,0,,,false,false,0,,,,,,0,,,,,,,0,920000000,80000000,0,0,0,0,0,0,0,0
+            number,client,server,protocol,first_ns,last_ns,vantage,vantage_from,close,handshake_seen,handshake_syn_retries,handshake_synack_retries,handshake_syn_to_synack_ns,handshake_synack_to_ack_ns,at_stake_ns,top_direction,top_class,top_ns,direction,packets,payload_bytes,retransmitted_packets,retransmitted_bytes,spurious_retransmissions,lost_on_network_packets,lost_on_network_bytes,missing_from_capture_packets,missing_from_capture_bytes,out_of_order_packets,duplicate_packets,duplicate_acks,zero_windows,zero_window_ns,mss,window_scale,sack,timestamps,rtt_count,rtt_min_ns,rtt_p50_ns,rtt_p90_ns,rtt_p99_ns,rtt_max_ns,flight_max_bytes,window_min_bytes,window_max_bytes,goodput_bps,segments_per_ack,delayed_ack_ns,write_size_bytes,time_handshake_ns,time_idle_ns,time_sender_application_ns,time_receiver_application_ns,time_small_window_ns,time_nagle_delayed_ack_ns,time_loss_recovery_ns,time_congestion_ns,time_bandwidth_ns,time_transfer_ns,time_unknown_ns,writes,segments_up_to_64_bytes,segments_up_to_256_bytes,segments_up_to_512_bytes,segments_up_to_1460_bytes,segments_up_to_8960_bytes,segments_larger,retransmissions_fast,retransmissions_timeout,retransmissions_tail_probe,retransmissions_other,congestion_window_count,congestion_window_min_bytes,congestion_window_mean_bytes,congestion_window_max_bytes,congestion_window_last_bytes,pauses_count,pauses_total_ns,pauses_longest_ns,stretch_acks,ecn_negotiated,ecn_capable_packets,ecn_ce_packets,ecn_ece_packets,ecn_cwr_packets
+            1,10.0.0.1:41818,10.0.0.2:2049,nfs4.1,1700000000000000000,1700000004000000000,client,"the handshake's two halves: 2.10 ms to the server and back, 20.0 µs to the client and back",finished,true,1,0,2100000,20000,3914100000,client_to_server,receiver-application,2400000000,client_to_server,1245,1504344,3,4344,1,2,2896,2,2000,0,0,3,64,2100000000,1460,7,true,true,128,2100000,2210000,2900000,11000000,20300000,64512,5792,64512,3050512,1.231,40100000,8192,2100000,85900000,0,2400000000,0,0,612000000,0,0,900000000,0,183,2,0,1,140,60,37,1,1,0,1,3,14480,40544,64512,42640,2,85000000,60000000,12,true,1200,7,0,4
+            1,10.0.0.1:41818,10.0.0.2:2049,nfs4.1,1700000000000000000,1700000004000000000,client,"the handshake's two halves: 2.10 ms to the server and back, 20.0 µs to the client and back",finished,true,1,0,2100000,20000,3914100000,client_to_server,receiver-application,2400000000,server_to_client,198,1,0,0,0,,,0,0,0,0,0,0,0,,,false,false,0,,,,,,0,,,,,,,2100000,3997900000,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,,,,,0,0,,0,,0,0,0,0
+            2,[2001:db8:1111:2222:3333:4444:5555:6666]:50000,[2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff]:5432,,1700000001000000000,1700000002000000000,unknown,,end-of-capture,false,0,0,,,80000000,server_to_client,sender-application,80000000,client_to_server,0,0,0,0,0,,,0,0,0,0,0,0,0,,,false,false,0,,,,,,0,,,,,,,0,1000000000,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,,,,,0,0,,0,,0,0,0,0
+            2,[2001:db8:1111:2222:3333:4444:5555:6666]:50000,[2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff]:5432,,1700000001000000000,1700000002000000000,unknown,,end-of-capture,false,0,0,,,80000000,server_to_client,sender-application,80000000,server_to_client,0,0,0,0,0,,,0,0,0,0,0,0,0,,,false,false,0,,,,,,0,,,,,,,0,920000000,80000000,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,,,,,0,0,,0,,0,0,0,0
         "#]].assert_eq(&text);
     }
 
@@ -345,6 +357,46 @@ mod tests {
               delayed_ack_ns               median delay of acknowledgements that waited for
                                            a timer
               write_size_bytes             what the application writes at once most often
+              writes                       what it wrote at once, of any size: ended by a
+                                           push and a pause or an answer
+              segments.up_to_64_bytes      data segments of up to 64 bytes of payload, as
+                                           the capture has them
+              segments.up_to_256_bytes     of 65 to 256
+              segments.up_to_512_bytes     of 257 to 512
+              segments.up_to_1460_bytes    of 513 to 1,460
+              segments.up_to_8960_bytes    of 1,461 to 8,960: jumbo frames, or joined by
+                                           offloading
+              segments.larger              larger ones: joined, or not yet cut, by
+                                           offloading
+              retransmissions.fast         packets sent again because of duplicate or
+                                           selective ACKs, and in the recovery after
+              retransmissions.timeout      packets sent again after 200 ms without progress,
+                                           and in the recovery after
+              retransmissions.tail_probe   last packets sent again sooner, to find out
+                                           whether they arrived
+              retransmissions.other        packets sent again for which nothing tells why
+              congestion_window.count      how often the sender stopped though window and
+                                           application had more, until an ACK came
+              congestion_window.min_bytes  what was in flight then, an estimate of the
+                                           congestion window: the least
+              congestion_window.mean_bytes the mean
+              congestion_window.max_bytes  the most
+              congestion_window.last_bytes the last
+              pauses.count                 silences of the sender above 200 µs with nothing
+                                           outstanding, until it sent again
+              pauses.total_ns              all of them together
+              pauses.longest_ns            the longest
+              stretch_acks                 acknowledgements without data of more than two
+                                           full segments
+              ecn.negotiated               whether both sides agreed on explicit congestion
+                                           notification
+              ecn.capable_packets          packets sent this way that routers may mark
+                                           (ECT), marked ones included
+              ecn.ce_packets               packets sent this way that a router marked (CE)
+              ecn.ece_packets              packets by which the receiver of this data says
+                                           that marks came (ECE, RFC 3168)
+              ecn.cwr_packets              packets by which the sender says that it slowed
+                                           down for them (CWR, RFC 3168)
 
             Of each direction, its time by class, which adds up to the connection's:
               time_ns.handshake            until the connection was open
@@ -374,6 +426,37 @@ mod tests {
             Windows and acknowledgements stand with the direction of the data that they are
             about. JSON has an object for what stands before a dot, CSV a row per direction
             and the columns handshake_seen, …, time_idle_ns, …
+
+            Of each row of --series, one for each interval in which a packet of the
+            connection was seen:
+              capture                      the capture's first file, as given
+              captured_at                  where it was taken: client, server, middle,
+                                           unknown
+              connection                   number of the connection, as --connection takes
+                                           it
+              client                       address:port of who opened it
+              server                       address:port of the other end
+              protocol                     what it carries
+              start_ns                     when the interval begins, since the epoch: a
+                                           multiple of its width
+              width_ns                     how long it is
+              outstanding_max              most calls outstanding at once; empty where the
+                                           protocol is not known
+            and for both directions, as client_to_server_packets and so on:
+              packets                      packets sent this way
+              payload_bytes                payload sent this way, retransmitted bytes
+                                           included
+              throughput_bps               the same in bits per second of the interval
+              retransmitted_packets        packets with bytes that were sent before
+              rtt_count                    round trips of this data that ended in it: from
+                                           the capture to the receiver
+              rtt_min_ns                   the shortest of them
+              rtt_mean_ns                  their mean
+              flight_max_bytes             most bytes sent and not yet acknowledged
+              window_min_bytes             smallest window of the receiver in force, zero
+                                           included; empty where the scale is not known
+              congestion_window_bytes      largest estimate of the congestion window made in
+                                           it; empty where there is none
         "#]]
         .assert_eq(&text);
     }

@@ -14,6 +14,7 @@ use crate::classes::{arrow, words};
 use crate::conns::DIRECTIONS;
 use crate::conns::fields::own;
 use crate::text::{Grid, WIDTH, bytes, counted, damage, share, tight, wrap};
+use analysis::connections::Connections;
 use analysis::results::{ConnectionResult, ConnsResult, DirectionResult, Vantage};
 use answer::answer;
 use model::{Direction, Endpoint, Protocol};
@@ -33,9 +34,9 @@ pub fn conns_text(result: &ConnsResult, all: bool, out: &mut dyn Write) -> io::R
     let shown = if all { count } else { count.min(ROWS) };
     if shown > 0 {
         writeln!(out)?;
-        let rows = result.connections.get(..shown).unwrap_or_default();
+        let rows: Vec<_> = result.connections.iter().take(shown).collect();
         let common = Common::of(&result.connections);
-        out.write_all(table(rows, &common).as_bytes())?;
+        out.write_all(table(&rows, &common).as_bytes())?;
     }
     let mut end = String::new();
     if shown < count {
@@ -49,7 +50,7 @@ pub fn conns_text(result: &ConnsResult, all: bool, out: &mut dyn Write) -> io::R
         let text = format!("{left_out} beyond what is remembered are not listed.");
         end.push_str(&wrap("", 0, &text));
     }
-    if let Some(first) = result.connections.first() {
+    if let Some(first) = result.connections.get(0) {
         end.push_str(&format!(
             "\nOne of them in full, with frames: --connection {}\n",
             first.number
@@ -67,11 +68,18 @@ struct Common {
 }
 
 impl Common {
-    fn of(connections: &[ConnectionResult]) -> Common {
+    fn of(connections: &Connections) -> Common {
+        let (mut client, mut server, mut protocol) =
+            (Same::default(), Same::default(), Same::default());
+        for c in connections.iter() {
+            client.add(Some(c.client.address));
+            server.add(Some(c.server));
+            protocol.add(c.protocol);
+        }
         Common {
-            client: common(connections, |c| Some(c.client.address)),
-            server: common(connections, |c| Some(c.server)),
-            protocol: common(connections, |c| c.protocol),
+            client: client.value(),
+            server: server.value(),
+            protocol: protocol.value(),
         }
     }
 
@@ -98,14 +106,33 @@ impl Common {
 }
 
 /// What several connections, all of them, have.
-fn common<T: PartialEq>(
-    connections: &[ConnectionResult],
-    get: impl Fn(&ConnectionResult) -> Option<T>,
-) -> Option<T> {
-    let (first, others) = connections.split_first()?;
-    let value = get(first)?;
-    let same = !others.is_empty() && others.iter().all(|c| get(c).as_ref() == Some(&value));
-    same.then_some(value)
+struct Same<T> {
+    value: Option<T>,
+    seen: usize,
+}
+
+impl<T> Default for Same<T> {
+    fn default() -> Same<T> {
+        Same {
+            value: None,
+            seen: 0,
+        }
+    }
+}
+
+impl<T: PartialEq> Same<T> {
+    fn add(&mut self, value: Option<T>) {
+        if self.seen == 0 {
+            self.value = value;
+        } else if self.value != value {
+            self.value = None;
+        }
+        self.seen += 1;
+    }
+
+    fn value(self) -> Option<T> {
+        self.value.filter(|_| self.seen > 1)
+    }
 }
 
 /// A column behind the ends: its heading, its cell for a connection.
@@ -310,7 +337,7 @@ mod tests {
 
     fn of(connections: Vec<ConnectionResult>) -> ConnsResult {
         ConnsResult {
-            connections,
+            connections: connections.into_iter().collect(),
             ..samples::conns()
         }
     }
@@ -334,8 +361,8 @@ mod tests {
 
     #[test]
     fn one_connection() {
-        let mut connections = samples::conns().connections;
-        connections.truncate(1);
+        let connections = samples::conns().connections;
+        let connections = connections.iter().take(1).collect();
         expect![[r#"
             1 TCP connection, 3.91 s of waiting; 61 % of it: the receiver's window was
             closed (server 10.0.0.2)
@@ -351,7 +378,7 @@ mod tests {
 
     #[test]
     fn what_is_common_is_said_once_and_long_lists_are_cut() {
-        let first = samples::conns().connections.remove(0);
+        let first = samples::conns().connections.get(0).expect("samples");
         let connections = (1..=25).map(|number| {
             let mut c = first.clone();
             c.number = number;
@@ -398,7 +425,7 @@ mod tests {
 
     #[test]
     fn several_hosts_are_counted() {
-        let first = samples::conns().connections.remove(0);
+        let first = samples::conns().connections.get(0).expect("samples");
         let mut second = first.clone();
         second.server.address = [10, 0, 0, 3].into();
         let text = page(&of(vec![first, second]), false);
@@ -408,7 +435,7 @@ mod tests {
 
     #[test]
     fn without_waits_and_without_connections_the_page_says_so() {
-        let mut second = samples::conns().connections.remove(1);
+        let mut second = samples::conns().connections.get(1).expect("samples");
         second.top = None;
         second.at_stake_ns = 0;
         let healthy = page(&of(vec![second.clone()]), false);

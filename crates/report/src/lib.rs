@@ -11,9 +11,12 @@ mod diagnosis_json;
 mod diagnosis_text;
 mod ops;
 mod ops_text;
+mod series;
 mod sql;
 mod sql_text;
 mod text;
+mod trace;
+mod trace_text;
 mod value;
 mod whatif;
 
@@ -24,9 +27,12 @@ pub use diagnosis_json::diagnosis_json;
 pub use diagnosis_text::diagnosis_text;
 pub use ops::{ops_csv, ops_json};
 pub use ops_text::{OpsStyle, ops_text};
+pub use series::{SeriesText, series_csv, series_csv_header, series_jsonl};
 pub use sql::{sql_csv, sql_json};
 pub use sql_text::{SqlStyle, sql_text};
 pub use text::wrap;
+pub use trace::{TraceBy, trace_csv, trace_json};
+pub use trace_text::{TraceStyle, trace_text};
 pub use whatif::{fit_json, fit_text, whatif_json, whatif_text};
 
 #[cfg(test)]

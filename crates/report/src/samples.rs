@@ -7,9 +7,9 @@ use analysis::results::{
 };
 use analysis::stats::Summary;
 use model::{
-    Call, Close, ConnectionId, Detail, Direction, DirectionAccount, DirectionSummary, Endpoint,
-    Field, Mark, Name, Outcome, PacketRef, Problems, Protocol, RoundTrips, Time, TimeClass, Wait,
-    Where,
+    Call, Close, CongestionWindow, ConnectionId, Detail, Direction, DirectionAccount,
+    DirectionSummary, EcnCounts, Endpoint, Field, Mark, Name, Outcome, PacketRef, Pauses, Problems,
+    Protocol, Retransmissions, RoundTrips, SegmentSizes, Time, TimeClass, Wait, Where,
 };
 
 const START: i64 = 1_700_000_000_000_000_000;
@@ -193,6 +193,7 @@ pub(crate) fn diagnosis() -> Diagnosis {
             Where {
                 file: "server.pcap".into(),
                 frame: Some(6794),
+                line: None,
                 offset: Some(1_900_000),
             },
         )
@@ -368,6 +369,37 @@ pub(crate) fn conns() -> ConnsResult {
         window_scale: Some(7),
         sack: true,
         timestamps: true,
+        ecn_negotiated: Some(true),
+        ecn: EcnCounts {
+            capable_packets: 1_200,
+            ce_packets: 7,
+            ece_packets: 0,
+            cwr_packets: 4,
+        },
+        segment_sizes: SegmentSizes([2, 0, 1, 140, 60, 37]),
+        retransmissions: Retransmissions {
+            fast: 1,
+            timeout: 1,
+            tail_probe: 0,
+            other: 1,
+        },
+        pauses: Pauses {
+            count: 2,
+            total_ns: 85_000_000,
+            longest: Some(Wait {
+                first: mark(0, 51),
+                last: mark(60_000_000, 53),
+                ns: 60_000_000,
+            }),
+        },
+        congestion_window: CongestionWindow {
+            count: 3,
+            sum_bytes: 121_632,
+            min_bytes: 14_480,
+            max_bytes: 64_512,
+            last_bytes: 42_640,
+        },
+        stretch_acks: 12,
         ..upload.account
     };
     let mut replies = direction(4 * SECOND, &[(TimeClass::Handshake, 2_100_000)]);
@@ -387,6 +419,7 @@ pub(crate) fn conns() -> ConnsResult {
         first: Time(START),
         last: Time(START + 4 * SECOND),
         ends: vec![(0, mark(0, 1), mark(4 * SECOND, 1_443))],
+        ids: vec![model::ConnectionId(0)],
         close: Close::Finished,
         openings: Vec::new(),
         resets: Vec::new(),
@@ -417,6 +450,7 @@ pub(crate) fn conns() -> ConnsResult {
         first: Time(START + SECOND),
         last: Time(START + 2 * SECOND),
         ends: vec![(0, mark(SECOND, 300), mark(2 * SECOND, 700))],
+        ids: vec![model::ConnectionId(299)],
         close: Close::EndOfCapture,
         openings: Vec::new(),
         resets: Vec::new(),
@@ -440,7 +474,7 @@ pub(crate) fn conns() -> ConnsResult {
             side: Some(Vantage::Client),
             ..CaptureResult::default()
         }],
-        connections: vec![number_1, number_2],
+        connections: [number_1, number_2].into_iter().collect(),
         left_out: 0,
     }
 }

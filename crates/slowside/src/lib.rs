@@ -9,13 +9,19 @@ mod firsts;
 mod link;
 mod merge;
 mod run;
+mod series;
+mod sort;
 mod sql;
 mod stream;
+mod trace;
 
 pub use config::{Captures, Config, Event, Moment};
-pub use conns::conns;
+pub use conns::{conns, series};
 pub use diagnose::diagnose;
+pub use series::RowSink;
+pub use sort::{Key as SortKey, Sorter};
 pub use sql::sql;
+pub use trace::trace;
 
 use analysis::group::{Groups, Key};
 use analysis::results::{CaptureResult, OpsResult};

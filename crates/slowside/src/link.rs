@@ -2,9 +2,10 @@
 //! conversation, and keeps what comes out.
 
 use crate::firsts::{Firsts, Told};
+use crate::run::CallTally;
 use model::{
-    Call, Change, Chunk, Close, ConnectionId, ConnectionSummary, Direction, Episode, Mark,
-    Outstanding, PacketRef, Problems, Protocol, Time, Where,
+    Call, Change, Chunk, Close, ConnectionId, ConnectionSummary, Direction, Episode, Interval,
+    Mark, Outstanding, PacketRef, Problems, Protocol, Time, Where,
 };
 use net::{Connection, Handler};
 use protocol::{ConnectionInfo, Context, Conversation, Output, Shared};
@@ -13,12 +14,16 @@ use protocol::{ConnectionInfo, Context, Conversation, Output, Shared};
 #[derive(Default, Debug)]
 pub(crate) struct Records {
     pub calls: Vec<Call>,
+    /// Of calls that nobody looks at.
+    pub tally: CallTally,
     pub outstanding: Vec<Outstanding>,
     pub episodes: Vec<Episode>,
     /// With the order of the packet that ended each.
     pub connections: Vec<(u64, ConnectionSummary)>,
     /// Packets that showed that bytes are missing from the capture, with their orders.
     pub gaps: Vec<(u64, Mark)>,
+    /// What connections did in intervals that are over; in no order.
+    pub intervals: Vec<Interval>,
     /// Time of the batch's last packet.
     pub reached: Option<Time>,
 }
@@ -26,10 +31,12 @@ pub(crate) struct Records {
 impl Records {
     pub(crate) fn clear(&mut self) {
         self.calls.clear();
+        self.tally = CallTally::default();
         self.outstanding.clear();
         self.episodes.clear();
         self.connections.clear();
         self.gaps.clear();
+        self.intervals.clear();
         self.reached = None;
     }
 
@@ -89,10 +96,13 @@ pub(crate) const END: u64 = u64::MAX;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Wanted {
     Calls,
-    /// Calls, and what connections waited for.
+    /// What connections waited for; of calls only how many there are.
     Accounts,
     /// Also how many calls are outstanding.
     Everything,
+    /// What connections waited for, and what they and their calls did in each interval of so many
+    /// nanoseconds.
+    Series(i64),
 }
 
 /// Serves the connections of one thread.
@@ -100,9 +110,12 @@ pub(crate) enum Wanted {
 pub(crate) struct Link {
     shared: Shared,
     output: Output,
+    /// Where calls are counted and not kept.
+    tally: Option<CallTally>,
     episodes: Vec<Episode>,
     connections: Vec<(u64, ConnectionSummary)>,
     gaps: Vec<(u64, Mark)>,
+    intervals: Vec<Interval>,
     problems: Problems,
     firsts: Firsts,
     /// The packet being looked at; none where connections end because time has passed.
@@ -127,9 +140,12 @@ impl Link {
     pub(crate) fn new(wanted: Wanted) -> Link {
         let mut link = Link::default();
         link.output.wanted = match wanted {
-            Wanted::Calls | Wanted::Accounts => protocol::Wanted::Calls,
-            Wanted::Everything => protocol::Wanted::Everything,
+            Wanted::Calls => protocol::Wanted::Calls,
+            Wanted::Accounts => protocol::Wanted::Counts,
+            Wanted::Everything | Wanted::Series(_) => protocol::Wanted::Everything,
         };
+        let counts = matches!(wanted, Wanted::Accounts | Wanted::Series(_));
+        link.tally = counts.then(CallTally::default);
         link
     }
 
@@ -137,12 +153,26 @@ impl Link {
     /// packets.
     pub(crate) fn take(&mut self, order: u64, into: &mut Records) {
         into.clear();
+        self.count();
+        if let Some(tally) = &mut self.tally {
+            std::mem::swap(&mut into.tally, tally);
+        }
         std::mem::swap(&mut into.calls, &mut self.output.calls);
         std::mem::swap(&mut into.outstanding, &mut self.output.outstanding);
         std::mem::swap(&mut into.episodes, &mut self.episodes);
         std::mem::swap(&mut into.connections, &mut self.connections);
         std::mem::swap(&mut into.gaps, &mut self.gaps);
+        std::mem::swap(&mut into.intervals, &mut self.intervals);
         into.sort_from(order);
+    }
+
+    /// Counts the calls that nobody looks at, so that they go to no other thread.
+    fn count(&mut self) {
+        if let Some(tally) = &mut self.tally {
+            self.output.calls.iter().for_each(|call| tally.add(call));
+            self.output.calls.clear();
+            tally.complete(std::mem::take(&mut self.output.complete));
+        }
     }
 
     /// What follows comes of this packet.
@@ -202,6 +232,10 @@ impl Handler for Link {
         }
     }
 
+    fn opened(&mut self, _c: &Connection, s: &mut State, at: Mark) {
+        s.conversation.opened(at);
+    }
+
     fn data(&mut self, _c: &Connection, s: &mut State, d: Direction, chunk: &Chunk<'_>) {
         if d == Direction::ToClient && chunk.mark.time - s.spoke >= SPOKE_NS {
             s.spoke = chunk.mark.time;
@@ -218,13 +252,22 @@ impl Handler for Link {
         let State {
             info, conversation, ..
         } = s;
+        if s.protocol.is_some() {
+            return self.with(info, chunk.order, chunk.now, |cx| {
+                conversation.data(cx, d, chunk)
+            });
+        }
+        // Its first call says what it speaks.
         let calls = self.output.calls.len();
+        let wanted = self.output.wanted;
+        if wanted == protocol::Wanted::Counts {
+            self.output.wanted = protocol::Wanted::Calls;
+        }
         self.with(info, chunk.order, chunk.now, |cx| {
             conversation.data(cx, d, chunk)
         });
-        if s.protocol.is_none() {
-            s.protocol = self.output.calls.get(calls).map(|c| c.protocol);
-        }
+        self.output.wanted = wanted;
+        s.protocol = self.output.calls.get(calls).map(|c| c.protocol);
     }
 
     fn gap(
@@ -262,7 +305,11 @@ impl Handler for Link {
     /// In a diagnosis calls of a known protocol have an account of their own, made of their times: that of
     /// the connection would cost a seventh of the run and say little new.
     fn wants_account(&self, s: &State) -> bool {
-        self.output.wanted == protocol::Wanted::Calls || !s.conversation.is_known()
+        self.tally.is_some() || !s.conversation.is_known()
+    }
+
+    fn interval(&mut self, _c: &Connection, _s: &mut State, interval: Interval) {
+        self.intervals.push(interval);
     }
 
     fn episode(&mut self, _c: &Connection, _s: &mut State, episode: Episode) {

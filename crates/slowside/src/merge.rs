@@ -1,7 +1,7 @@
 //! The records of one batch from several threads, visited in the order of packets without moving them.
 
 use crate::link::{Records, call_key, connection_key, episode_key, gap_key, outstanding_key};
-use model::{Call, ConnectionSummary, Episode, Mark, Outstanding, Time};
+use model::{Call, ConnectionSummary, Episode, Interval, Mark, Outstanding, Time};
 
 /// One batch's records, by thread.
 #[derive(Default, Debug)]
@@ -65,6 +65,11 @@ impl Answers {
 
     pub(crate) fn gaps(&self) -> impl Iterator<Item = &Mark> {
         self.merge(|r| &r.gaps, gap_key).map(|(_, at)| at)
+    }
+
+    /// In the order of threads.
+    pub(crate) fn intervals(&self) -> impl Iterator<Item = &Interval> {
+        self.shards.iter().flat_map(|r| &r.intervals)
     }
 
     /// Time of the batch's last packet.

@@ -84,18 +84,15 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// What is counted of a capture beside its calls.
-#[derive(Default)]
-pub(crate) struct Tally {
+/// How many calls, and how many of them have only one half.
+#[derive(Default, Debug)]
+pub(crate) struct CallTally {
     calls: u64,
     half: BTreeMap<&'static str, u64>,
-    connections: u64,
-    missing_gaps: u64,
-    missing_bytes: u64,
 }
 
-impl Tally {
-    pub(crate) fn call(&mut self, call: &Call) {
+impl CallTally {
+    pub(crate) fn add(&mut self, call: &Call) {
         self.calls += 1;
         if let Some(reason) = call.outcome.reason() {
             let kind = match (call.outcome, reason) {
@@ -105,6 +102,38 @@ impl Tally {
             };
             *self.half.entry(half_call(kind)).or_default() += 1;
         }
+    }
+
+    /// So many more with both halves.
+    pub(crate) fn complete(&mut self, calls: u64) {
+        self.calls += calls;
+    }
+
+    fn merge(&mut self, other: &CallTally) {
+        self.calls += other.calls;
+        for (kind, n) in &other.half {
+            *self.half.entry(kind).or_default() += n;
+        }
+    }
+}
+
+/// What is counted of a capture beside its calls.
+#[derive(Default)]
+pub(crate) struct Tally {
+    calls: CallTally,
+    connections: u64,
+    missing_gaps: u64,
+    missing_bytes: u64,
+}
+
+impl Tally {
+    pub(crate) fn call(&mut self, call: &Call) {
+        self.calls.add(call);
+    }
+
+    /// Calls that a shard has counted.
+    pub(crate) fn counted(&mut self, calls: &CallTally) {
+        self.calls.merge(calls);
     }
 
     pub(crate) fn connection(&mut self, c: &ConnectionSummary) {
@@ -145,8 +174,8 @@ impl Tally {
             not_ip: finished.counts.not_ip,
             other_transport: finished.counts.not_tcp_or_udp,
             connections: self.connections,
-            calls: self.calls,
-            half_calls: self.half.into_iter().collect(),
+            calls: self.calls.calls,
+            half_calls: self.calls.half.into_iter().collect(),
             problems,
         }
     }

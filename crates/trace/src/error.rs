@@ -1,9 +1,9 @@
-//! Why application evidence cannot be used at all: one line each, with the file and the cure.
+//! Why a file cannot be used at all: one line each, with the file and the cure.
 
 use std::io;
 
-/// Nothing can be taken from what `--app` names. Whatever leaves something to be read is counted in
-/// [`Application`](crate::Application) instead.
+/// Nothing can be taken from the file. Whatever leaves something to be read is counted in
+/// [`Application`](crate::Application) or [`TraceFile`](crate::oracle::TraceFile) instead.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("no file given for --app; name a latency log")]
@@ -48,6 +48,10 @@ pub enum Error {
         file: String,
         format: &'static str,
     },
+    #[error(
+        "{file} is no trace of an Oracle database or client; give the .trc file of event 10046, 10079 or SQL*Net"
+    )]
+    NoTrace { file: String },
     #[error("{file} holds no finished operation; {reason}")]
     Nothing { file: String, reason: String },
 }

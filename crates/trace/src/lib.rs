@@ -1,14 +1,17 @@
-//! Latencies that an application or its operating system noted itself, into records: the evidence
-//! of `--app FILE` for time that never shows on the wire.
+//! What programs noted themselves, into records.
 //!
-//! What a file is, is told by its content:
+//! - Traces of Oracle databases and clients: [`oracle`].
+//! - Latencies that an application or its operating system noted, the evidence of `--app FILE` for time
+//!   that never shows on the wire: [`read`].
+//!
+//! What a latency log is, is told by its content:
 //!
 //! - CSV with a header (`csv.rs` has the columns): operations with a start and an end.
 //! - fio latency logs (`fio.rs`): operations.
 //! - `/proc/self/mountstats` of a Linux NFS client (`mountstats.rs`): sums per operation kind.
 //! - `nfsiostat` output (`nfsiostat.rs`): means per operation kind.
 //!
-//! Any of them may be gzip-compressed. A line that cannot be read is counted and the first one is
+//! Any of them may be packed with gzip or xz. A line that cannot be read is counted and the first one is
 //! kept in words; only a file from which nothing can be taken is an error.
 
 mod collector;
@@ -20,8 +23,10 @@ mod lines;
 mod mountstats;
 mod nfsiostat;
 mod number;
+pub mod oracle;
 #[cfg(test)]
 mod tests;
+mod unpack;
 
 use collector::Collector;
 use format::Format;

@@ -1,9 +1,10 @@
-//! A file into lines of text: decompressed (gzip, RFC 1952, by its magic number), bounded in length,
+//! A file into lines of text: unpacked, bounded in length,
 //! with the bytes of an unfinished or damaged end counted. The beginning is kept so that the format
 //! can be told before reading on, which works for pipes too.
 
 use crate::Error;
 use crate::collector::Collector;
+use crate::unpack::{is_damage, unpacked};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
@@ -38,22 +39,11 @@ impl Lines {
     }
 
     pub(crate) fn new(name: String, file: impl Read + 'static) -> Result<Lines, Error> {
-        let mut raw = BufReader::with_capacity(64 << 10, file);
         let mut head = Vec::new();
-        let result = match raw.fill_buf() {
-            // One byte cannot be a log either, so a short first read of a pipe does no harm here.
-            Ok([0x1f, 0x8b, ..]) => {
-                let gzip = flate2::bufread::MultiGzDecoder::new(raw);
-                let mut rest = BufReader::with_capacity(64 << 10, gzip);
-                let result = rest.by_ref().take(HEAD_BYTES).read_to_end(&mut head);
-                result.map(|_| Box::new(rest) as Box<dyn BufRead>)
-            }
-            Ok(_) => {
-                let result = raw.by_ref().take(HEAD_BYTES).read_to_end(&mut head);
-                result.map(|_| Box::new(raw) as Box<dyn BufRead>)
-            }
-            Err(error) => Err(error),
-        };
+        let result = unpacked(file).and_then(|mut rest| {
+            rest.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
+            Ok(rest)
+        });
         match result {
             Ok(rest) => Ok(Lines { name, head, rest }),
             // What was decompressed before the damage is still worth reading; the damage itself
@@ -124,14 +114,6 @@ impl Lines {
             }
         }
     }
-}
-
-/// Whether the bytes are wrong, not the reading of them.
-fn is_damage(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof
-    )
 }
 
 /// Repeats a damage that was met while the head was read.

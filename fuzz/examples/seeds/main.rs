@@ -4,10 +4,13 @@
 mod hidden;
 mod links;
 mod messages;
+mod pgsql;
+mod mysql;
 mod readers;
 mod segments;
 mod texts;
 mod tns;
+mod traces;
 
 use std::fs;
 use std::path::Path;
@@ -23,8 +26,11 @@ fn main() {
     messages::turns();
     messages::programmes();
     hidden::write_all();
+    pgsql::write_all();
+    mysql::write_all();
     texts::write_all();
     tns::write_all();
+    traces::write_all();
 }
 
 fn write(target: &str, name: &str, bytes: &[u8]) {

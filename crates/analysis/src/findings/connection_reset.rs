@@ -18,8 +18,9 @@
 //! intrusion prevention.
 //!
 //! # When it is wrong
-//! A reset after everything was answered is a hasty way to close, and one by the
-//! client its own decision: neither is reported.
+//! A reset after everything was answered is a hasty way to close, one by the client
+//! its own decision, and one by a host that had closed in order (FIN) its answer to
+//! what came too late: none of them is reported.
 
 use super::{Rule, evidence};
 use crate::facts::Facts;
@@ -133,7 +134,7 @@ fn cut(c: &ConnectionResult, forged: bool) -> Option<Cut<'_>> {
         [Some(_), Some(_)] => !both,
         _ => reset.odd_ttl || forged,
     };
-    let cuts_off = !reset.refuses && is_under_way(c, reset.direction);
+    let cuts_off = !reset.refuses && !reset.after_fin && is_under_way(c, reset.direction);
     if !forged && !cuts_off {
         return None;
     }

@@ -4,7 +4,7 @@ use crate::facts::Facts;
 use crate::results::Evidence;
 use crate::sql::StatementResult;
 use crate::worst::Worst;
-use model::{Direction, PacketRef, TimeClass};
+use model::PacketRef;
 use std::collections::BTreeMap;
 
 /// Calls shown per finding.
@@ -16,27 +16,6 @@ pub(super) fn of_calls(facts: &Facts<'_>, worst: &Worst, shows: &str) -> Vec<Evi
     of_packets(
         facts,
         worst.flat_map(|e| [(e.capture, e.request), (e.capture, e.response)]),
-        shows,
-    )
-}
-
-/// The longest waits of a class in a direction: the packets between which each lies.
-pub(super) fn of_waits(
-    facts: &Facts<'_>,
-    d: Direction,
-    class: TimeClass,
-    shows: &str,
-) -> Vec<Evidence> {
-    let longest = facts.streams.longest(d, class);
-    let shown = longest.iter().take(SHOWN);
-    of_packets(
-        facts,
-        shown.flat_map(|l| {
-            [
-                (l.capture, l.wait.first.packet),
-                (l.capture, l.wait.last.packet),
-            ]
-        }),
         shows,
     )
 }

@@ -1,12 +1,15 @@
 //! The findings: one file each, one line each in [`RULES`]. The file's head is its manual page, which
 //! `slowside explain` prints; its `check` looks at [`Facts`] and decides.
 
+mod ack_frequency;
 mod capture_incomplete;
 mod chatty;
 mod client_concurrency_cap;
 mod client_host_slow;
+mod client_think;
 mod connection_refused;
 mod connection_reset;
+mod duplicate_packets;
 mod evidence;
 mod large_fetch_client_think;
 mod mtu_black_hole;
@@ -30,6 +33,8 @@ mod small_sdu;
 mod small_window;
 mod small_writes;
 mod split_writes;
+mod under_way;
+mod window_scaling_off;
 
 use crate::facts::Facts;
 use crate::results::Finding;
@@ -58,12 +63,15 @@ impl Rule {
 
 /// Every finding.
 pub const RULES: &[Rule] = &[
+    ack_frequency::RULE,
     capture_incomplete::RULE,
     chatty::RULE,
     client_concurrency_cap::RULE,
     client_host_slow::RULE,
+    client_think::RULE,
     connection_refused::RULE,
     connection_reset::RULE,
+    duplicate_packets::RULE,
     large_fetch_client_think::RULE,
     mtu_black_hole::RULE,
     nagle::RULE,
@@ -86,6 +94,7 @@ pub const RULES: &[Rule] = &[
     small_window::RULE,
     small_writes::RULE,
     split_writes::RULE,
+    window_scaling_off::RULE,
 ];
 
 /// Runs every check. What ends the work comes first, then by cost, what has no cost last.
@@ -110,13 +119,16 @@ pub fn check(facts: &Facts<'_>) -> Vec<Finding> {
 mod tests {
     use super::*;
 
+    /// Files that are no finding.
+    const SHARED: [&str; 3] = ["evidence.rs", "mod.rs", "under_way.rs"];
+
     #[test]
     fn every_file_is_listed_under_its_name_and_has_its_headings() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/findings");
         let mut files: Vec<String> = std::fs::read_dir(folder)
             .unwrap()
             .map(|f| f.unwrap().file_name().into_string().unwrap())
-            .filter(|f| f != "mod.rs" && f != "evidence.rs")
+            .filter(|f| !SHARED.contains(&f.as_str()))
             .map(|f| f.trim_end_matches(".rs").replace('_', "-"))
             .collect();
         files.sort();

@@ -19,11 +19,11 @@
 //! # When it is wrong
 //! An application that by chance writes again just as the acknowledgement comes.
 
-use super::{Rule, evidence};
+use super::Rule;
+use super::under_way::{Said, UnderWay};
 use crate::facts::Facts;
-use crate::results::{Fact, Finding};
-use crate::streams::{DIRECTIONS, receiver, sender, word};
-use model::{TimeClass, format_duration};
+use crate::results::Finding;
+use model::{Direction, TimeClass, format_duration};
 
 pub(super) const RULE: Rule = Rule {
     code: "nagle-delayed-ack",
@@ -32,57 +32,36 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-const CLASS: TimeClass = TimeClass::NagleDelayedAck;
-
 fn check(facts: &Facts<'_>) -> Option<Finding> {
-    let d = DIRECTIONS
-        .into_iter()
-        .max_by_key(|d| facts.under_way(*d, CLASS))?;
-    let cost = facts.under_way(d, CLASS);
+    let class = TimeClass::NagleDelayedAck;
+    // Where nothing small is held back, it is another finding's.
+    let held = |d: Direction| facts.under_way(d, class) - facts.account.delayed_ack_ns[d.index()];
+    let waits = UnderWay::most(facts, class, held)?;
+    let cost = held(waits.direction);
     if !facts.holds_up(cost) {
         return None;
     }
-    let longest = facts.streams.longest(d, CLASS);
-    let waits: u64 = longest
-        .iter()
-        .map(|l| u64::from(l.connection.directions[d.index()].account.stretches[CLASS]))
-        .sum();
-    let each = cost / waits.max(1) as i64;
-    let (holds, delays) = (word(sender(d)), word(receiver(d)));
-    Some(Finding {
-        code: RULE.code,
-        title: format!(
-            "The {holds} holds back small segments, the {delays} delays acknowledgements"
-        ),
-        side: sender(d),
-        cost_ns: Some(cost),
-        elapsed_cost_ns: None,
-        fatal: false,
-        confidence: 0.9,
-        first: longest.iter().map(|l| l.wait.first.time).min(),
-        last: longest.iter().map(|l| l.wait.last.time).max(),
-        facts: vec![
-            Fact {
-                name: "waits",
-                value: waits as i64,
-            },
-            Fact {
-                name: "wait_mean_ns",
-                value: each,
-            },
-        ],
-        evidence: evidence::of_waits(
-            facts,
-            d,
-            CLASS,
-            "the segment before the wait and the one that ended it",
-        ),
-        why: format!(
-            "{waits} times a small segment of the {holds} left only after a bare acknowledgement of everything before it, {} later on average.",
-            format_duration(each)
-        ),
-        remedy: vec![format!(
-            "write each message in one piece at the {holds}, or set TCP_NODELAY there"
-        )],
-    })
+    let count = waits.count;
+    let each = cost / count.max(1) as i64;
+    let (holds, delays) = waits.words();
+    Some(waits.finding(
+        &RULE,
+        Said {
+            title: format!(
+                "The {holds} holds back small segments, the {delays} delays acknowledgements"
+            ),
+            side: waits.sender(),
+            cost_ns: Some(cost),
+            confidence: 0.9,
+            numbers: &[("waits", count as i64), ("wait_mean_ns", each)],
+            shows: "the segment before the wait and the one that ended it",
+            why: format!(
+                "{count} times a small segment of the {holds} left only after a bare acknowledgement of everything before it, {} later on average.",
+                format_duration(each)
+            ),
+            remedy: format!(
+                "write each message in one piece at the {holds}, or set TCP_NODELAY there"
+            ),
+        },
+    ))
 }

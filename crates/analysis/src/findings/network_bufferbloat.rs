@@ -20,10 +20,11 @@
 //! Links that send nothing for a while (wireless, satellite) stretch round trips
 //! too.
 
-use super::{Rule, evidence, network_bandwidth};
+use super::Rule;
+use super::network_bandwidth::{CLASS, SHOWS};
+use super::under_way::{Said, UnderWay};
 use crate::facts::Facts;
-use crate::results::{Fact, Finding, Side};
-use crate::streams::DIRECTIONS;
+use crate::results::{Finding, Side};
 use model::format_duration;
 
 pub(super) const RULE: Rule = Rule {
@@ -37,42 +38,31 @@ const TIMES: i64 = 4;
 const ABOVE_NS: i64 = 50_000_000;
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
-    let class = network_bandwidth::CLASS;
-    let d = DIRECTIONS
-        .into_iter()
-        .max_by_key(|d| facts.under_way(*d, class))?;
-    let longest = facts.streams.longest(d, class);
-    let rtt = longest.first()?.connection.directions[d.index()]
-        .account
-        .rtt;
-    let above = rtt.p50_ns - rtt.min_ns;
-    if !facts.holds_up(facts.under_way(d, class))
-        || rtt.p50_ns < rtt.min_ns.saturating_mul(TIMES)
-        || above < ABOVE_NS
-    {
+    let (waits, _) = UnderWay::guilty(facts, CLASS)?;
+    let round_trips = waits.round_trips;
+    let above = round_trips.p50_ns - round_trips.min_ns;
+    if round_trips.p50_ns < round_trips.min_ns.saturating_mul(TIMES) || above < ABOVE_NS {
         return None;
     }
-    Some(Finding {
-        code: RULE.code,
-        title: "A queue on the way is far too long".into(),
-        side: Side::Network,
-        // Its cost is that of whoever else uses the link.
-        cost_ns: None,
-        elapsed_cost_ns: None,
-        fatal: false,
-        confidence: 0.8,
-        first: longest.iter().map(|l| l.wait.first.time).min(),
-        last: longest.iter().map(|l| l.wait.last.time).max(),
-        facts: vec![
-            Fact { name: "round_trip_min_ns", value: rtt.min_ns },
-            Fact { name: "round_trip_p50_ns", value: rtt.p50_ns },
-        ],
-        evidence: evidence::of_waits(facts, d, class, "the beginning and the end of the longest stretch in which packets queued"),
-        why: format!(
-            "While the link was full, round trips took {}, {} more than the path needs: so long is the queue.",
-            format_duration(rtt.p50_ns),
-            format_duration(above)
-        ),
-        remedy: vec!["shorten the queue before the full link: active queue management (fq_codel, CAKE), or a rate limit just below the link's".into()],
-    })
+    Some(waits.finding(
+        &RULE,
+        Said {
+            title: "A queue on the way is far too long".into(),
+            side: Side::Network,
+            // Its cost is that of whoever else uses the link.
+            cost_ns: None,
+            confidence: 0.8,
+            numbers: &[
+                ("round_trip_min_ns", round_trips.min_ns),
+                ("round_trip_p50_ns", round_trips.p50_ns),
+            ],
+            shows: SHOWS,
+            why: format!(
+                "While the link was full, round trips took {}, {} more than the path needs: so long is the queue.",
+                format_duration(round_trips.p50_ns),
+                format_duration(above)
+            ),
+            remedy: "shorten the queue before the full link: active queue management (fq_codel, CAKE), or a rate limit just below the link's".into(),
+        },
+    ))
 }

@@ -19,10 +19,10 @@
 //! A proxy or load balancer that ends the connection is itself the receiver: the
 //! application behind it may be innocent, or the next connection may be the limit.
 
-use super::{Rule, evidence};
+use super::Rule;
+use super::under_way::{Said, UnderWay};
 use crate::facts::Facts;
-use crate::results::{Fact, Finding};
-use crate::streams::{DIRECTIONS, receiver, sender, word};
+use crate::results::Finding;
 use model::{Direction, TimeClass, format_duration};
 
 pub(super) const RULE: Rule = Rule {
@@ -38,56 +38,32 @@ pub(super) fn window_ns(facts: &Facts<'_>, d: Direction) -> i64 {
 }
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
-    let d = DIRECTIONS
-        .into_iter()
-        .max_by_key(|d| window_ns(facts, *d))?;
-    let cost = window_ns(facts, d);
-    let reading = facts.under_way(d, TimeClass::ReceiverApplication);
+    let class = TimeClass::ReceiverApplication;
+    let waits = UnderWay::most(facts, class, |d| window_ns(facts, d))?;
+    let cost = window_ns(facts, waits.direction);
+    let reading = facts.under_way(waits.direction, class);
     if !facts.holds_up(cost) || reading < cost - reading {
         return None;
     }
-    let longest = facts.streams.longest(d, TimeClass::ReceiverApplication);
-    let of = |f: fn(&crate::results::DirectionResult) -> i64| -> i64 {
-        let each = longest
-            .iter()
-            .map(|l| f(&l.connection.directions[d.index()]));
-        each.sum()
-    };
-    let zero_ns = of(|r| r.account.zero_window_ns);
-    let (who, other) = (word(receiver(d)), word(sender(d)));
-    Some(Finding {
-        code: RULE.code,
-        title: format!("The {who}'s application does not read fast enough"),
-        side: receiver(d),
-        cost_ns: Some(cost),
-        elapsed_cost_ns: None,
-        fatal: false,
-        confidence: 0.9,
-        first: longest.iter().map(|l| l.wait.first.time).min(),
-        last: longest.iter().map(|l| l.wait.last.time).max(),
-        facts: vec![
-            Fact {
-                name: "zero_window_ns",
-                value: zero_ns,
-            },
-            Fact {
-                name: "window_limited_ns",
-                value: cost,
-            },
-        ],
-        evidence: evidence::of_waits(
-            facts,
-            d,
-            TimeClass::ReceiverApplication,
-            "from when the window was full to the segment that left when it opened",
-        ),
-        why: format!(
-            "For {} the {other} had data and the {who}'s window no room for it; {} of that it was closed altogether.",
-            format_duration(cost),
-            format_duration(zero_ns.min(cost))
-        ),
-        remedy: vec![format!(
-            "look at what the receiving process on the {who} does instead of reading its socket"
-        )],
-    })
+    let zero_ns = waits.zero_window_ns;
+    let (other, who) = waits.words();
+    Some(waits.finding(
+        &RULE,
+        Said {
+            title: format!("The {who}'s application does not read fast enough"),
+            side: waits.receiver(),
+            cost_ns: Some(cost),
+            confidence: 0.9,
+            numbers: &[("zero_window_ns", zero_ns), ("window_limited_ns", cost)],
+            shows: "from when the window was full to the segment that left when it opened",
+            why: format!(
+                "For {} the {other} had data and the {who}'s window no room for it; {} of that it was closed altogether.",
+                format_duration(cost),
+                format_duration(zero_ns.min(cost))
+            ),
+            remedy: format!(
+                "look at what the receiving process on the {who} does instead of reading its socket"
+            ),
+        },
+    ))
 }

@@ -18,10 +18,10 @@
 //! A congestion window that happens to be full at each end of a write looks the
 //! same from outside.
 
-use super::{Rule, evidence};
+use super::Rule;
+use super::under_way::{Said, UnderWay};
 use crate::facts::Facts;
-use crate::results::{Fact, Finding};
-use crate::streams::{DIRECTIONS, sender, word};
+use crate::results::Finding;
 use model::{TimeClass, format_duration};
 
 pub(super) const RULE: Rule = Rule {
@@ -31,55 +31,25 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-const CLASS: TimeClass = TimeClass::SenderApplication;
-
 fn check(facts: &Facts<'_>) -> Option<Finding> {
-    let d = DIRECTIONS
-        .into_iter()
-        .max_by_key(|d| facts.under_way(*d, CLASS))?;
-    let cost = facts.under_way(d, CLASS);
-    if !facts.holds_up(cost) {
-        return None;
-    }
-    let longest = facts.streams.longest(d, CLASS);
-    let pauses: u64 = longest
-        .iter()
-        .map(|l| u64::from(l.connection.directions[d.index()].account.stretches[CLASS]))
-        .sum();
-    let each = cost / pauses.max(1) as i64;
-    let who = word(sender(d));
-    Some(Finding {
-        code: RULE.code,
-        title: format!("The {who}'s application pauses between its writes"),
-        side: sender(d),
-        cost_ns: Some(cost),
-        elapsed_cost_ns: None,
-        fatal: false,
-        confidence: 0.8,
-        first: longest.iter().map(|l| l.wait.first.time).min(),
-        last: longest.iter().map(|l| l.wait.last.time).max(),
-        facts: vec![
-            Fact {
-                name: "pauses",
-                value: pauses as i64,
-            },
-            Fact {
-                name: "pause_mean_ns",
-                value: each,
-            },
-        ],
-        evidence: evidence::of_waits(
-            facts,
-            d,
-            CLASS,
-            "the segments before and after the longest pauses",
-        ),
-        why: format!(
-            "{pauses} times the {who} had room to send and did not, for {} on average.",
-            format_duration(each)
-        ),
-        remedy: vec![format!(
-            "look at what the sending process on the {who} does between writes"
-        )],
-    })
+    let (pauses, cost) = UnderWay::guilty(facts, TimeClass::SenderApplication)?;
+    let count = pauses.count;
+    let each = cost / count.max(1) as i64;
+    let (who, _) = pauses.words();
+    Some(pauses.finding(
+        &RULE,
+        Said {
+            title: format!("The {who}'s application pauses between its writes"),
+            side: pauses.sender(),
+            cost_ns: Some(cost),
+            confidence: 0.8,
+            numbers: &[("pauses", count as i64), ("pause_mean_ns", each)],
+            shows: "the segments before and after the longest pauses",
+            why: format!(
+                "{count} times the {who} had room to send and did not, for {} on average.",
+                format_duration(each)
+            ),
+            remedy: format!("look at what the sending process on the {who} does between writes"),
+        },
+    ))
 }

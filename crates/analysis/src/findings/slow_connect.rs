@@ -51,6 +51,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     };
     let cost = slow.iter().map(|(_, ns, _)| ns).sum();
     let retries: u64 = slow.iter().map(|(c, ..)| retries(c)).sum();
+    let unanswered = slow.iter().filter(|(c, ..)| !c.handshake.seen).count();
     let side = worst.2;
     let title = match side {
         Side::Server => "The server leaves attempts to connect unanswered",
@@ -71,6 +72,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             Fact { name: "connections", value: slow.len() as i64 },
             Fact { name: "retries", value: retries as i64 },
             Fact { name: "longest_ns", value: worst.1 },
+            Fact { name: "unanswered", value: unanswered as i64 },
         ],
         evidence: evidence::of_packets(
             facts,
@@ -80,13 +82,18 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
                 let last = first.zip(opened).map(|((i, _), wait)| (i, wait.last.packet));
                 first.into_iter().chain(last)
             }),
-            "the first SYN and the packet with which the connection was open",
+            "the first SYN, and the packet that opened the connection or was its last",
         ),
         why: format!(
-            "{} connection{} needed up to {} to open; SYN or SYN/ACK {} sent again {retries} time{}.",
+            "{} connection{} waited up to {} to open{}; SYN or SYN/ACK {} sent again {retries} time{}.",
             slow.len(),
             if slow.len() == 1 { "" } else { "s" },
             format_duration(worst.1),
+            match unanswered {
+                0 => String::new(),
+                n if n == slow.len() => ", in vain".into(),
+                n => format!(", {n} of them in vain"),
+            },
             if retries == 1 { "was" } else { "were" },
             if retries == 1 { "" } else { "s" },
         ),

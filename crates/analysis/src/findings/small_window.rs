@@ -20,10 +20,10 @@
 //! before.
 
 use super::receive_window_limited::window_ns;
-use super::{Rule, evidence};
+use super::under_way::{Said, UnderWay};
+use super::{Rule, window_scaling_off};
 use crate::facts::Facts;
-use crate::results::{Fact, Finding};
-use crate::streams::{DIRECTIONS, receiver, word};
+use crate::results::Finding;
 use model::{TimeClass, format_duration};
 
 pub(super) const RULE: Rule = Rule {
@@ -33,53 +33,39 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-const CLASS: TimeClass = TimeClass::SmallWindow;
-
 fn check(facts: &Facts<'_>) -> Option<Finding> {
-    let d = DIRECTIONS
-        .into_iter()
-        .max_by_key(|d| window_ns(facts, *d))?;
-    let cost = window_ns(facts, d);
-    let small = facts.under_way(d, CLASS);
+    let class = TimeClass::SmallWindow;
+    let waits = UnderWay::most(facts, class, |d| window_ns(facts, d))?;
+    let cost = window_ns(facts, waits.direction);
+    let small = facts.under_way(waits.direction, class);
     if !facts.holds_up(cost) || small <= cost - small {
         return None;
     }
-    let longest = facts.streams.longest(d, CLASS);
-    let worst = &longest.first()?.connection.directions[d.index()].account;
-    let window = worst.window_max_bytes.unwrap_or(0);
-    let who = word(receiver(d));
-    Some(Finding {
-        code: RULE.code,
-        title: format!("The {who}'s receive window is too small for this path"),
-        side: receiver(d),
-        cost_ns: Some(cost),
-        elapsed_cost_ns: None,
-        fatal: false,
-        confidence: 0.85,
-        first: longest.iter().map(|l| l.wait.first.time).min(),
-        last: longest.iter().map(|l| l.wait.last.time).max(),
-        facts: vec![
-            Fact {
-                name: "window_max_bytes",
-                value: window as i64,
-            },
-            Fact {
-                name: "round_trip_p50_ns",
-                value: worst.rtt.p50_ns,
-            },
-        ],
-        evidence: evidence::of_waits(
-            facts,
-            d,
-            CLASS,
-            "a full window and the segment that left when it moved",
-        ),
-        why: format!(
-            "The {who} offers {window} bytes at most, and a round trip takes {}: more cannot be under way.",
-            format_duration(worst.rtt.p50_ns)
-        ),
-        remedy: vec![format!(
-            "let the {who}'s receive buffer grow: no SO_RCVBUF in the application, larger tcp_rmem, window scaling on"
-        )],
-    })
+    if window_scaling_off::refuser(facts, &waits).is_some() {
+        return None;
+    }
+    let window = waits.window_bytes;
+    let (_, round_trip) = waits.round_trip;
+    let (_, who) = waits.words();
+    Some(waits.finding(
+        &RULE,
+        Said {
+            title: format!("The {who}'s receive window is too small for this path"),
+            side: waits.receiver(),
+            cost_ns: Some(cost),
+            confidence: 0.85,
+            numbers: &[
+                ("window_max_bytes", window as i64),
+                waits.round_trip,
+            ],
+            shows: "a full window and the segment that left when it moved",
+            why: format!(
+                "The {who} offers {window} bytes at most, and a round trip takes {}: more cannot be under way.",
+                format_duration(round_trip)
+            ),
+            remedy: format!(
+                "let the {who}'s receive buffer grow: no SO_RCVBUF in the application, larger tcp_rmem, window scaling on"
+            ),
+        },
+    ))
 }

@@ -9,6 +9,7 @@ fn place(frame: u32, offset: u64) -> Where {
     Where {
         file: "t".to_owned(),
         frame: Some(frame),
+        line: None,
         offset: Some(offset),
     }
 }

@@ -4,10 +4,10 @@ use super::{CANNOT_WRITE, check_standard_input, tell_damage};
 use crate::args::{Calls, Order, RowFormat};
 use crate::exit::Done;
 use crate::progress::Progress;
-use crate::sort::Sorter;
 use anyhow::Context;
 use model::Call;
 use report::CallWriter;
+use slowside::Sorter;
 use std::io::{self, BufWriter, Write};
 
 pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
@@ -19,7 +19,7 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
         RowFormat::Csv => CallWriter::csv(),
         RowFormat::Jsonl => CallWriter::jsonl(),
     };
-    let mut sorter = (args.sort == Order::Start).then(Sorter::default);
+    let mut sorter = (args.sort == Order::Start).then(|| Sorter::new("leave out --sort"));
     let mut row = Vec::new();
     // A header without a capture behind it would look like an answer.
     let mut header = (args.format == RowFormat::Csv).then_some(report::CALLS_CSV_HEADER);
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
             out.write_all(header.as_bytes())?;
         }
         if let Some(sorter) = sorter {
-            sorter.finish(&mut out)?;
+            sorter.finish(&mut |_, row| out.write_all(row))?;
         }
         out.flush()
     };

@@ -1,11 +1,15 @@
 //! `slowside conns`: TCP connections and what they waited for.
 
-use super::{inputs, print, tell_damage};
-use crate::args::{Conns, GroupFormat};
+use super::{CANNOT_WRITE, inputs, print, tell_damage};
+use crate::args::{Conns, ConnsFormat};
 use crate::exit::{Done, complain};
 use crate::progress::Progress;
-use analysis::results::ConnsResult;
+use analysis::results::{ConnsResult, SeriesRow};
+use anyhow::Context;
 use jiff::tz::TimeZone;
+use report::SeriesText;
+use slowside::{Captures, Config};
+use std::io::{self, BufWriter, Write};
 
 pub(crate) fn run(args: &Conns) -> anyhow::Result<Done> {
     if args.fields {
@@ -21,6 +25,13 @@ pub(crate) fn run(args: &Conns) -> anyhow::Result<Done> {
     if !args.reading.quiet {
         notes.iter().for_each(|note| complain(note));
     }
+    if let Some(width_ns) = args.series {
+        return series(args, &captures, &config, width_ns);
+    }
+    anyhow::ensure!(
+        args.format != ConnsFormat::Jsonl,
+        "jsonl is for the rows of --series; connections are written with --format json"
+    );
     let mut progress = Progress::new(args.reading.quiet, false);
     let mut result = slowside::conns(&captures, &config, &mut |e| progress.event(e))?;
     drop(progress);
@@ -28,21 +39,86 @@ pub(crate) fn run(args: &Conns) -> anyhow::Result<Done> {
         keep(number, &mut result)?;
     }
 
-    print(|out| match (args.format, result.connections.as_slice()) {
-        (GroupFormat::Json, _) => report::conns_json(&result, out),
-        (GroupFormat::Csv, _) => report::conns_csv(&result, out),
-        (GroupFormat::Text, [one]) if args.connection.is_some() => {
-            report::conn_text(&result, one, &TimeZone::system(), out)
-        }
-        (GroupFormat::Text, _) => report::conns_text(&result, args.all, out),
+    let one = args.connection.and_then(|_| result.connections.get(0));
+    print(|out| match (args.format, &one) {
+        (ConnsFormat::Json | ConnsFormat::Jsonl, _) => report::conns_json(&result, out),
+        (ConnsFormat::Csv, _) => report::conns_csv(&result, out),
+        (ConnsFormat::Text, Some(one)) => report::conn_text(&result, one, &TimeZone::system(), out),
+        (ConnsFormat::Text, None) => report::conns_text(&result, args.all, out),
     })?;
-    if args.format == GroupFormat::Csv {
-        for capture in &result.captures {
-            tell_damage(capture, args.reading.quiet);
+    Ok(done(&result, args, args.format == ConnsFormat::Csv))
+}
+
+/// What connections did over time.
+fn series(
+    args: &Conns,
+    captures: &Captures,
+    config: &Config,
+    width_ns: i64,
+) -> anyhow::Result<Done> {
+    match args.format {
+        ConnsFormat::Json => {
+            anyhow::bail!("the rows of --series are written with --format csv or jsonl")
         }
+        ConnsFormat::Text => anyhow::ensure!(
+            args.connection.is_some(),
+            "as text --series shows one connection: say which with --connection N, or take \
+             --format csv"
+        ),
+        ConnsFormat::Csv | ConnsFormat::Jsonl => {}
     }
-    let damaged = result.captures.iter().any(|c| c.problems.any_damage());
-    Ok(Done::with_damage(damaged))
+    let mut progress = Progress::new(args.reading.quiet, false);
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut text = SeriesText::new(TimeZone::system());
+    let mut begun = false;
+    // The engine may only say in words that the sink failed; what failed decides the exit code.
+    let mut failed = None;
+    let mut sink = |result: &ConnsResult, row: &SeriesRow<'_>| {
+        if args.connection.is_some_and(|n| n != row.connection.number) {
+            return Ok(());
+        }
+        let header = match args.format {
+            ConnsFormat::Csv if !begun => report::series_csv_header(&mut out),
+            _ => Ok(()),
+        };
+        begun = true;
+        let done = header.and_then(|()| match args.format {
+            ConnsFormat::Csv => report::series_csv(result, row, &mut out),
+            ConnsFormat::Json | ConnsFormat::Jsonl => report::series_jsonl(result, row, &mut out),
+            ConnsFormat::Text => text.row(result, row, &mut out),
+        });
+        done.map_err(|e| {
+            let kind = e.kind();
+            failed = Some(e);
+            io::Error::from(kind)
+        })
+    };
+    let result = slowside::series(captures, config, width_ns, &mut sink, &mut |e| {
+        progress.event(e);
+    });
+    if let Some(e) = failed {
+        return Err(e).context(CANNOT_WRITE);
+    }
+    let result = result?;
+    drop(progress);
+    if let Some(number) = args.connection {
+        let known = result.connections.iter().any(|c| c.number == number);
+        anyhow::ensure!(known, none(number, result.connections.len()));
+    }
+    let header = match args.format {
+        ConnsFormat::Csv if !begun => report::series_csv_header(&mut out),
+        _ => Ok(()),
+    };
+    header.and_then(|()| out.flush()).context(CANNOT_WRITE)?;
+    Ok(done(&result, args, true))
+}
+
+/// How it went; rows alone do not say what was damaged.
+fn done(result: &ConnsResult, args: &Conns, only_rows: bool) -> Done {
+    for capture in result.captures.iter().filter(|_| only_rows) {
+        tell_damage(capture, args.reading.quiet);
+    }
+    Done::with_damage(result.captures.iter().any(|c| c.problems.any_damage()))
 }
 
 /// Leaves only the connection of that number.
@@ -50,10 +126,13 @@ fn keep(number: u64, result: &mut ConnsResult) -> anyhow::Result<()> {
     let known = result.connections.len();
     result.connections.retain(|c| c.number == number);
     result.left_out = 0;
-    anyhow::ensure!(
-        !result.connections.is_empty(),
+    anyhow::ensure!(!result.connections.is_empty(), none(number, known));
+    Ok(())
+}
+
+fn none(number: u64, known: usize) -> String {
+    format!(
         "there is no connection {number} among the {known} listed; slowside conns --all shows \
          their numbers"
-    );
-    Ok(())
+    )
 }

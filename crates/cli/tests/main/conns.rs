@@ -31,7 +31,7 @@ const HANDSHAKE: [&str; 5] = [
     "synack_to_ack_ns",
 ];
 
-const DIRECTION: [&str; 28] = [
+const DIRECTION: [&str; 35] = [
     "packets",
     "payload_bytes",
     "retransmitted_packets",
@@ -60,6 +60,53 @@ const DIRECTION: [&str; 28] = [
     "write_size_bytes",
     "time_ns",
     "longest",
+    "writes",
+    "segments",
+    "retransmissions",
+    "congestion_window",
+    "pauses",
+    "stretch_acks",
+    "ecn",
+];
+
+/// Keys of the objects of a direction.
+const HABITS: [(&str, &[&str]); 5] = [
+    (
+        "segments",
+        &[
+            "up_to_64_bytes",
+            "up_to_256_bytes",
+            "up_to_512_bytes",
+            "up_to_1460_bytes",
+            "up_to_8960_bytes",
+            "larger",
+        ],
+    ),
+    (
+        "retransmissions",
+        &["fast", "timeout", "tail_probe", "other"],
+    ),
+    (
+        "congestion_window",
+        &[
+            "count",
+            "min_bytes",
+            "mean_bytes",
+            "max_bytes",
+            "last_bytes",
+        ],
+    ),
+    ("pauses", &["count", "total_ns", "longest_ns"]),
+    (
+        "ecn",
+        &[
+            "negotiated",
+            "capable_packets",
+            "ce_packets",
+            "ece_packets",
+            "cwr_packets",
+        ],
+    ),
 ];
 
 const ROUND_TRIPS: [&str; 6] = ["count", "min_ns", "p50_ns", "p90_ns", "p99_ns", "max_ns"];
@@ -78,14 +125,14 @@ const CLASSES: [&str; 11] = [
     "unknown",
 ];
 
-fn lab(case: &str) -> String {
+pub(crate) fn lab(case: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/lab");
     let path = path.join(case).join("client.pcap.zst");
     path.to_str().expect("UTF-8").to_owned()
 }
 
 /// Three connections, a second each, one after the other, and one over IPv6 that lasts through all.
-fn four(test: &str) -> String {
+pub(crate) fn four(test: &str) -> String {
     let mut packets = Vec::new();
     let mut add = |client: &str, server: &str, from: i64, to: i64| {
         let parse = |end: &str| end.parse().expect("an address");
@@ -134,6 +181,9 @@ fn connections_have_the_keys_of_the_contract() {
         assert_keys(d, &DIRECTION);
         assert_keys(&d["rtt"], &ROUND_TRIPS);
         assert_keys(&d["time_ns"], &CLASSES);
+        for (object, keys) in HABITS {
+            assert_keys(&d[object], keys);
+        }
         for wait in d["longest"].as_array().expect("waits") {
             assert_keys(wait, &["class", "ns", "frames"]);
         }
@@ -159,6 +209,11 @@ fn rows_have_a_column_per_field_and_fields_are_explained() {
             "rtt",
             "time_ns",
             "longest",
+            "segments",
+            "retransmissions",
+            "congestion_window",
+            "pauses",
+            "ecn",
         ];
         assert!(
             header.contains(name) || nested.contains(name),

@@ -13,7 +13,9 @@ use testkit::{Conversation, Format, TestPacket, pcap, rpc};
 mod conns;
 mod contract;
 mod damage;
+mod findings;
 mod inputs;
+mod series;
 mod threads;
 mod turns;
 

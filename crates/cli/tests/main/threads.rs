@@ -123,6 +123,10 @@ fn calls_groups_connections_and_diagnoses_are_the_same_for_any_number_of_threads
         let keys = "op,client,server,connection,file,size,time=100ms";
         assert_same(&THREADS, &["ops", one, "--by", keys, "--format", "json"]);
         assert_same(&THREADS, &["conns", one, "--format", "json"]);
+        let series = ["conns", "--series", "10ms", "--format", "csv"];
+        assert_same(&THREADS, &[&series[..], &[one]].concat());
+        let both = ["--client", one, "--server", other];
+        assert_same(&THREADS, &[&series[..], &both].concat());
         assert_same(&THREADS, &["diagnose", one, "--format", "json"]);
         assert_same(
             &THREADS,
@@ -212,6 +216,8 @@ fn real_captures_give_the_same_for_any_number_of_threads() {
         assert_same(&threads, &["calls", client]);
         assert_same(&threads, &["ops", server, "--format", "json"]);
         assert_same(&threads, &["conns", client, "--format", "json"]);
+        let series = ["conns", client, "--series", "5ms", "--format", "jsonl"];
+        assert_same(&threads, &series);
         assert_same(&threads, &[client, server, "--format", "json"]);
     }
 }

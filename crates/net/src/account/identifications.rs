@@ -9,15 +9,15 @@ use super::segments;
 /// A step this large is another counter, not packets that are missing.
 const LARGEST_STEP: i16 = 1_000;
 /// Steps that are seen before anything is said, and how many in twenty must fit.
-const STEPS: u64 = 20;
+const STEPS: u32 = 20;
 const FITTING_OF_20: u64 = 18;
 
 #[derive(Debug, Default)]
 pub(super) struct Identifications {
     expected: Option<u16>,
-    steps: u64,
-    fitting: u64,
-    skipped: u64,
+    steps: u32,
+    fitting: u32,
+    skipped: u32,
 }
 
 impl Identifications {
@@ -26,14 +26,17 @@ impl Identifications {
         let pieces = segments(payload, full_sized);
         let next = id.wrapping_add(pieces as u16);
         if let Some(expected) = self.expected {
-            self.steps += 1;
+            self.steps = self.steps.saturating_add(1);
             match id.wrapping_sub(expected) as i16 {
-                0 => self.fitting += 1,
-                skipped @ 1..=LARGEST_STEP => self.skipped += u64::from(skipped.unsigned_abs()),
+                0 => self.fitting = self.fitting.saturating_add(1),
+                skipped @ 1..=LARGEST_STEP => {
+                    let skipped = u32::from(skipped.unsigned_abs());
+                    self.skipped = self.skipped.saturating_add(skipped);
+                }
                 // It was overtaken: what was taken to be missing is here.
                 late if (-LARGEST_STEP..0).contains(&late) => {
                     let found = pieces.min(late.unsigned_abs().into());
-                    self.skipped = self.skipped.saturating_sub(found);
+                    self.skipped = self.skipped.saturating_sub(found as u32);
                     return;
                 }
                 _ => {}
@@ -44,8 +47,9 @@ impl Identifications {
 
     /// How many were skipped, where they count.
     pub(super) fn skipped(&self) -> Option<u64> {
-        let counts = self.steps >= STEPS && self.fitting * 20 >= self.steps * FITTING_OF_20;
-        counts.then_some(self.skipped)
+        let (steps, fitting) = (u64::from(self.steps), u64::from(self.fitting));
+        let counts = self.steps >= STEPS && fitting * 20 >= steps * FITTING_OF_20;
+        counts.then_some(self.skipped.into())
     }
 }
 

@@ -1,88 +1,109 @@
 //! A direction's time, charged to one class after another: how much each class had, in how many
-//! stretches, and which was the longest.
+//! stretches, and which was the longest. Most directions have a few classes; only those take memory.
 
 use super::span;
-use model::{DirectionAccount, Mark, PerClass, TimeClass, Wait};
+use model::{DirectionAccount, Mark, PerClass, Time, TimeClass, Wait};
 
-/// A stretch of one class that goes on, up to what is charged.
+/// Stretches of one class that are over.
 #[derive(Clone, Copy, Debug)]
-struct Stretch {
+struct Ended {
     class: TimeClass,
-    first: Mark,
-    ns: i64,
+    stretches: u32,
+    time_ns: u64,
+    /// The packets between which the longest lay.
+    longest: (Mark, Mark),
 }
 
-/// Stretches of one class that are over. Beside each other, as two or three classes take turns with
-/// each segment; which was the longest is looked up there only when there is a longer one.
-#[derive(Clone, Copy, Default, Debug)]
-struct Ended {
-    time_ns: i64,
-    longest_ns: i64,
-    stretches: u32,
-}
+const NOWHERE: u8 = u8::MAX;
 
 #[derive(Debug)]
 pub(super) struct Ledger {
     /// Everything up to here is charged.
     pub settled: Mark,
-    stretch: Option<Stretch>,
-    ended: PerClass<Ended>,
-    longest: PerClass<Option<Wait>>,
+    /// The stretch that goes on: its class, and where it began.
+    class: Option<TimeClass>,
+    first: Mark,
+    ended: Vec<Ended>,
+    /// Where in `ended` a class stands; [`NOWHERE`] where it has no stretch yet.
+    places: PerClass<u8>,
 }
 
 impl Ledger {
     pub(super) fn new(first: Mark) -> Ledger {
         Ledger {
             settled: first,
-            stretch: None,
-            ended: PerClass::default(),
-            longest: PerClass::default(),
+            class: None,
+            first,
+            ended: Vec::new(),
+            places: PerClass::of(NOWHERE),
         }
     }
 
     /// How long it is until `now` since what is charged.
+    #[inline]
     pub(super) fn open_ns(&self, now: Mark) -> i64 {
         span(self.settled.time, now.time)
     }
 
     /// Charges everything up to `until` that is not charged yet.
+    #[inline]
     pub(super) fn charge(&mut self, class: TimeClass, until: Mark) {
-        let ns = self.open_ns(until);
-        if ns == 0 {
+        if until.time <= self.settled.time {
             return;
         }
-        match &mut self.stretch {
-            Some(stretch) if stretch.class == class => stretch.ns = stretch.ns.saturating_add(ns),
-            _ => {
-                self.end_stretch();
-                let first = self.settled;
-                self.stretch = Some(Stretch { class, first, ns });
-            }
+        if self.class != Some(class) {
+            self.end_stretch();
+            self.class = Some(class);
+            self.first = self.settled;
         }
         self.settled = until;
     }
 
     fn end_stretch(&mut self) {
-        let Some(Stretch { class, first, ns }) = self.stretch else {
-            return;
+        let Some(class) = self.class else { return };
+        let ns = between(self.first.time, self.settled.time);
+        let Some(ended) = self.ended.get_mut(usize::from(self.places[class])) else {
+            return self.begin_class(class, ns);
         };
-        let ended = &mut self.ended[class];
-        ended.time_ns = ended.time_ns.saturating_add(ns);
-        ended.stretches = ended.stretches.saturating_add(1);
-        if ns > ended.longest_ns {
-            ended.longest_ns = ns;
-            let last = self.settled;
-            self.longest[class] = Some(Wait { first, last, ns });
+        // All stretches together are no longer than all time there is.
+        ended.time_ns = ended.time_ns.wrapping_add(ns);
+        ended.stretches = ended.stretches.wrapping_add(1);
+        if ns > between(ended.longest.0.time, ended.longest.1.time) {
+            ended.longest = (self.first, self.settled);
         }
+    }
+
+    #[cold]
+    fn begin_class(&mut self, class: TimeClass, ns: u64) {
+        if self.ended.len() == self.ended.capacity() {
+            self.ended.reserve_exact(2);
+        }
+        self.places[class] = self.ended.len() as u8;
+        self.ended.push(Ended {
+            class,
+            stretches: 1,
+            time_ns: ns,
+            longest: (self.first, self.settled),
+        });
     }
 
     /// Ends the last stretch and writes everything into the account.
     pub(super) fn finish(mut self, account: &mut DirectionAccount) {
         self.end_stretch();
-        for (class, ended) in self.ended.iter() {
-            account.time_ns[class] = ended.time_ns;
-            account.stretches[class] = ended.stretches;
+        for ended in &self.ended {
+            account.time_ns[ended.class] = i64::try_from(ended.time_ns).unwrap_or(i64::MAX);
+            account.stretches[ended.class] = ended.stretches;
+            let (first, last) = ended.longest;
+            account.longest[ended.class] = Some(Wait {
+                first,
+                last,
+                ns: span(first.time, last.time),
+            });
         }
-        account.longest = self.longest;
     }
+}
+
+/// Nanoseconds up to a later moment: of any two the difference fits without its sign.
+fn between(first: Time, last: Time) -> u64 {
+    last.0.wrapping_sub(first.0) as u64
 }

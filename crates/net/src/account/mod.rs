@@ -11,15 +11,22 @@
 //! Where the capture stands at the sender that is at once; where it stands at the receiver, spacing
 //! by the path hides some causes, and a capture of the other end knows more.
 
+mod habits;
 mod identifications;
+mod intervals;
 mod ledger;
 mod round_trips;
 mod sender;
+mod trouble;
 mod writes;
 
+pub(crate) use habits::Trigger;
 pub(crate) use sender::{Acknowledgement, Kind, Transmission};
 
-use model::{Direction, DirectionAccount, Mark, Time, TimeClass};
+use crate::Segment;
+use habits::Marks;
+use intervals::Intervals;
+use model::{ConnectionId, Direction, DirectionAccount, Interval, Mark, Time, TimeClass};
 use sender::Sender;
 
 /// Both directions of a connection.
@@ -28,6 +35,8 @@ pub(crate) struct Meter {
     /// Whether a SYN was seen, and nothing yet after the handshake.
     opening: bool,
     senders: [Sender; 2],
+    marks: Option<Box<[Marks; 2]>>,
+    intervals: Option<Box<Intervals>>,
 }
 
 impl Meter {
@@ -36,7 +45,59 @@ impl Meter {
         Meter {
             opening,
             senders: [Sender::new(first), Sender::new(first)],
+            marks: None,
+            intervals: None,
         }
+    }
+
+    /// The same, with a row for each interval of so many nanoseconds.
+    pub(crate) fn with_intervals(self, c: ConnectionId, first: Time, width_ns: i64) -> Meter {
+        Meter {
+            intervals: Some(Box::new(Intervals::new(c, first, width_ns))),
+            ..self
+        }
+    }
+
+    /// The interval that goes on.
+    pub(crate) fn last_interval(&self) -> Option<Interval> {
+        Some(self.intervals.as_ref()?.last())
+    }
+
+    /// A packet of direction `d` counts.
+    pub(crate) fn counted(&mut self, d: Direction, s: &Segment) {
+        if s.payload_length > 0 {
+            self.sender(d).sized(s.payload_length);
+        }
+        if s.ecn.is_capable() || s.tcp.flags.is_about_congestion() {
+            self.marked(d, s);
+        }
+    }
+
+    /// The same for the interval; gives the one before, if this packet is the first of another.
+    #[cold]
+    pub(crate) fn counted_in_interval(&mut self, d: Direction, s: &Segment) -> Option<Interval> {
+        let intervals = self.intervals.as_mut()?;
+        let before = intervals.reach(s.mark.time);
+        intervals.counted(d, s.payload_length);
+        before
+    }
+
+    pub(crate) fn has_intervals(&self) -> bool {
+        self.intervals.is_some()
+    }
+
+    #[cold]
+    fn marked(&mut self, d: Direction, s: &Segment) {
+        let says = !s.tcp.flags.syn();
+        let [to_server, to_client] = &mut **self.marks.get_or_insert_default();
+        let marks = match d {
+            Direction::ToServer => to_server,
+            Direction::ToClient => to_client,
+        };
+        marks.capable += u32::from(s.ecn.is_capable());
+        marks.experienced += u32::from(s.ecn.experienced());
+        marks.echoed += u32::from(says && s.tcp.flags.ece());
+        marks.reduced += u32::from(says && s.tcp.flags.cwr());
     }
 
     /// The handshake is over, as this packet shows.
@@ -65,13 +126,32 @@ impl Meter {
 
     /// Data of direction `d` was acknowledged, or its window changed.
     pub(crate) fn acknowledged(&mut self, d: Direction, ack: Acknowledgement) {
-        self.sender(d).acknowledged(ack);
+        self.sender(d).acknowledged(&ack);
+        if let Some(intervals) = &mut self.intervals {
+            intervals.acknowledged(d, ack.position, ack.window.map(u64::from));
+        }
     }
 
     /// Direction `d` sent data, or its end.
     pub(crate) fn sent(&mut self, d: Direction, s: Transmission) {
-        self.sender(d).sent(&s);
+        let window = self.sender(d).sent(&s);
         self.sender(d.reverse()).peer_sent(s.mark);
+        if self.intervals.is_some() {
+            self.sent_in_interval(d, &s, window);
+        }
+    }
+
+    #[cold]
+    fn sent_in_interval(&mut self, d: Direction, s: &Transmission, window: Option<u64>) {
+        let acknowledged = self.sender(d).acknowledged_here();
+        let Some(intervals) = &mut self.intervals else {
+            return;
+        };
+        let again = matches!(s.kind, Kind::Again { .. });
+        intervals.sent(d, s.data_end, acknowledged, again);
+        if let Some(bytes) = window {
+            intervals.window_was(d, bytes);
+        }
     }
 
     /// Direction `d`'s sender probed a window that is shut.
@@ -81,7 +161,10 @@ impl Meter {
 
     /// A round trip of direction `d`'s data, and whether the acknowledgement told of one segment only.
     pub(crate) fn round_trip(&mut self, d: Direction, ns: i64, one_segment: bool) {
-        self.sender(d).round_trip(ns, one_segment);
+        let counts = self.sender(d).round_trip(ns, one_segment);
+        if counts && let Some(intervals) = &mut self.intervals {
+            intervals.round_trip(d, ns);
+        }
     }
 
     /// Direction `d`'s receiver said that it had these bytes already.
@@ -100,12 +183,18 @@ impl Meter {
     /// The account, with the connection's last packet.
     pub(crate) fn finish(self, last: Mark) -> Box<[DirectionAccount; 2]> {
         let opening = self.opening;
-        Box::new(self.senders.map(|mut sender| {
+        let mut accounts = Box::new(self.senders.map(|mut sender| {
             if opening {
                 sender.charge(TimeClass::Handshake, last);
             }
             sender.finish(last)
-        }))
+        }));
+        if let Some(marks) = self.marks {
+            for (account, marks) in accounts.iter_mut().zip(*marks) {
+                account.ecn = marks.counts();
+            }
+        }
+        accounts
     }
 }
 
@@ -121,5 +210,6 @@ fn segments(bytes: u64, full_sized: u64) -> u64 {
 
 /// Time does not run backwards in an account; clocks of captures do.
 fn span(from: Time, to: Time) -> i64 {
-    (to - from).max(0)
+    let ns = to.0.max(from.0).wrapping_sub(from.0) as u64;
+    ns.min(i64::MAX as u64) as i64
 }

@@ -1,11 +1,18 @@
 //! Round trips into percentiles, in little memory: buckets of 1.6 % width, only those that are used.
+//! Once they stand close together, those between them are listed too, so that a bucket is found by its
+//! place.
 
 use model::RoundTrips;
 
 /// Buckets per power of two; half a bucket is the error.
 const PER_OCTAVE: u32 = 32;
 
-#[derive(Debug, Default)]
+/// From so many buckets on, the list has those between them too, if it becomes this many times as long
+/// at most.
+const CLOSE_FROM: usize = 16;
+const CLOSE_TIMES: usize = 4;
+
+#[derive(Debug)]
 pub(super) struct Distribution {
     count: u64,
     min: i64,
@@ -35,24 +42,68 @@ fn middle(bucket: u16) -> i64 {
     (low * (1.0 + 0.5 / f64::from(PER_OCTAVE))) as i64
 }
 
+impl Default for Distribution {
+    fn default() -> Distribution {
+        Distribution {
+            count: 0,
+            min: i64::MAX,
+            max: 0,
+            buckets: Vec::new(),
+        }
+    }
+}
+
 impl Distribution {
     pub(super) fn add(&mut self, ns: i64) {
-        self.min = if self.count == 0 {
-            ns
-        } else {
-            self.min.min(ns)
-        };
+        self.min = self.min.min(ns);
         self.max = self.max.max(ns);
         self.count += 1;
         let bucket = bucket(ns);
+        let first = self.buckets.first().map_or(0, |(first, _)| *first);
+        match self
+            .buckets
+            .get_mut(usize::from(bucket.wrapping_sub(first)))
+        {
+            Some((b, n)) if *b == bucket => *n = n.saturating_add(1),
+            _ => self.search(bucket),
+        }
+    }
+
+    /// Counts one in a bucket that does not stand in its place.
+    #[inline(never)]
+    fn search(&mut self, bucket: u16) {
         match self.buckets.binary_search_by_key(&bucket, |(b, _)| *b) {
             Ok(i) => {
                 if let Some((_, n)) = self.buckets.get_mut(i) {
                     *n = n.saturating_add(1);
                 }
             }
-            Err(i) => self.buckets.insert(i, (bucket, 1)),
+            Err(i) => {
+                self.buckets.insert(i, (bucket, 1));
+                self.close();
+            }
         }
+    }
+
+    /// Lists the buckets between, where they are not too many.
+    fn close(&mut self) {
+        let (Some((first, _)), Some((last, _))) = (self.buckets.first(), self.buckets.last())
+        else {
+            return;
+        };
+        let (first, last) = (*first, *last);
+        let used = self.buckets.len();
+        let all = usize::from(last - first) + 1;
+        if used < CLOSE_FROM || all == used || all > CLOSE_TIMES * used {
+            return;
+        }
+        let mut closed: Vec<_> = (first..=last).map(|bucket| (bucket, 0)).collect();
+        for (bucket, n) in &self.buckets {
+            if let Some((_, count)) = closed.get_mut(usize::from(bucket - first)) {
+                *count = *n;
+            }
+        }
+        self.buckets = closed;
     }
 
     pub(super) fn min(&self) -> Option<i64> {

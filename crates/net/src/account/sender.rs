@@ -1,11 +1,13 @@
 //! One direction: its sender's transmissions, and what it heard between them, into classes of time.
 
+use super::habits::{Habits, Trigger};
 use super::identifications::Identifications;
 use super::ledger::Ledger;
 use super::round_trips::Distribution;
+use super::trouble::Trouble;
 use super::writes::Writes;
 use super::{segments, span};
-use model::{DirectionAccount, Mark, Stuck, Time, TimeClass};
+use model::{DirectionAccount, Mark, Time, TimeClass};
 use std::collections::VecDeque;
 
 const MICROSECOND: i64 = 1_000;
@@ -29,10 +31,10 @@ const QUEUED_PERCENT: i64 = 125;
 const QUEUED_NS: i64 = 2 * MILLISECOND;
 /// An acknowledgement of one segment this much later than the shortest waited for a timer.
 const DELAYED_NS: i64 = 8 * MILLISECOND;
-/// A segment sent again so often without getting through is stuck.
-const STUCK_TIMES: u64 = 3;
 /// What a host may save on the fastest turn that was seen.
 const AWAY_SPARE_NS: i64 = 100 * MICROSECOND;
+/// An acknowledgement of more segments is a stretch acknowledgement (RFC 5681 section 4.2).
+const STRETCH: u64 = 2;
 /// Acknowledgements on their way to a sender that is far from the capture; beyond, the oldest count
 /// at once.
 const ON_THE_WAY: usize = 1_024;
@@ -44,7 +46,7 @@ pub(crate) struct Acknowledgement {
     /// Everything before is acknowledged.
     pub position: u64,
     /// Bytes offered from there on; `None` where the scale is not known. 0 is certain in any case.
-    pub window: Option<u64>,
+    pub window: Option<u32>,
     /// Whether it carries no data.
     pub alone: bool,
     pub full_sized: u64,
@@ -59,6 +61,7 @@ pub(crate) enum Kind {
     Again {
         held: bool,
         needless: bool,
+        trigger: Trigger,
     },
 }
 
@@ -70,118 +73,193 @@ pub(crate) struct Transmission {
     pub data_end: u64,
     pub end: u64,
     pub payload: u32,
+    /// Whether it ends with less than a full segment.
+    pub ends_short: bool,
     pub pushed: bool,
     pub kind: Kind,
     pub full_sized: u64,
 }
 
-/// What the sender hears.
+/// What a sender hears, on its way there.
 #[derive(Clone, Copy, Debug)]
 enum News {
-    Acknowledgement(Acknowledgement),
+    Acknowledgement {
+        mark: Mark,
+        position: u64,
+        window: Option<u32>,
+        alone: bool,
+    },
     Data(Mark),
 }
 
 impl News {
     fn time(&self) -> Time {
         match self {
-            News::Acknowledgement(a) => a.mark.time,
-            News::Data(mark) => mark.time,
+            News::Acknowledgement { mark, .. } | News::Data(mark) => mark.time,
         }
     }
 }
 
-/// What the sender heard since its last transmission.
+/// A sender that is far from the capture.
+#[derive(Debug)]
+struct Away {
+    ns: i64,
+    on_the_way: VecDeque<News>,
+}
+
+/// What the sender heard since its last transmission. The marks count where `heard` says so: that way
+/// a gap ends with a single store.
 #[derive(Clone, Copy, Default, Debug)]
 struct Gap {
+    heard: Heard,
     /// The last acknowledgement of something new.
-    progress: Option<Mark>,
-    /// When everything was acknowledged, and whether by an acknowledgement alone.
-    drained: Option<Mark>,
-    drained_alone: bool,
+    progress: Mark,
+    /// When everything was acknowledged.
+    drained: Mark,
     /// When the window last grew, and what was left of it until then.
-    opened: Option<(Mark, u64)>,
-    /// Whether the window was shut, or did not move on with what was acknowledged.
-    shut: bool,
-    /// Whether the sender probed the shut window: it had more to send.
-    probed: bool,
+    opened: Mark,
+    usable: u64,
     /// The peer's last data.
-    peer: Option<Mark>,
-    /// When what was lost had arrived.
-    recovered: Option<Mark>,
+    peer: Mark,
+}
+
+#[derive(Clone, Copy, Default, Debug)]
+struct Heard {
+    progress: bool,
+    drained: bool,
+    /// Everything was acknowledged by an acknowledgement alone.
+    drained_alone: bool,
+    opened: bool,
+    /// The window was shut, or did not move on with what was acknowledged.
+    shut: bool,
+    /// The sender probed the shut window: it had more to send.
+    probed: bool,
+    peer: bool,
+}
+
+impl Gap {
+    fn progress(&self) -> Option<Mark> {
+        self.heard.progress.then_some(self.progress)
+    }
+
+    fn drained(&self) -> Option<Mark> {
+        self.heard.drained.then_some(self.drained)
+    }
+
+    fn opened(&self) -> Option<Mark> {
+        self.heard.opened.then_some(self.opened)
+    }
+
+    fn peer(&self) -> Option<Mark> {
+        self.heard.peer.then_some(self.peer)
+    }
+
+    fn opens(&mut self, mark: Mark, usable: u64) {
+        (self.opened, self.usable, self.heard.opened) = (mark, usable, true);
+    }
+
+    fn hears_peer(&mut self, mark: Mark) {
+        (self.peer, self.heard.peer) = (mark, true);
+    }
 }
 
 /// The last transmission.
 #[derive(Clone, Copy, Debug)]
 struct Last {
-    payload: u32,
+    ends_short: bool,
     pushed: bool,
 }
 
 #[derive(Debug)]
 pub(super) struct Sender {
-    account: DirectionAccount,
     ledger: Ledger,
-    fastest_ns: Option<i64>,
-    away_ns: i64,
-    on_the_way: VecDeque<News>,
+    gap: Gap,
     sent: u64,
     /// As the sender knows it, and as the capture does.
     acknowledged: u64,
     acknowledged_here: u64,
-    edge: Option<u64>,
+    /// Up to where the window allows to send; 0 where that is not known.
+    edge: u64,
     shut: bool,
-    shut_since: Option<Time>,
-    recovering: Option<u64>,
-    /// Segments sent again; those of which the receiver had said before that it had them, and how
-    /// often it said so afterwards.
-    again: u64,
-    needless: u64,
-    received_twice: u64,
-    stuck: Option<Stuck>,
-    stuck_end: u64,
-    gap: Gap,
     last: Option<Last>,
+    /// What it had in flight, as it knew, when it had sent last.
+    flight: u64,
+    flight_max: u64,
+    /// Windows above zero; the smallest is above the largest where there was none.
+    window_min: u32,
+    window_max: u32,
+    acknowledgements: u32,
+    stretch_acks: u32,
+    segments_acknowledged: u64,
+    first_data: Option<Time>,
+    last_data: Time,
+    /// The fastest turn at the sender that was seen; `i64::MAX` before.
+    fastest_ns: i64,
+    away: Option<Box<Away>>,
     round_trips: Distribution,
-    delays: Distribution,
     smoothed_ns: i64,
     writes: Writes,
     identifications: Identifications,
+    /// Whether the receiver's window had room for half as much again: Linux sends no less than a third
+    /// of the window at once, and waits for that.
+    had_room: bool,
+    habits: Option<Box<Habits>>,
+    trouble: Option<Box<Trouble>>,
 }
 
 impl Sender {
     pub(super) fn new(first: Mark) -> Sender {
         Sender {
-            account: DirectionAccount::default(),
             ledger: Ledger::new(first),
-            fastest_ns: None,
-            away_ns: 0,
-            on_the_way: VecDeque::new(),
+            gap: Gap::default(),
             sent: 0,
             acknowledged: 0,
             acknowledged_here: 0,
-            edge: None,
+            edge: 0,
             shut: false,
-            shut_since: None,
-            recovering: None,
-            again: 0,
-            needless: 0,
-            received_twice: 0,
-            stuck: None,
-            stuck_end: 0,
-            gap: Gap::default(),
             last: None,
+            flight: 0,
+            flight_max: 0,
+            window_min: u32::MAX,
+            window_max: 0,
+            acknowledgements: 0,
+            stretch_acks: 0,
+            segments_acknowledged: 0,
+            first_data: None,
+            last_data: Time::default(),
+            fastest_ns: i64::MAX,
+            away: None,
             round_trips: Distribution::default(),
-            delays: Distribution::default(),
             smoothed_ns: 0,
             writes: Writes::default(),
             identifications: Identifications::default(),
+            had_room: false,
+            habits: None,
+            trouble: None,
         }
     }
 
     /// Charges everything up to `until` that is not charged yet.
     pub(super) fn charge(&mut self, class: TimeClass, until: Mark) {
         self.ledger.charge(class, until);
+    }
+
+    /// A segment with so much data was seen.
+    pub(super) fn sized(&mut self, bytes: u32) {
+        self.habits().sized(bytes);
+    }
+
+    fn habits(&mut self) -> &mut Habits {
+        self.habits.get_or_insert_default()
+    }
+
+    fn trouble(&mut self) -> &mut Trouble {
+        self.trouble.get_or_insert_default()
+    }
+
+    /// Everything before is acknowledged, as the capture knows.
+    pub(super) fn acknowledged_here(&self) -> u64 {
+        self.acknowledged_here
     }
 
     pub(super) fn identified(&mut self, id: u16, payload: u64, full_sized: u64) {
@@ -191,105 +269,128 @@ impl Sender {
     /// How long after it passed here something can have an effect that is seen here: a little less
     /// than the fastest seen so far, as hosts may be faster yet.
     pub(super) fn is_away(&mut self, ns: i64) {
-        if self.fastest_ns.is_none_or(|known| ns < known) {
-            self.fastest_ns = Some(ns);
-            self.away_ns = (ns - ns / 10 - AWAY_SPARE_NS).max(0);
+        if ns >= self.fastest_ns {
+            return;
+        }
+        self.fastest_ns = ns;
+        let away_ns = (ns - ns / 10 - AWAY_SPARE_NS).max(0);
+        match &mut self.away {
+            Some(away) => away.ns = away_ns,
+            None if away_ns > 0 => {
+                self.away = Some(Box::new(Away {
+                    ns: away_ns,
+                    on_the_way: VecDeque::new(),
+                }));
+            }
+            None => {}
         }
     }
 
-    pub(super) fn round_trip(&mut self, ns: i64, one_segment: bool) {
-        if one_segment
-            && let Some(min) = self.round_trips.min()
-            && ns.saturating_sub(min) > DELAYED_NS.max(min)
-        {
-            self.delays.add(ns.saturating_sub(min));
-            return;
+    fn away_ns(&self) -> i64 {
+        self.away.as_ref().map_or(0, |away| away.ns)
+    }
+
+    /// Whether it counts: it was not an acknowledgement that waited for a timer.
+    pub(super) fn round_trip(&mut self, ns: i64, one_segment: bool) -> bool {
+        if one_segment && self.is_late(ns) {
+            let min = self.round_trips.min().unwrap_or(0);
+            self.trouble().delays.add(ns.saturating_sub(min));
+            return false;
         }
         self.smoothed_ns = match self.round_trips.count() {
             0 => ns,
             _ => self.smoothed_ns + ns.saturating_sub(self.smoothed_ns) / 8,
         };
         self.round_trips.add(ns);
+        true
     }
 
     pub(super) fn received_twice(&mut self) {
-        self.received_twice += 1;
+        self.trouble().received_twice += 1;
     }
 
     /// The sender asked whether the window is still shut.
     pub(super) fn probed(&mut self) {
-        self.gap.probed = true;
+        self.gap.heard.probed = true;
     }
 
     /// The peer sent data.
     pub(super) fn peer_sent(&mut self, mark: Mark) {
         if self.is_near() {
-            self.gap.peer = Some(mark);
+            self.gap.hears_peer(mark);
         } else {
             self.hear(News::Data(mark));
         }
     }
 
-    pub(super) fn acknowledged(&mut self, ack: Acknowledgement) {
-        let account = &mut self.account;
-        if ack.alone && ack.position > self.acknowledged_here && self.acknowledged_here > 0 {
-            let bytes = ack.position - self.acknowledged_here;
-            account.acknowledgements += 1;
-            account.segments_acknowledged += segments(bytes, ack.full_sized);
-        }
+    pub(super) fn acknowledged(&mut self, ack: &Acknowledgement) {
         if ack.position > self.acknowledged_here {
-            self.stuck = None;
-        } else if let Some(stuck) = &mut self.stuck {
-            stuck.receiver_heard = true;
-        }
-        self.acknowledged_here = self.acknowledged_here.max(ack.position);
-        match ack.window {
-            Some(0) => {
-                self.shut_since.get_or_insert(ack.mark.time);
+            if ack.alone && self.acknowledged_here > 0 {
+                let bytes = ack.position - self.acknowledged_here;
+                let segments = segments(bytes, ack.full_sized);
+                self.acknowledgements = self.acknowledgements.saturating_add(1);
+                self.segments_acknowledged += segments;
+                self.stretch_acks += u32::from(segments > STRETCH);
             }
+            self.acknowledged_here = ack.position;
+            if let Some(trouble) = &mut self.trouble {
+                trouble.stuck = None;
+            }
+        } else if let Some(trouble) = &mut self.trouble {
+            trouble.receiver_heard();
+        }
+        match ack.window {
+            Some(0) => self.trouble().shut(ack.mark.time),
             offered => {
-                if let Some(since) = self.shut_since.take() {
-                    account.zero_window_ns = account
-                        .zero_window_ns
-                        .saturating_add(span(since, ack.mark.time));
+                if let Some(trouble) = &mut self.trouble {
+                    trouble.opened(ack.mark.time);
                 }
                 if let Some(bytes) = offered {
-                    let (min, max) = (&mut account.window_min_bytes, &mut account.window_max_bytes);
-                    *min = Some(min.map_or(bytes, |m| m.min(bytes)));
-                    *max = Some(max.map_or(bytes, |m| m.max(bytes)));
+                    self.window_min = self.window_min.min(bytes);
+                    self.window_max = self.window_max.max(bytes);
                 }
             }
         }
         if self.is_near() {
-            self.learned(&ack, ack.mark);
+            self.learned(ack.position, ack.window, ack.alone, ack.mark);
         } else {
-            self.hear(News::Acknowledgement(ack));
+            self.hear(News::Acknowledgement {
+                mark: ack.mark,
+                position: ack.position,
+                window: ack.window,
+                alone: ack.alone,
+            });
         }
     }
 
     /// Whether what passes here is at the sender at once.
     fn is_near(&self) -> bool {
-        self.away_ns == 0 && self.on_the_way.is_empty()
+        self.away
+            .as_ref()
+            .is_none_or(|away| away.ns == 0 && away.on_the_way.is_empty())
     }
 
     /// Keeps what is on its way to the sender.
     fn hear(&mut self, news: News) {
-        if self.on_the_way.len() >= ON_THE_WAY
-            && let Some(oldest) = self.on_the_way.pop_front()
+        let Some(away) = &mut self.away else { return };
+        away.on_the_way.push_back(news);
+        if away.on_the_way.len() > ON_THE_WAY
+            && let Some(oldest) = away.on_the_way.pop_front()
         {
-            self.arrived(oldest, self.away_ns);
+            let ns = away.ns;
+            self.arrived(oldest, ns);
         }
-        self.on_the_way.push_back(news);
     }
 
     /// Lets arrive what can have had an effect until `now`.
     fn listen(&mut self, now: Time) {
-        let away = self.away_ns;
-        while let Some(news) = self.on_the_way.front().copied()
-            && news.time() + away <= now
+        while let Some(away) = &mut self.away
+            && let Some(news) = away.on_the_way.front().copied()
+            && news.time() + away.ns <= now
         {
-            self.on_the_way.pop_front();
-            self.arrived(news, away);
+            away.on_the_way.pop_front();
+            let ns = away.ns;
+            self.arrived(news, ns);
         }
     }
 
@@ -299,53 +400,58 @@ impl Sender {
             ..mark
         };
         match news {
-            News::Data(mark) => self.gap.peer = Some(later(mark)),
-            News::Acknowledgement(ack) => self.learned(&ack, later(ack.mark)),
+            News::Data(mark) => self.gap.hears_peer(later(mark)),
+            News::Acknowledgement {
+                mark,
+                position,
+                window,
+                alone,
+            } => self.learned(position, window, alone, later(mark)),
         }
     }
 
     /// The sender has learned of an acknowledgement.
-    fn learned(&mut self, ack: &Acknowledgement, mark: Mark) {
-        let progress = ack.position > self.acknowledged;
+    fn learned(&mut self, position: u64, window: Option<u32>, alone: bool, mark: Mark) {
+        let gap = &mut self.gap;
+        let progress = position > self.acknowledged;
         if progress {
             let outstanding = self.sent > self.acknowledged;
-            self.acknowledged = ack.position;
-            self.gap.progress = Some(mark);
-            if self.recovering.is_some_and(|until| ack.position >= until) {
-                self.recovering = None;
-                self.gap.recovered = Some(mark);
+            self.acknowledged = position;
+            (gap.progress, gap.heard.progress) = (mark, true);
+            if let Some(trouble) = &mut self.trouble {
+                trouble.acknowledged(position, mark);
             }
-            if outstanding && ack.position >= self.sent {
-                self.gap.drained = Some(mark);
-                self.gap.drained_alone = ack.alone;
+            if outstanding && position >= self.sent {
+                (gap.drained, gap.heard.drained) = (mark, true);
+                gap.heard.drained_alone = alone;
             }
         }
-        let shut = ack.window == Some(0);
-        let left = |edge: u64| edge.saturating_sub(self.sent);
-        match (ack.window, self.edge) {
-            (Some(bytes), before) => {
-                let edge = ack.position + bytes;
-                if before.is_none_or(|before| edge > before) {
-                    let usable = if self.shut {
-                        0
-                    } else {
-                        before.map_or(u64::MAX, left)
-                    };
-                    self.gap.opened = Some((mark, usable));
-                    self.edge = Some(edge);
-                } else if progress {
-                    self.gap.shut = true;
-                }
+        let shut = window == Some(0);
+        if let Some(bytes) = window {
+            let edge = position + u64::from(bytes);
+            if edge > self.edge {
+                let usable = match self.edge {
+                    _ if self.shut => 0,
+                    0 => u64::MAX,
+                    before => before.saturating_sub(self.sent),
+                };
+                gap.opens(mark, usable);
+                self.edge = edge;
+            } else if progress {
+                gap.heard.shut = true;
             }
-            (None, _) if self.shut => self.gap.opened = Some((mark, 0)),
-            (None, _) => {}
+        } else if self.shut {
+            gap.opens(mark, 0);
         }
-        self.gap.shut |= shut;
+        gap.heard.shut |= shut;
         self.shut = shut;
     }
 
-    pub(super) fn sent(&mut self, s: &Transmission) {
-        self.listen(s.mark.time);
+    /// What the congestion window was seen to be, where it was what this segment waited for.
+    pub(super) fn sent(&mut self, s: &Transmission) -> Option<u64> {
+        if self.away.is_some() {
+            self.listen(s.mark.time);
+        }
         if self.acknowledged == 0 {
             // The first one of a connection that was seen in its middle.
             let before = s.end - u64::from(s.payload).min(s.end);
@@ -353,98 +459,98 @@ impl Sender {
             self.acknowledged_here = self.acknowledged_here.max(before);
             self.sent = self.sent.max(before);
         }
-        if self.gap.peer.is_some() || self.ledger.open_ns(s.mark) > PAUSE_NS {
+        if self.gap.heard.peer || self.ledger.open_ns(s.mark) > PAUSE_NS {
             self.writes.paused();
         }
-        self.judge(s);
-        self.gap = Gap::default();
-        let account = &mut self.account;
+        let window = self.judge(s).then_some(self.flight);
+        if let Some(bytes) = window {
+            self.habits().window_was(bytes);
+        }
+        if let (Some(drained), Kind::New) = (self.gap.drained(), s.kind) {
+            self.habits().paused(drained, s.mark);
+        }
+        self.gap.heard = Heard::default();
+        if let Some(trouble) = &mut self.trouble {
+            trouble.recovered = None;
+        }
         if s.payload > 0 {
-            account.first_data.get_or_insert(s.mark.time);
-            account.last_data = Some(s.mark.time);
+            self.first_data.get_or_insert(s.mark.time);
+            self.last_data = s.mark.time;
         }
         match s.kind {
             Kind::New => {
-                self.writes
-                    .sent(u64::from(s.payload), s.pushed, s.full_sized);
+                self.writes.sent(s.payload, s.pushed, s.full_sized as u32);
                 self.last = Some(Last {
-                    payload: s.payload,
+                    ends_short: s.ends_short,
                     pushed: s.pushed,
                 });
             }
-            Kind::Again { held, needless } => {
-                if held {
-                    account.repeated_bytes += u64::from(s.payload);
-                    account.repeated_packets += 1;
-                }
-                self.again += 1;
-                self.needless += u64::from(needless);
+            Kind::Again {
+                held,
+                needless,
+                trigger,
+            } => {
                 let until = self.sent.max(s.end);
-                self.recovering.get_or_insert(until);
-                match &mut self.stuck {
-                    Some(stuck) if self.stuck_end == s.end => {
-                        stuck.times += 1;
-                        stuck.last = s.mark;
-                    }
-                    _ => {
-                        self.stuck_end = s.end;
-                        self.stuck = Some(Stuck {
-                            bytes: u64::from(s.payload).min(s.full_sized),
-                            times: 1,
-                            first: s.mark,
-                            last: s.mark,
-                            receiver_heard: false,
-                        });
-                    }
-                }
+                let first = self.trouble().sent_again(s, held, needless, until);
+                self.habits().sent_again(trigger, first);
             }
         }
         self.sent = self.sent.max(s.end);
+        self.flight = self.sent.saturating_sub(self.acknowledged);
+        let room = self.edge.checked_sub(self.sent).filter(|_| self.edge > 0);
+        self.had_room = room.is_some_and(|room| room >= self.flight / 2);
         let flight = s.data_end.saturating_sub(self.acknowledged_here);
-        account.flight_max_bytes = account.flight_max_bytes.max(flight);
+        self.flight_max = self.flight_max.max(flight);
+        window
     }
 
-    /// Charges the time before a transmission to what it waited for.
-    fn judge(&mut self, s: &Transmission) {
+    /// Charges the time before a transmission to what it waited for; whether that was the congestion
+    /// window, and something was in flight.
+    fn judge(&mut self, s: &Transmission) -> bool {
         let now = s.mark;
         let gap = &self.gap;
-        let outstanding = self.sent > self.acknowledged || gap.drained.is_some();
-        if let Some(arrived) = gap.recovered {
-            self.ledger.charge(TimeClass::LossRecovery, arrived);
-        } else if self.recovering.is_some() {
-            self.ledger.charge(TimeClass::LossRecovery, now);
+        let outstanding = self.sent > self.acknowledged || gap.heard.drained;
+        if let Some(trouble) = &self.trouble {
+            if let Some(arrived) = trouble.recovered {
+                self.ledger.charge(TimeClass::LossRecovery, arrived);
+            } else if trouble.recovering.is_some() {
+                self.ledger.charge(TimeClass::LossRecovery, now);
+            }
         }
         if let Kind::Again { .. } = s.kind {
-            if let Some(progress) = gap.progress {
+            if let Some(progress) = gap.progress() {
                 self.ledger.charge(TimeClass::Transfer, progress);
             }
             self.ledger.charge(TimeClass::LossRecovery, now);
-            return;
+            return false;
         }
         if self.ledger.open_ns(now) <= BURST_NS {
             self.ledger.charge(TimeClass::Transfer, now);
-            return;
+            return false;
         }
-        if gap.probed
-            && let Some((opened, _)) = gap.opened
+        if gap.heard.probed
+            && let Some(opened) = gap.opened()
         {
             self.ledger.charge(TimeClass::ReceiverApplication, opened);
         }
         let payload = u64::from(s.payload);
+        // What overtook others was not what left first: that was as large as can be.
+        let overtook = s.data_end.saturating_sub(payload) > self.sent;
+        let first = if overtook { s.full_sized } else { payload };
         let release_ns = self.release_ns();
         let released = |by: Mark| span(by.time, now.time) <= release_ns;
-        if let Some((opened, usable)) = gap.opened
+        if let Some(opened) = gap.opened()
             // All of it: a sender with segmentation offload waits until a large one fits.
-            && usable < payload
+            && gap.usable < first
             && released(opened)
         {
-            let class = if gap.shut {
+            let class = if gap.heard.shut {
                 TimeClass::ReceiverApplication
             } else {
                 TimeClass::SmallWindow
             };
             self.ledger.charge(class, now);
-            return;
+            return false;
         }
         // Nobody waits for a side that only closes.
         let wait = match payload {
@@ -452,51 +558,61 @@ impl Sender {
             _ => TimeClass::SenderApplication,
         };
         let last = self.last;
-        let was_small = last.is_some_and(|l| u64::from(l.payload) < s.full_sized);
+        let was_small = last.is_some_and(|l| l.ends_short);
         let had_more = last.is_some_and(|l| !l.pushed);
-        let clocked = gap.progress.is_some_and(released);
-        let answers = gap.peer.filter(|peer| {
-            gap.progress
+        let clocked = gap.progress().is_some_and(released);
+        let answers = gap.peer().filter(|peer| {
+            gap.progress()
                 .is_none_or(|p| p.time <= peer.time || !(clocked && had_more))
         });
         if let Some(peer) = answers {
-            let acknowledged = gap.drained.filter(|d| d.time <= peer.time).unwrap_or(peer);
+            let acknowledged = gap
+                .drained()
+                .filter(|d| d.time <= peer.time)
+                .unwrap_or(peer);
             if self.sent > 0 {
                 self.ledger
                     .charge(TimeClass::Transfer, self.arrival(acknowledged));
             }
             self.ledger.charge(TimeClass::Idle, peer);
             self.ledger.charge(wait, now);
-            return;
+            return false;
         }
-        if was_small
-            && (1..s.full_sized).contains(&payload)
-            && gap.drained_alone
-            && gap.drained.is_some_and(released)
+        // Some hosts hold back what is larger too, or have sent all that they may, until all before is
+        // acknowledged: that shows where a timer held the acknowledgement.
+        if first > 0
+            && gap.heard.drained_alone
+            && let Some(drained) = gap.drained().filter(|by| released(*by))
         {
-            self.ledger.charge(TimeClass::NagleDelayedAck, now);
-            return;
+            let small = was_small && first < s.full_sized;
+            if small || self.is_late(self.ledger.open_ns(drained)) {
+                if !small {
+                    self.trouble().waited_ns += self.ledger.open_ns(now);
+                }
+                self.ledger.charge(TimeClass::NagleDelayedAck, now);
+                return false;
+            }
         }
         if (clocked && !was_small) || (had_more && outstanding) {
             let class = self.path_class();
             self.ledger.charge(class, now);
-            return;
+            return clocked && self.flight > 0 && self.had_room;
         }
-        if !was_small && self.ledger.open_ns(now) < self.away_ns {
+        if !was_small && self.ledger.open_ns(now) < self.away_ns() {
             // Far from the sender, its acknowledgements may be later than the fastest were.
             self.ledger.charge(TimeClass::Transfer, now);
-            return;
+            return false;
         }
-        if !was_small && last.is_some() && self.away_ns > 0 {
+        if !was_small && last.is_some() && self.away_ns() > 0 {
             // What released it cannot be seen from here, and it may have been the path.
             self.ledger.charge(TimeClass::Unknown, now);
-            return;
+            return false;
         }
-        if outstanding && gap.drained.is_none() {
+        if outstanding && !gap.heard.drained {
             self.ledger.charge(TimeClass::SenderApplication, now);
-            return;
+            return false;
         }
-        if let Some(drained) = gap.drained {
+        if let Some(drained) = gap.drained() {
             self.ledger.charge(TimeClass::Transfer, drained);
         }
         let silent = self.ledger.open_ns(now);
@@ -506,6 +622,7 @@ impl Sender {
             wait
         };
         self.ledger.charge(class, now);
+        false
     }
 
     /// The way of the last bytes to the receiver and back: until they were acknowledged, but no longer
@@ -521,6 +638,12 @@ impl Sender {
 
     fn release_ns(&self) -> i64 {
         (self.smoothed_ns / RELEASED_SHARE).clamp(RELEASED_MIN_NS, RELEASED_MAX_NS)
+    }
+
+    /// Whether an acknowledgement that took so long had waited for a timer.
+    fn is_late(&self, ns: i64) -> bool {
+        let shortest = self.round_trips.min();
+        shortest.is_some_and(|min| ns.saturating_sub(min) > DELAYED_NS.max(min))
     }
 
     /// What limits a sender that sends as acknowledgements come.
@@ -539,44 +662,49 @@ impl Sender {
     pub(super) fn finish(mut self, last: Mark) -> DirectionAccount {
         self.listen(last.time);
         let gap = &self.gap;
-        if let Some(arrived) = gap.recovered {
+        let trouble = self.trouble.as_ref();
+        if let Some(arrived) = trouble.and_then(|t| t.recovered) {
             self.ledger.charge(TimeClass::LossRecovery, arrived);
         }
         let outstanding = self.sent > self.acknowledged;
-        if let Some(drained) = gap.drained {
+        if let Some(drained) = gap.drained() {
             self.ledger.charge(TimeClass::Transfer, drained);
         }
         let silent = self.ledger.open_ns(last);
-        let rest = match (outstanding, self.recovering) {
-            _ if gap.probed && self.shut => TimeClass::ReceiverApplication,
-            (true, Some(_)) => TimeClass::LossRecovery,
-            (true, None) if self.shut => TimeClass::ReceiverApplication,
-            (true, None) if silent <= IDLE_NS.max(self.smoothed_ns.saturating_mul(3)) => {
+        let recovering = trouble.is_some_and(|t| t.recovering.is_some());
+        let rest = match (outstanding, recovering) {
+            _ if gap.heard.probed && self.shut => TimeClass::ReceiverApplication,
+            (true, true) => TimeClass::LossRecovery,
+            (true, false) if self.shut => TimeClass::ReceiverApplication,
+            (true, false) if silent <= IDLE_NS.max(self.smoothed_ns.saturating_mul(3)) => {
                 TimeClass::Transfer
             }
-            (true, None) => TimeClass::Unknown,
+            (true, false) => TimeClass::Unknown,
             (false, _) => TimeClass::Idle,
         };
         self.ledger.charge(rest, last);
-        if let Some(since) = self.shut_since.take() {
-            let closed = &mut self.account.zero_window_ns;
-            *closed = closed.saturating_add(span(since, last.time));
-        }
-        self.writes.paused();
-        let (most, all) = self.writes.summary();
-        let mut account = self.account;
+        let offered = self.window_min <= self.window_max;
+        let mut account = DirectionAccount {
+            rtt: self.round_trips.summary(),
+            flight_max_bytes: self.flight_max,
+            window_min_bytes: offered.then_some(self.window_min.into()),
+            window_max_bytes: offered.then_some(self.window_max.into()),
+            acknowledgements: self.acknowledgements.into(),
+            segments_acknowledged: self.segments_acknowledged,
+            stretch_acks: self.stretch_acks.into(),
+            skipped_identifications: self.identifications.skipped(),
+            first_data: self.first_data,
+            last_data: self.first_data.map(|_| self.last_data),
+            ..DirectionAccount::default()
+        };
         self.ledger.finish(&mut account);
-        // The network may have copied the others.
-        account.spurious_retransmissions = self.needless.max(self.received_twice).min(self.again);
-        account.rtt = self.round_trips.summary();
-        account.delayed_acks = self.delays.count();
-        account.delayed_ack_ns = (self.delays.count() > 0).then(|| self.delays.quantile(0.5));
-        account.write_size_bytes = most.map(|(size, _)| size);
-        account.writes_of_that_size = most.map_or(0, |(_, n)| n);
-        account.writes = all;
-        (account.split_writes, account.split_rest_bytes) = self.writes.split();
-        account.stuck = self.stuck.filter(|s| s.times >= STUCK_TIMES);
-        account.skipped_identifications = self.identifications.skipped();
+        self.writes.finish(&mut account);
+        if let Some(habits) = &self.habits {
+            habits.write_to(&mut account);
+        }
+        if let Some(trouble) = self.trouble {
+            trouble.finish(last.time, &mut account);
+        }
         account
     }
 }

@@ -2,57 +2,64 @@
 //! followed by a pause or an answer: senders set the flag on the last segment of a write, but also on
 //! others when much is unsent.
 
+use model::DirectionAccount;
+
 /// Different sizes that are counted at the same time.
 const SIZES: usize = 16;
 
 #[derive(Debug, Default)]
 pub(super) struct Writes {
     /// Bytes since the last push.
-    open: u64,
+    open: u32,
     /// Whether the last one pushed; segments since the write began, and the largest of them.
     pushed: bool,
-    pieces: u64,
-    last: u64,
-    full_sized: u64,
-    largest: u64,
-    all: u64,
+    pieces: u32,
+    last: u32,
+    full_sized: u32,
+    largest: u32,
+    all: u32,
     /// Writes of one segment that offloading made and a small rest.
-    split: u64,
-    rest: u64,
-    sizes: Vec<(u64, u64)>,
+    split: u32,
+    rest: u32,
+    /// Bytes and how often, in no order: what is frequent moves to the front.
+    sizes: Vec<(u32, u32)>,
 }
 
 impl Writes {
-    pub(super) fn sent(&mut self, bytes: u64, pushed: bool, full_sized: u64) {
-        self.open += bytes;
-        self.pieces += 1;
+    pub(super) fn sent(&mut self, bytes: u32, pushed: bool, full_sized: u32) {
+        self.open = self.open.saturating_add(bytes);
+        self.pieces = self.pieces.saturating_add(1);
         self.largest = self.largest.max(bytes);
         (self.pushed, self.last, self.full_sized) = (pushed, bytes, full_sized);
     }
 
     /// Nothing was sent for a while, or the other side answered.
+    #[inline]
     pub(super) fn paused(&mut self) {
-        if !self.pushed || self.open == 0 {
-            return;
+        if self.pushed && self.open > 0 {
+            self.end();
         }
+    }
+
+    fn end(&mut self) {
         if self.pieces == 2 && self.largest > self.full_sized && self.last < self.full_sized {
-            self.split += 1;
+            self.split = self.split.saturating_add(1);
             self.rest = self.last;
         }
         self.wrote(self.open);
         (self.open, self.pieces, self.largest, self.pushed) = (0, 0, 0, false);
     }
 
-    /// How many were split, and the last rest.
-    pub(super) fn split(&self) -> (u64, u64) {
-        (self.split, self.rest)
-    }
-
     /// Counts frequent sizes (Misra and Gries): one that makes up more than a sixteenth stays.
-    fn wrote(&mut self, size: u64) {
-        self.all += 1;
-        if let Some((_, n)) = self.sizes.iter_mut().find(|(s, _)| *s == size) {
-            *n += 1;
+    fn wrote(&mut self, size: u32) {
+        self.all = self.all.saturating_add(1);
+        if let Some(i) = self.sizes.iter().position(|(s, _)| *s == size) {
+            if let Some((_, n)) = self.sizes.get_mut(i) {
+                *n = n.saturating_add(1);
+            }
+            if i > 0 {
+                self.sizes.swap(i, i - 1);
+            }
         } else if self.sizes.len() < SIZES {
             self.sizes.push((size, 1));
         } else {
@@ -63,10 +70,16 @@ impl Writes {
         }
     }
 
-    /// The most frequent size and how often at least, and all writes.
-    pub(super) fn summary(&self) -> (Option<(u64, u64)>, u64) {
+    /// Ends the last one and writes the most frequent size, how often at least, and all writes into the
+    /// account.
+    pub(super) fn finish(mut self, account: &mut DirectionAccount) {
+        self.paused();
         let most = self.sizes.iter().max_by_key(|(size, n)| (*n, *size));
-        (most.copied(), self.all)
+        account.write_size_bytes = most.map(|(size, _)| u64::from(*size));
+        account.writes_of_that_size = most.map_or(0, |(_, n)| u64::from(*n));
+        account.writes = self.all.into();
+        account.split_writes = self.split.into();
+        account.split_rest_bytes = self.rest.into();
     }
 }
 
@@ -77,14 +90,18 @@ mod tests {
     #[test]
     fn a_frequent_size_is_found_among_many() {
         let mut writes = Writes::default();
-        for i in 0..1000u64 {
+        for i in 0..1000u32 {
             writes.sent(5000 + i, true, 9000);
             writes.paused();
             writes.sent(1448, false, 1448);
             writes.sent(600, true, 1448);
             writes.paused();
         }
-        let (most, all) = writes.summary();
-        assert_eq!((most.map(|(size, _)| size), all), (Some(2048), 2000));
+        let mut account = DirectionAccount::default();
+        writes.finish(&mut account);
+        assert_eq!(
+            (account.write_size_bytes, account.writes),
+            (Some(2048), 2000)
+        );
     }
 }

@@ -8,6 +8,7 @@
 use super::fragment::Fragment;
 use super::view::{Note, Skip, View};
 use super::walk::Layer;
+use crate::Ecn;
 use etherparse::err::{ipv4, ipv6};
 use etherparse::{Ipv4HeaderSlice, Ipv6HeaderSlice, ip_number};
 use model::limits;
@@ -22,6 +23,7 @@ pub(super) struct Ip {
     pub(super) destination: IpAddr,
     pub(super) id: Option<u16>,
     pub(super) ttl: u8,
+    pub(super) ecn: Ecn,
 }
 
 impl Ip {
@@ -30,6 +32,7 @@ impl Ip {
         destination: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         id: None,
         ttl: 0,
+        ecn: Ecn(0),
     };
 }
 
@@ -72,6 +75,7 @@ fn v4<'a>(view: View<'a>, ip: &mut Ip, notes: &mut Vec<Note>) -> Inner<'a> {
         destination: IpAddr::V4(header.destination_addr()),
         id: (id != 0 || !header.dont_fragment()).then_some(id),
         ttl: header.ttl(),
+        ecn: Ecn(header.ecn().value()),
     };
     let protocol = header.protocol().0;
     if header.is_fragmenting_payload() {
@@ -115,6 +119,7 @@ fn v6<'a>(view: View<'a>, ip: &mut Ip, notes: &mut Vec<Note>) -> Inner<'a> {
         destination: IpAddr::V6(header.destination_addr()),
         id: None,
         ttl: header.hop_limit(),
+        ecn: Ecn(header.traffic_class() & 3),
     };
     Ok((Layer::Payload(next.0), payload))
 }

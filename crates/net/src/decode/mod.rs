@@ -272,6 +272,7 @@ fn place(files: &[String], mark: Mark) -> Where {
             .cloned()
             .unwrap_or_default(),
         frame: Some(mark.packet.frame),
+        line: None,
         offset: None,
     }
 }
@@ -308,6 +309,7 @@ fn segment(
         payload_length: payload.wire,
         ip_id: ip.id,
         ttl: ip.ttl,
+        ecn: ip.ecn,
         tcp,
     }
 }

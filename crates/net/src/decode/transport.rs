@@ -58,7 +58,7 @@ impl TcpParts<'_> {
             a1,
             a2,
             a3,
-            _,
+            offset,
             flags,
             w0,
             w1,
@@ -71,6 +71,7 @@ impl TcpParts<'_> {
             sequence: u32::from_be_bytes([q0, q1, q2, q3]),
             acknowledgement: u32::from_be_bytes([a0, a1, a2, a3]),
             flags: Flags(flags),
+            accurate_ecn: offset & 1 != 0,
             window: u16::from_be_bytes([w0, w1]),
             ..Tcp::default()
         }

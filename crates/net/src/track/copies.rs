@@ -4,10 +4,13 @@
 //! A sender that sends again gives the packet a new IP identification and, with RFC 7323 timestamps,
 //! mostly a new timestamp; a copy has the same header throughout. Where neither is there to tell, an
 //! equal header within 1 ms counts as a copy unless there was a reason to send it again.
+//!
+//! A copy from behind a router has a lower time to live. One packet that comes again and again,
+//! lower each time, goes round in a circle of routers.
 
 use super::MILLISECOND;
 use crate::Segment;
-use model::Time;
+use model::{DirectionSummary, PacketRef, Time};
 
 /// How many packets of a direction are remembered, and how long a copy may come after its original.
 const REMEMBERED: usize = 32;
@@ -46,17 +49,36 @@ impl Header {
     }
 }
 
+/// A packet that falls this often passes more routers than a capture has places.
+const CIRCLES: u8 = 4;
+
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    /// When it was seen last.
+    at: Time,
+    packet: PacketRef,
+    ttl: u8,
+    falls: u8,
+    header: Header,
+}
+
 /// The last packets of a direction. It grows with the first packets, as most connections of a
 /// capture with many are short.
 #[derive(Debug, Default)]
 pub(super) struct Recent {
-    packets: Vec<(Time, Header)>,
+    packets: Vec<Packet>,
     oldest: usize,
 }
 
 impl Recent {
     pub(super) fn remember(&mut self, s: &Segment) {
-        let packet = (s.mark.time, Header::of(s));
+        let packet = Packet {
+            at: s.mark.time,
+            packet: s.mark.packet,
+            ttl: s.ttl,
+            falls: 0,
+            header: Header::of(s),
+        };
         if self.packets.len() < REMEMBERED {
             self.packets.push(packet);
         } else if let Some(slot) = self.packets.get_mut(self.oldest) {
@@ -65,9 +87,9 @@ impl Recent {
         }
     }
 
-    /// Whether `s` is a copy of a remembered packet. `reason` says that its sender may have had one
-    /// to send the same again at once.
-    pub(super) fn has(&self, s: &Segment, reason: bool) -> bool {
+    /// Whether `s` is a copy of a remembered packet, which is counted then. `reason` says that its
+    /// sender may have had one to send the same again at once.
+    pub(super) fn has(&mut self, s: &Segment, reason: bool, count: &mut DirectionSummary) -> bool {
         let header = Header::of(s);
         let within = match (header.ip_id, header.timestamp) {
             (Some(_), _) => WITHIN_NS,
@@ -75,8 +97,21 @@ impl Recent {
             (None, Some(_)) => WITHIN_NS,
             (None, None) => WITHIN_WITHOUT_IDENTITY_NS,
         };
-        self.packets.iter().any(|(time, packet)| {
-            *packet == header && (s.mark.time - *time).saturating_abs() <= within
-        })
+        let original = self.packets.iter_mut().find(|packet| {
+            packet.header == header && (s.mark.time - packet.at).saturating_abs() <= within
+        });
+        let Some(original) = original else {
+            return false;
+        };
+        count.duplicate_packets += 1;
+        (count.first_duplicate).get_or_insert([original.packet, s.mark.packet]);
+        if s.ttl < original.ttl {
+            original.ttl = s.ttl;
+            original.at = s.mark.time;
+            original.falls = original.falls.saturating_add(1);
+            count.duplicates_routed += 1;
+            count.looped_packets += u64::from(original.falls == CIRCLES);
+        }
+        true
     }
 }

@@ -1,5 +1,6 @@
 //! A connection in the table: whose it is, when it was last heard of, and its TCP or UDP part.
 
+use super::Wanted;
 use super::handshake::roles;
 use super::output::Output;
 use super::tcp::Tcp;
@@ -20,7 +21,7 @@ pub(super) enum Verdict {
 }
 
 #[derive(Debug)]
-enum Body {
+pub(super) enum Body {
     Tcp(Box<Tcp>),
     Udp(Box<[DirectionSummary; 2]>),
 }
@@ -31,7 +32,7 @@ pub(super) struct Entry<S> {
     pub connection: Connection,
     pub last: Mark,
     state: S,
-    body: Body,
+    pub body: Body,
 }
 
 /// What is kept of a direction that is over, to know its last packets from new ones.
@@ -46,7 +47,7 @@ impl<S> Entry<S> {
     pub(super) fn open<H: Handler<State = S>>(
         handler: &mut H,
         s: &Segment,
-        accounting: bool,
+        wanted: Wanted,
     ) -> Entry<S> {
         let (client, server, roles_known) = roles(s);
         let connection = Connection {
@@ -63,7 +64,7 @@ impl<S> Entry<S> {
             connection,
             last: s.mark,
             body: match s.transport {
-                Transport::Tcp => Body::Tcp(Box::new(Tcp::new(s, accounting))),
+                Transport::Tcp => Body::Tcp(Box::new(Tcp::new(s, wanted))),
                 Transport::Udp => Body::Udp(Box::default()),
             },
         }
@@ -144,6 +145,9 @@ impl<S> Entry<S> {
         let (handshake, directions) = match self.body {
             Body::Tcp(mut tcp) => {
                 tcp.finish(&mut out, self.last, order);
+                if let Some(interval) = tcp.last_interval() {
+                    out.interval(interval);
+                }
                 accounts = tcp.accounts(self.last);
                 reset = tcp.reset;
                 ending = tcp.streams.each_ref().map(|stream| Last {

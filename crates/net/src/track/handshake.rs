@@ -51,6 +51,18 @@ struct Offer {
     window_scale: Option<u8>,
     sack: bool,
     timestamps: bool,
+    /// AE, CWR and ECE.
+    ecn: u8,
+}
+
+/// How both sides use explicit congestion notification.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Ecn {
+    No,
+    /// RFC 3168.
+    Classic,
+    /// RFC 9768: the flags count marks.
+    Accurate,
 }
 
 /// The opening of a connection, as far as it was seen.
@@ -103,6 +115,18 @@ impl Opening {
         self.offers.iter().all(|o| o.is_some_and(|o| o.timestamps))
     }
 
+    /// Whether both sides agreed on explicit congestion notification (RFC 3168 section 6.1.1, RFC 9768
+    /// section 3.1.1); `None` where either SYN was not seen. An answer with the flags of the SYN agrees
+    /// to nothing: some hosts return what they do not know.
+    pub(super) fn ecn(&self) -> Option<Ecn> {
+        let [client, server] = self.offers;
+        Some(match (client?.ecn, server?.ecn) {
+            (0b011 | 0b111, 0b001 | 0b101) => Ecn::Classic,
+            (0b111, 0b010 | 0b011 | 0b100 | 0b110) => Ecn::Accurate,
+            _ => Ecn::No,
+        })
+    }
+
     /// Takes in a segment with SYN that is ours.
     pub(super) fn syn(&mut self, s: &Segment, d: Direction, streams: &mut [Stream; 2]) {
         let now = s.mark.time;
@@ -129,9 +153,11 @@ impl Opening {
             // Simultaneous opening: the other side's SYN, and the SYN/ACK to it.
             (Direction::ToClient, false) | (Direction::ToServer, true) => {}
         }
+        let [by_client, by_server] = &mut h.scaling;
+        let scaling = Some(s.tcp.window_scale.is_some());
         match d {
-            Direction::ToServer => h.client_isn = Some(s.tcp.sequence),
-            Direction::ToClient => h.server_isn = Some(s.tcp.sequence),
+            Direction::ToServer => (h.client_isn, *by_client) = (Some(s.tcp.sequence), scaling),
+            Direction::ToClient => (h.server_isn, *by_server) = (Some(s.tcp.sequence), scaling),
         }
         let [client, server] = &mut self.offers;
         *match d {
@@ -142,6 +168,9 @@ impl Opening {
             window_scale: s.tcp.window_scale,
             sack: s.tcp.sack_permitted,
             timestamps: s.tcp.timestamps.is_some(),
+            ecn: u8::from(s.tcp.accurate_ecn) << 2
+                | u8::from(s.tcp.flags.cwr()) << 1
+                | u8::from(s.tcp.flags.ece()),
         });
         self.tell(streams);
     }
@@ -172,19 +201,21 @@ impl Opening {
     }
 
     /// The client's acknowledgement of the SYN/ACK, if `s` is that.
-    pub(super) fn acknowledged(&mut self, s: &Segment, d: Direction, stream: &mut Stream) {
+    pub(super) fn acknowledged(&mut self, s: &Segment, d: Direction, stream: &mut Stream) -> bool {
         let h = &mut self.summary;
         let (Direction::ToServer, None, Some(syn_ack), Some(isn)) =
             (d, h.ack, h.syn_ack, h.server_isn)
         else {
-            return;
+            return false;
         };
-        if before(isn, s.tcp.acknowledgement) {
+        let completes = before(isn, s.tcp.acknowledgement);
+        if completes {
             h.ack = Some(s.mark.time);
             if h.syn_ack_retries == 0 {
                 stream.held.answered(s.mark.time - syn_ack, 2);
             }
         }
+        completes
     }
 }
 

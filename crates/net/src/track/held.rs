@@ -4,10 +4,16 @@
 //!
 //! Only a capture near the sender sees a released segment follow at once; nearness is the time in
 //! which the sender was seen to answer anything. In doubt a segment is not called held.
+//!
+//! Waits for a delayed acknowledgement (methods 5.3) are seen from anywhere, as they are so much
+//! longer than the way: the receiver is silent although everything has come, acknowledges it by a
+//! timer, and what the sender sends next comes as soon after that as it can from where it stands. A
+//! delayed acknowledgement that nobody waits for is counted apart.
 
 use super::MILLISECOND;
+use super::recovery::Stretch;
 use crate::Segment;
-use model::{DirectionSummary, Time};
+use model::{DirectionSummary, EpisodeKind, Mark, Time};
 
 /// A segment that follows an acknowledgement within this was released by it.
 const RELEASED_WITHIN_NS: i64 = 200_000;
@@ -17,6 +23,24 @@ const NEAR_SAMPLES: u8 = 2;
 /// A Nagle sender is known by this many releases, and by hardly ever doing what Nagle forbids.
 const NAGLE_RELEASES: u64 = 20;
 const NAGLE_EXCEPTIONS_PER_CENT: u64 = 2;
+
+/// An acknowledgement that is this much later than usual waited for a timer, unless that is
+/// less than the way itself.
+const LATE_NS: i64 = 8 * MILLISECOND;
+/// So many late acknowledgements of several segments in a row are the path's.
+const SLOW_IN_A_ROW: u8 = 3;
+/// A sender that waited for it goes on within twice the time of its fastest answer and this, which is
+/// to be little against the wait.
+const ANSWER_NS: i64 = 500_000;
+const ANSWER_SHARE: i64 = 4;
+
+/// A bare acknowledgement of everything sent that came late.
+#[derive(Clone, Copy, Debug)]
+struct Late {
+    /// The last packet of what it acknowledges.
+    since: Mark,
+    at: Time,
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Small {
@@ -37,7 +61,16 @@ struct Release {
 #[derive(Debug, Default)]
 pub(super) struct Held {
     near: u8,
-    last_data: Option<Time>,
+    fastest_ns: Option<i64>,
+    /// How long acknowledgements usually take that did not wait for a timer: a queue on the path makes
+    /// all of them slow.
+    usual_ns: Option<i64>,
+    /// Late ones of several segments since the last that was not.
+    slow: u8,
+    last_data: Option<Mark>,
+    late: Option<Late>,
+    /// A wait for such an acknowledgement, to be reported.
+    ready: Option<Box<(EpisodeKind, Stretch)>>,
     /// The last segment below the maximum size, until it is acknowledged (Minshall's variant of
     /// Nagle, which Linux has: only small segments hold back small ones).
     small: Option<Small>,
@@ -64,6 +97,9 @@ impl Held {
         if (0..=NEAR_NS).contains(&ns) {
             self.near = self.near.saturating_add(weight);
         }
+        if ns >= 0 && self.fastest_ns.is_none_or(|fastest| ns < fastest) {
+            self.fastest_ns = Some(ns);
+        }
     }
 
     pub(super) fn is_near(&self) -> bool {
@@ -74,9 +110,36 @@ impl Held {
         self.peer_sent = true;
     }
 
-    /// The peer acknowledged new data up to `position`, alone if without data of its own.
-    pub(super) fn acknowledged(&mut self, position: u64, alone: bool, now: Time) {
+    /// Data was acknowledged after so long, for certain; `one_segment` if no more than that.
+    pub(super) fn round_trip(&mut self, ns: i64, one_segment: bool) {
+        let Some(usual) = &mut self.usual_ns else {
+            self.usual_ns = Some(ns);
+            return;
+        };
+        if ns - *usual <= LATE_NS.max(*usual) {
+            *usual += (ns - *usual) / 8;
+            self.slow = 0;
+        } else if !one_segment {
+            self.slow += 1;
+            if self.slow >= SLOW_IN_A_ROW {
+                *usual = ns;
+                self.slow = 0;
+            }
+        }
+    }
+
+    /// The peer acknowledged new data up to `position`, which may be `everything` sent, once each, alone
+    /// if without data of its own.
+    pub(super) fn acknowledged(&mut self, position: u64, alone: bool, everything: bool, now: Time) {
         self.advanced = Some(now);
+        if let (Some(since), Some(usual)) = (self.last_data, self.usual_ns)
+            && everything
+            && alone
+            && !self.peer_sent
+            && now - since.time - usual > LATE_NS.max(usual)
+        {
+            self.late = Some(Late { since, at: now });
+        }
         if let Some(small) = self.small.filter(|small| position >= small.end) {
             self.small_acknowledged = Some(Release {
                 since: small.at,
@@ -96,11 +159,43 @@ impl Held {
     /// that it has.
     fn backlog_at(&self, now: Time) -> Option<Time> {
         self.full?;
-        let last = self.last_data?;
+        let last = self.last_data?.time;
         let soon = |at: Time| (0..=RELEASED_WITHIN_NS).contains(&(now - at));
         let released = self.heard.is_some_and(|at| at >= last && soon(at));
         let same_burst = self.backlog.is_some() && soon(last);
         (released || same_burst).then(|| self.backlog.unwrap_or(last))
+    }
+
+    /// The window held what leaves now: it did not wait for the acknowledgement as such.
+    pub(super) fn was_the_window(&mut self) {
+        self.late = None;
+    }
+
+    /// The late acknowledgement that let a segment go which leaves now, if one did.
+    fn awaited(&mut self, now: Time, summary: &mut DirectionSummary) -> Option<Late> {
+        let late = self.late.take().filter(|_| !self.peer_sent)?;
+        let answer = now - late.at;
+        let fastest = self.fastest_ns?;
+        let longest = fastest.saturating_mul(2).saturating_add(ANSWER_NS);
+        let possible = fastest - fastest / 10..=longest;
+        let in_time =
+            possible.contains(&answer) && longest <= (late.at - late.since.time) / ANSWER_SHARE;
+        let count = match in_time {
+            true => &mut summary.late_acks_awaited,
+            false => &mut summary.late_acks_ignored,
+        };
+        *count += 1;
+        in_time.then_some(late)
+    }
+
+    /// A wait that the last segment ended.
+    #[inline]
+    pub(super) fn take_ready(&mut self) -> Option<(EpisodeKind, Stretch)> {
+        if self.ready.is_some() {
+            self.ready.take().map(|ready| *ready)
+        } else {
+            None
+        }
     }
 
     /// A segment with new data left; counts it and says since when TCP had held it.
@@ -138,15 +233,26 @@ impl Held {
         if is_small && released.is_some() {
             summary.small_released_by_ack += 1;
         }
+        let late = self.late.is_some().then(|| self.awaited(now, summary));
+        let late = late.flatten();
+        if let Some(late) = late {
+            let kind = match is_small && self.full.is_none() {
+                true => EpisodeKind::NagleDelayedAck,
+                false => EpisodeKind::DelayedAck,
+            };
+            self.ready = Some(Box::new((kind, Stretch::of(late.since, s.mark, s.order))));
+        }
         let backlog = self.backlog_at(now);
-        let held_since = if !self.is_near() {
+        let held_since = if let Some(late) = late {
+            Some(late.since.time)
+        } else if !self.is_near() {
             None
         } else if let Some(r) = by_nagle {
             Some(r.since)
         } else {
             backlog.or_else(|| {
                 let released = rebuilding && self.advanced.is_some_and(follows);
-                self.last_data.filter(|_| released)
+                self.last_data.map(|last| last.time).filter(|_| released)
             })
         };
         self.backlog = backlog;
@@ -154,7 +260,7 @@ impl Held {
             self.small = Some(Small { end, at: now });
         }
         self.full = (!is_small).then_some(end);
-        self.last_data = Some(now);
+        self.last_data = Some(s.mark);
         self.peer_sent = false;
         held_since
     }

@@ -1,42 +1,78 @@
 //! What a segment was, for the account of its connection: told from what it changed, so that the
 //! account follows the tracker's judgement of every segment and never makes its own.
 
+use super::MILLISECOND;
 use super::sequence::data_position;
-use super::stream::{Start, Stream};
+use super::stream::{FAST_RETRANSMIT_ACKS, Start, Stream};
+use super::tcp::TIMEOUT_NS;
 use crate::Segment;
-use crate::account::{Acknowledgement, Kind, Meter, Transmission};
+use crate::account::{Acknowledgement, Kind, Meter, Transmission, Trigger};
 use model::{Direction, Handshake};
+
+/// A tail probe comes two round trips after the last segment, and those of a capture near the receiver
+/// are short: what comes sooner than this is none.
+const PROBE_NS: i64 = MILLISECOND;
 
 /// What a segment may change, before it did.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Before {
     sent: u64,
-    retransmitted: u64,
-    /// Whether the bytes it brings, as far as they are old, are not in the capture yet.
-    lacks: bool,
-    acknowledged: Option<u64>,
+    start: Start,
     /// Of the direction that it acknowledges.
     peer_acknowledged: Option<u64>,
-    peer_samples: u64,
-    peer_received_twice: u64,
 }
 
 impl Before {
-    pub(super) fn of(s: &Segment, stream: &Stream, peer: &Stream) -> Before {
-        let lacks = || {
-            let start = data_position(stream.sent, s.tcp.sequence);
-            let end = start + u64::from(s.payload_length);
-            start < stream.sent && stream.reassembly.lacks(start, end.min(stream.sent))
-        };
+    pub(super) fn of(stream: &Stream, peer: &Stream) -> Before {
         Before {
             sent: stream.sent,
-            retransmitted: stream.summary.retransmitted_packets,
-            lacks: s.payload_length > 0 && stream.start != Start::Unknown && lacks(),
-            acknowledged: stream.acknowledged,
+            start: stream.start,
             peer_acknowledged: peer.acknowledged,
-            peer_samples: peer.summary.ack_rtt_count,
-            peer_received_twice: peer.received_twice,
         }
+    }
+}
+
+/// A segment that was sent again: whether the capture holds its bytes already, and why it was.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Again {
+    held: bool,
+    trigger: Trigger,
+}
+
+impl Again {
+    /// Of a segment that `stream` knows nothing of yet.
+    pub(super) fn of(s: &Segment, stream: &Stream, held: bool) -> Again {
+        Again {
+            held,
+            trigger: trigger(s, stream),
+        }
+    }
+}
+
+/// Why its sender sent a segment again (RFC 6298, RFC 5681, RFC 6675, RFC 8985; methods 2.1). A tail
+/// probe that comes as late as the timer would cannot be told from it.
+fn trigger(s: &Segment, stream: &Stream) -> Trigger {
+    let start = data_position(stream.sent, s.tcp.sequence);
+    let end = start + u64::from(s.payload_length);
+    let now = s.mark.time;
+    let progress = stream.last_data_at.max(stream.acknowledged_at);
+    let silent = now - progress;
+    let is_front = stream.acknowledged.is_none_or(|a| start <= a);
+    if silent >= TIMEOUT_NS {
+        Trigger::Timeout
+    } else if stream.duplicate_acks >= FAST_RETRANSMIT_ACKS || stream.sacked > end {
+        Trigger::Fast
+    } else if end == stream.sent
+        && stream.recovery.since().is_none()
+        && now - stream.last_data_at > stream.round_trip_ns
+        && silent >= PROBE_NS
+    {
+        Trigger::TailProbe
+    } else if is_front && stream.duplicate_acks > 0 {
+        // Fewer are enough where few segments are in flight (RFC 5827), or acknowledgements are joined.
+        Trigger::Fast
+    } else {
+        Trigger::Other
     }
 }
 
@@ -46,20 +82,12 @@ pub(super) fn tell(
     before: &Before,
     s: &Segment,
     d: Direction,
-    stream: &Stream,
-    peer: &Stream,
+    stream: &mut Stream,
+    peer: &mut Stream,
     handshake: &Handshake,
 ) {
     if meter.is_opening() && !s.tcp.flags.syn() {
-        meter.opened(s.mark);
-        if (handshake.syn_retries, handshake.syn_ack_retries) == (0, 0)
-            && let (Some(syn), Some(syn_ack)) = (handshake.syn, handshake.syn_ack)
-        {
-            meter.sender_is_away(Direction::ToClient, syn_ack - syn);
-            if let Some(ack) = handshake.ack {
-                meter.sender_is_away(Direction::ToServer, ack - syn_ack);
-            }
-        }
+        opened(meter, s, handshake);
     }
     let full_sized = full_size(s, stream);
     if let Some(id) = s.ip_id
@@ -72,17 +100,20 @@ pub(super) fn tell(
     {
         heard(meter, before, s, d.reverse(), peer, position);
     }
-    let end = || data_position(stream.sent, s.tcp.sequence) + u64::from(s.payload_length);
-    let kind = if stream.summary.retransmitted_packets > before.retransmitted {
+    let end = data_position(stream.sent, s.tcp.sequence) + u64::from(s.payload_length);
+    let kind = if let Some(again) = stream.again.take() {
+        // Where the direction begins with it, its bytes were acknowledged, and not seen before.
+        let held = again.held && before.start != Start::Acknowledged;
         Kind::Again {
-            held: !before.lacks,
-            needless: !before.lacks && before.acknowledged.is_some_and(|a| a >= end()),
+            held,
+            needless: held && stream.acknowledged.is_some_and(|a| a >= end),
+            trigger: again.trigger,
         }
     } else if stream.sent > before.sent && !s.tcp.flags.syn() && stream.start == Start::Certain {
         Kind::New
     } else {
         // What stands one byte back, or is one byte, asks for the window (RFC 9293 section 3.8.6.1).
-        let asks = s.payload_length == 1 || end() + 1 == stream.sent;
+        let asks = s.payload_length == 1 || end + 1 == stream.sent;
         if stream.window.is_zero() && asks && !s.tcp.flags.syn() {
             meter.probed(d);
         }
@@ -92,14 +123,28 @@ pub(super) fn tell(
         d,
         Transmission {
             mark: s.mark,
-            data_end: stream.sent.min(end()),
-            end: stream.sent.min(end() + u64::from(s.tcp.flags.fin())),
+            data_end: stream.sent.min(end),
+            end: stream.sent.min(end + u64::from(s.tcp.flags.fin())),
             payload: s.payload_length,
+            ends_short: ends_short(u64::from(s.payload_length), full_sized, stream),
             pushed: s.tcp.flags.psh(),
             kind,
             full_sized,
         },
     );
+}
+
+#[cold]
+fn opened(meter: &mut Meter, s: &Segment, handshake: &Handshake) {
+    meter.opened(s.mark);
+    if (handshake.syn_retries, handshake.syn_ack_retries) == (0, 0)
+        && let (Some(syn), Some(syn_ack)) = (handshake.syn, handshake.syn_ack)
+    {
+        meter.sender_is_away(Direction::ToClient, syn_ack - syn);
+        if let Some(ack) = handshake.ack {
+            meter.sender_is_away(Direction::ToServer, ack - syn_ack);
+        }
+    }
 }
 
 /// The most data that a segment of `stream` carries on the wire: options take from the maximum segment
@@ -110,24 +155,32 @@ fn full_size(s: &Segment, stream: &Stream) -> u64 {
     stream.full_sized().saturating_sub(options).max(1)
 }
 
+/// Whether a segment of so many bytes, or the last of those that offloading joined in it, is smaller
+/// than it could be. What was joined can only be told apart where the handshake was seen.
+fn ends_short(bytes: u64, full_sized: u64, stream: &Stream) -> bool {
+    bytes < full_sized || (stream.mss.is_some() && !bytes.is_multiple_of(full_sized))
+}
+
 /// Segment `s` acknowledges direction `d`, which is `stream`.
 fn heard(
     meter: &mut Meter,
     before: &Before,
     s: &Segment,
     d: Direction,
-    stream: &Stream,
+    stream: &mut Stream,
     position: u64,
 ) {
     let full_sized = full_size(s, stream);
-    if stream.summary.ack_rtt_count > before.peer_samples {
+    if let Some(ns) = stream.latest_round_trip_ns.take() {
         let bytes = before.peer_acknowledged.map_or(0, |a| position - a);
-        meter.round_trip(d, stream.latest_round_trip_ns, bytes <= full_sized);
+        meter.round_trip(d, ns, bytes <= full_sized);
+        // The sender of what is acknowledged here stands where these acknowledgements come from.
+        meter.sender_is_away(d.reverse(), ns);
     }
-    if stream.received_twice > before.peer_received_twice {
+    if std::mem::take(&mut stream.received_twice) {
         meter.received_twice(d);
     }
-    let raw = u64::from(s.tcp.window);
+    let raw = u32::from(s.tcp.window);
     let window = match stream.window.scale {
         // RFC 7323 section 2.2: never scaled in a SYN.
         _ if raw == 0 || s.tcp.flags.syn() => Some(raw),
@@ -143,8 +196,4 @@ fn heard(
             full_sized,
         },
     );
-    // The sender of what is acknowledged here stands where these acknowledgements come from.
-    if let Some(ns) = stream.summary.ack_rtt_min_ns {
-        meter.sender_is_away(d.reverse(), ns);
-    }
 }

@@ -43,13 +43,21 @@ const SECOND: i64 = 1_000 * MILLISECOND;
 /// Packet time between two sweeps for silent connections.
 const SWEEP_NS: i64 = 10 * SECOND;
 
+/// What is kept of each TCP connection beyond what its bytes need.
+#[derive(Clone, Copy, Default, Debug)]
+struct Wanted {
+    /// An account of its time.
+    accounts: bool,
+    /// What it did in each interval of so many nanoseconds.
+    intervals_ns: Option<i64>,
+}
+
 /// Sorts segments into connections and hands their bytes, in order, to a [`Handler`].
 pub struct Tracker<H: Handler> {
     handler: H,
     connections: HashTable<Box<Entry<H::State>>>,
     closed: Tombstones,
-    /// Whether connections get an account of their time.
-    accounting: bool,
+    wanted: Wanted,
     problems: Problems,
     last_tick: Option<Time>,
     last_sweep: Option<Time>,
@@ -61,7 +69,7 @@ impl<H: Handler> Tracker<H> {
             handler,
             connections: HashTable::new(),
             closed: Tombstones::default(),
-            accounting: false,
+            wanted: Wanted::default(),
             problems: Problems::default(),
             last_tick: None,
             last_sweep: None,
@@ -69,11 +77,27 @@ impl<H: Handler> Tracker<H> {
     }
 
     /// The same, giving each TCP connection an account of its time
-    /// ([`ConnectionSummary::accounts`](model::ConnectionSummary)). Costs some 4 KB a connection while it is open.
+    /// ([`ConnectionSummary::accounts`](model::ConnectionSummary)). Costs some 2 KB a connection while it is open.
     #[must_use]
     pub fn with_accounts(self) -> Tracker<H> {
         Tracker {
-            accounting: true,
+            wanted: Wanted {
+                accounts: true,
+                ..self.wanted
+            },
+            ..self
+        }
+    }
+
+    /// The same with accounts, also giving what each TCP connection did in each interval of so many
+    /// nanoseconds ([`Handler::interval`]).
+    #[must_use]
+    pub fn with_intervals(self, width_ns: i64) -> Tracker<H> {
+        Tracker {
+            wanted: Wanted {
+                accounts: true,
+                intervals_ns: Some(width_ns.max(1)),
+            },
             ..self
         }
     }
@@ -126,7 +150,7 @@ impl<H: Handler> Tracker<H> {
         if s.transport == Transport::Tcp && self.closed.absorb(s) {
             return;
         }
-        let mut entry = Box::new(Entry::open(&mut self.handler, s, self.accounting));
+        let mut entry = Box::new(Entry::open(&mut self.handler, s, self.wanted));
         let Some(d) = entry.direction(s) else { return };
         let verdict = entry.segment(&mut self.handler, &mut self.problems, s, bytes, d);
         self.connections

@@ -2,7 +2,7 @@
 
 use super::recovery::Stretch;
 use crate::{Connection, Handler, Segment};
-use model::{Chunk, Direction, Episode, EpisodeKind, Mark, Problems, Where};
+use model::{Chunk, Direction, Episode, EpisodeKind, Interval, Mark, Problems, Where};
 
 pub(super) struct Output<'a, H: Handler> {
     pub handler: &'a mut H,
@@ -45,8 +45,13 @@ impl<H: Handler> Output<'_, H> {
             retransmissions: stretch.retransmissions,
             timeouts: stretch.timeouts,
             spurious: stretch.spurious,
+            window: stretch.window,
         };
         self.handler.episode(self.connection, self.state, episode);
+    }
+
+    pub(super) fn interval(&mut self, interval: Interval) {
+        self.handler.interval(self.connection, self.state, interval);
     }
 
     pub(super) fn note(&mut self, s: &Segment, kind: &'static str, what: &str) {

@@ -25,6 +25,22 @@ pub(super) struct Stretch {
     pub retransmissions: u32,
     pub timeouts: u32,
     pub spurious: bool,
+    pub window: u64,
+}
+
+impl Stretch {
+    /// From one packet to another.
+    pub(super) fn of(first: Mark, last: Mark, order: u64) -> Stretch {
+        Stretch {
+            order,
+            first,
+            last,
+            retransmissions: 0,
+            timeouts: 0,
+            spurious: false,
+            window: 0,
+        }
+    }
 }
 
 /// A segment that was sent again.
@@ -66,19 +82,17 @@ impl Open {
 
     fn stretch(&self, last: Mark, order: u64) -> Stretch {
         Stretch {
-            order,
-            first: self.first,
-            last,
             retransmissions: self.retransmissions,
             timeouts: self.timeouts,
             spurious: self.spurious(),
+            ..Stretch::of(self.first, last, order)
         }
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Ended {
-    open: Open,
+    open: Box<Open>,
     last: Mark,
     order: u64,
     report_at: Time,
@@ -93,7 +107,8 @@ struct Rebuilding {
 
 #[derive(Debug, Default)]
 pub(super) struct Recovery {
-    open: Option<Open>,
+    /// Apart, as most directions never have any.
+    open: Option<Box<Open>>,
     ended: Option<Ended>,
     rebuilding: Option<Rebuilding>,
 }
@@ -116,20 +131,22 @@ impl Recovery {
         } else {
             None
         };
-        let open = self.open.get_or_insert(Open {
-            first: resent.first,
-            point: sent,
-            flight,
-            oldest: resent,
-            low: resent.start,
-            high: resent.end,
-            retransmissions: 0,
-            timeouts: 0,
-            bytes: 0,
-            acknowledged_before: 0,
-            duplicate_sacked: 0,
-            echo_checked: false,
-            original_arrived: false,
+        let open = self.open.get_or_insert_with(|| {
+            Box::new(Open {
+                first: resent.first,
+                point: sent,
+                flight,
+                oldest: resent,
+                low: resent.start,
+                high: resent.end,
+                retransmissions: 0,
+                timeouts: 0,
+                bytes: 0,
+                acknowledged_before: 0,
+                duplicate_sacked: 0,
+                echo_checked: false,
+                original_arrived: false,
+            })
         });
         let bytes = resent.end - resent.start;
         open.low = open.low.min(resent.start);
@@ -167,7 +184,7 @@ impl Recovery {
 
     /// Where no acknowledgements were captured, new data shows that recovery is over.
     pub(super) fn new_data(&mut self, start: u64, at: Mark, order: u64) {
-        if self.open.is_some_and(|open| start >= open.point) {
+        if self.open.as_ref().is_some_and(|open| start >= open.point) {
             self.end(at, order, 0);
         }
     }
@@ -183,10 +200,10 @@ impl Recovery {
             flight: open.flight,
         });
         self.ended = Some(Ended {
+            report_at: last.time + if open.spurious() { 0 } else { wait },
             open,
             last,
             order,
-            report_at: last.time + if open.spurious() { 0 } else { wait },
         });
     }
 

@@ -3,6 +3,7 @@
 use super::copies::Recent;
 use super::flight::Flight;
 use super::held::Held;
+use super::metering::Again;
 use super::reassembly::{Origin, Reassembly};
 use super::recovery::Recovery;
 use super::sequence::{ack_position, before, data_position, first_position};
@@ -29,7 +30,7 @@ const REORDERED_WITHIN_NS: i64 = 3 * MILLISECOND;
 const EARLIER_IP_IDS: std::ops::Range<i16> = -1_024..0;
 const EARLIER_IP_ID_WITHIN_NS: i64 = 200 * MILLISECOND;
 /// RFC 5681 section 3.2.
-const FAST_RETRANSMIT_ACKS: u32 = 3;
+pub(super) const FAST_RETRANSMIT_ACKS: u32 = 3;
 
 /// What is known of where a direction's bytes begin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -76,6 +77,8 @@ pub(super) struct Stream {
     pub acknowledged_at: Time,
     /// Acknowledgements of the same position in a row.
     pub duplicate_acks: u32,
+    /// The end of the highest selective acknowledgement.
+    pub sacked: u64,
     /// Position of the FIN: the end of the data.
     pub fin: Option<u64>,
     pub reassembly: Reassembly,
@@ -98,10 +101,11 @@ pub(super) struct Stream {
     /// A byte sent into a closed window, which will be sent again.
     pub probe: Option<(u64, u64)>,
     pub round_trip_ns: i64,
-    /// The last sample of which that is the mean.
-    pub latest_round_trip_ns: i64,
-    /// How often the receiver said that it got something twice (RFC 2883).
-    pub received_twice: u64,
+    /// What the account is to be told: the last sample of which that is the mean, whether the receiver
+    /// said that it got something twice (RFC 2883), and a segment that was sent again.
+    pub latest_round_trip_ns: Option<i64>,
+    pub received_twice: bool,
+    pub again: Option<Again>,
 }
 
 impl Stream {
@@ -191,7 +195,7 @@ impl Stream {
     }
 
     pub(super) fn sample(&mut self, ns: i64) {
-        self.latest_round_trip_ns = ns;
+        self.latest_round_trip_ns = Some(ns);
         let summary = &mut self.summary;
         summary.ack_rtt_count += 1;
         summary.ack_rtt_sum_ns = summary.ack_rtt_sum_ns.saturating_add(ns);

@@ -1,11 +1,12 @@
 //! One TCP connection: each segment acknowledges the other direction, then brings its own bytes, and
 //! either may settle what the capture will no longer show.
 
+use super::Wanted;
 use super::deliver::{deliver, drain, give_up, settle};
 use super::entry::Verdict;
-use super::handshake::Opening;
+use super::handshake::{Ecn, Opening};
 use super::held::is_small;
-use super::metering::{self, Before};
+use super::metering::{self, Again, Before};
 use super::reassembly::Origin;
 use super::recovery::Resent;
 use super::sequence::{LARGEST_WINDOW, ack_position, data_position, first_position};
@@ -13,10 +14,13 @@ use super::stream::{Start, Stream};
 use super::{MILLISECOND, output::Output};
 use crate::account::Meter;
 use crate::{Handler, Segment};
-use model::{Close, Direction, DirectionAccount, EpisodeKind, Mark, ResetSeen, Time, limits};
+use model::{
+    Close, ConnectionId, Direction, DirectionAccount, EpisodeKind, Interval, Mark, ResetSeen, Time,
+    limits,
+};
 
 /// A resend after so long without progress is the retransmission timer's.
-const TIMEOUT_NS: i64 = 200 * MILLISECOND;
+pub(super) const TIMEOUT_NS: i64 = 200 * MILLISECOND;
 /// Bytes that come this soon after they were given up were only late in the file.
 const LATE_WITHIN_NS: i64 = 10 * MILLISECOND;
 
@@ -41,9 +45,16 @@ fn both(streams: &mut [Stream; 2], d: Direction) -> (&mut Stream, &mut Stream) {
 
 impl Tcp {
     /// Of a connection that `s` begins.
-    pub(super) fn new(s: &Segment, accounting: bool) -> Tcp {
+    pub(super) fn new(s: &Segment, wanted: Wanted) -> Tcp {
+        let meter = || {
+            let meter = Meter::new(s.first, s.tcp.flags.syn());
+            match wanted.intervals_ns {
+                None => meter,
+                Some(ns) => meter.with_intervals(ConnectionId(s.order), s.mark.time, ns),
+            }
+        };
         Tcp {
-            meter: accounting.then(|| Box::new(Meter::new(s.first, s.tcp.flags.syn()))),
+            meter: wanted.accounts.then(|| Box::new(meter())),
             ..Tcp::default()
         }
     }
@@ -91,20 +102,28 @@ impl Tcp {
             return self.follow(out, s, bytes, d);
         }
         let (stream, peer) = both(&mut self.streams, d);
-        let before = Before::of(s, stream, peer);
+        let before = Before::of(stream, peer);
         let packets = self.packets;
         let verdict = self.follow(out, s, bytes, d);
         let (stream, peer) = both(&mut self.streams, d);
-        if self.packets > packets && !s.tcp.flags.rst() {
-            metering::tell(
-                &mut meter,
-                &before,
-                s,
-                d,
-                stream,
-                peer,
-                &self.opening.summary,
-            );
+        if self.packets > packets {
+            meter.counted(d, s);
+            if meter.has_intervals()
+                && let Some(before) = meter.counted_in_interval(d, s)
+            {
+                out.interval(before);
+            }
+            if !s.tcp.flags.rst() {
+                metering::tell(
+                    &mut meter,
+                    &before,
+                    s,
+                    d,
+                    stream,
+                    peer,
+                    &self.opening.summary,
+                );
+            }
         }
         self.meter = Some(meter);
         verdict
@@ -123,7 +142,6 @@ impl Tcp {
             return Verdict::Replaced;
         }
         if is_copy(s, stream, peer) {
-            stream.summary.duplicate_packets += 1;
             return Verdict::Goes;
         }
         stream.recent.remember(s);
@@ -138,8 +156,8 @@ impl Tcp {
                 stream.begin(s.tcp.sequence.wrapping_add(1));
             }
             self.opening.syn(s, d, &mut self.streams);
-        } else if flags.ack() {
-            self.opening.acknowledged(s, d, stream);
+        } else if flags.ack() && self.opening.acknowledged(s, d, stream) {
+            out.handler.opened(out.connection, out.state, s.mark);
         }
         let (stream, peer) = both(&mut self.streams, d);
         let packet = self.packets;
@@ -165,6 +183,7 @@ impl Tcp {
         let (stream, peer) = both(&mut self.streams, d);
         let usual_ttl = stream.summary.ttl_min..=stream.summary.ttl_max;
         let odd_ttl = stream.summary.packets > 0 && !usual_ttl.contains(&s.ttl);
+        let after_fin = stream.fin.is_some();
         count(s, stream);
         let verdict = reset(out, s, stream, peer);
         if verdict != Verdict::Goes {
@@ -174,9 +193,15 @@ impl Tcp {
                 at: s.mark,
                 odd_ttl,
                 refuses: peer.isn.is_some() && alone,
+                after_fin,
             });
         }
         verdict
+    }
+
+    /// What it did in the interval that goes on, if that was asked for.
+    pub(super) fn last_interval(&self) -> Option<Interval> {
+        self.meter.as_ref()?.last_interval()
     }
 
     /// What the connection waited for, if that was asked for, with its last packet.
@@ -187,6 +212,11 @@ impl Tcp {
             account.window_scale = stream.window.scale;
             account.sack = self.opening.has_sack();
             account.timestamps = self.opening.has_timestamps();
+            let ecn = self.opening.ecn();
+            account.ecn_negotiated = ecn.map(|ecn| ecn != Ecn::No);
+            if ecn.is_some_and(|ecn| ecn != Ecn::Classic) {
+                (account.ecn.ece_packets, account.ecn.cwr_packets) = (0, 0);
+            }
         }
         Some(accounts)
     }
@@ -219,7 +249,7 @@ impl Tcp {
 
 /// Whether the capture holds the packet twice. What brings new bytes, or acknowledges new ones,
 /// cannot be a copy.
-fn is_copy(s: &Segment, stream: &Stream, peer: &Stream) -> bool {
+fn is_copy(s: &Segment, stream: &mut Stream, peer: &Stream) -> bool {
     let t = &s.tcp;
     let outstanding = peer.in_flight() > 0;
     let reason = if s.payload_length > 0 {
@@ -238,7 +268,7 @@ fn is_copy(s: &Segment, stream: &Stream, peer: &Stream) -> bool {
         }
         outstanding
     };
-    stream.recent.has(s, reason)
+    stream.recent.has(s, reason, &mut stream.summary)
 }
 
 fn count(s: &Segment, stream: &mut Stream) {
@@ -317,16 +347,20 @@ fn acknowledge<H: Handler>(
     let alone = s.payload_length == 0 && !s.tcp.flags.syn() && !s.tcp.flags.fin();
     if position > before {
         let newest = stream.flight.acknowledge(position);
-        if let Some(newest) = newest
+        if let Some(newest) = &newest
             && !newest.again
         {
             let ns = now - newest.at;
             peer.held.answered(ns, 1);
             if newest.end == position && alone && ns >= 0 {
                 stream.sample(ns);
+                let one_segment = position - before <= stream.full_sized();
+                stream.held.round_trip(ns, one_segment);
             }
         }
-        stream.held.acknowledged(position, alone, now);
+        let once = newest.is_some_and(|n| !n.again) && stream.recovery.since().is_none();
+        let everything = once && position >= stream.sent;
+        (stream.held).acknowledged(position, alone, everything, now);
         stream.acknowledged = Some(position);
         stream.acknowledged_at = now;
         stream.duplicate_acks = 0;
@@ -363,8 +397,8 @@ fn acknowledge<H: Handler>(
             .window
             .advertised(s, position, stream.sent, full_sized);
         peer.summary.zero_windows += u64::from(closed);
-        if let Some(stretch) = stream.window.take_ready() {
-            out.episode(d, EpisodeKind::ZeroWindow, stretch);
+        if let Some((kind, stretch)) = stream.window.take_ready() {
+            out.episode(d, kind, stretch);
         }
     }
 }
@@ -379,8 +413,12 @@ fn duplicate_sack(s: &Segment, acknowledged: u64, stream: &mut Stream) {
     });
     let within_second =
         s.tcp.sack_count > 1 && first.0 >= second.0 && first.1 <= second.1 && first != second;
+    stream.sacked = stream.sacked.max(first.1).max(match s.tcp.sack_count {
+        1 => 0,
+        _ => second.1,
+    });
     if first.0 < first.1 && (first.1 <= acknowledged || within_second) {
-        stream.received_twice += 1;
+        stream.received_twice = true;
         stream.recovery.duplicate_sack(first.0, first.1);
     }
 }
@@ -450,13 +488,23 @@ fn new_data<H: Handler>(
 ) -> Option<Time> {
     let now = s.mark.time;
     let full_sized = stream.full_sized();
-    let released = stream.window.held_since(end, now);
+    let near = stream.held.is_near();
+    let mut released = stream.window.held_since(end, now);
+    if released.is_some() {
+        stream.held.was_the_window();
+        released = released.filter(|_| near);
+    } else {
+        stream.window.was_free();
+    }
+    if released.is_some() {
+        stream.window.was_full(s);
+    }
     if stream.window.is_zero() && s.payload_length <= 1 {
         stream.probe = Some((start, end));
     }
     stream.window.sent(s, end, full_sized, stream.round_trip_ns);
-    if let Some(stretch) = stream.window.take_ready() {
-        out.episode(d, EpisodeKind::ZeroWindow, stretch);
+    if let Some((kind, stretch)) = stream.window.take_ready() {
+        out.episode(d, kind, stretch);
     }
     if !peer_seen {
         stream.recovery.new_data(start, s.mark, s.order);
@@ -471,12 +519,13 @@ fn new_data<H: Handler>(
         stream.recovery.is_rebuilding(),
         &mut stream.summary,
     );
+    if let Some((kind, stretch)) = stream.held.take_ready() {
+        out.episode(d, kind, stretch);
+    }
     if stream.acknowledged.is_none_or(|a| a < end) && stream.is_plausible(start) {
         stream.flight.push(end, s.payload_length, s.mark);
     }
-    recovering
-        .or(released.filter(|_| stream.held.is_near()))
-        .or(held)
+    recovering.or(released).or(held)
 }
 
 /// Measures a segment that begins in what was sent before: a probe, a late one, or one that was sent
@@ -541,6 +590,7 @@ fn old_data<H: Handler>(
         timeout: s.mark.time - progress >= TIMEOUT_NS,
         ts_value: origin.ts_value,
     };
+    stream.again = Some(Again::of(s, stream, !fills));
     stream.summary.retransmitted_packets += 1;
     stream.summary.retransmitted_bytes += old_end - start;
     let (sent, flight) = (stream.sent, stream.in_flight());

@@ -4,8 +4,10 @@
 use super::MILLISECOND;
 use super::recovery::Stretch;
 use crate::Segment;
-use model::{Mark, Time};
+use model::{EpisodeKind, Mark, Time};
 
+/// Shorter waits for a window are not worth telling.
+const WORTH_TELLING_NS: i64 = MILLISECOND;
 /// Data that leaves this soon after a window opened was waiting for it; beyond a round trip.
 const RELEASED_WITHIN_NS: i64 = MILLISECOND;
 const SHOWS_WITHIN_NS: i64 = 10 * MILLISECOND;
@@ -17,12 +19,25 @@ struct Zero {
     waited: bool,
 }
 
+/// A window without room for a whole segment.
+#[derive(Clone, Copy, Debug)]
+struct Full {
+    since: Mark,
+    /// Bytes that it offered, all of them under way.
+    offered: u64,
+    /// Whether it ever failed to move on with what was acknowledged, or by less than half: the rest
+    /// stands unread in the receiver's buffer.
+    stuck: bool,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Opened {
     at: Time,
-    since: Time,
+    full: Full,
     /// Up to where the sender was allowed to send before.
     edge: u64,
+    /// Whether nothing is left to tell of it.
+    told: bool,
 }
 
 #[derive(Debug, Default)]
@@ -30,23 +45,26 @@ pub(super) struct Window {
     /// The receiver's shift, where the handshake told it.
     pub scale: Option<u8>,
     /// The highest position that the receiver ever allowed, where it can be known.
-    edge: Option<u64>,
+    pub edge: Option<u64>,
     zero: Option<Zero>,
     /// A zero window that ended: reported if data shows that the sender waited for its end.
-    shut: Option<Stretch>,
-    full_since: Option<Time>,
+    shut: Option<Box<Stretch>>,
+    full: Option<Full>,
+    /// What the receiver offered last, and behind which byte.
+    offered: u64,
+    acknowledged: u64,
     opened: Option<Opened>,
-    /// A stretch of time in which it was closed, to be reported.
-    ready: Option<Stretch>,
+    /// A stretch of time in which it was closed or full, to be reported.
+    ready: Option<Box<(EpisodeKind, Stretch)>>,
 }
 
 impl Window {
-    /// A stretch of time in which the window was closed and the sender waited. Kept here, not
+    /// A stretch of time in which the window was closed or full and the sender waited. Kept here, not
     /// returned where it ends, because copying an absent one cost every packet 10 ns.
     #[inline]
-    pub(super) fn take_ready(&mut self) -> Option<Stretch> {
+    pub(super) fn take_ready(&mut self) -> Option<(EpisodeKind, Stretch)> {
         if self.ready.is_some() {
-            self.ready.take()
+            self.ready.take().map(|ready| *ready)
         } else {
             None
         }
@@ -69,7 +87,8 @@ impl Window {
         let raw = u64::from(s.tcp.window);
         let now = s.mark.time;
         if raw == 0 {
-            self.full_since.get_or_insert(now);
+            self.fill(s.mark);
+            self.acknowledged = ack;
             self.edge = Some(self.edge.map_or(ack, |edge| edge.max(ack)));
             if let Some(zero) = &mut self.zero {
                 zero.waited |= sent > ack;
@@ -86,16 +105,30 @@ impl Window {
             let edge = ack + (raw << scale);
             before.map_or(edge, |before| before.max(edge))
         });
+        self.offered = self.scale.map_or(0, |scale| raw << scale);
+        if let Some(full) = &mut self.full
+            && ack > self.acknowledged
+        {
+            full.stuck |= self.edge == before || self.offered < full.offered / 2;
+        }
+        self.acknowledged = ack;
         let was_zero = self.zero.take();
         let room = self.edge.map(|edge| edge.saturating_sub(sent));
         if (was_zero.is_some() || room.is_some_and(|room| room >= full_sized))
-            && let Some(since) = self.full_since.take()
+            && let Some(full) = self.full.take()
         {
             self.opened = before.map(|edge| Opened {
                 at: now,
-                since,
+                full,
                 edge,
+                told: was_zero.is_some(),
             });
+        } else if let (Some(opened), Some(edge)) = (&mut self.opened, before)
+            && !opened.told
+            && self.edge > before
+        {
+            // A sender may wait until more fits than one segment.
+            (opened.at, opened.edge) = (now, edge);
         }
         if let Some(zero) = was_zero {
             self.end_zero(zero, s);
@@ -103,19 +136,21 @@ impl Window {
         false
     }
 
+    fn fill(&mut self, since: Mark) {
+        let offered = self.offered;
+        self.full.get_or_insert(Full {
+            since,
+            offered,
+            stuck: false,
+        });
+    }
+
     fn end_zero(&mut self, zero: Zero, s: &Segment) {
-        let stretch = Stretch {
-            order: s.order,
-            first: zero.first,
-            last: s.mark,
-            retransmissions: 0,
-            timeouts: 0,
-            spurious: false,
-        };
+        let stretch = Stretch::of(zero.first, s.mark, s.order);
         if zero.waited {
-            self.ready = Some(stretch);
+            self.ready = Some(Box::new((EpisodeKind::ZeroWindow, stretch)));
         } else {
-            self.shut = Some(stretch);
+            self.shut = Some(Box::new(stretch));
         }
     }
 
@@ -125,7 +160,7 @@ impl Window {
             && self.scale.is_some()
             && edge.saturating_sub(end) < full_sized
         {
-            self.full_since.get_or_insert(s.mark.time);
+            self.fill(s.mark);
         }
         if let Some(mut zero) = self.zero {
             if s.payload_length <= 1 {
@@ -134,15 +169,15 @@ impl Window {
             }
             // The advertisement that reopened it was not captured.
             self.zero = None;
-            self.full_since = None;
+            self.full = None;
             zero.waited = true;
             self.end_zero(zero, s);
         } else if self.shut.is_some() {
             let shows_within = SHOWS_WITHIN_NS + 2 * round_trip_ns;
-            self.ready = self
-                .shut
-                .take()
-                .filter(|stretch| s.mark.time - stretch.last.time <= shows_within);
+            let shut = self.shut.take();
+            self.ready = shut
+                .filter(|stretch| s.mark.time - stretch.last.time <= shows_within)
+                .map(|stretch| Box::new((EpisodeKind::ZeroWindow, *stretch)));
         }
     }
 
@@ -150,19 +185,39 @@ impl Window {
     pub(super) fn held_since(&self, end: u64, now: Time) -> Option<Time> {
         let opened = self.opened.as_ref()?;
         let released = end > opened.edge && now - opened.at <= RELEASED_WITHIN_NS;
-        released.then_some(opened.since)
+        released.then_some(opened.full.since.time)
+    }
+
+    /// A segment left that had fitted before: the sender did not wait for the window, or no longer.
+    pub(super) fn was_free(&mut self) {
+        self.opened = self.opened.filter(|opened| opened.told);
+    }
+
+    /// The segment `s`, which the window had held, shows how long it was full. A closed window is
+    /// told of by itself.
+    pub(super) fn was_full(&mut self, s: &Segment) {
+        let Some(opened) = self.opened.as_mut().filter(|opened| !opened.told) else {
+            return;
+        };
+        opened.told = true;
+        let full = opened.full;
+        if s.mark.time - full.since.time < WORTH_TELLING_NS || self.ready.is_some() {
+            return;
+        }
+        let kind = match full.stuck {
+            true => EpisodeKind::ClosingWindow,
+            false => EpisodeKind::SmallWindow,
+        };
+        let stretch = Stretch {
+            window: full.offered,
+            ..Stretch::of(full.since, s.mark, s.order)
+        };
+        self.ready = Some(Box::new((kind, stretch)));
     }
 
     /// A zero window that was not opened again.
     pub(super) fn finish(&mut self, last: Mark, order: u64) -> Option<Stretch> {
         let zero = self.zero.take()?;
-        zero.waited.then_some(Stretch {
-            order,
-            first: zero.first,
-            last,
-            retransmissions: 0,
-            timeouts: 0,
-            spurious: false,
-        })
+        zero.waited.then(|| Stretch::of(zero.first, last, order))
     }
 }

@@ -8,6 +8,8 @@ use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
 
 const MAGIC: u8 = 0xa5;
+/// In its place: what comes with it is not looked at.
+const SKIP: u8 = 0x5a;
 /// Magic number, id, two bytes of length.
 const HEADER: usize = 4;
 
@@ -25,6 +27,8 @@ struct Seen {
 struct Log {
     frames: Vec<Seen>,
     longest_shown: usize,
+    /// Frame number and length of what was skipped.
+    skipped: Vec<(u32, u64)>,
     holes: Vec<Hole>,
 }
 
@@ -62,6 +66,9 @@ impl Session for Toy {
         if bytes.len() < HEADER && more == More::Yes {
             return Step::Need(HEADER);
         }
+        if bytes.first() == Some(&SKIP) {
+            return Step::Skip;
+        }
         match header(bytes) {
             Some((id, length)) => {
                 self.passing = Some(id);
@@ -92,6 +99,11 @@ impl Session for Toy {
             self.saw(&span);
         }
         self.passing = None;
+    }
+
+    fn skipped(&mut self, _: &mut Context<'_>, _: Direction, run: &Run) {
+        let mut log = self.log.lock().unwrap();
+        log.skipped.push((run.mark.packet.frame, run.length));
     }
 
     fn hole(&mut self, _: Direction, hole: Hole, _: Time) {
@@ -226,6 +238,28 @@ fn pieces<'a>(mut bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
         bytes = rest;
     }
     pieces
+}
+
+#[test]
+fn what_is_skipped_is_told_at_once_and_the_next_packet_looked_at() {
+    let frame = [MAGIC, 7, 0, 0];
+    let log = run(&[
+        Part::Data(frame.to_vec(), 0),
+        // Behind a frame in its packet; with what was held back of it; with what was cut off it.
+        Part::Data([&frame[..], &[SKIP, 0, 0, 0, 0]].concat(), 0),
+        Part::Data(vec![SKIP, 1], 0),
+        Part::Data(vec![0; 9], 0),
+        Part::Data(vec![SKIP, 0, 0, 0], 30),
+        Part::Gap(50),
+        Part::Data(frame.to_vec(), 0),
+    ]);
+    let frames: Vec<_> = log.frames.iter().map(|f| (f.id, f.first)).collect();
+    assert_eq!(frames, [(7, 1), (7, 2), (7, 7)]);
+    assert_eq!(
+        log.skipped,
+        [(2, 5), (3, 2), (4, 2), (4, 7), (5, 4), (5, 30)]
+    );
+    assert_eq!(log.holes, [Hole::Cut, Hole::Gap]);
 }
 
 proptest! {

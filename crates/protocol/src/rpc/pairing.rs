@@ -322,6 +322,9 @@ impl Pairing {
         } else {
             pending.outcome
         };
+        if cx.output.counts(outcome) {
+            return;
+        }
         let request_last = pending.request.last.time;
         let ends = cx.connection.ends(pending.direction);
         let response = Response {

@@ -6,7 +6,8 @@
 
 use crate::session::{Context, Span, held_ns};
 use model::{
-    Call, Change, Detail, Field, Hidden, Name, Outcome, Outstanding, Protocol, Reason, Sql, Time,
+    Call, Change, Detail, Field, Hidden, Mark, Name, Outcome, Outstanding, Protocol, Reason, Sql,
+    Time, sql::op,
 };
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ pub struct Exchange {
     /// What the server said of it so far.
     pub outcome: Outcome,
     outstanding: u32,
+    inner_trips: u32,
 }
 
 impl Exchange {
@@ -50,11 +52,21 @@ impl Exchange {
             sql,
             outcome: Outcome::Ok,
             outstanding: before as u32 + 1,
+            inner_trips: 0,
         }
     }
 
     /// The request goes on.
     pub fn ask(&mut self, span: &Span) {
+        self.request.extend(span);
+    }
+
+    /// The request goes on after the server asked for more of it: what was taken for the response was
+    /// an inner round trip.
+    pub fn ask_further(&mut self, span: &Span) {
+        if self.response.take().is_some() {
+            self.inner_trips += 1;
+        }
         self.request.extend(span);
     }
 
@@ -104,43 +116,22 @@ impl Exchange {
             mut detail,
             sql,
             outstanding,
+            inner_trips,
             ..
         } = self;
+        if inner_trips > 0 {
+            detail.set(Field::InnerTrips, inner_trips.into());
+        }
         let settled = response.map_or(cx.now, |s| s.last.time);
         settle(cx, request.sequence, settled);
-        if let Some(statement) = &sql.statement {
-            detail.set(Field::Statement, statement.id);
-        }
-        let first_to_last = |s: &Span| held_ns(s.last_held_since, s.first.time, s.last.time);
-        let response_held_ns = response.map_or(0, |s| {
-            held_ns(s.first_held_since, request.last.time, s.first.time) + first_to_last(&s)
-        });
-        cx.output.call(|| Call {
-            order: cx.order,
-            connection: cx.connection.id,
-            protocol,
-            op,
-            client: cx.connection.client,
-            server: cx.connection.server,
+        let call = Halves {
             id: request.sequence,
-            request_sequence: request.sequence,
-            response_sequence: response.map_or(0, |s| s.sequence),
-            request_first: Some(request.first),
-            request_last: (!request.end_missing).then_some(request.last),
-            response_first: response.map(|s| s.first),
-            response_last: response.filter(|s| !s.end_missing).map(|s| s.last),
-            request_bytes: request.bytes,
-            response_bytes: response.map_or(0, |s| s.bytes),
-            outcome,
+            op,
+            request: Some(request),
+            response,
             outstanding,
-            retransmits: 0,
-            // What holds back the first byte of a request is not seen: it may not have been written.
-            request_held_ns: first_to_last(&request),
-            response_held_ns,
-            detail,
-            text: None,
-            sql: Some(sql),
-        });
+        };
+        call.tell(cx, protocol, outcome, detail, sql);
     }
 }
 
@@ -155,6 +146,124 @@ fn settle(cx: &mut Context<'_>, id: u32, time: Time) {
         id,
         change: Change::Settled,
     });
+}
+
+/// What a server said without having been asked, as far as the capture shows, for this reason.
+pub fn unasked(
+    cx: &mut Context<'_>,
+    protocol: Protocol,
+    op: Name,
+    response: Span,
+    sql: Arc<Sql>,
+    reason: Reason,
+) {
+    cx.output.change(|| Outstanding {
+        order: cx.order,
+        time: response.last.time,
+        connection: cx.connection.id,
+        client: cx.connection.client,
+        server: cx.connection.server,
+        id: response.sequence,
+        change: Change::Stray,
+    });
+    let call = Halves {
+        id: response.sequence,
+        op,
+        request: None,
+        response: Some(response),
+        outstanding: 0,
+    };
+    let outcome = Outcome::NoRequest(reason);
+    call.tell(cx, protocol, outcome, Detail::default(), sql);
+}
+
+/// A server's greeting: the answer to a connection that was `opened`, a request without bytes. Its id
+/// is the sequence number of the greeting.
+pub fn greeted(
+    cx: &mut Context<'_>,
+    protocol: Protocol,
+    opened: Mark,
+    greeting: Span,
+    sql: Arc<Sql>,
+    outcome: Outcome,
+) {
+    let request = Span {
+        first: opened,
+        last: opened,
+        ..Span::NOTHING
+    };
+    let call = Halves {
+        id: greeting.sequence,
+        op: op::CONNECT,
+        request: Some(request),
+        response: Some(greeting),
+        outstanding: 1,
+    };
+    let outcome = match greeting.end_missing {
+        true => Outcome::Incomplete(Reason::CaptureGap),
+        false => outcome,
+    };
+    call.tell(cx, protocol, outcome, Detail::default(), sql);
+}
+
+/// What was seen of a call.
+struct Halves {
+    id: u32,
+    op: Name,
+    request: Option<Span>,
+    response: Option<Span>,
+    outstanding: u32,
+}
+
+impl Halves {
+    fn tell(
+        self,
+        cx: &mut Context<'_>,
+        protocol: Protocol,
+        outcome: Outcome,
+        mut detail: Detail,
+        sql: Arc<Sql>,
+    ) {
+        let Halves {
+            request, response, ..
+        } = self;
+        if let Some(statement) = &sql.statement {
+            detail.set(Field::Statement, statement.id);
+        }
+        let first_to_last = |s: &Span| held_ns(s.last_held_since, s.first.time, s.last.time);
+        let response_held_ns = response.map_or(0, |s| {
+            let waited = request.map_or(0, |r| {
+                held_ns(s.first_held_since, r.last.time, s.first.time)
+            });
+            waited + first_to_last(&s)
+        });
+        cx.output.call(|| Call {
+            order: cx.order,
+            connection: cx.connection.id,
+            protocol,
+            op: self.op,
+            client: cx.connection.client,
+            server: cx.connection.server,
+            id: self.id,
+            request_sequence: request.map_or(0, |s| s.sequence),
+            response_sequence: response.map_or(0, |s| s.sequence),
+            request_first: request.map(|s| s.first),
+            request_last: request.filter(|s| !s.end_missing).map(|s| s.last),
+            response_first: response.map(|s| s.first),
+            response_last: response.filter(|s| !s.end_missing).map(|s| s.last),
+            request_bytes: request.map_or(0, |s| s.bytes),
+            response_bytes: response.map_or(0, |s| s.bytes),
+            outcome,
+            outstanding: self.outstanding,
+            retransmits: 0,
+            // What holds back the first byte of a request is not seen: it may not have been written.
+            request_held_ns: request.map_or(0, |s| first_to_last(&s)),
+            response_held_ns,
+            detail,
+            text: None,
+            sql: Some(sql),
+        });
+    }
 }
 
 /// What is known of a session whose messages cannot be read.

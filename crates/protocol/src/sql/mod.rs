@@ -3,6 +3,8 @@
 
 mod exchange;
 mod statements;
+mod verb;
 
-pub use exchange::{Exchange, Opaque};
+pub use exchange::{Exchange, Opaque, greeted, unasked};
 pub use statements::Statements;
+pub use verb::operation;

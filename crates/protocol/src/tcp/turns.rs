@@ -210,6 +210,10 @@ impl Turns {
     pub(crate) fn close(&mut self, cx: &mut Context<'_>, why: Close) {
         if let Some(turn) = &mut self.turn {
             turn.ended = ended(turn, why, cx.now);
+            // A database's session ends with a message that nobody answers.
+            if self.of.is_some() && why == Close::Finished && !turn.is_answered() {
+                self.turn = None;
+            }
         }
         self.over();
         if self.state == State::Watching && self.is_pipelined() {

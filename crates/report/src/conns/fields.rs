@@ -8,7 +8,7 @@
 
 use crate::classes;
 use analysis::results::{ConnectionResult, DirectionResult};
-use model::{Direction, DirectionSummary, RoundTrips, TimeClass};
+use model::{CongestionWindow, Direction, DirectionSummary, RoundTrips, TimeClass};
 use serde_json::Value;
 
 pub(super) struct Field {
@@ -249,6 +249,120 @@ pub(super) const DIRECTION: [Field; 31] = [
     ),
 ];
 
+/// Of each direction, behind its time by class, as they came later and columns keep their places.
+pub(super) const HABITS: [Field; 25] = [
+    field(
+        "writes",
+        "what it wrote at once, of any size: ended by a push and a pause or an answer",
+        |c, d| own(c, d).account.writes.into(),
+    ),
+    field(
+        "segments.up_to_64_bytes",
+        "data segments of up to 64 bytes of payload, as the capture has them",
+        |c, d| segments(c, d, 0),
+    ),
+    field("segments.up_to_256_bytes", "of 65 to 256", |c, d| {
+        segments(c, d, 1)
+    }),
+    field("segments.up_to_512_bytes", "of 257 to 512", |c, d| {
+        segments(c, d, 2)
+    }),
+    field("segments.up_to_1460_bytes", "of 513 to 1,460", |c, d| {
+        segments(c, d, 3)
+    }),
+    field(
+        "segments.up_to_8960_bytes",
+        "of 1,461 to 8,960: jumbo frames, or joined by offloading",
+        |c, d| segments(c, d, 4),
+    ),
+    field(
+        "segments.larger",
+        "larger ones: joined, or not yet cut, by offloading",
+        |c, d| segments(c, d, 5),
+    ),
+    field(
+        "retransmissions.fast",
+        "packets sent again because of duplicate or selective ACKs, and in the recovery after",
+        |c, d| own(c, d).account.retransmissions.fast.into(),
+    ),
+    field(
+        "retransmissions.timeout",
+        "packets sent again after 200 ms without progress, and in the recovery after",
+        |c, d| own(c, d).account.retransmissions.timeout.into(),
+    ),
+    field(
+        "retransmissions.tail_probe",
+        "last packets sent again sooner, to find out whether they arrived",
+        |c, d| own(c, d).account.retransmissions.tail_probe.into(),
+    ),
+    field(
+        "retransmissions.other",
+        "packets sent again for which nothing tells why",
+        |c, d| own(c, d).account.retransmissions.other.into(),
+    ),
+    field(
+        "congestion_window.count",
+        "how often the sender stopped though window and application had more, until an ACK came",
+        |c, d| own(c, d).account.congestion_window.count.into(),
+    ),
+    field(
+        "congestion_window.min_bytes",
+        "what was in flight then, an estimate of the congestion window: the least",
+        |c, d| congestion(c, d, |w| Some(w.min_bytes)),
+    ),
+    field("congestion_window.mean_bytes", "the mean", |c, d| {
+        congestion(c, d, |w| w.mean_bytes())
+    }),
+    field("congestion_window.max_bytes", "the most", |c, d| {
+        congestion(c, d, |w| Some(w.max_bytes))
+    }),
+    field("congestion_window.last_bytes", "the last", |c, d| {
+        congestion(c, d, |w| Some(w.last_bytes))
+    }),
+    field(
+        "pauses.count",
+        "silences of the sender above 200 µs with nothing outstanding, until it sent again",
+        |c, d| own(c, d).account.pauses.count.into(),
+    ),
+    field("pauses.total_ns", "all of them together", |c, d| {
+        own(c, d).account.pauses.total_ns.into()
+    }),
+    field("pauses.longest_ns", "the longest", |c, d| {
+        let longest = own(c, d).account.pauses.longest;
+        longest.map(|wait| wait.ns).into()
+    }),
+    field(
+        "stretch_acks",
+        "acknowledgements without data of more than two full segments",
+        |c, d| own(c, d).account.stretch_acks.into(),
+    ),
+    field(
+        "ecn.negotiated",
+        "whether both sides agreed on explicit congestion notification",
+        |c, d| own(c, d).account.ecn_negotiated.into(),
+    ),
+    field(
+        "ecn.capable_packets",
+        "packets sent this way that routers may mark (ECT), marked ones included",
+        |c, d| own(c, d).account.ecn.capable_packets.into(),
+    ),
+    field(
+        "ecn.ce_packets",
+        "packets sent this way that a router marked (CE)",
+        |c, d| own(c, d).account.ecn.ce_packets.into(),
+    ),
+    field(
+        "ecn.ece_packets",
+        "packets by which the receiver of this data says that marks came (ECE, RFC 3168)",
+        |c, d| own(c, d.reverse()).account.ecn.ece_packets.into(),
+    ),
+    field(
+        "ecn.cwr_packets",
+        "packets by which the sender says that it slowed down for them (CWR, RFC 3168)",
+        |c, d| own(c, d).account.ecn.cwr_packets.into(),
+    ),
+];
+
 pub(crate) fn own(c: &ConnectionResult, direction: Direction) -> &DirectionResult {
     let [to_server, to_client] = &c.directions;
     match direction {
@@ -266,6 +380,21 @@ pub(crate) fn back(c: &ConnectionResult, direction: Direction) -> &DirectionSumm
 fn rtt(c: &ConnectionResult, direction: Direction, get: fn(&RoundTrips) -> i64) -> Value {
     let rtt = &own(c, direction).account.rtt;
     (rtt.count > 0).then(|| get(rtt)).into()
+}
+
+fn segments(c: &ConnectionResult, direction: Direction, class: usize) -> Value {
+    let sizes = own(c, direction).account.segment_sizes.0;
+    sizes.get(class).copied().into()
+}
+
+/// What is known of the congestion window where it could be seen.
+fn congestion(
+    c: &ConnectionResult,
+    direction: Direction,
+    get: fn(&CongestionWindow) -> Option<u64>,
+) -> Value {
+    let window = &own(c, direction).account.congestion_window;
+    (window.count > 0).then(|| get(window)).flatten().into()
 }
 
 fn segments_per_ack(c: &ConnectionResult, direction: Direction) -> Value {

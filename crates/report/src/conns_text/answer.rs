@@ -3,20 +3,21 @@
 use crate::classes::{Party, words};
 use crate::conns::fields::own;
 use crate::text::{counted, spoken, wrap};
+use analysis::connections::Connections;
 use analysis::results::ConnectionResult;
 use model::{Direction, TimeClass};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 /// The answer: how long was waited, and what for most of all.
-pub(super) fn answer(connections: &[ConnectionResult]) -> String {
+pub(super) fn answer(connections: &Connections) -> String {
     let count = counted(connections.len() as u64, "TCP connection");
     if connections.is_empty() {
         return "No TCP connections.\n".to_owned();
     }
-    let text = match waited(connections) {
+    let text = match waited(connections.iter()) {
         Some(waited) => format!("{count}, {waited}"),
-        None if connections.iter().any(is_measured) => {
+        None if connections.iter().any(|c| is_measured(&c)) => {
             format!("{count} without a wait: whoever had something to send could send it.")
         }
         None => format!("{count}; what was waited for was not measured."),
@@ -31,21 +32,30 @@ fn is_measured(c: &ConnectionResult) -> bool {
 }
 
 /// "4 min 12 s of waiting; 61 % of it: …"; `None` when nothing was waited for.
-pub(super) fn waited(connections: &[ConnectionResult]) -> Option<String> {
-    let total = connections
-        .iter()
-        .fold(0i64, |sum, c| sum.saturating_add(c.at_stake_ns));
-    // Only what is the longest wait of some connection can be that of all.
-    let kinds: BTreeSet<(Direction, TimeClass)> = connections
-        .iter()
-        .filter_map(|c| c.top)
-        .map(|(direction, class, _)| (direction, class))
-        .collect();
-    let (ns, direction, class) = kinds
+pub(super) fn waited(
+    connections: impl Iterator<Item = ConnectionResult> + Clone,
+) -> Option<String> {
+    let mut total = 0_i64;
+    // Of each class in the direction in which more was waited. Only what is the longest wait of some
+    // connection can be that of all.
+    let mut longest = BTreeSet::new();
+    let mut sums: BTreeMap<(Direction, TimeClass), i64> = BTreeMap::new();
+    for c in connections.clone() {
+        total = total.saturating_add(c.at_stake_ns);
+        let Some((direction, class, _)) = c.top else {
+            continue;
+        };
+        longest.insert((direction, class));
+        for (class, ns) in own(&c, direction).account.time_ns.iter() {
+            let sum = sums.entry((direction, class)).or_default();
+            *sum = sum.saturating_add(*ns);
+        }
+    }
+    let (ns, direction, class) = longest
         .into_iter()
         .map(|(direction, class)| {
-            let parts = with(connections, direction, class).map(|(_, ns)| ns);
-            (parts.fold(0i64, i64::saturating_add), direction, class)
+            let ns = sums.get(&(direction, class)).copied().unwrap_or(0);
+            (ns, direction, class)
         })
         .max_by_key(|(ns, ..)| *ns)
         .filter(|(ns, ..)| *ns > 0 && total > 0)?;
@@ -58,21 +68,12 @@ pub(super) fn waited(connections: &[ConnectionResult]) -> Option<String> {
     ))
 }
 
-/// The connections that had such a wait in the direction in which they waited more, and how long.
-fn with(
-    connections: &[ConnectionResult],
+/// Whose doing a wait is, in parentheses: a host, how many hosts, or the way between them.
+fn whose(
+    connections: impl Iterator<Item = ConnectionResult>,
     direction: Direction,
     class: TimeClass,
-) -> impl Iterator<Item = (&ConnectionResult, i64)> {
-    connections
-        .iter()
-        .filter(move |c| c.top.is_some_and(|(d, ..)| d == direction))
-        .map(move |c| (c, own(c, direction).account.time_ns[class]))
-        .filter(|(_, ns)| *ns > 0)
-}
-
-/// Whose doing a wait is, in parentheses: a host, how many hosts, or the way between them.
-fn whose(connections: &[ConnectionResult], direction: Direction, class: TimeClass) -> String {
+) -> String {
     let client = match (words(class).party, direction) {
         // Neither direction is open before both are.
         _ if class == TimeClass::Handshake => return String::new(),
@@ -81,8 +82,10 @@ fn whose(connections: &[ConnectionResult], direction: Direction, class: TimeClas
         (Party::Sender, d) => d == Direction::ToServer,
         (Party::Receiver, d) => d == Direction::ToClient,
     };
-    let hosts: BTreeSet<IpAddr> = with(connections, direction, class)
-        .map(|(c, _)| if client { c.client } else { c.server })
+    let hosts: BTreeSet<IpAddr> = connections
+        .filter(|c| c.top.is_some_and(|(d, ..)| d == direction))
+        .filter(|c| own(c, direction).account.time_ns[class] > 0)
+        .map(|c| if client { c.client } else { c.server })
         .map(|end| end.address)
         .collect();
     let role = if client { "client" } else { "server" };

@@ -45,7 +45,7 @@ fn head(result: &ConnsResult, c: &ConnectionResult, zone: &TimeZone) -> String {
     let protocol = c.protocol.map_or(String::new(), |p| format!(", {p}"));
     let title = format!("{} → {}{protocol}", c.client, c.server);
     let mut text = wrap(&format!("Connection {}: ", c.number), 2, &title);
-    if let Some(waited) = waited(std::slice::from_ref(c)) {
+    if let Some(waited) = waited(std::iter::once(c.clone())) {
         text.push_str(&wrap("", 0, &format!("{waited}.")));
     }
     text.push('\n');
@@ -218,7 +218,8 @@ mod tests {
 
     fn page(result: &ConnsResult, index: usize) -> String {
         let mut out = Vec::new();
-        conn_text(result, &result.connections[index], &TimeZone::UTC, &mut out).expect("memory");
+        let c = result.connections.get(index).expect("samples");
+        conn_text(result, &c, &TimeZone::UTC, &mut out).expect("memory");
         let text = String::from_utf8(out).expect("UTF-8");
         assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
         text
@@ -244,6 +245,9 @@ mod tests {
               payload                                               1.50 MB              1 B
               goodput                                           3.05 Mbit/s                -
               sent again                                        3 (4.34 kB)                0
+                asked for by ACKs                                         1                -
+                as the timer ran out                                      1                -
+                it is not known why                                       1                -
                 though it had arrived                                     1                0
               lost on the network                               2 (2.90 kB)                -
               missing from the capture                          2 (2.00 kB)                0
@@ -251,6 +255,15 @@ mod tests {
               twice in the capture                                        0                0
               most in flight                                        64.5 kB              0 B
               written at once                          8.19 kB (170 of 183)                -
+              congestion window, about                   14.5 kB to 64.5 kB                -
+              pauses                                             2, 85.0 ms                -
+                longest                                             60.0 ms                -
+            Segments with data
+              up to 64 B                                                  2                -
+              257 to 512 B                                                1                -
+              513 to 1,460 B                                            140                -
+              1,461 to 8,960 B                                           60                -
+              larger (offload)                                           37                -
             From the capture to the receiver and back
               round trips measured                                      128                0
                 shortest                                            2.10 ms                -
@@ -264,11 +277,15 @@ mod tests {
               window closed                                64 times, 2.10 s            never
               duplicate ACKs                                              3                0
               data segments per ACK                                    1.23                -
+              stretch ACKs                                               12                -
               delayed ACKs                                    13 of 40.1 ms                0
               maximum segment                                       1,460 B                -
               window scale                                         7 (×128)                -
               selective ACK                                             yes               no
               timestamps                                                yes               no
+              congestion notification                                   yes                -
+                packets marked on the way                                 7                -
+                times slowed down for it                                  4                -
 
             Where its 4.00 s went, in s
                                     client → server  server → client
@@ -341,11 +358,13 @@ mod tests {
     fn waits_across_files_name_both() {
         let mut result = samples::conns();
         result.captures[0].files.push("client.pcap1".into());
-        let account = &mut result.connections[0].directions[0].account;
+        let mut connection = result.connections.get(0).expect("samples");
+        let account = &mut connection.directions[0].account;
         if let Some(wait) = &mut account.longest[TimeClass::LossRecovery] {
             wait.last.packet.file = 1;
             wait.last.packet.frame = 3;
         }
+        result.connections = std::iter::once(connection).collect();
         let text = page(&result, 0);
         let wait = "frame 30 of client.pcap to frame 3 of client.pcap1\n";
         assert!(

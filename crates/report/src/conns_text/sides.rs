@@ -5,7 +5,7 @@ use crate::conns::DIRECTIONS;
 use crate::conns::fields::{back, own};
 use crate::text::{Grid, bytes, counted, grouped, rate};
 use analysis::results::ConnectionResult;
-use model::{Direction, DirectionAccount, format_duration};
+use model::{Direction, DirectionAccount, Retransmissions, format_duration};
 
 /// A row of the side-by-side table: what it is, and the cell of a direction. It is left out where
 /// nothing is known of either.
@@ -27,7 +27,7 @@ pub(super) fn account(c: &ConnectionResult, direction: Direction) -> &DirectionA
     &own(c, direction).account
 }
 
-const SENT: [Row; 11] = [
+const SENT: [Row; 18] = [
     ("packets", |c, d| grouped(own(c, d).counts.packets)),
     ("payload", |c, d| bytes(own(c, d).counts.payload_bytes)),
     ("goodput", |c, d| known(own(c, d).goodput_bps, rate)),
@@ -35,6 +35,10 @@ const SENT: [Row; 11] = [
         let counts = &own(c, d).counts;
         amount(counts.retransmitted_packets, counts.retransmitted_bytes)
     }),
+    ("  asked for by ACKs", |c, d| again(c, d, |r| r.fast)),
+    ("  as the timer ran out", |c, d| again(c, d, |r| r.timeout)),
+    ("  as a tail probe", |c, d| again(c, d, |r| r.tail_probe)),
+    ("  it is not known why", |c, d| again(c, d, |r| r.other)),
     ("  though it had arrived", |c, d| {
         grouped(account(c, d).spurious_retransmissions)
     }),
@@ -67,7 +71,48 @@ const SENT: [Row; 11] = [
             format!("{} ({times} of {writes})", bytes(size))
         })
     }),
+    ("congestion window, about", |c, d| {
+        let w = &account(c, d).congestion_window;
+        let seen = Some(w).filter(|w| w.count > 0);
+        known(seen, |w| match (w.min_bytes, w.max_bytes) {
+            (min, max) if min == max => bytes(max),
+            (min, max) => format!("{} to {}", bytes(min), bytes(max)),
+        })
+    }),
+    ("pauses", |c, d| {
+        let pauses = &account(c, d).pauses;
+        match pauses.count {
+            0 => NONE.to_owned(),
+            n => format!("{}, {}", grouped(n), format_duration(pauses.total_ns)),
+        }
+    }),
+    ("  longest", |c, d| {
+        known(account(c, d).pauses.longest, |p| format_duration(p.ns))
+    }),
 ];
+
+const SIZES: [Row; 6] = [
+    ("up to 64 B", |c, d| sized(c, d, 0)),
+    ("65 to 256 B", |c, d| sized(c, d, 1)),
+    ("257 to 512 B", |c, d| sized(c, d, 2)),
+    ("513 to 1,460 B", |c, d| sized(c, d, 3)),
+    ("1,461 to 8,960 B", |c, d| sized(c, d, 4)),
+    ("larger (offload)", |c, d| sized(c, d, 5)),
+];
+
+fn sized(c: &ConnectionResult, d: Direction, class: usize) -> String {
+    let sizes = account(c, d).segment_sizes.0;
+    some(sizes.get(class).copied().unwrap_or(0))
+}
+
+/// A count that is worth a line only where there is something to count.
+fn some(n: u64) -> String {
+    known(Some(n).filter(|&n| n > 0), grouped)
+}
+
+fn again(c: &ConnectionResult, d: Direction, get: fn(&Retransmissions) -> u64) -> String {
+    some(get(&account(c, d).retransmissions))
+}
 
 const PATH: [Row; 6] = [
     ("round trips measured", |c, d| {
@@ -80,7 +125,7 @@ const PATH: [Row; 6] = [
     ("  longest", |c, d| rtt(c, d, |a| a.rtt.max_ns)),
 ];
 
-const RECEIVER: [Row; 10] = [
+const RECEIVER: [Row; 15] = [
     ("window, smallest", |c, d| {
         known(account(c, d).window_min_bytes, bytes)
     }),
@@ -102,6 +147,7 @@ const RECEIVER: [Row; 10] = [
             format!("{:.2}", a.segments_acknowledged as f64 / n as f64)
         })
     }),
+    ("stretch ACKs", |c, d| some(account(c, d).stretch_acks)),
     ("delayed ACKs", |c, d| {
         let a = account(c, d);
         match a.delayed_ack_ns {
@@ -121,6 +167,18 @@ const RECEIVER: [Row; 10] = [
     }),
     ("selective ACK", |c, d| yes(account(c, d).sack)),
     ("timestamps", |c, d| yes(account(c, d).timestamps)),
+    ("congestion notification", |c, d| {
+        known(account(c, d).ecn_negotiated.filter(|&is| is), yes)
+    }),
+    ("  packets marked on the way", |c, d| {
+        some(account(c, d).ecn.ce_packets)
+    }),
+    ("  packets that say so", |c, d| {
+        some(account(c, d.reverse()).ecn.ece_packets)
+    }),
+    ("  times slowed down for it", |c, d| {
+        some(account(c, d).ecn.cwr_packets)
+    }),
 ];
 
 fn yes(is: bool) -> String {
@@ -136,19 +194,24 @@ fn rtt(c: &ConnectionResult, d: Direction, get: fn(&DirectionAccount) -> i64) ->
 }
 
 pub(super) fn counts(c: &ConnectionResult) -> String {
-    let sections: [(&str, &[Row]); 3] = [
+    let sections: [(&str, &[Row]); 4] = [
         ("Sent", &SENT),
+        ("Segments with data", &SIZES),
         ("From the capture to the receiver and back", &PATH),
         ("What the receiver of the data says", &RECEIVER),
     ];
     let mut rows = vec![row("", "client → server", "server → client")];
     for (title, section) in sections {
-        rows.push(row(title, "", ""));
-        for (name, cell) in section {
+        let cells = section.iter().map(|(name, cell)| {
             let [to_server, to_client] = DIRECTIONS.map(|d| cell(c, d));
-            if to_server != NONE || to_client != NONE {
-                rows.push(vec![format!("  {name}"), to_server, to_client]);
-            }
+            vec![format!("  {name}"), to_server, to_client]
+        });
+        let known: Vec<_> = cells
+            .filter(|cells| cells.iter().skip(1).any(|cell| cell != NONE))
+            .collect();
+        if !known.is_empty() {
+            rows.push(row(title, "", ""));
+            rows.extend(known);
         }
     }
     Grid::new(rows, 2).text()

@@ -3,6 +3,7 @@
 mod csv;
 mod files;
 mod fio;
+mod oracle;
 mod random;
 mod sums;
 

@@ -104,6 +104,23 @@ fn a_stale_reset_ends_nothing_and_a_good_one_does() {
 }
 
 #[test]
+fn a_reset_by_a_host_that_had_closed_is_told_from_one_that_cuts_off() {
+    for closed in [false, true] {
+        let mut t = Script::new();
+        t.open();
+        t.c(1, 1, b"bye");
+        t.s(1, 4, b"bye");
+        if closed {
+            t.send(ToClient, FIN | ACK, 4, 4, b"");
+        }
+        t.c(4, 4, b"close notify");
+        t.send(ToClient, RST, 4 + u32::from(closed), 0, b"");
+        let reset = t.one().summary().reset.unwrap();
+        assert_eq!((reset.after_fin, reset.refuses), (closed, false));
+    }
+}
+
+#[test]
 fn a_connection_that_goes_on_after_a_reset_is_followed() {
     let mut t = Script::new();
     t.open();

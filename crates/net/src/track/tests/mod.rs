@@ -1,15 +1,20 @@
 //! Conversations as lists of segments, and what a tracker makes of them.
 
+mod accounts;
 mod bytes;
 mod connections;
+mod habits;
 mod measures;
 mod random;
+mod tshark;
+mod waits;
 
 use super::Tracker;
 use crate::segment::Tcp;
-use crate::{Connection, Flags, Handler, Segment};
+use crate::{Connection, Ecn, Flags, Handler, Segment};
 use model::{
-    Chunk, Close, ConnectionSummary, Direction, Endpoint, Episode, Mark, PacketRef, Time, Transport,
+    Chunk, Close, ConnectionSummary, Direction, Endpoint, Episode, Interval, Mark, PacketRef, Time,
+    Transport,
 };
 use std::hash::{BuildHasher, Hash};
 
@@ -48,6 +53,7 @@ struct Seen {
     chunks: Vec<Delivered>,
     episodes: Vec<Episode>,
     datagrams: Vec<(Direction, Vec<u8>)>,
+    intervals: Vec<Interval>,
     end: Option<(ConnectionSummary, u64, Time)>,
 }
 
@@ -92,6 +98,7 @@ impl Handler for Recorder {
             chunks: Vec::new(),
             episodes: Vec::new(),
             datagrams: Vec::new(),
+            intervals: Vec::new(),
             end: None,
         });
         self.connections.len() - 1
@@ -132,6 +139,10 @@ impl Handler for Recorder {
 
     fn episode(&mut self, _: &Connection, s: &mut usize, episode: Episode) {
         self.connections[*s].episodes.push(episode);
+    }
+
+    fn interval(&mut self, _: &Connection, s: &mut usize, interval: Interval) {
+        self.connections[*s].intervals.push(interval);
     }
 
     fn close(
@@ -252,6 +263,7 @@ impl Script {
             payload_length: payload.len() as u32,
             ip_id: self.identified.then_some(self.ip_id),
             ttl: 64,
+            ecn: Ecn(0),
             tcp: Tcp {
                 sequence: seq,
                 acknowledgement: if flags & ACK == 0 { 0 } else { ack },
@@ -307,6 +319,17 @@ impl Script {
         let (recorder, problems) = tracker.finish(u64::MAX);
         let problems = problems.iter().map(|(kind, p)| (kind, p.count)).collect();
         (recorder.connections, problems)
+    }
+
+    /// The only connection, with its account, and its intervals of that width.
+    fn measured(&self, width_ns: i64) -> Seen {
+        let mut tracker = Tracker::new(Recorder::default()).with_intervals(width_ns);
+        for s in &self.segments {
+            tracker.segment(s, &self.bytes);
+        }
+        let mut seen = tracker.finish(u64::MAX).0.connections;
+        assert_eq!(seen.len(), 1, "{seen:#?}");
+        seen.remove(0)
     }
 
     /// The only connection.

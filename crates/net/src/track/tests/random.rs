@@ -2,6 +2,7 @@
 
 use super::*;
 use Direction::{ToClient, ToServer};
+use model::IntervalCounts;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -158,6 +159,47 @@ fn check(c: &Conversation) -> Result<Seen, TestCaseError> {
     Ok(one)
 }
 
+const SECONDS_3: i64 = 3_000 * MS;
+
+/// Whether a connection's intervals hold what its account and summary do.
+fn adds_up(seen: &Seen, width: i64) -> Result<(), TestCaseError> {
+    let summary = seen.summary();
+    let Some(accounts) = &summary.accounts else {
+        return Ok(());
+    };
+    for interval in &seen.intervals {
+        prop_assert_eq!(interval.start, Interval::start_of(interval.start, width));
+        prop_assert!(interval.directions.iter().any(|d| d.packets > 0));
+    }
+    for (index, (counts, account)) in summary.directions.iter().zip(accounts.iter()).enumerate() {
+        let all = || seen.intervals.iter().map(|i| i.directions[index]);
+        let sum = |of: fn(IntervalCounts) -> u64| all().map(of).sum::<u64>();
+        prop_assert_eq!(sum(|i| i.packets), counts.packets);
+        prop_assert_eq!(sum(|i| i.payload_bytes), counts.payload_bytes);
+        prop_assert_eq!(
+            sum(|i| i.retransmitted_packets),
+            counts.retransmitted_packets
+        );
+        prop_assert_eq!(sum(|i| i.rtt_count), account.rtt.count);
+        let shortest = all().filter_map(|i| i.rtt_min_ns).min();
+        prop_assert_eq!(
+            shortest,
+            (account.rtt.count > 0).then_some(account.rtt.min_ns)
+        );
+        let most = all().map(|i| i.flight_max_bytes).max();
+        prop_assert_eq!(most, Some(account.flight_max_bytes));
+        let window = all().filter_map(|i| i.congestion_window_bytes).max();
+        let estimate = &account.congestion_window;
+        prop_assert_eq!(window, (estimate.count > 0).then_some(estimate.max_bytes));
+        let r = &account.retransmissions;
+        prop_assert_eq!(
+            r.fast + r.timeout + r.tail_probe + r.other,
+            counts.retransmitted_packets
+        );
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 300,
@@ -200,6 +242,17 @@ proptest! {
     }
 
     #[test]
+    fn intervals_add_up_to_the_connection(
+        steps in vec(step(), 1..60),
+        width in prop_oneof![1i64..200 * US, US..MS, MS..SECONDS_3],
+        isn: u32,
+    ) {
+        let faults = Faults { disorder: true, loss: true };
+        let seen = converse(&steps, isn, faults).script.measured(width);
+        adds_up(&seen, width)?;
+    }
+
+    #[test]
     fn any_list_of_segments_is_survived(
         segments in vec(
             (
@@ -216,7 +269,7 @@ proptest! {
     ) {
         let mut t = Script::new();
         t.bytes = vec![1; 100];
-        let mut tracker = Tracker::new(Recorder::default()).with_accounts();
+        let mut tracker = Tracker::new(Recorder::default()).with_intervals(3 * MS);
         for (who, seq, ack, (length, captured, window), time, (sack, sack_count, ts), (scale, mss))
             in segments
         {
@@ -240,6 +293,7 @@ proptest! {
         let (recorder, _) = tracker.finish(u64::MAX);
         prop_assert!(recorder.connections.iter().all(|seen| seen.end.is_some()));
         for seen in &recorder.connections {
+            adds_up(seen, 3 * MS)?;
             let summary = seen.summary();
             let lifetime = (summary.last.time - summary.first.time).max(0);
             for account in summary.accounts.iter().flat_map(|a| a.iter()) {

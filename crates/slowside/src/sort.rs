@@ -3,23 +3,25 @@
 //! Memory is bounded by one run; the file is unlinked as soon as it is open, so that nothing stays
 //! behind however the run ends.
 
+use model::limits;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Start time and order of completion: what rows are sorted by. No two rows have the same order.
-pub(crate) type Key = (i64, u64);
-
-/// Bytes of rows kept in memory.
-const RUN_BYTES: usize = 64 << 20;
+/// What rows are sorted by: a time, and what tells apart those of the same. Rows with the same key stay
+/// in the order in which they came.
+pub type Key = (i64, u64);
 
 /// Bytes of each run read at once while merging.
 const READ_BYTES: u64 = 1 << 16;
 
-pub(crate) struct Sorter {
+/// Sorts rows that may be more than memory holds.
+pub struct Sorter {
     run_bytes: usize,
+    /// What to do where there is no room on disk.
+    cure: &'static str,
     rows: Vec<u8>,
     /// Key, start and length of each row in `rows`.
     index: Vec<(Key, usize, usize)>,
@@ -28,16 +30,17 @@ pub(crate) struct Sorter {
     runs: Vec<(u64, u64)>,
 }
 
-impl Default for Sorter {
-    fn default() -> Sorter {
-        Sorter::with_run_bytes(RUN_BYTES)
-    }
-}
-
 impl Sorter {
-    fn with_run_bytes(run_bytes: usize) -> Sorter {
+    /// `cure` says what to do, beside making room, where rows have to go to disk and cannot.
+    #[must_use]
+    pub fn new(cure: &'static str) -> Sorter {
+        Sorter::with_run_bytes(limits::SORT_BYTES, cure)
+    }
+
+    fn with_run_bytes(run_bytes: usize, cure: &'static str) -> Sorter {
         Sorter {
             run_bytes,
+            cure,
             rows: Vec::new(),
             index: Vec::new(),
             spilled: None,
@@ -49,10 +52,9 @@ impl Sorter {
     ///
     /// # Errors
     /// When rows have to go to disk and cannot.
-    pub(crate) fn push(&mut self, key: Key, row: &[u8]) -> io::Result<()> {
+    pub fn push(&mut self, key: Key, row: &[u8]) -> io::Result<()> {
         if !self.rows.is_empty() && self.rows.len() + row.len() > self.run_bytes {
-            self.spill()
-                .map_err(|e| told(&e, "set TMPDIR to a folder with room, or leave out --sort"))?;
+            self.spill().map_err(|e| told(&e, self.cure))?;
         }
         self.index.push((key, self.rows.len(), row.len()));
         self.rows.extend_from_slice(row);
@@ -92,13 +94,13 @@ impl Sorter {
         Ok(())
     }
 
-    /// Writes all rows in order.
+    /// Gives all rows in order.
     ///
     /// # Errors
-    /// Those of `out` and of the file.
-    pub(crate) fn finish(mut self, out: &mut dyn Write) -> io::Result<()> {
+    /// Those of `each` and of the file.
+    pub fn finish(mut self, each: &mut dyn FnMut(Key, &[u8]) -> io::Result<()>) -> io::Result<()> {
         let Some(mut file) = self.spilled.take() else {
-            return self.sorted().try_for_each(|(_, row)| out.write_all(row));
+            return self.sorted().try_for_each(|(key, row)| each(key, row));
         };
         // What is left in memory is the last run: it needs no detour over the disk.
         let mut runs: Vec<Run> = self
@@ -124,20 +126,20 @@ impl Sorter {
             let kept = rest.peek().map(|(key, _)| *key);
             match (spilled, kept) {
                 (None, None) => return Ok(()),
-                (Some(key), kept) if kept.is_none_or(|k| key < k) => {
+                (Some(key), kept) if kept.is_none_or(|k| key <= k) => {
                     let Some(Reverse((_, i))) = heap.pop() else {
                         continue;
                     };
                     if let Some(run) = runs.get_mut(i) {
-                        out.write_all(&run.row)?;
+                        each(key, &run.row)?;
                         if let Some(key) = run.advance(&mut file)? {
                             heap.push(Reverse((key, i)));
                         }
                     }
                 }
                 _ => {
-                    if let Some((_, row)) = rest.next() {
-                        out.write_all(row)?;
+                    if let Some((key, row)) = rest.next() {
+                        each(key, row)?;
                     }
                 }
             }
@@ -203,7 +205,9 @@ fn number_of(bytes: &[u8]) -> u64 {
 
 fn told(error: &io::Error, cure: &str) -> io::Error {
     let folder = std::env::temp_dir();
-    let text = format!("cannot sort in {}: {error}; {cure}", folder.display());
+    let folder = folder.display();
+    let text =
+        format!("cannot sort in {folder}: {error}; set TMPDIR to a folder with room, or {cure}");
     io::Error::new(error.kind(), text)
 }
 
@@ -231,14 +235,15 @@ mod tests {
     use proptest::prelude::*;
 
     fn sorted(rows: &[(i64, String)], run_bytes: usize) -> String {
-        let mut sorter = Sorter::with_run_bytes(run_bytes);
+        let mut sorter = Sorter::with_run_bytes(run_bytes, "");
         for (order, (time, row)) in rows.iter().enumerate() {
             sorter
-                .push((*time, order as u64), row.as_bytes())
+                .push((*time, order as u64 / 2), row.as_bytes())
                 .expect("a folder for temporary files");
         }
         let mut out = Vec::new();
-        sorter.finish(&mut out).expect("memory");
+        let mut write = |_: Key, row: &[u8]| out.write_all(row);
+        sorter.finish(&mut write).expect("memory");
         String::from_utf8(out).expect("UTF-8")
     }
 
@@ -260,7 +265,7 @@ mod tests {
             expected.sort_by_key(|(time, _)| *time);
             let expected: String = expected.into_iter().map(|(_, row)| row).collect();
             prop_assert_eq!(&sorted(&rows, run_bytes), &expected);
-            prop_assert_eq!(&sorted(&rows, RUN_BYTES), &expected);
+            prop_assert_eq!(&sorted(&rows, limits::SORT_BYTES), &expected);
         }
     }
 }

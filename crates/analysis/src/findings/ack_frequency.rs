@@ -1,0 +1,92 @@
+//! # What it says
+//! One host acknowledges so rarely, or so late, that the other stops: it has sent
+//! all it may, or all it wants to send before it hears, and a timer at the
+//! receiver decides when it goes on.
+//!
+//! # Why it costs time
+//! A receiver acknowledges every second segment at once, any other by a timer (RFC
+//! 1122: up to half a second; 40 ms and 200 ms are usual). Settings and network
+//! cards change "every second" into every n-th. What ends on the odd one waits for
+//! the timer, each time.
+//!
+//! # How sure
+//! Only waits count in which the receiver was silent although everything had come,
+//! then acknowledged all of it without data, much later than it otherwise does,
+//! and in which the sender went on as soon after that as it can. Where it often
+//! went on without such an acknowledgement, this is not said; nor where a small
+//! segment was held back (nagle-delayed-ack), or a window.
+//!
+//! # What to check next
+//! The receiver's setting (Windows: TcpAckFrequency, TcpDelAckTicks; Solaris:
+//! _deferred_acks_max, _deferred_ack_interval) and its network card's; at the
+//! sender whether it waits for acknowledgements by itself (a small socket buffer),
+//! or its congestion window starts anew after each pause.
+//!
+//! # When it is wrong
+//! An application that by chance writes again just as the timer runs out. A sender
+//! that waits for each acknowledgement is as much to blame as the receiver.
+
+use super::Rule;
+use super::under_way::{Said, UnderWay};
+use crate::facts::Facts;
+use crate::results::Finding;
+use crate::streams::DIRECTIONS;
+use model::{EpisodeKind, format_duration};
+
+pub(super) const RULE: Rule = Rule {
+    code: "ack-frequency",
+    title: "the sender waits for late acknowledgements",
+    source: include_str!("ack_frequency.rs"),
+    check,
+};
+
+/// Fewer may be chance.
+const AT_LEAST: u64 = 10;
+/// What timers of acknowledgements are set to.
+const TIMERS_NS: std::ops::RangeInclusive<i64> = 10_000_000..=600_000_000;
+/// A sender that waits for them hardly ever does not.
+const EXCEPTIONS_PER_CENT: u64 = 20;
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let ns = facts.account.delayed_ack_ns;
+    let d = DIRECTIONS.into_iter().max_by_key(|d| ns[d.index()])?;
+    let cost = ns[d.index()];
+    let tcp = &facts.at_sender(d).tcp;
+    let (awaited, ignored) = (
+        tcp.late_acks_awaited[d.index()],
+        tcp.late_acks_ignored[d.index()],
+    );
+    if !facts.holds_up(cost) || awaited < AT_LEAST || ignored * 100 > awaited * EXCEPTIONS_PER_CENT
+    {
+        return None;
+    }
+    let waits = UnderWay::of_episodes(facts, d, &[EpisodeKind::DelayedAck])?;
+    let each = waits.ns / waits.count.max(1) as i64;
+    if !TIMERS_NS.contains(&each) {
+        return None;
+    }
+    let (waiter, delays) = waits.words();
+    Some(waits.finding(
+        &RULE,
+        Said {
+            title: format!("The {waiter} waits for acknowledgements that the {delays} delays"),
+            side: waits.receiver(),
+            cost_ns: Some(cost),
+            confidence: 0.8,
+            numbers: &[
+                ("waits", waits.count as i64),
+                ("wait_mean_ns", each),
+                ("not_awaited", ignored as i64),
+            ],
+            shows: "the last segment before the wait and the one that left after the acknowledgement",
+            why: format!(
+                "{} times the {delays} acknowledged what had come only after {} on average, and the {waiter} sent nothing before and more at once after that; {ignored} times it did not wait.",
+                waits.count,
+                format_duration(each)
+            ),
+            remedy: format!(
+                "look for what delays acknowledgements on the {delays} (every n-th segment only, a long timer), and why the {waiter} stops until it has them (a small send buffer)"
+            ),
+        },
+    ))
+}

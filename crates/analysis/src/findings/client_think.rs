@@ -1,0 +1,90 @@
+//! # What it says
+//! For most of the time the client had no call under way: it had the answer to its
+//! last one and had not sent the next. That is its think time, and nobody else's.
+//!
+//! # Why it costs time
+//! It need not: work that is paced, or people who read, pause by nature. But a job
+//! that takes too long although each of its calls is fast spends its time here,
+//! and neither server nor network can shorten it. Oracle's own traces call it
+//! "SQL*Net message from client".
+//!
+//! # How sure
+//! Said of connections that have one call at a time, where the pauses are half of
+//! their life or more, and twenty at least. Pauses of ten seconds and more are
+//! idleness and left out. It never decides who is to blame.
+//!
+//! # What to check next
+//! What the client's process does between its calls: a profile of it, its
+//! processor, other servers that it asks meanwhile (a capture without a filter
+//! shows those).
+//!
+//! # When it is wrong
+//! Seen from the server, the pauses hold the way of the answer and of the next
+//! request; the path's mean round trip is taken off, and a path that varies leaves a
+//! rest. On connections shared by many users pauses are nobody's.
+
+use super::{Rule, evidence};
+use crate::capture_facts::CaptureFacts;
+use crate::facts::Facts;
+use crate::results::{Fact, Finding, Side};
+use model::{Direction, format_duration};
+
+pub(super) const RULE: Rule = Rule {
+    code: "client-think",
+    title: "most of the time no call is under way",
+    source: include_str!("client_think.rs"),
+    check,
+};
+
+const AT_LEAST: u64 = 20;
+const WORTH_NS: i64 = 1_000_000_000;
+/// Calls that overlap others, in a hundred of all.
+const OVERLAPPING_PER_CENT: u64 = 5;
+
+/// The path from a capture to the client and back, which is in the pauses that it sees.
+fn path_to_client(capture: &CaptureFacts) -> Option<i64> {
+    let (t, d) = (&capture.tcp, Direction::ToClient.index());
+    match t.ack_rtt_count[d] {
+        0 => t.client_half_ns,
+        n => Some((t.ack_rtt_sum_ns[d] / n as i64).max(t.client_half_ns.unwrap_or(0))),
+    }
+}
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let capture = facts.at_client().or(facts.captures.first())?;
+    let think = &capture.think;
+    let count = think.pauses.count();
+    let path = match facts.client {
+        Some(_) => 0,
+        None => path_to_client(capture)?,
+    };
+    let ns = think.pauses.total_ns() - path.saturating_mul(count as i64);
+    let overlaps = think.overlapping * 100 > (think.overlapping + count) * OVERLAPPING_PER_CENT;
+    if count < AT_LEAST || ns < WORTH_NS || ns < think.calls_ns || overlaps {
+        return None;
+    }
+    let share = (ns as f64 / (ns + think.calls_ns).max(1) as f64 * 100.0).round();
+    Some(Finding {
+        code: RULE.code,
+        title: "The client thinks between its calls".into(),
+        side: Side::Client,
+        cost_ns: None,
+        elapsed_cost_ns: None,
+        fatal: false,
+        confidence: 0.9,
+        first: think.longest.first,
+        last: think.longest.last,
+        facts: vec![
+            Fact { name: "think_ns", value: ns },
+            Fact { name: "pauses", value: count as i64 },
+            Fact { name: "pause_p50_ns", value: think.pauses.quantile(0.5) },
+        ],
+        evidence: evidence::of_calls(facts, &think.longest, "the end of an answer and the next request, of the longest pauses"),
+        why: format!(
+            "{} of the time of connections with one call at a time ({share} %) passed between an answer and the next request, {} at a time ({count} pauses).",
+            format_duration(ns),
+            format_duration(ns / count.max(1) as i64)
+        ),
+        remedy: vec!["nothing, if the work comes at its own pace; else look at what the client does between its calls".into()],
+    })
+}

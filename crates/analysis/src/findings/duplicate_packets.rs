@@ -1,0 +1,114 @@
+//! # What it says
+//! Packets are in the capture more than once, with the same IP identification:
+//! they were sent once. Either the capture took them at two places (a mirror port
+//! that copies at ingress and egress, a bond and its ports, all interfaces of a
+//! host), or the network carries them round in a circle.
+//!
+//! # Why it costs time
+//! Copies that the capture made cost nothing but room: they are taken out before
+//! anything is measured. Packets in a circle of routers do not arrive; what they
+//! cost is under network-loss.
+//!
+//! # How sure
+//! A host that sends again gives the packet a new identification. Copies with a
+//! lower time to live were taken behind a router; one packet that comes again and
+//! again, lower each time, goes round.
+//!
+//! # What to check next
+//! How the capture was taken (tcpdump -i any, both directions of a mirror
+//! session). For a circle: the routes of the routers whose addresses traceroute
+//! repeats.
+//!
+//! # When it is wrong
+//! Hosts that number all their packets alike, where the same is sent again within
+//! a millisecond for a reason that the capture does not show.
+
+use super::{Rule, evidence};
+use crate::facts::Facts;
+use crate::results::{Fact, Finding, Side};
+
+pub(super) const RULE: Rule = Rule {
+    code: "duplicate-packets",
+    title: "packets are in the capture more than once",
+    source: include_str!("duplicate_packets.rs"),
+    check,
+};
+
+/// Fewer are not worth a word.
+const AT_LEAST: u64 = 20;
+const PER_CENT: u64 = 1;
+/// Packets that go round are never few for long, but one may be a coincidence.
+const LOOPED: u64 = 3;
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let worst = facts
+        .captures
+        .iter()
+        .max_by_key(|c| c.tcp.duplicate_packets)?;
+    let t = &worst.tcp;
+    let copies = t.duplicate_packets;
+    let looped = t.looped_packets >= LOOPED;
+    let many = copies >= AT_LEAST && copies * 100 >= (t.packets + copies) * PER_CENT;
+    if !looped && !many {
+        return None;
+    }
+    let (title, side, why, remedy) = if looped {
+        (
+            "Packets go round in a circle of routers",
+            Side::Network,
+            format!(
+                "{} packets passed again and again with the same identification and less time to live each time.",
+                t.looped_packets
+            ),
+            "find the routers that send these addresses to each other (traceroute repeats them)",
+        )
+    } else {
+        let behind = match t.duplicates_routed * 2 > copies {
+            true => ", most with less time to live: the two places lie on either side of a router",
+            false => "",
+        };
+        (
+            "The capture holds packets twice",
+            Side::Undetermined,
+            format!(
+                "{copies} copies beside {} packets, with the same identification, sequence and time stamps{behind}. They were taken out; no figure counts them.",
+                t.packets
+            ),
+            "none is needed; to keep captures small, capture at one place (one interface, one direction of a mirror)",
+        )
+    };
+    Some(Finding {
+        code: RULE.code,
+        title: title.into(),
+        side,
+        cost_ns: None,
+        elapsed_cost_ns: None,
+        fatal: false,
+        confidence: 0.9,
+        first: None,
+        last: None,
+        facts: vec![
+            Fact {
+                name: "copies",
+                value: copies as i64,
+            },
+            Fact {
+                name: "routed",
+                value: t.duplicates_routed as i64,
+            },
+            Fact {
+                name: "looped",
+                value: t.looped_packets as i64,
+            },
+        ],
+        evidence: evidence::of_packets(
+            facts,
+            t.first_duplicates
+                .iter()
+                .map(|packet| (worst.index, *packet)),
+            "packets and their copies",
+        ),
+        why,
+        remedy: vec![remedy.into()],
+    })
+}

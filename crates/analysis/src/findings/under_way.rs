@@ -1,0 +1,180 @@
+//! Findings about what messages waited for under way: what they have in common, which is all but
+//! their words.
+//!
+//! What plain streams waited for is known of their connections, what calls waited for of the episodes
+//! that held them up. A finding sees no difference.
+
+use super::{Rule, evidence};
+use crate::capture_facts::Episodes;
+use crate::diagnose::Kind;
+use crate::facts::Facts;
+use crate::results::{Fact, Finding, Side};
+use crate::streams::{DIRECTIONS, receiver, sender, word};
+use model::{Direction, EpisodeKind, PacketRef, RoundTrips, Time, TimeClass};
+
+/// Waits shown per finding.
+const SHOWN: usize = 3;
+
+/// One direction's waits for one cause.
+pub(super) struct UnderWay<'a> {
+    facts: &'a Facts<'a>,
+    pub direction: Direction,
+    /// How many there were.
+    pub count: u64,
+    /// And how long together.
+    pub ns: i64,
+    /// How long the window was closed, of connections that have such waits.
+    pub zero_window_ns: i64,
+    /// The largest window offered where the longest of them was.
+    pub window_bytes: u64,
+    /// There, too.
+    pub round_trips: RoundTrips,
+    /// What is known best of the path there: a number's name and the number.
+    pub round_trip: (&'static str, i64),
+    pub goodput_bps: u64,
+    /// The packets before and after the longest of them.
+    packets: Vec<(usize, PacketRef)>,
+    first: Option<Time>,
+    last: Option<Time>,
+}
+
+/// What a finding says of such waits.
+pub(super) struct Said<'a> {
+    pub title: String,
+    pub side: Side,
+    pub cost_ns: Option<i64>,
+    pub confidence: f64,
+    pub numbers: &'a [(&'static str, i64)],
+    /// What the packets named as evidence are.
+    pub shows: &'a str,
+    pub why: String,
+    pub remedy: String,
+}
+
+impl<'a> UnderWay<'a> {
+    fn none(facts: &'a Facts<'a>, direction: Direction) -> UnderWay<'a> {
+        UnderWay {
+            facts,
+            direction,
+            count: 0,
+            ns: 0,
+            zero_window_ns: 0,
+            window_bytes: 0,
+            round_trips: RoundTrips::default(),
+            round_trip: ("round_trip_p50_ns", 0),
+            goodput_bps: 0,
+            packets: Vec::new(),
+            first: None,
+            last: None,
+        }
+    }
+
+    /// Of the direction for which `ns` gives more; none, if nothing is known of its waits.
+    pub(super) fn most(
+        facts: &'a Facts<'a>,
+        class: TimeClass,
+        ns: impl Fn(Direction) -> i64,
+    ) -> Option<UnderWay<'a>> {
+        let d = DIRECTIONS.into_iter().max_by_key(|d| ns(*d))?;
+        match facts.kind {
+            Kind::Turns => UnderWay::of_connections(facts, d, class),
+            Kind::Calls => {
+                let kinds = EpisodeKind::ALL.into_iter();
+                let own =
+                    |kind: &EpisodeKind| kind.class() == class && *kind != EpisodeKind::DelayedAck;
+                UnderWay::of_episodes(facts, d, &kinds.filter(own).collect::<Vec<_>>())
+            }
+        }
+    }
+
+    /// Of the direction that waited longer, if that may be accused; with how long it was.
+    pub(super) fn guilty(facts: &'a Facts<'a>, class: TimeClass) -> Option<(UnderWay<'a>, i64)> {
+        let waits = UnderWay::most(facts, class, |d| facts.under_way(d, class))?;
+        let ns = facts.under_way(waits.direction, class);
+        facts.holds_up(ns).then_some((waits, ns))
+    }
+
+    fn of_connections(
+        facts: &'a Facts<'a>,
+        d: Direction,
+        class: TimeClass,
+    ) -> Option<UnderWay<'a>> {
+        let longest = facts.streams.longest(d, class);
+        let mut waits = UnderWay::none(facts, d);
+        for l in &longest {
+            let account = &l.connection.directions[d.index()].account;
+            waits.count += u64::from(account.stretches[class]);
+            waits.ns += account.time_ns[class];
+            waits.zero_window_ns += account.zero_window_ns;
+        }
+        let worst = &longest.first()?.connection.directions[d.index()];
+        waits.window_bytes = worst.account.window_max_bytes.unwrap_or(0);
+        waits.round_trips = worst.account.rtt;
+        waits.round_trip = ("round_trip_p50_ns", worst.account.rtt.p50_ns);
+        waits.goodput_bps = worst.goodput_bps.unwrap_or(0);
+        let ends = |l: &crate::streams::Longest<'_>| {
+            [l.wait.first.packet, l.wait.last.packet].map(|packet| (l.capture, packet))
+        };
+        waits.packets = longest.iter().take(SHOWN).flat_map(ends).collect();
+        waits.first = longest.iter().map(|l| l.wait.first.time).min();
+        waits.last = longest.iter().map(|l| l.wait.last.time).max();
+        Some(waits)
+    }
+
+    pub(super) fn of_episodes(
+        facts: &'a Facts<'a>,
+        d: Direction,
+        kinds: &[EpisodeKind],
+    ) -> Option<UnderWay<'a>> {
+        let capture = facts.at_sender(d);
+        let all = &capture.episodes[d.index()];
+        let mut of: Vec<&Episodes> = kinds.iter().map(|kind| &all[*kind]).collect();
+        of.retain(|e| e.worst.count > 0);
+        let worst = of.iter().max_by_key(|e| e.ns)?;
+        let mut waits = UnderWay::none(facts, d);
+        waits.count = of.iter().map(|e| e.worst.count).sum();
+        waits.ns = of.iter().map(|e| e.ns).sum();
+        waits.zero_window_ns = all[EpisodeKind::ZeroWindow].ns;
+        waits.window_bytes = worst.window;
+        let (tcp, i) = (&capture.tcp, d.index());
+        waits.round_trip = ("round_trip_min_ns", tcp.ack_rtt_min_ns[i].unwrap_or(0));
+        let shown = worst.worst.exhibits.iter().take(SHOWN);
+        let ends = shown.flat_map(|e| [e.request, e.response].map(|p| (e.capture, p)));
+        waits.packets = ends.collect();
+        waits.first = of.iter().filter_map(|e| e.worst.first).min();
+        waits.last = of.iter().filter_map(|e| e.worst.last).max();
+        Some(waits)
+    }
+
+    pub(super) fn sender(&self) -> Side {
+        sender(self.direction)
+    }
+
+    pub(super) fn receiver(&self) -> Side {
+        receiver(self.direction)
+    }
+
+    /// The sender and the receiver, as words in a sentence.
+    pub(super) fn words(&self) -> (&'static str, &'static str) {
+        (word(self.sender()), word(self.receiver()))
+    }
+
+    pub(super) fn finding(&self, rule: &Rule, said: Said<'_>) -> Finding {
+        let fact = |&(name, value): &(&'static str, i64)| Fact { name, value };
+        Finding {
+            code: rule.code,
+            title: said.title,
+            side: said.side,
+            cost_ns: said.cost_ns,
+            elapsed_cost_ns: None,
+            fatal: false,
+            confidence: said.confidence,
+            first: self.first,
+            last: self.last,
+            facts: said.numbers.iter().map(fact).collect(),
+            evidence: evidence::of_packets(self.facts, self.packets.iter().copied(), said.shows),
+            why: said.why,
+            remedy: vec![said.remedy],
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! # What it says
+//! The window field of TCP holds 65,535 at most. Larger windows need an option
+//! that both sides offer when they connect (RFC 7323), and one of them did not, on
+//! a path that holds more than that.
+//!
+//! # Why it costs time
+//! One window per round trip is all that can pass: 64 KiB over 20 ms are 26
+//! Mbit/s, whatever the line can do. The sender waits for the rest of each round
+//! trip.
+//!
+//! # How sure
+//! The option is seen to be missing in the handshake, the receiver offers a window
+//! that fills most of the field, and the sender waits with that window full. With
+//! captures of both ends a device on the way that takes the option out is told
+//! from a host that does not offer it.
+//!
+//! # What to check next
+//! Linux: net.ipv4.tcp_window_scaling; Windows: netsh int tcp show global, the
+//! receive window auto-tuning level; an application that sets SO_RCVBUF; firewalls
+//! that normalize TCP options.
+//!
+//! # When it is wrong
+//! With a capture of one end only, a device on the way may have taken the option
+//! out of the other side's SYN.
+
+use super::Rule;
+use super::receive_window_limited::window_ns;
+use super::under_way::{Said, UnderWay};
+use crate::facts::Facts;
+use crate::results::{Finding, Side};
+use crate::streams::word;
+use model::{Direction, TimeClass, format_duration};
+
+pub(super) const RULE: Rule = Rule {
+    code: "window-scaling-off",
+    title: "windows cannot grow: scaling was not negotiated",
+    source: include_str!("window_scaling_off.rs"),
+    check,
+};
+
+/// A receiver that offers less than this has a small buffer, which scaling would not help.
+const FILLS_THE_FIELD: u64 = 32_768;
+const FIELD: u64 = 65_535;
+
+/// The side that did not offer scaling, where that made windows too small in this direction.
+pub(super) fn refuser(facts: &Facts<'_>, waits: &UnderWay<'_>) -> Option<Side> {
+    let i = waits.direction.index();
+    let tcp = &facts.at_sender(waits.direction).tcp;
+    let [client, server] = tcp.unscaled_ns[i];
+    let sides = [Side::Client, Side::Server];
+    let (refuser, ns) = match client >= server {
+        true => (0, client),
+        false => (1, server),
+    };
+    let all = facts.small_window_ns(waits.direction);
+    let fills = (FILLS_THE_FIELD..=FIELD).contains(&waits.window_bytes);
+    if !fills || ns == 0 || ns < all / 10 * 9 {
+        return None;
+    }
+    let seen_by_all = facts.captures.iter().all(|c| c.tcp.unscaled[refuser] > 0);
+    Some(match seen_by_all {
+        true => sides[refuser],
+        false => Side::Network,
+    })
+}
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let class = TimeClass::SmallWindow;
+    let waits = UnderWay::most(facts, class, |d| window_ns(facts, d))?;
+    let d: Direction = waits.direction;
+    let cost = window_ns(facts, d);
+    let small = facts.under_way(d, class);
+    if !facts.holds_up(cost) || small <= cost - small {
+        return None;
+    }
+    let side = refuser(facts, &waits)?;
+    let window = waits.window_bytes;
+    let (_, round_trip) = waits.round_trip;
+    let who = match side {
+        Side::Network => "A device on the way takes window scaling out".to_owned(),
+        side => format!("The {} does not offer window scaling", word(side)),
+    };
+    Some(waits.finding(
+        &RULE,
+        Said {
+            side,
+            cost_ns: Some(cost),
+            confidence: 0.9,
+            numbers: &[("window_bytes", window as i64), waits.round_trip],
+            shows: "a full window and the segment that left when it moved",
+            why: format!(
+                "{who}, so a window is {FIELD} bytes at most ({window} here), and a round trip takes {}: more cannot be under way.",
+                format_duration(round_trip)
+            ),
+            remedy: match side {
+                Side::Network => {
+                    "find the firewall or load balancer that removes TCP options (window scale, RFC 7323)".into()
+                }
+                side => format!(
+                    "switch window scaling on at the {} (Linux: net.ipv4.tcp_window_scaling=1; Windows: netsh int tcp set global autotuninglevel=normal), or take out the SO_RCVBUF that is set there",
+                    word(side)
+                ),
+            },
+            title: who,
+        },
+    ))
+}

@@ -1,0 +1,246 @@
+//! What TCP made calls wait for: stretches of time in which a direction did not flow, laid over the
+//! times of each call.
+//!
+//! A message that is passing waits for all that holds its direction up. A call that waits for its
+//! answer waits for TCP only where that is certain: its server's window was closed, so that the
+//! server did not read; or its reply came while, or as soon as, replies were held up.
+
+use crate::capture_facts::{BURST_NS, Trouble};
+use model::{Direction, EpisodeKind, Time};
+use std::ops::{AddAssign, Index, IndexMut};
+
+/// A reply was held up if it, or the next stretch in which replies were, came within this share of a
+/// stretch after its end, or in the same burst.
+const SOON_SHARE: i64 = 8;
+
+/// Something for each kind of episode.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct PerKind<T>([T; 6]);
+
+impl<T> PerKind<T> {
+    pub fn iter(&self) -> impl Iterator<Item = (EpisodeKind, &T)> {
+        EpisodeKind::ALL.into_iter().zip(&self.0)
+    }
+}
+
+impl<T> Index<EpisodeKind> for PerKind<T> {
+    type Output = T;
+
+    fn index(&self, kind: EpisodeKind) -> &T {
+        &self.0[kind as usize]
+    }
+}
+
+impl<T> IndexMut<EpisodeKind> for PerKind<T> {
+    fn index_mut(&mut self, kind: EpisodeKind) -> &mut T {
+        &mut self.0[kind as usize]
+    }
+}
+
+/// Nanoseconds that calls were held up, by the direction that did not flow and by kind.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Held([PerKind<i64>; 2]);
+
+impl Held {
+    #[must_use]
+    pub fn of(&self, d: Direction) -> &PerKind<i64> {
+        &self.0[d.index()]
+    }
+
+    /// In all, in this direction.
+    #[must_use]
+    pub fn sum(&self, d: Direction) -> i64 {
+        let each = self.of(d).iter().map(|(_, ns)| *ns);
+        each.fold(0, i64::saturating_add)
+    }
+
+    /// As much of it as there is in `left`, which it is taken from.
+    #[must_use]
+    pub fn take_from(&self, left: &mut i64) -> Held {
+        let mut taken = *self;
+        for ns in taken.0.iter_mut().flat_map(|kinds| &mut kinds.0) {
+            *ns = (*ns).clamp(0, (*left).max(0));
+            *left -= *ns;
+        }
+        taken
+    }
+
+    /// Only that of one direction.
+    #[must_use]
+    pub fn only(mut self, d: Direction) -> Held {
+        self.0[d.reverse().index()] = PerKind::default();
+        self
+    }
+
+    /// Only what closed windows did.
+    #[must_use]
+    pub fn by_closed_windows(mut self) -> Held {
+        for kinds in &mut self.0 {
+            for kind in EpisodeKind::ALL {
+                if !matches!(kind, EpisodeKind::ZeroWindow | EpisodeKind::ClosingWindow) {
+                    kinds[kind] = 0;
+                }
+            }
+        }
+        self
+    }
+
+    fn add(&mut self, d: Direction, kind: EpisodeKind, ns: i64) {
+        let held = &mut self.0[d.index()][kind];
+        *held = held.saturating_add(ns.max(0));
+    }
+}
+
+impl AddAssign for Held {
+    fn add_assign(&mut self, other: Held) {
+        for d in [Direction::ToServer, Direction::ToClient] {
+            for (kind, ns) in other.of(d).iter() {
+                self.add(d, kind, *ns);
+            }
+        }
+    }
+}
+
+/// The four times of a call.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    pub request_first: Time,
+    pub request_last: Time,
+    pub response_first: Time,
+    pub response_last: Time,
+}
+
+/// What held a call up while its messages passed, and while it waited for its answer.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct HeldUp {
+    pub passing: Held,
+    pub waiting: Held,
+}
+
+/// Lays stretches of the call's connection over its times. Recovery is looked at elsewhere.
+pub fn held_up<'a>(troubles: impl DoubleEndedIterator<Item = &'a Trouble>, call: &Times) -> HeldUp {
+    let mut held = HeldUp::default();
+    // From here on until it came, the reply was held up.
+    let mut since = call.response_first;
+    for t in troubles.rev().filter(|t| t.kind != EpisodeKind::Recovery) {
+        let overlap = |from: Time, to: Time| t.overlap_ns(from, to);
+        let waiting = overlap(call.request_last, call.response_first);
+        match t.direction {
+            Direction::ToServer => {
+                let passing = overlap(call.request_first, call.request_last);
+                held.passing.add(t.direction, t.kind, passing);
+                if t.kind == EpisodeKind::ZeroWindow {
+                    held.waiting.add(t.direction, t.kind, waiting);
+                }
+            }
+            Direction::ToClient => {
+                let passing = overlap(call.response_first, call.response_last);
+                held.passing.add(t.direction, t.kind, passing);
+                let after = since - t.last;
+                if after <= BURST_NS.max((t.last - t.first) / SOON_SHARE) {
+                    held.waiting.add(t.direction, t.kind, waiting);
+                    since = since.min(t.first);
+                }
+            }
+        }
+    }
+    held
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Mark, PacketRef};
+
+    const MS: i64 = 1_000_000;
+
+    fn trouble(direction: Direction, kind: EpisodeKind, first: i64, last: i64) -> Trouble {
+        let mark = |at| Mark {
+            time: Time(at * MS),
+            packet: PacketRef { file: 0, frame: 1 },
+        };
+        Trouble {
+            first: Time(first * MS),
+            last: Time(last * MS),
+            first_mark: mark(first),
+            last_mark: mark(last),
+            direction,
+            kind,
+            retransmissions: 0,
+            timeouts: 0,
+            spurious: false,
+            window: 0,
+            ns: (last - first) * MS,
+        }
+    }
+
+    const CALL: Times = Times {
+        request_first: Time(100 * MS),
+        request_last: Time(200 * MS),
+        response_first: Time(300 * MS),
+        response_last: Time(400 * MS),
+    };
+
+    fn held(direction: Direction, kind: EpisodeKind, first: i64, last: i64) -> (i64, i64) {
+        let one = [trouble(direction, kind, first, last)];
+        let held = held_up(one.iter(), &CALL);
+        let other = direction.reverse();
+        assert_eq!((held.passing.sum(other), held.waiting.sum(other)), (0, 0));
+        (
+            held.passing.sum(direction) / MS,
+            held.waiting.sum(direction) / MS,
+        )
+    }
+
+    #[test]
+    fn a_server_that_does_not_read_holds_up_requests_and_answers() {
+        let d = Direction::ToServer;
+        assert_eq!(held(d, EpisodeKind::ZeroWindow, 150, 250), (50, 50));
+        assert_eq!(held(d, EpisodeKind::ClosingWindow, 150, 250), (50, 0));
+        assert_eq!(held(d, EpisodeKind::ZeroWindow, 350, 390), (0, 0));
+        assert_eq!(held(d, EpisodeKind::Recovery, 100, 400), (0, 0));
+    }
+
+    #[test]
+    fn a_reply_was_held_up_only_if_it_came_at_once_when_it_could() {
+        let d = Direction::ToClient;
+        for kind in [EpisodeKind::ZeroWindow, EpisodeKind::DelayedAck] {
+            assert_eq!(held(d, kind, 220, 300), (0, 80));
+            assert_eq!(held(d, kind, 150, 292), (0, 92));
+            assert_eq!(held(d, kind, 150, 250), (0, 0), "the server was not ready");
+            assert_eq!(held(d, kind, 320, 500), (80, 0));
+        }
+        assert_eq!(held(d, EpisodeKind::SmallWindow, 250, 350), (50, 50));
+    }
+
+    #[test]
+    fn a_reply_behind_others_waits_through_stretch_after_stretch() {
+        let small =
+            |first, last| trouble(Direction::ToClient, EpisodeKind::SmallWindow, first, last);
+        let waiting = |troubles: &[Trouble]| {
+            let held = held_up(troubles.iter(), &CALL);
+            held.waiting.sum(Direction::ToClient) / MS
+        };
+        assert_eq!(
+            waiting(&[small(190, 230), small(232, 270), small(272, 300)]),
+            96
+        );
+        let pause = [small(190, 230), small(250, 298)];
+        assert_eq!(waiting(&pause), 48, "the server had nothing to send");
+    }
+
+    #[test]
+    fn no_more_is_taken_than_there_is() {
+        let both = [
+            trouble(Direction::ToServer, EpisodeKind::ZeroWindow, 100, 200),
+            trouble(Direction::ToClient, EpisodeKind::SmallWindow, 300, 400),
+        ];
+        let held = held_up(both.iter(), &CALL).passing;
+        let mut left = 130 * MS;
+        let taken = held.take_from(&mut left);
+        assert_eq!(left, 0);
+        assert_eq!(taken.sum(Direction::ToServer), 100 * MS);
+        assert_eq!(taken.sum(Direction::ToClient), 30 * MS);
+        assert_eq!(held.by_closed_windows().sum(Direction::ToClient), 0);
+    }
+}

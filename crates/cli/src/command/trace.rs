@@ -1,0 +1,39 @@
+//! `slowside trace`: where the time went in traces of a database.
+
+use super::{check_standard_input, print};
+use crate::args::{GroupFormat, ProfileBy, Trace};
+use crate::exit::{Done, complain};
+use report::{TraceBy, TraceStyle};
+
+pub(crate) fn run(args: &Trace) -> anyhow::Result<Done> {
+    check_standard_input(&args.files)?;
+    let result = slowside::trace(&args.files)?;
+    let by = args.by.map(|by| match by {
+        ProfileBy::Statement => TraceBy::Statement,
+        ProfileBy::Event => TraceBy::Event,
+    });
+    print(|out| match args.format {
+        GroupFormat::Json => report::trace_json(&result, args.show_literals, out),
+        GroupFormat::Csv => {
+            let by = by.unwrap_or(TraceBy::Statement);
+            report::trace_csv(&result, by, args.show_literals, out)
+        }
+        GroupFormat::Text => {
+            let style = TraceStyle {
+                by,
+                show_literals: args.show_literals,
+                all: args.all,
+            };
+            report::trace_text(&result, &style, out)
+        }
+    })?;
+    if args.format == GroupFormat::Csv && !args.quiet {
+        for (kind, p) in result.problems.iter().filter(|(_, p)| p.damage) {
+            complain(&format!(
+                "damaged: {kind}, {}: {} ({})",
+                p.count, p.example, p.first
+            ));
+        }
+    }
+    Ok(Done::with_damage(result.problems.any_damage()))
+}

@@ -1,0 +1,108 @@
+//! What most directions never have, and so take no memory for: segments sent again, windows that were
+//! shut, acknowledgements that waited for a timer.
+
+use super::round_trips::Distribution;
+use super::sender::Transmission;
+use super::span;
+use model::{DirectionAccount, Mark, Stuck, Time};
+
+/// A segment sent again so often without getting through is stuck.
+const STUCK_TIMES: u64 = 3;
+
+#[derive(Debug, Default)]
+pub(super) struct Trouble {
+    /// Up to where everything is to be acknowledged until what was lost has arrived; and, since the
+    /// last transmission, when it had.
+    pub recovering: Option<u64>,
+    pub recovered: Option<Mark>,
+    /// Segments sent again; those of which the receiver had said before that it had them, and how
+    /// often it said so afterwards.
+    again: u64,
+    needless: u64,
+    pub received_twice: u64,
+    repeated_bytes: u64,
+    repeated_packets: u64,
+    pub stuck: Option<Stuck>,
+    stuck_end: u64,
+    shut_since: Option<Time>,
+    shut_ns: i64,
+    pub delays: Distribution,
+    /// How long it waited for delayed acknowledgements with nothing small to send.
+    pub waited_ns: i64,
+}
+
+impl Trouble {
+    /// A segment was sent again, with everything before `until` sent; whether it is the first of its
+    /// recovery.
+    pub(super) fn sent_again(
+        &mut self,
+        s: &Transmission,
+        held: bool,
+        needless: bool,
+        until: u64,
+    ) -> bool {
+        if held {
+            self.repeated_bytes += u64::from(s.payload);
+            self.repeated_packets += 1;
+        }
+        self.again += 1;
+        self.needless += u64::from(needless);
+        match &mut self.stuck {
+            Some(stuck) if self.stuck_end == s.end => {
+                stuck.times += 1;
+                stuck.last = s.mark;
+            }
+            _ => {
+                self.stuck_end = s.end;
+                self.stuck = Some(Stuck {
+                    bytes: u64::from(s.payload).min(s.full_sized),
+                    times: 1,
+                    first: s.mark,
+                    last: s.mark,
+                    receiver_heard: false,
+                });
+            }
+        }
+        let first = self.recovering.is_none();
+        self.recovering.get_or_insert(until);
+        first
+    }
+
+    /// The sender has learned that everything before `position` arrived.
+    pub(super) fn acknowledged(&mut self, position: u64, mark: Mark) {
+        if self.recovering.is_some_and(|until| position >= until) {
+            self.recovering = None;
+            self.recovered = Some(mark);
+        }
+    }
+
+    /// The receiver acknowledged nothing new.
+    pub(super) fn receiver_heard(&mut self) {
+        if let Some(stuck) = &mut self.stuck {
+            stuck.receiver_heard = true;
+        }
+    }
+
+    pub(super) fn shut(&mut self, at: Time) {
+        self.shut_since.get_or_insert(at);
+    }
+
+    pub(super) fn opened(&mut self, at: Time) {
+        if let Some(since) = self.shut_since.take() {
+            self.shut_ns = self.shut_ns.saturating_add(span(since, at));
+        }
+    }
+
+    pub(super) fn finish(mut self, last: Time, account: &mut DirectionAccount) {
+        self.opened(last);
+        account.zero_window_ns = self.shut_ns;
+        account.repeated_bytes = self.repeated_bytes;
+        account.repeated_packets = self.repeated_packets;
+        // The network may have copied the others.
+        account.spurious_retransmissions = self.needless.max(self.received_twice).min(self.again);
+        account.delayed_acks = self.delays.count();
+        account.delayed_ack_ns = (self.delays.count() > 0).then(|| self.delays.quantile(0.5));
+        account.delayed_ack_wait_ns = self.waited_ns;
+        account.stuck = self.stuck.filter(|s| s.times >= STUCK_TIMES);
+    }
+}

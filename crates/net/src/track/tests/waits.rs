@@ -1,0 +1,202 @@
+//! What holds a direction up: windows and delayed acknowledgements, and what only looks like it.
+
+use super::*;
+use Direction::{ToClient, ToServer};
+use model::EpisodeKind;
+
+const FULL: usize = 1_000;
+
+/// Open, with segments of 1,000 bytes.
+fn opened() -> Script {
+    let mut t = Script::new();
+    for (d, flags) in [(ToServer, SYN), (ToClient, SYN | ACK)] {
+        let syn = t.send(d, flags, 0, u32::from(d == ToClient), b"");
+        syn.tcp.window_scale = Some(0);
+        syn.tcp.mss = Some(FULL as u16);
+    }
+    t.send(ToServer, ACK, 1, 1, b"");
+    t
+}
+
+/// A client that sends three segments at a time: two are acknowledged at once, the third after
+/// `late`. It goes on so long after that acknowledgement.
+fn threes(tail: usize, late: i64, pause: i64) -> Script {
+    let mut t = opened();
+    let mut seq = 1;
+    let full = vec![b'x'; FULL];
+    for _ in 0..12 {
+        t.c(seq, 1, &full);
+        t.c(seq + 1_000, 1, &full);
+        t.wait(MS);
+        t.s(1, seq + 2_000, b"");
+        t.c(seq + 2_000, 1, &full[..tail]);
+        seq += 2_000 + tail as u32;
+        t.wait(late);
+        t.s(1, seq, b"");
+        t.wait(pause);
+    }
+    t
+}
+
+fn kinds(t: &Script) -> Vec<EpisodeKind> {
+    let seen = t.one();
+    assert!(seen.episodes.iter().all(|e| e.direction == ToServer));
+    seen.episodes.iter().map(|e| e.kind).collect()
+}
+
+fn late_acks(t: &Script) -> (u64, u64) {
+    let [to_server, _] = t.one().summary().directions;
+    (to_server.late_acks_awaited, to_server.late_acks_ignored)
+}
+
+#[test]
+fn a_sender_that_goes_on_with_each_late_acknowledgement_had_waited_for_it() {
+    let t = threes(FULL, 40 * MS, 0);
+    assert_eq!(kinds(&t), [EpisodeKind::DelayedAck; 11]);
+    assert_eq!(late_acks(&t), (11, 0));
+    let first = t.one().episodes[0];
+    assert_eq!((first.first.packet.frame, first.last.packet.frame), (7, 9));
+    assert_eq!((first.last.time - first.first.time) / MS, 40);
+}
+
+#[test]
+fn a_sender_that_goes_on_later_had_not() {
+    let t = threes(FULL, 40 * MS, 20 * MS);
+    assert_eq!(kinds(&t), []);
+    assert_eq!(late_acks(&t), (0, 11));
+}
+
+#[test]
+fn an_answer_to_the_peer_is_none_to_its_acknowledgement() {
+    let mut t = Script::new();
+    t.open();
+    for i in 0..12 {
+        t.s(1 + i * 3, 1 + i * 1_000, b"");
+        t.wait(40 * MS);
+        t.s(1 + i * 3, 1 + i * 1_000, b"ask");
+        t.c(1 + i * 1_000, 4 + i * 3, &vec![b'x'; FULL]);
+    }
+    assert_eq!(kinds(&t), []);
+}
+
+#[test]
+fn a_path_that_takes_long_delays_nothing() {
+    let t = threes(FULL, 5 * MS, 0);
+    assert_eq!(kinds(&t), []);
+    // A queue makes all acknowledgements slow, not only those of one segment. While it builds up some
+    // look late, fewer than anybody is accused of.
+    let mut t = Script::new();
+    t.open();
+    let full = vec![b'x'; FULL];
+    for i in 0..40u32 {
+        t.c(1 + i * 2_000, 1, &full);
+        t.c(1_001 + i * 2_000, 1, &full);
+        t.wait(i64::from(i) * 2 * MS);
+        t.s(1, 2_001 + i * 2_000, b"");
+    }
+    let waits = kinds(&t).len();
+    assert!(waits < 10, "{waits}");
+}
+
+#[test]
+fn a_small_segment_behind_a_small_one_was_held_back() {
+    let mut t = Script::new();
+    t.open();
+    t.c(1, 1, b"quick");
+    t.wait(MS);
+    t.s(1, 6, b"");
+    let mut seq = 6;
+    for _ in 0..5 {
+        t.c(seq, 1, b"head");
+        t.wait(40 * MS);
+        t.s(1, seq + 4, b"");
+        t.c(seq + 4, 1, b"body");
+        t.wait(MS);
+        t.s(1, seq + 8, b"");
+        t.wait(20 * MS);
+        seq += 8;
+    }
+    assert_eq!(kinds(&t), [EpisodeKind::NagleDelayedAck; 5]);
+}
+
+/// A window of 4,000 bytes that is full each time; it comes back with `offered`, and with all of it
+/// 5 ms later.
+fn windows(offered: u16) -> Script {
+    let mut t = opened();
+    t.s(1, 1, b"").tcp.window = 4_000;
+    let full = vec![b'x'; FULL];
+    let mut seq = 1;
+    for _ in 0..4 {
+        for _ in 0..4 {
+            t.c(seq, 1, &full);
+            seq += 1_000;
+        }
+        t.wait(10 * MS);
+        t.s(1, seq, b"").tcp.window = offered;
+        if offered < 4_000 {
+            t.wait(5 * MS);
+            t.s(1, seq, b"").tcp.window = 4_000;
+        }
+    }
+    t
+}
+
+#[test]
+fn a_window_that_comes_back_whole_is_small_and_one_that_does_not_is_closing() {
+    let t = windows(4_000);
+    assert_eq!(kinds(&t), [EpisodeKind::SmallWindow; 3]);
+    let e = t.one().episodes[0];
+    assert_eq!((e.window, (e.last.time - e.first.time) / MS), (4_000, 10));
+    assert_eq!(kinds(&windows(900)), [EpisodeKind::ClosingWindow; 3]);
+    assert_eq!(kinds(&windows(0)), [EpisodeKind::ZeroWindow; 3]);
+}
+
+#[test]
+fn a_sender_that_does_not_fill_the_window_never_waits_for_it() {
+    let mut t = windows(4_000);
+    // Everything comes 3 ms after the window did.
+    for i in 0..t.segments.len() {
+        if t.segments[i].payload_length > 0 {
+            t.segments[i].mark.time = t.segments[i].mark.time + 3 * MS;
+            t.segments[i].first = t.segments[i].mark;
+        }
+    }
+    assert_eq!(kinds(&t), []);
+}
+
+#[test]
+fn what_falls_again_and_again_goes_round() {
+    let mut t = Script::new();
+    t.open();
+    for round in 0..3 {
+        t.c(1 + round * 3, 1, b"abc");
+        for _ in 0..6 {
+            t.copy(300 * US);
+            let ttl = t.segments[t.segments.len() - 2].ttl;
+            t.segments.last_mut().unwrap().ttl = ttl - 2;
+        }
+        t.s(1, 4 + round * 3, b"");
+    }
+    let [to_server, _] = t.one().summary().directions;
+    assert_eq!(to_server.duplicate_packets, 18);
+    assert_eq!(to_server.duplicates_routed, 18);
+    assert_eq!(to_server.looped_packets, 3);
+    let frames = to_server.first_duplicate.map(|two| two.map(|p| p.frame));
+    assert_eq!(frames, Some([4, 5]));
+}
+
+#[test]
+fn a_mirror_on_both_sides_of_a_router_is_no_circle() {
+    let mut t = Script::new();
+    t.open();
+    for round in 0..20 {
+        t.c(1 + round * 3, 1, b"abc");
+        t.copy(30 * US);
+        t.segments.last_mut().unwrap().ttl = 63;
+    }
+    let [to_server, _] = t.one().summary().directions;
+    assert_eq!(
+        (to_server.duplicates_routed, to_server.looped_packets),
+        (20, 0)
+    );
+}

@@ -1,0 +1,683 @@
+//! Conversations in literal bytes, whole, split, cut, and with holes.
+
+use crate::{ConnectionInfo, Context, Conversation, Output, Shared};
+use model::{
+    Call, Change, Chunk, Close, ConnectionId, Direction, Endpoint, Field, Mark, Outcome, PacketRef,
+    Problems, Protocol, Reason, Time, Transport,
+};
+use proptest::prelude::*;
+
+const UP: Direction = Direction::ToServer;
+const DOWN: Direction = Direction::ToClient;
+
+#[derive(Clone, Debug)]
+enum Event {
+    Bytes(Direction, Vec<u8>),
+    /// Of which so many bytes were captured.
+    Cut(Direction, Vec<u8>, usize),
+    Gap(Direction, u64),
+    /// So many milliseconds pass.
+    Pause(i64),
+}
+use Event::{Bytes, Cut, Gap, Pause};
+
+fn up(bytes: &[u8]) -> Event {
+    Bytes(UP, bytes.to_vec())
+}
+
+fn down(bytes: &[u8]) -> Event {
+    Bytes(DOWN, bytes.to_vec())
+}
+
+/// The calls of one connection, in the order of their requests; event n, counted from 1, is frame n, a
+/// hundredth of a millisecond after the one before it.
+fn run(events: &[Event], end: Close, roles_known: bool) -> Vec<Call> {
+    let endpoint = |host| Endpoint {
+        address: [10, 0, 0, host].into(),
+        port: 5432,
+    };
+    let connection = ConnectionInfo {
+        id: ConnectionId(0),
+        transport: Transport::Tcp,
+        client: endpoint(1),
+        server: endpoint(2),
+        roles_known,
+    };
+    let mut conversation = Conversation::default();
+    let (mut output, mut problems, mut shared) =
+        (Output::default(), Problems::default(), Shared::default());
+    let (mut order, mut at, mut sequences) = (0, 0, [1u32, 1]);
+    for event in events.iter().map(Some).chain([None]) {
+        order += 1;
+        at += 10_000;
+        if let Some(Pause(ms)) = event {
+            at += ms * 1_000_000;
+        }
+        let now = Time(at);
+        let mut cx = Context {
+            connection: &connection,
+            output: &mut output,
+            problems: &mut problems,
+            shared: &mut shared,
+            order,
+            now,
+        };
+        let mut feed = |d: Direction, data: &[u8], cut: u32| {
+            let frame = order as u32;
+            let sequence = &mut sequences[d.index()];
+            let chunk = Chunk {
+                data,
+                cut,
+                mark: Mark {
+                    time: now,
+                    packet: PacketRef { file: 0, frame },
+                },
+                sequence: *sequence,
+                order,
+                now,
+                held_since: None,
+                heard_all: true,
+            };
+            *sequence += data.len() as u32 + cut;
+            conversation.data(&mut cx, d, &chunk);
+        };
+        match event {
+            Some(Bytes(d, data)) => feed(*d, data, 0),
+            Some(Cut(d, data, captured)) => {
+                let head = &data[..*captured];
+                feed(*d, head, (data.len() - head.len()) as u32);
+            }
+            Some(Gap(d, length)) => {
+                sequences[d.index()] += *length as u32;
+                conversation.gap(&mut cx, *d, *length);
+            }
+            Some(Pause(_)) => {}
+            None => conversation.close(&mut cx, end),
+        }
+    }
+    let waiting: i64 = output
+        .outstanding
+        .iter()
+        .map(|o| match o.change {
+            Change::Sent => 1,
+            Change::Settled => -1,
+            Change::Stray | Change::Spoke => 0,
+        })
+        .sum();
+    assert_eq!(waiting, 0, "what was sent is settled in the end");
+    output.calls.sort_by_key(|c| c.request_sequence);
+    output.calls
+}
+
+fn calls(events: &[Event]) -> Vec<Call> {
+    run(events, Close::Finished, true)
+}
+
+/// Operation and outcome.
+fn told(calls: &[Call]) -> Vec<(&str, &str)> {
+    let of = calls.iter();
+    of.map(|c| (c.op.as_str(), c.outcome.name())).collect()
+}
+
+fn frames(call: &Call) -> [Option<u32>; 4] {
+    [
+        call.request_first,
+        call.request_last,
+        call.response_first,
+        call.response_last,
+    ]
+    .map(|mark| mark.map(|m| m.packet.frame))
+}
+
+fn rows(call: &Call) -> Option<u64> {
+    call.detail.get(Field::Rows)
+}
+
+fn message(tag: u8, body: &[u8]) -> Vec<u8> {
+    let length = body.len() as u32 + 4;
+    [&[tag][..], &length.to_be_bytes(), body].concat()
+}
+
+fn query(text: &str) -> Vec<u8> {
+    message(b'Q', format!("{text}\0").as_bytes())
+}
+
+fn row(value: &str) -> Vec<u8> {
+    let length = value.len() as u32;
+    message(
+        b'D',
+        &[&[0, 1][..], &length.to_be_bytes(), value.as_bytes()].concat(),
+    )
+}
+
+fn description() -> Vec<u8> {
+    message(
+        b'T',
+        b"\0\x01x\0\0\0\0\0\0\0\0\0\0\x17\0\x04\xff\xff\xff\xff\0\0",
+    )
+}
+
+fn complete(tag: &str) -> Vec<u8> {
+    message(b'C', format!("{tag}\0").as_bytes())
+}
+
+fn ready() -> Vec<u8> {
+    message(b'Z', b"I")
+}
+
+fn error(code: &str) -> Vec<u8> {
+    message(b'E', format!("SERROR\0VERROR\0C{code}\0Mno\0\0").as_bytes())
+}
+
+fn answer(n: usize) -> Vec<u8> {
+    let rows: Vec<u8> = (0..n).flat_map(|i| row(&format!("value {i}"))).collect();
+    [
+        description(),
+        rows,
+        complete(&format!("SELECT {n}")),
+        ready(),
+    ]
+    .concat()
+}
+
+fn parse(name: &str, text: &str) -> Vec<u8> {
+    message(b'P', format!("{name}\0{text}\0\0\0").as_bytes())
+}
+
+fn bind(portal: &str, name: &str) -> Vec<u8> {
+    message(b'B', format!("{portal}\0{name}\0\0\0\0\0\0\0").as_bytes())
+}
+
+fn execute(portal: &str, rows: u8) -> Vec<u8> {
+    message(b'E', &[portal.as_bytes(), &[0, 0, 0, 0, rows]].concat())
+}
+
+fn sync() -> Vec<u8> {
+    message(b'S', b"")
+}
+
+fn startup() -> Event {
+    let body = b"\0\x03\0\0user\0ann\0database\0shop\0application_name\0app\0\0";
+    let length = body.len() as u32 + 4;
+    up(&[&length.to_be_bytes()[..], body].concat())
+}
+
+fn welcome() -> Event {
+    let version = message(b'S', b"server_version\x0015.4\0");
+    down(
+        &[
+            message(b'R', &[0; 4]),
+            version,
+            message(b'K', &[1; 8]),
+            ready(),
+        ]
+        .concat(),
+    )
+}
+
+/// Startup and its answer, then these.
+fn logged_on(events: &[Event]) -> Vec<Event> {
+    [&[startup(), welcome()], events].concat()
+}
+
+#[test]
+fn a_logon_says_whose_session_it_is() {
+    let calls = calls(&logged_on(&[up(&query("select 1")), down(&answer(1))]));
+    assert_eq!(told(&calls), [("LOGON", "ok"), ("EXECUTE", "ok")]);
+    for call in &calls {
+        assert_eq!(call.protocol, Protocol::Pgsql);
+        let session = &call.sql.as_ref().unwrap().session;
+        assert_eq!(session.user.as_deref(), Some("ann"));
+        assert_eq!(session.database.as_deref(), Some("shop"));
+        assert_eq!(session.program.as_deref(), Some("app"));
+        assert_eq!(session.server_version.as_deref(), Some("15.4"));
+    }
+    let statement = calls[1].sql.as_ref().unwrap().statement.clone().unwrap();
+    assert_eq!(&*statement.text, "select 1");
+    assert_eq!(frames(&calls[1]), [Some(3), Some(3), Some(4), Some(4)]);
+    assert_eq!(rows(&calls[1]), Some(1));
+}
+
+#[test]
+fn a_password_is_an_inner_trip_and_never_kept() {
+    let ask = message(b'R', &[0, 0, 0, 3]);
+    let password = message(b'p', b"secret\0");
+    let events = [startup(), down(&ask), up(&password), welcome()];
+    let calls = calls(&events);
+    assert_eq!(told(&calls), [("LOGON", "ok")]);
+    assert_eq!(calls[0].detail.get(Field::InnerTrips), Some(1));
+    assert_eq!(frames(&calls[0]), [Some(1), Some(3), Some(4), Some(4)]);
+    let sql = calls[0].sql.as_ref().unwrap();
+    assert!(sql.session.plaintext_password);
+    assert!(!format!("{:?}", calls[0]).contains("secret"));
+    // A wrong one ends the logon.
+    let refused = message(b'E', b"SFATAL\0VFATAL\0C28P01\0Mno\0\0");
+    let calls = run(
+        &[startup(), down(&ask), up(&password), down(&refused)],
+        Close::Finished,
+        true,
+    );
+    assert_eq!(told(&calls), [("LOGON", "28P01")]);
+}
+
+#[test]
+fn encryption_that_is_refused_or_not() {
+    let request = [0, 0, 0, 8, 4, 210, 22, 47];
+    let events = [up(&request), down(b"N"), startup(), welcome()];
+    assert_eq!(
+        told(&calls(&events)),
+        [("NEGOTIATE", "ok"), ("LOGON", "ok")]
+    );
+    let hello = [22, 3, 1, 0, 5, 1, 0, 0, 1, 0];
+    let events = [
+        up(&request),
+        down(b"S"),
+        up(&hello),
+        down(&[22, 3, 3, 0, 1, 2]),
+    ];
+    let calls = calls(&events);
+    assert_eq!(told(&calls), [("NEGOTIATE", "ok"), ("TURN", "ok")]);
+    assert_eq!(calls[1].protocol, Protocol::Pgsql);
+    let hidden = calls[1].sql.as_ref().unwrap().session.hidden;
+    assert_eq!(hidden.map(|h| h.name()), Some("tls"));
+}
+
+#[test]
+fn each_execute_is_a_call_and_its_cycle_ends_with_the_last() {
+    let cycle = [
+        parse("", "select 1"),
+        bind("", ""),
+        execute("", 0),
+        parse("", "select 2"),
+        bind("", ""),
+        execute("", 0),
+        sync(),
+    ]
+    .concat();
+    let one = [
+        message(b'1', b""),
+        message(b'2', b""),
+        row("1"),
+        complete("SELECT 1"),
+    ]
+    .concat();
+    let events = logged_on(&[
+        up(&cycle),
+        down(&one),
+        down(&[one.clone(), ready()].concat()),
+    ]);
+    let calls = calls(&events);
+    assert_eq!(
+        told(&calls),
+        [("LOGON", "ok"), ("EXECUTE", "ok"), ("EXECUTE", "ok")]
+    );
+    assert_eq!(frames(&calls[1]), [Some(3), Some(3), Some(4), Some(4)]);
+    assert_eq!(frames(&calls[2]), [Some(3), Some(3), Some(5), Some(5)]);
+    assert_eq!(calls[2].response_bytes, one.len() as u64 + 6);
+    assert_eq!((rows(&calls[1]), rows(&calls[2])), (Some(1), Some(1)));
+    assert_eq!(calls[2].outstanding, 2);
+}
+
+#[test]
+fn a_portal_that_is_executed_again_fetches() {
+    let begin = [
+        parse("s", "select x"),
+        bind("p", "s"),
+        execute("p", 2),
+        message(b'H', b""),
+    ]
+    .concat();
+    let rows = [row("1"), row("2")].concat();
+    let some = [
+        message(b'1', b""),
+        message(b'2', b""),
+        rows.clone(),
+        message(b's', b""),
+    ]
+    .concat();
+    let more = [execute("p", 2), sync()].concat();
+    let rest = [row("3"), complete("SELECT 1"), ready()].concat();
+    let calls = calls(&logged_on(&[
+        up(&begin),
+        down(&some),
+        up(&more),
+        down(&rest),
+    ]));
+    assert_eq!(told(&calls)[1..], [("EXECUTE", "ok"), ("FETCH", "ok")]);
+    assert_eq!(calls[2].detail.get(Field::RowsAsked), Some(2));
+    assert_eq!(self::rows(&calls[2]), Some(1));
+    let text = |c: &Call| {
+        c.sql
+            .as_ref()
+            .unwrap()
+            .statement
+            .as_ref()
+            .unwrap()
+            .text
+            .clone()
+    };
+    assert_eq!(
+        (&*text(&calls[1]), &*text(&calls[2])),
+        ("select x", "select x")
+    );
+}
+
+#[test]
+fn what_is_skipped_after_an_error_says_so() {
+    let one = [parse("", "select 1"), bind("", ""), execute("", 0)].concat();
+    let cycle = [one.clone(), one.clone(), one.clone(), sync()].concat();
+    let failed = [
+        message(b'1', b""),
+        message(b'2', b""),
+        error("22012"),
+        ready(),
+    ]
+    .concat();
+    let calls = calls(&logged_on(&[up(&cycle), down(&failed)]));
+    assert_eq!(
+        told(&calls)[1..],
+        [
+            ("EXECUTE", "22012"),
+            ("EXECUTE", "skipped"),
+            ("EXECUTE", "skipped")
+        ]
+    );
+}
+
+#[test]
+fn what_the_server_says_unasked_is_no_call() {
+    let notification = message(b'A', b"\0\0\0\x01news\0text\0");
+    let fatal = message(b'E', b"SFATAL\0VFATAL\0C57P01\0Mbye\0\0");
+    let calls = calls(&logged_on(&[
+        down(&notification),
+        up(&query("select 1")),
+        down(&answer(1)),
+        down(&fatal),
+    ]));
+    assert_eq!(told(&calls), [("LOGON", "ok"), ("EXECUTE", "ok")]);
+}
+
+#[test]
+fn a_cancel_request_is_a_call_without_an_answer() {
+    let request = [0, 0, 0, 16, 4, 210, 22, 46, 0, 0, 0, 9, 1, 2, 3, 4];
+    assert_eq!(told(&calls(&[up(&request)])), [("CANCEL", "no-response")]);
+}
+
+#[test]
+fn a_session_joined_in_the_middle_is_recognised_whoever_is_taken_for_the_client() {
+    let turn = |d: Direction, bytes: Vec<u8>, reverse: bool| match reverse {
+        true => Bytes(d.reverse(), bytes),
+        false => Bytes(d, bytes),
+    };
+    for reverse in [false, true] {
+        let events = [
+            turn(DOWN, answer(3), reverse),
+            turn(UP, query("select 2"), reverse),
+            turn(DOWN, answer(2), reverse),
+        ];
+        let calls = run(&events, Close::EndOfCapture, false);
+        assert_eq!(told(&calls), [("EXECUTE", "ok")], "{reverse}");
+        assert_eq!(rows(&calls[0]), Some(2));
+        let client = if reverse { 2 } else { 1 };
+        assert_eq!(
+            calls[0].client.address,
+            std::net::IpAddr::from([10, 0, 0, client])
+        );
+    }
+}
+
+#[test]
+fn headers_in_a_cut_are_inferred_where_the_client_waits() {
+    // Two packets, of each the head only; what the second one begins with is the middle of a row.
+    let (first, second) = (
+        answer(40),
+        [&row("more")[3..], &complete("SELECT 41"), &ready()].concat(),
+    );
+    let calls = calls(&logged_on(&[
+        up(&query("select x")),
+        Cut(DOWN, first[..first.len() - 20].to_vec(), 60),
+        Cut(DOWN, second, 10),
+        up(&query("select y")),
+        down(&answer(1)),
+    ]));
+    assert_eq!(told(&calls)[1..], [("EXECUTE", "ok"), ("EXECUTE", "ok")]);
+    assert_eq!(frames(&calls[1]), [Some(3), Some(3), Some(4), Some(5)]);
+    assert_eq!(calls[1].detail.get(Field::Inferred), Some(1));
+    assert_eq!(rows(&calls[1]), None, "nobody saw how many");
+    assert_eq!(calls[2].detail.get(Field::Inferred), None);
+}
+
+#[test]
+fn an_extended_request_that_was_cut_is_known_by_its_parse() {
+    let text = format!("select '{}'", "x".repeat(300));
+    let cycle = [parse("", &text), bind("", ""), execute("", 0), sync()].concat();
+    let reply = [message(b'1', b""), message(b'2', b""), answer(1)].concat();
+    let calls = calls(&logged_on(&[
+        Cut(UP, cycle.clone(), 100),
+        down(&reply),
+        Cut(UP, cycle.clone(), 100),
+        down(&reply),
+    ]));
+    assert_eq!(told(&calls)[1..], [("PREPARE", "ok"), ("PREPARE", "ok")]);
+    let statement = calls[2].sql.as_ref().unwrap().statement.clone().unwrap();
+    assert!(statement.truncated);
+    assert_eq!(calls[2].request_bytes, cycle.len() as u64);
+}
+
+#[test]
+fn lost_packets_leave_calls_incomplete() {
+    let (q, a) = (query("select 1"), answer(1));
+    let turn = [up(&q), down(&a)];
+    // It has to be known of the client that it waits.
+    let known = logged_on(&vec![turn; 8].concat());
+    let holes = [
+        up(&q),
+        down(&a[..40]),
+        Gap(DOWN, a.len() as u64 - 40),
+        up(&q),
+        down(&a),
+        Gap(UP, q.len() as u64),
+        down(&a),
+        up(&q),
+        down(&a),
+    ];
+    let found = calls(&[&known[..], &holes].concat());
+    assert_eq!(found[9].outcome, Outcome::Incomplete(Reason::CaptureGap));
+    assert!(found[10..].iter().all(|c| c.outcome == Outcome::Ok));
+    assert_eq!(found.len(), 12);
+    // Of one that does not wait nothing is paired until a pause.
+    let ahead = logged_on(&[up(&q), up(&q), down(&a), down(&a)]);
+    let holes = [
+        up(&q),
+        up(&q),
+        down(&a[..40]),
+        Gap(DOWN, a.len() as u64 - 40),
+        down(&a),
+    ];
+    let later = [up(&q), down(&a), Pause(2_000), up(&q), down(&a)];
+    let found = calls(&[&ahead[..], &holes, &later].concat());
+    let complete: Vec<_> = found.iter().map(Call::is_complete).collect();
+    assert_eq!(complete, [true, true, true, false, false, false, true]);
+}
+
+/// One cycle of a client, what the server answers, and how many calls that is.
+fn exchange(kind: u8, n: usize) -> (Vec<u8>, Vec<u8>, usize) {
+    let text = format!("select {n}");
+    let tag = complete(&format!("SELECT {n}"));
+    let rows: Vec<u8> = (0..n).flat_map(|_| row(&text)).collect();
+    let steps = [message(b'1', b""), message(b'2', b"")].concat();
+    match kind {
+        0 => (query(&text), answer(n), 1),
+        1 => (
+            [
+                parse("", &text),
+                bind("", ""),
+                message(b'D', b"P\0"),
+                execute("", 0),
+                sync(),
+            ]
+            .concat(),
+            [steps, description(), rows, tag, ready()].concat(),
+            1,
+        ),
+        2 => (query("selekt"), [error("42601"), ready()].concat(), 1),
+        3 => {
+            let one = [parse("", &text), bind("", ""), execute("", 0)].concat();
+            let done = [steps, rows, tag].concat();
+            (
+                [one.clone(), one, sync()].concat(),
+                [done.clone(), done, ready()].concat(),
+                2,
+            )
+        }
+        _ => (
+            [parse("s", &text), message(b'D', b"Ss\0"), sync()].concat(),
+            [
+                message(b'1', b""),
+                message(b't', b"\0\0"),
+                description(),
+                ready(),
+            ]
+            .concat(),
+            1,
+        ),
+    }
+}
+
+fn pieces(d: Direction, bytes: &[u8], size: usize) -> Vec<Event> {
+    bytes
+        .chunks(size.max(1))
+        .map(|c| Bytes(d, c.to_vec()))
+        .collect()
+}
+
+/// A conversation, so many requests ahead; each packet carries how far it goes.
+fn conversation(kinds: &[(u8, usize)], ahead: usize, size: usize) -> (Vec<Event>, usize) {
+    let mut events = vec![startup(), welcome()];
+    let mut count = 1;
+    for group in kinds.chunks(ahead) {
+        let all: Vec<_> = group.iter().map(|&(kind, n)| exchange(kind, n)).collect();
+        for (request, _, calls) in &all {
+            events.extend(pieces(UP, request, size));
+            count += calls;
+        }
+        for (_, reply, _) in &all {
+            events.extend(pieces(DOWN, reply, size));
+        }
+    }
+    (events, count)
+}
+
+/// What does not depend on packets.
+fn gist(calls: &[Call]) -> Vec<(u32, String, Outcome, u64, u64, Option<u64>)> {
+    let of = calls.iter();
+    of.map(|c| {
+        let detail = format!("{} {:?}", c.op, c.detail.get(Field::Statement));
+        (
+            c.request_sequence,
+            detail,
+            c.outcome,
+            c.request_bytes,
+            c.response_bytes,
+            rows(c),
+        )
+    })
+    .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn any_segmentation_gives_the_same_calls(
+        kinds in prop::collection::vec((0u8..5, 0usize..30), 1..20),
+        ahead in 1usize..4,
+        size in 1usize..60,
+    ) {
+        let (whole, count) = conversation(&kinds, ahead, usize::MAX);
+        let (split, _) = conversation(&kinds, ahead, size);
+        let expected = run(&whole, Close::Finished, true);
+        prop_assert_eq!(expected.len(), count);
+        prop_assert!(expected.iter().all(|c| c.is_complete()));
+        prop_assert_eq!(gist(&run(&split, Close::Finished, true)), gist(&expected));
+    }
+
+    #[test]
+    fn holes_make_no_pairs_that_are_not_there(
+        kinds in prop::collection::vec((0u8..5, 0usize..30), 1..30),
+        ahead in 1usize..4,
+        size in 40usize..600,
+        lost in prop::collection::vec(0usize..200, 1..4),
+    ) {
+        let (whole, _) = conversation(&kinds, ahead, size);
+        let truth = run(&whole, Close::Finished, true);
+        let mut holed = whole.clone();
+        for &i in &lost {
+            // The first exchange stays, so that it is known what is spoken.
+            if let Some(event @ Bytes(..)) = holed.get_mut(2 + i)
+                && let Bytes(d, bytes) = event.clone()
+            {
+                *event = Gap(d, bytes.len() as u64);
+            }
+        }
+        for call in run(&holed, Close::Finished, true).iter().filter(|c| c.is_complete()) {
+            let same = truth.iter().find(|t| t.request_sequence == call.request_sequence);
+            prop_assert!(same.is_some(), "no such request: {:?}", call);
+            let same = same.unwrap();
+            prop_assert_eq!(frames(call)[2], frames(same)[2], "begins elsewhere");
+            prop_assert_eq!(frames(call)[3], frames(same)[3], "ends elsewhere");
+        }
+    }
+
+    #[test]
+    fn cuts_make_no_pairs_that_are_not_there(
+        kinds in prop::collection::vec((0u8..5, 0usize..30), 1..30),
+        ahead in 1usize..4,
+        size in 100usize..1500,
+        snap in 30usize..200,
+    ) {
+        // That the client does not wait can only be known by what was seen of it before.
+        let kinds = [&[(0, 1); 8][..], &kinds].concat();
+        let (whole, _) = conversation(&kinds, ahead, size);
+        let (first, _) = conversation(&kinds[..8 / ahead * ahead], ahead, size);
+        let truth = run(&whole, Close::Finished, true);
+        let cut: Vec<Event> = whole.iter().enumerate().map(|(i, e)| match e {
+            Bytes(d, bytes) if i >= first.len() && bytes.len() > snap => Cut(*d, bytes.clone(), snap),
+            other => other.clone(),
+        }).collect();
+        for call in run(&cut, Close::Finished, true).iter().filter(|c| c.is_complete()) {
+            // Where the client sends on within a cycle, all of it may be one call.
+            let same = truth.iter().find(|t| t.request_sequence == call.request_sequence);
+            prop_assert!(same.is_some(), "no such request: {:?}", call);
+            prop_assert_eq!(frames(call)[2], frames(same.unwrap())[2], "begins elsewhere");
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic(
+        pieces in prop::collection::vec(
+            (any::<bool>(), prop::collection::vec(any::<u8>(), 0..80), 0u8..12, any::<u16>()), 0..40),
+    ) {
+        let mut events = vec![startup(), welcome()];
+        for (is_up, bytes, kind, n) in pieces {
+            let d = if is_up { UP } else { DOWN };
+            let tags = b"QPBDECSHFXdcfpRKZTDC12nsIGHWEAN";
+            let tag = tags[usize::from(n) % tags.len()];
+            events.push(match kind {
+                0 => Gap(d, u64::from(n) + 1),
+                1 => Cut(d, [message(tag, &bytes), vec![0; usize::from(n)]].concat(), bytes.len()),
+                2 => Bytes(d, bytes),
+                3 => Pause(2_000),
+                4 => down(&ready()),
+                5 => up(&sync()),
+                _ => Bytes(d, message(tag, &bytes)),
+            });
+        }
+        for end in [Close::Finished, Close::EndOfCapture] {
+            for call in run(&events, end, true) {
+                let marks = frames(&call);
+                prop_assert!(!call.is_complete() || marks.iter().all(Option::is_some));
+            }
+        }
+    }
+}
