@@ -115,6 +115,10 @@ pub(in crate::tns) fn find(tail: &[u8], call: Option<u8>) -> Option<Block> {
 
 /// Where the message's text begins that ends `tail`, its length included, and its number.
 fn text_at(tail: &[u8]) -> Option<(usize, u32)> {
+    // It ends with a line feed, and in chunks with the empty one.
+    if !matches!(tail, [.., b'\n'] | [.., b'\n', 0]) {
+        return None;
+    }
     let mut at = tail.len();
     let mut found = None;
     // A stack of errors has several; the first is the error. Its text has at most some kilobytes.

@@ -54,6 +54,10 @@ impl<'a> Reader<'a> {
         self.array().map(u32::from_le_bytes)
     }
 
+    pub(in crate::tns) fn u64_le(&mut self) -> Option<u64> {
+        self.array().map(u64::from_le_bytes)
+    }
+
     /// A universal number of at most `most` bytes; negative ones are none of those looked for.
     pub(in crate::tns) fn universal(&mut self, most: u8) -> Option<u64> {
         let length = self.u8()?;

@@ -167,7 +167,11 @@ impl<'a> Request<'a> {
             };
             self.cursor = Some(cursor);
         }
-        // Where 32-bit clients of Oracle 9 put it, from behind the sequence number.
+        // 32-bit clients say whether they bring a text, and how long it is.
+        if r.u64_le() == Some(0) {
+            return;
+        }
+        // Where those of Oracle 9 put it, from behind the sequence number.
         let at = match function {
             function::OALL7 => 60,
             _ => 136,

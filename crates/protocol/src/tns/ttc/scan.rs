@@ -64,6 +64,9 @@ fn past<'a>(bytes: &'a [u8], end: &[u8]) -> &'a [u8] {
 }
 
 fn verb(text: &[u8]) -> bool {
+    if !text.first().is_some_and(u8::is_ascii_alphabetic) {
+        return false;
+    }
     let length = text.iter().take_while(|b| b.is_ascii_alphabetic()).count();
     let (word, behind) = text.split_at_checked(length).unwrap_or_default();
     let ends = !behind
