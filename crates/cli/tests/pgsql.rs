@@ -242,8 +242,11 @@ fn tshark_sees_as_many_executions_rows_and_logons() {
     }
 }
 
+/// Operation, outcome and how often.
+type Counts = &'static [(&'static str, &'static str, u64)];
+
 /// Public captures that hold PostgreSQL, with the calls that their packets prove.
-const SAMPLES: [(&str, &[(&str, &str, u64)]); 14] = [
+const SAMPLES: [(&str, Counts); 14] = [
     ("arkime-postgres-badpass.pcap", &[("NEGOTIATE", "ok", 1)]),
     (
         "arkime-postgres-good.pcap",
