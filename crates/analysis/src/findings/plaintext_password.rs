@@ -30,10 +30,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let sessions = facts.sql?.sessions.iter();
     let readable: Vec<_> = sessions.filter(|s| s.session.plaintext_password).collect();
     let first = readable.iter().min_by_key(|s| (s.first, s.client))?;
-    let logons = facts.sql?.statements.iter();
-    let logon = logons
-        .filter(|s| s.op.as_deref() == Some(model::sql::op::LOGON.as_str()))
-        .max_by_key(|s| s.calls);
     let capture = facts.sql_capture();
     Some(Finding {
         code: RULE.code,
@@ -49,9 +45,14 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             name: "sessions",
             value: readable.len() as i64,
         }],
-        evidence: logon.map_or_else(Vec::new, |s| {
-            evidence::of_statement(facts, capture, s, "a login")
-        }),
+        evidence: evidence::of_packets(
+            facts,
+            first
+                .slowest_opening
+                .iter()
+                .flat_map(|w| [(capture, w.request), (capture, w.response)]),
+            "the longest call of its logon",
+        ),
         why: format!(
             "{} session{} sent it unencrypted, {} to {} first.",
             readable.len(),

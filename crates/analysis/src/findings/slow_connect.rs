@@ -26,7 +26,6 @@
 use super::{Rule, evidence};
 use crate::facts::Facts;
 use crate::results::{ConnectionResult, Fact, Finding, Side};
-use model::sql::op;
 use model::{TimeClass, format_duration};
 
 pub(super) const RULE: Rule = Rule {
@@ -156,12 +155,6 @@ fn by_logon(facts: &Facts<'_>) -> Option<Finding> {
         .collect();
     let worst = slow.iter().max_by_key(|s| (s.opening_ns(), s.client))?;
     let all = slow.iter().map(|s| s.opening_ns());
-    let opening = [op::CONNECT, op::NEGOTIATE, op::LOGON];
-    let of_logon = profile.statements.iter().filter(|s| {
-        let op = s.op.as_deref();
-        opening.iter().any(|o| op == Some(o.as_str()))
-    });
-    let longest = of_logon.max_by_key(|s| s.times.max_ns)?;
     let capture = facts.sql_capture();
     Some(Finding {
         code: RULE.code,
@@ -180,7 +173,14 @@ fn by_logon(facts: &Facts<'_>) -> Option<Finding> {
             Fact { name: "negotiate_ns", value: worst.negotiate_ns },
             Fact { name: "logon_ns", value: worst.logon_ns },
         ],
-        evidence: evidence::of_statement(facts, capture, longest, "the longest call of a logon"),
+        evidence: evidence::of_packets(
+            facts,
+            worst
+                .slowest_opening
+                .iter()
+                .flat_map(|w| [(capture, w.request), (capture, w.response)]),
+            "the longest call of the longest logon",
+        ),
         why: format!(
             "{} session{} took a second or more to open; the longest {}: finding the server {}, agreeing with it {}, authenticating {}.",
             slow.len(),

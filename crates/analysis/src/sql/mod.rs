@@ -12,6 +12,8 @@ mod sessions;
 mod split;
 
 #[cfg(test)]
+mod found;
+#[cfg(test)]
 mod tests;
 
 pub use profile::{Profiler, SqlKey};

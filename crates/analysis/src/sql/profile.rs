@@ -87,6 +87,22 @@ pub struct WorstCall {
     pub response: PacketRef,
 }
 
+impl WorstCall {
+    /// Takes the place of `worst` when it took longer.
+    pub(super) fn outdo(worst: &mut Option<WorstCall>, call: &Call, took: i64) {
+        if worst.is_none_or(|w| w.response_time_ns < took)
+            && let (Some(request), Some(response)) = (call.request_first, call.response_last)
+        {
+            *worst = Some(WorstCall {
+                response_time_ns: took,
+                first: request.time,
+                request: request.packet,
+                response: response.packet,
+            });
+        }
+    }
+}
+
 /// Sums of a group's calls.
 #[derive(Default, Debug)]
 pub(super) struct Group {
@@ -163,16 +179,7 @@ impl Group {
         self.times.add(took);
         self.waits.add(wait.max(0));
         self.transfer_ns = self.transfer_ns.saturating_add(took - wait.max(0));
-        if self.worst.is_none_or(|w| w.response_time_ns < took)
-            && let (Some(request), Some(response)) = (call.request_first, call.response_last)
-        {
-            self.worst = Some(WorstCall {
-                response_time_ns: took,
-                first: request.time,
-                request: request.packet,
-                response: response.packet,
-            });
-        }
+        WorstCall::outdo(&mut self.worst, call, took);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Calls into sessions: what each sent and received, in how many round trips, and how long its logon
 //! took, phase by phase.
 
+use super::profile::WorstCall;
 use model::sql::op;
 use model::{Call, ConnectionId, Endpoint, Protocol, Sql, SqlSession, Time, limits};
 use std::collections::BTreeMap;
@@ -32,6 +33,8 @@ pub struct SessionResult {
     pub connect_ns: i64,
     pub negotiate_ns: i64,
     pub logon_ns: i64,
+    /// The slowest of these calls.
+    pub slowest_opening: Option<WorstCall>,
 }
 
 impl SessionResult {
@@ -55,6 +58,7 @@ impl SessionResult {
             connect_ns: 0,
             negotiate_ns: 0,
             logon_ns: 0,
+            slowest_opening: None,
         }
     }
 
@@ -84,6 +88,7 @@ impl SessionResult {
             _ => return,
         };
         *phase = phase.saturating_add(ns);
+        WorstCall::outdo(&mut self.slowest_opening, call, ns);
     }
 
     /// From the first call of the logon to the end of it, server and path together.

@@ -13,14 +13,14 @@ use std::sync::Arc;
 
 const MS: i64 = 1_000_000;
 
-fn end(host: u8, port: u16) -> Endpoint {
+pub(super) fn end(host: u8, port: u16) -> Endpoint {
     Endpoint {
         address: [10, 0, 0, host].into(),
         port,
     }
 }
 
-fn mark(ms: i64) -> Mark {
+pub(super) fn mark(ms: i64) -> Mark {
     Mark {
         time: Time(ms * MS),
         packet: PacketRef {
@@ -30,7 +30,7 @@ fn mark(ms: i64) -> Mark {
     }
 }
 
-fn sql(user: &str, text: Option<&str>) -> Arc<Sql> {
+pub(super) fn sql(user: &str, text: Option<&str>) -> Arc<Sql> {
     let statement = text.map(|t| {
         let normal = model::normalise(t);
         Arc::new(Statement {
@@ -51,7 +51,7 @@ fn sql(user: &str, text: Option<&str>) -> Arc<Sql> {
 }
 
 /// A call from `from` on: 1 ms of request, `wait` and 2 ms of response.
-fn call(op: Name, of: &Arc<Sql>, from: i64, wait: i64, rows: u64) -> Call {
+pub(super) fn call(op: Name, of: &Arc<Sql>, from: i64, wait: i64, rows: u64) -> Call {
     let mut detail = Detail::default();
     detail.set(Field::Rows, rows);
     Call {
@@ -82,7 +82,7 @@ fn call(op: Name, of: &Arc<Sql>, from: i64, wait: i64, rows: u64) -> Call {
 }
 
 /// The connection: 4 ms to the server and back.
-fn connection() -> ConnectionSummary {
+pub(super) fn connection() -> ConnectionSummary {
     ConnectionSummary {
         id: ConnectionId(1),
         transport: Transport::Tcp,
