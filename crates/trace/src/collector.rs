@@ -1,12 +1,15 @@
 //! Where readers put what they found and what they could not read, within the bound on operations.
 
 use crate::lines::At;
-use crate::{Application, Error, Operation, OperationSummary};
+use crate::{Application, BlockWaits, Error, Operation, OperationSummary};
 use std::fmt;
+use std::sync::Arc;
 
 pub(crate) struct Collector {
     application: Application,
     limit: usize,
+    /// Why there is nothing.
+    lacks: Option<&'static str>,
 }
 
 impl Collector {
@@ -14,6 +17,7 @@ impl Collector {
         Collector {
             application: Application::default(),
             limit,
+            lacks: None,
         }
     }
 
@@ -51,11 +55,33 @@ impl Collector {
             .get_or_insert_with(|| format!("{}, line {}: {reason}", at.file, at.line));
     }
 
+    /// Counts what cannot be read of a trace; the place and reason are only put into words for the first.
+    pub(crate) fn skip_many(&mut self, count: u64, first: impl FnOnce() -> String) {
+        self.application.skipped_lines += count;
+        self.application.first_skipped.get_or_insert_with(first);
+    }
+
+    pub(crate) fn blocks(&mut self, waits: Arc<BlockWaits>) {
+        self.application.blocks = Some(waits);
+    }
+
+    /// Says why nothing was found.
+    pub(crate) fn lacks(&mut self, reason: &'static str) {
+        self.lacks = Some(reason);
+    }
+
     /// What was collected; an error, which names the first file, when that is nothing.
     pub(crate) fn finish(self, file: String) -> Result<Application, Error> {
         let found = self.application;
-        if !found.operations.is_empty() || !found.summaries.is_empty() {
+        let any = !found.operations.is_empty() || !found.summaries.is_empty();
+        if any || found.blocks.is_some() {
             return Ok(found);
+        }
+        if let Some(reason) = self.lacks {
+            return Err(Error::Nothing {
+                file,
+                reason: reason.to_owned(),
+            });
         }
         let reason = match (found.first_skipped, found.unfinished) {
             (Some(first), _) => format!("check the first line that could not be read: {first}"),

@@ -21,7 +21,7 @@ pub enum Error {
         cure: &'static str,
     },
     #[error(
-        "{file}, line {line}: \"{text}\" is no latency log; --app reads CSV with a header (start_ns,end_ns or time,latency_us), fio latency logs, /proc/self/mountstats and nfsiostat output"
+        "{file}, line {line}: \"{text}\" is no latency log; --app reads CSV with a header (start_ns,end_ns or time,latency_us), fio latency logs, /proc/self/mountstats, nfsiostat output and extended SQL traces of Oracle"
     )]
     Unknown {
         file: String,
