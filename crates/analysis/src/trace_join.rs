@@ -354,26 +354,32 @@ struct Sums {
 impl Joining<'_> {
     fn join(&self, agreeing: &[Pair], format: &str) -> (AppFacts, Option<String>) {
         let handles = self.handles(agreeing);
-        let span = self.results.get(self.capture).and_then(|c| Some((c.first?, c.last?)));
+        let span = self
+            .results
+            .get(self.capture)
+            .and_then(|c| Some((c.first?, c.last?)));
         let (from, to) = span.map_or((i64::MIN, i64::MAX), |(a, b)| (a.0, b.0));
-        let mut during: Vec<(i64, &BlockWait)> = self
+        let mut overlapping: Vec<(i64, &BlockWait)> = self
             .waits
             .iter()
             .map(|w| (self.clock.to_capture(w.end_ns), w))
-            .filter(|(end, w)| *end <= to && end.saturating_sub(w.elapsed_ns) >= from)
+            .filter(|(end, w)| *end >= from && end.saturating_sub(w.elapsed_ns) <= to)
             .collect();
-        during.sort_by_key(|(end, _)| *end);
+        overlapping.sort_by_key(|(end, _)| *end);
         let mut used = vec![false; self.reads.len()];
         let mut sums: BTreeMap<ReadEvent, Sums> = BTreeMap::new();
         let mut files: BTreeMap<u32, u64> = BTreeMap::new();
         let mut worst: Vec<(i64, i64, &BlockWait, Served)> = Vec::new();
         let (mut whole, mut above) = (Distribution::default(), Distribution::default());
-        for (end, wait) in &during {
+        for (end, wait) in &overlapping {
             let event = sums.entry(wait.event).or_default();
-            event.during += 1;
             let Some(served) = self.serve(*end, wait, handles.get(&wait.file), &mut used) else {
+                // The capture may lack the READs of those that only overlap it.
+                let inside = *end <= to && end.saturating_sub(wait.elapsed_ns) >= from;
+                event.during += u64::from(inside);
                 continue;
             };
+            event.during += 1;
             event.oracle.add(wait.elapsed_ns);
             event.wire.add(served.wire_ns);
             if let Some(ns) = served.server_ns {
@@ -390,12 +396,13 @@ impl Joining<'_> {
                 worst.truncate(LISTED);
             }
         }
+        let during: u64 = sums.values().map(|s| s.during).sum();
         let joined: u64 = sums.values().map(|s| s.oracle.count()).sum();
         let result = TraceJoinResult {
             clock: *self.clock,
             block_bytes: self.block_bytes,
             waits: self.waits.len() as u64,
-            during: during.len() as u64,
+            during,
             joined,
             files: files
                 .into_iter()
@@ -421,8 +428,7 @@ impl Joining<'_> {
                 .collect(),
         };
         let basis = format!(
-            "{format}: {joined} of {} waits for blocks joined with READs by place and time",
-            during.len()
+            "{format}: {joined} of {during} waits for blocks joined with READs by place and time"
         );
         let note = (self.clock.uncertainty_ns > 1_000_000).then(|| {
             format!(
@@ -431,7 +437,7 @@ impl Joining<'_> {
             )
         });
         let facts = AppFacts {
-            operations: during.len() as u64,
+            operations: during,
             matched: above.count(),
             application_mean_ns: whole.mean_ns(),
             host_mean_ns: above.mean_ns(),
@@ -449,7 +455,11 @@ impl Joining<'_> {
             let wait = self.waits.get(p.wait as usize);
             let read = self.reads.get(p.read as usize);
             if let (Some(w), Some(r)) = (wait, read) {
-                *counts.entry(w.file).or_default().entry(r.handle).or_default() += 1;
+                *counts
+                    .entry(w.file)
+                    .or_default()
+                    .entry(r.handle)
+                    .or_default() += 1;
             }
         }
         let most = |(file, handles): (u32, BTreeMap<u64, u64>)| {

@@ -5,10 +5,10 @@
 //! logs have blocks of another size. Three parameters follow each event in the same order whatever the
 //! release calls them: file, first block, number of blocks.
 
+use crate::Error;
 use crate::collector::Collector;
 use crate::lines::Lines;
 use crate::oracle::{self, Record, Wait};
-use crate::Error;
 use model::limits::TRACE_BLOCK_WAITS;
 use std::sync::Arc;
 
@@ -127,7 +127,9 @@ pub(crate) fn read(files: Vec<Lines>, into: &mut Collector) -> Result<(), Error>
     });
     if found.waits.is_empty() {
         let reason = match found.untimed {
-            0 => "it has no wait for blocks of a data file (event 10046 at level 8 or 12 notes them)",
+            0 => {
+                "it has no wait for blocks of a data file (event 10046 at level 8 or 12 notes them)"
+            }
             _ => "its waits have no tim, as those of 9i: slowside trace reads it without a capture",
         };
         into.lacks(reason);

@@ -24,9 +24,10 @@ const SLACK_NS: f64 = 100_000.0;
 const PEAKS: usize = 6;
 const SAMPLE: usize = 20_000;
 
-/// Pairs of the shortest stretch, and drifts tried in one.
+/// Pairs of the shortest stretch, and drifts tried in one; pairs that are looked at for all of them.
 const STRETCH: usize = 64;
 const TRIES: f64 = 50_000.0;
+const LOOKS: usize = 10_000_000;
 
 /// Stretches of time of which only the tightest bounds are kept.
 const BINS: usize = 512;
@@ -177,7 +178,10 @@ fn windows(pairs: &[Pair], span: (i64, i64)) -> Vec<(i64, i64)> {
     let mut counts = Vec::with_capacity(highs.len());
     let mut end = 0;
     for (i, &from) in highs.iter().enumerate() {
-        while highs.get(end).is_some_and(|&h| h <= from.saturating_add(width)) {
+        while highs
+            .get(end)
+            .is_some_and(|&h| h <= from.saturating_add(width))
+        {
             end += 1;
         }
         counts.push((end - i, from));
@@ -234,9 +238,12 @@ fn line(pairs: &[Pair], from: i64, to: i64) -> Option<Line> {
         let length = stretch.last()?.0 - stretch.first()?.0;
         let step = (SLACK_NS / length.max(1.0)).max(2.0 * open / TRIES);
         let tries = (open / step).ceil().max(1.0) as i64;
+        // Where a pause makes the stretch much longer at once, a part of its pairs must do.
+        let stride = (tries as usize * 2 * stretch.len()).div_ceil(LOOKS).max(1);
+        let some: Vec<Point> = stretch.iter().step_by(stride).copied().collect();
         let mut best: Option<(usize, i64, i64)> = None;
         for k in -tries..=tries {
-            let (n, _) = agree(stretch, drift + k as f64 * step, &mut marks);
+            let (n, _) = agree(&some, drift + k as f64 * step, &mut marks);
             best = match best {
                 Some((most, first, _)) if n == most => Some((most, first, k)),
                 Some((most, ..)) if n < most => best,
@@ -245,7 +252,7 @@ fn line(pairs: &[Pair], from: i64, to: i64) -> Option<Line> {
         }
         let (most, first, last) = best?;
         let middle = drift + (first + last) as f64 / 2.0 * step;
-        drift = match agree(stretch, middle, &mut marks) {
+        drift = match agree(&some, middle, &mut marks) {
             (n, _) if n == most => middle,
             _ => drift + first as f64 * step,
         };
@@ -344,7 +351,11 @@ fn edge(mut allowed: f64, mut beyond: f64, is_allowed: impl Fn(f64) -> bool) -> 
     }
     for _ in 0..60 {
         let middle = (allowed + beyond) / 2.0;
-        if is_allowed(middle) { allowed = middle } else { beyond = middle }
+        if is_allowed(middle) {
+            allowed = middle
+        } else {
+            beyond = middle
+        }
     }
     beyond
 }
@@ -362,8 +373,12 @@ fn bounded(pairs: &[Pair], line: Line) -> Option<TraceClock> {
     let (mut upper, mut lower) = (Vec::new(), Vec::new());
     for bin in pairs.chunks(per_bin.max(1)) {
         let x = |t: i64| t.saturating_sub(origin) as f64;
-        let above = bin.iter().map(|p| (x(p.response), line.rest(p.response, p.high)));
-        let below = bin.iter().map(|p| (x(p.request), line.rest(p.request, p.low)));
+        let above = bin
+            .iter()
+            .map(|p| (x(p.response), line.rest(p.response, p.high)));
+        let below = bin
+            .iter()
+            .map(|p| (x(p.request), line.rest(p.request, p.low)));
         upper.extend(above.min_by(|a, b| a.1.total_cmp(&b.1)));
         lower.extend(below.max_by(|a, b| a.1.total_cmp(&b.1)));
     }
