@@ -103,6 +103,7 @@ pub(crate) fn is_trace(head: &str) -> bool {
 pub(crate) fn read(files: Vec<Lines>, into: &mut Collector) -> Result<(), Error> {
     let mut found = BlockWaits::default();
     let several = files.len() > 1;
+    let first = files.first().map(Lines::name).unwrap_or_default();
     for file in files {
         let mut take = |record: Record<'_>| {
             if let Record::Wait(wait) = record {
@@ -126,16 +127,13 @@ pub(crate) fn read(files: Vec<Lines>, into: &mut Collector) -> Result<(), Error>
         false => "Oracle trace".to_owned(),
     });
     if found.waits.is_empty() {
-        let reason = match found.untimed {
-            0 => {
-                "it has no wait for blocks of a data file (event 10046 at level 8 or 12 notes them)"
-            }
-            _ => "its waits have no tim, as those of 9i: slowside trace reads it without a capture",
+        let cure = match found.untimed {
+            0 => "trace with waits (level 8 of event 10046, waits => true)",
+            _ => "its waits have no tim, as those of 9i: slowside trace reads it alone",
         };
-        into.lacks(reason);
-    } else {
-        into.blocks(Arc::new(found));
+        return Err(Error::NoBlocks { file: first, cure });
     }
+    into.blocks(Arc::new(found));
     Ok(())
 }
 

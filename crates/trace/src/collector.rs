@@ -8,8 +8,6 @@ use std::sync::Arc;
 pub(crate) struct Collector {
     application: Application,
     limit: usize,
-    /// Why there is nothing.
-    lacks: Option<&'static str>,
 }
 
 impl Collector {
@@ -17,7 +15,6 @@ impl Collector {
         Collector {
             application: Application::default(),
             limit,
-            lacks: None,
         }
     }
 
@@ -65,23 +62,12 @@ impl Collector {
         self.application.blocks = Some(waits);
     }
 
-    /// Says why nothing was found.
-    pub(crate) fn lacks(&mut self, reason: &'static str) {
-        self.lacks = Some(reason);
-    }
-
     /// What was collected; an error, which names the first file, when that is nothing.
     pub(crate) fn finish(self, file: String) -> Result<Application, Error> {
         let found = self.application;
         let any = !found.operations.is_empty() || !found.summaries.is_empty();
         if any || found.blocks.is_some() {
             return Ok(found);
-        }
-        if let Some(reason) = self.lacks {
-            return Err(Error::Nothing {
-                file,
-                reason: reason.to_owned(),
-            });
         }
         let reason = match (found.first_skipped, found.unfinished) {
             (Some(first), _) => format!("check the first line that could not be read: {first}"),

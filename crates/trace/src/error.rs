@@ -52,6 +52,10 @@ pub enum Error {
         "{file} is no trace of an Oracle database or client; give the .trc file of event 10046, 10079 or SQL*Net"
     )]
     NoTrace { file: String },
+    #[error(
+        "{file} holds no wait for blocks of a data file that can be held against a capture; {cure}"
+    )]
+    NoBlocks { file: String, cure: &'static str },
     #[error("{file} holds no finished operation; {reason}")]
     Nothing { file: String, reason: String },
 }

@@ -167,7 +167,26 @@ fn a_trace_is_joined_with_reads_io_by_io() {
         "{page}"
     );
     let section = page.split("\n\n").find(|s| s.starts_with("Oracle's waits"));
-    expect_test::expect![[r""]].assert_eq(section.unwrap_or(&page));
+    expect_test::expect![[r#"
+        Oracle's waits for blocks of 8,192 bytes and the READs that served them
+          mean, in ms              waits  joined  Oracle  client  server      sum
+          db file sequential read     59      59   3.266   3.166   2.966   193 ms
+          db file scattered read       1       1   5.300   5.200   5.000  5.30 ms
+          longest, in ms  block  blocks  Oracle  client  server  frames
+          file 7           1148       1   5.300   5.200   5.000  40,47
+          file 7           1333       1   5.300   5.200   5.000  85,92
+          file 7           1518       1   5.300   5.200   5.000  130,137
+          file 7           1703       1   5.300   5.200   5.000  175,182
+          file 7           1888       1   5.300   5.200   5.000  220,227
+          file 7           1064       1   5.300   5.200   5.000  265,272
+          file 7           1249       1   5.300   5.200   5.000  310,317
+          file 7           1434       1   5.300   5.200   5.000  355,362
+          file 7           1619       1   5.300   5.200   5.000  400,407
+          file 7           1804       1   5.300   5.200   5.000  445,452
+          60 of 60 waits while the capture ran were joined. The trace's clock is 776 s
+          ahead of the client capture's (±51.5 µs) and drifts by 49.9 ppm (±145.8), by
+          60 pairs."#]]
+    .assert_eq(section.unwrap_or(&page));
 }
 
 /// With the client's capture alone there are no times at the server, and a trace of another hour is left

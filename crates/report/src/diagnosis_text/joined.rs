@@ -28,14 +28,7 @@ pub(super) fn joined(app: &AppFacts) -> String {
 fn sums(join: &TraceJoinResult) -> String {
     let most = join.events.iter().map(|e| e.oracle.mean_ns).max();
     let unit = Unit::for_duration(most.unwrap_or(0));
-    let heads = [
-        "event",
-        "waits",
-        "joined",
-        "Oracle",
-        "client wire",
-        "server",
-    ];
+    let heads = ["", "waits", "joined", "Oracle", "client", "server", "sum"];
     let mut rows = vec![heads.map(str::to_owned).to_vec()];
     let mean = |s: Option<&Summary>| match s {
         Some(s) if s.count > 0 => unit.number(s.mean_ns),
@@ -49,6 +42,7 @@ fn sums(join: &TraceJoinResult) -> String {
             mean(Some(&e.oracle)),
             mean(Some(&e.wire)),
             mean(e.server.as_ref()),
+            format_duration(e.oracle.total_ns),
         ]);
     }
     let mut first = rows.iter_mut().filter_map(|r| r.first_mut());
@@ -61,7 +55,7 @@ fn sums(join: &TraceJoinResult) -> String {
 /// A line each.
 fn longest(worst: &[JoinedRead]) -> String {
     let unit = Unit::for_duration(worst.first().map_or(0, |r| r.oracle_ns));
-    let heads = ["", "block", "blocks", "Oracle", "client wire", "server"];
+    let heads = ["", "block", "blocks", "Oracle", "client", "server"];
     let mut rows = vec![heads.map(str::to_owned).to_vec()];
     for r in worst.iter().take(WAITS) {
         rows.push(vec![
