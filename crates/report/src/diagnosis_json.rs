@@ -304,6 +304,7 @@ mod tests {
             "/ops/0/server",
             "/ops/0/matched",
             "/captures/0/dropped",
+            "/app",
         ] {
             assert_eq!(j.pointer(path), Some(&Value::Null), "{path}");
         }

@@ -241,3 +241,57 @@ fn a_trace_without_waits_for_blocks_is_refused() {
         "{message}"
     );
 }
+
+/// What a real client noted of its READs, written as a database would: on another clock.
+#[test]
+fn the_clock_of_a_real_client_s_times_is_found() {
+    let lab = std::path::Path::new(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/lab/client-cap"
+    ));
+    let packed = std::fs::File::open(lab.join("client_ops.csv.gz")).expect("the lab's pair");
+    let mut rows = String::new();
+    std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(packed), &mut rows)
+        .expect("the lab's pair");
+    let clock = |ns: i64, from: i64| ns - 1_111_222_333_444_555 - (ns - from) / 12_000;
+    let mut from = None;
+    let mut trace = String::from("Trace file /u01/orcl_ora_4711.trc\n");
+    let mut waits = 0;
+    // id,op,offset,len,t_enq_ns,t_issue_ns,t_done_ns,status
+    for row in rows.lines().filter(|r| r.contains(",READ,")) {
+        let numbers: Vec<i64> = row.split(',').map(|n| n.parse().unwrap_or(0)).collect();
+        let [_, _, offset, size, _, start, end, _] = numbers[..] else {
+            panic!("{row}");
+        };
+        let from = *from.get_or_insert(start);
+        let _ = writeln!(
+            trace,
+            "WAIT #1: nam='db file sequential read' ela= {} file#=9 block#={} blocks={} obj#=1 tim={}",
+            (end - start) / 1_000,
+            offset / 8_192,
+            size / 8_192,
+            clock(end, from).div_euclid(1_000)
+        );
+        waits += 1;
+    }
+    let app = file("app-lab", "a.trc", trace.as_bytes());
+    let d = json([
+        "--client".as_ref(),
+        lab.join("client.pcap.zst").as_os_str(),
+        "--server".as_ref(),
+        lab.join("server.pcap.zst").as_os_str(),
+        "--app".as_ref(),
+        app.as_os_str(),
+        "--format=json".as_ref(),
+    ]);
+    let a = &d["app"];
+    assert_eq!(a["waits"]["trace"], waits);
+    let joined = a["waits"]["joined"].as_i64().expect("a number");
+    assert!(joined * 100 > waits * 98, "{joined} of {waits}");
+    let number = |key: &str| a["clock"][key].as_i64().expect("a number");
+    let at = number("offset_at_ns");
+    let truth = clock(at, from.expect("a READ")) - at;
+    let miss = (number("offset_ns") - truth).abs();
+    assert!(miss <= number("uncertainty_ns"), "{}", a["clock"]);
+    assert!(number("uncertainty_ns") < 20_000, "{}", a["clock"]);
+}
