@@ -16,6 +16,7 @@ mod programmes;
 mod readers;
 mod rpc;
 mod scratch;
+mod tns;
 mod traces;
 mod track;
 
@@ -26,6 +27,7 @@ pub use pipeline::pipeline;
 pub use programmes::programmes;
 pub use readers::{compressed, pcap, pcapng, snoop};
 pub use rpc::{mysql, pgsql, rpc_tcp, rpc_udp, turns};
+pub use tns::tns;
 pub use traces::{oracle_trace, sqlnet_trace};
 pub use track::track;
 
@@ -38,6 +40,7 @@ pub const ALL: &[Target] = &[
     ("rpc_tcp", rpc_tcp),
     ("pgsql", pgsql),
     ("mysql", mysql),
+    ("tns", tns),
     ("track", track),
     ("decode", decode),
     ("programmes", programmes),

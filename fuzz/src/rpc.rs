@@ -9,7 +9,7 @@ use model::{
 use protocol::{ConnectionInfo, Context, Conversation, Output, Shared};
 use std::collections::HashMap;
 
-const CLOSES: [Close; 4] = [
+pub(crate) const CLOSES: [Close; 4] = [
     Close::Finished,
     Close::Reset,
     Close::Replaced,
@@ -17,19 +17,19 @@ const CLOSES: [Close; 4] = [
 ];
 
 /// All connections of two hosts.
-struct Run {
-    info: ConnectionInfo,
+pub(crate) struct Run {
+    pub(crate) info: ConnectionInfo,
     conversation: Conversation,
     output: Output,
     problems: Problems,
     shared: Shared,
     order: u64,
     now: i64,
-    sequences: [u32; 2],
+    pub(crate) sequences: [u32; 2],
 }
 
 impl Run {
-    fn new(transport: Transport) -> Run {
+    pub(crate) fn new(transport: Transport) -> Run {
         let end = |host, port| Endpoint {
             address: [10, 0, 0, host].into(),
             port,
@@ -52,7 +52,7 @@ impl Run {
         }
     }
 
-    fn with(&mut self, f: impl FnOnce(&mut Conversation, &mut Context<'_>)) {
+    pub(crate) fn with(&mut self, f: impl FnOnce(&mut Conversation, &mut Context<'_>)) {
         let mut context = Context {
             connection: &self.info,
             output: &mut self.output,
@@ -75,7 +75,7 @@ impl Run {
         }
     }
 
-    fn chunk<'a>(&self, d: Direction, data: &'a [u8], cut: u32, held: bool) -> Chunk<'a> {
+    pub(crate) fn chunk<'a>(&self, d: Direction, data: &'a [u8], cut: u32, held: bool) -> Chunk<'a> {
         Chunk {
             data,
             cut,
@@ -89,18 +89,18 @@ impl Run {
     }
 
     /// The next packet comes.
-    fn step(&mut self, ns: i64) {
+    pub(crate) fn step(&mut self, ns: i64) {
         self.order += 1;
         self.now += ns;
     }
 
-    fn close(&mut self, why: Close) {
+    pub(crate) fn close(&mut self, why: Close) {
         self.with(|conversation, cx| conversation.close(cx, why));
         self.conversation = Conversation::default();
         self.info.id = ConnectionId(self.order + 1);
     }
 
-    fn finish(mut self) {
+    pub(crate) fn finish(mut self) {
         self.close(Close::EndOfCapture);
         self.shared.finish(&mut self.output, u64::MAX);
         check(&self.output);

@@ -74,6 +74,12 @@ fields! {
     Affected "affected" FieldKind::Integer;
     /// The database's number of a cursor or prepared statement.
     Cursor "cursor" FieldKind::Integer;
+    /// Rows came in SQL*Net's encoding that leaves out columns which repeat the row before.
+    DuplicateColumns "duplicate_columns" FieldKind::Flag;
+    /// The number of a database's function whose operation has no name of its own.
+    Function "function" FieldKind::Integer;
+    /// The listener sent the client to another address.
+    Redirected "redirected" FieldKind::Flag;
     /// Further round trips on the network inside the call: breaks and resets, authentication steps.
     InnerTrips "inner_trips" FieldKind::Integer;
 }

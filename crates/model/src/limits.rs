@@ -69,6 +69,20 @@ pub const HEAD_BYTES: usize = 16_384;
 /// Bytes of one SQL statement that are kept; it is then marked as truncated.
 pub const SQL_BYTES: usize = 16_000;
 
+/// Bytes of a TNS request that are looked at: a statement of [`SQL_BYTES`] and what stands before it.
+/// `statements-truncated`.
+pub const TNS_REQUEST_BYTES: usize = SQL_BYTES + 2_000;
+
+/// Bytes of the beginning and of the end of a TNS response that are looked at; rows between them pass
+/// unread.
+pub const TNS_RESPONSE_BYTES: usize = 2_048;
+
+/// TNS requests of one connection that wait for their response. `requests-evicted`.
+pub const TNS_PIPELINED: usize = 256;
+
+/// Open cursors of a database session whose statements are remembered. `cursors-forgotten`.
+pub const CURSORS: usize = 4_096;
+
 /// Prepared statements, portals and cursors of a session whose statements are remembered, of each
 /// kind; then all are forgotten. `names-forgotten`.
 pub const SQL_NAMES: usize = 10_000;

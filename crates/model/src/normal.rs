@@ -39,7 +39,28 @@ pub fn normalise_as(sql: &str, dialect: SqlDialect) -> String {
     while tokens.last().is_some_and(|t| matches!(t.text, ";" | ",")) {
         tokens.pop();
     }
+    mask_passwords(&mut tokens);
     write(&fold_lists(tokens), sql.len())
+}
+
+/// A password of Oracle's may stand without quotes: `identified by tiger replace lion`.
+fn mask_passwords(tokens: &mut [Token<'_>]) {
+    for at in 0..tokens.len() {
+        let behind = tokens.get_mut(at..).unwrap_or_default();
+        let [identified, by, password, rest @ ..] = behind else {
+            return;
+        };
+        let here = identified.is_word("identified") && by.is_word("by");
+        if !here || password.is_word("values") {
+            continue;
+        }
+        password.kind = Kind::Literal;
+        if let [replace, former, ..] = rest
+            && replace.is_word("replace")
+        {
+            former.kind = Kind::Literal;
+        }
+    }
 }
 
 /// The identity of a statement: FNV-1a of 64 bits over its normal form, the same in every run and on

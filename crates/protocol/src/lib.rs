@@ -23,6 +23,7 @@ mod shared;
 pub mod sql;
 mod tcp;
 pub mod template;
+pub mod tns;
 pub mod xdr;
 
 pub use connection::Conversation;

@@ -1,7 +1,7 @@
 //! The list of protocols: one line each.
 
 use crate::session::{ConnectionInfo, Session};
-use crate::{mysql, pgsql, rpc, template};
+use crate::{mysql, pgsql, rpc, template, tns};
 use model::Direction;
 
 /// A protocol as the rest of slowside knows it.
@@ -13,4 +13,10 @@ pub struct Entry {
 }
 
 /// Asked in this order.
-pub const PROTOCOLS: &[Entry] = &[rpc::ENTRY, pgsql::ENTRY, mysql::ENTRY, template::ENTRY];
+pub const PROTOCOLS: &[Entry] = &[
+    rpc::ENTRY,
+    tns::ENTRY,
+    pgsql::ENTRY,
+    mysql::ENTRY,
+    template::ENTRY,
+];

@@ -69,7 +69,10 @@ fn answer(result: &SqlResult) -> String {
     if result.statements.is_empty() {
         return "No calls of a database.\n".to_owned();
     }
+    let waits = t.response_time_ns.saturating_sub(t.transfer_ns);
+    let undivided = t.server_ns.is_none() && t.network_ns.is_none();
     let parts = [
+        ("server and network together", undivided.then_some(waits)),
         ("the server", t.server_ns),
         ("the network", t.network_ns),
         ("bytes passing", Some(t.transfer_ns)),
@@ -237,7 +240,7 @@ fn subject(s: &StatementResult, style: SqlStyle) -> String {
         .lines()
         .take(TEXT_LINES)
         .map(|line| {
-            let short: String = line.chars().take(WIDTH - 1).collect();
+            let short: String = line.chars().take(WIDTH).collect();
             let end = if short.len() < line.len() { "…" } else { "" };
             format!("{short}{end}\n")
         })

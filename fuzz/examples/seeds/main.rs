@@ -9,6 +9,7 @@ mod mysql;
 mod readers;
 mod segments;
 mod texts;
+mod tns;
 mod traces;
 
 use std::fs;
@@ -28,6 +29,7 @@ fn main() {
     pgsql::write_all();
     mysql::write_all();
     texts::write_all();
+    tns::write_all();
     traces::write_all();
 }
 

@@ -20,8 +20,8 @@
 //!
 //! # When it is wrong
 //! Seen from the server, the pauses hold the way of the answer and of the next
-//! request; the path's mean round trip is taken off, and a path that varies leaves a
-//! rest. On connections shared by many users pauses are nobody's.
+//! request; the path's mean round trip is taken off, and a path that varies leaves
+//! a rest. On connections shared by many users pauses are nobody's.
 
 use super::{Rule, evidence};
 use crate::capture_facts::CaptureFacts;

@@ -113,22 +113,30 @@ fn statement(facts: &Facts<'_>) -> String {
         top.calls,
         evidence::named(top)
     );
-    if waits_for_locks(top) {
+    // A tenth of the time, or it is not worth a word.
+    let worth = profile
+        .statements
+        .iter()
+        .filter(|s| server(s) >= facts.account.service_ns / 10);
+    let faces = worth.filter_map(|s| Some((s, two_faces(s)?)));
+    if let Some((s, (fast, slow))) = faces.max_by_key(|(s, _)| server(s)) {
         text.push_str(&format!(
-            " It has two faces: half of its calls wait {} or less, one in ten {} or more, as those do that wait for a lock.",
-            format_duration(top.waits.p50_ns),
-            format_duration(top.waits.p90_ns)
+            " One in ten calls takes {} or less, one in ten {} or more, as statements do that wait for locks: {}",
+            format_duration(fast),
+            format_duration(slow),
+            evidence::named(s)
         ));
     }
     text
 }
 
-/// The same statement is fast or, now and then, many times slower, with little between.
-fn waits_for_locks(s: &StatementResult) -> bool {
+/// What the server takes for the fastest and the slowest tenth of a statement's calls, where these are
+/// far apart.
+fn two_faces(s: &StatementResult) -> Option<(i64, i64)> {
     const TIMES: i64 = 10;
     const LONG_NS: i64 = 20_000_000;
-    s.statement.is_some()
-        && s.waits.count >= Summary::P90_NEEDS
-        && s.waits.p90_ns >= LONG_NS
-        && s.waits.p90_ns >= s.waits.p50_ns.saturating_mul(TIMES)
+    let own = |wait: i64| (wait - s.trip_ns()).max(0);
+    let (fast, slow) = (own(s.waits_p10_ns), own(s.waits.p90_ns));
+    let told = s.statement.is_some() && s.waits.count >= Summary::P90_NEEDS;
+    (told && slow >= LONG_NS && slow >= fast.saturating_mul(TIMES)).then_some((fast, slow))
 }

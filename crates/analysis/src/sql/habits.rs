@@ -54,14 +54,12 @@ fn fetches_at(s: &StatementResult, size: u64) -> u64 {
 impl<'a> Habit<'a> {
     fn new(statement: &'a StatementResult, pattern: Pattern, trips: u64, needed: u64) -> Self {
         let spared = i64::try_from(trips.saturating_sub(needed)).unwrap_or(i64::MAX);
-        let all = i64::try_from(statement.round_trips.max(1)).unwrap_or(i64::MAX);
-        let trip_ns = statement.network_ns.unwrap_or(0) / all;
         Habit {
             statement,
             pattern,
             trips,
             needed,
-            saved_ns: trip_ns.saturating_mul(spared),
+            saved_ns: statement.trip_ns().saturating_mul(spared),
         }
     }
 
@@ -147,6 +145,7 @@ mod tests {
             keys: Vec::new(),
             times: Summary::default(),
             waits: Summary::default(),
+            waits_p10_ns: 0,
             calls,
             executions: calls - fetches,
             fetches,

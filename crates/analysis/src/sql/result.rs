@@ -20,6 +20,8 @@ pub struct StatementResult {
     pub keys: Vec<(&'static str, KeyValue)>,
     pub times: Summary,
     pub waits: Summary,
+    /// What a tenth of the waits stay below.
+    pub waits_p10_ns: i64,
     pub calls: u64,
     /// Calls that executed something, those that fetched further rows.
     pub executions: u64,
@@ -56,6 +58,13 @@ impl StatementResult {
     #[must_use]
     pub fn rows_per_fetch(&self) -> Option<f64> {
         (self.row_trips > 0).then(|| self.rows as f64 / self.row_trips as f64)
+    }
+
+    /// The network's part of a round trip; 0 where it is not known.
+    #[must_use]
+    pub fn trip_ns(&self) -> i64 {
+        let trips = i64::try_from(self.round_trips.max(1)).unwrap_or(i64::MAX);
+        self.network_ns.unwrap_or(0) / trips
     }
 
     #[must_use]
@@ -173,6 +182,7 @@ fn lines(
             keys: names.iter().copied().zip(values.iter().cloned()).collect(),
             times: group.times.summary(),
             waits: group.waits.summary(),
+            waits_p10_ns: group.waits.quantile(0.1),
             calls: group.calls,
             executions: group.executions,
             fetches: group.fetches,

@@ -95,10 +95,10 @@ fn holds(call: &Piece, piece: &Piece) -> bool {
     {
         return false;
     }
-    match (call.start_ns, piece.start_ns, piece.end_ns) {
+    match (call.start_ns, call.end_ns, piece.start_ns, piece.end_ns) {
         // Times are rounded: what lies in it for more than half does.
-        (Some(call_start), Some(start), Some(end)) => {
-            start.midpoint(end) >= call_start && end > call_start || start >= call_start
+        (Some(from), Some(to), Some(start), Some(end)) => {
+            start <= to && (start >= from || start.midpoint(end) >= from && end > from)
         }
         _ => !piece.idle,
     }

@@ -270,7 +270,9 @@ pub(super) fn finish(profiler: Profiler) -> TraceResult {
         .enumerate()
         .map(|(number, sum)| sum.row(number, &names))
         .filter(|r| {
-            r.id.is_some() || r.total_ns > 0 || r.executions + r.fetches + r.parses + r.errors > 0
+            let times = [r.own_ns, r.cpu_ns, r.waited_ns, r.between_ns];
+            let calls = r.executions + r.fetches + r.parses + r.errors;
+            r.id.is_some() || times.iter().any(|&ns| ns != 0) || calls > 0
         })
         .collect();
     rows.sort_by(|a, b| (b.total_ns, &a.normal).cmp(&(a.total_ns, &b.normal)));

@@ -149,7 +149,6 @@ impl Measured {
     fn of(s: &StatementResult, sdu_bytes: Option<u64>) -> Measured {
         let service_ns = s.server_ns.unwrap_or_else(|| s.wait_ns());
         let network_ns = s.network_ns.unwrap_or(0);
-        let trip_ns = network_ns / i64::try_from(s.round_trips.max(1)).unwrap_or(i64::MAX);
         Measured {
             round_trips: s.round_trips,
             fetches: s.fetches,
@@ -160,7 +159,7 @@ impl Measured {
             response_bytes: s.response_bytes,
             network_ns,
             service_ns,
-            service_p50_ns: (s.waits.p50_ns - trip_ns).max(0),
+            service_p50_ns: (s.waits.p50_ns - s.trip_ns()).max(0),
             transfer_ns: s.transfer_ns,
             think_ns: s.think_ns,
             thinks: s.thinks,

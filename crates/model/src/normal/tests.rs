@@ -43,6 +43,29 @@ fn literals_case_comments_and_white_space_make_no_difference() {
 }
 
 #[test]
+fn passwords_without_quotes_are_literals_too() {
+    same(
+        &[
+            "create user scott identified by tiger",
+            "CREATE USER scott IDENTIFIED BY \"Tiger\";",
+        ],
+        "create user scott identified by ?",
+    );
+    same(
+        &["alter user scott identified by tiger replace lion account unlock"],
+        "alter user scott identified by ? replace ? account unlock",
+    );
+    same(
+        &["alter user scott identified by values 'F894844C34402B67'"],
+        "alter user scott identified by values ?",
+    );
+    same(
+        &["grant dba to scott identified by"],
+        "grant dba to scott identified by",
+    );
+}
+
+#[test]
 fn quoted_identifiers_keep_their_case_and_binds_their_kind() {
     same(
         &["SELECT \"A b\".\"c''d\", `X y`, [Z w] FROM [Dbo].[T]"],

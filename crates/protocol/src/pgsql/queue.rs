@@ -101,14 +101,17 @@ pub(super) struct Queue {
     /// Requests and answers cannot be told apart any more, and why.
     deaf: Option<Reason>,
     last: Option<Time>,
-    /// Whether an exchange was seen from its start to its end.
+    /// Whether an exchange was seen from its start to its end; whether headers were ever hidden.
     in_step: bool,
+    torn: bool,
     /// The server has said something since the last request that was seen, and nobody had asked.
     unasked: bool,
     /// A request may be hidden in front of the next one.
     doubt: bool,
     /// A call that is over, but for bytes of its answer that may yet turn out to be no header.
     settled: Option<Pending>,
+    /// What came early is looked at again.
+    replaying: bool,
     /// When the server last said anything.
     heard: Option<Time>,
 }
@@ -128,6 +131,11 @@ impl Queue {
         }
     }
 
+    /// Whether a request was found behind a hole only after the server spoke, which may have answered it.
+    pub(super) fn is_late(&self, span: &Span) -> bool {
+        self.torn && self.heard.is_some_and(|heard| span.last.time < heard)
+    }
+
     /// How many round trips the client has begun.
     fn cycles(&self) -> usize {
         let open = self.pending.back().is_some_and(|p| !p.ready);
@@ -144,7 +152,7 @@ impl Queue {
 
     #[cold]
     fn judge_holes(&mut self, cx: &mut Context<'_>) {
-        self.in_step = false;
+        (self.in_step, self.torn) = (false, true);
         let to_server = self.holes.to_server.take();
         let to_client = self.holes.to_client.take();
         let gap = to_server == Some(Hole::Gap) || to_client == Some(Hole::Gap);
@@ -162,7 +170,7 @@ impl Queue {
             return;
         }
         // What was hidden was answered, if the server has answered what was not seen.
-        let answered = std::mem::take(&mut self.unasked) || to_client.is_some();
+        let answered = std::mem::take(&mut self.unasked);
         self.doubt |= hidden && !answered;
         // The client waits: all but its last request were answered, in a hole.
         while self.cycles() > 1 {
@@ -250,9 +258,9 @@ impl Queue {
     /// Whether these bytes of the server came before the request that now waits, and so belong to the
     /// call before it.
     fn belongs_to_settled(&mut self, span: &Span) -> bool {
-        let next = self.pending.front().map(|p| p.exchange.request.first.time);
+        let is_late = self.pending.front().is_some_and(|p| p.is_younger(span));
         match &mut self.settled {
-            Some(settled) if next.is_some_and(|asked| span.first.time < asked) => {
+            Some(settled) if is_late => {
                 settled.exchange.answer(span);
                 true
             }
@@ -378,11 +386,17 @@ impl Queue {
         }
     }
 
+    /// Whether the server has begun to answer what is under way.
+    fn is_answering(&self) -> bool {
+        let front = self.pending.front();
+        front.is_some_and(|p| p.exchange.response.is_some())
+    }
+
     /// Goes on with the call that is being built, or begins one.
     fn build(&mut self, cx: &mut Context<'_>, op: Name, span: &Span) {
         let back = self.pending.back();
-        // The end of its cycle and of the answer were cut off.
-        self.in_cycle &= !back.is_some_and(Pending::was_answered_unseen);
+        // The end of its cycle was cut off, and the server has begun to answer.
+        self.in_cycle &= !(back.is_some_and(|p| p.blurred) && self.is_answering());
         let goes_on = self.in_cycle && back.is_some_and(|p| p.building);
         if goes_on {
             self.heal(cx);
@@ -441,7 +455,7 @@ impl Queue {
     /// The end of a cycle.
     pub(super) fn sync(&mut self, cx: &mut Context<'_>, span: &Span) {
         let back = self.pending.back();
-        self.in_cycle &= !back.is_some_and(Pending::was_answered_unseen);
+        self.in_cycle &= !(back.is_some_and(|p| p.blurred) && self.is_answering());
         let joins = self.in_cycle && back.is_some_and(|p| p.kind == Kind::Extended && !p.ready);
         if joins {
             self.heal(cx);
@@ -449,9 +463,8 @@ impl Queue {
         match self.pending.back_mut() {
             Some(p) if joins && !p.ready => {
                 // Behind the last bytes of a COPY, or of the steps.
-                match p.exchange.response {
-                    None => p.exchange.ask(span),
-                    Some(_) => {}
+                if p.exchange.response.is_none() {
+                    p.exchange.ask(span);
                 }
                 p.ready = true;
                 p.building = false;
@@ -521,7 +534,9 @@ impl Queue {
         if self.deaf.is_some() || self.streaming {
             return;
         }
-        if let Some(p) = self.pending.front_mut() {
+        if let Some(p) = self.pending.front_mut()
+            && !p.is_younger(span)
+        {
             p.exchange.answer(span);
             p.blurred = true;
         }
@@ -534,11 +549,13 @@ impl Queue {
     /// What came early answers the request that was now seen, if they stand only a little out of order.
     #[cold]
     fn replay(&mut self, cx: &mut Context<'_>, asked: Time) {
+        self.replaying = true;
         for early in std::mem::take(&mut self.early) {
             if (asked - early.span.first.time).abs() <= OUT_OF_ORDER_NS {
                 self.reply(cx, early.reply, &early.span);
             }
         }
+        self.replaying = false;
     }
 
     /// The server says something.
@@ -563,6 +580,9 @@ impl Queue {
             self.unasked(cx, reply, span);
             return;
         };
+        if !self.replaying && p.is_younger(span) {
+            return;
+        }
         match reply {
             // Not said in answer to anything, unless it stands within an answer.
             Reply::Notification | Reply::ParameterStatus
@@ -712,7 +732,7 @@ impl Queue {
             // One answer is that of one hidden request.
             self.unasked = !std::mem::take(&mut self.doubt);
         }
-        if self.in_step && self.early.len() < limits::EARLY_RESPONSES {
+        if self.in_step && !self.torn && self.early.len() < limits::EARLY_RESPONSES {
             self.early.push(Early { reply, span: *span });
         } else if matches!(reply, Reply::ReadyForQuery { .. }) {
             cx.problems.note("responses-without-request", || {
@@ -785,6 +805,13 @@ impl Pending {
     /// Whether the server has said something to it, and nothing shows where that ends.
     fn was_answered_unseen(&self) -> bool {
         self.blurred && self.exchange.response.is_some()
+    }
+
+    /// Whether its request was captured behind these bytes of the server, which then answer another.
+    fn is_younger(&self, span: &Span) -> bool {
+        let (asked, said) = (self.exchange.request.first, span.first);
+        let place = |m: model::Mark| (m.packet.file, m.packet.frame);
+        said.time < asked.time && place(said) < place(asked)
     }
 
     /// A command has done its work.

@@ -169,7 +169,7 @@ mod tests {
             Some(Reply::Authentication { plaintext: false })
         );
         assert_eq!(
-            parameter(b"server_version\015.4\0"),
+            parameter(b"server_version\x0015.4\0"),
             Some((&b"server_version"[..], &b"15.4"[..]))
         );
     }

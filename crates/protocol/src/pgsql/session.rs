@@ -285,6 +285,9 @@ impl Session {
     }
 
     fn request(&mut self, cx: &mut Context<'_>, message: Message, span: &Span) {
+        if self.queue.is_late(span) {
+            return;
+        }
         match message {
             Message::Startup => self.queue.whole(cx, Kind::Startup, None, span),
             Message::Negotiation => self.queue.whole(cx, Kind::Negotiation, None, span),

@@ -17,7 +17,7 @@ pub(super) enum Tag {
 pub(super) fn parse(tag: &[u8]) -> Tag {
     let mut words = tag.split(|&b| b == b' ');
     let verb = words.next().unwrap_or_default();
-    let Some(number) = words.last().and_then(number) else {
+    let Some(number) = words.next_back().and_then(number) else {
         return Tag::Other;
     };
     match verb {

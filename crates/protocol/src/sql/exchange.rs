@@ -7,7 +7,7 @@
 use crate::session::{Context, Span, held_ns};
 use model::{
     Call, Change, Detail, Field, Hidden, Mark, Name, Outcome, Outstanding, Protocol, Reason, Sql,
-    sql::op,
+    Time, sql::op,
 };
 use std::sync::Arc;
 
@@ -103,6 +103,11 @@ impl Exchange {
         self.tell(cx, protocol, outcome);
     }
 
+    /// It turns out that nobody answers such a request: it is no call.
+    pub fn discard(self, cx: &mut Context<'_>) {
+        settle(cx, self.request.sequence, self.request.last.time);
+    }
+
     fn tell(self, cx: &mut Context<'_>, protocol: Protocol, outcome: Outcome) {
         let Exchange {
             op,
@@ -117,15 +122,8 @@ impl Exchange {
         if inner_trips > 0 {
             detail.set(Field::InnerTrips, inner_trips.into());
         }
-        cx.output.change(|| Outstanding {
-            order: cx.order,
-            time: response.map_or(cx.now, |s| s.last.time),
-            connection: cx.connection.id,
-            client: cx.connection.client,
-            server: cx.connection.server,
-            id: request.sequence,
-            change: Change::Settled,
-        });
+        let settled = response.map_or(cx.now, |s| s.last.time);
+        settle(cx, request.sequence, settled);
         let call = Halves {
             id: request.sequence,
             op,
@@ -135,6 +133,19 @@ impl Exchange {
         };
         call.tell(cx, protocol, outcome, detail, sql);
     }
+}
+
+/// The request with this id is no longer waited for.
+fn settle(cx: &mut Context<'_>, id: u32, time: Time) {
+    cx.output.change(|| Outstanding {
+        order: cx.order,
+        time,
+        connection: cx.connection.id,
+        client: cx.connection.client,
+        server: cx.connection.server,
+        id,
+        change: Change::Settled,
+    });
 }
 
 /// What a server said without having been asked, as far as the capture shows, for this reason.

@@ -303,6 +303,7 @@ impl Reader {
                         place,
                     );
                 }
+                self.records += u64::from(!head.cut);
                 self.begin(&head);
             }
             Line::Broken(Broken { record, lacks }) => {

@@ -1,0 +1,130 @@
+//! A request and its response as they pass, and of each what is looked at: the start of the request,
+//! the start and the end of the response.
+
+use crate::session::Span;
+use crate::shared::Buffers;
+use crate::sql::Exchange;
+use model::{Reason, limits};
+
+/// What a request belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Stage {
+    /// Finding the server: the packets are no DATA.
+    Connect,
+    Data,
+}
+
+/// Bytes of a turn that are kept while it lasts.
+#[derive(Default, Debug)]
+pub(super) struct Bytes {
+    /// The start of the request's payload.
+    pub request: Vec<u8>,
+    /// The start of the response's.
+    pub response: Vec<u8>,
+    /// The end of the response's.
+    pub tail: Vec<u8>,
+}
+
+impl Bytes {
+    pub(super) fn take(buffers: &mut Buffers) -> Bytes {
+        Bytes {
+            request: buffers.take(),
+            response: buffers.take(),
+            tail: buffers.take(),
+        }
+    }
+
+    pub(super) fn give(self, buffers: &mut Buffers) {
+        for buffer in [self.request, self.response, self.tail] {
+            buffers.give(buffer);
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Turn {
+    /// Counts the turns of a connection.
+    pub number: u64,
+    pub exchange: Exchange,
+    pub stage: Stage,
+    pub bytes: Bytes,
+    /// Whether what was kept of the request is not all of it that was kept for.
+    pub request_cut: bool,
+    /// Whether the kept end of the response is its end.
+    pub tail_seen: bool,
+    /// Whether some of it cannot be read: compressed, or begun in a hole.
+    pub unreadable: bool,
+    /// Why it cannot be told any more where its request or its response ends.
+    pub broken: Option<Reason>,
+    /// Whether the client said that its request is complete.
+    pub request_ended: bool,
+    /// Resets and other answers of the client to what the server asked in between.
+    pub inner_trips: u64,
+    pub redirected: bool,
+    /// The error of a refusal.
+    pub refused: Option<u32>,
+}
+
+impl Turn {
+    pub(super) fn new(number: u64, exchange: Exchange, stage: Stage, bytes: Bytes) -> Turn {
+        Turn {
+            number,
+            exchange,
+            stage,
+            bytes,
+            request_cut: false,
+            tail_seen: false,
+            unreadable: false,
+            broken: None,
+            request_ended: false,
+            inner_trips: 0,
+            redirected: false,
+            refused: None,
+        }
+    }
+
+    pub(super) fn is_answered(&self) -> bool {
+        self.broken.is_some() || self.exchange.response.is_some()
+    }
+
+    /// The server answers, or goes on.
+    pub(super) fn answer(&mut self, span: &Span) {
+        self.exchange.answer(span);
+    }
+
+    /// More of the request's payload; `cut`: not all that was wanted.
+    pub(super) fn ask(&mut self, payload: &[u8], cut: bool) {
+        if !self.request_cut {
+            let room = limits::TNS_REQUEST_BYTES.saturating_sub(self.bytes.request.len());
+            let kept = payload.get(..room).unwrap_or(payload);
+            self.bytes.request.extend_from_slice(kept);
+            self.request_cut = cut || kept.len() < payload.len();
+        }
+    }
+
+    /// More of the response's payload: its first bytes, and its last when those are not all.
+    pub(super) fn hear(&mut self, head: &[u8], tail: Option<&[u8]>, whole: bool, cut: bool) {
+        const MOST: usize = limits::TNS_RESPONSE_BYTES;
+        let room = MOST.saturating_sub(self.bytes.response.len());
+        let kept = head.get(..room).unwrap_or(head);
+        self.bytes.response.extend_from_slice(kept);
+        let kept = &mut self.bytes.tail;
+        self.tail_seen = !cut;
+        let end = match (whole, tail) {
+            (true, _) => head,
+            (false, Some(tail)) => {
+                // What is between head and tail was not kept.
+                kept.clear();
+                tail
+            }
+            (false, None) => {
+                kept.clear();
+                return;
+            }
+        };
+        let end = end.get(end.len().saturating_sub(MOST)..).unwrap_or(end);
+        let excess = (kept.len() + end.len()).saturating_sub(MOST);
+        kept.drain(..excess.min(kept.len()));
+        kept.extend_from_slice(end);
+    }
+}

@@ -1,0 +1,57 @@
+//! Public captures of SQL*Net, where they are at hand (`../shared/samples/tns`): every byte is in a
+//! packet, packets are those of tshark, statements those that stand in the bytes, and rows those that
+//! were counted by hand.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
+mod framing;
+mod statements;
+
+use model::{Call, Protocol};
+use std::path::PathBuf;
+
+/// The folder of captures; `None`, and a word about it, where there is none.
+#[allow(clippy::print_stderr, reason = "says that nothing was tested")]
+fn samples() -> Option<PathBuf> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/samples/tns");
+    if folder.exists() {
+        return Some(folder);
+    }
+    eprintln!("skipped: no samples at hand");
+    None
+}
+
+/// All captures, by name.
+fn all() -> Vec<PathBuf> {
+    let Some(folder) = samples() else {
+        return Vec::new();
+    };
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let mut paths: Vec<_> = entries.map(|e| e.expect("an entry").path()).collect();
+    paths.sort();
+    assert_eq!(paths.len(), 20);
+    paths
+}
+
+fn name(path: &std::path::Path) -> String {
+    let name = path.file_name().expect("a name");
+    name.to_str().expect("UTF-8").to_owned()
+}
+
+/// The calls of a capture, in order of completion.
+fn calls(path: &std::path::Path) -> Vec<Call> {
+    let mut calls = Vec::new();
+    let mut sink = |call: &Call, _: &[String]| {
+        calls.push(call.clone());
+        Ok(())
+    };
+    let config = slowside::Config::default();
+    slowside::calls(&[path.to_owned()], &config, &mut sink, &mut |_| {}).expect("a capture");
+    calls
+}
+
+fn tns(path: &std::path::Path) -> Vec<Call> {
+    let mut calls = calls(path);
+    calls.retain(|c| c.protocol == Protocol::Tns);
+    calls
+}
