@@ -10,21 +10,20 @@
 //!    than the mount's rsize. Which file handle is which file of the database follows from the pairs of 2.
 
 pub mod align;
+mod joining;
 #[cfg(test)]
 mod tests;
 
 use crate::app::AppFacts;
-use crate::findings::evidence;
 use crate::half::Half;
-use crate::results::{CaptureResult, DataFile, EventSum, Evidence, JoinedRead, TraceJoinResult};
-use crate::stats::Distribution;
-use align::{AGREEING, Misfit, Pair, TraceClock, align};
+use crate::results::CaptureResult;
+use align::{AGREEING, Misfit, Pair, align};
 use hashbrown::HashMap;
+use joining::Joining;
 use model::limits::{TRACE_PAIRS, TRACE_READS};
-use model::{Call, Field, Mark, Outcome, PacketRef, Time, format_duration};
-use std::collections::BTreeMap;
+use model::{Call, Field, Mark, Outcome, PacketRef, Time};
 use std::sync::Arc;
-use trace::{BlockWait, BlockWaits, ReadEvent};
+use trace::{BlockWait, BlockWaits};
 
 /// Sizes of a block that a database may have, the most frequent first.
 const BLOCK_BYTES: [u64; 5] = [8_192, 16_384, 4_096, 32_768, 2_048];
@@ -34,15 +33,6 @@ const PAIRS_OF_PLACE: usize = 16_384;
 
 /// Waits that decide the size of a block.
 const DECIDING: usize = 200_000;
-
-/// Joined reads listed.
-const LISTED: usize = 100;
-
-/// READs that serve one wait.
-const PIECES: usize = 1_024;
-
-/// Between a wait and its READs, beyond what the clock leaves open.
-const SLACK_NS: i64 = 50_000;
 
 /// A READ of the client's capture.
 #[derive(Clone, Copy, Debug)]
@@ -134,7 +124,7 @@ impl TraceJoin {
             let block = offset / size;
             let behind = self.named.partition_point(|&(from, _)| from <= block);
             let range = behind.checked_sub(1).and_then(|i| self.named.get(i));
-            offset % size == 0 && range.is_some_and(|&(_, to)| block < to)
+            offset.is_multiple_of(*size) && range.is_some_and(|&(_, to)| block < to)
         })
     }
 
@@ -321,234 +311,5 @@ fn refusal(why: Misfit) -> String {
             "The trace was left out: its clock could not be found. Only {agree} of {of} waits agree with READs of the same blocks; {AGREEING} and half of them are needed. Is it of the same time and host as the client's capture?"
         ),
         Misfit::Ambiguous => "The trace was left out: its clock could not be found, as waits and READs of the same blocks agree in more than one way. Take a longer trace and capture.".into(),
-    }
-}
-
-/// What waits and READs are joined by.
-struct Joining<'a> {
-    reads: &'a [Read],
-    waits: &'a [BlockWait],
-    places: &'a Places,
-    clock: &'a TraceClock,
-    block_bytes: u64,
-    capture: usize,
-    results: &'a [CaptureResult],
-}
-
-/// What one wait was spent on.
-struct Served {
-    pieces: Vec<u32>,
-    wire_ns: i64,
-    server_ns: Option<i64>,
-}
-
-/// Sums of one event.
-#[derive(Default)]
-struct Sums {
-    during: u64,
-    oracle: Distribution,
-    wire: Distribution,
-    server: Distribution,
-}
-
-impl Joining<'_> {
-    fn join(&self, agreeing: &[Pair], format: &str) -> (AppFacts, Option<String>) {
-        let handles = self.handles(agreeing);
-        let span = self
-            .results
-            .get(self.capture)
-            .and_then(|c| Some((c.first?, c.last?)));
-        let (from, to) = span.map_or((i64::MIN, i64::MAX), |(a, b)| (a.0, b.0));
-        let mut overlapping: Vec<(i64, &BlockWait)> = self
-            .waits
-            .iter()
-            .map(|w| (self.clock.to_capture(w.end_ns), w))
-            .filter(|(end, w)| *end >= from && end.saturating_sub(w.elapsed_ns) <= to)
-            .collect();
-        overlapping.sort_by_key(|(end, _)| *end);
-        let mut used = vec![false; self.reads.len()];
-        let mut sums: BTreeMap<ReadEvent, Sums> = BTreeMap::new();
-        let mut files: BTreeMap<u32, u64> = BTreeMap::new();
-        let mut worst: Vec<(i64, i64, &BlockWait, Served)> = Vec::new();
-        let (mut whole, mut above) = (Distribution::default(), Distribution::default());
-        for (end, wait) in &overlapping {
-            let event = sums.entry(wait.event).or_default();
-            let Some(served) = self.serve(*end, wait, handles.get(&wait.file), &mut used) else {
-                // The capture may lack the READs of those that only overlap it.
-                let inside = *end <= to && end.saturating_sub(wait.elapsed_ns) >= from;
-                event.during += u64::from(inside);
-                continue;
-            };
-            event.during += 1;
-            event.oracle.add(wait.elapsed_ns);
-            event.wire.add(served.wire_ns);
-            if let Some(ns) = served.server_ns {
-                event.server.add(ns);
-            }
-            *files.entry(wait.file).or_default() += 1;
-            if wait.event.is_whole() {
-                whole.add(wait.elapsed_ns);
-                above.add((wait.elapsed_ns - served.wire_ns).max(0));
-            }
-            let at = worst.partition_point(|(ns, ..)| *ns >= wait.elapsed_ns);
-            if at < LISTED {
-                worst.insert(at, (wait.elapsed_ns, *end, wait, served));
-                worst.truncate(LISTED);
-            }
-        }
-        let during: u64 = sums.values().map(|s| s.during).sum();
-        let joined: u64 = sums.values().map(|s| s.oracle.count()).sum();
-        let result = TraceJoinResult {
-            clock: *self.clock,
-            block_bytes: self.block_bytes,
-            waits: self.waits.len() as u64,
-            during,
-            joined,
-            files: files
-                .into_iter()
-                .map(|(file, joined)| DataFile {
-                    file,
-                    handle: handles.get(&file).copied(),
-                    joined,
-                })
-                .collect(),
-            events: sums
-                .into_iter()
-                .map(|(event, s)| EventSum {
-                    event: event.name(),
-                    waits: s.during,
-                    oracle: s.oracle.summary(),
-                    wire: s.wire.summary(),
-                    server: (s.server.count() > 0).then(|| s.server.summary()),
-                })
-                .collect(),
-            worst: worst
-                .into_iter()
-                .map(|(oracle_ns, end, wait, served)| self.shown(oracle_ns, end, wait, &served))
-                .collect(),
-        };
-        let basis = format!(
-            "{format}: {joined} of {during} waits for blocks joined with READs by place and time"
-        );
-        let note = (self.clock.uncertainty_ns > 1_000_000).then(|| {
-            format!(
-                "The trace's clock is only known to ±{}: a READ may stand beside the wrong wait for the same block.",
-                format_duration(self.clock.uncertainty_ns)
-            )
-        });
-        let facts = AppFacts {
-            operations: during,
-            matched: above.count(),
-            application_mean_ns: whole.mean_ns(),
-            host_mean_ns: above.mean_ns(),
-            host_total_ns: above.total_ns(),
-            basis,
-            join: Some(result),
-        };
-        (facts, note)
-    }
-
-    /// The file handle of each of the database's files, where pairs agree on one.
-    fn handles(&self, agreeing: &[Pair]) -> BTreeMap<u32, u64> {
-        let mut counts: BTreeMap<u32, BTreeMap<u64, u64>> = BTreeMap::new();
-        for p in agreeing {
-            let wait = self.waits.get(p.wait as usize);
-            let read = self.reads.get(p.read as usize);
-            if let (Some(w), Some(r)) = (wait, read) {
-                *counts
-                    .entry(w.file)
-                    .or_default()
-                    .entry(r.handle)
-                    .or_default() += 1;
-            }
-        }
-        let most = |(file, handles): (u32, BTreeMap<u64, u64>)| {
-            let all: u64 = handles.values().sum();
-            let (handle, n) = handles.into_iter().max_by_key(|(_, n)| *n)?;
-            (n >= 2 && n * 10 >= all * 9).then_some((file, handle))
-        };
-        counts.into_iter().filter_map(most).collect()
-    }
-
-    /// The READs that cover a wait's blocks within its time; they serve no other.
-    fn serve(
-        &self,
-        end: i64,
-        wait: &BlockWait,
-        handle: Option<&u64>,
-        used: &mut [bool],
-    ) -> Option<Served> {
-        let start = end.saturating_sub(wait.elapsed_ns);
-        let room = self.clock.uncertainty_at(end).saturating_add(SLACK_NS);
-        let is_free = |i: &u32| used.get(*i as usize).is_some_and(|used| !used);
-        let fits = |r: &Read| {
-            // Reads past the cache are waited for when they are under way.
-            let from = match wait.event.is_whole() {
-                true => r.first.time.0,
-                false => r.last.time.0,
-            };
-            handle.is_none_or(|&h| h == r.handle)
-                && from >= start.saturating_sub(room)
-                && r.last.time.0 <= end.saturating_add(room)
-        };
-        let mut at = u64::from(wait.block) * self.block_bytes;
-        let behind = at + u64::from(wait.blocks) * self.block_bytes;
-        let mut pieces: Vec<u32> = Vec::new();
-        let (mut first, mut last) = (Time::MAX, Time::MIN);
-        let (mut server_first, mut server_last) = (Time::MAX, Time::MIN);
-        let mut all_at_server = true;
-        while at < behind {
-            let there = self.places.at(at);
-            let reads = there.iter().filter(|i| is_free(i));
-            let (number, read) = reads
-                .filter_map(|&i| Some((i, self.reads.get(i as usize)?)))
-                .filter(|(_, r)| fits(r))
-                .last()?;
-            pieces.push(number);
-            if pieces.len() > PIECES {
-                return None;
-            }
-            first = first.min(read.first.time);
-            last = last.max(read.last.time);
-            match read.server {
-                Some((f, l)) => {
-                    server_first = server_first.min(f);
-                    server_last = server_last.max(l);
-                }
-                None => all_at_server = false,
-            }
-            at = at.saturating_add(u64::from(read.count));
-        }
-        for &i in &pieces {
-            if let Some(used) = used.get_mut(i as usize) {
-                *used = true;
-            }
-        }
-        Some(Served {
-            pieces,
-            wire_ns: last - first,
-            server_ns: all_at_server.then(|| server_last - server_first),
-        })
-    }
-
-    fn shown(&self, oracle_ns: i64, end: i64, wait: &BlockWait, served: &Served) -> JoinedRead {
-        let reads = served
-            .pieces
-            .iter()
-            .filter_map(|&i| self.reads.get(i as usize));
-        let packets = reads.flat_map(|r| [r.first, r.last].map(|m| (self.capture, m.packet)));
-        let evidence: Vec<Evidence> = evidence::by_file(self.results, packets, "");
-        JoinedRead {
-            event: wait.event.name(),
-            file: wait.file,
-            block: wait.block,
-            blocks: wait.blocks,
-            end: Time(end),
-            oracle_ns,
-            wire_ns: served.wire_ns,
-            server_ns: served.server_ns,
-            reads: served.pieces.len() as u64,
-            evidence,
-        }
     }
 }

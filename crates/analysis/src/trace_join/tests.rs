@@ -1,9 +1,12 @@
 //! Waits and READs made from one truth, with clocks that differ and noise on both sides.
 
+use super::align::TraceClock;
+use super::joining::LISTED;
 use super::*;
-use crate::results::Vantage;
+use crate::results::{TraceJoinResult, Vantage};
 use model::{ConnectionId, Detail, Endpoint, Name, Protocol};
 use proptest::prelude::*;
+use trace::ReadEvent;
 
 const MS: i64 = 1_000_000;
 const START: i64 = 1_700_000_000_000 * MS;
