@@ -156,9 +156,9 @@ fn result(seen: &[(usize, &ConnectionSummary)]) -> ConnectionResult {
     });
     let (at_stake_ns, top) = stake(&directions);
     let conclusion = vantage_of(main);
-    let (vantage, vantage_from) = match seen {
-        [_, _] => (Vantage::Client, "captured at both ends".to_owned()),
-        _ => (conclusion.vantage, conclusion.from),
+    let (vantage, vantage_from, vantage_confidence) = match seen {
+        [_, _] => (Vantage::Client, "captured at both ends".to_owned(), 1.0),
+        _ => (conclusion.vantage, conclusion.from, conclusion.confidence),
     };
     let h = main.handshake;
     ConnectionResult {
@@ -175,6 +175,7 @@ fn result(seen: &[(usize, &ConnectionSummary)]) -> ConnectionResult {
         resets: seen.iter().map(|(_, c)| c.reset).collect(),
         vantage,
         vantage_from,
+        vantage_confidence,
         handshake: HandshakeResult {
             seen: h.syn.is_some() && h.syn_ack.is_some(),
             syn_retries: h.syn_retries,

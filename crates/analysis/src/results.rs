@@ -416,6 +416,8 @@ pub struct ConnectionResult {
     pub vantage: Vantage,
     /// What `vantage` was concluded from, in words.
     pub vantage_from: String,
+    /// How sure that is, 0 to 1.
+    pub vantage_confidence: f64,
     pub handshake: HandshakeResult,
     /// The opening and the reset as each capture has them, in the order of `ends`.
     pub openings: Vec<model::Handshake>,

@@ -428,6 +428,7 @@ pub(crate) fn conns() -> ConnsResult {
         vantage_from: "the handshake's two halves: 2.10 ms to the server and back, 20.0 µs to the \
                        client and back"
             .into(),
+        vantage_confidence: 0.95,
         handshake: HandshakeResult {
             seen: true,
             syn_retries: 1,
@@ -457,6 +458,7 @@ pub(crate) fn conns() -> ConnsResult {
         resets: Vec::new(),
         vantage: Vantage::Unknown,
         vantage_from: String::new(),
+        vantage_confidence: 0.0,
         handshake: HandshakeResult::default(),
         directions: [
             direction(SECOND, &[]),

@@ -24,6 +24,13 @@ pub(crate) fn threads(config: &Config, captures: usize) -> usize {
     }
 }
 
+/// The same where connections keep accounts: those who own them have so much more to do than the one who
+/// reads that one of them more than there are cores is faster (1.23 times `ops` instead of 1.33 on two
+/// cores).
+pub(crate) fn threads_for_accounts(config: &Config) -> usize {
+    threads(config, 1) + usize::from(config.threads == 0)
+}
+
 /// Which calls count: those within the times asked for that pass the filter.
 pub(crate) struct Selection<'a> {
     config: &'a Config,

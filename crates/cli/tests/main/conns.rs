@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::path::Path;
 use testkit::Conversation;
 
-const CONNECTION: [&str; 13] = [
+const CONNECTION: [&str; 14] = [
     "number",
     "client",
     "server",
@@ -16,6 +16,7 @@ const CONNECTION: [&str; 13] = [
     "last_ns",
     "vantage",
     "vantage_from",
+    "vantage_confidence",
     "close",
     "handshake",
     "at_stake_ns",

@@ -25,7 +25,7 @@ const fn field(name: &'static str, meaning: &'static str, get: Get) -> Field {
 }
 
 /// Of the connection, before its directions.
-pub(super) const CONNECTION: [Field; 18] = [
+pub(super) const CONNECTION: [Field; 19] = [
     field(
         "number",
         "counts from 1 in the order of first packets; what --connection takes",
@@ -62,6 +62,9 @@ pub(super) const CONNECTION: [Field; 18] = [
         "what that was concluded from, in words",
         |c, _| c.vantage_from.as_str().into(),
     ),
+    field("vantage_confidence", "how sure that is, 0 to 1", |c, _| {
+        c.vantage_confidence.into()
+    }),
     field(
         "close",
         "how it ended: finished, reset, replaced, forgotten, expired, end-of-capture",

@@ -67,7 +67,12 @@ fn head(result: &ConnsResult, c: &ConnectionResult, zone: &TimeZone) -> String {
     }
     let mut vantage = taken(Some(c.vantage)).to_owned();
     if !c.vantage_from.is_empty() {
-        vantage.push_str(&format!(" ({})", c.vantage_from));
+        let sure = match c.vantage_confidence {
+            sure if sure >= 0.9 => "",
+            sure if sure > 0.0 => "probably: ",
+            _ => "not known: ",
+        };
+        vantage.push_str(&format!(" ({sure}{})", c.vantage_from));
     }
     text.push_str(&wrap("  Capture: ", 4, &format!("{vantage}.")));
     text.push_str(&wrap("  Handshake: ", 4, &handshake(&c.handshake)));
