@@ -1,7 +1,10 @@
 //! The application's own latencies against the calls it made: what the client host adds above the
 //! wire.
 
+use crate::half::Half;
+use crate::results::{CaptureResult, TraceJoinResult};
 use crate::stats::Distribution;
+use crate::trace_join::TraceJoin;
 use hashbrown::HashMap;
 use model::{Call, Field};
 use std::collections::VecDeque;
@@ -21,6 +24,8 @@ pub struct AppMatch {
     pub above: Distribution,
     summaries: Vec<trace::OperationSummary>,
     pub format: String,
+    /// A database's trace is held against READs when all are there.
+    join: Option<TraceJoin>,
 }
 
 /// What the application layer costs.
@@ -34,6 +39,8 @@ pub struct AppFacts {
     pub host_total_ns: i64,
     /// In words, how it was compared.
     pub basis: String,
+    /// I/O by I/O, where a database's trace was joined.
+    pub join: Option<TraceJoinResult>,
 }
 
 impl AppMatch {
@@ -47,6 +54,7 @@ impl AppMatch {
             above: Distribution::default(),
             summaries: app.summaries.clone(),
             format: app.format.clone(),
+            join: app.blocks.clone().map(TraceJoin::new),
         };
         for o in &app.operations {
             m.all.add(o.end_ns - o.start_ns);
@@ -62,6 +70,10 @@ impl AppMatch {
 
     /// A complete call of the client's capture.
     pub fn call(&mut self, call: &Call) {
+        if let Some(join) = &mut self.join {
+            join.call(call);
+            return;
+        }
         let kind = match call.op.as_str() {
             "READ" => Kind::Read,
             "WRITE" => Kind::Write,
@@ -89,9 +101,28 @@ impl AppMatch {
         }
     }
 
-    /// `None` when there is nothing to compare.
+    /// A call that both captures hold.
+    pub fn matched(&mut self, client: &Half, server: &Half) {
+        if let Some(join) = &mut self.join {
+            join.matched(client, server);
+        }
+    }
+
+    /// What was found, and what must be said of it. `capture` is the client's.
     #[must_use]
-    pub fn finish(self) -> Option<AppFacts> {
+    pub fn finish(
+        mut self,
+        capture: usize,
+        results: &[CaptureResult],
+    ) -> (Option<AppFacts>, Vec<String>) {
+        match self.join.take() {
+            Some(join) => join.finish(capture, results, &self.format),
+            None => (self.compared(), Vec::new()),
+        }
+    }
+
+    /// `None` when there is nothing to compare.
+    fn compared(self) -> Option<AppFacts> {
         if self.above.count() > 0
             && self.above.count() * 2 >= self.wire.count().min(self.all.count())
         {
@@ -109,6 +140,7 @@ impl AppMatch {
                     self.above.count(),
                     self.all.count()
                 ),
+                join: None,
             });
         }
         // Operations with a time of their own that the capture does not hold are of another run.
@@ -124,6 +156,7 @@ impl AppMatch {
                     "{}: mean of its operations against mean of the calls, not call by call",
                     self.format
                 ),
+                join: None,
             });
         }
         let count: u64 = self.summaries.iter().map(|s| s.count).sum();
@@ -148,6 +181,7 @@ impl AppMatch {
                 "{}: the client's own queue time before sending",
                 self.format
             ),
+            join: None,
         })
     }
 }

@@ -191,6 +191,9 @@ impl Diagnoser {
                     _ => c.op,
                 };
                 self.matched.add(op, c, s, backwards);
+                if let (false, Some(app)) = (backwards, &mut self.app[client]) {
+                    app.matched(c, s);
+                }
             }
             (Completeness::NoResponse, Completeness::NoResponse) => {
                 self.unmatched(c.op).no_response += 1
@@ -350,7 +353,11 @@ impl Diagnoser {
                 "{evicted} calls waited too long for their twin and were left out."
             ));
         }
-        let app = self.app[client].take().and_then(AppMatch::finish);
+        let (app, said) = match self.app[client].take() {
+            Some(app) => app.finish(client, &results),
+            None => (None, Vec::new()),
+        };
+        notes.extend(said);
         let mut account =
             facts::account_of_matched(&self.matched, &self.captures[server], self.kind);
         let streams = gathered.of_two(client);
@@ -408,6 +415,7 @@ impl Diagnoser {
             ops,
             clock,
             findings,
+            app,
             notes,
             call_time_ns,
             elapsed_ns,
@@ -583,7 +591,10 @@ impl Diagnoser {
         }
         let given = self.app[0].take();
         let unused = given.is_some() && side != Vantage::Client;
-        let app = given.filter(|_| !unused).and_then(AppMatch::finish);
+        let (app, said) = match given.filter(|_| !unused) {
+            Some(app) => app.finish(0, &results),
+            None => (None, Vec::new()),
+        };
         let calls = account.calls.max(1) as i64;
         let own_part = (account.basis != facts::Basis::Unknown && account.unknown_ns == 0
             || side == Vantage::Server)
@@ -627,6 +638,7 @@ impl Diagnoser {
             Vantage::Client => "One capture, at the client: server and network can only be told apart by an estimate of the path.".to_owned(),
             _ => "One capture, of which it is not known where it was taken: state it with --client or --server.".to_owned(),
         }];
+        notes.extend(said);
         if unused {
             notes.push("The application's latencies were left out: above the wire can only be known with a capture at the client.".into());
         }
@@ -656,6 +668,7 @@ impl Diagnoser {
             ops,
             clock: None,
             findings,
+            app,
             notes,
             call_time_ns,
             elapsed_ns,

@@ -24,6 +24,7 @@ pub mod sql;
 pub mod stats;
 pub mod streams;
 pub mod think;
+pub mod trace_join;
 pub mod trace_profile;
 pub mod vantage;
 pub mod verdict;

@@ -72,6 +72,8 @@ pub(crate) struct Diagnose {
     ///
     /// CSV with a header (start_ns or time, end_ns or latency_us, …), a fio latency log, nfsiostat
     /// output, or /proc/self/mountstats: for its two snapshots, give --app twice.
+    /// Or an extended SQL trace (event 10046) of an Oracle database on the client's host, whose waits
+    /// for blocks are joined with NFS READs I/O by I/O.
     #[arg(long, value_name = "FILE")]
     pub(crate) app: Vec<PathBuf>,
 

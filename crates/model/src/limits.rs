@@ -159,5 +159,16 @@ pub const TRACE_PENDING: usize = 65_536;
 /// Connections of a SQL*Net trace that are told apart; further ones share a line. `connections-full`.
 pub const TRACE_CONNECTIONS: usize = 1_000;
 
+/// Waits for blocks of a trace that are held against NFS READs: 32 bytes each. Said in the answer.
+pub const TRACE_BLOCK_WAITS: usize = 2_000_000;
+
+/// READs of blocks that a trace names, kept until its clock is known: some 100 bytes each. Said in the
+/// answer.
+pub const TRACE_READS: usize = 1_000_000;
+
+/// Pairs of a wait and a READ of the same place by which the clock of a trace is found; more are not
+/// needed.
+pub const TRACE_PAIRS: usize = 1_000_000;
+
 /// Memory for unpacking one .xz file: as much as `xz -9` asks for.
 pub const XZ_DICTIONARY_BYTES: usize = 64 << 20;

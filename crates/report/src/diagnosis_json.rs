@@ -1,8 +1,13 @@
 //! A diagnosis for programs: `slowside.diagnosis/1`, field by field.
 
 use crate::{classes, value};
-use analysis::results::{Diagnosis, Finding, Matched, OpResult, Unmatched};
+use analysis::app::AppFacts;
+use analysis::results::{
+    Diagnosis, Evidence, Finding, JoinedRead, Matched, OpResult, TraceJoinResult, Unmatched,
+    field_text,
+};
 use analysis::stats::Summary;
+use model::Field;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
@@ -47,6 +52,7 @@ pub fn diagnosis_json(d: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
         "notes": d.notes,
         "call_time_ns": d.call_time_ns,
         "elapsed_ns": d.elapsed_ns,
+        "app": d.app.as_ref().map(|a| app(a, d)),
     });
     value::write(out, &value)?;
     out.write_all(b"\n")
@@ -68,6 +74,73 @@ fn op(o: &OpResult) -> Value {
         "server": stats(o.server.as_ref()),
         "matched": o.matched.as_ref().map(matched),
         "unmatched": unmatched(&o.unmatched),
+    })
+}
+
+/// What the application's own times say; `joined` and what follows only of a database's trace.
+fn app(a: &AppFacts, d: &Diagnosis) -> Value {
+    let join = a.join.as_ref();
+    let list = |of: fn(&TraceJoinResult) -> Vec<Value>| join.map(of);
+    json!({
+        "basis": a.basis,
+        "operations": a.operations,
+        "matched": a.matched,
+        "application_mean_ns": a.application_mean_ns,
+        "host_mean_ns": a.host_mean_ns,
+        "host_total_ns": a.host_total_ns,
+        "joined": join.map(|j| j.worst.iter().map(|r| joined(r, d)).collect::<Vec<_>>()),
+        "clock": join.map(|j| json!({
+            "offset_ns": j.clock.offset_ns,
+            "drift_ppm": j.clock.drift * 1e6,
+            "uncertainty_ns": j.clock.uncertainty_ns,
+            "drift_uncertainty_ppm": j.clock.drift_uncertainty * 1e6,
+            "offset_at_ns": j.clock.origin,
+            "pairs": j.clock.pairs,
+        })),
+        "block_bytes": join.map(|j| j.block_bytes),
+        "waits": join.map(|j| json!({
+            "trace": j.waits,
+            "capture": j.during,
+            "joined": j.joined,
+        })),
+        "events": list(|j| j.events.iter().map(|e| json!({
+            "event": e.event,
+            "waits": e.waits,
+            "oracle": stats(Some(&e.oracle)),
+            "wire": stats(Some(&e.wire)),
+            "server": stats(e.server.as_ref()),
+        })).collect()),
+        "files": list(|j| j.files.iter().map(|f| json!({
+            "file": f.file,
+            "handle": f.handle.map(|h| field_text(Field::File, h)),
+            "joined": f.joined,
+        })).collect()),
+    })
+}
+
+fn joined(r: &JoinedRead, d: &Diagnosis) -> Value {
+    json!({
+        "event": r.event,
+        "file": r.file,
+        "block": r.block,
+        "blocks": r.blocks,
+        "end_ns": r.end.0,
+        "oracle_ns": r.oracle_ns,
+        "client_wire_ns": r.wire_ns,
+        "server_wire_ns": r.server_ns,
+        "reads": r.reads,
+        "evidence": r.evidence.iter().map(|e| evidence(e, d)).collect::<Vec<_>>(),
+    })
+}
+
+fn evidence(e: &Evidence, d: &Diagnosis) -> Value {
+    let files = d.captures.get(e.capture).map(|c| &c.files);
+    json!({
+        "capture": e.capture,
+        "file": files.and_then(|f| f.get(e.file)),
+        "frames": e.frames,
+        "filter": e.filter,
+        "shows": e.shows,
     })
 }
 
@@ -105,20 +178,7 @@ fn finding(d: &Diagnosis) -> impl Fn(&Finding) -> Value + '_ {
             .iter()
             .map(|fact| (fact.name.to_owned(), fact.value.into()))
             .collect();
-        let evidence: Vec<Value> = f
-            .evidence
-            .iter()
-            .map(|e| {
-                let files = d.captures.get(e.capture).map(|c| &c.files);
-                json!({
-                    "capture": e.capture,
-                    "file": files.and_then(|f| f.get(e.file)),
-                    "frames": e.frames,
-                    "filter": e.filter,
-                    "shows": e.shows,
-                })
-            })
-            .collect();
+        let evidence: Vec<Value> = f.evidence.iter().map(|e| evidence(e, d)).collect();
         json!({
             "code": f.code,
             "title": f.title,
@@ -244,6 +304,7 @@ mod tests {
             "/ops/0/server",
             "/ops/0/matched",
             "/captures/0/dropped",
+            "/app",
         ] {
             assert_eq!(j.pointer(path), Some(&Value::Null), "{path}");
         }

@@ -3,6 +3,7 @@
 //! A page of 80 columns. Only commands that are meant to be copied may be wider.
 
 mod captures;
+mod joined;
 mod tables;
 
 use crate::classes;
@@ -27,6 +28,7 @@ pub fn diagnosis_text(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -> io
         tables::response_times(&d.ops),
         tables::matched(&d.ops),
         tables::unmatched(&d.ops),
+        d.app.as_ref().map_or_else(String::new, joined::joined),
         findings(d),
         captures::captures(d, zone),
         d.notes.iter().map(|n| wrap("Note: ", 6, n)).collect(),

@@ -288,6 +288,7 @@ pub(crate) fn diagnosis() -> Diagnosis {
                 remedy: Vec::new(),
             },
         ],
+        app: None,
         notes: vec!["What the application waited before it called is not on the wire.".into()],
         call_time_ns: 86_300_000_000,
         elapsed_ns: 2_700_000_000,

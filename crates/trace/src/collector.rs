@@ -1,8 +1,9 @@
 //! Where readers put what they found and what they could not read, within the bound on operations.
 
 use crate::lines::At;
-use crate::{Application, Error, Operation, OperationSummary};
+use crate::{Application, BlockWaits, Error, Operation, OperationSummary};
 use std::fmt;
+use std::sync::Arc;
 
 pub(crate) struct Collector {
     application: Application,
@@ -51,10 +52,21 @@ impl Collector {
             .get_or_insert_with(|| format!("{}, line {}: {reason}", at.file, at.line));
     }
 
+    /// Counts what cannot be read of a trace; the place and reason are only put into words for the first.
+    pub(crate) fn skip_many(&mut self, count: u64, first: impl FnOnce() -> String) {
+        self.application.skipped_lines += count;
+        self.application.first_skipped.get_or_insert_with(first);
+    }
+
+    pub(crate) fn blocks(&mut self, waits: Arc<BlockWaits>) {
+        self.application.blocks = Some(waits);
+    }
+
     /// What was collected; an error, which names the first file, when that is nothing.
     pub(crate) fn finish(self, file: String) -> Result<Application, Error> {
         let found = self.application;
-        if !found.operations.is_empty() || !found.summaries.is_empty() {
+        let any = !found.operations.is_empty() || !found.summaries.is_empty();
+        if any || found.blocks.is_some() {
             return Ok(found);
         }
         let reason = match (found.first_skipped, found.unfinished) {

@@ -21,7 +21,7 @@ pub enum Error {
         cure: &'static str,
     },
     #[error(
-        "{file}, line {line}: \"{text}\" is no latency log; --app reads CSV with a header (start_ns,end_ns or time,latency_us), fio latency logs, /proc/self/mountstats and nfsiostat output"
+        "{file}, line {line}: \"{text}\" is no latency log; --app reads CSV with a header (start_ns,end_ns or time,latency_us), fio latency logs, /proc/self/mountstats, nfsiostat output and extended SQL traces of Oracle"
     )]
     Unknown {
         file: String,
@@ -52,6 +52,10 @@ pub enum Error {
         "{file} is no trace of an Oracle database or client; give the .trc file of event 10046, 10079 or SQL*Net"
     )]
     NoTrace { file: String },
+    #[error(
+        "{file} holds no wait for blocks of a data file that can be held against a capture; {cure}"
+    )]
+    NoBlocks { file: String, cure: &'static str },
     #[error("{file} holds no finished operation; {reason}")]
     Nothing { file: String, reason: String },
 }

@@ -1,7 +1,7 @@
 //! The beginning of a file into its format.
 
 use crate::lines::Lines;
-use crate::{Error, csv, fio, mountstats, nfsiostat};
+use crate::{Error, blocks, csv, fio, mountstats, nfsiostat};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Format {
@@ -9,6 +9,7 @@ pub(crate) enum Format {
     Fio,
     Mountstats,
     Nfsiostat,
+    Oracle,
 }
 
 impl Format {
@@ -18,6 +19,7 @@ impl Format {
             Format::Fio => "a fio latency log",
             Format::Mountstats => "/proc/self/mountstats",
             Format::Nfsiostat => "nfsiostat output",
+            Format::Oracle => "an Oracle trace",
         }
     }
 
@@ -67,7 +69,9 @@ impl Format {
         let Some((line, first)) = lines.clone().next() else {
             return Err(Error::Empty { file: file.name() });
         };
-        if mountstats::is_header(first) {
+        if blocks::is_trace(&head) {
+            Ok(Format::Oracle)
+        } else if mountstats::is_header(first) {
             Ok(Format::Mountstats)
         } else if fio::is_row(first) {
             Ok(Format::Fio)

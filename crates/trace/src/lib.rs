@@ -10,10 +10,12 @@
 //! - fio latency logs (`fio.rs`): operations.
 //! - `/proc/self/mountstats` of a Linux NFS client (`mountstats.rs`): sums per operation kind.
 //! - `nfsiostat` output (`nfsiostat.rs`): means per operation kind.
+//! - Extended SQL traces of Oracle (`blocks.rs`): waits for blocks of data files.
 //!
 //! Any of them may be packed with gzip or xz. A line that cannot be read is counted and the first one is
 //! kept in words; only a file from which nothing can be taken is an error.
 
+mod blocks;
 mod collector;
 mod csv;
 mod error;
@@ -32,7 +34,9 @@ use collector::Collector;
 use format::Format;
 use lines::Lines;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+pub use blocks::{BlockWait, BlockWaits, ReadEvent};
 pub use error::Error;
 
 /// Operations kept, for what `--app` names together: 1.1 GB of them. Those beyond are counted in
@@ -47,6 +51,8 @@ pub struct Application {
     pub operations: Vec<Operation>,
     /// Per operation kind, for logs that only hold sums (mountstats, nfsiostat).
     pub summaries: Vec<OperationSummary>,
+    /// What a database waited for blocks of data files, from its own trace.
+    pub blocks: Option<Arc<BlockWaits>>,
     /// What was read and how it was understood, in words: `fio latency log, …`.
     pub format: String,
     /// Operations without an end: still running, or failed, when the log was written.
@@ -131,6 +137,7 @@ fn take(files: Vec<Lines>, mut into: Collector) -> Result<Application, Error> {
         Format::Fio => fio::read(files, &mut into)?,
         Format::Mountstats => mountstats::read(files, &mut into)?,
         Format::Nfsiostat => nfsiostat::read(files, &mut into)?,
+        Format::Oracle => blocks::read(files, &mut into)?,
     }
     into.finish(first)
 }

@@ -7,7 +7,7 @@ use crate::collector::Collector;
 use crate::unpack::{is_damage, unpacked};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A longer line is none of a latency log.
 const LINE_BYTES: usize = 65_536;
@@ -27,13 +27,20 @@ pub(crate) struct Lines {
     name: String,
     head: Vec<u8>,
     rest: Box<dyn BufRead>,
+    /// Where it can be read again.
+    path: Option<PathBuf>,
 }
 
 impl Lines {
     pub(crate) fn open(path: &Path) -> Result<Lines, Error> {
         let name = path.display().to_string();
         match File::open(path) {
-            Ok(file) => Lines::new(name, file),
+            Ok(file) => {
+                let plain = file.metadata().is_ok_and(|m| m.is_file());
+                let mut lines = Lines::new(name, file)?;
+                lines.path = plain.then(|| path.to_owned());
+                Ok(lines)
+            }
             Err(error) => Err(Error::Open { file: name, error }),
         }
     }
@@ -45,13 +52,19 @@ impl Lines {
             Ok(rest)
         });
         match result {
-            Ok(rest) => Ok(Lines { name, head, rest }),
+            Ok(rest) => Ok(Lines {
+                name,
+                head,
+                rest,
+                path: None,
+            }),
             // What was decompressed before the damage is still worth reading; the damage itself
             // comes up again behind it.
             Err(error) if is_damage(&error) && !head.is_empty() => Ok(Lines {
                 name,
                 head,
                 rest: Box::new(BufReader::new(Damaged(error.kind()))),
+                path: None,
             }),
             Err(error) => Err(Error::Read { file: name, error }),
         }
@@ -59,6 +72,16 @@ impl Lines {
 
     pub(crate) fn name(&self) -> String {
         self.name.clone()
+    }
+
+    /// Where it can be read again, if it is no pipe.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// Its bytes, unpacked.
+    pub(crate) fn into_reader(self) -> impl Read + 'static {
+        Cursor::new(self.head).chain(self.rest)
     }
 
     pub(crate) fn head(&self) -> &[u8] {
@@ -71,7 +94,9 @@ impl Lines {
         into: &mut Collector,
         mut take: impl FnMut(&mut Collector, At<'_>, &str) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let Lines { name, head, rest } = self;
+        let Lines {
+            name, head, rest, ..
+        } = self;
         let mut reader = Cursor::new(head).chain(rest);
         let mut buffer = Vec::new();
         let mut at = At {

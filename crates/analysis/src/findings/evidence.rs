@@ -1,7 +1,7 @@
 //! Packets as evidence: frames by capture and file, with a display filter that shows them.
 
 use crate::facts::Facts;
-use crate::results::Evidence;
+use crate::results::{CaptureResult, Evidence};
 use crate::sql::StatementResult;
 use crate::worst::Worst;
 use model::PacketRef;
@@ -54,10 +54,20 @@ pub(super) fn of_packets(
     packets: impl Iterator<Item = (usize, PacketRef)>,
     shows: &str,
 ) -> Vec<Evidence> {
+    by_file(facts.results, packets, shows)
+}
+
+/// The same before there are facts.
+pub(crate) fn by_file(
+    results: &[CaptureResult],
+    packets: impl Iterator<Item = (usize, PacketRef)>,
+    shows: &str,
+) -> Vec<Evidence> {
     let mut by_file: BTreeMap<(usize, u16), Vec<u32>> = BTreeMap::new();
     for (capture, p) in packets {
         by_file.entry((capture, p.file)).or_default().push(p.frame);
     }
+    let files = |capture: usize| results.get(capture).map_or(0, |c| c.files.len());
     let mut out: Vec<Evidence> = by_file
         .into_iter()
         .map(|((capture, file), mut frames)| {
@@ -66,7 +76,7 @@ pub(super) fn of_packets(
             let list: Vec<String> = frames.iter().map(u32::to_string).collect();
             Evidence {
                 capture,
-                file: usize::from(file).min(facts.results[capture].files.len().saturating_sub(1)),
+                file: usize::from(file).min(files(capture).saturating_sub(1)),
                 filter: format!("frame.number in {{{}}}", list.join(",")),
                 frames,
                 shows: shows.to_owned(),

@@ -10,7 +10,7 @@ mod client_think;
 mod connection_refused;
 mod connection_reset;
 mod duplicate_packets;
-mod evidence;
+pub(crate) mod evidence;
 mod large_fetch_client_think;
 mod mtu_black_hole;
 mod nagle;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use testkit::{Conversation, Format, TestPacket, pcap, rpc};
 
+mod app;
 mod conns;
 mod contract;
 mod damage;

@@ -1,5 +1,6 @@
 //! Whole files, as text, into what is understood of them.
 
+mod blocks;
 mod csv;
 mod files;
 mod fio;
