@@ -116,8 +116,11 @@ impl Conversation {
         let Speaks::Known(driver) = &mut self.speaks else {
             return;
         };
+        let of = driver.session.opaque();
+        // What still waits for an answer will not be seen to get one.
+        driver.close(cx, Close::EndOfCapture);
         let mut turns = Box::new(Turns::new(cx.connection));
-        if let Some(of) = driver.session.opaque() {
+        if let Some(of) = of {
             turns.are_of(of);
         }
         if let Some(first) = &unread.first {

@@ -84,7 +84,13 @@ fn budget(b: &Budget) -> String {
         ("network back", b.network_back_ns),
     ];
     if b.calls == 0 || parts.iter().all(|(_, ns)| ns.is_none()) {
-        return String::new();
+        let host = b.client_host_ns.filter(|_| b.calls > 0);
+        return host.map_or_else(String::new, |ns| {
+            format!(
+                "Above the wire a call spends {} in the client host.\n",
+                format_duration(ns)
+            )
+        });
     }
     let known = parts.iter().filter_map(|(_, ns)| *ns);
     let total = b.client_host_ns.unwrap_or(0) + known.sum::<i64>();

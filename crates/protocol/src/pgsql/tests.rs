@@ -282,6 +282,25 @@ fn encryption_that_is_refused_or_not() {
     assert_eq!(hidden.map(|h| h.name()), Some("tls"));
 }
 
+/// What a client sent too early gets no answer that anybody can read.
+#[test]
+fn what_waits_when_encryption_begins_is_settled() {
+    let request = [0, 0, 0, 8, 4, 210, 22, 47];
+    let hello = [22, 3, 1, 0, 5, 1, 0, 0, 1, 0];
+    let events = [
+        up(&request),
+        startup(),
+        down(b"S"),
+        up(&hello),
+        down(&[22, 3, 3, 0, 1, 2]),
+    ];
+    let calls = calls(&events);
+    assert!(
+        told(&calls).contains(&("LOGON", "no-response")),
+        "{calls:?}"
+    );
+}
+
 #[test]
 fn each_execute_is_a_call_and_its_cycle_ends_with_the_last() {
     let cycle = [
