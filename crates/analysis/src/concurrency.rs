@@ -190,7 +190,9 @@ impl Level {
                 shortest.map(|i| self.silences.remove(i));
             }
         }
-        self.quiet_since = (self.outstanding > 0).then_some(at);
+        // Where only what follows shows that an answer is complete, it is told late, of an earlier time.
+        let latest = self.quiet_since.map_or(at, |since| since.max(at));
+        self.quiet_since = (self.outstanding > 0).then_some(latest);
         self.arrivals = 0;
     }
 
@@ -535,4 +537,47 @@ pub struct ClientCap {
     /// Requests that reached the top, and those of them that closely followed a reply.
     pub sent: u64,
     pub released: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    fn change(id: u32, at_ms: i64, change: Change) -> Outstanding {
+        let end = |host, port| Endpoint {
+            address: [10, 0, 0, host].into(),
+            port,
+        };
+        Outstanding {
+            order: 0,
+            time: Time(at_ms * MS),
+            connection: ConnectionId(id.into()),
+            client: end(1, 40_000),
+            server: end(2, 1_521),
+            id,
+            change,
+        }
+    }
+
+    /// Ten ask at once and are answered one after the other; that an answer is complete is told when its
+    /// client speaks again, much later.
+    #[test]
+    fn answers_that_are_told_late_leave_no_silence() {
+        let mut concurrency = Concurrency::default();
+        for id in 0..10 {
+            concurrency.change(&change(id, 0, Change::Sent));
+        }
+        for id in 0..10 {
+            let at = i64::from(id + 1) * 15;
+            concurrency.change(&change(id, at, Change::Spoke));
+            if id >= 5 {
+                concurrency.change(&change(id - 5, at - 75, Change::Settled));
+            }
+            concurrency.change(&change(100 + id, at, Change::Sent));
+        }
+        let all = concurrency.levels().flat_map(|(_, level)| &level.silences);
+        assert_eq!(all.count(), 0);
+    }
 }

@@ -440,11 +440,24 @@ pub fn path_estimate(facts: &CaptureFacts) -> Option<PathEstimate> {
         .flatten()
         .min()?;
     let mean_ns = if count >= 10 { sum / count as i64 } else { min };
+    if acknowledged_on_the_way(t.server_half_ns, count, mean_ns) {
+        return None;
+    }
     Some(PathEstimate {
         mean_ns,
         min_ns: min,
         samples: count,
     })
+}
+
+/// Whether acknowledgements come so much sooner than the answer to a SYN that something near the client
+/// sends them (a proxy, a firewall, an adapter): then they say nothing of the path to the server.
+#[must_use]
+pub fn acknowledged_on_the_way(syn_to_syn_ack_ns: Option<i64>, count: u64, mean_ns: i64) -> bool {
+    const TIMES: i64 = 4;
+    const FAR_NS: i64 = 1_000_000;
+    let apart = |half: i64| half >= FAR_NS && half / TIMES > mean_ns;
+    count > 0 && syn_to_syn_ack_ns.is_some_and(apart)
 }
 
 /// Longest time that recoveries with two or more timeouts in a row lasted, and how many there were.

@@ -5,7 +5,7 @@
 //! capture ends; then
 //!
 //! 1. the size of a block is the one under which most waits begin where a READ does,
-//! 2. [`align`] finds the clock from pairs of the same place,
+//! 2. [`mod@align`] finds the clock from pairs of the same place,
 //! 3. each wait takes the READs that cover its blocks within its time: one, or several where blocks are more
 //!    than the mount's rsize. Which file handle is which file of the database follows from the pairs of 2.
 

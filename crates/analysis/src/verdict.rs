@@ -80,13 +80,20 @@ fn nobodys(top: &Finding) -> Verdict {
 
 fn undetermined(facts: &Facts<'_>) -> Verdict {
     let mean = format_duration(facts.response().mean_ns());
+    let a = &facts.account;
+    let own = format_duration(a.server_ns() / a.calls.max(1) as i64);
     Verdict {
         side: Side::Undetermined,
         cause: None,
         confidence: 0.3,
-        sentence: format!(
-            "Calls take {mean} on average; one capture cannot tell whether the server or the network holds them. Capture the other end too."
-        ),
+        sentence: match a.basis {
+            Basis::Server => format!(
+                "Calls take {mean} on average, of which the server holds {own}; what the rest waits for, one capture at the server cannot tell. Capture the other end too."
+            ),
+            _ => format!(
+                "Calls take {mean} on average; one capture cannot tell whether the server or the network holds them. Capture the other end too."
+            ),
+        },
     }
 }
 
@@ -109,7 +116,14 @@ fn without_cause(facts: &Facts<'_>, calls: u64) -> Verdict {
             sentence: if facts.captures.len() == 2 {
                 "No call is in both captures, so neither side can be named.".into()
             } else {
-                "No complete call was found, so no side can be named.".into()
+                let half = facts.results.iter().flat_map(|r| &r.half_calls);
+                let unanswered = half.filter(|(kind, _)| kind.starts_with("no-response"));
+                match unanswered.map(|(_, n)| n).sum::<u64>() {
+                    0 => "No complete call was found, so no side can be named.".into(),
+                    n => format!(
+                        "None of {n} requests has an answer in this capture, so no side can be named."
+                    ),
+                }
             },
         };
     }
@@ -155,7 +169,7 @@ fn shared(facts: &Facts<'_>, sides: [(i64, Side); 3], cause: &Finding) -> String
         Side::Server if cost <= a.server_ns() => ("the server", a.server_ns()),
         Side::Network => (
             "the network",
-            (a.network_ns() + a.chatty_ns + a.nagle_ns).max(cost),
+            (a.network_ns() + a.chatty_ns + a.small_fetch_ns + a.nagle_ns).max(cost),
         ),
         Side::Server => ("the server", cost),
         _ => ("the client", cost),
@@ -220,10 +234,11 @@ fn sentence(facts: &Facts<'_>, side: Side, cause: &Finding) -> String {
                 format_duration(app.application_mean_ns),
                 format_duration(app.host_mean_ns)
             ),
-            _ if cause.code == "chatty" => format!(
+            _ if matches!(cause.code, "chatty" | "small-fetch") => format!(
                 ": of {mean} per call {} are the path, crossed for little",
-                format_duration((a.chatty_ns + a.path_ns) / n)
+                format_duration((a.chatty_ns + a.small_fetch_ns + a.path_ns) / n)
             ),
+            _ if a.nagle_ns == 0 => format!(": {}", decapitalise(&cause.title)),
             _ => format!(
                 ": of {mean} per call it holds {} back",
                 format_duration(a.nagle_ns / n)
@@ -232,7 +247,7 @@ fn sentence(facts: &Facts<'_>, side: Side, cause: &Finding) -> String {
         _ => format!(
             ": of {mean} per call the server holds {} and the network {}",
             format_duration(a.server_ns() / n),
-            format_duration((a.network_ns() + a.chatty_ns + a.nagle_ns) / n)
+            format_duration((a.network_ns() + a.chatty_ns + a.small_fetch_ns + a.nagle_ns) / n)
         ),
     };
     let detail = match cause.code {

@@ -203,7 +203,7 @@ pub(crate) struct Conns {
 /// Profile the statements of databases: time, round trips, rows per fetch, and whose time it was
 ///
 /// Oracle SQL*Net, PostgreSQL and MySQL are read off the wire. Statements are shown without their
-/// literals; nothing else of what was sent is shown. With captures of both ends the server's part is
+/// literals, and no value, row or password is shown. With captures of both ends the server's part is
 /// measured, with one it is estimated.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\

@@ -94,6 +94,9 @@ fn budget(b: &Budget) -> String {
     }
     let known = parts.iter().filter_map(|(_, ns)| *ns);
     let total = b.client_host_ns.unwrap_or(0) + known.sum::<i64>();
+    if total <= 0 {
+        return String::new();
+    }
     let unit = Unit::for_duration(total);
     let mut text = format!(
         "Where a call's {} go ({})\n",
@@ -124,14 +127,14 @@ fn budget(b: &Budget) -> String {
             line("  service", Some(server - queue), unseen);
             line("  queue", Some(queue), unseen);
         }
-        for (d, class, ns) in &b.under_way {
+        for (d, class, waited) in b.under_way.iter().filter(|_| ns.is_some()) {
             if matches!(
                 (name, d),
                 ("network out", Direction::ToServer) | ("network back", Direction::ToClient)
             ) {
                 line(
                     &format!("  {}", classes::words(*class).short),
-                    Some(*ns),
+                    Some(*waited),
                     unseen,
                 );
             }

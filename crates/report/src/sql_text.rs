@@ -2,7 +2,9 @@
 //! with its numbers above its text.
 
 use crate::sql::{filter, id};
-use crate::text::{Grid, WIDTH, bytes, counted, damage, grouped, share, spoken, tight, wrap};
+use crate::text::{
+    Grid, WIDTH, bytes, counted, damage, grouped, harmless, share, spoken, tight, wrap,
+};
 use analysis::results::KeyValue;
 use analysis::sql::{SessionResult, SqlResult, StatementResult};
 use analysis::stats::Summary;
@@ -24,6 +26,11 @@ const SESSIONS: usize = 10;
 
 /// Lines of a statement's text.
 const TEXT_LINES: usize = 4;
+
+/// Of a capture in which no database speaks.
+pub(crate) const NOTHING: &str =
+    "No calls of a database (Oracle, PostgreSQL, MySQL) in this capture.
+slowside CAPTURE looks at all that is in it.\n";
 
 /// Writes the page.
 ///
@@ -54,7 +61,11 @@ pub fn sql_text(result: &SqlResult, style: SqlStyle, out: &mut dyn Write) -> io:
             ),
         ));
     }
-    for note in &result.notes {
+    let notes = result
+        .notes
+        .iter()
+        .filter(|_| !result.statements.is_empty());
+    for note in notes {
         end.push_str(&wrap("", 0, note));
     }
     end.extend(result.captures.iter().map(damage));
@@ -67,7 +78,7 @@ pub fn sql_text(result: &SqlResult, style: SqlStyle, out: &mut dyn Write) -> io:
 fn answer(result: &SqlResult) -> String {
     let t = &result.totals;
     if result.statements.is_empty() {
-        return "No calls of a database.\n".to_owned();
+        return NOTHING.to_owned();
     }
     let waits = t.response_time_ns.saturating_sub(t.transfer_ns);
     let undivided = t.server_ns.is_none() && t.network_ns.is_none();
@@ -230,12 +241,7 @@ fn subject(s: &StatementResult, style: SqlStyle) -> String {
         }
         what.push_str(&format!("[{name} {value}]"));
     }
-    // What came from the wire must not steer a terminal.
-    let clean: String = what
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
-    let wrapped = wrap("   ", 3, &clean);
+    let wrapped = wrap("   ", 3, &harmless(&what));
     let mut text: String = wrapped
         .lines()
         .take(TEXT_LINES)
@@ -297,8 +303,7 @@ fn session(s: &SessionResult) -> String {
     ];
     for (name, value) in named {
         if let Some(value) = value {
-            let clean = value.chars().filter(|c| !c.is_control());
-            who.push(format!("{name} {}", clean.collect::<String>()));
+            who.push(format!("{name} {}", harmless(value)));
         }
     }
     if let (Some(sdu), tdu) = (of.sdu_bytes, of.tdu_bytes) {

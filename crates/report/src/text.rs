@@ -285,6 +285,14 @@ pub(crate) fn shell(word: &str) -> String {
     quoted(&word)
 }
 
+/// Text from the wire that does nothing to a terminal: no control characters, and none that turn the
+/// direction of what follows (Unicode's bidirectional controls).
+pub(crate) fn harmless(text: &str) -> String {
+    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let clean = |c: char| if c.is_control() || turns(c) { ' ' } else { c };
+    text.chars().map(clean).collect()
+}
+
 /// A word in single quotes.
 pub(crate) fn quoted(word: &str) -> String {
     let mut out = String::from("'");
@@ -349,6 +357,11 @@ mod tests {
         assert_eq!(bar(0.0, 2.0, 4), "");
         assert_eq!(bar(0.001, 2.0, 4), "▏");
         assert_eq!(bar(9.0, 2.0, 4), "████");
+    }
+
+    #[test]
+    fn text_from_the_wire_steers_no_terminal() {
+        assert_eq!(harmless("a\u{1b}[2Jb\u{202e}c"), "a [2Jb c");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What would change, for programs: `slowside.whatif/1`, and for people.
 
-use crate::text::{Grid, counted, grouped, rate, spoken, tight, wrap};
+use crate::text::{Grid, counted, grouped, harmless, rate, spoken, tight, wrap};
 use analysis::whatif::{Change, Fit, Point, Prediction, Terms, WhatIf};
 use model::format_duration;
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ fn statement_json(p: &Prediction) -> Value {
 /// Those of `out`.
 pub fn whatif_text(w: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
     if w.statements.is_empty() {
-        return out.write_all(b"No calls of a database.\n");
+        return out.write_all(crate::sql_text::NOTHING.as_bytes());
     }
     let mut text = answer(w);
     let mut rows = vec![
@@ -110,13 +110,19 @@ pub fn whatif_text(w: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
             (None, Some(op)) => format!("({op}, no statement)"),
             (None, None) => "(calls)".to_owned(),
         };
-        let line_of: String = what.chars().filter(|c| !c.is_control()).take(76).collect();
+        let line_of: String = harmless(&what).chars().take(76).collect();
         text.push_str(&format!("{line}\n   {line_of}\n"));
     }
     let more = w.statements.len() - shown.len();
     if more > 0 {
         let more = counted(more as u64, "further statement");
         text.push_str(&format!("… and {more} with less time (--format json)\n"));
+    }
+    if w.think_between_ns > 0 {
+        let between = spoken(w.think_between_ns);
+        text.push_str(&format!(
+            "between statements: {between} of thinking, now and then\n"
+        ));
     }
     text.push_str(
         "\nModel: round trips × RTT + transfer + service + think, for each statement;\n\
@@ -220,6 +226,9 @@ pub fn fit_text(
         None => String::new(),
     };
     text.push_str(", at one round trip each.");
+    if services.iter().any(|&ns| ns < 0) {
+        text.push_str(" Less than nothing: so many a second were not sent one after the other.");
+    }
     text = wrap("", 0, &text);
     if let Some(f) = fit {
         text.push_str(&wrap(

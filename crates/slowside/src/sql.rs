@@ -34,11 +34,14 @@ pub fn sql(
     };
     let mut at_client = read(client, config, keys, Some(Vantage::Client), events)?;
     let mut at_server = read(server, config, keys, Some(Vantage::Server), events)?;
-    let exchanged = at_client.profiler.wait_ns() < at_server.profiler.wait_ns();
-    if matches!(captures, Captures::Two(..)) && exchanged {
-        std::mem::swap(&mut at_client, &mut at_server);
+    if matches!(captures, Captures::Two(..)) {
+        if at_server.profiler.waits_longer_than(&at_client.profiler) > 0 {
+            std::mem::swap(&mut at_client, &mut at_server);
+        }
         at_client.capture.side = Some(Vantage::Client);
+        at_client.capture.side_from = "the same statements wait longer here".into();
         at_server.capture.side = Some(Vantage::Server);
+        at_server.capture.side_from = "the same statements wait less here".into();
     }
     let captures = vec![at_client.capture, at_server.capture];
     Ok(of_two(at_client.profiler, &at_server.profiler, captures))
@@ -71,9 +74,13 @@ fn read(
     loop {
         let more = stream.next(&mut records);
         selection.starts_at(stream.first_time());
-        for call in records.calls().filter(|c| selection.takes(c)) {
-            tally.call(call);
-            profiler.call(call);
+        for call in records.calls() {
+            if selection.takes(call) {
+                tally.call(call);
+                profiler.call(call);
+            } else {
+                profiler.pass(call);
+            }
         }
         for c in records.connections() {
             tally.connection(c);

@@ -14,6 +14,10 @@
 //! that spend at least half of their life on the path. That the work could be done
 //! in fewer turns only the application's owner knows.
 //!
+//! Of databases the statements tell more, with one capture too: rows fetched one by
+//! one, one statement in a loop, a commit for each change, 50 times or more. From
+//! the client's capture alone the path's part is an estimate.
+//!
 //! # What to check next
 //! What the client asks for row by row: the fetch or array size and prefetch of
 //! database clients, statements that could be sent as a batch, lookups in a loop.
@@ -23,7 +27,7 @@
 //! transaction with decisions between its steps) only a shorter path helps.
 
 use super::{Rule, evidence};
-use crate::facts::Facts;
+use crate::facts::{Basis, Facts};
 use crate::results::{Fact, Finding, Side};
 use crate::rounds::Habit;
 use crate::sql::habits::{self, Pattern};
@@ -95,7 +99,7 @@ fn told(facts: &Facts<'_>) -> String {
         })
 }
 
-/// One capture at the client: the statements say what was asked too often, the path is estimated.
+/// The statements of a database say what was asked too often.
 fn by_statements(facts: &Facts<'_>) -> Option<Finding> {
     let a = &facts.account;
     let all = habits::habits(facts.sql?);
@@ -104,6 +108,7 @@ fn by_statements(facts: &Facts<'_>) -> Option<Finding> {
         return None;
     }
     let s = worst.statement;
+    let measured = a.basis == Basis::Matched;
     let trip = worst.saved_ns / (worst.trips - worst.needed).max(1) as i64;
     Some(Finding {
         code: RULE.code,
@@ -112,7 +117,10 @@ fn by_statements(facts: &Facts<'_>) -> Option<Finding> {
         cost_ns: Some(a.chatty_ns),
         elapsed_cost_ns: None,
         fatal: false,
-        confidence: 0.6,
+        confidence: match measured {
+            true => 0.8,
+            false => 0.6,
+        },
         first: s.first,
         last: s.last,
         facts: vec![
@@ -127,10 +135,11 @@ fn by_statements(facts: &Facts<'_>) -> Option<Finding> {
             "the slowest call of this statement",
         ),
         why: format!(
-            "Of {} round trips {} would do; each waits {} for the path, an estimate.{}",
+            "Of {} round trips {} would do; each waits {} for the path{}.{}",
             worst.trips,
             worst.needed,
             format_duration(trip),
+            if measured { "" } else { ", an estimate" },
             told(facts)
         ),
         remedy: vec![

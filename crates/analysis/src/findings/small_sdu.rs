@@ -36,7 +36,7 @@ const TIMES: u64 = 4;
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let profile = facts.sql?;
     let session = profile.sessions.iter().find(|s| {
-        let sdu = s.session.sdu_bytes.map(u64::from);
+        let sdu = s.session.sdu_bytes.map(u64::from).filter(|&sdu| sdu > 0);
         let mean = s.received_bytes / s.calls.max(1);
         s.calls >= MANY && sdu.is_some_and(|sdu| mean >= sdu.saturating_mul(TIMES))
     })?;

@@ -14,6 +14,12 @@ const MANY: u64 = 50;
 const LARGE_FETCH: u64 = 500;
 const GOOD_FETCH: u64 = 1_000;
 
+/// Commits of a session that are more than its work as a whole.
+const EACH_SESSION: u64 = 10;
+
+/// What a loop takes at most before it asks again.
+const LOOP_PAUSE_NS: i64 = 10_000_000;
+
 /// Executions or commits that would go in one batch.
 const BATCH: u64 = 100;
 
@@ -63,11 +69,17 @@ impl<'a> Habit<'a> {
         }
     }
 
-    fn of(s: &'a StatementResult, changes: u64) -> Option<Habit<'a>> {
+    /// Of a statement among so many `changes` in so many sessions.
+    fn of(s: &'a StatementResult, changes: u64, sessions: u64) -> Option<Habit<'a>> {
         if s.fetches >= MANY {
             let needed = fetches_at(s, GOOD_FETCH);
             let full = s.full_fetches * 10 >= s.fetches * 8;
-            if s.rows <= s.fetches + cursors(s) && s.rows * 2 >= s.fetches {
+            if s.rows_hidden > 0 {
+                // Nobody knows how full they were.
+                return None;
+            }
+            let one_each = s.rows <= s.fetches + cursors(s) && s.rows * 2 >= s.fetches;
+            if one_each && needed < s.fetches {
                 return Some(Habit::new(s, Pattern::RowByRow, s.fetches, needed));
             }
             if full && s.rows_asked < LARGE_FETCH && needed < s.fetches {
@@ -76,12 +88,17 @@ impl<'a> Habit<'a> {
             return None;
         }
         if s.op.as_deref() == Some(op::COMMIT.as_str()) || is_commit(s) {
-            let each = s.calls >= MANY && changes > 0 && changes <= s.calls + s.calls / 2;
+            // One for each session is no habit of anybody.
+            let many = s.calls >= MANY.max(sessions.saturating_mul(EACH_SESSION));
+            let each = many && changes > 0 && changes <= s.calls + s.calls / 2;
             let needed = s.calls.div_ceil(BATCH);
             return each.then(|| Habit::new(s, Pattern::CommitEach, s.calls, needed));
         }
         let little = s.rows <= s.executions + s.executions / 2;
-        let loops = s.thinks >= MANY && s.thinks * 10 >= s.executions * 8;
+        // Who waits longer than that between two of them asks by the clock, not in a loop.
+        let pause_ns = s.think_ns / i64::try_from(s.thinks.max(1)).unwrap_or(i64::MAX);
+        let at_once = pause_ns <= s.times.mean_ns.max(LOOP_PAUSE_NS);
+        let loops = s.thinks >= MANY && s.thinks * 10 >= s.executions * 8 && at_once;
         let again = s.statement.is_some() && s.executions >= MANY && little && loops;
         let needed = s.executions.div_ceil(BATCH);
         again.then(|| Habit::new(s, Pattern::OneByOne, s.executions, needed))
@@ -96,12 +113,15 @@ fn is_commit(s: &StatementResult) -> bool {
 /// The habits that a profile shows, the most expensive first.
 #[must_use]
 pub fn habits(profile: &SqlResult) -> Vec<Habit<'_>> {
-    let changes = profile.statements.iter().filter(|s| s.affected > 0);
-    let changes = changes.map(|s| s.executions).sum();
+    // An array of rows in one execution is so many changes.
+    let changed = profile.statements.iter().filter(|s| s.affected > 0);
+    let changes = changed.map(|s| s.executions.max(s.affected));
+    let changes = changes.fold(0, u64::saturating_add);
+    let sessions = profile.sessions.len() as u64;
     let mut all: Vec<Habit<'_>> = profile
         .statements
         .iter()
-        .filter_map(|s| Habit::of(s, changes))
+        .filter_map(|s| Habit::of(s, changes, sessions))
         .collect();
     // Stable: equal ones stay in the profile's order.
     all.sort_by_key(|h| std::cmp::Reverse(h.saved_ns));
@@ -122,13 +142,9 @@ pub(crate) fn divide(account: &mut Account, profile: &SqlResult) {
         account.chatty_ns += chatty;
         account.path_ns -= chatty;
     }
-    // Small fetches are small questions too: what is theirs is not charged twice.
-    let wanted = saved(|p| p == Pattern::SmallFetch);
-    let from_chatty = wanted.clamp(0, account.chatty_ns.max(0));
-    let from_path = (wanted - from_chatty).clamp(0, account.path_ns.max(0));
-    account.chatty_ns -= from_chatty;
-    account.path_ns -= from_path;
-    account.small_fetch_ns = from_chatty + from_path;
+    let small = saved(|p| p == Pattern::SmallFetch).clamp(0, account.path_ns.max(0));
+    account.small_fetch_ns += small;
+    account.path_ns -= small;
 }
 
 #[cfg(test)]
@@ -174,29 +190,31 @@ mod tests {
     #[test]
     fn row_by_row_and_small_fetches_are_told_apart() {
         let one = line(301, 300, 300);
-        let h = Habit::of(&one, 0).expect("a habit");
+        let h = Habit::of(&one, 0, 1).expect("a habit");
         assert_eq!((h.pattern, h.trips, h.needed), (Pattern::RowByRow, 300, 1));
         assert_eq!(h.saved_ns, 299_000);
         let mut small = line(101, 100, 1_500);
         small.rows_asked = 15;
         small.full_fetches = 99;
-        let h = Habit::of(&small, 0).expect("a habit");
+        let h = Habit::of(&small, 0, 1).expect("a habit");
         assert_eq!((h.pattern, h.needed), (Pattern::SmallFetch, 2));
         // Whose fetches come back half empty has no more to fetch.
         small.full_fetches = 20;
-        assert!(Habit::of(&small, 0).is_none());
+        assert!(Habit::of(&small, 0, 1).is_none());
         small.full_fetches = 100;
         small.rows_asked = 1_000;
-        assert!(Habit::of(&small, 0).is_none());
+        assert!(Habit::of(&small, 0, 1).is_none());
     }
 
     #[test]
     fn a_commit_for_each_change_is_a_habit_and_few_are_not() {
         let mut commits = line(200, 0, 0);
         commits.op = Some("COMMIT".into());
-        let h = Habit::of(&commits, 200).expect("a habit");
+        let h = Habit::of(&commits, 200, 1).expect("a habit");
         assert_eq!((h.pattern, h.needed), (Pattern::CommitEach, 2));
-        assert!(Habit::of(&commits, 2_000).is_none());
-        assert!(Habit::of(&commits, 0).is_none());
+        assert!(Habit::of(&commits, 2_000, 1).is_none());
+        // A hundred sessions with two each.
+        assert!(Habit::of(&commits, 200, 100).is_none());
+        assert!(Habit::of(&commits, 0, 1).is_none());
     }
 }

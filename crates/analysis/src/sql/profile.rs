@@ -118,8 +118,7 @@ pub(super) struct Group {
     pub(super) rows: u64,
     /// What fetches asked for whose rows were not captured.
     pub(super) rows_hidden: u64,
-    /// The most rows that one call asked for, and how many calls brought exactly as many as they
-    /// asked for: the next fetch would have been spared by a larger one.
+    /// The most rows that one call asked for, and how many fetches brought as many as they asked for: the next fetch would have been spared by a larger one.
     pub(super) rows_asked: u64,
     pub(super) full_fetches: u64,
     pub(super) affected: u64,
@@ -152,7 +151,7 @@ impl Group {
         self.row_trips += u64::from(rows > 0 || call.op == op::FETCH);
         if let Some(asked) = get(Field::RowsAsked).filter(|&asked| asked > 0) {
             self.rows_asked = self.rows_asked.max(asked);
-            self.full_fetches += u64::from(rows >= asked);
+            self.full_fetches += u64::from(rows >= asked && call.op == op::FETCH);
             if get(Field::Rows).is_none() && call.op == op::FETCH {
                 self.rows_hidden = self.rows_hidden.saturating_add(asked);
             }
@@ -237,6 +236,13 @@ impl Profiler {
         self.sessions.add(call, sql, thought);
     }
 
+    /// Lets a call pass that is not asked for: what lies beside it is no thinking.
+    pub fn pass(&mut self, call: &Call) {
+        if let Some(lane) = self.lanes.get_mut(&call.connection) {
+            *lane = None;
+        }
+    }
+
     /// The number of a call's group.
     fn number(&mut self, call: &Call, sql: &Sql) -> usize {
         let by_statement = self.keys.contains(&SqlKey::Statement);
@@ -284,11 +290,16 @@ impl Profiler {
         self.groups.get(*number).map(|(_, group)| group)
     }
 
-    /// The waits of all calls together: longer at the client than at the server.
+    /// In how many more of the lines that both have the calls wait longer here than there.
     #[must_use]
-    pub fn wait_ns(&self) -> i64 {
-        let waits = self.groups.iter().map(|(_, g)| g.waits.total_ns());
-        waits.fold(0, i64::saturating_add)
+    pub fn waits_longer_than(&self, other: &Profiler) -> i64 {
+        let both = self.groups.iter();
+        let longer = both.filter_map(|(key, here)| {
+            let there = other.group(key).filter(|g| g.waits.count() > 0)?;
+            let here = (here.waits.count() > 0).then(|| here.waits.mean_ns())?;
+            Some((here - there.waits.mean_ns()).signum())
+        });
+        longer.sum()
     }
 
     pub(super) fn keys(&self) -> &[SqlKey] {

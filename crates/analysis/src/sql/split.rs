@@ -4,6 +4,7 @@
 //! has the path in it, of which handshakes and pure acknowledgements tell the length. In two captures
 //! the server's part is what the same statements take in the server's.
 
+use crate::facts::acknowledged_on_the_way;
 use crate::results::Vantage;
 use hashbrown::HashMap;
 use model::{ConnectionSummary, Direction};
@@ -24,6 +25,8 @@ struct Path {
     count: u64,
     sum_ns: i64,
     min_ns: Option<i64>,
+    /// From SYN to SYN/ACK, the fastest.
+    half_ns: Option<i64>,
 }
 
 /// Acknowledgements beyond so many times the fastest were delayed by the receiver's timer.
@@ -39,6 +42,7 @@ impl Path {
             0 => h.syn.zip(h.syn_ack).map(|(syn, answer)| answer - syn),
             _ => None,
         };
+        self.half_ns = [self.half_ns, half].into_iter().flatten().min();
         let fastest = [self.min_ns, to_server.ack_rtt_min_ns, half];
         self.min_ns = fastest.into_iter().flatten().filter(|&ns| ns >= 0).min();
     }
@@ -49,6 +53,9 @@ impl Path {
             0..10 => min,
             n => self.sum_ns / n as i64,
         };
+        if acknowledged_on_the_way(self.half_ns, self.count, mean) {
+            return None;
+        }
         Some(mean.clamp(min, min.saturating_mul(DELAYED)))
     }
 }
@@ -65,8 +72,10 @@ impl Paths {
     /// The mean time to the server and back between two hosts; over all of them where of these two
     /// nothing is known.
     pub(super) fn round_trip_ns(&self, hosts: &Hosts) -> Option<i64> {
-        let own = self.pairs.get(hosts).and_then(Path::mean_ns);
-        own.or_else(|| self.all.mean_ns())
+        match self.pairs.get(hosts) {
+            Some(own) if own.min_ns.is_some() => own.mean_ns(),
+            _ => self.all.mean_ns(),
+        }
     }
 
     /// Divides `wait_ns` of calls that went so often over these paths.

@@ -19,12 +19,13 @@
 //! - Transfer at another bandwidth is bytes by bandwidth; the SDU adds a header of ten bytes to every
 //!   packet (TNS header and data flags) and no round trips, as TCP does not wait for them.
 //!
-//! [`fit`] is the same model turned round: service from throughputs at several round trip times.
+//! [`fit()`] is the same model turned round: service from throughputs at several round trip times.
 
 mod fit;
 
 pub use fit::{Fit, Point, fit};
 
+use crate::results::Vantage;
 use crate::sql::{SqlResult, StatementResult};
 use model::Statement;
 use std::sync::Arc;
@@ -196,7 +197,7 @@ impl Measured {
                 .fetch_size
                 .unwrap_or(self.rows.div_ceil(self.fetches));
             let others = self.round_trips.saturating_sub(self.fetches);
-            terms.round_trips = others + self.fetches_for(rows, size);
+            terms.round_trips = others.saturating_add(self.fetches_for(rows, size));
             let by_rows = rows as f64 / self.rows as f64;
             let by_calls = terms.round_trips as f64 / self.round_trips.max(1) as f64;
             let share = |ns, typical, own| shared(ns, typical, own, by_rows, by_calls);
@@ -328,9 +329,14 @@ pub fn replay(profile: &SqlResult, change: Change) -> WhatIf {
         ends.map_or(0, |(first, last)| last - first)
     });
     if profile.statements.iter().all(|s| s.network_ns.is_none()) {
-        notes.push(
-            "The path is not in this capture: now it counts as nothing, and --rtt adds it.".into(),
-        );
+        let at_server = profile
+            .captures
+            .iter()
+            .any(|c| c.side == Some(Vantage::Server));
+        notes.push(match at_server {
+            true => "The path is not in this capture: now it counts as nothing, and --rtt adds it.".into(),
+            false => "The path is part of the waits, nobody knows which: they count as service, and --rtt comes on top of it.".into(),
+        });
     }
     if change.sdu_bytes.is_some() && sdu.is_none() {
         notes.push("No session says its SDU: --sdu changes nothing.".into());

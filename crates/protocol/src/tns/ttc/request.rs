@@ -329,6 +329,28 @@ fn one(body: &[u8]) -> Option<u32> {
 
 /// Whether a payload begins like a request: for certain enough to join a connection in its middle.
 pub(in crate::tns) fn is_start(payload: &[u8]) -> bool {
+    let mut payload = payload;
+    // One after the other, not one within the other: there may be thousands where somebody means harm.
+    for _ in 0..PIGGYBACKS {
+        let [message::PIGGYBACK, function, sequence, rest @ ..] = payload else {
+            return is_call(payload);
+        };
+        if !function::is_known(*function) {
+            return false;
+        }
+        match piggyback(*function, rest, *sequence, &mut Vec::new()) {
+            Some(behind) => payload = behind,
+            None => return false,
+        }
+    }
+    false
+}
+
+/// More calls than any client lets ride on one.
+const PIGGYBACKS: usize = 64;
+
+/// Whether a payload begins like a call, for as certain.
+fn is_call(payload: &[u8]) -> bool {
     match payload {
         [message::FUNCTION, function, _, rest @ ..] => match *function {
             function::COMMIT | function::ROLLBACK | function::LOGOFF | function::PING => {
@@ -341,10 +363,6 @@ pub(in crate::tns) fn is_start(payload: &[u8]) -> bool {
             function::OALL8 => execute::parse(rest).is_some(),
             known => function::is_known(known) && !rest.is_empty(),
         },
-        [message::PIGGYBACK, function, sequence, rest @ ..] => {
-            function::is_known(*function)
-                && piggyback(*function, rest, *sequence, &mut Vec::new()).is_some_and(is_start)
-        }
         _ => false,
     }
 }
