@@ -575,7 +575,9 @@ mod tests {
             if id >= 5 {
                 concurrency.change(&change(id - 5, at - 75, Change::Settled));
             }
-            concurrency.change(&change(100 + id, at, Change::Sent));
+            for further in 0..4 {
+                concurrency.change(&change(100 + 4 * id + further, at, Change::Sent));
+            }
         }
         let all = concurrency.levels().flat_map(|(_, level)| &level.silences);
         assert_eq!(all.count(), 0);
