@@ -79,11 +79,12 @@ pub struct SqlSession {
     pub client_user: Option<Arc<str>>,
     /// The server's version, as it names it.
     pub server_version: Option<Arc<str>>,
-    /// Oracle's session data unit and transport data unit that were agreed on, bytes; and the one that
+    /// Oracle's session data unit and transport data unit that were agreed on, bytes; and those that
     /// the client offered.
     pub sdu_bytes: Option<u32>,
     pub tdu_bytes: Option<u32>,
     pub sdu_offered_bytes: Option<u32>,
+    pub tdu_offered_bytes: Option<u32>,
     pub hidden: Option<Hidden>,
     /// Whether a password crossed the wire readable (it is not kept).
     pub plaintext_password: bool,

@@ -173,6 +173,7 @@ fn session(s: &SessionResult) -> Value {
         "sdu_bytes": of.sdu_bytes,
         "tdu_bytes": of.tdu_bytes,
         "sdu_offered_bytes": of.sdu_offered_bytes,
+        "tdu_offered_bytes": of.tdu_offered_bytes,
         "hidden": of.hidden.map(|h| h.name()),
         "plaintext_password": of.plaintext_password,
         "unproven": of.unproven,

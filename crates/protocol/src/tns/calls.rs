@@ -54,6 +54,7 @@ impl Calls {
         self.learn(|s| {
             *s = SqlSession {
                 sdu_offered_bytes: Some(connect.sdu_bytes),
+                tdu_offered_bytes: Some(connect.tdu_bytes),
                 ..SqlSession::default()
             };
         });

@@ -23,6 +23,7 @@ pub(super) struct Connect {
     /// The highest version the client speaks.
     pub version: u16,
     pub sdu_bytes: u32,
+    pub tdu_bytes: u32,
     /// Where the text begins. It may come in a DATA packet of its own instead.
     pub text_at: usize,
     pub text_bytes: usize,
@@ -31,13 +32,14 @@ pub(super) struct Connect {
 impl Connect {
     pub(super) fn parse(packet: &[u8]) -> Option<Connect> {
         let text_at = usize::from(u16_at(packet, 26)?);
-        let wide = (text_at >= 0x46)
-            .then(|| u32_at(packet, 58))
-            .flatten()
-            .filter(|&n| n > 0);
+        let wide = |at| {
+            let there = (text_at >= 0x46).then(|| u32_at(packet, at));
+            there.flatten().filter(|&n| n > 0)
+        };
         Some(Connect {
             version: u16_at(packet, 8)?,
-            sdu_bytes: wide.unwrap_or(u16_at(packet, 14)?.into()),
+            sdu_bytes: wide(58).unwrap_or(u16_at(packet, 14)?.into()),
+            tdu_bytes: wide(62).unwrap_or(u16_at(packet, 16)?.into()),
             text_at,
             text_bytes: u16_at(packet, 24)?.into(),
         })
@@ -173,6 +175,7 @@ mod tests {
             (connect.version, connect.sdu_bytes, connect.text_bytes),
             (315, 8_192, 142)
         );
+        assert_eq!(connect.tdu_bytes, 2_097_152);
         let text = connect.text(&packet).unwrap();
         assert_eq!(text, TEXT);
         assert_eq!(value(text, "sid"), Some(&b"igor"[..]));
