@@ -8,7 +8,9 @@
 //! # How sure
 //! Pauses count that end by themselves: nothing that came released the next
 //! segment, and there was room in the window. With a capture far from the sender
-//! only pauses after the last, small segment of a write count.
+//! only pauses after the last, small segment of a write count. Said of messages of
+//! ten segments or more on average: a pause between smaller writes may lie between
+//! two messages.
 //!
 //! # What to check next
 //! What the sending process does between its writes: reading a disk, computing,
@@ -22,7 +24,7 @@ use super::Rule;
 use super::under_way::{Said, UnderWay};
 use crate::facts::Facts;
 use crate::results::Finding;
-use model::{TimeClass, format_duration};
+use model::{Direction, TimeClass, format_duration};
 
 pub(super) const RULE: Rule = Rule {
     code: "sender-application-limited",
@@ -31,8 +33,22 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
+/// A pause between smaller writes lies between two messages, not within one: ten segments, which a round
+/// trip carries (RFC 6928).
+const MESSAGE_BYTES: u64 = 10 * 1_460;
+
+/// Of a turn, in this direction, on average.
+fn message_bytes(facts: &Facts<'_>, d: Direction) -> u64 {
+    let connections = facts.streams.connections.iter();
+    let bytes = connections.map(|c| c.directions[d.index()].counts.payload_bytes);
+    bytes.fold(0, u64::saturating_add) / facts.account.calls.max(1)
+}
+
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let (pauses, cost) = UnderWay::guilty(facts, TimeClass::SenderApplication)?;
+    if message_bytes(facts, pauses.direction) < MESSAGE_BYTES {
+        return None;
+    }
     let count = pauses.count;
     let each = cost / count.max(1) as i64;
     let (who, _) = pauses.words();
