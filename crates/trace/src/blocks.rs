@@ -16,8 +16,7 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct BlockWaits {
     pub waits: Vec<BlockWait>,
-    /// Waits left out because there were more than
-    /// [`TRACE_BLOCK_WAITS`](model::limits::TRACE_BLOCK_WAITS).
+    /// Waits left out because there were more than [`TRACE_BLOCK_WAITS`].
     pub beyond_limit: u64,
     /// Waits without a moment, as 9i wrote them.
     pub untimed: u64,
