@@ -188,6 +188,8 @@ fn session(s: &SessionResult) -> Value {
         "errors": s.errors,
         "response_time_ns": s.response_time_ns,
         "think_ns": s.think_ns,
+        "tcp_ns": s.tcp_ns,
+        "tls_ns": s.tls_ns,
         "connect_ns": s.connect_ns,
         "negotiate_ns": s.negotiate_ns,
         "logon_ns": s.logon_ns,

@@ -169,6 +169,8 @@ fn by_logon(facts: &Facts<'_>) -> Option<Finding> {
         facts: vec![
             Fact { name: "sessions", value: slow.len() as i64 },
             Fact { name: "longest_ns", value: worst.opening_ns() },
+            Fact { name: "tcp_ns", value: worst.tcp_ns },
+            Fact { name: "tls_ns", value: worst.tls_ns },
             Fact { name: "connect_ns", value: worst.connect_ns },
             Fact { name: "negotiate_ns", value: worst.negotiate_ns },
             Fact { name: "logon_ns", value: worst.logon_ns },
@@ -182,10 +184,12 @@ fn by_logon(facts: &Facts<'_>) -> Option<Finding> {
             "the longest call of the longest logon",
         ),
         why: format!(
-            "{} session{} took a second or more to open; the longest {}: finding the server {}, agreeing with it {}, authenticating {}.",
+            "{} session{} took a second or more to open; the longest {}: TCP {}, TLS {}, finding the server {}, agreeing with it {}, authenticating {}.",
             slow.len(),
             if slow.len() == 1 { "" } else { "s" },
             format_duration(worst.opening_ns()),
+            format_duration(worst.tcp_ns),
+            format_duration(worst.tls_ns),
             format_duration(worst.connect_ns),
             format_duration(worst.negotiate_ns),
             format_duration(worst.logon_ns),

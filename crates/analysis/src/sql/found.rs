@@ -237,9 +237,11 @@ fn logon(service: i64) -> Diagnosis {
 fn a_logon_of_seconds_is_told_phase_by_phase() {
     let d = logon(3_000);
     let f = found(&d, "slow-connect").expect("a finding");
-    assert_eq!(f.elapsed_cost_ns, Some((110 + 30 + 3_010) * MS));
+    // The handshake of TCP took 4 ms.
+    assert_eq!(f.elapsed_cost_ns, Some((4 + 110 + 30 + 3_010) * MS));
     assert!(!f.evidence.is_empty());
     let fact = |name: &str| f.facts.iter().find(|f| f.name == name).map(|f| f.value);
+    assert_eq!(fact("tcp_ns"), Some(4 * MS));
     assert_eq!(fact("connect_ns"), Some(110 * MS));
     assert_eq!(fact("logon_ns"), Some(3_010 * MS));
     assert!(found(&logon(30), "slow-connect").is_none());

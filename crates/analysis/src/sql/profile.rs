@@ -282,6 +282,7 @@ impl Profiler {
     /// Takes a connection that is over.
     pub fn connection(&mut self, c: &ConnectionSummary) {
         self.lanes.remove(&c.id);
+        self.sessions.connection(c);
         self.paths.add(c);
     }
 

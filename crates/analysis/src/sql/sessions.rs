@@ -3,7 +3,10 @@
 
 use super::profile::WorstCall;
 use model::sql::op;
-use model::{Call, ConnectionId, Endpoint, Protocol, Sql, SqlSession, Time, limits};
+use model::{
+    Call, ConnectionId, ConnectionSummary, Endpoint, Hidden, Protocol, Sql, SqlSession, Time,
+    limits,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -29,6 +32,10 @@ pub struct SessionResult {
     pub think_ns: i64,
     pub rows: u64,
     pub errors: u64,
+    /// From SYN to ACK, where both were seen.
+    pub tcp_ns: i64,
+    /// The first exchange after TLS was agreed on: its handshake, or the larger part of it.
+    pub tls_ns: i64,
     /// Time in calls that find the server, agree with it, and authenticate.
     pub connect_ns: i64,
     pub negotiate_ns: i64,
@@ -55,6 +62,8 @@ impl SessionResult {
             think_ns: 0,
             rows: 0,
             errors: 0,
+            tcp_ns: 0,
+            tls_ns: 0,
             connect_ns: 0,
             negotiate_ns: 0,
             logon_ns: 0,
@@ -85,16 +94,23 @@ impl SessionResult {
             o if o == op::CONNECT => &mut self.connect_ns,
             o if o == op::NEGOTIATE => &mut self.negotiate_ns,
             o if o == op::LOGON => &mut self.logon_ns,
+            o if o == op::TURN && self.hidden_by_tls() && self.tls_ns == 0 => &mut self.tls_ns,
             _ => return,
         };
         *phase = phase.saturating_add(ns);
         WorstCall::outdo(&mut self.slowest_opening, call, ns);
     }
 
-    /// From the first call of the logon to the end of it, server and path together.
+    fn hidden_by_tls(&self) -> bool {
+        self.session.hidden == Some(Hidden::Tls)
+    }
+
+    /// All that comes before the first statement, server and path together.
     #[must_use]
     pub fn opening_ns(&self) -> i64 {
-        self.connect_ns
+        self.tcp_ns
+            .saturating_add(self.tls_ns)
+            .saturating_add(self.connect_ns)
             .saturating_add(self.negotiate_ns)
             .saturating_add(self.logon_ns)
     }
@@ -118,6 +134,14 @@ impl Sessions {
         let session = self.by_connection.entry(call.connection);
         let session = session.or_insert_with(|| SessionResult::of(call, sql));
         session.add(call, sql, think_ns);
+    }
+
+    /// A connection is over: how long it took to open.
+    pub(super) fn connection(&mut self, c: &ConnectionSummary) {
+        let opened = c.handshake.syn.zip(c.handshake.ack);
+        if let (Some((syn, ack)), Some(session)) = (opened, self.by_connection.get_mut(&c.id)) {
+            session.tcp_ns = (ack - syn).max(0);
+        }
     }
 
     /// The sessions, most time first.
