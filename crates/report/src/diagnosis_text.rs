@@ -127,7 +127,12 @@ fn budget(b: &Budget) -> String {
             line("  service", Some(server - queue), unseen);
             line("  queue", Some(queue), unseen);
         }
-        for (d, class, waited) in b.under_way.iter().filter(|_| ns.is_some()) {
+        // What lasts longer than this part lies in the server's as well, which shows it.
+        let within = b
+            .under_way
+            .iter()
+            .filter(|(.., waited)| ns >= Some(*waited));
+        for (d, class, waited) in within {
             if matches!(
                 (name, d),
                 ("network out", Direction::ToServer) | ("network back", Direction::ToClient)
