@@ -94,8 +94,11 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         remedy: vec![
             "look at the server's storage latency, CPU and locks at the times of these calls"
                 .into(),
-            "compare operations (slowside ops): slow READs beside fast GETATTRs point to storage"
-                .into(),
+            match facts.sql {
+                Some(_) => "look at the statement's plan and what it waits for (slowside sql lists all)",
+                None => "compare operations (slowside ops): slow READs beside fast GETATTRs point to storage",
+            }
+            .into(),
         ],
     })
 }
@@ -113,9 +116,10 @@ fn statement(facts: &Facts<'_>) -> String {
     };
     let share = server(top).saturating_mul(100) / facts.account.service_ns.max(1);
     let mut text = format!(
-        " {} % of it is one statement's, {} calls. {}",
+        " {} % of it is one statement's, {} call{}. {}",
         share.min(100),
         top.calls,
+        if top.calls == 1 { "" } else { "s" },
         evidence::named(top)
     );
     // A tenth of the time, or it is not worth a word.

@@ -156,6 +156,21 @@ fn by_logon(facts: &Facts<'_>) -> Option<Finding> {
     let worst = slow.iter().max_by_key(|s| (s.opening_ns(), s.client))?;
     let all = slow.iter().map(|s| s.opening_ns());
     let capture = facts.sql_capture();
+    // What was not seen, or was not needed, has no time.
+    let seen: Vec<(&'static str, &str, i64)> = [
+        ("tcp_ns", "TCP", worst.tcp_ns),
+        ("tls_ns", "TLS", worst.tls_ns),
+        ("connect_ns", "finding the server", worst.connect_ns),
+        ("negotiate_ns", "agreeing with it", worst.negotiate_ns),
+        ("logon_ns", "authenticating", worst.logon_ns),
+    ]
+    .into_iter()
+    .filter(|(.., ns)| *ns > 0)
+    .collect();
+    let phases = seen
+        .iter()
+        .map(|(_, what, ns)| format!("{what} {}", format_duration(*ns)));
+    let phases: Vec<String> = phases.collect();
     Some(Finding {
         code: RULE.code,
         title: "Sessions of the database are slow to open".into(),
@@ -166,15 +181,14 @@ fn by_logon(facts: &Facts<'_>) -> Option<Finding> {
         confidence: 0.8,
         first: slow.iter().filter_map(|s| s.first).min(),
         last: slow.iter().filter_map(|s| s.first).max(),
-        facts: vec![
-            Fact { name: "sessions", value: slow.len() as i64 },
-            Fact { name: "longest_ns", value: worst.opening_ns() },
-            Fact { name: "tcp_ns", value: worst.tcp_ns },
-            Fact { name: "tls_ns", value: worst.tls_ns },
-            Fact { name: "connect_ns", value: worst.connect_ns },
-            Fact { name: "negotiate_ns", value: worst.negotiate_ns },
-            Fact { name: "logon_ns", value: worst.logon_ns },
-        ],
+        facts: [
+            ("sessions", slow.len() as i64),
+            ("longest_ns", worst.opening_ns()),
+        ]
+        .into_iter()
+        .chain(seen.iter().map(|(name, _, ns)| (*name, *ns)))
+        .map(|(name, value)| Fact { name, value })
+        .collect(),
         evidence: evidence::of_packets(
             facts,
             worst
@@ -184,15 +198,11 @@ fn by_logon(facts: &Facts<'_>) -> Option<Finding> {
             "the longest call of the longest logon",
         ),
         why: format!(
-            "{} session{} took a second or more to open; the longest {}: TCP {}, TLS {}, finding the server {}, agreeing with it {}, authenticating {}.",
+            "{} session{} took a second or more to open; the longest {}: {}.",
             slow.len(),
             if slow.len() == 1 { "" } else { "s" },
             format_duration(worst.opening_ns()),
-            format_duration(worst.tcp_ns),
-            format_duration(worst.tls_ns),
-            format_duration(worst.connect_ns),
-            format_duration(worst.negotiate_ns),
-            format_duration(worst.logon_ns),
+            phases.join(", ")
         ),
         remedy: vec![
             "look at what the server does at logon (name lookups of clients, authentication servers, process start), and at how often the application logs on: a pool spares it".into(),

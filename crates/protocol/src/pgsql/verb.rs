@@ -2,6 +2,7 @@
 //! it asks for, and the cursor it opens or reads.
 
 use super::tag::number;
+use crate::sql::skip_blank;
 use model::{Name, sql::op};
 
 /// A statement's operation.
@@ -109,23 +110,6 @@ fn fetch(mut rest: &[u8]) -> Verb {
             };
         }
         rest = after;
-    }
-}
-
-/// Without white space and comments in front.
-fn skip_blank(mut text: &[u8]) -> &[u8] {
-    loop {
-        text = text.trim_ascii_start();
-        if text.starts_with(b"--") {
-            let end = text.iter().position(|&b| b == b'\n');
-            text = text.get(end.unwrap_or(text.len())..).unwrap_or_default();
-        } else if text.starts_with(b"/*") {
-            let end = text.windows(2).position(|w| w == b"*/");
-            let end = end.map_or(text.len(), |at| at + 2);
-            text = text.get(end..).unwrap_or_default();
-        } else {
-            return text;
-        }
     }
 }
 

@@ -7,4 +7,4 @@ mod verb;
 
 pub use exchange::{Exchange, Opaque, greeted, unasked};
 pub use statements::Statements;
-pub use verb::operation;
+pub use verb::{operation, skip_blank};

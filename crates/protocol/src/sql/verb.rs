@@ -6,6 +6,7 @@ use model::{Name, sql::op};
 /// The operation of a statement that is executed.
 #[must_use]
 pub fn operation(text: &[u8]) -> Name {
+    let text = skip_blank(text);
     // Long before the end of what these can be.
     let mut words = text.get(..64).unwrap_or(text);
     let mut next = || -> &[u8] {
@@ -37,8 +38,26 @@ pub fn operation(text: &[u8]) -> Name {
     let behind = text.iter().position(|&b| b == b';');
     let alone = behind
         .and_then(|at| text.get(at + 1..))
-        .is_none_or(|rest| rest.trim_ascii().is_empty());
+        .is_none_or(|rest| skip_blank(rest).is_empty());
     if alone { found } else { op::EXECUTE }
+}
+
+/// Without white space and comments in front: programs sign their statements with one.
+#[must_use]
+pub fn skip_blank(mut text: &[u8]) -> &[u8] {
+    loop {
+        text = text.trim_ascii_start();
+        if text.starts_with(b"--") {
+            let end = text.iter().position(|&b| b == b'\n');
+            text = text.get(end.unwrap_or(text.len())..).unwrap_or_default();
+        } else if text.starts_with(b"/*") {
+            let end = text.windows(2).position(|w| w == b"*/");
+            let end = end.map_or(text.len(), |at| at + 2);
+            text = text.get(end..).unwrap_or_default();
+        } else {
+            return text;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -50,6 +69,7 @@ mod tests {
         assert_eq!(operation(b"BEGIN"), op::BEGIN);
         assert_eq!(operation(b"start transaction read only"), op::BEGIN);
         assert_eq!(operation(b" commit work;\n"), op::COMMIT);
+        assert_eq!(operation(b"/* app */ COMMIT; -- done"), op::COMMIT);
         assert_eq!(operation(b"Rollback"), op::ROLLBACK);
         assert_eq!(operation(b"rollback and chain"), op::ROLLBACK);
     }
