@@ -102,6 +102,10 @@ pub const CONNECTIONS: usize = 200_000;
 /// Bytes of rows that are sorted in memory; more are sorted on disk, so that none is left out.
 pub const SORT_BYTES: usize = 64 << 20;
 
+/// Operations and statements of a capture, and servers, that charts are drawn of; those that come
+/// later have none, which is said.
+pub const CHARTED: usize = 1_000;
+
 /// Groups of one table. `groups-full`.
 pub const GROUPS: usize = 200_000;
 
