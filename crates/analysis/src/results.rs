@@ -451,4 +451,23 @@ pub struct ConnsResult {
     pub connections: Connections,
     /// Connections beyond the bound that are not listed.
     pub left_out: u64,
+    /// Whether the two captures were given in the other order.
+    pub exchanged: bool,
+}
+
+/// A connection as a picture, by the captures that have it.
+#[derive(Clone, Debug)]
+pub struct ConnectionPlot {
+    /// As [`ConnectionResult::number`].
+    pub number: u64,
+    /// In the order of [`ConnectionResult::ends`].
+    pub views: Vec<PlotView>,
+}
+
+/// A connection as one capture saw it.
+#[derive(Clone, Debug)]
+pub struct PlotView {
+    /// Index into [`ConnsResult::captures`].
+    pub capture: usize,
+    pub plot: model::Plot,
 }
