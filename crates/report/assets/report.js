@@ -1,0 +1,1 @@
+"use strict"; // stands in for the built script

@@ -1,0 +1,93 @@
+//! Statements of databases: the profile that `slowside sql` makes, and the charts of those that took most.
+
+use super::operations::{self, Charted, ROWS, details, more, seen, short};
+use super::places::Places;
+use super::{cell, head, table};
+use crate::sql_text::answer;
+use crate::text::{grouped, share, tight};
+use analysis::charts::Subject;
+use analysis::results::Report;
+use analysis::sql::{SqlResult, StatementResult};
+use analysis::stats::Summary;
+use maud::{Markup, html};
+
+/// Statements that have charts.
+const CHARTED: usize = 8;
+
+fn subject(s: &StatementResult) -> Option<Subject> {
+    let statement = s.statement.as_ref()?;
+    Some(Subject::Statement(s.protocol, statement.id))
+}
+
+fn name(s: &StatementResult) -> String {
+    match (&s.statement, &s.op) {
+        (Some(statement), _) => statement.normal.to_string(),
+        (None, Some(op)) => format!("({op}, no statement)"),
+        (None, None) => "(further statements)".to_owned(),
+    }
+}
+
+/// The statements that have charts: the first rows of the table, as far as they are statements.
+pub(super) fn charted(report: &Report) -> Vec<Charted<'_>> {
+    let all = report.sql.iter().flat_map(|sql| &sql.statements);
+    let with = all.filter_map(|s| Some((s, subject(s)?)));
+    with.map(|(s, subject)| Charted {
+        protocol: s.protocol.name(),
+        name: name(s),
+        seen: seen(report, subject),
+    })
+    .filter(|c| !c.seen.is_empty())
+    .take(CHARTED)
+    .collect()
+}
+
+pub(super) fn section(report: &Report, places: &Places<'_>) -> Option<Markup> {
+    let sql: &SqlResult = report
+        .sql
+        .as_ref()
+        .filter(|sql| !sql.statements.is_empty())?;
+    let charted = charted(report);
+    let heads = html! {
+        tr {
+            (head("#", true)) (head("statement", false))
+            @for name in ["time", "share", "calls", "mean", "p99", "rows", "server", "network", "transfer", "think"] {
+                (head(name, true))
+            }
+        }
+    };
+    let part = |ns: Option<i64>| html! { (cell(&ns.map_or("-".to_owned(), tight), ns)) };
+    let total = sql.totals.response_time_ns;
+    let place = |s: &StatementResult| {
+        let name = name(s);
+        s.statement.as_ref()?;
+        charted
+            .iter()
+            .position(|c| c.name == name && c.protocol == s.protocol.name())
+    };
+    let rows = html! {
+        @for (i, s) in sql.statements.iter().enumerate().take(ROWS) {
+            tr {
+                (cell(&(i + 1).to_string(), Some(i as i64 + 1)))
+                th.sql scope="row" {
+                    @if let Some(place) = place(s) { a href={ "#statement-" (place) } { (short(&name(s))) } }
+                    @else { (short(&name(s))) }
+                }
+                (cell(&tight(s.times.total_ns), Some(s.times.total_ns)))
+                (cell(&share(s.times.total_ns, total), Some(s.times.total_ns)))
+                (cell(&grouped(s.calls), Some(s.calls as i64)))
+                (cell(&tight(s.times.mean_ns), Some(s.times.mean_ns)))
+                @if s.times.count >= Summary::P99_NEEDS { (cell(&tight(s.times.p99_ns), Some(s.times.p99_ns))) }
+                @else { (cell("-", None)) }
+                (cell(&grouped(s.rows), Some(s.rows as i64)))
+                (part(s.server_ns)) (part(s.network_ns)) (part(Some(s.transfer_ns))) (part(Some(s.think_ns)))
+            }
+        }
+    };
+    Some(html! {
+        p { (answer(sql)) }
+        (table("statements", "Statements, most time first", &heads, &rows))
+        (more(sql.statements.len(), "statement"))
+        @for note in &sql.notes { p.note { (note) } }
+        (details(&charted, operations::charted(report).len(), "statement", places))
+    })
+}
