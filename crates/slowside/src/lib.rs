@@ -12,6 +12,7 @@ mod plots;
 mod run;
 mod series;
 mod sort;
+mod spool;
 mod sql;
 mod stream;
 mod trace;
@@ -22,6 +23,7 @@ pub use diagnose::diagnose;
 pub use plots::plots;
 pub use series::RowSink;
 pub use sort::{Key as SortKey, Sorter};
+pub use spool::spool;
 pub use sql::sql;
 pub use trace::trace;
 

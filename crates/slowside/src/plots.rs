@@ -22,8 +22,8 @@ use std::path::PathBuf;
 /// `chosen`, in that order, with at most so many points in each curve of a direction.
 ///
 /// # Errors
-/// When no input of a capture can be read. Standard input can be read only once:
-/// [`Spool`](crate::Spool) keeps it.
+/// When no input of a capture can be read. What can be read only once is to be kept before the first
+/// reading ([`spool`](crate::spool)).
 pub fn plots(
     captures: &Captures,
     conns: &ConnsResult,
