@@ -238,4 +238,6 @@ pub struct PlotRequest {
     /// Its first and last packet, as known from an earlier reading.
     pub first: Time,
     pub last: Time,
+    /// The most points of each curve of a direction.
+    pub points: usize,
 }

@@ -14,6 +14,7 @@ mod report;
 mod run;
 mod series;
 mod sort;
+mod spool;
 mod sql;
 mod stream;
 mod trace;
@@ -25,6 +26,7 @@ pub use plots::plots;
 pub use report::{ReportOptions, report};
 pub use series::RowSink;
 pub use sort::{Key as SortKey, Sorter};
+pub use spool::spool;
 pub use sql::sql;
 pub use trace::trace;
 
