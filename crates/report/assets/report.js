@@ -1,1 +1,0 @@
-"use strict"; // stands in for the built script
