@@ -1,0 +1,112 @@
+// The figures of one connection (one a capture that saw it) into plots on one time axis.
+
+import { TimeAxis } from "../charts/axis";
+import { legend } from "../charts/legend";
+import { body } from "../charts/place";
+import { plot, type PlotOptions } from "../charts/plot";
+import { captureName } from "../charts/sides";
+import type { Connection, Report } from "../data";
+import { bytes, duration, plural } from "../format";
+import { el } from "../page/dom";
+import { live } from "../page/live";
+import { band, shares } from "./band";
+import { choice, zoomButtons } from "./controls";
+import { flight } from "./flight";
+import { hasRtt, rtt } from "./rtt";
+import { sequence, sequenceKeys } from "./sequence";
+import { throughput } from "./throughput";
+import { carried, span, WAYS, type Scene, type Way } from "./view";
+
+const BOTH: Way[] = [0, 1];
+const PAPER = 690;
+
+type Panel = Partial<PlotOptions> & Pick<PlotOptions, "x" | "y" | "draw" | "points">;
+
+export function connectionFigures(figures: HTMLElement[], connection: Connection, index: number, report: Report): void {
+  const shown = figures.flatMap((figure) => {
+    const view = connection.views[Number(figure.dataset["view"] ?? 0)];
+    return view ? [{ figure, view }] : [];
+  });
+  const first = shown[0];
+  if (!first) return;
+  const spans = shown.map(({ view }) => span(view));
+  const axis = new TimeAxis([Math.min(...spans.map(([from]) => from)), Math.max(...spans.map(([, to]) => to))]);
+
+  const heavier: Way = carried(first.view, 1) >= carried(first.view, 0) ? 1 : 0;
+  const views = el("div", { class: "views", "data-way": String(heavier) });
+  first.figure.before(views);
+  const controls = el("div", { class: "controls" });
+  if (shown.length > 1) {
+    const names = shown.map(({ view }) => captureName(report, view.capture));
+    controls.append(choice("Capture shown", [...names, "side by side"], 0, (at) => {
+      views.classList.toggle("beside", at === shown.length);
+      shown.forEach(({ figure }, index) => figure.classList.toggle("off", at < shown.length && index !== at));
+    }));
+    shown.forEach(({ figure }, index) => figure.classList.toggle("off", index > 0));
+  }
+  controls.append(
+    choice("Direction shown", [...WAYS, "both"], heavier, (at) => (views.dataset["way"] = at < 2 ? String(at) : "both")),
+    zoomButtons(axis),
+  );
+  views.before(controls);
+  controls.after(
+    el("p", { class: "hint" }, "Drag to zoom, double click to show all. Ctrl and wheel, or + − ← → on a plot, zoom and move; Shift ← → goes from point to point, Enter keeps one."),
+  );
+
+  for (const { figure, view } of shown) {
+    views.append(figure);
+    panels(figure, { report, connection, view, axis, group: `connection-${index}` });
+  }
+}
+
+function panels(figure: HTMLElement, scene: Scene): void {
+  const { view } = scene;
+  const name = `connection ${scene.connection.number}, ${captureName(scene.report, view.capture)}`;
+  const busier: Way = carried(view, 1) >= carried(view, 0) ? 1 : 0;
+  const add = (title: string, height: number, panel: Panel, way?: Way, room = false, side?: string) => {
+    const host = el("div", { class: "plot" });
+    host.style.minHeight = `${height}px`;
+    const head = el("p", { class: "panel-title" }, title, side ? el("span", {}, side) : null);
+    const box = el("div", { class: "panel", ...(way === undefined ? {} : { "data-way": String(way) }) }, head, host);
+    body(figure).append(box);
+    live(host, PAPER, (width) =>
+      plot(host, {
+        label: `Chart: ${title}, ${name}`,
+        height,
+        leftRoom: 60,
+        rightRoom: 52,
+        written: room,
+        axis: scene.axis,
+        group: scene.group,
+        ...panel,
+      }, width));
+  };
+
+  for (const way of BOTH) {
+    if (view.directions[way].segments.time_ns.length + view.directions[way].acks.time_ns.length === 0) continue;
+    add(`Bytes sent, ${WAYS[way]} (${bytes(carried(view, way))})`, way === busier ? 220 : 120, sequence(scene, way));
+  }
+  if (hasRtt(scene)) add("Round-trip time", 100, rtt(scene));
+  for (const way of BOTH) {
+    if (view.directions[way].flight.time_ns.length > 0) {
+      add(`Bytes in flight and receive window, ${WAYS[way]}`, 120, flight(scene, way), way);
+    }
+    if (view.directions[way].throughput.time_ns.length > 0) {
+      add(`Throughput, ${WAYS[way]}, each ${duration(view.directions[way].throughput.width_ns)}`, 120, throughput(scene, way), way, false, "segment size");
+    }
+  }
+  add("What each direction waited for", 80, band(scene), undefined, true);
+  body(figure).append(
+    shares(scene),
+    legend([
+      ...sequenceKeys(scene),
+      { text: "segment size, mean", colour: "size", shape: "line" },
+      { text: "smallest to largest", colour: "size-spread", shape: "bar" },
+    ]),
+  );
+  if (view.bucket_ns !== null) {
+    body(figure).append(
+      el("p", { class: "sampled" }, `Down-sampled: of ${plural(view.points_seen, "point")} ${view.points.toLocaleString("en")} are drawn, the extremes of each ${duration(view.bucket_ns)} kept.`),
+    );
+  }
+}
