@@ -7,7 +7,7 @@
 use crate::config::{Captures, Config, Event};
 use crate::diagnose::{Diagnosed, Read};
 use crate::flows;
-use crate::{Error, conns, plots, sql};
+use crate::{Error, conns, plots, spool, sql};
 use analysis::results::{ConnectionResult, ConnsResult, Diagnosis, Report};
 use analysis::sql::SqlKey;
 use model::PacketRef;
@@ -38,7 +38,7 @@ impl Default for ReportOptions {
 /// Reads captures several times, for all that a report shows.
 ///
 /// # Errors
-/// When no input of a capture can be read, or one is standard input, which cannot be read again.
+/// When no input of a capture can be read, or there is no connection of a number that was asked for.
 pub fn report(
     captures: &Captures,
     app: Option<&trace::Application>,
@@ -46,12 +46,7 @@ pub fn report(
     options: &ReportOptions,
     events: &mut dyn FnMut(Event),
 ) -> Result<Report, Error> {
-    if captures.inputs().any(|p| p.as_os_str() == "-") {
-        return Err(Error::Message(
-            "a report reads its captures more than once: write standard input to a file first"
-                .into(),
-        ));
-    }
+    spool(captures, events)?;
     let mut passes = Passes::default();
     let read = Read {
         app,
@@ -91,21 +86,6 @@ pub fn report(
         shown,
         plots,
     })
-}
-
-impl Captures {
-    /// All files and directories.
-    pub fn inputs(&self) -> impl Iterator<Item = &PathBuf> {
-        let (a, b): (&[PathBuf], &[PathBuf]) = match self {
-            Captures::One(a) | Captures::Client(a) | Captures::Server(a) => (a, &[]),
-            Captures::Two(a, b)
-            | Captures::Sides {
-                client: a,
-                server: b,
-            } => (a, b),
-        };
-        a.iter().chain(b)
-    }
 }
 
 /// The connections to show: those asked for, those whose packets findings name, the costliest finding

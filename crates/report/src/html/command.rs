@@ -24,7 +24,7 @@ pub(super) fn word(word: &str) -> String {
                 let mut bytes = [0; 4];
                 for byte in c.encode_utf8(&mut bytes).bytes() {
                     // Octal has a fixed length: a digit that follows is not taken for part of it.
-                    drop(write!(out, "\\{byte:03o}"));
+                    let _ = write!(out, "\\{byte:03o}");
                 }
             }
             c => out.push(c),

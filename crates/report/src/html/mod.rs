@@ -42,6 +42,23 @@ pub struct Made {
     pub command: String,
 }
 
+/// A command line as it can be given to a shell again; the program without its folder.
+#[must_use]
+pub fn command_line(words: impl IntoIterator<Item = String>) -> String {
+    let mut words = words.into_iter();
+    let program = words.next().unwrap_or_default();
+    let program = program.rsplit('/').next().unwrap_or_default().to_owned();
+    let rest = words.map(|word| match word.starts_with('-') {
+        // An option, and not a file that is called like one.
+        true if word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') => word,
+        _ => command::word(&word),
+    });
+    std::iter::once(program)
+        .chain(rest)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
 /// Writes the page; `zone` is where moments are shown.
 ///
 /// # Errors
