@@ -6,7 +6,7 @@ import { body } from "../charts/place";
 import { plot } from "../charts/plot";
 import { captureName } from "../charts/sides";
 import type { Connection, Report } from "../data";
-import { bytes, duration, plural } from "../format";
+import { bytes, duration, grouped, plural } from "../format";
 import { el } from "../page/dom";
 import { live } from "../page/live";
 import { band, shares } from "./band";
@@ -79,9 +79,10 @@ function panels(figure: HTMLElement, scene: Scene): void {
       }, width));
   };
 
-  for (const way of BOTH) {
-    if (view.directions[way].segments.time_ns.length + view.directions[way].acks.time_ns.length === 0) continue;
-    add(`Bytes sent, ${WAYS[way]} (${bytes(carried(view, way))})`, way === busier ? 220 : 120, sequence(scene, way));
+  const sequences = BOTH.filter((way) => view.directions[way].segments.time_ns.length + view.directions[way].acks.time_ns.length > 0);
+  for (const way of sequences) {
+    const last = way === sequences[sequences.length - 1];
+    add(`Bytes sent, ${WAYS[way]} (${bytes(carried(view, way))})`, way === busier ? 220 : 120, sequence(scene, way), undefined, last);
   }
   if (hasRtt(scene)) add("Round-trip time", 100, rtt(scene));
   for (const way of BOTH) {
@@ -100,7 +101,7 @@ function panels(figure: HTMLElement, scene: Scene): void {
   );
   if (view.bucket_ns !== null) {
     body(figure).append(
-      el("p", { class: "sampled" }, `Down-sampled: of ${plural(view.points_seen, "point")} ${view.points.toLocaleString("en")} are drawn, the extremes of each ${duration(view.bucket_ns)} kept.`),
+      el("p", { class: "sampled" }, `Down-sampled: of ${plural(view.points_seen, "point")} ${grouped(view.points)} are drawn, the extremes of each ${duration(view.bucket_ns)} kept.`),
     );
   }
 }
