@@ -16,6 +16,7 @@ export function grouped(value: number): string {
 }
 
 export function duration(ns: number): string {
+  if (ns === 0) return "0";
   const size = Math.abs(ns);
   if (size < 1e3) return `${Math.round(ns)} ns`;
   if (size < 999.5e3) return `${digits(ns / 1e3)} µs`;
@@ -62,6 +63,7 @@ const MULTIPLES = ["", "k", "M", "G", "T", "P"];
 
 /** A value with a decimal multiple: 1.23 MB. */
 export function scaled(value: number, unit: string): string {
+  if (value === 0) return "0";
   let size = value;
   let multiple = 0;
   while (Math.abs(size) >= 999.5 && multiple < MULTIPLES.length - 1) {

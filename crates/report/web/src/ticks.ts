@@ -38,8 +38,12 @@ export function linearMarks(low: number, high: number, most: number, whole = fal
   return every(low, high, whole ? Math.max(1, step) : step);
 }
 
-/** Marks of a logarithmic axis: powers of ten, and 2 and 5 times them where there is room. */
+/**
+ * Marks of a logarithmic axis: powers of ten, and 2 and 5 times them where there is room. Over less than
+ * a factor of four it is nearly a linear one, and has its marks.
+ */
 export function logMarks(low: number, high: number, most: number): number[] {
+  if (high < low * 4) return linearMarks(low, high, most).filter((mark) => mark > 0);
   const from = Math.floor(Math.log10(low));
   const to = Math.ceil(Math.log10(high));
   const candidates = [[1, 2, 5], [1, 3], [1]];

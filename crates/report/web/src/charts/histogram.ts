@@ -60,7 +60,7 @@ export function histogram(figure: HTMLElement, operation: Operation, report: Rep
       label: labelOf(figure),
       height: HEIGHT,
       leftRoom: 48,
-      x: logDurationScale(() => x),
+      x: { ...logDurationScale(() => x), space: 56 },
       y: countScale(() => fromZero(largest)),
       alongX: seen.length === 1,
       points,

@@ -35,7 +35,7 @@ export function load(figure: HTMLElement, data: LatencyByOutstanding, report: Re
       label: labelOf(figure),
       height: HEIGHT,
       leftRoom: 54,
-      x: countScale(() => x),
+      x: { ...countScale(() => x), space: 44 },
       y: durationScale(() => fromZero(Math.max(...mean_ns))),
       points,
       draw: (pen) => {

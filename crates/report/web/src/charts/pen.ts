@@ -22,8 +22,8 @@ export class Pen {
     return this.plot.valToPos(value, "x", true);
   }
 
-  y(value: number, scale = "y"): number {
-    return this.plot.valToPos(value, scale, true);
+  y(value: number): number {
+    return this.plot.valToPos(value, "y", true);
   }
 
   get bottom(): number {
@@ -41,7 +41,7 @@ export class Pen {
    * pixel its lowest and highest are drawn, and none is lost.
    */
   steps(at: ArrayLike<number>, values: ArrayLike<number | null>, from: number, to: number, options: {
-    colour: string; width?: number; dash?: number[]; fill?: string; until?: number; scale?: string;
+    colour: string; width?: number; dash?: number[]; fill?: string; until?: number;
   }): void {
     const { ctx } = this;
     const line = new Path2D();
@@ -63,7 +63,7 @@ export class Pen {
         open = false;
         continue;
       }
-      const y = this.y(value, options.scale);
+      const y = this.y(value);
       if (open) line.lineTo(x, y);
       else line.moveTo(x, y);
       open = true;

@@ -15,13 +15,14 @@ export interface Scale {
   log?: boolean;
   marks: (low: number, high: number, most: number) => number[];
   labels: (marks: number[]) => string[];
+  /** Least room between marks, in CSS pixels. */
+  space?: number;
 }
 
 /** Something that can be pointed at. */
 export interface Point {
   x: number;
   y: number;
-  scale?: "right";
   /** Where it covers a stretch of x: it is there all along. */
   span?: Range;
   tip: () => Tip;
@@ -32,10 +33,9 @@ export interface PlotOptions {
   height: number;
   x: Scale;
   y: Scale;
-  right?: Scale;
-  /** Room for an axis on the right, kept also without one so that plots above each other line up. */
-  rightRoom?: number;
+  /** CSS pixels beside the plot, on the left for the marks of its y axis. */
   leftRoom?: number;
+  rightRoom?: number;
   /** Whether the marks of the x axis are written under the plot. */
   written?: boolean;
   draw: (pen: Pen) => void;
@@ -58,23 +58,20 @@ export function plot(host: HTMLElement, options: PlotOptions, width: number): Dr
   const known = () => (points ??= options.points());
 
   const left = options.leftRoom ?? 60;
-  const right = options.rightRoom ?? 12;
   const written = options.written ?? true;
   const u = new uPlot(
     {
       width,
       height: options.height,
       legend: { show: false },
-      padding: [8, options.right ? 0 : right, 0, 0],
+      padding: [8, options.rightRoom ?? 12, 0, 0],
       scales: {
         x: { time: false, range: () => options.x.range(), ...(options.x.log ? { distr: 3 as uPlot.Scale.Distr } : {}) },
         y: { range: () => options.y.range(), ...(options.y.log ? { distr: 3 as uPlot.Scale.Distr } : {}) },
-        right: { range: () => options.right?.range() ?? [0, 1] },
       },
       axes: [
-        axisOptions(options.x, "x", 2, written ? 26 : 4, 84, written),
-        axisOptions(options.y, "y", 3, left, 32, true),
-        ...(options.right ? [axisOptions(options.right, "right", 1, right, 36, true)] : []),
+        axisOptions(options.x, "x", 2, written ? 26 : 4, options.x.space ?? 84, written),
+        axisOptions(options.y, "y", 3, left, options.y.space ?? 26, true),
       ],
       series: [{}, { scale: "y", points: { show: false } }],
       cursor: {
@@ -103,6 +100,7 @@ export function plot(host: HTMLElement, options: PlotOptions, width: number): Dr
           self.ctx.clip();
           options.draw(new Pen(self));
           self.ctx.restore();
+          host.dataset["shown"] = `${self.scales["x"]?.min} ${self.scales["x"]?.max}`;
         }],
         setSelect: [(self) => {
           if (!axis || self.select.width < 4) return;
@@ -124,10 +122,10 @@ export function plot(host: HTMLElement, options: PlotOptions, width: number): Dr
   u.over.append(mark);
 
   /** Where a point stands; one that covers a stretch, in the middle of what is seen of it. */
-  function place({ x, y, scale, span }: Point): { left: number; top: number } {
+  function place({ x, y, span }: Point): { left: number; top: number } {
     const [low, high] = options.x.range();
     const at = span ? (Math.max(low, span[0]) + Math.min(high, span[1])) / 2 : x;
-    return { left: u.valToPos(at, "x"), top: u.valToPos(y, scale ?? "y") };
+    return { left: u.valToPos(at, "x"), top: u.valToPos(y, "y") };
   }
 
   function nearest(atLeft: number, atTop: number): number {
@@ -299,13 +297,12 @@ function axisOptions(scale: Scale, key: string, side: number, size: number, spac
     incrs: [1e-6, 1, 1e6, 1e12, 1e18, 1e24],
     space: 1,
     splits: (u, _axis, low, high) => {
-      const ratio = u.ctx.canvas.width / u.width || 1;
-      const length = (horizontal ? u.bbox.width : u.bbox.height) / ratio;
+      const length = (horizontal ? u.bbox.width : u.bbox.height) / uPlot.pxRatio;
       return scale.marks(low, high, Math.max(1, Math.floor(length / space)));
     },
     filter: (_u, marks) => marks,
     values: (_u, marks) => (written ? scale.labels(marks) : marks.map(() => "")),
-    grid: { show: side !== 1, stroke: () => colour("grid"), width: 1 },
+    grid: { stroke: () => colour("grid"), width: 1 },
     ticks: { show: written, stroke: () => colour("grid"), width: 1, size: 4 },
   };
 }

@@ -1,14 +1,14 @@
 // What each direction waited for, stretch by stretch, into two bands of colours; and, beneath, how much of
 // the time shown each class had.
 
-import type { PlotOptions, Point } from "../charts/plot";
+import type { Point } from "../charts/plot";
 import { timeScale } from "../charts/scales";
 import { CLASSES, type Direction } from "../data";
 import { duration, position, share } from "../format";
 import { el } from "../page/dom";
 import { colour } from "../page/theme";
 import { firstFrom } from "../search";
-import { WAYS, type Scene, type Way } from "./view";
+import { WAYS, type Panel, type Scene, type Way } from "./view";
 
 type Band = Direction["band"];
 
@@ -26,7 +26,7 @@ function stretches(band: Band, [low, high]: readonly [number, number], each: (fr
   }
 }
 
-export function band(scene: Scene): Partial<PlotOptions> & Pick<PlotOptions, "x" | "y" | "draw" | "points"> {
+export function band(scene: Scene): Panel {
   const { axis } = scene;
   const of = (way: Way) => scene.view.directions[way].band;
   return {

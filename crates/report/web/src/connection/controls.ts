@@ -2,7 +2,7 @@
 // do not drag.
 
 import type { TimeAxis } from "../charts/axis";
-import { duration, position } from "../format";
+import { duration, timeLabels } from "../format";
 import { button, el } from "../page/dom";
 
 /** One of several, as buttons of which one is pressed. */
@@ -23,7 +23,7 @@ export function zoomButtons(axis: TimeAxis): HTMLElement {
   const every = button("Show all", () => axis.reset(), { title: "Show all (Esc, double click)" });
   const tell = () => {
     const [from, to] = axis.range;
-    shown.textContent = axis.zoomed ? `${position(from)} to ${position(to)} (${duration(to - from)})` : `all ${duration(to - from)}`;
+    shown.textContent = axis.zoomed ? `${timeLabels([from, to], (to - from) / 100).join(" to ")} (${duration(to - from)})` : `all ${duration(to - from)}`;
     for (const one of [out, back, on, every]) one.disabled = !axis.zoomed;
   };
   tell();

@@ -3,10 +3,10 @@
 import { TimeAxis } from "../charts/axis";
 import { legend } from "../charts/legend";
 import { body } from "../charts/place";
-import { plot, type PlotOptions } from "../charts/plot";
+import { plot } from "../charts/plot";
 import { captureName } from "../charts/sides";
 import type { Connection, Report } from "../data";
-import { bytes, duration, plural } from "../format";
+import { bytes, duration, grouped, plural } from "../format";
 import { el } from "../page/dom";
 import { live } from "../page/live";
 import { band, shares } from "./band";
@@ -14,13 +14,11 @@ import { choice, zoomButtons } from "./controls";
 import { flight } from "./flight";
 import { hasRtt, rtt } from "./rtt";
 import { sequence, sequenceKeys } from "./sequence";
-import { throughput } from "./throughput";
-import { carried, span, WAYS, type Scene, type Way } from "./view";
+import { segmentSizes, throughput } from "./throughput";
+import { carried, span, WAYS, type Panel, type Scene, type Way } from "./view";
 
 const BOTH: Way[] = [0, 1];
 const PAPER = 690;
-
-type Panel = Partial<PlotOptions> & Pick<PlotOptions, "x" | "y" | "draw" | "points">;
 
 export function connectionFigures(figures: HTMLElement[], connection: Connection, index: number, report: Report): void {
   const shown = figures.flatMap((figure) => {
@@ -50,7 +48,7 @@ export function connectionFigures(figures: HTMLElement[], connection: Connection
   );
   views.before(controls);
   controls.after(
-    el("p", { class: "hint" }, "Drag to zoom, double click to show all. Ctrl and wheel, or + − ← → on a plot, zoom and move; Shift ← → goes from point to point, Enter keeps one."),
+    el("p", { class: "hint" }, matchMedia("(hover: none)").matches ? "Tap a plot to see what is there; + − ← → move the time axis." : "Drag to zoom, double click to show all. Ctrl and wheel, or + − ← → on a plot, zoom and move; Shift ← → goes from point to point, Enter keeps one."),
   );
 
   for (const { figure, view } of shown) {
@@ -63,10 +61,10 @@ function panels(figure: HTMLElement, scene: Scene): void {
   const { view } = scene;
   const name = `connection ${scene.connection.number}, ${captureName(scene.report, view.capture)}`;
   const busier: Way = carried(view, 1) >= carried(view, 0) ? 1 : 0;
-  const add = (title: string, height: number, panel: Panel, way?: Way, room = false, side?: string) => {
+  const add = (title: string, height: number, panel: Panel, way?: Way, written = false) => {
     const host = el("div", { class: "plot" });
     host.style.minHeight = `${height}px`;
-    const head = el("p", { class: "panel-title" }, title, side ? el("span", {}, side) : null);
+    const head = el("p", { class: "panel-title" }, title);
     const box = el("div", { class: "panel", ...(way === undefined ? {} : { "data-way": String(way) }) }, head, host);
     body(figure).append(box);
     live(host, PAPER, (width) =>
@@ -74,17 +72,17 @@ function panels(figure: HTMLElement, scene: Scene): void {
         label: `Chart: ${title}, ${name}`,
         height,
         leftRoom: 60,
-        rightRoom: 52,
-        written: room,
+        written,
         axis: scene.axis,
         group: scene.group,
         ...panel,
       }, width));
   };
 
-  for (const way of BOTH) {
-    if (view.directions[way].segments.time_ns.length + view.directions[way].acks.time_ns.length === 0) continue;
-    add(`Bytes sent, ${WAYS[way]} (${bytes(carried(view, way))})`, way === busier ? 220 : 120, sequence(scene, way));
+  const sequences = BOTH.filter((way) => view.directions[way].segments.time_ns.length + view.directions[way].acks.time_ns.length > 0);
+  for (const way of sequences) {
+    const last = way === sequences[sequences.length - 1];
+    add(`Bytes sent, ${WAYS[way]} (${bytes(carried(view, way))})`, way === busier ? 220 : 120, sequence(scene, way), undefined, last);
   }
   if (hasRtt(scene)) add("Round-trip time", 100, rtt(scene));
   for (const way of BOTH) {
@@ -92,21 +90,18 @@ function panels(figure: HTMLElement, scene: Scene): void {
       add(`Bytes in flight and receive window, ${WAYS[way]}`, 120, flight(scene, way), way);
     }
     if (view.directions[way].throughput.time_ns.length > 0) {
-      add(`Throughput, ${WAYS[way]}, each ${duration(view.directions[way].throughput.width_ns)}`, 120, throughput(scene, way), way, false, "segment size");
+      add(`Throughput, ${WAYS[way]}, each ${duration(view.directions[way].throughput.width_ns)}`, 90, throughput(scene, way), way);
+      add(`Segment sizes, ${WAYS[way]}`, 80, segmentSizes(scene, way), way);
     }
   }
   add("What each direction waited for", 80, band(scene), undefined, true);
   body(figure).append(
     shares(scene),
-    legend([
-      ...sequenceKeys(scene),
-      { text: "segment size, mean", colour: "size", shape: "line" },
-      { text: "smallest to largest", colour: "size-spread", shape: "bar" },
-    ]),
+    legend(sequenceKeys(scene)),
   );
   if (view.bucket_ns !== null) {
     body(figure).append(
-      el("p", { class: "sampled" }, `Down-sampled: of ${plural(view.points_seen, "point")} ${view.points.toLocaleString("en")} are drawn, the extremes of each ${duration(view.bucket_ns)} kept.`),
+      el("p", { class: "sampled" }, `Down-sampled: of ${plural(view.points_seen, "point")} ${grouped(view.points)} are drawn, the extremes of each ${duration(view.bucket_ns)} kept.`),
     );
   }
 }

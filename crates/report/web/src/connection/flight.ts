@@ -1,14 +1,14 @@
 // Bytes in flight into an area, under the line of the window that the receiver allowed: where they touch,
 // the receiver was the limit.
 
-import type { PlotOptions, Point } from "../charts/plot";
+import type { Point } from "../charts/plot";
 import { byteScale, fromZero, timeScale } from "../charts/scales";
 import { bytes } from "../format";
 import { colour } from "../page/theme";
 import { within } from "../search";
-import { packetTip, WAYS, wayColour, type Scene, type Way } from "./view";
+import { packetTip, WAYS, wayColour, type Panel, type Scene, type Way } from "./view";
 
-export function flight(scene: Scene, way: Way): Partial<PlotOptions> & Pick<PlotOptions, "x" | "y" | "draw" | "points"> {
+export function flight(scene: Scene, way: Way): Panel {
   const { axis } = scene;
   const { time_ns, bytes: sent, window, frame, file } = scene.view.directions[way].flight;
   const hue = wayColour(way);

@@ -1,15 +1,15 @@
 // Round-trip times into dots, those of each direction's data in its sender's colour.
 
-import type { PlotOptions, Point } from "../charts/plot";
+import type { Point } from "../charts/plot";
 import { durationScale, fromZero, timeScale } from "../charts/scales";
 import { duration } from "../format";
 import { colour } from "../page/theme";
 import { within } from "../search";
-import { packetTip, WAYS, wayColour, type Scene, type Way } from "./view";
+import { packetTip, WAYS, wayColour, type Panel, type Scene, type Way } from "./view";
 
 const BOTH: Way[] = [0, 1];
 
-export function rtt(scene: Scene): Partial<PlotOptions> & Pick<PlotOptions, "x" | "y" | "draw" | "points"> {
+export function rtt(scene: Scene): Panel {
   const { axis } = scene;
   const of = (way: Way) => scene.view.directions[way].rtt;
   return {

@@ -4,12 +4,12 @@
 import type { Range } from "../charts/axis";
 import type { Key } from "../charts/legend";
 import type { Pen, Symbol } from "../charts/pen";
-import type { PlotOptions, Point } from "../charts/plot";
+import type { Point } from "../charts/plot";
 import { byteScale, timeScale } from "../charts/scales";
 import { bytes, grouped } from "../format";
 import { colour } from "../page/theme";
 import { within } from "../search";
-import { packetTip, WAYS, wayColour, type Scene, type Way } from "./view";
+import { packetTip, WAYS, wayColour, type Panel, type Scene, type Way } from "./view";
 
 /** By `segments.kind`; new data has no mark of its own. */
 const KINDS: { name: string; colour: string; shape: Symbol; filled: boolean }[] = [
@@ -35,7 +35,7 @@ export function sequenceKeys(scene: Scene): Key[] {
   return keys;
 }
 
-export function sequence(scene: Scene, way: Way): Partial<PlotOptions> & Pick<PlotOptions, "x" | "y" | "draw" | "points"> {
+export function sequence(scene: Scene, way: Way): Panel {
   const { segments, acks } = scene.view.directions[way];
   const { axis } = scene;
 
@@ -75,7 +75,7 @@ export function sequence(scene: Scene, way: Way): Partial<PlotOptions> & Pick<Pl
       const kind = Math.min(segments.kind[i] ?? 0, KINDS.length - 1);
       const x = pen.x(segments.time_ns[i] as number);
       const low = pen.y(segments.from[i] as number);
-      const high = Math.min(pen.y(segments.to[i] as number), low - 1.5 * ratio);
+      const high = Math.min(pen.y(segments.to[i] as number), low - 2 * ratio);
       if (kind === 0) {
         fresh.rect(x - 0.9 * ratio, high, 1.8 * ratio, low - high);
       } else {

@@ -1,88 +1,98 @@
-// Payload a second into an area; over it, on an axis of its own, the segments' sizes (from the smallest to
-// the largest, the mean as a dash); below, a red foot where bytes were sent again.
+// Payload a second into bars, with a red foot where bytes were sent again; and the sizes of the segments
+// that carried it into a band from the smallest to the largest with the mean in it.
 
-import type { PlotOptions, Point } from "../charts/plot";
+import type { Pen } from "../charts/pen";
+import type { Point } from "../charts/plot";
 import { byteScale, fromZero, rateScale, timeScale } from "../charts/scales";
 import { bytes, duration, grouped, position, rate } from "../format";
 import { colour } from "../page/theme";
 import { within } from "../search";
-import { WAYS, wayColour, type Scene, type Way } from "./view";
+import { WAYS, wayColour, type Panel, type Scene, type Way } from "./view";
 
-export function throughput(scene: Scene, way: Way): Partial<PlotOptions> & Pick<PlotOptions, "x" | "y" | "draw" | "points"> {
-  const { axis } = scene;
-  const it = scene.view.directions[way].throughput;
-  const hue = wayColour(way);
-  const largest = (column: (number | null)[]) => {
-    const [from, to] = within(it.time_ns, [axis.range[0] - it.width_ns, axis.range[1]]);
-    let most = 0;
-    for (let i = from; i < to; i += 1) most = Math.max(most, column[i] ?? 0);
-    return most;
-  };
+export function throughput(scene: Scene, way: Way): Panel {
+  const it = intervals(scene, way);
   return {
-    x: timeScale(axis),
-    y: rateScale(() => fromZero(largest(it.payload_bps))),
-    right: byteScale(() => fromZero(largest(it.segment_max))),
+    x: timeScale(scene.axis),
+    y: rateScale(() => fromZero(it.largest(it.columns.payload_bps))),
     draw: (pen) => {
-      const { ctx, ratio } = pen;
-      const [from, to] = within(it.time_ns, [axis.range[0] - it.width_ns, axis.range[1]]);
       const area = new Path2D();
-      const spread = new Path2D();
-      const mean = new Path2D();
       const again = new Path2D();
-      for (let i = from; i < to; i += 1) {
-        const time = it.time_ns[i] as number;
-        const left = pen.x(time);
-        const width = Math.max(ratio, pen.x(time + it.width_ns) - left);
-        const top = pen.y(it.payload_bps[i] as number);
+      it.each(pen, (at, left, width) => {
+        const top = pen.y(it.columns.payload_bps[at] as number);
         area.rect(left, top, width, pen.bottom - top);
-        const smallest = it.segment_min[i];
-        const biggest = it.segment_max[i];
-        const average = it.segment_mean[i];
-        const middle = left + width / 2;
-        if (smallest != null && biggest != null) {
-          spread.moveTo(middle, pen.y(smallest, "right"));
-          spread.lineTo(middle, pen.y(biggest, "right"));
+        if ((it.columns.retransmitted[at] ?? 0) > 0) {
+          again.rect(left, pen.bottom - 4 * pen.ratio, Math.max(2 * pen.ratio, width), 4 * pen.ratio);
         }
-        if (average != null) {
-          const half = Math.max(1.5 * ratio, Math.min(width / 2, 4 * ratio));
-          const y = pen.y(average, "right");
-          mean.moveTo(middle - half, y);
-          mean.lineTo(middle + half, y);
-        }
-        if ((it.retransmitted[i] ?? 0) > 0) again.rect(left, pen.bottom - 4 * ratio, Math.max(2 * ratio, width), 4 * ratio);
-      }
-      ctx.fillStyle = colour(`${hue}-soft`);
-      ctx.fill(area);
-      pen.stroke(colour("size-spread"), 1);
-      ctx.stroke(spread);
-      pen.stroke(colour("size"), 1.75);
-      ctx.stroke(mean);
-      ctx.fillStyle = colour("retransmission");
-      ctx.fill(again);
+      });
+      pen.ctx.fillStyle = colour(`${wayColour(way)}-mid`);
+      pen.ctx.fill(area);
+      pen.ctx.fillStyle = colour("retransmission");
+      pen.ctx.fill(again);
     },
-    points: () =>
-      it.time_ns.map((time, i): Point => ({
-        x: time + it.width_ns / 2,
-        y: it.payload_bps[i] as number,
-        tip: () => {
-          const [small, mean, large] = [it.segment_min[i], it.segment_mean[i], it.segment_max[i]];
-          return {
-            title: rate(it.payload_bps[i] as number),
-            rows: [
-              ["segments", grouped(it.segments[i] ?? 0)],
-              ...(small != null && mean != null && large != null
-                ? [["their size", `${bytes(small)} to ${bytes(large)}, mean ${bytes(mean)}`] as [string, string]]
-                : []),
-              ...((it.retransmitted[i] ?? 0) > 0
-                ? [["sent again", grouped(it.retransmitted[i] ?? 0)] as [string, string]]
-                : []),
-              ["from", position(time)],
-              ["during", duration(it.width_ns)],
-              ["way", WAYS[way]],
-            ],
-          };
-        },
-      })),
+    points: () => it.points(it.columns.payload_bps),
     alongX: true,
   };
+}
+
+export function segmentSizes(scene: Scene, way: Way): Panel {
+  const it = intervals(scene, way);
+  return {
+    x: timeScale(scene.axis),
+    y: byteScale(() => fromZero(it.largest(it.columns.segment_max))),
+    draw: (pen) => {
+      const spread = new Path2D();
+      const mean = new Path2D();
+      it.each(pen, (at, left, width) => {
+        const low = it.columns.segment_min[at];
+        const high = it.columns.segment_max[at];
+        const middle = it.columns.segment_mean[at];
+        if (low == null || high == null || middle == null) return;
+        const top = pen.y(high);
+        spread.rect(left, top, width, Math.max(pen.ratio, pen.y(low) - top));
+        mean.rect(left, pen.y(middle) - pen.ratio, Math.max(2 * pen.ratio, width), 2 * pen.ratio);
+      });
+      pen.ctx.fillStyle = colour(`${wayColour(way)}-soft`);
+      pen.ctx.fill(spread);
+      pen.ctx.fillStyle = colour(wayColour(way));
+      pen.ctx.fill(mean);
+    },
+    points: () => it.points(it.columns.segment_mean),
+    alongX: true,
+  };
+}
+
+function intervals(scene: Scene, way: Way) {
+  const columns = scene.view.directions[way].throughput;
+  const { time_ns, width_ns } = columns;
+  const shown = () => within(time_ns, [scene.axis.range[0] - width_ns, scene.axis.range[1]]);
+  return {
+    columns,
+    largest: (column: (number | null)[]): number => {
+      const [from, to] = shown();
+      let most = 0;
+      for (let at = from; at < to; at += 1) most = Math.max(most, column[at] ?? 0);
+      return most;
+    },
+    each: (pen: Pen, draw: (at: number, left: number, width: number) => void): void => {
+      const [from, to] = shown();
+      for (let at = from; at < to; at += 1) {
+        const left = pen.x(time_ns[at] as number);
+        draw(at, left, Math.max(pen.ratio, pen.x((time_ns[at] as number) + width_ns) - left));
+      }
+    },
+    points: (column: (number | null)[]): Point[] =>
+      time_ns.map((time, at) => ({ x: time + width_ns / 2, y: column[at] ?? 0, tip: () => tip(at, time) })),
+  };
+
+  function tip(at: number, time: number) {
+    const [small, mean, large] = [columns.segment_min[at], columns.segment_mean[at], columns.segment_max[at]];
+    const again = columns.retransmitted[at] ?? 0;
+    const rows: [string, string][] = [["segments", grouped(columns.segments[at] ?? 0)]];
+    if (small != null && mean != null && large != null) {
+      rows.push(["their size", `${bytes(small)} to ${bytes(large)}, mean ${bytes(mean)}`]);
+    }
+    if (again > 0) rows.push(["sent again", grouped(again)]);
+    rows.push(["from", position(time)], ["during", duration(width_ns)], ["way", WAYS[way]]);
+    return { title: rate(columns.payload_bps[at] ?? 0), rows };
+  }
 }

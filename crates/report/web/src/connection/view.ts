@@ -2,11 +2,15 @@
 // packet is told of.
 
 import type { TimeAxis } from "../charts/axis";
+import type { PlotOptions } from "../charts/plot";
 import type { Capture, Connection, Report, View } from "../data";
 import { position, utc } from "../format";
 import type { Tip } from "../page/tooltip";
 
 export type Way = 0 | 1;
+
+/** What a panel adds to what all have. */
+export type Panel = Pick<PlotOptions, "x" | "y" | "draw" | "points"> & Partial<PlotOptions>;
 
 export interface Scene {
   report: Report;
