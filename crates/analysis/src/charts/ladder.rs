@@ -8,6 +8,9 @@ use model::{Call, Endpoint, Mark, Name, Protocol};
 const CALLS: usize = 3;
 const OPERATIONS: usize = 5;
 
+/// An operation is not worth a look below so small a part of all time: half a per cent.
+const WORTH: i64 = 200;
+
 /// A call as one capture saw it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rung {
@@ -149,9 +152,11 @@ impl Ladders {
                 seen: slow.seen.clone(),
             }
         };
+        let all = costliest.iter().fold(0i64, |sum, (_, s)| sum.saturating_add(s.total_ns));
         costliest
             .into_iter()
             .take(OPERATIONS)
+            .filter(|(_, slowest)| slowest.total_ns >= all / WORTH)
             .flat_map(|(op, slowest)| slowest.calls.iter().map(|s| ladder(*op, s)))
             .collect()
     }

@@ -75,7 +75,9 @@ pub(crate) fn by_outstanding(
         operations.sort_by_key(|(op, levels)| (Reverse(sum(levels, |a| a.wait_ns)), **op));
         for (op, levels) in operations.into_iter().take(OPERATIONS) {
             let (protocol, name) = names.name(*op);
-            let levels = levels.iter().enumerate().filter(|(_, a)| a.calls > 0);
+            // A call counts itself: of one that found none the capture lacks the request's packets.
+            let levels = levels.iter().enumerate().skip(1);
+            let levels = levels.filter(|(_, a)| a.calls > 0);
             out.push(LatencyByOutstanding {
                 capture,
                 server,

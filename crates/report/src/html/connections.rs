@@ -129,6 +129,11 @@ fn one(
                                 }
                                 None => { "All of " (counted(seen, "point")) " are drawn." }
                             }
+                            @let again = view.plot.directions.iter().map(|d| d.retransmissions).sum::<u64>();
+                            @let drawn = view.plot.directions.iter().map(|d| d.retransmissions_kept).sum::<u64>();
+                            @if drawn < again {
+                                " Of " (counted(again, "packet")) " sent again " (grouped(drawn)) " are."
+                            }
                         }
                     }
                 }

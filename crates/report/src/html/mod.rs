@@ -48,10 +48,14 @@ pub fn command_line(words: impl IntoIterator<Item = String>) -> String {
     let mut words = words.into_iter();
     let program = words.next().unwrap_or_default();
     let program = program.rsplit('/').next().unwrap_or_default().to_owned();
-    let rest = words.map(|word| match word.starts_with('-') {
-        // An option, and not a file that is called like one.
-        true if word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') => word,
-        _ => command::word(&word),
+    let rest = words.map(|word| match word.strip_prefix('-') {
+        // An option is no file that is called like one.
+        Some(rest) if !rest.is_empty() => match command::word(&format!("_{rest}")) {
+            plain if plain.starts_with('_') => word,
+            quoted => quoted.replacen('_', "-", 1),
+        },
+        Some(_) => word,
+        None => command::word(&word),
     });
     std::iter::once(program)
         .chain(rest)

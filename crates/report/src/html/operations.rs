@@ -17,8 +17,13 @@ pub(super) const ROWS: usize = 300;
 const CHARTED: usize = 8;
 const OPEN: usize = 1;
 
+/// Fewer calls make no chart, unless there are no more of any.
+const CALLS: u64 = 5;
+
 /// A subject with its response times in each capture that has any.
 pub(super) struct Charted<'a> {
+    /// Its row in the table.
+    pub(super) row: usize,
     pub(super) protocol: &'static str,
     pub(super) name: String,
     pub(super) seen: Vec<(usize, &'a Times)>,
@@ -31,16 +36,24 @@ pub(super) fn seen(report: &Report, subject: Subject) -> Vec<(usize, &Times)> {
         .collect()
 }
 
-/// The operations that have charts: the first rows of the table, as far as they have times.
+/// The operations that have charts: those that took most time.
 pub(super) fn charted(report: &Report) -> Vec<Charted<'_>> {
-    let timed = |o: &&OpResult| o.client.is_some() || o.server.is_some();
-    let ops = report.diagnosis.ops.iter().filter(timed).take(CHARTED);
-    ops.map(|o| Charted {
+    let ops = report.diagnosis.ops.iter().enumerate().take(ROWS);
+    worth_charts(ops.map(|(row, o)| Charted {
+        row,
         protocol: o.protocol.name(),
         name: o.op.clone(),
         seen: seen(report, Subject::Operation(o.protocol, Name::of(&o.op))),
-    })
-    .collect()
+    }))
+}
+
+/// The first of them that have calls enough.
+pub(super) fn worth_charts<'a>(all: impl Iterator<Item = Charted<'a>>) -> Vec<Charted<'a>> {
+    let all: Vec<Charted<'a>> = all.filter(|c| !c.seen.is_empty()).collect();
+    let calls = |c: &Charted<'_>| c.seen.iter().map(|(_, t)| t.times.count()).max();
+    let most = all.iter().filter_map(calls).max().unwrap_or(0);
+    let enough = |c: &Charted<'_>| calls(c) >= Some(CALLS.min(most));
+    all.into_iter().filter(enough).take(CHARTED).collect()
 }
 
 /// The parts of a table that each side has.
@@ -74,17 +87,12 @@ pub(super) fn section(report: &Report, places: &Places<'_>) -> Option<Markup> {
             @if matched { @for name in ["calls", "client", "server", "diff"] { (head(name, true)) } }
         }
     };
-    let charted = charted(report).len();
-    // Those with charts are the first that have times.
-    let mut with_times = 0;
+    let charted = charted(report);
     let rows = html! {
-        @for (o, name) in ops.iter().zip(op_names(ops)).take(ROWS) {
-            @let place = with_times;
-            @let has = timed(o.client).or(timed(o.server)).is_some();
-            ({ with_times += usize::from(has); "" })
+        @for (row, (o, name)) in ops.iter().zip(op_names(ops)).enumerate().take(ROWS) {
             tr {
                 th scope="row" {
-                    @if has && place < charted { a href={ "#operation-" (place) } { (name) } }
+                    @if let Some(place) = charted.iter().position(|c| c.row == row) { a href={ "#operation-" (place) } { (name) } }
                     @else { (name) }
                 }
                 @for (_, get) in &sides { (times(timed(get(o)), unit)) }
@@ -96,7 +104,7 @@ pub(super) fn section(report: &Report, places: &Places<'_>) -> Option<Markup> {
         (table("operations", &format!("Response times in {}", unit.name), &heads, &rows))
         (more(ops.len(), "operation"))
         @if let Some(text) = not_matched(ops) { p.note { "Not matched: " (text) } }
-        (details(&self::charted(report), 0, "operation", places))
+        (details(&charted, 0, "operation", places))
     })
 }
 

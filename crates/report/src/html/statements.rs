@@ -1,6 +1,6 @@
 //! Statements of databases: the profile that `slowside sql` makes, and the charts of those that took most.
 
-use super::operations::{self, Charted, ROWS, details, more, seen, short};
+use super::operations::{self, Charted, ROWS, details, more, seen, short, worth_charts};
 use super::places::Places;
 use super::{cell, head, table};
 use crate::sql_text::answer;
@@ -10,9 +10,6 @@ use analysis::results::Report;
 use analysis::sql::{SqlResult, StatementResult};
 use analysis::stats::Summary;
 use maud::{Markup, html};
-
-/// Statements that have charts.
-const CHARTED: usize = 8;
 
 fn subject(s: &StatementResult) -> Option<Subject> {
     let statement = s.statement.as_ref()?;
@@ -27,18 +24,17 @@ fn name(s: &StatementResult) -> String {
     }
 }
 
-/// The statements that have charts: the first rows of the table, as far as they are statements.
+/// The statements that have charts: those that took most time.
 pub(super) fn charted(report: &Report) -> Vec<Charted<'_>> {
     let all = report.sql.iter().flat_map(|sql| &sql.statements);
-    let with = all.filter_map(|s| Some((s, subject(s)?)));
-    with.map(|(s, subject)| Charted {
+    let all = all.enumerate().take(ROWS);
+    let with = all.filter_map(|(row, s)| Some((row, s, subject(s)?)));
+    worth_charts(with.map(|(row, s, subject)| Charted {
+        row,
         protocol: s.protocol.name(),
         name: name(s),
         seen: seen(report, subject),
-    })
-    .filter(|c| !c.seen.is_empty())
-    .take(CHARTED)
-    .collect()
+    }))
 }
 
 pub(super) fn section(report: &Report, places: &Places<'_>) -> Option<Markup> {
@@ -57,19 +53,12 @@ pub(super) fn section(report: &Report, places: &Places<'_>) -> Option<Markup> {
     };
     let part = |ns: Option<i64>| html! { (cell(&ns.map_or("-".to_owned(), tight), ns)) };
     let total = sql.totals.response_time_ns;
-    let place = |s: &StatementResult| {
-        let name = name(s);
-        s.statement.as_ref()?;
-        charted
-            .iter()
-            .position(|c| c.name == name && c.protocol == s.protocol.name())
-    };
     let rows = html! {
         @for (i, s) in sql.statements.iter().enumerate().take(ROWS) {
             tr {
                 (cell(&(i + 1).to_string(), Some(i as i64 + 1)))
                 th.sql scope="row" {
-                    @if let Some(place) = place(s) { a href={ "#statement-" (place) } { (short(&name(s))) } }
+                    @if let Some(place) = charted.iter().position(|c| c.row == i) { a href={ "#statement-" (place) } { (short(&name(s))) } }
                     @else { (short(&name(s))) }
                 }
                 (cell(&tight(s.times.total_ns), Some(s.times.total_ns)))
