@@ -50,9 +50,7 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Done> {
 
     let made = Made {
         version: env!("CARGO_PKG_VERSION").into(),
-        command: report::command_line(
-            std::env::args_os().map(|a| a.to_string_lossy().into_owned()),
-        ),
+        command: report::command_line(recorded()),
     };
     let mut page = Vec::new();
     report::report_html(&result, &made, &TimeZone::system(), &mut page)?;
@@ -72,6 +70,20 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Done> {
         .iter()
         .any(|c| c.problems.any_damage());
     Ok(Done::with_damage(damaged))
+}
+
+/// The command line without what makes no difference to the page.
+fn recorded() -> Vec<String> {
+    let mut words = Vec::new();
+    let mut given = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    while let Some(word) = given.next() {
+        match word.as_str() {
+            "--threads" => drop(given.next()),
+            word if word.starts_with("--threads=") => {}
+            _ => words.push(word),
+        }
+    }
+    words
 }
 
 /// What every page of HTML that slowside writes begins with.

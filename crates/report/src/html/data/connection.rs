@@ -109,7 +109,7 @@ impl Writer<'_> {
                 "retransmitted": column(&|i| i.retransmitted_packets.into()),
             },
             "band": {
-                "first_ns": band.iter().map(|s| self.since(s.first)).collect::<Vec<_>>(),
+                "first_ns": band.first().map_or(0, |s| self.since(s.first)),
                 "until_ns": band.iter().map(|s| self.since(s.until)).collect::<Vec<_>>(),
                 "class": band.iter().map(|s| class(s.class)).collect::<Vec<_>>(),
             },
