@@ -139,8 +139,8 @@ pub struct PlotBand {
     pub stretches: Vec<PlotStretch>,
     /// Stretches as they were charged.
     pub seen: u64,
-    /// Within each stretch of so many nanoseconds the class with most time has all of it; `None` when
-    /// everything is there.
+    /// Where they were too many, each stretch of so many nanoseconds shows one of its classes, so that
+    /// all together show them in the shares that they have; `None` when everything is there.
     pub bucket_ns: Option<i64>,
     /// Nanoseconds by class, exact in any case: those of
     /// [`DirectionAccount::time_ns`](crate::DirectionAccount).

@@ -1,5 +1,7 @@
 //! What a direction's time went to, stretch by stretch, in as many as may be kept: all of them, or a
-//! row of cells of the same width, each of which shows the class that had most of it.
+//! row of cells of the same width, each of which shows one of the classes that had part of it: the one
+//! that is owed most, counted from the first cell on. So the row shows classes in the shares that they
+//! have, where the one with most of each cell would hide all others.
 
 use model::{PerClass, PlotBand, PlotStretch, Time, TimeClass};
 
@@ -86,12 +88,19 @@ impl Band {
         let summed = !self.cells.is_empty();
         let mut stretches = self.stretches;
         let mut begins = self.first;
+        let mut owed = PerClass::<i128>::default();
         for (i, cell) in (1..).zip(&self.cells) {
-            // The first of those that have as much.
-            let most = cell.iter().reduce(|a, b| if b.1 > a.1 { b } else { a });
-            let Some((class, _)) = most.filter(|(_, ns)| **ns > 0) else {
-                continue;
-            };
+            let mut shown: Option<TimeClass> = None;
+            let mut all_ns = 0;
+            for (class, &ns) in cell.iter().filter(|(_, ns)| **ns > 0) {
+                all_ns += i128::from(ns);
+                owed[class] += i128::from(ns);
+                if shown.is_none_or(|other| owed[class] > owed[other]) {
+                    shown = Some(class);
+                }
+            }
+            let Some(class) = shown else { continue };
+            owed[class] -= all_ns;
             let until = if i == self.limit as i64 {
                 self.until
             } else {
@@ -125,6 +134,24 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
 
+    #[test]
+    fn classes_are_shown_in_the_shares_that_they_have() {
+        let mut band = Band::new(100, Time(0), Time(100_000));
+        for i in 0..1_000 {
+            let at = Time(i * 100);
+            band.add(TimeClass::Idle, at, at + 70);
+            band.add(TimeClass::Transfer, at + 70, at + 95);
+            band.add(TimeClass::Unknown, at + 95, at + 100);
+        }
+        let band = band.finish();
+        let shown = |class| {
+            let of_class = band.stretches.iter().filter(|s| s.class == class);
+            of_class.map(|s| s.until - s.first).sum::<i64>()
+        };
+        let classes = [TimeClass::Idle, TimeClass::Transfer, TimeClass::Unknown];
+        assert_eq!(classes.map(|c| (shown(c) + 500) / 1_000), [70, 25, 5]);
+    }
+
     proptest! {
         #[test]
         fn bands_have_no_gaps_and_their_sums_are_exact(
@@ -156,16 +183,23 @@ mod tests {
                 prop_assert_eq!(band.bucket_ns, None);
                 prop_assert_eq!(band.stretches.len(), lengths.len());
             }
-            // A class that has all of a bucket is shown in it.
-            let mut at = origin;
-            for &(ns, class) in lengths.iter().filter(|_| band.bucket_ns.is_some()) {
-                let width = band.bucket_ns.unwrap_or_default();
-                let middle = at + ns / 2;
-                if ns >= 2 * width && (middle - origin) / width < limit as i64 - 1 {
-                    let shown = band.stretches.iter().find(|s| s.first <= middle && middle < s.until);
-                    prop_assert_eq!(shown.map(|s| s.class), Some(TimeClass::ALL[class]));
+            // What is shown in a cell had part of it.
+            let width = band.bucket_ns.unwrap_or(i64::MAX / 2);
+            for stretch in band.stretches.iter().filter(|_| band.bucket_ns.is_some()) {
+                let mut from = stretch.first;
+                while from < stretch.until {
+                    let cell = ((from - origin) / width).min(limit as i64 - 1);
+                    let last = cell == limit as i64 - 1;
+                    let until = if last { stretch.until } else { stretch.until.min(origin + (cell + 1) * width) };
+                    let mut at = origin;
+                    let part = lengths.iter().any(|&(ns, class)| {
+                        let (first, end) = (at, at + ns);
+                        at = end;
+                        TimeClass::ALL[class] == stretch.class && first < until && end > from
+                    });
+                    prop_assert!(part, "{stretch:?} from {from:?}");
+                    from = until;
                 }
-                at = at + ns;
             }
         }
     }
