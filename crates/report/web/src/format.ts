@@ -73,6 +73,20 @@ export function scaled(value: number, unit: string): string {
   return `${digits(size)} ${MULTIPLES[multiple] ?? ""}${unit}`;
 }
 
+/**
+ * Labels of an axis of ascending values: one unit for all, as many decimals as differ. Far along a large
+ * connection that would be too many; there the labels count from the lowest mark.
+ */
+export function scaledLabels(marks: number[], unit: string): string[] {
+  const [first = 0, second = first] = marks;
+  const largest = Math.max(...marks.map(Math.abs), 0);
+  const multiple = Math.min(MULTIPLES.length - 1, Math.max(0, Math.floor(Math.log10(largest || 1) / 3)));
+  const size = 1000 ** multiple;
+  const places = second > first ? Math.max(0, Math.ceil(-Math.log10((second - first) / size) - 1e-9)) : 0;
+  if (places > 3) return marks.map((mark) => `+${scaled(mark - first, unit)}`);
+  return marks.map((mark) => (mark === 0 ? "0" : `${(mark / size).toFixed(places)} ${MULTIPLES[multiple] ?? ""}${unit}`));
+}
+
 export const bytes = (value: number): string => scaled(value, "B");
 export const rate = (bitsPerSecond: number): string => scaled(bitsPerSecond, "bit/s");
 

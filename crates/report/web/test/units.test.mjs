@@ -28,6 +28,13 @@ test("bytes and rates have decimal multiples", () => {
   assert.equal(it.grouped(9007199254740991), "9,007,199,254,740,991");
 });
 
+test("labels of an axis differ, however far along it they are", () => {
+  assert.deepEqual(it.scaledLabels([0, 5e6, 1e7, 1.5e7], "B"), ["0", "5 MB", "10 MB", "15 MB"]);
+  assert.deepEqual(it.scaledLabels([0, 500, 1000], "B"), ["0", "0.5 kB", "1.0 kB"]);
+  assert.deepEqual(it.scaledLabels([24000, 25000], "B"), ["24 kB", "25 kB"]);
+  assert.deepEqual(it.scaledLabels([2 ** 53 - 2e7, 2 ** 53 - 1e7], "B"), ["+0", "+10 MB"]);
+});
+
 test("a time of day is exact to the nanosecond, which no double at this size is", () => {
   assert.equal(it.utc("1795175226154870368", 1), "2026-11-20 11:47:06.154870369 UTC");
   assert.equal(it.utc("999999999", 2), "1970-01-01 00:00:01.000000001 UTC");

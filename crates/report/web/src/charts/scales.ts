@@ -1,6 +1,6 @@
 // The scales that plots are made of: time, durations, bytes, rates and plain numbers.
 
-import { bytes, digits, duration, rate, scaled, timeLabels } from "../format";
+import { digits, duration, scaled, scaledLabels, timeLabels } from "../format";
 import { linearMarks, logMarks, timeMarks, timeStep } from "../ticks";
 import type { Range, TimeAxis } from "./axis";
 import type { Scale } from "./plot";
@@ -17,19 +17,15 @@ export function timeScale(axis: TimeAxis): Scale {
   };
 }
 
-function linear(range: () => Range, text: (value: number) => string, whole = false): Scale {
-  return {
-    range,
-    marks: (low, high, most) => linearMarks(low, high, most, whole),
-    labels: (marks) => marks.map(text),
-  };
+function linear(range: () => Range, labels: (marks: number[]) => string[], whole = false): Scale {
+  return { range, marks: (low, high, most) => linearMarks(low, high, most, whole), labels };
 }
 
-export const durationScale = (range: () => Range): Scale => linear(range, duration);
-export const byteScale = (range: () => Range): Scale => linear(range, bytes, true);
-export const rateScale = (range: () => Range): Scale => linear(range, rate);
+export const durationScale = (range: () => Range): Scale => linear(range, (marks) => marks.map(duration));
+export const byteScale = (range: () => Range): Scale => linear(range, (marks) => scaledLabels(marks, "B"), true);
+export const rateScale = (range: () => Range): Scale => linear(range, (marks) => scaledLabels(marks, "bit/s"));
 export const countScale = (range: () => Range): Scale =>
-  linear(range, (value) => (value < 10000 ? digits(value) : scaled(value, "").trim()), true);
+  linear(range, (marks) => marks.map((mark) => (mark < 10000 ? digits(mark) : scaled(mark, "").trim())), true);
 
 export const logDurationScale = (range: () => Range): Scale => ({
   range,
