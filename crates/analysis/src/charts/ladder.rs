@@ -152,7 +152,9 @@ impl Ladders {
                 seen: slow.seen.clone(),
             }
         };
-        let all = costliest.iter().fold(0i64, |sum, (_, s)| sum.saturating_add(s.total_ns));
+        let all = costliest
+            .iter()
+            .fold(0i64, |sum, (_, s)| sum.saturating_add(s.total_ns));
         costliest
             .into_iter()
             .take(OPERATIONS)

@@ -36,7 +36,9 @@ fn tshark(file: &Path, filter: &str) -> BTreeMap<u64, (i64, u64, u64)> {
         let mut next = || words.next().unwrap_or_default().to_owned();
         let (frame, time) = (next(), next());
         let (whole, fraction) = time.split_once('.').expect("a time");
-        let ns = format!("{whole}{fraction:0<9}").parse::<i64>().expect("a time");
+        let ns = format!("{whole}{fraction:0<9}")
+            .parse::<i64>()
+            .expect("a time");
         let number = |text: String| text.parse().unwrap_or(0);
         (number(frame), (ns, number(next()), number(next())))
     };
@@ -46,10 +48,19 @@ fn tshark(file: &Path, filter: &str) -> BTreeMap<u64, (i64, u64, u64)> {
 /// The files of a page's captures.
 fn files(page: &Page) -> Vec<String> {
     let captures = page.data["captures"].as_array().expect("captures");
-    captures.iter().map(|c| c["files"][0].as_str().expect("a file").to_owned()).collect()
+    captures
+        .iter()
+        .map(|c| c["files"][0].as_str().expect("a file").to_owned())
+        .collect()
 }
 
-const CASES: [&str; 5] = ["server-cap", "packet-loss", "network-delay", "server-stall", "small-window"];
+const CASES: [&str; 5] = [
+    "server-cap",
+    "packet-loss",
+    "network-delay",
+    "server-stall",
+    "small-window",
+];
 
 #[test]
 fn packets_are_what_the_page_says_they_are() {
@@ -57,7 +68,10 @@ fn packets_are_what_the_page_says_they_are() {
         return;
     }
     let mut points = 0;
-    for (name, captures) in lab().into_iter().filter(|(n, _)| CASES.contains(&n.as_str())) {
+    for (name, captures) in lab()
+        .into_iter()
+        .filter(|(n, _)| CASES.contains(&n.as_str()))
+    {
         let page = report(&captures);
         evidence(&name, &page);
         ladders(&name, &page);
@@ -79,7 +93,10 @@ fn evidence(name: &str, page: &Page) {
         let [filter, tshark_line, editcap_line] = codes.as_slice() else {
             panic!("{name}: {codes:?}");
         };
-        assert!(tshark_line.contains(filter.as_str()), "{name}: {tshark_line}");
+        assert!(
+            tshark_line.contains(filter.as_str()),
+            "{name}: {tshark_line}"
+        );
         let cut = |line: &str| {
             let done = Command::new("sh")
                 .args(["-c", line])
@@ -94,28 +111,50 @@ fn evidence(name: &str, page: &Page) {
         let by_filter = cut(tshark_line);
         let by_number = cut(editcap_line);
         assert!(!by_number.is_empty(), "{name}: {editcap_line}");
-        let missing: Vec<_> = by_number.iter().filter(|t| !by_filter.contains(t)).collect();
-        assert!(missing.is_empty(), "{name}: {filter} does not show {missing:?}");
+        let missing: Vec<_> = by_number
+            .iter()
+            .filter(|t| !by_filter.contains(t))
+            .collect();
+        assert!(
+            missing.is_empty(),
+            "{name}: {filter} does not show {missing:?}"
+        );
     }
 }
 
 /// The times of slow calls are those of the frames that are named.
 fn ladders(name: &str, page: &Page) {
     let files = files(page);
-    let start: i64 = page.data["start"]["epoch_ns"].as_str().and_then(|t| t.parse().ok()).expect("a time");
+    let start: i64 = page.data["start"]["epoch_ns"]
+        .as_str()
+        .and_then(|t| t.parse().ok())
+        .expect("a time");
     for ladder in page.data["ladders"].as_array().expect("ladders") {
         for seen in ladder["seen"].as_array().expect("captures") {
             let capture = seen["capture"].as_u64().expect("an index") as usize;
-            let packets = tshark(Path::new(&files[capture]), seen["filter"].as_str().expect("a filter"));
-            let keys = ["request_first", "request_last", "response_first", "response_last"];
+            let packets = tshark(
+                Path::new(&files[capture]),
+                seen["filter"].as_str().expect("a filter"),
+            );
+            let keys = [
+                "request_first",
+                "request_last",
+                "response_first",
+                "response_last",
+            ];
             // The clock of the page may be another one, which is as far off for all four.
             let mut off = None;
             for key in keys {
                 let frame = seen["frames"][key].as_u64().expect("a frame");
-                let (time, ..) = packets.get(&frame).unwrap_or_else(|| panic!("{name}: {ladder}"));
+                let (time, ..) = packets
+                    .get(&frame)
+                    .unwrap_or_else(|| panic!("{name}: {ladder}"));
                 let ns = seen[format!("{key}_ns")].as_i64().expect("a time");
                 let off = *off.get_or_insert(time - start - ns);
-                assert!((time - start - ns - off).abs() <= 1_000, "{name}: {key} {ladder}");
+                assert!(
+                    (time - start - ns - off).abs() <= 1_000,
+                    "{name}: {key} {ladder}"
+                );
             }
             let side = &page.data["captures"][capture]["side"];
             assert!(side == "server" || off == Some(0), "{name}: {off:?}");
@@ -130,12 +169,22 @@ fn ladders(name: &str, page: &Page) {
 /// Segments of plots have the time, the sequence numbers and the length of their frames.
 fn plots(name: &str, page: &Page) -> usize {
     let files = files(page);
-    let start: i64 = page.data["start"]["epoch_ns"].as_str().and_then(|t| t.parse().ok()).expect("a time");
+    let start: i64 = page.data["start"]["epoch_ns"]
+        .as_str()
+        .and_then(|t| t.parse().ok())
+        .expect("a time");
     let mut checked = 0;
-    for c in page.data["connections"].as_array().expect("connections").iter().take(2) {
+    for c in page.data["connections"]
+        .as_array()
+        .expect("connections")
+        .iter()
+        .take(2)
+    {
         for view in c["views"].as_array().expect("views") {
             let capture = view["capture"].as_u64().expect("an index") as usize;
-            if page.data["captures"][capture]["side"] == "server" && page.data["captures"].as_array().map(Vec::len) == Some(2) {
+            if page.data["captures"][capture]["side"] == "server"
+                && page.data["captures"].as_array().map(Vec::len) == Some(2)
+            {
                 // On the client's clock.
                 continue;
             }
@@ -146,8 +195,16 @@ fn plots(name: &str, page: &Page) -> usize {
                     let numbers = s[key].as_array().expect("a column");
                     numbers.iter().filter_map(Value::as_i64).collect()
                 };
-                let (time, frame, from, to) = (column("time_ns"), column("frame"), column("from"), column("to"));
-                assert!([&frame, &from, &to].iter().all(|c| c.len() == time.len()), "{name}");
+                let (time, frame, from, to) = (
+                    column("time_ns"),
+                    column("frame"),
+                    column("from"),
+                    column("to"),
+                );
+                assert!(
+                    [&frame, &from, &to].iter().all(|c| c.len() == time.len()),
+                    "{name}"
+                );
                 for (((time, frame), from), to) in time.iter().zip(&frame).zip(&from).zip(&to) {
                     let (at, sequence, length) = packets.get(&(*frame as u64)).expect("a packet");
                     assert_eq!(at - start, *time, "{name}: frame {frame}");

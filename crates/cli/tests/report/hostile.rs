@@ -7,8 +7,7 @@ use std::fs;
 use std::net::SocketAddr;
 use testkit::{Conversation, Format, pcap};
 
-const STATEMENT: &str =
-    "SELECT 1 FROM \"</script><img src=x onerror=alert(1)>\", \"<!--\u{202e}\" WHERE \"it's & so\" = 2";
+const STATEMENT: &str = "SELECT 1 FROM \"</script><img src=x onerror=alert(1)>\", \"<!--\u{202e}\" WHERE \"it's & so\" = 2";
 
 /// A message of PostgreSQL.
 fn message(kind: u8, body: &[u8]) -> Vec<u8> {
@@ -38,7 +37,8 @@ fn capture(sessions: u16) -> Vec<u8> {
         welcome.extend(&ready);
         c.after(1_000_000).server(&welcome);
         for _ in 0..6 {
-            c.after(100_000).client(&message(b'Q', format!("{STATEMENT}\0").as_bytes()));
+            c.after(100_000)
+                .client(&message(b'Q', format!("{STATEMENT}\0").as_bytes()));
             let mut answer = message(b'C', b"SELECT 0\0");
             answer.extend(&ready);
             c.after(30_000_000).server(&answer);
@@ -47,13 +47,23 @@ fn capture(sessions: u16) -> Vec<u8> {
         packets.extend(c.packets());
     }
     packets.sort_by_key(|p| p.time);
-    pcap(&packets, LinkType::ETHERNET, Format::default())
+    pcap(&packets, LinkType(1), Format::default())
 }
 
 /// Everything that can act in HTML stands in one of these.
 fn is_harmless(page: &Page) {
     let words = page.words.to_lowercase();
-    for bad in ["<img", "<script", "<iframe", "<object", "<embed", "<base", "javascript:", "<style", "<form"] {
+    for bad in [
+        "<img",
+        "<script",
+        "<iframe",
+        "<object",
+        "<embed",
+        "<base",
+        "javascript:",
+        "<style",
+        "<form",
+    ] {
         assert!(!words.contains(bad), "{bad}");
     }
     // An attribute that listens would stand within a tag.
@@ -64,9 +74,14 @@ fn is_harmless(page: &Page) {
     let scripts = page.text.matches("</script").count();
     assert_eq!(scripts, 2, "the data's and the script's own");
     let steering = |c: char| {
-        (c.is_control() && c != '\n') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
+        (c.is_control() && c != '\n')
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
     };
-    assert!(!page.text.contains(steering), "{:?}", page.text.find(steering));
+    assert!(
+        !page.text.contains(steering),
+        "{:?}",
+        page.text.find(steering)
+    );
 }
 
 #[test]
@@ -77,9 +92,16 @@ fn statements_and_names_are_shown_and_do_nothing() {
     let captures = [name];
     let page = Page::new(said(&["report", "-o", "-"], &captures));
     is_harmless(&page);
-    assert!(page.words.contains("&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;"));
+    assert!(
+        page.words
+            .contains("&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;")
+    );
     let operations = page.data["operations"].as_array().expect("operations");
-    let shown = |o: &serde_json::Value| o["name"].as_str().is_some_and(|n| n.contains("</script><img"));
+    let shown = |o: &serde_json::Value| {
+        o["name"]
+            .as_str()
+            .is_some_and(|n| n.contains("</script><img"))
+    };
     assert!(operations.iter().any(shown), "{operations:?}");
     assert_eq!(
         page.data["captures"][0]["files"][0].as_str(),
@@ -91,8 +113,14 @@ fn statements_and_names_are_shown_and_do_nothing() {
     if let Some(line) = line.and_then(|l| l.split_once("<code>")) {
         let line = crate::page::plain(line.1).replace("tshark -r", "printf %s");
         let line = line.split(" -Y ").next().expect("a file").to_owned();
-        let said = std::process::Command::new("bash").args(["-c", &line]).output().expect("bash");
-        assert_eq!(String::from_utf8_lossy(&said.stdout), captures[0].to_string_lossy());
+        let said = std::process::Command::new("bash")
+            .args(["-c", &line])
+            .output()
+            .expect("bash");
+        assert_eq!(
+            String::from_utf8_lossy(&said.stdout),
+            captures[0].to_string_lossy()
+        );
     }
 }
 
@@ -118,7 +146,10 @@ fn a_capture_or_another_s_file_is_never_written_over() {
     let path = |p: &std::path::Path| p.display().to_string();
     let run = |output: &str| {
         let out = slowside(["report", &path(&file), "-o", output]);
-        (out.status.code(), String::from_utf8_lossy(&out.stderr).into_owned())
+        (
+            out.status.code(),
+            String::from_utf8_lossy(&out.stderr).into_owned(),
+        )
     };
     let (code, message) = run(&path(&file));
     assert_eq!(code, Some(2), "{message}");

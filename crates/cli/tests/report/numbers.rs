@@ -26,7 +26,11 @@ fn the_lab_s_pages_have_the_numbers_of_the_other_commands() {
 #[test]
 fn statements_have_the_numbers_of_the_profile() {
     let folder = root().join("tests/databases");
-    let captures = ["pgsql/pgbench_extended.pcap", "pgsql/cursors.pcap", "mysql/queries.pcap.zst"];
+    let captures = [
+        "pgsql/pgbench_extended.pcap",
+        "pgsql/cursors.pcap",
+        "mysql/queries.pcap.zst",
+    ];
     for capture in captures.map(|c| folder.join(c)) {
         let captures = [capture];
         let page = report(&captures);
@@ -56,7 +60,10 @@ fn statements_have_the_numbers_of_the_profile() {
             assert_eq!(shown, expected, "{captures:?} {line}");
         }
         let charted = page.data["operations"].as_array().expect("charts");
-        for o in charted.iter().filter(|o| o["name"].as_str().is_some_and(|n| n.contains(' '))) {
+        for o in charted
+            .iter()
+            .filter(|o| o["name"].as_str().is_some_and(|n| n.contains(' ')))
+        {
             let line = lines.iter().find(|l| l["sql"] == o["name"]);
             let line = line.unwrap_or_else(|| panic!("{}", o["name"]));
             assert_eq!(o["seen"][0]["latency"]["count"], line["count"]);
@@ -66,9 +73,16 @@ fn statements_have_the_numbers_of_the_profile() {
 
 fn verdict(name: &str, page: &Page, d: &Value) {
     let shown = between(&page.words, "<h1 id=\"verdict-title\">", "</h1>").map(plain);
-    assert_eq!(shown.as_deref(), d["verdict"]["sentence"].as_str(), "{name}");
+    assert_eq!(
+        shown.as_deref(),
+        d["verdict"]["sentence"].as_str(),
+        "{name}"
+    );
     let side = d["verdict"]["side"].as_str().expect("a side");
-    assert!(page.words.contains(&format!("<section id=\"verdict\" data-side=\"{side}\"")));
+    assert!(
+        page.words
+            .contains(&format!("<section id=\"verdict\" data-side=\"{side}\""))
+    );
 }
 
 fn budget(name: &str, page: &Page, d: &Value) {
@@ -85,12 +99,20 @@ fn budget(name: &str, page: &Page, d: &Value) {
             "queue" => number(&b["server_queue_ns"]),
             _ => continue,
         };
-        assert_eq!(value.clone().unwrap_or_default(), expected, "{name}: {part}");
+        assert_eq!(
+            value.clone().unwrap_or_default(),
+            expected,
+            "{name}: {part}"
+        );
     }
 }
 
 fn findings(name: &str, page: &Page, d: &Value) {
-    let shown: Vec<&str> = page.words.split("<article class=\"finding").skip(1).collect();
+    let shown: Vec<&str> = page
+        .words
+        .split("<article class=\"finding")
+        .skip(1)
+        .collect();
     let findings = d["findings"].as_array().expect("findings");
     assert_eq!(shown.len(), findings.len(), "{name}");
     for (shown, f) in shown.iter().zip(findings) {
@@ -102,10 +124,16 @@ fn findings(name: &str, page: &Page, d: &Value) {
         let cost = between(shown, "data-ns=\"", "\"").unwrap_or_default();
         assert_eq!(cost, number(&f["cost_ns"]), "{name}: {}", f["code"]);
         for remedy in f["remedy"].as_array().expect("remedies") {
-            assert!(text.contains(remedy.as_str().expect("text")), "{name}: {remedy}");
+            assert!(
+                text.contains(remedy.as_str().expect("text")),
+                "{name}: {remedy}"
+            );
         }
         for e in f["evidence"].as_array().expect("evidence") {
-            assert!(text.contains(e["filter"].as_str().expect("a filter")), "{name}: {e}");
+            assert!(
+                text.contains(e["filter"].as_str().expect("a filter")),
+                "{name}: {e}"
+            );
         }
     }
 }
@@ -115,12 +143,17 @@ fn operations(name: &str, page: &Page, d: &Value) {
     let rows = page.table("operations");
     assert_eq!(rows.len(), ops.len().min(300), "{name}");
     let sides = ["client", "server"];
-    let sides = sides.iter().filter(|s| ops.iter().any(|o| o[**s]["count"].as_u64() > Some(0)));
+    let sides = sides
+        .iter()
+        .filter(|s| ops.iter().any(|o| o[**s]["count"].as_u64() > Some(0)));
     let sides: Vec<&&str> = sides.collect();
     let any_matched = ops.iter().any(|o| o["matched"]["count"].as_u64() > Some(0));
     for (row, o) in rows.iter().zip(ops) {
         let op = o["op"].as_str().expect("a name");
-        assert!(row.first().is_some_and(|c| c.0.ends_with(op)), "{name}: {row:?}");
+        assert!(
+            row.first().is_some_and(|c| c.0.ends_with(op)),
+            "{name}: {row:?}"
+        );
         let mut expected: Vec<String> = Vec::new();
         for side in &sides {
             let s = &o[**side];
@@ -130,7 +163,11 @@ fn operations(name: &str, page: &Page, d: &Value) {
                     number(&s["count"]),
                     number(&s["mean_ns"]),
                     number(&s["p50_ns"]),
-                    if count >= 299 { number(&s["p99_ns"]) } else { String::new() },
+                    if count >= 299 {
+                        number(&s["p99_ns"])
+                    } else {
+                        String::new()
+                    },
                 ],
             });
         }
@@ -138,8 +175,13 @@ fn operations(name: &str, page: &Page, d: &Value) {
             let m = &o["matched"];
             expected.extend(match m["count"].as_u64() {
                 None | Some(0) => ["0", "", "", ""].map(str::to_owned),
-                Some(_) => ["count", "client_mean_ns", "server_mean_ns", "difference_mean_ns"]
-                    .map(|key| number(&m[key])),
+                Some(_) => [
+                    "count",
+                    "client_mean_ns",
+                    "server_mean_ns",
+                    "difference_mean_ns",
+                ]
+                .map(|key| number(&m[key])),
             });
         }
         let shown: Vec<String> = row.iter().filter_map(|c| c.1.clone()).collect();
@@ -149,11 +191,19 @@ fn operations(name: &str, page: &Page, d: &Value) {
 
 /// What charts are drawn from adds up to the operations' counts, and has their percentiles.
 fn charts(name: &str, page: &Page, d: &Value) {
-    let sum = |v: &Value| v.as_array().expect("numbers").iter().filter_map(Value::as_u64).sum::<u64>();
+    let sum = |v: &Value| {
+        v.as_array()
+            .expect("numbers")
+            .iter()
+            .filter_map(Value::as_u64)
+            .sum::<u64>()
+    };
     let captures = d["captures"].as_array().expect("captures");
     for o in page.data["operations"].as_array().expect("operations") {
         let ops = d["ops"].as_array().expect("operations");
-        let op = ops.iter().find(|x| x["op"] == o["name"] && x["protocol"] == o["protocol"]);
+        let op = ops
+            .iter()
+            .find(|x| x["op"] == o["name"] && x["protocol"] == o["protocol"]);
         // Statements have a table of their own.
         let Some(op) = op else { continue };
         for seen in o["seen"].as_array().expect("captures") {
@@ -168,8 +218,15 @@ fn charts(name: &str, page: &Page, d: &Value) {
             let count = latency["count"].as_u64().expect("a count");
             assert_eq!(sum(&latency["histogram"]["calls"]), count, "{name}");
             assert_eq!(sum(&seen["heat"]["calls"]), count, "{name}");
-            let percents = latency["percentiles"]["percent"].as_array().expect("percents");
-            for (percent, key) in [(50.0, "p50_ns"), (99.0, "p99_ns"), (99.9, "p999_ns"), (100.0, "max_ns")] {
+            let percents = latency["percentiles"]["percent"]
+                .as_array()
+                .expect("percents");
+            for (percent, key) in [
+                (50.0, "p50_ns"),
+                (99.0, "p99_ns"),
+                (99.9, "p999_ns"),
+                (100.0, "max_ns"),
+            ] {
                 if let Some(i) = percents.iter().position(|p| p.as_f64() == Some(percent)) {
                     assert_eq!(latency["percentiles"]["ns"][i], stats[key], "{name}: {key}");
                 }
@@ -185,8 +242,15 @@ fn connections(name: &str, page: &Page, conns: &Value) {
     for (row, c) in rows.iter().zip(all) {
         let shown: Vec<&str> = row.iter().filter_map(|c| c.1.as_deref()).collect();
         let ways = &c["directions"];
-        let again = |way: &str| ways[way]["retransmitted_packets"].as_i64().expect("a count");
-        let lasted = c["last_ns"].as_i64().zip(c["first_ns"].as_i64()).map(|(b, a)| b - a);
+        let again = |way: &str| {
+            ways[way]["retransmitted_packets"]
+                .as_i64()
+                .expect("a count")
+        };
+        let lasted = c["last_ns"]
+            .as_i64()
+            .zip(c["first_ns"].as_i64())
+            .map(|(b, a)| b - a);
         let expected = [
             number(&c["number"]),
             lasted.expect("times").to_string(),
@@ -201,13 +265,20 @@ fn connections(name: &str, page: &Page, conns: &Value) {
     let shown = page.data["connections"].as_array().expect("connections");
     assert_eq!(shown.len(), all.len().min(6), "{name}");
     for c in shown {
-        let of = all.iter().find(|a| a["number"] == c["number"]).expect("one of them");
+        let of = all
+            .iter()
+            .find(|a| a["number"] == c["number"])
+            .expect("one of them");
         assert_eq!((&c["client"], &c["server"]), (&of["client"], &of["server"]));
         assert!(!c["views"].as_array().expect("views").is_empty(), "{name}");
         for view in c["views"].as_array().expect("views") {
             for d in view["directions"].as_array().expect("directions") {
-                let until: Vec<i64> = d["band"]["until_ns"].as_array().expect("a band")
-                    .iter().filter_map(Value::as_i64).collect();
+                let until: Vec<i64> = d["band"]["until_ns"]
+                    .as_array()
+                    .expect("a band")
+                    .iter()
+                    .filter_map(Value::as_i64)
+                    .collect();
                 assert!(until.is_sorted(), "{name}");
             }
         }
@@ -216,11 +287,19 @@ fn connections(name: &str, page: &Page, conns: &Value) {
 
 #[test]
 fn a_connection_that_is_asked_for_is_shown_and_one_that_is_not_there_is_refused() {
-    let (_, captures) = lab().into_iter().find(|(n, _)| n == "server-cap").expect("a case");
+    let (_, captures) = lab()
+        .into_iter()
+        .find(|(n, _)| n == "server-cap")
+        .expect("a case");
     let with = |options: &[&str]| {
         let words = options.iter().map(|o| (*o).to_owned());
         let captures = captures.iter().map(|c| c.display().to_string());
-        let all: Vec<String> = ["report", "-o", "-"].iter().map(|w| (*w).to_owned()).chain(words).chain(captures).collect();
+        let all: Vec<String> = ["report", "-o", "-"]
+            .iter()
+            .map(|w| (*w).to_owned())
+            .chain(words)
+            .chain(captures)
+            .collect();
         crate::slowside(all)
     };
     let numbers = |options: &[&str]| -> Vec<u64> {
@@ -238,7 +317,10 @@ fn a_connection_that_is_asked_for_is_shown_and_one_that_is_not_there_is_refused(
 
 #[test]
 fn files_of_any_order_are_one_page() {
-    let (_, captures) = lab().into_iter().find(|(n, _)| n == "network-delay").expect("a case");
+    let (_, captures) = lab()
+        .into_iter()
+        .find(|(n, _)| n == "network-delay")
+        .expect("a case");
     let backwards: Vec<PathBuf> = captures.iter().rev().cloned().collect();
     let (a, b) = (report(&captures), report(&backwards));
     assert_eq!(a.table("operations"), b.table("operations"));

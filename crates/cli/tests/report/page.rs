@@ -36,7 +36,11 @@ pub(crate) type Row = Vec<(String, Option<String>)>;
 
 impl Page {
     pub(crate) fn new(text: String) -> Page {
-        let data = between(&text, "<script id=\"data\" type=\"application/json\">", "</script>");
+        let data = between(
+            &text,
+            "<script id=\"data\" type=\"application/json\">",
+            "</script>",
+        );
         let data = serde_json::from_str(data.expect("data")).expect("JSON");
         let (head, rest) = text.split_once("<style>").expect("a style");
         let (_, rest) = rest.split_once("</style>").expect("its end");
@@ -48,7 +52,11 @@ impl Page {
 
     /// The rows of the first table of a section.
     pub(crate) fn table(&self, section: &str) -> Vec<Row> {
-        let section = between(&self.words, &format!("<section id=\"{section}\""), "</section>");
+        let section = between(
+            &self.words,
+            &format!("<section id=\"{section}\""),
+            "</section>",
+        );
         let table = section.and_then(|s| between(s, "<tbody>", "</tbody>"));
         let rows = table.unwrap_or_default().split("<tr").skip(1);
         rows.map(|row| {

@@ -11,17 +11,29 @@ use std::process::{Command, Stdio};
 fn a_page_asks_nothing_of_a_network() {
     for (name, captures) in lab().into_iter().take(6) {
         let page = report(&captures);
-        for attribute in [" src=\"", " href=\"", " action=\"", " xlink:href=\"", " srcset=\""] {
+        for attribute in [
+            " src=\"",
+            " href=\"",
+            " action=\"",
+            " xlink:href=\"",
+            " srcset=\"",
+        ] {
             for value in page.words.split(attribute).skip(1) {
                 let value = value.split('"').next().unwrap_or_default();
-                assert!(value.starts_with('#') || value == "data:,", "{name}: {value}");
+                assert!(
+                    value.starts_with('#') || value == "data:,",
+                    "{name}: {value}"
+                );
             }
         }
         let style = between(&page.text, "<style>", "</style>").expect("a style");
         assert!(!style.contains("@import"), "{name}");
         for url in style.split("url(").skip(1) {
             let url = url.trim_start_matches(['"', '\'']);
-            assert!(url.starts_with("data:") || url.starts_with('#'), "{name}: {url}");
+            assert!(
+                url.starts_with("data:") || url.starts_with('#'),
+                "{name}: {url}"
+            );
         }
         assert!(page.text.len() < 3_000_000, "{name}: {}", page.text.len());
     }
@@ -31,10 +43,17 @@ fn a_page_asks_nothing_of_a_network() {
 fn the_policy_allows_the_page_s_own_script_and_style_only() {
     let (_, captures) = lab().into_iter().next().expect("a case");
     let page = report(&captures);
-    let policy = between(&page.text, "http-equiv=\"Content-Security-Policy\" content=\"", "\"");
+    let policy = between(
+        &page.text,
+        "http-equiv=\"Content-Security-Policy\" content=\"",
+        "\"",
+    );
     let policy = policy.expect("a policy");
     assert!(policy.starts_with("default-src 'none'; "), "{policy}");
-    assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
+    assert!(
+        !policy.contains("unsafe") && !policy.contains("http"),
+        "{policy}"
+    );
     let style = between(&page.text, "<style>", "</style>").expect("a style");
     let (before, _) = page.text.rsplit_once("</script>").expect("a script");
     let (_, script) = before.rsplit_once("<script>").expect("a script");
@@ -55,16 +74,22 @@ fn sha256(text: &str) -> String {
     stdin.write_all(text.as_bytes()).expect("a reader");
     drop(stdin);
     let output = child.wait_with_output().expect("an end");
-    String::from_utf8_lossy(&output.stdout).chars().take(64).collect()
+    String::from_utf8_lossy(&output.stdout)
+        .chars()
+        .take(64)
+        .collect()
 }
 
 /// Base64 (RFC 4648) of 32 bytes.
 fn hexadecimal(base64: &str) -> String {
     const DIGITS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let digits = base64.trim_end_matches('=').chars();
-    let bits: String = digits.map(|c| format!("{:06b}", DIGITS.find(c).expect("a digit"))).collect();
+    let bits: String = digits
+        .map(|c| format!("{:06b}", DIGITS.find(c).expect("a digit")))
+        .collect();
     let nibbles = bits.as_bytes().chunks(4).take(64);
-    let nibble = |n: &[u8]| u8::from_str_radix(std::str::from_utf8(n).expect("bits"), 2).expect("bits");
+    let nibble =
+        |n: &[u8]| u8::from_str_radix(std::str::from_utf8(n).expect("bits"), 2).expect("bits");
     nibbles.map(|n| format!("{:x}", nibble(n))).collect()
 }
 
@@ -75,7 +100,10 @@ fn any_number_of_threads_gives_the_same_bytes() {
         let with = |threads| said(&["report", "-o", "-", "--threads", threads], &captures);
         let one = with("1");
         for threads in ["2", "5"] {
-            assert!(with(threads) == one, "{name} differs with {threads} threads");
+            assert!(
+                with(threads) == one,
+                "{name} differs with {threads} threads"
+            );
         }
     }
 }
@@ -90,7 +118,9 @@ fn a_page_is_in_order_for_those_who_do_not_see_it() {
             let Some(next) = heading.chars().next().and_then(|c| c.to_digit(10)) else {
                 continue;
             };
-            if !heading.starts_with(|c: char| c.is_ascii_digit()) || heading.chars().nth(1).is_some_and(char::is_alphanumeric) {
+            if !heading.starts_with(|c: char| c.is_ascii_digit())
+                || heading.chars().nth(1).is_some_and(char::is_alphanumeric)
+            {
                 continue;
             }
             assert!(next <= level + 1, "{name}: h{next} follows h{level}");
