@@ -55,18 +55,24 @@ pub fn plots(
             drawn.extend(plots.map(|plot| ((capture, plot.connection), plot)));
         }
     }
-    let plot = |c: &ConnectionResult| {
-        let views = c.ends.iter().zip(&c.ids).filter_map(|((capture, ..), id)| {
-            let plot = drawn.get(&(*capture, *id))?.clone();
+    let mut plot = |c: &ConnectionResult| {
+        let mut views = Vec::new();
+        for ((capture, ..), id) in c.ends.iter().zip(&c.ids) {
             let capture = *capture;
-            Some(PlotView { capture, plot })
-        });
+            match drawn.get(&(capture, *id)).cloned() {
+                Some(plot) => views.push(PlotView { capture, plot }),
+                None => events(Event::Note(format!(
+                    "connection {} has no picture: its capture changed between two readings",
+                    c.number
+                ))),
+            }
+        }
         ConnectionPlot {
             number: c.number,
-            views: views.collect(),
+            views,
         }
     };
-    Ok(chosen.iter().map(plot).collect())
+    Ok(chosen.iter().map(&mut plot).collect())
 }
 
 /// How many points each curve may have so that the pictures of these connections have no more than
