@@ -62,12 +62,21 @@ fn copy(
     name: String,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Kept, CaptureError> {
+    copy_to(unlinked_file(), from, name, progress)
+}
+
+fn copy_to(
+    file: io::Result<File>,
+    from: &mut dyn Read,
+    name: String,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Kept, CaptureError> {
     let no_room = |error| CaptureError::Keep {
         file: name.clone(),
         folder: std::env::temp_dir().display().to_string(),
         error,
     };
-    let mut file = unlinked_file().map_err(no_room)?;
+    let mut file = file.map_err(no_room)?;
     let mut piece = vec![0; PIECE_BYTES];
     let mut bytes = 0;
     loop {
@@ -176,4 +185,37 @@ pub fn unlinked_file() -> io::Result<File> {
     let file = options.open(&path)?;
     fs::remove_file(&path)?;
     Ok(file)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_read_from_its_beginning_each_time() {
+        let bytes: Vec<u8> = (0..3 * PIECE_BYTES + 7).map(|i| (i / 5) as u8).collect();
+        let mut told = 0;
+        let kept = copy(&mut &bytes[..], "-".into(), &mut |n| told = n).expect("room");
+        assert_eq!((told, kept.bytes), (bytes.len() as u64, bytes.len() as u64));
+        let kept = Arc::new(kept);
+        for _ in 0..2 {
+            let kept = Arc::clone(&kept);
+            let mut read = Vec::new();
+            Again { kept, at: 0 }
+                .read_to_end(&mut read)
+                .expect("a file");
+            assert!(read == bytes);
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_told_with_the_cure() {
+        let full = OpenOptions::new().write(true).open("/dev/full");
+        let error = copy_to(full, &mut &[1; 100][..], "-".into(), &mut |_| ());
+        let error = error.expect_err("no room").to_string();
+        assert!(
+            error.contains("cannot keep -") && error.contains("set TMPDIR"),
+            "{error}"
+        );
+    }
 }

@@ -22,7 +22,7 @@ mod trace;
 pub use config::{Captures, Config, Event, Moment};
 pub use conns::{conns, series};
 pub use diagnose::diagnose;
-pub use plots::plots;
+pub use plots::{plots, points_within};
 pub use report::{ReportOptions, report};
 pub use series::RowSink;
 pub use sort::{Key as SortKey, Sorter};

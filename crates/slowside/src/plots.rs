@@ -55,19 +55,51 @@ pub fn plots(
             drawn.extend(plots.map(|plot| ((capture, plot.connection), plot)));
         }
     }
-    let plot = |c: &ConnectionResult| {
-        let views = c.ends.iter().zip(&c.ids).filter_map(|((capture, ..), id)| {
-            let plot = drawn.get(&(*capture, *id))?.clone();
+    let mut plot = |c: &ConnectionResult| {
+        let mut views = Vec::new();
+        for ((capture, ..), id) in c.ends.iter().zip(&c.ids) {
             let capture = *capture;
-            Some(PlotView { capture, plot })
-        });
+            match drawn.get(&(capture, *id)).cloned() {
+                Some(plot) => views.push(PlotView { capture, plot }),
+                None => events(Event::Note(format!(
+                    "connection {} has no picture: its capture changed between two readings",
+                    c.number
+                ))),
+            }
+        }
         ConnectionPlot {
             number: c.number,
-            views: views.collect(),
+            views,
         }
     };
-    Ok(chosen.iter().map(plot).collect())
+    Ok(chosen.iter().map(&mut plot).collect())
 }
+
+/// How many points each curve may have so that the pictures of these connections have no more than
+/// `all` together, as far as their packets tell: what short connections do not need the long ones have.
+#[must_use]
+pub fn points_within(all: usize, chosen: &[ConnectionResult]) -> usize {
+    let views = chosen.iter().flat_map(|c| {
+        // A packet is a point of five curves at most: data with an acknowledgement changes both flights.
+        let packets: u64 = c.directions.iter().map(|d| d.counts.packets).sum();
+        c.ends.iter().map(move |_| 5 * packets)
+    });
+    let mut needs: Vec<u64> = views.collect();
+    needs.sort_unstable();
+    let (mut left, mut views) = (all as u64, needs.len() as u64);
+    for need in needs {
+        let share = left / views;
+        if need > share {
+            return (share / CURVES) as usize;
+        }
+        left -= need;
+        views -= 1;
+    }
+    all
+}
+
+/// Curves of both directions of a connection.
+const CURVES: u64 = 8;
 
 /// Reads one capture for the pictures of some of its connections.
 fn draw(

@@ -7,7 +7,7 @@
 use crate::config::{Captures, Config, Event};
 use crate::diagnose::{Diagnosed, Read};
 use crate::flows;
-use crate::{Error, conns, plots, spool, sql};
+use crate::{Error, conns, plots, points_within, spool, sql};
 use analysis::results::{ConnectionResult, ConnsResult, Diagnosis, Report};
 use analysis::sql::SqlKey;
 use model::PacketRef;
@@ -34,6 +34,9 @@ impl Default for ReportOptions {
         }
     }
 }
+
+/// Points of one list of a direction at most: more than that no screen shows.
+const POINTS: usize = 4_000;
 
 /// Reads captures several times, for all that a report shows.
 ///
@@ -72,9 +75,7 @@ pub fn report(
     };
     let shown = shown(&captures, &diagnosis, &conns, options)?;
     passes.next();
-    // Four lists for each of two directions of each view.
-    let views: usize = shown.iter().map(|c| c.ends.len()).sum();
-    let points = (options.points / (8 * views.max(1))).clamp(50, 4_000);
+    let points = points_within(options.points, &shown).min(POINTS);
     let plots = plots(&captures, &conns, &shown, points, &mut |e| {
         events(passes.part(e));
     })?;

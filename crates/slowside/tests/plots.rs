@@ -10,7 +10,7 @@
 
 use analysis::results::{ConnectionPlot, ConnectionResult, ConnsResult};
 use model::{DirectionPlot, Endpoint, LinkType, PacketRef, SegmentKind};
-use slowside::{Captures, Config, conns, plots, spool};
+use slowside::{Captures, Config, conns, plots, points_within, spool};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -173,6 +173,29 @@ fn one_chosen_connection_is_drawn_as_among_all() {
         let one = plots(&captures, &result, &[c], 300, &mut |_| ()).expect("a capture");
         assert_eq!(one[0].number, expected.number);
         assert_eq!(one[0].views[0].plot, expected.views[0].plot);
+    }
+}
+
+#[test]
+fn points_are_shared_out_where_they_are_needed() {
+    for case in ["chatty", "loss-download", "server-cap"].map(|case| lab().join(case)) {
+        let captures = match &files(&case)[..] {
+            [client, server] => Captures::Two(vec![client.clone()], vec![server.clone()]),
+            files => Captures::One(files.to_vec()),
+        };
+        let result = conns(&captures, &Config::default(), &mut |_| ()).expect("captures");
+        let chosen: Vec<ConnectionResult> = result.connections.iter().collect();
+        for all in [2_000, 20_000, 2_000_000] {
+            let points = points_within(all, &chosen);
+            let plots = plots(&captures, &result, &chosen, points, &mut |_| ()).expect("captures");
+            let views = plots.iter().flat_map(|p| &p.views);
+            let (kept, seen) = views
+                .map(|v| v.plot.points())
+                .fold((0, 0), |sum, (kept, seen)| (sum.0 + kept, sum.1 + seen));
+            let what = format!("{}: {kept} of {seen}, {points} a curve", case.display());
+            assert!(kept <= all as u64, "{what}");
+            assert!(all < 2_000_000 || kept == seen, "{what}");
+        }
     }
 }
 

@@ -34,6 +34,15 @@ pub struct OutstandingOverTime {
     pub mean_thousandths: Vec<i64>,
 }
 
+impl OutstandingOverTime {
+    /// Calls × nanoseconds, nearly: the time that all calls were outstanding.
+    #[must_use]
+    pub fn total_ns(&self) -> i128 {
+        let sum = |sum, mean: &i64| sum + i128::from(*mean);
+        self.mean_thousandths.iter().fold(0i128, sum) * i128::from(self.width_ns) / 1_000
+    }
+}
+
 impl LevelSeries {
     pub fn change(&mut self, o: &Outstanding) {
         match o.change {

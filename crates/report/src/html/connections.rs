@@ -152,7 +152,7 @@ fn numbers(c: &ConnectionResult) -> Markup {
     let directions = DIRECTIONS.map(|d| own(c, d));
     let known = |n: Option<i64>| n.map_or("-".to_owned(), tight);
     html! {
-        table.numbers {
+        table.parts {
             caption.hidden { "By direction" }
             thead {
                 tr { td {} @for name in ["client → server", "server → client"] { th.number scope="col" { (name) } } }

@@ -6,7 +6,7 @@ mod connection;
 
 use super::connections::why;
 use super::ladders::{self, filter, marks, parts, since};
-use super::load::{scope, servers};
+use super::load::{self, scope, servers};
 use super::operations::{Charted, charted};
 use super::places::Places;
 use super::statements;
@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 
 /// The data, fit to stand in a script element.
 pub(super) fn json(report: &Report, places: &Places<'_>) -> String {
-    let servers = servers(report);
+    let servers = servers(report, places);
     let operations = charted(report);
     let statements = statements::charted(report);
     let value = json!({
@@ -47,7 +47,7 @@ pub(super) fn json(report: &Report, places: &Places<'_>) -> String {
                 "mean": s.series.mean_thousandths.iter().map(|m| *m as f64 / 1e3).collect::<Vec<_>>(),
             })
         }).collect::<Vec<_>>(),
-        "load": report.charts.load.iter().map(load).collect::<Vec<_>>(),
+        "load": load::load(report, places).into_iter().map(load).collect::<Vec<_>>(),
         "connections": report.shown.iter().zip(&report.plots)
             .map(|(c, plot)| connection::json(c, plot, why(c), places)).collect::<Vec<_>>(),
         "ladders": report.charts.ladders.iter().map(|l| ladder(l, places)).collect::<Vec<_>>(),

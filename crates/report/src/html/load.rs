@@ -6,6 +6,8 @@ use analysis::charts::{LatencyByOutstanding, OutstandingOverTime};
 use analysis::results::Report;
 use maud::{Markup, html};
 use model::{Endpoint, format_duration};
+use std::cmp::Reverse;
+use std::collections::HashMap;
 
 /// Outstanding calls of a server in one capture.
 pub(super) struct Server {
@@ -14,9 +16,13 @@ pub(super) struct Server {
     pub(super) series: OutstandingOverTime,
 }
 
-pub(super) fn servers(report: &Report) -> Vec<Server> {
+/// Servers with so small a part of all calls' time are left out: one in so many.
+const WORTH: i128 = 100;
+
+/// The servers that are drawn, the busiest first, each as the client's capture and as the server's saw it.
+pub(super) fn servers(report: &Report, places: &Places<'_>) -> Vec<Server> {
     let captures = report.charts.captures.iter().enumerate();
-    captures
+    let mut all: Vec<Server> = captures
         .flat_map(|(capture, c)| {
             c.servers().into_iter().map(move |(server, series)| Server {
                 capture,
@@ -24,7 +30,34 @@ pub(super) fn servers(report: &Report) -> Vec<Server> {
                 series,
             })
         })
-        .collect()
+        .collect();
+    let time = |s: &Server| s.series.total_ns();
+    let most = all.iter().map(time).max().unwrap_or(0);
+    all.retain(|s| time(s) >= most / WORTH);
+    let of = |server: Endpoint| all.iter().filter(|s| s.server == server).map(time).max();
+    let mut keys: HashMap<Endpoint, i128> = HashMap::new();
+    for s in &all {
+        keys.insert(s.server, of(s.server).unwrap_or(0));
+    }
+    all.sort_by_key(|s| {
+        let time = keys.get(&s.server).copied().unwrap_or(0);
+        (Reverse(time), s.server, places.rank(s.capture))
+    });
+    all
+}
+
+/// Waits by outstanding calls, those of one operation next to each other: the client's, the server's.
+pub(super) fn load<'a>(report: &'a Report, places: &Places<'_>) -> Vec<&'a LatencyByOutstanding> {
+    let all = &report.charts.load;
+    let same = |a: &LatencyByOutstanding, b: &LatencyByOutstanding| {
+        (a.server, a.protocol, a.op) == (b.server, b.protocol, b.op)
+    };
+    let mut ordered: Vec<&LatencyByOutstanding> = all.iter().collect();
+    ordered.sort_by_key(|l| {
+        let first = all.iter().position(|other| same(l, other));
+        (first, places.rank(l.capture))
+    });
+    ordered
 }
 
 pub(super) fn scope(server: Endpoint) -> String {
@@ -32,8 +65,14 @@ pub(super) fn scope(server: Endpoint) -> String {
 }
 
 pub(super) fn section(report: &Report, places: &Places<'_>) -> Option<Markup> {
-    let servers = servers(report);
-    let load = &report.charts.load;
+    let servers = servers(report, places);
+    let load = load(report, places);
+    let unseen: u64 = report
+        .charts
+        .captures
+        .iter()
+        .map(|c| c.left_out_changes)
+        .sum();
     if servers.is_empty() && load.is_empty() {
         return None;
     }
@@ -51,6 +90,7 @@ pub(super) fn section(report: &Report, places: &Places<'_>) -> Option<Markup> {
                 (figure("load", i, &title, &by_outstanding(l)))
             }
         }
+        @if unseen > 0 { p.note { "Servers seen after many others are not drawn." } }
     })
 }
 

@@ -17,8 +17,6 @@ mod load;
 mod operations;
 mod places;
 mod statements;
-#[cfg(test)]
-mod tests;
 
 use crate::diagnosis_text::certainty;
 use crate::text::{moment, spoken};

@@ -62,6 +62,12 @@ impl<'a> Places<'a> {
         self.aligned_time(capture, t) - self.start
     }
 
+    /// The client's capture comes first, wherever it was given.
+    pub(super) fn rank(&self, capture: usize) -> (bool, usize) {
+        let side = self.captures.get(capture).and_then(|c| c.side);
+        (side == Some(Vantage::Server), capture)
+    }
+
     pub(super) fn label(&self, capture: usize) -> &str {
         self.labels.get(capture).map_or("", String::as_str)
     }

@@ -4,7 +4,7 @@ use super::operations::{self, Charted, ROWS, details, more, seen, short, worth_c
 use super::places::Places;
 use super::{cell, head, table};
 use crate::sql_text::answer;
-use crate::text::{grouped, share, tight};
+use crate::text::{counted, grouped, share, tight};
 use analysis::charts::Subject;
 use analysis::results::Report;
 use analysis::sql::{SqlResult, StatementResult};
@@ -76,6 +76,10 @@ pub(super) fn section(report: &Report, places: &Places<'_>) -> Option<Markup> {
         p { (answer(sql)) }
         (table("statements", "Statements, most time first", &heads, &rows))
         (more(sql.statements.len(), "statement"))
+        @let without = report.charts.captures.iter().map(|c| c.left_out_calls).sum::<u64>();
+        @if without > 0 {
+            p.note { (counted(without, "call")) " of statements seen after many others are in no chart." }
+        }
         @for note in &sql.notes { p.note { (note) } }
         (details(&charted, operations::charted(report).len(), "statement", places))
     })

@@ -172,18 +172,18 @@ mod tests {
         sampled.finish()
     }
 
-    fn any_points() -> impl Strategy<Value = Vec<At>> {
+    fn any_points(most: usize) -> impl Strategy<Value = Vec<At>> {
         let time = prop_oneof![20 => 0..10_000i64, 1 => any::<i64>()];
         let point = (time, any::<[u16; 2]>());
         vec(
             point.prop_map(|(t, [a, b])| At(t, [a.into(), b.into()])),
-            0..2_000,
+            0..most,
         )
     }
 
     proptest! {
         #[test]
-        fn what_fits_is_kept_whole(mut points in any_points()) {
+        fn what_fits_is_kept_whole(mut points in any_points(500)) {
             let all = sampled(&points, points.len(), 10_000);
             points.sort_by_key(Point::time);
             prop_assert_eq!((all.seen, all.bucket_ns), (points.len() as u64, None));
@@ -192,7 +192,7 @@ mod tests {
 
         #[test]
         fn every_bucket_keeps_its_smallest_and_largest(
-            points in any_points(), limit in 0..300usize, last in 1..100_000i64,
+            points in any_points(400), limit in 0..100usize, last in 1..100_000i64,
         ) {
             let some = sampled(&points, limit, last);
             prop_assert!(some.points.len() <= limit.max(FEWEST));
@@ -218,7 +218,7 @@ mod tests {
 
         #[test]
         fn marked_points_are_kept_among_any_number_of_others(
-            points in any_points(), every in 50..100usize,
+            points in any_points(2_000), every in 50..100usize,
         ) {
             let mut curve = Marked::new(200, Time(0), Time(10_000));
             let is_marked = |i: usize| i.is_multiple_of(every);

@@ -229,3 +229,38 @@ fn each_segment_is_shown_as_what_it_was() {
         .collect();
     assert_eq!(round_trips.first(), Some(&(MS + 10 * US)));
 }
+
+#[test]
+fn what_is_sent_again_and_closed_windows_survive_any_thinning() {
+    let mut t = Script::new();
+    t.open();
+    let (mut seq, mut closed, mut again) = (1, Vec::new(), Vec::new());
+    for i in 0..2_000 {
+        t.wait(MS).c(seq, 1, &[0; 100]);
+        if i % 500 == 250 {
+            again.push(t.segments.len() as u32 + 1);
+            t.wait(300 * MS).c(seq, 1, &[0; 100]);
+        }
+        seq += 100;
+        t.wait(MS).s(1, seq, b"");
+        if i % 500 == 100 {
+            closed.push(t.segments.len() as u32 + 1);
+            t.s(1, seq, b"").tcp.window = 0;
+            t.wait(MS).s(1, seq, b"");
+        }
+    }
+    let [(_, plot)] = &pictures(&t, 64)[..] else {
+        panic!("one connection");
+    };
+    let there = &plot.directions[0];
+    assert!(there.segments.points.len() <= 64 && there.segments.seen == 2_004);
+    let frames = there.segments.points.iter();
+    let frames = frames.filter(|s| s.kind == SegmentKind::Retransmission);
+    assert_eq!(frames.map(|s| s.packet.frame).collect::<Vec<_>>(), again);
+    assert_eq!((there.retransmissions, there.retransmissions_kept), (4, 4));
+    let frames = there.flight.points.iter().filter(|f| f.window == Some(0));
+    assert_eq!(frames.map(|f| f.packet.frame).collect::<Vec<_>>(), closed);
+    let frames = there.acks.points.iter();
+    let frames = frames.filter(|a| a.window_end == Some(a.acknowledged));
+    assert_eq!(frames.map(|a| a.packet.frame).collect::<Vec<_>>(), closed);
+}
