@@ -12,7 +12,7 @@ use crate::run;
 use crate::stream::{Decoded, Reader};
 use analysis::results::{ConnectionPlot, ConnectionResult, ConnsResult, PlotView};
 use model::{Chunk, ConnectionSummary, Direction, Episode, Mark, Plot, PlotRequest};
-use model::{Time, Transport};
+use model::{Time, Transport, limits};
 use net::{Connection, Handler, Segment, Tracker};
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -47,7 +47,7 @@ pub fn plots(
                 connection: *id,
                 first: first.time,
                 last: last.time,
-                points,
+                points: points.min(limits::PLOT_POINTS),
             })
             .collect();
         if !requests.is_empty() {

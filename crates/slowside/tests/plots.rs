@@ -9,7 +9,7 @@
 )]
 
 use analysis::results::{ConnectionPlot, ConnectionResult, ConnsResult};
-use model::{DirectionPlot, Endpoint, LinkType, PacketRef, SegmentKind};
+use model::{DirectionPlot, Endpoint, LinkType, PacketRef, SegmentKind, limits};
 use slowside::{Captures, Config, conns, plots, points_within, spool};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use testkit::{Conversation, Format, TestPacket, pcap, rpc};
 const VERSION: &str = "4.0";
 
 /// More points than any capture here has.
-const EVERYTHING: usize = 100_000;
+const EVERYTHING: usize = limits::PLOT_POINTS;
 
 fn lab() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/lab")
