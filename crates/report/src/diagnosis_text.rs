@@ -10,7 +10,7 @@ use crate::classes;
 use crate::text::{Unit, WIDTH, bar, bytes, counted, grouped, quoted, rate, shell, wrap};
 use analysis::results::{Budget, Diagnosis, Evidence, Fact, Finding};
 use jiff::tz::TimeZone;
-use model::{Direction, format_duration};
+use model::{Direction, TimeClass, format_duration};
 use std::io::{self, Write};
 
 /// Frames and filters of one finding.
@@ -86,6 +86,8 @@ pub(crate) struct Part {
     pub(crate) name: &'static str,
     /// It is a part of the one before that is not.
     pub(crate) within: bool,
+    /// What messages waited for under way.
+    pub(crate) class: Option<TimeClass>,
     pub(crate) ns: Option<i64>,
     /// What stands in place of a number that is not known.
     pub(crate) unknown: &'static str,
@@ -106,6 +108,7 @@ pub(crate) fn parts(b: &Budget) -> Option<(i64, Vec<Part>)> {
     let part = |name, ns| Part {
         name,
         within: false,
+        class: None,
         ns,
         unknown: "not known from these packets",
     };
@@ -133,7 +136,10 @@ pub(crate) fn parts(b: &Budget) -> Option<(i64, Vec<Part>)> {
                 (name, d),
                 ("network out", Direction::ToServer) | ("network back", Direction::ToClient)
             ) {
-                out.push(of(classes::words(*class).short, *waited));
+                out.push(Part {
+                    class: Some(*class),
+                    ..of(classes::words(*class).short, *waited)
+                });
             }
         }
     }

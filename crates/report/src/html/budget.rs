@@ -1,6 +1,6 @@
 //! Where a call's time goes: a bar, and its numbers.
 
-use crate::diagnosis_text::{budget_title, parts};
+use crate::diagnosis_text::{Part, budget_title, parts};
 use crate::text::{Unit, share};
 use analysis::results::Diagnosis;
 use maud::{Markup, html};
@@ -19,15 +19,22 @@ pub(super) fn section(d: &Diagnosis) -> Option<Markup> {
         });
     };
     let unit = Unit::for_duration(total);
-    // What a part is divided into stands in its place in the bar.
+    // What a part is divided into stands in its place in the bar, what is left of it behind.
     let mut bars: Vec<(String, i64)> = Vec::new();
-    for (i, part) in parts.iter().enumerate() {
-        let divided = part.name == "server" && parts.get(i + 1).is_some_and(|next| next.within);
-        let inside = part.within && !matches!(part.name, "service" | "queue");
-        if let Some(ns) = part.ns.filter(|_| !divided && !inside) {
-            bars.push((class(part.name), ns.max(0)));
+    let mut parts_left = parts.as_slice();
+    while let Some((part, rest)) = parts_left.split_first() {
+        let inner = rest.iter().take_while(|p| p.within).count();
+        let (within, rest) = rest.split_at_checked(inner).unwrap_or((rest, &[]));
+        parts_left = rest;
+        let mut left = part.ns.unwrap_or(0).max(0);
+        for inner in within {
+            let ns = inner.ns.unwrap_or(0).clamp(0, left);
+            bars.push((class(inner), ns));
+            left -= ns;
         }
+        bars.push((class(part), left));
     }
+    bars.retain(|(_, ns)| *ns > 0);
     let mut before = 0;
     let place = |(class, ns): &(String, i64)| {
         let at = |ns: i64| (i128::from(ns) * i128::from(WIDTH) / i128::from(total)) as i64;
@@ -55,7 +62,7 @@ pub(super) fn section(d: &Diagnosis) -> Option<Markup> {
             tbody {
                 @for part in &parts {
                     tr class=[row(part.within, part.ns.is_some())] {
-                        th scope="row" { span class={ "swatch " (class(part.name)) } {} (part.name) }
+                        th scope="row" { span class={ "swatch " (class(part)) } {} (part.name) }
                         @if let Some(ns) = part.ns {
                             td.number data-value=(ns) { (unit.number(ns)) }
                             td.number { (share(ns, total)) }
@@ -77,7 +84,10 @@ fn row(within: bool, known: bool) -> Option<&'static str> {
     }
 }
 
-/// `network out` is of class `network-out`.
-fn class(name: &str) -> String {
-    name.replace(' ', "-")
+/// `network out` is of class `network-out`, a wait under way of that of its time class.
+fn class(part: &Part) -> String {
+    match part.class {
+        Some(class) => format!("class-{}", class.name()),
+        None => part.name.replace(' ', "-"),
+    }
 }

@@ -1,16 +1,16 @@
 //! Connections: those that waited most as a table, and in full those that findings name and the worst.
 
 use super::places::Places;
-use super::{cell, head, table};
+use super::{cell, head, scroll, table};
 use crate::classes::arrow;
 use crate::conns::DIRECTIONS;
 use crate::conns::fields::own;
 use crate::conns_text::{answer, conn_text, waited};
-use crate::text::{bytes, counted, grouped, spoken, tight};
+use crate::text::{bytes, counted, grouped, spoken};
 use analysis::results::{ConnectionPlot, ConnectionResult, DirectionResult, Report};
 use jiff::tz::TimeZone;
 use maud::{Markup, html};
-use model::Direction;
+use model::{Direction, format_duration};
 
 /// Rows of the table.
 const ROWS: usize = 200;
@@ -39,10 +39,10 @@ pub(super) fn section(report: &Report, places: &Places<'_>, zone: &TimeZone) -> 
                 }
                 td { (c.client) } td { (c.server) }
                 td { @if let Some(p) = c.protocol { (p) } }
-                (cell(&tight(c.last - c.first), Some(c.last - c.first)))
+                (cell(&format_duration(c.last - c.first), Some(c.last - c.first)))
                 (size(payload(Direction::ToServer))) (size(payload(Direction::ToClient)))
                 (cell(&grouped(again), Some(again as i64)))
-                (cell(&tight(c.at_stake_ns), Some(c.at_stake_ns)))
+                (cell(&format_duration(c.at_stake_ns), Some(c.at_stake_ns)))
                 td { (top(&c)) }
             }
         }
@@ -50,7 +50,7 @@ pub(super) fn section(report: &Report, places: &Places<'_>, zone: &TimeZone) -> 
     let beyond = all.saturating_sub(ROWS);
     Some(html! {
         p { (answer(&conns.connections)) }
-        (table("connections", "Connections that waited most", &heads, &rows))
+        (table("Connections that waited most", &heads, &rows))
         @if beyond > 0 {
             p.note { "… and " (counted(beyond as u64, "further connection")) " that waited less (slowside conns --all lists them)" }
         }
@@ -86,8 +86,8 @@ fn top(c: &ConnectionResult) -> String {
 pub(super) fn why(c: &ConnectionResult) -> String {
     let lasted = spoken(c.last - c.first);
     match waited(std::iter::once(c.clone())) {
-        Some(waited) => format!("In {lasted} {waited}."),
-        None => format!("Nothing was waited for in {lasted}."),
+        Some(waited) => format!("Lasted {lasted}, with {waited}."),
+        None => format!("Lasted {lasted}; nothing was waited for."),
     }
 }
 
@@ -125,7 +125,7 @@ fn one(
                             @match view.plot.bucket_ns() {
                                 Some(ns) => {
                                     (grouped(kept)) " of " (counted(seen, "point"))
-                                    " are drawn: the smallest and largest of each " (tight(ns)) "."
+                                    " are drawn: the smallest and largest of each " (format_duration(ns)) "."
                                 }
                                 None => { "All of " (counted(seen, "point")) " are drawn." }
                             }
@@ -150,9 +150,9 @@ fn round_trip(ns: i64, d: &DirectionResult) -> Option<i64> {
 /// The counts that matter most, by direction.
 fn numbers(c: &ConnectionResult) -> Markup {
     let directions = DIRECTIONS.map(|d| own(c, d));
-    let known = |n: Option<i64>| n.map_or("-".to_owned(), tight);
+    let known = |n: Option<i64>| n.map_or("-".to_owned(), format_duration);
     html! {
-        table.parts {
+        (scroll(&format!("Connection {} by direction", c.number), &html! { table.parts {
             caption.hidden { "By direction" }
             thead {
                 tr { td {} @for name in ["client → server", "server → client"] { th.number scope="col" { (name) } } }
@@ -170,6 +170,6 @@ fn numbers(c: &ConnectionResult) -> Markup {
                 tr { th scope="row" { "round trip, shortest" } @for d in directions { @let ns = round_trip(d.account.rtt.min_ns, d); (cell(&known(ns), ns)) } }
                 tr { th scope="row" { "round trip, median" } @for d in directions { @let ns = round_trip(d.account.rtt.p50_ns, d); (cell(&known(ns), ns)) } }
             }
-        }
+        }}))
     }
 }

@@ -48,13 +48,15 @@ fn finding(number: usize, f: &Finding, d: &Diagnosis) -> Markup {
 
 fn evidence(e: &Evidence, d: &Diagnosis) -> Markup {
     let file = file_of(e, d);
-    let editcap = editcap(file, e.frames.get(..FRAMES).unwrap_or(&e.frames));
+    // What came from standard input is in no file that could be cut.
+    let is_file = file != "-";
+    let editcap = editcap(file, e.frames.get(..FRAMES).unwrap_or(&e.frames)).filter(|_| is_file);
     html! {
         div.evidence {
             p { (shown_by(e, d)) }
             @if !e.filter.is_empty() {
                 (copy("filter", "Wireshark", &e.filter))
-                (copy("tshark", "tshark", &tshark(file, &e.filter)))
+                @if is_file { (copy("tshark", "tshark", &tshark(file, &e.filter))) }
             }
             @if let Some(editcap) = editcap { (copy("editcap", "editcap", &editcap)) }
         }

@@ -1,10 +1,9 @@
 //! The slowest calls as sequence diagrams: time runs downwards, the client stands on the left, the
 //! server on the right. Made of plain SVG, so that they need no script and print as they are.
 
-use super::copy;
 use super::places::Places;
+use super::{copy, scroll};
 use crate::calls;
-use crate::text::tight;
 use analysis::charts::{Ladder, Rung};
 use analysis::results::{Report, Vantage};
 use maud::{Markup, html};
@@ -178,7 +177,7 @@ fn one(i: usize, l: &Ladder, places: &Places<'_>) -> Markup {
                 )))
                 figcaption { (said.join(", ")) "." }
             }
-            table.numbers {
+            (scroll(&format!("Packets of {} {}", l.op, id(l)), &html! { table.numbers {
                 caption { "Its packets, and when they passed, since the request began" }
                 thead {
                     tr {
@@ -203,13 +202,13 @@ fn one(i: usize, l: &Ladder, places: &Places<'_>) -> Markup {
                                             " of " (places.file(r.capture, m.packet.file.into()))
                                         }
                                     }
-                                    td.number data-value=(ns) { (tight(ns)) }
+                                    td.number data-value=(ns) { (format_duration(ns)) }
                                 }
                             }
                         }
                     }
                 }
-            }
+            } }))
             @for r in &l.seen {
                 @let file = places.file(r.capture, r.request_first.packet.file.into());
                 (copy("filter", &format!("Wireshark, {}", file), &filter(r)))
@@ -256,10 +255,10 @@ fn drawing(l: &Ladder, places: &Places<'_>, label: &str) -> Markup {
         let mut free = i64::MIN;
         for ns in own.into_iter().flatten() {
             let y = scale.y(ns).max(free);
-            if heights.values().last() == Some(&tight(ns - zero)) {
+            if heights.values().last() == Some(&format_duration(ns - zero)) {
                 continue;
             }
-            heights.insert(y, tight(ns - zero));
+            heights.insert(y, format_duration(ns - zero));
             free = y + LABEL;
         }
         heights
@@ -282,6 +281,17 @@ fn drawing(l: &Ladder, places: &Places<'_>, label: &str) -> Markup {
     let waited = part.get(1).map_or_else(String::new, |p| {
         format!("{} {}", p.name, format_duration(p.ns))
     });
+    // In the middle of the wait, or, where that is too short, beside the server's line where no message is.
+    let (_, x, from, until) = wait;
+    let place = match until - from {
+        LABEL.. => (
+            (CLIENT_X + SERVER_X) / 2,
+            i64::midpoint(from, until) + 4,
+            "middle",
+        ),
+        _ if from - TOP < TOP + HEIGHT - until => (x - 12, s1 - 8, "end"),
+        _ => (x - 12, s4 + LABEL, "end"),
+    };
     let bottom = TOP + HEIGHT + LABEL;
     let line = |seen: bool| if seen { "" } else { " unseen" };
     html! {
@@ -303,7 +313,7 @@ fn drawing(l: &Ladder, places: &Places<'_>, label: &str) -> Markup {
             @for (y, text) in labels(server) {
                 text.ladder-time x=(SERVER_X + 10) y=(y + 4) { (text) }
             }
-            text.ladder-part x=((CLIENT_X + SERVER_X) / 2) y=((wait.2 + wait.3) / 2 + 4) text-anchor="middle" { (waited) }
+            text.ladder-part x=(place.0) y=(place.1) text-anchor=(place.2) { (waited) }
         }
     }
 }

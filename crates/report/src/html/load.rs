@@ -104,6 +104,9 @@ fn most(s: &Server) -> String {
     )
 }
 
+/// Calls of one level that its text speaks of.
+const MANY: u64 = 5;
+
 fn by_outstanding(l: &LatencyByOutstanding) -> String {
     let at = |level: Option<&analysis::charts::AtOutstanding>| {
         level.map_or_else(String::new, |a| {
@@ -114,9 +117,16 @@ fn by_outstanding(l: &LatencyByOutstanding) -> String {
             )
         })
     };
-    let mut text = match l.levels.as_slice() {
+    // A handful of calls says nothing.
+    let many = l.levels.iter().filter(|a| a.calls >= MANY);
+    let mut levels: Vec<_> = many.collect();
+    if levels.is_empty() {
+        levels = l.levels.iter().collect();
+    }
+    let mut text = match levels.as_slice() {
         [one] => format!("{}.", at(Some(one))),
-        levels => format!("{}, {}.", at(levels.first()), at(levels.last())),
+        [first, .., last] => format!("{}, {}.", at(Some(first)), at(Some(last))),
+        [] => String::new(),
     };
     if let Some(cap) = l.server_cap {
         text.push_str(&format!(

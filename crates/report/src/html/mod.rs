@@ -23,6 +23,7 @@ use crate::text::{moment, spoken};
 use analysis::results::Report;
 use jiff::tz::TimeZone;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use model::Time;
 use places::Places;
 use std::io::{self, Write};
 
@@ -153,7 +154,7 @@ fn page(report: &Report, places: &Places<'_>, made: &Made, zone: &TimeZone, data
                 header {
                     p.what {
                         span.product { "slowside" } " " (labels.join(", "))
-                        " · " (moment(places.start, zone)) " · " (spoken(places.duration_ns))
+                        " · " (moment(second(places.start), zone)) " · " (spoken(places.duration_ns))
                     }
                     nav aria-label="Sections" {
                         ul {
@@ -198,6 +199,12 @@ fn page(report: &Report, places: &Places<'_>, made: &Made, zone: &TimeZone, data
     }
 }
 
+/// Without its fraction.
+fn second(t: Time) -> Time {
+    const SECOND: i64 = 1_000_000_000;
+    Time(t.0.div_euclid(SECOND).saturating_mul(SECOND))
+}
+
 fn notes(notes: &[String]) -> Option<Markup> {
     (!notes.is_empty()).then(|| {
         html! {
@@ -224,16 +231,24 @@ fn cell(shown: &str, value: Option<i64>) -> Markup {
     }
 }
 
-/// A table that the page makes sortable, under the title of a section that it is wide for.
-fn table(section: &str, caption: &str, heads: &Markup, rows: &Markup) -> Markup {
-    html! {
-        div.scroll tabindex="0" role="region" aria-labelledby={ (section) "-title" } {
+/// A table that the page makes sortable.
+fn table(caption: &str, heads: &Markup, rows: &Markup) -> Markup {
+    scroll(
+        caption,
+        &html! {
             table.numbers data-sortable data-filter {
                 caption { (caption) }
                 thead { (heads) }
                 tbody { (rows) }
             }
-        }
+        },
+    )
+}
+
+/// A table that may be wider than a screen, and what it is called.
+fn scroll(label: &str, table: &Markup) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label=(label) { (table) }
     }
 }
 

@@ -17,8 +17,8 @@ pub(super) const ROWS: usize = 300;
 const CHARTED: usize = 8;
 const OPEN: usize = 1;
 
-/// Fewer calls make no chart, unless there are no more of any.
-const CALLS: u64 = 5;
+/// Fewer calls make no chart.
+const CALLS: u64 = 10;
 
 /// A subject with its response times in each capture that has any.
 pub(super) struct Charted<'a> {
@@ -49,11 +49,10 @@ pub(super) fn charted(report: &Report) -> Vec<Charted<'_>> {
 
 /// The first of them that have calls enough.
 pub(super) fn worth_charts<'a>(all: impl Iterator<Item = Charted<'a>>) -> Vec<Charted<'a>> {
-    let all: Vec<Charted<'a>> = all.filter(|c| !c.seen.is_empty()).collect();
     let calls = |c: &Charted<'_>| c.seen.iter().map(|(_, t)| t.times.count()).max();
-    let most = all.iter().filter_map(calls).max().unwrap_or(0);
-    let enough = |c: &Charted<'_>| calls(c) >= Some(CALLS.min(most));
-    all.into_iter().filter(enough).take(CHARTED).collect()
+    all.filter(|c| calls(c) >= Some(CALLS))
+        .take(CHARTED)
+        .collect()
 }
 
 /// The parts of a table that each side has.
@@ -101,7 +100,7 @@ pub(super) fn section(report: &Report, places: &Places<'_>) -> Option<Markup> {
         }
     };
     Some(html! {
-        (table("operations", &format!("Response times in {}", unit.name), &heads, &rows))
+        (table(&format!("Response times in {}", unit.name), &heads, &rows))
         (more(ops.len(), "operation"))
         @if let Some(text) = not_matched(ops) { p.note { "Not matched: " (text) } }
         (details(&charted, 0, "operation", places))

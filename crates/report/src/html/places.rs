@@ -97,7 +97,10 @@ impl<'a> Places<'a> {
 fn labels(captures: &[CaptureResult]) -> Vec<String> {
     let short = |c: &CaptureResult| match c.files.as_slice() {
         [one] => one.rsplit('/').next().unwrap_or(one).to_owned(),
-        _ => captures::name(c),
+        files => match folder(files) {
+            Some(folder) => format!("{folder}/ ({} files)", files.len()),
+            None => captures::name(c),
+        },
     };
     let shorts: Vec<String> = captures.iter().map(short).collect();
     let same = shorts
@@ -108,4 +111,14 @@ fn labels(captures: &[CaptureResult]) -> Vec<String> {
         true => captures.iter().map(captures::name).collect(),
         false => shorts,
     }
+}
+
+/// The name of the folder that all of several files are in.
+fn folder(files: &[String]) -> Option<&str> {
+    let (first, rest) = files.split_first()?;
+    let (folder, _) = first.rsplit_once('/')?;
+    let same = |f: &String| f.rsplit_once('/').is_some_and(|(other, _)| other == folder);
+    rest.iter()
+        .all(same)
+        .then(|| folder.rsplit('/').next().unwrap_or(folder))
 }
