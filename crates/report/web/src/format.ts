@@ -103,6 +103,7 @@ export function utc(epoch: string, ns: number): string {
 /** 0.4257 as "43 %". */
 export function share(part: number): string {
   const percent = part * 100;
+  if (percent > 0 && percent < 0.05) return "<0.1 %";
   return `${percent > 0 && percent < 9.95 ? percent.toFixed(1) : Math.round(percent)} %`;
 }
 

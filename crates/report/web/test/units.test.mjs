@@ -67,6 +67,11 @@ test("what a range shows", () => {
 });
 
 test("a time axis stays within what there is, and shows no less than a microsecond", () => {
+  const odd = new it.TimeAxis([-0.5, 4e9 + 0.25]);
+  odd.zoom(0.5);
+  odd.reset();
+  assert.equal(odd.zoomed, false);
+
   const axis = new it.TimeAxis([0, 1e9]);
   let told = 0;
   axis.follow(() => (told += 1));

@@ -6,12 +6,16 @@ export type Range = [number, number];
 const CLOSEST = 1000;
 
 export class TimeAxis {
+  /** All there is to show. */
+  readonly full: Range;
+  /** What is shown, in whole nanoseconds. */
   range: Range;
   private readonly followers: (() => void)[] = [];
 
-  constructor(readonly full: Range) {
-    if (full[1] - full[0] < CLOSEST) full[1] = full[0] + CLOSEST;
-    this.range = [...full];
+  constructor([from, to]: Range) {
+    const first = Math.floor(from);
+    this.full = [first, Math.max(first + CLOSEST, Math.ceil(to))];
+    this.range = [...this.full];
   }
 
   get zoomed(): boolean {

@@ -130,13 +130,15 @@ export function heat(figure: HTMLElement, operation: Operation, report: Report):
 
 /** The colours and the numbers of calls they stand for. */
 function scale(most: number): HTMLElement {
-  const strip = el("canvas", { width: `${STOPS * 20}`, height: "10", "aria-hidden": "true" });
+  const stops = most > 1 ? Array.from({ length: STOPS }, (_, at) => at) : [stop(1, most)];
+  const strip = el("canvas", { width: `${stops.length * 20}`, height: "10", "aria-hidden": "true" });
   const paint = () => {
     const ctx = strip.getContext("2d");
-    for (let i = 0; ctx && i < STOPS; i += 1) {
-      ctx.fillStyle = colour(`heat-${i}`);
+    stops.forEach((at, i) => {
+      if (!ctx) return;
+      ctx.fillStyle = colour(`heat-${at}`);
       ctx.fillRect(i * 20, 0, 20, 10);
-    }
+    });
   };
   paint();
   onTheme(paint);

@@ -1,5 +1,6 @@
 // Calls by response time into bars on a logarithmic axis; what two captures saw stands in outline, one
-// over the other.
+// over the other. The buckets that calls are counted in are not all equally wide there, so it is a bar's
+// area that stands for its calls: with heights, the shape of the buckets would show in that of the calls.
 
 import type { Latency, Operation, Report } from "../data";
 import { duration, plural, share } from "../format";
@@ -13,6 +14,9 @@ import { countScale, fromZero, logDurationScale } from "./scales";
 import { captureColour, captureName } from "./sides";
 
 const HEIGHT = 210;
+
+/** More bars than this are joined two by two. */
+const BARS = 48;
 
 interface Bar {
   low: number;
@@ -30,11 +34,28 @@ function bars({ histogram: { upper_ns, calls } }: Latency): Bar[] {
   }));
 }
 
+function joined(list: Bar[]): Bar[] {
+  const pairs: Bar[] = [];
+  for (let at = 0; at < list.length; at += 2) {
+    const one = list[at] as Bar;
+    const two = list[at + 1];
+    pairs.push(two ? { low: one.low, high: two.high, calls: one.calls + two.calls } : one);
+  }
+  return pairs;
+}
+
+const octaves = (bar: Bar): number => Math.log2(bar.high / bar.low) || 1;
+
 export function histogram(figure: HTMLElement, operation: Operation, report: Report): void {
   const seen = operation.seen.map(({ capture, latency }) => ({ capture, latency, bars: bars(latency) }));
+  while (seen.some((one) => one.bars.length > BARS)) for (const one of seen) one.bars = joined(one.bars);
   const every = seen.flatMap((one) => one.bars);
   if (every.length === 0) return;
-  const largest = Math.max(...every.map((bar) => bar.calls));
+  // The axis is right for bars of the usual width. A few calls have no shape, and can be counted.
+  const few = every.every((bar) => bar.calls < 10);
+  const usual = every.reduce((sum, bar) => sum + octaves(bar), 0) / every.length;
+  const height = (bar: Bar) => (few ? bar.calls : (bar.calls * usual) / octaves(bar));
+  const largest = Math.max(...every.map(height));
   const x: Range = [Math.min(...every.map((bar) => bar.low)) / 1.15, Math.max(...every.map((bar) => bar.high)) * 1.15];
 
   const points = (): Point[] =>
@@ -42,7 +63,7 @@ export function histogram(figure: HTMLElement, operation: Operation, report: Rep
       .flatMap(({ capture, latency, bars }) =>
         bars.filter((bar) => bar.calls > 0).map((bar) => ({
           x: Math.sqrt(bar.low * bar.high),
-          y: bar.calls,
+          y: height(bar),
           tip: () => ({
             title: `${duration(bar.low)} to ${duration(bar.high)}`,
             rows: [
@@ -74,7 +95,7 @@ export function histogram(figure: HTMLElement, operation: Operation, report: Rep
           for (const bar of bars) {
             const left = pen.x(bar.low);
             const right = pen.x(bar.high);
-            const top = pen.y(bar.calls);
+            const top = pen.y(height(bar));
             pen.ctx.fillRect(left, top, right - left, pen.bottom - top);
             if (!open) outline.moveTo(left, pen.bottom);
             open = true;

@@ -23,7 +23,7 @@ export function zoomButtons(axis: TimeAxis): HTMLElement {
   const every = button("Show all", () => axis.reset(), { title: "Show all (Esc, double click)" });
   const tell = () => {
     const [from, to] = axis.range;
-    shown.textContent = axis.zoomed ? `${timeLabels([from, to], (to - from) / 100).join(" to ")} (${duration(to - from)})` : `all ${duration(to - from)}`;
+    shown.textContent = axis.zoomed ? `${timeLabels([from, to], (to - from) / 100).join(" to ")} (${duration(to - from)})` : "all of it";
     for (const one of [out, back, on, every]) one.disabled = !axis.zoomed;
   };
   tell();

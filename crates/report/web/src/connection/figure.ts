@@ -27,8 +27,8 @@ export function connectionFigures(figures: HTMLElement[], connection: Connection
   });
   const first = shown[0];
   if (!first) return;
-  const spans = shown.map(({ view }) => span(view));
-  const axis = new TimeAxis([Math.min(...spans.map(([from]) => from)), Math.max(...spans.map(([, to]) => to))]);
+  const axes = timeAxes(shown.map(({ view }) => span(view)));
+  const together = axes[0] === axes[axes.length - 1];
 
   const heavier: Way = carried(first.view, 1) >= carried(first.view, 0) ? 1 : 0;
   const views = el("div", { class: "views", "data-way": String(heavier) });
@@ -44,17 +44,37 @@ export function connectionFigures(figures: HTMLElement[], connection: Connection
   }
   controls.append(
     choice("Direction shown", [...WAYS, "both"], heavier, (at) => (views.dataset["way"] = at < 2 ? String(at) : "both")),
-    zoomButtons(axis),
   );
+  if (together && axes[0]) controls.append(zoomButtons(axes[0]));
   views.before(controls);
   controls.after(
     el("p", { class: "hint" }, matchMedia("(hover: none)").matches ? "Tap a plot to see what is there; + − ← → move the time axis." : "Drag to zoom, double click to show all. Ctrl and wheel, or + − ← → on a plot, zoom and move; Shift ← → goes from point to point, Enter keeps one."),
   );
 
-  for (const { figure, view } of shown) {
+  shown.forEach(({ figure, view }, at) => {
+    const axis = axes[at] as TimeAxis;
     views.append(figure);
-    panels(figure, { report, connection, view, axis, group: `connection-${index}` });
-  }
+    if (!together) body(figure).append(zoomButtons(axis));
+    panels(figure, { report, connection, view, axis, group: `connection-${index}-${together ? "" : at}` });
+  });
+}
+
+/**
+ * One axis for all views; or one for each, where their clocks are so far apart that each would be a sliver
+ * on a common one.
+ */
+function timeAxes(spans: [number, number][]): TimeAxis[] {
+  const union: [number, number] = [Math.min(...spans.map(([from]) => from)), Math.max(...spans.map(([, to]) => to))];
+  const longest = Math.max(...spans.map(([from, to]) => to - from));
+  if (union[1] - union[0] > 2 * longest) return spans.map(roomy);
+  const axis = roomy(union);
+  return spans.map(() => axis);
+}
+
+/** With room at both ends, where the first and the last packet would be cut in half. */
+function roomy([from, to]: [number, number]): TimeAxis {
+  const room = Math.max(500, (to - from) * 0.01);
+  return new TimeAxis([from - room, to + room]);
 }
 
 function panels(figure: HTMLElement, scene: Scene): void {
@@ -71,7 +91,7 @@ function panels(figure: HTMLElement, scene: Scene): void {
       plot(host, {
         label: `Chart: ${title}, ${name}`,
         height,
-        leftRoom: 60,
+        leftRoom: 70,
         written,
         axis: scene.axis,
         group: scene.group,

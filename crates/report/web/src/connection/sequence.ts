@@ -58,7 +58,8 @@ export function sequence(scene: Scene, way: Way): Panel {
     let edge = high;
     for (let i = first; i < last; i += 1) edge = Math.max(edge, Math.min(room, acks.window_end[i] ?? 0));
     const pad = Math.max(1, (edge - low) * 0.04);
-    return [Math.max(0, low - pad), edge + pad];
+    // Above, room for the mark of a segment that was sent again.
+    return [Math.max(0, low - pad), edge + 2.5 * pad];
   }
 
   function draw(pen: Pen): void {

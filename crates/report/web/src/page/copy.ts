@@ -48,10 +48,15 @@ export function copyButton(text: () => string, what: string, shown?: HTMLElement
   return node;
 }
 
+/** Letters that fit five lines on any screen but a phone's. */
+const LONG = 400;
+
 export function copyButtons(): void {
   for (const place of all<HTMLElement>(".copy")) {
     const code = place.querySelector("code");
     if (!code) continue;
+    // One that is longer than its box is moved with the keyboard too.
+    if ((code.textContent?.length ?? 0) > LONG) code.tabIndex = 0;
     const what = place.querySelector(".label")?.textContent?.trim() ?? "text";
     place.append(copyButton(() => place.dataset["copy"] ?? code.textContent ?? "", what, code));
   }
