@@ -4,6 +4,7 @@
 
 pub mod app;
 pub mod capture_facts;
+pub mod charts;
 pub mod clock;
 pub mod concurrency;
 pub mod connections;
@@ -17,6 +18,7 @@ pub mod group;
 pub mod half;
 pub mod join;
 pub mod matched;
+pub mod narrowest;
 pub mod packed;
 pub mod results;
 pub mod rounds;

@@ -8,6 +8,7 @@ mod answer;
 mod one;
 mod sides;
 
+pub(crate) use answer::{answer, waited};
 pub use one::conn_text;
 
 use crate::classes::{arrow, words};
@@ -16,7 +17,6 @@ use crate::conns::fields::own;
 use crate::text::{Grid, WIDTH, bytes, counted, damage, share, tight, wrap};
 use analysis::connections::Connections;
 use analysis::results::{ConnectionResult, ConnsResult, DirectionResult, Vantage};
-use answer::answer;
 use model::{Direction, Endpoint, Protocol};
 use std::io::{self, Write};
 use std::net::IpAddr;

@@ -2,15 +2,15 @@
 //!
 //! A page of 80 columns. Only commands that are meant to be copied may be wider.
 
-mod captures;
+pub(crate) mod captures;
 mod joined;
-mod tables;
+pub(crate) mod tables;
 
 use crate::classes;
 use crate::text::{Unit, WIDTH, bar, bytes, counted, grouped, quoted, rate, shell, wrap};
 use analysis::results::{Budget, Diagnosis, Evidence, Fact, Finding};
 use jiff::tz::TimeZone;
-use model::{Direction, format_duration};
+use model::{Direction, TimeClass, format_duration};
 use std::io::{self, Write};
 
 /// Frames and filters of one finding.
@@ -46,6 +46,12 @@ pub fn diagnosis_text(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -> io
 
 fn answer(d: &Diagnosis) -> String {
     let mut text = wrap("", 0, &d.verdict.sentence);
+    text.push_str(&wrap("", 0, &certainty(d)));
+    text
+}
+
+/// What the verdict's cause costs, unless its sentence says so, and how sure it is.
+pub(crate) fn certainty(d: &Diagnosis) -> String {
     let cause = d.verdict.cause;
     let cost = d
         .findings
@@ -72,60 +78,53 @@ fn answer(d: &Diagnosis) -> String {
         "Confidence {sure} ({:.0} %).",
         d.verdict.confidence * 100.0
     ));
-    text.push_str(&wrap("", 0, &line));
-    text
+    line
 }
 
-/// Where a call's time goes: a line per part, with a bar.
-fn budget(b: &Budget) -> String {
+/// A part of a call's time.
+pub(crate) struct Part {
+    pub(crate) name: &'static str,
+    /// It is a part of the one before that is not.
+    pub(crate) within: bool,
+    /// What messages waited for under way.
+    pub(crate) class: Option<TimeClass>,
+    pub(crate) ns: Option<i64>,
+    /// What stands in place of a number that is not known.
+    pub(crate) unknown: &'static str,
+}
+
+/// All of a call's time, and its parts; `None` where none is known.
+pub(crate) fn parts(b: &Budget) -> Option<(i64, Vec<Part>)> {
     let parts = [
         ("network out", b.network_out_ns),
         ("server", b.server_ns),
         ("network back", b.network_back_ns),
     ];
-    if b.calls == 0 || parts.iter().all(|(_, ns)| ns.is_none()) {
-        let host = b.client_host_ns.filter(|_| b.calls > 0);
-        return host.map_or_else(String::new, |ns| {
-            format!(
-                "Above the wire a call spends {} in the client host.\n",
-                format_duration(ns)
-            )
-        });
+    let known: Vec<i64> = parts.iter().filter_map(|(_, ns)| *ns).collect();
+    let total = b.client_host_ns.unwrap_or(0) + known.iter().sum::<i64>();
+    if b.calls == 0 || known.is_empty() || total <= 0 {
+        return None;
     }
-    let known = parts.iter().filter_map(|(_, ns)| *ns);
-    let total = b.client_host_ns.unwrap_or(0) + known.sum::<i64>();
-    if total <= 0 {
-        return String::new();
-    }
-    let unit = Unit::for_duration(total);
-    let mut text = format!(
-        "Where a call's {} go ({})\n",
-        format_duration(total),
-        counted(b.calls, "call")
-    );
-    let mut line = |name: &str, ns: Option<i64>, unknown: &str| {
-        let rest = match ns {
-            Some(ns) => {
-                let number = format!("{:>9} {}", unit.number(ns), unit.name);
-                let room = WIDTH.saturating_sub(16 + 9 + 1 + 2 + 2);
-                format!("{number}  {}", bar(ns as f64, total as f64, room))
-            }
-            None => format!("  {unknown}"),
-        };
-        text.push_str(format!("  {name:<14}{rest}").trim_end());
-        text.push('\n');
+    let part = |name, ns| Part {
+        name,
+        within: false,
+        class: None,
+        ns,
+        unknown: "not known from these packets",
     };
-    line(
-        "client host",
-        b.client_host_ns,
-        "not seen on the wire (give the application's times with --app)",
-    );
-    let unseen = "not known from these packets";
+    let of = |name, ns| Part {
+        within: true,
+        ..part(name, Some(ns))
+    };
+    let mut out = vec![Part {
+        unknown: "not seen on the wire (give the application's times with --app)",
+        ..part("client host", b.client_host_ns)
+    }];
     for (name, ns) in parts {
-        line(name, ns, unseen);
+        out.push(part(name, ns));
         if let ("server", Some(server), Some(queue)) = (name, ns, b.server_queue_ns) {
-            line("  service", Some(server - queue), unseen);
-            line("  queue", Some(queue), unseen);
+            out.push(of("service", server - queue));
+            out.push(of("queue", queue));
         }
         // What lasts longer than this part lies in the server's as well, which shows it.
         let within = b
@@ -137,13 +136,50 @@ fn budget(b: &Budget) -> String {
                 (name, d),
                 ("network out", Direction::ToServer) | ("network back", Direction::ToClient)
             ) {
-                line(
-                    &format!("  {}", classes::words(*class).short),
-                    Some(*waited),
-                    unseen,
-                );
+                out.push(Part {
+                    class: Some(*class),
+                    ..of(classes::words(*class).short, *waited)
+                });
             }
         }
+    }
+    Some((total, out))
+}
+
+/// Over the parts of a call's time.
+pub(crate) fn budget_title(total: i64, b: &Budget) -> String {
+    format!(
+        "Where a call's {} go ({})",
+        format_duration(total),
+        counted(b.calls, "call")
+    )
+}
+
+/// Where a call's time goes: a line per part, with a bar.
+fn budget(b: &Budget) -> String {
+    let Some((total, parts)) = parts(b) else {
+        let host = b.client_host_ns.filter(|_| b.calls > 0);
+        return host.map_or_else(String::new, |ns| {
+            format!(
+                "Above the wire a call spends {} in the client host.\n",
+                format_duration(ns)
+            )
+        });
+    };
+    let unit = Unit::for_duration(total);
+    let mut text = budget_title(total, b) + "\n";
+    for part in parts {
+        let rest = match part.ns {
+            Some(ns) => {
+                let number = format!("{:>9} {}", unit.number(ns), unit.name);
+                let room = WIDTH.saturating_sub(16 + 9 + 1 + 2 + 2);
+                format!("{number}  {}", bar(ns as f64, total as f64, room))
+            }
+            None => format!("  {}", part.unknown),
+        };
+        let name = format!("{}{}", if part.within { "  " } else { "" }, part.name);
+        text.push_str(format!("  {name:<14}{rest}").trim_end());
+        text.push('\n');
     }
     text
 }
@@ -159,8 +195,9 @@ fn findings(d: &Diagnosis) -> String {
     text
 }
 
-fn finding(number: usize, f: &Finding, d: &Diagnosis) -> String {
-    let cost = match (f.cost_ns, f.elapsed_cost_ns) {
+/// What a finding costs, in words.
+pub(crate) fn cost(f: &Finding) -> String {
+    match (f.cost_ns, f.elapsed_cost_ns) {
         (Some(cost), Some(elapsed)) => {
             format!(
                 "{} ({} elapsed)",
@@ -171,7 +208,11 @@ fn finding(number: usize, f: &Finding, d: &Diagnosis) -> String {
         (Some(cost), None) => format_duration(cost),
         (None, _) if f.fatal => "ends the work".to_owned(),
         (None, _) => "no cost of its own".to_owned(),
-    };
+    }
+}
+
+fn finding(number: usize, f: &Finding, d: &Diagnosis) -> String {
+    let cost = cost(f);
     let mut text = format!("{number:<2} {}   {}   {cost}\n", f.code, f.side.name());
     if !f.facts.is_empty() {
         let facts: Vec<String> = f.facts.iter().map(fact).collect();
@@ -196,7 +237,7 @@ fn finding(number: usize, f: &Finding, d: &Diagnosis) -> String {
 }
 
 /// A fact in words: `unloaded service time 4.11 ms`.
-fn fact(f: &Fact) -> String {
+pub(crate) fn fact(f: &Fact) -> String {
     let (name, value) = if let Some(name) = f.name.strip_suffix("_ns") {
         (name, format_duration(f.value))
     } else if let Some(name) = f.name.strip_suffix("_bytes") {
@@ -220,14 +261,16 @@ fn fact(f: &Fact) -> String {
     format!("{} {value}", name.replace('_', " "))
 }
 
-/// The packets that prove it, and a command that shows them.
-fn see(e: &Evidence, d: &Diagnosis) -> String {
-    let file = d
-        .captures
-        .get(e.capture)
-        .and_then(|c| c.files.get(e.file))
-        .map_or("?", String::as_str);
-    let mut what = file.to_owned();
+/// The file that evidence stands in, as it was given.
+pub(crate) fn file_of<'a>(e: &Evidence, d: &'a Diagnosis) -> &'a str {
+    let files = d.captures.get(e.capture).map(|c| &c.files);
+    let file = files.and_then(|files| files.get(e.file));
+    file.map_or("?", String::as_str)
+}
+
+/// The packets that prove it, in words.
+pub(crate) fn shown_by(e: &Evidence, d: &Diagnosis) -> String {
+    let mut what = file_of(e, d).to_owned();
     if !e.frames.is_empty() {
         let frames: Vec<String> = e.frames.iter().take(FRAMES).map(u32::to_string).collect();
         what.push_str(if frames.len() == 1 {
@@ -243,7 +286,13 @@ fn see(e: &Evidence, d: &Diagnosis) -> String {
     if !e.shows.is_empty() {
         what.push_str(&format!(": {}", e.shows));
     }
-    let mut text = wrap("   See: ", 8, &what);
+    what
+}
+
+/// The packets that prove it, and a command that shows them.
+fn see(e: &Evidence, d: &Diagnosis) -> String {
+    let file = file_of(e, d);
+    let mut text = wrap("   See: ", 8, &shown_by(e, d));
     if !e.filter.is_empty() {
         let command = if file == "-" {
             format!("Wireshark display filter {}", e.filter)

@@ -75,7 +75,8 @@ pub fn sql_text(result: &SqlResult, style: SqlStyle, out: &mut dyn Write) -> io:
     out.write_all(end.as_bytes())
 }
 
-fn answer(result: &SqlResult) -> String {
+/// Where the time of all calls went, in a sentence or two.
+pub(crate) fn answer(result: &SqlResult) -> String {
     let t = &result.totals;
     if result.statements.is_empty() {
         return NOTHING.to_owned();

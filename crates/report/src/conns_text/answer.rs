@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 /// The answer: how long was waited, and what for most of all.
-pub(super) fn answer(connections: &Connections) -> String {
+pub(crate) fn answer(connections: &Connections) -> String {
     let count = counted(connections.len() as u64, "TCP connection");
     if connections.is_empty() {
         return "No TCP connections.\n".to_owned();
@@ -32,7 +32,7 @@ fn is_measured(c: &ConnectionResult) -> bool {
 }
 
 /// "4 min 12 s of waiting; 61 % of it: …"; `None` when nothing was waited for.
-pub(super) fn waited(
+pub(crate) fn waited(
     connections: impl Iterator<Item = ConnectionResult> + Clone,
 ) -> Option<String> {
     let mut total = 0_i64;

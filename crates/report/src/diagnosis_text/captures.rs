@@ -18,19 +18,42 @@ pub(super) fn captures(d: &Diagnosis, zone: &TimeZone) -> String {
 }
 
 fn capture(c: &CaptureResult, zone: &TimeZone) -> String {
-    let name = match c.files.as_slice() {
+    let mut text = wrap("  ", 4, &format!("{}: {}", name(c), taken_at(c)));
+    for line in said(c, zone) {
+        text.push_str(&wrap("    ", 4, &line));
+    }
+    for (damage, problem) in problems(c) {
+        let head = if damage {
+            "    damaged: "
+        } else {
+            "    note: "
+        };
+        text.push_str(&wrap(head, 6, &problem));
+    }
+    text
+}
+
+/// Its file, or the first and last of several.
+pub(crate) fn name(c: &CaptureResult) -> String {
+    match c.files.as_slice() {
         [] => "(no file)".to_owned(),
         [one] => one.clone(),
         [first, .., last] => format!("{first} … {last} ({} files)", c.files.len()),
-    };
-    let side = taken(c.side);
-    let from = if c.side_from.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", c.side_from)
-    };
-    let mut text = wrap("  ", 4, &format!("{name}: {side}{from}"));
+    }
+}
 
+/// Where it was taken, and how that is known.
+pub(crate) fn taken_at(c: &CaptureResult) -> String {
+    let side = taken(c.side);
+    if c.side_from.is_empty() {
+        side.to_owned()
+    } else {
+        format!("{side} ({})", c.side_from)
+    }
+}
+
+/// What it holds, and what it lacks.
+pub(crate) fn said(c: &CaptureResult, zone: &TimeZone) -> Vec<String> {
     let mut facts = Vec::new();
     if let (Some(first), Some(last)) = (c.first, c.last) {
         facts.push(format!(
@@ -52,15 +75,13 @@ fn capture(c: &CaptureResult, zone: &TimeZone) -> String {
     });
     facts.push(counted(c.connections, "connection"));
     facts.push(counted(c.calls, "call"));
-    text.push_str(&wrap("    ", 4, &facts.join(", ")));
-
+    let mut lines = vec![facts.join(", ")];
     if c.missing_gaps > 0 {
-        let missing = format!(
+        lines.push(format!(
             "lacks {} that the receiver acknowledged, in {}",
             bytes(c.missing_bytes),
             counted(c.missing_gaps, "gap")
-        );
-        text.push_str(&wrap("    ", 4, &missing));
+        ));
     }
     if !c.half_calls.is_empty() {
         let total: u64 = c.half_calls.iter().map(|(_, n)| n).sum();
@@ -69,32 +90,32 @@ fn capture(c: &CaptureResult, zone: &TimeZone) -> String {
             .iter()
             .map(|(reason, n)| format!("{} {reason}", grouped(*n)))
             .collect();
-        let half = format!(
+        lines.push(format!(
             "{} seen by half: {}",
             counted(total, "call"),
             reasons.join(", ")
-        );
-        text.push_str(&wrap("    ", 4, &half));
+        ));
     }
-    for (kind, p) in c.problems.iter() {
+    lines
+}
+
+/// What was wrong with it, and whether that is damage.
+pub(crate) fn problems(c: &CaptureResult) -> Vec<(bool, String)> {
+    let line = |(kind, p): (&'static str, &model::Problem)| {
         let place = p.first.to_string();
         let place = if place.is_empty() {
             place
         } else {
             format!(" ({place})")
         };
-        let head = if p.damage {
-            "    damaged: "
-        } else {
-            "    note: "
-        };
         let problem = format!("{kind}, {}: {}{place}", grouped(p.count), p.example);
-        text.push_str(&wrap(head, 6, &problem));
-    }
-    text
+        (p.damage, problem)
+    };
+    c.problems.iter().map(line).collect()
 }
 
-fn clock(c: &Clock) -> String {
+/// What is known of the two clocks.
+pub(crate) fn clock(c: &Clock) -> String {
     let within = format_duration(c.uncertainty_ns);
     if c.basis == ClockBasis::AssumedSynchronised {
         return format!(

@@ -28,7 +28,7 @@ fn unit_of(mean_ns: Option<i64>) -> Unit {
 }
 
 /// The names in the first column; the protocol only where there are several.
-fn op_names(ops: &[OpResult]) -> Vec<String> {
+pub(crate) fn op_names(ops: &[OpResult]) -> Vec<String> {
     let several = ops
         .iter()
         .any(|o| Some(o.protocol) != ops.first().map(|f| f.protocol));
@@ -176,6 +176,11 @@ pub(super) fn matched(ops: &[OpResult]) -> String {
 
 /// How many calls found no twin, and why not.
 pub(super) fn unmatched(ops: &[OpResult]) -> String {
+    not_matched(ops).map_or_else(String::new, |text| wrap("Not matched: ", 3, &text))
+}
+
+/// The same in words.
+pub(crate) fn not_matched(ops: &[OpResult]) -> Option<String> {
     let sum = |get: fn(&Unmatched) -> u64| ops.iter().map(|o| get(&o.unmatched)).sum::<u64>();
     let reasons = [
         (
@@ -197,13 +202,16 @@ pub(super) fn unmatched(ops: &[OpResult]) -> String {
     let total: u64 = reasons.iter().map(|(n, _)| n).sum();
     // With one capture there is no twin to find; what it lacks stands with the capture.
     if total == 0 || ops.iter().all(|o| o.matched.is_none()) {
-        return String::new();
+        return None;
     }
     let reasons: Vec<String> = reasons
         .iter()
         .filter(|(n, _)| *n > 0)
         .map(|(n, why)| format!("{} {why}", grouped(*n)))
         .collect();
-    let text = format!("{}: {}.", counted(total, "call"), reasons.join(", "));
-    wrap("Not matched: ", 3, &text)
+    Some(format!(
+        "{}: {}.",
+        counted(total, "call"),
+        reasons.join(", ")
+    ))
 }
