@@ -12,7 +12,7 @@ import type { Report } from "./data";
 import { copyButtons } from "./page/copy";
 import { all } from "./page/dom";
 import { watchPrinting } from "./page/live";
-import { filters, sortableTables } from "./page/tables";
+import { filters, foldedTables, sortableTables } from "./page/tables";
 import { themeButton } from "./page/theme";
 import { linkedDetails } from "./page/links";
 
@@ -61,6 +61,7 @@ document.documentElement.classList.add("js");
 (document.querySelector("body > header") ?? document.body).append(themeButton());
 sortableTables();
 filters();
+foldedTables();
 copyButtons();
 linkedDetails();
 watchPrinting();

@@ -243,10 +243,9 @@ export function plot(host: HTMLElement, options: PlotOptions, width: number): Dr
         return true;
       case "Enter":
       case " ":
-        if (current >= 0 && !mark.hidden) {
-          point(current, true);
-          focusTip();
-        }
+        if (current < 0 || mark.hidden) return false;
+        point(current, true);
+        focusTip();
         return true;
       default:
         return false;

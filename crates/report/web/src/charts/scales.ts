@@ -1,6 +1,6 @@
 // The scales that plots are made of: time, durations, bytes, rates and plain numbers.
 
-import { digits, duration, scaled, scaledLabels, timeLabels } from "../format";
+import { digits, duration, scaledLabels, timeLabels } from "../format";
 import { linearMarks, logMarks, timeMarks, timeStep } from "../ticks";
 import type { Range, TimeAxis } from "./axis";
 import type { Scale } from "./plot";
@@ -25,7 +25,7 @@ export const durationScale = (range: () => Range): Scale => linear(range, (marks
 export const byteScale = (range: () => Range): Scale => linear(range, (marks) => scaledLabels(marks, "B"), true);
 export const rateScale = (range: () => Range): Scale => linear(range, (marks) => scaledLabels(marks, "bit/s"));
 export const countScale = (range: () => Range): Scale =>
-  linear(range, (marks) => marks.map((mark) => (mark < 10000 ? digits(mark) : scaled(mark, "").trim())), true);
+  linear(range, (marks) => (marks.some((mark) => mark >= 10000) ? scaledLabels(marks, "") : marks.map(digits)), true);
 
 export const logDurationScale = (range: () => Range): Scale => ({
   range,

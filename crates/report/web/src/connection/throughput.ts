@@ -49,7 +49,7 @@ export function segmentSizes(scene: Scene, way: Way): Panel {
         if (low == null || high == null || middle == null) return;
         const top = pen.y(high);
         spread.rect(left, top, width, Math.max(pen.ratio, pen.y(low) - top));
-        mean.rect(left, pen.y(middle) - pen.ratio, Math.max(2 * pen.ratio, width), 2 * pen.ratio);
+        mean.rect(left, pen.y(middle) - pen.ratio, Math.max(4 * pen.ratio, width), 2 * pen.ratio);
       });
       pen.ctx.fillStyle = colour(`${wayColour(way)}-soft`);
       pen.ctx.fill(spread);

@@ -1,5 +1,5 @@
 // `table[data-sortable]` into one whose heads sort it; `table[data-filter]` and the list of findings into
-// ones with a field that leaves only what holds the words in it.
+// ones with a field that leaves only what holds the words in it; long tables into short ones that unfold.
 
 import { all, announce, button, el } from "./dom";
 import { plural } from "../format";
@@ -55,6 +55,24 @@ function compare(a: Key, b: Key, descending: boolean): number {
   return descending ? -order : order;
 }
 
+/** Rows of a table that are shown at first; a table of a few more is shown whole. */
+const ROWS = 25;
+
+/** Long tables show their first rows, and the rest on demand; on paper and when searched, all. */
+export function foldedTables(): void {
+  for (const table of all<HTMLTableElement>("table[data-sortable]")) {
+    const count = Array.from(table.tBodies).reduce((sum, body) => sum + body.rows.length, 0);
+    if (count < ROWS * 1.4) continue;
+    table.classList.add("folded");
+    const more = button(`Show all ${count} rows`, () => {
+      const folded = table.classList.toggle("folded");
+      more.textContent = folded ? `Show all ${count} rows` : `Show ${ROWS} rows`;
+      more.setAttribute("aria-expanded", String(!folded));
+    }, { class: "unfold", "aria-expanded": "false" });
+    (table.closest(".scroll") ?? table).after(more);
+  }
+}
+
 export function filters(): void {
   for (const table of all<HTMLTableElement>("table[data-filter]")) {
     const rows = Array.from(table.tBodies).flatMap((body) => Array.from(body.rows));
@@ -82,6 +100,7 @@ function filter(name: string, items: HTMLElement[]): HTMLElement {
       item.hidden = !words.every((word) => texts[at]?.includes(word));
       if (!item.hidden) shown += 1;
     });
+    items[0]?.closest("table")?.classList.toggle("searched", words.length > 0);
     count.textContent = words.length ? `${shown} of ${items.length}` : `${items.length}`;
     announce(`${plural(shown, "row")} of ${items.length} shown`);
   });
