@@ -11,6 +11,7 @@ use analysis::sql::SqlKey;
 use analysis::whatif::Point;
 use clap::builder::StyledStr;
 use clap::{Arg, Args, Parser, Subcommand, ValueEnum};
+use model::Anonymiser;
 use slowside::{Config, Moment};
 use std::ffi::OsString;
 use std::ops::Deref;
@@ -397,6 +398,17 @@ pub(crate) struct Common {
     #[arg(long = "where", value_name = "EXPR", value_parser = Filter::parse)]
     pub(crate) filter: Option<Filter>,
 
+    /// Show pseudonyms for addresses, names and what statements name; KEY makes them the same again
+    ///
+    /// The same name has the same pseudonym in everything that is written with the same KEY; without
+    /// KEY they are other ones in each run. Addresses keep what they have in common (two of one
+    /// network stay so) and whether they are private; of statements keywords and shape stay. Who
+    /// guesses KEY can test guesses of names: take a long one and keep it. Times, sizes, ports and
+    /// what follows from them stay as they are, and who knows the traffic may know it again.
+    /// Standard error is not changed.
+    #[arg(long, value_name = "KEY", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = secret)]
+    pub(crate) anonymise: Option<String>,
+
     /// No progress and no notes on standard error
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -417,6 +429,21 @@ impl Reading {
 }
 
 impl Common {
+    /// What makes pseudonyms, where they are asked for.
+    pub(crate) fn anonymiser(&self) -> anyhow::Result<Option<Anonymiser>> {
+        let Some(key) = &self.anonymise else {
+            return Ok(None);
+        };
+        if key.is_empty() {
+            let mut key = [0; 32];
+            getrandom::fill(&mut key).map_err(|e| {
+                anyhow::anyhow!("the system gives no random key: {e}; give one: --anonymise=KEY")
+            })?;
+            return Ok(Some(Anonymiser::new(&key)));
+        }
+        Ok(Some(Anonymiser::new(key.as_bytes())))
+    }
+
     pub(crate) fn config(
         &self,
         from: Option<Moment>,
@@ -612,6 +639,14 @@ fn width(text: &str) -> Result<i64, String> {
     match moment::positive(text)? {
         ..1_000 => Err("intervals are at least 1us wide, such as 100ms".into()),
         width => Ok(width),
+    }
+}
+
+/// The key of `--anonymise`; empty where none is given.
+fn secret(text: &str) -> Result<String, String> {
+    match text.len() {
+        1..8 => Err("a key of less than 8 characters is soon guessed; give a longer one".into()),
+        _ => Ok(text.to_owned()),
     }
 }
 

@@ -172,3 +172,6 @@ pub const TRACE_PAIRS: usize = 1_000_000;
 
 /// Memory for unpacking one .xz file: as much as `xz -9` asks for.
 pub const XZ_DICTIONARY_BYTES: usize = 64 << 20;
+
+/// Pseudonyms of addresses that are remembered; then they are made anew.
+pub const PSEUDONYMS: usize = 200_000;
