@@ -4,6 +4,7 @@
 
 mod config;
 mod conns;
+mod cut;
 mod diagnose;
 mod firsts;
 mod link;
@@ -17,6 +18,7 @@ mod trace;
 
 pub use config::{Captures, Config, Event, Moment};
 pub use conns::{conns, series};
+pub use cut::{CutCapture, CutRequest, CutResult, Frames, Open, WhichFinding, cut};
 pub use diagnose::diagnose;
 pub use series::RowSink;
 pub use sort::{Key as SortKey, Sorter};
