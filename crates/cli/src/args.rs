@@ -297,7 +297,8 @@ pub(crate) struct WhatIf {
 /// Give at least one of --finding, --connection, --call, --where, --frames, --from and --to; what they
 /// choose adds up. Also written are the opening of each connection that is cut, without which nobody
 /// knows how its windows are scaled, and everything of it between the packets that are wanted, so that
-/// its bytes can be put together; --only leaves that out. A call is cut from its request's first packet
+/// its bytes can be put together; of a database's session what was said before (its first 20,000
+/// packets), as it names statements and cursors. --only leaves all that out. A call is cut from its request's first packet
 /// to its response's last, in both captures where there are two.
 ///
 /// Link type, time to the nanosecond, captured and original length, direction and comments stay as they

@@ -182,3 +182,7 @@ pub const CUT_CALLS: usize = 200_000;
 /// Connections of which `cut` remembers the opening where packets are chosen by time or number.
 /// `connections-without-opening`.
 pub const CUT_FLOWS: usize = 200_000;
+
+/// Packets before what is cut that `cut` remembers, over all connections; beyond that only handshakes are
+/// written beside what was chosen.
+pub const CUT_BEFORE: usize = 4_000_000;

@@ -65,11 +65,11 @@ pub(crate) fn run(args: &Cut) -> anyhow::Result<Done> {
     }
     if !stdout {
         print(|out| {
-            written
-                .iter()
-                .try_for_each(|(index, path)| match result.captures.get(*index) {
-                    Some(capture) => out.write_all(told(path, capture).as_bytes()),
-                    None => Ok(()),
+            (0..)
+                .zip(&result.captures)
+                .try_for_each(|(index, capture)| {
+                    let path = written.iter().find(|(i, _)| *i == index);
+                    out.write_all(told(path.map(|(_, p)| p.as_path()), capture).as_bytes())
                 })
         })?;
     }
@@ -203,10 +203,13 @@ fn words(args: &Cut) -> String {
     words.join(" ")
 }
 
-fn told(path: &Path, c: &CutCapture) -> String {
+fn told(path: Option<&Path>, c: &CutCapture) -> String {
     let files = match c.files.as_slice() {
         [one] => one.clone(),
         several => format!("{} files", several.len()),
+    };
+    let Some(path) = path else {
+        return format!("{files}: nothing of it is chosen, so no file was written\n");
     };
     format!(
         "{}: {} of {} packets of {files}, {} with comments that say why\n",

@@ -6,7 +6,7 @@ use crate::Error;
 use crate::config::Event;
 use crate::run::Selection;
 use analysis::results::Vantage;
-use model::{Packet, PacketRef, Problems, Transport};
+use model::{Packet, PacketRef, Problems, Transport, limits};
 use net::{Flow, Outline};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
@@ -23,6 +23,9 @@ pub(super) struct Count {
     pub(super) connections: u64,
 }
 
+/// Packets behind a stretch in which its other side is waited for to go on.
+const TAIL: usize = 16;
+
 /// Says of each packet of a capture whether it is chosen.
 pub(super) struct Chooser<'a> {
     pub(super) inputs: Vec<PathBuf>,
@@ -37,6 +40,8 @@ pub(super) struct Chooser<'a> {
     time: bool,
     /// Orders of the packets that opened connections which are cut.
     openings: HashSet<u64>,
+    /// Orders of the packets before and behind stretches without which these cannot be read.
+    beside: HashSet<u64>,
     pub(super) count: Count,
     pub(super) problems: Problems,
 }
@@ -47,6 +52,14 @@ pub(super) enum Choice {
     Itself,
     /// It opened a connection that is cut.
     Opening,
+    /// Without it what is chosen before or behind it cannot be read.
+    Beside,
+}
+
+/// What is waited for behind a stretch: that the side speaks which did not send its last packet.
+struct Tail {
+    from_first: bool,
+    left: usize,
 }
 
 /// The opening of a connection, as far as it was read.
@@ -82,6 +95,7 @@ impl<'a> Chooser<'a> {
             times: placed.times,
             time: placed.time,
             openings: HashSet::new(),
+            beside: HashSet::new(),
             count: Count::default(),
             problems: placed.problems,
         };
@@ -96,7 +110,10 @@ impl<'a> Chooser<'a> {
         // Of those, the packets that are chosen anyway.
         let mut counted: HashSet<u64> = HashSet::new();
         let mut count = self.count;
+        let mut remembered = 0;
         let mut chosen_openings = HashSet::new();
+        let mut waiting: HashMap<Flow, Tail> = HashMap::new();
+        let mut beside = HashSet::new();
         let capture = super::each_packet(&inputs, events, &mut |_, batch, packet| {
             count.packets += 1;
             self.times.starts_at(Some(packet.time));
@@ -112,19 +129,51 @@ impl<'a> Chooser<'a> {
                 return Ok(());
             };
             let opening = openings.entry(outline.flow).or_default();
-            if opening.take(packet.order, &outline, most(windows)) && itself {
-                counted.insert(packet.order);
+            let room = if remembered < limits::CUT_BEFORE {
+                most(windows)
+            } else {
+                0
+            };
+            if opening.take(packet.order, &outline, room) {
+                remembered += 1;
+                if itself {
+                    counted.insert(packet.order);
+                }
             }
             let begins = windows.binary_search_by_key(&packet.order, |w| w.first);
             if let Some(window) = begins.ok().and_then(|i| windows.get(i)) {
-                chosen_openings.extend(opening.of(window.opening));
+                let (handshake, others) = opening.of(window.opening);
+                chosen_openings.extend(handshake);
+                beside.extend(others.iter().filter(|order| !counted.contains(order)));
+            }
+            let ends = windows
+                .binary_search_by_key(&packet.order, |w| w.last)
+                .is_ok();
+            if itself {
+                waiting.remove(&outline.flow);
+            } else if let Some(tail) = waiting.get_mut(&outline.flow) {
+                beside.insert(packet.order);
+                tail.left -= 1;
+                if tail.left == 0 || tail.is_over(&outline) {
+                    waiting.remove(&outline.flow);
+                }
+            }
+            if ends && outline.tcp.is_some() {
+                let from_first = outline.from_first;
+                waiting.insert(
+                    outline.flow,
+                    Tail {
+                        from_first,
+                        left: TAIL,
+                    },
+                );
             }
             Ok(())
         })?;
         let openings = chosen_openings.difference(&counted).count() as u64;
-        count.chosen += openings;
+        count.chosen += openings + beside.difference(&chosen_openings).count() as u64;
         count.commented += openings;
-        (self.count, self.openings) = (count, chosen_openings);
+        (self.count, self.openings, self.beside) = (count, chosen_openings, beside);
         self.problems.merge(capture.problems());
         Ok(())
     }
@@ -146,8 +195,11 @@ impl<'a> Chooser<'a> {
         if itself {
             return Some(Choice::Itself);
         }
-        let opened = self.openings.contains(&packet.order);
-        opened.then_some(Choice::Opening)
+        if self.openings.contains(&packet.order) {
+            return Some(Choice::Opening);
+        }
+        let behind = self.beside.contains(&packet.order);
+        behind.then_some(Choice::Beside)
     }
 
     /// Whether a frame was named by its number.
@@ -179,6 +231,13 @@ fn most(windows: &[Window]) -> usize {
     windows.iter().map(|w| w.opening).max().unwrap_or(0)
 }
 
+impl Tail {
+    fn is_over(&self, outline: &Outline) -> bool {
+        let another = outline.tcp.is_some_and(|(flags, _)| flags.syn());
+        another || outline.payload && outline.from_first != self.from_first
+    }
+}
+
 impl Opening {
     /// Takes a packet of the connection; whether it belongs to its opening.
     fn take(&mut self, order: u64, outline: &Outline, most: usize) -> bool {
@@ -208,9 +267,15 @@ impl Opening {
         wanted
     }
 
-    /// The packets of the handshake, and as many more as make `most`.
-    fn of(&self, most: usize) -> impl Iterator<Item = u64> + '_ {
+    /// The packets of the handshake, and as many behind them as make `most`.
+    fn of(&self, most: usize) -> (&[u64], &[u64]) {
         let handshake = self.handshake.unwrap_or(self.packets.len());
-        self.packets.iter().copied().take(handshake.max(most))
+        let packets = self
+            .packets
+            .get(..handshake.max(most))
+            .unwrap_or(&self.packets);
+        packets
+            .split_at_checked(handshake)
+            .unwrap_or((packets, &[]))
     }
 }

@@ -43,8 +43,9 @@ pub(super) struct Found {
 /// SYN, SYN/ACK, ACK, and SYNs that were sent again.
 const HANDSHAKE: usize = 3;
 
-/// With the start-up and logon of a database's session, without which its messages cannot be read.
-const LOGON: usize = 40;
+/// Of a database's session also what was said before: its messages name statements and cursors, and
+/// behind a hole nobody can be sure which answer is whose.
+const SESSION: usize = 20_000;
 
 /// What tells a call in each capture: sequence numbers stay behind address translation.
 type CallKey = (Protocol, Name, u32, u32);
@@ -339,7 +340,7 @@ impl Found {
             first: first.packet,
             last: last.packet,
             opening: if call.protocol.is_sql() {
-                LOGON
+                SESSION
             } else {
                 HANDSHAKE
             },
