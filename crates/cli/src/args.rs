@@ -297,9 +297,9 @@ pub(crate) struct WhatIf {
 /// Give at least one of --finding, --connection, --call, --where, --frames, --from and --to; what they
 /// choose adds up. Also written are the opening of each connection that is cut, without which nobody
 /// knows how its windows are scaled, and everything of it between the packets that are wanted, so that
-/// its bytes can be put together; of a database's session what was said before (its first 20,000
-/// packets), as it names statements and cursors. --only leaves all that out. A call is cut from its request's first packet
-/// to its response's last, in both captures where there are two.
+/// its bytes can be put together; of a connection that is not RPC also what was said before (its first
+/// 20,000 packets), as its messages need not name what they answer. --only leaves all that out. A call
+/// is cut from its request's first packet to its response's last, in both captures where there are two.
 ///
 /// Link type, time to the nanosecond, captured and original length, direction and comments stay as they
 /// were. Frames get new numbers; the comments name the old ones. In Wireshark the display filter
@@ -315,7 +315,7 @@ pub(crate) struct WhatIf {
 #[command(after_long_help = "\
 Examples:
   slowside cut client.pcap server.pcap --finding 1 -o evidence.pcapng
-  slowside cut server.pcap --where 'op = READ and response_time > 20ms' -o slow.pcapng")]
+  slowside cut server.pcap --where 'response_time > 20ms' -o slow.pcapng")]
 #[command(mut_arg("from", |a| a.help("Only what is in this time; alone, all packets in it").long_help(
     "Only what is in this time; alone, all packets in it
 \n\

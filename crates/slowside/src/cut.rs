@@ -22,8 +22,9 @@ use analysis::results::Vantage;
 use capture::Capture;
 use choose::Chooser;
 use model::{Anonymiser, Batch, NameKind, Packet, Problems};
+use std::collections::HashSet;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A finding of the diagnosis.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -129,14 +130,22 @@ pub fn cut(
             problems: chooser.problems.clone(),
         };
         if done.chosen > 0 {
-            let out = open(index, count, chooser.side)?;
+            let out = open(index, count, chooser.side).map_err(cannot_write)?;
             let labels = labels(&done.files, request);
-            done.problems
-                .merge(&write::write(&chooser, request, &labels, out, events)?);
+            let written = write::write(&chooser, request, &labels, out, events)?;
+            done.problems.merge(&written);
         }
         result.captures.push(done);
     }
     Ok(result)
+}
+
+/// Nobody needs to be told that a reader went away.
+fn cannot_write(error: std::io::Error) -> Error {
+    match error.kind() {
+        std::io::ErrorKind::BrokenPipe => Error::Output(error),
+        _ => Error::Message(format!("cannot write {error}; give -o a place with room")),
+    }
 }
 
 /// How files are called in what is written.
@@ -146,7 +155,20 @@ fn labels(files: &[String], request: &CutRequest) -> Vec<String> {
         None if f == "-" => "standard input".to_owned(),
         None => f.clone(),
     };
-    files.iter().map(name).collect()
+    let long: Vec<String> = files.iter().map(name).collect();
+    // Without folders, where names are different without them.
+    let short: Vec<String> = long.iter().filter_map(|f| short(f)).collect();
+    let distinct: HashSet<&String> = short.iter().collect();
+    if distinct.len() == long.len() {
+        short
+    } else {
+        long
+    }
+}
+
+fn short(file: &str) -> Option<String> {
+    let name = Path::new(file).file_name()?;
+    Some(name.to_string_lossy().into_owned())
 }
 
 /// Reads a capture packet by packet.

@@ -205,6 +205,7 @@ fn words(args: &Cut) -> String {
 
 fn told(path: Option<&Path>, c: &CutCapture) -> String {
     let files = match c.files.as_slice() {
+        [one] if one == "-" => "standard input".to_owned(),
         [one] => one.clone(),
         several => format!("{} files", several.len()),
     };

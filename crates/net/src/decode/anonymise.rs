@@ -93,7 +93,8 @@ impl<'a> PacketAnonymiser<'a> {
         if arp {
             self.arp(bytes, payload);
         }
-        for (i, header) in headers.iter().enumerate().rev() {
+        // From the outside in: checksums of what IP carries are of its addresses too.
+        for (i, header) in headers.iter().enumerate() {
             let ip = headers
                 .get(..i)
                 .and_then(|before| before.iter().rev().find(|h| h.layer == Layer::Ip));
@@ -116,7 +117,6 @@ impl<'a> PacketAnonymiser<'a> {
             Layer::Ip => self.ip(bytes, h),
             Layer::Payload(TCP) => {
                 tcp_options(bytes, at + 20, h.end);
-                // IP carries a checksum of its own header alone; this one is of the addresses too.
                 transport_checksum(bytes, h, ip, TCP, at + 16, h.wire);
             }
             Layer::Payload(UDP) if half(bytes, at + 6) != 0 => {

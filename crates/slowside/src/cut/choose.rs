@@ -6,7 +6,7 @@ use crate::Error;
 use crate::config::Event;
 use crate::run::Selection;
 use analysis::results::Vantage;
-use model::{Packet, PacketRef, Problems, Transport, limits};
+use model::{Packet, PacketRef, Problems, Transport, Where, limits};
 use net::{Flow, Outline};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
@@ -70,6 +70,8 @@ struct Opening {
     syn: Option<(u32, bool)>,
     /// The handshake is over after so many of them.
     handshake: Option<usize>,
+    /// How many of them are chosen already.
+    given: usize,
 }
 
 impl<'a> Chooser<'a> {
@@ -111,6 +113,7 @@ impl<'a> Chooser<'a> {
         let mut counted: HashSet<u64> = HashSet::new();
         let mut count = self.count;
         let mut remembered = 0;
+        let mut problems = Problems::default();
         let mut chosen_openings = HashSet::new();
         let mut waiting: HashMap<Flow, Tail> = HashMap::new();
         let mut beside = HashSet::new();
@@ -136,13 +139,18 @@ impl<'a> Chooser<'a> {
             };
             if opening.take(packet.order, &outline, room) {
                 remembered += 1;
+                if remembered == limits::CUT_BEFORE {
+                    problems.note("starts-of-sessions-left-out", || {
+                        ("more packets than are remembered".into(), Where::default())
+                    });
+                }
                 if itself {
                     counted.insert(packet.order);
                 }
             }
             let begins = windows.binary_search_by_key(&packet.order, |w| w.first);
             if let Some(window) = begins.ok().and_then(|i| windows.get(i)) {
-                let (handshake, others) = opening.of(window.opening);
+                let (handshake, others) = opening.give(window.opening);
                 chosen_openings.extend(handshake);
                 beside.extend(others.iter().filter(|order| !counted.contains(order)));
             }
@@ -174,6 +182,7 @@ impl<'a> Chooser<'a> {
         count.chosen += openings + beside.difference(&chosen_openings).count() as u64;
         count.commented += openings;
         (self.count, self.openings, self.beside) = (count, chosen_openings, beside);
+        self.problems.merge(&problems);
         self.problems.merge(capture.problems());
         Ok(())
     }
@@ -212,11 +221,10 @@ impl<'a> Chooser<'a> {
         let within = |flow: &Flow| {
             let windows = self.windows.get(flow).map_or(&[][..], Vec::as_slice);
             let behind = windows.partition_point(|w| w.first <= packet.order);
-            let near = windows
-                .get(behind.saturating_sub(2)..behind)
-                .unwrap_or_default();
-            near.iter()
-                .any(|w| w.holds(packet.order) && (!w.clip || self.times.covers(packet.time)))
+            let last = behind.checked_sub(1).and_then(|i| windows.get(i));
+            last.is_some_and(|w| {
+                w.holds(packet.order) && (!w.clip || self.times.covers(packet.time))
+            })
         };
         if within(flow) {
             return true;
@@ -251,7 +259,11 @@ impl Opening {
             };
         }
         let Some((_, client_first)) = self.syn else {
-            return false;
+            // The capture began in mid-connection.
+            self.handshake = Some(0);
+            let wanted = self.packets.len() < most;
+            self.packets.extend(wanted.then_some(order));
+            return wanted;
         };
         let wanted = match self.handshake {
             None => self.packets.len() < HANDSHAKE,
@@ -267,15 +279,13 @@ impl Opening {
         wanted
     }
 
-    /// The packets of the handshake, and as many behind them as make `most`.
-    fn of(&self, most: usize) -> (&[u64], &[u64]) {
+    /// The packets of the handshake, and as many behind them as make `most`, each once.
+    fn give(&mut self, most: usize) -> (&[u64], &[u64]) {
         let handshake = self.handshake.unwrap_or(self.packets.len());
-        let packets = self
-            .packets
-            .get(..handshake.max(most))
-            .unwrap_or(&self.packets);
-        packets
-            .split_at_checked(handshake)
-            .unwrap_or((packets, &[]))
+        let end = self.packets.len().min(handshake.max(most));
+        let from = self.given.max(handshake).min(end);
+        self.given = end;
+        let others = self.packets.get(from..end).unwrap_or_default();
+        (self.packets.get(..handshake).unwrap_or_default(), others)
     }
 }

@@ -183,9 +183,10 @@ impl Window {
 fn join(windows: &mut Vec<Window>) {
     windows.sort_by_key(|w| (w.first, w.last));
     windows.dedup_by(|next, before| {
-        let overlap = next.first <= before.last && next.clip == before.clip;
+        let overlap = next.first <= before.last;
         if overlap {
             before.last = before.last.max(next.last);
+            before.clip &= next.clip;
             before.opening = before.opening.max(next.opening);
         }
         overlap

@@ -44,7 +44,7 @@ pub(super) struct Found {
 const HANDSHAKE: usize = 3;
 
 /// Of a database's session also what was said before: its messages name statements and cursors, and
-/// behind a hole nobody can be sure which answer is whose.
+/// behind a hole nobody can be sure which answer is whose, as with turns of a protocol that is not known.
 const SESSION: usize = 20_000;
 
 /// What tells a call in each capture: sequence numbers stay behind address translation.
@@ -339,7 +339,7 @@ impl Found {
         wanted.spans.push(Span {
             first: first.packet,
             last: last.packet,
-            opening: if call.protocol.is_sql() {
+            opening: if call.protocol.is_sql() || call.protocol == Protocol::Tcp {
                 SESSION
             } else {
                 HANDSHAKE

@@ -1,7 +1,7 @@
 //! Chosen packets into a pcapng file, with comments that say why they are there.
 
-use super::CutRequest;
 use super::choose::{Choice, Chooser};
+use super::{CutRequest, cannot_write};
 use crate::Error;
 use crate::config::Event;
 use capture::{Beside, Interface, PacketBlock, PcapNgWriter};
@@ -25,7 +25,8 @@ pub(super) fn write(
         out,
         &request.application,
         &section(chooser, request, labels),
-    )?;
+    )
+    .map_err(cannot_write)?;
     let mut interfaces: HashMap<(u16, LinkType, u32), u32> = HashMap::new();
     let mut anonymiser = request.anonymiser.as_ref().map(PacketAnonymiser::new);
     let mut problems = Problems::default();
@@ -52,12 +53,14 @@ pub(super) fn write(
                 let snaplens = file.map_or(&[][..], |f| &f.snaplens);
                 let unlimited = snaplens.contains(&0);
                 let side = chooser.side.map_or("", |s| s.name());
-                let number = writer.interface(&Interface {
-                    link_type: packet.link_type,
-                    snaplen: snaplens.last().copied().filter(|_| !unlimited).unwrap_or(0),
-                    name: if side.is_empty() { label } else { side },
-                    description: &format!("interface {} of {label}", beside.interface),
-                })?;
+                let number = writer
+                    .interface(&Interface {
+                        link_type: packet.link_type,
+                        snaplen: snaplens.last().copied().filter(|_| !unlimited).unwrap_or(0),
+                        name: if side.is_empty() { label } else { side },
+                        description: &format!("interface {} of {label}", beside.interface),
+                    })
+                    .map_err(cannot_write)?;
                 interfaces.insert(from, number);
                 number
             }
@@ -88,17 +91,19 @@ pub(super) fn write(
         if let Some(anonymiser) = &mut anonymiser {
             anonymiser.packet(packet.link_type, &mut bytes, packet.length);
         }
-        writer.packet(&PacketBlock {
-            interface,
-            time: packet.time,
-            bytes: &bytes,
-            length: packet.length,
-            flags: beside.flags,
-            comments: &comments,
-        })?;
+        writer
+            .packet(&PacketBlock {
+                interface,
+                time: packet.time,
+                bytes: &bytes,
+                length: packet.length,
+                flags: beside.flags,
+                comments: &comments,
+            })
+            .map_err(cannot_write)?;
         Ok(())
     })?;
-    writer.finish()?;
+    writer.finish().map_err(cannot_write)?;
     Ok(problems)
 }
 
