@@ -8,7 +8,7 @@ use crate::run::Selection;
 use analysis::results::Vantage;
 use model::{Packet, PacketRef, Problems, Transport, Where, limits};
 use net::{Flow, Outline};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -72,6 +72,11 @@ struct Opening {
     handshake: Option<usize>,
     /// How many of them are chosen already.
     given: usize,
+    /// How many packets are needed of it, and just before a stretch, at most.
+    most: usize,
+    lead: usize,
+    /// The last packets of the connection that are not chosen themselves.
+    recent: VecDeque<u64>,
 }
 
 impl<'a> Chooser<'a> {
@@ -131,11 +136,11 @@ impl<'a> Chooser<'a> {
             let Some(windows) = self.windows.get(&outline.flow) else {
                 return Ok(());
             };
-            let opening = openings.entry(outline.flow).or_default();
-            let room = if remembered < limits::CUT_BEFORE {
-                most(windows)
-            } else {
-                0
+            let opening = openings.entry(outline.flow);
+            let opening = opening.or_insert_with(|| Opening::of(windows));
+            let room = match remembered < limits::CUT_BEFORE {
+                true => opening.most,
+                false => 0,
             };
             if opening.take(packet.order, &outline, room) {
                 remembered += 1;
@@ -153,6 +158,13 @@ impl<'a> Chooser<'a> {
                 let (handshake, others) = opening.give(window.opening);
                 chosen_openings.extend(handshake);
                 beside.extend(others.iter().filter(|order| !counted.contains(order)));
+                beside.extend(opening.recent.iter().rev().take(window.lead));
+            }
+            if !itself && opening.lead > 0 {
+                if opening.recent.len() >= opening.lead {
+                    opening.recent.pop_front();
+                }
+                opening.recent.push_back(packet.order);
             }
             let ends = windows
                 .binary_search_by_key(&packet.order, |w| w.last)
@@ -234,11 +246,6 @@ impl<'a> Chooser<'a> {
     }
 }
 
-/// How many packets an opening needs at most.
-fn most(windows: &[Window]) -> usize {
-    windows.iter().map(|w| w.opening).max().unwrap_or(0)
-}
-
 impl Tail {
     fn is_over(&self, outline: &Outline) -> bool {
         let another = outline.tcp.is_some_and(|(flags, _)| flags.syn());
@@ -247,6 +254,16 @@ impl Tail {
 }
 
 impl Opening {
+    /// Of a connection of which these stretches are chosen.
+    fn of(windows: &[Window]) -> Opening {
+        let largest = |of: fn(&Window) -> usize| windows.iter().map(of).max().unwrap_or(0);
+        Opening {
+            most: largest(|w| w.opening),
+            lead: largest(|w| w.lead),
+            ..Opening::default()
+        }
+    }
+
     /// Takes a packet of the connection; whether it belongs to its opening.
     fn take(&mut self, order: u64, outline: &Outline, most: usize) -> bool {
         let Some((flags, sequence)) = outline.tcp else {
@@ -255,6 +272,8 @@ impl Opening {
         if flags.syn() && !flags.ack() && self.syn != Some((sequence, outline.from_first)) {
             *self = Opening {
                 syn: Some((sequence, outline.from_first)),
+                most: self.most,
+                lead: self.lead,
                 ..Opening::default()
             };
         }

@@ -21,6 +21,7 @@ pub(super) struct Window {
     pub(super) first: u64,
     pub(super) last: u64,
     pub(super) opening: usize,
+    pub(super) lead: usize,
     pub(super) clip: bool,
 }
 
@@ -131,6 +132,7 @@ pub(super) fn place<'a>(
                 first: *first.min(last),
                 last: *first.max(last),
                 opening: if only { 0 } else { span.opening },
+                lead: span.lead,
                 clip: span.clip,
             });
         }
@@ -169,6 +171,7 @@ fn window(order: u64) -> Window {
         first: order,
         last: order,
         opening: 3,
+        lead: 0,
         clip: false,
     }
 }
@@ -187,6 +190,9 @@ fn join(windows: &mut Vec<Window>) {
         if overlap {
             before.last = before.last.max(next.last);
             before.clip &= next.clip;
+            if next.first == before.first {
+                before.lead = before.lead.max(next.lead);
+            }
             before.opening = before.opening.max(next.opening);
         }
         overlap

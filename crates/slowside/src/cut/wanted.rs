@@ -5,7 +5,7 @@ use super::{CutRequest, WhichFinding};
 use crate::Error;
 use crate::config::{Captures, Config, Event};
 use analysis::results::{Finding, Vantage};
-use model::{Call, Name, PacketRef, Protocol, format_duration, limits};
+use model::{Call, Field, Name, PacketRef, Protocol, format_duration, limits};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 
@@ -31,6 +31,8 @@ pub(super) struct Span {
     pub(super) last: PacketRef,
     /// How many of the connection's first packets belong to its opening.
     pub(super) opening: usize,
+    /// How many packets just before it are needed to read it.
+    pub(super) lead: usize,
     /// Only what of it is in the time asked for.
     pub(super) clip: bool,
 }
@@ -46,6 +48,9 @@ const HANDSHAKE: usize = 3;
 /// Of a database's session also what was said before: its messages name statements and cursors, and
 /// behind a hole nobody can be sure which answer is whose, as with turns of a protocol that is not known.
 const SESSION: usize = 20_000;
+
+/// Of a call whose header the snap length hides, packets before it from which it follows where it begins.
+const LEAD: usize = 256;
 
 /// What tells a call in each capture: sequence numbers stay behind address translation.
 type CallKey = (Protocol, Name, u32, u32);
@@ -339,6 +344,10 @@ impl Found {
         wanted.spans.push(Span {
             first: first.packet,
             last: last.packet,
+            lead: match call.detail.get(Field::Inferred) {
+                Some(1) => LEAD,
+                _ => 0,
+            },
             opening: if call.protocol.is_sql() || call.protocol == Protocol::Tcp {
                 SESSION
             } else {
@@ -425,6 +434,7 @@ fn connection(
                 ..last.packet
             },
             opening: HANDSHAKE,
+            lead: 0,
             clip: true,
         };
         if seen.insert(index) {
