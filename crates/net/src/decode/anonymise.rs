@@ -65,10 +65,8 @@ impl<'a> PacketAnonymiser<'a> {
                 self.kept_of_stream(outline.as_ref(), behind(bytes, payload), wire)
             }
             Payload::Udp => vec![rpc(behind(bytes, payload), 0)],
-            Payload::Fragment(udp) => udp
-                .then(|| vec![0..8, shifted(rpc(behind(bytes, payload + 8), 0), 8)])
-                .unwrap_or_default(),
-            Payload::None => Vec::new(),
+            Payload::Fragment(true) => vec![0..8, shifted(rpc(behind(bytes, payload + 8), 0), 8)],
+            Payload::Fragment(false) | Payload::None => Vec::new(),
         };
         let (arp, saved) = match headers.last() {
             Some(h) if matches!(h.layer, Layer::EtherType(0x0806 | 0x8035)) => {
@@ -349,10 +347,10 @@ fn tcp_options(bytes: &mut [u8], mut at: usize, end: usize) {
             _ => (u8::MAX, end - at),
         };
         let next = (at + length).min(end);
-        if !matches!(kind, 1..=5 | 8) {
-            if let Some(option) = bytes.get_mut(at..next.min(bytes.len())) {
-                option.fill(1);
-            }
+        if !matches!(kind, 1..=5 | 8)
+            && let Some(option) = bytes.get_mut(at..next.min(bytes.len()))
+        {
+            option.fill(1);
         }
         at = next;
     }
