@@ -73,7 +73,6 @@ pub struct CutCapture {
     pub packets: u64,
     pub chosen: u64,
     pub commented: u64,
-    pub connections: u64,
     pub problems: Problems,
 }
 
@@ -126,7 +125,6 @@ pub fn cut(
             packets: chooser.count.packets,
             chosen: chooser.count.chosen,
             commented: chooser.count.commented,
-            connections: chooser.count.connections,
             problems: chooser.problems.clone(),
         };
         if done.chosen > 0 {

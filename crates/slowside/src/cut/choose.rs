@@ -20,7 +20,6 @@ pub(super) struct Count {
     pub(super) packets: u64,
     pub(super) chosen: u64,
     pub(super) commented: u64,
-    pub(super) connections: u64,
 }
 
 /// Packets behind a stretch in which its other side is waited for to go on.
@@ -106,7 +105,6 @@ impl<'a> Chooser<'a> {
             count: Count::default(),
             problems: placed.problems,
         };
-        chooser.count.connections = chooser.windows.len() as u64;
         chooser.read(only, events)?;
         Ok(chooser)
     }
@@ -280,7 +278,7 @@ impl Opening {
         let Some((_, client_first)) = self.syn else {
             // The capture began in mid-connection.
             self.handshake = Some(0);
-            let wanted = self.packets.len() < most;
+            let wanted = most > HANDSHAKE && self.packets.len() < most;
             self.packets.extend(wanted.then_some(order));
             return wanted;
         };

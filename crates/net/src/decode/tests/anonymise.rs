@@ -190,7 +190,7 @@ fn rpc_messages_keep_what_pairs_them_wherever_they_begin() {
         out.extend_from_slice(&packet[52..]);
         at = end;
     }
-    let kept = |at: usize| &out[at..at + 28] == &stream[at..at + 28];
+    let kept = |at: usize| out[at..at + 28] == stream[at..at + 28];
     assert!(kept(0) && kept(stream.len() / 2));
     assert!(!holds(&out, b"secret"));
     // Neither flavor nor length of the credentials.
