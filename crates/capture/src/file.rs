@@ -4,7 +4,7 @@
 
 use crate::error::CaptureError;
 use crate::pcap::Pcap;
-use crate::pcapng::PcapNg;
+use crate::pcapng::{self, PcapNg};
 use crate::resync::{self, Believed, Found, Lost};
 use crate::snoop::Snoop;
 use crate::source::{Compression, Source};
@@ -413,6 +413,18 @@ impl FileReader {
         problems.damage(kind, || {
             (format!("{what}: {error}"), self.file.at(frame, offset))
         });
+    }
+
+    /// The record of a packet, with what stands beside it, and how much of that is before the packet.
+    pub(crate) fn record_of<'a>(&self, batch: &'a Batch, packet: &Packet) -> (usize, &'a [u8]) {
+        let start = packet.start as usize;
+        match (
+            &self.records,
+            pcapng::beside::block_of(&batch.bytes, start, packet.captured as usize),
+        ) {
+            (Records::PcapNg(_), Some((_, block))) => (pcapng::PACKET_OFFSET, block),
+            _ => (0, batch.bytes_of(packet)),
+        }
     }
 
     /// What is known of the file so far.
