@@ -338,6 +338,11 @@ pub(crate) struct Report {
     /// Response time beyond which even a fast mean is no excuse
     #[arg(long, value_name = "DURATION", value_parser = moment::positive, default_value = "20ms")]
     pub(crate) tail: i64,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
 /// Write the packets that prove something to pcapng, with comments that say why they are there
 ///
 /// Give at least one of --finding, --connection, --call, --where, --frames, --from and --to; what they
