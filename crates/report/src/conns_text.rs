@@ -13,7 +13,8 @@ pub use one::conn_text;
 use crate::classes::{arrow, words};
 use crate::conns::DIRECTIONS;
 use crate::conns::fields::own;
-use crate::text::{Grid, WIDTH, bytes, counted, damage, share, tight, wrap};
+use crate::page::{columns as wide, pad, shortened, width};
+use crate::text::{Grid, bytes, counted, damage, share, tight, wrap};
 use analysis::connections::Connections;
 use analysis::results::{ConnectionResult, ConnsResult, DirectionResult, Vantage};
 use answer::answer;
@@ -249,11 +250,11 @@ fn table(connections: &[ConnectionResult], common: &Common) -> String {
     }
     // Numbers to type: without commas.
     let widest = connections.iter().map(|c| c.number.to_string().len()).max();
-    let width = widest.unwrap_or(1);
-    let number = |c: &ConnectionResult| format!("{:>width$}", c.number);
+    let digits = widest.unwrap_or(1);
+    let number = |c: &ConnectionResult| format!("{:>digits$}", c.number);
 
     let mut beside = rows.clone();
-    let heads = std::iter::once(format!("{:>width$}", "#")).chain(
+    let heads = std::iter::once(format!("{:>digits$}", "#")).chain(
         connections
             .iter()
             .map(|c| format!("{} {}", number(c), common.ends(c))),
@@ -262,15 +263,14 @@ fn table(connections: &[ConnectionResult], common: &Common) -> String {
         row.insert(0, head);
     }
     let beside = Grid::new(beside, 1);
-    if beside.width() <= WIDTH {
+    if beside.width() <= width() {
         return common.sentence() + &beside.text();
     }
     // The ends on a line of their own, above the numbers.
     for row in &mut rows {
-        row.insert(0, " ".repeat(width));
+        row.insert(0, " ".repeat(digits));
     }
-    let below = Grid::fitting(rows).text();
-    let mut lines = below.lines();
+    let mut lines = Grid::fitting(rows).lines().into_iter();
     let protocol = Common {
         client: None,
         server: None,
@@ -282,7 +282,7 @@ fn table(connections: &[ConnectionResult], common: &Common) -> String {
         text.push_str(&format!(
             "{} {}\n",
             number(c),
-            ends(c, WIDTH.saturating_sub(width + 1))
+            ends(c, width().saturating_sub(digits + 1))
         ));
         text.push_str(&format!("{line}\n"));
     }
@@ -292,9 +292,9 @@ fn table(connections: &[ConnectionResult], common: &Common) -> String {
 /// Makes the cells of a column as wide as the widest.
 fn flush_left(rows: &mut [Vec<String>], column: usize) {
     let cells = rows.iter().filter_map(|row| row.get(column));
-    let width = cells.map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let widest = cells.map(|cell| wide(cell)).max().unwrap_or(0);
     for cell in rows.iter_mut().filter_map(|row| row.get_mut(column)) {
-        *cell = format!("{cell:<width$}");
+        *cell = pad(cell, widest);
     }
 }
 
@@ -309,18 +309,6 @@ fn ends(c: &ConnectionResult, room: usize) -> String {
     format!("{client} → {server}")
 }
 
-/// A text without its middle, if it is longer than this.
-fn shortened(text: &str, room: usize) -> String {
-    let letters: Vec<char> = text.chars().collect();
-    if letters.len() <= room {
-        return text.to_owned();
-    }
-    let kept = room.saturating_sub(1);
-    let head = letters.iter().take(kept / 2);
-    let tail = letters.iter().skip(letters.len() - (kept - kept / 2));
-    head.chain(&['…']).chain(tail).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -331,7 +319,7 @@ mod tests {
         let mut out = Vec::new();
         conns_text(result, all, &mut out).expect("memory");
         let text = String::from_utf8(out).expect("UTF-8");
-        assert!(text.lines().all(|l| l.chars().count() <= WIDTH), "{text}");
+        assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
         text
     }
 

@@ -7,8 +7,9 @@ mod joined;
 mod tables;
 
 use crate::classes;
-use crate::text::{Unit, WIDTH, bar, bytes, counted, grouped, quoted, rate, shell, wrap};
-use analysis::results::{Budget, Diagnosis, Evidence, Fact, Finding};
+use crate::page::{Tone, prose};
+use crate::text::{Unit, bar, bytes, counted, grouped, quoted, rate, shell, wrap};
+use analysis::results::{Budget, Diagnosis, Evidence, Fact, Finding, Side, Verdict};
 use jiff::tz::TimeZone;
 use model::{Direction, format_duration};
 use std::io::{self, Write};
@@ -24,14 +25,17 @@ const EVIDENCE: usize = 3;
 pub fn diagnosis_text(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -> io::Result<()> {
     let sections = [
         answer(d),
-        budget(&d.budget),
+        budget(&d.budget, d.verdict.side),
         tables::response_times(&d.ops),
         tables::matched(&d.ops),
         tables::unmatched(&d.ops),
         d.app.as_ref().map_or_else(String::new, joined::joined),
         findings(d),
         captures::captures(d, zone),
-        d.notes.iter().map(|n| wrap("Note: ", 6, n)).collect(),
+        d.notes
+            .iter()
+            .map(|n| wrap(&Tone::Notable.paint("Note: "), 6, n))
+            .collect(),
     ];
     let mut first = true;
     for section in sections.iter().filter(|s| !s.is_empty()) {
@@ -45,7 +49,7 @@ pub fn diagnosis_text(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -> io
 }
 
 fn answer(d: &Diagnosis) -> String {
-    let mut text = wrap("", 0, &d.verdict.sentence);
+    let mut text = verdict(&d.verdict);
     let cause = d.verdict.cause;
     let cost = d
         .findings
@@ -76,8 +80,22 @@ fn answer(d: &Diagnosis) -> String {
     text
 }
 
+/// The sentence; who is to blame stands in capitals.
+fn verdict(v: &Verdict) -> String {
+    let mut sentence = v.sentence.clone();
+    for side in ["CLIENT", "NETWORK", "SERVER"] {
+        sentence = sentence.replace(side, &Tone::Accused.paint(side));
+    }
+    let text = wrap("", 0, &sentence);
+    match v.side {
+        Side::None => Tone::Fine.paint_lines(&text),
+        Side::Undetermined => Tone::Notable.paint_lines(&text),
+        _ => text,
+    }
+}
+
 /// Where a call's time goes: a line per part, with a bar.
-fn budget(b: &Budget) -> String {
+fn budget(b: &Budget, accused: Side) -> String {
     let parts = [
         ("network out", b.network_out_ns),
         ("server", b.server_ns),
@@ -98,19 +116,24 @@ fn budget(b: &Budget) -> String {
         return String::new();
     }
     let unit = Unit::for_duration(total);
-    let mut text = format!(
-        "Where a call's {} go ({})\n",
+    let title = format!(
+        "Where a call's {} go ({})",
         format_duration(total),
         counted(b.calls, "call")
     );
+    let mut text = Tone::Title.paint(&title) + "\n";
     let mut line = |name: &str, ns: Option<i64>, unknown: &str| {
         let rest = match ns {
             Some(ns) => {
                 let number = format!("{:>9} {}", unit.number(ns), unit.name);
-                let room = WIDTH.saturating_sub(16 + 9 + 1 + 2 + 2);
-                format!("{number}  {}", bar(ns as f64, total as f64, room))
+                let room = prose().saturating_sub(16 + 9 + 1 + 2 + 2);
+                let mut bar = bar(ns as f64, total as f64, room);
+                if is_part_of(name, accused) {
+                    bar = Tone::Accused.paint(&bar);
+                }
+                format!("{number}  {bar}")
             }
-            None => format!("  {unknown}"),
+            None => wrap("  ", 18, &Tone::Faint.paint(unknown)),
         };
         text.push_str(format!("  {name:<14}{rest}").trim_end());
         text.push('\n');
@@ -148,11 +171,21 @@ fn budget(b: &Budget) -> String {
     text
 }
 
+/// Whether a line of the budget is of the side that is slow.
+fn is_part_of(name: &str, side: Side) -> bool {
+    match side {
+        Side::Client => name == "client host",
+        Side::Server => matches!(name, "server" | "  service" | "  queue"),
+        Side::Network => name.starts_with("network"),
+        _ => false,
+    }
+}
+
 fn findings(d: &Diagnosis) -> String {
     if d.findings.is_empty() {
         return String::new();
     }
-    let mut text = String::from("Findings\n");
+    let mut text = Tone::Title.paint("Findings") + "\n";
     for (i, f) in d.findings.iter().enumerate() {
         text.push_str(&finding(i + 1, f, d));
     }
@@ -172,10 +205,15 @@ fn finding(number: usize, f: &Finding, d: &Diagnosis) -> String {
         (None, _) if f.fatal => "ends the work".to_owned(),
         (None, _) => "no cost of its own".to_owned(),
     };
-    let mut text = format!("{number:<2} {}   {}   {cost}\n", f.code, f.side.name());
+    let mut text = format!(
+        "{number:<2} {}   {}   {}\n",
+        Tone::Title.paint(f.code),
+        f.side.name(),
+        severity(f, d).map_or(cost.clone(), |tone| tone.paint(&cost)),
+    );
     if !f.facts.is_empty() {
         let facts: Vec<String> = f.facts.iter().map(fact).collect();
-        text.push_str(&wrap("   ", 3, &facts.join(", ")));
+        text.push_str(&Tone::Faint.paint_lines(&wrap("   ", 3, &facts.join(", "))));
     }
     text.push_str(&wrap("   ", 3, &f.why));
     for remedy in &f.remedy {
@@ -191,8 +229,20 @@ fn finding(number: usize, f: &Finding, d: &Diagnosis) -> String {
             counted(rest, "more")
         ));
     }
-    text.push_str(&format!("   More: slowside explain {}\n", f.code));
+    let more = format!("   More: slowside explain {}\n", f.code);
+    text.push_str(&Tone::Faint.paint_lines(&more));
     text
+}
+
+/// How much of the time of calls a finding has: a quarter is severe, a twentieth worth a look.
+fn severity(f: &Finding, d: &Diagnosis) -> Option<Tone> {
+    let cost = f.cost_ns.unwrap_or(0);
+    match d.call_time_ns {
+        _ if f.fatal => Some(Tone::Severe),
+        all if cost > 0 && cost >= all / 4 => Some(Tone::Severe),
+        all if cost > 0 && cost >= all / 20 => Some(Tone::Notable),
+        _ => None,
+    }
 }
 
 /// A fact in words: `unloaded service time 4.11 ms`.
@@ -250,7 +300,7 @@ fn see(e: &Evidence, d: &Diagnosis) -> String {
         } else {
             format!("tshark -r {} -Y {}", shell(file), quoted(&e.filter))
         };
-        text.push_str(&format!("        {command}\n"));
+        text.push_str(&format!("        {}\n", Tone::Faint.paint(&command)));
     }
     text
 }

@@ -1,9 +1,11 @@
 //! Groups of calls for people: a table ordered by total time, with a unit on every number.
 //!
 //! A quantile is shown where the count carries it ([`Summary`]'s `*_NEEDS`), else `-`. When the table
-//! is wider than a page, columns that say nothing go first; what they said stands below it.
+//! is wider than the page, columns that say nothing go first; what they said stands below it. If that does
+//! not do, what groups are by takes a line of its own above their numbers.
 
-use crate::text::{Grid, WIDTH, bar, bytes, counted, damage, grouped, moment, share, tight, wrap};
+use crate::page::{Tone, pad, prose, shortened, width};
+use crate::text::{Grid, bar, bytes, counted, damage, grouped, moment, share, tight, wrap};
 use analysis::results::{GroupResult, KeyValue, OpsResult};
 use analysis::stats::Summary;
 use jiff::tz::TimeZone;
@@ -101,12 +103,12 @@ fn columns<'a>(result: &'a OpsResult, style: &'a OpsStyle) -> Vec<Column<'a>> {
         column("calls", Box::new(|g| grouped(g.stats.count)), false),
         column(
             "err",
-            Box::new(|g| grouped(g.errors)),
+            Box::new(|g| noted(g.errors)),
             all(|g| g.errors == 0),
         ),
         column(
             "rexmit",
-            Box::new(|g| grouped(g.retransmits)),
+            Box::new(|g| noted(g.retransmits)),
             all(|g| g.retransmits == 0),
         ),
         column("mean", quantile(|s| s.mean_ns, 1), false),
@@ -126,6 +128,15 @@ fn columns<'a>(result: &'a OpsResult, style: &'a OpsStyle) -> Vec<Column<'a>> {
         ),
     ]);
     columns
+}
+
+/// A count of what should not be.
+fn noted(n: u64) -> String {
+    let text = grouped(n);
+    if n == 0 {
+        return text;
+    }
+    Tone::Notable.paint(&text)
 }
 
 fn key((name, value): &(&'static str, KeyValue), style: &OpsStyle) -> String {
@@ -156,13 +167,17 @@ fn table(result: &OpsResult, style: &OpsStyle, out: &mut dyn Write) -> io::Resul
         Grid::new(rows, 1)
     };
     let mut page = grid(&columns);
-    while page.width() > WIDTH
+    while page.width() > width()
         && let Some(last) = columns.iter().rposition(|c| c.dispensable)
     {
         columns.remove(last);
         page = grid(&columns);
     }
-    out.write_all(page.text().as_bytes())?;
+    if page.width() <= width() {
+        out.write_all(page.text().as_bytes())?;
+    } else {
+        out.write_all(below(result, style, columns).as_bytes())?;
+    }
     if result.groups.len() > ROWS {
         writeln!(
             out,
@@ -200,17 +215,41 @@ fn table(result: &OpsResult, style: &OpsStyle, out: &mut dyn Write) -> io::Resul
     out.write_all(wrap("", 0, &line).as_bytes())
 }
 
+/// The table with each group above its numbers.
+fn below(result: &OpsResult, style: &OpsStyle, mut columns: Vec<Column<'_>>) -> String {
+    let keys = result.groups.first().map_or(0, |g| g.keys.len());
+    let numbers = columns.split_off(columns.len().min(1 + keys));
+    let row = |cell: &dyn Fn(&Column<'_>) -> String| {
+        let indent = std::iter::once("  ".to_owned());
+        indent.chain(numbers.iter().map(cell)).collect()
+    };
+    let mut rows = vec![row(&|c| c.name.to_owned())];
+    let groups = || result.groups.iter().take(ROWS);
+    rows.extend(groups().map(|g| row(&|c| (c.cell)(g))));
+    let mut lines = Grid::new(rows, 1).lines().into_iter();
+    let mut text = format!("{}\n", lines.next().unwrap_or_default());
+    for (line, g) in lines.zip(groups()) {
+        let name = columns.first().map_or_else(String::new, |c| (c.cell)(g));
+        let group = wrap("", 2, &(name + &keys_of(g, style)));
+        let short = group.lines().map(|l| shortened(l, width()) + "\n");
+        text.extend(short);
+        text.push_str(&format!("{line}\n"));
+    }
+    text
+}
+
+/// ` client=10.0.0.1 size=4KiB`.
+fn keys_of(g: &GroupResult, style: &OpsStyle) -> String {
+    let keys = g.keys.iter();
+    keys.map(|k| format!(" {}={}", k.0, key(k, style)))
+        .collect()
+}
+
 fn histogram(g: &GroupResult, style: &OpsStyle, out: &mut dyn Write) -> io::Result<()> {
     let mut title = format!("{} {}", g.protocol, g.op.as_deref().unwrap_or_default());
-    for k in &g.keys {
-        title.push_str(&format!(" {}={}", k.0, key(k, style)));
-    }
-    writeln!(
-        out,
-        "\n{}: {}",
-        title.trim_end(),
-        counted(g.stats.count, "call")
-    )?;
+    title.push_str(&keys_of(g, style));
+    let title = format!("{}: {}", title.trim_end(), counted(g.stats.count, "call"));
+    writeln!(out, "\n{}", Tone::Title.paint(&title))?;
     let most = g.histogram.iter().map(|(_, n)| *n).max().unwrap_or(0);
     let mut rows = vec![vec![
         "".into(),
@@ -224,14 +263,15 @@ fn histogram(g: &GroupResult, style: &OpsStyle, out: &mut dyn Write) -> io::Resu
             .map(|(upper, n)| vec![String::new(), tight(upper / 2), tight(*upper), grouped(*n)]),
     );
     let grid = Grid::new(rows, 2);
-    let room = WIDTH.saturating_sub(grid.width() + 2);
+    let room = prose().saturating_sub(grid.width() + 2);
     let bars = std::iter::once(String::new()).chain(
         g.histogram
             .iter()
             .map(|(_, n)| bar(*n as f64, most as f64, room)),
     );
-    for (line, bar) in grid.text().lines().zip(bars) {
-        writeln!(out, "{}", format!("{line}  {bar}").trim_end())?;
+    for (line, bar) in grid.lines().iter().zip(bars) {
+        let line = format!("{}  {bar}", pad(line, grid.width()));
+        writeln!(out, "{}", line.trim_end())?;
     }
     Ok(())
 }
@@ -255,9 +295,11 @@ mod tests {
     #[test]
     fn table_with_histogram() {
         expect![[r#"
-            op        client share calls err rexmit   mean    p50    p90    p99    max  bytes
-            READ    10.0.0.1  100% 1,834   3      1 33.2ms 33.1ms 35.0ms 36.6ms 41.0ms  121MB
-            GETATTR        - <0.1%    20   0      0  200µs  190µs      -      -  320µs 7.20kB
+               share calls err rexmit   mean    p50    p90    p99    max  bytes
+            READ client=10.0.0.1
+                100% 1,834   3      1 33.2ms 33.1ms 35.0ms 36.6ms 41.0ms  121MB
+            GETATTR client=-
+               <0.1%    20   0      0  200µs  190µs      -      -  320µs 7.20kB
 
             1,854 calls in all, 60.9 s of response time; 3 errors, 1 retransmit. Not timed:
             2 without a response, 1 without a request.

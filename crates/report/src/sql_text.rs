@@ -2,8 +2,9 @@
 //! with its numbers above its text.
 
 use crate::sql::{filter, id};
+use crate::page::{Tone, columns, prose};
 use crate::text::{
-    Grid, WIDTH, bytes, counted, damage, grouped, harmless, share, spoken, tight, wrap,
+    Grid, bytes, counted, damage, grouped, harmless, share, spoken, tight, wrap,
 };
 use analysis::results::KeyValue;
 use analysis::sql::{SessionResult, SqlResult, StatementResult};
@@ -164,11 +165,10 @@ fn statements(result: &SqlResult, style: SqlStyle) -> String {
         row.extend([tight(s.transfer_ns), tight(s.think_ns)]);
         row
     }));
-    let grid = Grid::fitting(cells).text();
-    let mut lines = grid.lines();
+    let mut lines = Grid::fitting(cells).lines().into_iter();
     let mut text = format!("\n{}\n", lines.next().unwrap_or_default());
     for (line, s) in lines.zip(rows) {
-        text.push_str(line);
+        text.push_str(&line);
         text.push('\n');
         text.push_str(&subject(s, style));
     }
@@ -176,7 +176,7 @@ fn statements(result: &SqlResult, style: SqlStyle) -> String {
         let more = counted(more as u64, "further line");
         text.push_str(&format!("… and {more} with less time (--all shows them)\n"));
     }
-    text.push_str("each: rows of a call that brings rows\n");
+    text.push_str(&Tone::Faint.paint_lines("each: rows of a call that brings rows\n"));
     if let Some(w) = result
         .statements
         .iter()
@@ -186,12 +186,17 @@ fn statements(result: &SqlResult, style: SqlStyle) -> String {
     {
         let files = result.captures.first().map(|c| &c.files);
         let file = files.and_then(|f| f.get(usize::from(worst.request.file)));
+        let command = format!(
+            "tshark -r {} -Y '{filter}'",
+            crate::text::shell(file.map_or("", String::as_str)),
+        );
         text.push_str(&format!(
-            "\nSlowest call: {}, frames {} and {}\n   tshark -r {} -Y '{filter}'\n",
+            "\n{}: {}, frames {} and {}\n   {}\n",
+            Tone::Title.paint("Slowest call"),
             format_duration(worst.response_time_ns),
             worst.request.frame,
             worst.response.frame,
-            crate::text::shell(file.map_or("", String::as_str)),
+            Tone::Faint.paint(&command),
         ));
     }
     text
@@ -210,6 +215,15 @@ fn rows_each(rows: f64) -> String {
         r if r >= 99.95 || r.fract() == 0.0 => format!("{r:.0}"),
         r => format!("{r:.1}"),
     }
+}
+
+/// A line that ends where the page does.
+fn cut(line: &str) -> String {
+    if columns(line) <= prose() {
+        return line.to_owned();
+    }
+    let short: String = line.chars().take(prose().saturating_sub(1)).collect();
+    format!("{short}…")
 }
 
 /// What the calls of a line have in common, in a few lines of text.
@@ -245,11 +259,7 @@ fn subject(s: &StatementResult, style: SqlStyle) -> String {
     let mut text: String = wrapped
         .lines()
         .take(TEXT_LINES)
-        .map(|line| {
-            let short: String = line.chars().take(WIDTH).collect();
-            let end = if short.len() < line.len() { "…" } else { "" };
-            format!("{short}{end}\n")
-        })
+        .map(|line| format!("{}\n", cut(line)))
         .collect();
     let mut facts: Vec<String> = id(s).map(|id| format!("id {id}")).into_iter().collect();
     if wrapped.lines().count() > TEXT_LINES {
@@ -275,14 +285,14 @@ fn subject(s: &StatementResult, style: SqlStyle) -> String {
         facts.push(format!("asks for {}", counted(s.rows_asked, "row")));
     }
     if !facts.is_empty() {
-        text.push_str(&wrap("   ", 3, &facts.join(" · ")));
+        text.push_str(&Tone::Faint.paint_lines(&wrap("   ", 3, &facts.join(" · "))));
     }
     text
 }
 
 fn sessions(result: &SqlResult, style: SqlStyle) -> String {
     let (rows, more) = shown(&result.sessions, style, SESSIONS);
-    let mut text = String::from("\nSessions\n");
+    let mut text = format!("\n{}\n", Tone::Title.paint("Sessions"));
     for s in rows {
         text.push_str(&session(s));
     }

@@ -6,6 +6,7 @@ use super::answer::waited;
 use super::sides::{account, counts, row};
 use crate::classes::arrow;
 use crate::conns::{DIRECTIONS, capture_of, file_of};
+use crate::page::Tone;
 use crate::text::{Grid, Unit, counted, damage, grouped, moment, share, spoken, taken, wrap};
 use analysis::results::{ConnectionResult, ConnsResult, HandshakeResult};
 use jiff::tz::TimeZone;
@@ -157,7 +158,8 @@ fn longest(result: &ConnsResult, c: &ConnectionResult) -> String {
         return String::new();
     }
     let mut text =
-        String::from("The longest wait of each class, and a display filter that shows it\n");
+        Tone::Title.paint("The longest wait of each class, and a display filter that shows it")
+            + "\n";
     for (d, class, wait) in waits {
         let capture = capture_of(result, c, d);
         let stretches = u64::from(account(c, d).stretches[class]);
@@ -174,7 +176,7 @@ fn longest(result: &ConnsResult, c: &ConnectionResult) -> String {
             frames(result, capture, wait.first, wait.last)
         );
         text.push_str(&wrap("  ", 4, &line));
-        text.push_str(&format!("      {}\n", filter(c, wait)));
+        text.push_str(&format!("      {}\n", Tone::Faint.paint(&filter(c, wait))));
     }
     text
 }

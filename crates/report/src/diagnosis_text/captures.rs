@@ -1,13 +1,14 @@
 //! The captures an answer rests on: where each was taken, what it holds and lacks, how the clocks
 //! of two were aligned.
 
+use crate::page::Tone;
 use crate::text::{bytes, counted, grouped, moment, taken, wrap};
 use analysis::results::{CaptureResult, Clock, ClockBasis, Diagnosis};
 use jiff::tz::TimeZone;
 use model::format_duration;
 
 pub(super) fn captures(d: &Diagnosis, zone: &TimeZone) -> String {
-    let mut text = String::from("Captures\n");
+    let mut text = Tone::Title.paint("Captures") + "\n";
     for c in &d.captures {
         text.push_str(&capture(c, zone));
     }
@@ -47,7 +48,10 @@ fn capture(c: &CaptureResult, zone: &TimeZone) -> String {
     });
     facts.push(match c.dropped {
         Some(0) => "none dropped".to_owned(),
-        Some(n) => format!("{} DROPPED by the capturing host", grouped(n)),
+        Some(n) => {
+            let dropped = format!("{} DROPPED", grouped(n));
+            format!("{} by the capturing host", Tone::Severe.paint(&dropped))
+        }
         None => "drops unknown".to_owned(),
     });
     facts.push(counted(c.connections, "connection"));
@@ -83,13 +87,12 @@ fn capture(c: &CaptureResult, zone: &TimeZone) -> String {
         } else {
             format!(" ({place})")
         };
-        let head = if p.damage {
-            "    damaged: "
-        } else {
-            "    note: "
+        let (tone, head) = match p.damage {
+            true => (Tone::Severe, "    damaged: "),
+            false => (Tone::Notable, "    note: "),
         };
         let problem = format!("{kind}, {}: {}{place}", grouped(p.count), p.example);
-        text.push_str(&wrap(head, 6, &problem));
+        text.push_str(&wrap(&tone.paint(head), 6, &problem));
     }
     text
 }

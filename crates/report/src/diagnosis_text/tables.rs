@@ -2,6 +2,7 @@
 //!
 //! A table has one unit, that in which the operation with the most time reads best.
 
+use crate::page::{Tone, columns, width};
 use crate::text::{Grid, Unit, counted, grouped, wrap};
 use analysis::results::{OpResult, Unmatched};
 use analysis::stats::Summary;
@@ -100,7 +101,7 @@ pub(super) fn response_times(ops: &[OpResult]) -> String {
         rows.push(row);
     }
     let grid = Grid::fitting(rows);
-    let title = format!("Response times in {}", unit.name);
+    let title = Tone::Title.paint(&format!("Response times in {}", unit.name));
     let groups = match sides.as_slice() {
         // With one capture there is nothing to tell apart.
         [_] => String::new(),
@@ -118,14 +119,19 @@ fn over(grid: &Grid, names: &[&str], each: usize) -> String {
     let mut line = String::new();
     let mut at = grid.width_of(1);
     for (i, name) in names.iter().enumerate() {
-        line.push_str(&" ".repeat((at + grid.gap()).saturating_sub(line.chars().count())));
+        line.push_str(&" ".repeat((at + grid.gap()).saturating_sub(columns(&line))));
         let end = grid.width_of(1 + (i + 1) * each);
         let dashes = end.saturating_sub(at + grid.gap() + name.chars().count() + 5);
         line.push_str(&format!("--- {name} {}", "-".repeat(dashes)));
         at = end;
     }
-    line.push('\n');
-    line
+    above(&line) + "\n"
+}
+
+/// What stands above headings, as far as the page goes.
+fn above(line: &str) -> String {
+    let line: String = line.chars().take(width()).collect();
+    Tone::Faint.paint(line.trim_end())
 }
 
 /// The same calls in both captures: what the client saw, what the server saw, the difference.
@@ -160,15 +166,17 @@ pub(super) fn matched(ops: &[OpResult]) -> String {
     let mut line = " ".repeat(grid.width_of(2) + grid.gap());
     for (name, until) in [("mean", 5), ("p50", 8)] {
         let end = grid.width_of(until);
-        let dashes = end.saturating_sub(line.chars().count() + name.len() + 5);
+        let dashes = end.saturating_sub(columns(&line) + name.len() + 5);
         line.push_str(&format!("--- {name} {}", "-".repeat(dashes)));
         if until == 5 {
             line.push_str(&" ".repeat(grid.gap()));
         }
     }
+    let title = format!("The same calls in both captures, in {}", unit.name);
     format!(
-        "The same calls in both captures, in {}\n{line}\n{}{}",
-        unit.name,
+        "{}\n{}\n{}{}",
+        Tone::Title.paint(&title),
+        above(&line),
         grid.text(),
         more(shown(ops), with.len())
     )
