@@ -32,7 +32,7 @@ pub use page::{Page, on_page};
 pub use series::{SeriesText, series_csv, series_csv_header, series_jsonl};
 pub use sql::{sql_csv, sql_json};
 pub use sql_text::{SqlStyle, sql_text};
-pub use text::wrap;
+pub use text::{moment, wrap};
 pub use trace::{TraceBy, trace_csv, trace_json};
 pub use trace_text::{TraceStyle, trace_text};
 pub use whatif::{fit_json, fit_text, whatif_json, whatif_text};

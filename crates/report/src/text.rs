@@ -279,7 +279,8 @@ const FIRST_COLUMN: usize = 12;
 
 /// A moment in the zone, with its offset: `2023-11-14 22:13:20.000123 +00:00`; a full second has no
 /// fraction.
-pub(crate) fn moment(time: Time, zone: &TimeZone) -> String {
+#[must_use]
+pub fn moment(time: Time, zone: &TimeZone) -> String {
     // Nanoseconds are for programs.
     let micros = time.0.div_euclid(1_000);
     let Ok(stamp) = Timestamp::from_microsecond(micros) else {

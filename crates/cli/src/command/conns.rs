@@ -1,6 +1,6 @@
 //! `slowside conns`: TCP connections and what they waited for.
 
-use super::{CANNOT_WRITE, inputs, print, tell_damage};
+use super::{CANNOT_WRITE, inputs, print, tell};
 use crate::args::{Conns, ConnsFormat};
 use crate::exit::{Done, complain};
 use crate::progress::Progress;
@@ -46,7 +46,8 @@ pub(crate) fn run(args: &Conns) -> anyhow::Result<Done> {
         (ConnsFormat::Text, Some(one)) => report::conn_text(&result, one, &TimeZone::system(), out),
         (ConnsFormat::Text, None) => report::conns_text(&result, args.all, out),
     })?;
-    Ok(done(&result, args, args.format == ConnsFormat::Csv))
+    let rows = args.format == ConnsFormat::Csv;
+    Ok(done(&result, args, &config, rows))
 }
 
 /// What connections did over time.
@@ -110,14 +111,12 @@ fn series(
         _ => Ok(()),
     };
     header.and_then(|()| out.flush()).context(CANNOT_WRITE)?;
-    Ok(done(&result, args, true))
+    Ok(done(&result, args, config, true))
 }
 
 /// How it went; rows alone do not say what was damaged.
-fn done(result: &ConnsResult, args: &Conns, only_rows: bool) -> Done {
-    for capture in result.captures.iter().filter(|_| only_rows) {
-        tell_damage(capture, args.reading.quiet);
-    }
+fn done(result: &ConnsResult, args: &Conns, config: &Config, only_rows: bool) -> Done {
+    tell(config, &result.captures, only_rows, args.reading.quiet);
     Done::with_damage(result.captures.iter().any(|c| c.problems.any_damage()))
 }
 

@@ -24,6 +24,9 @@ pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
         progress.event(e);
     })?;
     drop(progress);
+    if let Some(why) = super::nothing_within(&config, &diagnosis.captures) {
+        notes.insert(0, sentence(&why));
+    }
     diagnosis.notes.append(&mut notes);
 
     print(|out| match args.format {
@@ -37,6 +40,13 @@ pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
     }
     let damaged = diagnosis.captures.iter().any(|c| c.problems.any_damage());
     Ok(Done::with_damage(damaged))
+}
+
+/// With a capital and a full stop.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|c| c.to_ascii_uppercase());
+    first.into_iter().chain(letters).chain(['.']).collect()
 }
 
 /// What ends the work costs more than any number of seconds.

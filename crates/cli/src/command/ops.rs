@@ -1,6 +1,6 @@
 //! `slowside ops`: calls in groups.
 
-use super::{check_standard_input, print, tell_damage};
+use super::{check_standard_input, print, tell};
 use crate::args::{GroupFormat, Ops};
 use crate::exit::Done;
 use crate::progress::Progress;
@@ -29,11 +29,8 @@ pub(crate) fn run(args: &Ops) -> anyhow::Result<Done> {
             report::ops_text(&result, &style, out)
         }
     })?;
-    if args.format == GroupFormat::Csv {
-        for capture in &result.captures {
-            tell_damage(capture, args.reading.quiet);
-        }
-    }
+    let rows = args.format == GroupFormat::Csv;
+    tell(&config, &result.captures, rows, args.reading.quiet);
     let damaged = result.captures.iter().any(|c| c.problems.any_damage());
     Ok(Done::with_damage(damaged))
 }

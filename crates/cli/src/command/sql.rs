@@ -1,6 +1,6 @@
 //! `slowside sql`: statements and what they cost.
 
-use super::{inputs, print, tell_damage};
+use super::{inputs, print, tell};
 use crate::args::{GroupFormat, Sql};
 use crate::exit::{Done, complain};
 use crate::progress::Progress;
@@ -31,11 +31,8 @@ pub(crate) fn run(args: &Sql) -> anyhow::Result<Done> {
             report::sql_text(&result, style, out)
         }
     })?;
-    if args.format == GroupFormat::Csv {
-        for capture in &result.captures {
-            tell_damage(capture, args.reading.quiet);
-        }
-    }
+    let rows = args.format == GroupFormat::Csv;
+    tell(&config, &result.captures, rows, args.reading.quiet);
     let damaged = result.captures.iter().any(|c| c.problems.any_damage());
     Ok(Done::with_damage(damaged))
 }
