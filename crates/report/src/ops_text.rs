@@ -226,13 +226,17 @@ fn below(result: &OpsResult, style: &OpsStyle, mut columns: Vec<Column<'_>>) -> 
     let mut rows = vec![row(&|c| c.name.to_owned())];
     let groups = || result.groups.iter().take(ROWS);
     rows.extend(groups().map(|g| row(&|c| (c.cell)(g))));
+    let named = |cell: &dyn Fn(&Column<'_>) -> String| {
+        let cells: Vec<String> = columns.iter().map(cell).collect();
+        let line = wrap("", 2, &cells.join(" "));
+        let lines = line.lines().map(|l| shortened(l, width()) + "\n");
+        lines.collect::<String>()
+    };
     let mut lines = Grid::new(rows, 1).lines().into_iter();
-    let mut text = format!("{}\n", lines.next().unwrap_or_default());
+    let mut text = Tone::Faint.paint_lines(&named(&|c| c.name.to_owned()));
+    text.push_str(&format!("{}\n", lines.next().unwrap_or_default()));
     for (line, g) in lines.zip(groups()) {
-        let name = columns.first().map_or_else(String::new, |c| (c.cell)(g));
-        let group = wrap("", 2, &(name + &keys_of(g, style)));
-        let short = group.lines().map(|l| shortened(l, width()) + "\n");
-        text.extend(short);
+        text.push_str(&named(&|c| (c.cell)(g)));
         text.push_str(&format!("{line}\n"));
     }
     text
@@ -295,10 +299,11 @@ mod tests {
     #[test]
     fn table_with_histogram() {
         expect![[r#"
+            op client
                share calls err rexmit   mean    p50    p90    p99    max  bytes
-            READ client=10.0.0.1
+            READ 10.0.0.1
                 100% 1,834   3      1 33.2ms 33.1ms 35.0ms 36.6ms 41.0ms  121MB
-            GETATTR client=-
+            GETATTR -
                <0.1%    20   0      0  200µs  190µs      -      -  320µs 7.20kB
 
             1,854 calls in all, 60.9 s of response time; 3 errors, 1 retransmit. Not timed:
