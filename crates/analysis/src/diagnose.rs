@@ -650,10 +650,8 @@ impl Diagnoser {
         }
         if let (Vantage::Client, Some(path)) = (side, facts.path) {
             notes.push(format!(
-                "The path to the server and back takes {} on average, {} at best ({} acknowledgements).",
-                model::format_duration(path.mean_ns),
-                model::format_duration(path.min_ns),
-                path.samples
+                "The path to the server and back takes {}.",
+                path.words()
             ));
         }
         notes.extend(streams.notes(facts.account.calls));

@@ -15,7 +15,7 @@ use crate::stats::Distribution;
 use crate::streams::{DIRECTIONS, Streams};
 use crate::waits::{Held, HeldUp};
 use crate::worst::Worst;
-use model::{Direction, EpisodeKind, PerClass, TimeClass};
+use model::{Direction, EpisodeKind, PerClass, TimeClass, format_duration};
 
 /// Fewer turns of an unknown protocol than this are held against nobody: one that waits for an event
 /// makes the mean of a handful.
@@ -108,7 +108,26 @@ impl Account {
 pub struct PathEstimate {
     pub mean_ns: i64,
     pub min_ns: i64,
+    /// Acknowledgements measured; without any, the handshake is all there is.
     pub samples: u64,
+}
+
+impl PathEstimate {
+    /// How long it takes, and how that is known, in words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self.samples {
+            0 => format!(
+                "{} (the handshake alone shows it)",
+                format_duration(self.min_ns)
+            ),
+            n => format!(
+                "{} on average, {} at best ({n} acknowledgements)",
+                format_duration(self.mean_ns),
+                format_duration(self.min_ns)
+            ),
+        }
+    }
 }
 
 /// Everything a finding may look at.
@@ -182,11 +201,17 @@ impl<'a> Facts<'a> {
             || (recurs && beyond / 10 >= times.total_ns() / 100)
     }
 
+    /// Whether there are only a few turns of an unknown protocol, whose waits are held against nobody.
+    #[must_use]
+    pub fn are_few_turns(&self) -> bool {
+        self.kind == Kind::Turns && self.account.calls < FEW_TURNS
+    }
+
     /// Whether a part of the account may be accused: calls are slow, it is a quarter of their time, and
     /// it is slow by itself.
     #[must_use]
     pub fn is_guilty(&self, part_ns: i64, times: &Distribution) -> bool {
-        if self.kind == Kind::Turns && self.account.calls < FEW_TURNS {
+        if self.are_few_turns() {
             return false;
         }
         let mean = part_ns / self.account.calls.max(1) as i64;
@@ -403,9 +428,11 @@ pub fn account_of_one(
             // minimum at most; the server only of what is left beyond the whole mean. A request that is
             // waited for is acknowledged by its answer unless that is slow, so that hardly any but delayed
             // acknowledgements are measured: then the minimum is all that is certain.
+            // A call that was answered sooner shows that a handshake met a queue or a slow accept.
+            let least = path.min_ns.min(facts.wait.quantile(0.0).max(0));
             let certain = match alternating {
-                false => path.min_ns.saturating_mul(4),
-                true => path.min_ns,
+                false => least.saturating_mul(4),
+                true => least,
             };
             let mean = path.mean_ns.saturating_mul(calls as i64).min(waits);
             account.path_ns = mean.min(certain.saturating_mul(calls as i64));
