@@ -74,9 +74,9 @@ pub(crate) struct Diagnose {
     #[command(flatten)]
     pub(crate) inputs: Inputs,
 
-    /// How to write the answer
-    #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
-    pub(crate) format: AnswerFormat,
+    /// How to write the answer; CSV has a row per finding, Markdown is for tickets
+    #[arg(long, value_enum, default_value_t = GroupFormat::Text)]
+    pub(crate) format: GroupFormat,
 
     /// What the application measured itself
     ///
@@ -518,6 +518,7 @@ pub(crate) enum GroupFormat {
     Text,
     Json,
     Csv,
+    Markdown,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -531,6 +532,7 @@ pub(crate) enum ConnsFormat {
     Text,
     Json,
     Csv,
+    Markdown,
     /// JSON lines, of --series
     Jsonl,
 }

@@ -9,7 +9,9 @@ use terminal_size::{Width, terminal_size_of};
 pub(crate) fn page(color: Color) -> Page {
     let width = terminal_size_of(stdout()).map(|(Width(columns), _)| usize::from(columns));
     Page {
-        width: width.filter(|&columns| columns > 0).unwrap_or(Page::PLAIN.width),
+        width: width
+            .filter(|&columns| columns > 0)
+            .unwrap_or(Page::PLAIN.width),
         color: match color {
             Color::Always => true,
             Color::Never => false,

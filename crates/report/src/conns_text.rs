@@ -8,6 +8,7 @@ mod answer;
 mod one;
 mod sides;
 
+pub(crate) use answer::answer;
 pub use one::conn_text;
 
 use crate::classes::{arrow, words};
@@ -17,7 +18,6 @@ use crate::page::{columns as wide, pad, shortened, width};
 use crate::text::{Grid, bytes, counted, damage, share, tight, wrap};
 use analysis::connections::Connections;
 use analysis::results::{ConnectionResult, ConnsResult, DirectionResult, Vantage};
-use answer::answer;
 use model::{Direction, Endpoint, Protocol};
 use std::io::{self, Write};
 use std::net::IpAddr;
@@ -30,7 +30,7 @@ const ROWS: usize = 20;
 /// # Errors
 /// Those of `out`.
 pub fn conns_text(result: &ConnsResult, all: bool, out: &mut dyn Write) -> io::Result<()> {
-    out.write_all(answer(&result.connections).as_bytes())?;
+    out.write_all(wrap("", 0, &answer(&result.connections)).as_bytes())?;
     let count = result.connections.len();
     let shown = if all { count } else { count.min(ROWS) };
     if shown > 0 {
@@ -40,11 +40,8 @@ pub fn conns_text(result: &ConnsResult, all: bool, out: &mut dyn Write) -> io::R
         out.write_all(table(&rows, &common).as_bytes())?;
     }
     let mut end = String::new();
-    if shown < count {
-        let more = counted((count - shown) as u64, "further connection");
-        end.push_str(&format!(
-            "… and {more} that waited less (--all shows them)\n"
-        ));
+    if let Some(beyond) = beyond(result, all) {
+        end.push_str(&format!("{beyond}\n"));
     }
     if result.left_out > 0 {
         let left_out = counted(result.left_out, "connection");
@@ -235,6 +232,37 @@ fn worst(c: &ConnectionResult, count: fn(&DirectionResult) -> Option<u64>) -> Op
         .flatten()
         .max_by(|a, b| part(a).total_cmp(&part(b)));
     most.map(|(n, all)| share(n as i64, all.max(n).max(1) as i64))
+}
+
+/// The table with both ends of each connection, for a page without limits, and how many of its columns
+/// are text.
+pub(crate) fn wide_rows(result: &ConnsResult, all: bool) -> (Vec<Vec<String>>, usize) {
+    let shown = if all { usize::MAX } else { ROWS };
+    let connections: Vec<_> = result.connections.iter().take(shown).collect();
+    let common = Common {
+        client: None,
+        server: None,
+        protocol: None,
+    };
+    let columns = columns(&connections, &common);
+    let mut heads = vec!["#".to_owned(), "client → server".to_owned()];
+    heads.extend(columns.iter().map(|c| c.name.to_owned()));
+    let rows = connections.iter().map(|c| {
+        let ends = [c.number.to_string(), common.ends(c)];
+        let cells = columns.iter().map(|column| (column.cell)(c));
+        ends.into_iter().chain(cells).collect()
+    });
+    let protocol = columns.first().is_some_and(|c| c.text);
+    let text = 2 + usize::from(protocol);
+    (std::iter::once(heads).chain(rows).collect(), text)
+}
+
+/// How many connections the table leaves out.
+pub(crate) fn beyond(result: &ConnsResult, all: bool) -> Option<String> {
+    let count = result.connections.len();
+    let more = count.checked_sub(ROWS).filter(|&n| n > 0 && !all)?;
+    let more = counted(more as u64, "further connection");
+    Some(format!("… and {more} that waited less (--all shows them)"))
 }
 
 fn table(connections: &[ConnectionResult], common: &Common) -> String {

@@ -2,9 +2,9 @@
 //!
 //! A page of 80 columns. Only commands that are meant to be copied may be wider.
 
-mod captures;
+pub(crate) mod captures;
 mod joined;
-mod tables;
+pub(crate) mod tables;
 
 use crate::classes;
 use crate::page::{Tone, prose};
@@ -16,7 +16,7 @@ use std::io::{self, Write};
 
 /// Frames and filters of one finding.
 const FRAMES: usize = 8;
-const EVIDENCE: usize = 3;
+pub(crate) const EVIDENCE: usize = 3;
 
 /// Writes the page; `zone` is where moments are shown.
 ///
@@ -49,7 +49,11 @@ pub fn diagnosis_text(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -> io
 }
 
 fn answer(d: &Diagnosis) -> String {
-    let mut text = verdict(&d.verdict);
+    verdict(&d.verdict) + &wrap("", 0, &confidence(d))
+}
+
+/// What it costs, unless that is said, and how sure it is.
+pub(crate) fn confidence(d: &Diagnosis) -> String {
     let cause = d.verdict.cause;
     let cost = d
         .findings
@@ -76,8 +80,7 @@ fn answer(d: &Diagnosis) -> String {
         "Confidence {sure} ({:.0} %).",
         d.verdict.confidence * 100.0
     ));
-    text.push_str(&wrap("", 0, &line));
-    text
+    line
 }
 
 /// The sentence; who is to blame stands in capitals.
@@ -96,12 +99,7 @@ fn verdict(v: &Verdict) -> String {
 
 /// Where a call's time goes: a line per part, with a bar.
 fn budget(b: &Budget, accused: Side) -> String {
-    let parts = [
-        ("network out", b.network_out_ns),
-        ("server", b.server_ns),
-        ("network back", b.network_back_ns),
-    ];
-    if b.calls == 0 || parts.iter().all(|(_, ns)| ns.is_none()) {
+    let Some(parts) = Parts::of(b) else {
         let host = b.client_host_ns.filter(|_| b.calls > 0);
         return host.map_or_else(String::new, |ns| {
             format!(
@@ -109,66 +107,84 @@ fn budget(b: &Budget, accused: Side) -> String {
                 format_duration(ns)
             )
         });
-    }
-    let known = parts.iter().filter_map(|(_, ns)| *ns);
-    let total = b.client_host_ns.unwrap_or(0) + known.sum::<i64>();
-    if total <= 0 {
-        return String::new();
-    }
-    let unit = Unit::for_duration(total);
-    let title = format!(
-        "Where a call's {} go ({})",
-        format_duration(total),
-        counted(b.calls, "call")
-    );
-    let mut text = Tone::Title.paint(&title) + "\n";
-    let mut line = |name: &str, ns: Option<i64>, unknown: &str| {
+    };
+    let unit = Unit::for_duration(parts.total_ns);
+    let mut text = Tone::Title.paint(&parts.title) + "\n";
+    for (name, ns) in &parts.lines {
         let rest = match ns {
-            Some(ns) => {
-                let number = format!("{:>9} {}", unit.number(ns), unit.name);
+            Ok(ns) => {
+                let number = format!("{:>9} {}", unit.number(*ns), unit.name);
                 let room = prose().saturating_sub(16 + 9 + 1 + 2 + 2);
-                let mut bar = bar(ns as f64, total as f64, room);
+                let mut bar = bar(*ns as f64, parts.total_ns as f64, room);
                 if is_part_of(name, accused) {
                     bar = Tone::Accused.paint(&bar);
                 }
                 format!("{number}  {bar}")
             }
-            None => wrap("  ", 18, &Tone::Faint.paint(unknown)),
+            Err(unknown) => wrap("  ", 18, &Tone::Faint.paint(unknown)),
         };
         text.push_str(format!("  {name:<14}{rest}").trim_end());
         text.push('\n');
-    };
-    line(
-        "client host",
-        b.client_host_ns,
-        "not seen on the wire (give the application's times with --app)",
-    );
-    let unseen = "not known from these packets";
-    for (name, ns) in parts {
-        line(name, ns, unseen);
-        if let ("server", Some(server), Some(queue)) = (name, ns, b.server_queue_ns) {
-            line("  service", Some(server - queue), unseen);
-            line("  queue", Some(queue), unseen);
-        }
-        // What lasts longer than this part lies in the server's as well, which shows it.
-        let within = b
-            .under_way
-            .iter()
-            .filter(|(.., waited)| ns >= Some(*waited));
-        for (d, class, waited) in within {
-            if matches!(
-                (name, d),
-                ("network out", Direction::ToServer) | ("network back", Direction::ToClient)
-            ) {
-                line(
-                    &format!("  {}", classes::words(*class).short),
-                    Some(*waited),
-                    unseen,
-                );
-            }
-        }
     }
     text
+}
+
+/// The parts of a call's time.
+pub(crate) struct Parts {
+    pub(crate) title: String,
+    pub(crate) total_ns: i64,
+    /// What each is called, set in where it is part of the one above, and how long it takes or why that
+    /// is not known.
+    pub(crate) lines: Vec<(String, Result<i64, &'static str>)>,
+}
+
+impl Parts {
+    /// None if no part of the wire's is known.
+    pub(crate) fn of(b: &Budget) -> Option<Parts> {
+        let parts = [
+            ("network out", b.network_out_ns),
+            ("server", b.server_ns),
+            ("network back", b.network_back_ns),
+        ];
+        let known = parts.iter().filter_map(|(_, ns)| *ns);
+        let total_ns = b.client_host_ns.unwrap_or(0) + known.sum::<i64>();
+        if b.calls == 0 || parts.iter().all(|(_, ns)| ns.is_none()) || total_ns <= 0 {
+            return None;
+        }
+        let host = b
+            .client_host_ns
+            .ok_or("not seen on the wire (give the application's times with --app)");
+        let mut lines = vec![("client host".to_owned(), host)];
+        for (name, ns) in parts {
+            lines.push((name.to_owned(), ns.ok_or("not known from these packets")));
+            if let ("server", Some(server), Some(queue)) = (name, ns, b.server_queue_ns) {
+                lines.push(("  service".to_owned(), Ok(server - queue)));
+                lines.push(("  queue".to_owned(), Ok(queue)));
+            }
+            // What lasts longer than this part lies in the server's as well, which shows it.
+            let within = b
+                .under_way
+                .iter()
+                .filter(|(.., waited)| ns >= Some(*waited));
+            for (d, class, waited) in within {
+                if matches!(
+                    (name, d),
+                    ("network out", Direction::ToServer) | ("network back", Direction::ToClient)
+                ) {
+                    lines.push((format!("  {}", classes::words(*class).short), Ok(*waited)));
+                }
+            }
+        }
+        Some(Parts {
+            title: format!(
+                "Where a call's {} go ({})",
+                format_duration(total_ns),
+                counted(b.calls, "call")
+            ),
+            total_ns,
+            lines,
+        })
+    }
 }
 
 /// Whether a line of the budget is of the side that is slow.
@@ -193,18 +209,7 @@ fn findings(d: &Diagnosis) -> String {
 }
 
 fn finding(number: usize, f: &Finding, d: &Diagnosis) -> String {
-    let cost = match (f.cost_ns, f.elapsed_cost_ns) {
-        (Some(cost), Some(elapsed)) => {
-            format!(
-                "{} ({} elapsed)",
-                format_duration(cost),
-                format_duration(elapsed)
-            )
-        }
-        (Some(cost), None) => format_duration(cost),
-        (None, _) if f.fatal => "ends the work".to_owned(),
-        (None, _) => "no cost of its own".to_owned(),
-    };
+    let cost = cost(f);
     let mut text = format!(
         "{number:<2} {}   {}   {}\n",
         Tone::Title.paint(f.code),
@@ -234,6 +239,21 @@ fn finding(number: usize, f: &Finding, d: &Diagnosis) -> String {
     text
 }
 
+pub(crate) fn cost(f: &Finding) -> String {
+    match (f.cost_ns, f.elapsed_cost_ns) {
+        (Some(cost), Some(elapsed)) => {
+            format!(
+                "{} ({} elapsed)",
+                format_duration(cost),
+                format_duration(elapsed)
+            )
+        }
+        (Some(cost), None) => format_duration(cost),
+        (None, _) if f.fatal => "ends the work".to_owned(),
+        (None, _) => "no cost of its own".to_owned(),
+    }
+}
+
 /// How much of the time of calls a finding has: a quarter is severe, a twentieth worth a look.
 fn severity(f: &Finding, d: &Diagnosis) -> Option<Tone> {
     let cost = f.cost_ns.unwrap_or(0);
@@ -246,7 +266,7 @@ fn severity(f: &Finding, d: &Diagnosis) -> Option<Tone> {
 }
 
 /// A fact in words: `unloaded service time 4.11 ms`.
-fn fact(f: &Fact) -> String {
+pub(crate) fn fact(f: &Fact) -> String {
     let (name, value) = if let Some(name) = f.name.strip_suffix("_ns") {
         (name, format_duration(f.value))
     } else if let Some(name) = f.name.strip_suffix("_bytes") {
@@ -272,6 +292,16 @@ fn fact(f: &Fact) -> String {
 
 /// The packets that prove it, and a command that shows them.
 fn see(e: &Evidence, d: &Diagnosis) -> String {
+    let (what, command) = shown(e, d);
+    let mut text = wrap("   See: ", 8, &what);
+    if let Some(command) = command {
+        text.push_str(&format!("        {}\n", Tone::Faint.paint(&command)));
+    }
+    text
+}
+
+/// Frames and what they show; the command.
+pub(crate) fn shown(e: &Evidence, d: &Diagnosis) -> (String, Option<String>) {
     let file = d
         .captures
         .get(e.capture)
@@ -293,16 +323,16 @@ fn see(e: &Evidence, d: &Diagnosis) -> String {
     if !e.shows.is_empty() {
         what.push_str(&format!(": {}", e.shows));
     }
-    let mut text = wrap("   See: ", 8, &what);
-    if !e.filter.is_empty() {
-        let command = if file == "-" {
-            format!("Wireshark display filter {}", e.filter)
-        } else {
-            format!("tshark -r {} -Y {}", shell(file), quoted(&e.filter))
-        };
-        text.push_str(&format!("        {}\n", Tone::Faint.paint(&command)));
-    }
-    text
+    let command = match file {
+        _ if e.filter.is_empty() => None,
+        "-" => Some(format!("Wireshark display filter {}", e.filter)),
+        file => Some(format!(
+            "tshark -r {} -Y {}",
+            shell(file),
+            quoted(&e.filter)
+        )),
+    };
+    (what, command)
 }
 
 #[cfg(test)]

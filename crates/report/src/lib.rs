@@ -1,4 +1,4 @@
-//! Results into terminal text, JSON and CSV; computes nothing.
+//! Results into terminal text, Markdown, JSON and CSV; computes nothing.
 //!
 //! One file per output, over the structures of [`analysis::results`] and [`model::Call`]. What
 //! scripts rely on (columns, keys, their order) is in the contracts; text for people may change.
@@ -7,8 +7,10 @@ mod calls;
 mod classes;
 mod conns;
 mod conns_text;
+mod diagnosis_csv;
 mod diagnosis_json;
 mod diagnosis_text;
+mod markdown;
 mod ops;
 mod ops_text;
 mod page;
@@ -24,8 +26,10 @@ mod whatif;
 pub use calls::{CALLS_CSV_HEADER, CallWriter};
 pub use conns::{conns_csv, conns_fields, conns_json};
 pub use conns_text::{conn_text, conns_text};
+pub use diagnosis_csv::diagnosis_csv;
 pub use diagnosis_json::diagnosis_json;
 pub use diagnosis_text::diagnosis_text;
+pub use markdown::{as_markdown, conns_markdown, diagnosis_markdown, ops_markdown, sql_markdown};
 pub use ops::{ops_csv, ops_json};
 pub use ops_text::{OpsStyle, ops_text};
 pub use page::{Page, on_page};

@@ -101,11 +101,7 @@ fn columns<'a>(result: &'a OpsResult, style: &'a OpsStyle) -> Vec<Column<'a>> {
             false,
         ),
         column("calls", Box::new(|g| grouped(g.stats.count)), false),
-        column(
-            "err",
-            Box::new(|g| noted(g.errors)),
-            all(|g| g.errors == 0),
-        ),
+        column("err", Box::new(|g| noted(g.errors)), all(|g| g.errors == 0)),
         column(
             "rexmit",
             Box::new(|g| noted(g.retransmits)),
@@ -153,19 +149,22 @@ fn key((name, value): &(&'static str, KeyValue), style: &OpsStyle) -> String {
     }
 }
 
+/// All columns of the table, and how many of them are text.
+pub(crate) fn rows(result: &OpsResult, style: &OpsStyle) -> (Vec<Vec<String>>, usize) {
+    let keys = result.groups.first().map_or(0, |g| g.keys.len());
+    (cells(result, &columns(result, style)), 1 + keys)
+}
+
+fn cells(result: &OpsResult, columns: &[Column<'_>]) -> Vec<Vec<String>> {
+    let heads = columns.iter().map(|c| c.name.to_owned()).collect();
+    let groups = result.groups.iter().take(ROWS);
+    let rows = groups.map(|g| columns.iter().map(|c| (c.cell)(g)).collect());
+    std::iter::once(heads).chain(rows).collect()
+}
+
 fn table(result: &OpsResult, style: &OpsStyle, out: &mut dyn Write) -> io::Result<()> {
     let mut columns = columns(result, style);
-    let grid = |columns: &[Column<'_>]| {
-        let mut rows = vec![columns.iter().map(|c| c.name.to_owned()).collect()];
-        rows.extend(
-            result
-                .groups
-                .iter()
-                .take(ROWS)
-                .map(|g| columns.iter().map(|c| (c.cell)(g)).collect()),
-        );
-        Grid::new(rows, 1)
-    };
+    let grid = |columns: &[Column<'_>]| Grid::new(cells(result, columns), 1);
     let mut page = grid(&columns);
     while page.width() > width()
         && let Some(last) = columns.iter().rposition(|c| c.dispensable)
@@ -176,16 +175,24 @@ fn table(result: &OpsResult, style: &OpsStyle, out: &mut dyn Write) -> io::Resul
     if page.width() <= width() {
         out.write_all(page.text().as_bytes())?;
     } else {
-        out.write_all(below(result, style, columns).as_bytes())?;
+        out.write_all(below(result, columns).as_bytes())?;
     }
-    if result.groups.len() > ROWS {
-        writeln!(
-            out,
-            "… and {} (all with --format csv or json)",
-            counted((result.groups.len() - ROWS) as u64, "further group")
-        )?;
+    if let Some(more) = more(result) {
+        writeln!(out, "{more}")?;
     }
+    writeln!(out)?;
+    out.write_all(wrap("", 0, &summary(result)).as_bytes())
+}
 
+/// How many groups the table leaves out.
+pub(crate) fn more(result: &OpsResult) -> Option<String> {
+    let beyond = result.groups.len().checked_sub(ROWS).filter(|&n| n > 0)?;
+    let groups = counted(beyond as u64, "further group");
+    Some(format!("… and {groups} (all with --format csv or json)"))
+}
+
+/// All groups together, in a sentence.
+pub(crate) fn summary(result: &OpsResult) -> String {
     let sum = |get: fn(&GroupResult) -> u64| result.groups.iter().map(get).sum::<u64>();
     let calls = sum(|g| g.stats.count);
     let mut line = format!(
@@ -211,12 +218,11 @@ fn table(result: &OpsResult, style: &OpsStyle, out: &mut dyn Write) -> io::Resul
     if result.groups.iter().any(|g| !g.stats.exact) {
         line.push_str(" Percentiles of groups above 4,096 calls are within 1 %.");
     }
-    writeln!(out)?;
-    out.write_all(wrap("", 0, &line).as_bytes())
+    line
 }
 
 /// The table with each group above its numbers.
-fn below(result: &OpsResult, style: &OpsStyle, mut columns: Vec<Column<'_>>) -> String {
+fn below(result: &OpsResult, mut columns: Vec<Column<'_>>) -> String {
     let keys = result.groups.first().map_or(0, |g| g.keys.len());
     let numbers = columns.split_off(columns.len().min(1 + keys));
     let row = |cell: &dyn Fn(&Column<'_>) -> String| {

@@ -4,7 +4,7 @@ use crate::page::{Tone, columns, pad, pad_left, prose, shortened, width};
 use analysis::results::{CaptureResult, Vantage};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use model::{Time, format_duration};
+use model::{Problem, Time, format_duration};
 use std::fmt::Write;
 
 /// `text` in lines of the page's width at most, the first behind `head`, the others behind as many spaces
@@ -270,7 +270,10 @@ impl Grid {
     }
 
     pub(crate) fn text(&self) -> String {
-        self.lines().iter().map(|line| format!("{line}\n")).collect()
+        self.lines()
+            .iter()
+            .map(|line| format!("{line}\n"))
+            .collect()
     }
 }
 
@@ -290,22 +293,26 @@ pub fn moment(time: Time, zone: &TimeZone) -> String {
     zoned.strftime("%Y-%m-%d %H:%M:%S%.f %:z").to_string()
 }
 
+/// A kind of problem in words, with the first place.
+pub(crate) fn problem(kind: &str, p: &Problem) -> String {
+    let first = p.first.to_string();
+    let place = if first.is_empty() {
+        first
+    } else {
+        format!(" ({first})")
+    };
+    format!("{kind}, {}: {}{place}", grouped(p.count), p.example)
+}
+
 /// What of a capture could not be read, for the end of a page.
 pub(crate) fn damage(capture: &CaptureResult) -> String {
     let mut text = String::new();
     for (kind, p) in capture.problems.iter() {
-        let first = p.first.to_string();
-        let place = if first.is_empty() {
-            String::new()
-        } else {
-            format!(" ({first})")
-        };
-        let problem = format!("{kind}, {}: {}{place}", grouped(p.count), p.example);
         let (tone, head) = match p.damage {
             true => (Tone::Severe, "Damaged: "),
             false => (Tone::Notable, "Note: "),
         };
-        text.push_str(&wrap(&tone.paint(head), 3, &problem));
+        text.push_str(&wrap(&tone.paint(head), 3, &problem(kind, p)));
     }
     text
 }

@@ -4,7 +4,7 @@
 mod packets;
 
 use crate::page::{Tone, pad, prose};
-use crate::text::{Grid, bar, bytes, counted, grouped, share, tight, wrap};
+use crate::text::{Grid, bar, bytes, counted, grouped, problem, share, tight, wrap};
 use crate::trace::{TraceBy, hex, text};
 use analysis::stats::Summary;
 use analysis::trace_profile::{DatabaseTime, FROM_CLIENT, StatementRow, TraceResult};
@@ -124,7 +124,10 @@ fn parts(d: &DatabaseTime, page: &mut String) {
     if response <= 0 {
         return;
     }
-    title(&format!("Where the {} went", format_duration(response)), page);
+    title(
+        &format!("Where the {} went", format_duration(response)),
+        page,
+    );
     let rest = if d.unaccounted_ns < 0 {
         "CPU and waits overlap"
     } else {
@@ -200,7 +203,10 @@ fn quantiles(s: &Summary) -> [String; 4] {
 
 /// The title of a section, behind an empty line.
 fn title(text: &str, page: &mut String) {
-    page.push_str(&format!("\n{}\n", Tone::Title.paint(text)));
+    page.push_str(&format!(
+        "\n{}",
+        Tone::Title.paint_lines(&wrap("", 2, text))
+    ));
 }
 
 fn left_out(rows: usize, shown: usize, noun: &str, page: &mut String) {
@@ -533,18 +539,11 @@ fn files(result: &TraceResult, page: &mut String) {
         }
     }
     for (kind, p) in result.problems.iter() {
-        let first = p.first.to_string();
-        let place = if first.is_empty() {
-            String::new()
-        } else {
-            format!(" ({first})")
-        };
         let (tone, head) = match p.damage {
             true => (Tone::Severe, "  Damaged: "),
             false => (Tone::Notable, "  Note: "),
         };
-        let problem = format!("{kind}, {}: {}{place}", grouped(p.count), p.example);
-        page.push_str(&wrap(&tone.paint(head), 4, &problem));
+        page.push_str(&wrap(&tone.paint(head), 4, &problem(kind, p)));
     }
 }
 

@@ -40,11 +40,16 @@ pub(crate) fn run(args: &Conns) -> anyhow::Result<Done> {
     }
 
     let one = args.connection.and_then(|_| result.connections.get(0));
+    let zone = TimeZone::system();
     print(|out| match (args.format, &one) {
         (ConnsFormat::Json | ConnsFormat::Jsonl, _) => report::conns_json(&result, out),
         (ConnsFormat::Csv, _) => report::conns_csv(&result, out),
-        (ConnsFormat::Text, Some(one)) => report::conn_text(&result, one, &TimeZone::system(), out),
+        (ConnsFormat::Text, Some(one)) => report::conn_text(&result, one, &zone, out),
         (ConnsFormat::Text, None) => report::conns_text(&result, args.all, out),
+        (ConnsFormat::Markdown, Some(one)) => {
+            report::as_markdown(|out| report::conn_text(&result, one, &zone, out), out)
+        }
+        (ConnsFormat::Markdown, None) => report::conns_markdown(&result, args.all, out),
     })?;
     let rows = args.format == ConnsFormat::Csv;
     Ok(done(&result, args, &config, rows))
@@ -58,7 +63,7 @@ fn series(
     width_ns: i64,
 ) -> anyhow::Result<Done> {
     match args.format {
-        ConnsFormat::Json => {
+        ConnsFormat::Json | ConnsFormat::Markdown => {
             anyhow::bail!("the rows of --series are written with --format csv or jsonl")
         }
         ConnsFormat::Text => anyhow::ensure!(
@@ -86,7 +91,7 @@ fn series(
         let done = header.and_then(|()| match args.format {
             ConnsFormat::Csv => report::series_csv(result, row, &mut out),
             ConnsFormat::Json | ConnsFormat::Jsonl => report::series_jsonl(result, row, &mut out),
-            ConnsFormat::Text => text.row(result, row, &mut out),
+            ConnsFormat::Text | ConnsFormat::Markdown => text.row(result, row, &mut out),
         });
         done.map_err(|e| {
             let kind = e.kind();

@@ -1,7 +1,7 @@
 //! `slowside diagnose`: which side is slow, by how much, and why.
 
 use super::{inputs, print};
-use crate::args::{AnswerFormat, Diagnose, FailOn};
+use crate::args::{Diagnose, FailOn, GroupFormat};
 use crate::exit::Done;
 use crate::progress::Progress;
 use analysis::results::Finding;
@@ -29,9 +29,12 @@ pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
     }
     diagnosis.notes.append(&mut notes);
 
+    let zone = TimeZone::system();
     print(|out| match args.format {
-        AnswerFormat::Json => report::diagnosis_json(&diagnosis, out),
-        AnswerFormat::Text => report::diagnosis_text(&diagnosis, &TimeZone::system(), out),
+        GroupFormat::Json => report::diagnosis_json(&diagnosis, out),
+        GroupFormat::Csv => report::diagnosis_csv(&diagnosis, out),
+        GroupFormat::Text => report::diagnosis_text(&diagnosis, &zone, out),
+        GroupFormat::Markdown => report::diagnosis_markdown(&diagnosis, &zone, out),
     })?;
     if let Some(limit) = &args.fail_on
         && diagnosis.findings.iter().any(|f| reaches(f, limit))

@@ -64,12 +64,16 @@ fn nothing_within(config: &Config, captures: &[CaptureResult]) -> Option<String>
     if let Some(from) = config.from
         && all(&|first, last| at(from, first) > last)
     {
-        return Some(format!("nothing is left, as --from is behind the end: {lasts}"));
+        return Some(format!(
+            "nothing is left, as --from is behind the end: {lasts}"
+        ));
     }
     if let Some(to) = config.to
         && all(&|first, _| at(to, first) <= first)
     {
-        return Some(format!("nothing is left, as --to is not behind the start: {lasts}"));
+        return Some(format!(
+            "nothing is left, as --to is not behind the start: {lasts}"
+        ));
     }
     None
 }

@@ -15,19 +15,18 @@ pub(crate) fn run(args: &Ops) -> anyhow::Result<Done> {
     })?;
     drop(progress);
 
+    let style = report::OpsStyle {
+        zone: TimeZone::system(),
+        histogram: args.histogram,
+    };
     print(|out| match args.format {
         GroupFormat::Json => report::ops_json(&result, out),
         GroupFormat::Csv => {
             let keys: Vec<&str> = args.by.iter().map(|k| k.name()).collect();
             report::ops_csv(&result, &keys, out)
         }
-        GroupFormat::Text => {
-            let style = report::OpsStyle {
-                zone: TimeZone::system(),
-                histogram: args.histogram,
-            };
-            report::ops_text(&result, &style, out)
-        }
+        GroupFormat::Text => report::ops_text(&result, &style, out),
+        GroupFormat::Markdown => report::ops_markdown(&result, &style, out),
     })?;
     let rows = args.format == GroupFormat::Csv;
     tell(&config, &result.captures, rows, args.reading.quiet);

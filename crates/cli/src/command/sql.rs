@@ -16,6 +16,10 @@ pub(crate) fn run(args: &Sql) -> anyhow::Result<Done> {
     let result = slowside::sql(&captures, &config, &args.by, &mut |e| progress.event(e))?;
     drop(progress);
 
+    let style = report::SqlStyle {
+        all: args.all,
+        literals: args.show_literals,
+    };
     print(|out| match args.format {
         GroupFormat::Json => report::sql_json(&result, args.show_literals, out),
         GroupFormat::Csv => {
@@ -23,13 +27,8 @@ pub(crate) fn run(args: &Sql) -> anyhow::Result<Done> {
             let keys: Vec<&str> = keys.map(|k| k.name()).collect();
             report::sql_csv(&result, &keys, args.show_literals, out)
         }
-        GroupFormat::Text => {
-            let style = report::SqlStyle {
-                all: args.all,
-                literals: args.show_literals,
-            };
-            report::sql_text(&result, style, out)
-        }
+        GroupFormat::Text => report::sql_text(&result, style, out),
+        GroupFormat::Markdown => report::sql_markdown(&result, style, out),
     })?;
     let rows = args.format == GroupFormat::Csv;
     tell(&config, &result.captures, rows, args.reading.quiet);

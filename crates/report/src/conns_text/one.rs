@@ -157,9 +157,9 @@ fn longest(result: &ConnsResult, c: &ConnectionResult) -> String {
     if waits.is_empty() {
         return String::new();
     }
-    let mut text =
-        Tone::Title.paint("The longest wait of each class, and a display filter that shows it")
-            + "\n";
+    let mut text = Tone::Title
+        .paint("The longest wait of each class, and a display filter that shows it")
+        + "\n";
     for (d, class, wait) in waits {
         let capture = capture_of(result, c, d);
         let stretches = u64::from(account(c, d).stretches[class]);

@@ -76,7 +76,8 @@ fn longest(worst: &[JoinedRead]) -> String {
     let lines = Grid::fitting(rows);
     let width = lines.width();
     let room = page::width().saturating_sub(width + 2);
-    let frames = std::iter::once(Tone::Faint.paint("frames")).chain(worst.iter().map(|r| frames(r, room)));
+    let frames =
+        std::iter::once(Tone::Faint.paint("frames")).chain(worst.iter().map(|r| frames(r, room)));
     let lines = lines.lines().into_iter().zip(frames);
     lines
         .map(|(line, frames)| {
