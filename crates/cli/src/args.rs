@@ -359,7 +359,7 @@ pub(crate) struct Explain {
 #[command(hide = true)]
 #[command(after_long_help = "\
 Examples:
-  slowside completions bash > ~/.local/share/bash-completion/completions/slowside
+  slowside completions bash > /etc/bash_completion.d/slowside
   slowside completions zsh > ~/.zfunc/_slowside")]
 pub(crate) struct Completions {
     /// The shell

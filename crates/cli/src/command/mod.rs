@@ -29,7 +29,7 @@ fn print(answer: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Resul
         .context(CANNOT_WRITE)
 }
 
-const CANNOT_WRITE: &str = "cannot write to standard output";
+pub(crate) const CANNOT_WRITE: &str = "cannot write to standard output";
 
 /// Refuses to wait for somebody to type a capture.
 fn check_standard_input(inputs: &[PathBuf]) -> anyhow::Result<()> {
