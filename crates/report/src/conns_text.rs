@@ -49,10 +49,11 @@ pub fn conns_text(result: &ConnsResult, all: bool, out: &mut dyn Write) -> io::R
         end.push_str(&wrap("", 0, &text));
     }
     if let Some(first) = result.connections.get(0) {
-        end.push_str(&format!(
-            "\nOne of them in full, with frames: --connection {}\n",
+        let hint = format!(
+            "One of them in full, with frames: --connection {}",
             first.number
-        ));
+        );
+        end.push_str(&format!("\n{}", wrap("", 2, &hint)));
     }
     end.extend(result.captures.iter().map(damage));
     out.write_all(end.as_bytes())

@@ -7,7 +7,7 @@ mod joined;
 pub(crate) mod tables;
 
 use crate::classes;
-use crate::page::{Tone, prose};
+use crate::page::{Tone, columns, prose};
 use crate::text::{Unit, bar, bytes, counted, grouped, quoted, rate, shell, wrap};
 use analysis::results::{Budget, Diagnosis, Evidence, Fact, Finding, Side, Verdict};
 use jiff::tz::TimeZone;
@@ -111,7 +111,7 @@ fn budget(b: &Budget, accused: Side) -> String {
     let unit = Unit::for_duration(parts.total_ns);
     let mut text = Tone::Title.paint(&parts.title) + "\n";
     for (name, ns) in &parts.lines {
-        let rest = match ns {
+        let line = match ns {
             Ok(ns) => {
                 let number = format!("{:>9} {}", unit.number(*ns), unit.name);
                 let room = prose().saturating_sub(16 + 9 + 1 + 2 + 2);
@@ -119,11 +119,11 @@ fn budget(b: &Budget, accused: Side) -> String {
                 if is_part_of(name, accused) {
                     bar = Tone::Accused.paint(&bar);
                 }
-                format!("{number}  {bar}")
+                format!("  {name:<14}{number}  {bar}")
             }
-            Err(unknown) => wrap("  ", 18, &Tone::Faint.paint(unknown)),
+            Err(unknown) => wrap(&format!("  {name:<14}  "), 18, &Tone::Faint.paint(unknown)),
         };
-        text.push_str(format!("  {name:<14}{rest}").trim_end());
+        text.push_str(line.trim_end());
         text.push('\n');
     }
     text
@@ -216,6 +216,9 @@ fn finding(number: usize, f: &Finding, d: &Diagnosis) -> String {
         f.side.name(),
         severity(f, d).map_or(cost.clone(), |tone| tone.paint(&cost)),
     );
+    if columns(&text) > prose() {
+        text = wrap("", 3, &text);
+    }
     if !f.facts.is_empty() {
         let facts: Vec<String> = f.facts.iter().map(fact).collect();
         text.push_str(&Tone::Faint.paint_lines(&wrap("   ", 3, &facts.join(", "))));

@@ -143,6 +143,7 @@ pub(crate) fn shortened(text: &str, room: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::samples;
 
     #[test]
     fn words_have_colors_only_on_a_page_that_has() {
@@ -155,6 +156,75 @@ mod tests {
         assert_eq!(painted, "\u{1b}[1m\u{1b}[31mSERVER\u{1b}[0m");
         assert_eq!((columns(&painted), wide), (6, 60));
         assert_eq!(width(), 80);
+    }
+
+    /// The pages of all samples.
+    fn pages() -> Vec<String> {
+        use crate::{
+            OpsStyle, SqlStyle, conn_text, conns_text, diagnosis_text, ops_text, sql_text,
+        };
+        use jiff::tz::TimeZone;
+        let style = OpsStyle {
+            zone: TimeZone::UTC,
+            histogram: true,
+        };
+        let sql = SqlStyle {
+            all: false,
+            literals: false,
+        };
+        let conns = samples::conns();
+        let first = conns.connections.get(0).expect("samples");
+        let mut pages = [const { Vec::new() }; 5];
+        let [a, b, c, d, e] = &mut pages;
+        diagnosis_text(&samples::diagnosis(), &TimeZone::UTC, a).expect("memory");
+        ops_text(&samples::ops(), &style, b).expect("memory");
+        conns_text(&conns, true, c).expect("memory");
+        conn_text(&conns, &first, &TimeZone::UTC, d).expect("memory");
+        sql_text(&samples::profile(), sql, e).expect("memory");
+        let text = |page: Vec<u8>| String::from_utf8(page).expect("UTF-8");
+        pages.map(text).to_vec()
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_page() {
+        // Commands and filters are copied: they stay in one piece.
+        let whole = ["tshark", "frame.number", "slowside explain"];
+        let mut wrong = Vec::new();
+        for width in [40, 50, 60, 72, 80, 100, 132, 200] {
+            for color in [false, true] {
+                for page in on_page(Page { width, color }, pages) {
+                    let lines = page
+                        .lines()
+                        .filter(|l| !whole.iter().any(|w| l.contains(w)));
+                    for line in lines.filter(|l| columns(l) > width) {
+                        let words = line.split_whitespace().count();
+                        wrong.extend((words > 1).then(|| format!("{width}: {line}")));
+                    }
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+
+    #[test]
+    fn wide_pages_have_wide_tables() {
+        let on = |width| {
+            on_page(
+                Page {
+                    width,
+                    color: false,
+                },
+                pages,
+            )
+        };
+        let widest = |pages: Vec<String>| {
+            let lines = pages
+                .iter()
+                .flat_map(|p| p.lines())
+                .filter(|l| !l.contains("tshark"));
+            lines.map(columns).max()
+        };
+        assert!(widest(on(140)) > widest(on(80)));
     }
 
     #[test]

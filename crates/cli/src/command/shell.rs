@@ -61,7 +61,12 @@ fn pages() -> anyhow::Result<Vec<(String, Vec<u8>)>> {
 
 fn page(command: &clap::Command) -> anyhow::Result<Vec<u8>> {
     let (mut page, mut extra) = (Vec::new(), Vec::new());
-    let man = Page::new(command.clone());
+    let name = command.get_display_name().unwrap_or(NAME);
+    let man = Page::new(command.clone())
+        .title(name)
+        .date("")
+        .source(concat!("slowside ", env!("CARGO_PKG_VERSION")))
+        .manual("slowside");
     let mut sections = || {
         man.render_title(&mut page)?;
         man.render_name_section(&mut page)?;
@@ -80,7 +85,20 @@ fn page(command: &clap::Command) -> anyhow::Result<Vec<u8>> {
     let examples = examples.split("\nExit codes:").next().unwrap_or_default();
     page.extend_from_slice(examples.trim_end().as_bytes());
     page.extend_from_slice(EXIT_STATUS.as_bytes());
-    Ok(page)
+    Ok(ascii(&String::from_utf8_lossy(&page)).into_bytes())
+}
+
+/// Letters that not every `troff` reads as they are, by their names (groff_char(7)).
+fn ascii(page: &str) -> String {
+    let mut out = String::with_capacity(page.len());
+    for c in page.chars() {
+        if c.is_ascii() {
+            out.push(c);
+        } else {
+            out.push_str(&format!("\\[u{:04X}]", u32::from(c)));
+        }
+    }
+    out
 }
 
 const EXIT_STATUS: &str = "

@@ -135,12 +135,8 @@ fn time(c: &ConnectionResult) -> String {
         });
         rows.push(vec![format!("  {}", class.name()), to_server, to_client]);
     }
-    format!(
-        "Where its {} went, in {}\n{}",
-        spoken(duration),
-        unit.name,
-        Grid::new(rows, 2).text()
-    )
+    let title = format!("Where its {} went, in {}", spoken(duration), unit.name);
+    Tone::Title.paint(&title) + "\n" + &Grid::fitting(rows).text()
 }
 
 /// The longest wait of each class, longest first, with its frames and a filter that shows them.
@@ -157,9 +153,11 @@ fn longest(result: &ConnsResult, c: &ConnectionResult) -> String {
     if waits.is_empty() {
         return String::new();
     }
-    let mut text = Tone::Title
-        .paint("The longest wait of each class, and a display filter that shows it")
-        + "\n";
+    let mut text = Tone::Title.paint_lines(&wrap(
+        "",
+        2,
+        "The longest wait of each class, and a display filter that shows it",
+    ));
     for (d, class, wait) in waits {
         let capture = capture_of(result, c, d);
         let stretches = u64::from(account(c, d).stretches[class]);
