@@ -2,16 +2,18 @@
 //!
 //! A page of 80 columns. Only commands that are meant to be copied may be wider.
 
+mod budget;
 pub(crate) mod captures;
 mod joined;
 pub(crate) mod tables;
 
-use crate::classes;
+pub(crate) use budget::Parts;
+
 use crate::page::{Tone, columns, prose};
-use crate::text::{Unit, bar, bytes, counted, grouped, quoted, rate, shell, wrap};
-use analysis::results::{Budget, Diagnosis, Evidence, Fact, Finding, Side, Verdict};
+use crate::text::{bytes, counted, grouped, quoted, rate, shell, wrap};
+use analysis::results::{Diagnosis, Evidence, Fact, Finding, Side, Verdict};
 use jiff::tz::TimeZone;
-use model::{Direction, format_duration};
+use model::format_duration;
 use std::io::{self, Write};
 
 /// Frames and filters of one finding.
@@ -25,7 +27,7 @@ pub(crate) const EVIDENCE: usize = 3;
 pub fn diagnosis_text(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -> io::Result<()> {
     let sections = [
         answer(d),
-        budget(&d.budget, d.verdict.side),
+        budget::budget(&d.budget, d.verdict.side),
         tables::response_times(&d.ops),
         tables::matched(&d.ops),
         tables::unmatched(&d.ops),
@@ -94,106 +96,6 @@ fn verdict(v: &Verdict) -> String {
         Side::None => Tone::Fine.paint_lines(&text),
         Side::Undetermined => Tone::Notable.paint_lines(&text),
         _ => text,
-    }
-}
-
-/// Where a call's time goes: a line per part, with a bar.
-fn budget(b: &Budget, accused: Side) -> String {
-    let Some(parts) = Parts::of(b) else {
-        let host = b.client_host_ns.filter(|_| b.calls > 0);
-        return host.map_or_else(String::new, |ns| {
-            format!(
-                "Above the wire a call spends {} in the client host.\n",
-                format_duration(ns)
-            )
-        });
-    };
-    let unit = Unit::for_duration(parts.total_ns);
-    let mut text = Tone::Title.paint(&parts.title) + "\n";
-    for (name, ns) in &parts.lines {
-        let line = match ns {
-            Ok(ns) => {
-                let number = format!("{:>9} {}", unit.number(*ns), unit.name);
-                let room = prose().saturating_sub(16 + 9 + 1 + 2 + 2);
-                let mut bar = bar(*ns as f64, parts.total_ns as f64, room);
-                if is_part_of(name, accused) {
-                    bar = Tone::Accused.paint(&bar);
-                }
-                format!("  {name:<14}{number}  {bar}")
-            }
-            Err(unknown) => wrap(&format!("  {name:<14}  "), 18, &Tone::Faint.paint(unknown)),
-        };
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    text
-}
-
-/// The parts of a call's time.
-pub(crate) struct Parts {
-    pub(crate) title: String,
-    pub(crate) total_ns: i64,
-    /// What each is called, set in where it is part of the one above, and how long it takes or why that
-    /// is not known.
-    pub(crate) lines: Vec<(String, Result<i64, &'static str>)>,
-}
-
-impl Parts {
-    /// None if no part of the wire's is known.
-    pub(crate) fn of(b: &Budget) -> Option<Parts> {
-        let parts = [
-            ("network out", b.network_out_ns),
-            ("server", b.server_ns),
-            ("network back", b.network_back_ns),
-        ];
-        let known = parts.iter().filter_map(|(_, ns)| *ns);
-        let total_ns = b.client_host_ns.unwrap_or(0) + known.sum::<i64>();
-        if b.calls == 0 || parts.iter().all(|(_, ns)| ns.is_none()) || total_ns <= 0 {
-            return None;
-        }
-        let host = b
-            .client_host_ns
-            .ok_or("not seen on the wire (give the application's times with --app)");
-        let mut lines = vec![("client host".to_owned(), host)];
-        for (name, ns) in parts {
-            lines.push((name.to_owned(), ns.ok_or("not known from these packets")));
-            if let ("server", Some(server), Some(queue)) = (name, ns, b.server_queue_ns) {
-                lines.push(("  service".to_owned(), Ok(server - queue)));
-                lines.push(("  queue".to_owned(), Ok(queue)));
-            }
-            // What lasts longer than this part lies in the server's as well, which shows it.
-            let within = b
-                .under_way
-                .iter()
-                .filter(|(.., waited)| ns >= Some(*waited));
-            for (d, class, waited) in within {
-                if matches!(
-                    (name, d),
-                    ("network out", Direction::ToServer) | ("network back", Direction::ToClient)
-                ) {
-                    lines.push((format!("  {}", classes::words(*class).short), Ok(*waited)));
-                }
-            }
-        }
-        Some(Parts {
-            title: format!(
-                "Where a call's {} go ({})",
-                format_duration(total_ns),
-                counted(b.calls, "call")
-            ),
-            total_ns,
-            lines,
-        })
-    }
-}
-
-/// Whether a line of the budget is of the side that is slow.
-fn is_part_of(name: &str, side: Side) -> bool {
-    match side {
-        Side::Client => name == "client host",
-        Side::Server => matches!(name, "server" | "  service" | "  queue"),
-        Side::Network => name.starts_with("network"),
-        _ => false,
     }
 }
 
@@ -425,7 +327,7 @@ mod tests {
         d.findings.clear();
         d.clock = None;
         d.notes.clear();
-        d.budget = Budget::default();
+        d.budget = Default::default();
         d.verdict.cause = None;
         for o in &mut d.ops {
             o.server = None;

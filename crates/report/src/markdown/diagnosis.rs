@@ -42,22 +42,19 @@ fn budget(b: &Budget) -> String {
     };
     let unit = Unit::for_duration(parts.total_ns);
     let mut rows = vec![["part", unit.name, "share"].map(str::to_owned).to_vec()];
-    for (name, ns) in &parts.lines {
-        let inner = name.starts_with(' ');
-        let name = match inner {
-            true => format!("– {}", name.trim()),
-            false => name.clone(),
+    for part in &parts.lines {
+        let name = match part.name.starts_with(' ') {
+            true => format!("– {}", part.name.trim()),
+            false => part.name.clone(),
         };
-        rows.push(match ns {
-            Ok(ns) => vec![name, unit.number(*ns), share(*ns, parts.total_ns)],
+        rows.push(match part.ns {
+            Ok(ns) => vec![name, unit.number(ns), share(ns, parts.total_ns)],
             Err(unknown) => vec![format!("{name}: {unknown}"), String::new(), String::new()],
         });
     }
-    format!(
-        "### {}\n\n{}",
-        escaped(&parts.title),
-        table(&rows, 1, |_| false)
-    )
+    let rows = table(&rows, 1, |_| false);
+    let notes = escaped(&parts.notes().join(" "));
+    format!("### {}\n\n{rows}\n{notes}", escaped(&parts.title))
 }
 
 /// The group of a column stands before its name: `client mean`.
