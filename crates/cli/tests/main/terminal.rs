@@ -93,6 +93,32 @@ fn a_full_disk_is_told_and_exits_2() {
     }
 }
 
+#[test]
+fn damage_exits_3_whatever_is_asked() {
+    let mut bytes = conversation();
+    bytes.truncate(bytes.len() - 5);
+    let cut = file("damage-3", "cut.pcap", &bytes);
+    let trace = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let packed = {
+        let mut encoder = trace;
+        std::io::Write::write_all(&mut encoder, TRACE.as_bytes()).expect("memory");
+        encoder.finish().expect("memory")
+    };
+    let torn = file("damage-3", "orcl.trc.gz", &packed[..packed.len() - 4]);
+    let reading = WRITING
+        .iter()
+        .filter(|line| line.contains("CAPTURE") || line.contains("TRACE"));
+    for line in reading {
+        let words = line.split_whitespace().map(|word| match word {
+            "CAPTURE" => cut.to_str().expect("UTF-8"),
+            "TRACE" => torn.to_str().expect("UTF-8"),
+            word => word,
+        });
+        let output = slowside(words);
+        assert_eq!(output.status.code(), Some(3), "{line}: {output:?}");
+    }
+}
+
 /// The examples at the end of a command's help.
 fn examples(help: &str) -> Vec<String> {
     let examples = help.split("\nExamples:\n").nth(1).expect("examples");
