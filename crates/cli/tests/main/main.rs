@@ -94,6 +94,8 @@ fn help_shows_the_commands() {
                     fetch, and whose time it was
           whatif    Predict what another path, fetch size or server would make of the
                     statements in a capture
+          report    Write it all as a page to look at: findings, charts, connections,
+                    slow calls
           trace     Say where the time went in traces that an Oracle database or client
                     wrote
           explain   Explain a finding: what it says, why it costs time, what to check,
