@@ -23,13 +23,14 @@ mod threads;
 mod turns;
 
 /// Every command.
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 11] = [
     "diagnose",
     "calls",
     "ops",
     "conns",
     "sql",
     "whatif",
+    "report",
     "trace",
     "explain",
     "completions",
