@@ -1,13 +1,14 @@
 //! The captures an answer rests on: where each was taken, what it holds and lacks, how the clocks
 //! of two were aligned.
 
-use crate::text::{bytes, counted, grouped, moment, taken, wrap};
+use crate::page::Tone;
+use crate::text::{bytes, counted, grouped, moment, problem, taken, wrap};
 use analysis::results::{CaptureResult, Clock, ClockBasis, Diagnosis};
 use jiff::tz::TimeZone;
 use model::format_duration;
 
 pub(super) fn captures(d: &Diagnosis, zone: &TimeZone) -> String {
-    let mut text = String::from("Captures\n");
+    let mut text = Tone::Title.paint("Captures") + "\n";
     for c in &d.captures {
         text.push_str(&capture(c, zone));
     }
@@ -17,43 +18,24 @@ pub(super) fn captures(d: &Diagnosis, zone: &TimeZone) -> String {
     text
 }
 
-fn capture(c: &CaptureResult, zone: &TimeZone) -> String {
-    let mut text = wrap("  ", 4, &format!("{}: {}", name(c), taken_at(c)));
-    for line in said(c, zone) {
-        text.push_str(&wrap("    ", 4, &line));
-    }
-    for (damage, problem) in problems(c) {
-        let head = if damage {
-            "    damaged: "
-        } else {
-            "    note: "
-        };
-        text.push_str(&wrap(head, 6, &problem));
-    }
-    text
-}
-
-/// Its file, or the first and last of several.
-pub(crate) fn name(c: &CaptureResult) -> String {
-    match c.files.as_slice() {
+/// The files of a capture, and where it was taken.
+pub(crate) fn name(c: &CaptureResult) -> (String, String) {
+    let name = match c.files.as_slice() {
         [] => "(no file)".to_owned(),
         [one] => one.clone(),
         [first, .., last] => format!("{first} … {last} ({} files)", c.files.len()),
-    }
-}
-
-/// Where it was taken, and how that is known.
-pub(crate) fn taken_at(c: &CaptureResult) -> String {
+    };
     let side = taken(c.side);
-    if c.side_from.is_empty() {
-        side.to_owned()
+    let from = if c.side_from.is_empty() {
+        String::new()
     } else {
-        format!("{side} ({})", c.side_from)
-    }
+        format!(" ({})", c.side_from)
+    };
+    (name, format!("{side}{from}"))
 }
 
-/// What it holds, and what it lacks.
-pub(crate) fn said(c: &CaptureResult, zone: &TimeZone) -> Vec<String> {
+/// What a capture holds.
+pub(crate) fn facts(c: &CaptureResult, zone: &TimeZone) -> String {
     let mut facts = Vec::new();
     if let (Some(first), Some(last)) = (c.first, c.last) {
         facts.push(format!(
@@ -70,12 +52,20 @@ pub(crate) fn said(c: &CaptureResult, zone: &TimeZone) -> Vec<String> {
     });
     facts.push(match c.dropped {
         Some(0) => "none dropped".to_owned(),
-        Some(n) => format!("{} DROPPED by the capturing host", grouped(n)),
+        Some(n) => {
+            let dropped = format!("{} DROPPED", grouped(n));
+            format!("{} by the capturing host", Tone::Severe.paint(&dropped))
+        }
         None => "drops unknown".to_owned(),
     });
     facts.push(counted(c.connections, "connection"));
     facts.push(counted(c.calls, "call"));
-    let mut lines = vec![facts.join(", ")];
+    facts.join(", ")
+}
+
+/// What a capture lacks.
+pub(crate) fn lacks(c: &CaptureResult) -> Vec<String> {
+    let mut lines = Vec::new();
     if c.missing_gaps > 0 {
         lines.push(format!(
             "lacks {} that the receiver acknowledged, in {}",
@@ -99,22 +89,23 @@ pub(crate) fn said(c: &CaptureResult, zone: &TimeZone) -> Vec<String> {
     lines
 }
 
-/// What was wrong with it, and whether that is damage.
-pub(crate) fn problems(c: &CaptureResult) -> Vec<(bool, String)> {
-    let line = |(kind, p): (&'static str, &model::Problem)| {
-        let place = p.first.to_string();
-        let place = if place.is_empty() {
-            place
-        } else {
-            format!(" ({place})")
+fn capture(c: &CaptureResult, zone: &TimeZone) -> String {
+    let (name, side) = name(c);
+    let mut text = wrap("  ", 4, &format!("{name}: {side}"));
+    text.push_str(&wrap("    ", 4, &facts(c, zone)));
+    for lack in lacks(c) {
+        text.push_str(&wrap("    ", 4, &lack));
+    }
+    for (kind, p) in c.problems.iter() {
+        let (tone, head) = match p.damage {
+            true => (Tone::Severe, "    damaged: "),
+            false => (Tone::Notable, "    note: "),
         };
-        let problem = format!("{kind}, {}: {}{place}", grouped(p.count), p.example);
-        (p.damage, problem)
-    };
-    c.problems.iter().map(line).collect()
+        text.push_str(&wrap(&tone.paint(head), 6, &problem(kind, p)));
+    }
+    text
 }
 
-/// What is known of the two clocks.
 pub(crate) fn clock(c: &Clock) -> String {
     let within = format_duration(c.uncertainty_ns);
     if c.basis == ClockBasis::AssumedSynchronised {

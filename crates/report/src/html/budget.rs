@@ -1,6 +1,6 @@
 //! Where a call's time goes: a bar, and its numbers.
 
-use crate::diagnosis_text::{Part, budget_title, parts};
+use crate::diagnosis_text::{Part, Parts};
 use crate::text::{Unit, share};
 use analysis::results::Diagnosis;
 use maud::{Markup, html};
@@ -11,19 +11,20 @@ const WIDTH: i64 = 1_000;
 
 pub(super) fn section(d: &Diagnosis) -> Option<Markup> {
     let b = &d.budget;
-    let Some((total, parts)) = parts(b) else {
+    let Some(all) = Parts::of(b) else {
         let host = b.client_host_ns.filter(|_| b.calls > 0)?;
         return Some(html! {
             h2 #budget-title { "Where the time goes" }
             p { "Above the wire a call spends " (format_duration(host)) " in the client host." }
         });
     };
+    let (total, parts) = (all.total_ns, &all.lines);
     let unit = Unit::for_duration(total);
     // What a part is divided into stands in its place in the bar, what is left of it behind.
     let mut bars: Vec<(String, i64)> = Vec::new();
     let mut parts_left = parts.as_slice();
     while let Some((part, rest)) = parts_left.split_first() {
-        let inner = rest.iter().take_while(|p| p.within).count();
+        let inner = rest.iter().take_while(|p| is_within(p)).count();
         let (within, rest) = rest.split_at_checked(inner).unwrap_or((rest, &[]));
         parts_left = rest;
         let mut left = part.ns.unwrap_or(0).max(0);
@@ -44,7 +45,7 @@ pub(super) fn section(d: &Diagnosis) -> Option<Markup> {
     };
     let bars: Vec<(String, i64, i64)> = bars.iter().map(place).collect();
     Some(html! {
-        h2 #budget-title { (budget_title(total, b)) }
+        h2 #budget-title { (all.title) }
         svg.bar viewBox={ "0 0 " (WIDTH) " 24" } preserveAspectRatio="none" width="100%" height="24" aria-hidden="true" focusable="false" {
             @for (class, x, width) in &bars {
                 rect class={ "part " (class) } x=(x) y="0" width=((*width).max(2)) height="24" {}
@@ -60,20 +61,27 @@ pub(super) fn section(d: &Diagnosis) -> Option<Markup> {
                 }
             }
             tbody {
-                @for part in &parts {
-                    tr class=[row(part.within, part.ns.is_some())] {
-                        th scope="row" { span class={ "swatch " (class(part)) } {} (part.name) }
-                        @if let Some(ns) = part.ns {
-                            td.number data-value=(ns) { (unit.number(ns)) }
-                            td.number { (share(ns, total)) }
-                        } @else {
-                            td colspan="2" { (part.unknown) }
+                @for part in parts {
+                    tr class=[row(is_within(part), part.ns.is_ok())] {
+                        th scope="row" { span class={ "swatch " (class(part)) } {} (part.name.trim()) }
+                        @match part.ns {
+                            Ok(ns) => {
+                                td.number data-value=(ns) { (unit.number(ns)) }
+                                td.number { (share(ns, total)) }
+                            }
+                            Err(unknown) => { td colspan="2" { (unknown) } }
                         }
                     }
                 }
             }
         }
+        @for note in all.notes() { p.note { (note) } }
     })
+}
+
+/// It is a part of the one before that is not.
+fn is_within(part: &Part) -> bool {
+    part.name.starts_with(' ')
 }
 
 fn row(within: bool, known: bool) -> Option<&'static str> {
@@ -88,6 +96,6 @@ fn row(within: bool, known: bool) -> Option<&'static str> {
 fn class(part: &Part) -> String {
     match part.class {
         Some(class) => format!("class-{}", class.name()),
-        None => part.name.replace(' ', "-"),
+        None => part.name.trim().replace(' ', "-"),
     }
 }

@@ -1,8 +1,8 @@
 //! The captures that the answer rests on: in short at the top, in full at the end.
 
 use super::places::Places;
-use crate::diagnosis_text::captures::{clock, name, problems, said, taken_at};
-use crate::text::{bytes, counted, grouped};
+use crate::diagnosis_text::captures::{self, clock, facts, name};
+use crate::text::{bytes, counted, grouped, problem};
 use analysis::results::{CaptureResult, Diagnosis};
 use jiff::tz::TimeZone;
 use maud::{Markup, html};
@@ -12,7 +12,7 @@ pub(super) fn quality(d: &Diagnosis, places: &Places<'_>) -> Markup {
     html! {
         ul.quality {
             @for (i, c) in d.captures.iter().enumerate() {
-                li { (places.label(i)) ": " (taken_at(c)) @for lack in lacks(c) { ", " strong { (lack) } } }
+                li { (places.label(i)) ": " (name(c).1) @for lack in lacks(c) { ", " strong { (lack) } } }
             }
             @if let Some(c) = &d.clock { li { "Clocks: " (clock(c)) } }
         }
@@ -38,15 +38,16 @@ pub(super) fn section(d: &Diagnosis, zone: &TimeZone) -> Option<Markup> {
     Some(html! {
         @for c in &d.captures {
             article.capture data-side=[c.side.map(|s| s.name())] {
-                h3 { (name(c)) }
-                p { (taken_at(c)) }
-                @for line in said(c, zone) { p { (line) } }
-                @let problems = problems(c);
-                @if !problems.is_empty() {
+                @let (name, taken) = name(c);
+                h3 { (name) }
+                p { (taken) }
+                p { (facts(c, zone)) }
+                @for line in captures::lacks(c) { p { (line) } }
+                @if c.problems.iter().next().is_some() {
                     ul.problems {
-                        @for (damage, problem) in problems {
-                            @if damage { li.damaged { "damaged: " (problem) } }
-                            @else { li.note { "note: " (problem) } }
+                        @for (kind, p) in c.problems.iter() {
+                            @if p.damage { li.damaged { "damaged: " (problem(kind, p)) } }
+                            @else { li.note { "note: " (problem(kind, p)) } }
                         }
                     }
                 }

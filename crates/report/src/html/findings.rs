@@ -2,7 +2,7 @@
 
 use super::command::{editcap, tshark};
 use super::copy;
-use crate::diagnosis_text::{cost, fact, file_of, shown_by};
+use crate::diagnosis_text::{cost, fact, shown};
 use analysis::results::{Diagnosis, Evidence, Finding};
 use maud::{Markup, html};
 
@@ -47,13 +47,16 @@ fn finding(number: usize, f: &Finding, d: &Diagnosis) -> Markup {
 }
 
 fn evidence(e: &Evidence, d: &Diagnosis) -> Markup {
-    let file = file_of(e, d);
+    let files = d.captures.get(e.capture).map(|c| &c.files);
+    let file = files
+        .and_then(|f| f.get(e.file))
+        .map_or("?", String::as_str);
     // What came from standard input is in no file that could be cut.
     let is_file = file != "-";
     let editcap = editcap(file, e.frames.get(..FRAMES).unwrap_or(&e.frames)).filter(|_| is_file);
     html! {
         div.evidence {
-            p { (shown_by(e, d)) }
+            p { (shown(e, d).0) }
             @if !e.filter.is_empty() {
                 (copy("filter", "Wireshark", &e.filter))
                 @if is_file { (copy("tshark", "tshark", &tshark(file, &e.filter))) }

@@ -18,7 +18,7 @@ mod operations;
 mod places;
 mod statements;
 
-use crate::diagnosis_text::certainty;
+use crate::diagnosis_text::confidence;
 use crate::text::{moment, spoken};
 use analysis::results::Report;
 use jiff::tz::TimeZone;
@@ -167,7 +167,7 @@ fn page(report: &Report, places: &Places<'_>, made: &Made, zone: &TimeZone, data
                 main #main {
                     section #verdict data-side=(d.verdict.side.name()) aria-labelledby="verdict-title" {
                         h1 #verdict-title { (d.verdict.sentence) }
-                        p.confidence { (certainty(d)) }
+                        p.confidence { (confidence(d)) }
                         (captures::quality(d, places))
                     }
                     @for (id, name, markup) in &sections {

@@ -2,7 +2,7 @@
 
 use super::places::Places;
 use super::{cell, figure, head, table};
-use crate::diagnosis_text::tables::{not_matched, op_names};
+use crate::diagnosis_text::tables::{op_names, unmatched};
 use crate::text::{Unit, counted, grouped};
 use analysis::charts::{Heat, Subject, Times};
 use analysis::results::{Matched, OpResult, Report};
@@ -102,7 +102,8 @@ pub(super) fn section(report: &Report, places: &Places<'_>) -> Option<Markup> {
     Some(html! {
         (table(&format!("Response times in {}", unit.name), &heads, &rows))
         (more(ops.len(), "operation"))
-        @if let Some(text) = not_matched(ops) { p.note { "Not matched: " (text) } }
+        @let unmatched = unmatched(ops);
+        @if !unmatched.is_empty() { p.note { (unmatched) } }
         (details(&charted, 0, "operation", places))
     })
 }

@@ -99,7 +99,7 @@ fn labels(captures: &[CaptureResult]) -> Vec<String> {
         [one] => one.rsplit('/').next().unwrap_or(one).to_owned(),
         files => match folder(files) {
             Some(folder) => format!("{folder}/ ({} files)", files.len()),
-            None => captures::name(c),
+            None => captures::name(c).0,
         },
     };
     let shorts: Vec<String> = captures.iter().map(short).collect();
@@ -108,7 +108,7 @@ fn labels(captures: &[CaptureResult]) -> Vec<String> {
         .enumerate()
         .any(|(i, s)| shorts.iter().skip(i + 1).any(|o| o == s));
     match same {
-        true => captures.iter().map(captures::name).collect(),
+        true => captures.iter().map(|c| captures::name(c).0).collect(),
         false => shorts,
     }
 }

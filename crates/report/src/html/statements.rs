@@ -3,7 +3,7 @@
 use super::operations::{self, Charted, ROWS, details, more, seen, short, worth_charts};
 use super::places::Places;
 use super::{cell, head, table};
-use crate::sql_text::answer;
+use crate::sql_text::{answer, notes};
 use crate::text::{counted, grouped, share};
 use analysis::charts::Subject;
 use analysis::results::Report;
@@ -85,7 +85,7 @@ pub(super) fn section(report: &Report, places: &Places<'_>) -> Option<Markup> {
         @if without > 0 {
             p.note { (counted(without, "call")) " of statements seen after many others are in no chart." }
         }
-        @for note in &sql.notes { p.note { (note) } }
+        @for note in notes(sql) { p.note { (note) } }
         (details(&charted, operations::charted(report).len(), "statement", places))
     })
 }

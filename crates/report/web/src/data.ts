@@ -1,16 +1,10 @@
-// The contract between the engine's side of a report and the page that draws it. It will be committed
-// as crates/report/web/src/data.ts; until then this file is the master: whoever needs a change edits
-// it here, adds a line below, and the others look at it before each slice.
-// Changes:
-//   (none yet)
-//
-// Everything is written by Rust (crates/report/src/html) into
+// What slowside hands to the page, as crates/report/src/html writes it into
 //   <script type="application/json" id="data">…</script>   ('<' and '&' escaped as \u003c, \u0026)
-// and drawn by the page. Tables, findings, verdict, budget, captures, notes are HTML made by Rust
-// (readable, printable and sortable without charts); the page's script finds its places by id/data-*:
-//   <section id="operations"> … <table data-sortable> … <figure data-chart="…" data-index="i">
-// Columns of numbers are arrays of equal length (what uPlot wants). All times are integers in
-// nanoseconds since `start` (nanoseconds since the epoch do not fit a number). null is unknown.
+// Tables, findings, verdict, budget and ladders are HTML already; what is here is only for charts, and
+// <figure data-chart="…" data-index="i"> says where each of them goes.
+//
+// Columns of numbers are arrays of equal length. All times are whole nanoseconds since `start`:
+// nanoseconds since the epoch do not fit a number. null is unknown.
 
 export interface Report {
   schema: "slowside.report/1";
@@ -18,7 +12,7 @@ export interface Report {
   start: { epoch_ns: string; utc: string };
   duration_ns: number;
   captures: Capture[];
-  /** In the order of the rows of the table of operations (or statements). */
+  /** First operations, then statements of databases, each in the order of its table's rows. */
   operations: Operation[];
   outstanding: Outstanding[];
   load: LatencyByOutstanding[];
@@ -72,13 +66,15 @@ export interface Outstanding {
   mean: number[];
 }
 
-/** Latency against the number of outstanding calls (itself included) that a call found when sent. */
+/** Mean wait (request's last byte to response's first, without what TCP held) by the number of outstanding calls (itself included)
+ *  that a call found when sent. */
 export interface LatencyByOutstanding {
   capture: number;
   scope: string;
   operation: string;
   outstanding: number[];
   calls: number[];
+  /** Mean wait: from the request's last byte to the response's first, without what TCP held. */
   mean_ns: number[];
   /** Where a finding says so: calls the server works on at once, or the client's flat top. */
   cap: { outstanding: number; code: string; side: "client" | "server" } | null;
@@ -98,7 +94,7 @@ export interface Connection {
 /** A connection as one capture saw it. */
 export interface View {
   capture: number;
-  /** Index into that capture's `files` is given with each frame only where there is more than one file. */
+  /** Of the connection in this capture, all of them. */
   packets: number;
   /** Data points kept of those seen; equal when nothing was left out. */
   points: number;
@@ -109,11 +105,16 @@ export interface View {
   directions: [Direction, Direction];
 }
 
+/**
+ * One way of a connection. `frame` is a packet's number in its file, `file` an index into the capture's
+ * `files`, given only where it has more than one.
+ */
 export interface Direction {
   /** Data segments: [from, to) in bytes since the connection's first byte. */
   segments: {
     time_ns: number[]; from: number[]; to: number[]; frame: number[];
-    /** 0 new data, 1 retransmission, 2 spurious retransmission, 3 out of order, 4 probe (keep-alive, zero-window). */
+    /** 0 new data, 1 retransmission, 2 spurious retransmission, 3 out of order, 4 probe (keep-alive,
+     *  zero-window), which may hold no byte. */
     kind: number[];
     file?: number[];
   };
@@ -123,12 +124,14 @@ export interface Direction {
   rtt: { time_ns: number[]; ns: number[]; frame: number[]; file?: number[] };
   /** Extremes within each bucket, at the time they were seen. */
   flight: { time_ns: number[]; bytes: number[]; window: (number | null)[]; frame: number[]; file?: number[] };
+  /** Only intervals in which data was sent; one that is not there is 0. */
   throughput: {
     width_ns: number; time_ns: number[]; payload_bps: number[];
     segments: number[]; segment_min: (number | null)[]; segment_mean: (number | null)[]; segment_max: (number | null)[];
     retransmitted: number[];
   };
-  /** What the direction waited for: classes of `slowside conns`, stretch by stretch, without gaps. */
+  /** What the direction waited for: classes of `slowside conns`, stretch by stretch, without gaps. Where
+   *  there are too many stretches, those kept show the classes in the shares they have. */
   band: { until_ns: number[]; first_ns: number; class: number[] };
 }
 

@@ -51,7 +51,7 @@ export function position(ns: number): string {
 
 /** Labels of a time axis whose marks are `step` apart: one unit for all, as many decimals as differ. */
 export function timeLabels(marks: number[], step: number): string[] {
-  const largest = Math.max(...marks.map(Math.abs), 0);
+  const largest = Math.max(...marks.map(Math.abs), step);
   const places = (unit: number) => Math.max(0, Math.ceil(-Math.log10(step / unit) - 1e-9));
   if (largest >= 600e9) return marks.map((ns) => clock(ns, Math.min(9, places(1e9))));
   const [unit, name]: [number, string] =

@@ -30,7 +30,9 @@ function every(low: number, high: number, step: number): number[] {
 
 export function timeMarks(low: number, high: number, most: number): { marks: number[]; step: number } {
   const step = timeStep((high - low) / Math.max(1, most));
-  return { marks: every(low, high, step), step };
+  const marks = every(low, high, step);
+  // One mark says neither how long nor in which direction: rather two that stand closer.
+  return marks.length > 1 || most > 8 ? { marks, step } : timeMarks(low, high, most * 2);
 }
 
 export function linearMarks(low: number, high: number, most: number, whole = false): number[] {

@@ -199,7 +199,7 @@ ${report.outstanding.map((_, i) => figure("outstanding", i, "Calls outstanding",
 ${report.load.map((_, i) => figure("load", i, "READ against calls outstanding", "Rises from 8 on.")).join("")}</div></section>
 <section id="connections"><h2>Connections</h2>
 ${report.connections.map((connection, i) => `<article class="connection" id="connection-${connection.number}"><h3><span class="number">${connection.number}</span> ${escape(connection.client)} → ${escape(connection.server)}</h3><p class="why">${escape(connection.why)}</p>
-${connection.views.map((view, v) => figure("connection", i, `As ${report.captures[view.capture].label} saw it`, "…", v)).join("\n")}</article>`).join("\n")}</section>
+${connection.views.map((view, v) => figure("connection", i, `As ${report.captures[view.capture].label} saw it`, `${view.points} of ${view.points_seen} points are drawn: the extremes of each 12 ms.`, v)).join("\n")}</article>`).join("\n")}</section>
 </main>
 <footer id="about"><p>Made by hand.</p></footer>
 <script type="application/json" id="data">${json}</script>

@@ -198,6 +198,18 @@ for (const [name, file] of pages) {
         assert.equal(await page.evaluate(() => navigator.clipboard.readText()), await place.locator("code").textContent());
       }));
 
+    test("where there is no clipboard to write to, copying still works", () =>
+      open(file, async (page) => {
+        await page.evaluate(() => {
+          window.board = navigator.clipboard;
+          Object.defineProperty(navigator, "clipboard", { value: undefined });
+        });
+        const place = page.locator("main .copy:visible").first();
+        await place.getByRole("button").click();
+        await place.getByText("Copied").waitFor();
+        assert.equal(await page.evaluate(() => window.board.readText()), await place.locator("code").textContent());
+      }));
+
     test("light and dark", () =>
       open(file, async (page) => {
         const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);

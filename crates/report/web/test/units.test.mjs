@@ -48,6 +48,7 @@ test("marks of time are round, in minutes too, and all in one unit", () => {
     return it.timeLabels(marks, step);
   };
   assert.deepEqual(labels(0, 1.3e9, 4), ["0.0 s", "0.5 s", "1.0 s"]);
+  assert.deepEqual(labels(-0.04e9, 4.05e9, 2), ["0 s", "2 s", "4 s"]);
   assert.deepEqual(labels(0, 900e9, 4), ["0:00", "5:00", "10:00", "15:00"]);
   assert.deepEqual(labels(12e9, 12e9 + 3000, 3), ["12.000000 s", "12.000001 s", "12.000002 s", "12.000003 s"]);
 });

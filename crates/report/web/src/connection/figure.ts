@@ -6,7 +6,7 @@ import { body } from "../charts/place";
 import { plot } from "../charts/plot";
 import { captureName } from "../charts/sides";
 import type { Connection, Report } from "../data";
-import { bytes, duration, grouped, plural } from "../format";
+import { bytes, duration } from "../format";
 import { el } from "../page/dom";
 import { live } from "../page/live";
 import { band, shares } from "./band";
@@ -119,9 +119,4 @@ function panels(figure: HTMLElement, scene: Scene): void {
     shares(scene),
     legend(sequenceKeys(scene)),
   );
-  if (view.bucket_ns !== null) {
-    body(figure).append(
-      el("p", { class: "sampled" }, `Down-sampled: of ${plural(view.points_seen, "point")} ${grouped(view.points)} are drawn, the extremes of each ${duration(view.bucket_ns)} kept.`),
-    );
-  }
 }

@@ -28,8 +28,9 @@ export function rtt(scene: Scene): Panel {
         const { time_ns, ns } = of(way);
         const [from, to] = within(time_ns, axis.range);
         const dots = new Path2D();
+        const size = to - from < 60 ? 2.6 : 1.7;
         for (let i = from; i < to; i += 1) {
-          pen.symbol(dots, "disc", pen.x(time_ns[i] as number), pen.y(ns[i] as number), 1.7);
+          pen.symbol(dots, "disc", pen.x(time_ns[i] as number), pen.y(ns[i] as number), size);
         }
         pen.ctx.fillStyle = colour(wayColour(way));
         pen.ctx.fill(dots);
