@@ -94,6 +94,8 @@ fn help_shows_the_commands() {
                     fetch, and whose time it was
           whatif    Predict what another path, fetch size or server would make of the
                     statements in a capture
+          cut       Write the packets that prove something to pcapng, with comments that
+                    say why they are there
           trace     Say where the time went in traces that an Oracle database or client
                     wrote
           explain   Explain a finding: what it says, why it costs time, what to check,
