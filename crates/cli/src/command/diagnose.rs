@@ -76,7 +76,7 @@ fn without_files(mut diagnosis: Diagnosis, app: &[PathBuf], names: &Anonymiser) 
 }
 
 /// What the application noted itself.
-fn application(
+pub(super) fn application(
     files: &[PathBuf],
     notes: &mut Vec<String>,
 ) -> anyhow::Result<Option<trace::Application>> {

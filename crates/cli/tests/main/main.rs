@@ -23,7 +23,7 @@ mod threads;
 mod turns;
 
 /// Every command.
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "diagnose",
     "calls",
     "ops",
@@ -31,6 +31,7 @@ const COMMANDS: [&str; 11] = [
     "sql",
     "whatif",
     "cut",
+    "report",
     "trace",
     "explain",
     "completions",
@@ -122,6 +123,8 @@ fn help_shows_the_commands() {
                     statements in a capture
           cut       Write the packets that prove something to pcapng, with comments that
                     say why they are there
+          report    Write it all as a page to look at: findings, charts, connections,
+                    slow calls
           trace     Say where the time went in traces that an Oracle database or client
                     wrote
           explain   Explain a finding: what it says, why it costs time, what to check,
