@@ -417,14 +417,13 @@ impl FileReader {
 
     /// The record of a packet, with what stands beside it, and how much of that is before the packet.
     pub(crate) fn record_of<'a>(&self, batch: &'a Batch, packet: &Packet) -> (usize, &'a [u8]) {
-        let start = packet.start as usize;
-        match (
-            &self.records,
-            pcapng::beside::block_of(&batch.bytes, start, packet.captured as usize),
-        ) {
-            (Records::PcapNg(_), Some((_, block))) => (pcapng::PACKET_OFFSET, block),
-            _ => (0, batch.bytes_of(packet)),
+        let (start, captured) = (packet.start as usize, packet.captured as usize);
+        if matches!(self.records, Records::PcapNg(_))
+            && let Some((_, block)) = pcapng::beside::block_of(&batch.bytes, start, captured)
+        {
+            return (pcapng::PACKET_OFFSET, block);
         }
+        (0, batch.bytes_of(packet))
     }
 
     /// What is known of the file so far.

@@ -21,7 +21,7 @@ const WRITING: [&str; 20] = [
     "conns --fields",
     "sql CAPTURE",
     "whatif CAPTURE",
-    "report CAPTURE -o -",
+    "cut CAPTURE --from @0 -o -",
     "trace TRACE",
     "explain",
     "explain nagle",
