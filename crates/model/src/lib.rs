@@ -5,6 +5,7 @@
 //! [`Chunk`]s, `protocol` turns chunks into [`Call`]s, `analysis` turns calls into findings.
 
 mod account;
+mod anonymise;
 mod call;
 mod chunk;
 mod detail;
@@ -22,6 +23,7 @@ pub mod sql;
 mod time;
 
 pub use account::{DirectionAccount, PerClass, RoundTrips, Stuck, TimeClass, Wait};
+pub use anonymise::{Anonymiser, NameKind};
 pub use call::{Call, Change, Code, Mark, Outcome, Outstanding, Protocol, Reason};
 pub use chunk::{Chunk, Close, Direction};
 pub use detail::{Detail, Field, FieldKind};

@@ -180,3 +180,17 @@ pub const TRACE_PAIRS: usize = 1_000_000;
 
 /// Memory for unpacking one .xz file: as much as `xz -9` asks for.
 pub const XZ_DICTIONARY_BYTES: usize = 64 << 20;
+
+/// Pseudonyms of addresses that are remembered; then they are made anew.
+pub const PSEUDONYMS: usize = 200_000;
+
+/// Calls of one capture that `cut` writes; it says how many it left out.
+pub const CUT_CALLS: usize = 200_000;
+
+/// Connections of which `cut` remembers the opening where packets are chosen by time or number.
+/// `connections-without-opening`.
+pub const CUT_FLOWS: usize = 200_000;
+
+/// Packets before what is cut that `cut` remembers, over all connections; beyond that only handshakes are
+/// written beside what was chosen.
+pub const CUT_BEFORE: usize = 4_000_000;

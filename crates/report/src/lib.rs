@@ -3,6 +3,7 @@
 //! One file per output, over the structures of [`analysis::results`] and [`model::Call`]. What
 //! scripts rely on (columns, keys, their order) is in the contracts; text for people may change.
 
+mod anonymise;
 mod calls;
 mod classes;
 mod conns;
@@ -24,6 +25,7 @@ mod trace_text;
 mod value;
 mod whatif;
 
+pub use anonymise::Anonymise;
 pub use calls::{CALLS_CSV_HEADER, CallWriter};
 pub use conns::{conns_csv, conns_fields, conns_json};
 pub use conns_text::{conn_text, conns_text};

@@ -4,6 +4,7 @@
 
 mod config;
 mod conns;
+mod cut;
 mod diagnose;
 mod firsts;
 mod flows;
@@ -21,6 +22,7 @@ mod trace;
 
 pub use config::{Captures, Config, Event, Moment};
 pub use conns::{conns, series};
+pub use cut::{CutCapture, CutRequest, CutResult, Frames, Open, WhichFinding, cut};
 pub use diagnose::diagnose;
 pub use plots::{plots, points_within};
 pub use report::{ReportOptions, report};

@@ -2,6 +2,7 @@
 
 pub(crate) mod calls;
 pub(crate) mod conns;
+pub(crate) mod cut;
 pub(crate) mod diagnose;
 pub(crate) mod explain;
 pub(crate) mod ops;
