@@ -14,6 +14,7 @@ mod habits;
 pub mod limits;
 mod name;
 mod normal;
+pub mod pack;
 mod packet;
 mod problem;
 mod series;
