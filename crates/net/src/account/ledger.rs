@@ -3,9 +3,10 @@
 
 use super::span;
 use model::{DirectionAccount, Mark, PerClass, Time, TimeClass, Wait};
+use serde::{Deserialize, Serialize};
 
 /// Stretches of one class that are over.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Ended {
     class: TimeClass,
     stretches: u32,
@@ -14,9 +15,7 @@ struct Ended {
     longest: (Mark, Mark),
 }
 
-const NOWHERE: u8 = u8::MAX;
-
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Ledger {
     /// Everything up to here is charged.
     pub settled: Mark,
@@ -24,7 +23,7 @@ pub(super) struct Ledger {
     class: Option<TimeClass>,
     first: Mark,
     ended: Vec<Ended>,
-    /// Where in `ended` a class stands; [`NOWHERE`] where it has no stretch yet.
+    /// Where in `ended` a class stands, counted from 1; 0 where it has no stretch yet.
     places: PerClass<u8>,
 }
 
@@ -35,7 +34,7 @@ impl Ledger {
             class: None,
             first,
             ended: Vec::new(),
-            places: PerClass::of(NOWHERE),
+            places: PerClass::of(0),
         }
     }
 
@@ -62,7 +61,8 @@ impl Ledger {
     fn end_stretch(&mut self) {
         let Some(class) = self.class else { return };
         let ns = between(self.first.time, self.settled.time);
-        let Some(ended) = self.ended.get_mut(usize::from(self.places[class])) else {
+        let place = usize::from(self.places[class]).wrapping_sub(1);
+        let Some(ended) = self.ended.get_mut(place) else {
             return self.begin_class(class, ns);
         };
         // All stretches together are no longer than all time there is.
@@ -78,13 +78,13 @@ impl Ledger {
         if self.ended.len() == self.ended.capacity() {
             self.ended.reserve_exact(2);
         }
-        self.places[class] = self.ended.len() as u8;
         self.ended.push(Ended {
             class,
             stretches: 1,
             time_ns: ns,
             longest: (self.first, self.settled),
         });
+        self.places[class] = self.ended.len() as u8;
     }
 
     /// Ends the last stretch and writes everything into the account.

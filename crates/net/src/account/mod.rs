@@ -28,9 +28,10 @@ use habits::Marks;
 use intervals::Intervals;
 use model::{ConnectionId, Direction, DirectionAccount, Interval, Mark, Time, TimeClass};
 use sender::Sender;
+use serde::{Deserialize, Serialize};
 
 /// Both directions of a connection.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Meter {
     /// Whether a SYN was seen, and nothing yet after the handshake.
     opening: bool,
