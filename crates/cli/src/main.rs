@@ -27,6 +27,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<Done> {
         Command::Conns(args) => command::conns::run(args),
         Command::Sql(args) => command::sql::run(args),
         Command::Whatif(args) => command::whatif::run(args),
+        Command::Report(args) => command::report::run(args),
         Command::Trace(args) => command::trace::run(args),
         Command::Explain(args) => command::explain::run(args),
         Command::Completions(args) => command::shell::completions(args),

@@ -61,7 +61,7 @@ fn reaches(finding: &Finding, limit: &FailOn) -> bool {
 }
 
 /// What the application noted itself.
-fn application(
+pub(super) fn application(
     files: &[PathBuf],
     notes: &mut Vec<String>,
 ) -> anyhow::Result<Option<trace::Application>> {

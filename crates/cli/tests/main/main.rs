@@ -23,13 +23,14 @@ mod threads;
 mod turns;
 
 /// Every command.
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 11] = [
     "diagnose",
     "calls",
     "ops",
     "conns",
     "sql",
     "whatif",
+    "report",
     "trace",
     "explain",
     "completions",
@@ -119,6 +120,8 @@ fn help_shows_the_commands() {
                     fetch, and whose time it was
           whatif    Predict what another path, fetch size or server would make of the
                     statements in a capture
+          report    Write it all as a page to look at: findings, charts, connections,
+                    slow calls
           trace     Say where the time went in traces that an Oracle database or client
                     wrote
           explain   Explain a finding: what it says, why it costs time, what to check,

@@ -41,7 +41,7 @@ impl Resting {
         attic: &mut Attic,
     ) -> Option<Resting> {
         let patience = match body {
-            Body::Tcp(tcp) if !tcp.is_waiting() => tcp.patience(),
+            Body::Tcp(tcp) if tcp.may_rest() => tcp.patience(),
             Body::Udp(_) => Patience::Udp,
             Body::Tcp(_) | Body::Resting(_) => return None,
         };
