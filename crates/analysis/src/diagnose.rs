@@ -639,7 +639,7 @@ impl Diagnoser {
         results[0].side_from = if self.options.stated[0].is_some() {
             "stated".into()
         } else {
-            concluded.from
+            concluded.from.to_string()
         };
         let path = facts::path_estimate(own);
         let alone = self.alone.sums;

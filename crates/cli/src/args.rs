@@ -56,8 +56,8 @@ pub(crate) enum Command {
     Conns(Conns),
     Sql(Sql),
     Whatif(WhatIf),
-    Cut(Cut),
     Report(Report),
+    Cut(Cut),
     Trace(Trace),
     Explain(Explain),
     Completions(Completions),
@@ -303,6 +303,56 @@ pub(crate) struct WhatIf {
     pub(crate) common: Common,
 }
 
+/// Write it all as a page to look at: findings, charts, connections, slow calls
+///
+/// One file of HTML that opens in any browser, without a network, and may be sent by mail. The numbers are
+/// those of diagnose, conns and sql; the captures are read several times. From a finding, a point of a
+/// chart or a slow call it leads to the packets, with filters and commands to copy.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  slowside report client.pcap server.pcap -o monday.html
+  slowside report --server ring/ --from '2026-03-01 14:00:00' --connection 17")]
+pub(crate) struct Report {
+    #[command(flatten)]
+    pub(crate) inputs: Inputs,
+
+    /// Where to write the page; `-` for standard output
+    ///
+    /// An earlier report is replaced, any other file is left alone.
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    pub(crate) output: PathBuf,
+
+    /// Show this connection in full, too; may be given several times
+    ///
+    /// Numbers are those of slowside conns.
+    #[arg(long, value_name = "N", value_parser = number)]
+    pub(crate) connection: Vec<u64>,
+
+    /// How many connections are shown in full: those that findings name, then those that waited most
+    #[arg(long, value_name = "COUNT", default_value_t = 6, value_parser = few)]
+    pub(crate) connections: usize,
+
+    /// What the application measured itself, as for slowside diagnose
+    #[arg(long, value_name = "FILE")]
+    pub(crate) app: Vec<PathBuf>,
+
+    /// Server's clock minus client's clock, such as 1.5ms or -3s
+    #[arg(long, value_name = "DURATION", value_parser = moment::duration, allow_hyphen_values = true)]
+    pub(crate) clock_offset: Option<i64>,
+
+    /// Mean response time below which nobody is blamed
+    #[arg(long, value_name = "DURATION", value_parser = moment::positive, default_value = "2ms")]
+    pub(crate) fast_enough: i64,
+
+    /// Response time beyond which even a fast mean is no excuse
+    #[arg(long, value_name = "DURATION", value_parser = moment::positive, default_value = "20ms")]
+    pub(crate) tail: i64,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
 /// Write the packets that prove something to pcapng, with comments that say why they are there
 ///
 /// Give at least one of --finding, --connection, --call, --where, --frames, --from and --to; what they
@@ -375,56 +425,6 @@ pub(crate) struct Cut {
 pub(crate) struct FrameList {
     pub(crate) text: String,
     pub(crate) frames: Vec<Frames>,
-}
-
-/// Write it all as a page to look at: findings, charts, connections, slow calls
-///
-/// One file of HTML that opens in any browser, without a network, and may be sent by mail. The numbers are
-/// those of diagnose, conns and sql; the captures are read several times. From a finding, a point of a
-/// chart or a slow call it leads to the packets, with filters and commands to copy.
-#[derive(Args, Debug)]
-#[command(after_long_help = "\
-Examples:
-  slowside report client.pcap server.pcap -o monday.html
-  slowside report --server ring/ --from '2026-03-01 14:00:00' --connection 17")]
-pub(crate) struct Report {
-    #[command(flatten)]
-    pub(crate) inputs: Inputs,
-
-    /// Where to write the page; `-` for standard output
-    ///
-    /// An earlier report is replaced, any other file is left alone.
-    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
-    pub(crate) output: PathBuf,
-
-    /// Show this connection in full, too; may be given several times
-    ///
-    /// Numbers are those of slowside conns.
-    #[arg(long, value_name = "N", value_parser = number)]
-    pub(crate) connection: Vec<u64>,
-
-    /// How many connections are shown in full: those that findings name, then those that waited most
-    #[arg(long, value_name = "COUNT", default_value_t = 6, value_parser = few)]
-    pub(crate) connections: usize,
-
-    /// What the application measured itself, as for slowside diagnose
-    #[arg(long, value_name = "FILE")]
-    pub(crate) app: Vec<PathBuf>,
-
-    /// Server's clock minus client's clock, such as 1.5ms or -3s
-    #[arg(long, value_name = "DURATION", value_parser = moment::duration, allow_hyphen_values = true)]
-    pub(crate) clock_offset: Option<i64>,
-
-    /// Mean response time below which nobody is blamed
-    #[arg(long, value_name = "DURATION", value_parser = moment::positive, default_value = "2ms")]
-    pub(crate) fast_enough: i64,
-
-    /// Response time beyond which even a fast mean is no excuse
-    #[arg(long, value_name = "DURATION", value_parser = moment::positive, default_value = "20ms")]
-    pub(crate) tail: i64,
-
-    #[command(flatten)]
-    pub(crate) reading: Reading,
 }
 
 /// What `whatif` starts from.
@@ -884,8 +884,8 @@ const COMMANDS: [&str; 12] = [
     "conns",
     "sql",
     "whatif",
-    "cut",
     "report",
+    "cut",
     "trace",
     "explain",
     "completions",

@@ -15,6 +15,7 @@ mod habits;
 pub mod limits;
 mod name;
 mod normal;
+pub mod pack;
 mod packet;
 mod plot;
 mod problem;

@@ -12,7 +12,6 @@
 
 mod choose;
 mod place;
-mod spool;
 mod wanted;
 mod write;
 
@@ -99,9 +98,8 @@ pub fn cut(
     open: &mut Open<'_>,
     events: &mut dyn FnMut(Event),
 ) -> Result<CutResult, Error> {
-    let mut spooled = spool::Spooled::default();
-    let captures = &spooled.captures(captures)?;
-    let found = wanted::find(captures, request, config, &spooled, events)?;
+    crate::spool(captures, events)?;
+    let found = wanted::find(captures, request, config, events)?;
     let mut result = CutResult {
         captures: Vec::new(),
         notes: found.notes,
@@ -120,7 +118,7 @@ pub fn cut(
     let count = choosers.len();
     for (index, chooser) in choosers.into_iter().enumerate() {
         let mut done = CutCapture {
-            files: chooser.files.iter().map(|f| spooled.name(f)).collect(),
+            files: chooser.files.clone(),
             side: chooser.side,
             packets: chooser.count.packets,
             chosen: chooser.count.chosen,

@@ -30,8 +30,8 @@ const COMMANDS: [&str; 12] = [
     "conns",
     "sql",
     "whatif",
-    "cut",
     "report",
+    "cut",
     "trace",
     "explain",
     "completions",
@@ -121,10 +121,10 @@ fn help_shows_the_commands() {
                     fetch, and whose time it was
           whatif    Predict what another path, fetch size or server would make of the
                     statements in a capture
-          cut       Write the packets that prove something to pcapng, with comments that
-                    say why they are there
           report    Write it all as a page to look at: findings, charts, connections,
                     slow calls
+          cut       Write the packets that prove something to pcapng, with comments that
+                    say why they are there
           trace     Say where the time went in traces that an Oracle database or client
                     wrote
           explain   Explain a finding: what it says, why it costs time, what to check,

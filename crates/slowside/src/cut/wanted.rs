@@ -1,6 +1,5 @@
 //! What was asked for into packets that are wanted, and why, capture by capture.
 
-use super::spool::Spooled;
 use super::{CutRequest, WhichFinding};
 use crate::Error;
 use crate::config::{Captures, Config, Event};
@@ -64,7 +63,6 @@ pub(super) fn find(
     captures: &Captures,
     request: &CutRequest,
     config: &Config,
-    spooled: &Spooled,
     events: &mut dyn FnMut(Event),
 ) -> Result<Found, Error> {
     let mut found = Found {
@@ -84,7 +82,7 @@ pub(super) fn find(
         let mut places = Vec::new();
         for (c, wanted) in found.captures.iter().enumerate() {
             for (file, path) in (0..).zip(&wanted.files) {
-                let name = spooled.name(path);
+                let name = path;
                 let named = frames
                     .file
                     .as_ref()
