@@ -159,7 +159,6 @@ impl Anonymise for ConnectionResult {
         ConnectionResult {
             client: names.endpoint(self.client),
             server: names.endpoint(self.server),
-            vantage_from: self.vantage_from.anonymised(names),
             ..self
         }
     }
