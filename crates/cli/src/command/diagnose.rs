@@ -66,7 +66,11 @@ fn reaches(finding: &Finding, limit: &FailOn) -> bool {
 }
 
 /// Notes tell where a log of the application could not be read.
-fn without_files(mut diagnosis: Diagnosis, app: &[PathBuf], names: &Anonymiser) -> Diagnosis {
+pub(super) fn without_files(
+    mut diagnosis: Diagnosis,
+    app: &[PathBuf],
+    names: &Anonymiser,
+) -> Diagnosis {
     for note in &mut diagnosis.notes {
         for file in app.iter().map(|f| f.display().to_string()) {
             *note = note.replace(&file, &names.name(NameKind::File, &file));
