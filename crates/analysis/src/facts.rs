@@ -16,6 +16,7 @@ use crate::streams::{DIRECTIONS, Streams};
 use crate::waits::{Held, HeldUp};
 use crate::worst::Worst;
 use model::{Direction, EpisodeKind, PerClass, TimeClass};
+use serde::{Deserialize, Serialize};
 
 /// Fewer turns of an unknown protocol than this are held against nobody: one that waits for an event
 /// makes the mean of a handful.
@@ -29,7 +30,7 @@ pub struct Thresholds {
 }
 
 /// What the account rests on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Basis {
     /// Calls seen in both captures: every part is measured.
     Matched,

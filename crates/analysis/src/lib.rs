@@ -5,6 +5,7 @@
 pub mod app;
 pub mod capture_facts;
 pub mod clock;
+pub mod compare;
 pub mod concurrency;
 pub mod connections;
 pub mod conns;

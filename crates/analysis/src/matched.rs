@@ -6,6 +6,7 @@
 
 use crate::capture_facts::{CaptureFacts, Trouble};
 use crate::clock::Corridor;
+use crate::compare::gather::Parts;
 use crate::diagnose::Kind;
 use crate::half::Half;
 use crate::results::{Clock, Matched};
@@ -145,6 +146,8 @@ pub struct MatchedFacts {
     pub held: Worst,
     pub first: Option<Time>,
     pub last: Option<Time>,
+    /// Where a comparison is wanted.
+    pub parts: Option<Box<Parts>>,
 }
 
 /// Whether nothing got through for so long that it was no mere loss.
@@ -298,6 +301,11 @@ impl MatchedFacts {
                 lost = true;
                 outage |= is_outage(t.timeouts, t.last - t.first);
             }
+        }
+        if let Some(parts) = &mut self.parts {
+            let path = if lost { 0 } else { path };
+            let life = (c.request_first.time, c.response_last.time);
+            parts.call(life, service + stall, path, call.bytes);
         }
         let mut causes = Held::default();
         if !quiet {

@@ -5,6 +5,8 @@
 
 mod calls;
 mod classes;
+mod compare;
+mod compare_text;
 mod conns;
 mod conns_text;
 mod diagnosis_json;
@@ -21,6 +23,8 @@ mod value;
 mod whatif;
 
 pub use calls::{CALLS_CSV_HEADER, CallWriter};
+pub use compare::compare_json;
+pub use compare_text::compare_text;
 pub use conns::{conns_csv, conns_fields, conns_json};
 pub use conns_text::{conn_text, conns_text};
 pub use diagnosis_json::diagnosis_json;

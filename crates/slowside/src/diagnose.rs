@@ -6,6 +6,8 @@ use crate::link::Wanted;
 use crate::merge::Answers;
 use crate::run::{self, Selection, Tally};
 use crate::stream::Stream;
+use analysis::compare::Snapshot;
+use analysis::compare::blocks::FIRST_WIDTH_NS;
 use analysis::diagnose::Options;
 use analysis::diagnosers::Diagnosers;
 use analysis::facts::Thresholds;
@@ -34,42 +36,69 @@ pub fn diagnose(
     config: &Config,
     events: &mut dyn FnMut(Event),
 ) -> Result<Diagnosis, Error> {
-    let d = read(captures, app, config, events)?;
+    Ok(decide(captures, app, config, false, events)?.0)
+}
+
+/// The same, with what [`compare`](crate::compare) needs of it.
+///
+/// # Errors
+/// When no input of a capture can be read.
+pub fn measure(
+    captures: &Captures,
+    app: Option<&trace::Application>,
+    config: &Config,
+    events: &mut dyn FnMut(Event),
+) -> Result<(Diagnosis, Snapshot), Error> {
+    let (d, snapshot) = decide(captures, app, config, true, events)?;
+    let lost = || Error::Message("nothing was measured; please report this".into());
+    Ok((d, snapshot.ok_or_else(lost)?))
+}
+
+type Answer = (Diagnosis, Option<Snapshot>);
+
+fn decide(
+    captures: &Captures,
+    app: Option<&trace::Application>,
+    config: &Config,
+    measured: bool,
+    events: &mut dyn FnMut(Event),
+) -> Result<Answer, Error> {
+    let (d, snapshot) = read(captures, app, config, measured, events)?;
     let Captures::Two(a, b) = captures else {
-        return Ok(d);
+        return Ok((d, snapshot));
     };
     let Some(why) = same_point(&d) else {
-        return Ok(d);
+        return Ok((d, snapshot));
     };
     let all: Vec<PathBuf> = a.iter().chain(b).cloned().collect();
     if all.iter().any(|p| p.as_os_str() == "-") {
-        return Ok(d);
+        return Ok((d, snapshot));
     }
     let copied = why == SamePoint::SameTimes
         && d.clock
             .is_some_and(|c| c.offset_ns.abs() > SAME_POINT_NS.max(c.uncertainty_ns));
     if copied {
         // Merged by time, a copy with another clock would double every call.
-        let mut one = read(&Captures::One(a.clone()), app, config, events)?;
-        one.notes.push(
+        let mut one = read(&Captures::One(a.clone()), app, config, measured, events)?;
+        one.0.notes.push(
             "Both captures hold the same packets with another clock: only the first is read."
                 .into(),
         );
         return Ok(one);
     }
-    let mut one = read(&Captures::One(all), app, config, events)?;
+    let mut one = read(&Captures::One(all), app, config, measured, events)?;
     let better = match why {
         SamePoint::SameTimes => true,
         SamePoint::NothingInCommon => {
             let before: u64 = d.captures.iter().map(complete).sum();
-            let after: u64 = one.captures.iter().map(complete).sum();
+            let after: u64 = one.0.captures.iter().map(complete).sum();
             !taken_at_both_ends(&d) && (after > before || follow_each_other(&d))
         }
     };
     if !better {
-        return Ok(d);
+        return Ok((d, snapshot));
     }
-    one.notes.push(match why {
+    one.0.notes.push(match why {
         SamePoint::SameTimes => "Both captures hold the same calls at the same times: they were taken at the same point and are read as one capture.".into(),
         SamePoint::NothingInCommon => "The two captures have no call in common but continue each other: they are read as one capture.".into(),
     });
@@ -126,8 +155,9 @@ fn read(
     captures: &Captures,
     app: Option<&trace::Application>,
     config: &Config,
+    measured: bool,
     events: &mut dyn FnMut(Event),
-) -> Result<Diagnosis, Error> {
+) -> Result<Answer, Error> {
     let (inputs, stated): (Vec<&[PathBuf]>, _) = match captures {
         Captures::One(a) => (vec![a], [None, None]),
         Captures::Two(a, b) => (vec![a, b], [None, None]),
@@ -147,11 +177,16 @@ fn read(
         clock_offset_ns: config.clock_offset_ns,
     };
     let mut diagnoser = Diagnosers::new(inputs.len(), options, app);
+    let mut wanted = Wanted::Everything;
+    if measured {
+        diagnoser.measure();
+        wanted = Wanted::Measured(FIRST_WIDTH_NS);
+    }
     let threads = run::threads(config, inputs.len());
     let mut sides = Vec::new();
     for input in inputs {
         sides.push(Side {
-            stream: Stream::start(run::open(input)?, threads, Wanted::Everything),
+            stream: Stream::start(run::open(input)?, threads, wanted),
             tally: Tally::default(),
             selection: Selection::new(config),
             ended: false,
@@ -179,13 +214,16 @@ fn read(
         };
         results.push(side.tally.result(&finished));
     }
-    Ok(diagnoser.finish(results))
+    Ok(diagnoser.finish_measured(results))
 }
 
 /// Hands one batch's records on, in the order of packets: what a packet completed before what it
 /// changed in the number of outstanding calls, so that a call still counts itself.
 fn feed(diagnoser: &mut Diagnosers, which: usize, side: &mut Side<'_>, records: &Answers) {
     side.selection.starts_at(side.stream.first_time());
+    if let Some(first) = side.stream.first_time() {
+        diagnoser.begins(which, first);
+    }
     let within = |t: Time| side.selection.covers(t);
     for e in records.episodes().filter(|e| within(e.last.time)) {
         diagnoser.episode(which, e);
@@ -211,6 +249,9 @@ fn feed(diagnoser: &mut Diagnosers, which: usize, side: &mut Side<'_>, records: 
     for c in records.connections() {
         side.tally.connection(c);
         diagnoser.connection(which, c);
+    }
+    for interval in records.intervals().filter(|i| within(i.start)) {
+        diagnoser.interval(which, interval);
     }
     for gap in records.gaps().filter(|g| within(g.time)) {
         diagnoser.gap(which, *gap);

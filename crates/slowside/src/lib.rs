@@ -2,6 +2,7 @@
 //!
 //! Nothing in here prints; what is worth telling while it runs leaves as [`Event`]s.
 
+mod compare;
 mod config;
 mod conns;
 mod diagnose;
@@ -15,9 +16,10 @@ mod sql;
 mod stream;
 mod trace;
 
+pub use compare::{Run, compare, save};
 pub use config::{Captures, Config, Event, Moment};
 pub use conns::{conns, series};
-pub use diagnose::diagnose;
+pub use diagnose::{diagnose, measure};
 pub use series::RowSink;
 pub use sort::{Key as SortKey, Sorter};
 pub use sql::sql;

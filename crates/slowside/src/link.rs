@@ -100,6 +100,8 @@ pub(crate) enum Wanted {
     Accounts,
     /// Also how many calls are outstanding.
     Everything,
+    /// Everything, and what connections did in each interval of so many nanoseconds.
+    Measured(i64),
     /// What connections waited for, and what they and their calls did in each interval of so many
     /// nanoseconds.
     Series(i64),
@@ -142,7 +144,9 @@ impl Link {
         link.output.wanted = match wanted {
             Wanted::Calls => protocol::Wanted::Calls,
             Wanted::Accounts => protocol::Wanted::Counts,
-            Wanted::Everything | Wanted::Series(_) => protocol::Wanted::Everything,
+            Wanted::Everything | Wanted::Measured(_) | Wanted::Series(_) => {
+                protocol::Wanted::Everything
+            }
         };
         let counts = matches!(wanted, Wanted::Accounts | Wanted::Series(_));
         link.tally = counts.then(CallTally::default);

@@ -20,9 +20,16 @@ pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
     let (captures, mut notes) = inputs::captures(&args.inputs)?;
     let app = application(&args.app, &mut notes)?;
     let mut progress = Progress::new(args.reading.quiet, false);
-    let mut diagnosis = slowside::diagnose(&captures, app.as_ref(), &config, &mut |e| {
-        progress.event(e);
-    })?;
+    let mut event = |e| progress.event(e);
+    let mut diagnosis = match &args.save {
+        None => slowside::diagnose(&captures, app.as_ref(), &config, &mut event)?,
+        Some(path) => {
+            let (diagnosis, snapshot) =
+                slowside::measure(&captures, app.as_ref(), &config, &mut event)?;
+            slowside::save(&snapshot, path)?;
+            diagnosis
+        }
+    };
     drop(progress);
     diagnosis.notes.append(&mut notes);
 

@@ -119,7 +119,7 @@ fn help_shows_the_commands() {
 #[test]
 fn every_command_has_short_help_and_examples() {
     for command in [
-        "diagnose", "calls", "ops", "conns", "sql", "whatif", "explain",
+        "diagnose", "calls", "ops", "conns", "sql", "whatif", "compare", "explain",
     ] {
         let long = slowside([command, "--help"]);
         assert_eq!(long.status.code(), Some(0), "{command}");

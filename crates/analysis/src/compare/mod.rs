@@ -1,0 +1,184 @@
+//! Two runs, a baseline and a problem, into what changed between them: by how much, whether that is
+//! more than chance, and what it comes from.
+//!
+//! There is no second diagnosis here. Each run brings the account that its own diagnosis was made of
+//! ([`snapshot`]); here the same lines are held against each other for the same amount of work.
+
+pub mod blocks;
+pub mod bootstrap;
+pub mod effect;
+pub mod gather;
+pub mod result;
+pub mod saved;
+pub mod snapshot;
+
+mod attribution;
+mod matching;
+mod sentence;
+mod work;
+
+pub use result::Comparison;
+pub use snapshot::Snapshot;
+
+use crate::diagnose::Kind;
+use crate::results::Vantage;
+use effect::{excludes_nothing, matters};
+use result::{Change, Outcome, Run, Unit};
+use work::Scale;
+
+/// Of what is fast enough to accuse nobody, the share by which calls of two runs differ for no reason
+/// that a capture shows.
+const FLOOR_SHARE: i64 = 10;
+
+/// Below this share of the time in operations that both runs have, they did different things.
+const IN_COMMON: f64 = 0.5;
+
+/// Volumes that differ by this factor are worth a word.
+const UNEQUAL: f64 = 1.25;
+
+/// Compares two runs.
+#[must_use]
+pub fn compare(baseline: &Snapshot, problem: &Snapshot) -> Comparison {
+    let runs = [baseline, problem];
+    let floor_ns = runs.map(|r| r.fast_enough_ns / FLOOR_SHARE);
+    let floor_ns = floor_ns.into_iter().max().unwrap_or(0) as f64;
+    let ops = matching::ops(runs, floor_ns);
+    let scale = Scale::of(runs);
+    let mut notes = Vec::new();
+    let incomparable = incomparable(runs, matching::in_common(&ops));
+    notes.extend(incomparable.clone());
+    let mut c = Comparison {
+        runs: runs.map(run),
+        outcome: Outcome::NotComparable,
+        cause: None,
+        sentence: String::new(),
+        notes,
+        unit: scale.unit,
+        time: None,
+        added_ns: 0,
+        causes: Vec::new(),
+        ops,
+        metrics: matching::metrics(runs),
+    };
+    if let (Some(a), Some(b)) = (scale.time(baseline), scale.time(problem)) {
+        let mix_ns = match scale.unit {
+            Unit::Call => matching::mix_shift_ns(&c.ops),
+            _ => 0.0,
+        };
+        // Like for like.
+        let difference = b.point - a.point - mix_ns;
+        let interval = bootstrap::Draws::both(&a, &b, |x, y| y - x - mix_ns).1;
+        let floor = floor_ns * calls_per_work(runs, scale);
+        let counts = matters(a.point, a.point + difference, floor);
+        let time = Change {
+            baseline: a.point,
+            problem: b.point,
+            interval,
+            beyond_chance: interval.map(|i| excludes_nothing(i) && counts),
+        };
+        c.added_ns = (difference * scale.work(problem)) as i64;
+        c.outcome = match (incomparable, time.beyond_chance) {
+            (Some(_), _) => Outcome::NotComparable,
+            (_, None) if counts => Outcome::Undetermined,
+            (_, None | Some(false)) => Outcome::NoDifference,
+            (_, Some(true)) if difference > 0.0 => Outcome::Slower,
+            (_, Some(true)) => Outcome::Faster,
+        };
+        c.time = Some(time);
+        if c.outcome != Outcome::NotComparable {
+            c.causes = attribution::causes(runs, scale, difference, mix_ns);
+        }
+        if matches!(c.outcome, Outcome::Slower | Outcome::Faster) {
+            c.cause = sentence::main_cause(&c.causes, c.added_ns).and_then(|m| m.code);
+        }
+    }
+    c.notes.extend(volumes(&c, scale));
+    c.sentence = sentence::sentence(&c);
+    c
+}
+
+/// Calls for a unit of work, in the run that needs more of them.
+fn calls_per_work(runs: [&Snapshot; 2], scale: Scale) -> f64 {
+    let each = runs.map(|r| r.parts.total().calls as f64 / scale.work(r).max(1.0));
+    each.into_iter().fold(0.0, f64::max)
+}
+
+/// Why two runs cannot be held against each other.
+fn incomparable(runs: [&Snapshot; 2], in_common: f64) -> Option<String> {
+    let [a, b] = runs;
+    let server = |r: &Snapshot| r.captures.len() == 1 && r.vantage == Some(Vantage::Server);
+    if a.kind != b.kind {
+        let of = |k| match k {
+            Kind::Calls => "calls of a known protocol",
+            Kind::Turns => "turns of an unknown one",
+        };
+        return Some(format!(
+            "the baseline is about {}, the problem about {}.",
+            of(a.kind),
+            of(b.kind)
+        ));
+    }
+    if server(a) != server(b) {
+        let (there, other) = match server(a) {
+            true => ("baseline", "problem"),
+            false => ("problem", "baseline"),
+        };
+        return Some(format!(
+            "the {there} was captured at the server alone, where calls take less time than at the client, the {other} was not; take both from the same place."
+        ));
+    }
+    (in_common < IN_COMMON).then(|| {
+        format!(
+            "the runs did different things: only {:.0} % of the time of one of them went to operations that both have.",
+            in_common * 100.0
+        )
+    })
+}
+
+fn run(s: &Snapshot) -> Run {
+    let sums = s.sums();
+    Run {
+        captures: s.captures.clone(),
+        verdict: s.verdict.clone(),
+        findings: s
+            .findings
+            .iter()
+            .map(|f| (f.code.clone(), f.cost_ns))
+            .collect(),
+        calls: s.calls,
+        bytes: sums.request_bytes + sums.response_bytes,
+        rows: sums.rows,
+        time_ns: s.total_ns,
+        elapsed_ns: s.elapsed_ns,
+    }
+}
+
+/// What is said of unequal volumes.
+fn volumes(c: &Comparison, scale: Scale) -> Vec<String> {
+    let [a, b] = &c.runs;
+    let mut notes = Vec::new();
+    let factor = |x: u64, y: u64| x.max(y) as f64 / x.min(y).max(1) as f64;
+    let unequal = factor(a.calls, b.calls) >= UNEQUAL || factor(a.bytes, b.bytes) >= UNEQUAL;
+    if unequal || scale.unit != Unit::Call {
+        let why = match (scale.unit, scale.carried) {
+            (Unit::Call, _) => "compared per call",
+            (Unit::Byte, true) => {
+                "the calls are few and long, so what was carried is compared, per byte"
+            }
+            (Unit::Byte, false) => "calls carry other amounts, so they are compared per byte",
+            (Unit::Row, _) => "calls bring other numbers of rows, so they are compared per row",
+        };
+        notes.push(format!(
+            "{} calls with {} in the problem, {} with {} in the baseline: {why}.",
+            b.calls,
+            sentence::amount(b.bytes as f64),
+            a.calls,
+            sentence::amount(a.bytes as f64),
+        ));
+    }
+    let incomplete = c.runs.iter().flat_map(|r| &r.captures);
+    if incomplete.clone().any(|c| c.incomplete) {
+        notes.push("A capture lacks packets: calls that it lost are in no number here.".into());
+    }
+    notes
+}

@@ -1,0 +1,127 @@
+//! The answer in a sentence or two, and numbers as they stand in sentences.
+
+use super::result::{Cause, Comparison, Outcome, Run, Unit};
+use model::format_duration;
+
+/// Less than this share of the difference is not what it comes from.
+const MAIN_SHARE: f64 = 0.25;
+
+/// "64.0 kB".
+pub(super) fn amount(bytes: f64) -> String {
+    match bytes {
+        b if b < 999.5 => format!("{b:.0} B"),
+        b if b < 999.5e3 => format!("{} kB", digits(b / 1e3)),
+        b if b < 999.5e6 => format!("{} MB", digits(b / 1e6)),
+        b => format!("{} GB", digits(b / 1e9)),
+    }
+}
+
+/// Three of them.
+fn digits(value: f64) -> String {
+    match value {
+        v if v < 9.995 => format!("{v:.2}"),
+        v if v < 99.95 => format!("{v:.1}"),
+        v => format!("{v:.0}"),
+    }
+}
+
+/// "1 row", "2.5 rows".
+pub(super) fn rows(count: f64) -> String {
+    match count {
+        n if (n - 1.0).abs() < 0.05 => "1 row".into(),
+        n if (n - n.round()).abs() < 0.05 => format!("{n:.0} rows"),
+        n => format!("{n:.1} rows"),
+    }
+}
+
+/// Seconds as a pair shares its unit: "52 of the 61".
+fn seconds(ns: i64) -> String {
+    let s = ns.abs() as f64 / 1e9;
+    match s {
+        s if s >= 99.95 => format!("{s:.0}"),
+        s if s >= 9.995 => format!("{s:.1}"),
+        s if s >= 0.9995 => format!("{s:.2}"),
+        s => format!("{s:.3}"),
+    }
+}
+
+/// The cause that explains most of the difference, if one explains enough of it.
+pub(super) fn main_cause(causes: &[Cause], added_ns: i64) -> Option<&Cause> {
+    let first = causes.first()?;
+    let share = first.added_ns as f64 / added_ns as f64;
+    let enough = added_ns != 0 && share >= MAIN_SHARE;
+    (first.explains && enough && first.beyond_chance != Some(false)).then_some(first)
+}
+
+/// The time of a unit of work, in words: "10.3 ms a call", "190 ms a MB".
+fn each(ns: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Call => format!("{} a call", format_duration(ns as i64)),
+        Unit::Byte => format!("{} a MB", format_duration((ns * 1e6) as i64)),
+        Unit::Row => format!("{} a row", format_duration(ns as i64)),
+    }
+}
+
+/// The sentence on top.
+pub(super) fn sentence(c: &Comparison) -> String {
+    let Some(time) = &c.time else {
+        return match c.runs.each_ref().map(|r: &Run| r.calls) {
+            [0, _] => "Not comparable: the baseline has no calls to time.",
+            _ => "Not comparable: the problem has no calls to time.",
+        }
+        .into();
+    };
+    let (before, after) = (each(time.baseline, c.unit), each(time.problem, c.unit));
+    match c.outcome {
+        Outcome::NotComparable => format!(
+            "Not comparable: {}",
+            c.notes
+                .first()
+                .map_or("the runs differ in kind.", |n| n.as_str())
+        ),
+        Outcome::NoDifference => {
+            let scope = match time.interval {
+                Some((low, high)) => {
+                    let of = |ns: f64| {
+                        let sign = if ns < 0.0 { "-" } else { "+" };
+                        format!("{sign}{}", each(ns.abs(), c.unit))
+                    };
+                    format!("; by chance it may differ by {} to {}", of(low), of(high))
+                }
+                None => String::new(),
+            };
+            format!("No difference beyond chance: {after}, {before} in the baseline{scope}.")
+        }
+        Outcome::Undetermined => format!(
+            "Undetermined: {after} instead of {before}, of too few calls to tell it from chance."
+        ),
+        Outcome::Slower | Outcome::Faster => {
+            let word = match c.outcome {
+                Outcome::Slower => "added",
+                _ => "saved",
+            };
+            let all = seconds(c.added_ns);
+            let compared = format!("It takes {after} instead of {before}.");
+            match main_cause(&c.causes, c.added_ns) {
+                Some(cause) if cause.added_ns.abs() >= c.added_ns.abs() => format!(
+                    "All of the {all} {word} seconds: {}. {compared}",
+                    cause.what
+                ),
+                Some(cause) => format!(
+                    "{} of the {all} {word} seconds: {}. {compared}",
+                    seconds(cause.added_ns),
+                    cause.what
+                ),
+                None => {
+                    let most = match c.causes.first() {
+                        Some(first) => format!(" Most: {}.", first.what),
+                        None => String::new(),
+                    };
+                    format!(
+                        "{all} seconds {word} for the same work, and the captures do not say by what.{most} {compared}"
+                    )
+                }
+            }
+        }
+    }
+}
