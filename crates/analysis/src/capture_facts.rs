@@ -147,6 +147,8 @@ pub struct CaptureFacts {
     /// Longest recoveries of all connections.
     pub longest: Vec<Trouble>,
     pub slowest: Worst,
+    /// Those whose request, and whose response, took longest from first byte to last.
+    pub longest_passing: [Worst; 2],
     pub think: Think,
     pub highest_slot: Option<u64>,
     pub slots: u64,
@@ -288,6 +290,15 @@ impl CaptureFacts {
         );
         if let (Some(a), Some(b)) = (call.request_first, call.response_last) {
             self.slowest.add(Exhibit::of(response, self.index, a, b));
+        }
+        let requests = (call.request_first, call.request_last);
+        let responses = (call.response_first, call.response_last);
+        for (worst, message) in self.longest_passing.iter_mut().zip([requests, responses]) {
+            if let (Some(a), Some(b)) = message
+                && b.time > a.time
+            {
+                worst.add(Exhibit::of(b.time - a.time, self.index, a, b));
+            }
         }
     }
 

@@ -8,6 +8,7 @@ use crate::capture_facts::CaptureFacts;
 use crate::concurrency::{Scope, ServerCap};
 use crate::diagnose::Kind;
 use crate::matched::MatchedFacts;
+use crate::narrowest::Link;
 use crate::results::{CaptureResult, Vantage};
 use crate::rounds::Habit;
 use crate::sql::SqlResult;
@@ -15,7 +16,7 @@ use crate::stats::Distribution;
 use crate::streams::{DIRECTIONS, Streams};
 use crate::waits::{Held, HeldUp};
 use crate::worst::Worst;
-use model::{Direction, EpisodeKind, PerClass, TimeClass};
+use model::{Direction, EpisodeKind, PerClass, TimeClass, format_duration};
 use serde::{Deserialize, Serialize};
 
 /// Fewer turns of an unknown protocol than this are held against nobody: one that waits for an event
@@ -109,7 +110,26 @@ impl Account {
 pub struct PathEstimate {
     pub mean_ns: i64,
     pub min_ns: i64,
+    /// Acknowledgements measured; without any, the handshake is all there is.
     pub samples: u64,
+}
+
+impl PathEstimate {
+    /// How long it takes, and how that is known, in words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self.samples {
+            0 => format!(
+                "{} (the handshake alone shows it)",
+                format_duration(self.min_ns)
+            ),
+            n => format!(
+                "{} on average, {} at best ({n} acknowledgements)",
+                format_duration(self.mean_ns),
+                format_duration(self.min_ns)
+            ),
+        }
+    }
 }
 
 /// Everything a finding may look at.
@@ -126,6 +146,8 @@ pub struct Facts<'a> {
     pub path: Option<PathEstimate>,
     pub account: Account,
     pub streams: &'a Streams,
+    /// Links that messages of known protocols pass slowly, the busier first.
+    pub links: Vec<Link>,
     /// The statements, where databases speak.
     pub sql: Option<&'a SqlResult>,
     pub worst: Exhibits<'a>,
@@ -183,11 +205,17 @@ impl<'a> Facts<'a> {
             || (recurs && beyond / 10 >= times.total_ns() / 100)
     }
 
+    /// Whether there are only a few turns of an unknown protocol, whose waits are held against nobody.
+    #[must_use]
+    pub fn are_few_turns(&self) -> bool {
+        self.kind == Kind::Turns && self.account.calls < FEW_TURNS
+    }
+
     /// Whether a part of the account may be accused: calls are slow, it is a quarter of their time, and
     /// it is slow by itself.
     #[must_use]
     pub fn is_guilty(&self, part_ns: i64, times: &Distribution) -> bool {
-        if self.kind == Kind::Turns && self.account.calls < FEW_TURNS {
+        if self.are_few_turns() {
             return false;
         }
         let mean = part_ns / self.account.calls.max(1) as i64;
@@ -258,6 +286,15 @@ pub fn account_of_matched(m: &MatchedFacts, server: &CaptureFacts, kind: Kind) -
         excess(s.outage_ns, s.outage_calls),
         excess(s.loss_ns, s.loss_calls),
     );
+    // Of what is usual of them, the path takes as much as of the others, and the rest passed.
+    let usual_ns = s.outage_ns + s.loss_ns - outage - loss;
+    let lossy = s.outage_calls + s.loss_calls;
+    let clean = s.calls.saturating_sub(lossy);
+    let way = match i64::try_from(clean) {
+        Ok(clean) if clean > 0 => (s.path_ns / clean).saturating_mul(lossy as i64),
+        _ => usual_ns,
+    };
+    let way = way.clamp(0, usual_ns.max(0));
     let saved = |habit, left: i64| {
         let chatter = m.chatter(habit);
         chatter.map_or(0, |c| c.saved_ns).clamp(0, left.max(0))
@@ -279,8 +316,8 @@ pub fn account_of_matched(m: &MatchedFacts, server: &CaptureFacts, kind: Kind) -
         chatty_ns: chatty,
         small_fetch_ns: 0,
         small_writes_ns: small_writes,
-        path_ns: s.path_ns + s.outage_ns + s.loss_ns - outage - loss - chatty - small_writes,
-        transfer_ns: s.transfer_ns,
+        path_ns: s.path_ns + way - chatty - small_writes,
+        transfer_ns: s.transfer_ns + usual_ns - way,
         unknown_ns: 0,
         under_way: Default::default(),
         delayed_ack_ns: [0; 2],
@@ -404,9 +441,11 @@ pub fn account_of_one(
             // minimum at most; the server only of what is left beyond the whole mean. A request that is
             // waited for is acknowledged by its answer unless that is slow, so that hardly any but delayed
             // acknowledgements are measured: then the minimum is all that is certain.
+            // A call that was answered sooner shows that a handshake met a queue or a slow accept.
+            let least = path.min_ns.min(facts.wait.quantile(0.0).max(0));
             let certain = match alternating {
-                false => path.min_ns.saturating_mul(4),
-                true => path.min_ns,
+                false => least.saturating_mul(4),
+                true => least,
             };
             let mean = path.mean_ns.saturating_mul(calls as i64).min(waits);
             account.path_ns = mean.min(certain.saturating_mul(calls as i64));

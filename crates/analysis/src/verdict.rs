@@ -42,6 +42,12 @@ pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
     if a_side_is_unknown(facts, sides[0].0) {
         return undetermined(facts);
     }
+    if !top.fatal && as_much_is_unknown(facts, sides[0].0) {
+        return one_part_is_known(facts, top);
+    }
+    if !top.fatal && facts.are_few_turns() && facts.account.server_ns() > sides[0].0 {
+        return few_turns(facts, top);
+    }
     // The cause is the largest finding of the side that is named.
     let cause = costed
         .iter()
@@ -65,6 +71,31 @@ fn a_side_is_unknown(facts: &Facts<'_>, worst_ns: i64) -> bool {
         && facts.app.is_none()
 }
 
+/// With one capture, whether what is nobody's for certain may be another side's, which would then share the
+/// blame.
+fn as_much_is_unknown(facts: &Facts<'_>, worst_ns: i64) -> bool {
+    a_side_is_unknown(facts, (MIXED * worst_ns as f64) as i64)
+}
+
+/// A cause is certain, but whose the rest is, is not, and it is as much.
+fn one_part_is_known(facts: &Facts<'_>, top: &Finding) -> Verdict {
+    let a = &facts.account;
+    let n = a.calls.max(1) as i64;
+    Verdict {
+        side: Side::Undetermined,
+        cause: None,
+        confidence: 0.3,
+        sentence: format!(
+            "Of {} per call {} are known: {} ({}). Whose another {} are, one capture cannot tell. Capture the other end too.",
+            format_duration(a.total_ns / n),
+            format_duration(top.cost_ns.unwrap_or(0) / n),
+            decapitalise(&top.title),
+            top.code,
+            format_duration(a.unknown_ns / n),
+        ),
+    }
+}
+
 /// What costs most is certain, but not whose it is.
 fn nobodys(top: &Finding) -> Verdict {
     Verdict {
@@ -74,6 +105,26 @@ fn nobodys(top: &Finding) -> Verdict {
         sentence: format!(
             "{} ({}), but one capture cannot tell who is to blame. Capture the other end too.",
             top.title, top.code
+        ),
+    }
+}
+
+/// A side can be named for a part of the time, but the server has a larger one, of which a few turns do not
+/// say whether it worked or waited for an event.
+fn few_turns(facts: &Facts<'_>, top: &Finding) -> Verdict {
+    let a = &facts.account;
+    Verdict {
+        side: Side::Undetermined,
+        cause: None,
+        confidence: 0.3,
+        sentence: format!(
+            "In {} turns the server took {} of {} to answer, and so few do not say whether it worked or waited for an event. Of the rest {} are known: {} ({}).",
+            a.calls,
+            format_duration(a.server_ns()),
+            format_duration(a.total_ns),
+            format_duration(top.cost_ns.unwrap_or(0)),
+            decapitalise(&top.title),
+            top.code
         ),
     }
 }

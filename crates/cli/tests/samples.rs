@@ -494,3 +494,39 @@ fn attempts_that_arrived_and_got_no_answer_are_in_vain() {
     let facts = &slow.expect("slow-connect")["facts"];
     assert_eq!([&facts["connections"], &facts["unanswered"]], [4, 4]);
 }
+
+#[test]
+fn a_few_turns_do_not_excuse_who_has_more_of_their_time() {
+    let Some(path) = sample("tcp/7_LocalCtrl_AddDly_ok.pcapng") else {
+        return;
+    };
+    // The server answers frame 13 after 966 ms and frame 17 after 671 ms; the client takes 710 ms to send
+    // the turn of frames 21 to 224.
+    let diagnosis = slowside("diagnose", &[&path]);
+    assert_eq!(diagnosis["verdict"]["side"], "undetermined");
+    assert_eq!(
+        findings_of(&diagnosis),
+        [("sender-application-limited".into(), "client".into())]
+    );
+    let evidence = &diagnosis["findings"][0]["evidence"][0]["frames"];
+    assert_eq!(evidence, &serde_json::json!([21, 224]));
+}
+
+#[test]
+fn an_answer_sooner_than_a_handshake_bounds_the_path() {
+    let Some(path) = sample("db/9p.cap") else {
+        return;
+    };
+    // The one handshake takes 158 ms, but frame 205 answers frame 204 within 130 ms.
+    let diagnosis = slowside("diagnose", &[&path]);
+    let f = &diagnosis["findings"][0];
+    assert_eq!(f["code"], "network-delay");
+    let each = number(&f["facts"]["network_mean_ns"]) / 1e6;
+    assert!((129.0..131.0).contains(&each), "{each}");
+    assert!(
+        f["why"]
+            .as_str()
+            .is_some_and(|w| w.contains("158 ms (the handshake alone")),
+        "{f}"
+    );
+}

@@ -19,6 +19,9 @@ use std::collections::BTreeSet;
 /// What adds less than this share of the difference is not worth a line of its own.
 const SHARE: f64 = 0.01;
 
+/// Round trips that vary by less say nothing of a queue.
+const QUEUE_NS: i64 = 300_000;
+
 /// Whether a line's time is there once for every call, not for every byte.
 fn is_per_call(line: Line) -> bool {
     match line {
@@ -269,7 +272,7 @@ impl Wording<'_> {
         }
     }
 
-    /// "8.2 ms instead of 0.1 ms a call".
+    /// "8.2 ms instead of 0.1 ms per call".
     fn times(&self) -> String {
         let Change {
             baseline, problem, ..
@@ -279,7 +282,7 @@ impl Wording<'_> {
             per => (1.0, per),
         };
         let shown = |ns: f64| format_duration((ns * times) as i64);
-        format!("{} instead of {} a {per}", shown(problem), shown(baseline))
+        format!("{} instead of {} per {per}", shown(problem), shown(baseline))
     }
 
     fn words(&self, times: &str) -> (Option<&'static str>, String, bool) {
@@ -354,42 +357,39 @@ impl Wording<'_> {
     fn path(&self, times: &str) -> (Option<&'static str>, String, bool) {
         let grown = self.change.difference();
         let [a, b] = self.runs.map(round_trip);
-        let explained = |a: Option<i64>, b: Option<i64>| {
-            let trips = a.zip(b)?;
-            let more = (trips.1 - trips.0) as f64;
-            (more * grown > 0.0 && more.abs() >= grown.abs() / 2.0).then_some(trips)
-        };
         let shown = |(a, b): (i64, i64)| {
             format!("{} instead of {}", format_duration(b), format_duration(a))
         };
         let delay = Some("network-delay");
-        if let Some(trips) = explained(a.0, b.0) {
-            let why = format!("the shortest round trip is {}", shown(trips));
-            return (
-                delay,
-                format!("the network's delay is {times} ({why})"),
-                true,
-            );
+        let Some(shortest) = a.0.zip(b.0) else {
+            return (delay, format!("the network's delay is {times}"), true);
+        };
+        let more = (shortest.1 - shortest.0) as f64;
+        if more * grown > 0.0 && more.abs() >= grown.abs() / 2.0 {
+            let why = format!("the shortest round trip is {}", shown(shortest));
+            return (delay, format!("the network's delay is {times} ({why})"), true);
         }
-        if let Some(trips) = explained(a.1, b.1) {
-            let why = format!(
-                "the typical round trip is {}, the shortest one is not so much longer: a queue, or jitter",
-                shown(trips)
-            );
-            return (
-                delay,
-                format!("the network's delay is {times} ({why})"),
-                true,
-            );
-        }
-        let known = a.0.is_some() && b.0.is_some();
-        match known {
-            true => (
-                None,
-                format!("the way of the bytes takes {times}, though round trips are no different"),
-                false,
-            ),
-            false => (delay, format!("the network's delay is {times}"), true),
-        }
+        let loaded = a.1.zip(b.1).filter(|(a, b)| {
+            let more = b - a;
+            more as f64 * grown > 0.0 && more.abs() >= QUEUE_NS && more.abs() >= (*a).min(*b) / 2
+        });
+        let Some(mean) = loaded else {
+            let what = format!("the way of the bytes takes {times}, though round trips are no different");
+            return (None, what, false);
+        };
+        let full = |run: &Snapshot| {
+            let of = |d| run.line(Line::Waited(d, TimeClass::Bandwidth));
+            of(Direction::ToServer) + of(Direction::ToClient)
+        };
+        let [a, b] = self.runs.map(full);
+        let (code, why) = match (b - a) as f64 * grown > 0.0 {
+            true => ("network-bandwidth", "a slower line or a queue"),
+            false => ("network-delay", "a queue, or jitter"),
+        };
+        let what = format!(
+            "the way of the bytes takes {times} ({why}: the mean round trip is {}, the shortest one is not)",
+            shown(mean)
+        );
+        (Some(code), what, true)
     }
 }

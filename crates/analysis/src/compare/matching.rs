@@ -205,30 +205,27 @@ fn sees(run: &Snapshot, d: Direction) -> bool {
         )
 }
 
-/// The shortest and the typical round trip of the whole path, where they were seen.
+/// The shortest round trip of the whole path, and the mean of the direction that carried more, where they
+/// were seen.
 #[must_use]
 pub(super) fn round_trip(run: &Snapshot) -> (Option<i64>, Option<i64>) {
     let seen = DIRECTIONS.into_iter().filter(|d| sees(run, *d));
-    let totals: Vec<&WireTotals> = seen
-        .flat_map(|d| {
-            run.groups
-                .iter()
-                .filter_map(move |g| g.directions.get(d.index()))
-        })
-        .collect();
+    let totals = seen
+        .clone()
+        .flat_map(|d| run.groups.iter().filter_map(move |g| g.directions.get(d.index())));
     let from_client = run.captures.len() == 2 || run.vantage == Some(Vantage::Client);
     let openings = run.groups.iter().filter_map(|g| g.handshake_ns);
     let shortest = totals
-        .iter()
         .filter_map(|t| t.rtt_min_ns)
         .chain(openings.filter(|_| from_client))
         .min();
-    let typical = totals
-        .iter()
-        .filter(|t| t.rtt_count >= FEW)
-        .max_by_key(|t| t.rtt_count)
-        .and_then(|t| t.rtt_p50_ns);
-    (shortest, typical)
+    let mean = seen
+        .filter_map(|d| run.wire.get(d.index()))
+        .map(|w| w.total())
+        .filter(|w| w.rtt_count >= FEW)
+        .max_by_key(|w| w.payload_bytes)
+        .map(|w| w.rtt_sum_ns / i64::try_from(w.rtt_count).unwrap_or(i64::MAX));
+    (shortest, mean)
 }
 
 fn of_group(pair: [&WireGroup; 2], vantages: [Option<Vantage>; 2]) -> Vec<Metric> {

@@ -79,7 +79,7 @@ impl Change {
 pub struct Cause {
     /// The finding that is about the same, where there is one.
     pub code: Option<&'static str>,
-    /// What changed, as a part of a sentence: "the server's own time grew from 0.1 ms to 8.2 ms a call".
+    /// What changed, as a part of a sentence: "the server's own time takes 8.2 ms instead of 0.1 ms per call".
     pub what: String,
     /// Of the difference, at the problem's amount of work: below zero it took less.
     pub added_ns: i64,

@@ -53,12 +53,12 @@ pub(super) fn main_cause(causes: &[Cause], added_ns: i64) -> Option<&Cause> {
     (first.explains && enough && first.beyond_chance != Some(false)).then_some(first)
 }
 
-/// The time of a unit of work, in words: "10.3 ms a call", "190 ms a MB".
+/// The time of a unit of work, in words: "10.3 ms per call", "190 ms per MB".
 fn each(ns: f64, unit: Unit) -> String {
     match unit {
-        Unit::Call => format!("{} a call", format_duration(ns as i64)),
-        Unit::Byte => format!("{} a MB", format_duration((ns * 1e6) as i64)),
-        Unit::Row => format!("{} a row", format_duration(ns as i64)),
+        Unit::Call => format!("{} per call", format_duration(ns as i64)),
+        Unit::Byte => format!("{} per MB", format_duration((ns * 1e6) as i64)),
+        Unit::Row => format!("{} per row", format_duration(ns as i64)),
     }
 }
 

@@ -62,9 +62,9 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
                 value: path.min_ns,
             });
             format!(
-                "The path to the server and back takes {} ({} at best), {share} % of the response time: an estimate from acknowledgements.",
-                format_duration(path.mean_ns),
-                format_duration(path.min_ns)
+                "The path to the server and back takes {}. That is {} of each call, {share} % of its time: an estimate.",
+                path.words(),
+                format_duration(mean),
             )
         }
         (_, None) => return None,

@@ -10,6 +10,7 @@ use crate::diagnose::Kind;
 use crate::facts::Facts;
 use crate::results::{Fact, Finding, Side};
 use crate::streams::{DIRECTIONS, receiver, sender, word};
+use crate::worst::Exhibit;
 use model::{Direction, EpisodeKind, PacketRef, RoundTrips, Time, TimeClass};
 
 /// Waits shown per finding.
@@ -77,7 +78,7 @@ impl<'a> UnderWay<'a> {
     ) -> Option<UnderWay<'a>> {
         let d = DIRECTIONS.into_iter().max_by_key(|d| ns(*d))?;
         match facts.kind {
-            Kind::Turns => UnderWay::of_connections(facts, d, class),
+            Kind::Turns => UnderWay::of_connections(facts, d, class, ns(d)),
             Kind::Calls => {
                 let kinds = EpisodeKind::ALL.into_iter();
                 let own =
@@ -94,10 +95,12 @@ impl<'a> UnderWay<'a> {
         facts.holds_up(ns).then_some((waits, ns))
     }
 
+    /// Of which `cost_ns` is held against somebody.
     fn of_connections(
         facts: &'a Facts<'a>,
         d: Direction,
         class: TimeClass,
+        cost_ns: i64,
     ) -> Option<UnderWay<'a>> {
         let longest = facts.streams.longest(d, class);
         let mut waits = UnderWay::none(facts, d);
@@ -115,9 +118,17 @@ impl<'a> UnderWay<'a> {
         let ends = |l: &crate::streams::Longest<'_>| {
             [l.wait.first.packet, l.wait.last.packet].map(|packet| (l.capture, packet))
         };
-        waits.packets = longest.iter().take(SHOWN).flat_map(ends).collect();
-        waits.first = longest.iter().map(|l| l.wait.first.time).min();
-        waits.last = longest.iter().map(|l| l.wait.last.time).max();
+        // Longer than all that is held against somebody: it lies between turns and proves nothing of them.
+        let inside = || longest.iter().filter(|l| l.wait.ns <= cost_ns);
+        waits.packets = inside().take(SHOWN).flat_map(ends).collect();
+        waits.first = inside().map(|l| l.wait.first.time).min();
+        waits.last = inside().map(|l| l.wait.last.time).max();
+        if waits.packets.is_empty() {
+            let turns = &facts.at_sender(d).longest_passing[d.index()];
+            let ends = |e: &Exhibit| [e.request, e.response].map(|packet| (e.capture, packet));
+            waits.packets = turns.exhibits.iter().take(SHOWN).flat_map(ends).collect();
+            (waits.first, waits.last) = (turns.first, turns.last);
+        }
         Some(waits)
     }
 
