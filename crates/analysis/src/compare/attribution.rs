@@ -8,10 +8,10 @@
 
 use super::bootstrap::{Draws, Interval};
 use super::effect::{self, excludes_nothing};
-use super::matching::round_trip;
+use super::matching::{round_trip, sees};
 use super::result::{Cause, Change, Unit};
 use super::sentence::{self, amount};
-use super::snapshot::{Line, PartSums, Snapshot};
+use super::snapshot::{Line, PartSums, Snapshot, WireGroup};
 use super::work::Scale;
 use model::{Direction, TimeClass, format_duration};
 use std::collections::BTreeSet;
@@ -72,111 +72,169 @@ fn both(runs: [&Snapshot; 2], scale: Scale) -> Vec<Both> {
         .collect()
 }
 
-/// What the difference comes from, what adds most (or, where less time passed, takes most off) first.
+/// Two runs on one scale.
+struct Frame<'a> {
+    runs: [&'a Snapshot; 2],
+    scale: Scale,
+    /// Calls for a unit of work, in both.
+    calls: [f64; 2],
+    /// The problem's amount of work.
+    work: f64,
+    /// Nanoseconds per unit of work, like for like, and the share that is of all the difference.
+    difference: f64,
+    like_for_like: f64,
+}
+
+/// What the difference comes from: what adds most (or, where less time passed, takes most off) first.
 ///
-/// `like_for_like` is the share of the difference that is left when the runs' mix of operations is made
-/// the same, `mix_ns` what the mix adds per unit of work.
+/// `difference` is that per unit of work between like and like, and `mix_ns` what the operations' other
+/// mix adds to it.
 pub(super) fn causes(
     runs: [&Snapshot; 2],
     scale: Scale,
     difference: f64,
     mix_ns: f64,
 ) -> Vec<Cause> {
-    let [a, b] = runs;
-    let (work_a, work_b) = (scale.work(a), scale.work(b));
-    if work_a <= 0.0 || work_b <= 0.0 {
+    let parts = runs.map(|r| r.parts.total());
+    let [a, b] = runs.map(|r| scale.work(r));
+    let [pa, pb] = &parts;
+    if a <= 0.0 || b <= 0.0 {
         return Vec::new();
     }
-    let parts = runs.map(|r| r.parts.total());
-    let per_work = |p: &PartSums, work: f64| p.calls as f64 / work;
-    let [pa, pb] = &parts;
-    let (ca, cb) = (per_work(pa, work_a), per_work(pb, work_b));
-    let mean_calls = (ca + cb) / 2.0;
-    // What the mix explains, no line does.
     let raw = difference + mix_ns;
-    let left = match raw.abs() > 0.0 {
-        true => (difference / raw).clamp(0.0, 1.0),
-        false => 1.0,
+    let frame = Frame {
+        runs,
+        scale,
+        calls: [pa.calls as f64 / a, pb.calls as f64 / b],
+        work: b,
+        difference,
+        like_for_like: match raw == 0.0 {
+            true => 1.0,
+            false => (difference / raw).clamp(0.0, 1.0),
+        },
     };
-    let slower = if difference >= 0.0 { b } else { a };
-    let mut causes = Vec::new();
-    let mut by_size = 0.0;
-    for Both {
-        line,
-        a: of_a,
-        b: of_b,
-    } in both(runs, scale)
-    {
-        let per_call = is_per_call(line) && ca > 0.0 && cb > 0.0;
-        let step = |x: f64, y: f64| match per_call {
-            true => mean_calls * (y / cb - x / ca),
-            false => y - x,
-        };
-        if per_call {
-            by_size += (cb - ca) * (of_b.point / cb + of_a.point / ca) / 2.0;
-        }
-        let (added, interval) = Draws::both(&of_a, &of_b, step);
-        let (from, to) = match per_call {
-            true => (of_a.point / ca, of_b.point / cb),
-            false => (of_a.point, of_b.point),
-        };
-        let change = Change {
-            baseline: from,
-            problem: to,
-            interval: None,
-            beyond_chance: None,
-        };
-        let per = if per_call { "call" } else { scale.unit.name() };
-        let wording = Wording {
-            runs,
-            line,
-            change,
-            per,
-        };
-        let mut cause = wording.cause();
-        cause.weigh(
-            added * left,
-            interval.map(|(l, h)| (l * left, h * left)),
-            work_b,
-            difference,
-        );
-        causes.push(cause);
-    }
+    let lines = both(runs, scale);
+    let mut causes: Vec<Cause> = lines.iter().map(|line| frame.line(line)).collect();
     if scale.unit != Unit::Call
         && !scale.carried
-        && let Some(mut cause) = size(runs, &parts, scale.unit)
+        && let Some(cause) = size(runs, &parts, scale.unit)
     {
-        cause.weigh(by_size, Some((by_size, by_size)), work_b, difference);
-        causes.push(cause);
+        let added = lines.iter().map(|line| frame.by_size(line)).sum();
+        causes.push(frame.weighed(cause, added, Some((added, added))));
     }
     if mix_ns != 0.0 {
-        let mut cause = Cause {
-            code: None,
+        let cause = Cause {
             what: "the runs' operations are mixed otherwise".into(),
-            per: "call",
             explains: true,
             ..empty()
         };
-        cause.weigh(mix_ns, Some((mix_ns, mix_ns)), work_b, raw);
-        causes.push(cause);
+        causes.push(frame.weighed(cause, mix_ns, Some((mix_ns, mix_ns))));
     }
-    for cause in &mut causes {
-        let code = cause.code;
-        cause.found = slower
-            .findings
-            .iter()
-            .any(|f| Some(f.code.as_str()) == code);
-    }
-    let little = (difference.abs() * work_b * SHARE) as i64;
+    let mut causes = together(causes);
+    let little = (difference.abs() * b * SHARE) as i64;
     causes.retain(|c| c.added_ns.abs() > little);
     let sign = if difference < 0.0 { -1 } else { 1 };
     causes.sort_by_key(|c| {
-        (
-            std::cmp::Reverse(c.added_ns.saturating_mul(sign)),
-            c.what.clone(),
-        )
+        let added = c.added_ns.saturating_mul(sign);
+        (std::cmp::Reverse(added), c.what.clone())
     });
     causes
+}
+
+/// Lines that are about the same are one cause, in the order in which they add most.
+fn together(mut causes: Vec<Cause>) -> Vec<Cause> {
+    causes.sort_by_key(|c| (std::cmp::Reverse(c.added_ns.abs()), c.what.clone()));
+    let mut all: Vec<Cause> = Vec::new();
+    for cause in causes {
+        let same = |c: &&mut Cause| {
+            c.explains
+                && cause.explains
+                && c.code.is_some()
+                && c.code == cause.code
+                && c.added_ns.signum() == cause.added_ns.signum()
+        };
+        match all.iter_mut().find(same) {
+            Some(first) => {
+                first.added_ns = first.added_ns.saturating_add(cause.added_ns);
+                let sum = |(l, h): (i64, i64), (k, i)| (l + k, h + i);
+                first.interval_ns = first
+                    .interval_ns
+                    .zip(cause.interval_ns)
+                    .map(|(a, b)| sum(a, b));
+                first.what = format!("{}; {}", first.what, cause.what);
+            }
+            None => all.push(cause),
+        }
+    }
+    all
+}
+
+impl Frame<'_> {
+    fn is_per_call(&self, line: Line) -> bool {
+        is_per_call(line) && self.calls.iter().all(|c| *c > 0.0)
+    }
+
+    /// What a line of the account adds.
+    fn line(&self, both: &Both) -> Cause {
+        let [ca, cb] = self.calls;
+        let per_call = self.is_per_call(both.line);
+        let (added, interval) = Draws::both(&both.a, &both.b, |x, y| match per_call {
+            true => (ca + cb) / 2.0 * (y / cb - x / ca),
+            false => y - x,
+        });
+        let (baseline, problem) = match per_call {
+            true => (both.a.point / ca, both.b.point / cb),
+            false => (both.a.point, both.b.point),
+        };
+        let wording = Wording {
+            runs: self.runs,
+            line: both.line,
+            change: Change {
+                baseline,
+                problem,
+                ..Change::default()
+            },
+            per: if per_call {
+                "call"
+            } else {
+                self.scale.unit.name()
+            },
+        };
+        let left = self.like_for_like;
+        let interval = interval.map(|(low, high)| (low * left, high * left));
+        let mut cause = self.weighed(wording.cause(), added * left, interval);
+        // What a connection waits for is told best where its sender is; elsewhere only what the
+        // diagnosis is sure of, too, is believed.
+        if let Line::Waited(d, _) = both.line {
+            cause.explains &= cause.found || self.runs.iter().all(|r| sees(r, d));
+        }
+        cause
+    }
+
+    /// What more calls for the same work add to a line that is there for every call.
+    fn by_size(&self, both: &Both) -> f64 {
+        let [ca, cb] = self.calls;
+        match self.is_per_call(both.line) {
+            true => (cb - ca) * (both.b.point / cb + both.a.point / ca) / 2.0,
+            false => 0.0,
+        }
+    }
+
+    /// Says how much a cause adds, for as much work as the problem did.
+    fn weighed(&self, mut cause: Cause, added: f64, interval: Option<Interval>) -> Cause {
+        let of = |ns: f64| (ns * self.work) as i64;
+        let [a, b] = self.runs;
+        let slower = if self.difference >= 0.0 { b } else { a };
+        let enough = added.abs() >= self.difference.abs() * SHARE;
+        cause.added_ns = of(added);
+        cause.interval_ns = interval.map(|(low, high)| (of(low), of(high)));
+        cause.beyond_chance = interval.map(|i| excludes_nothing(i) && enough);
+        cause.found = slower
+            .findings
+            .iter()
+            .any(|f| Some(f.code.as_str()) == cause.code);
+        cause
+    }
 }
 
 fn empty() -> Cause {
@@ -190,16 +248,6 @@ fn empty() -> Cause {
         per: "call",
         found: false,
         explains: false,
-    }
-}
-
-impl Cause {
-    /// Says how much it adds, for as much work as the problem did.
-    fn weigh(&mut self, added: f64, interval: Option<Interval>, work: f64, difference: f64) {
-        self.added_ns = (added * work) as i64;
-        self.interval_ns = interval.map(|(l, h)| ((l * work) as i64, (h * work) as i64));
-        let enough = added.abs() >= difference.abs() * SHARE;
-        self.beyond_chance = interval.map(|i| excludes_nothing(i) && enough);
     }
 }
 
@@ -282,7 +330,11 @@ impl Wording<'_> {
             per => (1.0, per),
         };
         let shown = |ns: f64| format_duration((ns * times) as i64);
-        format!("{} instead of {} per {per}", shown(problem), shown(baseline))
+        format!(
+            "{} instead of {} per {per}",
+            shown(problem),
+            shown(baseline)
+        )
     }
 
     fn words(&self, times: &str) -> (Option<&'static str>, String, bool) {
@@ -342,7 +394,7 @@ impl Wording<'_> {
                     ),
                 }
             }
-            Line::Transfer => (None, format!("messages pass for {times}"), false),
+            Line::Transfer => self.transfer(times),
             Line::Unknown => (
                 None,
                 format!(
@@ -350,6 +402,30 @@ impl Wording<'_> {
                 ),
                 false,
             ),
+        }
+    }
+
+    /// Why messages take longer to pass, where that is plain.
+    fn transfer(&self, times: &str) -> (Option<&'static str>, String, bool) {
+        let grown = self.change.difference();
+        let what = format!("messages pass for {times}");
+        if let Some(why) = window(self.runs, grown) {
+            return (Some("small-window"), format!("{what}: {why}"), true);
+        }
+        let [a, b] = self.runs.map(|r| {
+            let loss = r.line(Line::Loss) as f64 / (r.total_ns as f64).max(1.0);
+            loss * r.total_ns as f64 / r.calls.max(1) as f64
+        });
+        let per_call = |r: &Snapshot| r.line(Line::Transfer) as f64 / r.calls.max(1) as f64;
+        let [pass_a, pass_b] = self.runs.map(per_call);
+        let lost = (b - a) * grown > 0.0 && (b - a).abs() * 4.0 >= (pass_b - pass_a).abs();
+        match lost {
+            true => (
+                Some("network-loss"),
+                format!("{what}: slower after losses"),
+                true,
+            ),
+            false => (None, what, false),
         }
     }
 
@@ -367,29 +443,87 @@ impl Wording<'_> {
         let more = (shortest.1 - shortest.0) as f64;
         if more * grown > 0.0 && more.abs() >= grown.abs() / 2.0 {
             let why = format!("the shortest round trip is {}", shown(shortest));
-            return (delay, format!("the network's delay is {times} ({why})"), true);
+            return (
+                delay,
+                format!("the network's delay is {times} ({why})"),
+                true,
+            );
         }
         let loaded = a.1.zip(b.1).filter(|(a, b)| {
             let more = b - a;
             more as f64 * grown > 0.0 && more.abs() >= QUEUE_NS && more.abs() >= (*a).min(*b) / 2
         });
-        let Some(mean) = loaded else {
-            let what = format!("the way of the bytes takes {times}, though round trips are no different");
-            return (None, what, false);
-        };
         let full = |run: &Snapshot| {
             let of = |d| run.line(Line::Waited(d, TimeClass::Bandwidth));
             of(Direction::ToServer) + of(Direction::ToClient)
         };
-        let [a, b] = self.runs.map(full);
-        let (code, why) = match (b - a) as f64 * grown > 0.0 {
-            true => ("network-bandwidth", "a slower line or a queue"),
-            false => ("network-delay", "a queue, or jitter"),
+        let [line_a, line_b] = self.runs.map(full);
+        let fuller = (line_b - line_a) as f64 * grown > 0.0;
+        let (code, why) = match loaded {
+            Some(mean) => {
+                let (code, why) = match fuller {
+                    true => ("network-bandwidth", "a slower line or a queue"),
+                    false => ("network-delay", "a queue, or jitter"),
+                };
+                let trips = format!("the mean round trip is {}", shown(mean));
+                (
+                    code,
+                    format!("{why}: {trips}, the shortest one {}", shown(shortest)),
+                )
+            }
+            // What fits into a round trip takes no time to pass.
+            None if self.runs.iter().all(|r| carries_little(r)) => {
+                let why = format!(
+                    "the shortest round trip is {}: a queue, or jitter",
+                    shown(shortest)
+                );
+                ("network-delay", why)
+            }
+            None => {
+                let what =
+                    format!("the way of the bytes takes {times}, and round trips do not say why");
+                return (None, what, false);
+            }
         };
-        let what = format!(
-            "the way of the bytes takes {times} ({why}: the mean round trip is {}, the shortest one is not)",
-            shown(mean)
-        );
+        let what = format!("the way of the bytes takes {times} ({why})");
         (Some(code), what, true)
     }
+}
+
+/// Whether bytes pass at one window a round trip, and the window is another in the other run.
+fn window(runs: [&Snapshot; 2], grown: f64) -> Option<String> {
+    let [a, b] = runs;
+    let (slow, fast) = if grown > 0.0 { (b, a) } else { (a, b) };
+    let main = |r: &Snapshot| r.groups.first().cloned();
+    let (slow_group, fast_group) = (main(slow)?, main(fast)?);
+    let trip = round_trip(slow).0? as f64;
+    let p = slow.parts.total();
+    for (d, bytes) in [p.request_bytes, p.response_bytes].into_iter().enumerate() {
+        let of = |g: &WireGroup| g.directions.get(d).and_then(|t| t.window_max_bytes);
+        let (small, large) = (of(&slow_group)? as f64, of(&fast_group)? as f64);
+        // As long as that many windows take, one after another.
+        let expected = bytes as f64 / small.max(1.0) * trip;
+        let took = slow.line(Line::Transfer) as f64;
+        if large >= small * effect::SETTING && (took / 2.0..=took * 2.0).contains(&expected) {
+            return Some(format!(
+                "the receive window is {} instead of {}",
+                amount(of_run(b, d)?),
+                amount(of_run(a, d)?)
+            ));
+        }
+    }
+    None
+}
+
+/// The largest window of a run's busiest port.
+fn of_run(run: &Snapshot, direction: usize) -> Option<f64> {
+    let totals = run.groups.first()?.directions.get(direction)?;
+    totals.window_max_bytes.map(|n| n as f64)
+}
+
+/// Whether a run's calls carry no more than a round trip does without waiting (RFC 6928).
+fn carries_little(run: &Snapshot) -> bool {
+    const ROUND_BYTES: u64 = 10 * 1_460;
+    let p = run.parts.total();
+    p.request_bytes + p.response_bytes <= p.calls * ROUND_BYTES
 }

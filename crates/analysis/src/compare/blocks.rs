@@ -137,6 +137,11 @@ impl<T: Sums> Blocks<T> {
         self.blocks = pairs.collect();
     }
 
+    /// Changes every block.
+    pub fn each(&mut self, change: impl FnMut(&mut T)) {
+        self.blocks.iter_mut().for_each(change);
+    }
+
     /// Makes blocks at least so long.
     pub fn widen(&mut self, width_ns: i64) {
         while self.width_ns < width_ns {

@@ -9,7 +9,7 @@ use super::snapshot::{Snapshot, Subject, WireGroup, WireSums, WireTotals};
 use crate::results::Vantage;
 use crate::stats::{Summary, bucket_value};
 use crate::streams::DIRECTIONS;
-use model::{Direction, TimeClass};
+use model::{Direction, Protocol, TimeClass};
 
 /// Fewer round trips, packets or the like are no habit of a connection.
 const FEW: u64 = 20;
@@ -20,7 +20,15 @@ const RTT_FLOOR_NS: f64 = 300_000.0;
 /// What subjects both runs have, and those that one has; most time in both first.
 fn pairs<'a>(runs: [&'a Snapshot; 2]) -> Vec<[Option<&'a Subject>; 2]> {
     let [a, b] = runs;
-    let find = |of: &'a Snapshot, s: &Subject| of.subjects.iter().find(|o| o.key() == s.key());
+    let find = |of: &'a Snapshot, s: &Subject| {
+        let speaks = of.subjects.iter().any(|o| o.protocol == s.protocol);
+        let same = |o: &&Subject| match speaks {
+            true => o.key() == s.key(),
+            // Another version of it.
+            false => is_nfs(o.protocol) && is_nfs(s.protocol) && o.op == s.op,
+        };
+        of.subjects.iter().find(same)
+    };
     let mut all: Vec<[Option<&Subject>; 2]> =
         a.subjects.iter().map(|s| [Some(s), find(b, s)]).collect();
     let new = b.subjects.iter().filter(|s| find(a, s).is_none());
@@ -35,6 +43,11 @@ fn pairs<'a>(runs: [&'a Snapshot; 2]) -> Vec<[Option<&'a Subject>; 2]> {
         (std::cmp::Reverse(sum), key)
     });
     all
+}
+
+fn is_nfs(protocol: Protocol) -> bool {
+    use Protocol::{Nfs2, Nfs3, Nfs40, Nfs41, Nfs42};
+    matches!(protocol, Nfs2 | Nfs3 | Nfs40 | Nfs41 | Nfs42)
 }
 
 /// Operations and statements side by side.
@@ -104,7 +117,11 @@ pub(super) fn in_common(ops: &[OpChange]) -> f64 {
 /// What connections of both runs did, port by port, and all of them together over time.
 pub(super) fn metrics(runs: [&Snapshot; 2]) -> Vec<Metric> {
     let [a, b] = runs;
-    let mut all = over_time(runs);
+    let mut all: Vec<Metric> = [elapsed(runs), outstanding(runs)]
+        .into_iter()
+        .flatten()
+        .collect();
+    all.extend(over_time(runs));
     for group in &a.groups {
         let twin = b
             .groups
@@ -166,6 +183,37 @@ const RATIOS: [Ratio; 4] = [
     ),
 ];
 
+/// Calls under way, over time.
+fn outstanding(runs: [&Snapshot; 2]) -> Option<Metric> {
+    let [a, b] = runs.map(|r| {
+        let width = r.parts.width_ns() as f64;
+        let blocks = r.parts.blocks();
+        let times: Vec<f64> = blocks.iter().map(|p| p.time_ns() as f64).collect();
+        Draws::of_ratio(&times, &vec![width; times.len()])
+    });
+    Some(Metric {
+        name: "outstanding",
+        words: "calls outstanding, mean over time".into(),
+        direction: None,
+        port: None,
+        measure: Measure::Number,
+        change: effect::change(&a?, &b?, 0.5),
+    })
+}
+
+/// Elapsed time for each call: what the clients took between calls is in it, too.
+fn elapsed(runs: [&Snapshot; 2]) -> Option<Metric> {
+    let [a, b] = runs.map(|r| (r.calls > 0).then(|| r.elapsed_ns as f64 / r.calls as f64));
+    Some(Metric {
+        name: "elapsed_per_call",
+        words: "elapsed time for each call".into(),
+        direction: None,
+        port: None,
+        measure: Measure::Nanoseconds,
+        change: effect::setting(a?, b?),
+    })
+}
+
 fn over_time(runs: [&Snapshot; 2]) -> Vec<Metric> {
     let mut all = Vec::new();
     for (name, words, measure, floor, of) in RATIOS {
@@ -196,7 +244,8 @@ fn over_time(runs: [&Snapshot; 2]) -> Vec<Metric> {
 }
 
 /// Whether a run was captured where this direction's bytes come from.
-fn sees(run: &Snapshot, d: Direction) -> bool {
+#[must_use]
+pub(super) fn sees(run: &Snapshot, d: Direction) -> bool {
     run.captures.len() == 2
         || matches!(
             (run.vantage, d),
@@ -210,15 +259,18 @@ fn sees(run: &Snapshot, d: Direction) -> bool {
 #[must_use]
 pub(super) fn round_trip(run: &Snapshot) -> (Option<i64>, Option<i64>) {
     let seen = DIRECTIONS.into_iter().filter(|d| sees(run, *d));
-    let totals = seen
-        .clone()
-        .flat_map(|d| run.groups.iter().filter_map(move |g| g.directions.get(d.index())));
+    let totals = seen.clone().flat_map(|d| {
+        run.groups
+            .iter()
+            .filter_map(move |g| g.directions.get(d.index()))
+    });
     let from_client = run.captures.len() == 2 || run.vantage == Some(Vantage::Client);
-    let openings = run.groups.iter().filter_map(|g| g.handshake_ns);
-    let shortest = totals
-        .filter_map(|t| t.rtt_min_ns)
-        .chain(openings.filter(|_| from_client))
-        .min();
+    let from_server = !from_client && run.vantage == Some(Vantage::Server);
+    let openings = run.groups.iter().filter_map(|g| match from_server {
+        true => g.handshake_back_ns,
+        false => g.handshake_ns.filter(|_| from_client),
+    });
+    let shortest = totals.filter_map(|t| t.rtt_min_ns).chain(openings).min();
     let mean = seen
         .filter_map(|d| run.wire.get(d.index()))
         .map(|w| w.total())

@@ -13,6 +13,7 @@ pub mod saved;
 pub mod snapshot;
 
 mod attribution;
+mod estimate;
 mod matching;
 mod sentence;
 mod work;
@@ -27,11 +28,14 @@ use result::{Change, Outcome, Run, Unit};
 use work::Scale;
 
 /// Of what is fast enough to accuse nobody, the share by which calls of two runs differ for no reason
-/// that a capture shows.
-const FLOOR_SHARE: i64 = 10;
+/// that a capture shows: runs of the same thing on a machine that others use, too, do.
+const FLOOR_SHARE: i64 = 4;
 
 /// Below this share of the time in operations that both runs have, they did different things.
 const IN_COMMON: f64 = 0.5;
+
+/// A line of the account that changed by this fraction of the time is worth a word.
+const ELSEWHERE: u64 = 4;
 
 /// Volumes that differ by this factor are worth a word.
 const UNEQUAL: f64 = 1.25;
@@ -39,7 +43,11 @@ const UNEQUAL: f64 = 1.25;
 /// Compares two runs.
 #[must_use]
 pub fn compare(baseline: &Snapshot, problem: &Snapshot) -> Comparison {
-    let runs = [baseline, problem];
+    let estimated = estimate::with_path([baseline, problem]);
+    let runs = match &estimated {
+        Some([a, b]) => [a.as_ref(), b.as_ref()],
+        None => [baseline, problem],
+    };
     let floor_ns = runs.map(|r| r.fast_enough_ns / FLOOR_SHARE);
     let floor_ns = floor_ns.into_iter().max().unwrap_or(0) as f64;
     let ops = matching::ops(runs, floor_ns);
@@ -47,6 +55,16 @@ pub fn compare(baseline: &Snapshot, problem: &Snapshot) -> Comparison {
     let mut notes = Vec::new();
     let incomparable = incomparable(runs, matching::in_common(&ops));
     notes.extend(incomparable.clone());
+    let alone = runs.iter().all(|r| r.basis == crate::facts::Basis::Server);
+    if alone && estimated.is_none() {
+        notes.push(
+            "Captured at the server alone: what the network takes of a call is not in it."
+                .to_owned(),
+        );
+    }
+    if estimated.is_some() {
+        notes.push("Captured at the server alone: for the path, the shortest round trip is added to each call.".to_owned());
+    }
     let mut c = Comparison {
         runs: runs.map(run),
         outcome: Outcome::NotComparable,
@@ -59,8 +77,13 @@ pub fn compare(baseline: &Snapshot, problem: &Snapshot) -> Comparison {
         causes: Vec::new(),
         ops,
         metrics: matching::metrics(runs),
+        fast_enough_ns: runs
+            .map(|r| r.fast_enough_ns)
+            .into_iter()
+            .max()
+            .unwrap_or(0),
     };
-    if let (Some(a), Some(b)) = (scale.time(baseline), scale.time(problem)) {
+    if let (Some(a), Some(b)) = (scale.time(runs[0]), scale.time(runs[1])) {
         let mix_ns = match scale.unit {
             Unit::Call => matching::mix_shift_ns(&c.ops),
             _ => 0.0,
@@ -76,7 +99,7 @@ pub fn compare(baseline: &Snapshot, problem: &Snapshot) -> Comparison {
             interval,
             beyond_chance: interval.map(|i| excludes_nothing(i) && counts),
         };
-        c.added_ns = (difference * scale.work(problem)) as i64;
+        c.added_ns = (difference * scale.work(runs[1])) as i64;
         c.outcome = match (incomparable, time.beyond_chance) {
             (Some(_), _) => Outcome::NotComparable,
             (_, None) if counts => Outcome::Undetermined,
@@ -93,8 +116,47 @@ pub fn compare(baseline: &Snapshot, problem: &Snapshot) -> Comparison {
         }
     }
     c.notes.extend(volumes(&c, scale));
+    c.notes.extend(elsewhere(&c));
     c.sentence = sentence::sentence(&c);
     c
+}
+
+/// What else should be known where calls take as long as before.
+fn elsewhere(c: &Comparison) -> Vec<String> {
+    let mut notes = Vec::new();
+    if c.outcome != Outcome::NoDifference {
+        return notes;
+    }
+    let [_, problem] = &c.runs;
+    // The same time for another reason.
+    let large = |cause: &&result::Cause| {
+        cause.beyond_chance == Some(true)
+            && cause.added_ns.unsigned_abs() >= problem.time_ns.unsigned_abs() / ELSEWHERE
+    };
+    let moved: Vec<String> = c
+        .causes
+        .iter()
+        .filter(large)
+        .map(|c| c.what.clone())
+        .collect();
+    let fast = c.time.is_some_and(|t| t.beyond_chance == Some(false))
+        && problem.time_ns / (problem.calls.max(1) as i64) < c.fast_enough_ns;
+    if !moved.is_empty() && !fast {
+        notes.push(format!(
+            "The time is as long, but goes elsewhere: {}.",
+            moved.join("; ")
+        ));
+    }
+    let elapsed = c.metrics.iter().find(|m| m.name == "elapsed_per_call");
+    if let Some(m) = elapsed.filter(|m| m.change.beyond_chance == Some(true)) {
+        let of = |ns: f64| model::format_duration(ns as i64);
+        notes.push(format!(
+            "Of elapsed time there went {} instead of {} for each call: that is between calls, or fewer were under way at once.",
+            of(m.change.problem),
+            of(m.change.baseline)
+        ));
+    }
+    notes
 }
 
 /// Calls for a unit of work, in the run that needs more of them.

@@ -190,4 +190,6 @@ pub struct Comparison {
     pub ops: Vec<OpChange>,
     /// Those that changed beyond chance first.
     pub metrics: Vec<Metric>,
+    /// Calls that take less on average are nobody's fault.
+    pub fast_enough_ns: i64,
 }

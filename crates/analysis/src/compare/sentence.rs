@@ -1,5 +1,6 @@
 //! The answer in a sentence or two, and numbers as they stand in sentences.
 
+use super::effect::excludes_nothing;
 use super::result::{Cause, Comparison, Outcome, Run, Unit};
 use model::format_duration;
 
@@ -47,10 +48,10 @@ fn seconds(ns: i64) -> String {
 
 /// The cause that explains most of the difference, if one explains enough of it.
 pub(super) fn main_cause(causes: &[Cause], added_ns: i64) -> Option<&Cause> {
-    let first = causes.first()?;
-    let share = first.added_ns as f64 / added_ns as f64;
-    let enough = added_ns != 0 && share >= MAIN_SHARE;
-    (first.explains && enough && first.beyond_chance != Some(false)).then_some(first)
+    let share = |c: &Cause| c.added_ns as f64 / added_ns as f64;
+    let explains =
+        |c: &&Cause| c.explains && share(c) >= MAIN_SHARE && c.beyond_chance != Some(false);
+    causes.iter().filter(|_| added_ns != 0).find(explains)
 }
 
 /// The time of a unit of work, in words: "10.3 ms per call", "190 ms per MB".
@@ -81,6 +82,9 @@ pub(super) fn sentence(c: &Comparison) -> String {
         ),
         Outcome::NoDifference => {
             let scope = match time.interval {
+                Some(i) if excludes_nothing(i) => {
+                    "; runs of the same thing differ by as much from one moment to the next".into()
+                }
                 Some((low, high)) => {
                     let of = |ns: f64| {
                         let sign = if ns < 0.0 { "-" } else { "+" };
@@ -102,26 +106,26 @@ pub(super) fn sentence(c: &Comparison) -> String {
             };
             let all = seconds(c.added_ns);
             let compared = format!("It takes {after} instead of {before}.");
-            match main_cause(&c.causes, c.added_ns) {
-                Some(cause) if cause.added_ns.abs() >= c.added_ns.abs() => format!(
-                    "All of the {all} {word} seconds: {}. {compared}",
-                    cause.what
-                ),
-                Some(cause) => format!(
-                    "{} of the {all} {word} seconds: {}. {compared}",
-                    seconds(cause.added_ns),
-                    cause.what
-                ),
-                None => {
-                    let most = match c.causes.first() {
-                        Some(first) => format!(" Most: {}.", first.what),
-                        None => String::new(),
-                    };
-                    format!(
-                        "{all} seconds {word} for the same work, and the captures do not say by what.{most} {compared}"
-                    )
+            let Some(cause) = main_cause(&c.causes, c.added_ns) else {
+                let most = match c.causes.first() {
+                    Some(first) => format!(" Most: {}.", first.what),
+                    None => String::new(),
+                };
+                return format!(
+                    "{all} seconds {word} for the same work, and the captures do not say by what.{most} {compared}"
+                );
+            };
+            let share = match cause.added_ns.abs() >= c.added_ns.abs() {
+                true => format!("All of the {all} {word} seconds"),
+                false => format!("{} of the {all} {word} seconds", seconds(cause.added_ns)),
+            };
+            let more = match c.causes.first() {
+                Some(first) if !first.explains => {
+                    format!(" Of more the captures do not say why: {}.", first.what)
                 }
-            }
+                _ => String::new(),
+            };
+            format!("{share}: {}.{more} {compared}", cause.what)
         }
     }
 }

@@ -134,7 +134,12 @@ fn lines(a: &Account) -> Vec<(Line, i64)> {
         }
     }
     let known: i64 = lines.iter().map(|(_, ns)| *ns).sum();
-    lines.push((Line::Unknown, a.total_ns.saturating_sub(known)));
+    // What is not the server's own passes, as far as a capture at the server can tell.
+    let rest = match a.basis {
+        Basis::Server => Line::Transfer,
+        _ => Line::Unknown,
+    };
+    lines.push((rest, a.total_ns.saturating_sub(known)));
     lines.retain(|(_, ns)| *ns != 0);
     lines
 }
@@ -168,8 +173,9 @@ pub struct WireGroup {
     pub protocol: Option<Protocol>,
     pub connections: u64,
     pub lifetime_ns: i64,
-    /// The shortest way from SYN to SYN/ACK.
+    /// The shortest opening: from SYN to SYN/ACK, and from there to the acknowledgement.
     pub handshake_ns: Option<i64>,
+    pub handshake_back_ns: Option<i64>,
     /// Client to server, server to client.
     pub directions: [WireTotals; 2],
 }
@@ -191,6 +197,8 @@ impl WireGroup {
         self.lifetime_ns = self.lifetime_ns.saturating_add(c.last - c.first);
         if c.handshake.syn_retries == 0 && c.handshake.syn_ack_retries == 0 {
             self.handshake_ns = least(self.handshake_ns, c.handshake.syn_to_syn_ack_ns);
+            let back = c.handshake.syn_ack_to_ack_ns;
+            self.handshake_back_ns = least(self.handshake_back_ns, back);
         }
         for (t, d) in self.directions.iter_mut().zip(&c.directions) {
             let (counts, a) = (&d.counts, &d.account);
@@ -233,6 +241,7 @@ fn groups(streams: &Streams) -> Vec<WireGroup> {
                 connections: 0,
                 lifetime_ns: 0,
                 handshake_ns: None,
+                handshake_back_ns: None,
                 directions: Default::default(),
             });
         }

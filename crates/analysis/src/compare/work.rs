@@ -32,10 +32,8 @@ impl Part {
     fn of(line: Line, basis: Basis) -> Part {
         match (line, basis) {
             (Line::Service | Line::Queue | Line::Stall, _) => Part::Server,
-            (Line::Path, Basis::Matched) => Part::Path,
-            (Line::Path | Line::Unknown, Basis::Client | Basis::Server | Basis::Unknown) => {
-                Part::Server
-            }
+            (Line::Path, Basis::Matched | Basis::Server) => Part::Path,
+            (Line::Path | Line::Unknown, Basis::Client | Basis::Unknown) => Part::Server,
             _ => Part::Rest,
         }
     }
