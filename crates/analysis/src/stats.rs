@@ -81,7 +81,7 @@ fn value(bucket: usize) -> i64 {
 /// The nanoseconds that a bucket of [`Distribution::sparse`] stands for: its middle.
 #[must_use]
 pub fn bucket_value(bucket: u16) -> i64 {
-    value(usize::from(bucket))
+    value(usize::from(bucket).min(BUCKETS - 1))
 }
 
 impl Distribution {

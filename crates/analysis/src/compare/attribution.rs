@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 const SHARE: f64 = 0.01;
 
 /// Round trips that vary by less say nothing of a queue.
-const QUEUE_NS: i64 = 300_000;
+const QUEUE_NS: u64 = 300_000;
 
 /// Whether a line's time is there once for every call, not for every byte.
 fn is_per_call(line: Line) -> bool {
@@ -60,7 +60,11 @@ fn both(runs: [&Snapshot; 2], scale: Scale) -> Vec<Both> {
     let names: BTreeSet<Line> = all.map(|(line, _)| named(*line)).collect();
     let of = |run: &Snapshot, line| {
         let own = run.lines.iter().filter(|(l, _)| named(*l) == line);
-        scale.line(run, line, own.map(|(_, ns)| ns).sum())
+        scale.line(
+            run,
+            line,
+            own.map(|(_, ns)| *ns).fold(0, i64::saturating_add),
+        )
     };
     names
         .into_iter()
@@ -156,7 +160,7 @@ fn together(mut causes: Vec<Cause>) -> Vec<Cause> {
         match all.iter_mut().find(same) {
             Some(first) => {
                 first.added_ns = first.added_ns.saturating_add(cause.added_ns);
-                let sum = |(l, h): (i64, i64), (k, i)| (l + k, h + i);
+                let sum = |(l, h): (i64, i64), (k, i)| (l.saturating_add(k), h.saturating_add(i));
                 first.interval_ns = first
                     .interval_ns
                     .zip(cause.interval_ns)
@@ -440,7 +444,7 @@ impl Wording<'_> {
         let Some(shortest) = a.0.zip(b.0) else {
             return (delay, format!("the network's delay is {times}"), true);
         };
-        let more = (shortest.1 - shortest.0) as f64;
+        let more = shortest.1 as f64 - shortest.0 as f64;
         if more * grown > 0.0 && more.abs() >= grown.abs() / 2.0 {
             let why = format!("the shortest round trip is {}", shown(shortest));
             return (
@@ -450,15 +454,17 @@ impl Wording<'_> {
             );
         }
         let loaded = a.1.zip(b.1).filter(|(a, b)| {
-            let more = b - a;
-            more as f64 * grown > 0.0 && more.abs() >= QUEUE_NS && more.abs() >= (*a).min(*b) / 2
+            let more = b.saturating_sub(*a);
+            more as f64 * grown > 0.0
+                && more.unsigned_abs() >= QUEUE_NS
+                && more.unsigned_abs() >= (*a).min(*b).unsigned_abs() / 2
         });
         let full = |run: &Snapshot| {
             let of = |d| run.line(Line::Waited(d, TimeClass::Bandwidth));
-            of(Direction::ToServer) + of(Direction::ToClient)
+            of(Direction::ToServer).saturating_add(of(Direction::ToClient))
         };
         let [line_a, line_b] = self.runs.map(full);
-        let fuller = (line_b - line_a) as f64 * grown > 0.0;
+        let fuller = (line_b as f64 - line_a as f64) * grown > 0.0;
         let (code, why) = match loaded {
             Some(mean) => {
                 let (code, why) = match fuller {
@@ -525,5 +531,5 @@ fn of_run(run: &Snapshot, direction: usize) -> Option<f64> {
 fn carries_little(run: &Snapshot) -> bool {
     const ROUND_BYTES: u64 = 10 * 1_460;
     let p = run.parts.total();
-    p.request_bytes + p.response_bytes <= p.calls * ROUND_BYTES
+    p.bytes() <= p.calls.saturating_mul(ROUND_BYTES)
 }

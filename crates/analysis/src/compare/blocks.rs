@@ -59,6 +59,13 @@ impl<T: Sums> Blocks<T> {
         }
     }
 
+    /// Whether these are blocks as they are made here: what is read from a file may be anything.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        let made = self.width_ns >= FIRST_WIDTH_NS && (self.width_ns as u64).is_power_of_two();
+        made && self.blocks.len() <= limits::BLOCKS
+    }
+
     #[must_use]
     pub fn blocks(&self) -> &[T] {
         &self.blocks
@@ -144,7 +151,7 @@ impl<T: Sums> Blocks<T> {
 
     /// Makes blocks at least so long.
     pub fn widen(&mut self, width_ns: i64) {
-        while self.width_ns < width_ns {
+        while self.width_ns < width_ns && self.width_ns < i64::MAX {
             self.join();
         }
     }

@@ -78,14 +78,15 @@ pub fn delta(a: &[(u16, u64)], b: &[(u16, u64)]) -> Option<f64> {
 /// The smallest value of which at least the fraction `q` is not larger, where there are `needed`.
 #[must_use]
 pub fn quantile(curve: &[(u16, u64)], q: f64, needed: u64) -> Option<i64> {
-    let count: u64 = curve.iter().map(|(_, n)| *n).sum();
+    let each = curve.iter().map(|(_, n)| *n);
+    let count = each.fold(0, u64::saturating_add);
     if count < needed.max(1) {
         return None;
     }
     let rank = ((q * count as f64).ceil() as u64).clamp(1, count);
-    let mut seen = 0;
+    let mut seen = 0u64;
     let found = curve.iter().find(|(_, n)| {
-        seen += n;
+        seen = seen.saturating_add(*n);
         seen >= rank
     });
     found.map(|(bucket, _)| bucket_value(*bucket))

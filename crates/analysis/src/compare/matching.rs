@@ -6,6 +6,7 @@ use super::bootstrap::Draws;
 use super::effect;
 use super::result::{Change, Measure, Metric, OpChange};
 use super::snapshot::{Snapshot, Subject, WireGroup, WireSums, WireTotals};
+use crate::conns::is_wait;
 use crate::results::Vantage;
 use crate::stats::{Summary, bucket_value};
 use crate::streams::DIRECTIONS;
@@ -35,7 +36,11 @@ fn pairs<'a>(runs: [&'a Snapshot; 2]) -> Vec<[Option<&'a Subject>; 2]> {
     all.extend(new.map(|s| [None, Some(s)]));
     all.sort_by_key(|pair| {
         let time = |s: &Subject| s.blocks.total().time_ns;
-        let sum: i64 = pair.iter().flatten().map(|s| time(s)).sum();
+        let sum: i64 = pair
+            .iter()
+            .flatten()
+            .map(|s| time(s))
+            .fold(0, i64::saturating_add);
         let key = pair.iter().flatten().next().map(|s| {
             let (protocol, op, id) = s.key();
             (protocol, op.to_owned(), id)
@@ -90,9 +95,7 @@ fn op(pair: [Option<&Subject>; 2], floor_ns: f64) -> Option<OpChange> {
             let curve = s.map(|s| s.curve.as_slice()).unwrap_or_default();
             curve.iter().map(|(b, n)| (bucket_value(*b), *n)).collect()
         }),
-        bytes_per_call: sums.map(|s| {
-            (s.calls > 0).then(|| (s.request_bytes + s.response_bytes) as f64 / s.calls as f64)
-        }),
+        bytes_per_call: sums.map(|s| (s.calls > 0).then(|| s.bytes() as f64 / s.calls as f64)),
         rows_per_trip: sums.map(|s| (s.row_trips > 0).then(|| s.rows as f64 / s.row_trips as f64)),
     })
 }
@@ -103,9 +106,9 @@ fn op(pair: [Option<&Subject>; 2], floor_ns: f64) -> Option<OpChange> {
 pub(super) fn in_common(ops: &[OpChange]) -> f64 {
     let share = |run: usize| {
         let time = |o: &OpChange| o.sums.get(run).map_or(0, |s| s.time_ns);
-        let all: i64 = ops.iter().map(time).sum();
+        let all = ops.iter().map(time).fold(0, i64::saturating_add);
         let both = ops.iter().filter(|o| o.mean.is_some());
-        let common: i64 = both.map(time).sum();
+        let common = both.map(time).fold(0, i64::saturating_add);
         match all {
             0 => 1.0,
             _ => common as f64 / all as f64,
@@ -303,7 +306,8 @@ fn of_group(pair: [&WireGroup; 2], vantages: [Option<Vantage>; 2]) -> Vec<Metric
         });
     };
     if vantages.iter().all(|v| *v == Some(Vantage::Client)) {
-        let opening = pair.map(|g| g.handshake_ns.map(|ns| ns as f64));
+        let known = |g: &WireGroup| g.handshake_ns.filter(|_| segments(g) >= FEW);
+        let opening = pair.map(|g| known(g).map(|ns| ns as f64));
         let words = "shortest opening (SYN to SYN/ACK)".to_owned();
         add(
             "handshake",
@@ -373,11 +377,12 @@ fn of_group(pair: [&WireGroup; 2], vantages: [Option<Vantage>; 2]) -> Vec<Metric
             0.002,
         );
         for class in TimeClass::ALL {
-            if matches!(class, TimeClass::Idle | TimeClass::Unknown) {
+            if !is_wait(class) {
                 continue;
             }
             let share = |g: &WireGroup, t: &WireTotals| {
-                (g.lifetime_ns > 0).then(|| t.time_ns[class] as f64 / g.lifetime_ns as f64)
+                let enough = g.lifetime_ns > 0 && segments(g) >= FEW;
+                enough.then(|| t.time_ns[class] as f64 / g.lifetime_ns as f64)
             };
             let words = format!("time in {}, {way}", class.name());
             add(
@@ -393,11 +398,15 @@ fn of_group(pair: [&WireGroup; 2], vantages: [Option<Vantage>; 2]) -> Vec<Metric
     all
 }
 
+/// Segments with data, both ways.
+fn segments(group: &WireGroup) -> u64 {
+    let each = group.directions.iter().map(|d| d.segments);
+    each.fold(0, u64::saturating_add)
+}
+
 /// The key of a class of time among metrics.
 fn class_metric(class: TimeClass) -> &'static str {
     match class {
-        TimeClass::Handshake => "time_handshake",
-        TimeClass::Idle => "time_idle",
         TimeClass::SenderApplication => "time_sender_application",
         TimeClass::ReceiverApplication => "time_receiver_application",
         TimeClass::SmallWindow => "time_small_window",
@@ -405,8 +414,9 @@ fn class_metric(class: TimeClass) -> &'static str {
         TimeClass::LossRecovery => "time_loss_recovery",
         TimeClass::Congestion => "time_congestion",
         TimeClass::Bandwidth => "time_bandwidth",
-        TimeClass::Transfer => "time_transfer",
-        TimeClass::Unknown => "time_unknown",
+        TimeClass::Handshake | TimeClass::Idle | TimeClass::Transfer | TimeClass::Unknown => {
+            "time_other"
+        }
     }
 }
 

@@ -140,7 +140,7 @@ fn elsewhere(c: &Comparison) -> Vec<String> {
         .map(|c| c.what.clone())
         .collect();
     let fast = c.time.is_some_and(|t| t.beyond_chance == Some(false))
-        && problem.time_ns / (problem.calls.max(1) as i64) < c.fast_enough_ns;
+        && problem.time_ns as f64 / (problem.calls.max(1) as f64) < c.fast_enough_ns as f64;
     if !moved.is_empty() && !fast {
         notes.push(format!(
             "The time is as long, but goes elsewhere: {}.",
@@ -208,7 +208,7 @@ fn run(s: &Snapshot) -> Run {
             .map(|f| (f.code.clone(), f.cost_ns))
             .collect(),
         calls: s.calls,
-        bytes: sums.request_bytes + sums.response_bytes,
+        bytes: sums.bytes(),
         rows: sums.rows,
         time_ns: s.total_ns,
         elapsed_ns: s.elapsed_ns,
@@ -244,3 +244,6 @@ fn volumes(c: &Comparison, scale: Scale) -> Vec<String> {
     }
     notes
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,7 @@
 //! A saved run: a line that says what it is and in which version, then the [`Snapshot`] in the bytes
 //! that its numbers need.
 
+use super::blocks::Blocks;
 use super::snapshot::Snapshot;
 
 /// The first line of a file that holds a run of this version.
@@ -61,7 +62,15 @@ pub fn load(bytes: &[u8]) -> Result<Snapshot, Unreadable> {
         ));
     }
     match postcard::take_from_bytes(rest.get(1..).unwrap_or_default()) {
-        Ok((snapshot, [])) => Ok(snapshot),
+        Ok((snapshot, [])) if is_sound(&snapshot) => Ok(snapshot),
         _ => Err(Unreadable::Damaged),
     }
+}
+
+/// Whether the parts fit together as they do in what [`save`] wrote.
+fn is_sound(s: &Snapshot) -> bool {
+    let wire = s.wire.iter().chain([&s.progress]);
+    s.parts.is_sound()
+        && wire.into_iter().all(Blocks::is_sound)
+        && s.subjects.iter().all(|s| s.blocks.is_sound())
 }

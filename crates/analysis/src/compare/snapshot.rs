@@ -67,7 +67,21 @@ sums! {
     }
 }
 
+impl CallSums {
+    /// Both ways.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.request_bytes.saturating_add(self.response_bytes)
+    }
+}
+
 impl PartSums {
+    /// Both ways.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.request_bytes.saturating_add(self.response_bytes)
+    }
+
     #[must_use]
     pub fn time_ns(&self) -> i64 {
         self.server_ns
