@@ -117,6 +117,21 @@ pub(super) fn in_common(ops: &[OpChange]) -> f64 {
     share(0).min(share(1))
 }
 
+/// Whether most calls take another time than before, and not only a few of them: medians differ by at
+/// least half as much as means, the same way.
+#[must_use]
+pub(super) fn is_shift(ops: &[OpChange]) -> bool {
+    let (mut means, mut medians) = (0.0, 0.0);
+    for o in ops {
+        if let (Some(mean), [Some(a), Some(b)]) = (&o.mean, o.p50_ns) {
+            let calls: f64 = o.sums.iter().map(|s| s.calls as f64).sum();
+            means += mean.difference() * calls;
+            medians += (b as f64 - a as f64) * calls;
+        }
+    }
+    means * medians > 0.0 && medians.abs() >= means.abs() / 2.0
+}
+
 /// What connections of both runs did, port by port, and all of them together over time.
 pub(super) fn metrics(runs: [&Snapshot; 2]) -> Vec<Metric> {
     let [a, b] = runs;

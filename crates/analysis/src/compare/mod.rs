@@ -29,7 +29,11 @@ use work::Scale;
 
 /// Of what is fast enough to accuse nobody, the share by which calls of two runs differ for no reason
 /// that a capture shows: runs of the same thing on a machine that others use, too, do.
-const FLOOR_SHARE: i64 = 4;
+const FLOOR_SHARE: i64 = 8;
+
+/// The same of means where calls are fast and most take as long as before: a few that were held up, by
+/// who knows what, make the mean of short calls.
+const FLOOR_OF_FEW_SHARE: i64 = 2;
 
 /// Below this share of the time in operations that both runs have, they did different things.
 const IN_COMMON: f64 = 0.5;
@@ -48,9 +52,7 @@ pub fn compare(baseline: &Snapshot, problem: &Snapshot) -> Comparison {
         Some([a, b]) => [a.as_ref(), b.as_ref()],
         None => [baseline, problem],
     };
-    let floor_ns = runs.map(|r| r.fast_enough_ns / FLOOR_SHARE);
-    let floor_ns = floor_ns.into_iter().max().unwrap_or(0) as f64;
-    let ops = matching::ops(runs, floor_ns);
+    let ops = matching::ops(runs, fast_enough_ns(runs) / FLOOR_SHARE as f64);
     let scale = Scale::of(runs);
     let mut notes = Vec::new();
     let incomparable = incomparable(runs, matching::in_common(&ops));
@@ -91,7 +93,7 @@ pub fn compare(baseline: &Snapshot, problem: &Snapshot) -> Comparison {
         // Like for like.
         let difference = b.point - a.point - mix_ns;
         let interval = bootstrap::Draws::both(&a, &b, |x, y| y - x - mix_ns).1;
-        let floor = floor_ns * calls_per_work(runs, scale);
+        let floor = floor(runs, &c.ops, scale);
         let counts = matters(a.point, a.point + difference, floor);
         let time = Change {
             baseline: a.point,
@@ -157,6 +159,22 @@ fn elsewhere(c: &Comparison) -> Vec<String> {
         ));
     }
     notes
+}
+
+fn fast_enough_ns(runs: [&Snapshot; 2]) -> f64 {
+    runs.map(|r| r.fast_enough_ns).into_iter().fold(0, i64::max) as f64
+}
+
+/// Nanoseconds per unit of work by which runs of the same thing differ.
+fn floor(runs: [&Snapshot; 2], ops: &[result::OpChange], scale: Scale) -> f64 {
+    let fast = fast_enough_ns(runs);
+    let share = match scale.unit {
+        Unit::Call if runs.iter().all(|r| r.is_fast()) && !matching::is_shift(ops) => {
+            FLOOR_OF_FEW_SHARE
+        }
+        _ => FLOOR_SHARE,
+    };
+    fast / share as f64 * calls_per_work(runs, scale)
 }
 
 /// Calls for a unit of work, in the run that needs more of them.

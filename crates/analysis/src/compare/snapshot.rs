@@ -6,6 +6,7 @@ use super::gather::{Parts, Tap, Wire};
 use crate::diagnose::Kind;
 use crate::facts::{Account, Basis};
 use crate::results::{ConnectionResult, Diagnosis, Vantage};
+use crate::stats::bucket_value;
 use crate::streams::{DIRECTIONS, Streams};
 use model::{Direction, PerClass, Protocol, Time, TimeClass, limits};
 use serde::{Deserialize, Serialize};
@@ -389,6 +390,18 @@ impl Snapshot {
     pub fn line(&self, line: Line) -> i64 {
         let found = self.lines.iter().find(|(l, _)| *l == line);
         found.map_or(0, |(_, ns)| *ns)
+    }
+
+    /// Whether nobody would be blamed for its calls: fast on average, without a tail that recurs.
+    #[must_use]
+    pub fn is_fast(&self) -> bool {
+        let mean = self.total_ns as f64 / self.calls.max(1) as f64;
+        let counts = self.subjects.iter().flat_map(|s| &s.curve);
+        let of = |beyond: i64| {
+            let slow = counts.clone().filter(|(b, _)| bucket_value(*b) > beyond);
+            slow.fold(0u64, |sum, (_, n)| sum.saturating_add(*n))
+        };
+        mean < self.fast_enough_ns as f64 && of(self.tail_ns) <= of(-1) / 100
     }
 
     /// All calls of all subjects.
