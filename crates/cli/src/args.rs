@@ -307,7 +307,7 @@ pub(crate) enum Start {
 /// Each is one capture (a file, or a directory of files that are one capture), the captures of both
 /// ends with a comma between them, or a run that `slowside diagnose --save` saved. Runs of unequal
 /// volume are compared per call, per byte or per row, and the answer says so. What differs by no more
-/// than chance, or by less than a tenth, is no difference.
+/// than chance, or by less than a tenth, is no difference; of fast calls, nor is what a few of them do.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
@@ -327,7 +327,7 @@ pub(crate) struct Compare {
     #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
     pub(crate) format: AnswerFormat,
 
-    /// Mean response time below which nobody is blamed; a tenth of it is no difference
+    /// Mean response time below which nobody is blamed; an eighth of it is no difference
     #[arg(long, value_name = "DURATION", value_parser = moment::positive, default_value = "2ms")]
     pub(crate) fast_enough: i64,
 

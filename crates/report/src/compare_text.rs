@@ -1,17 +1,17 @@
 //! What changed between two runs, for people: the answer, what it comes from, operations, connections.
 
-use crate::text::{Grid, bytes, counted, harmless, spoken, taken, wrap};
+use crate::text::{Grid, WIDTH, bytes, counted, harmless, spoken, taken, wrap};
 use analysis::compare::Comparison;
 use analysis::compare::result::{Change, Measure, Metric, OpChange, Outcome, Run};
-use analysis::compare::snapshot::SavedCapture;
+use analysis::compare::snapshot::{CallSums, SavedCapture};
 use model::format_duration;
 use std::io::{self, Write};
 
 /// Rows that a page shows of a table.
 const ROWS: usize = 12;
 
-/// Width of a statement in the table of operations.
-const LABEL: usize = 26;
+/// Widths of a statement in the table of operations, the first that fits.
+const LABELS: [usize; 3] = [30, 20, 12];
 
 /// Writes the page.
 ///
@@ -77,17 +77,22 @@ fn causes(c: &Comparison) -> String {
 }
 
 fn ms(ns: Option<f64>) -> String {
-    ns.map_or_else(|| "-".into(), |ns| format!("{:.3}", ns / 1e6))
+    match ns.map(|ns| ns / 1e6) {
+        None => "-".into(),
+        Some(ms) if ms < 9.995 => format!("{ms:.3}"),
+        Some(ms) if ms < 99.95 => format!("{ms:.2}"),
+        Some(ms) => format!("{ms:.1}"),
+    }
 }
 
-fn label(o: &OpChange) -> String {
+fn label(o: &OpChange, width: usize) -> String {
     let op = format!("{} {}", o.protocol.name(), o.op);
     let text = match &o.statement {
         Some(s) => format!("{} {}", o.op, harmless(s)),
         None => op,
     };
-    match text.chars().count() > LABEL {
-        true => text.chars().take(LABEL - 1).chain(['…']).collect(),
+    match text.chars().count() > width {
+        true => text.chars().take(width - 1).chain(['…']).collect(),
         false => text,
     }
 }
@@ -96,33 +101,33 @@ fn ops(c: &Comparison) -> String {
     if c.ops.is_empty() {
         return String::new();
     }
-    let words = |w: &[&str]| w.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
+    let grids = LABELS.map(|width| Grid::fitting(op_rows(c, width)));
+    let fitting = grids.iter().find(|g| g.width() <= WIDTH);
+    let grid = fitting.or(grids.last()).map(Grid::text).unwrap_or_default();
+    let mut text = format!("\nResponse times in ms\n{grid}");
+    if c.ops.len() > ROWS {
+        let more = counted((c.ops.len() - ROWS) as u64, "operation");
+        text += &format!("… and {more} with less time\n");
+    }
+    text
+}
+
+fn op_rows(c: &Comparison, width: usize) -> Vec<Vec<String>> {
+    let words = |w: [&str; 10]| w.map(str::to_owned).to_vec();
     let mut rows = vec![
-        words(&[
-            "",
-            "calls",
-            "",
-            "mean",
-            "",
-            "p50",
-            "",
-            "p99",
-            "",
-            "more than",
-        ]),
-        words(&[
+        words(["", "calls", "", "mean", "", "p50", "", "p99", "", "beyond"]),
+        words([
             "op", "before", "now", "before", "now", "before", "now", "before", "now", "chance",
         ]),
     ];
     for o in c.ops.iter().take(ROWS) {
         let [a, b] = o.sums;
-        let mean = |s: analysis::compare::snapshot::CallSums| {
-            (s.calls > 0).then(|| s.time_ns as f64 / s.calls as f64)
-        };
+        let mean = |s: CallSums| (s.calls > 0).then(|| s.time_ns as f64 / s.calls as f64);
         let [p50a, p50b] = o.p50_ns.map(|ns| ms(ns.map(|ns| ns as f64)));
         let [p99a, p99b] = o.p99_ns.map(|ns| ms(ns.map(|ns| ns as f64)));
+        let beyond = o.mean.as_ref().map_or("-", |m| chance(m.beyond_chance));
         rows.push(vec![
-            label(o),
+            label(o, width),
             a.calls.to_string(),
             b.calls.to_string(),
             ms(mean(a)),
@@ -131,20 +136,10 @@ fn ops(c: &Comparison) -> String {
             p50b,
             p99a,
             p99b,
-            o.mean
-                .as_ref()
-                .map_or("-", |m| chance(m.beyond_chance))
-                .into(),
+            beyond.into(),
         ]);
     }
-    let mut text = format!("\nResponse times in ms\n{}", Grid::fitting(rows).text());
-    if c.ops.len() > ROWS {
-        text += &format!(
-            "… and {} with less time\n",
-            counted((c.ops.len() - ROWS) as u64, "operation")
-        );
-    }
-    text
+    rows
 }
 
 fn shown(measure: Measure, value: f64) -> String {

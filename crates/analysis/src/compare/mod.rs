@@ -64,6 +64,14 @@ pub fn compare(baseline: &Snapshot, problem: &Snapshot) -> Comparison {
                 .to_owned(),
         );
     }
+    for (name, run) in ["baseline", "problem"].into_iter().zip(runs) {
+        let known = matches!(run.vantage, Some(Vantage::Client | Vantage::Server));
+        if run.calls > 0 && !known {
+            notes.push(format!(
+                "It is not known where the {name} was captured; that it was where the other was is taken for granted."
+            ));
+        }
+    }
     if estimated.is_some() {
         notes.push("Captured at the server alone: for the path, the shortest round trip is added to each call.".to_owned());
     }
