@@ -311,8 +311,7 @@ pub(crate) enum Start {
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  slowside compare good-client.pcap,good-server.pcap bad-client.pcap,bad-server.pcap
-  slowside diagnose client.pcap --save monday.slowside
+  slowside compare good-c.pcap,good-s.pcap bad-c.pcap,bad-s.pcap
   slowside compare monday.slowside client.pcap --format json")]
 pub(crate) struct Compare {
     /// The run that was as it should be

@@ -176,8 +176,8 @@ pub const XZ_DICTIONARY_BYTES: usize = 64 << 20;
 /// Blocks of time that a run is kept in for comparisons; they grow longer instead.
 pub const BLOCKS: usize = 128;
 
-/// Operations and statements of a capture that are told apart for comparisons; further ones count to the
-/// last.
+/// Operations and statements of a capture that are told apart for comparisons; further ones only count
+/// in the sums.
 pub const COMPARED_SUBJECTS: usize = 256;
 
 /// Of a saved run: operations and statements, those with most time; ports; names of files.

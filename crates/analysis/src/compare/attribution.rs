@@ -258,10 +258,7 @@ fn empty() -> Cause {
 /// What calls carry, or bring, at a time.
 fn size(runs: [&Snapshot; 2], parts: &[PartSums; 2], unit: Unit) -> Option<Cause> {
     if unit == Unit::Row {
-        let [a, b] = runs.map(|r| {
-            let s = r.sums();
-            s.rows as f64 / s.row_trips.max(1) as f64
-        });
+        let [a, b] = runs.map(|r| r.sums.rows as f64 / r.sums.row_trips.max(1) as f64);
         return Some(Cause {
             code: Some("small-fetch"),
             what: format!(

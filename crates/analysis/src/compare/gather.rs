@@ -26,6 +26,8 @@ pub struct Subjects {
     begin: Option<Time>,
     numbers: HashMap<Key, usize, foldhash::fast::FixedState>,
     list: Vec<(Key, Gathered)>,
+    /// Of all calls, also of those beyond the bound.
+    sums: CallSums,
 }
 
 impl Subjects {
@@ -54,26 +56,27 @@ impl Subjects {
                 self.numbers.insert(key, self.list.len() - 1);
                 self.list.len() - 1
             }
-            // The last takes the rest.
-            None => self.list.len() - 1,
+            None => usize::MAX,
         };
+        let rows = call.detail.get(Field::Rows).unwrap_or(0);
+        let fetched = rows > 0 || call.op == model::sql::op::FETCH;
+        let one = CallSums {
+            calls: 1,
+            time_ns: took,
+            wait_ns: wait.max(0),
+            request_bytes: call.request_bytes,
+            response_bytes: call.response_bytes,
+            rows,
+            row_trips: u64::from(fetched),
+            errors: u64::from(call.outcome.is_error()),
+        };
+        self.sums.add(&one);
         let Some((_, gathered)) = self.list.get_mut(number) else {
             return;
         };
         gathered.times.add(took);
-        let rows = call.detail.get(Field::Rows).unwrap_or(0);
-        let fetched = rows > 0 || call.op == model::sql::op::FETCH;
         if let Some(block) = gathered.blocks.at(end.time) {
-            block.add(&CallSums {
-                calls: 1,
-                time_ns: took,
-                wait_ns: wait.max(0),
-                request_bytes: call.request_bytes,
-                response_bytes: call.response_bytes,
-                rows,
-                row_trips: u64::from(fetched),
-                errors: u64::from(call.outcome.is_error()),
-            });
+            block.add(&one);
         }
     }
 
@@ -81,9 +84,9 @@ impl Subjects {
         self.begin.get_or_insert(at);
     }
 
-    /// Those that took most time; the others together are not worth a line.
+    /// Those that took most time, and the sums of all.
     #[must_use]
-    pub fn finish(self) -> Vec<Subject> {
+    pub fn finish(self) -> (Vec<Subject>, CallSums) {
         let mut all: Vec<Subject> = self
             .list
             .into_iter()
@@ -104,7 +107,7 @@ impl Subjects {
             (time(a), a.key()).cmp(&(time(b), b.key()))
         });
         all.truncate(limits::SAVED_SUBJECTS);
-        all
+        (all, self.sums)
     }
 }
 

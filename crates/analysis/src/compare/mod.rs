@@ -224,7 +224,7 @@ fn incomparable(runs: [&Snapshot; 2], in_common: f64) -> Option<String> {
 }
 
 fn run(s: &Snapshot) -> Run {
-    let sums = s.sums();
+    let sums = s.sums;
     Run {
         captures: s.captures.clone(),
         verdict: s.verdict.clone(),

@@ -313,8 +313,9 @@ pub struct Snapshot {
     /// What connections did, from the capture nearest to the sender.
     pub wire: [Blocks<WireSums>; 2],
     pub groups: Vec<WireGroup>,
-    /// Most time first.
+    /// Those with most time, most first, and the sums of all.
     pub subjects: Vec<Subject>,
+    pub sums: CallSums,
     pub fast_enough_ns: i64,
     pub tail_ns: i64,
 }
@@ -359,7 +360,7 @@ impl Measured {
         let [to_server, _] = main;
         let [_, to_client] = other;
         let [a, b] = self.tap.subjects;
-        let subjects = match self.main {
+        let (subjects, sums) = match self.main {
             0 => a.finish(),
             _ => b.finish(),
         };
@@ -379,6 +380,7 @@ impl Measured {
             wire: [to_server, to_client],
             groups: groups(&self.streams),
             subjects,
+            sums,
             fast_enough_ns: self.fast_enough_ns,
             tail_ns: self.tail_ns,
         }
@@ -402,15 +404,5 @@ impl Snapshot {
             slow.fold(0u64, |sum, (_, n)| sum.saturating_add(*n))
         };
         mean < self.fast_enough_ns as f64 && of(self.tail_ns) <= of(-1) / 100
-    }
-
-    /// All calls of all subjects.
-    #[must_use]
-    pub fn sums(&self) -> CallSums {
-        let mut sums = CallSums::default();
-        for s in &self.subjects {
-            sums.add(&s.blocks.total());
-        }
-        sums
     }
 }

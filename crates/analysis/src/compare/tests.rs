@@ -93,6 +93,7 @@ impl Made {
             progress: Default::default(),
             wire: Default::default(),
             groups: Vec::new(),
+            sums: subject(self.calls as u64).blocks.total(),
             subjects: vec![subject(self.calls as u64)],
             fast_enough_ns: 2 * MS,
             tail_ns: 20 * MS,

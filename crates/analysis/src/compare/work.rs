@@ -87,7 +87,7 @@ fn apart(a: f64, b: f64) -> bool {
 
 impl Scale {
     pub(super) fn of(runs: [&Snapshot; 2]) -> Scale {
-        let sums = runs.map(Snapshot::sums);
+        let sums = runs.map(|r| r.sums);
         let by = |unit| Scale {
             unit,
             carried: false,
@@ -131,7 +131,7 @@ impl Scale {
             Unit::Call => run.parts.total().calls as f64,
             Unit::Byte if self.carried => run.progress.total().payload_bytes as f64,
             Unit::Byte => bytes(&run.parts.total()),
-            Unit::Row => run.sums().rows as f64,
+            Unit::Row => run.sums.rows as f64,
         }
     }
 

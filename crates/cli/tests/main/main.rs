@@ -94,6 +94,8 @@ fn help_shows_the_commands() {
                     fetch, and whose time it was
           whatif    Predict what another path, fetch size or server would make of the
                     statements in a capture
+          compare   Say what changed between a good run and a bad one, what it costs,
+                    and whether it is chance
           trace     Say where the time went in traces that an Oracle database or client
                     wrote
           explain   Explain a finding: what it says, why it costs time, what to check,
