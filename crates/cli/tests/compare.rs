@@ -147,6 +147,7 @@ fn runs_of_the_lab_differ_in_what_was_done_to_them() {
         ("p3_fetch100", "p3_fetch1", "slower", Some("small-fetch")),
         ("p1", "p1_5ms", "slower", Some("network-delay")),
         ("base_0ms", "base_5ms", "slower", Some("network-delay")),
+        ("t1_nodelay", "t1_nodelay", "no-difference", None),
         ("n1", "t1", "not-comparable", None),
         ("p2", "p1", "not-comparable", None),
     ] {
@@ -155,6 +156,22 @@ fn runs_of_the_lab_differ_in_what_was_done_to_them() {
             assert_eq!(verdict(&c), (outcome, code), "{baseline} {problem}");
         }
     }
+}
+
+#[test]
+fn work_that_ends_comes_before_calls_that_are_no_different() {
+    let (Some(a), Some(b)) = (lab("t8_synloss"), lab("t9_app")) else {
+        return;
+    };
+    let c = both(&a, &b);
+    assert_eq!(c["beside"][0]["code"], "connection-reset");
+    let sentence = c["verdict"]["sentence"].as_str().expect("a sentence");
+    assert!(
+        sentence.starts_with("The problem alone has connection-reset"),
+        "{sentence}"
+    );
+    let c = both(&b, &a);
+    assert_eq!(c["beside"][0]["code"], "slow-connect");
 }
 
 #[test]
@@ -229,6 +246,17 @@ fn scripts_are_told_by_the_exit_code() {
 }
 
 #[test]
+fn no_capture_is_overwritten_by_a_saved_run() {
+    let file = Scratch::new("capture.pcap.zst");
+    let [capture, _] = own("fetch-1");
+    fs::copy(&capture, file.path()).expect("room for a copy");
+    let output = slowside(&["diagnose", file.path(), "--save", file.path()]);
+    assert_eq!(output.status.code(), Some(2));
+    let kept = fs::read(file.path()).expect("it is there");
+    assert_eq!(kept, fs::read(&capture).expect("it is there"));
+}
+
+#[test]
 fn threads_make_no_difference() {
     let [a, b] = ["fetch-100", "fetch-1"].map(|run| own(run).join(","));
     let one = compared(&a, &b, &["--threads", "1"]);
@@ -275,6 +303,7 @@ fn the_contract_has_its_keys() {
             "causes",
             "ops",
             "metrics",
+            "beside",
             "notes"
         ]
     );

@@ -3,6 +3,7 @@
 use crate::{classes, value};
 use analysis::compare::Comparison;
 use analysis::compare::result::{Cause, Change, Measure, Metric, OpChange, Run};
+use analysis::compare::snapshot::SavedFinding;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
@@ -27,6 +28,7 @@ pub fn compare_json(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
         "causes": c.causes.iter().map(cause).collect::<Vec<_>>(),
         "ops": c.ops.iter().map(op).collect::<Vec<_>>(),
         "metrics": c.metrics.iter().map(metric).collect::<Vec<_>>(),
+        "beside": c.beside.iter().map(finding).collect::<Vec<_>>(),
         "notes": c.notes,
     });
     value::write(out, &value)?;
@@ -49,20 +51,20 @@ fn run(r: &Run) -> Value {
             })
         })
         .collect();
-    let findings = r
-        .findings
-        .iter()
-        .map(|(code, cost)| json!({"code": code, "cost_ns": cost}));
     json!({
         "captures": captures,
         "verdict": r.verdict,
-        "findings": findings.collect::<Vec<_>>(),
+        "findings": r.findings.iter().map(finding).collect::<Vec<_>>(),
         "calls": r.calls,
         "call_bytes": r.bytes,
         "rows": r.rows,
         "call_time_ns": r.time_ns,
         "elapsed_ns": r.elapsed_ns,
     })
+}
+
+fn finding(f: &SavedFinding) -> Value {
+    json!({"code": f.code, "cost_ns": f.cost_ns, "fatal": f.fatal})
 }
 
 /// How exactly numbers are written.

@@ -59,8 +59,15 @@ pub fn compare(
 /// Saves a run for later comparisons.
 ///
 /// # Errors
-/// When the file cannot be written.
+/// When the file cannot be written, or is one that is no saved run: a capture, by mistake.
 pub fn save(snapshot: &Snapshot, path: &Path) -> Result<(), Error> {
+    let other = path.metadata().is_ok_and(|m| m.is_file() && m.len() > 0) && !Run::is_saved(path);
+    if other {
+        return Err(Error::Message(format!(
+            "{} is there and is no saved run: give --save another name",
+            path.display()
+        )));
+    }
     let failed = |e: std::io::Error| Error::Message(format!("{}: {e}", path.display()));
     std::fs::write(path, saved::save(snapshot)).map_err(failed)
 }

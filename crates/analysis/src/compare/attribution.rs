@@ -19,6 +19,9 @@ use std::collections::BTreeSet;
 /// What adds less than this share of the difference is not worth a line of its own.
 const SHARE: f64 = 0.01;
 
+/// A path that changed by less than this share is the same.
+const SAME: f64 = 0.05;
+
 /// Round trips that vary by less say nothing of a queue.
 const QUEUE_NS: u64 = 300_000;
 
@@ -441,6 +444,9 @@ impl Wording<'_> {
         let Some(shortest) = a.0.zip(b.0) else {
             return (delay, format!("the network's delay is {times}"), true);
         };
+        if grown.abs() < self.change.baseline.max(self.change.problem) * SAME {
+            return (delay, format!("the network's delay is {times}"), true);
+        }
         let more = shortest.1 as f64 - shortest.0 as f64;
         if more * grown > 0.0 && more.abs() >= grown.abs() / 2.0 {
             let why = format!("the shortest round trip is {}", shown(shortest));

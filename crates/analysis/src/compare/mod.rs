@@ -25,6 +25,7 @@ use crate::diagnose::Kind;
 use crate::results::Vantage;
 use effect::{excludes_nothing, matters};
 use result::{Change, Outcome, Run, Unit};
+use snapshot::SavedFinding;
 use work::Scale;
 
 /// Of what is fast enough to accuse nobody, the share by which calls of two runs differ for no reason
@@ -40,6 +41,9 @@ const IN_COMMON: f64 = 0.5;
 
 /// A line of the account that changed by this fraction of the time is worth a word.
 const ELSEWHERE: u64 = 4;
+
+/// A finding beside the calls is worth a word when it costs more than this fraction of their time.
+const BESIDE: i64 = 10;
 
 /// Volumes that differ by this factor are worth a word.
 const UNEQUAL: f64 = 1.25;
@@ -80,6 +84,7 @@ pub fn compare(baseline: &Snapshot, problem: &Snapshot) -> Comparison {
         outcome: Outcome::NotComparable,
         cause: None,
         sentence: String::new(),
+        beside: Vec::new(),
         notes,
         unit: scale.unit,
         time: None,
@@ -127,8 +132,25 @@ pub fn compare(baseline: &Snapshot, problem: &Snapshot) -> Comparison {
     }
     c.notes.extend(volumes(&c, scale));
     c.notes.extend(elsewhere(&c));
+    c.beside = beside(&c);
     c.sentence = sentence::sentence(&c);
     c
+}
+
+/// What only the problem suffers from, beside the time of its calls.
+fn beside(c: &Comparison) -> Vec<SavedFinding> {
+    let [baseline, problem] = &c.runs;
+    let least = problem.time_ns / BESIDE;
+    let new = |f: &&SavedFinding| {
+        let known = baseline.findings.iter().any(|b| b.code == f.code);
+        let told = c
+            .causes
+            .iter()
+            .any(|cause| cause.code == Some(f.code.as_str()));
+        let heavy = f.fatal || f.cost_ns.is_some_and(|ns| ns > least);
+        !known && !told && heavy && c.outcome != Outcome::NotComparable
+    };
+    problem.findings.iter().filter(new).cloned().collect()
 }
 
 /// What else should be known where calls take as long as before.
@@ -228,11 +250,7 @@ fn run(s: &Snapshot) -> Run {
     Run {
         captures: s.captures.clone(),
         verdict: s.verdict.clone(),
-        findings: s
-            .findings
-            .iter()
-            .map(|f| (f.code.clone(), f.cost_ns))
-            .collect(),
+        findings: s.findings.clone(),
         calls: s.calls,
         bytes: sums.bytes(),
         rows: sums.rows,

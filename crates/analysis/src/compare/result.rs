@@ -1,7 +1,7 @@
 //! What a comparison says, as plain data.
 
 use super::bootstrap::Interval;
-use super::snapshot::{CallSums, SavedCapture};
+use super::snapshot::{CallSums, SavedCapture, SavedFinding};
 use model::{Direction, Protocol};
 
 /// What both runs did, so that unequal amounts of it can be compared.
@@ -158,7 +158,7 @@ pub struct Metric {
 pub struct Run {
     pub captures: Vec<SavedCapture>,
     pub verdict: String,
-    pub findings: Vec<(String, Option<i64>)>,
+    pub findings: Vec<SavedFinding>,
     pub calls: u64,
     /// Bytes of the calls, both ways, and rows.
     pub bytes: u64,
@@ -177,6 +177,9 @@ pub struct Comparison {
     /// Of the cause that explains most, where one does.
     pub cause: Option<&'static str>,
     pub sentence: String,
+    /// Findings of the problem alone that no line of the account tells of: work that ended, connections
+    /// that opened slowly.
+    pub beside: Vec<SavedFinding>,
     /// What should be known of the answer: unequal volumes and the like.
     pub notes: Vec<String>,
     pub unit: Unit,

@@ -63,8 +63,29 @@ fn each(ns: f64, unit: Unit) -> String {
     }
 }
 
-/// The sentence on top.
+/// The sentence on top: what ends the work or hinders it beside the calls comes first.
 pub(super) fn sentence(c: &Comparison) -> String {
+    let beside: Vec<String> = c
+        .beside
+        .iter()
+        .map(|f| match (f.fatal, f.cost_ns) {
+            (false, Some(ns)) => format!("{} ({})", f.code, format_duration(ns)),
+            (false, None) => f.code.clone(),
+            (true, _) => format!("{} (it ends work)", f.code),
+        })
+        .collect();
+    match beside.is_empty() {
+        true => calls(c),
+        false => format!(
+            "The problem alone has {}. Of its calls: {}",
+            beside.join(", "),
+            calls(c)
+        ),
+    }
+}
+
+/// What is said of the calls.
+fn calls(c: &Comparison) -> String {
     let Some(time) = &c.time else {
         return match c.runs.each_ref().map(|r: &Run| r.calls) {
             [0, _] => "Not comparable: the baseline has no calls to time.",

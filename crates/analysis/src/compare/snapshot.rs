@@ -291,6 +291,8 @@ pub struct SavedCapture {
 pub struct SavedFinding {
     pub code: String,
     pub cost_ns: Option<i64>,
+    /// It ends the work.
+    pub fatal: bool,
 }
 
 /// A run, as far as a comparison needs it.
@@ -348,6 +350,7 @@ impl Measured {
         let findings = d.findings.iter().map(|f| SavedFinding {
             code: f.code.to_owned(),
             cost_ns: f.cost_ns,
+            fatal: f.fatal,
         });
         let [first, second] = wire.map(|w| w.directions);
         let (main, other) = match (self.main, d.captures.len()) {
