@@ -42,6 +42,9 @@ const IN_COMMON: f64 = 0.5;
 /// A line of the account that changed by this fraction of the time is worth a word.
 const ELSEWHERE: u64 = 4;
 
+/// Findings about time that is in no call.
+const BEFORE_CALLS: [&str; 1] = ["slow-connect"];
+
 /// A finding beside the calls is worth a word when it costs more than this fraction of their time.
 const BESIDE: i64 = 10;
 
@@ -143,12 +146,13 @@ fn beside(c: &Comparison) -> Vec<SavedFinding> {
     let least = problem.time_ns / BESIDE;
     let new = |f: &&SavedFinding| {
         let known = baseline.findings.iter().any(|b| b.code == f.code);
+        let apart = f.fatal || BEFORE_CALLS.contains(&f.code.as_str());
         let told = c
             .causes
             .iter()
             .any(|cause| cause.code == Some(f.code.as_str()));
         let heavy = f.fatal || f.cost_ns.is_some_and(|ns| ns > least);
-        !known && !told && heavy && c.outcome != Outcome::NotComparable
+        apart && !known && !told && heavy && c.outcome != Outcome::NotComparable
     };
     problem.findings.iter().filter(new).cloned().collect()
 }
