@@ -1,6 +1,7 @@
 //! What changed between two runs, for people: the answer, what it comes from, operations, connections.
 
-use crate::text::{Grid, WIDTH, bytes, counted, harmless, spoken, taken, wrap};
+use crate::page::{Tone, shortened};
+use crate::text::{Grid, bytes, counted, harmless, spoken, taken, wrap};
 use analysis::compare::Comparison;
 use analysis::compare::result::{Change, Measure, Metric, OpChange, Outcome, Run};
 use analysis::compare::snapshot::{CallSums, SavedCapture};
@@ -10,8 +11,8 @@ use std::io::{self, Write};
 /// Rows that a page shows of a table.
 const ROWS: usize = 12;
 
-/// Widths of a statement in the table of operations, the first that fits.
-const LABELS: [usize; 3] = [30, 20, 12];
+/// Characters of a statement in the table of operations.
+const LABEL: usize = 30;
 
 /// Writes the page.
 ///
@@ -27,11 +28,15 @@ pub fn compare_text(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     text += &causes(c);
     text += &ops(c);
     text += &metrics(c);
-    text += "\nRuns\n";
+    text += &title("Runs");
     for (name, run) in ["baseline", "problem"].into_iter().zip(&c.runs) {
         text += &described(name, run);
     }
     out.write_all(text.as_bytes())
+}
+
+fn title(text: &str) -> String {
+    format!("\n{}", Tone::Title.paint_lines(&wrap("", 2, text)))
 }
 
 fn signed(ns: i64) -> String {
@@ -53,8 +58,7 @@ fn causes(c: &Comparison) -> String {
     if !told || c.causes.is_empty() {
         return String::new();
     }
-    let mut text =
-        "\nWhere the difference comes from, in seconds at the problem's volume\n".to_owned();
+    let mut text = title("Where the difference comes from, in seconds at the problem's volume");
     for (i, cause) in c.causes.iter().take(ROWS).enumerate() {
         let range = match cause.interval_ns {
             Some((low, high)) if low != high => {
@@ -85,26 +89,21 @@ fn ms(ns: Option<f64>) -> String {
     }
 }
 
-fn label(o: &OpChange, width: usize) -> String {
+fn label(o: &OpChange) -> String {
     let op = format!("{} {}", o.protocol.name(), o.op);
     let text = match &o.statement {
         Some(s) => format!("{} {}", o.op, harmless(s)),
         None => op,
     };
-    match text.chars().count() > width {
-        true => text.chars().take(width - 1).chain(['…']).collect(),
-        false => text,
-    }
+    shortened(&text, LABEL)
 }
 
 fn ops(c: &Comparison) -> String {
     if c.ops.is_empty() {
         return String::new();
     }
-    let grids = LABELS.map(|width| Grid::fitting(op_rows(c, width)));
-    let fitting = grids.iter().find(|g| g.width() <= WIDTH);
-    let grid = fitting.or(grids.last()).map(Grid::text).unwrap_or_default();
-    let mut text = format!("\nResponse times in ms\n{grid}");
+    let grid = Grid::fitting(op_rows(c)).text();
+    let mut text = title("Response times in ms") + &grid;
     if c.ops.len() > ROWS {
         let more = counted((c.ops.len() - ROWS) as u64, "operation");
         text += &format!("… and {more} with less time\n");
@@ -112,7 +111,7 @@ fn ops(c: &Comparison) -> String {
     text
 }
 
-fn op_rows(c: &Comparison, width: usize) -> Vec<Vec<String>> {
+fn op_rows(c: &Comparison) -> Vec<Vec<String>> {
     let words = |w: [&str; 10]| w.map(str::to_owned).to_vec();
     let mut rows = vec![
         words(["", "calls", "", "mean", "", "p50", "", "p99", "", "beyond"]),
@@ -127,7 +126,7 @@ fn op_rows(c: &Comparison, width: usize) -> Vec<Vec<String>> {
         let [p99a, p99b] = o.p99_ns.map(|ns| ms(ns.map(|ns| ns as f64)));
         let beyond = o.mean.as_ref().map_or("-", |m| chance(m.beyond_chance));
         rows.push(vec![
-            label(o, width),
+            label(o),
             a.calls.to_string(),
             b.calls.to_string(),
             ms(mean(a)),
@@ -180,7 +179,7 @@ fn metrics(c: &Comparison) -> String {
             m.change.ratio().map_or("-".into(), |r| format!("{r:.2}")),
         ]);
     }
-    format!("\nConnections\n{}", Grid::fitting(rows).text())
+    title("Connections") + &Grid::fitting(rows).text()
 }
 
 fn described(name: &str, run: &Run) -> String {
