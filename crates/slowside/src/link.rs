@@ -114,6 +114,8 @@ pub(crate) struct Link {
     output: Output,
     /// Where calls are counted and not kept.
     tally: Option<CallTally>,
+    /// Whether all connections have an account, whatever they speak.
+    accounts: bool,
     episodes: Vec<Episode>,
     connections: Vec<(u64, ConnectionSummary)>,
     gaps: Vec<(u64, Mark)>,
@@ -150,6 +152,7 @@ impl Link {
         };
         let counts = matches!(wanted, Wanted::Accounts | Wanted::Series(_));
         link.tally = counts.then(CallTally::default);
+        link.accounts = counts || matches!(wanted, Wanted::Measured(_));
         link
     }
 
@@ -309,7 +312,7 @@ impl Handler for Link {
     /// In a diagnosis calls of a known protocol have an account of their own, made of their times: that of
     /// the connection would cost a seventh of the run and say little new.
     fn wants_account(&self, s: &State) -> bool {
-        self.tally.is_some() || !s.conversation.is_known()
+        self.accounts || !s.conversation.is_known()
     }
 
     fn interval(&mut self, _c: &Connection, _s: &mut State, interval: Interval) {

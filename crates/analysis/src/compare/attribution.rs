@@ -25,6 +25,10 @@ const SAME: f64 = 0.05;
 /// Round trips that vary by less say nothing of a queue.
 const QUEUE_NS: u64 = 300_000;
 
+/// Fewer packets lost, or not so many times as many as in the other run, explain nothing.
+const FEW_LOSSES: f64 = 5.0;
+const MORE_LOSSES: f64 = 3.0;
+
 /// Whether a line's time is there once for every call, not for every byte.
 fn is_per_call(line: Line) -> bool {
     match line {
@@ -413,23 +417,14 @@ impl Wording<'_> {
     fn transfer(&self, times: &str) -> (Option<&'static str>, String, bool) {
         let grown = self.change.difference();
         let what = format!("messages pass for {times}");
-        if let Some(why) = window(self.runs, grown) {
-            return (Some("small-window"), format!("{what}: {why}"), true);
+        // A window that grows by itself stays small where packets are lost.
+        if after_losses(self.runs, grown) {
+            let what = format!("{what}: slower after losses");
+            return (Some("network-loss"), what, true);
         }
-        let [a, b] = self.runs.map(|r| {
-            let loss = r.line(Line::Loss) as f64 / (r.total_ns as f64).max(1.0);
-            loss * r.total_ns as f64 / r.calls.max(1) as f64
-        });
-        let per_call = |r: &Snapshot| r.line(Line::Transfer) as f64 / r.calls.max(1) as f64;
-        let [pass_a, pass_b] = self.runs.map(per_call);
-        let lost = (b - a) * grown > 0.0 && (b - a).abs() * 4.0 >= (pass_b - pass_a).abs();
-        match lost {
-            true => (
-                Some("network-loss"),
-                format!("{what}: slower after losses"),
-                true,
-            ),
-            false => (None, what, false),
+        match window(self.runs, grown) {
+            Some(why) => (Some("small-window"), format!("{what}: {why}"), true),
+            None => (None, what, false),
         }
     }
 
@@ -499,6 +494,23 @@ impl Wording<'_> {
     }
 }
 
+/// Whether the slower run lost packets, and by far more of them than the other: a sender that lost goes on
+/// slowly for many round trips.
+fn after_losses(runs: [&Snapshot; 2], grown: f64) -> bool {
+    let [a, b] = runs;
+    let (slow, fast) = if grown > 0.0 { (b, a) } else { (a, b) };
+    let totals = |r: &Snapshot| {
+        let all = r.groups.iter().flat_map(|g| &g.directions);
+        all.fold((0.0, 0.0), |(lost, bytes), t| {
+            let own = t.lost_packets.unwrap_or(t.retransmitted_packets);
+            (lost + own as f64, bytes + t.payload_bytes as f64)
+        })
+    };
+    let ((lost, bytes), (lost_before, bytes_before)) = (totals(slow), totals(fast));
+    let rate = lost / bytes.max(1.0);
+    lost >= FEW_LOSSES && rate >= MORE_LOSSES * lost_before / bytes_before.max(1.0)
+}
+
 /// Whether bytes pass at one window a round trip, and the window is another in the other run.
 fn window(runs: [&Snapshot; 2], grown: f64) -> Option<String> {
     let [a, b] = runs;
@@ -510,10 +522,13 @@ fn window(runs: [&Snapshot; 2], grown: f64) -> Option<String> {
     for (d, bytes) in [p.request_bytes, p.response_bytes].into_iter().enumerate() {
         let of = |g: &WireGroup| g.directions.get(d).and_then(|t| t.window_max_bytes);
         let (small, large) = (of(&slow_group)? as f64, of(&fast_group)? as f64);
-        // As long as that many windows take, one after another.
+        // A message of several windows takes as many round trips.
+        if (bytes as f64) < small * p.calls as f64 {
+            continue;
+        }
         let expected = bytes as f64 / small.max(1.0) * trip;
         let took = slow.line(Line::Transfer) as f64;
-        if large >= small * effect::SETTING && (took / 2.0..=took * 2.0).contains(&expected) {
+        if large >= small * effect::SETTING && (took / 3.0..=took * 2.0).contains(&expected) {
             return Some(format!(
                 "the receive window is {} instead of {}",
                 amount(of_run(b, d)?),
