@@ -2,16 +2,17 @@
 
 use crate::app::{AppFacts, AppMatch};
 use crate::capture_facts::CaptureFacts;
+use crate::charts::{Cap, Caps, Ladder, Ladders, LatencyByOutstanding, by_outstanding};
 use crate::compare::gather::{Parts, Tap};
 use crate::compare::snapshot::Measured;
 use crate::facts::{self, Account, Alone, Exhibits, Facts, Thresholds};
-use crate::findings;
+use crate::findings::{self, client_cap};
 use crate::half::{Completeness, Half, OpTable};
 use crate::join::Join;
 use crate::matched::{MatchedFacts, is_outage};
 use crate::narrowest;
 use crate::results::{
-    Budget, CaptureResult, Clock, Diagnosis, OpResult, Side, Unmatched, Vantage, Verdict,
+    Budget, CaptureResult, Clock, Diagnosis, Finding, OpResult, Side, Unmatched, Vantage, Verdict,
 };
 use crate::sql::{self, Profiler, SqlKey, SqlResult};
 use crate::streams::{self, Gathered};
@@ -76,6 +77,11 @@ pub struct Diagnoser {
     sql: Vec<Profiler>,
     /// What a comparison needs beside, where one is wanted.
     tap: Option<Box<Tap>>,
+    /// The slowest calls, where charts are asked for.
+    ladders: Option<Ladders>,
+    /// The server's cap, and where the client's calls were seen, once the account is made.
+    cap: Option<(model::Endpoint, f64)>,
+    at_client: Option<usize>,
 }
 
 /// What is only needed of a single capture: its calls, settled when their episodes are known.
@@ -139,6 +145,9 @@ impl Diagnoser {
                 .map(|_| Profiler::new(&[SqlKey::Statement]))
                 .collect(),
             tap: None,
+            ladders: None,
+            cap: None,
+            at_client: None,
         }
     }
 
@@ -157,6 +166,43 @@ impl Diagnoser {
         if let Some(parts) = &mut self.alone.parts {
             parts.blocks.begin(at);
         }
+    }
+
+    /// Keeps the slowest calls from here on.
+    pub(crate) fn keep_ladders(&mut self) {
+        self.ladders = Some(Ladders::default());
+    }
+
+    /// The slowest calls of the costliest operations, after [`Diagnoser::finish`].
+    pub(crate) fn ladders(&self) -> Vec<Ladder> {
+        let ladders = self.ladders.as_ref();
+        ladders.map_or_else(Vec::new, |l| l.finish(&self.ops))
+    }
+
+    /// Waits by the number of outstanding calls, after [`Diagnoser::finish`], with the caps that its
+    /// findings name.
+    pub(crate) fn load(&self, findings: &[Finding]) -> Vec<LatencyByOutstanding> {
+        let named = |code: &'static str, outstanding: u64| {
+            let found = findings.iter().any(|f| f.code == code);
+            found.then_some(Cap { outstanding, code })
+        };
+        let server = self.cap.and_then(|(server, cap)| {
+            let cap = cap.round().max(1.0) as u64;
+            Some((server, named("server-concurrency-cap", cap)?))
+        });
+        let capped = self.at_client.and_then(|i| self.captures.get(i));
+        let client = capped.and_then(client_cap).and_then(|capped| {
+            let cap = named("client-concurrency-cap", capped.found.cap as u64)?;
+            Some(((capped.client, capped.server), cap))
+        });
+        let of = |(i, capture): (usize, &CaptureFacts)| {
+            let caps = Caps {
+                server,
+                client: client.filter(|_| self.at_client == Some(i)),
+            };
+            by_outstanding(i, &capture.concurrency, &self.ops, &caps)
+        };
+        self.captures.iter().enumerate().flat_map(of).collect()
     }
 
     /// Takes a call of capture `which`.
@@ -178,6 +224,9 @@ impl Diagnoser {
         }
         if self.captures.len() == 1 {
             self.alone.call(call, &self.captures[0]);
+            if let Some(ladders) = &mut self.ladders {
+                ladders.alone(op, call);
+            }
             return;
         }
         let Some(half) = Half::of(call, op) else {
@@ -225,6 +274,9 @@ impl Diagnoser {
                     _ => c.op,
                 };
                 self.matched.add(op, c, s, backwards);
+                if let (false, Some(ladders)) = (backwards, &mut self.ladders) {
+                    ladders.matched(op, (client, c), (1 - client, s));
+                }
                 if let (false, Some(app)) = (backwards, &mut self.app[client]) {
                     app.matched(c, s);
                 }
@@ -336,7 +388,7 @@ impl Diagnoser {
     /// With it comes what a comparison needs, if it was [asked for](Diagnoser::measure).
     #[must_use]
     pub fn finish(
-        self,
+        &mut self,
         results: Vec<CaptureResult>,
         gathered: &Gathered,
     ) -> (Diagnosis, Option<Measured>) {
@@ -348,7 +400,7 @@ impl Diagnoser {
     }
 
     fn finish_two(
-        mut self,
+        &mut self,
         mut results: Vec<CaptureResult>,
         gathered: &Gathered,
     ) -> (Diagnosis, Option<Measured>) {
@@ -420,6 +472,8 @@ impl Diagnoser {
         if let Some(sql) = &sql {
             sql::habits::divide(&mut account, sql);
         }
+        self.cap = account.cap.as_ref().map(|(cap, server)| (*server, cap.cap));
+        self.at_client = Some(client);
         let m = &self.matched;
         let budget = self.budget(clock.as_ref(), &account, app.as_ref());
         let facts = Facts {
@@ -638,7 +692,7 @@ impl Diagnoser {
     }
 
     fn finish_one(
-        mut self,
+        &mut self,
         mut results: Vec<CaptureResult>,
         gathered: &Gathered,
     ) -> (Diagnosis, Option<Measured>) {
@@ -655,7 +709,7 @@ impl Diagnoser {
         results[0].side_from = if self.options.stated[0].is_some() {
             "stated".into()
         } else {
-            concluded.from
+            concluded.from.to_string()
         };
         let path = facts::path_estimate(own);
         let alone = self.alone.sums;
@@ -689,6 +743,9 @@ impl Diagnoser {
             server_queue_ns: (account.queue_ns > 0).then(|| account.queue_ns / calls),
             under_way: under_way(&account),
         };
+        self.cap = account.cap.as_ref().map(|(cap, server)| (*server, cap.cap));
+        self.at_client = Some(0);
+        let own = &self.captures[0];
         let index = |v: Vantage| (side == v).then_some(0);
         let facts = Facts {
             kind: self.kind,

@@ -8,6 +8,7 @@
 //! many are under way counts connections, and is neither a client's limit nor a server's queue or
 //! stall. So none of the findings about those is ever made of turns.
 
+use crate::charts::Charts;
 use crate::compare::Snapshot;
 use crate::compare::gather::Wire;
 use crate::diagnose::{Diagnoser, Kind, Options};
@@ -26,6 +27,7 @@ pub struct Diagnosers {
     gathered: Gathered,
     /// What connections did over time, where a comparison is wanted.
     wire: Option<Box<[Wire; 2]>>,
+    charts: Option<Charts>,
 }
 
 impl Diagnosers {
@@ -36,6 +38,7 @@ impl Diagnosers {
             turns: Diagnoser::new(captures, options, app, Kind::Turns),
             gathered: Gathered::default(),
             wire: None,
+            charts: None,
         }
     }
 
@@ -62,8 +65,20 @@ impl Diagnosers {
         }
     }
 
+    /// Gathers what charts are drawn from as well, from here on.
+    #[must_use]
+    pub fn with_charts(mut self, captures: usize) -> Diagnosers {
+        self.charts = Some(Charts::new(captures));
+        self.calls.keep_ladders();
+        self.turns.keep_ladders();
+        self
+    }
+
     /// Takes a call of capture `which`.
     pub fn call(&mut self, which: usize, call: &Call) {
+        if let Some(charts) = &mut self.charts {
+            charts.call(which, call);
+        }
         match call.protocol {
             Protocol::Tcp => self.turns.call(which, call),
             _ => self.calls.call(which, call),
@@ -72,6 +87,9 @@ impl Diagnosers {
 
     pub fn outstanding(&mut self, which: usize, o: &Outstanding) {
         self.calls.outstanding(which, o);
+        if let Some(charts) = &mut self.charts {
+            charts.outstanding(which, o);
+        }
     }
 
     pub fn episode(&mut self, which: usize, e: &Episode) {
@@ -109,12 +127,22 @@ impl Diagnosers {
     /// The diagnosis. `results` say how each capture was read.
     #[must_use]
     pub fn finish(self, results: Vec<CaptureResult>) -> Diagnosis {
-        self.finish_measured(results).0
+        self.finish_with_charts(results).0
+    }
+
+    /// The diagnosis, and what charts are drawn from if that was asked for.
+    #[must_use]
+    pub fn finish_with_charts(self, results: Vec<CaptureResult>) -> (Diagnosis, Charts) {
+        let (diagnosis, charts, _) = self.finish_measured(results);
+        (diagnosis, charts)
     }
 
     /// The same, with what a comparison needs if it was [asked for](Diagnosers::measure).
     #[must_use]
-    pub fn finish_measured(self, results: Vec<CaptureResult>) -> (Diagnosis, Option<Snapshot>) {
+    pub fn finish_measured(
+        mut self,
+        results: Vec<CaptureResult>,
+    ) -> (Diagnosis, Charts, Option<Snapshot>) {
         let (calls, turns) = (self.calls.timed(), self.turns.timed());
         let about_turns = calls.saturating_mul(MINORITY) < turns;
         let ((mut d, measured), (other, _)) = match about_turns {
@@ -136,7 +164,14 @@ impl Diagnosers {
         d.ops.sort_by(OpResult::by_time);
         let wire = self.wire.map(|w| *w).unwrap_or_default();
         let snapshot = measured.map(|m| m.snapshot(&d, wire));
-        (d, snapshot)
+        let mut charts = self.charts.unwrap_or_default();
+        let judged = match about_turns {
+            true => &self.turns,
+            false => &self.calls,
+        };
+        charts.load = self.calls.load(&d.findings);
+        charts.ladders = judged.ladders();
+        (d, charts, snapshot)
     }
 }
 

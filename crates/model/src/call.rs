@@ -97,7 +97,7 @@ impl fmt::Display for Protocol {
 }
 
 /// Why half of a call is missing.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Reason {
     /// The request was sent before the capture (or this connection's first packet in it).
     BeforeCapture,

@@ -26,7 +26,7 @@ pub mod template;
 pub mod tns;
 pub mod xdr;
 
-pub use connection::Conversation;
+pub use connection::{Conversation, Rest};
 pub use output::{Output, Wanted};
 pub use session::{ConnectionInfo, Context};
 pub use shared::Shared;
