@@ -28,6 +28,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<Done> {
         Command::Sql(args) => command::sql::run(args),
         Command::Cut(args) => command::cut::run(args),
         Command::Whatif(args) => command::whatif::run(args),
+        Command::Compare(args) => command::compare::run(args),
         Command::Report(args) => command::report::run(args),
         Command::Trace(args) => command::trace::run(args),
         Command::Explain(args) => command::explain::run(args),

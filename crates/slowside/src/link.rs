@@ -115,6 +115,8 @@ pub(crate) enum Wanted {
     Accounts,
     /// Also how many calls are outstanding.
     Everything,
+    /// Everything, and what connections did in each interval of so many nanoseconds.
+    Measured(i64),
     /// What connections waited for, and what they and their calls did in each interval of so many
     /// nanoseconds.
     Series(i64),
@@ -134,6 +136,8 @@ pub(crate) struct Link {
     output: Output,
     /// Where calls are counted and not kept.
     tally: Option<CallTally>,
+    /// Whether all connections have an account, whatever they speak.
+    accounts: bool,
     episodes: Vec<Episode>,
     connections: Vec<(u64, ConnectionSummary)>,
     gaps: Vec<(u64, Mark)>,
@@ -163,10 +167,13 @@ impl Link {
         link.output.wanted = match wanted {
             Wanted::Calls | Wanted::Sessions => protocol::Wanted::Calls,
             Wanted::Accounts => protocol::Wanted::Counts,
-            Wanted::Everything | Wanted::Series(_) => protocol::Wanted::Everything,
+            Wanted::Everything | Wanted::Measured(_) | Wanted::Series(_) => {
+                protocol::Wanted::Everything
+            }
         };
         let counts = matches!(wanted, Wanted::Accounts | Wanted::Series(_));
         link.tally = counts.then(CallTally::default);
+        link.accounts = counts || matches!(wanted, Wanted::Measured(_));
         link
     }
 
@@ -332,7 +339,7 @@ impl Handler for Link {
     /// In a diagnosis calls of a known protocol have an account of their own, made of their times: that of
     /// the connection would cost a seventh of the run and say little new.
     fn wants_account(&self, s: &State) -> bool {
-        self.tally.is_some() || !s.conversation.is_known()
+        self.accounts || !s.conversation.is_known()
     }
 
     fn rest(&mut self, s: &mut State) -> protocol::Rest {

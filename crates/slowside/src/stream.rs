@@ -54,7 +54,9 @@ impl Connections {
             tracker: match wanted {
                 Wanted::Calls | Wanted::Sessions => tracker,
                 Wanted::Accounts | Wanted::Everything => tracker.with_accounts(),
-                Wanted::Series(width_ns) => tracker.with_intervals(width_ns),
+                Wanted::Measured(width_ns) | Wanted::Series(width_ns) => {
+                    tracker.with_intervals(width_ns)
+                }
             },
             firsts: Firsts::default(),
             batches: 0,

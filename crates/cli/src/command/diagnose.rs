@@ -22,9 +22,16 @@ pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
     let (captures, mut notes) = inputs::captures(&args.inputs)?;
     let app = application(&args.app, &mut notes)?;
     let mut progress = Progress::new(args.reading.quiet, false);
-    let mut diagnosis = slowside::diagnose(&captures, app.as_ref(), &config, &mut |e| {
-        progress.event(e);
-    })?;
+    let mut event = |e| progress.event(e);
+    let mut diagnosis = match &args.save {
+        None => slowside::diagnose(&captures, app.as_ref(), &config, &mut event)?,
+        Some(path) => {
+            let (diagnosis, snapshot) =
+                slowside::measure(&captures, app.as_ref(), &config, &mut event)?;
+            slowside::save(&snapshot, path)?;
+            diagnosis
+        }
+    };
     drop(progress);
     if let Some(why) = super::nothing_within(&config, &diagnosis.captures) {
         notes.insert(0, sentence(&why));

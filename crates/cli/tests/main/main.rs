@@ -23,13 +23,14 @@ mod threads;
 mod turns;
 
 /// Every command.
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "diagnose",
     "calls",
     "ops",
     "conns",
     "sql",
     "whatif",
+    "compare",
     "report",
     "cut",
     "trace",
@@ -121,6 +122,8 @@ fn help_shows_the_commands() {
                     fetch, and whose time it was
           whatif    Predict what another path, fetch size or server would make of the
                     statements in a capture
+          compare   Say what changed between a good run and a bad one, what it costs,
+                    and whether it is chance
           report    Write it all as a page to look at: findings, charts, connections,
                     slow calls
           cut       Write the packets that prove something to pcapng, with comments that
