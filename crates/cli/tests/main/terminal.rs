@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// A command line that writes much, for each command; `CAPTURE` and `TRACE` stand for files.
-const WRITING: [&str; 22] = [
+const WRITING: [&str; 23] = [
     "diagnose CAPTURE",
     "diagnose CAPTURE --format json",
     "diagnose CAPTURE --format csv",
@@ -21,6 +21,7 @@ const WRITING: [&str; 22] = [
     "conns --fields",
     "sql CAPTURE",
     "whatif CAPTURE",
+    "report CAPTURE -o -",
     "compare CAPTURE CAPTURE",
     "compare CAPTURE CAPTURE --format json",
     "cut CAPTURE --from @0 -o -",
