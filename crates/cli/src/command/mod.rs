@@ -13,6 +13,7 @@ pub(crate) mod sql;
 pub(crate) mod trace;
 pub(crate) mod whatif;
 
+mod html;
 mod inputs;
 
 use crate::exit::complain;
