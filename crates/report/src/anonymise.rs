@@ -7,7 +7,7 @@
 //! places stay.
 
 use analysis::compare::Comparison;
-use analysis::compare::result::{Cause, Metric, OpChange, Run};
+use analysis::compare::result::{Cause, OpChange, Run};
 use analysis::connections::Connections;
 use analysis::results::{
     CaptureResult, ConnectionResult, ConnsResult, Diagnosis, Evidence, Finding, GroupResult,
@@ -243,15 +243,7 @@ impl Anonymise for OpChange {
     }
 }
 
-impl Anonymise for Metric {
-    fn anonymised(self, names: &Anonymiser) -> Metric {
-        Metric {
-            words: self.words.anonymised(names),
-            ..self
-        }
-    }
-}
-
+/// Metrics are known by ports and ways, findings by their codes.
 impl Anonymise for Comparison {
     fn anonymised(self, names: &Anonymiser) -> Comparison {
         Comparison {
@@ -260,7 +252,6 @@ impl Anonymise for Comparison {
             notes: self.notes.anonymised(names),
             causes: self.causes.anonymised(names),
             ops: self.ops.anonymised(names),
-            metrics: self.metrics.anonymised(names),
             ..self
         }
     }

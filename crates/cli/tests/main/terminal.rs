@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// A command line that writes much, for each command; `CAPTURE` and `TRACE` stand for files.
-const WRITING: [&str; 23] = [
+const WRITING: [&str; 24] = [
     "diagnose CAPTURE",
     "diagnose CAPTURE --format json",
     "diagnose CAPTURE --format csv",
@@ -24,6 +24,7 @@ const WRITING: [&str; 23] = [
     "report CAPTURE -o -",
     "compare CAPTURE CAPTURE",
     "compare CAPTURE CAPTURE --format json",
+    "compare CAPTURE CAPTURE -o -",
     "cut CAPTURE --from @0 -o -",
     "trace TRACE",
     "explain",

@@ -205,7 +205,16 @@ pub(super) fn metrics(c: &Comparison) -> Option<Markup> {
     ))
 }
 
+/// A change with its sign; that of a share is in points, as "%" could be taken for a share of it.
 fn signed_metric(measure: Measure, value: f64) -> String {
-    let sign = if value < 0.0 { "-" } else { "+" };
-    format!("{sign}{}", shown(measure, value.abs()))
+    let size = shown(measure, value.abs());
+    let size = match (measure, size.strip_suffix('%')) {
+        (Measure::Share, Some(points)) => format!("{points}points"),
+        _ => size,
+    };
+    match (size.contains(|c: char| matches!(c, '1'..='9')), value < 0.0) {
+        (false, _) => size,
+        (true, true) => format!("-{size}"),
+        (true, false) => format!("+{size}"),
+    }
 }
