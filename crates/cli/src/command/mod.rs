@@ -6,6 +6,7 @@ pub(crate) mod diagnose;
 pub(crate) mod explain;
 pub(crate) mod ops;
 pub(crate) mod sql;
+pub(crate) mod startup;
 pub(crate) mod trace;
 pub(crate) mod whatif;
 
