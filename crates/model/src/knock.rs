@@ -13,8 +13,8 @@ pub enum KnockKind {
     Reset,
     /// A UDP datagram of which nobody knows what it says.
     Datagram,
-    /// One of a protocol that makes calls of them.
-    KnownDatagram,
+    /// One that asks for names or tells them.
+    Lookup,
 }
 
 /// A packet of TCP or UDP that may begin or end a wait without being a call's.
@@ -25,6 +25,9 @@ pub struct Knock {
     pub source: Endpoint,
     pub destination: Endpoint,
     pub kind: KnockKind,
+    /// The first two bytes of a datagram: where all protocols that find names have the number of the
+    /// question. 0 for TCP.
+    pub id: u16,
 }
 
 /// An ARP packet for IPv4 over Ethernet (RFC 826).

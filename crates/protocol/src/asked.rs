@@ -421,3 +421,80 @@ impl SessionTrait for Session {
         }
     }
 }
+
+/// Conversations for the tests of protocols.
+#[cfg(test)]
+pub(crate) mod kit {
+    use crate::{ConnectionInfo, Context, Conversation, Output, Shared};
+    use model::{
+        Call, Chunk, Close, ConnectionId, Direction, Endpoint, Mark, PacketRef, Problems, Time,
+        Transport,
+    };
+
+    pub(crate) const UP: Direction = Direction::ToServer;
+    pub(crate) const DOWN: Direction = Direction::ToClient;
+
+    /// What a connection carries, in order.
+    pub(crate) enum Event<'a> {
+        Datagram(Direction, &'a [u8]),
+        Segment(Direction, &'a [u8]),
+        Gap(Direction, u64),
+    }
+
+    /// The calls of one connection to that port; event n, counted from 1, is frame n and comes at n
+    /// milliseconds.
+    pub(crate) fn calls(port: u16, events: &[Event<'_>], end: Close) -> Vec<Call> {
+        let endpoint = |host, port| Endpoint {
+            address: [10, 0, 0, host].into(),
+            port,
+        };
+        let tcp = events.iter().any(|e| matches!(e, Event::Segment(..)));
+        let connection = ConnectionInfo {
+            id: ConnectionId(0),
+            transport: if tcp { Transport::Tcp } else { Transport::Udp },
+            client: endpoint(1, 40_000),
+            server: endpoint(2, port),
+            roles_known: true,
+        };
+        let mut conversation = Conversation::default();
+        let (mut output, mut problems, mut shared) =
+            (Output::default(), Problems::default(), Shared::default());
+        let mut order = 0;
+        for event in events.iter().map(Some).chain([None]) {
+            order += 1;
+            let now = Time(order as i64 * 1_000_000);
+            let packet = PacketRef {
+                file: 0,
+                frame: order as u32,
+            };
+            let mark = Mark { time: now, packet };
+            let mut cx = Context {
+                connection: &connection,
+                output: &mut output,
+                problems: &mut problems,
+                shared: &mut shared,
+                order,
+                now,
+            };
+            let chunk = |data| Chunk {
+                data,
+                cut: 0,
+                mark,
+                sequence: order as u32,
+                order,
+                now,
+                held_since: None,
+                heard_all: true,
+            };
+            match event {
+                Some(Event::Datagram(d, data)) => {
+                    conversation.datagram(&mut cx, *d, &chunk(data), mark);
+                }
+                Some(Event::Segment(d, data)) => conversation.data(&mut cx, *d, &chunk(data)),
+                Some(Event::Gap(d, length)) => conversation.gap(&mut cx, *d, *length),
+                None => conversation.close(&mut cx, end),
+            }
+        }
+        output.calls
+    }
+}

@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use std::io::{self, Write};
 
 /// Reasons in the first sentence, rows of a table, waits that are shown.
-const SAID: usize = 4;
+const SAID: usize = 7;
 const ROWS: usize = 12;
 const WAITS: usize = 12;
 
@@ -53,7 +53,8 @@ pub fn startup_text(
 /// The first lines.
 fn answer(c: &ClientStartup, zone: &TimeZone) -> String {
     let addresses: Vec<String> = c.addresses.iter().map(ToString::to_string).collect();
-    let said = c.reasons.iter().filter(|s| s.cost_ns > 0).take(SAID);
+    let worth = |s: &&Sum| s.cost_ns > c.elapsed_ns() / 50;
+    let said = c.reasons.iter().filter(worth).take(SAID);
     let said: Vec<String> = said
         .map(|s| format!("{} {}", spoken(s.cost_ns), reason(s.kind, s.ending)))
         .collect();

@@ -145,6 +145,9 @@ pub(crate) struct State {
 /// often would cost more than the calls.
 const SPOKE_NS: i64 = 10_000_000;
 
+/// Ports of UDP where names are asked for.
+const LOOKUPS: [u16; 4] = [53, 137, 5353, 5355];
+
 impl Link {
     pub(crate) fn new(wanted: Wanted) -> Link {
         let mut link = Link::default();
@@ -197,6 +200,7 @@ impl Link {
             source: s.source,
             destination: s.destination,
             kind,
+            id: 0,
         });
     }
 
@@ -334,17 +338,23 @@ impl Handler for Link {
         self.with(info, chunk.order, chunk.now, |cx| {
             conversation.datagram(cx, d, chunk, first)
         });
+        let (source, destination) = s.info.ends(d);
+        let kind = match s.conversation.is_known() {
+            false => KnockKind::Datagram,
+            true if LOOKUPS.iter().any(|p| [source.port, destination.port].contains(p)) => {
+                KnockKind::Lookup
+            }
+            true => return,
+        };
         if let Some(knocks) = &mut self.knocks {
-            let (source, destination) = s.info.ends(d);
+            let id = chunk.data.first_chunk().map(|id| u16::from_be_bytes(*id));
             knocks.push(Knock {
                 order: chunk.order,
                 at: chunk.mark,
                 source,
                 destination,
-                kind: match s.conversation.is_known() {
-                    true => KnockKind::KnownDatagram,
-                    false => KnockKind::Datagram,
-                },
+                kind,
+                id: id.unwrap_or_default(),
             });
         }
     }

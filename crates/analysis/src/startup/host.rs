@@ -18,9 +18,6 @@ const BURST_NS: i64 = 200_000_000;
 /// changes of passwords, RADIUS.
 const WANTS_ANSWER: [u16; 6] = [88, 123, 161, 389, 464, 1812];
 
-/// Where names are asked for, so that questions sent again are told from the packets.
-const LOOKUPS: [u16; 4] = [53, 137, 5353, 5355];
-
 /// Something that the client begins.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
@@ -43,8 +40,8 @@ pub(super) struct Host {
     connects: Map<(Endpoint, Endpoint), Vec<Mark>>,
     datagrams: Map<(Endpoint, Endpoint), Vec<Mark>>,
     addresses: Map<IpAddr, Vec<Mark>>,
-    /// Every datagram that asks for names.
-    lookups: Map<(Endpoint, Endpoint), Vec<Mark>>,
+    /// Every datagram about names that the client sent, by its ports and the question's number.
+    lookups: Map<(Endpoint, u16, u16), Vec<Mark>>,
 }
 
 /// An address of which nobody else can be the owner. Which address is a subnet's own is not known; .255
@@ -125,16 +122,12 @@ impl Host {
         let mut sends = vec![begun];
         if lookup && call.retransmits > 0 {
             // Who answers may be another than who was asked.
-            let of_client = self.lookups.iter().filter(|((from, to), _)| {
-                *from == call.client && (to.port == call.server.port)
-            });
+            let question = (call.client, call.server.port, call.id as u16);
+            let all = self.lookups.get(&question).map_or(&[][..], |m| m);
             let after = |m: &&Mark| {
                 m.time > begun.time && answered.is_none_or(|until| m.time < until.time)
             };
-            let mut again: Vec<Mark> = of_client.flat_map(|(_, m)| m).filter(after).copied().collect();
-            again.sort_unstable();
-            let count = again.len().saturating_sub(call.retransmits as usize);
-            sends.extend(again.get(count..).unwrap_or_default());
+            sends.extend(all.iter().filter(after).take(call.retransmits as usize));
         }
         let last = Wait {
             kind,
@@ -175,10 +168,9 @@ impl Host {
                 }
             }
             KnockKind::SynAck => {}
-            KnockKind::KnownDatagram => {
-                if LOOKUPS.contains(&k.destination.port) {
-                    self.lookups.entry(flow).or_default().push(k.at);
-                }
+            KnockKind::Lookup => {
+                let question = (k.source, k.destination.port, k.id);
+                self.lookups.entry(question).or_default().push(k.at);
             }
             KnockKind::Datagram => self.sends_datagram(k),
         }
@@ -241,7 +233,7 @@ impl Host {
                     self.asked(&sends, &last);
                 }
             }
-            KnockKind::Syn | KnockKind::KnownDatagram => {}
+            KnockKind::Syn | KnockKind::Lookup => {}
         }
     }
 
