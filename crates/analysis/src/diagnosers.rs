@@ -98,7 +98,11 @@ impl Diagnosers {
         let lookups = self.lookups.timed();
         let looked_up = match lookups {
             0 => Vec::new(),
-            _ => self.lookups.finish(results.clone(), &Gathered::default()).ops,
+            _ => {
+                self.lookups
+                    .finish(results.clone(), &Gathered::default())
+                    .ops
+            }
         };
         let about_turns = calls.saturating_mul(MINORITY) < turns;
         let (mut d, other) = match about_turns {

@@ -49,6 +49,9 @@ impl Arp {
     #[must_use]
     pub fn is_question(&self) -> bool {
         let unknown = [[0; 6], [0xff; 6]].contains(&self.target_hardware);
-        self.operation == 1 && unknown && self.sender != self.target && !self.sender.is_unspecified()
+        self.operation == 1
+            && unknown
+            && self.sender != self.target
+            && !self.sender.is_unspecified()
     }
 }

@@ -8,7 +8,9 @@
 //! The same question sent again, before an answer came, is one call from its first sending. Questions
 //! are not counted as outstanding: nobody limits them.
 
-use crate::session::{Both, ConnectionInfo, Context, Hole, More, Session as SessionTrait, Span, Step};
+use crate::session::{
+    Both, ConnectionInfo, Context, Hole, More, Session as SessionTrait, Span, Step,
+};
 use arrayvec::ArrayVec;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -243,7 +245,14 @@ impl Session {
             && !again
         {
             let hole = self.holes.to_server;
-            stray_answer(cx, protocol, id, op, answer, hole.unwrap_or(Reason::BeforeCapture));
+            stray_answer(
+                cx,
+                protocol,
+                id,
+                op,
+                answer,
+                hole.unwrap_or(Reason::BeforeCapture),
+            );
         }
     }
 }
@@ -381,8 +390,17 @@ impl SessionTrait for Session {
         at_start: bool,
         _wire: u64,
     ) -> Option<usize> {
-        let message = bytes.get(LENGTH..).filter(|_| at_start)?;
-        (self.read)(cx.connection, d, message).map(|_| 0)
+        (0..bytes.len()).find(|at| {
+            let message = bytes.get(at + LENGTH..).unwrap_or_default();
+            let read = (self.read)(cx.connection, d, message);
+            read.is_some_and(|m| match m.says {
+                Says::Asks { .. } => at_start && *at == 0,
+                Says::Answers { .. } => {
+                    at_start && *at == 0
+                        || self.keys.iter().any(|k| (k.0, k.1) == (m.protocol, m.id))
+                }
+            })
+        })
     }
 
     fn abandon(

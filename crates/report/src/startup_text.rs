@@ -36,13 +36,19 @@ pub fn startup_text(
     }
     if !result.others.is_empty() {
         let others = result.others.iter().take(ROWS);
-        let list: Vec<String> = others.map(|(a, ns)| format!("{a} {}", spoken(*ns))).collect();
+        let list: Vec<String> = others
+            .map(|(a, ns)| format!("{a} {}", spoken(*ns)))
+            .collect();
         let more = match result.others.len().saturating_sub(ROWS) {
             0 => String::new(),
             n => format!(" and {n} more"),
         };
         text.push('\n');
-        text.push_str(&wrap("", 0, &format!("Other clients waited: {}{more}.", list.join(", "))));
+        text.push_str(&wrap(
+            "",
+            0,
+            &format!("Other clients waited: {}{more}.", list.join(", ")),
+        ));
     }
     for capture in &result.captures {
         text.push_str(&damage(capture));
@@ -75,7 +81,11 @@ fn answer(c: &ClientStartup, zone: &TimeZone) -> String {
         ),
     ));
     if c.goes_on {
-        text.push_str(&wrap("", 0, "It went on; --from and --to choose another stretch."));
+        text.push_str(&wrap(
+            "",
+            0,
+            "It went on; --from and --to choose another stretch.",
+        ));
     }
     text
 }
@@ -96,7 +106,11 @@ fn sums(by: &str, sums: &[Sum], c: &ClientStartup) -> String {
             });
         }
         row.push(reason(s.kind, s.ending).to_owned());
-        row.extend([tight(s.cost_ns), share(s.cost_ns, c.elapsed_ns()), s.count.to_string()]);
+        row.extend([
+            tight(s.cost_ns),
+            share(s.cost_ns, c.elapsed_ns()),
+            s.count.to_string(),
+        ]);
         rows.push(row);
     }
     let mut text = Grid::fitting(rows).text();

@@ -341,7 +341,10 @@ impl Handler for Link {
         let (source, destination) = s.info.ends(d);
         let kind = match s.conversation.is_known() {
             false => KnockKind::Datagram,
-            true if LOOKUPS.iter().any(|p| [source.port, destination.port].contains(p)) => {
+            true if LOOKUPS
+                .iter()
+                .any(|p| [source.port, destination.port].contains(p)) =>
+            {
                 KnockKind::Lookup
             }
             true => return,

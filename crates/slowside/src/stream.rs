@@ -344,7 +344,12 @@ fn start_threads(mut reader: Reader, shards: usize, wanted: Wanted) -> Mode {
             let owner = |s: &Segment| ((s.pair_hash >> 32) * shards as u64) >> 32;
             let owns = |s: &Segment| shards == 1 || owner(s) == shard as u64;
             let connections = Connections::new(wanted);
-            work(connections, owns, shard == 0, (&receive, &answer, &spare, &recycle))
+            work(
+                connections,
+                owns,
+                shard == 0,
+                (&receive, &answer, &spare, &recycle),
+            )
         }));
     }
     let reader = std::thread::spawn(move || {

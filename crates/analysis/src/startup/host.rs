@@ -124,9 +124,8 @@ impl Host {
             // Who answers may be another than who was asked.
             let question = (call.client, call.server.port, call.id as u16);
             let all = self.lookups.get(&question).map_or(&[][..], |m| m);
-            let after = |m: &&Mark| {
-                m.time > begun.time && answered.is_none_or(|until| m.time < until.time)
-            };
+            let after =
+                |m: &&Mark| m.time > begun.time && answered.is_none_or(|until| m.time < until.time);
             sends.extend(all.iter().filter(after).take(call.retransmits as usize));
         }
         let last = Wait {
@@ -154,7 +153,11 @@ impl Host {
             KnockKind::Syn => {
                 let sends = self.connects.entry(flow).or_default();
                 let fresh = sends.last().is_none_or(|s| k.at.time - s.time > ATTEMPT_NS);
-                let lost = if fresh { std::mem::take(sends) } else { Vec::new() };
+                let lost = if fresh {
+                    std::mem::take(sends)
+                } else {
+                    Vec::new()
+                };
                 sends.push(k.at);
                 self.unconnected(&lost, k.destination, Until::NextStep, Ending::NoAnswer);
                 if fresh {

@@ -19,7 +19,11 @@ struct End {
 }
 
 /// The start-up of a client; `None` when it never waited.
-pub(super) fn of(mut host: Host, addresses: Vec<IpAddr>, to: Option<Time>) -> Option<ClientStartup> {
+pub(super) fn of(
+    mut host: Host,
+    addresses: Vec<IpAddr>,
+    to: Option<Time>,
+) -> Option<ClientStartup> {
     host.finish();
     if host.waits.is_empty() {
         return None;
@@ -166,12 +170,7 @@ fn suffixes(waits: &[Wait]) -> BTreeMap<Arc<str>, String> {
 
 /// What each wait is charged with of the time from `first` to `last`, and the stretches in which there was
 /// none.
-fn divide(
-    waits: &[Wait],
-    ends: &[End],
-    first: Time,
-    last: Time,
-) -> (Vec<i64>, Vec<(Mark, Mark)>) {
+fn divide(waits: &[Wait], ends: &[End], first: Time, last: Time) -> (Vec<i64>, Vec<(Mark, Mark)>) {
     // At each moment the ends come before the beginnings.
     let mut events: Vec<(Time, bool, usize, Mark)> = Vec::new();
     for (i, (wait, end)) in waits.iter().zip(ends).enumerate() {
@@ -193,19 +192,20 @@ fn divide(
         time: first,
         packet: events.first().map(packet).unwrap_or_default(),
     };
-    let mut charge = |active: &BTreeSet<(u8, Reverse<Time>, Reverse<usize>)>, from: Mark, to: Mark| {
-        if to.time <= from.time {
-            return;
-        }
-        match active.first() {
-            Some((_, _, Reverse(i))) => {
-                if let Some(cost) = costs.get_mut(*i) {
-                    *cost += to.time - from.time;
-                }
+    let mut charge =
+        |active: &BTreeSet<(u8, Reverse<Time>, Reverse<usize>)>, from: Mark, to: Mark| {
+            if to.time <= from.time {
+                return;
             }
-            None => gaps.push((from, to)),
-        }
-    };
+            match active.first() {
+                Some((_, _, Reverse(i))) => {
+                    if let Some(cost) = costs.get_mut(*i) {
+                        *cost += to.time - from.time;
+                    }
+                }
+                None => gaps.push((from, to)),
+            }
+        };
     for (time, begins, i, mark) in events {
         let now = Mark {
             time: time.max(first).min(last),

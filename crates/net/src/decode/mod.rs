@@ -284,8 +284,36 @@ impl Decoder {
 }
 
 fn arp(packet: &[u8; link::ARP_BYTES], from: &Stretch) -> Arp {
-    let [_, _, _, _, _, _, op0, op1, s0, s1, s2, s3, s4, s5, a, b, c, d, t0, t1, t2, t3, t4, t5, e, f, g, h] =
-        *packet;
+    let [
+        _,
+        _,
+        _,
+        _,
+        _,
+        _,
+        op0,
+        op1,
+        s0,
+        s1,
+        s2,
+        s3,
+        s4,
+        s5,
+        a,
+        b,
+        c,
+        d,
+        t0,
+        t1,
+        t2,
+        t3,
+        t4,
+        t5,
+        e,
+        f,
+        g,
+        h,
+    ] = *packet;
     Arp {
         order: from.order,
         at: from.mark,

@@ -97,8 +97,18 @@ impl Parsed {
     /// The name of the code of a response.
     pub(super) fn code(&self) -> Option<&'static str> {
         const CODES: [&str; 12] = [
-            "NOERROR", "FORMERR", "SERVFAIL", "NXDOMAIN", "NOTIMP", "REFUSED", "YXDOMAIN", "YXRRSET",
-            "NXRRSET", "NOTAUTH", "NOTZONE", "DSOTYPENI",
+            "NOERROR",
+            "FORMERR",
+            "SERVFAIL",
+            "NXDOMAIN",
+            "NOTIMP",
+            "REFUSED",
+            "YXDOMAIN",
+            "YXRRSET",
+            "NXRRSET",
+            "NOTAUTH",
+            "NOTZONE",
+            "DSOTYPENI",
         ];
         CODES.get(usize::from(self.rcode)).copied()
     }

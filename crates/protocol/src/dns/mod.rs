@@ -87,7 +87,10 @@ fn read(connection: &ConnectionInfo, _d: Direction, bytes: &[u8]) -> Option<Mess
     Some(Message {
         protocol,
         id,
-        questions: asked.map(|q| question(&q.name, q.kind.0)).into_iter().collect(),
+        questions: asked
+            .map(|q| question(&q.name, q.kind.0))
+            .into_iter()
+            .collect(),
         says: Says::Asks {
             op: if m.opcode == 0 { op } else { m.operation() },
             name: name.map(Into::into),

@@ -50,8 +50,8 @@ fn parse(bytes: &[u8]) -> Option<Packet> {
     let (name, at) = dns::name(bytes, HEADER)?;
     let kind = u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?);
     let encoded = name.split_first_chunk::<33>()?.0;
-    let is_name = encoded.first() == Some(&32)
-        && encoded.iter().skip(1).all(|b| (b'A'..=b'P').contains(b));
+    let is_name =
+        encoded.first() == Some(&32) && encoded.iter().skip(1).all(|b| (b'A'..=b'P').contains(b));
     is_name.then_some(Packet {
         header,
         flags,
@@ -64,11 +64,16 @@ fn parse(bytes: &[u8]) -> Option<Packet> {
 fn text(labels: &[u8]) -> String {
     let letters = labels.get(1..33).unwrap_or_default();
     let (pairs, _) = letters.as_chunks::<2>();
-    let decoded = pairs.iter().map(|[high, low]| (high - b'A') << 4 | (low - b'A'));
+    let decoded = pairs
+        .iter()
+        .map(|[high, low]| (high - b'A') << 4 | (low - b'A'));
     let decoded: Vec<u8> = decoded.collect();
     let (service, name) = decoded.split_last().unwrap_or((&0, &[]));
     let mut out = String::new();
-    let end = name.iter().rposition(|b| !matches!(b, b' ' | 0)).map_or(0, |i| i + 1);
+    let end = name
+        .iter()
+        .rposition(|b| !matches!(b, b' ' | 0))
+        .map_or(0, |i| i + 1);
     for &b in name.get(..end).unwrap_or_default() {
         match b {
             b'!'..=b'~' | b' ' => out.push(char::from(b)),

@@ -40,7 +40,11 @@ pub(super) fn name(command: u16, message: &[u8]) -> Option<String> {
     let name = name.get(..length).unwrap_or(name);
     let (units, _) = name.as_chunks::<2>();
     let units = units.iter().map(|u| u16::from_le_bytes(*u));
-    Some(char::decode_utf16(units).map(|c| c.unwrap_or('\u{fffd}')).collect())
+    Some(
+        char::decode_utf16(units)
+            .map(|c| c.unwrap_or('\u{fffd}'))
+            .collect(),
+    )
 }
 
 /// A file's id as one number.

@@ -102,9 +102,12 @@ pub(super) struct Header {
 }
 
 impl Header {
+    /// Bytes of a header up to what is read of it.
+    pub(super) const READ: usize = 32;
+
     /// Reads the header that starts here.
     pub(super) fn parse(bytes: &[u8]) -> Option<Header> {
-        let header: &[u8; HEADER] = bytes.first_chunk()?;
+        let header: &[u8; Header::READ] = bytes.first_chunk()?;
         let flags = u32_at(header, 16)?;
         let command = u16_at(header, 12)?;
         let is_header = header.starts_with(b"\xfeSMB")
@@ -122,15 +125,24 @@ impl Header {
 }
 
 pub(super) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    bytes.get(at..)?.first_chunk().map(|b| u16::from_le_bytes(*b))
+    bytes
+        .get(at..)?
+        .first_chunk()
+        .map(|b| u16::from_le_bytes(*b))
 }
 
 pub(super) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes.get(at..)?.first_chunk().map(|b| u32::from_le_bytes(*b))
+    bytes
+        .get(at..)?
+        .first_chunk()
+        .map(|b| u32::from_le_bytes(*b))
 }
 
 pub(super) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    bytes.get(at..)?.first_chunk().map(|b| u64::from_le_bytes(*b))
+    bytes
+        .get(at..)?
+        .first_chunk()
+        .map(|b| u64::from_le_bytes(*b))
 }
 
 /// An SMB 1 `NEGOTIATE` request whose dialects name SMB 2.
@@ -138,7 +150,11 @@ pub(super) fn offers_smb2(message: &[u8]) -> bool {
     const SMB1_HEADER: usize = 32;
     const NEGOTIATE: u8 = 0x72;
     const RESPONSE: u8 = 0x80;
-    let named = |dialects: &[u8]| dialects.windows(7).any(|w| w == b"SMB 2.0" || w == b"SMB 2.?");
+    let named = |dialects: &[u8]| {
+        dialects
+            .windows(7)
+            .any(|w| w == b"SMB 2.0" || w == b"SMB 2.?")
+    };
     message.starts_with(b"\xffSMB")
         && message.get(4) == Some(&NEGOTIATE)
         && message.get(9).is_some_and(|flags| flags & RESPONSE == 0)

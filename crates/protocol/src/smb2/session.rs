@@ -2,13 +2,11 @@
 //! them by message id, which a connection uses once.
 
 use super::header::{
-    CANCEL, CHANGE_NOTIFY, COMMANDS, CREATE, Carried, HEADER, Header, NEGOTIATE, TRANSPORT, UNASKED, offers_smb2,
-    transport,
+    CANCEL, CHANGE_NOTIFY, COMMANDS, CREATE, Carried, HEADER, Header, NEGOTIATE, TRANSPORT,
+    UNASKED, is_certain, offers_smb2, transport,
 };
 use super::{create, status};
-use crate::session::{
-    Both, Context, Hole, More, Session as SessionTrait, Span, Step, held_ns,
-};
+use crate::session::{Both, Context, Hole, More, Session as SessionTrait, Span, Step, held_ns};
 use model::{
     Call, Change, Close, Detail, Direction, Field, Name, Outcome, Outstanding, Protocol, Reason,
     Time, Where, limits,
@@ -94,7 +92,13 @@ impl Session {
                 let text = format!("message {oldest} was forgotten, too many wait for a response");
                 (text, Where::default())
             });
-            self.report(cx, oldest, Some(waiting), None, Outcome::NoResponse(Reason::Evicted));
+            self.report(
+                cx,
+                oldest,
+                Some(waiting),
+                None,
+                Outcome::NoResponse(Reason::Evicted),
+            );
         }
         if let Some(former) = self.waiting.remove(&id) {
             let outcome = Outcome::NoResponse(Reason::NoAnswer);
@@ -116,7 +120,9 @@ impl Session {
         let request = self.waiting.remove(&header.message_id);
         let (mut outcome, unknown) = status::outcome(header.status);
         let mut all = request.as_ref().map_or_else(Detail::default, |r| r.detail);
-        detail.iter().for_each(|(field, value)| all.set(field, value));
+        detail
+            .iter()
+            .for_each(|(field, value)| all.set(field, value));
         if let Some(number) = unknown {
             all.set(Field::Status, number);
         }
@@ -147,14 +153,7 @@ impl Session {
 
     /// The number of outstanding calls changes. Who asks to be told of changes waits for somebody to make
     /// one, not for the server.
-    fn count(
-        &self,
-        cx: &mut Context<'_>,
-        command: u16,
-        id: u64,
-        time: Time,
-        change: Change,
-    ) {
+    fn count(&self, cx: &mut Context<'_>, command: u16, id: u64, time: Time, change: Change) {
         if command == CHANGE_NOTIFY {
             return;
         }
@@ -218,9 +217,8 @@ impl Session {
             outcome,
             outstanding: request.as_ref().map_or(0, |r| r.outstanding),
             retransmits: 0,
-            request_held_ns: asked.map_or(0, |s| {
-                held_ns(s.last_held_since, s.first.time, s.last.time)
-            }),
+            request_held_ns: asked
+                .map_or(0, |s| held_ns(s.last_held_since, s.first.time, s.last.time)),
             response_held_ns: held(told, asked),
             detail: match (response, &request) {
                 (Some(r), _) => r.detail,
@@ -333,9 +331,7 @@ impl SessionTrait for Session {
                         || !h.response && create::has_name(h.command)
                         || h.response && h.command == CREATE
                 });
-                if whole
-                    && let Some(step) = need((TRANSPORT + length).min(limits::HEAD_BYTES))
-                {
+                if whole && let Some(step) = need((TRANSPORT + length).min(limits::HEAD_BYTES)) {
                     return step;
                 }
                 let message = message.get(..length).unwrap_or(message);
@@ -359,9 +355,17 @@ impl SessionTrait for Session {
         at_start: bool,
         _wire: u64,
     ) -> Option<usize> {
-        let starts = bytes.windows(TRANSPORT + HEADER).enumerate();
-        starts
-            .take(if at_start { usize::MAX } else { limits::HEAD_BYTES })
+        // SMB 1 is an answer to the offer of SMB 2.
+        let other = matches!(
+            transport(bytes),
+            Some((Carried::Smb1 | Carried::Encrypted, _))
+        );
+        if at_start && (other || is_certain(bytes)) {
+            return Some(0);
+        }
+        bytes
+            .windows(TRANSPORT + Header::READ)
+            .enumerate()
             .find_map(|(at, window)| {
                 let (carried, _) = transport(window)?;
                 let header = Header::parse(window.get(TRANSPORT..)?)?;

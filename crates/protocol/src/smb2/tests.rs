@@ -62,7 +62,7 @@ fn a_header_is_64_bytes() {
     assert_eq!((header.command, header.message_id), (READ, 9));
     assert!(header.response && !header.asynchronous);
     assert_eq!(header.status, NOT_FOUND);
-    for end in 0..HEADER {
+    for end in 0..Header::READ {
         assert!(Header::parse(&bytes[..end]).is_none(), "{end} bytes");
     }
 }
@@ -70,11 +70,24 @@ fn a_header_is_64_bytes() {
 #[test]
 fn a_file_that_is_not_there_is_found_missing_by_name() {
     let request = framed(&message(CREATE, 3, 0, 0, 0, &create()));
-    let response = framed(&message(CREATE, 3, 1, NOT_FOUND, 0, &[9, 0, 0, 0, 0, 0, 0, 0]));
-    let calls = of(&[Event::Segment(UP, &request), Event::Segment(DOWN, &response)]);
+    let response = framed(&message(
+        CREATE,
+        3,
+        1,
+        NOT_FOUND,
+        0,
+        &[9, 0, 0, 0, 0, 0, 0, 0],
+    ));
+    let calls = of(&[
+        Event::Segment(UP, &request),
+        Event::Segment(DOWN, &response),
+    ]);
     assert_eq!(calls.len(), 1);
     let call = &calls[0];
-    assert_eq!((call.protocol, call.op.as_str()), (Protocol::Smb2, "CREATE"));
+    assert_eq!(
+        (call.protocol, call.op.as_str()),
+        (Protocol::Smb2, "CREATE")
+    );
     assert_eq!(call.outcome, Outcome::Error("OBJECT_NAME_NOT_FOUND"));
     assert_eq!(call.text.as_deref(), Some("a.ora"));
     assert_eq!(call.response_time_ns(), Some(1_000_000));
@@ -94,7 +107,10 @@ fn an_interim_response_is_not_the_answer() {
     assert_eq!(calls[0].outcome, Outcome::Ok);
     assert_eq!(calls[0].response_time_ns(), Some(2_000_000));
     let get = |field| calls[0].detail.get(field);
-    assert_eq!((get(Field::Offset), get(Field::Count)), (Some(4_096), Some(8_192)));
+    assert_eq!(
+        (get(Field::Offset), get(Field::Count)),
+        (Some(4_096), Some(8_192))
+    );
     assert_eq!(get(Field::Returned), Some(4_096));
 }
 
@@ -111,16 +127,28 @@ fn requests_in_one_message_are_a_call_each() {
         first.extend(second);
         framed(&first)
     };
-    let request = chain(message(CREATE, 5, 0, 0, 0, &create()), message(READ, 6, 4, 0, 0, &read()));
+    let request = chain(
+        message(CREATE, 5, 0, 0, 0, &create()),
+        message(READ, 6, 4, 0, 0, &read()),
+    );
     let response = chain(
         message(CREATE, 5, 1, NOT_FOUND, 0, &[9, 0]),
         message(READ, 6, 5, 0xc000_0008, 0, &[9, 0]),
     );
-    let calls = of(&[Event::Segment(UP, &request), Event::Segment(DOWN, &response)]);
-    let seen: Vec<_> = calls.iter().map(|c| (c.op.as_str(), c.id, c.outcome.name())).collect();
+    let calls = of(&[
+        Event::Segment(UP, &request),
+        Event::Segment(DOWN, &response),
+    ]);
+    let seen: Vec<_> = calls
+        .iter()
+        .map(|c| (c.op.as_str(), c.id, c.outcome.name()))
+        .collect();
     assert_eq!(
         seen,
-        [("CREATE", 5, "OBJECT_NAME_NOT_FOUND"), ("READ", 6, "INVALID_HANDLE")]
+        [
+            ("CREATE", 5, "OBJECT_NAME_NOT_FOUND"),
+            ("READ", 6, "INVALID_HANDLE")
+        ]
     );
 }
 
@@ -133,12 +161,18 @@ fn smb_1_may_ask_for_smb_2_and_be_refused_it() {
     let granted = framed(&message(0, 0, 1, 0, 0, &[65, 0]));
     let calls = of(&[Event::Segment(UP, &ask), Event::Segment(DOWN, &granted)]);
     assert_eq!(calls.len(), 1);
-    assert_eq!((calls[0].op.as_str(), calls[0].outcome), ("NEGOTIATE", Outcome::Ok));
+    assert_eq!(
+        (calls[0].op.as_str(), calls[0].outcome),
+        ("NEGOTIATE", Outcome::Ok)
+    );
     let mut refused = b"\xffSMB\x72\0\0\0\0\x80".to_vec();
     refused.resize(40, 0);
     let refused = framed(&refused);
     let calls = of(&[Event::Segment(UP, &ask), Event::Segment(DOWN, &refused)]);
-    assert!(calls.iter().all(|c| c.protocol == Protocol::Tcp), "{calls:?}");
+    assert!(
+        calls.iter().all(|c| c.protocol == Protocol::Tcp),
+        "{calls:?}"
+    );
 }
 
 #[test]
@@ -171,7 +205,10 @@ fn behind_a_hole_pairs_are_found_again_and_none_is_made_up() {
     let seen: Vec<_> = calls.iter().map(|c| (c.id, c.outcome)).collect();
     assert_eq!(
         seen,
-        [(2, Outcome::Ok), (1, Outcome::NoResponse(Reason::CaptureGap))]
+        [
+            (2, Outcome::Ok),
+            (1, Outcome::NoResponse(Reason::CaptureGap))
+        ]
     );
 }
 
