@@ -7,6 +7,7 @@ use crate::findings;
 use crate::half::{Completeness, Half, OpTable};
 use crate::join::Join;
 use crate::matched::{MatchedFacts, is_outage};
+use crate::narrowest;
 use crate::results::{
     Budget, CaptureResult, Clock, Diagnosis, OpResult, Side, Unmatched, Vantage, Verdict,
 };
@@ -361,9 +362,18 @@ impl Diagnoser {
         let mut account =
             facts::account_of_matched(&self.matched, &self.captures[server], self.kind);
         let streams = gathered.of_two(client);
-        if self.kind == Kind::Turns {
-            streams::divide(&mut account, &streams);
-        }
+        let m = &self.matched;
+        let links = match self.kind {
+            Kind::Turns => {
+                streams::divide(&mut account, &streams);
+                Vec::new()
+            }
+            Kind::Calls => {
+                let elapsed_ns = m.first.zip(m.last).map_or(0, |(a, b)| b - a);
+                let (paths, least) = (&m.narrowest, m.least_path_ns);
+                narrowest::divide(&mut account, paths, streams.carried(), elapsed_ns, least)
+            }
+        };
         let sql = self.profile_of_two(client);
         if let Some(sql) = &sql {
             sql::habits::divide(&mut account, sql);
@@ -382,6 +392,7 @@ impl Diagnoser {
             path: None,
             account,
             streams: &streams,
+            links,
             sql: sql.as_ref(),
             worst: Exhibits {
                 server: &m.slow_server,
@@ -621,6 +632,7 @@ impl Diagnoser {
             path,
             account,
             streams: &streams,
+            links: Vec::new(),
             sql: sql.as_ref(),
             worst: Exhibits {
                 server: &own.slowest,

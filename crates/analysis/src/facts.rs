@@ -8,6 +8,7 @@ use crate::capture_facts::CaptureFacts;
 use crate::concurrency::{Scope, ServerCap};
 use crate::diagnose::Kind;
 use crate::matched::MatchedFacts;
+use crate::narrowest::Link;
 use crate::results::{CaptureResult, Vantage};
 use crate::rounds::Habit;
 use crate::sql::SqlResult;
@@ -144,6 +145,8 @@ pub struct Facts<'a> {
     pub path: Option<PathEstimate>,
     pub account: Account,
     pub streams: &'a Streams,
+    /// Links that messages of known protocols pass slowly, the busier first.
+    pub links: Vec<Link>,
     /// The statements, where databases speak.
     pub sql: Option<&'a SqlResult>,
     pub worst: Exhibits<'a>,

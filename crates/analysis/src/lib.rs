@@ -17,6 +17,7 @@ pub mod group;
 pub mod half;
 pub mod join;
 pub mod matched;
+pub mod narrowest;
 pub mod packed;
 pub mod results;
 pub mod rounds;

@@ -8,6 +8,7 @@ use crate::capture_facts::{CaptureFacts, Trouble};
 use crate::clock::Corridor;
 use crate::diagnose::Kind;
 use crate::half::Half;
+use crate::narrowest::{Narrowest, Passing};
 use crate::results::{Clock, Matched};
 use crate::rounds::{Chatter, Habit, Rounds};
 use crate::stats::Distribution;
@@ -134,6 +135,10 @@ pub struct MatchedFacts {
     pub shares: Shares,
     /// Of turns only.
     rounds: Option<Rounds>,
+    /// Rates at which messages came out of the path, client to server and back.
+    pub narrowest: [Narrowest; 2],
+    /// What the path took of the call that it took least of.
+    pub least_path_ns: i64,
     pub clean_network: Distribution,
     pub server_wait: Distribution,
     pub client: Distribution,
@@ -166,6 +171,7 @@ impl MatchedFacts {
     pub fn new(kind: Kind) -> MatchedFacts {
         MatchedFacts {
             rounds: (kind == Kind::Turns).then(Rounds::default),
+            least_path_ns: i64::MAX,
             ..MatchedFacts::default()
         }
     }
@@ -329,6 +335,20 @@ impl MatchedFacts {
             worst.add(shown(network, client, c));
             return;
         }
+        self.least_path_ns = self.least_path_ns.min(path);
+        let [request, response] = &mut self.narrowest;
+        request.add(&Passing {
+            bytes: call.bytes[0],
+            sent: (c.request_first, c.request_last),
+            received: (s.request_first, s.request_last),
+            receiver: server.index,
+        });
+        response.add(&Passing {
+            bytes: call.bytes[1],
+            sent: (s.response_first, s.response_last),
+            received: (c.response_first, c.response_last),
+            receiver: client.index,
+        });
         let nagle = call.request_held_ns - causes.sum(Direction::ToServer);
         let nagle = nagle.clamp(0, transfer.max(0));
         shares.path_ns = shares.path_ns.saturating_add(path);

@@ -127,6 +127,18 @@ impl Streams {
         notes
     }
 
+    /// Payload bytes of all connections, by direction.
+    #[must_use]
+    pub fn carried(&self) -> [u64; 2] {
+        DIRECTIONS.map(|d| {
+            let each = self
+                .connections
+                .iter()
+                .map(|c| c.directions[d.index()].counts.payload_bytes);
+            each.fold(0, u64::saturating_add)
+        })
+    }
+
     /// Whether somebody sends packets in the name of this connection's server.
     #[must_use]
     pub fn is_forged(&self, c: &ConnectionResult) -> bool {

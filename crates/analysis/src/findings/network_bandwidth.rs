@@ -8,7 +8,10 @@
 //! # How sure
 //! Time counts in which each segment was released by an acknowledgement, the window
 //! had room, and round trips were a quarter and 2 ms above the shortest. It needs a
-//! capture at the sender.
+//! capture at the sender. Of calls seen in both captures it counts how long a
+//! message took to leave and to arrive: where most arrive twice as slowly as they
+//! left, all at one rate, that is the rate of a link. It is charged with the bytes'
+//! time on it and, if it was busy half of the time, with the queue before it.
 //!
 //! # What to check next
 //! The utilization of every link on the way at that time; rate limits and policers
@@ -17,11 +20,13 @@
 //! # When it is wrong
 //! A receiver that becomes slow to acknowledge stretches round trips as well.
 
-use super::Rule;
 use super::under_way::{Said, UnderWay};
+use super::{Rule, evidence};
+use crate::diagnose::Kind;
 use crate::facts::Facts;
-use crate::results::{Finding, Side};
-use crate::streams::DIRECTIONS;
+use crate::narrowest::Link;
+use crate::results::{Fact, Finding, Side};
+use crate::streams::{DIRECTIONS, receiver, sender, word};
 use model::{TimeClass, format_duration};
 
 pub(super) const RULE: Rule = Rule {
@@ -35,7 +40,17 @@ pub(super) const CLASS: TimeClass = TimeClass::Bandwidth;
 pub(super) const SHOWS: &str =
     "the beginning and the end of the longest stretch in which packets queued";
 
+const REMEDY: &str = "find the link that is full at that time, or the limit set on it (policer, virtual machine, cloud), and who shares it";
+
 fn check(facts: &Facts<'_>) -> Option<Finding> {
+    match facts.kind {
+        Kind::Turns => of_streams(facts),
+        Kind::Calls => of_calls(facts),
+    }
+}
+
+/// What the connections' accounts say of plain streams.
+fn of_streams(facts: &Facts<'_>) -> Option<Finding> {
     let waits = UnderWay::most(facts, CLASS, |d| facts.under_way(d, CLASS))?;
     let each = DIRECTIONS.into_iter();
     let cost = each.map(|d| facts.under_way(d, CLASS)).sum();
@@ -62,7 +77,52 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
                 format_duration(round_trips.p50_ns),
                 format_duration(round_trips.min_ns)
             ),
-            remedy: "find the link that is full at that time, or the limit set on it (policer, virtual machine, cloud), and who shares it".into(),
+            remedy: REMEDY.into(),
         },
     ))
+}
+
+/// What the messages of matched calls say.
+fn of_calls(facts: &Facts<'_>) -> Option<Finding> {
+    let cost = facts.links.iter().map(|link| link.cost_ns).sum();
+    let worst: &Link = facts.links.iter().max_by_key(|link| link.cost_ns)?;
+    if !facts.holds_up(cost) {
+        return None;
+    }
+    let slowest = facts.matched?.narrowest[worst.direction.index()].slowest();
+    let (from, to) = (sender(worst.direction), receiver(worst.direction));
+    let busy = worst.busy_ns.saturating_mul(100) / worst.elapsed_ns.max(1);
+    Some(Finding {
+        code: RULE.code,
+        title: "A link on the way is full".into(),
+        side: Side::Network,
+        cost_ns: Some(cost),
+        elapsed_cost_ns: None,
+        fatal: false,
+        confidence: 0.85,
+        first: slowest.first,
+        last: slowest.last,
+        facts: vec![
+            Fact {
+                name: "link_bps",
+                value: worst.rate_bps,
+            },
+            Fact {
+                name: "link_busy_ns",
+                value: worst.busy_ns,
+            },
+        ],
+        evidence: evidence::of_calls(
+            facts,
+            slowest,
+            "the first and the last packet of messages that passed slowest",
+        ),
+        why: format!(
+            "What the {} sends at once reaches the {} at {:.1} Mbit/s, message after message: the rate of a link, which the connections kept busy {busy} % of the time.",
+            word(from),
+            word(to),
+            worst.rate_bps as f64 / 1e6,
+        ),
+        remedy: vec![REMEDY.into()],
+    })
 }

@@ -1,6 +1,10 @@
 //! What a direction has sent and its peer has not acknowledged: when each segment left first.
-//! Gives acknowledgement round trips (RFC 6298 section 3 with Karn's rule) and the beginning of a
-//! loss.
+//! Gives round trips and the beginning of a loss.
+//!
+//! A round trip is known where it is certain what was answered: of bytes sent once (Karn's rule, RFC 6298
+//! section 3) that did not wait for bytes before them; of bytes sent again where the acknowledgement echoes the
+//! second sending's timestamp (RFC 7323 section 4); of bytes behind a hole where they are acknowledged
+//! selectively (RFC 2018), which is done at once (RFC 5681 section 4.2).
 
 use model::{Mark, Time};
 use std::collections::VecDeque;
@@ -14,7 +18,15 @@ struct Sent {
     end: u64,
     length: u32,
     mark: Mark,
+    ts_value: Option<u32>,
     again: bool,
+}
+
+/// The last that was sent again.
+#[derive(Clone, Copy, Debug)]
+struct Resent {
+    at: Time,
+    ts_value: Option<u32>,
 }
 
 /// The newest segment that an acknowledgement covers.
@@ -23,16 +35,21 @@ pub(super) struct Newest {
     pub at: Time,
     /// Sent again since: the acknowledgement could be of either.
     pub again: bool,
+    /// When what is certainly answered was sent.
+    pub answers: Option<Time>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Flight {
     /// In sequence order, as only new data comes in here.
     segments: VecDeque<Sent>,
+    resent: Option<Resent>,
+    /// Everything that was sent again ends before this.
+    resent_end: u64,
 }
 
 impl Flight {
-    pub(super) fn push(&mut self, end: u64, length: u32, mark: Mark) {
+    pub(super) fn push(&mut self, end: u64, length: u32, mark: Mark, ts_value: Option<u32>) {
         if self.segments.len() >= REMEMBERED {
             self.segments.pop_front();
         }
@@ -40,12 +57,24 @@ impl Flight {
             end,
             length,
             mark,
+            ts_value,
             again: false,
         });
     }
 
-    /// Drops what `position` acknowledges; returns the newest of it.
-    pub(super) fn acknowledge(&mut self, position: u64) -> Option<Newest> {
+    /// Drops what is acknowledged from `before` to `position`; returns the newest of it. `sacked` is the end of
+    /// what was acknowledged selectively before, `echo` the timestamp that is echoed.
+    pub(super) fn acknowledge(
+        &mut self,
+        before: u64,
+        position: u64,
+        sacked: u64,
+        echo: Option<u32>,
+    ) -> Option<Newest> {
+        // What left after bytes were sent again did not wait for them.
+        let resent = self.resent.filter(|_| before < self.resent_end);
+        let waited = |at: Time| resent.is_some_and(|r| at <= r.at);
+        let echoed = resent.filter(|r| self.is_echo(r, echo));
         let mut newest = None;
         while let Some(segment) = self.segments.front()
             && segment.end <= position
@@ -54,10 +83,32 @@ impl Flight {
                 end: segment.end,
                 at: segment.mark.time,
                 again: segment.again,
+                answers: (!waited(segment.mark.time) && (segment.end > sacked || newest.is_none()))
+                    .then_some(segment.mark.time),
             });
             self.segments.pop_front();
         }
+        if let (Some(newest), Some(resent)) = (&mut newest, echoed)
+            && waited(newest.at)
+        {
+            newest.answers = Some(resent.at);
+        }
         newest
+    }
+
+    /// Whether the timestamp is that of the segment sent again, and of nothing else.
+    #[cold]
+    fn is_echo(&self, resent: &Resent, echo: Option<u32>) -> bool {
+        let others = || self.segments.iter().any(|s| s.ts_value == echo);
+        echo.is_some() && resent.ts_value == echo && !others()
+    }
+
+    /// When the segment was sent, once, whose arrival a selective acknowledgement up to `end` tells.
+    #[cold]
+    pub(super) fn selectively(&self, end: u64) -> Option<Time> {
+        let at = self.segments.partition_point(|s| s.end < end);
+        let segment = self.segments.get(at)?;
+        (segment.end == end && !segment.again).then_some(segment.mark.time)
     }
 
     /// Notes that `start..end` was sent again; returns the first packet that brought any of it.
@@ -72,5 +123,11 @@ impl Flight {
             first.get_or_insert(segment.mark);
         }
         first
+    }
+
+    /// Notes when bytes before `end` were sent again.
+    pub(super) fn resent(&mut self, end: u64, at: Time, ts_value: Option<u32>) {
+        self.resent = Some(Resent { at, ts_value });
+        self.resent_end = self.resent_end.max(end);
     }
 }

@@ -173,7 +173,8 @@ fn heard(
     let full_sized = full_size(s, stream);
     if let Some(ns) = stream.latest_round_trip_ns.take() {
         let bytes = before.peer_acknowledged.map_or(0, |a| position - a);
-        meter.round_trip(d, ns, bytes <= full_sized);
+        // Nobody delays an acknowledgement of what came behind a hole.
+        meter.round_trip(d, ns, (1..=full_sized).contains(&bytes));
         // The sender of what is acknowledged here stands where these acknowledgements come from.
         meter.sender_is_away(d.reverse(), ns);
     }

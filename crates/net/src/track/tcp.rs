@@ -10,7 +10,7 @@ use super::metering::{self, Again, Before};
 use super::reassembly::Origin;
 use super::recovery::Resent;
 use super::sequence::{LARGEST_WINDOW, ack_position, data_position, first_position};
-use super::stream::{Start, Stream};
+use super::stream::{FAST_RETRANSMIT_ACKS, Start, Stream};
 use super::{MILLISECOND, output::Output};
 use crate::account::Meter;
 use crate::{Handler, Segment};
@@ -346,13 +346,18 @@ fn acknowledge<H: Handler>(
     }
     let alone = s.payload_length == 0 && !s.tcp.flags.syn() && !s.tcp.flags.fin();
     if position > before {
-        let newest = stream.flight.acknowledge(position);
-        if let Some(newest) = &newest
-            && !newest.again
-        {
-            let ns = now - newest.at;
-            peer.held.answered(ns, 1);
-            if newest.end == position && alone && ns >= 0 {
+        let echo = s.tcp.timestamps.map(|(_, echo)| echo);
+        let newest = (stream.flight).acknowledge(before, position, stream.sacked, echo);
+        if let Some(newest) = &newest {
+            if !newest.again {
+                peer.held.answered(now - newest.at, 1);
+            }
+            if let Some(at) = newest.answers
+                && newest.end == position
+                && alone
+                && now >= at
+            {
+                let ns = now - at;
                 stream.sample(ns);
                 let one_segment = position - before <= stream.full_sized();
                 stream.held.round_trip(ns, one_segment);
@@ -364,7 +369,6 @@ fn acknowledge<H: Handler>(
         stream.acknowledged = Some(position);
         stream.acknowledged_at = now;
         stream.duplicate_acks = 0;
-        let echo = s.tcp.timestamps.map(|(_, echo)| echo);
         let round_trip = stream.round_trip_ns;
         stream
             .recovery
@@ -383,7 +387,7 @@ fn acknowledge<H: Handler>(
         stream.acknowledged_at = now;
     }
     if s.tcp.sack_count > 0 {
-        duplicate_sack(s, position, stream);
+        selectively_acknowledged(s, position, stream);
     }
     if !stream.recovery.is_quiet() {
         if let Some(stretch) = stream.recovery.due(now) {
@@ -403,8 +407,9 @@ fn acknowledge<H: Handler>(
     }
 }
 
-/// RFC 2883: a first block below the acknowledgement, or within the second block, was received twice.
-fn duplicate_sack(s: &Segment, acknowledged: u64, stream: &mut Stream) {
+/// What arrived just now stands in the first block (RFC 2018 section 4). Below the acknowledgement, or within
+/// the second block, it was received twice (RFC 2883).
+fn selectively_acknowledged(s: &Segment, acknowledged: u64, stream: &mut Stream) {
     let [first, second] = s.tcp.sack.map(|(start, end)| {
         (
             ack_position(stream.sent, start),
@@ -413,6 +418,17 @@ fn duplicate_sack(s: &Segment, acknowledged: u64, stream: &mut Stream) {
     });
     let within_second =
         s.tcp.sack_count > 1 && first.0 >= second.0 && first.1 <= second.1 && first != second;
+    // Nothing else was acknowledged, and it was not held back: Linux joins later ones of a row for up to a
+    // millisecond.
+    let at_once = (1..=FAST_RETRANSMIT_ACKS).contains(&stream.duplicate_acks);
+    let arrived_now =
+        at_once && first.0 > acknowledged && !within_second && first.1 > stream.sacked;
+    if arrived_now && let Some(at) = stream.flight.selectively(first.1) {
+        let ns = s.mark.time - at;
+        if s.payload_length == 0 && ns >= 0 {
+            stream.sample(ns);
+        }
+    }
     stream.sacked = stream.sacked.max(first.1).max(match s.tcp.sack_count {
         1 => 0,
         _ => second.1,
@@ -523,7 +539,8 @@ fn new_data<H: Handler>(
         out.episode(d, kind, stretch);
     }
     if stream.acknowledged.is_none_or(|a| a < end) && stream.is_plausible(start) {
-        stream.flight.push(end, s.payload_length, s.mark);
+        let ts_value = s.tcp.timestamps.map(|(value, _)| value);
+        stream.flight.push(end, s.payload_length, s.mark, ts_value);
     }
     recovering.or(released).or(held)
 }
@@ -557,7 +574,9 @@ fn old_data<H: Handler>(
     if was_probe || (stream.window.is_zero() && s.payload_length == 1) {
         if end > old_end {
             origin.held_since = stream.window.held_since(end, s.mark.time);
-            stream.flight.push(end, (end - old_end) as u32, s.mark);
+            stream
+                .flight
+                .push(end, (end - old_end) as u32, s.mark, origin.ts_value);
         }
         return true;
     }
@@ -591,6 +610,7 @@ fn old_data<H: Handler>(
         ts_value: origin.ts_value,
     };
     stream.again = Some(Again::of(s, stream, !fills));
+    stream.flight.resent(old_end, s.mark.time, origin.ts_value);
     stream.summary.retransmitted_packets += 1;
     stream.summary.retransmitted_bytes += old_end - start;
     let (sent, flight) = (stream.sent, stream.in_flight());
@@ -605,7 +625,9 @@ fn old_data<H: Handler>(
             .acknowledged(sent, None, s.mark, s.order, round_trip);
     }
     if end > old_end {
-        stream.flight.push(end, (end - old_end) as u32, s.mark);
+        stream
+            .flight
+            .push(end, (end - old_end) as u32, s.mark, origin.ts_value);
     }
     true
 }

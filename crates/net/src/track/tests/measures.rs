@@ -191,6 +191,49 @@ fn round_trips_are_of_segments_sent_once_and_acknowledged_alone() {
 }
 
 #[test]
+fn a_timestamp_tells_which_sending_is_acknowledged() {
+    let mut t = Script::new();
+    t.step = 0;
+    t.open();
+    t.c(1, 1, b"abc").tcp.timestamps = Some((100, 50));
+    t.wait(250 * MS);
+    t.c(1, 1, b"abc").tcp.timestamps = Some((350, 50));
+    t.wait(9 * MS);
+    t.s(1, 4, b"").tcp.timestamps = Some((60, 350));
+    // Both sendings in one tick of a coarse clock.
+    t.c(4, 1, b"def").tcp.timestamps = Some((360, 60));
+    t.wait(4 * MS);
+    t.c(4, 1, b"def").tcp.timestamps = Some((360, 60));
+    t.wait(MS);
+    t.s(1, 7, b"").tcp.timestamps = Some((70, 360));
+    let summary = t.one().summary().directions[0];
+    assert_eq!(summary.ack_rtt_count, 1);
+    assert_eq!(summary.ack_rtt_sum_ns, 9 * MS);
+}
+
+#[test]
+fn what_comes_behind_a_hole_is_a_round_trip_when_it_is_selectively_acknowledged() {
+    let mut t = Script::new();
+    t.step = 0;
+    t.open();
+    t.c(1, 1, b"abc");
+    t.wait(MS);
+    t.c(4, 1, b"def");
+    t.wait(6 * MS);
+    let ack = t.s(1, 1, b"");
+    let hole = ack.tcp.acknowledgement;
+    (ack.tcp.sack_count, ack.tcp.sack[0]) = (1, (hole + 3, hole + 6));
+    t.wait(200 * MS);
+    t.c(1, 1, b"abc");
+    t.wait(6 * MS);
+    // It covers what came first and was there long ago: no round trip of that.
+    t.s(1, 7, b"");
+    let summary = t.one().summary().directions[0];
+    assert_eq!(summary.ack_rtt_count, 1);
+    assert_eq!(summary.ack_rtt_sum_ns, 6 * MS);
+}
+
+#[test]
 fn a_closed_window_is_an_episode_of_the_direction_that_waited() {
     let mut t = Script::new();
     t.open();
