@@ -13,8 +13,9 @@
 
 use crate::diagnose::{Diagnoser, Kind, Options};
 use crate::results::{CaptureResult, Diagnosis, OpResult};
+use crate::startup::{Startup, is_of_startup};
 use crate::streams::Gathered;
-use model::{Call, ConnectionSummary, Episode, Mark, Outstanding, Protocol, Time};
+use model::{Arp, Call, ConnectionSummary, Episode, Knock, Mark, Outstanding, Protocol, Time};
 use trace::Application;
 
 /// Calls of known protocols are what the captures are about unless there are so many times more turns.
@@ -26,6 +27,7 @@ pub struct Diagnosers {
     turns: Diagnoser,
     lookups: Diagnoser,
     gathered: Gathered,
+    startups: [Startup; 2],
 }
 
 impl Diagnosers {
@@ -36,11 +38,17 @@ impl Diagnosers {
             turns: Diagnoser::new(captures, options.clone(), app, Kind::Turns),
             lookups: Diagnoser::new(captures, options, None, Kind::Turns),
             gathered: Gathered::default(),
+            startups: Default::default(),
         }
     }
 
     /// Takes a call of capture `which`.
     pub fn call(&mut self, which: usize, call: &Call) {
+        if let Some(startup) = self.startups.get_mut(which)
+            && is_of_startup(call)
+        {
+            startup.call(call);
+        }
         match call.protocol {
             Protocol::Tcp => self.turns.call(which, call),
             p if p.is_lookup() => self.lookups.call(which, call),
@@ -49,6 +57,19 @@ impl Diagnosers {
                 self.lookups.call(which, call);
             }
             _ => self.calls.call(which, call),
+        }
+    }
+
+    /// A packet that asks for something before there is a call.
+    pub fn knock(&mut self, which: usize, knock: &Knock) {
+        if let Some(startup) = self.startups.get_mut(which) {
+            startup.knock(knock);
+        }
+    }
+
+    pub fn arp(&mut self, which: usize, arp: &Arp) {
+        if let Some(startup) = self.startups.get_mut(which) {
+            startup.arp(arp);
         }
     }
 
@@ -93,7 +114,8 @@ impl Diagnosers {
 
     /// The diagnosis. `results` say how each capture was read.
     #[must_use]
-    pub fn finish(self, results: Vec<CaptureResult>) -> Diagnosis {
+    pub fn finish(mut self, results: Vec<CaptureResult>) -> Diagnosis {
+        self.gathered.startups = std::mem::take(&mut self.startups).map(Startup::longest);
         let (calls, turns) = (self.calls.timed(), self.turns.timed());
         let lookups = self.lookups.timed();
         let looked_up = match lookups {

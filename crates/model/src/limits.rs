@@ -51,7 +51,7 @@ pub const QUESTIONS: usize = 256;
 pub const STARTUP_HOSTS: usize = 4_096;
 
 /// Waits of a capture's start-ups; some 150 bytes each. `waits-left-out`.
-pub const STARTUP_WAITS: usize = 1_000_000;
+pub const STARTUP_WAITS: usize = 200_000;
 
 /// Calls per connection whose reply is taken to be hidden in a hole, remembered in case it comes after
 /// all. The oldest are then reported as without a response, with the hole as the reason.

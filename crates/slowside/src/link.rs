@@ -103,7 +103,7 @@ pub(crate) enum Wanted {
     Calls,
     /// What connections waited for; of calls only how many there are.
     Accounts,
-    /// Also how many calls are outstanding.
+    /// Also how many calls are outstanding, and the packets that ask for something before there are any.
     Everything,
     /// What connections waited for, and what they and their calls did in each interval of so many
     /// nanoseconds.
@@ -158,7 +158,8 @@ impl Link {
         };
         let counts = matches!(wanted, Wanted::Accounts | Wanted::Series(_));
         link.tally = counts.then(CallTally::default);
-        link.knocks = (wanted == Wanted::Startup).then(Vec::new);
+        let knocks = matches!(wanted, Wanted::Startup | Wanted::Everything);
+        link.knocks = knocks.then(Vec::new);
         link
     }
 

@@ -218,7 +218,7 @@ impl Stream {
         let reader = Reader {
             capture,
             decoder: match wanted {
-                Wanted::Startup => decoder.with_arps(),
+                Wanted::Startup | Wanted::Everything => decoder.with_arps(),
                 _ => decoder,
             },
             progress: Arc::clone(&progress),

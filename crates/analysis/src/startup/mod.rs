@@ -21,7 +21,7 @@ mod tests;
 mod timeline;
 mod wait;
 
-pub use wait::{Ending, WaitKind, reason};
+pub use wait::{Ending, WaitKind, is_of_startup, reason};
 
 use crate::results::CaptureResult;
 use foldhash::fast::FixedState;
@@ -199,9 +199,30 @@ impl Startup {
         }
     }
 
+    /// That of the client that waited longest.
+    #[must_use]
+    pub fn longest(mut self) -> Option<ClientStartup> {
+        self.all().into_iter().next()
+    }
+
     /// The answer, and what it leaves out.
     #[must_use]
     pub fn finish(mut self, mut capture: CaptureResult) -> StartupResult {
+        let mut all = self.all().into_iter();
+        let client = all.next();
+        capture.problems.merge(&self.problems);
+        StartupResult {
+            captures: vec![capture],
+            client,
+            others: all
+                .filter(|c| c.waited_ns() > 0)
+                .filter_map(|c| Some((*c.addresses.first()?, c.waited_ns())))
+                .collect(),
+        }
+    }
+
+    /// All clients, those that waited longest first.
+    fn all(&mut self) -> Vec<ClientStartup> {
         let mut all: Vec<ClientStartup> = Vec::new();
         for address in &self.seen {
             let Some(host) = self.hosts.remove(address) else {
@@ -214,16 +235,6 @@ impl Startup {
             all.extend(timeline::of(host, addresses, self.to));
         }
         all.sort_by_key(|c| (std::cmp::Reverse(c.waited_ns()), c.first));
-        let mut all = all.into_iter();
-        let client = all.next();
-        capture.problems.merge(&self.problems);
-        StartupResult {
-            captures: vec![capture],
-            client,
-            others: all
-                .filter(|c| c.waited_ns() > 0)
-                .filter_map(|c| Some((*c.addresses.first()?, c.waited_ns())))
-                .collect(),
-        }
+        all
     }
 }

@@ -181,6 +181,12 @@ pub(super) fn kind(call: &Call) -> WaitKind {
     }
 }
 
+/// Whether a call stands before the work: finding a name, logging on, looking for what is not there.
+#[must_use]
+pub fn is_of_startup(call: &Call) -> bool {
+    call.protocol.is_lookup() || kind(call) == WaitKind::Logon || ending(call) == Ending::NotFound
+}
+
 /// How a call ended. A name without a record of the type asked for is not found either.
 pub(super) fn ending(call: &Call) -> Ending {
     const NOT_FOUND: [&str; 7] = [
