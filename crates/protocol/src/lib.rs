@@ -7,6 +7,7 @@
 
 mod asked;
 mod connection;
+pub mod dhcp;
 pub mod dns;
 pub mod driver;
 pub mod list;
@@ -27,6 +28,7 @@ pub mod smb2;
 pub mod sql;
 mod tcp;
 pub mod template;
+pub mod tls;
 pub mod tns;
 pub mod xdr;
 

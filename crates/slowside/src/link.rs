@@ -8,6 +8,7 @@ use model::{
     Knock, KnockKind, Mark, Outstanding, PacketRef, Problems, Protocol, Time, Transport, Where,
 };
 use net::{Connection, Handler, Segment};
+use protocol::tls::Handshakes;
 use protocol::{ConnectionInfo, Context, Conversation, Output, Shared};
 
 /// What the packets of one batch completed, in the order of packets.
@@ -125,6 +126,7 @@ pub(crate) struct Link {
     intervals: Vec<Interval>,
     /// Where they are wanted.
     knocks: Option<Vec<Knock>>,
+    handshakes: bool,
     problems: Problems,
     firsts: Firsts,
     /// The packet being looked at; none where connections end because time has passed.
@@ -135,6 +137,8 @@ pub(crate) struct Link {
 pub(crate) struct State {
     info: ConnectionInfo,
     conversation: Conversation,
+    /// Where they are wanted.
+    handshakes: Option<Handshakes>,
     /// When it was last told that the server sends.
     spoke: Time,
     /// Of its first call.
@@ -160,6 +164,7 @@ impl Link {
         link.tally = counts.then(CallTally::default);
         let knocks = matches!(wanted, Wanted::Startup | Wanted::Everything);
         link.knocks = knocks.then(Vec::new);
+        link.handshakes = wanted == Wanted::Startup;
         link
     }
 
@@ -266,6 +271,7 @@ impl Handler for Link {
         State {
             info,
             conversation: Conversation::default(),
+            handshakes: self.handshakes.then(Handshakes::default),
             spoke: Time::MIN,
             protocol: None,
         }
@@ -287,6 +293,11 @@ impl Handler for Link {
                 id: 0,
                 change: Change::Spoke,
             });
+        }
+        if let Some(handshakes) = &mut s.handshakes {
+            let between = (s.info.id, s.info.client, s.info.server);
+            let told = handshakes.data(between, d, chunk);
+            self.output.calls.extend(told);
         }
         let State {
             info, conversation, ..
@@ -388,6 +399,7 @@ impl Handler for Link {
         let State {
             info,
             mut conversation,
+            handshakes,
             protocol,
             ..
         } = s;
@@ -396,6 +408,10 @@ impl Handler for Link {
             ..summary
         };
         let why = summary.close;
+        if let Some(mut handshakes) = handshakes {
+            let between = (info.id, info.client, info.server);
+            self.output.calls.extend(handshakes.close(between, order, why));
+        }
         self.with(&info, order, now, |cx| {
             conversation.close(cx, why);
             if why == Close::Forgotten {

@@ -27,7 +27,7 @@ use crate::results::CaptureResult;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use host::Host;
-use model::{Arp, Call, Endpoint, Knock, PacketRef, Problems, Time, Where, limits};
+use model::{Arp, Call, Endpoint, Knock, PacketRef, Problems, Protocol, Time, Where, limits};
 use std::net::IpAddr;
 
 /// How much of a client's life is its start-up, where nobody says.
@@ -120,6 +120,16 @@ pub struct StartupResult {
     pub others: Vec<(IpAddr, i64)>,
 }
 
+/// Whose call it is. Who asks for an address has none yet, but the one that it gets, or asks for.
+fn address(call: &Call) -> IpAddr {
+    let own = call.client.address;
+    let given = call.text.as_ref().filter(|_| call.protocol == Protocol::Dhcp);
+    match given.filter(|_| own.is_unspecified()) {
+        Some(given) => given.parse().unwrap_or(own),
+        None => own,
+    }
+}
+
 impl Startup {
     /// Of the client with these addresses; of all when there are none.
     #[must_use]
@@ -172,7 +182,7 @@ impl Startup {
 
     pub fn call(&mut self, call: &Call) {
         if let Some(begun) = call.request_first
-            && let Some(host) = self.host(call.client.address, begun.time)
+            && let Some(host) = self.host(address(call), begun.time)
         {
             host.call(call, begun);
         }

@@ -10,6 +10,8 @@ pub enum WaitKind {
     Mdns,
     Llmnr,
     Nbns,
+    /// An address of its own.
+    Dhcp,
     /// The hardware address of an address on the link.
     Arp,
     /// Something sent to everybody on the link.
@@ -18,6 +20,8 @@ pub enum WaitKind {
     Datagram,
     /// A TCP connection.
     Connect,
+    /// Agreeing on keys.
+    Tls,
     /// A database: finding it, agreeing with it, authenticating.
     Logon,
     /// A file server.
@@ -39,10 +43,12 @@ impl WaitKind {
             WaitKind::Mdns => "mdns",
             WaitKind::Llmnr => "llmnr",
             WaitKind::Nbns => "nbns",
+            WaitKind::Dhcp => "dhcp",
             WaitKind::Arp => "arp",
             WaitKind::Broadcast => "broadcast",
             WaitKind::Datagram => "datagram",
             WaitKind::Connect => "connect",
+            WaitKind::Tls => "tls",
             WaitKind::Logon => "logon",
             WaitKind::File => "file",
             WaitKind::Call => "call",
@@ -94,6 +100,8 @@ pub fn reason(kind: WaitKind, ending: Ending) -> &'static str {
         (K::Dns, _) => "names that were found",
         (K::Mdns | K::Llmnr | K::Nbns, Answered) => "names asked of everybody on the link",
         (K::Mdns | K::Llmnr | K::Nbns, _) => "names that nobody on the link has",
+        (K::Dhcp, Answered) => "addresses from DHCP",
+        (K::Dhcp, _) => "DHCP without an address",
         (K::Arp, NoAnswer) => "addresses that nobody on the link has",
         (K::Arp, _) => "hardware addresses",
         (K::Broadcast, NoAnswer) => "broadcasts without answer",
@@ -103,6 +111,8 @@ pub fn reason(kind: WaitKind, ending: Ending) -> &'static str {
         (K::Connect, Refused) => "refused connections",
         (K::Connect, NoAnswer) => "connections without answer",
         (K::Connect, _) => "connections",
+        (K::Tls, Answered) => "TLS handshakes",
+        (K::Tls, _) => "TLS handshakes that failed",
         (K::Logon, Answered) => "logging on to a database",
         (K::Logon, _) => "failed logons to a database",
         (K::File, NotFound) => "files that are not there",
@@ -152,7 +162,7 @@ impl Wait {
     }
 
     fn is_call(&self) -> bool {
-        matches!(self.kind, WaitKind::Logon | WaitKind::File | WaitKind::Call)
+        matches!(self.kind, WaitKind::Tls | WaitKind::Logon | WaitKind::File | WaitKind::Call)
     }
 }
 
@@ -163,7 +173,9 @@ pub(super) fn kind(call: &Call) -> WaitKind {
         Protocol::Mdns => WaitKind::Mdns,
         Protocol::Llmnr => WaitKind::Llmnr,
         Protocol::Nbns => WaitKind::Nbns,
+        Protocol::Dhcp => WaitKind::Dhcp,
         Protocol::Tcp => WaitKind::Turn,
+        Protocol::Tls => WaitKind::Tls,
         // Who asks to be told of changes goes on meanwhile.
         Protocol::Smb2 if call.op.as_str() == "CHANGE_NOTIFY" => WaitKind::Turn,
         Protocol::Nfs2
@@ -212,7 +224,8 @@ pub(super) fn ending(call: &Call) -> Ending {
 
 /// What a call asks: its name where it has one, else its operation.
 pub(super) fn what(call: &Call) -> Arc<str> {
-    let named = call.protocol.is_lookup() || call.protocol == Protocol::Smb2;
+    let named = call.protocol.is_lookup()
+        || matches!(call.protocol, Protocol::Smb2 | Protocol::Tls);
     match &call.text {
         Some(name) if named => format!("{} {name}", call.op).into(),
         _ if call.protocol == Protocol::Tcp => "turn".into(),
