@@ -32,12 +32,20 @@ Examples:
   slowside client.pcap server.pcap       which side is slow, and why
   tcpdump -i eth0 -w - port 2049 | slowside -
 
+For the shell: slowside completions bash (or zsh, fish, …); slowside man.
+
 Exit codes: 2 could not do it; else 1 a finding at or above --fail-on exists;
 else 3 done, but some input was damaged; else 0."
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
+
+    /// Colors in text: where standard output is a terminal, always, or never
+    ///
+    /// NO_COLOR=1 turns them off and CLICOLOR_FORCE=1 on where nothing is said here.
+    #[arg(long, value_enum, global = true, value_name = "WHEN", default_value_t = Color::Auto)]
+    pub(crate) color: Color,
 }
 
 #[derive(Subcommand, Debug)]
@@ -51,6 +59,8 @@ pub(crate) enum Command {
     Whatif(WhatIf),
     Trace(Trace),
     Explain(Explain),
+    Completions(Completions),
+    Man(Man),
 }
 
 /// Say which side is slow, by how much, and why (the default command)
@@ -66,9 +76,9 @@ pub(crate) struct Diagnose {
     #[command(flatten)]
     pub(crate) inputs: Inputs,
 
-    /// How to write the answer
-    #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
-    pub(crate) format: AnswerFormat,
+    /// How to write the answer; CSV has a row per finding, Markdown is for tickets
+    #[arg(long, value_enum, default_value_t = GroupFormat::Text)]
+    pub(crate) format: GroupFormat,
 
     /// What the application measured itself
     ///
@@ -391,6 +401,36 @@ pub(crate) struct Explain {
     pub(crate) code: Option<String>,
 }
 
+/// Write what a shell needs to complete commands, options and their values
+#[derive(Args, Debug)]
+#[command(hide = true)]
+#[command(after_long_help = "\
+Examples:
+  slowside completions bash > /etc/bash_completion.d/slowside
+  slowside completions zsh > ~/.zfunc/_slowside")]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum, value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Write the manual pages, made of what --help says
+#[derive(Args, Debug)]
+#[command(hide = true)]
+#[command(after_long_help = "\
+Examples:
+  slowside man diagnose | man -l -
+  slowside man --dir /usr/local/share/man/man1")]
+pub(crate) struct Man {
+    /// The command whose page is written to standard output; without one, the page of slowside
+    #[arg(value_name = "COMMAND", conflicts_with = "dir")]
+    pub(crate) command: Option<String>,
+
+    /// Write the pages of all commands as files into this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
 /// The captures of commands that take one end or both.
 #[derive(Args, Debug)]
 #[group(id = "input", required = true, multiple = true)]
@@ -502,6 +542,13 @@ fn of_connections(arg: Arg, event: &str) -> Arg {
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum AnswerFormat {
     Text,
     Json,
@@ -518,6 +565,7 @@ pub(crate) enum GroupFormat {
     Text,
     Json,
     Csv,
+    Markdown,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -531,6 +579,7 @@ pub(crate) enum ConnsFormat {
     Text,
     Json,
     Csv,
+    Markdown,
     /// JSON lines, of --series
     Jsonl,
 }
@@ -667,8 +716,18 @@ fn number(text: &str) -> Result<u64, String> {
         .map_err(|_| "connections have numbers, which slowside conns --all shows".to_owned())
 }
 
-const COMMANDS: [&str; 9] = [
-    "diagnose", "calls", "ops", "conns", "sql", "startup", "whatif", "trace", "explain",
+const COMMANDS: [&str; 11] = [
+    "diagnose",
+    "calls",
+    "ops",
+    "conns",
+    "sql",
+    "startup",
+    "whatif",
+    "trace",
+    "explain",
+    "completions",
+    "man",
 ];
 
 /// Reads the command line.

@@ -258,8 +258,8 @@ fn detail(
         }
     }
     if let Some(text) = &call.text {
-        let named = call.protocol.is_lookup()
-            || matches!(call.protocol, Protocol::Smb2 | Protocol::Tls);
+        let named =
+            call.protocol.is_lookup() || matches!(call.protocol, Protocol::Smb2 | Protocol::Tls);
         key(if named { "name" } else { "operations" }, out);
         json_string(text, out);
     }

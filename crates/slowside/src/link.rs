@@ -410,8 +410,12 @@ impl Handler for Link {
         let why = summary.close;
         if let Some(mut handshakes) = handshakes {
             let between = (info.id, info.client, info.server);
-            self.output.calls.extend(handshakes.close(between, order, why));
+            self.output
+                .calls
+                .extend(handshakes.close(between, order, why));
         }
+        // What its end shows is told of its last packet, not of the one that came long after.
+        let at = self.at.replace(summary.last.packet);
         self.with(&info, order, now, |cx| {
             conversation.close(cx, why);
             if why == Close::Forgotten {
@@ -424,6 +428,7 @@ impl Handler for Link {
                 cx.problems.note("connections-forgotten", example);
             }
         });
+        self.at = at;
         self.connections.push((order, summary));
     }
 }

@@ -123,7 +123,10 @@ pub struct StartupResult {
 /// Whose call it is. Who asks for an address has none yet, but the one that it gets, or asks for.
 fn address(call: &Call) -> IpAddr {
     let own = call.client.address;
-    let given = call.text.as_ref().filter(|_| call.protocol == Protocol::Dhcp);
+    let given = call
+        .text
+        .as_ref()
+        .filter(|_| call.protocol == Protocol::Dhcp);
     match given.filter(|_| own.is_unspecified()) {
         Some(given) => given.parse().unwrap_or(own),
         None => own,

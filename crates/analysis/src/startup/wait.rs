@@ -162,7 +162,10 @@ impl Wait {
     }
 
     fn is_call(&self) -> bool {
-        matches!(self.kind, WaitKind::Tls | WaitKind::Logon | WaitKind::File | WaitKind::Call)
+        matches!(
+            self.kind,
+            WaitKind::Tls | WaitKind::Logon | WaitKind::File | WaitKind::Call
+        )
     }
 }
 
@@ -224,8 +227,8 @@ pub(super) fn ending(call: &Call) -> Ending {
 
 /// What a call asks: its name where it has one, else its operation.
 pub(super) fn what(call: &Call) -> Arc<str> {
-    let named = call.protocol.is_lookup()
-        || matches!(call.protocol, Protocol::Smb2 | Protocol::Tls);
+    let named =
+        call.protocol.is_lookup() || matches!(call.protocol, Protocol::Smb2 | Protocol::Tls);
     match &call.text {
         Some(name) if named => format!("{} {name}", call.op).into(),
         _ if call.protocol == Protocol::Tcp => "turn".into(),

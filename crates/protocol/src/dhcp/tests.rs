@@ -19,9 +19,15 @@ fn message(op: u8, kind: u8, yours: [u8; 4]) -> Vec<u8> {
 #[test]
 fn a_message_has_a_number_a_type_and_an_address() {
     let packet = Packet::parse(&message(2, OFFER, [10, 0, 0, 5])).unwrap();
-    assert_eq!((packet.reply, packet.xid, packet.kind), (true, 0x0102_0304, OFFER));
+    assert_eq!(
+        (packet.reply, packet.xid, packet.kind),
+        (true, 0x0102_0304, OFFER)
+    );
     assert_eq!(packet.name(), "10.0.0.5");
-    assert_eq!(Packet::parse(&message(1, DISCOVER, [0; 4])).unwrap().name(), "02:00:00:00:00:09");
+    assert_eq!(
+        Packet::parse(&message(1, DISCOVER, [0; 4])).unwrap().name(),
+        "02:00:00:00:00:09"
+    );
     let bytes = message(1, DISCOVER, [0; 4]);
     for end in 0..bytes.len() - 1 {
         assert!(Packet::parse(&bytes[..end]).is_none(), "{end} bytes");
@@ -31,7 +37,10 @@ fn a_message_has_a_number_a_type_and_an_address() {
 #[test]
 fn an_address_is_offered_asked_for_and_given() {
     let discover = message(1, DISCOVER, [0; 4]);
-    let (offer, request) = (message(2, OFFER, [10, 0, 0, 5]), message(1, REQUEST, [0; 4]));
+    let (offer, request) = (
+        message(2, OFFER, [10, 0, 0, 5]),
+        message(1, REQUEST, [0; 4]),
+    );
     let ack = message(2, ACK, [10, 0, 0, 5]);
     let calls = calls(
         67,
@@ -44,8 +53,14 @@ fn an_address_is_offered_asked_for_and_given() {
         ],
         Close::Expired,
     );
-    let seen: Vec<_> = calls.iter().map(|c| (c.op.as_str(), c.retransmits, c.outcome)).collect();
-    assert_eq!(seen, [("DISCOVER", 1, Outcome::Ok), ("REQUEST", 0, Outcome::Ok)]);
+    let seen: Vec<_> = calls
+        .iter()
+        .map(|c| (c.op.as_str(), c.retransmits, c.outcome))
+        .collect();
+    assert_eq!(
+        seen,
+        [("DISCOVER", 1, Outcome::Ok), ("REQUEST", 0, Outcome::Ok)]
+    );
     assert_eq!(calls[1].text.as_deref(), Some("10.0.0.5"));
 }
 
@@ -53,7 +68,11 @@ fn an_address_is_offered_asked_for_and_given() {
 fn a_request_may_be_refused_or_not_answered() {
     let request = message(1, REQUEST, [0; 4]);
     let nak = message(2, NAK, [0; 4]);
-    let refused = calls(67, &[Event::Datagram(UP, &request), Event::Datagram(DOWN, &nak)], Close::Expired);
+    let refused = calls(
+        67,
+        &[Event::Datagram(UP, &request), Event::Datagram(DOWN, &nak)],
+        Close::Expired,
+    );
     assert_eq!(refused[0].outcome, Outcome::Error("NAK"));
     let silent = calls(67, &[Event::Datagram(UP, &request)], Close::Expired);
     assert_eq!(silent[0].outcome, Outcome::NoResponse(Reason::NoAnswer));

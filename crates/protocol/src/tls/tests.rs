@@ -30,7 +30,17 @@ fn client_hello() -> Vec<u8> {
     let mut rest = vec![0, 2, 0x13, 0x01, 1, 0]; // ciphers, compressions
     let name = b"db.example.com";
     rest.extend([0, 27, 0, 43, 0, 5, 4, 3, 4, 3, 3]); // extensions, supported versions
-    rest.extend([0, 0, 0, name.len() as u8 + 5, 0, name.len() as u8 + 3, 0, 0, name.len() as u8]);
+    rest.extend([
+        0,
+        0,
+        0,
+        name.len() as u8 + 5,
+        0,
+        name.len() as u8 + 3,
+        0,
+        0,
+        name.len() as u8,
+    ]);
     rest.extend(name);
     hello(1, &rest)
 }
@@ -77,7 +87,10 @@ fn a_hello_names_the_server_and_the_version() {
     assert!(ClientHello::parse(&server_hello()).is_none());
     // Cut within the name, the name is not known.
     let whole = client_hello();
-    assert_eq!(ClientHello::parse(&whole[..whole.len() - 1]).unwrap().name, None);
+    assert_eq!(
+        ClientHello::parse(&whole[..whole.len() - 1]).unwrap().name,
+        None
+    );
 }
 
 #[test]
@@ -85,10 +98,20 @@ fn a_handshake_ends_with_what_the_server_said_before_the_first_data() {
     let (client, server) = (client_hello(), server_hello());
     let more = [23, 3, 3, 0, 1, 9];
     let finished = [20, 3, 3, 0, 1, 1, 23, 3, 3, 0, 1, 9];
-    let calls = calls(&[(UP, b"\0\0\0\x08\x04\xd2\x16\x2f"), (DOWN, b"S"), (UP, &client), (DOWN, &server), (DOWN, &more), (UP, &finished)]);
+    let calls = calls(&[
+        (UP, b"\0\0\0\x08\x04\xd2\x16\x2f"),
+        (DOWN, b"S"),
+        (UP, &client),
+        (DOWN, &server),
+        (DOWN, &more),
+        (UP, &finished),
+    ]);
     assert_eq!(calls.len(), 1);
     let call = &calls[0];
-    assert_eq!((call.outcome, call.text.as_deref()), (Outcome::Ok, Some("db.example.com")));
+    assert_eq!(
+        (call.outcome, call.text.as_deref()),
+        (Outcome::Ok, Some("db.example.com"))
+    );
     assert_eq!(call.response_time_ns(), Some(2_000_000));
     assert_eq!(call.detail.get(Field::Version), Some(0x0304));
 }
