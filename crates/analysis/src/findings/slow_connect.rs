@@ -166,8 +166,9 @@ fn in_vain(sum: &Sum) -> Option<&'static str> {
 }
 
 /// A client that waited in vain before it was served: for more than half of the time in which it was seen,
-/// and longer than all calls took. Who asks names of everybody in the background waits for nobody, and
-/// connections without answer have a finding of their own, so that neither is enough by itself.
+/// and longer than all calls took. Broadcasts and addresses that nobody has are often asked for by
+/// something in the background, and connections without answer have a finding of their own, so that these are
+/// not enough by themselves.
 fn by_startup(facts: &Facts<'_>) -> Option<Finding> {
     let (capture, startup) = facts.startup?;
     let sums = || {
@@ -177,13 +178,14 @@ fn by_startup(facts: &Facts<'_>) -> Option<Finding> {
             .filter_map(|s| Some((s, in_vain(s)?)))
     };
     let cost: i64 = sums().map(|(s, _)| s.cost_ns).sum();
-    let alone = |s: &Sum| !matches!(s.kind, WaitKind::Connect | WaitKind::Broadcast);
+    let alone = |s: &Sum| matches!(s.kind, WaitKind::Dns | WaitKind::File);
     let others: i64 = sums()
         .filter(|(s, _)| alone(s))
         .map(|(s, _)| s.cost_ns)
         .sum();
     let calls = facts.account.calls > 0;
-    if others < SLOW_LOGON_NS
+    if !startup.is_client
+        || others < SLOW_LOGON_NS
         || cost < startup.elapsed_ns() / 2
         || calls && cost < facts.response().total_ns()
     {

@@ -87,6 +87,8 @@ pub struct ClientStartup {
     pub addresses: Vec<IpAddr>,
     pub first: Time,
     pub last: Time,
+    /// Whether it asked for more than names and addresses: a connection, or a call.
+    pub is_client: bool,
     /// Whether the client went on behind `last`.
     pub goes_on: bool,
     /// In the order in which they began.
@@ -114,7 +116,8 @@ impl ClientStartup {
 #[derive(Debug)]
 pub struct StartupResult {
     pub captures: Vec<CaptureResult>,
-    /// The client that was asked for, or the one that waited longest. `None`: nobody asked for anything.
+    /// The client that was asked for, or the one that waited longest of those that asked for more than
+    /// names, if there are any. `None`: nobody asked for anything.
     pub client: Option<ClientStartup>,
     /// Others, and how long each waited.
     pub others: Vec<(IpAddr, i64)>,
@@ -234,7 +237,7 @@ impl Startup {
         }
     }
 
-    /// All clients, those that waited longest first.
+    /// All clients, those that waited longest first; behind them who only asked for names.
     fn all(&mut self) -> Vec<ClientStartup> {
         let mut all: Vec<ClientStartup> = Vec::new();
         for address in &self.seen {
@@ -247,7 +250,7 @@ impl Startup {
             };
             all.extend(timeline::of(host, addresses, self.to));
         }
-        all.sort_by_key(|c| (std::cmp::Reverse(c.waited_ns()), c.first));
+        all.sort_by_key(|c| (!c.is_client, std::cmp::Reverse(c.waited_ns()), c.first));
         all
     }
 }

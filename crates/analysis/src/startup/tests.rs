@@ -131,6 +131,18 @@ fn announcements_and_checks_of_a_neighbour_are_no_waits() {
 }
 
 #[test]
+fn who_only_asks_for_addresses_is_no_client_to_be_shown() {
+    let mut s = Startup::new(&[]);
+    for at in 0..9 {
+        s.arp(&question(at * 1_000, 3, 100 + at as u8));
+    }
+    s.knock(&knock(100, "10.0.0.1:40000", "10.0.0.2:80", Syn));
+    s.knock(&knock(110, "10.0.0.2:80", "10.0.0.1:40000", SynAck));
+    let c = finish(s);
+    assert_eq!(c.addresses, [end("10.0.0.1:0").address]);
+}
+
+#[test]
 fn a_broadcast_is_answered_from_another_address() {
     let mut s = Startup::new(&[]);
     s.knock(&knock(0, "10.0.0.1:40000", "10.0.0.255:5093", Datagram));

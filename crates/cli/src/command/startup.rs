@@ -1,6 +1,6 @@
 //! `slowside startup`: what a client waited for while it started.
 
-use super::{check_standard_input, print};
+use super::{check_standard_input, print, tell};
 use crate::args::{AnswerFormat, Startup};
 use crate::exit::Done;
 use crate::progress::Progress;
@@ -18,6 +18,7 @@ pub(crate) fn run(args: &Startup) -> anyhow::Result<Done> {
         AnswerFormat::Json => report::startup_json(&result, out),
         AnswerFormat::Text => report::startup_text(&result, args.all, &TimeZone::system(), out),
     })?;
+    tell(&config, &result.captures, false, args.common.quiet);
     let damaged = result.captures.iter().any(|c| c.problems.any_damage());
     Ok(Done::with_damage(damaged))
 }

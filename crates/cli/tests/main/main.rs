@@ -23,12 +23,13 @@ mod threads;
 mod turns;
 
 /// Every command.
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 11] = [
     "diagnose",
     "calls",
     "ops",
     "conns",
     "sql",
+    "startup",
     "whatif",
     "trace",
     "explain",
@@ -117,6 +118,8 @@ fn help_shows_the_commands() {
                     most first
           sql       Profile the statements of databases: time, round trips, rows per
                     fetch, and whose time it was
+          startup   Say why it took so long to start or to log in: what a client waited
+                    for, and what each wait cost
           whatif    Predict what another path, fetch size or server would make of the
                     statements in a capture
           trace     Say where the time went in traces that an Oracle database or client
