@@ -155,9 +155,18 @@ fn a_diagnosis_of_it_blames_nobody_for_names() {
     let slow = slow.expect("slow-connect");
     let parts = slow["facts"].as_object().expect("facts");
     let part = |name: &str| parts[name].as_i64().expect("nanoseconds");
-    assert!((3_900_000_000..4_100_000_000).contains(&part("dns_no_answer_ns")), "{slow}");
-    assert!((1_190_000_000..1_300_000_000).contains(&part("file_not_found_ns")), "{slow}");
-    assert!((16_000_000_000..17_000_000_000).contains(&part("waited_ns")), "{slow}");
+    assert!(
+        (3_900_000_000..4_100_000_000).contains(&part("dns_no_answer_ns")),
+        "{slow}"
+    );
+    assert!(
+        (1_190_000_000..1_300_000_000).contains(&part("file_not_found_ns")),
+        "{slow}"
+    );
+    assert!(
+        (16_000_000_000..17_000_000_000).contains(&part("waited_ns")),
+        "{slow}"
+    );
 }
 
 /// What tshark pairs, by the frames of question and answer.

@@ -344,12 +344,13 @@ fn start_threads(mut reader: Reader, shards: usize, wanted: Wanted) -> Mode {
             let owner = |s: &Segment| ((s.pair_hash >> 32) * shards as u64) >> 32;
             let owns = |s: &Segment| shards == 1 || owner(s) == shard as u64;
             let connections = Connections::new(wanted);
-            work(
-                connections,
-                owns,
-                shard == 0,
-                (&receive, &answer, &spare, &recycle),
-            )
+            let channels = Channels {
+                batches: receive,
+                answers: answer,
+                spare,
+                recycle,
+            };
+            work(connections, owns, shard == 0, &channels)
         }));
     }
     let reader = std::thread::spawn(move || {
@@ -376,35 +377,38 @@ fn start_threads(mut reader: Reader, shards: usize, wanted: Wanted) -> Mode {
     }
 }
 
+/// A shard's ends of its channels: batches, answers, and the ways back for the memory of both.
+struct Channels {
+    batches: Receiver<Arc<Decoded>>,
+    answers: Sender<Records>,
+    spare: Receiver<Records>,
+    recycle: Sender<Decoded>,
+}
+
 /// One shard: its connections of every batch. Ends with one more answer, of what was still open.
 fn work(
     mut connections: Connections,
     owns: impl Fn(&Segment) -> bool,
     first: bool,
-    (batches, answers, spare, recycle): (
-        &Receiver<Arc<Decoded>>,
-        &Sender<Records>,
-        &Receiver<Records>,
-        &Sender<Decoded>,
-    ),
+    channels: &Channels,
 ) -> Told {
-    for decoded in batches {
+    for decoded in &channels.batches {
         connections.track(&decoded, &owns);
-        let mut records = spare.try_recv().unwrap_or_default();
+        let mut records = channels.spare.try_recv().unwrap_or_default();
         connections.take(&decoded, &mut records);
         if first {
             Connections::take_loose(&decoded, &mut records);
         }
         if let Ok(decoded) = Arc::try_unwrap(decoded) {
             // A full recycling channel only means that there are buffers enough.
-            let _ = recycle.try_send(decoded);
+            let _ = channels.recycle.try_send(decoded);
         }
-        if answers.send(records).is_err() {
+        if channels.answers.send(records).is_err() {
             break;
         }
     }
     let mut records = Records::default();
     let told = connections.finish(&mut records);
-    let _ = answers.send(records);
+    let _ = channels.answers.send(records);
     told
 }
