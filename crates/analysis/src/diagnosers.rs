@@ -11,6 +11,7 @@
 //! many are under way counts connections, and is neither a client's limit nor a server's queue or
 //! stall. So none of the findings about those is ever made of turns.
 
+use crate::charts::Charts;
 use crate::diagnose::{Diagnoser, Kind, Options};
 use crate::results::{CaptureResult, Diagnosis, OpResult};
 use crate::startup::{Startup, is_of_startup};
@@ -28,6 +29,7 @@ pub struct Diagnosers {
     lookups: Diagnoser,
     gathered: Gathered,
     startups: [Startup; 2],
+    charts: Option<Charts>,
 }
 
 impl Diagnosers {
@@ -39,7 +41,17 @@ impl Diagnosers {
             lookups: Diagnoser::new(captures, options, None, Kind::Turns),
             gathered: Gathered::default(),
             startups: Default::default(),
+            charts: None,
         }
+    }
+
+    /// Gathers what charts are drawn from as well, from here on.
+    #[must_use]
+    pub fn with_charts(mut self, captures: usize) -> Diagnosers {
+        self.charts = Some(Charts::new(captures));
+        self.calls.keep_ladders();
+        self.turns.keep_ladders();
+        self
     }
 
     /// Takes a call of capture `which`.
@@ -48,6 +60,9 @@ impl Diagnosers {
             && is_of_startup(call)
         {
             startup.call(call);
+        }
+        if let Some(charts) = &mut self.charts {
+            charts.call(which, call);
         }
         match call.protocol {
             Protocol::Tcp => self.turns.call(which, call),
@@ -75,6 +90,9 @@ impl Diagnosers {
 
     pub fn outstanding(&mut self, which: usize, o: &Outstanding) {
         self.calls.outstanding(which, o);
+        if let Some(charts) = &mut self.charts {
+            charts.outstanding(which, o);
+        }
     }
 
     pub fn episode(&mut self, which: usize, e: &Episode) {
@@ -114,7 +132,13 @@ impl Diagnosers {
 
     /// The diagnosis. `results` say how each capture was read.
     #[must_use]
-    pub fn finish(mut self, results: Vec<CaptureResult>) -> Diagnosis {
+    pub fn finish(self, results: Vec<CaptureResult>) -> Diagnosis {
+        self.finish_with_charts(results).0
+    }
+
+    /// The diagnosis, and what charts are drawn from if that was asked for.
+    #[must_use]
+    pub fn finish_with_charts(mut self, results: Vec<CaptureResult>) -> (Diagnosis, Charts) {
         self.gathered.startups = std::mem::take(&mut self.startups).map(Startup::longest);
         let (calls, turns) = (self.calls.timed(), self.turns.timed());
         let lookups = self.lookups.timed();
@@ -150,7 +174,14 @@ impl Diagnosers {
         d.ops.extend(other.ops);
         d.ops.extend(looked_up);
         d.ops.sort_by(OpResult::by_time);
-        d
+        let mut charts = self.charts.unwrap_or_default();
+        let judged = match about_turns {
+            true => &self.turns,
+            false => &self.calls,
+        };
+        charts.load = self.calls.load(&d.findings);
+        charts.ladders = judged.ladders();
+        (d, charts)
     }
 }
 

@@ -115,6 +115,12 @@ impl Protocol {
         matches!(self, Protocol::Tns | Protocol::Pgsql | Protocol::Mysql)
     }
 
+    /// Whether the text of a call is a name: of a host, an address, a file.
+    #[must_use]
+    pub fn has_name(self) -> bool {
+        self.is_lookup() || matches!(self, Protocol::Smb2 | Protocol::Tls)
+    }
+
     /// Whether it finds names or addresses, so that something else can be asked: on its own it is hardly
     /// ever what a capture is about.
     #[must_use]
@@ -131,7 +137,7 @@ impl fmt::Display for Protocol {
 }
 
 /// Why half of a call is missing.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Reason {
     /// The request was sent before the capture (or this connection's first packet in it).
     BeforeCapture,

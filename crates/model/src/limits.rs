@@ -109,8 +109,16 @@ pub const ACCOUNTS: usize = 20_000;
 /// Connections listed. `connections-left-out`.
 pub const CONNECTIONS: usize = 200_000;
 
+/// Points of each curve of a connection's picture, some 60 bytes each while it is drawn; a picture says
+/// how many it left out.
+pub const PLOT_POINTS: usize = 50_000;
+
 /// Bytes of rows that are sorted in memory; more are sorted on disk, so that none is left out.
 pub const SORT_BYTES: usize = 64 << 20;
+
+/// Operations and statements of a capture, and servers, that charts are drawn of; those that come
+/// later have none, which is said.
+pub const CHARTED: usize = 1_000;
 
 /// Groups of one table. `groups-full`.
 pub const GROUPS: usize = 200_000;
@@ -182,3 +190,17 @@ pub const TRACE_PAIRS: usize = 1_000_000;
 
 /// Memory for unpacking one .xz file: as much as `xz -9` asks for.
 pub const XZ_DICTIONARY_BYTES: usize = 64 << 20;
+
+/// Pseudonyms of addresses that are remembered; then they are made anew.
+pub const PSEUDONYMS: usize = 200_000;
+
+/// Calls of one capture that `cut` writes; it says how many it left out.
+pub const CUT_CALLS: usize = 200_000;
+
+/// Connections of which `cut` remembers the opening where packets are chosen by time or number.
+/// `connections-without-opening`.
+pub const CUT_FLOWS: usize = 200_000;
+
+/// Packets before what is cut that `cut` remembers, over all connections; beyond that only handshakes are
+/// written beside what was chosen.
+pub const CUT_BEFORE: usize = 4_000_000;

@@ -32,7 +32,7 @@ pub mod tls;
 pub mod tns;
 pub mod xdr;
 
-pub use connection::Conversation;
+pub use connection::{Conversation, Rest};
 pub use output::{Output, Wanted};
 pub use session::{ConnectionInfo, Context};
 pub use shared::Shared;

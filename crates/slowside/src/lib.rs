@@ -4,13 +4,18 @@
 
 mod config;
 mod conns;
+mod cut;
 mod diagnose;
 mod firsts;
+mod flows;
 mod link;
 mod merge;
+mod plots;
+mod report;
 mod run;
 mod series;
 mod sort;
+mod spool;
 mod sql;
 mod startup;
 mod stream;
@@ -18,9 +23,13 @@ mod trace;
 
 pub use config::{Captures, Config, Event, Moment};
 pub use conns::{conns, series};
+pub use cut::{CutCapture, CutRequest, CutResult, Frames, Open, WhichFinding, cut};
 pub use diagnose::diagnose;
+pub use plots::{plots, points_within};
+pub use report::{ReportOptions, report};
 pub use series::RowSink;
 pub use sort::{Key as SortKey, Sorter};
+pub use spool::spool;
 pub use sql::sql;
 pub use startup::startup;
 pub use trace::trace;

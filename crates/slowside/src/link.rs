@@ -11,9 +11,19 @@ use net::{Connection, Handler, Segment};
 use protocol::tls::Handshakes;
 use protocol::{ConnectionInfo, Context, Conversation, Output, Shared};
 
+/// Which records these are: those of all threads that have the same number belong together.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Number {
+    Batch(u64),
+    /// Connections with names in certain orders, closed by the end of the capture.
+    Part(u64),
+    Last,
+}
+
 /// What the packets of one batch completed, in the order of packets.
-#[derive(Default, Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Records {
+    pub number: Option<Number>,
     pub calls: Vec<Call>,
     /// Of calls that nobody looks at.
     pub tally: CallTally,
@@ -34,6 +44,7 @@ pub(crate) struct Records {
 
 impl Records {
     pub(crate) fn clear(&mut self) {
+        self.number = None;
         self.calls.clear();
         self.tally = CallTally::default();
         self.outstanding.clear();
@@ -65,7 +76,9 @@ fn sort_from<T, K: Ord>(records: &mut [T], order: u64, key: impl Fn(&T) -> (u64,
         .rposition(|r| !behind(r))
         .map_or(0, |i| i + 1);
     if let Some(behind) = records.get_mut(packets..) {
-        behind.sort_by_key(key);
+        // By an index: all calls that are open at the end are moved here, and half as many again by
+        // sorting them themselves.
+        behind.sort_by_cached_key(key);
     }
 }
 
@@ -102,6 +115,8 @@ pub(crate) const END: u64 = u64::MAX;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Wanted {
     Calls,
+    /// The same, where a connection is told of behind the last of its calls.
+    Sessions,
     /// What connections waited for; of calls only how many there are.
     Accounts,
     /// Also how many calls are outstanding, and the packets that ask for something before there are any.
@@ -111,6 +126,13 @@ pub(crate) enum Wanted {
     Series(i64),
     /// Calls, and the packets that ask for something before there are any.
     Startup,
+}
+
+impl Wanted {
+    /// Whether connections that the end of the capture closes may come before what else it completes.
+    pub(crate) fn takes_parts(self) -> bool {
+        matches!(self, Wanted::Calls | Wanted::Accounts)
+    }
 }
 
 /// Serves the connections of one thread.
@@ -135,7 +157,6 @@ pub(crate) struct Link {
 
 /// One connection: how the protocol sees it, and what it speaks.
 pub(crate) struct State {
-    info: ConnectionInfo,
     conversation: Conversation,
     /// Where they are wanted.
     handshakes: Option<Handshakes>,
@@ -156,7 +177,7 @@ impl Link {
     pub(crate) fn new(wanted: Wanted) -> Link {
         let mut link = Link::default();
         link.output.wanted = match wanted {
-            Wanted::Calls | Wanted::Startup => protocol::Wanted::Calls,
+            Wanted::Calls | Wanted::Sessions | Wanted::Startup => protocol::Wanted::Calls,
             Wanted::Accounts => protocol::Wanted::Counts,
             Wanted::Everything | Wanted::Series(_) => protocol::Wanted::Everything,
         };
@@ -237,15 +258,36 @@ impl Link {
         Told::new(&self.problems, &self.firsts)
     }
 
+    /// Moves out the connections that the end of the capture has closed so far, and the number of calls
+    /// where they are only counted. For those who [take parts](Wanted::takes_parts): they look at nothing
+    /// else of this but calls.
+    pub(crate) fn take_closed(&mut self, into: &mut Records) {
+        into.clear();
+        self.episodes.clear();
+        self.gaps.clear();
+        self.count();
+        if let Some(tally) = &mut self.tally {
+            std::mem::swap(&mut into.tally, tally);
+        }
+        std::mem::swap(&mut into.connections, &mut self.connections);
+    }
+
     fn with<R>(
         &mut self,
-        info: &ConnectionInfo,
+        c: &Connection,
         order: u64,
         now: Time,
         f: impl FnOnce(&mut Context<'_>) -> R,
     ) -> R {
+        let info = ConnectionInfo {
+            id: c.id,
+            transport: c.transport,
+            client: c.client,
+            server: c.server,
+            roles_known: c.roles_known,
+        };
         let answer = f(&mut Context {
-            connection: info,
+            connection: &info,
             output: &mut self.output,
             problems: &mut self.problems,
             shared: &mut self.shared,
@@ -259,17 +301,10 @@ impl Link {
 
 impl Handler for Link {
     type State = State;
+    type Rest = protocol::Rest;
 
-    fn open(&mut self, c: &Connection) -> State {
-        let info = ConnectionInfo {
-            id: c.id,
-            transport: c.transport,
-            client: c.client,
-            server: c.server,
-            roles_known: c.roles_known,
-        };
+    fn open(&mut self, _c: &Connection) -> State {
         State {
-            info,
             conversation: Conversation::default(),
             handshakes: self.handshakes.then(Handshakes::default),
             spoke: Time::MIN,
@@ -281,29 +316,27 @@ impl Handler for Link {
         s.conversation.opened(at);
     }
 
-    fn data(&mut self, _c: &Connection, s: &mut State, d: Direction, chunk: &Chunk<'_>) {
+    fn data(&mut self, c: &Connection, s: &mut State, d: Direction, chunk: &Chunk<'_>) {
         if d == Direction::ToClient && chunk.mark.time - s.spoke >= SPOKE_NS {
             s.spoke = chunk.mark.time;
             self.output.change(|| Outstanding {
                 order: chunk.order,
                 time: chunk.mark.time,
-                connection: s.info.id,
-                client: s.info.client,
-                server: s.info.server,
+                connection: c.id,
+                client: c.client,
+                server: c.server,
                 id: 0,
                 change: Change::Spoke,
             });
         }
         if let Some(handshakes) = &mut s.handshakes {
-            let between = (s.info.id, s.info.client, s.info.server);
+            let between = (c.id, c.client, c.server);
             let told = handshakes.data(between, d, chunk);
             self.output.calls.extend(told);
         }
-        let State {
-            info, conversation, ..
-        } = s;
+        let conversation = &mut s.conversation;
         if s.protocol.is_some() {
-            return self.with(info, chunk.order, chunk.now, |cx| {
+            return self.with(c, chunk.order, chunk.now, |cx| {
                 conversation.data(cx, d, chunk)
             });
         }
@@ -313,7 +346,7 @@ impl Handler for Link {
         if wanted == protocol::Wanted::Counts {
             self.output.wanted = protocol::Wanted::Calls;
         }
-        self.with(info, chunk.order, chunk.now, |cx| {
+        self.with(c, chunk.order, chunk.now, |cx| {
             conversation.data(cx, d, chunk)
         });
         self.output.wanted = wanted;
@@ -322,7 +355,7 @@ impl Handler for Link {
 
     fn gap(
         &mut self,
-        _c: &Connection,
+        c: &Connection,
         s: &mut State,
         d: Direction,
         length: u64,
@@ -330,27 +363,24 @@ impl Handler for Link {
         order: u64,
     ) {
         self.gaps.push((order, at));
-        let State {
-            info, conversation, ..
-        } = s;
-        self.with(info, order, at.time, |cx| conversation.gap(cx, d, length));
+        self.with(c, order, at.time, |cx| s.conversation.gap(cx, d, length));
     }
 
     fn datagram(
         &mut self,
-        _c: &Connection,
+        c: &Connection,
         s: &mut State,
         d: Direction,
         chunk: &Chunk<'_>,
         first: Mark,
     ) {
-        let State {
-            info, conversation, ..
-        } = s;
-        self.with(info, chunk.order, chunk.now, |cx| {
-            conversation.datagram(cx, d, chunk, first)
+        self.with(c, chunk.order, chunk.now, |cx| {
+            s.conversation.datagram(cx, d, chunk, first)
         });
-        let (source, destination) = s.info.ends(d);
+        let (source, destination) = match d {
+            Direction::ToServer => (c.client, c.server),
+            Direction::ToClient => (c.server, c.client),
+        };
         let kind = match s.conversation.is_known() {
             false => KnockKind::Datagram,
             true if LOOKUPS
@@ -380,6 +410,14 @@ impl Handler for Link {
         self.tally.is_some() || !s.conversation.is_known()
     }
 
+    fn rest(&mut self, s: &mut State) -> protocol::Rest {
+        s.conversation.rest()
+    }
+
+    fn wake(&mut self, s: &mut State, rest: protocol::Rest) {
+        s.conversation.wake(rest);
+    }
+
     fn interval(&mut self, _c: &Connection, _s: &mut State, interval: Interval) {
         self.intervals.push(interval);
     }
@@ -390,14 +428,13 @@ impl Handler for Link {
 
     fn close(
         &mut self,
-        _c: &Connection,
+        c: &Connection,
         s: State,
         summary: ConnectionSummary,
         order: u64,
         now: Time,
     ) {
         let State {
-            info,
             mut conversation,
             handshakes,
             protocol,
@@ -409,21 +446,21 @@ impl Handler for Link {
         };
         let why = summary.close;
         if let Some(mut handshakes) = handshakes {
-            let between = (info.id, info.client, info.server);
+            let between = (c.id, c.client, c.server);
             self.output
                 .calls
                 .extend(handshakes.close(between, order, why));
         }
         // What its end shows is told of its last packet, not of the one that came long after.
         let at = self.at.replace(summary.last.packet);
-        self.with(&info, order, now, |cx| {
+        self.with(c, order, now, |cx| {
             conversation.close(cx, why);
             if why == Close::Forgotten {
                 let place = Where {
                     frame: Some(summary.last.packet.frame),
                     ..Where::default()
                 };
-                let (client, server) = (info.client, info.server);
+                let (client, server) = (c.client, c.server);
                 let example = || (format!("{client} to {server} fell silent"), place);
                 cx.problems.note("connections-forgotten", example);
             }

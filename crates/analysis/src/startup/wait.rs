@@ -58,6 +58,15 @@ impl WaitKind {
     }
 }
 
+impl WaitKind {
+    /// Whether what is asked names somebody.
+    #[must_use]
+    pub fn has_name(self) -> bool {
+        use WaitKind::{Dhcp, Dns, File, Llmnr, Mdns, Nbns, Tls};
+        matches!(self, Dns | Mdns | Llmnr | Nbns | Dhcp | Tls | File)
+    }
+}
+
 /// How a wait ended.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Ending {
@@ -227,8 +236,7 @@ pub(super) fn ending(call: &Call) -> Ending {
 
 /// What a call asks: its name where it has one, else its operation.
 pub(super) fn what(call: &Call) -> Arc<str> {
-    let named =
-        call.protocol.is_lookup() || matches!(call.protocol, Protocol::Smb2 | Protocol::Tls);
+    let named = call.protocol.has_name();
     match &call.text {
         Some(name) if named => format!("{} {name}", call.op).into(),
         _ if call.protocol == Protocol::Tcp => "turn".into(),

@@ -5,6 +5,7 @@ use crate::args::{AnswerFormat, Startup};
 use crate::exit::Done;
 use crate::progress::Progress;
 use jiff::tz::TimeZone;
+use report::Anonymise;
 
 pub(crate) fn run(args: &Startup) -> anyhow::Result<Done> {
     check_standard_input(&args.captures)?;
@@ -14,6 +15,10 @@ pub(crate) fn run(args: &Startup) -> anyhow::Result<Done> {
         progress.event(e);
     })?;
     drop(progress);
+    let result = match args.common.anonymiser()? {
+        Some(names) => result.anonymised(&names),
+        None => result,
+    };
     print(|out| match args.format {
         AnswerFormat::Json => report::startup_json(&result, out),
         AnswerFormat::Text => report::startup_text(&result, args.all, &TimeZone::system(), out),

@@ -22,6 +22,7 @@ const WRITING: [&str; 20] = [
     "sql CAPTURE",
     "startup CAPTURE",
     "whatif CAPTURE",
+    "cut CAPTURE --from @0 -o -",
     "trace TRACE",
     "explain",
     "explain nagle",
