@@ -12,11 +12,15 @@
 //! stall. So none of the findings about those is ever made of turns.
 
 use crate::charts::Charts;
+use crate::compare::Snapshot;
+use crate::compare::gather::Wire;
 use crate::diagnose::{Diagnoser, Kind, Options};
 use crate::results::{CaptureResult, Diagnosis, OpResult};
 use crate::startup::{Startup, is_of_startup};
 use crate::streams::Gathered;
-use model::{Arp, Call, ConnectionSummary, Episode, Knock, Mark, Outstanding, Protocol, Time};
+use model::{
+    Arp, Call, ConnectionSummary, Episode, Interval, Knock, Mark, Outstanding, Protocol, Time,
+};
 use trace::Application;
 
 /// Calls of known protocols are what the captures are about unless there are so many times more turns.
@@ -29,6 +33,8 @@ pub struct Diagnosers {
     lookups: Diagnoser,
     gathered: Gathered,
     startups: [Startup; 2],
+    /// What connections did over time, where a comparison is wanted.
+    wire: Option<Box<[Wire; 2]>>,
     charts: Option<Charts>,
 }
 
@@ -41,7 +47,31 @@ impl Diagnosers {
             lookups: Diagnoser::new(captures, options, None, Kind::Turns),
             gathered: Gathered::default(),
             startups: Default::default(),
+            wire: None,
             charts: None,
+        }
+    }
+
+    /// Keeps what a comparison needs; to be said before the first record.
+    pub fn measure(&mut self) {
+        self.calls.measure();
+        self.turns.measure();
+        self.wire = Some(Box::default());
+    }
+
+    /// Capture `which` begins so.
+    pub fn begins(&mut self, which: usize, at: Time) {
+        self.calls.begins(which, at);
+        self.turns.begins(which, at);
+        if let Some(wire) = self.wire.as_mut().and_then(|w| w.get_mut(which)) {
+            wire.begin(at);
+        }
+    }
+
+    /// What a connection of capture `which` did in an interval.
+    pub fn interval(&mut self, which: usize, interval: &Interval) {
+        if let Some(wire) = self.wire.as_mut().and_then(|w| w.get_mut(which)) {
+            wire.interval(interval);
         }
     }
 
@@ -138,7 +168,17 @@ impl Diagnosers {
 
     /// The diagnosis, and what charts are drawn from if that was asked for.
     #[must_use]
-    pub fn finish_with_charts(mut self, results: Vec<CaptureResult>) -> (Diagnosis, Charts) {
+    pub fn finish_with_charts(self, results: Vec<CaptureResult>) -> (Diagnosis, Charts) {
+        let (diagnosis, charts, _) = self.finish_measured(results);
+        (diagnosis, charts)
+    }
+
+    /// The same, with what a comparison needs if it was [asked for](Diagnosers::measure).
+    #[must_use]
+    pub fn finish_measured(
+        mut self,
+        results: Vec<CaptureResult>,
+    ) -> (Diagnosis, Charts, Option<Snapshot>) {
         self.gathered.startups = std::mem::take(&mut self.startups).map(Startup::longest);
         let (calls, turns) = (self.calls.timed(), self.turns.timed());
         let lookups = self.lookups.timed();
@@ -147,11 +187,12 @@ impl Diagnosers {
             _ => {
                 self.lookups
                     .finish(results.clone(), &Gathered::default())
+                    .0
                     .ops
             }
         };
         let about_turns = calls.saturating_mul(MINORITY) < turns;
-        let (mut d, other) = match about_turns {
+        let ((mut d, measured), (other, _)) = match about_turns {
             true => (
                 self.turns.finish(results.clone(), &self.gathered),
                 self.calls.finish(results, &self.gathered),
@@ -174,6 +215,8 @@ impl Diagnosers {
         d.ops.extend(other.ops);
         d.ops.extend(looked_up);
         d.ops.sort_by(OpResult::by_time);
+        let wire = self.wire.map(|w| *w).unwrap_or_default();
+        let snapshot = measured.map(|m| m.snapshot(&d, wire));
         let mut charts = self.charts.unwrap_or_default();
         let judged = match about_turns {
             true => &self.turns,
@@ -181,7 +224,7 @@ impl Diagnosers {
         };
         charts.load = self.calls.load(&d.findings);
         charts.ladders = judged.ladders();
-        (d, charts)
+        (d, charts, snapshot)
     }
 }
 

@@ -6,6 +6,7 @@ pub mod app;
 pub mod capture_facts;
 pub mod charts;
 pub mod clock;
+pub mod compare;
 pub mod concurrency;
 pub mod connections;
 pub mod conns;

@@ -58,6 +58,7 @@ pub(crate) enum Command {
     Sql(Sql),
     Startup(Startup),
     Whatif(WhatIf),
+    Compare(Compare),
     Report(Report),
     Cut(Cut),
     Trace(Trace),
@@ -109,6 +110,10 @@ pub(crate) struct Diagnose {
     /// Exit with 1 if a finding costs this many seconds or ends the work, or has this code
     #[arg(long, value_name = "SECONDS|CODE", value_parser = fail_on)]
     pub(crate) fail_on: Option<FailOn>,
+
+    /// Also save what `slowside compare` needs of this run: some 10 to 200 kB
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) reading: Reading,
@@ -481,6 +486,42 @@ pub(crate) enum Start {
     Pairs(Vec<Point>),
 }
 
+/// Say what changed between a good run and a bad one, what it costs, and whether it is chance
+///
+/// Each is one capture (a file, or a directory of files that are one capture), the captures of both
+/// ends with a comma between them, or a run that `slowside diagnose --save` saved. Runs of unequal
+/// volume are compared per call, per byte or per row, and the answer says so. What differs by no more
+/// than chance, or by less than a tenth, is no difference; of fast calls, nor is what a few of them do.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  slowside compare good-c.pcap,good-s.pcap bad-c.pcap,bad-s.pcap
+  slowside compare monday.slowside client.pcap --format json")]
+pub(crate) struct Compare {
+    /// The run that was as it should be
+    #[arg(value_name = "BASELINE")]
+    pub(crate) baseline: PathBuf,
+
+    /// The run that is not
+    #[arg(value_name = "PROBLEM")]
+    pub(crate) problem: PathBuf,
+
+    /// How to write the answer
+    #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
+    pub(crate) format: AnswerFormat,
+
+    /// Mean response time below which nobody is blamed; an eighth of it is no difference
+    #[arg(long, value_name = "DURATION", value_parser = moment::positive, default_value = "2ms")]
+    pub(crate) fast_enough: i64,
+
+    /// Exit with 1 if the problem is slower, beyond chance, by this many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) fail_on: Option<i64>,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
 /// Say where the time went in traces that an Oracle database or client wrote
 ///
 /// Reads extended SQL traces (event 10046), SQL*Net traces and event 10079, plain, .gz, .xz or .zip, of
@@ -758,6 +799,10 @@ fn fail_on(text: &str) -> Result<FailOn, String> {
     rule(text).map(|r| FailOn::Code(r.code))
 }
 
+fn seconds(text: &str) -> Result<i64, String> {
+    moment::positive(&format!("{}s", text.strip_suffix('s').unwrap_or(text)))
+}
+
 /// The manual page of a finding; else a message with codes that resemble it.
 pub(crate) fn rule(code: &str) -> Result<&'static Rule, String> {
     RULES.iter().find(|r| r.code == code).ok_or_else(|| {
@@ -932,6 +977,7 @@ const COMMANDS: [&str; 13] = [
     "sql",
     "startup",
     "whatif",
+    "compare",
     "report",
     "cut",
     "trace",

@@ -29,6 +29,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<Done> {
         Command::Startup(args) => command::startup::run(args),
         Command::Cut(args) => command::cut::run(args),
         Command::Whatif(args) => command::whatif::run(args),
+        Command::Compare(args) => command::compare::run(args),
         Command::Report(args) => command::report::run(args),
         Command::Trace(args) => command::trace::run(args),
         Command::Explain(args) => command::explain::run(args),

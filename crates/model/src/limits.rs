@@ -191,6 +191,18 @@ pub const TRACE_PAIRS: usize = 1_000_000;
 /// Memory for unpacking one .xz file: as much as `xz -9` asks for.
 pub const XZ_DICTIONARY_BYTES: usize = 64 << 20;
 
+/// Blocks of time that a run is kept in for comparisons; they grow longer instead.
+pub const BLOCKS: usize = 128;
+
+/// Operations and statements of a capture that are told apart for comparisons; further ones only count
+/// in the sums.
+pub const COMPARED_SUBJECTS: usize = 256;
+
+/// Of a saved run: operations and statements, those with most time; ports; names of files.
+pub const SAVED_SUBJECTS: usize = 32;
+pub const SAVED_PORTS: usize = 16;
+pub const SAVED_FILES: usize = 16;
+
 /// Pseudonyms of addresses that are remembered; then they are made anew.
 pub const PSEUDONYMS: usize = 200_000;
 

@@ -9,7 +9,7 @@
 use analysis::connections::Connections;
 use analysis::results::{
     CaptureResult, ConnectionResult, ConnsResult, Diagnosis, Evidence, Finding, GroupResult,
-    KeyValue, OpsResult, TraceJoinResult,
+    KeyValue, OpsResult, Report, TraceJoinResult,
 };
 use analysis::sql::SqlResult;
 use analysis::startup::{Ending, StartupResult};
@@ -195,7 +195,6 @@ impl Anonymise for ConnectionResult {
         ConnectionResult {
             client: names.endpoint(self.client),
             server: names.endpoint(self.server),
-            vantage_from: self.vantage_from.anonymised(names),
             ..self
         }
     }
@@ -210,6 +209,21 @@ impl Anonymise for ConnsResult {
                 .iter()
                 .map(|c| c.anonymised(names))
                 .collect::<Connections>(),
+            ..self
+        }
+    }
+}
+
+/// Pictures of connections hold no names.
+impl Anonymise for Report {
+    fn anonymised(self, names: &Anonymiser) -> Report {
+        let end = |end| names.endpoint(end);
+        Report {
+            diagnosis: self.diagnosis.anonymised(names),
+            charts: self.charts.renamed(end, |id| names.statement_id(id)),
+            conns: self.conns.anonymised(names),
+            sql: self.sql.anonymised(names),
+            shown: self.shown.anonymised(names),
             ..self
         }
     }

@@ -6,6 +6,8 @@
 mod anonymise;
 mod calls;
 mod classes;
+mod compare;
+mod compare_text;
 mod conns;
 mod conns_text;
 mod diagnosis_csv;
@@ -29,6 +31,8 @@ mod whatif;
 
 pub use anonymise::Anonymise;
 pub use calls::{CALLS_CSV_HEADER, CallWriter};
+pub use compare::compare_json;
+pub use compare_text::compare_text;
 pub use conns::{conns_csv, conns_fields, conns_json};
 pub use conns_text::{conn_text, conns_text};
 pub use diagnosis_csv::diagnosis_csv;

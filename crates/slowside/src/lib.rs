@@ -2,6 +2,7 @@
 //!
 //! Nothing in here prints; what is worth telling while it runs leaves as [`Event`]s.
 
+mod compare;
 mod config;
 mod conns;
 mod cut;
@@ -21,10 +22,11 @@ mod startup;
 mod stream;
 mod trace;
 
+pub use compare::{Run, compare, save};
 pub use config::{Captures, Config, Event, Moment};
 pub use conns::{conns, series};
 pub use cut::{CutCapture, CutRequest, CutResult, Frames, Open, WhichFinding, cut};
-pub use diagnose::diagnose;
+pub use diagnose::{diagnose, measure};
 pub use plots::{plots, points_within};
 pub use report::{ReportOptions, report};
 pub use series::RowSink;

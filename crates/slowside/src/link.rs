@@ -121,6 +121,8 @@ pub(crate) enum Wanted {
     Accounts,
     /// Also how many calls are outstanding, and the packets that ask for something before there are any.
     Everything,
+    /// Everything, and what connections did in each interval of so many nanoseconds.
+    Measured(i64),
     /// What connections waited for, and what they and their calls did in each interval of so many
     /// nanoseconds.
     Series(i64),
@@ -142,6 +144,8 @@ pub(crate) struct Link {
     output: Output,
     /// Where calls are counted and not kept.
     tally: Option<CallTally>,
+    /// Whether all connections have an account, whatever they speak.
+    accounts: bool,
     episodes: Vec<Episode>,
     connections: Vec<(u64, ConnectionSummary)>,
     gaps: Vec<(u64, Mark)>,
@@ -179,13 +183,19 @@ impl Link {
         link.output.wanted = match wanted {
             Wanted::Calls | Wanted::Sessions | Wanted::Startup => protocol::Wanted::Calls,
             Wanted::Accounts => protocol::Wanted::Counts,
-            Wanted::Everything | Wanted::Series(_) => protocol::Wanted::Everything,
+            Wanted::Everything | Wanted::Measured(_) | Wanted::Series(_) => {
+                protocol::Wanted::Everything
+            }
         };
         let counts = matches!(wanted, Wanted::Accounts | Wanted::Series(_));
         link.tally = counts.then(CallTally::default);
-        let knocks = matches!(wanted, Wanted::Startup | Wanted::Everything);
+        let knocks = matches!(
+            wanted,
+            Wanted::Startup | Wanted::Everything | Wanted::Measured(_)
+        );
         link.knocks = knocks.then(Vec::new);
         link.handshakes = wanted == Wanted::Startup;
+        link.accounts = counts || matches!(wanted, Wanted::Measured(_));
         link
     }
 
@@ -407,7 +417,7 @@ impl Handler for Link {
     /// In a diagnosis calls of a known protocol have an account of their own, made of their times: that of
     /// the connection would cost a seventh of the run and say little new.
     fn wants_account(&self, s: &State) -> bool {
-        self.tally.is_some() || !s.conversation.is_known()
+        self.accounts || !s.conversation.is_known()
     }
 
     fn rest(&mut self, s: &mut State) -> protocol::Rest {

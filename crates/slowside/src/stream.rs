@@ -55,7 +55,9 @@ impl Connections {
             tracker: match wanted {
                 Wanted::Calls | Wanted::Sessions | Wanted::Startup => tracker,
                 Wanted::Accounts | Wanted::Everything => tracker.with_accounts(),
-                Wanted::Series(width_ns) => tracker.with_intervals(width_ns),
+                Wanted::Measured(width_ns) | Wanted::Series(width_ns) => {
+                    tracker.with_intervals(width_ns)
+                }
             },
             firsts: Firsts::default(),
             batches: 0,
@@ -266,7 +268,7 @@ impl Stream {
     pub(crate) fn start(capture: Capture, threads: usize, wanted: Wanted) -> Stream {
         let reader = Reader::new(capture);
         let reader = match wanted {
-            Wanted::Startup | Wanted::Everything => reader.with_arps(),
+            Wanted::Startup | Wanted::Everything | Wanted::Measured(_) => reader.with_arps(),
             _ => reader,
         };
         let progress = Arc::clone(&reader.progress);

@@ -22,9 +22,16 @@ pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
     let (captures, mut notes) = inputs::captures(&args.inputs)?;
     let app = application(&args.app, &mut notes)?;
     let mut progress = Progress::new(args.reading.quiet, false);
-    let mut diagnosis = slowside::diagnose(&captures, app.as_ref(), &config, &mut |e| {
-        progress.event(e);
-    })?;
+    let mut event = |e| progress.event(e);
+    let mut diagnosis = match &args.save {
+        None => slowside::diagnose(&captures, app.as_ref(), &config, &mut event)?,
+        Some(path) => {
+            let (diagnosis, snapshot) =
+                slowside::measure(&captures, app.as_ref(), &config, &mut event)?;
+            slowside::save(&snapshot, path)?;
+            diagnosis
+        }
+    };
     drop(progress);
     if let Some(why) = super::nothing_within(&config, &diagnosis.captures) {
         notes.insert(0, sentence(&why));
@@ -66,7 +73,11 @@ fn reaches(finding: &Finding, limit: &FailOn) -> bool {
 }
 
 /// Notes tell where a log of the application could not be read.
-fn without_files(mut diagnosis: Diagnosis, app: &[PathBuf], names: &Anonymiser) -> Diagnosis {
+pub(super) fn without_files(
+    mut diagnosis: Diagnosis,
+    app: &[PathBuf],
+    names: &Anonymiser,
+) -> Diagnosis {
     for note in &mut diagnosis.notes {
         for file in app.iter().map(|f| f.display().to_string()) {
             *note = note.replace(&file, &names.name(NameKind::File, &file));

@@ -23,7 +23,7 @@ mod threads;
 mod turns;
 
 /// Every command.
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "diagnose",
     "calls",
     "ops",
@@ -31,6 +31,7 @@ const COMMANDS: [&str; 13] = [
     "sql",
     "startup",
     "whatif",
+    "compare",
     "report",
     "cut",
     "trace",
@@ -124,6 +125,8 @@ fn help_shows_the_commands() {
                     for, and what each wait cost
           whatif    Predict what another path, fetch size or server would make of the
                     statements in a capture
+          compare   Say what changed between a good run and a bad one, what it costs,
+                    and whether it is chance
           report    Write it all as a page to look at: findings, charts, connections,
                     slow calls
           cut       Write the packets that prove something to pcapng, with comments that

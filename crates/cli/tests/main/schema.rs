@@ -212,6 +212,24 @@ fn answers_on_the_lab_s_captures_are_described() {
 }
 
 #[test]
+fn comparisons_are_described() {
+    let runs = ["without-loss", "loss", "fetch-100", "fetch-1", "healthy"];
+    let runs = runs.map(|run| {
+        let folder = root().join("tests/compare").join(run);
+        let end = |side: &str| {
+            folder
+                .join(format!("{side}.pcap.zst"))
+                .display()
+                .to_string()
+        };
+        format!("{},{}", end("client"), end("server"))
+    });
+    for pair in runs.windows(2) {
+        assert_answer(&["compare", &pair[0], &pair[1], "--format=json"]);
+    }
+}
+
+#[test]
 fn answers_on_databases_captures_are_described() {
     for name in [
         "mysql/queries.pcap.zst",

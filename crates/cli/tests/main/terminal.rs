@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// A command line that writes much, for each command; `CAPTURE` and `TRACE` stand for files.
-const WRITING: [&str; 20] = [
+const WRITING: [&str; 23] = [
     "diagnose CAPTURE",
     "diagnose CAPTURE --format json",
     "diagnose CAPTURE --format csv",
@@ -22,6 +22,8 @@ const WRITING: [&str; 20] = [
     "sql CAPTURE",
     "startup CAPTURE",
     "whatif CAPTURE",
+    "compare CAPTURE CAPTURE",
+    "compare CAPTURE CAPTURE --format json",
     "cut CAPTURE --from @0 -o -",
     "trace TRACE",
     "explain",
