@@ -969,7 +969,7 @@ fn few(text: &str) -> Result<usize, String> {
         .ok_or_else(|| "a page shows from 0 to 100 connections in full".to_owned())
 }
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "diagnose",
     "calls",
     "ops",
