@@ -10,6 +10,7 @@ pub(crate) mod ops;
 pub(crate) mod report;
 pub(crate) mod shell;
 pub(crate) mod sql;
+pub(crate) mod startup;
 pub(crate) mod trace;
 pub(crate) mod whatif;
 

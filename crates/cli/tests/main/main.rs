@@ -23,12 +23,13 @@ mod threads;
 mod turns;
 
 /// Every command.
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "diagnose",
     "calls",
     "ops",
     "conns",
     "sql",
+    "startup",
     "whatif",
     "compare",
     "report",
@@ -120,6 +121,8 @@ fn help_shows_the_commands() {
                     most first
           sql       Profile the statements of databases: time, round trips, rows per
                     fetch, and whose time it was
+          startup   Say why it took so long to start or to log in: what a client waited
+                    for, and what each wait cost
           whatif    Predict what another path, fetch size or server would make of the
                     statements in a capture
           compare   Say what changed between a good run and a bad one, what it costs,
