@@ -98,7 +98,7 @@ fn numbers_are_those_of_the_json() {
 
 #[test]
 fn charts_have_the_curves_of_both_runs() {
-    let runs = runs("without-loss", "loss");
+    let runs = runs("fetch-100", "fetch-1");
     let (page, c) = (page(&runs, &[]), json(&runs));
     let labels: Vec<&str> = list(&page.data["captures"])
         .iter()
@@ -107,14 +107,18 @@ fn charts_have_the_curves_of_both_runs() {
     assert_eq!(
         labels,
         [
-            "baseline: without-loss/client.pcap.zst, without-loss/server.pcap.zst",
-            "problem: loss/client.pcap.zst, loss/server.pcap.zst",
+            "baseline: fetch-100/client.pcap.zst, fetch-100/server.pcap.zst",
+            "problem: fetch-1/client.pcap.zst, fetch-1/server.pcap.zst",
         ]
     );
     let operations = list(&page.data["operations"]);
     assert!(!operations.is_empty());
     for drawn in operations {
-        let same = |op: &&Value| op["op"] == drawn["name"] && op["protocol"] == drawn["protocol"];
+        let same = |op: &&Value| {
+            let words = [&op["op"], &op["statement"]].map(Value::as_str);
+            let name: Vec<&str> = words.into_iter().flatten().collect();
+            drawn["name"] == name.join(" ") && drawn["protocol"] == op["protocol"]
+        };
         let op = list(&c["ops"]).iter().find(same).expect("the operation");
         for seen in list(&drawn["seen"]) {
             let side = if seen["capture"] == 0 {

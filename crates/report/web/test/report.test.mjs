@@ -282,8 +282,8 @@ for (const [name, file] of comparisons) {
           const legend = await figure.locator(".legend li").allInnerTexts();
           assert.deepEqual(legend.map((text) => text.split(":")[0]), ["baseline", "problem"]);
         }
-        const place = await middle(figures[0].locator(".u-over"));
-        await page.mouse.move(place.x + place.width / 2, place.y + place.height / 2);
+        await figures[0].locator(".plot").focus();
+        await page.keyboard.press("Shift+ArrowRight");
         await page.locator(".tip").waitFor();
       }));
 
