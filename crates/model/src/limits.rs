@@ -172,3 +172,7 @@ pub const TRACE_PAIRS: usize = 1_000_000;
 
 /// Memory for unpacking one .xz file: as much as `xz -9` asks for.
 pub const XZ_DICTIONARY_BYTES: usize = 64 << 20;
+
+/// Intervals of a probe that are kept for its result: a day of seconds. Further ones are only told as
+/// they end.
+pub const PROBE_INTERVALS: usize = 86_400;
