@@ -2,14 +2,15 @@
 
 use crate::app::{AppFacts, AppMatch};
 use crate::capture_facts::CaptureFacts;
+use crate::charts::{Cap, Caps, Ladder, Ladders, LatencyByOutstanding, by_outstanding};
 use crate::facts::{self, Account, Alone, Exhibits, Facts, Thresholds};
-use crate::findings;
+use crate::findings::{self, client_cap};
 use crate::half::{Completeness, Half, OpTable};
 use crate::join::Join;
 use crate::matched::{MatchedFacts, is_outage};
 use crate::narrowest;
 use crate::results::{
-    Budget, CaptureResult, Clock, Diagnosis, OpResult, Side, Unmatched, Vantage, Verdict,
+    Budget, CaptureResult, Clock, Diagnosis, Finding, OpResult, Side, Unmatched, Vantage, Verdict,
 };
 use crate::sql::{self, Profiler, SqlKey, SqlResult};
 use crate::streams::{self, Gathered};
@@ -71,6 +72,11 @@ pub struct Diagnoser {
     alone: OneSided,
     /// The statements of each capture.
     sql: Vec<Profiler>,
+    /// The slowest calls, where charts are asked for.
+    ladders: Option<Ladders>,
+    /// The server's cap, and where the client's calls were seen, once the account is made.
+    cap: Option<(model::Endpoint, f64)>,
+    at_client: Option<usize>,
 }
 
 /// What is only needed of a single capture: its calls, settled when their episodes are known.
@@ -131,7 +137,47 @@ impl Diagnoser {
             sql: (0..captures)
                 .map(|_| Profiler::new(&[SqlKey::Statement]))
                 .collect(),
+            ladders: None,
+            cap: None,
+            at_client: None,
         }
+    }
+
+    /// Keeps the slowest calls from here on.
+    pub(crate) fn keep_ladders(&mut self) {
+        self.ladders = Some(Ladders::default());
+    }
+
+    /// The slowest calls of the costliest operations, after [`Diagnoser::finish`].
+    pub(crate) fn ladders(&self) -> Vec<Ladder> {
+        let ladders = self.ladders.as_ref();
+        ladders.map_or_else(Vec::new, |l| l.finish(&self.ops))
+    }
+
+    /// Waits by the number of outstanding calls, after [`Diagnoser::finish`], with the caps that its
+    /// findings name.
+    pub(crate) fn load(&self, findings: &[Finding]) -> Vec<LatencyByOutstanding> {
+        let named = |code: &'static str, outstanding: u64| {
+            let found = findings.iter().any(|f| f.code == code);
+            found.then_some(Cap { outstanding, code })
+        };
+        let server = self.cap.and_then(|(server, cap)| {
+            let cap = cap.round().max(1.0) as u64;
+            Some((server, named("server-concurrency-cap", cap)?))
+        });
+        let capped = self.at_client.and_then(|i| self.captures.get(i));
+        let client = capped.and_then(client_cap).and_then(|capped| {
+            let cap = named("client-concurrency-cap", capped.found.cap as u64)?;
+            Some(((capped.client, capped.server), cap))
+        });
+        let of = |(i, capture): (usize, &CaptureFacts)| {
+            let caps = Caps {
+                server,
+                client: client.filter(|_| self.at_client == Some(i)),
+            };
+            by_outstanding(i, &capture.concurrency, &self.ops, &caps)
+        };
+        self.captures.iter().enumerate().flat_map(of).collect()
     }
 
     /// Takes a call of capture `which`.
@@ -150,6 +196,9 @@ impl Diagnoser {
         }
         if self.captures.len() == 1 {
             self.alone.call(call, &self.captures[0]);
+            if let Some(ladders) = &mut self.ladders {
+                ladders.alone(op, call);
+            }
             return;
         }
         let Some(half) = Half::of(call, op) else {
@@ -192,6 +241,9 @@ impl Diagnoser {
                     _ => c.op,
                 };
                 self.matched.add(op, c, s, backwards);
+                if let (false, Some(ladders)) = (backwards, &mut self.ladders) {
+                    ladders.matched(op, (client, c), (1 - client, s));
+                }
                 if let (false, Some(app)) = (backwards, &mut self.app[client]) {
                     app.matched(c, s);
                 }
@@ -301,7 +353,7 @@ impl Diagnoser {
 
     /// The diagnosis. `results` say how each capture was read, `gathered` what connections waited for.
     #[must_use]
-    pub fn finish(self, results: Vec<CaptureResult>, gathered: &Gathered) -> Diagnosis {
+    pub fn finish(&mut self, results: Vec<CaptureResult>, gathered: &Gathered) -> Diagnosis {
         if self.captures.len() == 2 {
             self.finish_two(results, gathered)
         } else {
@@ -309,7 +361,7 @@ impl Diagnoser {
         }
     }
 
-    fn finish_two(mut self, mut results: Vec<CaptureResult>, gathered: &Gathered) -> Diagnosis {
+    fn finish_two(&mut self, mut results: Vec<CaptureResult>, gathered: &Gathered) -> Diagnosis {
         let mut pairs = Vec::new();
         let left = self.join.finish(&mut pairs);
         self.pairs = pairs;
@@ -378,6 +430,8 @@ impl Diagnoser {
         if let Some(sql) = &sql {
             sql::habits::divide(&mut account, sql);
         }
+        self.cap = account.cap.as_ref().map(|(cap, server)| (*server, cap.cap));
+        self.at_client = Some(client);
         let m = &self.matched;
         let budget = self.budget(clock.as_ref(), &account, app.as_ref());
         let facts = Facts {
@@ -571,7 +625,7 @@ impl Diagnoser {
         out
     }
 
-    fn finish_one(mut self, mut results: Vec<CaptureResult>, gathered: &Gathered) -> Diagnosis {
+    fn finish_one(&mut self, mut results: Vec<CaptureResult>, gathered: &Gathered) -> Diagnosis {
         self.alone.settle(&mut self.captures[0], None);
         let own = &self.captures[0];
         let concluded = vantage::conclude(&own.tcp);
@@ -619,6 +673,9 @@ impl Diagnoser {
             server_queue_ns: (account.queue_ns > 0).then(|| account.queue_ns / calls),
             under_way: under_way(&account),
         };
+        self.cap = account.cap.as_ref().map(|(cap, server)| (*server, cap.cap));
+        self.at_client = Some(0);
+        let own = &self.captures[0];
         let index = |v: Vantage| (side == v).then_some(0);
         let facts = Facts {
             kind: self.kind,

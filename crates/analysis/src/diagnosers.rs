@@ -8,6 +8,7 @@
 //! many are under way counts connections, and is neither a client's limit nor a server's queue or
 //! stall. So none of the findings about those is ever made of turns.
 
+use crate::charts::Charts;
 use crate::diagnose::{Diagnoser, Kind, Options};
 use crate::results::{CaptureResult, Diagnosis, OpResult};
 use crate::streams::Gathered;
@@ -22,6 +23,7 @@ pub struct Diagnosers {
     calls: Diagnoser,
     turns: Diagnoser,
     gathered: Gathered,
+    charts: Option<Charts>,
 }
 
 impl Diagnosers {
@@ -31,11 +33,24 @@ impl Diagnosers {
             calls: Diagnoser::new(captures, options.clone(), app, Kind::Calls),
             turns: Diagnoser::new(captures, options, app, Kind::Turns),
             gathered: Gathered::default(),
+            charts: None,
         }
+    }
+
+    /// Gathers what charts are drawn from as well, from here on.
+    #[must_use]
+    pub fn with_charts(mut self, captures: usize) -> Diagnosers {
+        self.charts = Some(Charts::new(captures));
+        self.calls.keep_ladders();
+        self.turns.keep_ladders();
+        self
     }
 
     /// Takes a call of capture `which`.
     pub fn call(&mut self, which: usize, call: &Call) {
+        if let Some(charts) = &mut self.charts {
+            charts.call(which, call);
+        }
         match call.protocol {
             Protocol::Tcp => self.turns.call(which, call),
             _ => self.calls.call(which, call),
@@ -44,6 +59,9 @@ impl Diagnosers {
 
     pub fn outstanding(&mut self, which: usize, o: &Outstanding) {
         self.calls.outstanding(which, o);
+        if let Some(charts) = &mut self.charts {
+            charts.outstanding(which, o);
+        }
     }
 
     pub fn episode(&mut self, which: usize, e: &Episode) {
@@ -81,6 +99,12 @@ impl Diagnosers {
     /// The diagnosis. `results` say how each capture was read.
     #[must_use]
     pub fn finish(self, results: Vec<CaptureResult>) -> Diagnosis {
+        self.finish_with_charts(results).0
+    }
+
+    /// The diagnosis, and what charts are drawn from if that was asked for.
+    #[must_use]
+    pub fn finish_with_charts(mut self, results: Vec<CaptureResult>) -> (Diagnosis, Charts) {
         let (calls, turns) = (self.calls.timed(), self.turns.timed());
         let about_turns = calls.saturating_mul(MINORITY) < turns;
         let (mut d, other) = match about_turns {
@@ -100,7 +124,14 @@ impl Diagnosers {
         }
         d.ops.extend(other.ops);
         d.ops.sort_by(OpResult::by_time);
-        d
+        let mut charts = self.charts.unwrap_or_default();
+        let judged = match about_turns {
+            true => &self.turns,
+            false => &self.calls,
+        };
+        charts.load = self.calls.load(&d.findings);
+        charts.ladders = judged.ladders();
+        (d, charts)
     }
 }
 

@@ -4,6 +4,7 @@
 
 pub mod app;
 pub mod capture_facts;
+pub mod charts;
 pub mod clock;
 pub mod concurrency;
 pub mod connections;

@@ -454,6 +454,10 @@ fn not_a_capture(name: &str, head: &[u8], compression: Compression) -> CaptureEr
             "a Microsoft Network Monitor file",
             "; convert it with editcap -F pcapng",
         ),
+        _ if is_text(head) && is_trace(head) => (
+            "a trace of Oracle",
+            "; slowside trace reads it, and --app FILE holds it against a capture",
+        ),
         _ if is_text(head) => (
             "text",
             "; packets are saved with tcpdump -w FILE or snoop -o FILE",
@@ -461,6 +465,17 @@ fn not_a_capture(name: &str, head: &[u8], compression: Compression) -> CaptureEr
         _ => ("unknown data", ""),
     };
     CaptureError::NotACapture { file, what, cure }
+}
+
+/// Whether text opens like a trace of an Oracle database, or of SQL*Net.
+fn is_trace(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    let first = text.trim_start_matches(|c: char| !c.is_ascii_graphic());
+    first.starts_with("Trace file ")
+        || first.starts_with("Dump file ")
+        || text.contains("TRACE CONFIGURATION INFORMATION")
+        || text.contains("PARSING IN CURSOR #")
+        || text.contains("\n*** SESSION ID")
 }
 
 fn is_text(head: &[u8]) -> bool {

@@ -13,6 +13,7 @@ mod capture;
 mod error;
 mod file;
 mod inputs;
+mod kept;
 mod pcap;
 mod pcapng;
 mod resync;
@@ -24,5 +25,6 @@ mod tests;
 
 pub use capture::Capture;
 pub use error::CaptureError;
+pub use kept::{is_read_once, keep, unlinked_file};
 pub use source::Compression;
 pub use summary::{CaptureSummary, FileSummary, Format};

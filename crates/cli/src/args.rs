@@ -31,12 +31,20 @@ Examples:
   slowside client.pcap server.pcap       which side is slow, and why
   tcpdump -i eth0 -w - port 2049 | slowside -
 
+For the shell: slowside completions bash (or zsh, fish, …); slowside man.
+
 Exit codes: 2 could not do it; else 1 a finding at or above --fail-on exists;
 else 3 done, but some input was damaged; else 0."
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
+
+    /// Colors in text: where standard output is a terminal, always, or never
+    ///
+    /// NO_COLOR=1 turns them off and CLICOLOR_FORCE=1 on where nothing is said here.
+    #[arg(long, value_enum, global = true, value_name = "WHEN", default_value_t = Color::Auto)]
+    pub(crate) color: Color,
 }
 
 #[derive(Subcommand, Debug)]
@@ -47,8 +55,11 @@ pub(crate) enum Command {
     Conns(Conns),
     Sql(Sql),
     Whatif(WhatIf),
+    Report(Report),
     Trace(Trace),
     Explain(Explain),
+    Completions(Completions),
+    Man(Man),
 }
 
 /// Say which side is slow, by how much, and why (the default command)
@@ -64,9 +75,9 @@ pub(crate) struct Diagnose {
     #[command(flatten)]
     pub(crate) inputs: Inputs,
 
-    /// How to write the answer
-    #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
-    pub(crate) format: AnswerFormat,
+    /// How to write the answer; CSV has a row per finding, Markdown is for tickets
+    #[arg(long, value_enum, default_value_t = GroupFormat::Text)]
+    pub(crate) format: GroupFormat,
 
     /// What the application measured itself
     ///
@@ -290,6 +301,56 @@ pub(crate) struct WhatIf {
     pub(crate) common: Common,
 }
 
+/// Write it all as a page to look at: findings, charts, connections, slow calls
+///
+/// One file of HTML that opens in any browser, without a network, and may be sent by mail. The numbers are
+/// those of diagnose, conns and sql; the captures are read several times. From a finding, a point of a
+/// chart or a slow call it leads to the packets, with filters and commands to copy.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  slowside report client.pcap server.pcap -o monday.html
+  slowside report --server ring/ --from '2026-03-01 14:00:00' --connection 17")]
+pub(crate) struct Report {
+    #[command(flatten)]
+    pub(crate) inputs: Inputs,
+
+    /// Where to write the page; `-` for standard output
+    ///
+    /// An earlier report is replaced, any other file is left alone.
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    pub(crate) output: PathBuf,
+
+    /// Show this connection in full, too; may be given several times
+    ///
+    /// Numbers are those of slowside conns.
+    #[arg(long, value_name = "N", value_parser = number)]
+    pub(crate) connection: Vec<u64>,
+
+    /// How many connections are shown in full: those that findings name, then those that waited most
+    #[arg(long, value_name = "COUNT", default_value_t = 6, value_parser = few)]
+    pub(crate) connections: usize,
+
+    /// What the application measured itself, as for slowside diagnose
+    #[arg(long, value_name = "FILE")]
+    pub(crate) app: Vec<PathBuf>,
+
+    /// Server's clock minus client's clock, such as 1.5ms or -3s
+    #[arg(long, value_name = "DURATION", value_parser = moment::duration, allow_hyphen_values = true)]
+    pub(crate) clock_offset: Option<i64>,
+
+    /// Mean response time below which nobody is blamed
+    #[arg(long, value_name = "DURATION", value_parser = moment::positive, default_value = "2ms")]
+    pub(crate) fast_enough: i64,
+
+    /// Response time beyond which even a fast mean is no excuse
+    #[arg(long, value_name = "DURATION", value_parser = moment::positive, default_value = "20ms")]
+    pub(crate) tail: i64,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
 /// What `whatif` starts from.
 #[derive(Clone, Debug)]
 pub(crate) enum Start {
@@ -342,6 +403,36 @@ pub(crate) struct Explain {
     /// Code of a finding; without one, all are listed
     #[arg(value_name = "CODE")]
     pub(crate) code: Option<String>,
+}
+
+/// Write what a shell needs to complete commands, options and their values
+#[derive(Args, Debug)]
+#[command(hide = true)]
+#[command(after_long_help = "\
+Examples:
+  slowside completions bash > /etc/bash_completion.d/slowside
+  slowside completions zsh > ~/.zfunc/_slowside")]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum, value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Write the manual pages, made of what --help says
+#[derive(Args, Debug)]
+#[command(hide = true)]
+#[command(after_long_help = "\
+Examples:
+  slowside man diagnose | man -l -
+  slowside man --dir /usr/local/share/man/man1")]
+pub(crate) struct Man {
+    /// The command whose page is written to standard output; without one, the page of slowside
+    #[arg(value_name = "COMMAND", conflicts_with = "dir")]
+    pub(crate) command: Option<String>,
+
+    /// Write the pages of all commands as files into this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
 }
 
 /// The captures of commands that take one end or both.
@@ -455,6 +546,13 @@ fn of_connections(arg: Arg, event: &str) -> Arg {
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum AnswerFormat {
     Text,
     Json,
@@ -471,6 +569,7 @@ pub(crate) enum GroupFormat {
     Text,
     Json,
     Csv,
+    Markdown,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -484,6 +583,7 @@ pub(crate) enum ConnsFormat {
     Text,
     Json,
     Csv,
+    Markdown,
     /// JSON lines, of --series
     Jsonl,
 }
@@ -620,8 +720,25 @@ fn number(text: &str) -> Result<u64, String> {
         .map_err(|_| "connections have numbers, which slowside conns --all shows".to_owned())
 }
 
-const COMMANDS: [&str; 8] = [
-    "diagnose", "calls", "ops", "conns", "sql", "whatif", "trace", "explain",
+fn few(text: &str) -> Result<usize, String> {
+    let count: Option<usize> = text.parse().ok();
+    count
+        .filter(|n| *n <= 100)
+        .ok_or_else(|| "a page shows from 0 to 100 connections in full".to_owned())
+}
+
+const COMMANDS: [&str; 11] = [
+    "diagnose",
+    "calls",
+    "ops",
+    "conns",
+    "sql",
+    "whatif",
+    "report",
+    "trace",
+    "explain",
+    "completions",
+    "man",
 ];
 
 /// Reads the command line.

@@ -1,5 +1,7 @@
 //! How a run ends: the exit codes that scripts rely on, and the one line on standard error.
 
+use crate::command::CANNOT_WRITE;
+use anyhow::Context;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -47,9 +49,8 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     use clap::error::ErrorKind;
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            // A pager that was closed early has shown what its reader wanted.
-            let _ = error.print();
-            ExitCode::SUCCESS
+            let written = error.print().and_then(|()| io::stdout().flush());
+            code(written.context(CANNOT_WRITE).map(|()| Done::Fine))
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let _ = error.print();

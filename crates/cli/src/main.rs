@@ -4,6 +4,7 @@ mod args;
 mod command;
 mod exit;
 mod moment;
+mod page;
 mod progress;
 
 use args::{Arguments, Command};
@@ -12,7 +13,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let result = match args::parse(std::env::args_os()) {
-        Ok(arguments) => run(&arguments),
+        Ok(arguments) => report::on_page(page::page(arguments.color), || run(&arguments)),
         Err(shown) => return exit::usage(&shown),
     };
     exit::code(result)
@@ -26,7 +27,10 @@ fn run(arguments: &Arguments) -> anyhow::Result<Done> {
         Command::Conns(args) => command::conns::run(args),
         Command::Sql(args) => command::sql::run(args),
         Command::Whatif(args) => command::whatif::run(args),
+        Command::Report(args) => command::report::run(args),
         Command::Trace(args) => command::trace::run(args),
         Command::Explain(args) => command::explain::run(args),
+        Command::Completions(args) => command::shell::completions(args),
+        Command::Man(args) => command::shell::man(args),
     }
 }

@@ -15,6 +15,7 @@ pub mod limits;
 mod name;
 mod normal;
 mod packet;
+mod plot;
 mod problem;
 mod series;
 pub mod sql;
@@ -32,6 +33,10 @@ pub use habits::{CongestionWindow, EcnCounts, Pauses, Retransmissions, SegmentSi
 pub use name::Name;
 pub use normal::{SqlDialect, normalise, normalise_as, statement_id};
 pub use packet::{Batch, LinkType, Packet, PacketRef};
+pub use plot::{
+    DirectionPlot, Plot, PlotAck, PlotBand, PlotFlight, PlotInterval, PlotRequest, PlotRoundTrip,
+    PlotSegment, PlotStretch, PlotThroughput, Points, SegmentKind,
+};
 pub use problem::{Problem, Problems, Where};
 pub use series::{Interval, IntervalCounts};
 pub use sql::{Found, Hidden, Sql, SqlSession, Statement};

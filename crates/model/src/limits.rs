@@ -99,8 +99,16 @@ pub const ACCOUNTS: usize = 20_000;
 /// Connections listed. `connections-left-out`.
 pub const CONNECTIONS: usize = 200_000;
 
+/// Points of each curve of a connection's picture, some 60 bytes each while it is drawn; a picture says
+/// how many it left out.
+pub const PLOT_POINTS: usize = 50_000;
+
 /// Bytes of rows that are sorted in memory; more are sorted on disk, so that none is left out.
 pub const SORT_BYTES: usize = 64 << 20;
+
+/// Operations and statements of a capture, and servers, that charts are drawn of; those that come
+/// later have none, which is said.
+pub const CHARTED: usize = 1_000;
 
 /// Groups of one table. `groups-full`.
 pub const GROUPS: usize = 200_000;

@@ -2,8 +2,8 @@
 //! delivers.
 
 use model::{
-    Chunk, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, Interval, Mark, Time,
-    Transport,
+    Chunk, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, Interval, Mark, Plot,
+    Time, Transport,
 };
 
 /// One TCP segment or UDP datagram, decoded. Its payload's captured bytes are
@@ -171,6 +171,9 @@ pub trait Handler {
     /// tracker keeps that. Comes when a packet of another interval does, or when it is over; where the
     /// capture's clock steps back, an interval may come again, with what else was in it.
     fn interval(&mut self, _c: &Connection, _s: &mut Self::State, _interval: Interval) {}
+
+    /// A connection of which a picture was wanted is over; comes before `close`.
+    fn plot(&mut self, _c: &Connection, _s: &mut Self::State, _plot: Plot) {}
 
     /// Whether an account of this connection's time is wanted, where the tracker keeps accounts. Once
     /// it is not, the account is dropped.

@@ -8,15 +8,16 @@ mod answer;
 mod one;
 mod sides;
 
+pub(crate) use answer::{answer, waited};
 pub use one::conn_text;
 
 use crate::classes::{arrow, words};
 use crate::conns::DIRECTIONS;
 use crate::conns::fields::own;
-use crate::text::{Grid, WIDTH, bytes, counted, damage, share, tight, wrap};
+use crate::page::{columns as wide, pad, shortened, width};
+use crate::text::{Grid, bytes, counted, damage, share, tight, wrap};
 use analysis::connections::Connections;
 use analysis::results::{ConnectionResult, ConnsResult, DirectionResult, Vantage};
-use answer::answer;
 use model::{Direction, Endpoint, Protocol};
 use std::io::{self, Write};
 use std::net::IpAddr;
@@ -29,7 +30,7 @@ const ROWS: usize = 20;
 /// # Errors
 /// Those of `out`.
 pub fn conns_text(result: &ConnsResult, all: bool, out: &mut dyn Write) -> io::Result<()> {
-    out.write_all(answer(&result.connections).as_bytes())?;
+    out.write_all(wrap("", 0, &answer(&result.connections)).as_bytes())?;
     let count = result.connections.len();
     let shown = if all { count } else { count.min(ROWS) };
     if shown > 0 {
@@ -39,11 +40,8 @@ pub fn conns_text(result: &ConnsResult, all: bool, out: &mut dyn Write) -> io::R
         out.write_all(table(&rows, &common).as_bytes())?;
     }
     let mut end = String::new();
-    if shown < count {
-        let more = counted((count - shown) as u64, "further connection");
-        end.push_str(&format!(
-            "… and {more} that waited less (--all shows them)\n"
-        ));
+    if let Some(beyond) = beyond(result, all) {
+        end.push_str(&format!("{beyond}\n"));
     }
     if result.left_out > 0 {
         let left_out = counted(result.left_out, "connection");
@@ -51,10 +49,11 @@ pub fn conns_text(result: &ConnsResult, all: bool, out: &mut dyn Write) -> io::R
         end.push_str(&wrap("", 0, &text));
     }
     if let Some(first) = result.connections.get(0) {
-        end.push_str(&format!(
-            "\nOne of them in full, with frames: --connection {}\n",
+        let hint = format!(
+            "One of them in full, with frames: --connection {}",
             first.number
-        ));
+        );
+        end.push_str(&format!("\n{}", wrap("", 2, &hint)));
     }
     end.extend(result.captures.iter().map(damage));
     out.write_all(end.as_bytes())
@@ -236,6 +235,37 @@ fn worst(c: &ConnectionResult, count: fn(&DirectionResult) -> Option<u64>) -> Op
     most.map(|(n, all)| share(n as i64, all.max(n).max(1) as i64))
 }
 
+/// The table with both ends of each connection, for a page without limits, and how many of its columns
+/// are text.
+pub(crate) fn wide_rows(result: &ConnsResult, all: bool) -> (Vec<Vec<String>>, usize) {
+    let shown = if all { usize::MAX } else { ROWS };
+    let connections: Vec<_> = result.connections.iter().take(shown).collect();
+    let common = Common {
+        client: None,
+        server: None,
+        protocol: None,
+    };
+    let columns = columns(&connections, &common);
+    let mut heads = vec!["#".to_owned(), "client → server".to_owned()];
+    heads.extend(columns.iter().map(|c| c.name.to_owned()));
+    let rows = connections.iter().map(|c| {
+        let ends = [c.number.to_string(), common.ends(c)];
+        let cells = columns.iter().map(|column| (column.cell)(c));
+        ends.into_iter().chain(cells).collect()
+    });
+    let protocol = columns.first().is_some_and(|c| c.text);
+    let text = 2 + usize::from(protocol);
+    (std::iter::once(heads).chain(rows).collect(), text)
+}
+
+/// How many connections the table leaves out.
+pub(crate) fn beyond(result: &ConnsResult, all: bool) -> Option<String> {
+    let count = result.connections.len();
+    let more = count.checked_sub(ROWS).filter(|&n| n > 0 && !all)?;
+    let more = counted(more as u64, "further connection");
+    Some(format!("… and {more} that waited less (--all shows them)"))
+}
+
 fn table(connections: &[ConnectionResult], common: &Common) -> String {
     let columns = columns(connections, common);
     let mut rows = vec![columns.iter().map(|c| c.name.to_owned()).collect()];
@@ -249,11 +279,11 @@ fn table(connections: &[ConnectionResult], common: &Common) -> String {
     }
     // Numbers to type: without commas.
     let widest = connections.iter().map(|c| c.number.to_string().len()).max();
-    let width = widest.unwrap_or(1);
-    let number = |c: &ConnectionResult| format!("{:>width$}", c.number);
+    let digits = widest.unwrap_or(1);
+    let number = |c: &ConnectionResult| format!("{:>digits$}", c.number);
 
     let mut beside = rows.clone();
-    let heads = std::iter::once(format!("{:>width$}", "#")).chain(
+    let heads = std::iter::once(format!("{:>digits$}", "#")).chain(
         connections
             .iter()
             .map(|c| format!("{} {}", number(c), common.ends(c))),
@@ -262,15 +292,14 @@ fn table(connections: &[ConnectionResult], common: &Common) -> String {
         row.insert(0, head);
     }
     let beside = Grid::new(beside, 1);
-    if beside.width() <= WIDTH {
+    if beside.width() <= width() {
         return common.sentence() + &beside.text();
     }
     // The ends on a line of their own, above the numbers.
     for row in &mut rows {
-        row.insert(0, " ".repeat(width));
+        row.insert(0, " ".repeat(digits));
     }
-    let below = Grid::fitting(rows).text();
-    let mut lines = below.lines();
+    let mut lines = Grid::fitting(rows).lines().into_iter();
     let protocol = Common {
         client: None,
         server: None,
@@ -282,7 +311,7 @@ fn table(connections: &[ConnectionResult], common: &Common) -> String {
         text.push_str(&format!(
             "{} {}\n",
             number(c),
-            ends(c, WIDTH.saturating_sub(width + 1))
+            ends(c, width().saturating_sub(digits + 1))
         ));
         text.push_str(&format!("{line}\n"));
     }
@@ -292,9 +321,9 @@ fn table(connections: &[ConnectionResult], common: &Common) -> String {
 /// Makes the cells of a column as wide as the widest.
 fn flush_left(rows: &mut [Vec<String>], column: usize) {
     let cells = rows.iter().filter_map(|row| row.get(column));
-    let width = cells.map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let widest = cells.map(|cell| wide(cell)).max().unwrap_or(0);
     for cell in rows.iter_mut().filter_map(|row| row.get_mut(column)) {
-        *cell = format!("{cell:<width$}");
+        *cell = pad(cell, widest);
     }
 }
 
@@ -309,18 +338,6 @@ fn ends(c: &ConnectionResult, room: usize) -> String {
     format!("{client} → {server}")
 }
 
-/// A text without its middle, if it is longer than this.
-fn shortened(text: &str, room: usize) -> String {
-    let letters: Vec<char> = text.chars().collect();
-    if letters.len() <= room {
-        return text.to_owned();
-    }
-    let kept = room.saturating_sub(1);
-    let head = letters.iter().take(kept / 2);
-    let tail = letters.iter().skip(letters.len() - (kept - kept / 2));
-    head.chain(&['…']).chain(tail).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -331,7 +348,7 @@ mod tests {
         let mut out = Vec::new();
         conns_text(result, all, &mut out).expect("memory");
         let text = String::from_utf8(out).expect("UTF-8");
-        assert!(text.lines().all(|l| l.chars().count() <= WIDTH), "{text}");
+        assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
         text
     }
 

@@ -2,20 +2,23 @@
 //!
 //! A page of 80 columns. Only commands that are meant to be copied may be wider.
 
-mod captures;
+mod budget;
+pub(crate) mod captures;
 mod joined;
-mod tables;
+pub(crate) mod tables;
 
-use crate::classes;
-use crate::text::{Unit, WIDTH, bar, bytes, counted, grouped, quoted, rate, shell, wrap};
-use analysis::results::{Budget, Diagnosis, Evidence, Fact, Finding};
+pub(crate) use budget::{Part, Parts};
+
+use crate::page::{Tone, columns, prose};
+use crate::text::{bytes, counted, grouped, quoted, rate, shell, wrap};
+use analysis::results::{Diagnosis, Evidence, Fact, Finding, Side, Verdict};
 use jiff::tz::TimeZone;
-use model::{Direction, format_duration};
+use model::format_duration;
 use std::io::{self, Write};
 
 /// Frames and filters of one finding.
 const FRAMES: usize = 8;
-const EVIDENCE: usize = 3;
+pub(crate) const EVIDENCE: usize = 3;
 
 /// Writes the page; `zone` is where moments are shown.
 ///
@@ -24,14 +27,17 @@ const EVIDENCE: usize = 3;
 pub fn diagnosis_text(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -> io::Result<()> {
     let sections = [
         answer(d),
-        budget(&d.budget),
+        budget::budget(&d.budget, d.verdict.side),
         tables::response_times(&d.ops),
         tables::matched(&d.ops),
         tables::unmatched(&d.ops),
         d.app.as_ref().map_or_else(String::new, joined::joined),
         findings(d),
         captures::captures(d, zone),
-        d.notes.iter().map(|n| wrap("Note: ", 6, n)).collect(),
+        d.notes
+            .iter()
+            .map(|n| wrap(&Tone::Notable.paint("Note: "), 6, n))
+            .collect(),
     ];
     let mut first = true;
     for section in sections.iter().filter(|s| !s.is_empty()) {
@@ -45,7 +51,11 @@ pub fn diagnosis_text(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -> io
 }
 
 fn answer(d: &Diagnosis) -> String {
-    let mut text = wrap("", 0, &d.verdict.sentence);
+    verdict(&d.verdict) + &wrap("", 0, &confidence(d))
+}
+
+/// What it costs, unless that is said, and how sure it is.
+pub(crate) fn confidence(d: &Diagnosis) -> String {
     let cause = d.verdict.cause;
     let cost = d
         .findings
@@ -72,87 +82,28 @@ fn answer(d: &Diagnosis) -> String {
         "Confidence {sure} ({:.0} %).",
         d.verdict.confidence * 100.0
     ));
-    text.push_str(&wrap("", 0, &line));
-    text
+    line
 }
 
-/// Where a call's time goes: a line per part, with a bar.
-fn budget(b: &Budget) -> String {
-    let parts = [
-        ("network out", b.network_out_ns),
-        ("server", b.server_ns),
-        ("network back", b.network_back_ns),
-    ];
-    if b.calls == 0 || parts.iter().all(|(_, ns)| ns.is_none()) {
-        let host = b.client_host_ns.filter(|_| b.calls > 0);
-        return host.map_or_else(String::new, |ns| {
-            format!(
-                "Above the wire a call spends {} in the client host.\n",
-                format_duration(ns)
-            )
-        });
+/// The sentence; who is to blame stands in capitals.
+fn verdict(v: &Verdict) -> String {
+    let mut sentence = v.sentence.clone();
+    for side in ["CLIENT", "NETWORK", "SERVER"] {
+        sentence = sentence.replace(side, &Tone::Accused.paint(side));
     }
-    let known = parts.iter().filter_map(|(_, ns)| *ns);
-    let total = b.client_host_ns.unwrap_or(0) + known.sum::<i64>();
-    if total <= 0 {
-        return String::new();
+    let text = wrap("", 0, &sentence);
+    match v.side {
+        Side::None => Tone::Fine.paint_lines(&text),
+        Side::Undetermined => Tone::Notable.paint_lines(&text),
+        _ => text,
     }
-    let unit = Unit::for_duration(total);
-    let mut text = format!(
-        "Where a call's {} go ({})\n",
-        format_duration(total),
-        counted(b.calls, "call")
-    );
-    let mut line = |name: &str, ns: Option<i64>, unknown: &str| {
-        let rest = match ns {
-            Some(ns) => {
-                let number = format!("{:>9} {}", unit.number(ns), unit.name);
-                let room = WIDTH.saturating_sub(16 + 9 + 1 + 2 + 2);
-                format!("{number}  {}", bar(ns as f64, total as f64, room))
-            }
-            None => format!("  {unknown}"),
-        };
-        text.push_str(format!("  {name:<14}{rest}").trim_end());
-        text.push('\n');
-    };
-    line(
-        "client host",
-        b.client_host_ns,
-        "not seen on the wire (give the application's times with --app)",
-    );
-    let unseen = "not known from these packets";
-    for (name, ns) in parts {
-        line(name, ns, unseen);
-        if let ("server", Some(server), Some(queue)) = (name, ns, b.server_queue_ns) {
-            line("  service", Some(server - queue), unseen);
-            line("  queue", Some(queue), unseen);
-        }
-        // What lasts longer than this part lies in the server's as well, which shows it.
-        let within = b
-            .under_way
-            .iter()
-            .filter(|(.., waited)| ns >= Some(*waited));
-        for (d, class, waited) in within {
-            if matches!(
-                (name, d),
-                ("network out", Direction::ToServer) | ("network back", Direction::ToClient)
-            ) {
-                line(
-                    &format!("  {}", classes::words(*class).short),
-                    Some(*waited),
-                    unseen,
-                );
-            }
-        }
-    }
-    text
 }
 
 fn findings(d: &Diagnosis) -> String {
     if d.findings.is_empty() {
         return String::new();
     }
-    let mut text = String::from("Findings\n");
+    let mut text = Tone::Title.paint("Findings") + "\n";
     for (i, f) in d.findings.iter().enumerate() {
         text.push_str(&finding(i + 1, f, d));
     }
@@ -160,22 +111,19 @@ fn findings(d: &Diagnosis) -> String {
 }
 
 fn finding(number: usize, f: &Finding, d: &Diagnosis) -> String {
-    let cost = match (f.cost_ns, f.elapsed_cost_ns) {
-        (Some(cost), Some(elapsed)) => {
-            format!(
-                "{} ({} elapsed)",
-                format_duration(cost),
-                format_duration(elapsed)
-            )
-        }
-        (Some(cost), None) => format_duration(cost),
-        (None, _) if f.fatal => "ends the work".to_owned(),
-        (None, _) => "no cost of its own".to_owned(),
-    };
-    let mut text = format!("{number:<2} {}   {}   {cost}\n", f.code, f.side.name());
+    let cost = cost(f);
+    let mut text = format!(
+        "{number:<2} {}   {}   {}\n",
+        Tone::Title.paint(f.code),
+        f.side.name(),
+        severity(f, d).map_or(cost.clone(), |tone| tone.paint(&cost)),
+    );
+    if columns(&text) > prose() {
+        text = wrap("", 3, &text);
+    }
     if !f.facts.is_empty() {
         let facts: Vec<String> = f.facts.iter().map(fact).collect();
-        text.push_str(&wrap("   ", 3, &facts.join(", ")));
+        text.push_str(&Tone::Faint.paint_lines(&wrap("   ", 3, &facts.join(", "))));
     }
     text.push_str(&wrap("   ", 3, &f.why));
     for remedy in &f.remedy {
@@ -191,12 +139,39 @@ fn finding(number: usize, f: &Finding, d: &Diagnosis) -> String {
             counted(rest, "more")
         ));
     }
-    text.push_str(&format!("   More: slowside explain {}\n", f.code));
+    let more = format!("   More: slowside explain {}\n", f.code);
+    text.push_str(&Tone::Faint.paint_lines(&more));
     text
 }
 
+pub(crate) fn cost(f: &Finding) -> String {
+    match (f.cost_ns, f.elapsed_cost_ns) {
+        (Some(cost), Some(elapsed)) => {
+            format!(
+                "{} ({} elapsed)",
+                format_duration(cost),
+                format_duration(elapsed)
+            )
+        }
+        (Some(cost), None) => format_duration(cost),
+        (None, _) if f.fatal => "ends the work".to_owned(),
+        (None, _) => "no cost of its own".to_owned(),
+    }
+}
+
+/// How much of the time of calls a finding has: a quarter is severe, a twentieth worth a look.
+fn severity(f: &Finding, d: &Diagnosis) -> Option<Tone> {
+    let cost = f.cost_ns.unwrap_or(0);
+    match d.call_time_ns {
+        _ if f.fatal => Some(Tone::Severe),
+        all if cost > 0 && cost >= all / 4 => Some(Tone::Severe),
+        all if cost > 0 && cost >= all / 20 => Some(Tone::Notable),
+        _ => None,
+    }
+}
+
 /// A fact in words: `unloaded service time 4.11 ms`.
-fn fact(f: &Fact) -> String {
+pub(crate) fn fact(f: &Fact) -> String {
     let (name, value) = if let Some(name) = f.name.strip_suffix("_ns") {
         (name, format_duration(f.value))
     } else if let Some(name) = f.name.strip_suffix("_bytes") {
@@ -222,6 +197,16 @@ fn fact(f: &Fact) -> String {
 
 /// The packets that prove it, and a command that shows them.
 fn see(e: &Evidence, d: &Diagnosis) -> String {
+    let (what, command) = shown(e, d);
+    let mut text = wrap("   See: ", 8, &what);
+    if let Some(command) = command {
+        text.push_str(&format!("        {}\n", Tone::Faint.paint(&command)));
+    }
+    text
+}
+
+/// Frames and what they show; the command.
+pub(crate) fn shown(e: &Evidence, d: &Diagnosis) -> (String, Option<String>) {
     let file = d
         .captures
         .get(e.capture)
@@ -243,16 +228,16 @@ fn see(e: &Evidence, d: &Diagnosis) -> String {
     if !e.shows.is_empty() {
         what.push_str(&format!(": {}", e.shows));
     }
-    let mut text = wrap("   See: ", 8, &what);
-    if !e.filter.is_empty() {
-        let command = if file == "-" {
-            format!("Wireshark display filter {}", e.filter)
-        } else {
-            format!("tshark -r {} -Y {}", shell(file), quoted(&e.filter))
-        };
-        text.push_str(&format!("        {command}\n"));
-    }
-    text
+    let command = match file {
+        _ if e.filter.is_empty() => None,
+        "-" => Some(format!("Wireshark display filter {}", e.filter)),
+        file => Some(format!(
+            "tshark -r {} -Y {}",
+            shell(file),
+            quoted(&e.filter)
+        )),
+    };
+    (what, command)
 }
 
 #[cfg(test)]
@@ -342,7 +327,7 @@ mod tests {
         d.findings.clear();
         d.clock = None;
         d.notes.clear();
-        d.budget = Budget::default();
+        d.budget = Default::default();
         d.verdict.cause = None;
         for o in &mut d.ops {
             o.server = None;

@@ -1,4 +1,4 @@
-//! Results into terminal text, JSON and CSV; computes nothing.
+//! Results into terminal text, Markdown, JSON, CSV and HTML; computes nothing.
 //!
 //! One file per output, over the structures of [`analysis::results`] and [`model::Call`]. What
 //! scripts rely on (columns, keys, their order) is in the contracts; text for people may change.
@@ -7,10 +7,14 @@ mod calls;
 mod classes;
 mod conns;
 mod conns_text;
+mod diagnosis_csv;
 mod diagnosis_json;
 mod diagnosis_text;
+mod html;
+mod markdown;
 mod ops;
 mod ops_text;
+mod page;
 mod series;
 mod sql;
 mod sql_text;
@@ -23,14 +27,18 @@ mod whatif;
 pub use calls::{CALLS_CSV_HEADER, CallWriter};
 pub use conns::{conns_csv, conns_fields, conns_json};
 pub use conns_text::{conn_text, conns_text};
+pub use diagnosis_csv::diagnosis_csv;
 pub use diagnosis_json::diagnosis_json;
 pub use diagnosis_text::diagnosis_text;
+pub use html::{Made, command_line, report_html};
+pub use markdown::{as_markdown, conns_markdown, diagnosis_markdown, ops_markdown, sql_markdown};
 pub use ops::{ops_csv, ops_json};
 pub use ops_text::{OpsStyle, ops_text};
+pub use page::{Page, on_page};
 pub use series::{SeriesText, series_csv, series_csv_header, series_jsonl};
 pub use sql::{sql_csv, sql_json};
 pub use sql_text::{SqlStyle, sql_text};
-pub use text::wrap;
+pub use text::{bytes, moment, wrap};
 pub use trace::{TraceBy, trace_csv, trace_json};
 pub use trace_text::{TraceStyle, trace_text};
 pub use whatif::{fit_json, fit_text, whatif_json, whatif_text};

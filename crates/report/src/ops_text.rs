@@ -1,9 +1,11 @@
 //! Groups of calls for people: a table ordered by total time, with a unit on every number.
 //!
 //! A quantile is shown where the count carries it ([`Summary`]'s `*_NEEDS`), else `-`. When the table
-//! is wider than a page, columns that say nothing go first; what they said stands below it.
+//! is wider than the page, columns that say nothing go first; what they said stands below it. If that does
+//! not do, what groups are by takes a line of its own above their numbers.
 
-use crate::text::{Grid, WIDTH, bar, bytes, counted, damage, grouped, moment, share, tight, wrap};
+use crate::page::{Tone, pad, prose, shortened, width};
+use crate::text::{Grid, bar, bytes, counted, damage, grouped, moment, share, tight, wrap};
 use analysis::results::{GroupResult, KeyValue, OpsResult};
 use analysis::stats::Summary;
 use jiff::tz::TimeZone;
@@ -99,14 +101,10 @@ fn columns<'a>(result: &'a OpsResult, style: &'a OpsStyle) -> Vec<Column<'a>> {
             false,
         ),
         column("calls", Box::new(|g| grouped(g.stats.count)), false),
-        column(
-            "err",
-            Box::new(|g| grouped(g.errors)),
-            all(|g| g.errors == 0),
-        ),
+        column("err", Box::new(|g| noted(g.errors)), all(|g| g.errors == 0)),
         column(
             "rexmit",
-            Box::new(|g| grouped(g.retransmits)),
+            Box::new(|g| noted(g.retransmits)),
             all(|g| g.retransmits == 0),
         ),
         column("mean", quantile(|s| s.mean_ns, 1), false),
@@ -128,6 +126,15 @@ fn columns<'a>(result: &'a OpsResult, style: &'a OpsStyle) -> Vec<Column<'a>> {
     columns
 }
 
+/// A count of what should not be.
+fn noted(n: u64) -> String {
+    let text = grouped(n);
+    if n == 0 {
+        return text;
+    }
+    Tone::Notable.paint(&text)
+}
+
 fn key((name, value): &(&'static str, KeyValue), style: &OpsStyle) -> String {
     match value {
         KeyValue::Text(text) => text.to_string(),
@@ -142,35 +149,50 @@ fn key((name, value): &(&'static str, KeyValue), style: &OpsStyle) -> String {
     }
 }
 
+/// All columns of the table, and how many of them are text.
+pub(crate) fn rows(result: &OpsResult, style: &OpsStyle) -> (Vec<Vec<String>>, usize) {
+    let keys = result.groups.first().map_or(0, |g| g.keys.len());
+    (cells(result, &columns(result, style)), 1 + keys)
+}
+
+fn cells(result: &OpsResult, columns: &[Column<'_>]) -> Vec<Vec<String>> {
+    let heads = columns.iter().map(|c| c.name.to_owned()).collect();
+    let groups = result.groups.iter().take(ROWS);
+    let rows = groups.map(|g| columns.iter().map(|c| (c.cell)(g)).collect());
+    std::iter::once(heads).chain(rows).collect()
+}
+
 fn table(result: &OpsResult, style: &OpsStyle, out: &mut dyn Write) -> io::Result<()> {
     let mut columns = columns(result, style);
-    let grid = |columns: &[Column<'_>]| {
-        let mut rows = vec![columns.iter().map(|c| c.name.to_owned()).collect()];
-        rows.extend(
-            result
-                .groups
-                .iter()
-                .take(ROWS)
-                .map(|g| columns.iter().map(|c| (c.cell)(g)).collect()),
-        );
-        Grid::new(rows, 1)
-    };
+    let grid = |columns: &[Column<'_>]| Grid::new(cells(result, columns), 1);
     let mut page = grid(&columns);
-    while page.width() > WIDTH
+    while page.width() > width()
         && let Some(last) = columns.iter().rposition(|c| c.dispensable)
     {
         columns.remove(last);
         page = grid(&columns);
     }
-    out.write_all(page.text().as_bytes())?;
-    if result.groups.len() > ROWS {
-        writeln!(
-            out,
-            "… and {} (all with --format csv or json)",
-            counted((result.groups.len() - ROWS) as u64, "further group")
-        )?;
+    if page.width() <= width() {
+        out.write_all(page.text().as_bytes())?;
+    } else {
+        out.write_all(below(result, columns).as_bytes())?;
     }
+    if let Some(more) = more(result) {
+        writeln!(out, "{more}")?;
+    }
+    writeln!(out)?;
+    out.write_all(wrap("", 0, &summary(result)).as_bytes())
+}
 
+/// How many groups the table leaves out.
+pub(crate) fn more(result: &OpsResult) -> Option<String> {
+    let beyond = result.groups.len().checked_sub(ROWS).filter(|&n| n > 0)?;
+    let groups = counted(beyond as u64, "further group");
+    Some(format!("… and {groups} (all with --format csv or json)"))
+}
+
+/// All groups together, in a sentence.
+pub(crate) fn summary(result: &OpsResult) -> String {
     let sum = |get: fn(&GroupResult) -> u64| result.groups.iter().map(get).sum::<u64>();
     let calls = sum(|g| g.stats.count);
     let mut line = format!(
@@ -196,21 +218,48 @@ fn table(result: &OpsResult, style: &OpsStyle, out: &mut dyn Write) -> io::Resul
     if result.groups.iter().any(|g| !g.stats.exact) {
         line.push_str(" Percentiles of groups above 4,096 calls are within 1 %.");
     }
-    writeln!(out)?;
-    out.write_all(wrap("", 0, &line).as_bytes())
+    line
+}
+
+/// The table with each group above its numbers.
+fn below(result: &OpsResult, mut columns: Vec<Column<'_>>) -> String {
+    let keys = result.groups.first().map_or(0, |g| g.keys.len());
+    let numbers = columns.split_off(columns.len().min(1 + keys));
+    let row = |cell: &dyn Fn(&Column<'_>) -> String| {
+        let indent = std::iter::once("  ".to_owned());
+        indent.chain(numbers.iter().map(cell)).collect()
+    };
+    let mut rows = vec![row(&|c| c.name.to_owned())];
+    let groups = || result.groups.iter().take(ROWS);
+    rows.extend(groups().map(|g| row(&|c| (c.cell)(g))));
+    let named = |cell: &dyn Fn(&Column<'_>) -> String| {
+        let cells: Vec<String> = columns.iter().map(cell).collect();
+        let line = wrap("", 2, &cells.join(" "));
+        let lines = line.lines().map(|l| shortened(l, width()) + "\n");
+        lines.collect::<String>()
+    };
+    let mut lines = Grid::new(rows, 1).lines().into_iter();
+    let mut text = Tone::Faint.paint_lines(&named(&|c| c.name.to_owned()));
+    text.push_str(&format!("{}\n", lines.next().unwrap_or_default()));
+    for (line, g) in lines.zip(groups()) {
+        text.push_str(&named(&|c| (c.cell)(g)));
+        text.push_str(&format!("{line}\n"));
+    }
+    text
+}
+
+/// ` client=10.0.0.1 size=4KiB`.
+fn keys_of(g: &GroupResult, style: &OpsStyle) -> String {
+    let keys = g.keys.iter();
+    keys.map(|k| format!(" {}={}", k.0, key(k, style)))
+        .collect()
 }
 
 fn histogram(g: &GroupResult, style: &OpsStyle, out: &mut dyn Write) -> io::Result<()> {
     let mut title = format!("{} {}", g.protocol, g.op.as_deref().unwrap_or_default());
-    for k in &g.keys {
-        title.push_str(&format!(" {}={}", k.0, key(k, style)));
-    }
-    writeln!(
-        out,
-        "\n{}: {}",
-        title.trim_end(),
-        counted(g.stats.count, "call")
-    )?;
+    title.push_str(&keys_of(g, style));
+    let title = format!("{}: {}", title.trim_end(), counted(g.stats.count, "call"));
+    writeln!(out, "\n{}", Tone::Title.paint(&title))?;
     let most = g.histogram.iter().map(|(_, n)| *n).max().unwrap_or(0);
     let mut rows = vec![vec![
         "".into(),
@@ -224,14 +273,15 @@ fn histogram(g: &GroupResult, style: &OpsStyle, out: &mut dyn Write) -> io::Resu
             .map(|(upper, n)| vec![String::new(), tight(upper / 2), tight(*upper), grouped(*n)]),
     );
     let grid = Grid::new(rows, 2);
-    let room = WIDTH.saturating_sub(grid.width() + 2);
+    let room = prose().saturating_sub(grid.width() + 2);
     let bars = std::iter::once(String::new()).chain(
         g.histogram
             .iter()
             .map(|(_, n)| bar(*n as f64, most as f64, room)),
     );
-    for (line, bar) in grid.text().lines().zip(bars) {
-        writeln!(out, "{}", format!("{line}  {bar}").trim_end())?;
+    for (line, bar) in grid.lines().iter().zip(bars) {
+        let line = format!("{}  {bar}", pad(line, grid.width()));
+        writeln!(out, "{}", line.trim_end())?;
     }
     Ok(())
 }
@@ -255,9 +305,12 @@ mod tests {
     #[test]
     fn table_with_histogram() {
         expect![[r#"
-            op        client share calls err rexmit   mean    p50    p90    p99    max  bytes
-            READ    10.0.0.1  100% 1,834   3      1 33.2ms 33.1ms 35.0ms 36.6ms 41.0ms  121MB
-            GETATTR        - <0.1%    20   0      0  200µs  190µs      -      -  320µs 7.20kB
+            op client
+               share calls err rexmit   mean    p50    p90    p99    max  bytes
+            READ 10.0.0.1
+                100% 1,834   3      1 33.2ms 33.1ms 35.0ms 36.6ms 41.0ms  121MB
+            GETATTR -
+               <0.1%    20   0      0  200µs  190µs      -      -  320µs 7.20kB
 
             1,854 calls in all, 60.9 s of response time; 3 errors, 1 retransmit. Not timed:
             2 without a response, 1 without a request.

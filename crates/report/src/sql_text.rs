@@ -1,14 +1,15 @@
 //! The profile of statements for people: where the time went, then the statements that took it, each
 //! with its numbers above its text.
 
+use crate::page::{Tone, columns, prose};
 use crate::sql::{filter, id};
 use crate::text::{
-    Grid, WIDTH, bytes, counted, damage, grouped, harmless, share, spoken, tight, wrap,
+    Grid, bytes, counted, damage, grouped, harmless, share, shell, spoken, tight, wrap,
 };
 use analysis::results::KeyValue;
 use analysis::sql::{SessionResult, SqlResult, StatementResult};
 use analysis::stats::Summary;
-use model::{Found, format_duration};
+use model::{Found, Hidden, format_duration};
 use std::io::{self, Write};
 
 /// What the page is to show.
@@ -22,7 +23,7 @@ pub struct SqlStyle {
 
 /// Statements and sessions that a page shows unless all are asked for.
 const ROWS: usize = 20;
-const SESSIONS: usize = 10;
+pub(crate) const SESSIONS: usize = 10;
 
 /// Lines of a statement's text.
 const TEXT_LINES: usize = 4;
@@ -37,37 +38,14 @@ slowside CAPTURE looks at all that is in it.\n";
 /// # Errors
 /// Those of `out`.
 pub fn sql_text(result: &SqlResult, style: SqlStyle, out: &mut dyn Write) -> io::Result<()> {
-    out.write_all(answer(result).as_bytes())?;
-    if !result.statements.is_empty() {
+    if result.statements.is_empty() {
+        out.write_all(NOTHING.as_bytes())?;
+    } else {
+        out.write_all(wrap("", 0, &answer(result)).as_bytes())?;
         out.write_all(statements(result, style).as_bytes())?;
         out.write_all(sessions(result, style).as_bytes())?;
     }
-    let mut end = String::new();
-    for (why, n) in &result.hidden {
-        end.push_str(&wrap(
-            "",
-            0,
-            &format!(
-                "{} show no statements: {}.",
-                counted(*n, "session"),
-                match why {
-                    model::Hidden::Tls => "encrypted with TLS",
-                    model::Hidden::Gss => "encrypted with GSSAPI",
-                    model::Hidden::NativeEncryption => "encrypted by Oracle's native encryption",
-                    model::Hidden::Compression => "compressed",
-                    model::Hidden::Unreadable =>
-                        "joined too late, or too little of them was captured",
-                }
-            ),
-        ));
-    }
-    let notes = result
-        .notes
-        .iter()
-        .filter(|_| !result.statements.is_empty());
-    for note in notes {
-        end.push_str(&wrap("", 0, note));
-    }
+    let mut end: String = notes(result).iter().map(|n| wrap("", 0, n)).collect();
     end.extend(result.captures.iter().map(damage));
     if !end.is_empty() && !result.statements.is_empty() {
         end.insert(0, '\n');
@@ -75,11 +53,28 @@ pub fn sql_text(result: &SqlResult, style: SqlStyle, out: &mut dyn Write) -> io:
     out.write_all(end.as_bytes())
 }
 
-fn answer(result: &SqlResult) -> String {
+/// What else is to be known: sessions that show nothing, and notes.
+pub(crate) fn notes(result: &SqlResult) -> Vec<String> {
+    let hidden = result.hidden.iter().map(|(why, n)| {
+        let why = match why {
+            Hidden::Tls => "encrypted with TLS",
+            Hidden::Gss => "encrypted with GSSAPI",
+            Hidden::NativeEncryption => "encrypted by Oracle's native encryption",
+            Hidden::Compression => "compressed",
+            Hidden::Unreadable => "joined too late, or too little of them was captured",
+        };
+        format!("{} show no statements: {why}.", counted(*n, "session"))
+    });
+    let notes = result
+        .notes
+        .iter()
+        .filter(|_| !result.statements.is_empty());
+    hidden.chain(notes.cloned()).collect()
+}
+
+/// Where the time went, in a sentence.
+pub(crate) fn answer(result: &SqlResult) -> String {
     let t = &result.totals;
-    if result.statements.is_empty() {
-        return NOTHING.to_owned();
-    }
     let waits = t.response_time_ns.saturating_sub(t.transfer_ns);
     let undivided = t.server_ns.is_none() && t.network_ns.is_none();
     let parts = [
@@ -111,17 +106,21 @@ fn answer(result: &SqlResult) -> String {
     if t.errors > 0 {
         text.push_str(&format!(" {} failed.", counted(t.errors, "call")));
     }
-    wrap("", 0, &text)
+    text
 }
 
 /// Those shown in full, and how many more there are.
-fn shown<T>(all: &[T], style: SqlStyle, rows: usize) -> (&[T], usize) {
+pub(crate) fn shown<T>(all: &[T], style: SqlStyle, rows: usize) -> (&[T], usize) {
     let n = if style.all { all.len() } else { rows };
     let shown = all.get(..n).unwrap_or(all);
     (shown, all.len() - shown.len())
 }
 
-fn statements(result: &SqlResult, style: SqlStyle) -> String {
+/// The numbers of those shown, under their headings, and how many there are beyond them.
+pub(crate) fn numbers(
+    result: &SqlResult,
+    style: SqlStyle,
+) -> (Vec<Vec<String>>, &[StatementResult], usize) {
     let (rows, more) = shown(&result.statements, style, ROWS);
     let total = result.totals.response_time_ns;
     let divided = result.statements.iter().any(|s| s.server_ns.is_some());
@@ -164,11 +163,15 @@ fn statements(result: &SqlResult, style: SqlStyle) -> String {
         row.extend([tight(s.transfer_ns), tight(s.think_ns)]);
         row
     }));
-    let grid = Grid::fitting(cells).text();
-    let mut lines = grid.lines();
+    (cells, rows, more)
+}
+
+fn statements(result: &SqlResult, style: SqlStyle) -> String {
+    let (cells, rows, more) = numbers(result, style);
+    let mut lines = Grid::fitting(cells).lines().into_iter();
     let mut text = format!("\n{}\n", lines.next().unwrap_or_default());
     for (line, s) in lines.zip(rows) {
-        text.push_str(line);
+        text.push_str(&line);
         text.push('\n');
         text.push_str(&subject(s, style));
     }
@@ -176,25 +179,32 @@ fn statements(result: &SqlResult, style: SqlStyle) -> String {
         let more = counted(more as u64, "further line");
         text.push_str(&format!("… and {more} with less time (--all shows them)\n"));
     }
-    text.push_str("each: rows of a call that brings rows\n");
-    if let Some(w) = result
-        .statements
-        .iter()
-        .filter(|s| s.worst.is_some())
-        .max_by_key(|s| s.worst.map(|w| w.response_time_ns))
-        && let (Some(worst), Some(filter)) = (w.worst, filter(w))
-    {
-        let files = result.captures.first().map(|c| &c.files);
-        let file = files.and_then(|f| f.get(usize::from(worst.request.file)));
+    text.push_str(&Tone::Faint.paint_lines("each: rows of a call that brings rows\n"));
+    if let Some((slowest, command)) = slowest(result) {
         text.push_str(&format!(
-            "\nSlowest call: {}, frames {} and {}\n   tshark -r {} -Y '{filter}'\n",
-            format_duration(worst.response_time_ns),
-            worst.request.frame,
-            worst.response.frame,
-            crate::text::shell(file.map_or("", String::as_str)),
+            "\n{}: {slowest}\n   {}\n",
+            Tone::Title.paint("Slowest call"),
+            Tone::Faint.paint(&command),
         ));
     }
     text
+}
+
+/// The slowest call of all, and a command that shows it.
+pub(crate) fn slowest(result: &SqlResult) -> Option<(String, String)> {
+    let timed = result.statements.iter().filter(|s| s.worst.is_some());
+    let s = timed.max_by_key(|s| s.worst.map(|w| w.response_time_ns))?;
+    let (worst, filter) = (s.worst?, filter(s)?);
+    let files = result.captures.first().map(|c| &c.files);
+    let file = files.and_then(|f| f.get(usize::from(worst.request.file)));
+    let file = file.map_or("", String::as_str);
+    let text = format!(
+        "{}, frames {} and {}",
+        format_duration(worst.response_time_ns),
+        worst.request.frame,
+        worst.response.frame,
+    );
+    Some((text, format!("tshark -r {} -Y '{filter}'", shell(file))))
 }
 
 /// Rows as far as they were captured.
@@ -212,8 +222,35 @@ fn rows_each(rows: f64) -> String {
     }
 }
 
+/// A line that ends where the page does.
+fn cut(line: &str) -> String {
+    if columns(line) <= prose() {
+        return line.to_owned();
+    }
+    let short: String = line.chars().take(prose().saturating_sub(1)).collect();
+    format!("{short}…")
+}
+
 /// What the calls of a line have in common, in a few lines of text.
 fn subject(s: &StatementResult, style: SqlStyle) -> String {
+    let wrapped = wrap("   ", 3, &what(s, style));
+    let mut text: String = wrapped
+        .lines()
+        .take(TEXT_LINES)
+        .map(|line| format!("{}\n", cut(line)))
+        .collect();
+    let mut facts = facts(s);
+    if wrapped.lines().count() > TEXT_LINES {
+        facts.insert(0, "…".to_owned());
+    }
+    if !facts.is_empty() {
+        text.push_str(&Tone::Faint.paint_lines(&wrap("   ", 3, &facts.join(" · "))));
+    }
+    text
+}
+
+/// The statement, or what the calls are, and what else they have in common.
+pub(crate) fn what(s: &StatementResult, style: SqlStyle) -> String {
     let mut what = match (&s.statement, &s.op) {
         (Some(statement), _) => {
             let text = match style.literals {
@@ -241,20 +278,12 @@ fn subject(s: &StatementResult, style: SqlStyle) -> String {
         }
         what.push_str(&format!("[{name} {value}]"));
     }
-    let wrapped = wrap("   ", 3, &harmless(&what));
-    let mut text: String = wrapped
-        .lines()
-        .take(TEXT_LINES)
-        .map(|line| {
-            let short: String = line.chars().take(WIDTH).collect();
-            let end = if short.len() < line.len() { "…" } else { "" };
-            format!("{short}{end}\n")
-        })
-        .collect();
+    harmless(&what)
+}
+
+/// What is counted of them beside the columns.
+pub(crate) fn facts(s: &StatementResult) -> Vec<String> {
     let mut facts: Vec<String> = id(s).map(|id| format!("id {id}")).into_iter().collect();
-    if wrapped.lines().count() > TEXT_LINES {
-        facts.insert(0, "…".to_owned());
-    }
     if s.errors > 0 {
         facts.push(counted(s.errors, "error"));
     }
@@ -274,15 +303,12 @@ fn subject(s: &StatementResult, style: SqlStyle) -> String {
     if s.rows_asked > 0 {
         facts.push(format!("asks for {}", counted(s.rows_asked, "row")));
     }
-    if !facts.is_empty() {
-        text.push_str(&wrap("   ", 3, &facts.join(" · ")));
-    }
-    text
+    facts
 }
 
 fn sessions(result: &SqlResult, style: SqlStyle) -> String {
     let (rows, more) = shown(&result.sessions, style, SESSIONS);
-    let mut text = String::from("\nSessions\n");
+    let mut text = format!("\n{}\n", Tone::Title.paint("Sessions"));
     for s in rows {
         text.push_str(&session(s));
     }
@@ -294,6 +320,16 @@ fn sessions(result: &SqlResult, style: SqlStyle) -> String {
 }
 
 fn session(s: &SessionResult) -> String {
+    let (numbers, who) = of_session(s);
+    let mut text = wrap("", 3, &numbers);
+    if !who.is_empty() {
+        text.push_str(&wrap("   ", 3, &who));
+    }
+    text
+}
+
+/// What a session did, and whose it is.
+pub(crate) fn of_session(s: &SessionResult) -> (String, String) {
     let of = &s.session;
     let mut who: Vec<String> = Vec::new();
     let named = [
@@ -329,9 +365,5 @@ fn session(s: &SessionResult) -> String {
         bytes(s.received_bytes),
         format_duration(s.response_time_ns),
     );
-    let mut text = wrap("", 3, &numbers);
-    if !who.is_empty() {
-        text.push_str(&wrap("   ", 3, &who.join(", ")));
-    }
-    text
+    (numbers, who.join(", "))
 }

@@ -1,25 +1,23 @@
 //! Pieces that the outputs for people share: wrapping, numbers with units, bars, tables, moments.
 
+use crate::page::{Tone, columns, pad, pad_left, prose, shortened, width};
 use analysis::results::{CaptureResult, Vantage};
-use comfy_table::{CellAlignment, Table, presets};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use model::{Time, format_duration};
+use model::{Problem, Time, format_duration};
 use std::fmt::Write;
 
-/// Columns of a page.
-pub(crate) const WIDTH: usize = 80;
-
-/// `text` in lines of 80 columns at most, the first behind `head`, the others behind as many spaces
+/// `text` in lines of the page's width at most, the first behind `head`, the others behind as many spaces
 /// as `indent` says. A word longer than a line stays whole: it may be a command to copy.
 #[must_use]
 pub fn wrap(head: &str, indent: usize, text: &str) -> String {
     let mut out = String::from(head);
-    let mut column = head.chars().count();
+    let mut column = columns(head);
     let mut fresh = true;
+    let width = prose();
     for word in text.split_whitespace() {
-        let length = word.chars().count();
-        if !fresh && column + 1 + length > WIDTH {
+        let length = columns(word);
+        if !fresh && column + 1 + length > width {
             out.push('\n');
             out.extend(std::iter::repeat_n(' ', indent));
             column = indent;
@@ -56,7 +54,8 @@ pub(crate) fn counted(n: u64, noun: &str) -> String {
 }
 
 /// Three significant digits and a unit, powers of 1000: `120 MB`.
-pub(crate) fn bytes(n: u64) -> String {
+#[must_use]
+pub fn bytes(n: u64) -> String {
     let mut value = n as f64;
     let mut units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"].into_iter();
     let mut unit = units.next().unwrap_or_default();
@@ -161,22 +160,44 @@ pub(crate) fn bar(part: f64, whole: f64, width: usize) -> String {
     "█".repeat(eighths / 8) + rest.get(eighths % 8).copied().unwrap_or_default()
 }
 
-/// Columns of text: the first flush left, the others right, `gap` spaces between them.
+/// Columns of text under their headings: the first flush left, the others right, `gap` spaces between
+/// them.
 pub(crate) struct Grid {
-    table: Table,
-    columns: usize,
+    rows: Vec<Vec<String>>,
+    widths: Vec<usize>,
     gap: usize,
+    /// The first row is of headings.
+    headed: bool,
 }
 
 impl Grid {
-    /// With two spaces between columns, or one if the page is too narrow for two.
-    pub(crate) fn fitting(rows: Vec<Vec<String>>) -> Grid {
-        let wide = Grid::new(rows.clone(), 2);
-        if wide.width() > WIDTH {
-            Grid::new(rows, 1)
-        } else {
-            wide
+    /// Without headings.
+    pub(crate) fn headless(rows: Vec<Vec<String>>, gap: usize) -> Grid {
+        Grid {
+            headed: false,
+            ..Grid::new(rows, gap)
         }
+    }
+
+    /// With two spaces between columns, or one if the page is too narrow for two. If it is still, what
+    /// stands in the first column is shortened.
+    pub(crate) fn fitting(rows: Vec<Vec<String>>) -> Grid {
+        let wide = Grid::new(rows, 2);
+        if wide.width() <= width() {
+            return wide;
+        }
+        let mut close = Grid::new(wide.rows, 1);
+        let beyond = close.width().saturating_sub(width());
+        if beyond > 0
+            && let Some(first) = close.widths.first_mut()
+        {
+            let room = first.saturating_sub(beyond).max(FIRST_COLUMN.min(*first));
+            *first = room;
+            for cell in close.rows.iter_mut().filter_map(|row| row.first_mut()) {
+                *cell = shortened(cell, room);
+            }
+        }
+        close
     }
 
     /// Spaces between columns.
@@ -184,56 +205,86 @@ impl Grid {
         self.gap
     }
 
-    pub(crate) fn new(rows: Vec<Vec<String>>, gap: u16) -> Grid {
-        let mut table = Table::new();
-        table.load_style(presets::NOTHING);
-        table.add_rows(rows);
-        let columns = table.column_count();
-        for (i, column) in table.column_iter_mut().enumerate() {
-            column.set_padding((if i == 0 { 0 } else { gap }, 0));
-            column.set_cell_alignment(if i == 0 {
-                CellAlignment::Left
-            } else {
-                CellAlignment::Right
-            });
+    pub(crate) fn new(rows: Vec<Vec<String>>, gap: usize) -> Grid {
+        let mut widths = Vec::new();
+        for row in &rows {
+            // An empty first column still sets the others in.
+            widths.resize(row.len().max(widths.len()), 1);
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = columns(cell).max(*width);
+            }
         }
         Grid {
-            table,
-            columns,
-            gap: gap.into(),
+            rows,
+            widths,
+            gap,
+            headed: true,
         }
     }
 
     /// Columns of the terminal that the first `n` columns of the grid take.
     pub(crate) fn width_of(&self, n: usize) -> usize {
-        let widths = self.table.column_max_content_widths();
-        let mut total = 0;
-        for (i, (content, column)) in widths.iter().zip(self.table.column_iter()).enumerate() {
-            if i < n {
-                total += usize::from(*content) + usize::from(column.padding_width());
-            }
-        }
-        total
+        let widths: usize = self.widths.iter().take(n).sum();
+        widths + self.gap * n.min(self.widths.len()).saturating_sub(1)
     }
 
     pub(crate) fn width(&self) -> usize {
-        self.width_of(self.columns)
+        self.width_of(self.widths.len())
     }
 
-    /// The lines, without spaces at their ends.
-    pub(crate) fn text(&self) -> String {
-        let mut out = String::new();
-        for line in self.table.lines() {
-            out.push_str(line.trim_end());
-            out.push('\n');
+    /// The lines, without spaces at their ends. Where the page is too narrow for all columns, the last
+    /// ones are left out, which the headings say.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let all = self.widths.len();
+        let cut = self.width() > width();
+        let fits = |n: &usize| self.width_of(*n) + 2 <= width();
+        let shown = if cut {
+            (1..all).rev().find(fits).unwrap_or(1)
+        } else {
+            all
+        };
+        let mut lines: Vec<String> = self.rows.iter().map(|row| self.line(row, shown)).collect();
+        if let Some(first) = lines.first_mut() {
+            if cut {
+                first.push_str(" …");
+            }
+            if self.headed {
+                *first = Tone::Faint.paint(first);
+            }
         }
-        out
+        lines
+    }
+
+    fn line(&self, row: &[String], shown: usize) -> String {
+        let mut line = String::new();
+        let gap = " ".repeat(self.gap);
+        for (i, (cell, width)) in row.iter().zip(&self.widths).take(shown).enumerate() {
+            if i == 0 {
+                line.push_str(&pad(cell, *width));
+            } else {
+                line.push_str(&gap);
+                line.push_str(&pad_left(cell, *width));
+            }
+        }
+        line.truncate(line.trim_end().len());
+        line
+    }
+
+    pub(crate) fn text(&self) -> String {
+        self.lines()
+            .iter()
+            .map(|line| format!("{line}\n"))
+            .collect()
     }
 }
 
+/// So much of the first column is always shown.
+const FIRST_COLUMN: usize = 12;
+
 /// A moment in the zone, with its offset: `2023-11-14 22:13:20.000123 +00:00`; a full second has no
 /// fraction.
-pub(crate) fn moment(time: Time, zone: &TimeZone) -> String {
+#[must_use]
+pub fn moment(time: Time, zone: &TimeZone) -> String {
     // Nanoseconds are for programs.
     let micros = time.0.div_euclid(1_000);
     let Ok(stamp) = Timestamp::from_microsecond(micros) else {
@@ -243,19 +294,26 @@ pub(crate) fn moment(time: Time, zone: &TimeZone) -> String {
     zoned.strftime("%Y-%m-%d %H:%M:%S%.f %:z").to_string()
 }
 
+/// A kind of problem in words, with the first place.
+pub(crate) fn problem(kind: &str, p: &Problem) -> String {
+    let first = p.first.to_string();
+    let place = if first.is_empty() {
+        first
+    } else {
+        format!(" ({first})")
+    };
+    format!("{kind}, {}: {}{place}", grouped(p.count), p.example)
+}
+
 /// What of a capture could not be read, for the end of a page.
 pub(crate) fn damage(capture: &CaptureResult) -> String {
     let mut text = String::new();
     for (kind, p) in capture.problems.iter() {
-        let first = p.first.to_string();
-        let place = if first.is_empty() {
-            String::new()
-        } else {
-            format!(" ({first})")
+        let (tone, head) = match p.damage {
+            true => (Tone::Severe, "Damaged: "),
+            false => (Tone::Notable, "Note: "),
         };
-        let problem = format!("{kind}, {}: {}{place}", grouped(p.count), p.example);
-        let head = if p.damage { "Damaged: " } else { "Note: " };
-        text.push_str(&wrap(head, 3, &problem));
+        text.push_str(&wrap(&tone.paint(head), 3, &problem(kind, p)));
     }
     text
 }

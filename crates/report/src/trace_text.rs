@@ -3,7 +3,8 @@
 
 mod packets;
 
-use crate::text::{Grid, WIDTH, bar, bytes, counted, grouped, share, tight, wrap};
+use crate::page::{Tone, pad, prose};
+use crate::text::{Grid, bar, bytes, counted, grouped, problem, share, tight, wrap};
 use crate::trace::{TraceBy, hex, text};
 use analysis::stats::Summary;
 use analysis::trace_profile::{DatabaseTime, FROM_CLIENT, StatementRow, TraceResult};
@@ -123,7 +124,10 @@ fn parts(d: &DatabaseTime, page: &mut String) {
     if response <= 0 {
         return;
     }
-    page.push_str(&format!("\nWhere the {} went\n", format_duration(response)));
+    title(
+        &format!("Where the {} went", format_duration(response)),
+        page,
+    );
     let rest = if d.unaccounted_ns < 0 {
         "CPU and waits overlap"
     } else {
@@ -152,12 +156,11 @@ fn parts(d: &DatabaseTime, page: &mut String) {
             },
         ]
     });
-    let grid = Grid::new(cells.collect(), 2);
-    let room = WIDTH.saturating_sub(grid.width() + 2).min(30);
-    for (line, (_, ns)) in grid.text().lines().zip(&rows) {
-        let pad = grid.width().saturating_sub(line.chars().count());
+    let grid = Grid::headless(cells.collect(), 2);
+    let room = prose().saturating_sub(grid.width() + 2).min(30);
+    for (line, (_, ns)) in grid.lines().iter().zip(&rows) {
         let bar = bar(*ns as f64, response as f64, room);
-        page.push_str(format!("{line}{}  {bar}", " ".repeat(pad)).trim_end());
+        page.push_str(format!("{}  {bar}", pad(line, grid.width())).trim_end());
         page.push('\n');
     }
     let outside = d.span_ns.saturating_sub(response);
@@ -198,6 +201,14 @@ fn quantiles(s: &Summary) -> [String; 4] {
     ]
 }
 
+/// The title of a section, behind an empty line.
+fn title(text: &str, page: &mut String) {
+    page.push_str(&format!(
+        "\n{}",
+        Tone::Title.paint_lines(&wrap("", 2, text))
+    ));
+}
+
 fn left_out(rows: usize, shown: usize, noun: &str, page: &mut String) {
     if rows > shown {
         let more = counted((rows - shown) as u64, noun);
@@ -225,7 +236,7 @@ fn events(d: &DatabaseTime, style: &TraceStyle, page: &mut String) {
         row.extend(quantiles(&e.waits));
         rows.push(row);
     }
-    page.push_str("\nWaits by event\n");
+    title("Waits by event", page);
     page.push_str(&Grid::fitting(rows).text());
     left_out(d.events.len(), shown, "further event", page);
 }
@@ -261,7 +272,10 @@ fn calls(d: &DatabaseTime, page: &mut String) {
         row.push(grouped(c.rows));
         rows.push(row);
     }
-    page.push_str("\nDatabase calls (own time: without recursive calls; rest: unaccounted)\n");
+    title(
+        "Database calls (own time: without recursive calls; rest: unaccounted)",
+        page,
+    );
     page.push_str(&Grid::fitting(rows).text());
     let worst = d.calls.iter().max_by_key(|c| c.unaccounted.max_ns);
     if let Some(c) = worst.filter(|c| c.unaccounted.max_ns > 0) {
@@ -303,7 +317,10 @@ fn statements(d: &DatabaseTime, style: &TraceStyle, page: &mut String) {
     } else {
         STATEMENTS
     };
-    page.push_str("\nStatements, with the waits for the client between their calls\n");
+    title(
+        "Statements, with the waits for the client between their calls",
+        page,
+    );
     for (rank, s) in (1..).zip(d.statements.iter().take(shown)) {
         let number = format!("{rank:<3}");
         let recursive = match s.depth {
@@ -446,7 +463,7 @@ fn reads(d: &DatabaseTime, page: &mut String) {
             row.extend(quantiles(&r.waits));
             rows.push(row);
         }
-        page.push_str("\nHow blocks were read\n");
+        title("How blocks were read", page);
         page.push_str(&Grid::fitting(rows).text());
         if d.reads.iter().any(|r| r.path.name().starts_with("direct")) {
             page.push_str(&wrap(
@@ -472,7 +489,7 @@ fn reads(d: &DatabaseTime, page: &mut String) {
 
 /// What was read, and what could not be.
 fn files(result: &TraceResult, page: &mut String) {
-    page.push_str("\nTraces\n");
+    title("Traces", page);
     for f in &result.files {
         let mut words = vec![counted(f.lines, "line")];
         words.extend(f.product.clone());
@@ -522,15 +539,11 @@ fn files(result: &TraceResult, page: &mut String) {
         }
     }
     for (kind, p) in result.problems.iter() {
-        let first = p.first.to_string();
-        let place = if first.is_empty() {
-            String::new()
-        } else {
-            format!(" ({first})")
+        let (tone, head) = match p.damage {
+            true => (Tone::Severe, "  Damaged: "),
+            false => (Tone::Notable, "  Note: "),
         };
-        let head = if p.damage { "  Damaged: " } else { "  Note: " };
-        let problem = format!("{kind}, {}: {}{place}", grouped(p.count), p.example);
-        page.push_str(&wrap(head, 4, &problem));
+        page.push_str(&wrap(&tone.paint(head), 4, &problem(kind, p)));
     }
 }
 

@@ -1,5 +1,6 @@
 //! What would change, for programs: `slowside.whatif/1`, and for people.
 
+use crate::page::prose;
 use crate::text::{Grid, counted, grouped, harmless, rate, spoken, tight, wrap};
 use analysis::whatif::{Change, Fit, Point, Prediction, Terms, WhatIf};
 use model::format_duration;
@@ -101,8 +102,7 @@ pub fn whatif_text(w: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
             tight(p.then.think.likely),
         ]
     }));
-    let grid = Grid::fitting(rows).text();
-    let mut lines = grid.lines();
+    let mut lines = Grid::fitting(rows).lines().into_iter();
     text.push_str(&format!("\n{}\n", lines.next().unwrap_or_default()));
     for (line, p) in lines.zip(shown) {
         let what = match (&p.statement, &p.op) {
@@ -110,7 +110,7 @@ pub fn whatif_text(w: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
             (None, Some(op)) => format!("({op}, no statement)"),
             (None, None) => "(calls)".to_owned(),
         };
-        let line_of: String = harmless(&what).chars().take(76).collect();
+        let line_of: String = harmless(&what).chars().take(prose() - 4).collect();
         text.push_str(&format!("{line}\n   {line_of}\n"));
     }
     let more = w.statements.len() - shown.len();

@@ -335,6 +335,8 @@ impl Handler for Link {
             ..summary
         };
         let why = summary.close;
+        // What its end shows is told of its last packet, not of the one that came long after.
+        let at = self.at.replace(summary.last.packet);
         self.with(&info, order, now, |cx| {
             conversation.close(cx, why);
             if why == Close::Forgotten {
@@ -347,6 +349,7 @@ impl Handler for Link {
                 cx.problems.note("connections-forgotten", example);
             }
         });
+        self.at = at;
         self.connections.push((order, summary));
     }
 }

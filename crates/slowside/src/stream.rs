@@ -25,11 +25,11 @@ const IN_FLIGHT: usize = 4;
 
 /// A batch with its decoded segments.
 #[derive(Default)]
-struct Decoded {
-    batch: Batch,
-    segments: Vec<Segment>,
+pub(crate) struct Decoded {
+    pub batch: Batch,
+    pub segments: Vec<Segment>,
     /// The order behind the packets, and the time of the last of them.
-    reached: (u64, Time),
+    pub reached: (u64, Time),
 }
 
 /// The connections of one thread.
@@ -141,10 +141,10 @@ pub(crate) struct Stream {
 }
 
 /// Reads and decodes.
-struct Reader {
+pub(crate) struct Reader {
     capture: Capture,
     decoder: Decoder,
-    progress: Arc<Progress>,
+    pub progress: Arc<Progress>,
     /// Time of the last packet so far.
     now: Time,
     error: Option<CaptureError>,
@@ -152,8 +152,20 @@ struct Reader {
 }
 
 impl Reader {
+    pub(crate) fn new(capture: Capture) -> Reader {
+        let decoder = Decoder::new(capture.files());
+        Reader {
+            capture,
+            decoder,
+            progress: Arc::new(Progress::new()),
+            now: Time::default(),
+            error: None,
+            ended: false,
+        }
+    }
+
     /// The next batch; `false` at the end of the capture.
-    fn next(&mut self, into: &mut Decoded) -> bool {
+    pub(crate) fn next(&mut self, into: &mut Decoded) -> bool {
         into.segments.clear();
         if self.ended {
             return false;
@@ -204,16 +216,8 @@ impl Reader {
 impl Stream {
     /// Starts reading. `threads` as in [`Config::threads`](crate::Config), not 0.
     pub(crate) fn start(capture: Capture, threads: usize, wanted: Wanted) -> Stream {
-        let progress = Arc::new(Progress::new());
-        let files = capture.files().to_vec();
-        let reader = Reader {
-            capture,
-            decoder: Decoder::new(&files),
-            progress: Arc::clone(&progress),
-            now: Time::default(),
-            error: None,
-            ended: false,
-        };
+        let reader = Reader::new(capture);
+        let progress = Arc::clone(&reader.progress);
         let mode = if threads <= 1 {
             Mode::Inline {
                 reader: Box::new(reader),

@@ -1,6 +1,6 @@
 //! `slowside calls`: a row per call.
 
-use super::{CANNOT_WRITE, check_standard_input, tell_damage};
+use super::{CANNOT_WRITE, check_standard_input, tell};
 use crate::args::{Calls, Order, RowFormat};
 use crate::exit::Done;
 use crate::progress::Progress;
@@ -64,6 +64,7 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
         out.flush()
     };
     rest().context(CANNOT_WRITE)?;
-    tell_damage(&capture, args.reading.quiet);
+    let captures = std::slice::from_ref(&capture);
+    tell(&config, captures, true, args.reading.quiet);
     Ok(Done::with_damage(capture.problems.any_damage()))
 }

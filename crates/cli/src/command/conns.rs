@@ -1,6 +1,6 @@
 //! `slowside conns`: TCP connections and what they waited for.
 
-use super::{CANNOT_WRITE, inputs, print, tell_damage};
+use super::{CANNOT_WRITE, inputs, print, tell};
 use crate::args::{Conns, ConnsFormat};
 use crate::exit::{Done, complain};
 use crate::progress::Progress;
@@ -40,13 +40,19 @@ pub(crate) fn run(args: &Conns) -> anyhow::Result<Done> {
     }
 
     let one = args.connection.and_then(|_| result.connections.get(0));
+    let zone = TimeZone::system();
     print(|out| match (args.format, &one) {
         (ConnsFormat::Json | ConnsFormat::Jsonl, _) => report::conns_json(&result, out),
         (ConnsFormat::Csv, _) => report::conns_csv(&result, out),
-        (ConnsFormat::Text, Some(one)) => report::conn_text(&result, one, &TimeZone::system(), out),
+        (ConnsFormat::Text, Some(one)) => report::conn_text(&result, one, &zone, out),
         (ConnsFormat::Text, None) => report::conns_text(&result, args.all, out),
+        (ConnsFormat::Markdown, Some(one)) => {
+            report::as_markdown(|out| report::conn_text(&result, one, &zone, out), out)
+        }
+        (ConnsFormat::Markdown, None) => report::conns_markdown(&result, args.all, out),
     })?;
-    Ok(done(&result, args, args.format == ConnsFormat::Csv))
+    let rows = args.format == ConnsFormat::Csv;
+    Ok(done(&result, args, &config, rows))
 }
 
 /// What connections did over time.
@@ -57,7 +63,7 @@ fn series(
     width_ns: i64,
 ) -> anyhow::Result<Done> {
     match args.format {
-        ConnsFormat::Json => {
+        ConnsFormat::Json | ConnsFormat::Markdown => {
             anyhow::bail!("the rows of --series are written with --format csv or jsonl")
         }
         ConnsFormat::Text => anyhow::ensure!(
@@ -85,7 +91,7 @@ fn series(
         let done = header.and_then(|()| match args.format {
             ConnsFormat::Csv => report::series_csv(result, row, &mut out),
             ConnsFormat::Json | ConnsFormat::Jsonl => report::series_jsonl(result, row, &mut out),
-            ConnsFormat::Text => text.row(result, row, &mut out),
+            ConnsFormat::Text | ConnsFormat::Markdown => text.row(result, row, &mut out),
         });
         done.map_err(|e| {
             let kind = e.kind();
@@ -110,14 +116,12 @@ fn series(
         _ => Ok(()),
     };
     header.and_then(|()| out.flush()).context(CANNOT_WRITE)?;
-    Ok(done(&result, args, true))
+    Ok(done(&result, args, config, true))
 }
 
 /// How it went; rows alone do not say what was damaged.
-fn done(result: &ConnsResult, args: &Conns, only_rows: bool) -> Done {
-    for capture in result.captures.iter().filter(|_| only_rows) {
-        tell_damage(capture, args.reading.quiet);
-    }
+fn done(result: &ConnsResult, args: &Conns, config: &Config, only_rows: bool) -> Done {
+    tell(config, &result.captures, only_rows, args.reading.quiet);
     Done::with_damage(result.captures.iter().any(|c| c.problems.any_damage()))
 }
 

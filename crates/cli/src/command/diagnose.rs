@@ -1,7 +1,7 @@
 //! `slowside diagnose`: which side is slow, by how much, and why.
 
 use super::{inputs, print};
-use crate::args::{AnswerFormat, Diagnose, FailOn};
+use crate::args::{Diagnose, FailOn, GroupFormat};
 use crate::exit::Done;
 use crate::progress::Progress;
 use analysis::results::Finding;
@@ -24,11 +24,17 @@ pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
         progress.event(e);
     })?;
     drop(progress);
+    if let Some(why) = super::nothing_within(&config, &diagnosis.captures) {
+        notes.insert(0, sentence(&why));
+    }
     diagnosis.notes.append(&mut notes);
 
+    let zone = TimeZone::system();
     print(|out| match args.format {
-        AnswerFormat::Json => report::diagnosis_json(&diagnosis, out),
-        AnswerFormat::Text => report::diagnosis_text(&diagnosis, &TimeZone::system(), out),
+        GroupFormat::Json => report::diagnosis_json(&diagnosis, out),
+        GroupFormat::Csv => report::diagnosis_csv(&diagnosis, out),
+        GroupFormat::Text => report::diagnosis_text(&diagnosis, &zone, out),
+        GroupFormat::Markdown => report::diagnosis_markdown(&diagnosis, &zone, out),
     })?;
     if let Some(limit) = &args.fail_on
         && diagnosis.findings.iter().any(|f| reaches(f, limit))
@@ -37,6 +43,13 @@ pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
     }
     let damaged = diagnosis.captures.iter().any(|c| c.problems.any_damage());
     Ok(Done::with_damage(damaged))
+}
+
+/// With a capital and a full stop.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|c| c.to_ascii_uppercase());
+    first.into_iter().chain(letters).chain(['.']).collect()
 }
 
 /// What ends the work costs more than any number of seconds.
@@ -48,7 +61,7 @@ fn reaches(finding: &Finding, limit: &FailOn) -> bool {
 }
 
 /// What the application noted itself.
-fn application(
+pub(super) fn application(
     files: &[PathBuf],
     notes: &mut Vec<String>,
 ) -> anyhow::Result<Option<trace::Application>> {

@@ -5,6 +5,8 @@ pub(crate) mod conns;
 pub(crate) mod diagnose;
 pub(crate) mod explain;
 pub(crate) mod ops;
+pub(crate) mod report;
+pub(crate) mod shell;
 pub(crate) mod sql;
 pub(crate) mod trace;
 pub(crate) mod whatif;
@@ -14,6 +16,9 @@ mod inputs;
 use crate::exit::complain;
 use analysis::results::CaptureResult;
 use anyhow::Context;
+use jiff::tz::TimeZone;
+use model::{Time, format_duration};
+use slowside::{Config, Moment};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 
@@ -25,7 +30,7 @@ fn print(answer: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Resul
         .context(CANNOT_WRITE)
 }
 
-const CANNOT_WRITE: &str = "cannot write to standard output";
+pub(crate) const CANNOT_WRITE: &str = "cannot write to standard output";
 
 /// Refuses to wait for somebody to type a capture.
 fn check_standard_input(inputs: &[PathBuf]) -> anyhow::Result<()> {
@@ -37,9 +42,60 @@ fn check_standard_input(inputs: &[PathBuf]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Says on standard error what was damaged, for outputs that only hold rows.
-fn tell_damage(capture: &CaptureResult, quiet: bool) {
-    for (kind, p) in capture.problems.iter().filter(|(_, p)| p.damage && !quiet) {
+/// Why nothing can be in the answer, if that is because of the times asked for.
+fn nothing_within(config: &Config, captures: &[CaptureResult]) -> Option<String> {
+    let known: Vec<(Time, Time)> = captures
+        .iter()
+        .filter_map(|c| c.first.zip(c.last))
+        .collect();
+    let at = |moment: Moment, first: Time| match moment {
+        Moment::Absolute(time) => time,
+        Moment::AfterStart(ns) => Time(first.0.saturating_add(ns)),
+    };
+    let all = |test: &dyn Fn(Time, Time) -> bool| {
+        !known.is_empty() && known.iter().all(|(first, last)| test(*first, *last))
+    };
+    let (first, last) = known.first()?;
+    let lasts = format!(
+        "the capture has {}, from {} to {}",
+        format_duration(*last - *first),
+        ::report::moment(*first, &TimeZone::system()),
+        ::report::moment(*last, &TimeZone::system())
+    );
+    if let Some(from) = config.from
+        && all(&|first, last| at(from, first) > last)
+    {
+        return Some(format!(
+            "nothing is left, as --from is behind the end: {lasts}"
+        ));
+    }
+    if let Some(to) = config.to
+        && all(&|first, _| at(to, first) <= first)
+    {
+        return Some(format!(
+            "nothing is left, as --to is not behind the start: {lasts}"
+        ));
+    }
+    None
+}
+
+/// Says on standard error why nothing is in the answer, and what was damaged for outputs that only
+/// hold rows.
+fn tell(config: &Config, captures: &[CaptureResult], only_rows: bool, quiet: bool) {
+    if quiet {
+        return;
+    }
+    if let Some(why) = nothing_within(config, captures) {
+        complain(&why);
+    }
+    for capture in captures.iter().filter(|_| only_rows) {
+        tell_damage(capture);
+    }
+}
+
+/// Says on standard error what was damaged.
+fn tell_damage(capture: &CaptureResult) {
+    for (kind, p) in capture.problems.iter().filter(|(_, p)| p.damage) {
         complain(&format!(
             "damaged: {kind}, {}: {} ({})",
             p.count, p.example, p.first

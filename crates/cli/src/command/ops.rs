@@ -1,6 +1,6 @@
 //! `slowside ops`: calls in groups.
 
-use super::{check_standard_input, print, tell_damage};
+use super::{check_standard_input, print, tell};
 use crate::args::{GroupFormat, Ops};
 use crate::exit::Done;
 use crate::progress::Progress;
@@ -15,25 +15,21 @@ pub(crate) fn run(args: &Ops) -> anyhow::Result<Done> {
     })?;
     drop(progress);
 
+    let style = report::OpsStyle {
+        zone: TimeZone::system(),
+        histogram: args.histogram,
+    };
     print(|out| match args.format {
         GroupFormat::Json => report::ops_json(&result, out),
         GroupFormat::Csv => {
             let keys: Vec<&str> = args.by.iter().map(|k| k.name()).collect();
             report::ops_csv(&result, &keys, out)
         }
-        GroupFormat::Text => {
-            let style = report::OpsStyle {
-                zone: TimeZone::system(),
-                histogram: args.histogram,
-            };
-            report::ops_text(&result, &style, out)
-        }
+        GroupFormat::Text => report::ops_text(&result, &style, out),
+        GroupFormat::Markdown => report::ops_markdown(&result, &style, out),
     })?;
-    if args.format == GroupFormat::Csv {
-        for capture in &result.captures {
-            tell_damage(capture, args.reading.quiet);
-        }
-    }
+    let rows = args.format == GroupFormat::Csv;
+    tell(&config, &result.captures, rows, args.reading.quiet);
     let damaged = result.captures.iter().any(|c| c.problems.any_damage());
     Ok(Done::with_damage(damaged))
 }

@@ -1,6 +1,6 @@
 //! `slowside sql`: statements and what they cost.
 
-use super::{inputs, print, tell_damage};
+use super::{inputs, print, tell};
 use crate::args::{GroupFormat, Sql};
 use crate::exit::{Done, complain};
 use crate::progress::Progress;
@@ -16,6 +16,10 @@ pub(crate) fn run(args: &Sql) -> anyhow::Result<Done> {
     let result = slowside::sql(&captures, &config, &args.by, &mut |e| progress.event(e))?;
     drop(progress);
 
+    let style = report::SqlStyle {
+        all: args.all,
+        literals: args.show_literals,
+    };
     print(|out| match args.format {
         GroupFormat::Json => report::sql_json(&result, args.show_literals, out),
         GroupFormat::Csv => {
@@ -23,19 +27,11 @@ pub(crate) fn run(args: &Sql) -> anyhow::Result<Done> {
             let keys: Vec<&str> = keys.map(|k| k.name()).collect();
             report::sql_csv(&result, &keys, args.show_literals, out)
         }
-        GroupFormat::Text => {
-            let style = report::SqlStyle {
-                all: args.all,
-                literals: args.show_literals,
-            };
-            report::sql_text(&result, style, out)
-        }
+        GroupFormat::Text => report::sql_text(&result, style, out),
+        GroupFormat::Markdown => report::sql_markdown(&result, style, out),
     })?;
-    if args.format == GroupFormat::Csv {
-        for capture in &result.captures {
-            tell_damage(capture, args.reading.quiet);
-        }
-    }
+    let rows = args.format == GroupFormat::Csv;
+    tell(&config, &result.captures, rows, args.reading.quiet);
     let damaged = result.captures.iter().any(|c| c.problems.any_damage());
     Ok(Done::with_damage(damaged))
 }

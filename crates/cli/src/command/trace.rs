@@ -12,19 +12,20 @@ pub(crate) fn run(args: &Trace) -> anyhow::Result<Done> {
         ProfileBy::Statement => TraceBy::Statement,
         ProfileBy::Event => TraceBy::Event,
     });
+    let style = TraceStyle {
+        by,
+        show_literals: args.show_literals,
+        all: args.all,
+    };
     print(|out| match args.format {
         GroupFormat::Json => report::trace_json(&result, args.show_literals, out),
         GroupFormat::Csv => {
             let by = by.unwrap_or(TraceBy::Statement);
             report::trace_csv(&result, by, args.show_literals, out)
         }
-        GroupFormat::Text => {
-            let style = TraceStyle {
-                by,
-                show_literals: args.show_literals,
-                all: args.all,
-            };
-            report::trace_text(&result, &style, out)
+        GroupFormat::Text => report::trace_text(&result, &style, out),
+        GroupFormat::Markdown => {
+            report::as_markdown(|out| report::trace_text(&result, &style, out), out)
         }
     })?;
     if args.format == GroupFormat::Csv && !args.quiet {

@@ -1,6 +1,6 @@
 //! `slowside whatif`: what would change if the path, the fetch size or the server were different.
 
-use super::{inputs, print};
+use super::{inputs, print, tell};
 use crate::args::{AnswerFormat, Start, WhatIf};
 use crate::exit::{Done, complain};
 use crate::progress::Progress;
@@ -42,6 +42,7 @@ pub(crate) fn run(args: &WhatIf) -> anyhow::Result<Done> {
         AnswerFormat::Json => report::whatif_json(&result, out),
         AnswerFormat::Text => report::whatif_text(&result, out),
     })?;
+    tell(&config, &profile.captures, false, args.common.quiet);
     let damaged = profile.captures.iter().any(|c| c.problems.any_damage());
     Ok(Done::with_damage(damaged))
 }

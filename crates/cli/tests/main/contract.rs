@@ -16,7 +16,10 @@ const STATS: [&str; 10] = [
 
 pub(crate) fn json<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Value {
     let output = slowside(arguments);
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {output:?}"))
+    let value: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {output:?}"));
+    crate::schema::assert_described(value["schema"].as_str().expect("a schema's name"), &value);
+    value
 }
 
 /// All of these keys, in this order, perhaps with others between.

@@ -193,7 +193,12 @@ fn what_hours_of_silence_end_is_the_same_for_any_number_of_threads() {
     let diagnose = with(&["diagnose", "--format", "json"]);
     let told = slowside(&diagnose);
     let told = String::from_utf8_lossy(&told.stdout).into_owned();
-    assert!(told.contains("connections-forgotten"), "{told}");
+    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+    let problems = told["captures"][0]["problems"].as_array();
+    let forgotten = problems
+        .and_then(|p| p.iter().find(|p| p["kind"] == "connections-forgotten"))
+        .unwrap_or_else(|| panic!("{told}"));
+    assert_eq!(forgotten["file"], files[0], "{forgotten}");
     assert_same(&THREADS, &diagnose);
 }
 

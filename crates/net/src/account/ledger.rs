@@ -1,6 +1,7 @@
 //! A direction's time, charged to one class after another: how much each class had, in how many
 //! stretches, and which was the longest. Most directions have a few classes; only those take memory.
 
+use super::plot::Band;
 use super::span;
 use model::{DirectionAccount, Mark, PerClass, Time, TimeClass, Wait};
 
@@ -26,6 +27,8 @@ pub(super) struct Ledger {
     ended: Vec<Ended>,
     /// Where in `ended` a class stands; [`NOWHERE`] where it has no stretch yet.
     places: PerClass<u8>,
+    /// Each stretch, where somebody looks at them.
+    band: Option<Box<Band>>,
 }
 
 impl Ledger {
@@ -36,7 +39,12 @@ impl Ledger {
             first,
             ended: Vec::new(),
             places: PerClass::of(NOWHERE),
+            band: None,
         }
+    }
+
+    pub(super) fn keep(&mut self, band: Band) {
+        self.band = Some(Box::new(band));
     }
 
     /// How long it is until `now` since what is charged.
@@ -62,6 +70,9 @@ impl Ledger {
     fn end_stretch(&mut self) {
         let Some(class) = self.class else { return };
         let ns = between(self.first.time, self.settled.time);
+        if let Some(band) = &mut self.band {
+            band.add(class, self.first.time, self.settled.time);
+        }
         let Some(ended) = self.ended.get_mut(usize::from(self.places[class])) else {
             return self.begin_class(class, ns);
         };
@@ -87,8 +98,8 @@ impl Ledger {
         });
     }
 
-    /// Ends the last stretch and writes everything into the account.
-    pub(super) fn finish(mut self, account: &mut DirectionAccount) {
+    /// Ends the last stretch and writes everything into the account; gives the stretches that were kept.
+    pub(super) fn finish(mut self, account: &mut DirectionAccount) -> Option<Box<Band>> {
         self.end_stretch();
         for ended in &self.ended {
             account.time_ns[ended.class] = i64::try_from(ended.time_ns).unwrap_or(i64::MAX);
@@ -100,6 +111,7 @@ impl Ledger {
                 ns: span(first.time, last.time),
             });
         }
+        self.band
     }
 }
 

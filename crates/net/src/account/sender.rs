@@ -3,6 +3,7 @@
 use super::habits::{Habits, Trigger};
 use super::identifications::Identifications;
 use super::ledger::Ledger;
+use super::plot::Band;
 use super::round_trips::Distribution;
 use super::trouble::Trouble;
 use super::writes::Writes;
@@ -237,6 +238,11 @@ impl Sender {
             habits: None,
             trouble: None,
         }
+    }
+
+    /// Keeps each stretch of time.
+    pub(super) fn keep(&mut self, band: Band) {
+        self.ledger.keep(band);
     }
 
     /// Charges everything up to `until` that is not charged yet.
@@ -658,8 +664,8 @@ impl Sender {
         }
     }
 
-    /// The connection is over with this packet.
-    pub(super) fn finish(mut self, last: Mark) -> DirectionAccount {
+    /// The connection is over with this packet. Gives the stretches of time too, where they were kept.
+    pub(super) fn finish(mut self, last: Mark) -> (DirectionAccount, Option<Box<Band>>) {
         self.listen(last.time);
         let gap = &self.gap;
         let trouble = self.trouble.as_ref();
@@ -697,7 +703,7 @@ impl Sender {
             last_data: self.first_data.map(|_| self.last_data),
             ..DirectionAccount::default()
         };
-        self.ledger.finish(&mut account);
+        let band = self.ledger.finish(&mut account);
         self.writes.finish(&mut account);
         if let Some(habits) = &self.habits {
             habits.write_to(&mut account);
@@ -705,6 +711,6 @@ impl Sender {
         if let Some(trouble) = self.trouble {
             trouble.finish(last.time, &mut account);
         }
-        account
+        (account, band)
     }
 }

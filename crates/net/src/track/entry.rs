@@ -47,7 +47,7 @@ impl<S> Entry<S> {
     pub(super) fn open<H: Handler<State = S>>(
         handler: &mut H,
         s: &Segment,
-        wanted: Wanted,
+        wanted: &Wanted,
     ) -> Entry<S> {
         let (client, server, roles_known) = roles(s);
         let connection = Connection {
@@ -148,7 +148,12 @@ impl<S> Entry<S> {
                 if let Some(interval) = tcp.last_interval() {
                     out.interval(interval);
                 }
-                accounts = tcp.accounts(self.last);
+                if let Some(measured) = tcp.measured(self.last) {
+                    accounts = Some(measured.accounts);
+                    if let Some(plot) = measured.plot {
+                        out.plot(plot);
+                    }
+                }
                 reset = tcp.reset;
                 ending = tcp.streams.each_ref().map(|stream| Last {
                     isn: stream.isn,

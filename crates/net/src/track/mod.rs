@@ -34,7 +34,8 @@ mod tests;
 use crate::{Handler, Segment};
 use entry::{Entry, Verdict};
 use hashbrown::HashTable;
-use model::{Close, Problems, Time, Transport};
+use model::{Close, ConnectionId, PlotRequest, Problems, Time, Transport};
+use std::collections::HashMap;
 use tombstone::Tombstones;
 
 const MILLISECOND: i64 = 1_000_000;
@@ -44,12 +45,14 @@ const SECOND: i64 = 1_000 * MILLISECOND;
 const SWEEP_NS: i64 = 10 * SECOND;
 
 /// What is kept of each TCP connection beyond what its bytes need.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Default, Debug)]
 struct Wanted {
     /// An account of its time.
     accounts: bool,
     /// What it did in each interval of so many nanoseconds.
     intervals_ns: Option<i64>,
+    /// Pictures of these connections, which alone have accounts then.
+    plots: Option<HashMap<ConnectionId, PlotRequest>>,
 }
 
 /// Sorts segments into connections and hands their bytes, in order, to a [`Handler`].
@@ -97,6 +100,22 @@ impl<H: Handler> Tracker<H> {
             wanted: Wanted {
                 accounts: true,
                 intervals_ns: Some(width_ns.max(1)),
+                ..self.wanted
+            },
+            ..self
+        }
+    }
+
+    /// The same with accounts and pictures ([`Handler::plot`]) of certain TCP connections, and only of
+    /// these.
+    #[must_use]
+    pub fn with_plots(self, requests: impl IntoIterator<Item = PlotRequest>) -> Tracker<H> {
+        let requests = requests.into_iter().map(|r| (r.connection, r));
+        Tracker {
+            wanted: Wanted {
+                accounts: true,
+                plots: Some(requests.collect()),
+                ..self.wanted
             },
             ..self
         }
@@ -150,7 +169,7 @@ impl<H: Handler> Tracker<H> {
         if s.transport == Transport::Tcp && self.closed.absorb(s) {
             return;
         }
-        let mut entry = Box::new(Entry::open(&mut self.handler, s, self.wanted));
+        let mut entry = Box::new(Entry::open(&mut self.handler, s, &self.wanted));
         let Some(d) = entry.direction(s) else { return };
         let verdict = entry.segment(&mut self.handler, &mut self.problems, s, bytes, d);
         self.connections

@@ -12,12 +12,9 @@ use super::recovery::Resent;
 use super::sequence::{LARGEST_WINDOW, ack_position, data_position, first_position};
 use super::stream::{FAST_RETRANSMIT_ACKS, Start, Stream};
 use super::{MILLISECOND, output::Output};
-use crate::account::Meter;
+use crate::account::{Measured, Meter};
 use crate::{Handler, Segment};
-use model::{
-    Close, ConnectionId, Direction, DirectionAccount, EpisodeKind, Interval, Mark, ResetSeen, Time,
-    limits,
-};
+use model::{Close, ConnectionId, Direction, EpisodeKind, Interval, Mark, ResetSeen, Time, limits};
 
 /// A resend after so long without progress is the retransmission timer's.
 pub(super) const TIMEOUT_NS: i64 = 200 * MILLISECOND;
@@ -45,16 +42,22 @@ fn both(streams: &mut [Stream; 2], d: Direction) -> (&mut Stream, &mut Stream) {
 
 impl Tcp {
     /// Of a connection that `s` begins.
-    pub(super) fn new(s: &Segment, wanted: Wanted) -> Tcp {
+    pub(super) fn new(s: &Segment, wanted: &Wanted) -> Tcp {
+        let id = ConnectionId(s.order);
+        let plot = wanted.plots.as_ref().map(|plots| plots.get(&id));
         let meter = || {
-            let meter = Meter::new(s.first, s.tcp.flags.syn());
-            match wanted.intervals_ns {
+            let mut meter = Meter::new(s.first, s.tcp.flags.syn());
+            if let Some(ns) = wanted.intervals_ns {
+                meter = meter.with_intervals(id, s.mark.time, ns);
+            }
+            match plot.flatten() {
                 None => meter,
-                Some(ns) => meter.with_intervals(ConnectionId(s.order), s.mark.time, ns),
+                Some(request) => meter.with_plot(*request),
             }
         };
+        let measured = wanted.accounts && plot.is_none_or(|plot| plot.is_some());
         Tcp {
-            meter: wanted.accounts.then(|| Box::new(meter())),
+            meter: measured.then(|| Box::new(meter())),
             ..Tcp::default()
         }
     }
@@ -204,10 +207,12 @@ impl Tcp {
         self.meter.as_ref()?.last_interval()
     }
 
-    /// What the connection waited for, if that was asked for, with its last packet.
-    pub(super) fn accounts(&mut self, last: Mark) -> Option<Box<[DirectionAccount; 2]>> {
-        let mut accounts = self.meter.take()?.finish(last);
-        for (account, stream) in accounts.iter_mut().zip(&self.streams) {
+    /// What the connection waited for, and its picture, if that was asked for, with its last packet.
+    pub(super) fn measured(&mut self, last: Mark) -> Option<Measured> {
+        let begins = |stream: &Stream| stream.isn.map(|_| stream.first);
+        let begins = self.streams.each_ref().map(begins);
+        let mut measured = self.meter.take()?.finish(last, begins);
+        for (account, stream) in measured.accounts.iter_mut().zip(&self.streams) {
             account.mss = stream.mss;
             account.window_scale = stream.window.scale;
             account.sack = self.opening.has_sack();
@@ -218,7 +223,7 @@ impl Tcp {
                 (account.ecn.ece_packets, account.ecn.cwr_packets) = (0, 0);
             }
         }
-        Some(accounts)
+        Some(measured)
     }
 
     /// Delivers what is still held and reports what is not over.

@@ -22,7 +22,7 @@ fn stalling(listener: &TcpListener, nth: u64) {
     stream
         .write_all(&challenge.encode(wire::End::Listener))
         .unwrap();
-    stream.read_exact(&mut [0; 64]).unwrap();
+    stream.read_exact(&mut [0; wire::PROOF_BYTES]).unwrap();
     let mut welcome = Welcome {
         status: Status::Go,
         grant: Grant {

@@ -2,7 +2,7 @@
 
 use crate::classes::{Party, words};
 use crate::conns::fields::own;
-use crate::text::{counted, spoken, wrap};
+use crate::text::{counted, spoken};
 use analysis::connections::Connections;
 use analysis::results::ConnectionResult;
 use model::{Direction, TimeClass};
@@ -10,19 +10,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 /// The answer: how long was waited, and what for most of all.
-pub(super) fn answer(connections: &Connections) -> String {
+pub(crate) fn answer(connections: &Connections) -> String {
     let count = counted(connections.len() as u64, "TCP connection");
     if connections.is_empty() {
-        return "No TCP connections.\n".to_owned();
+        return "No TCP connections.".to_owned();
     }
-    let text = match waited(connections.iter()) {
+    match waited(connections.iter()) {
         Some(waited) => format!("{count}, {waited}"),
         None if connections.iter().any(|c| is_measured(&c)) => {
             format!("{count} without a wait: whoever had something to send could send it.")
         }
         None => format!("{count}; what was waited for was not measured."),
-    };
-    wrap("", 0, &text)
+    }
 }
 
 /// Whether the time of a connection was divided into classes.
@@ -32,7 +31,7 @@ fn is_measured(c: &ConnectionResult) -> bool {
 }
 
 /// "4 min 12 s of waiting; 61 % of it: …"; `None` when nothing was waited for.
-pub(super) fn waited(
+pub(crate) fn waited(
     connections: impl Iterator<Item = ConnectionResult> + Clone,
 ) -> Option<String> {
     let mut total = 0_i64;

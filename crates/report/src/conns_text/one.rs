@@ -6,6 +6,7 @@ use super::answer::waited;
 use super::sides::{account, counts, row};
 use crate::classes::arrow;
 use crate::conns::{DIRECTIONS, capture_of, file_of};
+use crate::page::Tone;
 use crate::text::{Grid, Unit, counted, damage, grouped, moment, share, spoken, taken, wrap};
 use analysis::results::{ConnectionResult, ConnsResult, HandshakeResult};
 use jiff::tz::TimeZone;
@@ -134,12 +135,8 @@ fn time(c: &ConnectionResult) -> String {
         });
         rows.push(vec![format!("  {}", class.name()), to_server, to_client]);
     }
-    format!(
-        "Where its {} went, in {}\n{}",
-        spoken(duration),
-        unit.name,
-        Grid::new(rows, 2).text()
-    )
+    let title = format!("Where its {} went, in {}", spoken(duration), unit.name);
+    Tone::Title.paint(&title) + "\n" + &Grid::fitting(rows).text()
 }
 
 /// The longest wait of each class, longest first, with its frames and a filter that shows them.
@@ -156,8 +153,11 @@ fn longest(result: &ConnsResult, c: &ConnectionResult) -> String {
     if waits.is_empty() {
         return String::new();
     }
-    let mut text =
-        String::from("The longest wait of each class, and a display filter that shows it\n");
+    let mut text = Tone::Title.paint_lines(&wrap(
+        "",
+        2,
+        "The longest wait of each class, and a display filter that shows it",
+    ));
     for (d, class, wait) in waits {
         let capture = capture_of(result, c, d);
         let stretches = u64::from(account(c, d).stretches[class]);
@@ -174,7 +174,7 @@ fn longest(result: &ConnsResult, c: &ConnectionResult) -> String {
             frames(result, capture, wait.first, wait.last)
         );
         text.push_str(&wrap("  ", 4, &line));
-        text.push_str(&format!("      {}\n", filter(c, wait)));
+        text.push_str(&format!("      {}\n", Tone::Faint.paint(&filter(c, wait))));
     }
     text
 }

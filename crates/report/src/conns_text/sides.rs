@@ -214,7 +214,7 @@ pub(super) fn counts(c: &ConnectionResult) -> String {
             rows.extend(known);
         }
     }
-    Grid::new(rows, 2).text()
+    Grid::fitting(rows).text()
 }
 
 pub(super) fn row(a: &str, b: &str, c: &str) -> Vec<String> {

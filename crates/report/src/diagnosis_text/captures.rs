@@ -1,13 +1,14 @@
 //! The captures an answer rests on: where each was taken, what it holds and lacks, how the clocks
 //! of two were aligned.
 
-use crate::text::{bytes, counted, grouped, moment, taken, wrap};
+use crate::page::Tone;
+use crate::text::{bytes, counted, grouped, moment, problem, taken, wrap};
 use analysis::results::{CaptureResult, Clock, ClockBasis, Diagnosis};
 use jiff::tz::TimeZone;
 use model::format_duration;
 
 pub(super) fn captures(d: &Diagnosis, zone: &TimeZone) -> String {
-    let mut text = String::from("Captures\n");
+    let mut text = Tone::Title.paint("Captures") + "\n";
     for c in &d.captures {
         text.push_str(&capture(c, zone));
     }
@@ -17,7 +18,8 @@ pub(super) fn captures(d: &Diagnosis, zone: &TimeZone) -> String {
     text
 }
 
-fn capture(c: &CaptureResult, zone: &TimeZone) -> String {
+/// The files of a capture, and where it was taken.
+pub(crate) fn name(c: &CaptureResult) -> (String, String) {
     let name = match c.files.as_slice() {
         [] => "(no file)".to_owned(),
         [one] => one.clone(),
@@ -29,8 +31,11 @@ fn capture(c: &CaptureResult, zone: &TimeZone) -> String {
     } else {
         format!(" ({})", c.side_from)
     };
-    let mut text = wrap("  ", 4, &format!("{name}: {side}{from}"));
+    (name, format!("{side}{from}"))
+}
 
+/// What a capture holds.
+pub(crate) fn facts(c: &CaptureResult, zone: &TimeZone) -> String {
     let mut facts = Vec::new();
     if let (Some(first), Some(last)) = (c.first, c.last) {
         facts.push(format!(
@@ -47,20 +52,26 @@ fn capture(c: &CaptureResult, zone: &TimeZone) -> String {
     });
     facts.push(match c.dropped {
         Some(0) => "none dropped".to_owned(),
-        Some(n) => format!("{} DROPPED by the capturing host", grouped(n)),
+        Some(n) => {
+            let dropped = format!("{} DROPPED", grouped(n));
+            format!("{} by the capturing host", Tone::Severe.paint(&dropped))
+        }
         None => "drops unknown".to_owned(),
     });
     facts.push(counted(c.connections, "connection"));
     facts.push(counted(c.calls, "call"));
-    text.push_str(&wrap("    ", 4, &facts.join(", ")));
+    facts.join(", ")
+}
 
+/// What a capture lacks.
+pub(crate) fn lacks(c: &CaptureResult) -> Vec<String> {
+    let mut lines = Vec::new();
     if c.missing_gaps > 0 {
-        let missing = format!(
+        lines.push(format!(
             "lacks {} that the receiver acknowledged, in {}",
             bytes(c.missing_bytes),
             counted(c.missing_gaps, "gap")
-        );
-        text.push_str(&wrap("    ", 4, &missing));
+        ));
     }
     if !c.half_calls.is_empty() {
         let total: u64 = c.half_calls.iter().map(|(_, n)| n).sum();
@@ -69,32 +80,33 @@ fn capture(c: &CaptureResult, zone: &TimeZone) -> String {
             .iter()
             .map(|(reason, n)| format!("{} {reason}", grouped(*n)))
             .collect();
-        let half = format!(
+        lines.push(format!(
             "{} seen by half: {}",
             counted(total, "call"),
             reasons.join(", ")
-        );
-        text.push_str(&wrap("    ", 4, &half));
+        ));
+    }
+    lines
+}
+
+fn capture(c: &CaptureResult, zone: &TimeZone) -> String {
+    let (name, side) = name(c);
+    let mut text = wrap("  ", 4, &format!("{name}: {side}"));
+    text.push_str(&wrap("    ", 4, &facts(c, zone)));
+    for lack in lacks(c) {
+        text.push_str(&wrap("    ", 4, &lack));
     }
     for (kind, p) in c.problems.iter() {
-        let place = p.first.to_string();
-        let place = if place.is_empty() {
-            place
-        } else {
-            format!(" ({place})")
+        let (tone, head) = match p.damage {
+            true => (Tone::Severe, "    damaged: "),
+            false => (Tone::Notable, "    note: "),
         };
-        let head = if p.damage {
-            "    damaged: "
-        } else {
-            "    note: "
-        };
-        let problem = format!("{kind}, {}: {}{place}", grouped(p.count), p.example);
-        text.push_str(&wrap(head, 6, &problem));
+        text.push_str(&wrap(&tone.paint(head), 6, &problem(kind, p)));
     }
     text
 }
 
-fn clock(c: &Clock) -> String {
+pub(crate) fn clock(c: &Clock) -> String {
     let within = format_duration(c.uncertainty_ns);
     if c.basis == ClockBasis::AssumedSynchronised {
         return format!(

@@ -1,7 +1,8 @@
 //! A database's waits beside the READs that served them: sums by event, the longest one by one, and how
 //! well the trace's clock is known.
 
-use crate::text::{Grid, Unit, WIDTH, counted, grouped, wrap};
+use crate::page::{self, Tone, pad};
+use crate::text::{Grid, Unit, counted, grouped, wrap};
 use analysis::app::AppFacts;
 use analysis::results::{JoinedRead, TraceJoinResult};
 use analysis::stats::Summary;
@@ -14,10 +15,11 @@ pub(super) fn joined(app: &AppFacts) -> String {
     let Some(join) = &app.join else {
         return String::new();
     };
-    let mut text = format!(
-        "Oracle's waits for blocks of {} bytes and the READs that served them\n",
+    let title = format!(
+        "Oracle's waits for blocks of {} bytes and the READs that served them",
         grouped(join.block_bytes)
     );
+    let mut text = Tone::Title.paint(&title) + "\n";
     text.push_str(&sums(join));
     text.push_str(&longest(&join.worst));
     text.push_str(&wrap("  ", 2, &clock(join)));
@@ -73,12 +75,15 @@ fn longest(worst: &[JoinedRead]) -> String {
     }
     let lines = Grid::fitting(rows);
     let width = lines.width();
-    let room = WIDTH.saturating_sub(width + 2);
-    let frames = std::iter::once("frames".to_owned()).chain(worst.iter().map(|r| frames(r, room)));
-    let text = lines.text();
-    let lines = text.lines().zip(frames);
+    let room = page::width().saturating_sub(width + 2);
+    let frames =
+        std::iter::once(Tone::Faint.paint("frames")).chain(worst.iter().map(|r| frames(r, room)));
+    let lines = lines.lines().into_iter().zip(frames);
     lines
-        .map(|(line, frames)| format!("{line:<width$}  {frames}").trim_end().to_owned() + "\n")
+        .map(|(line, frames)| {
+            let line = format!("{}  {frames}", pad(&line, width));
+            format!("{}\n", line.trim_end())
+        })
         .collect()
 }
 

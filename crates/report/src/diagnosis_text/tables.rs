@@ -2,6 +2,7 @@
 //!
 //! A table has one unit, that in which the operation with the most time reads best.
 
+use crate::page::{Tone, columns, width};
 use crate::text::{Grid, Unit, counted, grouped, wrap};
 use analysis::results::{OpResult, Unmatched};
 use analysis::stats::Summary;
@@ -28,7 +29,7 @@ fn unit_of(mean_ns: Option<i64>) -> Unit {
 }
 
 /// The names in the first column; the protocol only where there are several.
-fn op_names(ops: &[OpResult]) -> Vec<String> {
+pub(crate) fn op_names(ops: &[OpResult]) -> Vec<String> {
     let several = ops
         .iter()
         .any(|o| Some(o.protocol) != ops.first().map(|f| f.protocol));
@@ -54,8 +55,54 @@ fn more(shown: usize, all: usize) -> String {
     }
 }
 
+/// A table of operations.
+pub(crate) struct OpTable {
+    pub(crate) title: String,
+    /// What stands above the columns behind the first: a name, or nothing, and over how many.
+    pub(crate) groups: Vec<(&'static str, usize)>,
+    /// The headings, then an operation each.
+    pub(crate) rows: Vec<Vec<String>>,
+    /// How many operations it leaves out, in words.
+    pub(crate) more: String,
+}
+
+impl OpTable {
+    fn text(self) -> String {
+        let grid = Grid::fitting(self.rows);
+        let mut text = Tone::Title.paint(&self.title) + "\n";
+        if !self.groups.is_empty() {
+            text.push_str(&above(&grid, &self.groups));
+        }
+        text + &grid.text() + &self.more
+    }
+}
+
+/// The line above the headings of a grid: what groups of its columns have in common.
+fn above(grid: &Grid, groups: &[(&str, usize)]) -> String {
+    let mut line = String::new();
+    let mut column = 1;
+    for (name, each) in groups {
+        let at = grid.width_of(column) + grid.gap();
+        column += each;
+        if name.is_empty() {
+            continue;
+        }
+        line.push_str(&" ".repeat(at.saturating_sub(columns(&line))));
+        let dashes = grid
+            .width_of(column)
+            .saturating_sub(at + name.chars().count() + 5);
+        line.push_str(&format!("--- {name} {}", "-".repeat(dashes)));
+    }
+    let line: String = line.chars().take(width()).collect();
+    Tone::Faint.paint(line.trim_end()) + "\n"
+}
+
 /// Counts and response times of each operation as each side's capture saw them.
 pub(super) fn response_times(ops: &[OpResult]) -> String {
+    response_table(ops).map_or_else(String::new, OpTable::text)
+}
+
+pub(crate) fn response_table(ops: &[OpResult]) -> Option<OpTable> {
     let timed = |s: Option<Summary>| s.filter(|s| s.count > 0);
     let any_client = ops.iter().any(|o| timed(o.client).is_some());
     let any_server = ops.iter().any(|o| timed(o.server).is_some());
@@ -68,7 +115,7 @@ pub(super) fn response_times(ops: &[OpResult]) -> String {
     .map(|(_, name, get)| (name, get))
     .collect();
     if sides.is_empty() {
-        return String::new();
+        return None;
     }
     let mean = ops
         .first()
@@ -99,43 +146,32 @@ pub(super) fn response_times(ops: &[OpResult]) -> String {
         }
         rows.push(row);
     }
-    let grid = Grid::fitting(rows);
-    let title = format!("Response times in {}", unit.name);
     let groups = match sides.as_slice() {
         // With one capture there is nothing to tell apart.
-        [_] => String::new(),
-        sides => over(&grid, &sides.iter().map(|(n, _)| *n).collect::<Vec<_>>(), 4),
+        [_] => Vec::new(),
+        sides => sides.iter().map(|(name, _)| (*name, 4)).collect(),
     };
-    format!(
-        "{title}\n{groups}{}{}",
-        grid.text(),
-        more(shown(ops), ops.len())
-    )
-}
-
-/// A line of group names, each over its `each` columns of a grid.
-fn over(grid: &Grid, names: &[&str], each: usize) -> String {
-    let mut line = String::new();
-    let mut at = grid.width_of(1);
-    for (i, name) in names.iter().enumerate() {
-        line.push_str(&" ".repeat((at + grid.gap()).saturating_sub(line.chars().count())));
-        let end = grid.width_of(1 + (i + 1) * each);
-        let dashes = end.saturating_sub(at + grid.gap() + name.chars().count() + 5);
-        line.push_str(&format!("--- {name} {}", "-".repeat(dashes)));
-        at = end;
-    }
-    line.push('\n');
-    line
+    Some(OpTable {
+        title: format!("Response times in {}", unit.name),
+        groups,
+        rows,
+        more: more(shown(ops), ops.len()),
+    })
 }
 
 /// The same calls in both captures: what the client saw, what the server saw, the difference.
 pub(super) fn matched(ops: &[OpResult]) -> String {
+    matched_table(ops).map_or_else(String::new, OpTable::text)
+}
+
+pub(crate) fn matched_table(ops: &[OpResult]) -> Option<OpTable> {
     let with: Vec<_> = ops
         .iter()
         .zip(op_names(ops))
         .filter_map(|(o, name)| Some((o.matched.as_ref().filter(|m| m.count > 0)?, name)))
         .collect();
-    let unit = unit_of(with.first().map(|(m, _)| m.client_mean_ns));
+    let (first, _) = with.first()?;
+    let unit = unit_of(Some(first.client_mean_ns));
     let heads = [
         "op", "calls", "client", "server", "diff", "client", "server", "diff",
     ];
@@ -153,29 +189,16 @@ pub(super) fn matched(ops: &[OpResult]) -> String {
         row.extend(numbers.map(|ns| unit.number(ns)));
         rows.push(row);
     }
-    if with.is_empty() {
-        return String::new();
-    }
-    let grid = Grid::fitting(rows);
-    let mut line = " ".repeat(grid.width_of(2) + grid.gap());
-    for (name, until) in [("mean", 5), ("p50", 8)] {
-        let end = grid.width_of(until);
-        let dashes = end.saturating_sub(line.chars().count() + name.len() + 5);
-        line.push_str(&format!("--- {name} {}", "-".repeat(dashes)));
-        if until == 5 {
-            line.push_str(&" ".repeat(grid.gap()));
-        }
-    }
-    format!(
-        "The same calls in both captures, in {}\n{line}\n{}{}",
-        unit.name,
-        grid.text(),
-        more(shown(ops), with.len())
-    )
+    Some(OpTable {
+        title: format!("The same calls in both captures, in {}", unit.name),
+        groups: vec![("", 1), ("mean", 3), ("p50", 3)],
+        rows,
+        more: more(shown(ops), with.len()),
+    })
 }
 
 /// How many calls found no twin, and why not.
-pub(super) fn unmatched(ops: &[OpResult]) -> String {
+pub(crate) fn unmatched(ops: &[OpResult]) -> String {
     let sum = |get: fn(&Unmatched) -> u64| ops.iter().map(|o| get(&o.unmatched)).sum::<u64>();
     let reasons = [
         (

@@ -415,7 +415,14 @@ impl Reader {
             _ if self.is_trace() => return None,
             [] => return Some(Error::Empty { file: file() }),
             [b'B', b'Z', b'h', ..] => ("packed with bzip2", "unpack it with bunzip2"),
-            [0x28, 0xb5, 0x2f, 0xfd, ..] => ("packed with zstd", "unpack it with unzstd"),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => (
+                "packed with zstd",
+                "unpack it with unzstd, or if it is a capture, slowside FILE reads it as it is",
+            ),
+            head if is_capture(head) => (
+                "a packet capture",
+                "slowside FILE says which side is slow in it, slowside sql FILE which statements",
+            ),
             [0x5d, 0, 0, ..] => ("packed with lzma", "unpack it with unlzma"),
             head if head.contains(&0) || line.contains('\0') => {
                 ("binary", "give the .trc file that the process wrote")
@@ -432,6 +439,19 @@ impl Reader {
             cure,
         })
     }
+}
+
+/// Whether a file opens like pcap, pcapng or snoop.
+pub(crate) fn is_capture(head: &[u8]) -> bool {
+    let magic: [&[u8]; 6] = [
+        &[0xd4, 0xc3, 0xb2, 0xa1],
+        &[0xa1, 0xb2, 0xc3, 0xd4],
+        &[0x4d, 0x3c, 0xb2, 0xa1],
+        &[0xa1, 0xb2, 0x3c, 0x4d],
+        &[0x0a, 0x0d, 0x0d, 0x0a],
+        b"snoop\0",
+    ];
+    magic.iter().any(|m| head.starts_with(m))
 }
 
 /// `15440 17:39:44.632302 write(14, …) = 18 <0.000015>`.

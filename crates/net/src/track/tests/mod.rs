@@ -5,6 +5,7 @@ mod bytes;
 mod connections;
 mod habits;
 mod measures;
+mod plots;
 mod random;
 mod tshark;
 mod waits;
@@ -13,8 +14,8 @@ use super::Tracker;
 use crate::segment::Tcp;
 use crate::{Connection, Ecn, Flags, Handler, Segment};
 use model::{
-    Chunk, Close, ConnectionSummary, Direction, Endpoint, Episode, Interval, Mark, PacketRef, Time,
-    Transport,
+    Chunk, Close, ConnectionSummary, Direction, Endpoint, Episode, Interval, Mark, PacketRef, Plot,
+    Time, Transport,
 };
 use std::hash::{BuildHasher, Hash};
 
@@ -54,6 +55,7 @@ struct Seen {
     episodes: Vec<Episode>,
     datagrams: Vec<(Direction, Vec<u8>)>,
     intervals: Vec<Interval>,
+    plot: Option<Plot>,
     end: Option<(ConnectionSummary, u64, Time)>,
 }
 
@@ -99,6 +101,7 @@ impl Handler for Recorder {
             episodes: Vec::new(),
             datagrams: Vec::new(),
             intervals: Vec::new(),
+            plot: None,
             end: None,
         });
         self.connections.len() - 1
@@ -145,6 +148,10 @@ impl Handler for Recorder {
         self.connections[*s].intervals.push(interval);
     }
 
+    fn plot(&mut self, _: &Connection, s: &mut usize, plot: Plot) {
+        self.connections[*s].plot = Some(plot);
+    }
+
     fn close(
         &mut self,
         c: &Connection,
@@ -175,6 +182,7 @@ fn hash(a: Endpoint, b: Endpoint, transport: Transport) -> u64 {
 
 /// A capture in the making: segments between one client and one server, unless changed. Sequence
 /// numbers of the client count from `isn`, those of the server from `isn + 1,000,000`.
+#[derive(Debug)]
 struct Script {
     segments: Vec<Segment>,
     bytes: Vec<u8>,

@@ -1,0 +1,214 @@
+//! Where a call's time goes: a line per part, with a bar.
+//!
+//! What a host takes while a request or response is on its way stands under the network's part, as that
+//! is when it passes; so each such line says whose it is, and a sentence adds them up.
+
+use crate::classes::{self, Party};
+use crate::page::{Tone, columns, pad, prose};
+use crate::text::{Unit, bar, counted, wrap};
+use analysis::results::{Budget, Side};
+use model::{Direction, TimeClass, format_duration};
+
+/// Where a call's time goes: a line per part, with a bar.
+pub(super) fn budget(b: &Budget, accused: Side) -> String {
+    let Some(parts) = Parts::of(b) else {
+        let host = b.client_host_ns.filter(|_| b.calls > 0);
+        return host.map_or_else(String::new, |ns| {
+            format!(
+                "Above the wire a call spends {} in the client host.\n",
+                format_duration(ns)
+            )
+        });
+    };
+    let unit = Unit::for_duration(parts.total_ns);
+    let mut text = Tone::Title.paint(&parts.title) + "\n";
+    let names = parts.lines.iter().map(|p| columns(&p.name));
+    let wide = names.max().unwrap_or(0).max(14);
+    for part in &parts.lines {
+        let name = pad(&part.name, wide);
+        let line = match part.ns {
+            Ok(ns) => {
+                let number = format!("{:>9} {}", unit.number(ns), unit.name);
+                let room = prose().saturating_sub(2 + wide + 9 + 1 + 2 + 2);
+                let mut bar = bar(ns as f64, parts.total_ns as f64, room);
+                if part.side == accused {
+                    bar = Tone::Accused.paint(&bar);
+                }
+                format!("  {name}{number}  {bar}")
+            }
+            Err(unknown) => {
+                let unknown = Tone::Faint.paint(unknown);
+                wrap(&format!("  {name}  "), wide + 4, &unknown)
+            }
+        };
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    for note in parts.notes() {
+        text.push_str(&wrap("  ", 2, &note));
+    }
+    text
+}
+
+/// The parts of a call's time.
+pub(crate) struct Parts {
+    pub(crate) title: String,
+    pub(crate) total_ns: i64,
+    pub(crate) lines: Vec<Part>,
+}
+
+pub(crate) struct Part {
+    /// Set in where it is part of the one above.
+    pub(crate) name: String,
+    /// How long it takes, or why that is not known.
+    pub(crate) ns: Result<i64, &'static str>,
+    /// Whose it is.
+    side: Side,
+    /// What messages waited for under way.
+    pub(crate) class: Option<TimeClass>,
+}
+
+impl Parts {
+    /// None if no part of the wire's is known.
+    pub(crate) fn of(b: &Budget) -> Option<Parts> {
+        let parts = [
+            ("network out", b.network_out_ns),
+            ("server", b.server_ns),
+            ("network back", b.network_back_ns),
+        ];
+        let known = parts.iter().filter_map(|(_, ns)| *ns);
+        let total_ns = b.client_host_ns.unwrap_or(0) + known.sum::<i64>();
+        if b.calls == 0 || parts.iter().all(|(_, ns)| ns.is_none()) || total_ns <= 0 {
+            return None;
+        }
+        let host = b
+            .client_host_ns
+            .ok_or("not seen on the wire (give the application's times with --app)");
+        let part = |name: &str, ns, side| Part {
+            name: name.to_owned(),
+            ns,
+            side,
+            class: None,
+        };
+        let mut lines = vec![part("client host", host, Side::Client)];
+        for (name, ns) in parts {
+            let side = match name {
+                "server" => Side::Server,
+                _ => Side::Network,
+            };
+            lines.push(part(name, ns.ok_or("not known from these packets"), side));
+            if let ("server", Some(server), Some(queue)) = (name, ns, b.server_queue_ns) {
+                lines.push(part("  service", Ok(server - queue), side));
+                lines.push(part("  queue", Ok(queue), side));
+            }
+            // What lasts longer than this part lies in the server's as well, which shows it.
+            let within = b
+                .under_way
+                .iter()
+                .filter(|(.., waited)| ns >= Some(*waited));
+            for (d, class, waited) in within {
+                if matches!(
+                    (name, d),
+                    ("network out", Direction::ToServer) | ("network back", Direction::ToClient)
+                ) {
+                    let words = classes::words(*class);
+                    let side = whose(words.party, *d);
+                    let name = match side {
+                        Side::Network => format!("  {}", words.short),
+                        host => format!("  {}: {}", words.short, host.name()),
+                    };
+                    lines.push(Part {
+                        class: Some(*class),
+                        ..part(&name, Ok(*waited), side)
+                    });
+                }
+            }
+        }
+        Some(Parts {
+            title: format!(
+                "Where a call's {} go ({})",
+                format_duration(total_ns),
+                counted(b.calls, "call")
+            ),
+            total_ns,
+            lines,
+        })
+    }
+
+    /// Of the way of requests and responses, what a host took: its name alone would accuse the network.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        for name in ["network out", "network back"] {
+            let rest = self.lines.iter().skip_while(|p| p.name != name);
+            let inner = rest.skip(1).take_while(|p| p.name.starts_with(' '));
+            let whole = self.lines.iter().find(|p| p.name == name);
+            let whole = whole.map_or(0, |p| p.ns.unwrap_or(0));
+            let [mut client, mut server] = [0_i64; 2];
+            inner.for_each(|p| match (p.side, p.ns) {
+                (Side::Client, Ok(ns)) => client = client.saturating_add(ns),
+                (Side::Server, Ok(ns)) => server = server.saturating_add(ns),
+                _ => {}
+            });
+            for (host, ns) in [("client", client), ("server", server)] {
+                if ns > 0 && ns >= whole / 4 {
+                    let ns = format_duration(ns);
+                    notes.push(format!(
+                        "Of {name} {ns} are the {host}'s doing, not the network's."
+                    ));
+                }
+            }
+        }
+        notes
+    }
+}
+
+/// Whose doing it is that data waits that goes this way.
+fn whose(party: Party, direction: Direction) -> Side {
+    match (party, direction) {
+        (Party::Path, _) => Side::Network,
+        (Party::Sender, Direction::ToServer) | (Party::Receiver, Direction::ToClient) => {
+            Side::Client
+        }
+        (Party::Sender, Direction::ToClient) | (Party::Receiver, Direction::ToServer) => {
+            Side::Server
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+    use expect_test::expect;
+
+    #[test]
+    fn what_hosts_do_on_the_way_is_not_the_network_s() {
+        let mut d = samples::diagnosis();
+        d.budget.network_out_ns = Some(40_000_000);
+        d.budget.under_way = vec![
+            (
+                Direction::ToServer,
+                TimeClass::ReceiverApplication,
+                25_000_000,
+            ),
+            (Direction::ToServer, TimeClass::SmallWindow, 10_000_000),
+            (Direction::ToServer, TimeClass::Congestion, 1_000_000),
+        ];
+        let text = budget(&d.budget, Side::Server);
+        expect![[r#"
+            Where a call's 73.1 ms go (2,600 calls)
+              client host         not seen on the wire (give the application's times with
+                                  --app)
+              network out           40.00 ms  █████████████████████████▏
+                receiver: server    25.00 ms  ███████████████▊
+                window: server      10.00 ms  ██████▎
+                congestion           1.00 ms  ▋
+              server                33.07 ms  ████████████████████▊
+                service              4.11 ms  ██▋
+                queue               28.96 ms  ██████████████████▎
+              network back           0.06 ms  ▏
+              Of network out 35.0 ms are the server's doing, not the network's.
+        "#]]
+        .assert_eq(&text);
+    }
+}

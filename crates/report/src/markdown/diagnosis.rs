@@ -1,0 +1,133 @@
+//! A diagnosis as Markdown: the verdict, where the time goes, the findings with what to do, the captures.
+
+use super::{code, escaped, sections, table, write};
+use crate::diagnosis_text::tables::{OpTable, matched_table, response_table, unmatched};
+use crate::diagnosis_text::{EVIDENCE, Parts, captures, confidence, cost, fact, shown};
+use crate::text::{Unit, problem, share};
+use analysis::results::{Budget, CaptureResult, Diagnosis, Finding};
+use jiff::tz::TimeZone;
+use std::io::{self, Write};
+
+/// Writes the page; `zone` is where moments are shown.
+///
+/// # Errors
+/// Those of `out`.
+pub fn diagnosis_markdown(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -> io::Result<()> {
+    write(out, || {
+        let notes = d.notes.iter().map(|n| format!("- Note: {}\n", escaped(n)));
+        let answer = [
+            format!("**{}**", escaped(&d.verdict.sentence)),
+            escaped(&confidence(d)),
+            budget(&d.budget),
+        ];
+        let tables = [response_table(&d.ops), matched_table(&d.ops)];
+        let tables = tables.into_iter().flatten().map(op_table);
+        let rest = [
+            escaped(&one_line(&unmatched(&d.ops))),
+            findings(d),
+            all_captures(d, zone),
+            notes.collect(),
+        ];
+        sections(answer.into_iter().chain(tables).chain(rest))
+    })
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn budget(b: &Budget) -> String {
+    let Some(parts) = Parts::of(b) else {
+        return String::new();
+    };
+    let unit = Unit::for_duration(parts.total_ns);
+    let mut rows = vec![["part", unit.name, "share"].map(str::to_owned).to_vec()];
+    for part in &parts.lines {
+        let name = match part.name.starts_with(' ') {
+            true => format!("– {}", part.name.trim()),
+            false => part.name.clone(),
+        };
+        rows.push(match part.ns {
+            Ok(ns) => vec![name, unit.number(ns), share(ns, parts.total_ns)],
+            Err(unknown) => vec![format!("{name}: {unknown}"), String::new(), String::new()],
+        });
+    }
+    let rows = table(&rows, 1, |_| false);
+    let notes = escaped(&parts.notes().join(" "));
+    format!("### {}\n\n{rows}\n{notes}", escaped(&parts.title))
+}
+
+/// The group of a column stands before its name: `client mean`.
+fn op_table(mut op: OpTable) -> String {
+    let names = op.groups.iter().flat_map(|(name, n)| vec![*name; *n]);
+    if let Some(heads) = op.rows.first_mut() {
+        for (head, name) in heads.iter_mut().skip(1).zip(names) {
+            *head = format!("{name} {head}").trim().to_owned();
+        }
+    }
+    let rows = table(&op.rows, 1, |_| false);
+    format!(
+        "### {}\n\n{rows}\n{}",
+        escaped(&op.title),
+        escaped(&op.more)
+    )
+}
+
+fn findings(d: &Diagnosis) -> String {
+    let mut text = String::new();
+    for (number, f) in (1..).zip(&d.findings) {
+        if number == 1 {
+            text.push_str("### Findings\n\n");
+        }
+        text.push_str(&finding(number, f, d));
+    }
+    text
+}
+
+fn finding(number: usize, f: &Finding, d: &Diagnosis) -> String {
+    let mut text = format!(
+        "{number}. {}, {}: **{}**\n",
+        code(f.code, false),
+        f.side.name(),
+        cost(f)
+    );
+    let mut item = |line: String| text.push_str(&format!("   - {line}\n"));
+    item(escaped(&f.why));
+    if !f.facts.is_empty() {
+        let facts: Vec<String> = f.facts.iter().map(fact).collect();
+        item(escaped(&facts.join(", ")));
+    }
+    for remedy in &f.remedy {
+        item(format!("Do: {}", escaped(remedy)));
+    }
+    for e in f.evidence.iter().take(EVIDENCE) {
+        let (what, command) = shown(e, d);
+        let command = command.map_or_else(String::new, |c| format!(": {}", code(&c, false)));
+        item(format!("See: {}{command}", escaped(&what)));
+    }
+    text
+}
+
+fn all_captures(d: &Diagnosis, zone: &TimeZone) -> String {
+    let mut text = String::from("### Captures\n\n");
+    for c in &d.captures {
+        text.push_str(&capture(c, zone));
+    }
+    if let Some(c) = &d.clock {
+        text.push_str(&format!("- Clocks: {}\n", escaped(&captures::clock(c))));
+    }
+    text
+}
+
+fn capture(c: &CaptureResult, zone: &TimeZone) -> String {
+    let (name, side) = captures::name(c);
+    let mut text = format!("- {}: {}\n", code(&name, false), escaped(&side));
+    let mut item = |line: &str| text.push_str(&format!("  - {}\n", escaped(line)));
+    item(&captures::facts(c, zone));
+    captures::lacks(c).iter().for_each(|line| item(line));
+    for (kind, p) in c.problems.iter() {
+        let head = if p.damage { "damaged" } else { "note" };
+        item(&format!("{head}: {}", problem(kind, p)));
+    }
+    text
+}
