@@ -3,6 +3,10 @@
 //! `slowside CAPTURE…` is short for `slowside diagnose CAPTURE…`: the command is put in when the
 //! first argument is none.
 
+mod probe;
+
+pub(crate) use probe::{Probe, Stream, Switch};
+
 use crate::moment;
 use analysis::filter::{Filter, nearest};
 use analysis::findings::{RULES, Rule};
@@ -57,6 +61,7 @@ pub(crate) enum Command {
     Whatif(WhatIf),
     Report(Report),
     Trace(Trace),
+    Probe(Box<Probe>),
     Explain(Explain),
     Completions(Completions),
     Man(Man),
@@ -727,7 +732,7 @@ fn few(text: &str) -> Result<usize, String> {
         .ok_or_else(|| "a page shows from 0 to 100 connections in full".to_owned())
 }
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "diagnose",
     "calls",
     "ops",
@@ -736,6 +741,7 @@ const COMMANDS: [&str; 11] = [
     "whatif",
     "report",
     "trace",
+    "probe",
     "explain",
     "completions",
     "man",

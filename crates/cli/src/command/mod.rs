@@ -5,6 +5,7 @@ pub(crate) mod conns;
 pub(crate) mod diagnose;
 pub(crate) mod explain;
 pub(crate) mod ops;
+pub(crate) mod probe;
 pub(crate) mod report;
 pub(crate) mod shell;
 pub(crate) mod sql;
