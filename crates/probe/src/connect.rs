@@ -96,7 +96,10 @@ pub fn measure_connects(
         }
         free = Instant::now();
     }
-    let finished = Instant::now().min(end.max(measure_from));
+    let finished = match ended {
+        Ended::Done => end,
+        Ended::Stopped | Ended::Cut(_) => Instant::now().min(end),
+    };
     let intervals = intervals.finish(finished, on_interval);
     if uncorrected.is_empty() {
         let why = match failures {

@@ -370,7 +370,10 @@ impl<'a> Tally<'a> {
 
     fn finish(mut self, ended: Ended, on_interval: &mut dyn FnMut(&IntervalResult)) -> Got {
         let link = self.link;
-        let finished = Instant::now().min(link.end);
+        let finished = match ended {
+            Ended::Done => link.end,
+            Ended::Stopped | Ended::Cut(_) => Instant::now().min(link.end),
+        };
         let intervals = std::mem::take(&mut self.intervals).finish(finished, on_interval);
         let (corrected, correction) = match link.asked.pacing {
             Pacing::Every(_) => (self.due, Correction::Due),

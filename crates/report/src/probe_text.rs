@@ -154,7 +154,7 @@ fn table(r: &ProbeResult) -> String {
     // How many were really made decides which quantiles there are, not how many were estimated.
     let made = r.uncorrected.count();
     let (corrected, uncorrected) = match r.correction {
-        Correction::Due => ("since it was due", "since it was sent"),
+        Correction::Due => ("since it was due", "since it began"),
         Correction::Expected(_) => ("if asked steadily", "as measured"),
     };
     let mut row = |name: &str, l: &Latencies| {
@@ -292,14 +292,21 @@ fn notes(r: &ProbeResult) -> Vec<String> {
             format_duration(signed(ns))
         ));
     }
+    let streams = r.throughput_bps().is_some();
     let fast = r.uncorrected.quantile_ns(0.5) as f64;
-    if !r.late.is_empty() && r.late.quantile_ns(0.9) as f64 > LATE_SHARE * fast {
+    if !streams && r.late.quantile_ns(0.9) as f64 > LATE_SHARE * fast {
         notes.push(format!(
             "this host was late itself, by {} (p90): it is busy, and the times are its own, too",
             fine(r.late.quantile_ns(0.9))
         ));
     }
-    if r.held.count > 0 {
+    if r.held.count > 0 && streams {
+        notes.push(format!(
+            "the listener's limits held the stream for {} in all: raise its --max-bandwidth or \
+             --max-rate",
+            spoken(signed(r.held.total_ns))
+        ));
+    } else if r.held.count > 0 {
         notes.push(format!(
             "the listener's limits held {} for {} in all, which is in the times: lower --rate or \
              --size, or raise its --max-rate or --max-bandwidth",

@@ -17,8 +17,7 @@ use std::path::PathBuf;
 #[command(after_long_help = "\
 Examples:
   slowside probe --listen 10.0.0.5:5201 --token-file token
-  slowside probe 10.0.0.5:5201 --token-file token --like client.pcap --rate 200/s
-  slowside probe db.example.com:1521 --connect-only")]
+  slowside probe 10.0.0.5:5201 --token-file token --like client.pcap --rate 200/s")]
 pub(crate) struct Probe {
     /// The listener; with --connect-only any port
     #[arg(

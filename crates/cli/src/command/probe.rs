@@ -121,7 +121,7 @@ fn token(path: &Path) -> anyhow::Result<Token> {
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(TOKEN_FILE_BYTES).read_to_end(&mut bytes))
-        .with_context(|| format!("cannot read {}; check --token-file", path.display()))?;
+        .with_context(|| format!("cannot open {}; check --token-file", path.display()))?;
     Token::new(&bytes).with_context(|| format!("{} holds no token", path.display()))
 }
 

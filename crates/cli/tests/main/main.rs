@@ -16,6 +16,7 @@ mod contract;
 mod damage;
 mod findings;
 mod inputs;
+mod probe;
 mod schema;
 mod series;
 mod terminal;
@@ -23,7 +24,7 @@ mod threads;
 mod turns;
 
 /// Every command.
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "diagnose",
     "calls",
     "ops",
@@ -32,6 +33,7 @@ const COMMANDS: [&str; 11] = [
     "whatif",
     "report",
     "trace",
+    "probe",
     "explain",
     "completions",
     "man",
@@ -124,6 +126,8 @@ fn help_shows_the_commands() {
                     slow calls
           trace     Say where the time went in traces that an Oracle database or client
                     wrote
+          probe     Measure a path itself: connecting, round trips with the sizes of your
+                    application, throughput
           explain   Explain a finding: what it says, why it costs time, what to check,
                     when it is wrong
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// A command line that writes much, for each command; `CAPTURE` and `TRACE` stand for files.
-const WRITING: [&str; 19] = [
+const WRITING: [&str; 20] = [
     "diagnose CAPTURE",
     "diagnose CAPTURE --format json",
     "diagnose CAPTURE --format csv",
@@ -26,6 +26,7 @@ const WRITING: [&str; 19] = [
     "explain nagle",
     "completions bash",
     "man",
+    "probe --help",
     "diagnose --help",
 ];
 

@@ -180,11 +180,17 @@ impl<'a> Session<'a> {
         let volume = u64::from(request.request_bytes) + u64::from(request.response_bytes);
         let wait = self.shared.pace.take(volume, received);
         self.hold(received + wait)?;
+        // What it waited for in the end: a sleep may be longer than asked.
+        let held = if wait.is_zero() {
+            wait
+        } else {
+            received.elapsed()
+        };
         let response = Response {
             response_bytes: request.response_bytes,
             sequence: request.sequence,
             service_ns: nanoseconds(received.elapsed()),
-            held_ns: nanoseconds(wait),
+            held_ns: nanoseconds(held),
         };
         padded
             .write(

@@ -94,7 +94,7 @@ fn end(why: End) -> &'static str {
 fn refusal(why: Refusal) -> &'static str {
     match why {
         Refusal::Malformed => "it does not speak this protocol, or another version of it",
-        Refusal::Handshake => "it did not show in time that it knows the token",
+        Refusal::Handshake => "it closed, or did not show in time that it knows the token",
         Refusal::WrongToken => "wrong token",
         Refusal::Busy => "as many clients as --max-connections allows",
         Refusal::Crowded => "too many connections at once",
