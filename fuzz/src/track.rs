@@ -45,6 +45,9 @@ fn sender(c: &Connection, d: Direction) -> Endpoint {
 
 impl Handler for Checker {
     type State = State;
+    type Rest = ();
+
+    fn rest(&mut self, _: &mut State) {}
 
     fn open(&mut self, c: &Connection) -> State {
         self.opened += 1;

@@ -3,6 +3,8 @@
 use crate::app::{AppFacts, AppMatch};
 use crate::capture_facts::CaptureFacts;
 use crate::charts::{Cap, Caps, Ladder, Ladders, LatencyByOutstanding, by_outstanding};
+use crate::compare::gather::{Parts, Tap};
+use crate::compare::snapshot::Measured;
 use crate::facts::{self, Account, Alone, Exhibits, Facts, Thresholds};
 use crate::findings::{self, client_cap};
 use crate::half::{Completeness, Half, OpTable};
@@ -23,6 +25,7 @@ use model::limits;
 use model::{
     Call, ConnectionSummary, Direction, Episode, EpisodeKind, Mark, Outstanding, Time, TimeClass,
 };
+use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use trace::Application;
 
@@ -42,7 +45,7 @@ pub struct Options {
 }
 
 /// What a diagnosis is of; see [`diagnosers`](crate::diagnosers).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Kind {
     Calls,
     Turns,
@@ -72,6 +75,8 @@ pub struct Diagnoser {
     alone: OneSided,
     /// The statements of each capture.
     sql: Vec<Profiler>,
+    /// What a comparison needs beside, where one is wanted.
+    tap: Option<Box<Tap>>,
     /// The slowest calls, where charts are asked for.
     ladders: Option<Ladders>,
     /// The server's cap, and where the client's calls were seen, once the account is made.
@@ -87,6 +92,7 @@ struct OneSided {
     loss: Worst,
     outage: Worst,
     stall: Worst,
+    parts: Option<Box<Parts>>,
 }
 
 /// A call of a single capture that waits for its episodes.
@@ -99,6 +105,7 @@ struct Brief {
     response: Mark,
     response_held_ns: i64,
     excess_over: i64,
+    bytes: [u64; 2],
 }
 
 /// As for matched calls: longer than a retransmission timer usually backs off to.
@@ -137,9 +144,27 @@ impl Diagnoser {
             sql: (0..captures)
                 .map(|_| Profiler::new(&[SqlKey::Statement]))
                 .collect(),
+            tap: None,
             ladders: None,
             cap: None,
             at_client: None,
+        }
+    }
+
+    /// Keeps what a comparison needs; to be said before the first record.
+    pub fn measure(&mut self) {
+        self.tap = Some(Box::default());
+        self.matched.parts = Some(Box::default());
+        self.alone.parts = Some(Box::default());
+    }
+
+    /// Capture `which` begins so.
+    pub fn begins(&mut self, which: usize, at: Time) {
+        if let Some(tap) = &mut self.tap {
+            tap.begin(which, at);
+        }
+        if let Some(parts) = &mut self.alone.parts {
+            parts.blocks.begin(at);
         }
     }
 
@@ -189,6 +214,9 @@ impl Diagnoser {
             self.captures[which].think.call(call, which);
         }
         self.sql[which].call(call);
+        if let Some(tap) = &mut self.tap {
+            tap.call(which, call);
+        }
         if call.is_complete()
             && let Some(app) = &mut self.app[which]
         {
@@ -228,6 +256,11 @@ impl Diagnoser {
     }
 
     fn add_pair(&mut self, client: usize, pair: &[Half; 2]) {
+        if let (Some(tap), Some(parts)) = (&self.tap, &mut self.matched.parts)
+            && let Some(begin) = tap.begins.get(client).copied().flatten()
+        {
+            parts.blocks.begin(begin);
+        }
         let backwards = self.is_backwards(&pair[client]);
         let (c, s) = match backwards {
             false => (&pair[client], &pair[1 - client]),
@@ -352,8 +385,13 @@ impl Diagnoser {
     }
 
     /// The diagnosis. `results` say how each capture was read, `gathered` what connections waited for.
+    /// With it comes what a comparison needs, if it was [asked for](Diagnoser::measure).
     #[must_use]
-    pub fn finish(&mut self, results: Vec<CaptureResult>, gathered: &Gathered) -> Diagnosis {
+    pub fn finish(
+        &mut self,
+        results: Vec<CaptureResult>,
+        gathered: &Gathered,
+    ) -> (Diagnosis, Option<Measured>) {
         if self.captures.len() == 2 {
             self.finish_two(results, gathered)
         } else {
@@ -361,7 +399,11 @@ impl Diagnoser {
         }
     }
 
-    fn finish_two(&mut self, mut results: Vec<CaptureResult>, gathered: &Gathered) -> Diagnosis {
+    fn finish_two(
+        &mut self,
+        mut results: Vec<CaptureResult>,
+        gathered: &Gathered,
+    ) -> (Diagnosis, Option<Measured>) {
         let mut pairs = Vec::new();
         let left = self.join.finish(&mut pairs);
         self.pairs = pairs;
@@ -448,6 +490,7 @@ impl Diagnoser {
             streams: &streams,
             links,
             sql: sql.as_ref(),
+            startup: gathered.startup(client),
             worst: Exhibits {
                 server: &m.slow_server,
                 stall: &m.stalled,
@@ -472,8 +515,11 @@ impl Diagnoser {
         notes.extend(streams.notes(facts.account.calls));
         let call_time_ns = facts.account.total_ns;
         let elapsed_ns = m.first.zip(m.last).map_or(0, |(a, b)| b - a);
+        let account = facts.account.clone();
         let ops = self.op_results(Some((client, server)), clock.as_ref());
-        Diagnosis {
+        let parts = self.matched.parts.take();
+        let measured = self.measured(account, client, streams, parts);
+        let diagnosis = Diagnosis {
             captures: results,
             verdict,
             budget,
@@ -484,7 +530,28 @@ impl Diagnoser {
             notes,
             call_time_ns,
             elapsed_ns,
-        }
+        };
+        (diagnosis, measured)
+    }
+
+    /// What a comparison needs, of which `main` has the calls' times.
+    fn measured(
+        &mut self,
+        account: Account,
+        main: usize,
+        streams: streams::Streams,
+        parts: Option<Box<Parts>>,
+    ) -> Option<Measured> {
+        Some(Measured {
+            kind: self.kind,
+            account,
+            main,
+            streams,
+            tap: *self.tap.take()?,
+            parts: *parts?,
+            fast_enough_ns: self.options.thresholds.fast_enough_ns,
+            tail_ns: self.options.thresholds.tail_ns,
+        })
     }
 
     /// The statements of both captures, told from the client's.
@@ -625,7 +692,11 @@ impl Diagnoser {
         out
     }
 
-    fn finish_one(&mut self, mut results: Vec<CaptureResult>, gathered: &Gathered) -> Diagnosis {
+    fn finish_one(
+        &mut self,
+        mut results: Vec<CaptureResult>,
+        gathered: &Gathered,
+    ) -> (Diagnosis, Option<Measured>) {
         self.alone.settle(&mut self.captures[0], None);
         let own = &self.captures[0];
         let concluded = vantage::conclude(&own.tcp);
@@ -639,7 +710,7 @@ impl Diagnoser {
         results[0].side_from = if self.options.stated[0].is_some() {
             "stated".into()
         } else {
-            concluded.from
+            concluded.from.to_string()
         };
         let path = facts::path_estimate(own);
         let alone = self.alone.sums;
@@ -691,6 +762,7 @@ impl Diagnoser {
             streams: &streams,
             links: Vec::new(),
             sql: sql.as_ref(),
+            startup: gathered.startup(0),
             worst: Exhibits {
                 server: &own.slowest,
                 stall: &self.alone.stall,
@@ -727,8 +799,11 @@ impl Diagnoser {
         let call_time_ns = facts.account.total_ns;
         let elapsed_ns = own.first.zip(own.last).map_or(0, |(a, b)| b - a);
         self.options.stated[0] = Some(side);
+        let account = facts.account.clone();
         let ops = self.op_results(None, None);
-        Diagnosis {
+        let parts = self.alone.parts.take();
+        let measured = self.measured(account, 0, streams, parts);
+        let diagnosis = Diagnosis {
             captures: results,
             verdict,
             budget,
@@ -739,7 +814,8 @@ impl Diagnoser {
             notes,
             call_time_ns,
             elapsed_ns,
-        }
+        };
+        (diagnosis, measured)
     }
 }
 
@@ -785,6 +861,7 @@ impl OneSided {
                 response,
                 response_held_ns: call.response_held_ns,
                 excess_over: facts.usual_response_ns,
+                bytes: [call.request_bytes, call.response_bytes],
             });
         }
     }
@@ -801,6 +878,11 @@ impl OneSided {
                 return;
             };
             let took = b.response.time - b.request.time;
+            if let Some(parts) = &mut self.parts {
+                let wait = b.response_first.time - b.request_last.time;
+                let life = (b.request.time, b.response.time);
+                parts.call(life, wait.clamp(0, took.max(0)), 0, b.bytes);
+            }
             let excess = (took - b.excess_over).max(0);
             let exhibit = |value| Exhibit::of(value, 0, b.request, b.response);
             let (mut lost, mut outage) = (false, false);

@@ -25,7 +25,10 @@ const DEPTH: usize = 64;
 
 /// A parsed filter expression.
 #[derive(Clone, Debug)]
-pub struct Filter(Expression);
+pub struct Filter {
+    expression: Expression,
+    text: String,
+}
 
 /// Why a text is not a filter.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -77,7 +80,10 @@ impl Filter {
         match parser.peek() {
             Token {
                 kind: Kind::End, ..
-            } => Ok(Filter(expression)),
+            } => Ok(Filter {
+                expression,
+                text: text.to_owned(),
+            }),
             token => {
                 Err(token.error("expected `and`, `or` or the end; quote a value that has spaces"))
             }
@@ -87,7 +93,13 @@ impl Filter {
     /// Whether the call passes.
     #[must_use]
     pub fn matches(&self, call: &Call) -> bool {
-        self.0.matches(call)
+        self.expression.matches(call)
+    }
+
+    /// The expression as it was given.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
     }
 }
 

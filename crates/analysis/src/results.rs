@@ -6,6 +6,7 @@ use crate::connections::Connections;
 use crate::sql::SqlResult;
 use crate::stats::{Histogram, Summary};
 use crate::trace_join::align::TraceClock;
+pub use crate::vantage::VantageFrom;
 use model::{Field, Problems, Protocol, Time};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -416,8 +417,8 @@ pub struct ConnectionResult {
     pub ids: Vec<model::ConnectionId>,
     pub close: model::Close,
     pub vantage: Vantage,
-    /// What `vantage` was concluded from, in words.
-    pub vantage_from: String,
+    /// What `vantage` was concluded from.
+    pub vantage_from: VantageFrom,
     /// How sure that is, 0 to 1.
     pub vantage_confidence: f64,
     pub handshake: HandshakeResult,

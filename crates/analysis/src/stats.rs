@@ -78,6 +78,12 @@ fn value(bucket: usize) -> i64 {
     ((1 << power) + within * width + width / 2) as i64
 }
 
+/// The nanoseconds that a bucket of [`Distribution::sparse`] stands for: its middle.
+#[must_use]
+pub fn bucket_value(bucket: u16) -> i64 {
+    value(usize::from(bucket).min(BUCKETS - 1))
+}
+
 impl Distribution {
     pub fn add(&mut self, ns: i64) {
         self.min = if self.count == 0 {
@@ -246,6 +252,16 @@ impl Distribution {
         above.fold((0, 0), |(sum, n), (i, &k)| {
             (sum.saturating_add(value(i).saturating_mul(k as i64)), n + k)
         })
+    }
+
+    /// The samples by buckets of 0.8 % width: the number of each that is not empty, and how many fell
+    /// into it. [`bucket_value`] says what it stands for.
+    #[must_use]
+    pub fn sparse(&self) -> Vec<(u16, u64)> {
+        let mut coarse = self.clone();
+        coarse.spill();
+        let used = coarse.buckets.iter().enumerate().filter(|(_, n)| **n > 0);
+        used.map(|(i, n)| (i as u16, *n)).collect()
     }
 
     /// Quantiles at several places, as [`Distribution::quantile`].

@@ -5,15 +5,18 @@
 //! [`Chunk`]s, `protocol` turns chunks into [`Call`]s, `analysis` turns calls into findings.
 
 mod account;
+mod anonymise;
 mod call;
 mod chunk;
 mod detail;
 mod endpoint;
 mod episode;
 mod habits;
+mod knock;
 pub mod limits;
 mod name;
 mod normal;
+pub mod pack;
 mod packet;
 mod plot;
 mod problem;
@@ -22,6 +25,7 @@ pub mod sql;
 mod time;
 
 pub use account::{DirectionAccount, PerClass, RoundTrips, Stuck, TimeClass, Wait};
+pub use anonymise::{Anonymiser, NameKind};
 pub use call::{Call, Change, Code, Mark, Outcome, Outstanding, Protocol, Reason};
 pub use chunk::{Chunk, Close, Direction};
 pub use detail::{Detail, Field, FieldKind};
@@ -30,6 +34,7 @@ pub use episode::{
     ConnectionSummary, DirectionSummary, Episode, EpisodeKind, Handshake, ResetSeen,
 };
 pub use habits::{CongestionWindow, EcnCounts, Pauses, Retransmissions, SegmentSizes};
+pub use knock::{Arp, Knock, KnockKind};
 pub use name::Name;
 pub use normal::{SqlDialect, normalise, normalise_as, statement_id};
 pub use packet::{Batch, LinkType, Packet, PacketRef};

@@ -43,6 +43,16 @@ pub const REORDER_WAIT_NS: i64 = 5_000_000_000;
 /// Unanswered requests remembered per connection. `requests-evicted`.
 pub const OUTSTANDING: usize = 65_536;
 
+/// Questions over datagrams (names, addresses) of one connection that wait for an answer.
+/// `requests-evicted`.
+pub const QUESTIONS: usize = 256;
+
+/// Hosts whose start-up is followed, those seen first. `hosts-left-out`.
+pub const STARTUP_HOSTS: usize = 4_096;
+
+/// Waits of a capture's start-ups; some 150 bytes each. `waits-left-out`.
+pub const STARTUP_WAITS: usize = 200_000;
+
 /// Calls per connection whose reply is taken to be hidden in a hole, remembered in case it comes after
 /// all. The oldest are then reported as without a response, with the hole as the reason.
 pub const DOUBTFUL: usize = 1024;
@@ -180,6 +190,32 @@ pub const TRACE_PAIRS: usize = 1_000_000;
 
 /// Memory for unpacking one .xz file: as much as `xz -9` asks for.
 pub const XZ_DICTIONARY_BYTES: usize = 64 << 20;
+
+/// Blocks of time that a run is kept in for comparisons; they grow longer instead.
+pub const BLOCKS: usize = 128;
+
+/// Operations and statements of a capture that are told apart for comparisons; further ones only count
+/// in the sums.
+pub const COMPARED_SUBJECTS: usize = 256;
+
+/// Of a saved run: operations and statements, those with most time; ports; names of files.
+pub const SAVED_SUBJECTS: usize = 32;
+pub const SAVED_PORTS: usize = 16;
+pub const SAVED_FILES: usize = 16;
+
+/// Pseudonyms of addresses that are remembered; then they are made anew.
+pub const PSEUDONYMS: usize = 200_000;
+
+/// Calls of one capture that `cut` writes; it says how many it left out.
+pub const CUT_CALLS: usize = 200_000;
+
+/// Connections of which `cut` remembers the opening where packets are chosen by time or number.
+/// `connections-without-opening`.
+pub const CUT_FLOWS: usize = 200_000;
+
+/// Packets before what is cut that `cut` remembers, over all connections; beyond that only handshakes are
+/// written beside what was chosen.
+pub const CUT_BEFORE: usize = 4_000_000;
 
 /// Intervals of a probe that are kept for its result: a day of seconds. Further ones are only told as
 /// they end.

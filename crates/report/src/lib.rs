@@ -3,8 +3,11 @@
 //! One file per output, over the structures of [`analysis::results`] and [`model::Call`]. What
 //! scripts rely on (columns, keys, their order) is in the contracts; text for people may change.
 
+mod anonymise;
 mod calls;
 mod classes;
+mod compare;
+mod compare_text;
 mod conns;
 mod conns_text;
 mod diagnosis_csv;
@@ -20,13 +23,18 @@ mod probe_text;
 mod series;
 mod sql;
 mod sql_text;
+mod startup;
+mod startup_text;
 mod text;
 mod trace;
 mod trace_text;
 mod value;
 mod whatif;
 
+pub use anonymise::Anonymise;
 pub use calls::{CALLS_CSV_HEADER, CallWriter};
+pub use compare::compare_json;
+pub use compare_text::compare_text;
 pub use conns::{conns_csv, conns_fields, conns_json};
 pub use conns_text::{conn_text, conns_text};
 pub use diagnosis_csv::diagnosis_csv;
@@ -42,6 +50,8 @@ pub use probe_text::{probe_interval, probe_text};
 pub use series::{SeriesText, series_csv, series_csv_header, series_jsonl};
 pub use sql::{sql_csv, sql_json};
 pub use sql_text::{SqlStyle, sql_text};
+pub use startup::startup_json;
+pub use startup_text::startup_text;
 pub use text::{bytes, moment, wrap};
 pub use trace::{TraceBy, trace_csv, trace_json};
 pub use trace_text::{TraceStyle, trace_text};

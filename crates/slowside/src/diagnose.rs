@@ -7,6 +7,8 @@ use crate::merge::Answers;
 use crate::run::{self, Selection, Tally};
 use crate::stream::Stream;
 use analysis::charts::Charts;
+use analysis::compare::Snapshot;
+use analysis::compare::blocks::FIRST_WIDTH_NS;
 use analysis::diagnose::Options;
 use analysis::diagnosers::Diagnosers;
 use analysis::facts::Thresholds;
@@ -39,14 +41,38 @@ pub fn diagnose(
         app,
         config,
         charts: false,
+        measure: false,
     };
     Ok(read.as_is_best(captures, events)?.diagnosis)
+}
+
+/// The same, with what [`compare`](crate::compare) needs of it.
+///
+/// # Errors
+/// When no input of a capture can be read.
+pub fn measure(
+    captures: &Captures,
+    app: Option<&trace::Application>,
+    config: &Config,
+    events: &mut dyn FnMut(Event),
+) -> Result<(Diagnosis, Snapshot), Error> {
+    let read = Read {
+        app,
+        config,
+        charts: false,
+        measure: true,
+    };
+    let d = read.as_is_best(captures, events)?;
+    let lost = || Error::Message("nothing was measured; please report this".into());
+    Ok((d.diagnosis, d.snapshot.ok_or_else(lost)?))
 }
 
 /// A diagnosis, and what charts are drawn from.
 pub(crate) struct Diagnosed {
     pub(crate) diagnosis: Diagnosis,
     pub(crate) charts: Charts,
+    /// What a comparison needs, where that was asked for.
+    pub(crate) snapshot: Option<Snapshot>,
     /// What was read as what in the end.
     pub(crate) captures: Captures,
 }
@@ -57,6 +83,8 @@ pub(crate) struct Read<'a> {
     pub(crate) config: &'a Config,
     /// Whether to gather what charts are drawn from.
     pub(crate) charts: bool,
+    /// Whether to gather what comparisons need.
+    pub(crate) measure: bool,
 }
 
 impl Read<'_> {
@@ -134,11 +162,16 @@ impl Read<'_> {
         if self.charts {
             diagnoser = diagnoser.with_charts(inputs.len());
         }
+        let mut wanted = Wanted::Everything;
+        if self.measure {
+            diagnoser.measure();
+            wanted = Wanted::Measured(FIRST_WIDTH_NS);
+        }
         let threads = run::threads(config, inputs.len());
         let mut sides = Vec::new();
         for input in inputs {
             sides.push(Side {
-                stream: Stream::start(run::open(input)?, threads, Wanted::Everything),
+                stream: Stream::start(run::open(input)?, threads, wanted),
                 tally: Tally::default(),
                 selection: Selection::new(config),
                 ended: false,
@@ -166,10 +199,11 @@ impl Read<'_> {
             };
             results.push(side.tally.result(&finished));
         }
-        let (diagnosis, charts) = diagnoser.finish_with_charts(results);
+        let (diagnosis, charts, snapshot) = diagnoser.finish_measured(results);
         Ok(Diagnosed {
             diagnosis,
             charts,
+            snapshot,
             captures: captures.clone(),
         })
     }
@@ -225,6 +259,9 @@ fn follow_each_other(d: &Diagnosis) -> bool {
 /// changed in the number of outstanding calls, so that a call still counts itself.
 fn feed(diagnoser: &mut Diagnosers, which: usize, side: &mut Side<'_>, records: &Answers) {
     side.selection.starts_at(side.stream.first_time());
+    if let Some(first) = side.stream.first_time() {
+        diagnoser.begins(which, first);
+    }
     let within = |t: Time| side.selection.covers(t);
     for e in records.episodes().filter(|e| within(e.last.time)) {
         diagnoser.episode(which, e);
@@ -235,6 +272,12 @@ fn feed(diagnoser: &mut Diagnosers, which: usize, side: &mut Side<'_>, records: 
         .outstanding()
         .filter(|o| all && within(o.time))
         .peekable();
+    for knock in records.knocks().filter(|k| within(k.at.time)) {
+        diagnoser.knock(which, knock);
+    }
+    for arp in records.arps().filter(|a| within(a.at.time)) {
+        diagnoser.arp(which, arp);
+    }
     for call in records.calls() {
         while let Some(change) = changes.next_if(|c| c.order < call.order) {
             diagnoser.outstanding(which, change);
@@ -250,6 +293,9 @@ fn feed(diagnoser: &mut Diagnosers, which: usize, side: &mut Side<'_>, records: 
     for c in records.connections() {
         side.tally.connection(c);
         diagnoser.connection(which, c);
+    }
+    for interval in records.intervals().filter(|i| within(i.start)) {
+        diagnoser.interval(which, interval);
     }
     for gap in records.gaps().filter(|g| within(g.time)) {
         diagnoser.gap(which, *gap);

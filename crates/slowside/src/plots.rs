@@ -165,6 +165,9 @@ struct Collector {
 
 impl Handler for Collector {
     type State = ();
+    type Rest = ();
+
+    fn rest(&mut self, _: &mut ()) {}
 
     fn open(&mut self, _: &Connection) {}
 

@@ -55,11 +55,13 @@ pub fn report(
         app,
         config,
         charts: true,
+        measure: false,
     };
     let Diagnosed {
         diagnosis,
         charts,
         captures,
+        snapshot: _,
     } = read.as_is_best(captures, &mut |e| events(passes.part(e)))?;
     passes.next();
     let conns = conns(&captures, config, &mut |e| events(passes.part(e)))?;

@@ -119,6 +119,35 @@ impl Charts {
         charts
     }
 
+    /// The same with other names of ends and statements.
+    #[must_use]
+    pub fn renamed(
+        mut self,
+        end: impl Fn(Endpoint) -> Endpoint,
+        statement: impl Fn(u64) -> u64,
+    ) -> Charts {
+        for c in &mut self.captures {
+            let subjects = std::mem::take(&mut c.subjects).into_iter();
+            c.subjects = subjects
+                .map(|(subject, times)| match subject {
+                    Subject::Statement(p, id) => (Subject::Statement(p, statement(id)), times),
+                    operation => (operation, times),
+                })
+                .collect();
+            let servers = std::mem::take(&mut c.servers).into_iter();
+            c.servers = servers
+                .map(|(server, level)| (end(server), level))
+                .collect();
+        }
+        for l in &mut self.load {
+            l.server = end(l.server);
+        }
+        for l in &mut self.ladders {
+            (l.client, l.server) = (end(l.client), end(l.server));
+        }
+        self
+    }
+
     /// Takes a call of capture `which`.
     pub fn call(&mut self, which: usize, call: &Call) {
         if let Some(capture) = self.captures.get_mut(which) {

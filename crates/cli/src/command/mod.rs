@@ -1,7 +1,9 @@
 //! The commands, one file each, and what they share.
 
 pub(crate) mod calls;
+pub(crate) mod compare;
 pub(crate) mod conns;
+pub(crate) mod cut;
 pub(crate) mod diagnose;
 pub(crate) mod explain;
 pub(crate) mod ops;
@@ -9,6 +11,7 @@ pub(crate) mod probe;
 pub(crate) mod report;
 pub(crate) mod shell;
 pub(crate) mod sql;
+pub(crate) mod startup;
 pub(crate) mod trace;
 pub(crate) mod whatif;
 

@@ -1,13 +1,13 @@
 //! `slowside report`: one page of HTML that shows it all.
 
-use super::diagnose::application;
+use super::diagnose::{application, without_files};
 use super::{inputs, print};
 use crate::args::Report;
 use crate::exit::{Done, complain};
 use crate::progress::Progress;
 use anyhow::{Context, bail, ensure};
 use jiff::tz::TimeZone;
-use report::Made;
+use report::{Anonymise, Made};
 use slowside::{Config, ReportOptions};
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read};
@@ -48,9 +48,15 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Done> {
     }
     result.diagnosis.notes.append(&mut notes);
 
+    let mut command = report::command_line(recorded());
+    if let Some(names) = args.reading.anonymiser()? {
+        result.diagnosis = without_files(result.diagnosis, &args.app, &names);
+        result = result.anonymised(&names);
+        command = "slowside report --anonymise … (names are left out)".into();
+    }
     let made = Made {
         version: env!("CARGO_PKG_VERSION").into(),
-        command: report::command_line(recorded()),
+        command,
     };
     let mut page = Vec::new();
     report::report_html(&result, &made, &TimeZone::system(), &mut page)?;

@@ -168,3 +168,39 @@ fn a_capture_or_another_s_file_is_never_written_over() {
     let (code, _) = run(&path(&folder));
     assert_eq!(code, Some(2));
 }
+
+#[test]
+fn an_anonymised_page_names_nobody_and_has_the_same_numbers() {
+    let folder = folder("anonymous");
+    let file = folder.join("secret-name.pcap");
+    fs::write(&file, capture(2)).expect("a file");
+    let with = |options: &[&str]| {
+        let mut command = vec!["report", "-o", "-"];
+        command.extend(options);
+        Page::new(said(&command, std::slice::from_ref(&file)))
+    };
+    let (open, hidden) = (with(&[]), with(&["--anonymise=longer than eight"]));
+    for name in [
+        "10.1.0.0",
+        "10.1.0.1",
+        "10.0.0.2",
+        "secret-name",
+        "report-anonymous",
+        "onerror",
+        "it's",
+    ] {
+        assert!(open.text.contains(name), "{name}");
+        assert!(!hidden.text.contains(name), "{name}");
+    }
+    for table in ["operations", "statements", "connections"] {
+        let numbers = |page: &Page| -> Vec<Vec<Option<String>>> {
+            let rows = page.table(table).into_iter();
+            rows.map(|row| row.into_iter().map(|cell| cell.1).collect())
+                .collect()
+        };
+        assert!(!numbers(&open).is_empty(), "{table}");
+        assert_eq!(numbers(&open), numbers(&hidden), "{table}");
+    }
+    let charts = |page: &Page| page.data["operations"].as_array().map(Vec::len);
+    assert_eq!(charts(&open), charts(&hidden));
+}

@@ -4,9 +4,10 @@
 use super::plot::Band;
 use super::span;
 use model::{DirectionAccount, Mark, PerClass, Time, TimeClass, Wait};
+use serde::{Deserialize, Serialize};
 
 /// Stretches of one class that are over.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Ended {
     class: TimeClass,
     stretches: u32,
@@ -15,9 +16,7 @@ struct Ended {
     longest: (Mark, Mark),
 }
 
-const NOWHERE: u8 = u8::MAX;
-
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Ledger {
     /// Everything up to here is charged.
     pub settled: Mark,
@@ -25,9 +24,10 @@ pub(super) struct Ledger {
     class: Option<TimeClass>,
     first: Mark,
     ended: Vec<Ended>,
-    /// Where in `ended` a class stands; [`NOWHERE`] where it has no stretch yet.
+    /// Where in `ended` a class stands, counted from 1; 0 where it has no stretch yet.
     places: PerClass<u8>,
     /// Each stretch, where somebody looks at them.
+    #[serde(skip)]
     band: Option<Box<Band>>,
 }
 
@@ -38,7 +38,7 @@ impl Ledger {
             class: None,
             first,
             ended: Vec::new(),
-            places: PerClass::of(NOWHERE),
+            places: PerClass::of(0),
             band: None,
         }
     }
@@ -73,7 +73,8 @@ impl Ledger {
         if let Some(band) = &mut self.band {
             band.add(class, self.first.time, self.settled.time);
         }
-        let Some(ended) = self.ended.get_mut(usize::from(self.places[class])) else {
+        let place = usize::from(self.places[class]).wrapping_sub(1);
+        let Some(ended) = self.ended.get_mut(place) else {
             return self.begin_class(class, ns);
         };
         // All stretches together are no longer than all time there is.
@@ -89,13 +90,13 @@ impl Ledger {
         if self.ended.len() == self.ended.capacity() {
             self.ended.reserve_exact(2);
         }
-        self.places[class] = self.ended.len() as u8;
         self.ended.push(Ended {
             class,
             stretches: 1,
             time_ns: ns,
             longest: (self.first, self.settled),
         });
+        self.places[class] = self.ended.len() as u8;
     }
 
     /// Ends the last stretch and writes everything into the account; gives the stretches that were kept.

@@ -33,15 +33,18 @@ use model::{
 };
 use plot::{Band, Plotter};
 use sender::Sender;
+use serde::{Deserialize, Serialize};
 
 /// Both directions of a connection.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Meter {
     /// Whether a SYN was seen, and nothing yet after the handshake.
     opening: bool,
     senders: [Sender; 2],
     marks: Option<Box<[Marks; 2]>>,
     intervals: Option<Box<Intervals>>,
+    /// Never of a connection that rests.
+    #[serde(skip)]
     plot: Option<Box<Plotter>>,
 }
 

@@ -9,6 +9,7 @@ use super::trouble::Trouble;
 use super::writes::Writes;
 use super::{segments, span};
 use model::{DirectionAccount, Mark, Time, TimeClass};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 const MICROSECOND: i64 = 1_000;
@@ -82,7 +83,7 @@ pub(crate) struct Transmission {
 }
 
 /// What a sender hears, on its way there.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum News {
     Acknowledgement {
         mark: Mark,
@@ -102,7 +103,7 @@ impl News {
 }
 
 /// A sender that is far from the capture.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Away {
     ns: i64,
     on_the_way: VecDeque<News>,
@@ -110,7 +111,7 @@ struct Away {
 
 /// What the sender heard since its last transmission. The marks count where `heard` says so: that way
 /// a gap ends with a single store.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
 struct Gap {
     heard: Heard,
     /// The last acknowledgement of something new.
@@ -124,7 +125,7 @@ struct Gap {
     peer: Mark,
 }
 
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
 struct Heard {
     progress: bool,
     drained: bool,
@@ -165,13 +166,13 @@ impl Gap {
 }
 
 /// The last transmission.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Last {
     ends_short: bool,
     pushed: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Sender {
     ledger: Ledger,
     gap: Gap,

@@ -8,6 +8,7 @@ use super::tcp::TIMEOUT_NS;
 use crate::Segment;
 use crate::account::{Acknowledgement, Kind, Meter, Transmission, Trigger};
 use model::{Direction, Handshake, SegmentKind};
+use serde::{Deserialize, Serialize};
 
 /// A tail probe comes two round trips after the last segment, and those of a capture near the receiver
 /// are short: what comes sooner than this is none.
@@ -35,7 +36,7 @@ impl Before {
 }
 
 /// A segment that was sent again: whether the capture holds its bytes already, and why it was.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Again {
     held: bool,
     trigger: Trigger,

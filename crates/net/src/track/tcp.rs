@@ -3,7 +3,7 @@
 
 use super::Wanted;
 use super::deliver::{deliver, drain, give_up, settle};
-use super::entry::Verdict;
+use super::entry::{Patience, Verdict};
 use super::handshake::{Ecn, Opening};
 use super::held::is_small;
 use super::metering::{self, Again, Before};
@@ -14,14 +14,15 @@ use super::stream::{FAST_RETRANSMIT_ACKS, Start, Stream};
 use super::{MILLISECOND, output::Output};
 use crate::account::{Measured, Meter};
 use crate::{Handler, Segment};
-use model::{Close, ConnectionId, Direction, EpisodeKind, Interval, Mark, ResetSeen, Time, limits};
+use model::{Close, ConnectionId, Direction, EpisodeKind, Interval, Mark, ResetSeen, Time};
+use serde::{Deserialize, Serialize};
 
 /// A resend after so long without progress is the retransmission timer's.
 pub(super) const TIMEOUT_NS: i64 = 200 * MILLISECOND;
 /// Bytes that come this soon after they were given up were only late in the file.
 const LATE_WITHIN_NS: i64 = 10 * MILLISECOND;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Tcp {
     pub streams: [Stream; 2],
     pub opening: Opening,
@@ -62,19 +63,24 @@ impl Tcp {
         }
     }
 
-    /// How long it may be silent before it is over, and how it then ended.
-    pub(super) fn patience(&self) -> (i64, Close) {
+    pub(super) fn patience(&self) -> Patience {
         let [a, b] = &self.streams;
         let one_way = a.summary.packets == 0 || b.summary.packets == 0;
         match (a.fin, b.fin) {
-            (Some(_), Some(_)) => (limits::CLOSING_IDLE_NS, Close::Finished),
+            (Some(_), Some(_)) => Patience::Closing,
             (None, None) if one_way && a.summary.payload_bytes + b.summary.payload_bytes == 0 => {
-                (limits::UNANSWERED_IDLE_NS, Close::Expired)
+                Patience::Unanswered
             }
-            (None, None) => (limits::IDLE_NS, Close::Forgotten),
-            _ if one_way => (limits::CLOSING_IDLE_NS, Close::Expired),
-            _ => (limits::IDLE_NS, Close::Forgotten),
+            (None, None) => Patience::Open,
+            _ if one_way => Patience::HalfClosed,
+            _ => Patience::Open,
         }
+    }
+
+    /// Whether nothing is kept of it that is not worth packing: bytes that wait for earlier ones, a plot.
+    pub(super) fn may_rest(&self) -> bool {
+        let plotted = self.meter.as_ref().is_some_and(|meter| meter.has_plot());
+        !plotted && !self.streams.iter().any(|s| s.reassembly.is_waiting())
     }
 
     #[inline]

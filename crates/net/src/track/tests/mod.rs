@@ -15,7 +15,7 @@ use crate::segment::Tcp;
 use crate::{Connection, Ecn, Flags, Handler, Segment};
 use model::{
     Chunk, Close, ConnectionSummary, Direction, Endpoint, Episode, Interval, Mark, PacketRef, Plot,
-    Time, Transport,
+    Problems, Time, Transport,
 };
 use std::hash::{BuildHasher, Hash};
 
@@ -92,6 +92,9 @@ impl Recorder {
 
 impl Handler for Recorder {
     type State = usize;
+    type Rest = ();
+
+    fn rest(&mut self, _: &mut usize) {}
 
     fn open(&mut self, connection: &Connection) -> usize {
         self.connections.push(Seen {
@@ -319,23 +322,33 @@ impl Script {
         self.run_with_problems().0
     }
 
+    /// What comes out, which is to be the same where every connection is packed behind each segment.
+    fn through(&self, tracker: impl Fn() -> Tracker<Recorder>) -> (Recorder, Problems) {
+        let run = |mut tracker: Tracker<Recorder>| {
+            for s in &self.segments {
+                tracker.segment(s, &self.bytes);
+            }
+            tracker.finish(u64::MAX)
+        };
+        let (awake, problems) = run(tracker());
+        let (rested, same_problems) = run(tracker().with_little_awake());
+        assert_eq!(
+            format!("{:#?} {problems:?}", awake.connections),
+            format!("{:#?} {same_problems:?}", rested.connections)
+        );
+        (awake, problems)
+    }
+
     fn run_with_problems(&self) -> (Vec<Seen>, Vec<(&'static str, u64)>) {
-        let mut tracker = Tracker::new(Recorder::default());
-        for s in &self.segments {
-            tracker.segment(s, &self.bytes);
-        }
-        let (recorder, problems) = tracker.finish(u64::MAX);
+        let (recorder, problems) = self.through(|| Tracker::new(Recorder::default()));
         let problems = problems.iter().map(|(kind, p)| (kind, p.count)).collect();
         (recorder.connections, problems)
     }
 
     /// The only connection, with its account, and its intervals of that width.
     fn measured(&self, width_ns: i64) -> Seen {
-        let mut tracker = Tracker::new(Recorder::default()).with_intervals(width_ns);
-        for s in &self.segments {
-            tracker.segment(s, &self.bytes);
-        }
-        let mut seen = tracker.finish(u64::MAX).0.connections;
+        let tracker = || Tracker::new(Recorder::default()).with_intervals(width_ns);
+        let mut seen = self.through(tracker).0.connections;
         assert_eq!(seen.len(), 1, "{seen:#?}");
         seen.remove(0)
     }
