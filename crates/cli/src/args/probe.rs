@@ -17,7 +17,7 @@ use std::path::PathBuf;
 #[command(after_long_help = "\
 Examples:
   slowside probe --listen 10.0.0.5:5201 --token-file token
-  slowside probe 10.0.0.5:5201 --token-file token --like client.pcap --rate 200/s")]
+  slowside probe 10.0.0.5:5201 --token-file token --like c.pcap --rate 200/s")]
 pub(crate) struct Probe {
     /// The listener; with --connect-only any port
     #[arg(

@@ -135,8 +135,8 @@ fn help_shows_the_commands() {
                     say why they are there
           trace     Say where the time went in traces that an Oracle database or client
                     wrote
-          probe     Measure a path itself: connecting, round trips with the sizes of your
-                    application, throughput
+          probe     Measure a path itself: connecting, round trips with the sizes of
+                    your application, throughput
           explain   Explain a finding: what it says, why it costs time, what to check,
                     when it is wrong
 
