@@ -79,7 +79,11 @@ fn another_version_is_told_ours_and_cut_off() {
 /// A byte now and then keeps nobody in: the handshake has a time, not each of its bytes.
 #[test]
 fn a_slow_client_is_cut_off_by_the_hello_s_timeout() {
-    let (_, events) = with_listener(limits(), |address| {
+    let limits = Limits {
+        hello: Duration::from_secs(1),
+        ..limits()
+    };
+    let (_, events) = with_listener(limits, |address| {
         let mut stream = TcpStream::connect(address).unwrap();
         let hello = Greeting {
             version: VERSION,
@@ -101,7 +105,11 @@ fn a_slow_client_is_cut_off_by_the_hello_s_timeout() {
 
 #[test]
 fn sessions_that_trickle_or_do_not_read_are_ended() {
-    let (_, events) = with_listener(unlimited(), |address| {
+    let limits = Limits {
+        idle: Duration::from_secs(1),
+        ..unlimited()
+    };
+    let (_, events) = with_listener(limits, |address| {
         // A request that never comes to its end.
         let (mut slow, _) = admitted(address);
         slow.write_all(&request(1_000_000, 100)).unwrap();
