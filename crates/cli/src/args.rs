@@ -3,6 +3,10 @@
 //! `slowside CAPTURE…` is short for `slowside diagnose CAPTURE…`: the command is put in when the
 //! first argument is none.
 
+mod probe;
+
+pub(crate) use probe::{Probe, Stream, Switch};
+
 use crate::moment;
 use analysis::filter::{Filter, nearest};
 use analysis::findings::{RULES, Rule};
@@ -62,6 +66,7 @@ pub(crate) enum Command {
     Report(Report),
     Cut(Cut),
     Trace(Trace),
+    Probe(Box<Probe>),
     Explain(Explain),
     Completions(Completions),
     Man(Man),
@@ -982,7 +987,7 @@ fn few(text: &str) -> Result<usize, String> {
         .ok_or_else(|| "a page shows from 0 to 100 connections in full".to_owned())
 }
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "diagnose",
     "calls",
     "ops",
@@ -994,6 +999,7 @@ const COMMANDS: [&str; 14] = [
     "report",
     "cut",
     "trace",
+    "probe",
     "explain",
     "completions",
     "man",

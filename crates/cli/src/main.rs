@@ -32,6 +32,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<Done> {
         Command::Compare(args) => command::compare::run(args),
         Command::Report(args) => command::report::run(args),
         Command::Trace(args) => command::trace::run(args),
+        Command::Probe(args) => command::probe::run(args),
         Command::Explain(args) => command::explain::run(args),
         Command::Completions(args) => command::shell::completions(args),
         Command::Man(args) => command::shell::man(args),

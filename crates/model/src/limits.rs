@@ -216,3 +216,7 @@ pub const CUT_FLOWS: usize = 200_000;
 /// Packets before what is cut that `cut` remembers, over all connections; beyond that only handshakes are
 /// written beside what was chosen.
 pub const CUT_BEFORE: usize = 4_000_000;
+
+/// Intervals of a probe that are kept for its result: a day of seconds. Further ones are only told as
+/// they end.
+pub const PROBE_INTERVALS: usize = 86_400;

@@ -18,6 +18,8 @@ mod markdown;
 mod ops;
 mod ops_text;
 mod page;
+mod probe_json;
+mod probe_text;
 mod series;
 mod sql;
 mod sql_text;
@@ -43,6 +45,8 @@ pub use markdown::{as_markdown, conns_markdown, diagnosis_markdown, ops_markdown
 pub use ops::{ops_csv, ops_json};
 pub use ops_text::{OpsStyle, ops_text};
 pub use page::{Page, on_page};
+pub use probe_json::{probe_hgrm, probe_json};
+pub use probe_text::{probe_interval, probe_text};
 pub use series::{SeriesText, series_csv, series_csv_header, series_jsonl};
 pub use sql::{sql_csv, sql_json};
 pub use sql_text::{SqlStyle, sql_text};

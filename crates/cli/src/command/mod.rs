@@ -7,6 +7,7 @@ pub(crate) mod cut;
 pub(crate) mod diagnose;
 pub(crate) mod explain;
 pub(crate) mod ops;
+pub(crate) mod probe;
 pub(crate) mod report;
 pub(crate) mod shell;
 pub(crate) mod sql;

@@ -16,6 +16,7 @@ mod contract;
 mod damage;
 mod findings;
 mod inputs;
+mod probe;
 mod schema;
 mod series;
 mod terminal;
@@ -23,7 +24,7 @@ mod threads;
 mod turns;
 
 /// Every command.
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "diagnose",
     "calls",
     "ops",
@@ -35,6 +36,7 @@ const COMMANDS: [&str; 14] = [
     "report",
     "cut",
     "trace",
+    "probe",
     "explain",
     "completions",
     "man",
@@ -133,6 +135,8 @@ fn help_shows_the_commands() {
                     say why they are there
           trace     Say where the time went in traces that an Oracle database or client
                     wrote
+          probe     Measure a path itself: connecting, round trips with the sizes of
+                    your application, throughput
           explain   Explain a finding: what it says, why it costs time, what to check,
                     when it is wrong
 

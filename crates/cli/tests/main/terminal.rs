@@ -32,6 +32,7 @@ const WRITING: [&str; 25] = [
     "explain nagle",
     "completions bash",
     "man",
+    "probe --help",
     "diagnose --help",
 ];
 
