@@ -411,6 +411,14 @@ impl Diagnoser {
         if self.client.is_none() {
             self.decide();
         }
+        let stated = self.options.stated.iter().any(Option::is_some);
+        if self.matched.client.count() == 0 && !stated {
+            // Without a call in both, their own packets say where they were taken.
+            let own = [0, 1].map(|i| vantage::conclude(&self.captures[i].tcp).vantage);
+            if own == [Vantage::Server, Vantage::Client] {
+                self.client = Some(1);
+            }
+        }
         let client = self.client.unwrap_or(0);
         let server = 1 - client;
         self.matched
@@ -418,7 +426,6 @@ impl Diagnoser {
         let clock = self.matched.corridor.solve(self.options.clock_offset_ns);
         self.count_unmatched(client, &left, clock.as_ref(), &results);
         let evicted: u64 = self.join.evicted().iter().sum();
-        let stated = self.options.stated.iter().any(Option::is_some);
         for (i, side) in [(client, Vantage::Client), (server, Vantage::Server)] {
             results[i].side = Some(side);
             results[i].concluded = Some(vantage::conclude(&self.captures[i].tcp).vantage);

@@ -116,8 +116,8 @@ pub(crate) struct Diagnose {
     #[arg(long, value_name = "SECONDS|CODE", value_parser = fail_on)]
     pub(crate) fail_on: Option<FailOn>,
 
-    /// Also save what `slowside compare` needs of this run: some 10 to 200 kB
-    #[arg(long, value_name = "FILE")]
+    /// Also save what `slowside compare` needs of this run: some 10 to 200 kB, names and all
+    #[arg(long, value_name = "FILE", conflicts_with = "anonymise")]
     pub(crate) save: Option<PathBuf>,
 
     #[command(flatten)]
