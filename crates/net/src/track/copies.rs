@@ -73,7 +73,7 @@ pub(super) struct Recent {
 }
 
 /// A packet for packing: what it has that the one before it in the list has not. Of most that is
-/// little, and they are half of what is known of a connection.
+/// little, and they are a third of what is known of a connection.
 #[derive(Serialize, Deserialize)]
 struct Difference {
     at: Time,
