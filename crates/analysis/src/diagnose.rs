@@ -490,6 +490,7 @@ impl Diagnoser {
             streams: &streams,
             links,
             sql: sql.as_ref(),
+            startup: gathered.startup(client),
             worst: Exhibits {
                 server: &m.slow_server,
                 stall: &m.stalled,
@@ -761,6 +762,7 @@ impl Diagnoser {
             streams: &streams,
             links: Vec::new(),
             sql: sql.as_ref(),
+            startup: gathered.startup(0),
             worst: Exhibits {
                 server: &own.slowest,
                 stall: &self.alone.stall,

@@ -4,6 +4,9 @@
 //! turns are only held against anybody where calls of known protocols are not what the captures are
 //! about; otherwise they are listed and have no part in the account.
 //!
+//! Nor is a capture about the lookups of names that stand before calls: they are listed and never judged,
+//! as nobody knows who waits for one. `slowside startup` tells what they cost a client.
+//!
 //! Turns come without [`Outstanding`] records, as a connection has one at a time by construction: how
 //! many are under way counts connections, and is neither a client's limit nor a server's queue or
 //! stall. So none of the findings about those is ever made of turns.
@@ -13,8 +16,11 @@ use crate::compare::Snapshot;
 use crate::compare::gather::Wire;
 use crate::diagnose::{Diagnoser, Kind, Options};
 use crate::results::{CaptureResult, Diagnosis, OpResult};
+use crate::startup::{Startup, is_of_startup};
 use crate::streams::Gathered;
-use model::{Call, ConnectionSummary, Episode, Interval, Mark, Outstanding, Protocol, Time};
+use model::{
+    Arp, Call, ConnectionSummary, Episode, Interval, Knock, Mark, Outstanding, Protocol, Time,
+};
 use trace::Application;
 
 /// Calls of known protocols are what the captures are about unless there are so many times more turns.
@@ -24,7 +30,9 @@ const MINORITY: u64 = 10;
 pub struct Diagnosers {
     calls: Diagnoser,
     turns: Diagnoser,
+    lookups: Diagnoser,
     gathered: Gathered,
+    startups: [Startup; 2],
     /// What connections did over time, where a comparison is wanted.
     wire: Option<Box<[Wire; 2]>>,
     charts: Option<Charts>,
@@ -35,8 +43,10 @@ impl Diagnosers {
     pub fn new(captures: usize, options: Options, app: Option<&Application>) -> Diagnosers {
         Diagnosers {
             calls: Diagnoser::new(captures, options.clone(), app, Kind::Calls),
-            turns: Diagnoser::new(captures, options, app, Kind::Turns),
+            turns: Diagnoser::new(captures, options.clone(), app, Kind::Turns),
+            lookups: Diagnoser::new(captures, options, None, Kind::Turns),
             gathered: Gathered::default(),
+            startups: Default::default(),
             wire: None,
             charts: None,
         }
@@ -76,12 +86,35 @@ impl Diagnosers {
 
     /// Takes a call of capture `which`.
     pub fn call(&mut self, which: usize, call: &Call) {
+        if let Some(startup) = self.startups.get_mut(which)
+            && is_of_startup(call)
+        {
+            startup.call(call);
+        }
         if let Some(charts) = &mut self.charts {
             charts.call(which, call);
         }
         match call.protocol {
             Protocol::Tcp => self.turns.call(which, call),
+            p if p.is_lookup() => self.lookups.call(which, call),
+            // Who asks to be told of changes waits for somebody to make one.
+            Protocol::Smb2 if call.op.as_str() == "CHANGE_NOTIFY" => {
+                self.lookups.call(which, call);
+            }
             _ => self.calls.call(which, call),
+        }
+    }
+
+    /// A packet that asks for something before there is a call.
+    pub fn knock(&mut self, which: usize, knock: &Knock) {
+        if let Some(startup) = self.startups.get_mut(which) {
+            startup.knock(knock);
+        }
+    }
+
+    pub fn arp(&mut self, which: usize, arp: &Arp) {
+        if let Some(startup) = self.startups.get_mut(which) {
+            startup.arp(arp);
         }
     }
 
@@ -100,6 +133,7 @@ impl Diagnosers {
     pub fn connection(&mut self, which: usize, c: &ConnectionSummary) {
         self.calls.connection(which, c);
         self.turns.connection(which, c);
+        self.lookups.connection(which, c);
         self.gathered.add(which, c);
     }
 
@@ -107,12 +141,14 @@ impl Diagnosers {
     pub fn gap(&mut self, which: usize, at: Mark) {
         self.calls.gap(which, at);
         self.turns.gap(which, at);
+        self.lookups.gap(which, at);
     }
 
     /// Capture `which` has come so far.
     pub fn reached(&mut self, which: usize, now: Time) {
         self.calls.reached(which, now);
         self.turns.reached(which, now);
+        self.lookups.reached(which, now);
     }
 
     /// Which of two captures to read on, by what was matched last.
@@ -143,7 +179,18 @@ impl Diagnosers {
         mut self,
         results: Vec<CaptureResult>,
     ) -> (Diagnosis, Charts, Option<Snapshot>) {
+        self.gathered.startups = std::mem::take(&mut self.startups).map(Startup::longest);
         let (calls, turns) = (self.calls.timed(), self.turns.timed());
+        let lookups = self.lookups.timed();
+        let looked_up = match lookups {
+            0 => Vec::new(),
+            _ => {
+                self.lookups
+                    .finish(results.clone(), &Gathered::default())
+                    .0
+                    .ops
+            }
+        };
         let about_turns = calls.saturating_mul(MINORITY) < turns;
         let ((mut d, measured), (other, _)) = match about_turns {
             true => (
@@ -160,7 +207,13 @@ impl Diagnosers {
                 "{turns} turns of connections that speak no known protocol are listed and not judged; --where protocol=tcp looks at them alone."
             ));
         }
+        if lookups > 0 {
+            d.notes.push(format!(
+                "{lookups} lookups of names and the like are listed and not judged; slowside startup tells what a client waited for."
+            ));
+        }
         d.ops.extend(other.ops);
+        d.ops.extend(looked_up);
         d.ops.sort_by(OpResult::by_time);
         let wire = self.wire.map(|w| *w).unwrap_or_default();
         let snapshot = measured.map(|m| m.snapshot(&d, wire));
@@ -250,6 +303,17 @@ mod tests {
         let slow = |n| diagnosis(|d| feed(d, Protocol::Tcp, n, 100));
         assert_eq!(slow(30).verdict.side, Side::Server);
         assert_eq!(slow(5).verdict.side, Side::Undetermined);
+    }
+
+    #[test]
+    fn lookups_are_listed_and_never_judged() {
+        let d = diagnosis(|d| {
+            feed(d, Protocol::Dns, 100, 5_000);
+            feed(d, Protocol::Nfs3, 30, 1);
+        });
+        assert_eq!(d.verdict.side, Side::None);
+        assert_eq!(d.ops.len(), 2);
+        assert!(d.notes.iter().any(|n| n.starts_with("100 lookups")));
     }
 
     #[test]

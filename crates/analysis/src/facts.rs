@@ -12,6 +12,7 @@ use crate::narrowest::Link;
 use crate::results::{CaptureResult, Vantage};
 use crate::rounds::Habit;
 use crate::sql::SqlResult;
+use crate::startup::ClientStartup;
 use crate::stats::Distribution;
 use crate::streams::{DIRECTIONS, Streams};
 use crate::waits::{Held, HeldUp};
@@ -150,6 +151,9 @@ pub struct Facts<'a> {
     pub links: Vec<Link>,
     /// The statements, where databases speak.
     pub sql: Option<&'a SqlResult>,
+    /// What the client that waited longest before it was served waited for; of its calls only lookups,
+    /// logons, and those that found nothing. And in which capture.
+    pub startup: Option<(usize, &'a ClientStartup)>,
     pub worst: Exhibits<'a>,
 }
 

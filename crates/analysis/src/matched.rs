@@ -277,9 +277,11 @@ impl MatchedFacts {
         // A server that does not read is not at work; while it is silent altogether it is stalled.
         let unread = at_server.waiting.sum(Direction::ToServer) - stall;
         let unread = unread.clamp(0, wait - held - stall);
-        // Nor can it read a request behind bytes that were lost on their way to it.
+        // Nor can it read a request behind bytes that were lost on their way to it. What was lost later
+        // came after the request.
         let behind = |t: &&Trouble| {
-            t.kind == EpisodeKind::Recovery && t.direction == Direction::ToServer && !t.spurious
+            let lost = t.kind == EpisodeKind::Recovery && !t.spurious;
+            lost && t.direction == Direction::ToServer && t.first <= from
         };
         let blocked = match quiet {
             true => 0,

@@ -17,7 +17,7 @@
 mod words;
 
 use crate::normal;
-use crate::{Call, Endpoint, Field, Sql, SqlSession, Statement, limits, normalise};
+use crate::{Call, Endpoint, Field, Protocol, Sql, SqlSession, Statement, limits, normalise};
 use hmac_sha256::HMAC;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -302,6 +302,20 @@ impl Anonymiser {
             if let Some(value) = call.detail.get(field) {
                 call.detail.set(field, new(self, value));
             }
+        }
+        // Of other calls the text is a list of operations.
+        if call.protocol.has_name()
+            && let Some(name) = &call.text
+        {
+            let kind = match call.protocol.is_lookup() || call.protocol == Protocol::Tls {
+                true => NameKind::Host,
+                false => NameKind::File,
+            };
+            let pseudonym = match name.parse() {
+                Ok(address) => self.address(address).to_string(),
+                Err(_) => self.name(kind, name),
+            };
+            call.text = Some(pseudonym.into());
         }
         if let Some(sql) = &call.sql {
             call.sql = Some(Arc::new(Sql {

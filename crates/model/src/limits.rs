@@ -43,6 +43,16 @@ pub const REORDER_WAIT_NS: i64 = 5_000_000_000;
 /// Unanswered requests remembered per connection. `requests-evicted`.
 pub const OUTSTANDING: usize = 65_536;
 
+/// Questions over datagrams (names, addresses) of one connection that wait for an answer.
+/// `requests-evicted`.
+pub const QUESTIONS: usize = 256;
+
+/// Hosts whose start-up is followed, those seen first. `hosts-left-out`.
+pub const STARTUP_HOSTS: usize = 4_096;
+
+/// Waits of a capture's start-ups; some 150 bytes each. `waits-left-out`.
+pub const STARTUP_WAITS: usize = 200_000;
+
 /// Calls per connection whose reply is taken to be hidden in a hole, remembered in case it comes after
 /// all. The oldest are then reported as without a response, with the hole as the reason.
 pub const DOUBTFUL: usize = 1024;
@@ -206,3 +216,7 @@ pub const CUT_FLOWS: usize = 200_000;
 /// Packets before what is cut that `cut` remembers, over all connections; beyond that only handshakes are
 /// written beside what was chosen.
 pub const CUT_BEFORE: usize = 4_000_000;
+
+/// Intervals of a probe that are kept for its result: a day of seconds. Further ones are only told as
+/// they end.
+pub const PROBE_INTERVALS: usize = 86_400;

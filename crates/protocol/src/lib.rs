@@ -5,11 +5,15 @@
 //! search for the next header; a [`session::Session`] knows the protocol.
 #![warn(clippy::indexing_slicing)]
 
+mod asked;
 mod connection;
+pub mod dhcp;
+pub mod dns;
 pub mod driver;
 pub mod list;
 pub mod mount;
 pub mod mysql;
+pub mod nbns;
 pub mod nfs;
 pub mod nlm;
 pub mod nsm;
@@ -20,9 +24,11 @@ pub mod rpc;
 pub mod rquota;
 pub mod session;
 mod shared;
+pub mod smb2;
 pub mod sql;
 mod tcp;
 pub mod template;
+pub mod tls;
 pub mod tns;
 pub mod xdr;
 

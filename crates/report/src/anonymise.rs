@@ -12,6 +12,7 @@ use analysis::results::{
     KeyValue, OpsResult, Report, TraceJoinResult,
 };
 use analysis::sql::SqlResult;
+use analysis::startup::{Ending, StartupResult};
 use model::{Anonymiser, NameKind, Problems};
 use std::sync::Arc;
 
@@ -139,6 +140,41 @@ impl Anonymise for GroupResult {
     fn anonymised(self, names: &Anonymiser) -> GroupResult {
         GroupResult {
             keys: self.keys.into_iter().map(|k| key(names, k)).collect(),
+            ..self
+        }
+    }
+}
+
+impl Anonymise for StartupResult {
+    fn anonymised(mut self, names: &Anonymiser) -> StartupResult {
+        if let Some(client) = &mut self.client {
+            for address in &mut client.addresses {
+                *address = names.address(*address);
+            }
+            for sum in client.reasons.iter_mut().chain(&mut client.servers) {
+                sum.server = sum.server.map(|end| names.endpoint(end));
+            }
+            for wait in &mut client.waits {
+                wait.server = wait.server.map(|end| names.endpoint(end));
+                // An operation and a name; without a name, a protocol and an operation.
+                if wait.kind.has_name()
+                    && let Some((op, name)) = wait.what.split_once(' ')
+                    && !op.starts_with(|c: char| c.is_ascii_lowercase())
+                {
+                    wait.what = format!("{op} {}", names.name(NameKind::Host, name));
+                }
+                wait.ended_by = match wait.ending {
+                    Ending::NoAnswer => "no answer".into(),
+                    Ending::Refused => "refused".into(),
+                    _ => std::mem::take(&mut wait.ended_by),
+                };
+            }
+        }
+        for (address, _) in &mut self.others {
+            *address = names.address(*address);
+        }
+        StartupResult {
+            captures: self.captures.anonymised(names),
             ..self
         }
     }

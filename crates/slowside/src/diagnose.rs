@@ -272,6 +272,12 @@ fn feed(diagnoser: &mut Diagnosers, which: usize, side: &mut Side<'_>, records: 
         .outstanding()
         .filter(|o| all && within(o.time))
         .peekable();
+    for knock in records.knocks().filter(|k| within(k.at.time)) {
+        diagnoser.knock(which, knock);
+    }
+    for arp in records.arps().filter(|a| within(a.at.time)) {
+        diagnoser.arp(which, arp);
+    }
     for call in records.calls() {
         while let Some(change) = changes.next_if(|c| c.order < call.order) {
             diagnoser.outstanding(which, change);

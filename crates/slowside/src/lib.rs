@@ -18,6 +18,7 @@ mod series;
 mod sort;
 mod spool;
 mod sql;
+mod startup;
 mod stream;
 mod trace;
 
@@ -32,6 +33,7 @@ pub use series::RowSink;
 pub use sort::{Key as SortKey, Sorter};
 pub use spool::spool;
 pub use sql::sql;
+pub use startup::startup;
 pub use trace::trace;
 
 use analysis::group::{Groups, Key};

@@ -4,10 +4,11 @@
 use crate::firsts::{Firsts, Told};
 use crate::run::CallTally;
 use model::{
-    Call, Change, Chunk, Close, ConnectionId, ConnectionSummary, Direction, Episode, Interval,
-    Mark, Outstanding, PacketRef, Problems, Protocol, Time, Where,
+    Arp, Call, Change, Chunk, Close, ConnectionId, ConnectionSummary, Direction, Episode, Interval,
+    Knock, KnockKind, Mark, Outstanding, PacketRef, Problems, Protocol, Time, Transport, Where,
 };
-use net::{Connection, Handler};
+use net::{Connection, Handler, Segment};
+use protocol::tls::Handshakes;
 use protocol::{ConnectionInfo, Context, Conversation, Output, Shared};
 
 /// Which records these are: those of all threads that have the same number belong together.
@@ -34,6 +35,9 @@ pub(crate) struct Records {
     pub gaps: Vec<(u64, Mark)>,
     /// What connections did in intervals that are over; in no order.
     pub intervals: Vec<Interval>,
+    /// Packets that ask for something before there is a call, and those of ARP, where they are wanted.
+    pub knocks: Vec<Knock>,
+    pub arps: Vec<Arp>,
     /// Time of the batch's last packet.
     pub reached: Option<Time>,
 }
@@ -48,6 +52,8 @@ impl Records {
         self.connections.clear();
         self.gaps.clear();
         self.intervals.clear();
+        self.knocks.clear();
+        self.arps.clear();
         self.reached = None;
     }
 
@@ -113,13 +119,15 @@ pub(crate) enum Wanted {
     Sessions,
     /// What connections waited for; of calls only how many there are.
     Accounts,
-    /// Also how many calls are outstanding.
+    /// Also how many calls are outstanding, and the packets that ask for something before there are any.
     Everything,
     /// Everything, and what connections did in each interval of so many nanoseconds.
     Measured(i64),
     /// What connections waited for, and what they and their calls did in each interval of so many
     /// nanoseconds.
     Series(i64),
+    /// Calls, and the packets that ask for something before there are any.
+    Startup,
 }
 
 impl Wanted {
@@ -142,6 +150,9 @@ pub(crate) struct Link {
     connections: Vec<(u64, ConnectionSummary)>,
     gaps: Vec<(u64, Mark)>,
     intervals: Vec<Interval>,
+    /// Where they are wanted.
+    knocks: Option<Vec<Knock>>,
+    handshakes: bool,
     problems: Problems,
     firsts: Firsts,
     /// The packet being looked at; none where connections end because time has passed.
@@ -151,6 +162,8 @@ pub(crate) struct Link {
 /// One connection: how the protocol sees it, and what it speaks.
 pub(crate) struct State {
     conversation: Conversation,
+    /// Where they are wanted.
+    handshakes: Option<Handshakes>,
     /// When it was last told that the server sends.
     spoke: Time,
     /// Of its first call.
@@ -161,11 +174,14 @@ pub(crate) struct State {
 /// often would cost more than the calls.
 const SPOKE_NS: i64 = 10_000_000;
 
+/// Ports of UDP where names are asked for.
+const LOOKUPS: [u16; 4] = [53, 137, 5353, 5355];
+
 impl Link {
     pub(crate) fn new(wanted: Wanted) -> Link {
         let mut link = Link::default();
         link.output.wanted = match wanted {
-            Wanted::Calls | Wanted::Sessions => protocol::Wanted::Calls,
+            Wanted::Calls | Wanted::Sessions | Wanted::Startup => protocol::Wanted::Calls,
             Wanted::Accounts => protocol::Wanted::Counts,
             Wanted::Everything | Wanted::Measured(_) | Wanted::Series(_) => {
                 protocol::Wanted::Everything
@@ -173,6 +189,12 @@ impl Link {
         };
         let counts = matches!(wanted, Wanted::Accounts | Wanted::Series(_));
         link.tally = counts.then(CallTally::default);
+        let knocks = matches!(
+            wanted,
+            Wanted::Startup | Wanted::Everything | Wanted::Measured(_)
+        );
+        link.knocks = knocks.then(Vec::new);
+        link.handshakes = wanted == Wanted::Startup;
         link.accounts = counts || matches!(wanted, Wanted::Measured(_));
         link
     }
@@ -191,7 +213,32 @@ impl Link {
         std::mem::swap(&mut into.connections, &mut self.connections);
         std::mem::swap(&mut into.gaps, &mut self.gaps);
         std::mem::swap(&mut into.intervals, &mut self.intervals);
+        if let Some(knocks) = &mut self.knocks {
+            std::mem::swap(&mut into.knocks, knocks);
+        }
         into.sort_from(order);
+    }
+
+    /// A segment that opens or refuses a connection, before it is tracked.
+    pub(crate) fn knock(&mut self, s: &Segment) {
+        let (Some(knocks), Transport::Tcp) = (&mut self.knocks, s.transport) else {
+            return;
+        };
+        let flags = s.tcp.flags;
+        let kind = match (flags.rst(), flags.syn(), flags.ack()) {
+            (true, ..) => KnockKind::Reset,
+            (_, true, false) => KnockKind::Syn,
+            (_, true, true) => KnockKind::SynAck,
+            _ => return,
+        };
+        knocks.push(Knock {
+            order: s.order,
+            at: s.mark,
+            source: s.source,
+            destination: s.destination,
+            kind,
+            id: 0,
+        });
     }
 
     /// Counts the calls that nobody looks at, so that they go to no other thread.
@@ -269,6 +316,7 @@ impl Handler for Link {
     fn open(&mut self, _c: &Connection) -> State {
         State {
             conversation: Conversation::default(),
+            handshakes: self.handshakes.then(Handshakes::default),
             spoke: Time::MIN,
             protocol: None,
         }
@@ -290,6 +338,11 @@ impl Handler for Link {
                 id: 0,
                 change: Change::Spoke,
             });
+        }
+        if let Some(handshakes) = &mut s.handshakes {
+            let between = (c.id, c.client, c.server);
+            let told = handshakes.data(between, d, chunk);
+            self.output.calls.extend(told);
         }
         let conversation = &mut s.conversation;
         if s.protocol.is_some() {
@@ -334,6 +387,31 @@ impl Handler for Link {
         self.with(c, chunk.order, chunk.now, |cx| {
             s.conversation.datagram(cx, d, chunk, first)
         });
+        let (source, destination) = match d {
+            Direction::ToServer => (c.client, c.server),
+            Direction::ToClient => (c.server, c.client),
+        };
+        let kind = match s.conversation.is_known() {
+            false => KnockKind::Datagram,
+            true if LOOKUPS
+                .iter()
+                .any(|p| [source.port, destination.port].contains(p)) =>
+            {
+                KnockKind::Lookup
+            }
+            true => return,
+        };
+        if let Some(knocks) = &mut self.knocks {
+            let id = chunk.data.first_chunk().map(|id| u16::from_be_bytes(*id));
+            knocks.push(Knock {
+                order: chunk.order,
+                at: chunk.mark,
+                source,
+                destination,
+                kind,
+                id: id.unwrap_or_default(),
+            });
+        }
     }
 
     /// In a diagnosis calls of a known protocol have an account of their own, made of their times: that of
@@ -368,6 +446,7 @@ impl Handler for Link {
     ) {
         let State {
             mut conversation,
+            handshakes,
             protocol,
             ..
         } = s;
@@ -376,6 +455,12 @@ impl Handler for Link {
             ..summary
         };
         let why = summary.close;
+        if let Some(mut handshakes) = handshakes {
+            let between = (c.id, c.client, c.server);
+            self.output
+                .calls
+                .extend(handshakes.close(between, order, why));
+        }
         // What its end shows is told of its last packet, not of the one that came long after.
         let at = self.at.replace(summary.last.packet);
         self.with(c, order, now, |cx| {

@@ -14,7 +14,7 @@ use crate::link::{END, Link, Number, Records, Wanted};
 use crate::merge::Answers;
 use capture::{Capture, CaptureError};
 use crossbeam_channel::{Receiver, Sender, bounded};
-use model::{Batch, ConnectionId, Problems, Time};
+use model::{Arp, Batch, ConnectionId, Problems, Time};
 use net::{Counts, Decoder, Segment, Tracker};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -28,6 +28,7 @@ const IN_FLIGHT: usize = 4;
 pub(crate) struct Decoded {
     pub batch: Batch,
     pub segments: Vec<Segment>,
+    pub arps: Vec<Arp>,
     /// The order behind the packets, and the time of the last of them.
     pub reached: (u64, Time),
 }
@@ -52,7 +53,7 @@ impl Connections {
         let tracker = Tracker::new(Link::new(wanted));
         Connections {
             tracker: match wanted {
-                Wanted::Calls | Wanted::Sessions => tracker,
+                Wanted::Calls | Wanted::Sessions | Wanted::Startup => tracker,
                 Wanted::Accounts | Wanted::Everything => tracker.with_accounts(),
                 Wanted::Measured(width_ns) | Wanted::Series(width_ns) => {
                     tracker.with_intervals(width_ns)
@@ -72,6 +73,7 @@ impl Connections {
         for s in decoded.segments.iter().filter(|s| owns(s)) {
             let packet = Some(s.mark.packet);
             tracker.handler_mut().look_at(packet);
+            tracker.handler_mut().knock(s);
             tracker.segment(s, &decoded.batch.bytes);
             firsts.look(tracker.problems(), (s.order, ConnectionId(0)), packet);
         }
@@ -88,6 +90,11 @@ impl Connections {
         records.reached = Some(now);
         records.number = Some(Number::Batch(self.batches));
         self.batches += 1;
+    }
+
+    /// Those records of the batch that are no connection's: of one thread's answer.
+    fn take_loose(decoded: &Decoded, records: &mut Records) {
+        records.arps.extend_from_slice(&decoded.arps);
     }
 
     /// Closes some of what is open, the oldest first; `false` when only [`finish`](Connections::finish)
@@ -197,9 +204,18 @@ impl Reader {
         }
     }
 
+    /// The same, with ARP packets.
+    fn with_arps(self) -> Reader {
+        Reader {
+            decoder: self.decoder.with_arps(),
+            ..self
+        }
+    }
+
     /// The next batch; `false` at the end of the capture.
     pub(crate) fn next(&mut self, into: &mut Decoded) -> bool {
         into.segments.clear();
+        into.arps.clear();
         if self.ended {
             return false;
         }
@@ -215,6 +231,7 @@ impl Reader {
                     self.now = p.time;
                 }
                 let behind = self.decoder.decode(&mut into.batch, &mut into.segments);
+                self.decoder.take_arps(&mut into.arps);
                 into.reached = (behind, self.now);
                 let (read, total) = self.capture.progress();
                 self.progress.read.store(read, Ordering::Relaxed);
@@ -250,6 +267,10 @@ impl Stream {
     /// Starts reading. `threads` as in [`Config::threads`](crate::Config), not 0.
     pub(crate) fn start(capture: Capture, threads: usize, wanted: Wanted) -> Stream {
         let reader = Reader::new(capture);
+        let reader = match wanted {
+            Wanted::Startup | Wanted::Everything | Wanted::Measured(_) => reader.with_arps(),
+            _ => reader,
+        };
         let progress = Arc::clone(&reader.progress);
         let mode = if threads <= 1 {
             Mode::Inline {
@@ -280,6 +301,7 @@ impl Stream {
                     connections.track(decoded, |_| true);
                     if let Some(records) = into.shards.first_mut() {
                         connections.take(decoded, records);
+                        Connections::take_loose(decoded, records);
                     }
                     return true;
                 }
@@ -382,7 +404,13 @@ fn start_threads(mut reader: Reader, shards: usize, wanted: Wanted) -> Mode {
             let owner = |s: &Segment| ((s.pair_hash >> 32) * shards as u64) >> 32;
             let owns = |s: &Segment| shards == 1 || owner(s) == shard as u64;
             let connections = Connections::new(wanted);
-            work(connections, owns, &receive, &answer, &spare, &recycle)
+            let channels = Channels {
+                batches: receive,
+                answers: answer,
+                spare,
+                recycle,
+            };
+            work(connections, owns, shard == 0, &channels)
         }));
     }
     let reader = std::thread::spawn(move || {
@@ -409,35 +437,44 @@ fn start_threads(mut reader: Reader, shards: usize, wanted: Wanted) -> Mode {
     }
 }
 
+/// A shard's ends of its channels: batches, answers, and the ways back for the memory of both.
+struct Channels {
+    batches: Receiver<Arc<Decoded>>,
+    answers: Sender<Records>,
+    spare: Receiver<Records>,
+    recycle: Sender<Decoded>,
+}
+
 /// One shard: its connections of every batch. Ends with more answers, of what was still open.
 fn work(
     mut connections: Connections,
     owns: impl Fn(&Segment) -> bool,
-    batches: &Receiver<Arc<Decoded>>,
-    answers: &Sender<Records>,
-    spare: &Receiver<Records>,
-    recycle: &Sender<Decoded>,
+    first: bool,
+    channels: &Channels,
 ) -> Told {
-    for decoded in batches {
+    for decoded in &channels.batches {
         connections.track(&decoded, &owns);
-        let mut records = spare.try_recv().unwrap_or_default();
+        let mut records = channels.spare.try_recv().unwrap_or_default();
         connections.take(&decoded, &mut records);
+        if first {
+            Connections::take_loose(&decoded, &mut records);
+        }
         if let Ok(decoded) = Arc::try_unwrap(decoded) {
             // A full recycling channel only means that there are buffers enough.
-            let _ = recycle.try_send(decoded);
+            let _ = channels.recycle.try_send(decoded);
         }
-        if answers.send(records).is_err() {
+        if channels.answers.send(records).is_err() {
             break;
         }
     }
     let mut records = Records::default();
     while connections.finish_part(&mut records) {
-        if answers.send(std::mem::take(&mut records)).is_err() {
+        if channels.answers.send(std::mem::take(&mut records)).is_err() {
             break;
         }
-        records = spare.try_recv().unwrap_or_default();
+        records = channels.spare.try_recv().unwrap_or_default();
     }
     let told = connections.finish(&mut records);
-    let _ = answers.send(records);
+    let _ = channels.answers.send(records);
     told
 }

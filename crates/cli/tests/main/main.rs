@@ -16,6 +16,7 @@ mod contract;
 mod damage;
 mod findings;
 mod inputs;
+mod probe;
 mod schema;
 mod series;
 mod terminal;
@@ -23,17 +24,19 @@ mod threads;
 mod turns;
 
 /// Every command.
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 15] = [
     "diagnose",
     "calls",
     "ops",
     "conns",
     "sql",
+    "startup",
     "whatif",
     "compare",
     "report",
     "cut",
     "trace",
+    "probe",
     "explain",
     "completions",
     "man",
@@ -120,6 +123,8 @@ fn help_shows_the_commands() {
                     most first
           sql       Profile the statements of databases: time, round trips, rows per
                     fetch, and whose time it was
+          startup   Say why it took so long to start or to log in: what a client waited
+                    for, and what each wait cost
           whatif    Predict what another path, fetch size or server would make of the
                     statements in a capture
           compare   Say what changed between a good run and a bad one, what it costs,
@@ -130,6 +135,8 @@ fn help_shows_the_commands() {
                     say why they are there
           trace     Say where the time went in traces that an Oracle database or client
                     wrote
+          probe     Measure a path itself: connecting, round trips with the sizes of
+                    your application, throughput
           explain   Explain a finding: what it says, why it costs time, what to check,
                     when it is wrong
 

@@ -253,6 +253,15 @@ fn answers_on_databases_captures_are_described() {
 }
 
 #[test]
+fn start_ups_are_described() {
+    let path = root().join("tests/startup/capture.pcap.zst");
+    let path = path.display().to_string();
+    assert_answer(&["startup", &path, "--format=json"]);
+    assert_answer(&["startup", &path, "--client=192.0.2.1", "--format=json"]);
+    assert_lines("slowside.calls/1", &["calls", &path, "--format=jsonl"]);
+}
+
+#[test]
 fn profiles_of_traces_are_described() {
     let trace = "Trace file /u01/trace/orcl_ora_4711.trc
 Oracle Database 19c Enterprise Edition Release 19.0.0.0.0 - Production

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// A command line that writes much, for each command; `CAPTURE` and `TRACE` stand for files.
-const WRITING: [&str; 23] = [
+const WRITING: [&str; 25] = [
     "diagnose CAPTURE",
     "diagnose CAPTURE --format json",
     "diagnose CAPTURE --format csv",
@@ -20,6 +20,7 @@ const WRITING: [&str; 23] = [
     "conns CAPTURE --series 1ms --format csv",
     "conns --fields",
     "sql CAPTURE",
+    "startup CAPTURE",
     "whatif CAPTURE",
     "report CAPTURE -o -",
     "compare CAPTURE CAPTURE",
@@ -30,6 +31,7 @@ const WRITING: [&str; 23] = [
     "explain nagle",
     "completions bash",
     "man",
+    "probe --help",
     "diagnose --help",
 ];
 
@@ -324,7 +326,7 @@ fn a_file_for_another_command_is_told_which() {
 
 #[test]
 fn times_outside_the_capture_are_the_reason_of_an_empty_answer() {
-    for line in ["calls", "ops", "conns", "sql", "whatif"] {
+    for line in ["calls", "ops", "conns", "sql", "startup", "whatif"] {
         for (option, said) in [
             ("--from 1h", "--from is behind the end"),
             ("--to 0", "--to is not behind"),
