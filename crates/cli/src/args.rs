@@ -501,7 +501,7 @@ pub(crate) enum Start {
 #[command(after_long_help = "\
 Examples:
   slowside compare good-c.pcap,good-s.pcap bad-c.pcap,bad-s.pcap
-  slowside compare monday.slowside client.pcap --format json")]
+  slowside compare monday.slowside client.pcap -o compare.html")]
 pub(crate) struct Compare {
     /// The run that was as it should be
     #[arg(value_name = "BASELINE")]
@@ -511,9 +511,15 @@ pub(crate) struct Compare {
     #[arg(value_name = "PROBLEM")]
     pub(crate) problem: PathBuf,
 
-    /// How to write the answer
-    #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
-    pub(crate) format: AnswerFormat,
+    /// How to write the answer: text, unless -o is given
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<CompareFormat>,
+
+    /// Write a page of HTML with the curves of both runs; `-` for standard output
+    ///
+    /// An earlier page is replaced, any other file is left alone.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 
     /// Mean response time below which nobody is blamed; an eighth of it is no difference
     #[arg(long, value_name = "DURATION", value_parser = moment::positive, default_value = "2ms")]
@@ -751,6 +757,13 @@ pub(crate) enum Color {
 pub(crate) enum AnswerFormat {
     Text,
     Json,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum CompareFormat {
+    Text,
+    Json,
+    Html,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,6 +6,8 @@
 //! with the input may hold anything that stood in it, so they are left out; their kinds, counts and
 //! places stay.
 
+use analysis::compare::Comparison;
+use analysis::compare::result::{Cause, OpChange, Run};
 use analysis::connections::Connections;
 use analysis::results::{
     CaptureResult, ConnectionResult, ConnsResult, Diagnosis, Evidence, Finding, GroupResult,
@@ -244,6 +246,48 @@ impl Anonymise for SqlResult {
         SqlResult {
             captures: self.captures.anonymised(names),
             notes: self.notes.anonymised(names),
+            ..self
+        }
+    }
+}
+
+impl Anonymise for Run {
+    fn anonymised(mut self, names: &Anonymiser) -> Run {
+        for file in self.captures.iter_mut().flat_map(|c| &mut c.files) {
+            *file = names.name(NameKind::File, file);
+        }
+        self.verdict = self.verdict.anonymised(names);
+        self
+    }
+}
+
+impl Anonymise for Cause {
+    fn anonymised(self, names: &Anonymiser) -> Cause {
+        Cause {
+            what: self.what.anonymised(names),
+            ..self
+        }
+    }
+}
+
+impl Anonymise for OpChange {
+    fn anonymised(self, names: &Anonymiser) -> OpChange {
+        OpChange {
+            statement: self.statement.map(|s| names.sql(&s)),
+            ..self
+        }
+    }
+}
+
+/// Metrics are known by ports and ways, findings by their codes.
+impl Anonymise for Comparison {
+    fn anonymised(self, names: &Anonymiser) -> Comparison {
+        Comparison {
+            runs: self.runs.map(|run| run.anonymised(names)),
+            sentence: self.sentence.anonymised(names),
+            notes: self.notes.anonymised(names),
+            causes: self.causes.anonymised(names),
+            ops: self.ops.anonymised(names),
             ..self
         }
     }

@@ -144,16 +144,24 @@ fn op(o: &OpChange) -> Value {
     })
 }
 
-fn metric(m: &Metric) -> Value {
-    let kind = match m.measure {
+fn kind(measure: Measure) -> Kind {
+    match measure {
         Measure::Nanoseconds | Measure::Bytes => Kind::Whole,
         Measure::Number | Measure::Share => Kind::Exact,
-    };
+    }
+}
+
+/// A number as it is written of a metric.
+pub(crate) fn number(measure: Measure, number: f64) -> Value {
+    kind(measure).value(number)
+}
+
+fn metric(m: &Metric) -> Value {
     json!({
         "name": m.name,
         "measure": m.measure.name(),
         "direction": m.direction.map(classes::direction),
         "port": m.port,
-        "change": change(&m.change, kind),
+        "change": change(&m.change, kind(m.measure)),
     })
 }

@@ -3,7 +3,7 @@
 use crate::page::{Tone, shortened};
 use crate::text::{Grid, bytes, counted, harmless, spoken, taken, wrap};
 use analysis::compare::Comparison;
-use analysis::compare::result::{Change, Measure, Metric, OpChange, Outcome, Run};
+use analysis::compare::result::{Cause, Change, Measure, Metric, OpChange, Outcome, Run};
 use analysis::compare::snapshot::{CallSums, SavedCapture};
 use model::format_duration;
 use std::io::{self, Write};
@@ -20,10 +20,8 @@ const LABEL: usize = 30;
 /// Those of `out`.
 pub fn compare_text(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let mut text = wrap("", 0, &c.sentence);
-    for note in &c.notes {
-        if !c.sentence.contains(note.as_str()) {
-            text += &wrap("", 0, note);
-        }
+    for note in notes(c) {
+        text += &wrap("", 0, note);
     }
     text += &causes(c);
     text += &ops(c);
@@ -39,13 +37,14 @@ fn title(text: &str) -> String {
     format!("\n{}", Tone::Title.paint_lines(&wrap("", 2, text)))
 }
 
-fn signed(ns: i64) -> String {
+/// Seconds, with their sign.
+pub(crate) fn signed(ns: i64) -> String {
     let sign = if ns < 0 { "-" } else { "+" };
     format!("{sign}{:.3}", ns.abs() as f64 / 1e9)
 }
 
 /// Whether a change is more than chance, in a word.
-fn chance(beyond: Option<bool>) -> &'static str {
+pub(crate) fn chance(beyond: Option<bool>) -> &'static str {
     match beyond {
         Some(true) => "yes",
         Some(false) => "no",
@@ -53,19 +52,38 @@ fn chance(beyond: Option<bool>) -> &'static str {
     }
 }
 
+/// The causes, where there is a difference that they could be causes of.
+pub(crate) fn told(c: &Comparison) -> &[Cause] {
+    match c.outcome {
+        Outcome::Slower | Outcome::Faster => &c.causes,
+        _ => &[],
+    }
+}
+
+/// What stands above the causes.
+pub(crate) const CAUSES: &str =
+    "Where the difference comes from, in seconds at the problem's volume";
+
+/// Between which seconds a cause's share lies, where that says more than its share.
+pub(crate) fn range(cause: &Cause) -> Option<String> {
+    let (low, high) = cause.interval_ns.filter(|(low, high)| low != high)?;
+    Some(format!("{} to {}", signed(low), signed(high)))
+}
+
+/// The notes that the sentence does not hold already.
+pub(crate) fn notes(c: &Comparison) -> impl Iterator<Item = &str> {
+    let notes = c.notes.iter().map(String::as_str);
+    notes.filter(|note| !c.sentence.contains(note))
+}
+
 fn causes(c: &Comparison) -> String {
-    let told = matches!(c.outcome, Outcome::Slower | Outcome::Faster);
-    if !told || c.causes.is_empty() {
+    let causes = told(c);
+    if causes.is_empty() {
         return String::new();
     }
-    let mut text = title("Where the difference comes from, in seconds at the problem's volume");
-    for (i, cause) in c.causes.iter().take(ROWS).enumerate() {
-        let range = match cause.interval_ns {
-            Some((low, high)) if low != high => {
-                format!(" ({} to {})", signed(low), signed(high))
-            }
-            _ => String::new(),
-        };
+    let mut text = title(CAUSES);
+    for (i, cause) in causes.iter().take(ROWS).enumerate() {
+        let range = range(cause).map_or(String::new(), |r| format!(" ({r})"));
         let code = cause.code.map_or(String::new(), |c| format!("{c}: "));
         let head = format!("{:<2} {:>9} s  ", i + 1, signed(cause.added_ns));
         let unsure = match cause.beyond_chance {
@@ -80,7 +98,8 @@ fn causes(c: &Comparison) -> String {
     text
 }
 
-fn ms(ns: Option<f64>) -> String {
+/// Milliseconds.
+pub(crate) fn ms(ns: Option<f64>) -> String {
     match ns.map(|ns| ns / 1e6) {
         None => "-".into(),
         Some(ms) if ms < 9.995 => format!("{ms:.3}"),
@@ -111,6 +130,11 @@ fn ops(c: &Comparison) -> String {
     text
 }
 
+/// Mean response time, nanoseconds.
+pub(crate) fn mean(s: CallSums) -> Option<f64> {
+    (s.calls > 0).then(|| s.time_ns as f64 / s.calls as f64)
+}
+
 fn op_rows(c: &Comparison) -> Vec<Vec<String>> {
     let words = |w: [&str; 10]| w.map(str::to_owned).to_vec();
     let mut rows = vec![
@@ -121,7 +145,6 @@ fn op_rows(c: &Comparison) -> Vec<Vec<String>> {
     ];
     for o in c.ops.iter().take(ROWS) {
         let [a, b] = o.sums;
-        let mean = |s: CallSums| (s.calls > 0).then(|| s.time_ns as f64 / s.calls as f64);
         let [p50a, p50b] = o.p50_ns.map(|ns| ms(ns.map(|ns| ns as f64)));
         let [p99a, p99b] = o.p99_ns.map(|ns| ms(ns.map(|ns| ns as f64)));
         let beyond = o.mean.as_ref().map_or("-", |m| chance(m.beyond_chance));
@@ -141,7 +164,7 @@ fn op_rows(c: &Comparison) -> Vec<Vec<String>> {
     rows
 }
 
-fn shown(measure: Measure, value: f64) -> String {
+pub(crate) fn shown(measure: Measure, value: f64) -> String {
     match measure {
         Measure::Nanoseconds => format_duration(value as i64),
         Measure::Bytes => bytes(value as u64),
@@ -151,6 +174,17 @@ fn shown(measure: Measure, value: f64) -> String {
             p => format!("{p:.0} %"),
         },
     }
+}
+
+/// What a metric is of.
+pub(crate) fn named(m: &Metric) -> String {
+    let port = m.port.map_or(String::new(), |p| format!(" (port {p})"));
+    format!("{}{port}", m.words)
+}
+
+/// How many times as much there is now.
+pub(crate) fn factor(change: &Change) -> String {
+    change.ratio().map_or("-".into(), |r| format!("{r:.2}"))
 }
 
 fn metrics(c: &Comparison) -> String {
@@ -171,12 +205,11 @@ fn metrics(c: &Comparison) -> String {
         let Change {
             baseline, problem, ..
         } = m.change;
-        let port = m.port.map_or(String::new(), |p| format!(" (port {p})"));
         rows.push(vec![
-            format!("{}{port}", m.words),
+            named(m),
             shown(m.measure, baseline),
             shown(m.measure, problem),
-            m.change.ratio().map_or("-".into(), |r| format!("{r:.2}")),
+            factor(&m.change),
         ]);
     }
     title("Connections") + &Grid::fitting(rows).text()
@@ -191,13 +224,17 @@ fn described(name: &str, run: &Run) -> String {
     wrap(
         &format!("  {name}: "),
         4,
-        &format!(
-            "{}: {} with {} in {}, {} of response time",
-            captures.join(" and "),
-            counted(run.calls, "call"),
-            bytes(run.bytes),
-            spoken(run.elapsed_ns),
-            format_duration(run.time_ns),
-        ),
+        &format!("{}: {}", captures.join(" and "), volume(run)),
+    )
+}
+
+/// How much a run did.
+pub(crate) fn volume(run: &Run) -> String {
+    format!(
+        "{} with {} in {}, {} of response time",
+        counted(run.calls, "call"),
+        bytes(run.bytes),
+        spoken(run.elapsed_ns),
+        format_duration(run.time_ns),
     )
 }

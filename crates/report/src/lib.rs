@@ -40,7 +40,7 @@ pub use conns_text::{conn_text, conns_text};
 pub use diagnosis_csv::diagnosis_csv;
 pub use diagnosis_json::diagnosis_json;
 pub use diagnosis_text::diagnosis_text;
-pub use html::{Made, command_line, report_html};
+pub use html::{Made, command_line, compare_html, report_html};
 pub use markdown::{as_markdown, conns_markdown, diagnosis_markdown, ops_markdown, sql_markdown};
 pub use ops::{ops_csv, ops_json};
 pub use ops_text::{OpsStyle, ops_text};

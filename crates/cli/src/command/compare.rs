@@ -1,10 +1,13 @@
 //! `slowside compare`: what changed between a baseline and a problem, and what that costs.
 
-use super::{check_standard_input, print};
-use crate::args::{AnswerFormat, Compare};
+use super::{check_standard_input, html, print};
+use crate::args::{Compare, CompareFormat};
 use crate::exit::Done;
 use crate::progress::Progress;
 use analysis::compare::result::Outcome;
+use anyhow::bail;
+use jiff::tz::TimeZone;
+use report::Anonymise;
 use slowside::{Captures, Config, Run};
 use std::path::{Path, PathBuf};
 
@@ -13,16 +16,38 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Done> {
         fast_enough_ns: args.fast_enough,
         ..args.reading.config()?
     };
+    let format = match (args.format, &args.output) {
+        (Some(CompareFormat::Text | CompareFormat::Json), Some(_)) => {
+            bail!("-o is for the page of HTML; leave --format away, or send the answer on with >")
+        }
+        (Some(format), _) => format,
+        (None, Some(_)) => CompareFormat::Html,
+        (None, None) => CompareFormat::Text,
+    };
+    let output = args.output.as_deref();
+    let output = output.unwrap_or(Path::new(html::STANDARD_OUTPUT));
+    if format == CompareFormat::Html {
+        html::check(output)?;
+    }
     check_standard_input(&[args.baseline.clone(), args.problem.clone()])?;
     let (baseline, problem) = (named(&args.baseline), named(&args.problem));
     let mut progress = Progress::new(args.reading.quiet, false);
-    let (comparison, runs) =
+    let (mut comparison, runs) =
         slowside::compare(&baseline, &problem, &config, &mut |e| progress.event(e))?;
     drop(progress);
-    print(|out| match args.format {
-        AnswerFormat::Json => report::compare_json(&comparison, out),
-        AnswerFormat::Text => report::compare_text(&comparison, out),
-    })?;
+    if let Some(names) = args.reading.anonymiser()? {
+        comparison = comparison.anonymised(&names);
+    }
+    match format {
+        CompareFormat::Text => print(|out| report::compare_text(&comparison, out))?,
+        CompareFormat::Json => print(|out| report::compare_json(&comparison, out))?,
+        CompareFormat::Html => {
+            let made = html::made("compare", &args.reading);
+            let mut page = Vec::new();
+            report::compare_html(&comparison, &made, &TimeZone::system(), &mut page)?;
+            html::write(&page, output, args.reading.quiet)?;
+        }
+    }
     let slower = comparison.outcome == Outcome::Slower;
     if args
         .fail_on

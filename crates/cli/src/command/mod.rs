@@ -15,6 +15,7 @@ pub(crate) mod startup;
 pub(crate) mod trace;
 pub(crate) mod whatif;
 
+mod html;
 mod inputs;
 
 use crate::exit::complain;

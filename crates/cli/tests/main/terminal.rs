@@ -25,6 +25,7 @@ const WRITING: [&str; 25] = [
     "report CAPTURE -o -",
     "compare CAPTURE CAPTURE",
     "compare CAPTURE CAPTURE --format json",
+    "compare CAPTURE CAPTURE -o -",
     "cut CAPTURE --from @0 -o -",
     "trace TRACE",
     "explain",

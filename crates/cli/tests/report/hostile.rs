@@ -18,7 +18,7 @@ fn message(kind: u8, body: &[u8]) -> Vec<u8> {
 }
 
 /// Sessions in which a client asks for the same again and again.
-fn capture(sessions: u16) -> Vec<u8> {
+pub(crate) fn capture(sessions: u16) -> Vec<u8> {
     let mut packets = Vec::new();
     for i in 0..sessions {
         let [high, low] = i.to_be_bytes();
@@ -51,7 +51,7 @@ fn capture(sessions: u16) -> Vec<u8> {
 }
 
 /// Everything that can act in HTML stands in one of these.
-fn is_harmless(page: &Page) {
+pub(crate) fn is_harmless(page: &Page) {
     let words = page.words.to_lowercase();
     for bad in [
         "<img",

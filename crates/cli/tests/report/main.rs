@@ -1,9 +1,10 @@
-//! The page that `slowside report` writes: that its numbers are those of the other commands, that its frames
+//! The pages that `slowside report` and `slowside compare` write: that its numbers are those of the other commands, that its frames
 //! are the packets they are said to be, that it asks nothing of a network, and that no input does anything
 //! in it but be shown.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
+mod compare;
 mod frames;
 mod hostile;
 mod numbers;

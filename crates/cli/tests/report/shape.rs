@@ -10,39 +10,45 @@ use std::process::{Command, Stdio};
 #[test]
 fn a_page_asks_nothing_of_a_network() {
     for (name, captures) in lab().into_iter().take(6) {
-        let page = report(&captures);
-        for attribute in [
-            " src=\"",
-            " href=\"",
-            " action=\"",
-            " xlink:href=\"",
-            " srcset=\"",
-        ] {
-            for value in page.words.split(attribute).skip(1) {
-                let value = value.split('"').next().unwrap_or_default();
-                assert!(
-                    value.starts_with('#') || value == "data:,",
-                    "{name}: {value}"
-                );
-            }
-        }
-        let style = between(&page.text, "<style>", "</style>").expect("a style");
-        assert!(!style.contains("@import"), "{name}");
-        for url in style.split("url(").skip(1) {
-            let url = url.trim_start_matches(['"', '\'']);
+        asks_nothing(&report(&captures), &name);
+    }
+}
+
+pub(crate) fn asks_nothing(page: &Page, name: &str) {
+    for attribute in [
+        " src=\"",
+        " href=\"",
+        " action=\"",
+        " xlink:href=\"",
+        " srcset=\"",
+    ] {
+        for value in page.words.split(attribute).skip(1) {
+            let value = value.split('"').next().unwrap_or_default();
             assert!(
-                url.starts_with("data:") || url.starts_with('#'),
-                "{name}: {url}"
+                value.starts_with('#') || value == "data:,",
+                "{name}: {value}"
             );
         }
-        assert!(page.text.len() < 3_000_000, "{name}: {}", page.text.len());
     }
+    let style = between(&page.text, "<style>", "</style>").expect("a style");
+    assert!(!style.contains("@import"), "{name}");
+    for url in style.split("url(").skip(1) {
+        let url = url.trim_start_matches(['"', '\'']);
+        assert!(
+            url.starts_with("data:") || url.starts_with('#'),
+            "{name}: {url}"
+        );
+    }
+    assert!(page.text.len() < 3_000_000, "{name}: {}", page.text.len());
 }
 
 #[test]
 fn the_policy_allows_the_page_s_own_script_and_style_only() {
     let (_, captures) = lab().into_iter().next().expect("a case");
-    let page = report(&captures);
+    has_its_policy(&report(&captures));
+}
+
+pub(crate) fn has_its_policy(page: &Page) {
     let policy = between(
         &page.text,
         "http-equiv=\"Content-Security-Policy\" content=\"",
@@ -111,41 +117,44 @@ fn any_number_of_threads_gives_the_same_bytes() {
 #[test]
 fn a_page_is_in_order_for_those_who_do_not_see_it() {
     for (name, captures) in lab().into_iter().take(8) {
-        let page: Page = report(&captures);
-        assert!(page.text.contains("<html lang=\"en\">"));
-        let mut level = 0;
-        for heading in page.words.split("<h").skip(1) {
-            let Some(next) = heading.chars().next().and_then(|c| c.to_digit(10)) else {
-                continue;
-            };
-            if !heading.starts_with(|c: char| c.is_ascii_digit())
-                || heading.chars().nth(1).is_some_and(char::is_alphanumeric)
-            {
-                continue;
-            }
-            assert!(next <= level + 1, "{name}: h{next} follows h{level}");
-            level = next;
+        is_in_order(&report(&captures), &name);
+    }
+}
+
+pub(crate) fn is_in_order(page: &Page, name: &str) {
+    assert!(page.text.contains("<html lang=\"en\">"));
+    let mut level = 0;
+    for heading in page.words.split("<h").skip(1) {
+        let Some(next) = heading.chars().next().and_then(|c| c.to_digit(10)) else {
+            continue;
+        };
+        if !heading.starts_with(|c: char| c.is_ascii_digit())
+            || heading.chars().nth(1).is_some_and(char::is_alphanumeric)
+        {
+            continue;
         }
-        let mut ids = BTreeSet::new();
-        for id in page.words.split(" id=\"").skip(1) {
-            let id = id.split('"').next().unwrap_or_default();
-            assert!(ids.insert(id), "{name}: {id} is there twice");
-        }
-        for target in page.words.split(" href=\"#").skip(1) {
-            let target = target.split('"').next().unwrap_or_default();
-            assert!(ids.contains(target), "{name}: nothing is called {target}");
-        }
-        for label in page.words.split(" aria-labelledby=\"").skip(1) {
-            let label = label.split('"').next().unwrap_or_default();
-            assert!(ids.contains(label), "{name}: nothing is called {label}");
-        }
-        for figure in page.words.split("<figure").skip(1) {
-            let figure = figure.split("</figure>").next().unwrap_or_default();
-            assert!(figure.contains("<figcaption>"), "{name}: {figure}");
-        }
-        for table in page.words.split("<table").skip(1) {
-            let table = table.split("</table>").next().unwrap_or_default();
-            assert!(table.contains("<caption"), "{name}: {table}");
-        }
+        assert!(next <= level + 1, "{name}: h{next} follows h{level}");
+        level = next;
+    }
+    let mut ids = BTreeSet::new();
+    for id in page.words.split(" id=\"").skip(1) {
+        let id = id.split('"').next().unwrap_or_default();
+        assert!(ids.insert(id), "{name}: {id} is there twice");
+    }
+    for target in page.words.split(" href=\"#").skip(1) {
+        let target = target.split('"').next().unwrap_or_default();
+        assert!(ids.contains(target), "{name}: nothing is called {target}");
+    }
+    for label in page.words.split(" aria-labelledby=\"").skip(1) {
+        let label = label.split('"').next().unwrap_or_default();
+        assert!(ids.contains(label), "{name}: nothing is called {label}");
+    }
+    for figure in page.words.split("<figure").skip(1) {
+        let figure = figure.split("</figure>").next().unwrap_or_default();
+        assert!(figure.contains("<figcaption>"), "{name}: {figure}");
+    }
+    for table in page.words.split("<table").skip(1) {
+        let table = table.split("</table>").next().unwrap_or_default();
+        assert!(table.contains("<caption"), "{name}: {table}");
     }
 }

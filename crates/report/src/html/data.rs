@@ -57,7 +57,7 @@ pub(super) fn json(report: &Report, places: &Places<'_>) -> String {
 
 /// JSON that cannot end a script element, nor begin a comment in one: what could stands within strings
 /// only, where it may be escaped. Neither can it steer how text around it is shown.
-fn in_script(json: &str) -> String {
+pub(super) fn in_script(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         let escaped = matches!(c, '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\u{7f}'..='\u{9f}'
@@ -93,10 +93,14 @@ fn operation(o: &Charted<'_>, places: &Places<'_>) -> Value {
     })
 }
 
-fn latency(times: &Distribution) -> Value {
+pub(super) fn latency(times: &Distribution) -> Value {
     let histogram = times.fine_histogram();
     let percents = carried(times.count());
-    let quantiles = times.quantiles(&percents.iter().map(|p| p / 100.0).collect::<Vec<_>>());
+    let mut quantiles = times.quantiles(&percents.iter().map(|p| p / 100.0).collect::<Vec<_>>());
+    // The longest is known exactly, also where buckets have the rest.
+    if let Some(last) = quantiles.last_mut() {
+        *last = times.max_ns();
+    }
     json!({
         "count": times.count(),
         "histogram": {

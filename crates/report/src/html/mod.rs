@@ -1,5 +1,6 @@
 //! A report as one page of HTML: the answer first, then where the time goes, findings with their
-//! evidence, operations, load, connections, slow calls, captures.
+//! evidence, operations, load, connections, slow calls, captures. And the same page about two runs:
+//! [`compare`].
 //!
 //! The page is one file that asks nothing of any network, and its policy forbids it. Words, tables and
 //! ladders are made here, so that they can be read, sorted and printed without the charts; the charts are
@@ -9,6 +10,7 @@
 mod budget;
 mod captures;
 mod command;
+mod compare;
 mod connections;
 mod data;
 mod findings;
@@ -17,6 +19,8 @@ mod load;
 mod operations;
 mod places;
 mod statements;
+
+pub use compare::compare_html;
 
 use crate::diagnosis_text::confidence;
 use crate::text::{moment, spoken};
@@ -131,10 +135,60 @@ fn page(report: &Report, places: &Places<'_>, made: &Made, zone: &TimeZone, data
         ("captures", "Captures", captures::section(d, zone)),
         ("notes", "Notes", notes(&d.notes)),
     ];
-    let sections = sections
-        .into_iter()
-        .filter_map(|(id, name, markup)| Some((id, name, markup?)));
-    let sections: Vec<(&str, &str, Markup)> = sections.collect();
+    let side = d.verdict.side.name();
+    frame(&Frame {
+        title: format!("slowside: {side}, {}", labels.join(", ")),
+        what: html! {
+            (labels.join(", "))
+            " · " (moment(second(places.start), zone)) " · " (spoken(places.duration_ns))
+        },
+        verdict: html! {
+            section #verdict data-side=(side) aria-labelledby="verdict-title" {
+                h1 #verdict-title { (d.verdict.sentence) }
+                p.confidence { (confidence(d)) }
+                (captures::quality(d, places))
+            }
+        },
+        sections: present(sections),
+        about: html! {
+            "Times in charts count from " (moment(places.start, zone))
+            @if places.aligned() { ", on the clock of the client's capture" }
+            "."
+        },
+        made,
+        data,
+    })
+}
+
+/// A part of a page: its id, its name, what is in it.
+type Section = (&'static str, &'static str, Markup);
+
+/// The sections that have anything in them.
+fn present<const N: usize>(
+    sections: [(&'static str, &'static str, Option<Markup>); N],
+) -> Vec<Section> {
+    let sections = sections.into_iter();
+    sections
+        .filter_map(|(id, name, markup)| Some((id, name, markup?)))
+        .collect()
+}
+
+/// What is different from page to page.
+struct Frame<'a> {
+    title: String,
+    /// What the page is about, in a line.
+    what: Markup,
+    verdict: Markup,
+    sections: Vec<Section>,
+    /// What has to be known of the numbers, for the last line.
+    about: Markup,
+    made: &'a Made,
+    /// For the charts, as [`data`] writes it.
+    data: &'a str,
+}
+
+/// A page with its policy, script and style.
+fn frame(f: &Frame<'_>) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -144,33 +198,26 @@ fn page(report: &Report, places: &Places<'_>, made: &Made, zone: &TimeZone, data
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="referrer" content="no-referrer";
-                meta name="generator" content={ "slowside " (made.version) };
+                meta name="generator" content={ "slowside " (f.made.version) };
                 link rel="icon" href="data:,";
-                title { "slowside: " (d.verdict.side.name()) ", " (labels.join(", ")) }
+                title { (f.title) }
                 style { (PreEscaped(STYLE)) }
             }
             body {
                 a.skip href="#main" { "Skip to the answer" }
                 header {
-                    p.what {
-                        span.product { "slowside" } " " (labels.join(", "))
-                        " · " (moment(second(places.start), zone)) " · " (spoken(places.duration_ns))
-                    }
+                    p.what { span.product { "slowside" } " " (f.what) }
                     nav aria-label="Sections" {
                         ul {
-                            @for (id, name, _) in &sections {
+                            @for (id, name, _) in &f.sections {
                                 li { a href={ "#" (id) } { (name) } }
                             }
                         }
                     }
                 }
                 main #main {
-                    section #verdict data-side=(d.verdict.side.name()) aria-labelledby="verdict-title" {
-                        h1 #verdict-title { (d.verdict.sentence) }
-                        p.confidence { (confidence(d)) }
-                        (captures::quality(d, places))
-                    }
-                    @for (id, name, markup) in &sections {
+                    (f.verdict)
+                    @for (id, name, markup) in &f.sections {
                         section id=(id) aria-labelledby={ (id) "-title" } {
                             @if *id != "budget" { h2 id={ (id) "-title" } { (name) } }
                             (markup)
@@ -178,13 +225,8 @@ fn page(report: &Report, places: &Places<'_>, made: &Made, zone: &TimeZone, data
                     }
                 }
                 footer #about {
-                    p { "Made by slowside " (made.version) " with " code { (made.command) } }
-                    p {
-                        "This page is one file and fetches nothing. Times in charts count from "
-                        (moment(places.start, zone))
-                        @if places.aligned() { ", on the clock of the client's capture" }
-                        "."
-                    }
+                    p { "Made by slowside " (f.made.version) " with " code { (f.made.command) } }
+                    p { "This page is one file and fetches nothing. " (f.about) }
                 }
                 noscript {
                     p.noscript {
@@ -192,7 +234,7 @@ fn page(report: &Report, places: &Places<'_>, made: &Made, zone: &TimeZone, data
                          numbers are in the text and the tables."
                     }
                 }
-                script #data type="application/json" { (PreEscaped(data)) }
+                script #data type="application/json" { (PreEscaped(f.data)) }
                 script { (PreEscaped(SCRIPT)) }
             }
         }

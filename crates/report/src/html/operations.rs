@@ -14,11 +14,11 @@ use model::{Name, format_duration};
 pub(super) const ROWS: usize = 300;
 
 /// Operations that have charts, and those whose charts are open at once.
-const CHARTED: usize = 8;
-const OPEN: usize = 1;
+pub(super) const CHARTED: usize = 8;
+pub(super) const OPEN: usize = 1;
 
 /// Fewer calls make no chart.
-const CALLS: u64 = 10;
+pub(super) const CALLS: u64 = 10;
 
 /// A subject with its response times in each capture that has any.
 pub(super) struct Charted<'a> {
@@ -164,7 +164,7 @@ pub(super) fn details(all: &[Charted<'_>], from: usize, id: &str, places: &Place
 }
 
 /// Letters of a statement that make a title.
-const SHORT: usize = 80;
+pub(super) const SHORT: usize = 80;
 
 pub(super) fn short(name: &str) -> String {
     match name.char_indices().nth(SHORT) {
@@ -192,42 +192,46 @@ fn each(o: &Charted<'_>, places: &Places<'_>, say: impl Fn(usize, &Times) -> Str
 }
 
 fn spread(o: &Charted<'_>, places: &Places<'_>) -> String {
-    each(o, places, |_, t| {
-        let s = t.times.summary();
-        let most = match s.count >= Summary::P99_NEEDS {
-            true => format!(", 99 of 100 at most {}", format_duration(s.p99_ns)),
-            false => String::new(),
-        };
-        format!(
-            "{} from {} to {}: half take at most {}{most}.",
-            counted(s.count, "call"),
-            format_duration(s.min_ns),
-            format_duration(s.max_ns),
-            format_duration(s.p50_ns)
-        )
-    })
+    each(o, places, |_, t| spread_of(&t.times.summary()))
+}
+
+/// How far response times spread, in a sentence.
+pub(super) fn spread_of(s: &Summary) -> String {
+    let most = match s.count >= Summary::P99_NEEDS {
+        true => format!(", 99 of 100 at most {}", format_duration(s.p99_ns)),
+        false => String::new(),
+    };
+    format!(
+        "{} from {} to {}: half take at most {}{most}.",
+        counted(s.count, "call"),
+        format_duration(s.min_ns),
+        format_duration(s.max_ns),
+        format_duration(s.p50_ns)
+    )
 }
 
 fn percentiles(o: &Charted<'_>, places: &Places<'_>) -> String {
-    each(o, places, |_, t| {
-        let s = t.times.summary();
-        let known = [
-            ("p50", s.p50_ns, 1),
-            ("p90", s.p90_ns, Summary::P90_NEEDS),
-            ("p95", s.p95_ns, Summary::P95_NEEDS),
-            ("p99", s.p99_ns, Summary::P99_NEEDS),
-            ("p99.9", s.p999_ns, Summary::P999_NEEDS),
-        ];
-        let known = known.iter().filter(|(.., needs)| s.count >= *needs);
-        let known: Vec<String> = known
-            .map(|(name, ns, _)| format!("{name} {}", format_duration(*ns)))
-            .collect();
-        format!(
-            "{}, longest {}.",
-            known.join(", "),
-            format_duration(s.max_ns)
-        )
-    })
+    each(o, places, |_, t| percentiles_of(&t.times.summary()))
+}
+
+/// The percentiles that so many calls carry, in a sentence.
+pub(super) fn percentiles_of(s: &Summary) -> String {
+    let known = [
+        ("p50", s.p50_ns, 1),
+        ("p90", s.p90_ns, Summary::P90_NEEDS),
+        ("p95", s.p95_ns, Summary::P95_NEEDS),
+        ("p99", s.p99_ns, Summary::P99_NEEDS),
+        ("p99.9", s.p999_ns, Summary::P999_NEEDS),
+    ];
+    let known = known.iter().filter(|(.., needs)| s.count >= *needs);
+    let known: Vec<String> = known
+        .map(|(name, ns, _)| format!("{name} {}", format_duration(*ns)))
+        .collect();
+    format!(
+        "{}, longest {}.",
+        known.join(", "),
+        format_duration(s.max_ns)
+    )
 }
 
 /// When the slowest calls were sent.

@@ -5,6 +5,9 @@
 //
 // Columns of numbers are arrays of equal length. All times are whole nanoseconds since `start`:
 // nanoseconds since the epoch do not fit a number. null is unknown.
+//
+// The page of a comparison has the same shape: its captures are the two runs, its operations have no heat,
+// and what is of one capture alone is empty.
 
 export interface Report {
   schema: "slowside.report/1";
@@ -31,7 +34,7 @@ export interface Capture {
 export interface Operation {
   protocol: string;
   name: string;
-  seen: { capture: number; latency: Latency; heat: Heat }[];
+  seen: { capture: number; latency: Latency; heat?: Heat }[];
 }
 
 export interface Latency {

@@ -151,6 +151,14 @@ export function data({ connections = 2, views = 2, points = 400, seed = 1, name 
   };
 }
 
+/** What the page of a comparison has: two runs, and their response times. */
+export function comparison() {
+  const it = data();
+  it.captures = ["baseline", "problem"].map((run) => ({ label: `${run}: ${run}.pcap`, side: "unknown", files: [`${run}.pcap`] }));
+  for (const seen of it.operations.flatMap((operation) => operation.seen)) delete seen.heat;
+  return { ...it, outstanding: [], load: [], connections: [], ladders: [] };
+}
+
 const escape = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 
 const figure = (chart, index, title, text, view) =>
@@ -193,7 +201,7 @@ export function page(report, { rows = 8 } = {}) {
 <thead><tr><td></td><th scope="colgroup" colspan="2">client</th></tr><tr><th scope="col" data-sort="text">op</th><th scope="col" class="number" data-sort="number">calls</th><th scope="col" class="number" data-sort="number">mean</th></tr></thead>
 <tbody>${lines.join("\n")}</tbody></table></div>
 ${report.operations.map((operation, i) => `<details class="operation" id="operation-${i}"${i ? "" : " open"}><summary><h3>${escape(`${operation.protocol} ${operation.name}`)}</h3></summary><div class="charts">
-${figure("histogram", i, "Response times", "Half of the calls took up to 2 ms.")}${figure("percentiles", i, "Percentiles", "99 of 100 took up to 9 ms.")}${figure("heat", i, "Response times over time", "Slower from 7 s to 8.5 s.")}</div></details>`).join("\n")}</section>
+${figure("histogram", i, "Response times", "Half of the calls took up to 2 ms.")}${figure("percentiles", i, "Percentiles", "99 of 100 took up to 9 ms.")}${operation.seen.some((one) => one.heat) ? figure("heat", i, "Response times over time", "Slower from 7 s to 8.5 s.") : ""}</div></details>`).join("\n")}</section>
 <section id="load"><h2>Load</h2><div class="charts">
 ${report.outstanding.map((_, i) => figure("outstanding", i, "Calls outstanding", "At most 28 at once.")).join("")}
 ${report.load.map((_, i) => figure("load", i, "READ against calls outstanding", "Rises from 8 on.")).join("")}</div></section>

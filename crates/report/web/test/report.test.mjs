@@ -3,6 +3,7 @@
 //
 //   npm test                              the page of example.mjs
 //   REPORT=report.html npm test           and one that slowside made
+//   COMPARISON=compare.html npm test      and one of slowside compare
 //
 // CHROMIUM names the browser where it is not on the PATH. Without one the test is skipped, in CI it fails.
 
@@ -13,7 +14,7 @@ import { delimiter, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
-import { data, page as examplePage } from "./example.mjs";
+import { comparison, data, page as examplePage } from "./example.mjs";
 
 const names = ["chromium", "chromium-browser", "google-chrome"];
 const browserPath =
@@ -262,6 +263,40 @@ for (const [name, file] of pages) {
         assert.equal(await page.locator("button, canvas").count(), 0);
         assert.ok((await page.locator("main").innerText()).length > 300);
       }, { javaScriptEnabled: false }));
+  });
+}
+
+const comparisons = [["comparison", write("comparison.html", examplePage(comparison()))]];
+if (process.env.COMPARISON) comparisons.push(["comparison by slowside", process.env.COMPARISON]);
+
+for (const [name, file] of comparisons) {
+  describe(name, { skip }, () => {
+    test("every chart of an operation has a curve of each run", () =>
+      open(file, async (page) => {
+        for (const details of await page.locator("details.operation:not([open])").all()) await details.locator("summary").click();
+        const figures = await page.locator("figure[data-chart]").all();
+        assert.ok(figures.length >= 2);
+        for (const figure of figures) {
+          await figure.scrollIntoViewIfNeeded();
+          await figure.locator(".plot canvas").waitFor();
+          const legend = await figure.locator(".legend li").allInnerTexts();
+          assert.deepEqual(legend.map((text) => text.split(":")[0]), ["baseline", "problem"]);
+        }
+        await figures[0].locator(".plot").focus();
+        await page.keyboard.press("Shift+ArrowRight");
+        await page.locator(".tip").waitFor();
+      }));
+
+    test("it sorts, prints and fits a phone", () =>
+      open(file, async (page) => {
+        await page.getByRole("button", { name: "now" }).or(page.getByRole("button", { name: "calls" })).first().click();
+        assert.equal(await page.locator("[aria-sort]").count(), 1);
+        assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360);
+        await page.emulateMedia({ media: "print" });
+        await page.waitForTimeout(300);
+        assert.equal(await page.locator("details:not([open])").count(), 0);
+        assert.equal(await page.locator(".plot").count(), await page.locator(".plot canvas").count());
+      }, { viewport: { width: 360, height: 780 } }));
   });
 }
 

@@ -48,7 +48,7 @@ function stop(calls: number, most: number): number {
 }
 
 export function heat(figure: HTMLElement, operation: Operation, report: Report): void {
-  const seen = operation.seen.filter((one) => one.heat.column.length > 0).map((one) => ({ capture: one.capture, heat: one.heat, cells: cells(one.heat) }));
+  const seen = operation.seen.flatMap(({ capture, heat }) => (heat?.column.length ? [{ capture, heat, cells: cells(heat) }] : []));
   if (seen.length === 0) return;
   const every = seen.flatMap((one) => one.cells);
   const most = every.reduce((value, cell) => Math.max(value, cell.calls), 1);
