@@ -4,6 +4,9 @@
 //! turns are only held against anybody where calls of known protocols are not what the captures are
 //! about; otherwise they are listed and have no part in the account.
 //!
+//! Nor is a capture about the lookups of names that stand before calls: they are listed and never judged,
+//! as nobody knows who waits for one. `slowside startup` tells what they cost a client.
+//!
 //! Turns come without [`Outstanding`] records, as a connection has one at a time by construction: how
 //! many are under way counts connections, and is neither a client's limit nor a server's queue or
 //! stall. So none of the findings about those is ever made of turns.
@@ -21,6 +24,7 @@ const MINORITY: u64 = 10;
 pub struct Diagnosers {
     calls: Diagnoser,
     turns: Diagnoser,
+    lookups: Diagnoser,
     gathered: Gathered,
 }
 
@@ -29,7 +33,8 @@ impl Diagnosers {
     pub fn new(captures: usize, options: Options, app: Option<&Application>) -> Diagnosers {
         Diagnosers {
             calls: Diagnoser::new(captures, options.clone(), app, Kind::Calls),
-            turns: Diagnoser::new(captures, options, app, Kind::Turns),
+            turns: Diagnoser::new(captures, options.clone(), app, Kind::Turns),
+            lookups: Diagnoser::new(captures, options, None, Kind::Turns),
             gathered: Gathered::default(),
         }
     }
@@ -38,6 +43,11 @@ impl Diagnosers {
     pub fn call(&mut self, which: usize, call: &Call) {
         match call.protocol {
             Protocol::Tcp => self.turns.call(which, call),
+            p if p.is_lookup() => self.lookups.call(which, call),
+            // Who asks to be told of changes waits for somebody to make one.
+            Protocol::Smb2 if call.op.as_str() == "CHANGE_NOTIFY" => {
+                self.lookups.call(which, call);
+            }
             _ => self.calls.call(which, call),
         }
     }
@@ -54,6 +64,7 @@ impl Diagnosers {
     pub fn connection(&mut self, which: usize, c: &ConnectionSummary) {
         self.calls.connection(which, c);
         self.turns.connection(which, c);
+        self.lookups.connection(which, c);
         self.gathered.add(which, c);
     }
 
@@ -61,12 +72,14 @@ impl Diagnosers {
     pub fn gap(&mut self, which: usize, at: Mark) {
         self.calls.gap(which, at);
         self.turns.gap(which, at);
+        self.lookups.gap(which, at);
     }
 
     /// Capture `which` has come so far.
     pub fn reached(&mut self, which: usize, now: Time) {
         self.calls.reached(which, now);
         self.turns.reached(which, now);
+        self.lookups.reached(which, now);
     }
 
     /// Which of two captures to read on, by what was matched last.
@@ -82,6 +95,15 @@ impl Diagnosers {
     #[must_use]
     pub fn finish(self, results: Vec<CaptureResult>) -> Diagnosis {
         let (calls, turns) = (self.calls.timed(), self.turns.timed());
+        let lookups = self.lookups.timed();
+        let looked_up = match lookups {
+            0 => Vec::new(),
+            _ => {
+                self.lookups
+                    .finish(results.clone(), &Gathered::default())
+                    .ops
+            }
+        };
         let about_turns = calls.saturating_mul(MINORITY) < turns;
         let (mut d, other) = match about_turns {
             true => (
@@ -98,7 +120,13 @@ impl Diagnosers {
                 "{turns} turns of connections that speak no known protocol are listed and not judged; --where protocol=tcp looks at them alone."
             ));
         }
+        if lookups > 0 {
+            d.notes.push(format!(
+                "{lookups} lookups of names and the like are listed and not judged; slowside startup tells what a client waited for."
+            ));
+        }
         d.ops.extend(other.ops);
+        d.ops.extend(looked_up);
         d.ops.sort_by(OpResult::by_time);
         d
     }
@@ -179,6 +207,17 @@ mod tests {
         let slow = |n| diagnosis(|d| feed(d, Protocol::Tcp, n, 100));
         assert_eq!(slow(30).verdict.side, Side::Server);
         assert_eq!(slow(5).verdict.side, Side::Undetermined);
+    }
+
+    #[test]
+    fn lookups_are_listed_and_never_judged() {
+        let d = diagnosis(|d| {
+            feed(d, Protocol::Dns, 100, 5_000);
+            feed(d, Protocol::Nfs3, 30, 1);
+        });
+        assert_eq!(d.verdict.side, Side::None);
+        assert_eq!(d.ops.len(), 2);
+        assert!(d.notes.iter().any(|n| n.starts_with("100 lookups")));
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub mod packed;
 pub mod results;
 pub mod rounds;
 pub mod sql;
+pub mod startup;
 pub mod stats;
 pub mod streams;
 pub mod think;

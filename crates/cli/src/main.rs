@@ -26,6 +26,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<Done> {
         Command::Ops(args) => command::ops::run(args),
         Command::Conns(args) => command::conns::run(args),
         Command::Sql(args) => command::sql::run(args),
+        Command::Startup(args) => command::startup::run(args),
         Command::Whatif(args) => command::whatif::run(args),
         Command::Trace(args) => command::trace::run(args),
         Command::Explain(args) => command::explain::run(args),

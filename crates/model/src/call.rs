@@ -33,11 +33,19 @@ pub enum Protocol {
     Tns,
     Pgsql,
     Mysql,
+    /// The Domain Name System (RFC 1035), asked of a server.
+    Dns,
+    /// Names asked of everybody on the link (RFC 6762, 4795).
+    Mdns,
+    Llmnr,
+    /// NetBIOS's name service (RFC 1002).
+    Nbns,
+    Smb2,
     Tcp,
 }
 
 impl Protocol {
-    pub const ALL: [Protocol; 17] = [
+    pub const ALL: [Protocol; 22] = [
         Protocol::Nfs2,
         Protocol::Nfs3,
         Protocol::Nfs40,
@@ -54,6 +62,11 @@ impl Protocol {
         Protocol::Tns,
         Protocol::Pgsql,
         Protocol::Mysql,
+        Protocol::Dns,
+        Protocol::Mdns,
+        Protocol::Llmnr,
+        Protocol::Nbns,
+        Protocol::Smb2,
         Protocol::Tcp,
     ];
 
@@ -77,6 +90,11 @@ impl Protocol {
             Protocol::Tns => "tns",
             Protocol::Pgsql => "pgsql",
             Protocol::Mysql => "mysql",
+            Protocol::Dns => "dns",
+            Protocol::Mdns => "mdns",
+            Protocol::Llmnr => "llmnr",
+            Protocol::Nbns => "nbns",
+            Protocol::Smb2 => "smb2",
             Protocol::Tcp => "tcp",
         }
     }
@@ -87,6 +105,14 @@ impl Protocol {
     #[must_use]
     pub fn is_sql(self) -> bool {
         matches!(self, Protocol::Tns | Protocol::Pgsql | Protocol::Mysql)
+    }
+
+    /// Whether it finds names or addresses, so that something else can be asked: on its own it is hardly
+    /// ever what a capture is about.
+    #[must_use]
+    pub fn is_lookup(self) -> bool {
+        use Protocol::{Dns, Llmnr, Mdns, Nbns};
+        matches!(self, Dns | Mdns | Llmnr | Nbns)
     }
 }
 
@@ -254,7 +280,8 @@ pub struct Call {
     pub request_held_ns: i64,
     pub response_held_ns: i64,
     pub detail: Detail,
-    /// Longer text of the protocol: for NFSv4 the list of operations, comma separated.
+    /// Longer text of the protocol: for NFSv4 the list of operations, comma separated; of a lookup the
+    /// name that is asked about; for SMB2 that of the file, where the call has one.
     pub text: Option<Arc<str>>,
     /// Of a database's call: whose session it belongs to, and which statement.
     pub sql: Option<Arc<Sql>>,

@@ -82,6 +82,8 @@ fields! {
     Redirected "redirected" FieldKind::Flag;
     /// Further round trips on the network inside the call: breaks and resets, authentication steps.
     InnerTrips "inner_trips" FieldKind::Integer;
+    /// Records that answer a lookup.
+    Answers "answers" FieldKind::Integer;
 }
 
 /// Fields a call may have (protocols set eight at most).

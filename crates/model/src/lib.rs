@@ -11,6 +11,7 @@ mod detail;
 mod endpoint;
 mod episode;
 mod habits;
+mod knock;
 pub mod limits;
 mod name;
 mod normal;
@@ -29,6 +30,7 @@ pub use episode::{
     ConnectionSummary, DirectionSummary, Episode, EpisodeKind, Handshake, ResetSeen,
 };
 pub use habits::{CongestionWindow, EcnCounts, Pauses, Retransmissions, SegmentSizes};
+pub use knock::{Arp, Knock, KnockKind};
 pub use name::Name;
 pub use normal::{SqlDialect, normalise, normalise_as, statement_id};
 pub use packet::{Batch, LinkType, Packet, PacketRef};

@@ -43,6 +43,16 @@ pub const REORDER_WAIT_NS: i64 = 5_000_000_000;
 /// Unanswered requests remembered per connection. `requests-evicted`.
 pub const OUTSTANDING: usize = 65_536;
 
+/// Questions over datagrams (names, addresses) of one connection that wait for an answer.
+/// `requests-evicted`.
+pub const QUESTIONS: usize = 256;
+
+/// Hosts whose start-up is followed, those seen first. `hosts-left-out`.
+pub const STARTUP_HOSTS: usize = 4_096;
+
+/// Waits of a capture's start-ups; some 150 bytes each. `waits-left-out`.
+pub const STARTUP_WAITS: usize = 1_000_000;
+
 /// Calls per connection whose reply is taken to be hidden in a hole, remembered in case it comes after
 /// all. The oldest are then reported as without a response, with the hole as the reason.
 pub const DOUBTFUL: usize = 1024;

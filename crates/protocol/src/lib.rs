@@ -5,11 +5,14 @@
 //! search for the next header; a [`session::Session`] knows the protocol.
 #![warn(clippy::indexing_slicing)]
 
+mod asked;
 mod connection;
+pub mod dns;
 pub mod driver;
 pub mod list;
 pub mod mount;
 pub mod mysql;
+pub mod nbns;
 pub mod nfs;
 pub mod nlm;
 pub mod nsm;
@@ -20,6 +23,7 @@ pub mod rpc;
 pub mod rquota;
 pub mod session;
 mod shared;
+pub mod smb2;
 pub mod sql;
 mod tcp;
 pub mod template;

@@ -1,7 +1,7 @@
 //! The list of protocols: one line each.
 
 use crate::session::{ConnectionInfo, Session};
-use crate::{mysql, pgsql, rpc, template, tns};
+use crate::{dns, mysql, nbns, pgsql, rpc, smb2, template, tns};
 use model::Direction;
 
 /// A protocol as the rest of slowside knows it.
@@ -18,5 +18,8 @@ pub const PROTOCOLS: &[Entry] = &[
     tns::ENTRY,
     pgsql::ENTRY,
     mysql::ENTRY,
+    smb2::ENTRY,
+    nbns::ENTRY,
+    dns::ENTRY,
     template::ENTRY,
 ];

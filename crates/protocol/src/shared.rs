@@ -1,6 +1,7 @@
 //! What the sessions of one thread share. Connections between the same two hosts always meet in the
 //! same thread, so that a call sent again on a new connection finds its first sending here.
 
+use crate::asked::Asked;
 use crate::output::Output;
 use crate::rpc::Shared as RpcShared;
 use crate::sql::Statements;
@@ -10,6 +11,7 @@ use crate::sql::Statements;
 pub struct Shared {
     pub rpc: RpcShared,
     pub statements: Statements,
+    pub asked: Asked,
     pub buffers: Buffers,
 }
 

@@ -258,7 +258,8 @@ fn detail(
         }
     }
     if let Some(text) = &call.text {
-        key("operations", out);
+        let named = call.protocol.is_lookup() || call.protocol == Protocol::Smb2;
+        key(if named { "name" } else { "operations" }, out);
         json_string(text, out);
     }
     if let Some(sql) = &call.sql {

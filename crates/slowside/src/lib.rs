@@ -12,6 +12,7 @@ mod run;
 mod series;
 mod sort;
 mod sql;
+mod startup;
 mod stream;
 mod trace;
 
@@ -21,6 +22,7 @@ pub use diagnose::diagnose;
 pub use series::RowSink;
 pub use sort::{Key as SortKey, Sorter};
 pub use sql::sql;
+pub use startup::startup;
 pub use trace::trace;
 
 use analysis::group::{Groups, Key};

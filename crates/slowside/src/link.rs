@@ -4,10 +4,10 @@
 use crate::firsts::{Firsts, Told};
 use crate::run::CallTally;
 use model::{
-    Call, Change, Chunk, Close, ConnectionId, ConnectionSummary, Direction, Episode, Interval,
-    Mark, Outstanding, PacketRef, Problems, Protocol, Time, Where,
+    Arp, Call, Change, Chunk, Close, ConnectionId, ConnectionSummary, Direction, Episode, Interval,
+    Knock, KnockKind, Mark, Outstanding, PacketRef, Problems, Protocol, Time, Transport, Where,
 };
-use net::{Connection, Handler};
+use net::{Connection, Handler, Segment};
 use protocol::{ConnectionInfo, Context, Conversation, Output, Shared};
 
 /// What the packets of one batch completed, in the order of packets.
@@ -24,6 +24,9 @@ pub(crate) struct Records {
     pub gaps: Vec<(u64, Mark)>,
     /// What connections did in intervals that are over; in no order.
     pub intervals: Vec<Interval>,
+    /// Packets that ask for something before there is a call, and those of ARP, where they are wanted.
+    pub knocks: Vec<Knock>,
+    pub arps: Vec<Arp>,
     /// Time of the batch's last packet.
     pub reached: Option<Time>,
 }
@@ -37,6 +40,8 @@ impl Records {
         self.connections.clear();
         self.gaps.clear();
         self.intervals.clear();
+        self.knocks.clear();
+        self.arps.clear();
         self.reached = None;
     }
 
@@ -103,6 +108,8 @@ pub(crate) enum Wanted {
     /// What connections waited for, and what they and their calls did in each interval of so many
     /// nanoseconds.
     Series(i64),
+    /// Calls, and the packets that ask for something before there are any.
+    Startup,
 }
 
 /// Serves the connections of one thread.
@@ -116,6 +123,8 @@ pub(crate) struct Link {
     connections: Vec<(u64, ConnectionSummary)>,
     gaps: Vec<(u64, Mark)>,
     intervals: Vec<Interval>,
+    /// Where they are wanted.
+    knocks: Option<Vec<Knock>>,
     problems: Problems,
     firsts: Firsts,
     /// The packet being looked at; none where connections end because time has passed.
@@ -136,16 +145,20 @@ pub(crate) struct State {
 /// often would cost more than the calls.
 const SPOKE_NS: i64 = 10_000_000;
 
+/// Ports of UDP where names are asked for.
+const LOOKUPS: [u16; 4] = [53, 137, 5353, 5355];
+
 impl Link {
     pub(crate) fn new(wanted: Wanted) -> Link {
         let mut link = Link::default();
         link.output.wanted = match wanted {
-            Wanted::Calls => protocol::Wanted::Calls,
+            Wanted::Calls | Wanted::Startup => protocol::Wanted::Calls,
             Wanted::Accounts => protocol::Wanted::Counts,
             Wanted::Everything | Wanted::Series(_) => protocol::Wanted::Everything,
         };
         let counts = matches!(wanted, Wanted::Accounts | Wanted::Series(_));
         link.tally = counts.then(CallTally::default);
+        link.knocks = (wanted == Wanted::Startup).then(Vec::new);
         link
     }
 
@@ -163,7 +176,32 @@ impl Link {
         std::mem::swap(&mut into.connections, &mut self.connections);
         std::mem::swap(&mut into.gaps, &mut self.gaps);
         std::mem::swap(&mut into.intervals, &mut self.intervals);
+        if let Some(knocks) = &mut self.knocks {
+            std::mem::swap(&mut into.knocks, knocks);
+        }
         into.sort_from(order);
+    }
+
+    /// A segment that opens or refuses a connection, before it is tracked.
+    pub(crate) fn knock(&mut self, s: &Segment) {
+        let (Some(knocks), Transport::Tcp) = (&mut self.knocks, s.transport) else {
+            return;
+        };
+        let flags = s.tcp.flags;
+        let kind = match (flags.rst(), flags.syn(), flags.ack()) {
+            (true, ..) => KnockKind::Reset,
+            (_, true, false) => KnockKind::Syn,
+            (_, true, true) => KnockKind::SynAck,
+            _ => return,
+        };
+        knocks.push(Knock {
+            order: s.order,
+            at: s.mark,
+            source: s.source,
+            destination: s.destination,
+            kind,
+            id: 0,
+        });
     }
 
     /// Counts the calls that nobody looks at, so that they go to no other thread.
@@ -300,6 +338,28 @@ impl Handler for Link {
         self.with(info, chunk.order, chunk.now, |cx| {
             conversation.datagram(cx, d, chunk, first)
         });
+        let (source, destination) = s.info.ends(d);
+        let kind = match s.conversation.is_known() {
+            false => KnockKind::Datagram,
+            true if LOOKUPS
+                .iter()
+                .any(|p| [source.port, destination.port].contains(p)) =>
+            {
+                KnockKind::Lookup
+            }
+            true => return,
+        };
+        if let Some(knocks) = &mut self.knocks {
+            let id = chunk.data.first_chunk().map(|id| u16::from_be_bytes(*id));
+            knocks.push(Knock {
+                order: chunk.order,
+                at: chunk.mark,
+                source,
+                destination,
+                kind,
+                id: id.unwrap_or_default(),
+            });
+        }
     }
 
     /// In a diagnosis calls of a known protocol have an account of their own, made of their times: that of

@@ -1,7 +1,7 @@
 //! The records of one batch from several threads, visited in the order of packets without moving them.
 
 use crate::link::{Records, call_key, connection_key, episode_key, gap_key, outstanding_key};
-use model::{Call, ConnectionSummary, Episode, Interval, Mark, Outstanding, Time};
+use model::{Arp, Call, ConnectionSummary, Episode, Interval, Knock, Mark, Outstanding, Time};
 
 /// One batch's records, by thread.
 #[derive(Default, Debug)]
@@ -65,6 +65,14 @@ impl Answers {
 
     pub(crate) fn gaps(&self) -> impl Iterator<Item = &Mark> {
         self.merge(|r| &r.gaps, gap_key).map(|(_, at)| at)
+    }
+
+    pub(crate) fn knocks(&self) -> impl Iterator<Item = &Knock> {
+        self.merge(|r| &r.knocks, |k| k.order)
+    }
+
+    pub(crate) fn arps(&self) -> impl Iterator<Item = &Arp> {
+        self.merge(|r| &r.arps, |a| a.order)
     }
 
     /// In the order of threads.

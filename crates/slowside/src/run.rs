@@ -62,6 +62,12 @@ impl<'a> Selection<'a> {
         }
     }
 
+    /// The times asked for.
+    pub(crate) fn stretch(&self) -> (Option<Time>, Option<Time>) {
+        let resolve = |moment: Option<Moment>| moment.map(|m| self.resolve(m));
+        (resolve(self.config.from), resolve(self.config.to))
+    }
+
     /// Whether a moment lies within the times asked for.
     pub(crate) fn covers(&self, t: Time) -> bool {
         self.config.from.is_none_or(|from| t >= self.resolve(from))

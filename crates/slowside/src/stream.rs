@@ -14,7 +14,7 @@ use crate::link::{END, Link, Records, Wanted};
 use crate::merge::Answers;
 use capture::{Capture, CaptureError};
 use crossbeam_channel::{Receiver, Sender, bounded};
-use model::{Batch, ConnectionId, Problems, Time};
+use model::{Arp, Batch, ConnectionId, Problems, Time};
 use net::{Counts, Decoder, Segment, Tracker};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -28,6 +28,7 @@ const IN_FLIGHT: usize = 4;
 struct Decoded {
     batch: Batch,
     segments: Vec<Segment>,
+    arps: Vec<Arp>,
     /// The order behind the packets, and the time of the last of them.
     reached: (u64, Time),
 }
@@ -44,7 +45,7 @@ impl Connections {
         let tracker = Tracker::new(Link::new(wanted));
         Connections {
             tracker: match wanted {
-                Wanted::Calls => tracker,
+                Wanted::Calls | Wanted::Startup => tracker,
                 Wanted::Accounts | Wanted::Everything => tracker.with_accounts(),
                 Wanted::Series(width_ns) => tracker.with_intervals(width_ns),
             },
@@ -58,6 +59,7 @@ impl Connections {
         for s in decoded.segments.iter().filter(|s| owns(s)) {
             let packet = Some(s.mark.packet);
             tracker.handler_mut().look_at(packet);
+            tracker.handler_mut().knock(s);
             tracker.segment(s, &decoded.batch.bytes);
             firsts.look(tracker.problems(), (s.order, ConnectionId(0)), packet);
         }
@@ -72,6 +74,11 @@ impl Connections {
         let (order, now) = decoded.reached;
         self.tracker.handler_mut().take(order, records);
         records.reached = Some(now);
+    }
+
+    /// Those records of the batch that are no connection's: of one thread's answer.
+    fn take_loose(decoded: &Decoded, records: &mut Records) {
+        records.arps.extend_from_slice(&decoded.arps);
     }
 
     /// Closes what is open and gives the last records.
@@ -155,6 +162,7 @@ impl Reader {
     /// The next batch; `false` at the end of the capture.
     fn next(&mut self, into: &mut Decoded) -> bool {
         into.segments.clear();
+        into.arps.clear();
         if self.ended {
             return false;
         }
@@ -170,6 +178,7 @@ impl Reader {
                     self.now = p.time;
                 }
                 let behind = self.decoder.decode(&mut into.batch, &mut into.segments);
+                self.decoder.take_arps(&mut into.arps);
                 into.reached = (behind, self.now);
                 let (read, total) = self.capture.progress();
                 self.progress.read.store(read, Ordering::Relaxed);
@@ -205,10 +214,13 @@ impl Stream {
     /// Starts reading. `threads` as in [`Config::threads`](crate::Config), not 0.
     pub(crate) fn start(capture: Capture, threads: usize, wanted: Wanted) -> Stream {
         let progress = Arc::new(Progress::new());
-        let files = capture.files().to_vec();
+        let decoder = Decoder::new(capture.files());
         let reader = Reader {
             capture,
-            decoder: Decoder::new(&files),
+            decoder: match wanted {
+                Wanted::Startup => decoder.with_arps(),
+                _ => decoder,
+            },
             progress: Arc::clone(&progress),
             now: Time::default(),
             error: None,
@@ -243,6 +255,7 @@ impl Stream {
                     connections.track(decoded, |_| true);
                     if let Some(records) = into.shards.first_mut() {
                         connections.take(decoded, records);
+                        Connections::take_loose(decoded, records);
                     }
                     return true;
                 }
@@ -331,7 +344,12 @@ fn start_threads(mut reader: Reader, shards: usize, wanted: Wanted) -> Mode {
             let owner = |s: &Segment| ((s.pair_hash >> 32) * shards as u64) >> 32;
             let owns = |s: &Segment| shards == 1 || owner(s) == shard as u64;
             let connections = Connections::new(wanted);
-            work(connections, owns, &receive, &answer, &spare, &recycle)
+            work(
+                connections,
+                owns,
+                shard == 0,
+                (&receive, &answer, &spare, &recycle),
+            )
         }));
     }
     let reader = std::thread::spawn(move || {
@@ -362,15 +380,21 @@ fn start_threads(mut reader: Reader, shards: usize, wanted: Wanted) -> Mode {
 fn work(
     mut connections: Connections,
     owns: impl Fn(&Segment) -> bool,
-    batches: &Receiver<Arc<Decoded>>,
-    answers: &Sender<Records>,
-    spare: &Receiver<Records>,
-    recycle: &Sender<Decoded>,
+    first: bool,
+    (batches, answers, spare, recycle): (
+        &Receiver<Arc<Decoded>>,
+        &Sender<Records>,
+        &Receiver<Records>,
+        &Sender<Decoded>,
+    ),
 ) -> Told {
     for decoded in batches {
         connections.track(&decoded, &owns);
         let mut records = spare.try_recv().unwrap_or_default();
         connections.take(&decoded, &mut records);
+        if first {
+            Connections::take_loose(&decoded, &mut records);
+        }
         if let Ok(decoded) = Arc::try_unwrap(decoded) {
             // A full recycling channel only means that there are buffers enough.
             let _ = recycle.try_send(decoded);

@@ -133,6 +133,7 @@ const SUBJECTS: &[(&str, Subject)] = {
             Text(|c| session(c)?.hidden.map(|hidden| hidden.name())),
         ),
         ("operations", List(|c| c.text.as_deref())),
+        ("name", Text(|c| c.text.as_deref())),
         ("text", List(|c| c.text.as_deref())),
     ]
 };

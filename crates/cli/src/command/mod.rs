@@ -7,6 +7,7 @@ pub(crate) mod explain;
 pub(crate) mod ops;
 pub(crate) mod shell;
 pub(crate) mod sql;
+pub(crate) mod startup;
 pub(crate) mod trace;
 pub(crate) mod whatif;
 

@@ -33,6 +33,10 @@ fn address(address: IpAddr) -> u64 {
     fold(bits as u64 ^ K[0], (bits >> 64) as u64 ^ K[1])
 }
 
+/// Ports of UDP at which everybody on the link is asked, so that the answer comes from another address
+/// than the question went to: DHCP, NetBIOS names, mDNS, LLMNR. One thread owns all of them.
+const ASKED_OF_EVERYBODY: [u16; 7] = [67, 68, 137, 546, 547, 5353, 5355];
+
 /// `flow_hash` and `pair_hash` of a segment.
 #[inline]
 pub(super) fn hashes(a: Endpoint, b: Endpoint, transport: Transport) -> (u64, u64) {
@@ -43,6 +47,10 @@ pub(super) fn hashes(a: Endpoint, b: Endpoint, transport: Transport) -> (u64, u6
         Transport::Udp => 17,
     };
     let flow = endpoint(address_a, a.port).wrapping_add(endpoint(address_b, b.port));
-    let pair = address_a.wrapping_add(address_b);
+    let everybody = |port| ASKED_OF_EVERYBODY.contains(&port);
+    let pair = match transport {
+        17 if everybody(a.port) || everybody(b.port) => 0,
+        _ => address_a.wrapping_add(address_b),
+    };
     (fold(flow ^ transport, K[3]), fold(pair, K[3]))
 }

@@ -67,8 +67,23 @@ pub(super) fn ether_type<'a>(value: u16, view: View<'a>) -> Inner<'a> {
         llc(view)
     } else if value <= LENGTH_MAX {
         llc(view.with_length(view.wire.min(u32::from(value))))
+    } else if value == ether_type::ARP.0 {
+        Err(arp(view))
     } else {
         Err(Skip::NotIp)
+    }
+}
+
+/// Bytes of an ARP packet for IPv4 over Ethernet (RFC 826).
+pub(super) const ARP_BYTES: usize = 28;
+
+#[cold]
+fn arp(view: View<'_>) -> Skip {
+    /// Ethernet, IPv4, and the lengths of their addresses.
+    const IPV4_OVER_ETHERNET: [u8; 6] = [0, 1, 8, 0, 6, 4];
+    match view.header::<ARP_BYTES>("ARP packet") {
+        Ok((packet, _)) if packet.starts_with(&IPV4_OVER_ETHERNET) => Skip::Arp(Box::new(*packet)),
+        _ => Skip::NotIp,
     }
 }
 

@@ -25,7 +25,7 @@ mod walk;
 use crate::{Segment, Tcp};
 use fragment::{Datagram, Ending, Reassembly};
 use ip::Ip;
-use model::{Batch, Endpoint, LinkType, Mark, Packet, Problems, Transport, Where};
+use model::{Arp, Batch, Endpoint, LinkType, Mark, Packet, Problems, Transport, Where};
 use transport::Ports;
 use view::{Note, Skip, View};
 use walk::{Found, Layer, walk};
@@ -57,6 +57,8 @@ pub struct Decoder {
     problems: Problems,
     counts: Counts,
     notes: Vec<Note>,
+    /// Where somebody asks for them.
+    arps: Option<Vec<Arp>>,
     /// Behind the orders of all packets and batches so far.
     next_order: u64,
 }
@@ -84,7 +86,25 @@ impl Decoder {
             problems: Problems::default(),
             counts: Counts::default(),
             notes: Vec::new(),
+            arps: None,
             next_order: 0,
+        }
+    }
+
+    /// The same, with ARP packets kept until they are taken ([`Decoder::take_arps`]).
+    #[must_use]
+    pub fn with_arps(self) -> Decoder {
+        Decoder {
+            arps: Some(Vec::new()),
+            ..self
+        }
+    }
+
+    /// Puts the ARP packets of the last batch in the place of `into`'s.
+    pub fn take_arps(&mut self, into: &mut Vec<Arp>) {
+        into.clear();
+        if let Some(arps) = &mut self.arps {
+            std::mem::swap(arps, into);
         }
     }
 
@@ -196,6 +216,12 @@ impl Decoder {
                 }
             }
             Err(Skip::NotIp) => self.counts.not_ip += 1,
+            Err(Skip::Arp(packet)) => {
+                self.counts.not_ip += 1;
+                if let Some(arps) = &mut self.arps {
+                    arps.push(arp(&packet, stretch));
+                }
+            }
             Err(Skip::NotTcpOrUdp) => self.counts.not_tcp_or_udp += 1,
             Err(Skip::Problem(note)) => self.note(*note, stretch),
         }
@@ -254,6 +280,48 @@ impl Decoder {
         let what = || format!("link type {}", link_type.0);
         let example = || (what(), place(&self.files, mark));
         self.problems.damage("unsupported-link-type", example);
+    }
+}
+
+fn arp(packet: &[u8; link::ARP_BYTES], from: &Stretch) -> Arp {
+    let [
+        _,
+        _,
+        _,
+        _,
+        _,
+        _,
+        op0,
+        op1,
+        s0,
+        s1,
+        s2,
+        s3,
+        s4,
+        s5,
+        a,
+        b,
+        c,
+        d,
+        t0,
+        t1,
+        t2,
+        t3,
+        t4,
+        t5,
+        e,
+        f,
+        g,
+        h,
+    ] = *packet;
+    Arp {
+        order: from.order,
+        at: from.mark,
+        operation: u16::from_be_bytes([op0, op1]),
+        sender: [a, b, c, d].into(),
+        sender_hardware: [s0, s1, s2, s3, s4, s5],
+        target: [e, f, g, h].into(),
+        target_hardware: [t0, t1, t2, t3, t4, t5],
     }
 }
 

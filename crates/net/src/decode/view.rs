@@ -9,6 +9,8 @@
 pub(super) enum Skip {
     /// ARP, LLDP, spanning tree: nothing an IP host's application sent.
     NotIp,
+    /// ARP for IPv4 over Ethernet; boxed like problems.
+    Arp(Box<[u8; super::link::ARP_BYTES]>),
     /// ICMP, ESP, routing protocols.
     NotTcpOrUdp,
     /// Boxed, as it is rare and every layer's result would be as large.

@@ -1,0 +1,23 @@
+//! `slowside startup`: what a client waited for while it started.
+
+use super::{check_standard_input, print};
+use crate::args::{AnswerFormat, Startup};
+use crate::exit::Done;
+use crate::progress::Progress;
+use jiff::tz::TimeZone;
+
+pub(crate) fn run(args: &Startup) -> anyhow::Result<Done> {
+    check_standard_input(&args.captures)?;
+    let config = args.common.config(args.from, args.to)?;
+    let mut progress = Progress::new(args.common.quiet, false);
+    let result = slowside::startup(&args.captures, &config, &args.client, &mut |e| {
+        progress.event(e);
+    })?;
+    drop(progress);
+    print(|out| match args.format {
+        AnswerFormat::Json => report::startup_json(&result, out),
+        AnswerFormat::Text => report::startup_text(&result, args.all, &TimeZone::system(), out),
+    })?;
+    let damaged = result.captures.iter().any(|c| c.problems.any_damage());
+    Ok(Done::with_damage(damaged))
+}

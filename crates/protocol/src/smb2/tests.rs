@@ -1,0 +1,235 @@
+//! Conversations in literal bytes, whole and split at every byte.
+
+use super::header::{HEADER, Header};
+use crate::asked::kit::{DOWN, Event, UP, calls};
+use model::{Close, Field, Outcome, Protocol, Reason};
+use proptest::prelude::*;
+
+const CREATE: u16 = 5;
+const READ: u16 = 8;
+const NOT_FOUND: u32 = 0xc000_0034;
+const PENDING: u32 = 0x103;
+
+/// A header ([MS-SMB2] 2.2.1) and a body behind it.
+fn message(command: u16, id: u64, flags: u32, status: u32, next: u32, body: &[u8]) -> Vec<u8> {
+    let mut bytes = b"\xfeSMB\x40\0\0\0".to_vec();
+    bytes.extend(status.to_le_bytes());
+    bytes.extend(command.to_le_bytes());
+    bytes.extend([1, 0]);
+    bytes.extend(flags.to_le_bytes());
+    bytes.extend(next.to_le_bytes());
+    bytes.extend(id.to_le_bytes());
+    bytes.resize(HEADER, 0);
+    bytes.extend_from_slice(body);
+    bytes
+}
+
+fn framed(message: &[u8]) -> Vec<u8> {
+    let mut all = (message.len() as u32).to_be_bytes().to_vec();
+    all.extend_from_slice(message);
+    all
+}
+
+/// The body of a CREATE for `a.ora`.
+fn create() -> Vec<u8> {
+    let name: Vec<u8> = "a.ora".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let mut body = vec![57, 0];
+    body.resize(44, 0);
+    body.extend((HEADER as u16 + 56).to_le_bytes());
+    body.extend((name.len() as u16).to_le_bytes());
+    body.resize(56, 0);
+    body.extend(name);
+    body
+}
+
+/// The body of a READ: 8 KiB at 4096.
+fn read() -> Vec<u8> {
+    let mut body = vec![49, 0, 0, 0];
+    body.extend(8_192_u32.to_le_bytes());
+    body.extend(4_096_u64.to_le_bytes());
+    body.extend([7; 16]);
+    body
+}
+
+fn of(events: &[Event<'_>]) -> Vec<model::Call> {
+    calls(445, events, Close::Finished)
+}
+
+#[test]
+fn a_header_is_64_bytes() {
+    let bytes = message(READ, 9, 1, NOT_FOUND, 0, &[]);
+    let header = Header::parse(&bytes).unwrap();
+    assert_eq!((header.command, header.message_id), (READ, 9));
+    assert!(header.response && !header.asynchronous);
+    assert_eq!(header.status, NOT_FOUND);
+    for end in 0..Header::READ {
+        assert!(Header::parse(&bytes[..end]).is_none(), "{end} bytes");
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_found_missing_by_name() {
+    let request = framed(&message(CREATE, 3, 0, 0, 0, &create()));
+    let response = framed(&message(
+        CREATE,
+        3,
+        1,
+        NOT_FOUND,
+        0,
+        &[9, 0, 0, 0, 0, 0, 0, 0],
+    ));
+    let calls = of(&[
+        Event::Segment(UP, &request),
+        Event::Segment(DOWN, &response),
+    ]);
+    assert_eq!(calls.len(), 1);
+    let call = &calls[0];
+    assert_eq!(
+        (call.protocol, call.op.as_str()),
+        (Protocol::Smb2, "CREATE")
+    );
+    assert_eq!(call.outcome, Outcome::Error("OBJECT_NAME_NOT_FOUND"));
+    assert_eq!(call.text.as_deref(), Some("a.ora"));
+    assert_eq!(call.response_time_ns(), Some(1_000_000));
+}
+
+#[test]
+fn an_interim_response_is_not_the_answer() {
+    let request = framed(&message(READ, 4, 0, 0, 0, &read()));
+    let interim = framed(&message(READ, 4, 3, PENDING, 0, &[9, 0, 0, 0, 0, 0, 0, 0]));
+    let answer = framed(&message(READ, 4, 3, 0, 0, &[17, 0, 80, 0, 0, 16, 0, 0]));
+    let calls = of(&[
+        Event::Segment(UP, &request),
+        Event::Segment(DOWN, &interim),
+        Event::Segment(DOWN, &answer),
+    ]);
+    assert_eq!(calls.len(), 1);
+    assert_eq!(calls[0].outcome, Outcome::Ok);
+    assert_eq!(calls[0].response_time_ns(), Some(2_000_000));
+    let get = |field| calls[0].detail.get(field);
+    assert_eq!(
+        (get(Field::Offset), get(Field::Count)),
+        (Some(4_096), Some(8_192))
+    );
+    assert_eq!(get(Field::Returned), Some(4_096));
+}
+
+#[test]
+fn requests_in_one_message_are_a_call_each() {
+    let pad = |mut bytes: Vec<u8>| {
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+        bytes
+    };
+    let chain = |first: Vec<u8>, second: Vec<u8>| {
+        let mut first = pad(first);
+        let next = first.len() as u32;
+        first[20..24].copy_from_slice(&next.to_le_bytes());
+        first.extend(second);
+        framed(&first)
+    };
+    let request = chain(
+        message(CREATE, 5, 0, 0, 0, &create()),
+        message(READ, 6, 4, 0, 0, &read()),
+    );
+    let response = chain(
+        message(CREATE, 5, 1, NOT_FOUND, 0, &[9, 0]),
+        message(READ, 6, 5, 0xc000_0008, 0, &[9, 0]),
+    );
+    let calls = of(&[
+        Event::Segment(UP, &request),
+        Event::Segment(DOWN, &response),
+    ]);
+    let seen: Vec<_> = calls
+        .iter()
+        .map(|c| (c.op.as_str(), c.id, c.outcome.name()))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            ("CREATE", 5, "OBJECT_NAME_NOT_FOUND"),
+            ("READ", 6, "INVALID_HANDLE")
+        ]
+    );
+}
+
+#[test]
+fn smb_1_may_ask_for_smb_2_and_be_refused_it() {
+    let mut ask = b"\xffSMB\x72".to_vec();
+    ask.resize(32, 0);
+    ask.extend(b"\0\x0b\0\x02SMB 2.???\0");
+    let ask = framed(&ask);
+    let granted = framed(&message(0, 0, 1, 0, 0, &[65, 0]));
+    let calls = of(&[Event::Segment(UP, &ask), Event::Segment(DOWN, &granted)]);
+    assert_eq!(calls.len(), 1);
+    assert_eq!(
+        (calls[0].op.as_str(), calls[0].outcome),
+        ("NEGOTIATE", Outcome::Ok)
+    );
+    let mut refused = b"\xffSMB\x72\0\0\0\0\x80".to_vec();
+    refused.resize(40, 0);
+    let refused = framed(&refused);
+    let calls = of(&[Event::Segment(UP, &ask), Event::Segment(DOWN, &refused)]);
+    assert!(
+        calls.iter().all(|c| c.protocol == Protocol::Tcp),
+        "{calls:?}"
+    );
+}
+
+#[test]
+fn any_split_gives_the_same_calls() {
+    let request = framed(&message(CREATE, 3, 0, 0, 0, &create()));
+    let response = framed(&message(CREATE, 3, 1, 0, 0, &[0; 88]));
+    for at in 1..response.len() {
+        let (head, rest) = response.split_at(at);
+        let calls = of(&[
+            Event::Segment(UP, &request),
+            Event::Segment(DOWN, head),
+            Event::Segment(DOWN, rest),
+        ]);
+        assert_eq!(calls.len(), 1, "at {at}");
+        assert_eq!(calls[0].outcome, Outcome::Ok, "at {at}");
+    }
+}
+
+#[test]
+fn behind_a_hole_pairs_are_found_again_and_none_is_made_up() {
+    let request = |id| framed(&message(READ, id, 0, 0, 0, &read()));
+    let response = |id| framed(&message(READ, id, 1, 0, 0, &[17, 0, 80, 0, 0, 16, 0, 0]));
+    let (r1, r2, a1, a2) = (request(1), request(2), response(1), response(2));
+    let calls = of(&[
+        Event::Segment(UP, &r1),
+        Event::Gap(DOWN, a1.len() as u64),
+        Event::Segment(UP, &r2),
+        Event::Segment(DOWN, &a2),
+    ]);
+    let seen: Vec<_> = calls.iter().map(|c| (c.id, c.outcome)).collect();
+    assert_eq!(
+        seen,
+        [
+            (2, Outcome::Ok),
+            (1, Outcome::NoResponse(Reason::CaptureGap))
+        ]
+    );
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_it_panic(
+        segments in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<u8>(), 0..120)), 0..12),
+    ) {
+        let start = framed(&message(READ, 1, 0, 0, 0, &read()));
+        let mut events = vec![Event::Segment(UP, &start)];
+        events.extend(segments.iter().map(|(up, bytes)| Event::Segment(if *up { UP } else { DOWN }, bytes)));
+        of(&events);
+    }
+
+    #[test]
+    fn damaged_messages_are_survived(at in 0usize..150, value in any::<u8>()) {
+        let mut request = framed(&message(CREATE, 3, 0, 0, 0, &create()));
+        if let Some(byte) = request.get_mut(at) {
+            *byte = value;
+        }
+        let response = framed(&message(CREATE, 3, 1, 0, 0, &[0; 88]));
+        of(&[Event::Segment(UP, &request), Event::Segment(DOWN, &response)]);
+    }
+}
