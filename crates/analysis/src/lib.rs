@@ -15,6 +15,8 @@ pub mod filter;
 pub mod findings;
 pub mod group;
 pub mod half;
+pub mod info;
+pub mod intervals;
 pub mod join;
 pub mod matched;
 pub mod narrowest;

@@ -27,6 +27,8 @@ fn run(arguments: &Arguments) -> anyhow::Result<Done> {
         Command::Conns(args) => command::conns::run(args),
         Command::Sql(args) => command::sql::run(args),
         Command::Startup(args) => command::startup::run(args),
+        Command::Info(args) => command::info::run(args),
+        Command::Stat(args) => command::stat::run(args),
         Command::Whatif(args) => command::whatif::run(args),
         Command::Trace(args) => command::trace::run(args),
         Command::Explain(args) => command::explain::run(args),

@@ -18,6 +18,7 @@ mod normal;
 mod packet;
 mod problem;
 mod series;
+mod sight;
 pub mod sql;
 mod time;
 
@@ -36,5 +37,6 @@ pub use normal::{SqlDialect, normalise, normalise_as, statement_id};
 pub use packet::{Batch, LinkType, Packet, PacketRef};
 pub use problem::{Problem, Problems, Where};
 pub use series::{Interval, IntervalCounts};
+pub use sight::{Cast, Sight, SightKind};
 pub use sql::{Found, Hidden, Sql, SqlSession, Statement};
 pub use time::{Time, format_duration};

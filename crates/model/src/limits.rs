@@ -112,6 +112,13 @@ pub const CONNECTIONS: usize = 200_000;
 /// Bytes of rows that are sorted in memory; more are sorted on disk, so that none is left out.
 pub const SORT_BYTES: usize = 64 << 20;
 
+/// Intervals that are still open, as packets may come out of time order: later than the newest of them
+/// allows, a packet counts in the oldest.
+pub const OPEN_INTERVALS: usize = 64;
+
+/// Intervals without a packet in a row that are written; a longer silence is left out.
+pub const EMPTY_INTERVALS: i64 = 10_000;
+
 /// Groups of one table. `groups-full`.
 pub const GROUPS: usize = 200_000;
 

@@ -14,7 +14,7 @@ use crate::link::{END, Link, Records, Wanted};
 use crate::merge::Answers;
 use capture::{Capture, CaptureError};
 use crossbeam_channel::{Receiver, Sender, bounded};
-use model::{Arp, Batch, ConnectionId, Problems, Time};
+use model::{Arp, Batch, ConnectionId, Problems, Sight, Time};
 use net::{Counts, Decoder, Segment, Tracker};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -29,6 +29,7 @@ struct Decoded {
     batch: Batch,
     segments: Vec<Segment>,
     arps: Vec<Arp>,
+    sights: Vec<Sight>,
     /// The order behind the packets, and the time of the last of them.
     reached: (u64, Time),
 }
@@ -45,8 +46,8 @@ impl Connections {
         let tracker = Tracker::new(Link::new(wanted));
         Connections {
             tracker: match wanted {
-                Wanted::Calls | Wanted::Startup => tracker,
-                Wanted::Accounts | Wanted::Everything => tracker.with_accounts(),
+                Wanted::Calls | Wanted::Startup | Wanted::Packets => tracker,
+                Wanted::Accounts | Wanted::Everything | Wanted::Worth => tracker.with_accounts(),
                 Wanted::Series(width_ns) => tracker.with_intervals(width_ns),
             },
             firsts: Firsts::default(),
@@ -79,6 +80,7 @@ impl Connections {
     /// Those records of the batch that are no connection's: of one thread's answer.
     fn take_loose(decoded: &Decoded, records: &mut Records) {
         records.arps.extend_from_slice(&decoded.arps);
+        records.sights.extend_from_slice(&decoded.sights);
     }
 
     /// Closes what is open and gives the last records.
@@ -163,6 +165,7 @@ impl Reader {
     fn next(&mut self, into: &mut Decoded) -> bool {
         into.segments.clear();
         into.arps.clear();
+        into.sights.clear();
         if self.ended {
             return false;
         }
@@ -179,6 +182,7 @@ impl Reader {
                 }
                 let behind = self.decoder.decode(&mut into.batch, &mut into.segments);
                 self.decoder.take_arps(&mut into.arps);
+                self.decoder.take_sights(&mut into.sights);
                 into.reached = (behind, self.now);
                 let (read, total) = self.capture.progress();
                 self.progress.read.store(read, Ordering::Relaxed);
@@ -219,6 +223,7 @@ impl Stream {
             capture,
             decoder: match wanted {
                 Wanted::Startup => decoder.with_arps(),
+                Wanted::Packets | Wanted::Worth => decoder.with_sights(),
                 _ => decoder,
             },
             progress: Arc::clone(&progress),

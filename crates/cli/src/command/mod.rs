@@ -4,10 +4,12 @@ pub(crate) mod calls;
 pub(crate) mod conns;
 pub(crate) mod diagnose;
 pub(crate) mod explain;
+pub(crate) mod info;
 pub(crate) mod ops;
 pub(crate) mod shell;
 pub(crate) mod sql;
 pub(crate) mod startup;
+pub(crate) mod stat;
 pub(crate) mod trace;
 pub(crate) mod whatif;
 
