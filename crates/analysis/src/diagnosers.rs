@@ -14,7 +14,7 @@
 use crate::diagnose::{Diagnoser, Kind, Options};
 use crate::results::{CaptureResult, Diagnosis, OpResult};
 use crate::streams::Gathered;
-use model::{Call, ConnectionSummary, Episode, Mark, Outstanding, Protocol, Time};
+use model::{Arp, Call, ConnectionSummary, Episode, Mark, Outstanding, Protocol, Time};
 use trace::Application;
 
 /// Calls of known protocols are what the captures are about unless there are so many times more turns.
@@ -73,6 +73,12 @@ impl Diagnosers {
         self.calls.gap(which, at);
         self.turns.gap(which, at);
         self.lookups.gap(which, at);
+    }
+
+    /// An ARP packet of capture `which`.
+    pub fn arp(&mut self, which: usize, arp: &Arp) {
+        self.calls.arp(which, arp);
+        self.turns.arp(which, arp);
     }
 
     /// Capture `which` has come so far.

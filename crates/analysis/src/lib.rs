@@ -20,6 +20,7 @@ pub mod intervals;
 pub mod join;
 pub mod matched;
 pub mod narrowest;
+pub mod neighbours;
 pub mod packed;
 pub mod results;
 pub mod rounds;

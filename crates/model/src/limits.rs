@@ -119,6 +119,12 @@ pub const OPEN_INTERVALS: usize = 64;
 /// Intervals without a packet in a row that are written; a longer silence is left out.
 pub const EMPTY_INTERVALS: i64 = 10_000;
 
+/// Hosts and addresses of which it is remembered what ARP says; further ones are left out.
+pub const ARP_HOSTS: usize = 4_096;
+
+/// Different addresses that a host asks for, of which so many are remembered.
+pub const ARP_TARGETS: usize = 1_024;
+
 /// Groups of one table. `groups-full`.
 pub const GROUPS: usize = 200_000;
 

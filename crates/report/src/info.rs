@@ -114,7 +114,7 @@ fn of(info: &InfoResult) -> Value {
         "first_ns": value::time(info.first.map(|m| m.time)),
         "last_ns": value::time(info.last.map(|m| m.time)),
         "duration_ns": info.duration_ns(),
-        "packets_per_second": info.per_second(info.total.packets),
+        "packets_per_second": info.per_second(info.total.packets).map(value::decimal),
         "rate_bps": info.per_second(info.total.bytes.saturating_mul(8)).map(|b| b as u64),
         "cut_packets": info.cut_packets,
         "largest_bytes": info.largest_bytes,

@@ -3,7 +3,9 @@
 
 use crate::markdown::{escaped, problems, sections, table, write as write_markdown};
 use crate::page::Tone;
-use crate::text::{Grid, bytes, counted, damage, grouped, moment, rate, share, spoken, taken, wrap};
+use crate::text::{
+    Grid, bytes, counted, damage, grouped, moment, rate, share, spoken, taken, wrap,
+};
 use analysis::info::{InfoResult, Limit, Weight};
 use jiff::tz::TimeZone;
 use model::{Cast, Mark, format_duration};
@@ -37,7 +39,7 @@ pub fn info_text(info: &InfoResult, zone: &TimeZone, out: &mut dyn Write) -> io:
         text.push_str(&format!("\n{}\n", Tone::Title.paint("What limits it")));
         for limit in &info.worth.limits {
             let (tone, head) = head(limit);
-            text.push_str(&wrap(&tone.paint(head), 9, &sentence(limit)));
+            text.push_str(&wrap(&tone.paint(head), 8, &sentence(limit)));
         }
     }
     text.push_str(&format!("\n{}\n", Tone::Title.paint("What it holds")));
@@ -183,11 +185,7 @@ fn facts(info: &InfoResult, zone: &TimeZone) -> Vec<(&'static str, String)> {
     }
     say(
         "taken",
-        format!(
-            "{} ({})",
-            taken(Some(info.vantage)),
-            info.vantage_from
-        ),
+        format!("{} ({})", taken(Some(info.vantage)), info.vantage_from),
     );
     let n = &info.connections;
     say(
@@ -229,16 +227,17 @@ fn facts(info: &InfoResult, zone: &TimeZone) -> Vec<(&'static str, String)> {
 
 fn drops(info: &InfoResult) -> String {
     let missing = info.captures.first().map_or(String::new(), |c| {
-        format!(
-            "{} acknowledged but missing",
-            bytes(c.missing_bytes)
-        )
+        format!("{} acknowledged but missing", bytes(c.missing_bytes))
     });
     let said = match (info.files.dropped_by_interface, info.files.dropped_by_os) {
         (None, None) => "the files do not say".to_owned(),
         (interface, os) => {
             let count = |n: Option<u64>| n.map_or("unknown".to_owned(), grouped);
-            format!("by the interface {}, by the system {}", count(interface), count(os))
+            format!(
+                "by the interface {}, by the system {}",
+                count(interface),
+                count(os)
+            )
         }
     };
     format!("{said}; {missing}")
@@ -300,11 +299,10 @@ fn tables(info: &InfoResult) -> Vec<Section> {
         });
     }
     if !info.spoken.is_empty() {
-        let mut rows = vec![cells(["protocol", "connections", "calls", "whole"])];
+        let mut rows = vec![cells(["protocol", "calls", "whole"])];
         rows.extend(info.spoken.iter().map(|(protocol, s)| {
             vec![
                 protocol.name().to_owned(),
-                grouped(s.connections),
                 grouped(s.calls),
                 grouped(s.whole),
             ]
@@ -316,7 +314,13 @@ fn tables(info: &InfoResult) -> Vec<Section> {
         });
     }
     if !info.pairs.is_empty() {
-        let mut rows = vec![cells(["hosts", "packets", "bytes out", "bytes back", "share"])];
+        let mut rows = vec![cells([
+            "hosts",
+            "packets",
+            "bytes out",
+            "bytes back",
+            "share",
+        ])];
         rows.extend(info.pairs.iter().map(|p| {
             let [a, b] = p.hosts;
             let [out, back] = p.ways;

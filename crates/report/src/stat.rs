@@ -2,12 +2,12 @@
 
 use crate::page::{Tone, pad, pad_left};
 use crate::text::{bytes, grouped, moment, rate, tight};
-use crate::value;
+use crate::value::{self, decimal};
 use analysis::intervals::IntervalRow;
 use analysis::stats::Summary;
 use jiff::tz::TimeZone;
 use model::Time;
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 use std::io::{self, Write};
 
 /// Columns before those of `{stats}`, in order.
@@ -43,11 +43,6 @@ const CALLS: [&str; 9] = [
     "response_p999_ns",
     "response_max_ns",
 ];
-
-/// Two decimals, as tcpstat has them.
-fn decimal(value: f64) -> Value {
-    Number::from_f64((value * 100.0).round() / 100.0).map_or(Value::Null, Value::Number)
-}
 
 fn values(r: &IntervalRow) -> Vec<Value> {
     let s = &r.sizes;
@@ -127,8 +122,8 @@ const TABLE: [(&str, usize); 10] = [
     ("mean", 5),
     ("max", 6),
     ("calls", 7),
-    ("p50", 6),
-    ("p99", 6),
+    ("p50", 8),
+    ("p99", 8),
 ];
 
 /// Writes intervals as a table, a line each.
@@ -177,7 +172,11 @@ impl StatText {
         if self.start.is_none() {
             return writeln!(out, "No packets.");
         }
-        writeln!(out, "{}", Tone::Title.paint(&line(&cells("all".to_owned(), r))))?;
+        writeln!(
+            out,
+            "{}",
+            Tone::Title.paint(&line(&cells("all".to_owned(), r)))
+        )?;
         if let Some(deviation) = r.sizes.deviation() {
             let k = &r.kinds;
             writeln!(

@@ -212,6 +212,9 @@ fn feed(diagnoser: &mut Diagnosers, which: usize, side: &mut Side<'_>, records: 
         side.tally.connection(c);
         diagnoser.connection(which, c);
     }
+    for arp in records.arps().filter(|a| within(a.at.time)) {
+        diagnoser.arp(which, arp);
+    }
     for gap in records.gaps().filter(|g| within(g.time)) {
         diagnoser.gap(which, *gap);
     }

@@ -5,7 +5,8 @@ use crate::firsts::{Firsts, Told};
 use crate::run::CallTally;
 use model::{
     Arp, Call, Change, Chunk, Close, ConnectionId, ConnectionSummary, Direction, Episode, Interval,
-    Knock, KnockKind, Mark, Outstanding, PacketRef, Problems, Protocol, Sight, Time, Transport, Where,
+    Knock, KnockKind, Mark, Outstanding, PacketRef, Problems, Protocol, Sight, Time, Transport,
+    Where,
 };
 use net::{Connection, Handler, Segment};
 use protocol::{ConnectionInfo, Context, Conversation, Output, Shared};

@@ -125,7 +125,10 @@ fn read(
     loop {
         let more = stream.next(&mut records);
         selection.starts_at(stream.first_time());
-        let mut sights = records.sights().filter(|s| selection.covers(s.at.time)).peekable();
+        let mut sights = records
+            .sights()
+            .filter(|s| selection.covers(s.at.time))
+            .peekable();
         for call in records.calls().filter(|c| selection.takes(c)) {
             while let Some(s) = sights.next_if(|s| s.order <= call.order) {
                 collector.packet(s);

@@ -222,7 +222,7 @@ impl Stream {
         let reader = Reader {
             capture,
             decoder: match wanted {
-                Wanted::Startup => decoder.with_arps(),
+                Wanted::Startup | Wanted::Everything => decoder.with_arps(),
                 Wanted::Packets | Wanted::Worth => decoder.with_sights(),
                 _ => decoder,
             },

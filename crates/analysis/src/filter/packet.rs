@@ -78,7 +78,10 @@ fn word(name: &str, text: &str, words: &[&str]) -> Result<Value, String> {
     if words.iter().any(|w| w.eq_ignore_ascii_case(text)) {
         return Ok(Value::Text(text.to_owned()));
     }
-    Err(format!("`{name}` is one of {}, not `{text}`", words.join(", ")))
+    Err(format!(
+        "`{name}` is one of {}, not `{text}`",
+        words.join(", ")
+    ))
 }
 
 fn cast_name(cast: Cast) -> &'static str {
@@ -146,7 +149,9 @@ impl Comparison for PacketTest {
         let is_not = self.operator == Operator::NotEqual;
         match self.subject {
             Subject::Host(ends) => {
-                let mut hosts = chosen(ends, s.addresses).zip(chosen_ports(ends, s.ports)).peekable();
+                let mut hosts = chosen(ends, s.addresses)
+                    .zip(chosen_ports(ends, s.ports))
+                    .peekable();
                 if hosts.peek().is_none() {
                     return false;
                 }
@@ -207,9 +212,7 @@ impl PacketTest {
                 address,
                 bits,
                 port: wanted,
-            } => {
-                within(host, *address, *bits) && wanted.is_none_or(|wanted| Some(wanted) == port)
-            }
+            } => within(host, *address, *bits) && wanted.is_none_or(|wanted| Some(wanted) == port),
             Value::Text(wanted) => glob::matches(wanted, &host.to_string()),
             Value::Number(_) => false,
         }

@@ -306,8 +306,14 @@ fn packets_are_compared_by_hosts_ports_and_what_they_hold() {
 #[test]
 fn what_packets_do_not_have_is_told_with_its_column() {
     for (text, says) in [
-        ("hots = 10.0.0.1", "column 1: packets have no `hots`; did you mean `host`?"),
-        ("host < 10.0.0.1", "column 6: `host` has no order; use `=`, `!=` or `~`"),
+        (
+            "hots = 10.0.0.1",
+            "column 1: packets have no `hots`; did you mean `host`?",
+        ),
+        (
+            "host < 10.0.0.1",
+            "column 6: `host` has no order; use `=`, `!=` or `~`",
+        ),
         ("port = http", "column 8: `http` is not a number"),
         ("protocol = nfs", "column 12: `protocol` is one of tcp, udp"),
     ] {

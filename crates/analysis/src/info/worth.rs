@@ -98,7 +98,14 @@ fn sentence(info: &InfoResult, limits: &[Limit]) -> String {
             let why = first.map_or("", |l| l.says.as_str());
             let more = match n {
                 1 => String::new(),
-                n => format!(" And {} below.", if n == 2 { "one more limit" } else { "more limits" }),
+                n => format!(
+                    " And {} below.",
+                    if n == 2 {
+                        "one more limit"
+                    } else {
+                        "more limits"
+                    }
+                ),
             };
             format!("Good enough for a verdict, with limits. {why}{more}")
         }
@@ -347,7 +354,10 @@ fn artefacts(info: &InfoResult, limits: &mut Limits) {
     }
     let (packets, what) = match (info.over_jumbo, info.over_ethernet) {
         (0, 0) => (0, ""),
-        (0, n) => (n, "larger than Ethernet's 1,518: jumbo frames, or joined by offload"),
+        (0, n) => (
+            n,
+            "larger than Ethernet's 1,518: jumbo frames, or joined by offload",
+        ),
         (n, _) => (n, "larger than any frame: joined by offload"),
     };
     if packets > 0 {

@@ -40,7 +40,10 @@ fn intervals_begin_with_the_first_packet_and_empty_ones_are_there() {
     assert_eq!(rows[0].start.0 % 1_000_000_000, 3_000_000);
     assert_eq!(rows[0].sizes.mean(), Some(80.0));
     assert_eq!(rows[0].sizes.deviation(), Some(20.0));
-    assert_eq!((rows[2].sizes.mean(), rows[2].sizes.deviation()), (None, None));
+    assert_eq!(
+        (rows[2].sizes.mean(), rows[2].sizes.deviation()),
+        (None, None)
+    );
     assert_eq!((total.sizes.count, total.sizes.bytes), (4, 420));
     assert_eq!(total.width_ns, 42_000_000);
 }

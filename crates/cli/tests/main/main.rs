@@ -23,12 +23,15 @@ mod threads;
 mod turns;
 
 /// Every command.
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 13] = [
     "diagnose",
     "calls",
     "ops",
     "conns",
     "sql",
+    "startup",
+    "info",
+    "stat",
     "whatif",
     "trace",
     "explain",

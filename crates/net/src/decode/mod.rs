@@ -26,7 +26,9 @@ mod walk;
 use crate::{Segment, Tcp};
 use fragment::{Datagram, Ending, Reassembly};
 use ip::Ip;
-use model::{Arp, Batch, Endpoint, LinkType, Mark, Packet, Problems, Sight, SightKind, Transport, Where};
+use model::{
+    Arp, Batch, Endpoint, LinkType, Mark, Packet, Problems, Sight, SightKind, Transport, Where,
+};
 use transport::Ports;
 use view::{Note, Skip, View};
 use walk::{Found, Layer, walk};
