@@ -11,7 +11,7 @@ TMPDIR that is removed in the end; ten times N packets of the pair's size must f
   pair    the server's copies beside `many`, for `diagnose`
   open    100,000 connections that are all open at once, with a request and a response each
   closed  100,000 such connections one after another, each closed
-For the last two, memory is told by connection: what `ops` takes for each, and what `conns` takes beyond.
+For the last two, memory is told by connection: all that `ops` takes, and all that `conns` takes.
 All programs run one after another, and that several times over, so that what else the machine does
 meets all alike. Printed are medians. Files are read once before, so that disks do not count.
 Needs tshark and tcptrace, and zstd for .zst files.
@@ -289,7 +289,7 @@ def measure(slowside: str, captures: list[str], folder: str, packets: int, runs:
         ops_memory, conns_memory = both.memory["slowside ops"], both.memory["slowside conns"]
         print(
             f"  bytes a connection: {ops_memory / CONNECTIONS:,.0f} in ops,"
-            f" {(conns_memory - ops_memory) / CONNECTIONS:,.0f} more in conns"
+            f" {conns_memory / CONNECTIONS:,.0f} in conns"
         )
         os.remove(path(name))
 

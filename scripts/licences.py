@@ -2,13 +2,21 @@
 """Fails when a dependency's licence is not one that slowside may be shipped with.
 
 Reads `cargo metadata --locked` and the SPDX expression of every dependency that is not a member of
-the workspace, development dependencies included. Needs Python 3.9 and cargo, nothing else.
+the workspace, development dependencies included; and those of the report's page from its lock file.
+Needs Python 3.9 and cargo, nothing else.
+
+What a report carries inside itself comes with its notice: uPlot (MIT), whose whole licence stands at the
+head of crates/report/assets/report.js and report.css. It is put there by crates/report/web/build.mjs,
+and missed here.
 """
 
 import json
+import pathlib
 import re
 import subprocess
 import sys
+
+REPORT = pathlib.Path(__file__).resolve().parent.parent / "crates" / "report"
 
 # Permissive licences: they ask for their text to be kept, not for the source of what is built on them.
 ALLOWED = {
@@ -118,18 +126,40 @@ def self_test() -> None:
         raise AssertionError(f"{expression!r} was accepted")
 
 
+def page_dependencies() -> list:
+    """Name, licence and where to read it, of what the report's page is made with and of."""
+    packages = json.loads((REPORT / "web" / "package-lock.json").read_text())["packages"]
+    return [
+        (f"{path.removeprefix('node_modules/')} {package['version']}", package.get("license"), "its source")
+        for path, package in packages.items()
+        if path
+    ]
+
+
+def missing_notices() -> list:
+    """Licences that must stand in what is shipped, and do not."""
+    notice = "Copyright (c) 2022 Leon Sorokin"
+    return [
+        f"crates/report/assets/{name}: the licence of uPlot ({notice}) is missing"
+        for name in ["report.js", "report.css"]
+        if notice not in (REPORT / "assets" / name).read_text()
+    ]
+
+
 def main() -> int:
     self_test()
     command = ["cargo", "metadata", "--format-version", "1", "--locked"]
     metadata = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     members = set(metadata["workspace_members"])
-    bad = []
-    packages = [p for p in metadata["packages"] if p["id"] not in members]
-    for package in packages:
-        name = f"{package['name']} {package['version']}"
-        expression = package["license"]
+    bad = missing_notices()
+    packages = [
+        (f"{p['name']} {p['version']}", p["license"], p["license_file"] or "its source")
+        for p in metadata["packages"]
+        if p["id"] not in members
+    ] + page_dependencies()
+    for name, expression, source in packages:
         if not expression:
-            bad.append(f"{name}: no licence expression; read {package['license_file'] or 'its source'}")
+            bad.append(f"{name}: no licence expression; read {source}")
             continue
         try:
             if not allowed(expression):

@@ -1,8 +1,8 @@
 //! Packets of any link type through `net::Decoder`.
 
 use arbitrary::{Result, Unstructured};
-use model::{Batch, LinkType, Packet, PacketRef, Time};
-use net::{Decoder, Segment};
+use model::{Anonymiser, Batch, LinkType, Packet, PacketRef, Time};
+use net::{Decoder, PacketAnonymiser, Segment};
 
 /// The link types a packet's first byte chooses from; beyond them, the next two bytes are the type.
 pub const LINK_TYPES: [u16; 15] = [
@@ -91,7 +91,12 @@ pub fn decode(data: &[u8]) {
     let mut single = Decoder::new(&[]);
     let mut pieces = Vec::new();
     let mut last = Batch::default();
+    let names = Anonymiser::new(b"fuzz");
+    let mut anonymiser = PacketAnonymiser::new(&names);
     for packet in &batch.packets {
+        let mut hidden = batch.bytes_of(packet).to_vec();
+        anonymiser.packet(packet.link_type, &mut hidden, packet.length);
+        assert_eq!(hidden.len(), packet.captured as usize);
         let bytes = batch.bytes_of(packet).to_vec();
         last = Batch {
             bytes,

@@ -26,7 +26,7 @@ pub use filter::filter;
 pub use pipeline::pipeline;
 pub use programmes::programmes;
 pub use readers::{compressed, pcap, pcapng, snoop};
-pub use rpc::{mysql, pgsql, rpc_tcp, rpc_udp, turns};
+pub use rpc::{mysql, names, pgsql, rpc_tcp, rpc_udp, smb2, turns};
 pub use tns::tns;
 pub use traces::{oracle_trace, sqlnet_trace};
 pub use track::track;
@@ -40,6 +40,8 @@ pub const ALL: &[Target] = &[
     ("rpc_tcp", rpc_tcp),
     ("pgsql", pgsql),
     ("mysql", mysql),
+    ("smb2", smb2),
+    ("names", names),
     ("tns", tns),
     ("track", track),
     ("decode", decode),

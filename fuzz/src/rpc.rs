@@ -260,6 +260,31 @@ pub fn mysql(data: &[u8]) {
     run.finish();
 }
 
+/// The same of a session of SMB 2, from its start.
+pub fn smb2(data: &[u8]) {
+    let mut start = b"\0\0\0\x44\xfeSMB\x40".to_vec();
+    start.resize(0x48, 0);
+    let mut run = Run::new(Transport::Tcp);
+    (run.info.client.port, run.info.server.port) = (40_000, 445);
+    let d = Direction::ToServer;
+    let chunk = run.chunk(d, &start, 0, false);
+    run.with(|conversation, cx| conversation.data(cx, d, &chunk));
+    run.sequences[d.index()] += start.len() as u32;
+    run.step(1_000_000);
+    let _ = streams(&mut run, data);
+    run.finish();
+}
+
+/// Datagrams on the ports where names are asked for.
+pub fn names(data: &[u8]) {
+    let mut run = Run::new(Transport::Udp);
+    let port = [53, 137, 5353, 5355][data.len() % 4];
+    let client = if port == 53 { 40_000 } else { port };
+    (run.info.client.port, run.info.server.port) = (client, port);
+    let _ = datagrams(&mut run, data);
+    run.finish();
+}
+
 fn datagrams(run: &mut Run, data: &[u8]) -> Result<()> {
     let mut u = Unstructured::new(data);
     while !u.is_empty() {

@@ -5,7 +5,8 @@
 
 use arbitrary::{Result, Unstructured};
 use model::{
-    Chunk, Close, ConnectionSummary, Direction, Endpoint, Episode, Mark, PacketRef, Time, Transport,
+    Chunk, Close, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, Mark, PacketRef,
+    Plot, PlotRequest, Time, Transport,
 };
 use net::{Connection, Ecn, Flags, Handler, Segment, Tcp, Tracker};
 use std::hash::BuildHasher;
@@ -32,6 +33,7 @@ struct State {
     delivered: [u64; 2],
     missing: [u64; 2],
     order: u64,
+    plot: Option<Plot>,
 }
 
 fn sender(c: &Connection, d: Direction) -> Endpoint {
@@ -43,6 +45,9 @@ fn sender(c: &Connection, d: Direction) -> Endpoint {
 
 impl Handler for Checker {
     type State = State;
+    type Rest = ();
+
+    fn rest(&mut self, _: &mut State) {}
 
     fn open(&mut self, c: &Connection) -> State {
         self.opened += 1;
@@ -51,6 +56,7 @@ impl Handler for Checker {
             delivered: [0; 2],
             missing: [0; 2],
             order: c.id.0,
+            plot: None,
         }
     }
 
@@ -107,6 +113,11 @@ impl Handler for Checker {
         );
     }
 
+    fn plot(&mut self, c: &Connection, s: &mut State, plot: Plot) {
+        assert_eq!(plot.connection, c.id);
+        s.plot = Some(plot);
+    }
+
     fn close(&mut self, c: &Connection, s: State, end: ConnectionSummary, order: u64, _: Time) {
         self.closed += 1;
         assert!(order >= s.order);
@@ -118,6 +129,24 @@ impl Handler for Checker {
             assert!(
                 times.iter().fold(0, |sum: i64, ns| sum.saturating_add(*ns)) >= lifetime,
                 "time is lost"
+            );
+        }
+        let plots = s.plot.iter().flat_map(|plot| &plot.directions);
+        let counts = end.accounts.iter().flat_map(|a| a.iter());
+        for ((plot, account), direction) in plots.zip(counts).zip(&end.directions) {
+            assert_eq!(plot.band.time_ns, account.time_ns, "another band");
+            assert_eq!(plot.round_trips.seen, account.rtt.count);
+            assert_eq!(plot.retransmissions, direction.retransmitted_packets);
+            let (kept, seen) = plot.points();
+            assert!(
+                kept <= seen && kept <= 4 * 2 * POINTS as u64,
+                "too many points"
+            );
+            assert!(plot.band.stretches.len() <= POINTS, "too many stretches");
+            let stretches = plot.band.stretches.windows(2);
+            assert!(
+                stretches.into_iter().all(|w| w[0].until == w[1].first),
+                "a gap"
             );
         }
         for (i, direction) in end.directions.iter().enumerate() {
@@ -275,9 +304,20 @@ fn segment(
     })
 }
 
+/// Points of each curve: so few that most are left out.
+const POINTS: usize = 20;
+
 pub fn track(data: &[u8]) {
     let mut u = Unstructured::new(data);
-    let mut tracker = Tracker::new(Checker::default()).with_intervals(1_000_000);
+    let requests = (0..data.len() as u64).map(|order| PlotRequest {
+        connection: ConnectionId(order),
+        first: Time(0),
+        last: Time(1_000_000_000),
+        points: POINTS,
+    });
+    let mut tracker = Tracker::new(Checker::default())
+        .with_intervals(1_000_000)
+        .with_plots(requests);
     let mut next = [[0_u32; 2]; 4];
     for (i, next) in (0..).zip(next.iter_mut().flatten()) {
         *next = 0x4000_0000_u32.wrapping_mul(i).wrapping_sub(1_000);

@@ -3,7 +3,7 @@
 
 use crate::packed::Packed;
 use crate::results::ConnectionResult;
-use model::{Endpoint, Time};
+use model::Time;
 use std::cmp::Reverse;
 
 /// Connections by time at stake, most first.
@@ -86,8 +86,6 @@ pub struct Lister {
 /// What they are numbered and sorted by.
 struct Key {
     first: Time,
-    client: Endpoint,
-    server: Endpoint,
     at_stake_ns: i64,
     row: Row,
 }
@@ -96,8 +94,6 @@ impl Lister {
     pub fn add(&mut self, c: &ConnectionResult) {
         self.keys.push(Key {
             first: c.first,
-            client: c.client,
-            server: c.server,
             at_stake_ns: c.at_stake_ns,
             row: Row {
                 index: self.packed.len() as u32,
@@ -110,7 +106,12 @@ impl Lister {
     /// Numbers connections as they began and sorts them by what is at stake.
     #[must_use]
     pub fn list(mut self) -> Connections {
-        self.keys.sort_by_key(|k| (k.first, k.client, k.server));
+        self.keys.sort_by_key(|k| k.first);
+        let same = self.keys.chunk_by_mut(|a, b| a.first == b.first);
+        for same in same.filter(|same| same.len() > 1) {
+            let ends = |c: ConnectionResult| (c.client, c.server);
+            same.sort_by_cached_key(|k| k.row.unpack(&self.packed).map(ends));
+        }
         for (number, key) in (1..).zip(&mut self.keys) {
             key.row.number = number;
         }

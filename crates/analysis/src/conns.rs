@@ -7,7 +7,7 @@
 use crate::capture_facts::TcpFacts;
 use crate::connections::{Connections, Lister};
 use crate::packed::Packed;
-use crate::results::{ConnectionResult, DirectionResult, HandshakeResult, Vantage};
+use crate::results::{ConnectionResult, DirectionResult, HandshakeResult, Vantage, VantageFrom};
 use crate::vantage;
 use model::{
     ConnectionSummary, Direction, DirectionAccount, DirectionSummary, Endpoint, TimeClass,
@@ -157,7 +157,7 @@ fn result(seen: &[(usize, &ConnectionSummary)]) -> ConnectionResult {
     let (at_stake_ns, top) = stake(&directions);
     let conclusion = vantage_of(main);
     let (vantage, vantage_from, vantage_confidence) = match seen {
-        [_, _] => (Vantage::Client, "captured at both ends".to_owned(), 1.0),
+        [_, _] => (Vantage::Client, VantageFrom::BothEnds, 1.0),
         _ => (conclusion.vantage, conclusion.from, conclusion.confidence),
     };
     let h = main.handshake;

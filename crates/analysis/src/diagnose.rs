@@ -2,14 +2,17 @@
 
 use crate::app::{AppFacts, AppMatch};
 use crate::capture_facts::CaptureFacts;
+use crate::charts::{Cap, Caps, Ladder, Ladders, LatencyByOutstanding, by_outstanding};
+use crate::compare::gather::{Parts, Tap};
+use crate::compare::snapshot::Measured;
 use crate::facts::{self, Account, Alone, Exhibits, Facts, Thresholds};
-use crate::findings;
+use crate::findings::{self, client_cap};
 use crate::half::{Completeness, Half, OpTable};
 use crate::join::Join;
 use crate::matched::{MatchedFacts, is_outage};
 use crate::narrowest;
 use crate::results::{
-    Budget, CaptureResult, Clock, Diagnosis, OpResult, Side, Unmatched, Vantage, Verdict,
+    Budget, CaptureResult, Clock, Diagnosis, Finding, OpResult, Side, Unmatched, Vantage, Verdict,
 };
 use crate::sql::{self, Profiler, SqlKey, SqlResult};
 use crate::streams::{self, Gathered};
@@ -23,6 +26,7 @@ use model::{
     Arp, Call, ConnectionSummary, Direction, Episode, EpisodeKind, Mark, Outstanding, Time,
     TimeClass,
 };
+use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use trace::Application;
 
@@ -42,7 +46,7 @@ pub struct Options {
 }
 
 /// What a diagnosis is of; see [`diagnosers`](crate::diagnosers).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Kind {
     Calls,
     Turns,
@@ -72,6 +76,13 @@ pub struct Diagnoser {
     alone: OneSided,
     /// The statements of each capture.
     sql: Vec<Profiler>,
+    /// What a comparison needs beside, where one is wanted.
+    tap: Option<Box<Tap>>,
+    /// The slowest calls, where charts are asked for.
+    ladders: Option<Ladders>,
+    /// The server's cap, and where the client's calls were seen, once the account is made.
+    cap: Option<(model::Endpoint, f64)>,
+    at_client: Option<usize>,
 }
 
 /// What is only needed of a single capture: its calls, settled when their episodes are known.
@@ -82,6 +93,7 @@ struct OneSided {
     loss: Worst,
     outage: Worst,
     stall: Worst,
+    parts: Option<Box<Parts>>,
 }
 
 /// A call of a single capture that waits for its episodes.
@@ -94,6 +106,7 @@ struct Brief {
     response: Mark,
     response_held_ns: i64,
     excess_over: i64,
+    bytes: [u64; 2],
 }
 
 /// As for matched calls: longer than a retransmission timer usually backs off to.
@@ -132,7 +145,65 @@ impl Diagnoser {
             sql: (0..captures)
                 .map(|_| Profiler::new(&[SqlKey::Statement]))
                 .collect(),
+            tap: None,
+            ladders: None,
+            cap: None,
+            at_client: None,
         }
+    }
+
+    /// Keeps what a comparison needs; to be said before the first record.
+    pub fn measure(&mut self) {
+        self.tap = Some(Box::default());
+        self.matched.parts = Some(Box::default());
+        self.alone.parts = Some(Box::default());
+    }
+
+    /// Capture `which` begins so.
+    pub fn begins(&mut self, which: usize, at: Time) {
+        if let Some(tap) = &mut self.tap {
+            tap.begin(which, at);
+        }
+        if let Some(parts) = &mut self.alone.parts {
+            parts.blocks.begin(at);
+        }
+    }
+
+    /// Keeps the slowest calls from here on.
+    pub(crate) fn keep_ladders(&mut self) {
+        self.ladders = Some(Ladders::default());
+    }
+
+    /// The slowest calls of the costliest operations, after [`Diagnoser::finish`].
+    pub(crate) fn ladders(&self) -> Vec<Ladder> {
+        let ladders = self.ladders.as_ref();
+        ladders.map_or_else(Vec::new, |l| l.finish(&self.ops))
+    }
+
+    /// Waits by the number of outstanding calls, after [`Diagnoser::finish`], with the caps that its
+    /// findings name.
+    pub(crate) fn load(&self, findings: &[Finding]) -> Vec<LatencyByOutstanding> {
+        let named = |code: &'static str, outstanding: u64| {
+            let found = findings.iter().any(|f| f.code == code);
+            found.then_some(Cap { outstanding, code })
+        };
+        let server = self.cap.and_then(|(server, cap)| {
+            let cap = cap.round().max(1.0) as u64;
+            Some((server, named("server-concurrency-cap", cap)?))
+        });
+        let capped = self.at_client.and_then(|i| self.captures.get(i));
+        let client = capped.and_then(client_cap).and_then(|capped| {
+            let cap = named("client-concurrency-cap", capped.found.cap as u64)?;
+            Some(((capped.client, capped.server), cap))
+        });
+        let of = |(i, capture): (usize, &CaptureFacts)| {
+            let caps = Caps {
+                server,
+                client: client.filter(|_| self.at_client == Some(i)),
+            };
+            by_outstanding(i, &capture.concurrency, &self.ops, &caps)
+        };
+        self.captures.iter().enumerate().flat_map(of).collect()
     }
 
     /// Takes a call of capture `which`.
@@ -144,6 +215,9 @@ impl Diagnoser {
             self.captures[which].think.call(call, which);
         }
         self.sql[which].call(call);
+        if let Some(tap) = &mut self.tap {
+            tap.call(which, call);
+        }
         if call.is_complete()
             && let Some(app) = &mut self.app[which]
         {
@@ -151,6 +225,9 @@ impl Diagnoser {
         }
         if self.captures.len() == 1 {
             self.alone.call(call, &self.captures[0]);
+            if let Some(ladders) = &mut self.ladders {
+                ladders.alone(op, call);
+            }
             return;
         }
         let Some(half) = Half::of(call, op) else {
@@ -180,6 +257,11 @@ impl Diagnoser {
     }
 
     fn add_pair(&mut self, client: usize, pair: &[Half; 2]) {
+        if let (Some(tap), Some(parts)) = (&self.tap, &mut self.matched.parts)
+            && let Some(begin) = tap.begins.get(client).copied().flatten()
+        {
+            parts.blocks.begin(begin);
+        }
         let backwards = self.is_backwards(&pair[client]);
         let (c, s) = match backwards {
             false => (&pair[client], &pair[1 - client]),
@@ -193,6 +275,9 @@ impl Diagnoser {
                     _ => c.op,
                 };
                 self.matched.add(op, c, s, backwards);
+                if let (false, Some(ladders)) = (backwards, &mut self.ladders) {
+                    ladders.matched(op, (client, c), (1 - client, s));
+                }
                 if let (false, Some(app)) = (backwards, &mut self.app[client]) {
                     app.matched(c, s);
                 }
@@ -306,8 +391,13 @@ impl Diagnoser {
     }
 
     /// The diagnosis. `results` say how each capture was read, `gathered` what connections waited for.
+    /// With it comes what a comparison needs, if it was [asked for](Diagnoser::measure).
     #[must_use]
-    pub fn finish(self, results: Vec<CaptureResult>, gathered: &Gathered) -> Diagnosis {
+    pub fn finish(
+        &mut self,
+        results: Vec<CaptureResult>,
+        gathered: &Gathered,
+    ) -> (Diagnosis, Option<Measured>) {
         if self.captures.len() == 2 {
             self.finish_two(results, gathered)
         } else {
@@ -315,7 +405,11 @@ impl Diagnoser {
         }
     }
 
-    fn finish_two(mut self, mut results: Vec<CaptureResult>, gathered: &Gathered) -> Diagnosis {
+    fn finish_two(
+        &mut self,
+        mut results: Vec<CaptureResult>,
+        gathered: &Gathered,
+    ) -> (Diagnosis, Option<Measured>) {
         let mut pairs = Vec::new();
         let left = self.join.finish(&mut pairs);
         self.pairs = pairs;
@@ -384,6 +478,8 @@ impl Diagnoser {
         if let Some(sql) = &sql {
             sql::habits::divide(&mut account, sql);
         }
+        self.cap = account.cap.as_ref().map(|(cap, server)| (*server, cap.cap));
+        self.at_client = Some(client);
         let m = &self.matched;
         let budget = self.budget(clock.as_ref(), &account, app.as_ref());
         let facts = Facts {
@@ -400,6 +496,7 @@ impl Diagnoser {
             streams: &streams,
             links,
             sql: sql.as_ref(),
+            startup: gathered.startup(client),
             worst: Exhibits {
                 server: &m.slow_server,
                 stall: &m.stalled,
@@ -424,8 +521,11 @@ impl Diagnoser {
         notes.extend(streams.notes(facts.account.calls));
         let call_time_ns = facts.account.total_ns;
         let elapsed_ns = m.first.zip(m.last).map_or(0, |(a, b)| b - a);
+        let account = facts.account.clone();
         let ops = self.op_results(Some((client, server)), clock.as_ref());
-        Diagnosis {
+        let parts = self.matched.parts.take();
+        let measured = self.measured(account, client, streams, parts);
+        let diagnosis = Diagnosis {
             captures: results,
             verdict,
             budget,
@@ -436,7 +536,28 @@ impl Diagnoser {
             notes,
             call_time_ns,
             elapsed_ns,
-        }
+        };
+        (diagnosis, measured)
+    }
+
+    /// What a comparison needs, of which `main` has the calls' times.
+    fn measured(
+        &mut self,
+        account: Account,
+        main: usize,
+        streams: streams::Streams,
+        parts: Option<Box<Parts>>,
+    ) -> Option<Measured> {
+        Some(Measured {
+            kind: self.kind,
+            account,
+            main,
+            streams,
+            tap: *self.tap.take()?,
+            parts: *parts?,
+            fast_enough_ns: self.options.thresholds.fast_enough_ns,
+            tail_ns: self.options.thresholds.tail_ns,
+        })
     }
 
     /// The statements of both captures, told from the client's.
@@ -577,7 +698,11 @@ impl Diagnoser {
         out
     }
 
-    fn finish_one(mut self, mut results: Vec<CaptureResult>, gathered: &Gathered) -> Diagnosis {
+    fn finish_one(
+        &mut self,
+        mut results: Vec<CaptureResult>,
+        gathered: &Gathered,
+    ) -> (Diagnosis, Option<Measured>) {
         self.alone.settle(&mut self.captures[0], None);
         let own = &self.captures[0];
         let concluded = vantage::conclude(&own.tcp);
@@ -591,7 +716,7 @@ impl Diagnoser {
         results[0].side_from = if self.options.stated[0].is_some() {
             "stated".into()
         } else {
-            concluded.from
+            concluded.from.to_string()
         };
         let path = facts::path_estimate(own);
         let alone = self.alone.sums;
@@ -625,6 +750,9 @@ impl Diagnoser {
             server_queue_ns: (account.queue_ns > 0).then(|| account.queue_ns / calls),
             under_way: under_way(&account),
         };
+        self.cap = account.cap.as_ref().map(|(cap, server)| (*server, cap.cap));
+        self.at_client = Some(0);
+        let own = &self.captures[0];
         let index = |v: Vantage| (side == v).then_some(0);
         let facts = Facts {
             kind: self.kind,
@@ -640,6 +768,7 @@ impl Diagnoser {
             streams: &streams,
             links: Vec::new(),
             sql: sql.as_ref(),
+            startup: gathered.startup(0),
             worst: Exhibits {
                 server: &own.slowest,
                 stall: &self.alone.stall,
@@ -676,8 +805,11 @@ impl Diagnoser {
         let call_time_ns = facts.account.total_ns;
         let elapsed_ns = own.first.zip(own.last).map_or(0, |(a, b)| b - a);
         self.options.stated[0] = Some(side);
+        let account = facts.account.clone();
         let ops = self.op_results(None, None);
-        Diagnosis {
+        let parts = self.alone.parts.take();
+        let measured = self.measured(account, 0, streams, parts);
+        let diagnosis = Diagnosis {
             captures: results,
             verdict,
             budget,
@@ -688,7 +820,8 @@ impl Diagnoser {
             notes,
             call_time_ns,
             elapsed_ns,
-        }
+        };
+        (diagnosis, measured)
     }
 }
 
@@ -734,6 +867,7 @@ impl OneSided {
                 response,
                 response_held_ns: call.response_held_ns,
                 excess_over: facts.usual_response_ns,
+                bytes: [call.request_bytes, call.response_bytes],
             });
         }
     }
@@ -750,6 +884,11 @@ impl OneSided {
                 return;
             };
             let took = b.response.time - b.request.time;
+            if let Some(parts) = &mut self.parts {
+                let wait = b.response_first.time - b.request_last.time;
+                let life = (b.request.time, b.response.time);
+                parts.call(life, wait.clamp(0, took.max(0)), 0, b.bytes);
+            }
             let excess = (took - b.excess_over).max(0);
             let exhibit = |value| Exhibit::of(value, 0, b.request, b.response);
             let (mut lost, mut outage) = (false, false);

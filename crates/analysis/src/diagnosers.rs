@@ -11,10 +11,16 @@
 //! many are under way counts connections, and is neither a client's limit nor a server's queue or
 //! stall. So none of the findings about those is ever made of turns.
 
+use crate::charts::Charts;
+use crate::compare::Snapshot;
+use crate::compare::gather::Wire;
 use crate::diagnose::{Diagnoser, Kind, Options};
 use crate::results::{CaptureResult, Diagnosis, OpResult};
+use crate::startup::{Startup, is_of_startup};
 use crate::streams::Gathered;
-use model::{Arp, Call, ConnectionSummary, Episode, Mark, Outstanding, Protocol, Time};
+use model::{
+    Arp, Call, ConnectionSummary, Episode, Interval, Knock, Mark, Outstanding, Protocol, Time,
+};
 use trace::Application;
 
 /// Calls of known protocols are what the captures are about unless there are so many times more turns.
@@ -26,6 +32,10 @@ pub struct Diagnosers {
     turns: Diagnoser,
     lookups: Diagnoser,
     gathered: Gathered,
+    startups: [Startup; 2],
+    /// What connections did over time, where a comparison is wanted.
+    wire: Option<Box<[Wire; 2]>>,
+    charts: Option<Charts>,
 }
 
 impl Diagnosers {
@@ -36,11 +46,54 @@ impl Diagnosers {
             turns: Diagnoser::new(captures, options.clone(), app, Kind::Turns),
             lookups: Diagnoser::new(captures, options, None, Kind::Turns),
             gathered: Gathered::default(),
+            startups: Default::default(),
+            wire: None,
+            charts: None,
         }
+    }
+
+    /// Keeps what a comparison needs; to be said before the first record.
+    pub fn measure(&mut self) {
+        self.calls.measure();
+        self.turns.measure();
+        self.wire = Some(Box::default());
+    }
+
+    /// Capture `which` begins so.
+    pub fn begins(&mut self, which: usize, at: Time) {
+        self.calls.begins(which, at);
+        self.turns.begins(which, at);
+        if let Some(wire) = self.wire.as_mut().and_then(|w| w.get_mut(which)) {
+            wire.begin(at);
+        }
+    }
+
+    /// What a connection of capture `which` did in an interval.
+    pub fn interval(&mut self, which: usize, interval: &Interval) {
+        if let Some(wire) = self.wire.as_mut().and_then(|w| w.get_mut(which)) {
+            wire.interval(interval);
+        }
+    }
+
+    /// Gathers what charts are drawn from as well, from here on.
+    #[must_use]
+    pub fn with_charts(mut self, captures: usize) -> Diagnosers {
+        self.charts = Some(Charts::new(captures));
+        self.calls.keep_ladders();
+        self.turns.keep_ladders();
+        self
     }
 
     /// Takes a call of capture `which`.
     pub fn call(&mut self, which: usize, call: &Call) {
+        if let Some(startup) = self.startups.get_mut(which)
+            && is_of_startup(call)
+        {
+            startup.call(call);
+        }
+        if let Some(charts) = &mut self.charts {
+            charts.call(which, call);
+        }
         match call.protocol {
             Protocol::Tcp => self.turns.call(which, call),
             p if p.is_lookup() => self.lookups.call(which, call),
@@ -52,8 +105,27 @@ impl Diagnosers {
         }
     }
 
+    /// A packet that asks for something before there is a call.
+    pub fn knock(&mut self, which: usize, knock: &Knock) {
+        if let Some(startup) = self.startups.get_mut(which) {
+            startup.knock(knock);
+        }
+    }
+
+    /// An ARP packet of capture `which`.
+    pub fn arp(&mut self, which: usize, arp: &Arp) {
+        self.calls.arp(which, arp);
+        self.turns.arp(which, arp);
+        if let Some(startup) = self.startups.get_mut(which) {
+            startup.arp(arp);
+        }
+    }
+
     pub fn outstanding(&mut self, which: usize, o: &Outstanding) {
         self.calls.outstanding(which, o);
+        if let Some(charts) = &mut self.charts {
+            charts.outstanding(which, o);
+        }
     }
 
     pub fn episode(&mut self, which: usize, e: &Episode) {
@@ -75,12 +147,6 @@ impl Diagnosers {
         self.lookups.gap(which, at);
     }
 
-    /// An ARP packet of capture `which`.
-    pub fn arp(&mut self, which: usize, arp: &Arp) {
-        self.calls.arp(which, arp);
-        self.turns.arp(which, arp);
-    }
-
     /// Capture `which` has come so far.
     pub fn reached(&mut self, which: usize, now: Time) {
         self.calls.reached(which, now);
@@ -100,6 +166,23 @@ impl Diagnosers {
     /// The diagnosis. `results` say how each capture was read.
     #[must_use]
     pub fn finish(self, results: Vec<CaptureResult>) -> Diagnosis {
+        self.finish_with_charts(results).0
+    }
+
+    /// The diagnosis, and what charts are drawn from if that was asked for.
+    #[must_use]
+    pub fn finish_with_charts(self, results: Vec<CaptureResult>) -> (Diagnosis, Charts) {
+        let (diagnosis, charts, _) = self.finish_measured(results);
+        (diagnosis, charts)
+    }
+
+    /// The same, with what a comparison needs if it was [asked for](Diagnosers::measure).
+    #[must_use]
+    pub fn finish_measured(
+        mut self,
+        results: Vec<CaptureResult>,
+    ) -> (Diagnosis, Charts, Option<Snapshot>) {
+        self.gathered.startups = std::mem::take(&mut self.startups).map(Startup::longest);
         let (calls, turns) = (self.calls.timed(), self.turns.timed());
         let lookups = self.lookups.timed();
         let looked_up = match lookups {
@@ -107,11 +190,12 @@ impl Diagnosers {
             _ => {
                 self.lookups
                     .finish(results.clone(), &Gathered::default())
+                    .0
                     .ops
             }
         };
         let about_turns = calls.saturating_mul(MINORITY) < turns;
-        let (mut d, other) = match about_turns {
+        let ((mut d, measured), (other, _)) = match about_turns {
             true => (
                 self.turns.finish(results.clone(), &self.gathered),
                 self.calls.finish(results, &self.gathered),
@@ -134,7 +218,16 @@ impl Diagnosers {
         d.ops.extend(other.ops);
         d.ops.extend(looked_up);
         d.ops.sort_by(OpResult::by_time);
-        d
+        let wire = self.wire.map(|w| *w).unwrap_or_default();
+        let snapshot = measured.map(|m| m.snapshot(&d, wire));
+        let mut charts = self.charts.unwrap_or_default();
+        let judged = match about_turns {
+            true => &self.turns,
+            false => &self.calls,
+        };
+        charts.load = self.calls.load(&d.findings);
+        charts.ladders = judged.ladders();
+        (d, charts, snapshot)
     }
 }
 

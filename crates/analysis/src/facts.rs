@@ -12,11 +12,13 @@ use crate::narrowest::Link;
 use crate::results::{CaptureResult, Vantage};
 use crate::rounds::Habit;
 use crate::sql::SqlResult;
+use crate::startup::ClientStartup;
 use crate::stats::Distribution;
 use crate::streams::{DIRECTIONS, Streams};
 use crate::waits::{Held, HeldUp};
 use crate::worst::Worst;
 use model::{Direction, EpisodeKind, PerClass, TimeClass, format_duration};
+use serde::{Deserialize, Serialize};
 
 /// Fewer turns of an unknown protocol than this are held against nobody: one that waits for an event
 /// makes the mean of a handful.
@@ -30,7 +32,7 @@ pub struct Thresholds {
 }
 
 /// What the account rests on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Basis {
     /// Calls seen in both captures: every part is measured.
     Matched,
@@ -149,6 +151,9 @@ pub struct Facts<'a> {
     pub links: Vec<Link>,
     /// The statements, where databases speak.
     pub sql: Option<&'a SqlResult>,
+    /// What the client that waited longest before it was served waited for; of its calls only lookups,
+    /// logons, and those that found nothing. And in which capture.
+    pub startup: Option<(usize, &'a ClientStartup)>,
     pub worst: Exhibits<'a>,
 }
 
@@ -285,6 +290,15 @@ pub fn account_of_matched(m: &MatchedFacts, server: &CaptureFacts, kind: Kind) -
         excess(s.outage_ns, s.outage_calls),
         excess(s.loss_ns, s.loss_calls),
     );
+    // Of what is usual of them, the path takes as much as of the others, and the rest passed.
+    let usual_ns = s.outage_ns + s.loss_ns - outage - loss;
+    let lossy = s.outage_calls + s.loss_calls;
+    let clean = s.calls.saturating_sub(lossy);
+    let way = match i64::try_from(clean) {
+        Ok(clean) if clean > 0 => (s.path_ns / clean).saturating_mul(lossy as i64),
+        _ => usual_ns,
+    };
+    let way = way.clamp(0, usual_ns.max(0));
     let saved = |habit, left: i64| {
         let chatter = m.chatter(habit);
         chatter.map_or(0, |c| c.saved_ns).clamp(0, left.max(0))
@@ -306,8 +320,8 @@ pub fn account_of_matched(m: &MatchedFacts, server: &CaptureFacts, kind: Kind) -
         chatty_ns: chatty,
         small_fetch_ns: 0,
         small_writes_ns: small_writes,
-        path_ns: s.path_ns + s.outage_ns + s.loss_ns - outage - loss - chatty - small_writes,
-        transfer_ns: s.transfer_ns,
+        path_ns: s.path_ns + way - chatty - small_writes,
+        transfer_ns: s.transfer_ns + usual_ns - way,
         unknown_ns: 0,
         under_way: Default::default(),
         delayed_ack_ns: [0; 2],

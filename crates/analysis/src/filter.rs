@@ -28,7 +28,10 @@ const DEPTH: usize = 64;
 
 /// A parsed filter expression for calls.
 #[derive(Clone, Debug)]
-pub struct Filter(Expression<Test>);
+pub struct Filter {
+    expression: Expression<Test>,
+    text: String,
+}
 
 /// The same for packets, in words of their own: `host = 10.0.0.1 and port = 2049`.
 #[derive(Clone, Debug)]
@@ -97,13 +100,22 @@ impl Filter {
     /// # Errors
     /// When the text is not one; the error names the column and, for a name, close ones.
     pub fn parse(text: &str) -> Result<Filter, FilterError> {
-        parse(text).map(Filter)
+        Ok(Filter {
+            expression: parse(text)?,
+            text: text.to_owned(),
+        })
     }
 
     /// Whether the call passes.
     #[must_use]
     pub fn matches(&self, call: &Call) -> bool {
-        self.0.matches(call)
+        self.expression.matches(call)
+    }
+
+    /// The expression as it was given.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
     }
 }
 

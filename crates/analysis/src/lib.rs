@@ -4,7 +4,9 @@
 
 pub mod app;
 pub mod capture_facts;
+pub mod charts;
 pub mod clock;
+pub mod compare;
 pub mod concurrency;
 pub mod connections;
 pub mod conns;

@@ -6,6 +6,7 @@
 
 use crate::capture_facts::{CaptureFacts, Trouble};
 use crate::clock::Corridor;
+use crate::compare::gather::Parts;
 use crate::diagnose::Kind;
 use crate::half::Half;
 use crate::narrowest::{Narrowest, Passing};
@@ -150,6 +151,8 @@ pub struct MatchedFacts {
     pub held: Worst,
     pub first: Option<Time>,
     pub last: Option<Time>,
+    /// Where a comparison is wanted.
+    pub parts: Option<Box<Parts>>,
 }
 
 /// Whether nothing got through for so long that it was no mere loss.
@@ -274,13 +277,27 @@ impl MatchedFacts {
         // A server that does not read is not at work; while it is silent altogether it is stalled.
         let unread = at_server.waiting.sum(Direction::ToServer) - stall;
         let unread = unread.clamp(0, wait - held - stall);
-        let service = wait - held - stall - unread;
+        // Nor can it read a request behind bytes that were lost on their way to it. What was lost later
+        // came after the request.
+        let behind = |t: &&Trouble| {
+            let lost = t.kind == EpisodeKind::Recovery && !t.spurious;
+            lost && t.direction == Direction::ToServer && t.first <= from
+        };
+        let blocked = match quiet {
+            true => 0,
+            false => {
+                let all = server.overlapping(s.connection, from, to).filter(behind);
+                all.map(|t| t.overlap_ns(from, to)).fold(0, i64::max)
+            }
+        };
+        let blocked = blocked.clamp(0, wait - held - stall - unread);
+        let service = wait - held - stall - unread - blocked;
         // What passes at the server while one message does (and what its TCP held) is neither the
         // path's nor the server's own for certain: a window, a slow start, a timer of the other side.
         let rest = total.max(0) - wait;
         let passing_there = (s.response_last.time - s.request_first.time).saturating_sub(wait);
         let passing = passing_there.clamp(0, rest);
-        let mut transfer = passing + held + unread;
+        let mut transfer = passing + held + unread + blocked;
         let path = rest - passing;
         let shares = &mut self.shares;
         shares.calls += 1;
@@ -304,6 +321,11 @@ impl MatchedFacts {
                 lost = true;
                 outage |= is_outage(t.timeouts, t.last - t.first);
             }
+        }
+        if let Some(parts) = &mut self.parts {
+            let path = if lost { 0 } else { path };
+            let life = (c.request_first.time, c.response_last.time);
+            parts.call(life, service + stall, path, call.bytes);
         }
         let mut causes = Held::default();
         if !quiet {

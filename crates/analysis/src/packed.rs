@@ -1,6 +1,7 @@
-//! Many results of one kind in little memory: each is packed into the bytes that its numbers need, most
-//! of which are zero or small, and unpacked when it is looked at.
+//! Many results of one kind in little memory: each is [packed](model::pack), and unpacked when it is
+//! looked at.
 
+use model::pack;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::marker::PhantomData;
@@ -27,10 +28,8 @@ impl<T> Default for Packed<T> {
 impl<T: Serialize + DeserializeOwned> Packed<T> {
     pub fn push(&mut self, item: &T) {
         self.starts.push(self.bytes.len());
-        // It fails for what has no bytes, such as sequences of unknown length; results have none.
-        if let Ok(bytes) = postcard::to_allocvec(item) {
-            self.bytes.extend_from_slice(&bytes);
-        }
+        // It fails for what has no bytes, such as maps; results have none.
+        let _ = pack::pack(item, &mut self.bytes);
     }
 
     #[must_use]
@@ -46,8 +45,7 @@ impl<T: Serialize + DeserializeOwned> Packed<T> {
     #[must_use]
     pub fn get(&self, index: usize) -> Option<T> {
         let bytes = self.bytes.get(*self.starts.get(index)?..)?;
-        let (item, _) = postcard::take_from_bytes(bytes).ok()?;
-        Some(item)
+        pack::unpack(bytes)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = T> {

@@ -1,9 +1,12 @@
 //! What an analysis says, as plain data: the shapes that every output is written from.
 
 use crate::app::AppFacts;
+use crate::charts::Charts;
 use crate::connections::Connections;
+use crate::sql::SqlResult;
 use crate::stats::{Histogram, Summary};
 use crate::trace_join::align::TraceClock;
+pub use crate::vantage::VantageFrom;
 use model::{Field, Problems, Protocol, Time};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -414,8 +417,8 @@ pub struct ConnectionResult {
     pub ids: Vec<model::ConnectionId>,
     pub close: model::Close,
     pub vantage: Vantage,
-    /// What `vantage` was concluded from, in words.
-    pub vantage_from: String,
+    /// What `vantage` was concluded from.
+    pub vantage_from: VantageFrom,
     /// How sure that is, 0 to 1.
     pub vantage_confidence: f64,
     pub handshake: HandshakeResult,
@@ -451,4 +454,36 @@ pub struct ConnsResult {
     pub connections: Connections,
     /// Connections beyond the bound that are not listed.
     pub left_out: u64,
+    /// Whether the two captures were given in the other order.
+    pub exchanged: bool,
+}
+
+/// Everything that a report shows.
+#[derive(Debug)]
+pub struct Report {
+    pub diagnosis: Diagnosis,
+    pub charts: Charts,
+    pub conns: ConnsResult,
+    /// Where there are calls of databases.
+    pub sql: Option<SqlResult>,
+    /// The connections that are shown in full, and their pictures.
+    pub shown: Vec<ConnectionResult>,
+    pub plots: Vec<ConnectionPlot>,
+}
+
+/// A connection as a picture, by the captures that have it.
+#[derive(Clone, Debug)]
+pub struct ConnectionPlot {
+    /// As [`ConnectionResult::number`].
+    pub number: u64,
+    /// In the order of [`ConnectionResult::ends`].
+    pub views: Vec<PlotView>,
+}
+
+/// A connection as one capture saw it.
+#[derive(Clone, Debug)]
+pub struct PlotView {
+    /// Index into [`ConnsResult::captures`].
+    pub capture: usize,
+    pub plot: model::Plot,
 }

@@ -78,6 +78,12 @@ fn value(bucket: usize) -> i64 {
     ((1 << power) + within * width + width / 2) as i64
 }
 
+/// The nanoseconds that a bucket of [`Distribution::sparse`] stands for: its middle.
+#[must_use]
+pub fn bucket_value(bucket: u16) -> i64 {
+    value(usize::from(bucket).min(BUCKETS - 1))
+}
+
 impl Distribution {
     pub fn add(&mut self, ns: i64) {
         self.min = if self.count == 0 {
@@ -248,6 +254,58 @@ impl Distribution {
         })
     }
 
+    /// The samples by buckets of 0.8 % width: the number of each that is not empty, and how many fell
+    /// into it. [`bucket_value`] says what it stands for.
+    #[must_use]
+    pub fn sparse(&self) -> Vec<(u16, u64)> {
+        let mut coarse = self.clone();
+        coarse.spill();
+        let used = coarse.buckets.iter().enumerate().filter(|(_, n)| **n > 0);
+        used.map(|(i, n)| (i as u16, *n)).collect()
+    }
+
+    /// Quantiles at several places, as [`Distribution::quantile`].
+    #[must_use]
+    pub fn quantiles(&self, at: &[f64]) -> Vec<i64> {
+        if !self.buckets.is_empty() {
+            return at.iter().map(|q| self.quantile(*q)).collect();
+        }
+        let mut sorted = self.samples.clone();
+        sorted.sort_unstable();
+        let rank = |q: f64| ((q * self.count as f64).ceil() as usize).clamp(1, sorted.len().max(1));
+        let value = |q: &f64| sorted.get(rank(*q) - 1).copied().unwrap_or(0);
+        at.iter().map(value).collect()
+    }
+
+    /// The samples in eight buckets per power of two, all between the first and the last that hold
+    /// any: a sample is below its upper bound, and not below the one before.
+    #[must_use]
+    pub fn fine_histogram(&self) -> Histogram {
+        const EIGHTHS: u32 = 3;
+        let fine = |ns: i64| {
+            let v = ns.max(1 << EIGHTHS) as u64;
+            let power = 63 - v.leading_zeros();
+            let within = (v >> (power - EIGHTHS)) & ((1 << EIGHTHS) - 1);
+            ((power << EIGHTHS) as usize) + within as usize
+        };
+        let upper = |at: usize| ((at as i64 & 7) + 9).saturating_mul(1 << ((at >> EIGHTHS) - 3));
+        let mut counts = vec![0u64; 64 << EIGHTHS];
+        if self.buckets.is_empty() {
+            self.samples.iter().for_each(|&ns| counts[fine(ns)] += 1);
+        } else {
+            for (i, &n) in self.buckets.iter().enumerate() {
+                counts[fine(value(i))] += n;
+            }
+        }
+        let used = |at: &usize| counts[*at] > 0;
+        let ends = (0..counts.len())
+            .find(used)
+            .zip((0..counts.len()).rfind(used));
+        ends.map_or_else(Vec::new, |(first, last)| {
+            (first..=last).map(|at| (upper(at), counts[at])).collect()
+        })
+    }
+
     /// The samples by powers of two.
     #[must_use]
     pub fn histogram(&self) -> Histogram {
@@ -319,6 +377,21 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn fine_buckets_hold_their_samples(samples in prop::collection::vec(8i64..1 << 43, 1..300), spill: bool) {
+            let mut d = of(&samples);
+            if spill {
+                d.spill();
+            }
+            let histogram = d.fine_histogram();
+            let mut below = 8;
+            for (upper, count) in histogram {
+                let inside = samples.iter().filter(|s| (below..upper).contains(*s) || below == 8 && **s < upper);
+                prop_assert_eq!(inside.count() as u64, count, "below {}", upper);
+                below = upper;
+            }
+        }
+
         #[test]
         fn buckets_are_within_one_percent(samples in prop::collection::vec(0i64..3_000_000_000_000, 1..400), q in 0.01f64..1.0) {
             let exact = of(&samples);

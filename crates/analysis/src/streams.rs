@@ -11,6 +11,7 @@ use crate::conns;
 use crate::facts::{Account, Basis};
 use crate::packed::Packed;
 use crate::results::{ConnectionResult, DirectionResult, Side};
+use crate::startup::ClientStartup;
 use model::{
     ConnectionSummary, Direction, Endpoint, PerClass, Protocol, TimeClass, Transport, Wait, limits,
 };
@@ -26,9 +27,18 @@ pub const DIRECTIONS: [Direction; 2] = [Direction::ToServer, Direction::ToClient
 pub struct Gathered {
     summaries: [Packed<ConnectionSummary>; 2],
     left_out: u64,
+    /// What clients waited for before they were served, by capture.
+    pub startups: [Option<ClientStartup>; 2],
 }
 
 impl Gathered {
+    /// The start-up seen in a capture.
+    #[must_use]
+    pub fn startup(&self, capture: usize) -> Option<(usize, &ClientStartup)> {
+        let startup = self.startups.get(capture)?.as_ref();
+        startup.map(|s| (capture, s))
+    }
+
     pub fn add(&mut self, capture: usize, c: &ConnectionSummary) {
         if c.transport != Transport::Tcp {
             return;

@@ -7,13 +7,63 @@
 
 use crate::capture_facts::TcpFacts;
 use crate::results::Vantage;
+use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// A conclusion, what it rests on, and how sure it is (0 to 1).
 #[derive(Clone, Debug)]
 pub struct Conclusion {
     pub vantage: Vantage,
-    pub from: String,
+    pub from: VantageFrom,
     pub confidence: f64,
+}
+
+/// What it was concluded from where a capture was taken; shown in words. Nanoseconds from the capture to
+/// the server and back, and to the client and back.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub enum VantageFrom {
+    #[default]
+    Nothing,
+    BothEnds,
+    Handshake {
+        server_ns: i64,
+        client_ns: i64,
+    },
+    Acknowledgements {
+        server_ns: i64,
+        client_ns: i64,
+    },
+}
+
+impl fmt::Display for VantageFrom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, server, client) = match *self {
+            VantageFrom::Nothing => {
+                return f.write_str("no handshake and no acknowledgements to go by");
+            }
+            VantageFrom::BothEnds => return f.write_str("captured at both ends"),
+            VantageFrom::Handshake {
+                server_ns,
+                client_ns,
+            } => ("the handshake's two halves", server_ns, client_ns),
+            VantageFrom::Acknowledgements {
+                server_ns,
+                client_ns,
+            } => (
+                "the fastest acknowledgements of both sides",
+                server_ns,
+                client_ns,
+            ),
+        };
+        let (server, client) = (
+            model::format_duration(server),
+            model::format_duration(client),
+        );
+        write!(
+            f,
+            "{what}: {server} to the server and back, {client} to the client and back"
+        )
+    }
 }
 
 /// A path this short may as well be the host's own turnaround: nothing can be told from it.
@@ -26,26 +76,29 @@ const TELLING_NS: i64 = 5_000;
 #[must_use]
 pub fn conclude(tcp: &TcpFacts) -> Conclusion {
     if let (Some(server), Some(client)) = (tcp.server_half_ns, tcp.client_half_ns) {
-        return halves(server, client, "the handshake's two halves");
+        let from = VantageFrom::Handshake {
+            server_ns: server,
+            client_ns: client,
+        };
+        return halves(server, client, from);
     }
     if let [Some(server), Some(client)] = tcp.ack_rtt_min_ns {
-        return halves(server, client, "the fastest acknowledgements of both sides");
+        let from = VantageFrom::Acknowledgements {
+            server_ns: server,
+            client_ns: client,
+        };
+        return halves(server, client, from);
     }
     Conclusion {
         vantage: Vantage::Unknown,
-        from: "no handshake and no acknowledgements to go by".into(),
+        from: VantageFrom::Nothing,
         confidence: 0.0,
     }
 }
 
-fn halves(server: i64, client: i64, what: &str) -> Conclusion {
+fn halves(server: i64, client: i64, from: VantageFrom) -> Conclusion {
     let whole = (server + client).max(1);
     let share = server as f64 / whole as f64;
-    let from = format!(
-        "{what}: {} to the server and back, {} to the client and back",
-        model::format_duration(server),
-        model::format_duration(client)
-    );
     let far = whole >= SHORT_NS;
     let (vantage, confidence) = match share {
         _ if whole < TELLING_NS => (Vantage::Unknown, 0.0),

@@ -9,9 +9,10 @@
 use crate::error::CaptureError;
 use crate::file::{BATCH_BYTES, BATCH_PACKETS, FileReader};
 use crate::inputs::{self, Files, Held, Pending};
+use crate::pcapng::beside::Beside;
 use crate::source::Raw;
-use crate::summary::{CaptureSummary, FileSummary};
-use model::{Batch, Problems, Time, Where};
+use crate::summary::{CaptureSummary, FileSummary, Format};
+use model::{Batch, Packet, Problems, Time, Where};
 use std::cmp::Ordering;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
@@ -123,6 +124,20 @@ impl Capture {
     #[must_use]
     pub fn files(&self) -> &[String] {
         &self.names
+    }
+
+    /// What stands beside a packet of `batch`, the last that was handed on, in its file.
+    #[must_use]
+    pub fn beside(&self, batch: &Batch, packet: &Packet) -> Beside {
+        let file = self.summaries.get(usize::from(packet.at.file));
+        match file.map(|f| f.format) {
+            Some(Format::PcapNg) => Beside::of(
+                &batch.bytes,
+                packet.start as usize,
+                packet.captured as usize,
+            ),
+            _ => Beside::default(),
+        }
     }
 
     /// What is known so far.
@@ -270,10 +285,10 @@ impl Active {
     fn hand_on(&mut self, order: u64, batch: &mut Batch) {
         if let Some(packet) = self.batch.packets.get(self.next) {
             let mut packet = *packet;
-            let bytes = self.batch.bytes_of(&packet);
+            let (before, bytes) = self.reader.record_of(&self.batch, &packet);
             packet.order = order;
             packet.at.file = self.file;
-            packet.start = batch.bytes.len() as u32;
+            packet.start = (batch.bytes.len() + before) as u32;
             batch.bytes.extend_from_slice(bytes);
             batch.packets.push(packet);
         }

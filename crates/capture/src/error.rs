@@ -12,6 +12,14 @@ pub enum CaptureError {
     Open { file: String, error: io::Error },
     #[error("cannot read {file}: {error}; copy or take the capture again")]
     Read { file: String, error: io::Error },
+    #[error(
+        "cannot keep {file} in {folder}: {error}; set TMPDIR to a folder with room, or name a file"
+    )]
+    Keep {
+        file: String,
+        folder: String,
+        error: io::Error,
+    },
     #[error("{file} is empty; the capture wrote nothing, or its disk was full")]
     Empty { file: String },
     #[error("{file} is not a capture but {what}; pcap, pcapng and snoop can be read{cure}")]
@@ -58,6 +66,7 @@ impl CaptureError {
             CaptureError::NoInput
             | CaptureError::Open { .. }
             | CaptureError::Read { .. }
+            | CaptureError::Keep { .. }
             | CaptureError::NothingReadable { .. }
             | CaptureError::TooManyFiles { .. } => "unreadable-file",
         }

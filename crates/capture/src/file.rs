@@ -4,7 +4,7 @@
 
 use crate::error::CaptureError;
 use crate::pcap::Pcap;
-use crate::pcapng::PcapNg;
+use crate::pcapng::{self, PcapNg};
 use crate::resync::{self, Believed, Found, Lost};
 use crate::snoop::Snoop;
 use crate::source::{Compression, Source};
@@ -413,6 +413,17 @@ impl FileReader {
         problems.damage(kind, || {
             (format!("{what}: {error}"), self.file.at(frame, offset))
         });
+    }
+
+    /// The record of a packet, with what stands beside it, and how much of that is before the packet.
+    pub(crate) fn record_of<'a>(&self, batch: &'a Batch, packet: &Packet) -> (usize, &'a [u8]) {
+        let (start, captured) = (packet.start as usize, packet.captured as usize);
+        if matches!(self.records, Records::PcapNg(_))
+            && let Some((_, block)) = pcapng::beside::block_of(&batch.bytes, start, captured)
+        {
+            return (pcapng::PACKET_OFFSET, block);
+        }
+        (0, batch.bytes_of(packet))
     }
 
     /// What is known of the file so far.

@@ -3,6 +3,7 @@
 
 use crate::error::CaptureError;
 use crate::file::FileReader;
+use crate::kept;
 use crate::source::{Raw, Source};
 use crate::summary::FileSummary;
 use model::{Batch, Problems, Time, Where};
@@ -113,8 +114,8 @@ pub(crate) fn reopen(
     name: &str,
     consumed: &Arc<AtomicU64>,
 ) -> Result<FileReader, CaptureError> {
-    let raw = open_path(path, name)?;
-    open(name, Box::new(raw), false, Arc::clone(consumed))
+    let (raw, _) = open_raw(path, name)?;
+    open(name, raw, false, Arc::clone(consumed))
 }
 
 /// Files, and the files of directories, each once.
@@ -207,21 +208,16 @@ impl Candidate {
         problems: &mut Problems,
     ) -> Result<(Pending, Option<u64>), CaptureError> {
         let name = &self.name;
-        if is_stdin(&self.path) {
-            let file = open(name, Box::new(io::stdin()), true, Arc::clone(consumed))?;
-            return Ok((hold(file, None, problems), None));
-        }
-        let raw = open_path(&self.path, name)?;
-        let about = raw.metadata().ok().filter(fs::Metadata::is_file);
-        let size = about.as_ref().map(fs::Metadata::len);
-        // A named pipe cannot be opened twice.
-        let keep = single || about.is_none();
+        let (raw, size) = open_raw(&self.path, name)?;
+        // What has no size cannot be opened twice.
+        let once = size.is_none();
+        let keep = single || once;
         let counter = if keep {
             Arc::clone(consumed)
         } else {
             Arc::default()
         };
-        let file = open(name, Box::new(raw), about.is_none(), counter)?;
+        let file = open(name, raw, once, counter)?;
         let pending = if keep {
             hold(file, None, problems)
         } else {
@@ -244,11 +240,21 @@ fn open(
     FileReader::open(name, source)
 }
 
-fn open_path(path: &Path, name: &str) -> Result<File, CaptureError> {
-    File::open(path).map_err(|error| CaptureError::Open {
+/// Its bytes, and how many there are if it can be opened again.
+fn open_raw(path: &Path, name: &str) -> Result<(Raw, Option<u64>), CaptureError> {
+    if let Some(kept) = kept::again(path) {
+        let bytes = kept.bytes();
+        return Ok((Box::new(kept), Some(bytes)));
+    }
+    if is_stdin(path) {
+        return Ok((Box::new(io::stdin()), None));
+    }
+    let file = File::open(path).map_err(|error| CaptureError::Open {
         file: name.to_owned(),
         error,
-    })
+    })?;
+    let about = file.metadata().ok().filter(fs::Metadata::is_file);
+    Ok((Box::new(file), about.map(|about| about.len())))
 }
 
 /// Reads to the first packet; keeps the file open unless it can be opened again.
@@ -289,7 +295,7 @@ impl Identity {
     }
 }
 
-fn is_stdin(path: &Path) -> bool {
+pub(crate) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == OsStr::new("-")
 }
 

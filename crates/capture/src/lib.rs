@@ -5,7 +5,7 @@
 //! each), perhaps compressed (`source`). A file is read in large pieces straight into the batch and
 //! its packets are found in place (`file`); several files become one capture by a merge that opens
 //! each file when its time has come (`inputs`, `capture`). Damage is counted and stepped over
-//! (`resync`), never fatal while anything can be read.
+//! (`resync`), never fatal while anything can be read. Packets are written as pcapng (`pcapng::write`).
 
 #![warn(clippy::indexing_slicing)]
 
@@ -13,6 +13,7 @@ mod capture;
 mod error;
 mod file;
 mod inputs;
+mod kept;
 mod pcap;
 mod pcapng;
 mod resync;
@@ -24,5 +25,8 @@ mod tests;
 
 pub use capture::Capture;
 pub use error::CaptureError;
+pub use kept::{is_read_once, keep, unlinked_file};
+pub use pcapng::beside::Beside;
+pub use pcapng::write::{Interface, PacketBlock, PcapNgWriter};
 pub use source::Compression;
 pub use summary::{CaptureSummary, FileSummary, Format};

@@ -11,7 +11,8 @@ use analysis::sql::SqlKey;
 use analysis::whatif::Point;
 use clap::builder::StyledStr;
 use clap::{Arg, Args, Parser, Subcommand, ValueEnum};
-use slowside::{Config, Moment};
+use model::Anonymiser;
+use slowside::{Config, Frames, Moment, WhichFinding};
 use std::ffi::OsString;
 use std::net::IpAddr;
 use std::ops::Deref;
@@ -59,6 +60,9 @@ pub(crate) enum Command {
     Info(Info),
     Stat(Stat),
     Whatif(WhatIf),
+    Compare(Compare),
+    Report(Report),
+    Cut(Cut),
     Trace(Trace),
     Explain(Explain),
     Completions(Completions),
@@ -108,6 +112,10 @@ pub(crate) struct Diagnose {
     /// Exit with 1 if a finding costs this many seconds or ends the work, or has this code
     #[arg(long, value_name = "SECONDS|CODE", value_parser = fail_on)]
     pub(crate) fail_on: Option<FailOn>,
+
+    /// Also save what `slowside compare` needs of this run: some 10 to 200 kB
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) reading: Reading,
@@ -411,11 +419,171 @@ pub(crate) struct WhatIf {
     pub(crate) common: Common,
 }
 
+/// Write it all as a page to look at: findings, charts, connections, slow calls
+///
+/// One file of HTML that opens in any browser, without a network, and may be sent by mail. The numbers are
+/// those of diagnose, conns and sql; the captures are read several times. From a finding, a point of a
+/// chart or a slow call it leads to the packets, with filters and commands to copy.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  slowside report client.pcap server.pcap -o monday.html
+  slowside report --server ring/ --from '2026-03-01 14:00:00' --connection 17")]
+pub(crate) struct Report {
+    #[command(flatten)]
+    pub(crate) inputs: Inputs,
+
+    /// Where to write the page; `-` for standard output
+    ///
+    /// An earlier report is replaced, any other file is left alone.
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    pub(crate) output: PathBuf,
+
+    /// Show this connection in full, too; may be given several times
+    ///
+    /// Numbers are those of slowside conns.
+    #[arg(long, value_name = "N", value_parser = number)]
+    pub(crate) connection: Vec<u64>,
+
+    /// How many connections are shown in full: those that findings name, then those that waited most
+    #[arg(long, value_name = "COUNT", default_value_t = 6, value_parser = few)]
+    pub(crate) connections: usize,
+
+    /// What the application measured itself, as for slowside diagnose
+    #[arg(long, value_name = "FILE")]
+    pub(crate) app: Vec<PathBuf>,
+
+    /// Server's clock minus client's clock, such as 1.5ms or -3s
+    #[arg(long, value_name = "DURATION", value_parser = moment::duration, allow_hyphen_values = true)]
+    pub(crate) clock_offset: Option<i64>,
+
+    /// Mean response time below which nobody is blamed
+    #[arg(long, value_name = "DURATION", value_parser = moment::positive, default_value = "2ms")]
+    pub(crate) fast_enough: i64,
+
+    /// Response time beyond which even a fast mean is no excuse
+    #[arg(long, value_name = "DURATION", value_parser = moment::positive, default_value = "20ms")]
+    pub(crate) tail: i64,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+/// Write the packets that prove something to pcapng, with comments that say why they are there
+///
+/// Give at least one of --finding, --connection, --call, --where, --frames, --from and --to; what they
+/// choose adds up. Also written are the opening of each connection that is cut, without which nobody
+/// knows how its windows are scaled, and everything of it between the packets that are wanted, so that
+/// its bytes can be put together; of a connection that is not RPC also what was said before (its first
+/// 20,000 packets), as its messages need not name what they answer. --only leaves all that out. A call
+/// is cut from its request's first packet to its response's last, in both captures where there are two.
+///
+/// Link type, time to the nanosecond, captured and original length, direction and comments stay as they
+/// were. Frames get new numbers; the comments name the old ones. In Wireshark the display filter
+/// frame.comment finds the commented ones.
+///
+/// What is cut looks to a diagnosis like a capture that lacks packets: diagnose the whole.
+///
+/// The captures are read several times; what can be read only once, as standard input, is kept in
+/// TMPDIR meanwhile. With --anonymise addresses become pseudonyms at every layer and payload becomes
+/// zeros, but for what pairs the calls of ONC-RPC; checksums are made anew. Times, lengths, ports and
+/// sequence numbers stay.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  slowside cut client.pcap server.pcap --finding 1 -o evidence.pcapng
+  slowside cut server.pcap --where 'response_time > 20ms' -o slow.pcapng")]
+#[command(mut_arg("from", |a| a.help("Only what is in this time; alone, all packets in it").long_help(
+    "Only what is in this time; alone, all packets in it
+\n\
+     Calls count by their start. 2026-03-01T14:00:00Z, '2026-03-01 14:00:00.5' in local time, \
+     @1772373600.5 (seconds since the epoch), or 90s or +1.5s after the capture's first packet.")))]
+#[command(mut_arg("to", |a| a.help("The end of that time; TIME as in --from")))]
+pub(crate) struct Cut {
+    #[command(flatten)]
+    pub(crate) inputs: Inputs,
+
+    /// Where to write; of two captures there are two files
+    ///
+    /// FILE-client.pcapng and FILE-server.pcapng where -o says FILE.pcapng, or FILE-1 and FILE-2 where
+    /// it is not known which is which. `-` is standard output, for one capture.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+
+    /// The packets that a finding names as evidence, and the calls they are of
+    ///
+    /// Its number or its code, as slowside diagnose with the same --where, --from and --to shows it.
+    #[arg(long, value_name = "CODE|N", value_parser = which_finding)]
+    pub(crate) finding: Option<WhichFinding>,
+
+    /// A connection, by the number that slowside conns shows
+    #[arg(long, value_name = "N", value_parser = number)]
+    pub(crate) connection: Option<u64>,
+
+    /// Calls with this id, as slowside calls shows it: 0x4ecb8123
+    #[arg(long, value_name = "ID", value_parser = call_id)]
+    pub(crate) call: Option<u32>,
+
+    /// Frames by number: 812,845,900-910; of several files, FILE:812
+    #[arg(long, value_name = "LIST", value_parser = frames)]
+    pub(crate) frames: Vec<FrameList>,
+
+    /// Only the packets that were named, without openings and what is around them
+    #[arg(long)]
+    pub(crate) only: bool,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+/// Numbers of frames as they were given.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct FrameList {
+    pub(crate) text: String,
+    pub(crate) frames: Vec<Frames>,
+}
+
 /// What `whatif` starts from.
 #[derive(Clone, Debug)]
 pub(crate) enum Start {
     At(Moment),
     Pairs(Vec<Point>),
+}
+
+/// Say what changed between a good run and a bad one, what it costs, and whether it is chance
+///
+/// Each is one capture (a file, or a directory of files that are one capture), the captures of both
+/// ends with a comma between them, or a run that `slowside diagnose --save` saved. Runs of unequal
+/// volume are compared per call, per byte or per row, and the answer says so. What differs by no more
+/// than chance, or by less than a tenth, is no difference; of fast calls, nor is what a few of them do.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  slowside compare good-c.pcap,good-s.pcap bad-c.pcap,bad-s.pcap
+  slowside compare monday.slowside client.pcap --format json")]
+pub(crate) struct Compare {
+    /// The run that was as it should be
+    #[arg(value_name = "BASELINE")]
+    pub(crate) baseline: PathBuf,
+
+    /// The run that is not
+    #[arg(value_name = "PROBLEM")]
+    pub(crate) problem: PathBuf,
+
+    /// How to write the answer
+    #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
+    pub(crate) format: AnswerFormat,
+
+    /// Mean response time below which nobody is blamed; an eighth of it is no difference
+    #[arg(long, value_name = "DURATION", value_parser = moment::positive, default_value = "2ms")]
+    pub(crate) fast_enough: i64,
+
+    /// Exit with 1 if the problem is slower, beyond chance, by this many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) fail_on: Option<i64>,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 /// Say where the time went in traces that an Oracle database or client wrote
@@ -548,6 +716,17 @@ pub(crate) struct Common {
     #[arg(long = "where", value_name = "EXPR", value_parser = Filter::parse)]
     pub(crate) filter: Option<Filter>,
 
+    /// Show pseudonyms for addresses, names and what statements name; KEY makes them the same again
+    ///
+    /// The same name has the same pseudonym in everything that is written with the same KEY; without
+    /// KEY they are other ones in each run. Addresses keep what they have in common (two of one
+    /// network stay so) and whether they are private; of statements keywords and shape stay. Who
+    /// guesses KEY can test guesses of names: take a long one and keep it. Times, sizes, ports and
+    /// what follows from them stay as they are, and who knows the traffic may know it again.
+    /// Standard error is not changed.
+    #[arg(long, value_name = "KEY", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = secret)]
+    pub(crate) anonymise: Option<String>,
+
     /// No progress and no notes on standard error
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -568,6 +747,21 @@ impl Reading {
 }
 
 impl Common {
+    /// What makes pseudonyms, where they are asked for.
+    pub(crate) fn anonymiser(&self) -> anyhow::Result<Option<Anonymiser>> {
+        let Some(key) = &self.anonymise else {
+            return Ok(None);
+        };
+        if key.is_empty() {
+            let mut key = [0; 32];
+            getrandom::fill(&mut key).map_err(|e| {
+                anyhow::anyhow!("the system gives no random key: {e}; give one: --anonymise=KEY")
+            })?;
+            return Ok(Some(Anonymiser::new(&key)));
+        }
+        Ok(Some(Anonymiser::new(key.as_bytes())))
+    }
+
     pub(crate) fn config(
         &self,
         from: Option<Moment>,
@@ -694,6 +888,10 @@ fn fail_on(text: &str) -> Result<FailOn, String> {
     rule(text).map(|r| FailOn::Code(r.code))
 }
 
+fn seconds(text: &str) -> Result<i64, String> {
+    moment::positive(&format!("{}s", text.strip_suffix('s').unwrap_or(text)))
+}
+
 /// The manual page of a finding; else a message with codes that resemble it.
 pub(crate) fn rule(code: &str) -> Result<&'static Rule, String> {
     RULES.iter().find(|r| r.code == code).ok_or_else(|| {
@@ -800,12 +998,67 @@ fn width(text: &str) -> Result<i64, String> {
     }
 }
 
+fn which_finding(text: &str) -> Result<WhichFinding, String> {
+    match text.parse() {
+        Ok(0) => Err("findings are numbered from 1".into()),
+        Ok(n) => Ok(WhichFinding::Number(n)),
+        Err(_) => rule(text).map(|r| WhichFinding::Code(r.code.to_owned())),
+    }
+}
+
+fn call_id(text: &str) -> Result<u32, String> {
+    let id = match text.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    id.map_err(|_| "ids are as slowside calls shows them: 0x4ecb8123, or 17".into())
+}
+
+/// `812,845,900-910`, perhaps behind the name of a file.
+fn frames(text: &str) -> Result<FrameList, String> {
+    let wrong = || "frames are numbers from 1 and ranges: 812,845,900-910".to_owned();
+    let (file, list) = match text.rsplit_once(':') {
+        Some((file, list)) => (Some(file.to_owned()), list),
+        None => (None, text),
+    };
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |n: &str| n.trim().parse().ok().filter(|n| *n > 0_u32);
+        let (first, last) = (number(first)?, number(last)?);
+        (first <= last).then(|| Frames {
+            file: file.clone(),
+            first,
+            last,
+        })
+    };
+    let frames: Option<Vec<Frames>> = list.split(',').map(range).collect();
+    Ok(FrameList {
+        text: text.to_owned(),
+        frames: frames.ok_or_else(wrong)?,
+    })
+}
+
+/// The key of `--anonymise`; empty where none is given.
+fn secret(text: &str) -> Result<String, String> {
+    match text.len() {
+        1..8 => Err("a key of less than 8 characters is soon guessed; give a longer one".into()),
+        _ => Ok(text.to_owned()),
+    }
+}
+
 fn number(text: &str) -> Result<u64, String> {
     text.parse()
         .map_err(|_| "connections have numbers, which slowside conns --all shows".to_owned())
 }
 
-const COMMANDS: [&str; 13] = [
+fn few(text: &str) -> Result<usize, String> {
+    let count: Option<usize> = text.parse().ok();
+    count
+        .filter(|n| *n <= 100)
+        .ok_or_else(|| "a page shows from 0 to 100 connections in full".to_owned())
+}
+
+const COMMANDS: [&str; 16] = [
     "diagnose",
     "calls",
     "ops",
@@ -815,6 +1068,9 @@ const COMMANDS: [&str; 13] = [
     "info",
     "stat",
     "whatif",
+    "compare",
+    "report",
+    "cut",
     "trace",
     "explain",
     "completions",

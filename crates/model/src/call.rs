@@ -40,12 +40,16 @@ pub enum Protocol {
     Llmnr,
     /// NetBIOS's name service (RFC 1002).
     Nbns,
+    /// Addresses of hosts (RFC 2131).
+    Dhcp,
     Smb2,
+    /// Agreeing on keys (RFC 8446).
+    Tls,
     Tcp,
 }
 
 impl Protocol {
-    pub const ALL: [Protocol; 22] = [
+    pub const ALL: [Protocol; 24] = [
         Protocol::Nfs2,
         Protocol::Nfs3,
         Protocol::Nfs40,
@@ -66,7 +70,9 @@ impl Protocol {
         Protocol::Mdns,
         Protocol::Llmnr,
         Protocol::Nbns,
+        Protocol::Dhcp,
         Protocol::Smb2,
+        Protocol::Tls,
         Protocol::Tcp,
     ];
 
@@ -94,7 +100,9 @@ impl Protocol {
             Protocol::Mdns => "mdns",
             Protocol::Llmnr => "llmnr",
             Protocol::Nbns => "nbns",
+            Protocol::Dhcp => "dhcp",
             Protocol::Smb2 => "smb2",
+            Protocol::Tls => "tls",
             Protocol::Tcp => "tcp",
         }
     }
@@ -107,12 +115,18 @@ impl Protocol {
         matches!(self, Protocol::Tns | Protocol::Pgsql | Protocol::Mysql)
     }
 
+    /// Whether the text of a call is a name: of a host, an address, a file.
+    #[must_use]
+    pub fn has_name(self) -> bool {
+        self.is_lookup() || matches!(self, Protocol::Smb2 | Protocol::Tls)
+    }
+
     /// Whether it finds names or addresses, so that something else can be asked: on its own it is hardly
     /// ever what a capture is about.
     #[must_use]
     pub fn is_lookup(self) -> bool {
-        use Protocol::{Dns, Llmnr, Mdns, Nbns};
-        matches!(self, Dns | Mdns | Llmnr | Nbns)
+        use Protocol::{Dhcp, Dns, Llmnr, Mdns, Nbns};
+        matches!(self, Dns | Mdns | Llmnr | Nbns | Dhcp)
     }
 }
 
@@ -123,7 +137,7 @@ impl fmt::Display for Protocol {
 }
 
 /// Why half of a call is missing.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Reason {
     /// The request was sent before the capture (or this connection's first packet in it).
     BeforeCapture,

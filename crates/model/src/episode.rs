@@ -8,7 +8,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 
 /// What held a direction up.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum EpisodeKind {
     /// Segments were sent again: from the first sending of the oldest one (or, where that was not
     /// seen, from when its absence showed) until it was acknowledged.

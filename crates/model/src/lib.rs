@@ -5,6 +5,7 @@
 //! [`Chunk`]s, `protocol` turns chunks into [`Call`]s, `analysis` turns calls into findings.
 
 mod account;
+mod anonymise;
 mod call;
 mod chunk;
 mod detail;
@@ -15,7 +16,9 @@ mod knock;
 pub mod limits;
 mod name;
 mod normal;
+pub mod pack;
 mod packet;
+mod plot;
 mod problem;
 mod series;
 mod sight;
@@ -23,6 +26,7 @@ pub mod sql;
 mod time;
 
 pub use account::{DirectionAccount, PerClass, RoundTrips, Stuck, TimeClass, Wait};
+pub use anonymise::{Anonymiser, NameKind};
 pub use call::{Call, Change, Code, Mark, Outcome, Outstanding, Protocol, Reason};
 pub use chunk::{Chunk, Close, Direction};
 pub use detail::{Detail, Field, FieldKind};
@@ -35,6 +39,10 @@ pub use knock::{Arp, Knock, KnockKind};
 pub use name::Name;
 pub use normal::{SqlDialect, normalise, normalise_as, statement_id};
 pub use packet::{Batch, LinkType, Packet, PacketRef};
+pub use plot::{
+    DirectionPlot, Plot, PlotAck, PlotBand, PlotFlight, PlotInterval, PlotRequest, PlotRoundTrip,
+    PlotSegment, PlotStretch, PlotThroughput, Points, SegmentKind,
+};
 pub use problem::{Problem, Problems, Where};
 pub use series::{Interval, IntervalCounts};
 pub use sight::{Cast, Sight, SightKind};

@@ -51,7 +51,7 @@ pub const QUESTIONS: usize = 256;
 pub const STARTUP_HOSTS: usize = 4_096;
 
 /// Waits of a capture's start-ups; some 150 bytes each. `waits-left-out`.
-pub const STARTUP_WAITS: usize = 1_000_000;
+pub const STARTUP_WAITS: usize = 200_000;
 
 /// Calls per connection whose reply is taken to be hidden in a hole, remembered in case it comes after
 /// all. The oldest are then reported as without a response, with the hole as the reason.
@@ -109,6 +109,10 @@ pub const ACCOUNTS: usize = 20_000;
 /// Connections listed. `connections-left-out`.
 pub const CONNECTIONS: usize = 200_000;
 
+/// Points of each curve of a connection's picture, some 60 bytes each while it is drawn; a picture says
+/// how many it left out.
+pub const PLOT_POINTS: usize = 50_000;
+
 /// Bytes of rows that are sorted in memory; more are sorted on disk, so that none is left out.
 pub const SORT_BYTES: usize = 64 << 20;
 
@@ -124,6 +128,10 @@ pub const ARP_HOSTS: usize = 4_096;
 
 /// Different addresses that a host asks for, of which so many are remembered.
 pub const ARP_TARGETS: usize = 1_024;
+
+/// Operations and statements of a capture, and servers, that charts are drawn of; those that come
+/// later have none, which is said.
+pub const CHARTED: usize = 1_000;
 
 /// Groups of one table. `groups-full`.
 pub const GROUPS: usize = 200_000;
@@ -195,3 +203,29 @@ pub const TRACE_PAIRS: usize = 1_000_000;
 
 /// Memory for unpacking one .xz file: as much as `xz -9` asks for.
 pub const XZ_DICTIONARY_BYTES: usize = 64 << 20;
+
+/// Blocks of time that a run is kept in for comparisons; they grow longer instead.
+pub const BLOCKS: usize = 128;
+
+/// Operations and statements of a capture that are told apart for comparisons; further ones only count
+/// in the sums.
+pub const COMPARED_SUBJECTS: usize = 256;
+
+/// Of a saved run: operations and statements, those with most time; ports; names of files.
+pub const SAVED_SUBJECTS: usize = 32;
+pub const SAVED_PORTS: usize = 16;
+pub const SAVED_FILES: usize = 16;
+
+/// Pseudonyms of addresses that are remembered; then they are made anew.
+pub const PSEUDONYMS: usize = 200_000;
+
+/// Calls of one capture that `cut` writes; it says how many it left out.
+pub const CUT_CALLS: usize = 200_000;
+
+/// Connections of which `cut` remembers the opening where packets are chosen by time or number.
+/// `connections-without-opening`.
+pub const CUT_FLOWS: usize = 200_000;
+
+/// Packets before what is cut that `cut` remembers, over all connections; beyond that only handshakes are
+/// written beside what was chosen.
+pub const CUT_BEFORE: usize = 4_000_000;

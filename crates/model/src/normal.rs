@@ -63,6 +63,45 @@ fn mask_passwords(tokens: &mut [Token<'_>]) {
     }
 }
 
+/// A normal form in which `new` has named what has a name: words, quoted identifiers and bind variables,
+/// each given without quotes or colon. Numbers of bind variables stay.
+pub(crate) fn rename(normal: &str, new: &dyn Fn(&str) -> String) -> String {
+    let mut out = String::with_capacity(normal.len());
+    let mut rest = normal;
+    for token in tokens(normal, SqlDialect::Unknown) {
+        // Between tokens stands white space alone.
+        let Some((_, behind)) = rest.split_once(token.text) else {
+            continue;
+        };
+        let blanks = rest.len() - behind.len() - token.text.len();
+        out.extend(std::iter::repeat_n(' ', blanks));
+        rest = behind;
+        match token.kind {
+            Kind::Literal => out.push('?'),
+            Kind::Sign => out.push_str(token.text),
+            Kind::Word | Kind::Quoted | Kind::Bind => {
+                let name = token.text.trim_start_matches([':', '@', '$']);
+                let signs = token.text.len() - name.len();
+                out.push_str(token.text.get(..signs).unwrap_or_default());
+                let numbered = token.kind == Kind::Bind && name.bytes().all(|b| b.is_ascii_digit());
+                match (numbered, name.chars().next()) {
+                    (true, _) | (_, None) => out.push_str(name),
+                    (_, Some(open @ ('"' | '`' | '['))) => {
+                        let close = if open == '[' { ']' } else { open };
+                        let inner = name.strip_prefix(open).unwrap_or(name);
+                        let inner = inner.strip_suffix(close).unwrap_or(inner);
+                        out.push(open);
+                        out.push_str(&new(&format!("\"{inner}\"")));
+                        out.push(close);
+                    }
+                    _ => out.push_str(&new(name)),
+                }
+            }
+        }
+    }
+    out
+}
+
 /// The identity of a statement: FNV-1a of 64 bits over its normal form, the same in every run and on
 /// every machine.
 #[must_use]

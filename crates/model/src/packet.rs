@@ -8,9 +8,26 @@ use serde::{Deserialize, Serialize};
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
 )]
+#[serde(from = "u64", into = "u64")]
 pub struct PacketRef {
     pub file: u16,
     pub frame: u32,
+}
+
+/// As one number it is [packed](crate::pack) into a byte where it comes again.
+impl From<PacketRef> for u64 {
+    fn from(packet: PacketRef) -> u64 {
+        u64::from(packet.file) << 32 | u64::from(packet.frame)
+    }
+}
+
+impl From<u64> for PacketRef {
+    fn from(packet: u64) -> PacketRef {
+        PacketRef {
+            file: (packet >> 32) as u16,
+            frame: packet as u32,
+        }
+    }
 }
 
 /// A link-layer type as in the pcap registry (LINKTYPE_ETHERNET is 1).

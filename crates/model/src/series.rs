@@ -2,10 +2,11 @@
 //! where somebody asks for it.
 
 use crate::{ConnectionId, Direction, Time};
+use serde::{Deserialize, Serialize};
 
 /// What one direction did in an interval. What its receiver says (windows) stands here too, with the
 /// data that it is about.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct IntervalCounts {
     /// As in [`DirectionSummary`](crate::DirectionSummary): added up they are the connection's.
     pub packets: u64,
@@ -27,7 +28,7 @@ pub struct IntervalCounts {
 }
 
 /// What a connection did in one interval.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Interval {
     pub connection: ConnectionId,
     /// When it begins: a multiple of its width since the epoch.

@@ -10,6 +10,6 @@ mod decode;
 mod segment;
 mod track;
 
-pub use decode::{Counts, Decoder};
+pub use decode::{Counts, Decoder, Flow, Outline, PacketAnonymiser};
 pub use segment::{Connection, Ecn, Flags, Handler, Segment, Tcp};
 pub use track::Tracker;

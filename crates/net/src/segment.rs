@@ -2,9 +2,11 @@
 //! delivers.
 
 use model::{
-    Chunk, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, Interval, Mark, Time,
-    Transport,
+    Chunk, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, Interval, Mark, Plot,
+    Time, Transport,
 };
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// One TCP segment or UDP datagram, decoded. Its payload's captured bytes are
 /// `payload_start..payload_start + payload_captured` of the batch's bytes.
@@ -128,9 +130,10 @@ pub struct Connection {
 }
 
 /// Takes what connections deliver. One handler serves all connections of a thread; `State` is what
-/// it keeps per connection.
+/// it keeps per connection, and `Rest` what of that is packed while the connection is quiet.
 pub trait Handler {
     type State;
+    type Rest: Serialize + DeserializeOwned;
 
     fn open(&mut self, connection: &Connection) -> Self::State;
 
@@ -172,11 +175,21 @@ pub trait Handler {
     /// capture's clock steps back, an interval may come again, with what else was in it.
     fn interval(&mut self, _c: &Connection, _s: &mut Self::State, _interval: Interval) {}
 
+    /// A connection of which a picture was wanted is over; comes before `close`.
+    fn plot(&mut self, _c: &Connection, _s: &mut Self::State, _plot: Plot) {}
+
     /// Whether an account of this connection's time is wanted, where the tracker keeps accounts. Once
     /// it is not, the account is dropped.
     fn wants_account(&self, _s: &Self::State) -> bool {
         true
     }
+
+    /// The connection is quiet while many others are open: takes out of the state what is to be packed
+    /// with all else that is known of it.
+    fn rest(&mut self, s: &mut Self::State) -> Self::Rest;
+
+    /// Puts that back, before anything else comes for the connection.
+    fn wake(&mut self, _s: &mut Self::State, _rest: Self::Rest) {}
 
     /// The connection is over; nothing more comes for it. `order` and `now` are of the packet at
     /// which that was decided.

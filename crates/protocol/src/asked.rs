@@ -43,6 +43,8 @@ pub(crate) enum Says {
     },
     Answers {
         outcome: Outcome,
+        /// What was found, where that says more than what was asked.
+        name: Option<Arc<str>>,
         /// A status without a name.
         status: Option<u64>,
         records: u64,
@@ -156,6 +158,7 @@ impl Session {
             }
             Says::Answers {
                 outcome,
+                name,
                 status,
                 records,
                 stray,
@@ -170,6 +173,7 @@ impl Session {
                     to,
                     span: *span,
                     outcome,
+                    name,
                     detail,
                 };
                 self.answer(cx, (protocol, id, questions), &answer, stray);
@@ -263,6 +267,7 @@ struct Answer {
     to: Endpoint,
     span: Span,
     outcome: Outcome,
+    name: Option<Arc<str>>,
     detail: Detail,
 }
 
@@ -308,7 +313,7 @@ fn report(
         request_held_ns: 0,
         response_held_ns: 0,
         detail: answer.map_or_else(Detail::default, |a| a.detail),
-        text: waiting.name,
+        text: answer.and_then(|a| a.name.clone()).or(waiting.name),
         sql: None,
     });
 }

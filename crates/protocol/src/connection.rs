@@ -8,6 +8,7 @@ use crate::list::PROTOCOLS;
 use crate::session::{Context, Span};
 use crate::tcp::Turns;
 use model::{Chunk, Close, Direction, Mark, Transport};
+use serde::{Deserialize, Serialize};
 
 /// How many chunks of a connection are looked at before it is taken to speak nothing known.
 const CHUNKS_LOOKED_AT: u32 = 256;
@@ -20,6 +21,10 @@ pub struct Conversation {
     opened: Option<Mark>,
 }
 
+/// What of a conversation is kept apart while the connection is quiet: its turns.
+#[derive(Serialize, Deserialize)]
+pub struct Rest(Option<Box<Turns>>);
+
 enum Speaks {
     /// Its turns, from the first bytes on that nobody claimed.
     Undecided {
@@ -27,8 +32,8 @@ enum Speaks {
         turns: Option<Box<Turns>>,
     },
     Known(Box<Driver>),
-    /// TCP that nobody claims.
-    Turns(Box<Turns>),
+    /// TCP that nobody claims. None only while they are kept apart.
+    Turns(Option<Box<Turns>>),
     /// UDP that nobody claims.
     Unknown,
 }
@@ -53,7 +58,7 @@ impl Conversation {
         *looked_at += 1;
         if judged || *looked_at > CHUNKS_LOOKED_AT {
             self.speaks = match turns.take() {
-                Some(turns) => Speaks::Turns(turns),
+                Some(turns) => Speaks::Turns(Some(turns)),
                 None => Speaks::Unknown,
             };
         } else if let Some(protocol) = PROTOCOLS
@@ -74,8 +79,30 @@ impl Conversation {
             Speaks::Undecided { turns, .. } if cx.connection.transport == Transport::Tcp => {
                 Some(turns.get_or_insert_with(|| Box::new(Turns::new(cx.connection))))
             }
-            Speaks::Turns(turns) => Some(turns),
+            Speaks::Turns(turns) => turns.as_deref_mut(),
             _ => None,
+        }
+    }
+
+    /// Nothing is expected to come for long: gives back memory that is not used, and what can be kept
+    /// apart.
+    pub fn rest(&mut self) -> Rest {
+        match &mut self.speaks {
+            Speaks::Undecided { turns, .. } | Speaks::Turns(turns) => {
+                return Rest(turns.take_if(|turns| turns.may_rest()));
+            }
+            Speaks::Known(driver) => driver.rest(),
+            Speaks::Unknown => {}
+        }
+        Rest(None)
+    }
+
+    /// Puts back what was kept apart, before anything else comes.
+    pub fn wake(&mut self, rest: Rest) {
+        if let Speaks::Undecided { turns, .. } | Speaks::Turns(turns) = &mut self.speaks
+            && rest.0.is_some()
+        {
+            *turns = rest.0;
         }
     }
 
@@ -141,7 +168,7 @@ impl Conversation {
             ..*chunk
         };
         turns.data(cx, d, &rest);
-        self.speaks = Speaks::Turns(turns);
+        self.speaks = Speaks::Turns(Some(turns));
     }
 
     /// Bytes of a TCP direction that the capture does not hold.
@@ -175,11 +202,12 @@ impl Conversation {
     pub fn close(&mut self, cx: &mut Context<'_>, why: Close) {
         match &mut self.speaks {
             Speaks::Known(driver) => driver.close(cx, why),
-            Speaks::Undecided {
-                turns: Some(turns), ..
+            Speaks::Undecided { turns, .. } | Speaks::Turns(turns) => {
+                if let Some(turns) = turns {
+                    turns.close(cx, why);
+                }
             }
-            | Speaks::Turns(turns) => turns.close(cx, why),
-            Speaks::Undecided { turns: None, .. } | Speaks::Unknown => {}
+            Speaks::Unknown => {}
         }
     }
 }

@@ -59,6 +59,12 @@ impl Lane {
         }
     }
 
+    /// Gives back what is not used.
+    fn shrink(&mut self) {
+        self.held.shrink_to_fit();
+        self.runs.shrink_to_fit();
+    }
+
     fn drop_held(&mut self) {
         self.held.clear();
         self.runs.clear();
@@ -143,6 +149,12 @@ impl Driver {
                 to_client: Lane::new(),
             },
         }
+    }
+
+    /// Nothing is expected to come for long.
+    pub fn rest(&mut self) {
+        self.lanes.to_server.shrink();
+        self.lanes.to_client.shrink();
     }
 
     fn lane(&mut self, d: Direction) -> &mut Lane {

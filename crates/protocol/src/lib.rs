@@ -7,6 +7,7 @@
 
 mod asked;
 mod connection;
+pub mod dhcp;
 pub mod dns;
 pub mod driver;
 pub mod list;
@@ -27,10 +28,11 @@ pub mod smb2;
 pub mod sql;
 mod tcp;
 pub mod template;
+pub mod tls;
 pub mod tns;
 pub mod xdr;
 
-pub use connection::Conversation;
+pub use connection::{Conversation, Rest};
 pub use output::{Output, Wanted};
 pub use session::{ConnectionInfo, Context};
 pub use shared::Shared;

@@ -1,7 +1,7 @@
 //! The list of protocols: one line each.
 
 use crate::session::{ConnectionInfo, Session};
-use crate::{dns, mysql, nbns, pgsql, rpc, smb2, template, tns};
+use crate::{dhcp, dns, mysql, nbns, pgsql, rpc, smb2, template, tns};
 use model::Direction;
 
 /// A protocol as the rest of slowside knows it.
@@ -20,6 +20,7 @@ pub const PROTOCOLS: &[Entry] = &[
     mysql::ENTRY,
     smb2::ENTRY,
     nbns::ENTRY,
+    dhcp::ENTRY,
     dns::ENTRY,
     template::ENTRY,
 ];

@@ -95,7 +95,7 @@ impl CallWriter {
         row.text(&call.op);
         row.plain(|out| endpoint(call.client, out));
         row.plain(|out| endpoint(call.server, out));
-        row.plain(|out| id(call, out));
+        row.plain(|out| id(call.protocol, call.id, out));
         for mark in marks {
             row.integer(mark.map(|m| m.packet.frame));
         }
@@ -205,12 +205,12 @@ fn endpoint(end: Endpoint, out: &mut Vec<u8>) {
 }
 
 /// The protocol's identifier as its own tools show it.
-fn id(call: &Call, out: &mut Vec<u8>) {
-    match call.protocol {
-        Protocol::Tns | Protocol::Pgsql | Protocol::Mysql | Protocol::Tcp => integer(call.id, out),
+pub(crate) fn id(protocol: Protocol, id: u32, out: &mut Vec<u8>) {
+    match protocol {
+        Protocol::Tns | Protocol::Pgsql | Protocol::Mysql | Protocol::Tcp => integer(id, out),
         _ => {
             out.extend_from_slice(b"0x");
-            hexadecimal(call.id.into(), 8, out);
+            hexadecimal(id.into(), 8, out);
         }
     }
 }
@@ -258,7 +258,7 @@ fn detail(
         }
     }
     if let Some(text) = &call.text {
-        let named = call.protocol.is_lookup() || call.protocol == Protocol::Smb2;
+        let named = call.protocol.has_name();
         key(if named { "name" } else { "operations" }, out);
         json_string(text, out);
     }

@@ -8,7 +8,7 @@ mod answer;
 mod one;
 mod sides;
 
-pub(crate) use answer::answer;
+pub(crate) use answer::{answer, waited};
 pub use one::conn_text;
 
 use crate::classes::{arrow, words};

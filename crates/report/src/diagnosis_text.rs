@@ -7,7 +7,7 @@ pub(crate) mod captures;
 mod joined;
 pub(crate) mod tables;
 
-pub(crate) use budget::Parts;
+pub(crate) use budget::{Part, Parts};
 
 use crate::page::{Tone, columns, prose};
 use crate::text::{bytes, counted, grouped, quoted, rate, shell, wrap};

@@ -1,15 +1,19 @@
-//! Results into terminal text, Markdown, JSON and CSV; computes nothing.
+//! Results into terminal text, Markdown, JSON, CSV and HTML; computes nothing.
 //!
 //! One file per output, over the structures of [`analysis::results`] and [`model::Call`]. What
 //! scripts rely on (columns, keys, their order) is in the contracts; text for people may change.
 
+mod anonymise;
 mod calls;
 mod classes;
+mod compare;
+mod compare_text;
 mod conns;
 mod conns_text;
 mod diagnosis_csv;
 mod diagnosis_json;
 mod diagnosis_text;
+mod html;
 mod info;
 mod info_text;
 mod markdown;
@@ -28,12 +32,16 @@ mod trace_text;
 mod value;
 mod whatif;
 
+pub use anonymise::Anonymise;
 pub use calls::{CALLS_CSV_HEADER, CallWriter};
+pub use compare::compare_json;
+pub use compare_text::compare_text;
 pub use conns::{conns_csv, conns_fields, conns_json};
 pub use conns_text::{conn_text, conns_text};
 pub use diagnosis_csv::diagnosis_csv;
 pub use diagnosis_json::diagnosis_json;
 pub use diagnosis_text::diagnosis_text;
+pub use html::{Made, command_line, report_html};
 pub use info::info_json;
 pub use info_text::{info_markdown, info_text};
 pub use markdown::{as_markdown, conns_markdown, diagnosis_markdown, ops_markdown, sql_markdown};
@@ -46,7 +54,7 @@ pub use sql_text::{SqlStyle, sql_text};
 pub use startup::startup_json;
 pub use startup_text::startup_text;
 pub use stat::{StatText, stat_csv, stat_csv_header, stat_jsonl};
-pub use text::{moment, wrap};
+pub use text::{bytes, moment, wrap};
 pub use trace::{TraceBy, trace_csv, trace_json};
 pub use trace_text::{TraceStyle, trace_text};
 pub use whatif::{fit_json, fit_text, whatif_json, whatif_text};

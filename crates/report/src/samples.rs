@@ -3,7 +3,7 @@
 use analysis::results::{
     Budget, CaptureResult, Clock, ClockBasis, ConnectionResult, ConnsResult, Diagnosis,
     DirectionResult, Evidence, Fact, Finding, GroupResult, HandshakeResult, KeyValue, Matched,
-    OpResult, OpsResult, Side, Unmatched, Vantage, Verdict,
+    OpResult, OpsResult, Side, Unmatched, Vantage, VantageFrom, Verdict,
 };
 use analysis::stats::Summary;
 use model::{
@@ -425,9 +425,10 @@ pub(crate) fn conns() -> ConnsResult {
         openings: Vec::new(),
         resets: Vec::new(),
         vantage: Vantage::Client,
-        vantage_from: "the handshake's two halves: 2.10 ms to the server and back, 20.0 µs to the \
-                       client and back"
-            .into(),
+        vantage_from: VantageFrom::Handshake {
+            server_ns: 2_100_000,
+            client_ns: 20_000,
+        },
         vantage_confidence: 0.95,
         handshake: HandshakeResult {
             seen: true,
@@ -457,7 +458,7 @@ pub(crate) fn conns() -> ConnsResult {
         openings: Vec::new(),
         resets: Vec::new(),
         vantage: Vantage::Unknown,
-        vantage_from: String::new(),
+        vantage_from: VantageFrom::Nothing,
         vantage_confidence: 0.0,
         handshake: HandshakeResult::default(),
         directions: [
@@ -479,6 +480,7 @@ pub(crate) fn conns() -> ConnsResult {
         }],
         connections: [number_1, number_2].into_iter().collect(),
         left_out: 0,
+        exchanged: false,
     }
 }
 

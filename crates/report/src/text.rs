@@ -54,7 +54,8 @@ pub(crate) fn counted(n: u64, noun: &str) -> String {
 }
 
 /// Three significant digits and a unit, powers of 1000: `120 MB`.
-pub(crate) fn bytes(n: u64) -> String {
+#[must_use]
+pub fn bytes(n: u64) -> String {
     let mut value = n as f64;
     let mut units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"].into_iter();
     let mut unit = units.next().unwrap_or_default();

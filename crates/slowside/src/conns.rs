@@ -41,15 +41,13 @@ pub fn series(
     let mut collector = Collector::new(width_ns.max(1));
     let both = both(captures, config, Some(&mut collector), events)?;
     let selected = |first, last| both.selection.overlaps(first, last);
-    collector.finish(&both.result, both.exchanged, selected, sink)?;
+    collector.finish(&both.result, selected, sink)?;
     Ok(both.result)
 }
 
 struct Both<'a> {
     result: ConnsResult,
     selection: Selection<'a>,
-    /// Whether the capture that was read first is the second one of the result.
-    exchanged: bool,
 }
 
 fn both<'a>(
@@ -104,9 +102,9 @@ fn both<'a>(
             captures: results,
             connections,
             left_out,
+            exchanged,
         },
         selection,
-        exchanged,
     })
 }
 

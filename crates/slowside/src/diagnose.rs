@@ -6,6 +6,9 @@ use crate::link::Wanted;
 use crate::merge::Answers;
 use crate::run::{self, Selection, Tally};
 use crate::stream::Stream;
+use analysis::charts::Charts;
+use analysis::compare::Snapshot;
+use analysis::compare::blocks::FIRST_WIDTH_NS;
 use analysis::diagnose::Options;
 use analysis::diagnosers::Diagnosers;
 use analysis::facts::Thresholds;
@@ -34,46 +37,176 @@ pub fn diagnose(
     config: &Config,
     events: &mut dyn FnMut(Event),
 ) -> Result<Diagnosis, Error> {
-    let d = read(captures, app, config, events)?;
-    let Captures::Two(a, b) = captures else {
-        return Ok(d);
+    let read = Read {
+        app,
+        config,
+        charts: false,
+        measure: false,
     };
-    let Some(why) = same_point(&d) else {
-        return Ok(d);
+    Ok(read.as_is_best(captures, events)?.diagnosis)
+}
+
+/// The same, with what [`compare`](crate::compare) needs of it.
+///
+/// # Errors
+/// When no input of a capture can be read.
+pub fn measure(
+    captures: &Captures,
+    app: Option<&trace::Application>,
+    config: &Config,
+    events: &mut dyn FnMut(Event),
+) -> Result<(Diagnosis, Snapshot), Error> {
+    let read = Read {
+        app,
+        config,
+        charts: false,
+        measure: true,
     };
-    let all: Vec<PathBuf> = a.iter().chain(b).cloned().collect();
-    if all.iter().any(|p| p.as_os_str() == "-") {
-        return Ok(d);
-    }
-    let copied = why == SamePoint::SameTimes
-        && d.clock
-            .is_some_and(|c| c.offset_ns.abs() > SAME_POINT_NS.max(c.uncertainty_ns));
-    if copied {
-        // Merged by time, a copy with another clock would double every call.
-        let mut one = read(&Captures::One(a.clone()), app, config, events)?;
-        one.notes.push(
-            "Both captures hold the same packets with another clock: only the first is read."
-                .into(),
-        );
-        return Ok(one);
-    }
-    let mut one = read(&Captures::One(all), app, config, events)?;
-    let better = match why {
-        SamePoint::SameTimes => true,
-        SamePoint::NothingInCommon => {
-            let before: u64 = d.captures.iter().map(complete).sum();
-            let after: u64 = one.captures.iter().map(complete).sum();
-            !taken_at_both_ends(&d) && (after > before || follow_each_other(&d))
+    let d = read.as_is_best(captures, events)?;
+    let lost = || Error::Message("nothing was measured; please report this".into());
+    Ok((d.diagnosis, d.snapshot.ok_or_else(lost)?))
+}
+
+/// A diagnosis, and what charts are drawn from.
+pub(crate) struct Diagnosed {
+    pub(crate) diagnosis: Diagnosis,
+    pub(crate) charts: Charts,
+    /// What a comparison needs, where that was asked for.
+    pub(crate) snapshot: Option<Snapshot>,
+    /// What was read as what in the end.
+    pub(crate) captures: Captures,
+}
+
+/// How captures are read.
+pub(crate) struct Read<'a> {
+    pub(crate) app: Option<&'a trace::Application>,
+    pub(crate) config: &'a Config,
+    /// Whether to gather what charts are drawn from.
+    pub(crate) charts: bool,
+    /// Whether to gather what comparisons need.
+    pub(crate) measure: bool,
+}
+
+impl Read<'_> {
+    /// As two captures, or as one where that explains them better.
+    pub(crate) fn as_is_best(
+        &self,
+        captures: &Captures,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<Diagnosed, Error> {
+        let d = self.read(captures, events)?;
+        let Captures::Two(a, b) = captures else {
+            return Ok(d);
+        };
+        let Some(why) = same_point(&d.diagnosis) else {
+            return Ok(d);
+        };
+        let all: Vec<PathBuf> = a.iter().chain(b).cloned().collect();
+        if all.iter().any(|p| p.as_os_str() == "-") {
+            return Ok(d);
         }
-    };
-    if !better {
-        return Ok(d);
-    }
-    one.notes.push(match why {
+        let copied = why == SamePoint::SameTimes
+            && d.diagnosis
+                .clock
+                .is_some_and(|c| c.offset_ns.abs() > SAME_POINT_NS.max(c.uncertainty_ns));
+        if copied {
+            // Merged by time, a copy with another clock would double every call.
+            let mut one = self.read(&Captures::One(a.clone()), events)?;
+            one.diagnosis.notes.push(
+                "Both captures hold the same packets with another clock: only the first is read."
+                    .into(),
+            );
+            return Ok(one);
+        }
+        let mut one = self.read(&Captures::One(all), events)?;
+        let better = match why {
+            SamePoint::SameTimes => true,
+            SamePoint::NothingInCommon => {
+                let before: u64 = d.diagnosis.captures.iter().map(complete).sum();
+                let after: u64 = one.diagnosis.captures.iter().map(complete).sum();
+                let d = &d.diagnosis;
+                !taken_at_both_ends(d) && (after > before || follow_each_other(d))
+            }
+        };
+        if !better {
+            return Ok(d);
+        }
+        one.diagnosis.notes.push(match why {
         SamePoint::SameTimes => "Both captures hold the same calls at the same times: they were taken at the same point and are read as one capture.".into(),
         SamePoint::NothingInCommon => "The two captures have no call in common but continue each other: they are read as one capture.".into(),
     });
-    Ok(one)
+        Ok(one)
+    }
+
+    fn read(&self, captures: &Captures, events: &mut dyn FnMut(Event)) -> Result<Diagnosed, Error> {
+        let config = self.config;
+        let (inputs, stated): (Vec<&[PathBuf]>, _) = match captures {
+            Captures::One(a) => (vec![a], [None, None]),
+            Captures::Two(a, b) => (vec![a, b], [None, None]),
+            Captures::Sides { client, server } => (
+                vec![client, server],
+                [Some(Vantage::Client), Some(Vantage::Server)],
+            ),
+            Captures::Client(a) => (vec![a], [Some(Vantage::Client), None]),
+            Captures::Server(a) => (vec![a], [Some(Vantage::Server), None]),
+        };
+        let options = Options {
+            thresholds: Thresholds {
+                fast_enough_ns: config.fast_enough_ns,
+                tail_ns: config.tail_ns,
+            },
+            stated,
+            clock_offset_ns: config.clock_offset_ns,
+        };
+        let mut diagnoser = Diagnosers::new(inputs.len(), options, self.app);
+        if self.charts {
+            diagnoser = diagnoser.with_charts(inputs.len());
+        }
+        let mut wanted = Wanted::Everything;
+        if self.measure {
+            diagnoser.measure();
+            wanted = Wanted::Measured(FIRST_WIDTH_NS);
+        }
+        let threads = run::threads(config, inputs.len());
+        let mut sides = Vec::new();
+        for input in inputs {
+            sides.push(Side {
+                stream: Stream::start(run::open(input)?, threads, wanted),
+                tally: Tally::default(),
+                selection: Selection::new(config),
+                ended: false,
+            });
+        }
+        let mut records = Answers::default();
+        while !sides.iter().all(|s| s.ended) {
+            let which = match sides.as_slice() {
+                [_] => 0,
+                [a, _] if a.ended => 1,
+                [_, b] if b.ended => 0,
+                _ => diagnoser.next(),
+            };
+            let side = &mut sides[which];
+            side.ended = !side.stream.next(&mut records);
+            feed(&mut diagnoser, which, side, &records);
+            report(&sides, events);
+        }
+        let mut results = Vec::new();
+        for side in sides {
+            let Some(finished) = side.stream.finished else {
+                return Err(Error::Message(
+                    "the reading thread stopped; see the message above".into(),
+                ));
+            };
+            results.push(side.tally.result(&finished));
+        }
+        let (diagnosis, charts, snapshot) = diagnoser.finish_measured(results);
+        Ok(Diagnosed {
+            diagnosis,
+            charts,
+            snapshot,
+            captures: captures.clone(),
+        })
+    }
 }
 
 /// Why two captures look like one.
@@ -122,70 +255,13 @@ fn follow_each_other(d: &Diagnosis) -> bool {
     follows(a, b) || follows(b, a)
 }
 
-fn read(
-    captures: &Captures,
-    app: Option<&trace::Application>,
-    config: &Config,
-    events: &mut dyn FnMut(Event),
-) -> Result<Diagnosis, Error> {
-    let (inputs, stated): (Vec<&[PathBuf]>, _) = match captures {
-        Captures::One(a) => (vec![a], [None, None]),
-        Captures::Two(a, b) => (vec![a, b], [None, None]),
-        Captures::Sides { client, server } => (
-            vec![client, server],
-            [Some(Vantage::Client), Some(Vantage::Server)],
-        ),
-        Captures::Client(a) => (vec![a], [Some(Vantage::Client), None]),
-        Captures::Server(a) => (vec![a], [Some(Vantage::Server), None]),
-    };
-    let options = Options {
-        thresholds: Thresholds {
-            fast_enough_ns: config.fast_enough_ns,
-            tail_ns: config.tail_ns,
-        },
-        stated,
-        clock_offset_ns: config.clock_offset_ns,
-    };
-    let mut diagnoser = Diagnosers::new(inputs.len(), options, app);
-    let threads = run::threads(config, inputs.len());
-    let mut sides = Vec::new();
-    for input in inputs {
-        sides.push(Side {
-            stream: Stream::start(run::open(input)?, threads, Wanted::Everything),
-            tally: Tally::default(),
-            selection: Selection::new(config),
-            ended: false,
-        });
-    }
-    let mut records = Answers::default();
-    while !sides.iter().all(|s| s.ended) {
-        let which = match sides.as_slice() {
-            [_] => 0,
-            [a, _] if a.ended => 1,
-            [_, b] if b.ended => 0,
-            _ => diagnoser.next(),
-        };
-        let side = &mut sides[which];
-        side.ended = !side.stream.next(&mut records);
-        feed(&mut diagnoser, which, side, &records);
-        report(&sides, events);
-    }
-    let mut results = Vec::new();
-    for side in sides {
-        let Some(finished) = side.stream.finished else {
-            return Err(Error::Message(
-                "the reading thread stopped; see the message above".into(),
-            ));
-        };
-        results.push(side.tally.result(&finished));
-    }
-    Ok(diagnoser.finish(results))
-}
-
 /// Hands one batch's records on, in the order of packets: what a packet completed before what it
 /// changed in the number of outstanding calls, so that a call still counts itself.
 fn feed(diagnoser: &mut Diagnosers, which: usize, side: &mut Side<'_>, records: &Answers) {
     side.selection.starts_at(side.stream.first_time());
+    if let Some(first) = side.stream.first_time() {
+        diagnoser.begins(which, first);
+    }
     let within = |t: Time| side.selection.covers(t);
     for e in records.episodes().filter(|e| within(e.last.time)) {
         diagnoser.episode(which, e);
@@ -196,6 +272,12 @@ fn feed(diagnoser: &mut Diagnosers, which: usize, side: &mut Side<'_>, records: 
         .outstanding()
         .filter(|o| all && within(o.time))
         .peekable();
+    for knock in records.knocks().filter(|k| within(k.at.time)) {
+        diagnoser.knock(which, knock);
+    }
+    for arp in records.arps().filter(|a| within(a.at.time)) {
+        diagnoser.arp(which, arp);
+    }
     for call in records.calls() {
         while let Some(change) = changes.next_if(|c| c.order < call.order) {
             diagnoser.outstanding(which, change);
@@ -212,8 +294,8 @@ fn feed(diagnoser: &mut Diagnosers, which: usize, side: &mut Side<'_>, records: 
         side.tally.connection(c);
         diagnoser.connection(which, c);
     }
-    for arp in records.arps().filter(|a| within(a.at.time)) {
-        diagnoser.arp(which, arp);
+    for interval in records.intervals().filter(|i| within(i.start)) {
+        diagnoser.interval(which, interval);
     }
     for gap in records.gaps().filter(|g| within(g.time)) {
         diagnoser.gap(which, *gap);

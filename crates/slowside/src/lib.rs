@@ -2,27 +2,38 @@
 //!
 //! Nothing in here prints; what is worth telling while it runs leaves as [`Event`]s.
 
+mod compare;
 mod config;
 mod conns;
+mod cut;
 mod diagnose;
 mod firsts;
+mod flows;
 mod link;
 mod merge;
 mod packets;
+mod plots;
+mod report;
 mod run;
 mod series;
 mod sort;
+mod spool;
 mod sql;
 mod startup;
 mod stream;
 mod trace;
 
+pub use compare::{Run, compare, save};
 pub use config::{Captures, Config, Event, Moment};
 pub use conns::{conns, series};
-pub use diagnose::diagnose;
+pub use cut::{CutCapture, CutRequest, CutResult, Frames, Open, WhichFinding, cut};
+pub use diagnose::{diagnose, measure};
 pub use packets::{info, stat};
+pub use plots::{plots, points_within};
+pub use report::{ReportOptions, report};
 pub use series::RowSink;
 pub use sort::{Key as SortKey, Sorter};
+pub use spool::spool;
 pub use sql::sql;
 pub use startup::startup;
 pub use trace::trace;

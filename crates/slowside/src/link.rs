@@ -9,11 +9,22 @@ use model::{
     Where,
 };
 use net::{Connection, Handler, Segment};
+use protocol::tls::Handshakes;
 use protocol::{ConnectionInfo, Context, Conversation, Output, Shared};
 
+/// Which records these are: those of all threads that have the same number belong together.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Number {
+    Batch(u64),
+    /// Connections with names in certain orders, closed by the end of the capture.
+    Part(u64),
+    Last,
+}
+
 /// What the packets of one batch completed, in the order of packets.
-#[derive(Default, Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Records {
+    pub number: Option<Number>,
     pub calls: Vec<Call>,
     /// Of calls that nobody looks at.
     pub tally: CallTally,
@@ -36,6 +47,7 @@ pub(crate) struct Records {
 
 impl Records {
     pub(crate) fn clear(&mut self) {
+        self.number = None;
         self.calls.clear();
         self.tally = CallTally::default();
         self.outstanding.clear();
@@ -68,7 +80,9 @@ fn sort_from<T, K: Ord>(records: &mut [T], order: u64, key: impl Fn(&T) -> (u64,
         .rposition(|r| !behind(r))
         .map_or(0, |i| i + 1);
     if let Some(behind) = records.get_mut(packets..) {
-        behind.sort_by_key(key);
+        // By an index: all calls that are open at the end are moved here, and half as many again by
+        // sorting them themselves.
+        behind.sort_by_cached_key(key);
     }
 }
 
@@ -105,10 +119,14 @@ pub(crate) const END: u64 = u64::MAX;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Wanted {
     Calls,
+    /// The same, where a connection is told of behind the last of its calls.
+    Sessions,
     /// What connections waited for; of calls only how many there are.
     Accounts,
-    /// Also how many calls are outstanding.
+    /// Also how many calls are outstanding, and the packets that ask for something before there are any.
     Everything,
+    /// Everything, and what connections did in each interval of so many nanoseconds.
+    Measured(i64),
     /// What connections waited for, and what they and their calls did in each interval of so many
     /// nanoseconds.
     Series(i64),
@@ -120,6 +138,13 @@ pub(crate) enum Wanted {
     Worth,
 }
 
+impl Wanted {
+    /// Whether connections that the end of the capture closes may come before what else it completes.
+    pub(crate) fn takes_parts(self) -> bool {
+        matches!(self, Wanted::Calls | Wanted::Accounts)
+    }
+}
+
 /// Serves the connections of one thread.
 #[derive(Default)]
 pub(crate) struct Link {
@@ -127,12 +152,15 @@ pub(crate) struct Link {
     output: Output,
     /// Where calls are counted and not kept.
     tally: Option<CallTally>,
+    /// Whether all connections have an account, whatever they speak.
+    accounts: bool,
     episodes: Vec<Episode>,
     connections: Vec<(u64, ConnectionSummary)>,
     gaps: Vec<(u64, Mark)>,
     intervals: Vec<Interval>,
     /// Where they are wanted.
     knocks: Option<Vec<Knock>>,
+    handshakes: bool,
     problems: Problems,
     firsts: Firsts,
     /// The packet being looked at; none where connections end because time has passed.
@@ -141,8 +169,9 @@ pub(crate) struct Link {
 
 /// One connection: how the protocol sees it, and what it speaks.
 pub(crate) struct State {
-    info: ConnectionInfo,
     conversation: Conversation,
+    /// Where they are wanted.
+    handshakes: Option<Handshakes>,
     /// When it was last told that the server sends.
     spoke: Time,
     /// Of its first call.
@@ -160,15 +189,25 @@ impl Link {
     pub(crate) fn new(wanted: Wanted) -> Link {
         let mut link = Link::default();
         link.output.wanted = match wanted {
-            Wanted::Calls | Wanted::Startup | Wanted::Packets | Wanted::Worth => {
-                protocol::Wanted::Calls
-            }
+            Wanted::Calls
+            | Wanted::Sessions
+            | Wanted::Startup
+            | Wanted::Packets
+            | Wanted::Worth => protocol::Wanted::Calls,
             Wanted::Accounts => protocol::Wanted::Counts,
-            Wanted::Everything | Wanted::Series(_) => protocol::Wanted::Everything,
+            Wanted::Everything | Wanted::Measured(_) | Wanted::Series(_) => {
+                protocol::Wanted::Everything
+            }
         };
         let counts = matches!(wanted, Wanted::Accounts | Wanted::Series(_));
         link.tally = counts.then(CallTally::default);
-        link.knocks = (wanted == Wanted::Startup).then(Vec::new);
+        let knocks = matches!(
+            wanted,
+            Wanted::Startup | Wanted::Everything | Wanted::Measured(_)
+        );
+        link.knocks = knocks.then(Vec::new);
+        link.handshakes = wanted == Wanted::Startup;
+        link.accounts = counts || matches!(wanted, Wanted::Measured(_));
         link
     }
 
@@ -241,15 +280,36 @@ impl Link {
         Told::new(&self.problems, &self.firsts)
     }
 
+    /// Moves out the connections that the end of the capture has closed so far, and the number of calls
+    /// where they are only counted. For those who [take parts](Wanted::takes_parts): they look at nothing
+    /// else of this but calls.
+    pub(crate) fn take_closed(&mut self, into: &mut Records) {
+        into.clear();
+        self.episodes.clear();
+        self.gaps.clear();
+        self.count();
+        if let Some(tally) = &mut self.tally {
+            std::mem::swap(&mut into.tally, tally);
+        }
+        std::mem::swap(&mut into.connections, &mut self.connections);
+    }
+
     fn with<R>(
         &mut self,
-        info: &ConnectionInfo,
+        c: &Connection,
         order: u64,
         now: Time,
         f: impl FnOnce(&mut Context<'_>) -> R,
     ) -> R {
+        let info = ConnectionInfo {
+            id: c.id,
+            transport: c.transport,
+            client: c.client,
+            server: c.server,
+            roles_known: c.roles_known,
+        };
         let answer = f(&mut Context {
-            connection: info,
+            connection: &info,
             output: &mut self.output,
             problems: &mut self.problems,
             shared: &mut self.shared,
@@ -263,18 +323,12 @@ impl Link {
 
 impl Handler for Link {
     type State = State;
+    type Rest = protocol::Rest;
 
-    fn open(&mut self, c: &Connection) -> State {
-        let info = ConnectionInfo {
-            id: c.id,
-            transport: c.transport,
-            client: c.client,
-            server: c.server,
-            roles_known: c.roles_known,
-        };
+    fn open(&mut self, _c: &Connection) -> State {
         State {
-            info,
             conversation: Conversation::default(),
+            handshakes: self.handshakes.then(Handshakes::default),
             spoke: Time::MIN,
             protocol: None,
         }
@@ -284,24 +338,27 @@ impl Handler for Link {
         s.conversation.opened(at);
     }
 
-    fn data(&mut self, _c: &Connection, s: &mut State, d: Direction, chunk: &Chunk<'_>) {
+    fn data(&mut self, c: &Connection, s: &mut State, d: Direction, chunk: &Chunk<'_>) {
         if d == Direction::ToClient && chunk.mark.time - s.spoke >= SPOKE_NS {
             s.spoke = chunk.mark.time;
             self.output.change(|| Outstanding {
                 order: chunk.order,
                 time: chunk.mark.time,
-                connection: s.info.id,
-                client: s.info.client,
-                server: s.info.server,
+                connection: c.id,
+                client: c.client,
+                server: c.server,
                 id: 0,
                 change: Change::Spoke,
             });
         }
-        let State {
-            info, conversation, ..
-        } = s;
+        if let Some(handshakes) = &mut s.handshakes {
+            let between = (c.id, c.client, c.server);
+            let told = handshakes.data(between, d, chunk);
+            self.output.calls.extend(told);
+        }
+        let conversation = &mut s.conversation;
         if s.protocol.is_some() {
-            return self.with(info, chunk.order, chunk.now, |cx| {
+            return self.with(c, chunk.order, chunk.now, |cx| {
                 conversation.data(cx, d, chunk)
             });
         }
@@ -311,7 +368,7 @@ impl Handler for Link {
         if wanted == protocol::Wanted::Counts {
             self.output.wanted = protocol::Wanted::Calls;
         }
-        self.with(info, chunk.order, chunk.now, |cx| {
+        self.with(c, chunk.order, chunk.now, |cx| {
             conversation.data(cx, d, chunk)
         });
         self.output.wanted = wanted;
@@ -320,7 +377,7 @@ impl Handler for Link {
 
     fn gap(
         &mut self,
-        _c: &Connection,
+        c: &Connection,
         s: &mut State,
         d: Direction,
         length: u64,
@@ -328,27 +385,24 @@ impl Handler for Link {
         order: u64,
     ) {
         self.gaps.push((order, at));
-        let State {
-            info, conversation, ..
-        } = s;
-        self.with(info, order, at.time, |cx| conversation.gap(cx, d, length));
+        self.with(c, order, at.time, |cx| s.conversation.gap(cx, d, length));
     }
 
     fn datagram(
         &mut self,
-        _c: &Connection,
+        c: &Connection,
         s: &mut State,
         d: Direction,
         chunk: &Chunk<'_>,
         first: Mark,
     ) {
-        let State {
-            info, conversation, ..
-        } = s;
-        self.with(info, chunk.order, chunk.now, |cx| {
-            conversation.datagram(cx, d, chunk, first)
+        self.with(c, chunk.order, chunk.now, |cx| {
+            s.conversation.datagram(cx, d, chunk, first)
         });
-        let (source, destination) = s.info.ends(d);
+        let (source, destination) = match d {
+            Direction::ToServer => (c.client, c.server),
+            Direction::ToClient => (c.server, c.client),
+        };
         let kind = match s.conversation.is_known() {
             false => KnockKind::Datagram,
             true if LOOKUPS
@@ -375,7 +429,15 @@ impl Handler for Link {
     /// In a diagnosis calls of a known protocol have an account of their own, made of their times: that of
     /// the connection would cost a seventh of the run and say little new.
     fn wants_account(&self, s: &State) -> bool {
-        self.tally.is_some() || !s.conversation.is_known()
+        self.accounts || !s.conversation.is_known()
+    }
+
+    fn rest(&mut self, s: &mut State) -> protocol::Rest {
+        s.conversation.rest()
+    }
+
+    fn wake(&mut self, s: &mut State, rest: protocol::Rest) {
+        s.conversation.wake(rest);
     }
 
     fn interval(&mut self, _c: &Connection, _s: &mut State, interval: Interval) {
@@ -388,15 +450,15 @@ impl Handler for Link {
 
     fn close(
         &mut self,
-        _c: &Connection,
+        c: &Connection,
         s: State,
         summary: ConnectionSummary,
         order: u64,
         now: Time,
     ) {
         let State {
-            info,
             mut conversation,
+            handshakes,
             protocol,
             ..
         } = s;
@@ -405,16 +467,22 @@ impl Handler for Link {
             ..summary
         };
         let why = summary.close;
+        if let Some(mut handshakes) = handshakes {
+            let between = (c.id, c.client, c.server);
+            self.output
+                .calls
+                .extend(handshakes.close(between, order, why));
+        }
         // What its end shows is told of its last packet, not of the one that came long after.
         let at = self.at.replace(summary.last.packet);
-        self.with(&info, order, now, |cx| {
+        self.with(c, order, now, |cx| {
             conversation.close(cx, why);
             if why == Close::Forgotten {
                 let place = Where {
                     frame: Some(summary.last.packet.frame),
                     ..Where::default()
                 };
-                let (client, server) = (info.client, info.server);
+                let (client, server) = (c.client, c.server);
                 let example = || (format!("{client} to {server} fell silent"), place);
                 cx.problems.note("connections-forgotten", example);
             }

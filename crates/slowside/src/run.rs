@@ -4,7 +4,7 @@ use crate::Error;
 use crate::config::{Config, Event, Moment};
 use crate::link::Wanted;
 use crate::merge::Answers;
-use crate::stream::{Finished, Stream};
+use crate::stream::{Finished, Progress, Stream};
 use analysis::results::CaptureResult;
 use capture::Capture;
 use model::{Call, ConnectionSummary, Outcome, Time};
@@ -219,7 +219,10 @@ pub(crate) fn open(inputs: &[PathBuf]) -> Result<Capture, Error> {
 
 /// Tells the progress of a stream.
 pub(crate) fn report(stream: &Stream, events: &mut dyn FnMut(Event)) {
-    let p = &stream.progress;
+    progress(&stream.progress, events);
+}
+
+pub(crate) fn progress(p: &Progress, events: &mut dyn FnMut(Event)) {
     let total = p.total.load(Ordering::Relaxed);
     events(Event::Progress {
         read: p.read.load(Ordering::Relaxed),

@@ -91,12 +91,10 @@ impl Collector {
         self.interval(capture, &interval)
     }
 
-    /// Gives the rows of the connections that are listed. `exchanged` says that the captures were read
-    /// in the other order than they stand in `result`.
+    /// Gives the rows of the connections that are listed.
     pub(crate) fn finish(
         self,
         result: &ConnsResult,
-        exchanged: bool,
         selected: impl Fn(Time, Time) -> bool,
         sink: &mut RowSink<'_>,
     ) -> io::Result<()> {
@@ -118,7 +116,7 @@ impl Collector {
         };
         self.sorter.finish(&mut |(start, id): Key, row| {
             let connection = ConnectionId(id >> 1);
-            let capture = (id & 1) as usize ^ usize::from(exchanged);
+            let capture = (id & 1) as usize ^ usize::from(result.exchanged);
             let interval = read(row, connection, Time(start));
             match listed.get(&(capture, connection)) {
                 Some(c) => rows.add(capture, c, &interval),

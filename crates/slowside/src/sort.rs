@@ -3,12 +3,12 @@
 //! Memory is bounded by one run; the file is unlinked as soon as it is open, so that nothing stays
 //! behind however the run ends.
 
+use capture::unlinked_file;
 use model::limits;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What rows are sorted by: a time, and what tells apart those of the same. Rows with the same key stay
 /// in the order in which they came.
@@ -209,24 +209,6 @@ fn told(error: &io::Error, cure: &str) -> io::Error {
     let text =
         format!("cannot sort in {folder}: {error}; set TMPDIR to a folder with room, or {cure}");
     io::Error::new(error.kind(), text)
-}
-
-/// A new file without a name, readable by its owner alone: rows tell what a capture holds.
-fn unlinked_file() -> io::Result<File> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let nanos = now.map_or(0, |d| d.as_nanos());
-    let name = format!("slowside-{}-{nanos}.rows", std::process::id());
-    let path = std::env::temp_dir().join(name);
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    let file = options.open(&path)?;
-    std::fs::remove_file(&path)?;
-    Ok(file)
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ fn read(
     events: &mut dyn FnMut(Event),
 ) -> Result<Read, Error> {
     let capture = run::open(inputs)?;
-    let mut stream = Stream::start(capture, run::threads(config, 1), Wanted::Calls);
+    let mut stream = Stream::start(capture, run::threads(config, 1), Wanted::Sessions);
     let mut records = Answers::default();
     let mut tally = Tally::default();
     let mut selection = Selection::new(config);
@@ -102,7 +102,7 @@ fn read(
     capture.concluded = Some(concluded.vantage);
     (capture.side, capture.side_from) = match stated {
         Some(side) => (Some(side), "stated".into()),
-        None => (Some(concluded.vantage), concluded.from),
+        None => (Some(concluded.vantage), concluded.from.to_string()),
     };
     Ok(Read { capture, profiler })
 }

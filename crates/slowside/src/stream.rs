@@ -10,7 +10,7 @@
 //! reader back, and memory is a handful of batches.
 
 use crate::firsts::{Firsts, Told};
-use crate::link::{END, Link, Records, Wanted};
+use crate::link::{END, Link, Number, Records, Wanted};
 use crate::merge::Answers;
 use capture::{Capture, CaptureError};
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -25,13 +25,13 @@ const IN_FLIGHT: usize = 4;
 
 /// A batch with its decoded segments.
 #[derive(Default)]
-struct Decoded {
-    batch: Batch,
-    segments: Vec<Segment>,
-    arps: Vec<Arp>,
-    sights: Vec<Sight>,
+pub(crate) struct Decoded {
+    pub batch: Batch,
+    pub segments: Vec<Segment>,
+    pub arps: Vec<Arp>,
+    pub sights: Vec<Sight>,
     /// The order behind the packets, and the time of the last of them.
-    reached: (u64, Time),
+    pub reached: (u64, Time),
 }
 
 /// The connections of one thread.
@@ -39,24 +39,38 @@ struct Connections {
     tracker: Tracker<Link>,
     /// Of the tracker's problems; the link keeps those of its own.
     firsts: Firsts,
+    /// Batches so far.
+    batches: u64,
+    /// Whether the end of the capture may come in parts.
+    takes_parts: bool,
 }
+
+/// The connections that the end of the capture closes are told in parts, by the orders in which they
+/// began: so many of them at most, as what is told of one takes some 4 KB.
+const PART: u64 = 128;
 
 impl Connections {
     fn new(wanted: Wanted) -> Connections {
         let tracker = Tracker::new(Link::new(wanted));
         Connections {
             tracker: match wanted {
-                Wanted::Calls | Wanted::Startup | Wanted::Packets => tracker,
+                Wanted::Calls | Wanted::Sessions | Wanted::Startup | Wanted::Packets => tracker,
                 Wanted::Accounts | Wanted::Everything | Wanted::Worth => tracker.with_accounts(),
-                Wanted::Series(width_ns) => tracker.with_intervals(width_ns),
+                Wanted::Measured(width_ns) | Wanted::Series(width_ns) => {
+                    tracker.with_intervals(width_ns)
+                }
             },
             firsts: Firsts::default(),
+            batches: 0,
+            takes_parts: wanted.takes_parts(),
         }
     }
 
     /// Takes in those of a batch's segments that it owns.
     fn track(&mut self, decoded: &Decoded, owns: impl Fn(&Segment) -> bool) {
-        let Connections { tracker, firsts } = self;
+        let Connections {
+            tracker, firsts, ..
+        } = self;
         for s in decoded.segments.iter().filter(|s| owns(s)) {
             let packet = Some(s.mark.packet);
             tracker.handler_mut().look_at(packet);
@@ -75,6 +89,8 @@ impl Connections {
         let (order, now) = decoded.reached;
         self.tracker.handler_mut().take(order, records);
         records.reached = Some(now);
+        records.number = Some(Number::Batch(self.batches));
+        self.batches += 1;
     }
 
     /// Those records of the batch that are no connection's: of one thread's answer.
@@ -83,10 +99,25 @@ impl Connections {
         records.sights.extend_from_slice(&decoded.sights);
     }
 
-    /// Closes what is open and gives the last records.
+    /// Closes some of what is open, the oldest first; `false` when only [`finish`](Connections::finish)
+    /// is left to do.
+    fn finish_part(&mut self, records: &mut Records) -> bool {
+        if !self.takes_parts {
+            return false;
+        }
+        let Some(part) = self.tracker.finish_part(PART, END) else {
+            return false;
+        };
+        self.tracker.handler_mut().take_closed(records);
+        records.number = Some(Number::Part(part));
+        true
+    }
+
+    /// Closes what is still open and gives the last records.
     fn finish(self, records: &mut Records) -> Told {
         let (mut link, problems) = self.tracker.finish(END);
         link.finish(records);
+        records.number = Some(Number::Last);
         let mut told = Told::new(&problems, &self.firsts);
         told.extend(link.told());
         told
@@ -138,6 +169,8 @@ enum Mode {
 /// The collector's ends of a shard's channels: its answers, and the way back for their memory.
 struct Shard {
     answers: Receiver<Records>,
+    /// The next of them, if it has come: not every shard has an answer of every number.
+    next: Option<Records>,
     used: Sender<Records>,
 }
 
@@ -150,10 +183,10 @@ pub(crate) struct Stream {
 }
 
 /// Reads and decodes.
-struct Reader {
+pub(crate) struct Reader {
     capture: Capture,
     decoder: Decoder,
-    progress: Arc<Progress>,
+    pub progress: Arc<Progress>,
     /// Time of the last packet so far.
     now: Time,
     error: Option<CaptureError>,
@@ -161,8 +194,36 @@ struct Reader {
 }
 
 impl Reader {
+    pub(crate) fn new(capture: Capture) -> Reader {
+        let decoder = Decoder::new(capture.files());
+        Reader {
+            capture,
+            decoder,
+            progress: Arc::new(Progress::new()),
+            now: Time::default(),
+            error: None,
+            ended: false,
+        }
+    }
+
+    /// The same, with ARP packets.
+    fn with_arps(self) -> Reader {
+        Reader {
+            decoder: self.decoder.with_arps(),
+            ..self
+        }
+    }
+
+    /// The same, with every packet as it was seen.
+    fn with_sights(self) -> Reader {
+        Reader {
+            decoder: self.decoder.with_sights(),
+            ..self
+        }
+    }
+
     /// The next batch; `false` at the end of the capture.
-    fn next(&mut self, into: &mut Decoded) -> bool {
+    pub(crate) fn next(&mut self, into: &mut Decoded) -> bool {
         into.segments.clear();
         into.arps.clear();
         into.sights.clear();
@@ -217,20 +278,13 @@ impl Reader {
 impl Stream {
     /// Starts reading. `threads` as in [`Config::threads`](crate::Config), not 0.
     pub(crate) fn start(capture: Capture, threads: usize, wanted: Wanted) -> Stream {
-        let progress = Arc::new(Progress::new());
-        let decoder = Decoder::new(capture.files());
-        let reader = Reader {
-            capture,
-            decoder: match wanted {
-                Wanted::Startup | Wanted::Everything => decoder.with_arps(),
-                Wanted::Packets | Wanted::Worth => decoder.with_sights(),
-                _ => decoder,
-            },
-            progress: Arc::clone(&progress),
-            now: Time::default(),
-            error: None,
-            ended: false,
+        let reader = Reader::new(capture);
+        let reader = match wanted {
+            Wanted::Startup | Wanted::Everything | Wanted::Measured(_) => reader.with_arps(),
+            Wanted::Packets | Wanted::Worth => reader.with_sights(),
+            _ => reader,
         };
+        let progress = Arc::clone(&reader.progress);
         let mode = if threads <= 1 {
             Mode::Inline {
                 reader: Box::new(reader),
@@ -264,14 +318,24 @@ impl Stream {
                     }
                     return true;
                 }
+                if let Some(records) = into.shards.first_mut()
+                    && connections.finish_part(records)
+                {
+                    return true;
+                }
             }
             Mode::Threads { shards, .. } => {
                 for (shard, used) in shards.iter().zip(into.shards.drain(..)) {
                     // When nobody takes it back, it is freed.
                     let _ = shard.used.try_send(used);
                 }
-                into.shards
-                    .extend(shards.iter().filter_map(|shard| shard.answers.recv().ok()));
+                for shard in shards.iter_mut() {
+                    shard.next = shard.next.take().or_else(|| shard.answers.recv().ok());
+                }
+                let numbers = shards.iter().filter_map(|s| s.next.as_ref()?.number);
+                let first = numbers.min();
+                let next = |s: &mut Shard| s.next.take_if(|records| records.number == first);
+                into.shards.extend(shards.iter_mut().filter_map(next));
                 if !into.shards.is_empty() {
                     return true;
                 }
@@ -342,19 +406,24 @@ fn start_threads(mut reader: Reader, shards: usize, wanted: Wanted) -> Mode {
         let (answer, answers) = bounded::<Records>(IN_FLIGHT);
         let (used, spare) = bounded::<Records>(IN_FLIGHT);
         to_shards.push(send);
-        from_shards.push(Shard { answers, used });
+        from_shards.push(Shard {
+            answers,
+            next: None,
+            used,
+        });
         let recycle = recycle.clone();
         workers.push(std::thread::spawn(move || {
             // Multiplying the high half spreads hashes over any number of shards.
             let owner = |s: &Segment| ((s.pair_hash >> 32) * shards as u64) >> 32;
             let owns = |s: &Segment| shards == 1 || owner(s) == shard as u64;
             let connections = Connections::new(wanted);
-            work(
-                connections,
-                owns,
-                shard == 0,
-                (&receive, &answer, &spare, &recycle),
-            )
+            let channels = Channels {
+                batches: receive,
+                answers: answer,
+                spare,
+                recycle,
+            };
+            work(connections, owns, shard == 0, &channels)
         }));
     }
     let reader = std::thread::spawn(move || {
@@ -381,35 +450,44 @@ fn start_threads(mut reader: Reader, shards: usize, wanted: Wanted) -> Mode {
     }
 }
 
-/// One shard: its connections of every batch. Ends with one more answer, of what was still open.
+/// A shard's ends of its channels: batches, answers, and the ways back for the memory of both.
+struct Channels {
+    batches: Receiver<Arc<Decoded>>,
+    answers: Sender<Records>,
+    spare: Receiver<Records>,
+    recycle: Sender<Decoded>,
+}
+
+/// One shard: its connections of every batch. Ends with more answers, of what was still open.
 fn work(
     mut connections: Connections,
     owns: impl Fn(&Segment) -> bool,
     first: bool,
-    (batches, answers, spare, recycle): (
-        &Receiver<Arc<Decoded>>,
-        &Sender<Records>,
-        &Receiver<Records>,
-        &Sender<Decoded>,
-    ),
+    channels: &Channels,
 ) -> Told {
-    for decoded in batches {
+    for decoded in &channels.batches {
         connections.track(&decoded, &owns);
-        let mut records = spare.try_recv().unwrap_or_default();
+        let mut records = channels.spare.try_recv().unwrap_or_default();
         connections.take(&decoded, &mut records);
         if first {
             Connections::take_loose(&decoded, &mut records);
         }
         if let Ok(decoded) = Arc::try_unwrap(decoded) {
             // A full recycling channel only means that there are buffers enough.
-            let _ = recycle.try_send(decoded);
+            let _ = channels.recycle.try_send(decoded);
         }
-        if answers.send(records).is_err() {
+        if channels.answers.send(records).is_err() {
             break;
         }
     }
     let mut records = Records::default();
+    while connections.finish_part(&mut records) {
+        if channels.answers.send(std::mem::take(&mut records)).is_err() {
+            break;
+        }
+        records = channels.spare.try_recv().unwrap_or_default();
+    }
     let told = connections.finish(&mut records);
-    let _ = answers.send(records);
+    let _ = channels.answers.send(records);
     told
 }

@@ -21,10 +21,12 @@
 //! queues.
 
 use super::{Rule, evidence};
-use crate::concurrency::Scope;
+use crate::capture_facts::CaptureFacts;
+use crate::concurrency::{ClientCap, Scope};
 use crate::facts::{Basis, Facts};
 use crate::results::{Fact, Finding, Side};
-use model::format_duration;
+use model::{Endpoint, format_duration};
+use std::net::IpAddr;
 
 pub(super) const RULE: Rule = Rule {
     code: "client-concurrency-cap",
@@ -33,11 +35,15 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(facts: &Facts<'_>) -> Option<Finding> {
-    if facts.client.is_none() && facts.account.basis != Basis::Client {
-        return None;
-    }
-    let capture = facts.at_client().unwrap_or(&facts.captures[0]);
+/// A client that keeps a limited number of calls outstanding at a server.
+pub(crate) struct Capped {
+    pub(crate) found: ClientCap,
+    pub(crate) client: IpAddr,
+    pub(crate) server: Endpoint,
+}
+
+/// The one that was busiest.
+pub(crate) fn client_cap(capture: &CaptureFacts) -> Option<Capped> {
     let slots = capture.highest_slot.map(|s| s as usize + 1);
     let mut caps: Vec<_> = capture
         .concurrency
@@ -53,6 +59,23 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         (std::cmp::Reverse(level.busy_ns()), *client, *server)
     });
     let (found, client, server, _) = *caps.first()?;
+    Some(Capped {
+        found,
+        client,
+        server,
+    })
+}
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    if facts.client.is_none() && facts.account.basis != Basis::Client {
+        return None;
+    }
+    let capture = facts.at_client().unwrap_or(&facts.captures[0]);
+    let Capped {
+        found,
+        client,
+        server,
+    } = client_cap(capture)?;
     let (cap, sent, released) = (found.cap, found.sent, found.released);
     let queue = facts
         .app

@@ -32,16 +32,18 @@ pub(super) fn of_statement(
     of_packets(facts, packets, shows)
 }
 
-/// A statement in a sentence of its own: its normal form, shortened, and its id.
+/// A statement in a sentence of its own: its normal form, shortened, between quotation marks that stand
+/// nowhere else (by them it is found again where names are hidden), and its id.
 pub(super) fn named(statement: &StatementResult) -> String {
     const CHARACTERS: usize = 120;
     match (&statement.statement, &statement.op) {
         (Some(s), _) => {
-            let mut text: String = s.normal.chars().take(CHARACTERS).collect();
-            if text.len() < s.normal.len() {
+            let plain = |c| if matches!(c, '“' | '”') { '"' } else { c };
+            let mut text: String = s.normal.chars().take(CHARACTERS).map(plain).collect();
+            if s.normal.chars().nth(CHARACTERS).is_some() {
                 text.push('…');
             }
-            format!("Statement {:016x}: {text}", s.id)
+            format!("Statement {:016x}: “{text}”", s.id)
         }
         (None, Some(op)) => format!("Statement not seen ({op})."),
         (None, None) => String::new(),

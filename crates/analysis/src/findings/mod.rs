@@ -38,6 +38,8 @@ mod split_writes;
 mod under_way;
 mod window_scaling_off;
 
+pub(crate) use client_concurrency_cap::client_cap;
+
 use crate::facts::Facts;
 use crate::results::Finding;
 

@@ -5,6 +5,10 @@
 //! Or the packets were quick, and the logon behind them took a second or more:
 //! finding the database, agreeing with it, authenticating.
 //!
+//! Or the client was not served before it got there: names that no server knew or
+//! none answered for, addresses that nobody has, broadcasts without answer,
+//! refused connections, files that are not there. `slowside startup` shows each.
+//!
 //! # Why it costs time
 //! Nothing is asked before a connection is open. A SYN that is lost or ignored is
 //! sent again after 1 s, then 3, 7, 15 s.
@@ -26,6 +30,7 @@
 use super::{Rule, evidence};
 use crate::facts::Facts;
 use crate::results::{ConnectionResult, Fact, Finding, Side};
+use crate::startup::{Ending, Sum, WaitKind, reason};
 use model::{TimeClass, format_duration};
 
 pub(super) const RULE: Rule = Rule {
@@ -39,6 +44,9 @@ pub(super) const RULE: Rule = Rule {
 const SLOW_NS: i64 = 500_000_000;
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
+    if let Some(found) = by_startup(facts) {
+        return Some(found);
+    }
     let slow: Vec<(&ConnectionResult, i64, Side)> = facts
         .streams
         .connections
@@ -140,6 +148,93 @@ fn culprit(facts: &Facts<'_>, c: &ConnectionResult) -> Side {
         }
         _ => Side::Undetermined,
     }
+}
+
+/// What a client waited for in vain, as a fact's name.
+fn in_vain(sum: &Sum) -> Option<&'static str> {
+    Some(match (sum.kind, sum.ending) {
+        (WaitKind::Dns, Ending::NoAnswer) => "dns_no_answer_ns",
+        (WaitKind::Dns, Ending::NotFound) => "dns_not_found_ns",
+        (WaitKind::Dns, Ending::Failed) => "dns_failed_ns",
+        (WaitKind::Arp, Ending::NoAnswer) => "arp_no_answer_ns",
+        (WaitKind::Broadcast, Ending::NoAnswer) => "broadcast_no_answer_ns",
+        (WaitKind::Connect, Ending::NoAnswer) => "connect_no_answer_ns",
+        (WaitKind::Connect, Ending::Refused) => "connect_refused_ns",
+        (WaitKind::File, Ending::NotFound) => "file_not_found_ns",
+        _ => return None,
+    })
+}
+
+/// A client that waited in vain before it was served: for more than half of the time in which it was seen,
+/// and longer than all calls took. Broadcasts and addresses that nobody has are often asked for by
+/// something in the background, and connections without answer have a finding of their own, so that these are
+/// not enough by themselves.
+fn by_startup(facts: &Facts<'_>) -> Option<Finding> {
+    let (capture, startup) = facts.startup?;
+    let sums = || {
+        startup
+            .reasons
+            .iter()
+            .filter_map(|s| Some((s, in_vain(s)?)))
+    };
+    let cost: i64 = sums().map(|(s, _)| s.cost_ns).sum();
+    let alone = |s: &Sum| matches!(s.kind, WaitKind::Dns | WaitKind::File);
+    let others: i64 = sums()
+        .filter(|(s, _)| alone(s))
+        .map(|(s, _)| s.cost_ns)
+        .sum();
+    let calls = facts.account.calls > 0;
+    if !startup.is_client
+        || others < SLOW_LOGON_NS
+        || cost < startup.elapsed_ns() / 2
+        || calls && cost < facts.response().total_ns()
+    {
+        return None;
+    }
+    let named: Vec<String> = sums()
+        .filter(|(s, _)| s.cost_ns > cost / 100)
+        .map(|(s, _)| {
+            format!(
+                "{} {}",
+                format_duration(s.cost_ns),
+                reason(s.kind, s.ending)
+            )
+        })
+        .collect();
+    let worst = sums().filter_map(|(s, _)| startup.waits.get(s.worst));
+    let client = startup.addresses.first()?;
+    Some(Finding {
+        code: RULE.code,
+        title: "A client waited in vain before it was served".into(),
+        side: Side::Undetermined,
+        cost_ns: None,
+        elapsed_cost_ns: Some(cost),
+        fatal: false,
+        confidence: 0.8,
+        first: Some(startup.first),
+        last: Some(startup.last),
+        facts: [("waited_ns", cost)]
+            .into_iter()
+            .chain(sums().map(|(s, name)| (name, s.cost_ns)))
+            .map(|(name, value)| Fact { name, value })
+            .collect(),
+        evidence: evidence::of_packets(
+            facts,
+            worst
+                .take(6)
+                .flat_map(|w| [(capture, w.begun), (capture, w.ended)]),
+            "the longest wait of each kind: what began it, and what ended it",
+        ),
+        why: format!(
+            "{client} waited {} of {} in vain: {}.",
+            format_duration(cost),
+            format_duration(startup.elapsed_ns()),
+            named.join(", ")
+        ),
+        remedy: vec![format!(
+            "slowside startup --client {client} shows each wait with what ended it: correct the name, the name server, the address or the path that is asked for first"
+        )],
+    })
 }
 
 /// A logon that takes this long is noticed by its user.

@@ -297,7 +297,7 @@ impl Info {
     pub fn finish(self, mut capture: CaptureResult, files: FilesFacts) -> InfoResult {
         let concluded = vantage::conclude(&self.tcp);
         capture.side = Some(concluded.vantage);
-        capture.side_from.clone_from(&concluded.from);
+        capture.side_from = concluded.from.to_string();
         let (pairs, pair_count, other_pairs) = self.pairs.finish();
         let mut result = InfoResult {
             captures: vec![capture],
@@ -322,7 +322,7 @@ impl Info {
             connections: self.connections,
             spoken: most(self.spoken, |s| s.calls),
             vantage: concluded.vantage,
-            vantage_from: concluded.from,
+            vantage_from: concluded.from.to_string(),
         };
         result.worth = worth::of(&result);
         result

@@ -34,6 +34,9 @@ pub(super) struct Host {
     /// The last packet that was its own or for it.
     pub last: Mark,
     pub goes_on: bool,
+    /// Whether it asked for more than names and addresses: a connection, or a call. A router only asks
+    /// who has an address.
+    pub is_client: bool,
     pub waits: Vec<Wait>,
     pub steps: Vec<Step>,
     /// What is not answered yet, with each sending.
@@ -62,6 +65,7 @@ impl Host {
                 ..Mark::default()
             },
             goes_on: false,
+            is_client: false,
             waits: Vec::new(),
             steps: Vec::new(),
             connects: Map::default(),
@@ -116,6 +120,7 @@ impl Host {
             (None, _) => return,
         };
         let lookup = call.protocol.is_lookup();
+        self.is_client |= !lookup;
         if lookup {
             self.step(begun, kind, call.server, &what);
         }
@@ -151,6 +156,7 @@ impl Host {
         let flow = (k.source, k.destination);
         match k.kind {
             KnockKind::Syn => {
+                self.is_client = true;
                 let sends = self.connects.entry(flow).or_default();
                 let fresh = sends.last().is_none_or(|s| k.at.time - s.time > ATTEMPT_NS);
                 let lost = if fresh {

@@ -21,13 +21,13 @@ mod tests;
 mod timeline;
 mod wait;
 
-pub use wait::{Ending, WaitKind, reason};
+pub use wait::{Ending, WaitKind, is_of_startup, reason};
 
 use crate::results::CaptureResult;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use host::Host;
-use model::{Arp, Call, Endpoint, Knock, PacketRef, Problems, Time, Where, limits};
+use model::{Arp, Call, Endpoint, Knock, PacketRef, Problems, Protocol, Time, Where, limits};
 use std::net::IpAddr;
 
 /// How much of a client's life is its start-up, where nobody says.
@@ -87,6 +87,8 @@ pub struct ClientStartup {
     pub addresses: Vec<IpAddr>,
     pub first: Time,
     pub last: Time,
+    /// Whether it asked for more than names and addresses: a connection, or a call.
+    pub is_client: bool,
     /// Whether the client went on behind `last`.
     pub goes_on: bool,
     /// In the order in which they began.
@@ -114,10 +116,24 @@ impl ClientStartup {
 #[derive(Debug)]
 pub struct StartupResult {
     pub captures: Vec<CaptureResult>,
-    /// The client that was asked for, or the one that waited longest. `None`: nobody asked for anything.
+    /// The client that was asked for, or the one that waited longest of those that asked for more than
+    /// names, if there are any. `None`: nobody asked for anything.
     pub client: Option<ClientStartup>,
     /// Others, and how long each waited.
     pub others: Vec<(IpAddr, i64)>,
+}
+
+/// Whose call it is. Who asks for an address has none yet, but the one that it gets, or asks for.
+fn address(call: &Call) -> IpAddr {
+    let own = call.client.address;
+    let given = call
+        .text
+        .as_ref()
+        .filter(|_| call.protocol == Protocol::Dhcp);
+    match given.filter(|_| own.is_unspecified()) {
+        Some(given) => given.parse().unwrap_or(own),
+        None => own,
+    }
 }
 
 impl Startup {
@@ -172,7 +188,7 @@ impl Startup {
 
     pub fn call(&mut self, call: &Call) {
         if let Some(begun) = call.request_first
-            && let Some(host) = self.host(call.client.address, begun.time)
+            && let Some(host) = self.host(address(call), begun.time)
         {
             host.call(call, begun);
         }
@@ -199,9 +215,30 @@ impl Startup {
         }
     }
 
+    /// That of the client that waited longest.
+    #[must_use]
+    pub fn longest(mut self) -> Option<ClientStartup> {
+        self.all().into_iter().next()
+    }
+
     /// The answer, and what it leaves out.
     #[must_use]
     pub fn finish(mut self, mut capture: CaptureResult) -> StartupResult {
+        let mut all = self.all().into_iter();
+        let client = all.next();
+        capture.problems.merge(&self.problems);
+        StartupResult {
+            captures: vec![capture],
+            client,
+            others: all
+                .filter(|c| c.waited_ns() > 0)
+                .filter_map(|c| Some((*c.addresses.first()?, c.waited_ns())))
+                .collect(),
+        }
+    }
+
+    /// All clients, those that waited longest first; behind them who only asked for names.
+    fn all(&mut self) -> Vec<ClientStartup> {
         let mut all: Vec<ClientStartup> = Vec::new();
         for address in &self.seen {
             let Some(host) = self.hosts.remove(address) else {
@@ -213,17 +250,7 @@ impl Startup {
             };
             all.extend(timeline::of(host, addresses, self.to));
         }
-        all.sort_by_key(|c| (std::cmp::Reverse(c.waited_ns()), c.first));
-        let mut all = all.into_iter();
-        let client = all.next();
-        capture.problems.merge(&self.problems);
-        StartupResult {
-            captures: vec![capture],
-            client,
-            others: all
-                .filter(|c| c.waited_ns() > 0)
-                .filter_map(|c| Some((*c.addresses.first()?, c.waited_ns())))
-                .collect(),
-        }
+        all.sort_by_key(|c| (!c.is_client, std::cmp::Reverse(c.waited_ns()), c.first));
+        all
     }
 }

@@ -72,6 +72,7 @@ pub(super) fn of(
         first,
         last,
         goes_on: host.goes_on,
+        is_client: host.is_client,
         reasons: sums(&waits, |_| None),
         servers: sums(&waits, |w| w.server),
         waits,

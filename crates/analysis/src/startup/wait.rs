@@ -10,6 +10,8 @@ pub enum WaitKind {
     Mdns,
     Llmnr,
     Nbns,
+    /// An address of its own.
+    Dhcp,
     /// The hardware address of an address on the link.
     Arp,
     /// Something sent to everybody on the link.
@@ -18,6 +20,8 @@ pub enum WaitKind {
     Datagram,
     /// A TCP connection.
     Connect,
+    /// Agreeing on keys.
+    Tls,
     /// A database: finding it, agreeing with it, authenticating.
     Logon,
     /// A file server.
@@ -39,16 +43,27 @@ impl WaitKind {
             WaitKind::Mdns => "mdns",
             WaitKind::Llmnr => "llmnr",
             WaitKind::Nbns => "nbns",
+            WaitKind::Dhcp => "dhcp",
             WaitKind::Arp => "arp",
             WaitKind::Broadcast => "broadcast",
             WaitKind::Datagram => "datagram",
             WaitKind::Connect => "connect",
+            WaitKind::Tls => "tls",
             WaitKind::Logon => "logon",
             WaitKind::File => "file",
             WaitKind::Call => "call",
             WaitKind::Turn => "turn",
             WaitKind::Client => "client",
         }
+    }
+}
+
+impl WaitKind {
+    /// Whether what is asked names somebody.
+    #[must_use]
+    pub fn has_name(self) -> bool {
+        use WaitKind::{Dhcp, Dns, File, Llmnr, Mdns, Nbns, Tls};
+        matches!(self, Dns | Mdns | Llmnr | Nbns | Dhcp | Tls | File)
     }
 }
 
@@ -94,6 +109,8 @@ pub fn reason(kind: WaitKind, ending: Ending) -> &'static str {
         (K::Dns, _) => "names that were found",
         (K::Mdns | K::Llmnr | K::Nbns, Answered) => "names asked of everybody on the link",
         (K::Mdns | K::Llmnr | K::Nbns, _) => "names that nobody on the link has",
+        (K::Dhcp, Answered) => "addresses from DHCP",
+        (K::Dhcp, _) => "DHCP without an address",
         (K::Arp, NoAnswer) => "addresses that nobody on the link has",
         (K::Arp, _) => "hardware addresses",
         (K::Broadcast, NoAnswer) => "broadcasts without answer",
@@ -103,6 +120,8 @@ pub fn reason(kind: WaitKind, ending: Ending) -> &'static str {
         (K::Connect, Refused) => "refused connections",
         (K::Connect, NoAnswer) => "connections without answer",
         (K::Connect, _) => "connections",
+        (K::Tls, Answered) => "TLS handshakes",
+        (K::Tls, _) => "TLS handshakes that failed",
         (K::Logon, Answered) => "logging on to a database",
         (K::Logon, _) => "failed logons to a database",
         (K::File, NotFound) => "files that are not there",
@@ -152,7 +171,10 @@ impl Wait {
     }
 
     fn is_call(&self) -> bool {
-        matches!(self.kind, WaitKind::Logon | WaitKind::File | WaitKind::Call)
+        matches!(
+            self.kind,
+            WaitKind::Tls | WaitKind::Logon | WaitKind::File | WaitKind::Call
+        )
     }
 }
 
@@ -163,7 +185,9 @@ pub(super) fn kind(call: &Call) -> WaitKind {
         Protocol::Mdns => WaitKind::Mdns,
         Protocol::Llmnr => WaitKind::Llmnr,
         Protocol::Nbns => WaitKind::Nbns,
+        Protocol::Dhcp => WaitKind::Dhcp,
         Protocol::Tcp => WaitKind::Turn,
+        Protocol::Tls => WaitKind::Tls,
         // Who asks to be told of changes goes on meanwhile.
         Protocol::Smb2 if call.op.as_str() == "CHANGE_NOTIFY" => WaitKind::Turn,
         Protocol::Nfs2
@@ -179,6 +203,12 @@ pub(super) fn kind(call: &Call) -> WaitKind {
         }
         _ => WaitKind::Call,
     }
+}
+
+/// Whether a call stands before the work: finding a name, logging on, looking for what is not there.
+#[must_use]
+pub fn is_of_startup(call: &Call) -> bool {
+    call.protocol.is_lookup() || kind(call) == WaitKind::Logon || ending(call) == Ending::NotFound
 }
 
 /// How a call ended. A name without a record of the type asked for is not found either.
@@ -206,7 +236,7 @@ pub(super) fn ending(call: &Call) -> Ending {
 
 /// What a call asks: its name where it has one, else its operation.
 pub(super) fn what(call: &Call) -> Arc<str> {
-    let named = call.protocol.is_lookup() || call.protocol == Protocol::Smb2;
+    let named = call.protocol.has_name();
     match &call.text {
         Some(name) if named => format!("{} {name}", call.op).into(),
         _ if call.protocol == Protocol::Tcp => "turn".into(),

@@ -5,10 +5,10 @@ use pcap_parser::PcapError;
 use pcap_parser::pcapng::{PcapNGOption, parse_option_be, parse_option_le};
 
 /// Bytes of an enhanced or obsolete packet block before the packet.
-pub(super) const PACKET_OFFSET: usize = 28;
+pub(crate) const PACKET_OFFSET: usize = 28;
 
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) enum ByteOrder {
+pub(crate) enum ByteOrder {
     #[default]
     Little,
     Big,

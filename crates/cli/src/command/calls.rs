@@ -5,7 +5,7 @@ use crate::args::{Calls, Order, RowFormat};
 use crate::exit::Done;
 use crate::progress::Progress;
 use anyhow::Context;
-use model::Call;
+use model::{Call, NameKind};
 use report::CallWriter;
 use slowside::Sorter;
 use std::io::{self, BufWriter, Write};
@@ -26,9 +26,21 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
     // The engine may only say in words that the sink failed; what failed decides the exit code.
     let mut failed = None;
 
+    let names = args.reading.anonymiser()?;
+    let mut file_names = Vec::new();
     let mut sink = |call: &Call, files: &[String]| {
         row.clear();
-        writer.write(call, files, &mut row);
+        match &names {
+            Some(names) => {
+                if file_names.is_empty() {
+                    file_names.extend(files.iter().map(|f| names.name(NameKind::File, f)));
+                }
+                let mut call = call.clone();
+                names.call(&mut call);
+                writer.write(&call, &file_names, &mut row);
+            }
+            None => writer.write(call, files, &mut row),
+        }
         let done = match &mut sorter {
             Some(sorter) => {
                 let start = call.request_first.or(call.response_first);

@@ -7,7 +7,7 @@ use crate::progress::Progress;
 use analysis::results::{ConnsResult, SeriesRow};
 use anyhow::Context;
 use jiff::tz::TimeZone;
-use report::SeriesText;
+use report::{Anonymise, SeriesText};
 use slowside::{Captures, Config};
 use std::io::{self, BufWriter, Write};
 
@@ -35,6 +35,9 @@ pub(crate) fn run(args: &Conns) -> anyhow::Result<Done> {
     let mut progress = Progress::new(args.reading.quiet, false);
     let mut result = slowside::conns(&captures, &config, &mut |e| progress.event(e))?;
     drop(progress);
+    if let Some(names) = args.reading.anonymiser()? {
+        result = result.anonymised(&names);
+    }
     if let Some(number) = args.connection {
         keep(number, &mut result)?;
     }
@@ -79,10 +82,24 @@ fn series(
     let mut begun = false;
     // The engine may only say in words that the sink failed; what failed decides the exit code.
     let mut failed = None;
+    let names = args.reading.anonymiser()?;
+    let mut hidden: Option<ConnsResult> = None;
     let mut sink = |result: &ConnsResult, row: &SeriesRow<'_>| {
         if args.connection.is_some_and(|n| n != row.connection.number) {
             return Ok(());
         }
+        let pseudonym = names.as_ref().map(|n| row.connection.clone().anonymised(n));
+        let row = &SeriesRow {
+            connection: pseudonym.as_ref().unwrap_or(row.connection),
+            ..*row
+        };
+        let result = match &names {
+            Some(names) => &*hidden.get_or_insert_with(|| ConnsResult {
+                captures: result.captures.clone().anonymised(names),
+                ..ConnsResult::default()
+            }),
+            None => result,
+        };
         let header = match args.format {
             ConnsFormat::Csv if !begun => report::series_csv_header(&mut out),
             _ => Ok(()),

@@ -4,9 +4,11 @@ use super::{inputs, print};
 use crate::args::{Diagnose, FailOn, GroupFormat};
 use crate::exit::Done;
 use crate::progress::Progress;
-use analysis::results::Finding;
+use analysis::results::{Diagnosis, Finding};
 use anyhow::Context;
 use jiff::tz::TimeZone;
+use model::{Anonymiser, NameKind};
+use report::Anonymise;
 use slowside::Config;
 use std::path::PathBuf;
 
@@ -20,14 +22,24 @@ pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
     let (captures, mut notes) = inputs::captures(&args.inputs)?;
     let app = application(&args.app, &mut notes)?;
     let mut progress = Progress::new(args.reading.quiet, false);
-    let mut diagnosis = slowside::diagnose(&captures, app.as_ref(), &config, &mut |e| {
-        progress.event(e);
-    })?;
+    let mut event = |e| progress.event(e);
+    let mut diagnosis = match &args.save {
+        None => slowside::diagnose(&captures, app.as_ref(), &config, &mut event)?,
+        Some(path) => {
+            let (diagnosis, snapshot) =
+                slowside::measure(&captures, app.as_ref(), &config, &mut event)?;
+            slowside::save(&snapshot, path)?;
+            diagnosis
+        }
+    };
     drop(progress);
     if let Some(why) = super::nothing_within(&config, &diagnosis.captures) {
         notes.insert(0, sentence(&why));
     }
     diagnosis.notes.append(&mut notes);
+    if let Some(names) = args.reading.anonymiser()? {
+        diagnosis = without_files(diagnosis, &args.app, &names).anonymised(&names);
+    }
 
     let zone = TimeZone::system();
     print(|out| match args.format {
@@ -60,8 +72,22 @@ fn reaches(finding: &Finding, limit: &FailOn) -> bool {
     }
 }
 
+/// Notes tell where a log of the application could not be read.
+pub(super) fn without_files(
+    mut diagnosis: Diagnosis,
+    app: &[PathBuf],
+    names: &Anonymiser,
+) -> Diagnosis {
+    for note in &mut diagnosis.notes {
+        for file in app.iter().map(|f| f.display().to_string()) {
+            *note = note.replace(&file, &names.name(NameKind::File, &file));
+        }
+    }
+    diagnosis
+}
+
 /// What the application noted itself.
-fn application(
+pub(super) fn application(
     files: &[PathBuf],
     notes: &mut Vec<String>,
 ) -> anyhow::Result<Option<trace::Application>> {

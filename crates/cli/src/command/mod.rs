@@ -1,11 +1,14 @@
 //! The commands, one file each, and what they share.
 
 pub(crate) mod calls;
+pub(crate) mod compare;
 pub(crate) mod conns;
+pub(crate) mod cut;
 pub(crate) mod diagnose;
 pub(crate) mod explain;
 pub(crate) mod info;
 pub(crate) mod ops;
+pub(crate) mod report;
 pub(crate) mod shell;
 pub(crate) mod sql;
 pub(crate) mod startup;
@@ -61,8 +64,8 @@ fn nothing_within(config: &Config, captures: &[CaptureResult]) -> Option<String>
     let lasts = format!(
         "the capture has {}, from {} to {}",
         format_duration(*last - *first),
-        report::moment(*first, &TimeZone::system()),
-        report::moment(*last, &TimeZone::system())
+        ::report::moment(*first, &TimeZone::system()),
+        ::report::moment(*last, &TimeZone::system())
     );
     if let Some(from) = config.from
         && all(&|first, last| at(from, first) > last)

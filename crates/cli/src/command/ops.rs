@@ -5,6 +5,7 @@ use crate::args::{GroupFormat, Ops};
 use crate::exit::Done;
 use crate::progress::Progress;
 use jiff::tz::TimeZone;
+use report::Anonymise;
 
 pub(crate) fn run(args: &Ops) -> anyhow::Result<Done> {
     check_standard_input(&args.captures)?;
@@ -14,6 +15,10 @@ pub(crate) fn run(args: &Ops) -> anyhow::Result<Done> {
         progress.event(e);
     })?;
     drop(progress);
+    let result = match args.reading.anonymiser()? {
+        Some(names) => result.anonymised(&names),
+        None => result,
+    };
 
     let style = report::OpsStyle {
         zone: TimeZone::system(),

@@ -5,6 +5,7 @@ use crate::args::{GroupFormat, Sql};
 use crate::exit::{Done, complain};
 use crate::progress::Progress;
 use analysis::sql::SqlKey;
+use report::Anonymise;
 
 pub(crate) fn run(args: &Sql) -> anyhow::Result<Done> {
     let config = args.reading.config()?;
@@ -15,6 +16,10 @@ pub(crate) fn run(args: &Sql) -> anyhow::Result<Done> {
     let mut progress = Progress::new(args.reading.quiet, false);
     let result = slowside::sql(&captures, &config, &args.by, &mut |e| progress.event(e))?;
     drop(progress);
+    let result = match args.reading.anonymiser()? {
+        Some(names) => result.anonymised(&names),
+        None => result,
+    };
 
     let style = report::SqlStyle {
         all: args.all,

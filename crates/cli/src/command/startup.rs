@@ -1,10 +1,11 @@
 //! `slowside startup`: what a client waited for while it started.
 
-use super::{check_standard_input, print};
+use super::{check_standard_input, print, tell};
 use crate::args::{AnswerFormat, Startup};
 use crate::exit::Done;
 use crate::progress::Progress;
 use jiff::tz::TimeZone;
+use report::Anonymise;
 
 pub(crate) fn run(args: &Startup) -> anyhow::Result<Done> {
     check_standard_input(&args.captures)?;
@@ -14,10 +15,15 @@ pub(crate) fn run(args: &Startup) -> anyhow::Result<Done> {
         progress.event(e);
     })?;
     drop(progress);
+    let result = match args.common.anonymiser()? {
+        Some(names) => result.anonymised(&names),
+        None => result,
+    };
     print(|out| match args.format {
         AnswerFormat::Json => report::startup_json(&result, out),
         AnswerFormat::Text => report::startup_text(&result, args.all, &TimeZone::system(), out),
     })?;
+    tell(&config, &result.captures, false, args.common.quiet);
     let damaged = result.captures.iter().any(|c| c.problems.any_damage());
     Ok(Done::with_damage(damaged))
 }

@@ -6,6 +6,7 @@ use crate::exit::{Done, complain};
 use crate::progress::Progress;
 use analysis::sql::SqlKey;
 use analysis::whatif::{Change, fit, replay};
+use report::Anonymise;
 
 pub(crate) fn run(args: &WhatIf) -> anyhow::Result<Done> {
     let from = match &args.from {
@@ -37,6 +38,10 @@ pub(crate) fn run(args: &WhatIf) -> anyhow::Result<Done> {
     let keys = [SqlKey::Statement];
     let profile = slowside::sql(&captures, &config, &keys, &mut |e| progress.event(e))?;
     drop(progress);
+    let profile = match args.common.anonymiser()? {
+        Some(names) => profile.anonymised(&names),
+        None => profile,
+    };
     let result = replay(&profile, change);
     print(|out| match args.format {
         AnswerFormat::Json => report::whatif_json(&result, out),

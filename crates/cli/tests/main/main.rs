@@ -23,7 +23,7 @@ mod threads;
 mod turns;
 
 /// Every command.
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 16] = [
     "diagnose",
     "calls",
     "ops",
@@ -33,6 +33,9 @@ const COMMANDS: [&str; 13] = [
     "info",
     "stat",
     "whatif",
+    "compare",
+    "report",
+    "cut",
     "trace",
     "explain",
     "completions",
@@ -120,8 +123,16 @@ fn help_shows_the_commands() {
                     most first
           sql       Profile the statements of databases: time, round trips, rows per
                     fetch, and whose time it was
+          startup   Say why it took so long to start or to log in: what a client waited
+                    for, and what each wait cost
           whatif    Predict what another path, fetch size or server would make of the
                     statements in a capture
+          compare   Say what changed between a good run and a bad one, what it costs,
+                    and whether it is chance
+          report    Write it all as a page to look at: findings, charts, connections,
+                    slow calls
+          cut       Write the packets that prove something to pcapng, with comments that
+                    say why they are there
           trace     Say where the time went in traces that an Oracle database or client
                     wrote
           explain   Explain a finding: what it says, why it costs time, what to check,
@@ -174,23 +185,25 @@ fn every_command_has_short_help_and_examples() {
           <CAPTURE>...  Files of one capture, or a directory; `-` for standard input
 
         Options:
-              --format <FORMAT>  How to write the groups [default: text] [possible
-                                 values: text, json, csv, markdown]
-              --by <LIST>        What to group by: op, client, server, connection, file,
-                                 size, time=DURATION [default: op]
-              --histogram        Show response times by powers of two (text; JSON always
-                                 has them)
-              --from <TIME>      Leave out calls that start earlier
-              --to <TIME>        Leave out calls that start later; TIME as in --from
-              --threads <N>      Threads for each capture; 0: as many as fit the machine
-                                 [default: 0]
-              --where <EXPR>     Only calls of which this is true, such as 'op = READ
-                                 and response_time > 20ms'
-          -q, --quiet            No progress and no notes on standard error
-              --color <WHEN>     Colors in text: where standard output is a terminal,
-                                 always, or never [default: auto] [possible values:
-                                 auto, always, never]
-          -h, --help             Print help (see more with '--help')
+              --format <FORMAT>    How to write the groups [default: text] [possible
+                                   values: text, json, csv, markdown]
+              --by <LIST>          What to group by: op, client, server, connection,
+                                   file, size, time=DURATION [default: op]
+              --histogram          Show response times by powers of two (text; JSON
+                                   always has them)
+              --from <TIME>        Leave out calls that start earlier
+              --to <TIME>          Leave out calls that start later; TIME as in --from
+              --threads <N>        Threads for each capture; 0: as many as fit the
+                                   machine [default: 0]
+              --where <EXPR>       Only calls of which this is true, such as 'op = READ
+                                   and response_time > 20ms'
+              --anonymise[=<KEY>]  Show pseudonyms for addresses, names and what
+                                   statements name; KEY makes them the same again
+          -q, --quiet              No progress and no notes on standard error
+              --color <WHEN>       Colors in text: where standard output is a terminal,
+                                   always, or never [default: auto] [possible values:
+                                   auto, always, never]
+          -h, --help               Print help (see more with '--help')
     "#]]
     .assert_eq(&text(&slowside(["ops", "-h"]).stdout));
 }

@@ -215,6 +215,24 @@ fn answers_on_the_lab_s_captures_are_described() {
 }
 
 #[test]
+fn comparisons_are_described() {
+    let runs = ["without-loss", "loss", "fetch-100", "fetch-1", "healthy"];
+    let runs = runs.map(|run| {
+        let folder = root().join("tests/compare").join(run);
+        let end = |side: &str| {
+            folder
+                .join(format!("{side}.pcap.zst"))
+                .display()
+                .to_string()
+        };
+        format!("{},{}", end("client"), end("server"))
+    });
+    for pair in runs.windows(2) {
+        assert_answer(&["compare", &pair[0], &pair[1], "--format=json"]);
+    }
+}
+
+#[test]
 fn answers_on_databases_captures_are_described() {
     for name in [
         "mysql/queries.pcap.zst",
@@ -235,6 +253,15 @@ fn answers_on_databases_captures_are_described() {
     let pairs = "2356@0.021ms,1567@0.161ms,854@0.685ms";
     assert_answer(&["whatif", "--from", pairs, "--rtt=2ms", "--format=json"]);
     assert_answer(&["whatif", "--from=2356@0.021ms", "--format=json"]);
+}
+
+#[test]
+fn start_ups_are_described() {
+    let path = root().join("tests/startup/capture.pcap.zst");
+    let path = path.display().to_string();
+    assert_answer(&["startup", &path, "--format=json"]);
+    assert_answer(&["startup", &path, "--client=192.0.2.1", "--format=json"]);
+    assert_lines("slowside.calls/1", &["calls", &path, "--format=jsonl"]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// A command line that writes much, for each command; `CAPTURE` and `TRACE` stand for files.
-const WRITING: [&str; 25] = [
+const WRITING: [&str; 29] = [
     "diagnose CAPTURE",
     "diagnose CAPTURE --format json",
     "diagnose CAPTURE --format csv",
@@ -27,6 +27,10 @@ const WRITING: [&str; 25] = [
     "stat CAPTURE --interval 1ms",
     "stat CAPTURE --interval 1ms --format csv",
     "whatif CAPTURE",
+    "report CAPTURE -o -",
+    "compare CAPTURE CAPTURE",
+    "compare CAPTURE CAPTURE --format json",
+    "cut CAPTURE --from @0 -o -",
     "trace TRACE",
     "explain",
     "explain nagle",
@@ -326,7 +330,7 @@ fn a_file_for_another_command_is_told_which() {
 
 #[test]
 fn times_outside_the_capture_are_the_reason_of_an_empty_answer() {
-    for line in ["calls", "ops", "conns", "sql", "whatif"] {
+    for line in ["calls", "ops", "conns", "sql", "startup", "whatif"] {
         for (option, said) in [
             ("--from 1h", "--from is behind the end"),
             ("--to 0", "--to is not behind"),

@@ -7,12 +7,13 @@ use model::{
     CongestionWindow, DirectionAccount, EcnCounts, Mark, Pauses, Retransmissions, SegmentSizes,
     Wait,
 };
+use serde::{Deserialize, Serialize};
 
 /// Silences below are between the writes of one answer.
 const PAUSE_NS: i64 = 200_000;
 
 /// What made a sender send again.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Trigger {
     Fast,
     Timeout,
@@ -20,7 +21,7 @@ pub(crate) enum Trigger {
     Other,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Habits {
     sizes: [u32; SegmentSizes::UP_TO.len() + 1],
     again: [u32; 4],
@@ -103,7 +104,7 @@ impl Habits {
 }
 
 /// Packets of a direction with marks of explicit congestion notification; made with the first.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Marks {
     pub capable: u32,
     pub experienced: u32,

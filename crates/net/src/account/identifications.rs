@@ -5,6 +5,7 @@
 //! capture does not hold, also one without data, of which TCP itself leaves no trace.
 
 use super::segments;
+use serde::{Deserialize, Serialize};
 
 /// A step this large is another counter, not packets that are missing.
 const LARGEST_STEP: i16 = 1_000;
@@ -12,7 +13,7 @@ const LARGEST_STEP: i16 = 1_000;
 const STEPS: u32 = 20;
 const FITTING_OF_20: u64 = 18;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Identifications {
     expected: Option<u16>,
     steps: u32,

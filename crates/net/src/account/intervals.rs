@@ -5,8 +5,9 @@
 //! the interval that it reaches into.
 
 use model::{ConnectionId, Direction, Interval, Time};
+use serde::{Deserialize, Serialize};
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Intervals {
     width_ns: i64,
     open: Interval,
@@ -14,7 +15,7 @@ pub(super) struct Intervals {
 }
 
 /// Where a direction stands.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
 struct Standing {
     sent: u64,
     acknowledged: u64,

@@ -1,11 +1,13 @@
 //! A direction's time, charged to one class after another: how much each class had, in how many
 //! stretches, and which was the longest. Most directions have a few classes; only those take memory.
 
+use super::plot::Band;
 use super::span;
 use model::{DirectionAccount, Mark, PerClass, Time, TimeClass, Wait};
+use serde::{Deserialize, Serialize};
 
 /// Stretches of one class that are over.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Ended {
     class: TimeClass,
     stretches: u32,
@@ -14,9 +16,7 @@ struct Ended {
     longest: (Mark, Mark),
 }
 
-const NOWHERE: u8 = u8::MAX;
-
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Ledger {
     /// Everything up to here is charged.
     pub settled: Mark,
@@ -24,8 +24,11 @@ pub(super) struct Ledger {
     class: Option<TimeClass>,
     first: Mark,
     ended: Vec<Ended>,
-    /// Where in `ended` a class stands; [`NOWHERE`] where it has no stretch yet.
+    /// Where in `ended` a class stands, counted from 1; 0 where it has no stretch yet.
     places: PerClass<u8>,
+    /// Each stretch, where somebody looks at them.
+    #[serde(skip)]
+    band: Option<Box<Band>>,
 }
 
 impl Ledger {
@@ -35,8 +38,13 @@ impl Ledger {
             class: None,
             first,
             ended: Vec::new(),
-            places: PerClass::of(NOWHERE),
+            places: PerClass::of(0),
+            band: None,
         }
+    }
+
+    pub(super) fn keep(&mut self, band: Band) {
+        self.band = Some(Box::new(band));
     }
 
     /// How long it is until `now` since what is charged.
@@ -62,7 +70,11 @@ impl Ledger {
     fn end_stretch(&mut self) {
         let Some(class) = self.class else { return };
         let ns = between(self.first.time, self.settled.time);
-        let Some(ended) = self.ended.get_mut(usize::from(self.places[class])) else {
+        if let Some(band) = &mut self.band {
+            band.add(class, self.first.time, self.settled.time);
+        }
+        let place = usize::from(self.places[class]).wrapping_sub(1);
+        let Some(ended) = self.ended.get_mut(place) else {
             return self.begin_class(class, ns);
         };
         // All stretches together are no longer than all time there is.
@@ -78,17 +90,17 @@ impl Ledger {
         if self.ended.len() == self.ended.capacity() {
             self.ended.reserve_exact(2);
         }
-        self.places[class] = self.ended.len() as u8;
         self.ended.push(Ended {
             class,
             stretches: 1,
             time_ns: ns,
             longest: (self.first, self.settled),
         });
+        self.places[class] = self.ended.len() as u8;
     }
 
-    /// Ends the last stretch and writes everything into the account.
-    pub(super) fn finish(mut self, account: &mut DirectionAccount) {
+    /// Ends the last stretch and writes everything into the account; gives the stretches that were kept.
+    pub(super) fn finish(mut self, account: &mut DirectionAccount) -> Option<Box<Band>> {
         self.end_stretch();
         for ended in &self.ended {
             account.time_ns[ended.class] = i64::try_from(ended.time_ns).unwrap_or(i64::MAX);
@@ -100,6 +112,7 @@ impl Ledger {
                 ns: span(first.time, last.time),
             });
         }
+        self.band
     }
 }
 

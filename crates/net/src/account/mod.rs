@@ -15,6 +15,7 @@ mod habits;
 mod identifications;
 mod intervals;
 mod ledger;
+mod plot;
 mod round_trips;
 mod sender;
 mod trouble;
@@ -26,17 +27,25 @@ pub(crate) use sender::{Acknowledgement, Kind, Transmission};
 use crate::Segment;
 use habits::Marks;
 use intervals::Intervals;
-use model::{ConnectionId, Direction, DirectionAccount, Interval, Mark, Time, TimeClass};
+use model::{
+    ConnectionId, Direction, DirectionAccount, Interval, Mark, Plot, PlotRequest, SegmentKind,
+    Time, TimeClass,
+};
+use plot::{Band, Plotter};
 use sender::Sender;
+use serde::{Deserialize, Serialize};
 
 /// Both directions of a connection.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Meter {
     /// Whether a SYN was seen, and nothing yet after the handshake.
     opening: bool,
     senders: [Sender; 2],
     marks: Option<Box<[Marks; 2]>>,
     intervals: Option<Box<Intervals>>,
+    /// Never of a connection that rests.
+    #[serde(skip)]
+    plot: Option<Box<Plotter>>,
 }
 
 impl Meter {
@@ -47,6 +56,7 @@ impl Meter {
             senders: [Sender::new(first), Sender::new(first)],
             marks: None,
             intervals: None,
+            plot: None,
         }
     }
 
@@ -54,6 +64,23 @@ impl Meter {
     pub(crate) fn with_intervals(self, c: ConnectionId, first: Time, width_ns: i64) -> Meter {
         Meter {
             intervals: Some(Box::new(Intervals::new(c, first, width_ns))),
+            ..self
+        }
+    }
+
+    /// The same, with a picture of it.
+    pub(crate) fn with_plot(mut self, request: PlotRequest) -> Meter {
+        let PlotRequest {
+            first,
+            last,
+            points,
+            ..
+        } = request;
+        for sender in &mut self.senders {
+            sender.keep(Band::new(points, first, last));
+        }
+        Meter {
+            plot: Some(Box::new(Plotter::new(request))),
             ..self
         }
     }
@@ -71,6 +98,27 @@ impl Meter {
         if s.ecn.is_capable() || s.tcp.flags.is_about_congestion() {
             self.marked(d, s);
         }
+        if let Some(plot) = &mut self.plot {
+            plot.counted(d, s);
+        }
+    }
+
+    /// A segment of direction `d` with bytes `from..to`, or one that asks for an answer.
+    pub(crate) fn shown(
+        &mut self,
+        d: Direction,
+        mark: Mark,
+        from: u64,
+        to: u64,
+        kind: SegmentKind,
+    ) {
+        if let Some(plot) = &mut self.plot {
+            plot.segment(d, mark, from, to, kind);
+        }
+    }
+
+    pub(crate) fn has_plot(&self) -> bool {
+        self.plot.is_some()
     }
 
     /// The same for the interval; gives the one before, if this packet is the first of another.
@@ -130,6 +178,9 @@ impl Meter {
         if let Some(intervals) = &mut self.intervals {
             intervals.acknowledged(d, ack.position, ack.window.map(u64::from));
         }
+        if let Some(plot) = &mut self.plot {
+            plot.acknowledged(d, &ack);
+        }
     }
 
     /// Direction `d` sent data, or its end.
@@ -138,6 +189,12 @@ impl Meter {
         self.sender(d.reverse()).peer_sent(s.mark);
         if self.intervals.is_some() {
             self.sent_in_interval(d, &s, window);
+        }
+        if self.plot.is_some() {
+            let acknowledged = self.sender(d).acknowledged_here();
+            if let Some(plot) = &mut self.plot {
+                plot.sent(d, &s, acknowledged);
+            }
         }
     }
 
@@ -159,11 +216,15 @@ impl Meter {
         self.sender(d).probed();
     }
 
-    /// A round trip of direction `d`'s data, and whether the acknowledgement told of one segment only.
-    pub(crate) fn round_trip(&mut self, d: Direction, ns: i64, one_segment: bool) {
+    /// A round trip of direction `d`'s data, which ended with the acknowledgement at `mark`, and whether
+    /// that told of one segment only.
+    pub(crate) fn round_trip(&mut self, d: Direction, mark: Mark, ns: i64, one_segment: bool) {
         let counts = self.sender(d).round_trip(ns, one_segment);
         if counts && let Some(intervals) = &mut self.intervals {
             intervals.round_trip(d, ns);
+        }
+        if counts && let Some(plot) = &mut self.plot {
+            plot.round_trip(d, mark, ns);
         }
     }
 
@@ -180,22 +241,34 @@ impl Meter {
         }
     }
 
-    /// The account, with the connection's last packet.
-    pub(crate) fn finish(self, last: Mark) -> Box<[DirectionAccount; 2]> {
+    /// The account, with the connection's last packet, and the picture, if one was wanted. `begins` is
+    /// where each direction begins, where its SYN was seen.
+    pub(crate) fn finish(self, last: Mark, begins: [Option<u64>; 2]) -> Measured {
         let opening = self.opening;
-        let mut accounts = Box::new(self.senders.map(|mut sender| {
+        let [(there, there_band), (back, back_band)] = self.senders.map(|mut sender| {
             if opening {
                 sender.charge(TimeClass::Handshake, last);
             }
             sender.finish(last)
-        }));
+        });
+        let mut accounts = Box::new([there, back]);
         if let Some(marks) = self.marks {
             for (account, marks) in accounts.iter_mut().zip(*marks) {
                 account.ecn = marks.counts();
             }
         }
-        accounts
+        let bands = [there_band, back_band];
+        Measured {
+            accounts,
+            plot: self.plot.map(|plot| plot.finish(begins, bands)),
+        }
     }
+}
+
+/// All that is known when a connection is over.
+pub(crate) struct Measured {
+    pub accounts: Box<[DirectionAccount; 2]>,
+    pub plot: Option<Plot>,
 }
 
 /// How many segments so many bytes take. Most take one, and a division costs as much as twenty other

@@ -3,6 +3,7 @@
 //! place.
 
 use model::RoundTrips;
+use serde::{Deserialize, Serialize};
 
 /// Buckets per power of two; half a bucket is the error.
 const PER_OCTAVE: u32 = 32;
@@ -12,7 +13,7 @@ const PER_OCTAVE: u32 = 32;
 const CLOSE_FROM: usize = 16;
 const CLOSE_TIMES: usize = 4;
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Distribution {
     count: u64,
     min: i64,

@@ -3,11 +3,13 @@
 use super::habits::{Habits, Trigger};
 use super::identifications::Identifications;
 use super::ledger::Ledger;
+use super::plot::Band;
 use super::round_trips::Distribution;
 use super::trouble::Trouble;
 use super::writes::Writes;
 use super::{segments, span};
 use model::{DirectionAccount, Mark, Time, TimeClass};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 const MICROSECOND: i64 = 1_000;
@@ -81,7 +83,7 @@ pub(crate) struct Transmission {
 }
 
 /// What a sender hears, on its way there.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum News {
     Acknowledgement {
         mark: Mark,
@@ -101,7 +103,7 @@ impl News {
 }
 
 /// A sender that is far from the capture.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Away {
     ns: i64,
     on_the_way: VecDeque<News>,
@@ -109,7 +111,7 @@ struct Away {
 
 /// What the sender heard since its last transmission. The marks count where `heard` says so: that way
 /// a gap ends with a single store.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
 struct Gap {
     heard: Heard,
     /// The last acknowledgement of something new.
@@ -123,7 +125,7 @@ struct Gap {
     peer: Mark,
 }
 
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
 struct Heard {
     progress: bool,
     drained: bool,
@@ -164,13 +166,13 @@ impl Gap {
 }
 
 /// The last transmission.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Last {
     ends_short: bool,
     pushed: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Sender {
     ledger: Ledger,
     gap: Gap,
@@ -237,6 +239,11 @@ impl Sender {
             habits: None,
             trouble: None,
         }
+    }
+
+    /// Keeps each stretch of time.
+    pub(super) fn keep(&mut self, band: Band) {
+        self.ledger.keep(band);
     }
 
     /// Charges everything up to `until` that is not charged yet.
@@ -658,8 +665,8 @@ impl Sender {
         }
     }
 
-    /// The connection is over with this packet.
-    pub(super) fn finish(mut self, last: Mark) -> DirectionAccount {
+    /// The connection is over with this packet. Gives the stretches of time too, where they were kept.
+    pub(super) fn finish(mut self, last: Mark) -> (DirectionAccount, Option<Box<Band>>) {
         self.listen(last.time);
         let gap = &self.gap;
         let trouble = self.trouble.as_ref();
@@ -697,7 +704,7 @@ impl Sender {
             last_data: self.first_data.map(|_| self.last_data),
             ..DirectionAccount::default()
         };
-        self.ledger.finish(&mut account);
+        let band = self.ledger.finish(&mut account);
         self.writes.finish(&mut account);
         if let Some(habits) = &self.habits {
             habits.write_to(&mut account);
@@ -705,6 +712,6 @@ impl Sender {
         if let Some(trouble) = self.trouble {
             trouble.finish(last.time, &mut account);
         }
-        account
+        (account, band)
     }
 }

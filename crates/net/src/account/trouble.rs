@@ -5,11 +5,12 @@ use super::round_trips::Distribution;
 use super::sender::Transmission;
 use super::span;
 use model::{DirectionAccount, Mark, Stuck, Time};
+use serde::{Deserialize, Serialize};
 
 /// A segment sent again so often without getting through is stuck.
 const STUCK_TIMES: u64 = 3;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Trouble {
     /// Up to where everything is to be acknowledged until what was lost has arrived; and, since the
     /// last transmission, when it had.

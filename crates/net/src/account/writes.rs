@@ -3,11 +3,12 @@
 //! others when much is unsent.
 
 use model::DirectionAccount;
+use serde::{Deserialize, Serialize};
 
 /// Different sizes that are counted at the same time.
 const SIZES: usize = 16;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Writes {
     /// Bytes since the last push.
     open: u32,

@@ -11,10 +11,12 @@
 //! 59 ns for the headers alone of a packet, where all of this takes 46 (15 of them to fetch the packet
 //! from memory). In tests it says what plain packets are.
 
+mod anonymise;
 mod fragment;
 mod hash;
 mod ip;
 mod link;
+mod outline;
 mod sight;
 #[cfg(test)]
 mod tests;
@@ -22,6 +24,9 @@ mod transport;
 mod tunnel;
 mod view;
 mod walk;
+
+pub use anonymise::PacketAnonymiser;
+pub use outline::{Flow, Outline};
 
 use crate::{Segment, Tcp};
 use fragment::{Datagram, Ending, Reassembly};

@@ -39,14 +39,27 @@ pub(super) enum Found<'a> {
 /// Follows the headers. `ip` becomes the innermost IP header's, `notes` what was odd on the way.
 #[inline(always)]
 pub(super) fn walk<'a>(
+    layer: Layer,
+    view: View<'a>,
+    ip: &mut Ip,
+    notes: &mut Vec<Note>,
+) -> Result<Found<'a>, Skip> {
+    walk_past(layer, view, ip, notes, |_, _| {})
+}
+
+/// The same, and shows `seen` each layer before it is read.
+#[inline(always)]
+pub(super) fn walk_past<'a>(
     mut layer: Layer,
     mut view: View<'a>,
     ip: &mut Ip,
     notes: &mut Vec<Note>,
+    mut seen: impl FnMut(&Layer, View<'a>),
 ) -> Result<Found<'a>, Skip> {
     const TCP: u8 = ip_number::TCP.0;
     const UDP: u8 = ip_number::UDP.0;
     for _ in 0..HEADERS {
+        seen(&layer, view);
         (layer, view) = match layer {
             Layer::Ethernet => link::ethernet(view)?,
             Layer::EtherType(value) => link::ether_type(value, view)?,

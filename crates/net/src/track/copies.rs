@@ -11,13 +11,14 @@
 use super::MILLISECOND;
 use crate::Segment;
 use model::{DirectionSummary, PacketRef, Time};
+use serde::{Deserialize, Serialize};
 
 /// How many packets of a direction are remembered, and how long a copy may come after its original.
 const REMEMBERED: usize = 32;
 const WITHIN_NS: i64 = 5 * MILLISECOND;
 const WITHIN_WITHOUT_IDENTITY_NS: i64 = MILLISECOND;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 struct Header {
     sequence: u32,
     acknowledgement: u32,
@@ -52,7 +53,7 @@ impl Header {
 /// A packet that falls this often passes more routers than a capture has places.
 const CIRCLES: u8 = 4;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Packet {
     /// When it was seen last.
     at: Time,
@@ -62,9 +63,9 @@ struct Packet {
     header: Header,
 }
 
-/// The last packets of a direction. It grows with the first packets, as most connections of a
-/// capture with many are short.
-#[derive(Debug, Default)]
+/// The last packets of a direction, however old: a file may hold a stretch of time twice. It grows with
+/// the first packets, as most connections of a capture with many are short.
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Recent {
     packets: Vec<Packet>,
     oldest: usize,

@@ -1,8 +1,10 @@
 //! A connection in the table: whose it is, when it was last heard of, and its TCP or UDP part.
 
 use super::Wanted;
+use super::attic::Attic;
 use super::handshake::roles;
 use super::output::Output;
+use super::rest::Resting;
 use super::tcp::Tcp;
 use crate::{Connection, Handler, Segment};
 use model::{
@@ -24,6 +26,8 @@ pub(super) enum Verdict {
 pub(super) enum Body {
     Tcp(Box<Tcp>),
     Udp(Box<[DirectionSummary; 2]>),
+    /// Either, packed.
+    Resting(Resting),
 }
 
 #[derive(Debug)]
@@ -33,6 +37,32 @@ pub(super) struct Entry<S> {
     pub last: Mark,
     state: S,
     pub body: Body,
+    /// Whether a segment came since the entry was last looked at for whether it may rest.
+    pub used: bool,
+}
+
+/// How long a connection may be silent before it is over, and how it then ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Patience {
+    /// Both sides have ended their data.
+    Closing,
+    /// One has, and of the other nothing was seen.
+    HalfClosed,
+    Unanswered,
+    Open,
+    Udp,
+}
+
+impl Patience {
+    pub(super) fn silence(self) -> (i64, Close) {
+        match self {
+            Patience::Closing => (limits::CLOSING_IDLE_NS, Close::Finished),
+            Patience::HalfClosed => (limits::CLOSING_IDLE_NS, Close::Expired),
+            Patience::Unanswered => (limits::UNANSWERED_IDLE_NS, Close::Expired),
+            Patience::Open => (limits::IDLE_NS, Close::Forgotten),
+            Patience::Udp => (limits::UDP_IDLE_NS, Close::Expired),
+        }
+    }
 }
 
 /// What is kept of a direction that is over, to know its last packets from new ones.
@@ -47,7 +77,7 @@ impl<S> Entry<S> {
     pub(super) fn open<H: Handler<State = S>>(
         handler: &mut H,
         s: &Segment,
-        wanted: Wanted,
+        wanted: &Wanted,
     ) -> Entry<S> {
         let (client, server, roles_known) = roles(s);
         let connection = Connection {
@@ -67,7 +97,38 @@ impl<S> Entry<S> {
                 Transport::Tcp => Body::Tcp(Box::new(Tcp::new(s, wanted))),
                 Transport::Udp => Body::Udp(Box::default()),
             },
+            used: true,
         }
+    }
+
+    /// Packs what is known of it, if nothing is under way; whether it did.
+    pub(super) fn rest<H: Handler<State = S>>(
+        &mut self,
+        handler: &mut H,
+        attic: &mut Attic,
+    ) -> bool {
+        let resting = Resting::of(&self.body, &mut self.state, handler, attic);
+        let rests = resting.is_some();
+        if let Some(resting) = resting {
+            self.body = Body::Resting(resting);
+        }
+        rests
+    }
+
+    /// Unpacks it, if it was packed; whether it was.
+    #[inline]
+    pub(super) fn wake<H: Handler<State = S>>(
+        &mut self,
+        handler: &mut H,
+        attic: &mut Attic,
+        problems: &mut Problems,
+    ) -> bool {
+        let Body::Resting(resting) = &self.body else {
+            return false;
+        };
+        let transport = self.connection.transport;
+        self.body = resting.wake(transport, &mut self.state, handler, attic, problems);
+        true
     }
 
     /// Which way a segment goes, if it is of this connection.
@@ -92,8 +153,9 @@ impl<S> Entry<S> {
             return None;
         }
         let (patience, close) = match &self.body {
-            Body::Tcp(tcp) => tcp.patience(),
-            Body::Udp(_) => (limits::UDP_IDLE_NS, Close::Expired),
+            Body::Tcp(tcp) => tcp.patience().silence(),
+            Body::Udp(_) => Patience::Udp.silence(),
+            Body::Resting(resting) => resting.patience.silence(),
         };
         (silence > patience).then_some(close)
     }
@@ -112,12 +174,15 @@ impl<S> Entry<S> {
             state: &mut self.state,
             problems,
         };
+        self.used = true;
         let verdict = match &mut self.body {
             Body::Tcp(tcp) => tcp.segment(&mut out, s, bytes, d),
             Body::Udp(summaries) => {
                 datagram(&mut out, summaries, s, bytes, d);
                 Verdict::Goes
             }
+            // Woken before.
+            Body::Resting(_) => Verdict::Goes,
         };
         if verdict != Verdict::Replaced {
             self.last = s.mark;
@@ -125,7 +190,7 @@ impl<S> Entry<S> {
         verdict
     }
 
-    /// Delivers what is still held and says that it is over.
+    /// Delivers what is still held and says that it is over. It is to be awake.
     pub(super) fn close<H: Handler<State = S>>(
         mut self,
         handler: &mut H,
@@ -148,7 +213,12 @@ impl<S> Entry<S> {
                 if let Some(interval) = tcp.last_interval() {
                     out.interval(interval);
                 }
-                accounts = tcp.accounts(self.last);
+                if let Some(measured) = tcp.measured(self.last) {
+                    accounts = Some(measured.accounts);
+                    if let Some(plot) = measured.plot {
+                        out.plot(plot);
+                    }
+                }
                 reset = tcp.reset;
                 ending = tcp.streams.each_ref().map(|stream| Last {
                     isn: stream.isn,
@@ -160,6 +230,7 @@ impl<S> Entry<S> {
                 )
             }
             Body::Udp(directions) => (Handshake::default(), *directions),
+            Body::Resting(_) => Default::default(),
         };
         let summary = ConnectionSummary {
             id: self.connection.id,

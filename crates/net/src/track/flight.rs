@@ -7,13 +7,14 @@
 //! selectively (RFC 2018), which is done at once (RFC 5681 section 4.2).
 
 use model::{Mark, Time};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Segments remembered per direction; more are in flight only on very long fat paths, and where no
 /// acknowledgements were captured.
 const REMEMBERED: usize = 1_024;
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Sent {
     end: u64,
     length: u32,
@@ -23,7 +24,7 @@ struct Sent {
 }
 
 /// The last that was sent again.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Resent {
     at: Time,
     ts_value: Option<u32>,
@@ -39,7 +40,7 @@ pub(super) struct Newest {
     pub answers: Option<Time>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Flight {
     /// In sequence order, as only new data comes in here.
     segments: VecDeque<Sent>,

@@ -8,6 +8,7 @@ use super::sequence::{ack_position, before, data_position};
 use super::stream::{Start, Stream};
 use crate::Segment;
 use model::{Direction, Endpoint, Handshake, Time, Transport};
+use serde::{Deserialize, Serialize};
 
 /// Service ports that say who is the server even against a lower port: NFS clients send from ports
 /// below 1,024.
@@ -45,7 +46,7 @@ fn rank(port: u16) -> u8 {
 }
 
 /// What a side's SYN offered.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Offer {
     mss: Option<u16>,
     window_scale: Option<u8>,
@@ -66,7 +67,7 @@ pub(super) enum Ecn {
 }
 
 /// The opening of a connection, as far as it was seen.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Opening {
     pub summary: Handshake,
     /// A SYN that came after a SYN/ACK: it belongs to the next one, if there is one.

@@ -14,6 +14,7 @@ use super::MILLISECOND;
 use super::recovery::Stretch;
 use crate::Segment;
 use model::{DirectionSummary, EpisodeKind, Mark, Time};
+use serde::{Deserialize, Serialize};
 
 /// A segment that follows an acknowledgement within this was released by it.
 const RELEASED_WITHIN_NS: i64 = 200_000;
@@ -35,21 +36,21 @@ const ANSWER_NS: i64 = 500_000;
 const ANSWER_SHARE: i64 = 4;
 
 /// A bare acknowledgement of everything sent that came late.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Late {
     /// The last packet of what it acknowledges.
     since: Mark,
     at: Time,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Small {
     end: u64,
     at: Time,
 }
 
 /// An acknowledgement that lets a small segment go.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Release {
     /// When the small segment that it acknowledges was sent.
     since: Time,
@@ -58,7 +59,7 @@ struct Release {
     alone: bool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Held {
     near: u8,
     fastest_ns: Option<i64>,

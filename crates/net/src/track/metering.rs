@@ -7,7 +7,8 @@ use super::stream::{FAST_RETRANSMIT_ACKS, Start, Stream};
 use super::tcp::TIMEOUT_NS;
 use crate::Segment;
 use crate::account::{Acknowledgement, Kind, Meter, Transmission, Trigger};
-use model::{Direction, Handshake};
+use model::{Direction, Handshake, SegmentKind};
+use serde::{Deserialize, Serialize};
 
 /// A tail probe comes two round trips after the last segment, and those of a capture near the receiver
 /// are short: what comes sooner than this is none.
@@ -20,6 +21,7 @@ pub(super) struct Before {
     start: Start,
     /// Of the direction that it acknowledges.
     peer_acknowledged: Option<u64>,
+    out_of_order: u64,
 }
 
 impl Before {
@@ -28,12 +30,13 @@ impl Before {
             sent: stream.sent,
             start: stream.start,
             peer_acknowledged: peer.acknowledged,
+            out_of_order: stream.summary.out_of_order_packets,
         }
     }
 }
 
 /// A segment that was sent again: whether the capture holds its bytes already, and why it was.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Again {
     held: bool,
     trigger: Trigger,
@@ -104,14 +107,20 @@ pub(super) fn tell(
     let kind = if let Some(again) = stream.again.take() {
         // Where the direction begins with it, its bytes were acknowledged, and not seen before.
         let held = again.held && before.start != Start::Acknowledged;
-        Kind::Again {
+        Some(Kind::Again {
             held,
             needless: held && stream.acknowledged.is_some_and(|a| a >= end),
             trigger: again.trigger,
-        }
-    } else if stream.sent > before.sent && !s.tcp.flags.syn() && stream.start == Start::Certain {
-        Kind::New
+        })
     } else {
+        let is_new =
+            stream.sent > before.sent && !s.tcp.flags.syn() && stream.start == Start::Certain;
+        is_new.then_some(Kind::New)
+    };
+    if meter.has_plot() {
+        show(meter, before, s, d, stream, kind);
+    }
+    let Some(kind) = kind else {
         // What stands one byte back, or is one byte, asks for the window (RFC 9293 section 3.8.6.1).
         let asks = s.payload_length == 1 || end + 1 == stream.sent;
         if stream.window.is_zero() && asks && !s.tcp.flags.syn() {
@@ -132,6 +141,41 @@ pub(super) fn tell(
             full_sized,
         },
     );
+}
+
+/// Shows a segment in the picture: those with data, and those that ask whether somebody is there.
+#[cold]
+fn show(
+    meter: &mut Meter,
+    before: &Before,
+    s: &Segment,
+    d: Direction,
+    stream: &Stream,
+    kind: Option<Kind>,
+) {
+    let syn = s.tcp.flags.syn();
+    let from = data_position(stream.sent, s.tcp.sequence.wrapping_add(u32::from(syn)));
+    let to = from + u64::from(s.payload_length);
+    let probed = stream.probe.is_some_and(|probe| probe == (from, to));
+    let kept_alive = !syn && to + u64::from(s.payload_length == 0) == stream.sent;
+    let kind = match kind {
+        Some(Kind::Again { needless: true, .. }) => SegmentKind::SpuriousRetransmission,
+        Some(Kind::Again { .. }) => SegmentKind::Retransmission,
+        None if stream.summary.out_of_order_packets > before.out_of_order => {
+            SegmentKind::OutOfOrder
+        }
+        _ if probed => SegmentKind::Probe,
+        None if s.payload_length <= 1
+            && kept_alive
+            && stream.sent == before.sent
+            && stream.fin.is_none() =>
+        {
+            SegmentKind::Probe
+        }
+        _ if s.payload_length > 0 => SegmentKind::New,
+        _ => return,
+    };
+    meter.shown(d, s.mark, from, to, kind);
 }
 
 #[cold]
@@ -174,7 +218,7 @@ fn heard(
     if let Some(ns) = stream.latest_round_trip_ns.take() {
         let bytes = before.peer_acknowledged.map_or(0, |a| position - a);
         // Nobody delays an acknowledgement of what came behind a hole.
-        meter.round_trip(d, ns, (1..=full_sized).contains(&bytes));
+        meter.round_trip(d, s.mark, ns, (1..=full_sized).contains(&bytes));
         // The sender of what is acknowledged here stands where these acknowledgements come from.
         meter.sender_is_away(d.reverse(), ns);
     }

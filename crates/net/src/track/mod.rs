@@ -12,6 +12,7 @@
 //!
 //! Positions are 64 bits wide ([`sequence`]), so nothing else knows that sequence numbers wrap.
 
+mod attic;
 mod copies;
 mod deliver;
 mod entry;
@@ -22,6 +23,7 @@ mod metering;
 mod output;
 mod reassembly;
 mod recovery;
+mod rest;
 mod sequence;
 mod stream;
 mod tcp;
@@ -32,9 +34,13 @@ mod window;
 mod tests;
 
 use crate::{Handler, Segment};
+use attic::Attic;
 use entry::{Entry, Verdict};
 use hashbrown::HashTable;
-use model::{Close, Problems, Time, Transport};
+use model::{Close, ConnectionId, PlotRequest, Problems, Time, Transport};
+use rest::{Awake, Looked, is_quiet};
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use tombstone::Tombstones;
 
 const MILLISECOND: i64 = 1_000_000;
@@ -44,19 +50,26 @@ const SECOND: i64 = 1_000 * MILLISECOND;
 const SWEEP_NS: i64 = 10 * SECOND;
 
 /// What is kept of each TCP connection beyond what its bytes need.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Default, Debug)]
 struct Wanted {
     /// An account of its time.
     accounts: bool,
     /// What it did in each interval of so many nanoseconds.
     intervals_ns: Option<i64>,
+    /// Pictures of these connections, which alone have accounts then.
+    plots: Option<HashMap<ConnectionId, PlotRequest>>,
 }
 
 /// Sorts segments into connections and hands their bytes, in order, to a [`Handler`].
 pub struct Tracker<H: Handler> {
     handler: H,
     connections: HashTable<Box<Entry<H::State>>>,
+    awake: Awake,
+    /// What is known of the others.
+    attic: Attic,
     closed: Tombstones,
+    /// Those that are still to be ended, the oldest last, as the capture has ended.
+    ending: Vec<Box<Entry<H::State>>>,
     wanted: Wanted,
     problems: Problems,
     last_tick: Option<Time>,
@@ -68,7 +81,10 @@ impl<H: Handler> Tracker<H> {
         Tracker {
             handler,
             connections: HashTable::new(),
+            awake: Awake::default(),
+            attic: Attic::default(),
             closed: Tombstones::default(),
+            ending: Vec::new(),
             wanted: Wanted::default(),
             problems: Problems::default(),
             last_tick: None,
@@ -77,7 +93,7 @@ impl<H: Handler> Tracker<H> {
     }
 
     /// The same, giving each TCP connection an account of its time
-    /// ([`ConnectionSummary::accounts`](model::ConnectionSummary)). Costs some 2 KB a connection while it is open.
+    /// ([`ConnectionSummary::accounts`](model::ConnectionSummary)).
     #[must_use]
     pub fn with_accounts(self) -> Tracker<H> {
         Tracker {
@@ -97,6 +113,22 @@ impl<H: Handler> Tracker<H> {
             wanted: Wanted {
                 accounts: true,
                 intervals_ns: Some(width_ns.max(1)),
+                ..self.wanted
+            },
+            ..self
+        }
+    }
+
+    /// The same with accounts and pictures ([`Handler::plot`]) of certain TCP connections, and only of
+    /// these.
+    #[must_use]
+    pub fn with_plots(self, requests: impl IntoIterator<Item = PlotRequest>) -> Tracker<H> {
+        let requests = requests.into_iter().map(|r| (r.connection, r));
+        Tracker {
+            wanted: Wanted {
+                accounts: true,
+                plots: Some(requests.collect()),
+                ..self.wanted
             },
             ..self
         }
@@ -115,6 +147,16 @@ impl<H: Handler> Tracker<H> {
         &self.problems
     }
 
+    /// Lets every connection rest as soon as it can: for tests that this changes nothing.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_little_awake(self) -> Tracker<H> {
+        Tracker {
+            awake: Awake::as_few_as_can_be(),
+            ..self
+        }
+    }
+
     /// Connections that are open now.
     pub fn open_connections(&self) -> usize {
         self.connections.len()
@@ -129,11 +171,19 @@ impl<H: Handler> Tracker<H> {
             direction.is_some()
         });
         if let (Some(entry), Some(d)) = (found, direction) {
+            let mut woken = false;
             let verdict = match entry.expired(s.mark.time) {
-                None => entry.segment(&mut self.handler, &mut self.problems, s, bytes, d),
+                None => {
+                    woken = entry.wake(&mut self.handler, &mut self.attic, &mut self.problems);
+                    entry.segment(&mut self.handler, &mut self.problems, s, bytes, d)
+                }
                 Some(_) => Verdict::Replaced,
             };
             if verdict == Verdict::Goes {
+                if woken {
+                    let one = (entry.hash, entry.connection.id);
+                    self.is_awake(one, s.mark.time);
+                }
                 return;
             }
             self.end(s, verdict);
@@ -150,14 +200,35 @@ impl<H: Handler> Tracker<H> {
         if s.transport == Transport::Tcp && self.closed.absorb(s) {
             return;
         }
-        let mut entry = Box::new(Entry::open(&mut self.handler, s, self.wanted));
+        let mut entry = Box::new(Entry::open(&mut self.handler, s, &self.wanted));
         let Some(d) = entry.direction(s) else { return };
         let verdict = entry.segment(&mut self.handler, &mut self.problems, s, bytes, d);
+        let one = (entry.hash, entry.connection.id);
         self.connections
             .insert_unique(s.flow_hash, entry, |entry| entry.hash);
         if matches!(verdict, Verdict::Over(_)) {
             self.end(s, verdict);
+        } else {
+            self.is_awake(one, s.mark.time);
         }
+    }
+
+    /// This connection is open and not packed: others may rest.
+    #[cold]
+    fn is_awake(&mut self, one: (u64, ConnectionId), now: Time) {
+        let (connections, handler, attic) =
+            (&mut self.connections, &mut self.handler, &mut self.attic);
+        self.awake.add(one, |(hash, id), too_many| {
+            let Some(entry) = connections.find_mut(hash, |entry| entry.connection.id == id) else {
+                return Looked::Gone;
+            };
+            let used = std::mem::take(&mut entry.used);
+            let may_rest = is_quiet(entry.last.time, now) || (too_many && !used);
+            match may_rest && entry.rest(handler, attic) {
+                true => Looked::Gone,
+                false => Looked::Awake,
+            }
+        });
     }
 
     /// Ends the connection of `s`.
@@ -179,7 +250,8 @@ impl<H: Handler> Tracker<H> {
         self.close(*entry, close, s.order, s.mark.time);
     }
 
-    fn close(&mut self, entry: Entry<H::State>, close: Close, order: u64, now: Time) {
+    fn close(&mut self, mut entry: Entry<H::State>, close: Close, order: u64, now: Time) {
+        entry.wake(&mut self.handler, &mut self.attic, &mut self.problems);
         let (hash, connection, last) = (entry.hash, entry.connection, entry.last);
         let ending = entry.close(&mut self.handler, &mut self.problems, close, order, now);
         if matches!(close, Close::Finished | Close::Reset) && connection.transport == Transport::Tcp
@@ -218,14 +290,26 @@ impl<H: Handler> Tracker<H> {
         }
     }
 
-    /// Ends all connections, the oldest first, as the capture has ended. `order` is behind all packets.
-    pub fn finish(mut self, order: u64) -> (H, Problems) {
-        let mut open: Vec<_> = self.connections.drain().collect();
-        open.sort_unstable_by_key(|entry| entry.connection.id);
-        for entry in open {
+    /// The capture has ended: ends the oldest connection, and those of which the names lie in the same
+    /// `width` orders, the oldest first; says which orders, or nothing when no connection is left. For a
+    /// caller who does not want what comes of all of them at once. `order` is behind all packets.
+    pub fn finish_part(&mut self, width: u64, order: u64) -> Option<u64> {
+        if !self.connections.is_empty() {
+            self.ending.extend(self.connections.drain());
+            (self.ending).sort_unstable_by_key(|entry| Reverse(entry.connection.id));
+        }
+        let part_of = |entry: &Entry<H::State>| entry.connection.id.0 / width.max(1);
+        let part = part_of(self.ending.last()?);
+        while let Some(entry) = self.ending.pop_if(|entry| part_of(entry) == part) {
             let now = entry.last.time;
             self.close(*entry, Close::EndOfCapture, order, now);
         }
+        Some(part)
+    }
+
+    /// Ends all connections, the oldest first, as the capture has ended. `order` is behind all packets.
+    pub fn finish(mut self, order: u64) -> (H, Problems) {
+        while self.finish_part(u64::MAX, order).is_some() {}
         (self.handler, self.problems)
     }
 }

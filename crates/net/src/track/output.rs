@@ -2,7 +2,7 @@
 
 use super::recovery::Stretch;
 use crate::{Connection, Handler, Segment};
-use model::{Chunk, Direction, Episode, EpisodeKind, Interval, Mark, Problems, Where};
+use model::{Chunk, Direction, Episode, EpisodeKind, Interval, Mark, Plot, Problems, Where};
 
 pub(super) struct Output<'a, H: Handler> {
     pub handler: &'a mut H,
@@ -52,6 +52,10 @@ impl<H: Handler> Output<'_, H> {
 
     pub(super) fn interval(&mut self, interval: Interval) {
         self.handler.interval(self.connection, self.state, interval);
+    }
+
+    pub(super) fn plot(&mut self, plot: Plot) {
+        self.handler.plot(self.connection, self.state, plot);
     }
 
     pub(super) fn note(&mut self, s: &Segment, kind: &'static str, what: &str) {

@@ -3,6 +3,7 @@
 //! hole is filled or given up. The first copy of a byte wins.
 
 use model::{Mark, Time, limits};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What is remembered of a segment besides its bytes.
@@ -33,10 +34,12 @@ pub(super) struct Hole {
     pub exposed: Origin,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Reassembly {
     /// Everything before this has been delivered or given up.
     pub next: u64,
+    /// Never of a connection that rests.
+    #[serde(skip)]
     held: BTreeMap<u64, Piece>,
     held_bytes: usize,
 }

@@ -9,6 +9,7 @@
 use super::MILLISECOND;
 use super::sequence::before;
 use model::{Mark, Time};
+use serde::{Deserialize, Serialize};
 
 /// Bounds of the wait for a duplicate SACK; else two round trips.
 const DUPLICATE_SACK_WAIT_NS: std::ops::RangeInclusive<i64> =
@@ -17,7 +18,7 @@ const DUPLICATE_SACK_WAIT_NS: std::ops::RangeInclusive<i64> =
 const REBUILDING_ROUND_TRIPS: i64 = 8;
 
 /// A stretch of time that is ready to be reported.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Stretch {
     pub order: u64,
     pub first: Mark,
@@ -44,7 +45,7 @@ impl Stretch {
 }
 
 /// A segment that was sent again.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Resent {
     /// When its bytes were sent first, or their absence showed.
     pub first: Mark,
@@ -56,7 +57,7 @@ pub(super) struct Resent {
     pub ts_value: Option<u32>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Open {
     first: Mark,
     /// Everything sent when it began.
@@ -90,7 +91,7 @@ impl Open {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Ended {
     open: Box<Open>,
     last: Mark,
@@ -99,13 +100,13 @@ struct Ended {
 }
 
 /// The time after a loss in which a congestion window grows back.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Rebuilding {
     until: Time,
     flight: u64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Recovery {
     /// Apart, as most directions never have any.
     open: Option<Box<Open>>,

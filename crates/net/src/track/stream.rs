@@ -11,6 +11,7 @@ use super::window::Window;
 use super::{MILLISECOND, SECOND};
 use crate::Segment;
 use model::{DirectionSummary, Time, limits};
+use serde::{Deserialize, Serialize};
 
 /// How long, and for how many packets, data may stand in the file behind its own acknowledgement:
 /// several receive queues, or several interfaces, are written in no strict order.
@@ -33,7 +34,7 @@ const EARLIER_IP_ID_WITHIN_NS: i64 = 200 * MILLISECOND;
 pub(super) const FAST_RETRANSMIT_ACKS: u32 = 3;
 
 /// What is known of where a direction's bytes begin.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(super) enum Start {
     #[default]
     Unknown,
@@ -46,7 +47,7 @@ pub(super) enum Start {
 }
 
 /// The highest acknowledgement at a moment.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Seen {
     position: u64,
     at: Time,
@@ -54,7 +55,7 @@ struct Seen {
 }
 
 /// Bytes that were given up.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct GivenUp {
     pub start: u64,
     pub end: u64,
@@ -63,7 +64,7 @@ pub(super) struct GivenUp {
     pub counted: bool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Stream {
     pub summary: DirectionSummary,
     pub start: Start,

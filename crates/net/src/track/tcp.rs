@@ -3,7 +3,7 @@
 
 use super::Wanted;
 use super::deliver::{deliver, drain, give_up, settle};
-use super::entry::Verdict;
+use super::entry::{Patience, Verdict};
 use super::handshake::{Ecn, Opening};
 use super::held::is_small;
 use super::metering::{self, Again, Before};
@@ -12,19 +12,17 @@ use super::recovery::Resent;
 use super::sequence::{LARGEST_WINDOW, ack_position, data_position, first_position};
 use super::stream::{FAST_RETRANSMIT_ACKS, Start, Stream};
 use super::{MILLISECOND, output::Output};
-use crate::account::Meter;
+use crate::account::{Measured, Meter};
 use crate::{Handler, Segment};
-use model::{
-    Close, ConnectionId, Direction, DirectionAccount, EpisodeKind, Interval, Mark, ResetSeen, Time,
-    limits,
-};
+use model::{Close, ConnectionId, Direction, EpisodeKind, Interval, Mark, ResetSeen, Time};
+use serde::{Deserialize, Serialize};
 
 /// A resend after so long without progress is the retransmission timer's.
 pub(super) const TIMEOUT_NS: i64 = 200 * MILLISECOND;
 /// Bytes that come this soon after they were given up were only late in the file.
 const LATE_WITHIN_NS: i64 = 10 * MILLISECOND;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Tcp {
     pub streams: [Stream; 2],
     pub opening: Opening,
@@ -45,33 +43,44 @@ fn both(streams: &mut [Stream; 2], d: Direction) -> (&mut Stream, &mut Stream) {
 
 impl Tcp {
     /// Of a connection that `s` begins.
-    pub(super) fn new(s: &Segment, wanted: Wanted) -> Tcp {
+    pub(super) fn new(s: &Segment, wanted: &Wanted) -> Tcp {
+        let id = ConnectionId(s.order);
+        let plot = wanted.plots.as_ref().map(|plots| plots.get(&id));
         let meter = || {
-            let meter = Meter::new(s.first, s.tcp.flags.syn());
-            match wanted.intervals_ns {
+            let mut meter = Meter::new(s.first, s.tcp.flags.syn());
+            if let Some(ns) = wanted.intervals_ns {
+                meter = meter.with_intervals(id, s.mark.time, ns);
+            }
+            match plot.flatten() {
                 None => meter,
-                Some(ns) => meter.with_intervals(ConnectionId(s.order), s.mark.time, ns),
+                Some(request) => meter.with_plot(*request),
             }
         };
+        let measured = wanted.accounts && plot.is_none_or(|plot| plot.is_some());
         Tcp {
-            meter: wanted.accounts.then(|| Box::new(meter())),
+            meter: measured.then(|| Box::new(meter())),
             ..Tcp::default()
         }
     }
 
-    /// How long it may be silent before it is over, and how it then ended.
-    pub(super) fn patience(&self) -> (i64, Close) {
+    pub(super) fn patience(&self) -> Patience {
         let [a, b] = &self.streams;
         let one_way = a.summary.packets == 0 || b.summary.packets == 0;
         match (a.fin, b.fin) {
-            (Some(_), Some(_)) => (limits::CLOSING_IDLE_NS, Close::Finished),
+            (Some(_), Some(_)) => Patience::Closing,
             (None, None) if one_way && a.summary.payload_bytes + b.summary.payload_bytes == 0 => {
-                (limits::UNANSWERED_IDLE_NS, Close::Expired)
+                Patience::Unanswered
             }
-            (None, None) => (limits::IDLE_NS, Close::Forgotten),
-            _ if one_way => (limits::CLOSING_IDLE_NS, Close::Expired),
-            _ => (limits::IDLE_NS, Close::Forgotten),
+            (None, None) => Patience::Open,
+            _ if one_way => Patience::HalfClosed,
+            _ => Patience::Open,
         }
+    }
+
+    /// Whether nothing is kept of it that is not worth packing: bytes that wait for earlier ones, a plot.
+    pub(super) fn may_rest(&self) -> bool {
+        let plotted = self.meter.as_ref().is_some_and(|meter| meter.has_plot());
+        !plotted && !self.streams.iter().any(|s| s.reassembly.is_waiting())
     }
 
     #[inline]
@@ -204,10 +213,12 @@ impl Tcp {
         self.meter.as_ref()?.last_interval()
     }
 
-    /// What the connection waited for, if that was asked for, with its last packet.
-    pub(super) fn accounts(&mut self, last: Mark) -> Option<Box<[DirectionAccount; 2]>> {
-        let mut accounts = self.meter.take()?.finish(last);
-        for (account, stream) in accounts.iter_mut().zip(&self.streams) {
+    /// What the connection waited for, and its picture, if that was asked for, with its last packet.
+    pub(super) fn measured(&mut self, last: Mark) -> Option<Measured> {
+        let begins = |stream: &Stream| stream.isn.map(|_| stream.first);
+        let begins = self.streams.each_ref().map(begins);
+        let mut measured = self.meter.take()?.finish(last, begins);
+        for (account, stream) in measured.accounts.iter_mut().zip(&self.streams) {
             account.mss = stream.mss;
             account.window_scale = stream.window.scale;
             account.sack = self.opening.has_sack();
@@ -218,7 +229,7 @@ impl Tcp {
                 (account.ecn.ece_packets, account.ecn.cwr_packets) = (0, 0);
             }
         }
-        Some(accounts)
+        Some(measured)
     }
 
     /// Delivers what is still held and reports what is not over.

@@ -5,6 +5,7 @@ use super::MILLISECOND;
 use super::recovery::Stretch;
 use crate::Segment;
 use model::{EpisodeKind, Mark, Time};
+use serde::{Deserialize, Serialize};
 
 /// Shorter waits for a window are not worth telling.
 const WORTH_TELLING_NS: i64 = MILLISECOND;
@@ -12,7 +13,7 @@ const WORTH_TELLING_NS: i64 = MILLISECOND;
 const RELEASED_WITHIN_NS: i64 = MILLISECOND;
 const SHOWS_WITHIN_NS: i64 = 10 * MILLISECOND;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Zero {
     first: Mark,
     /// Whether it is certain that the sender had more to send.
@@ -20,7 +21,7 @@ struct Zero {
 }
 
 /// A window without room for a whole segment.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Full {
     since: Mark,
     /// Bytes that it offered, all of them under way.
@@ -30,7 +31,7 @@ struct Full {
     stuck: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Opened {
     at: Time,
     full: Full,
@@ -40,7 +41,7 @@ struct Opened {
     told: bool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Window {
     /// The receiver's shift, where the handshake told it.
     pub scale: Option<u8>,

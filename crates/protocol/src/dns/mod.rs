@@ -122,6 +122,7 @@ fn answer(m: &Parsed, protocol: Protocol) -> Says {
     });
     Says::Answers {
         outcome,
+        name: None,
         status: (m.rcode != 0 && m.code().is_none()).then_some(m.rcode.into()),
         records: m.answers.into(),
         stray: stray

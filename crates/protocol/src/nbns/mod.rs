@@ -126,6 +126,7 @@ fn read(connection: &ConnectionInfo, d: Direction, bytes: &[u8]) -> Option<Messa
                 7 => Outcome::Error("CFT_ERR"),
                 _ => Outcome::Error("error"),
             },
+            name: None,
             status: (rcode > 7).then_some(rcode.into()),
             records: packet.header.answers.into(),
             stray: None,

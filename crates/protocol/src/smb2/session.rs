@@ -310,6 +310,7 @@ impl SessionTrait for Session {
                     }
                     return Step::Opaque;
                 }
+                self.client.get_or_insert(d);
                 let request = Request {
                     command: NEGOTIATE,
                     span: Span::NOTHING,

@@ -3,7 +3,7 @@
 use crate::{ConnectionInfo, Context, Conversation, Output, Shared};
 use model::{
     Call, Chunk, Close, ConnectionId, Direction, Endpoint, Mark, Outcome, PacketRef, Problems,
-    Reason, Time, Transport, limits,
+    Reason, Time, Transport, limits, pack,
 };
 use proptest::prelude::*;
 
@@ -56,12 +56,30 @@ fn run(
     events: &[Event],
     end: (Close, i64),
 ) -> (Vec<Call>, Vec<&'static str>) {
+    let awake = converse(connection, events, end, false);
+    let rested = converse(connection, events, end, true);
+    assert_eq!(format!("{awake:?}"), format!("{rested:?}"));
+    awake
+}
+
+/// The same, where the connection may rest before each event.
+fn converse(
+    connection: &ConnectionInfo,
+    events: &[Event],
+    end: (Close, i64),
+    rests: bool,
+) -> (Vec<Call>, Vec<&'static str>) {
     let mut conversation = Conversation::default();
     let (mut output, mut problems, mut shared) =
         (Output::default(), Problems::default(), Shared::default());
     let mut sequences = [1_000, 5_000];
     for (order, event) in events.iter().map(Some).chain([None]).enumerate() {
         let order = order as i64 + 1 + if event.is_none() { end.1 } else { 0 };
+        if rests {
+            let mut bytes = Vec::new();
+            assert!(pack::pack(&conversation.rest(), &mut bytes));
+            conversation.wake(pack::unpack(&bytes).expect("what was packed"));
+        }
         let mut cx = Context {
             connection,
             output: &mut output,

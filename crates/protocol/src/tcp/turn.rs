@@ -3,10 +3,11 @@
 use crate::session::{Context, held_ns};
 use crate::sql::Opaque;
 use model::{Call, Chunk, Detail, Mark, Outcome, Protocol, Reason, sql};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A request or a response, as far as it has been seen.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Part {
     /// The packet of its first byte that was seen, and the latest of all.
     pub first: Mark,
@@ -56,7 +57,7 @@ fn length(chunk: &Chunk<'_>) -> u64 {
 }
 
 /// How far the answer is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) enum Answer {
     None,
     /// It began in a gap, so that nobody knows when.
@@ -64,7 +65,7 @@ pub(super) enum Answer {
     Seen(Part),
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Turn {
     request: Part,
     pub answer: Answer,

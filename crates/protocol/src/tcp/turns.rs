@@ -4,6 +4,7 @@ use super::turn::{Answer, Turn};
 use crate::session::{ConnectionInfo, Context};
 use crate::sql::Opaque;
 use model::{Chunk, Close, Direction, Mark, Reason, Time, Where, limits};
+use serde::{Deserialize, Serialize};
 
 /// More than one turn in so many that overlaps: the connection is not half-duplex (below a score of
 /// 0.8, nothing may be told of it).
@@ -29,7 +30,7 @@ const LOWER_PORTS: [u16; 2] = [32_768, 1_024];
 const OUT_OF_ORDER_NS: i64 = 1_000_000;
 
 /// What may be told.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 enum State {
     /// Nothing yet: turns are held back.
     Watching,
@@ -40,7 +41,7 @@ enum State {
 }
 
 /// The turns of one connection.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Turns {
     /// The turn under way.
     turn: Option<Turn>,
@@ -52,7 +53,8 @@ pub(crate) struct Turns {
     /// Turns opened, and those that overlapped with the one before.
     turns: u32,
     overlaps: u32,
-    /// The protocol that was spoken before it became unreadable.
+    /// The protocol that was spoken before it became unreadable. Never of turns that rest.
+    #[serde(skip)]
     of: Option<Box<Opaque>>,
 }
 
@@ -80,6 +82,11 @@ impl Turns {
         self.of = Some(Box::new(of));
         self.state = State::Watching;
         self.may_open = true;
+    }
+
+    /// Whether they come out of [`model::pack`] as they were.
+    pub(crate) fn may_rest(&self) -> bool {
+        self.of.is_none()
     }
 
     /// Whether turns of this connection have been, or may now be, reported.

@@ -60,7 +60,7 @@ pub(super) const CONNECTION: [Field; 19] = [
     field(
         "vantage_from",
         "what that was concluded from, in words",
-        |c, _| c.vantage_from.as_str().into(),
+        |c, _| c.vantage_from.to_string().into(),
     ),
     field("vantage_confidence", "how sure that is, 0 to 1", |c, _| {
         c.vantage_confidence.into()

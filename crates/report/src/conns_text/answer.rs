@@ -31,7 +31,7 @@ fn is_measured(c: &ConnectionResult) -> bool {
 }
 
 /// "4 min 12 s of waiting; 61 % of it: …"; `None` when nothing was waited for.
-pub(super) fn waited(
+pub(crate) fn waited(
     connections: impl Iterator<Item = ConnectionResult> + Clone,
 ) -> Option<String> {
     let mut total = 0_i64;

@@ -66,15 +66,12 @@ fn head(result: &ConnsResult, c: &ConnectionResult, zone: &TimeZone) -> String {
         };
         text.push_str(&wrap("  ", 4, &format!("Seen in {frames}{name}.")));
     }
-    let mut vantage = taken(Some(c.vantage)).to_owned();
-    if !c.vantage_from.is_empty() {
-        let sure = match c.vantage_confidence {
-            sure if sure >= 0.9 => "",
-            sure if sure > 0.0 => "probably: ",
-            _ => "not known: ",
-        };
-        vantage.push_str(&format!(" ({sure}{})", c.vantage_from));
-    }
+    let sure = match c.vantage_confidence {
+        sure if sure >= 0.9 => "",
+        sure if sure > 0.0 => "probably: ",
+        _ => "not known: ",
+    };
+    let vantage = format!("{} ({sure}{})", taken(Some(c.vantage)), c.vantage_from);
     text.push_str(&wrap("  Capture: ", 4, &format!("{vantage}.")));
     text.push_str(&wrap("  Handshake: ", 4, &handshake(&c.handshake)));
     text
@@ -325,7 +322,8 @@ mod tests {
 
               1.00 s from 2023-11-14 22:13:21 +00:00, still open when the capture ended.
               Seen in frames 300 to 700 of client.pcap.
-              Capture: side unknown.
+              Capture: side unknown (not known: no handshake and no acknowledgements to go
+                by).
               Handshake: not in the capture.
 
                                                        client → server  server → client

@@ -7,7 +7,7 @@ use crate::classes::{self, Party};
 use crate::page::{Tone, columns, pad, prose};
 use crate::text::{Unit, bar, counted, wrap};
 use analysis::results::{Budget, Side};
-use model::{Direction, format_duration};
+use model::{Direction, TimeClass, format_duration};
 
 /// Where a call's time goes: a line per part, with a bar.
 pub(super) fn budget(b: &Budget, accused: Side) -> String {
@@ -64,6 +64,8 @@ pub(crate) struct Part {
     pub(crate) ns: Result<i64, &'static str>,
     /// Whose it is.
     side: Side,
+    /// What messages waited for under way.
+    pub(crate) class: Option<TimeClass>,
 }
 
 impl Parts {
@@ -86,6 +88,7 @@ impl Parts {
             name: name.to_owned(),
             ns,
             side,
+            class: None,
         };
         let mut lines = vec![part("client host", host, Side::Client)];
         for (name, ns) in parts {
@@ -114,7 +117,10 @@ impl Parts {
                         Side::Network => format!("  {}", words.short),
                         host => format!("  {}: {}", words.short, host.name()),
                     };
-                    lines.push(part(&name, Ok(*waited), side));
+                    lines.push(Part {
+                        class: Some(*class),
+                        ..part(&name, Ok(*waited), side)
+                    });
                 }
             }
         }
@@ -174,7 +180,6 @@ mod tests {
     use super::*;
     use crate::samples;
     use expect_test::expect;
-    use model::TimeClass;
 
     #[test]
     fn what_hosts_do_on_the_way_is_not_the_network_s() {

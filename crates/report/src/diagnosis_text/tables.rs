@@ -29,7 +29,7 @@ fn unit_of(mean_ns: Option<i64>) -> Unit {
 }
 
 /// The names in the first column; the protocol only where there are several.
-fn op_names(ops: &[OpResult]) -> Vec<String> {
+pub(crate) fn op_names(ops: &[OpResult]) -> Vec<String> {
     let several = ops
         .iter()
         .any(|o| Some(o.protocol) != ops.first().map(|f| f.protocol));

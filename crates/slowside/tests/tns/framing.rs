@@ -128,6 +128,9 @@ impl Feed {
 
 impl Handler for Feed {
     type State = Driver;
+    type Rest = ();
+
+    fn rest(&mut self, _: &mut Driver) {}
 
     fn open(&mut self, connection: &Connection) -> Driver {
         Driver::new(Box::new(Counting {

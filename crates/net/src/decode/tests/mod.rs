@@ -1,5 +1,6 @@
 //! What the tests share: one TCP segment in IPv4 and in IPv6, wrappers, and a decoder run.
 
+mod anonymise;
 mod encapsulation;
 mod fragments;
 mod lengths;

@@ -5,6 +5,7 @@ mod bytes;
 mod connections;
 mod habits;
 mod measures;
+mod plots;
 mod random;
 mod tshark;
 mod waits;
@@ -13,8 +14,8 @@ use super::Tracker;
 use crate::segment::Tcp;
 use crate::{Connection, Ecn, Flags, Handler, Segment};
 use model::{
-    Chunk, Close, ConnectionSummary, Direction, Endpoint, Episode, Interval, Mark, PacketRef, Time,
-    Transport,
+    Chunk, Close, ConnectionSummary, Direction, Endpoint, Episode, Interval, Mark, PacketRef, Plot,
+    Problems, Time, Transport,
 };
 use std::hash::{BuildHasher, Hash};
 
@@ -54,6 +55,7 @@ struct Seen {
     episodes: Vec<Episode>,
     datagrams: Vec<(Direction, Vec<u8>)>,
     intervals: Vec<Interval>,
+    plot: Option<Plot>,
     end: Option<(ConnectionSummary, u64, Time)>,
 }
 
@@ -90,6 +92,9 @@ impl Recorder {
 
 impl Handler for Recorder {
     type State = usize;
+    type Rest = ();
+
+    fn rest(&mut self, _: &mut usize) {}
 
     fn open(&mut self, connection: &Connection) -> usize {
         self.connections.push(Seen {
@@ -99,6 +104,7 @@ impl Handler for Recorder {
             episodes: Vec::new(),
             datagrams: Vec::new(),
             intervals: Vec::new(),
+            plot: None,
             end: None,
         });
         self.connections.len() - 1
@@ -145,6 +151,10 @@ impl Handler for Recorder {
         self.connections[*s].intervals.push(interval);
     }
 
+    fn plot(&mut self, _: &Connection, s: &mut usize, plot: Plot) {
+        self.connections[*s].plot = Some(plot);
+    }
+
     fn close(
         &mut self,
         c: &Connection,
@@ -175,6 +185,7 @@ fn hash(a: Endpoint, b: Endpoint, transport: Transport) -> u64 {
 
 /// A capture in the making: segments between one client and one server, unless changed. Sequence
 /// numbers of the client count from `isn`, those of the server from `isn + 1,000,000`.
+#[derive(Debug)]
 struct Script {
     segments: Vec<Segment>,
     bytes: Vec<u8>,
@@ -311,23 +322,33 @@ impl Script {
         self.run_with_problems().0
     }
 
+    /// What comes out, which is to be the same where every connection is packed behind each segment.
+    fn through(&self, tracker: impl Fn() -> Tracker<Recorder>) -> (Recorder, Problems) {
+        let run = |mut tracker: Tracker<Recorder>| {
+            for s in &self.segments {
+                tracker.segment(s, &self.bytes);
+            }
+            tracker.finish(u64::MAX)
+        };
+        let (awake, problems) = run(tracker());
+        let (rested, same_problems) = run(tracker().with_little_awake());
+        assert_eq!(
+            format!("{:#?} {problems:?}", awake.connections),
+            format!("{:#?} {same_problems:?}", rested.connections)
+        );
+        (awake, problems)
+    }
+
     fn run_with_problems(&self) -> (Vec<Seen>, Vec<(&'static str, u64)>) {
-        let mut tracker = Tracker::new(Recorder::default());
-        for s in &self.segments {
-            tracker.segment(s, &self.bytes);
-        }
-        let (recorder, problems) = tracker.finish(u64::MAX);
+        let (recorder, problems) = self.through(|| Tracker::new(Recorder::default()));
         let problems = problems.iter().map(|(kind, p)| (kind, p.count)).collect();
         (recorder.connections, problems)
     }
 
     /// The only connection, with its account, and its intervals of that width.
     fn measured(&self, width_ns: i64) -> Seen {
-        let mut tracker = Tracker::new(Recorder::default()).with_intervals(width_ns);
-        for s in &self.segments {
-            tracker.segment(s, &self.bytes);
-        }
-        let mut seen = tracker.finish(u64::MAX).0.connections;
+        let tracker = || Tracker::new(Recorder::default()).with_intervals(width_ns);
+        let mut seen = self.through(tracker).0.connections;
         assert_eq!(seen.len(), 1, "{seen:#?}");
         seen.remove(0)
     }

@@ -252,6 +252,7 @@ proptest! {
         adds_up(&seen, width)?;
     }
 
+    /// Also where every connection is packed behind each segment, which changes nothing.
     #[test]
     fn any_list_of_segments_is_survived(
         segments in vec(
@@ -269,7 +270,8 @@ proptest! {
     ) {
         let mut t = Script::new();
         t.bytes = vec![1; 100];
-        let mut tracker = Tracker::new(Recorder::default()).with_intervals(3 * MS);
+        let tracker = || Tracker::new(Recorder::default()).with_intervals(3 * MS);
+        let (mut tracker, mut resting) = (tracker(), tracker().with_little_awake());
         for (who, seq, ack, (length, captured, window), time, (sack, sack_count, ts), (scale, mss))
             in segments
         {
@@ -287,10 +289,17 @@ proptest! {
             s.tcp.timestamps = ts;
             s.tcp.window_scale = scale;
             s.tcp.mss = mss;
-            tracker.segment(&s, &t.bytes);
-            tracker.tick(s.order, s.mark.time);
+            for tracker in [&mut tracker, &mut resting] {
+                tracker.segment(&s, &t.bytes);
+                tracker.tick(s.order, s.mark.time);
+            }
         }
-        let (recorder, _) = tracker.finish(u64::MAX);
+        let (recorder, problems) = tracker.finish(u64::MAX);
+        let (rested, same_problems) = resting.finish(u64::MAX);
+        prop_assert_eq!(
+            format!("{:#?} {problems:?}", recorder.connections),
+            format!("{:#?} {same_problems:?}", rested.connections)
+        );
         prop_assert!(recorder.connections.iter().all(|seen| seen.end.is_some()));
         for seen in &recorder.connections {
             adds_up(seen, 3 * MS)?;

@@ -1,0 +1,553 @@
+//! What a difference comes from: the lines of both accounts, per unit of work, and how much each adds.
+//!
+//! Part of a call's time is there for every call, however little it carries (the path, the server, a
+//! timer); the rest is there for every byte. Where calls carry other amounts, the former costs more or
+//! less for the same work: that is the size's doing, and none of the path's. Every step is counted with
+//! the mean of both runs, so that the contributions add up to the difference, and are the same with the
+//! opposite sign when the runs are exchanged.
+
+use super::bootstrap::{Draws, Interval};
+use super::effect::{self, excludes_nothing};
+use super::matching::{round_trip, sees};
+use super::result::{Cause, Change, Unit};
+use super::sentence::{self, amount};
+use super::snapshot::{Line, PartSums, Snapshot, WireGroup};
+use super::work::Scale;
+use model::{Direction, TimeClass, format_duration};
+use std::collections::BTreeSet;
+
+/// What adds less than this share of the difference is not worth a line of its own.
+const SHARE: f64 = 0.01;
+
+/// A path that changed by less than this share is the same.
+const SAME: f64 = 0.05;
+
+/// Round trips that vary by less say nothing of a queue.
+const QUEUE_NS: u64 = 300_000;
+
+/// Fewer packets lost, or not so many times as many as in the other run, explain nothing.
+const FEW_LOSSES: f64 = 5.0;
+const MORE_LOSSES: f64 = 3.0;
+
+/// Whether a line's time is there once for every call, not for every byte.
+fn is_per_call(line: Line) -> bool {
+    match line {
+        Line::Service
+        | Line::Queue
+        | Line::Stall
+        | Line::Path
+        | Line::Nagle
+        | Line::Outage
+        | Line::Unknown => true,
+        Line::Waited(_, class) => class == TimeClass::NagleDelayedAck,
+        Line::Loss | Line::Transfer => false,
+    }
+}
+
+/// Where only one run can tell the server from the path, both are one.
+fn merged(line: Line) -> Line {
+    match line {
+        Line::Service | Line::Queue | Line::Stall | Line::Path => Line::Unknown,
+        line => line,
+    }
+}
+
+/// A line of both accounts, per unit of work.
+struct Both {
+    line: Line,
+    a: Draws,
+    b: Draws,
+}
+
+fn both(runs: [&Snapshot; 2], scale: Scale) -> Vec<Both> {
+    let [a, b] = runs;
+    let same = a.basis == b.basis;
+    let named = |line| if same { line } else { merged(line) };
+    let all = runs.into_iter().flat_map(|r| &r.lines);
+    let names: BTreeSet<Line> = all.map(|(line, _)| named(*line)).collect();
+    let of = |run: &Snapshot, line| {
+        let own = run.lines.iter().filter(|(l, _)| named(*l) == line);
+        scale.line(
+            run,
+            line,
+            own.map(|(_, ns)| *ns).fold(0, i64::saturating_add),
+        )
+    };
+    names
+        .into_iter()
+        .map(|line| Both {
+            line,
+            a: of(a, line),
+            b: of(b, line),
+        })
+        .collect()
+}
+
+/// Two runs on one scale.
+struct Frame<'a> {
+    runs: [&'a Snapshot; 2],
+    scale: Scale,
+    /// Calls for a unit of work, in both.
+    calls: [f64; 2],
+    /// The problem's amount of work.
+    work: f64,
+    /// Nanoseconds per unit of work, like for like, and the share that is of all the difference.
+    difference: f64,
+    like_for_like: f64,
+}
+
+/// What the difference comes from: what adds most (or, where less time passed, takes most off) first.
+///
+/// `difference` is that per unit of work between like and like, and `mix_ns` what the operations' other
+/// mix adds to it.
+pub(super) fn causes(
+    runs: [&Snapshot; 2],
+    scale: Scale,
+    difference: f64,
+    mix_ns: f64,
+) -> Vec<Cause> {
+    let parts = runs.map(|r| r.parts.total());
+    let [a, b] = runs.map(|r| scale.work(r));
+    let [pa, pb] = &parts;
+    if a <= 0.0 || b <= 0.0 {
+        return Vec::new();
+    }
+    let raw = difference + mix_ns;
+    let frame = Frame {
+        runs,
+        scale,
+        calls: [pa.calls as f64 / a, pb.calls as f64 / b],
+        work: b,
+        difference,
+        like_for_like: match raw == 0.0 {
+            true => 1.0,
+            false => (difference / raw).clamp(0.0, 1.0),
+        },
+    };
+    let lines = both(runs, scale);
+    let mut causes: Vec<Cause> = lines.iter().map(|line| frame.line(line)).collect();
+    if scale.unit != Unit::Call
+        && !scale.carried
+        && let Some(cause) = size(runs, &parts, scale.unit)
+    {
+        let added = lines.iter().map(|line| frame.by_size(line)).sum();
+        causes.push(frame.weighed(cause, added, Some((added, added))));
+    }
+    if mix_ns != 0.0 {
+        let cause = Cause {
+            what: "the runs' operations are mixed otherwise".into(),
+            explains: true,
+            ..empty()
+        };
+        causes.push(frame.weighed(cause, mix_ns, Some((mix_ns, mix_ns))));
+    }
+    let mut causes = together(causes);
+    let little = (difference.abs() * b * SHARE) as i64;
+    causes.retain(|c| c.added_ns.abs() > little);
+    let sign = if difference < 0.0 { -1 } else { 1 };
+    causes.sort_by_key(|c| {
+        let added = c.added_ns.saturating_mul(sign);
+        (std::cmp::Reverse(added), c.what.clone())
+    });
+    causes
+}
+
+/// Lines that are about the same are one cause, in the order in which they add most.
+fn together(mut causes: Vec<Cause>) -> Vec<Cause> {
+    causes.sort_by_key(|c| (std::cmp::Reverse(c.added_ns.abs()), c.what.clone()));
+    let mut all: Vec<Cause> = Vec::new();
+    for cause in causes {
+        let same = |c: &&mut Cause| {
+            c.explains
+                && cause.explains
+                && c.code.is_some()
+                && c.code == cause.code
+                && c.added_ns.signum() == cause.added_ns.signum()
+        };
+        match all.iter_mut().find(same) {
+            Some(first) => {
+                first.added_ns = first.added_ns.saturating_add(cause.added_ns);
+                let sum = |(l, h): (i64, i64), (k, i)| (l.saturating_add(k), h.saturating_add(i));
+                first.interval_ns = first
+                    .interval_ns
+                    .zip(cause.interval_ns)
+                    .map(|(a, b)| sum(a, b));
+                first.what = format!("{}; {}", first.what, cause.what);
+            }
+            None => all.push(cause),
+        }
+    }
+    all
+}
+
+impl Frame<'_> {
+    fn is_per_call(&self, line: Line) -> bool {
+        is_per_call(line) && self.calls.iter().all(|c| *c > 0.0)
+    }
+
+    /// What a line of the account adds.
+    fn line(&self, both: &Both) -> Cause {
+        let [ca, cb] = self.calls;
+        let per_call = self.is_per_call(both.line);
+        let (added, interval) = Draws::both(&both.a, &both.b, |x, y| match per_call {
+            true => (ca + cb) / 2.0 * (y / cb - x / ca),
+            false => y - x,
+        });
+        let (baseline, problem) = match per_call {
+            true => (both.a.point / ca, both.b.point / cb),
+            false => (both.a.point, both.b.point),
+        };
+        let wording = Wording {
+            runs: self.runs,
+            line: both.line,
+            change: Change {
+                baseline,
+                problem,
+                ..Change::default()
+            },
+            per: if per_call {
+                "call"
+            } else {
+                self.scale.unit.name()
+            },
+        };
+        let left = self.like_for_like;
+        let interval = interval.map(|(low, high)| (low * left, high * left));
+        let mut cause = self.weighed(wording.cause(), added * left, interval);
+        // What a connection waits for is told best where its sender is; elsewhere only what the
+        // diagnosis is sure of, too, is believed.
+        if let Line::Waited(d, _) = both.line {
+            cause.explains &= cause.found || self.runs.iter().all(|r| sees(r, d));
+        }
+        cause
+    }
+
+    /// What more calls for the same work add to a line that is there for every call.
+    fn by_size(&self, both: &Both) -> f64 {
+        let [ca, cb] = self.calls;
+        match self.is_per_call(both.line) {
+            true => (cb - ca) * (both.b.point / cb + both.a.point / ca) / 2.0,
+            false => 0.0,
+        }
+    }
+
+    /// Says how much a cause adds, for as much work as the problem did.
+    fn weighed(&self, mut cause: Cause, added: f64, interval: Option<Interval>) -> Cause {
+        let of = |ns: f64| (ns * self.work) as i64;
+        let [a, b] = self.runs;
+        let slower = if self.difference >= 0.0 { b } else { a };
+        let enough = added.abs() >= self.difference.abs() * SHARE;
+        cause.added_ns = of(added);
+        cause.interval_ns = interval.map(|(low, high)| (of(low), of(high)));
+        cause.beyond_chance = interval.map(|i| excludes_nothing(i) && enough);
+        cause.found = slower
+            .findings
+            .iter()
+            .any(|f| Some(f.code.as_str()) == cause.code);
+        cause
+    }
+}
+
+fn empty() -> Cause {
+    Cause {
+        code: None,
+        what: String::new(),
+        added_ns: 0,
+        interval_ns: None,
+        beyond_chance: None,
+        change: Change::default(),
+        per: "call",
+        found: false,
+        explains: false,
+    }
+}
+
+/// What calls carry, or bring, at a time.
+fn size(runs: [&Snapshot; 2], parts: &[PartSums; 2], unit: Unit) -> Option<Cause> {
+    if unit == Unit::Row {
+        let [a, b] = runs.map(|r| r.sums.rows as f64 / r.sums.row_trips.max(1) as f64);
+        return Some(Cause {
+            code: Some("small-fetch"),
+            what: format!(
+                "fetch size: a round trip brings {} instead of {}",
+                sentence::rows(b),
+                sentence::rows(a)
+            ),
+            change: effect::setting(a, b),
+            per: "row",
+            explains: true,
+            ..empty()
+        });
+    }
+    let each = |of: fn(&PartSums) -> u64| parts.map(|p| of(&p) as f64 / p.calls.max(1) as f64);
+    let [sent, brought] = [each(|p| p.request_bytes), each(|p| p.response_bytes)];
+    let gap = |[a, b]: [f64; 2]| (b - a).abs();
+    let (code, words, way, [a, b]) = match gap(sent) >= gap(brought) {
+        true => (
+            "small-writes",
+            "write size: a request carries",
+            "client to server",
+            sent,
+        ),
+        false => (
+            "small-fetch",
+            "fetch size: an answer brings",
+            "server to client",
+            brought,
+        ),
+    };
+    Some(Cause {
+        code: Some(code),
+        what: format!("{words} {} instead of {}, {way}", amount(b), amount(a)),
+        change: effect::setting(a, b),
+        per: "byte",
+        explains: true,
+        ..empty()
+    })
+}
+
+/// A line that changed, to be put in words.
+struct Wording<'a> {
+    runs: [&'a Snapshot; 2],
+    line: Line,
+    change: Change,
+    per: &'static str,
+}
+
+impl Wording<'_> {
+    fn cause(self) -> Cause {
+        let times = self.times();
+        let (code, what, explains) = self.words(&times);
+        Cause {
+            code,
+            what,
+            change: self.change,
+            per: self.per,
+            explains,
+            ..empty()
+        }
+    }
+
+    /// "8.2 ms instead of 0.1 ms per call".
+    fn times(&self) -> String {
+        let Change {
+            baseline, problem, ..
+        } = self.change;
+        let (times, per) = match self.per {
+            "byte" => (1e6, "MB"),
+            per => (1.0, per),
+        };
+        let shown = |ns: f64| format_duration((ns * times) as i64);
+        format!(
+            "{} instead of {} per {per}",
+            shown(problem),
+            shown(baseline)
+        )
+    }
+
+    fn words(&self, times: &str) -> (Option<&'static str>, String, bool) {
+        let way = |d: Direction| match d {
+            Direction::ToServer => "client to server",
+            Direction::ToClient => "server to client",
+        };
+        let sure = |code, what: String| (Some(code), what, true);
+        match self.line {
+            Line::Service => sure("server-slow", format!("the server itself takes {times}")),
+            Line::Queue => sure(
+                "server-concurrency-cap",
+                format!("calls queue in the server for {times}"),
+            ),
+            Line::Stall => sure("server-stall", format!("the server stalls for {times}")),
+            Line::Path => self.path(times),
+            Line::Outage => sure("network-outage", format!("nothing got through for {times}")),
+            Line::Loss => sure("network-loss", format!("lost packets cost {times}")),
+            Line::Nagle => sure(
+                "nagle",
+                format!("the client's TCP holds small segments back for {times}"),
+            ),
+            Line::Waited(d, class) => {
+                let way = way(d);
+                match class {
+                    TimeClass::NagleDelayedAck => sure(
+                        "nagle-delayed-ack",
+                        format!(
+                            "small segments wait for delayed acknowledgements (Nagle) for {times}, {way}"
+                        ),
+                    ),
+                    TimeClass::SmallWindow => sure(
+                        "small-window",
+                        format!("a small receive window holds bytes up for {times}, {way}"),
+                    ),
+                    TimeClass::ReceiverApplication => sure(
+                        "receive-window-limited",
+                        format!("the receiver does not read for {times}, {way}"),
+                    ),
+                    TimeClass::SenderApplication => sure(
+                        "sender-application-limited",
+                        format!("the sender does not write for {times}, {way}"),
+                    ),
+                    TimeClass::Bandwidth => sure(
+                        "network-bandwidth",
+                        format!("a full line holds bytes up for {times}, {way}"),
+                    ),
+                    TimeClass::Congestion => (
+                        None,
+                        format!("the congestion window holds bytes up for {times}, {way}"),
+                        true,
+                    ),
+                    other => (
+                        None,
+                        format!("{} takes {times}, {way}", other.name()),
+                        false,
+                    ),
+                }
+            }
+            Line::Transfer => self.transfer(times),
+            Line::Unknown => (
+                None,
+                format!(
+                    "server and path together, which these captures do not tell apart, take {times}"
+                ),
+                false,
+            ),
+        }
+    }
+
+    /// Why messages take longer to pass, where that is plain.
+    fn transfer(&self, times: &str) -> (Option<&'static str>, String, bool) {
+        let grown = self.change.difference();
+        let what = format!("messages pass for {times}");
+        // A window that grows by itself stays small where packets are lost.
+        if after_losses(self.runs, grown) {
+            let what = format!("{what}: slower after losses");
+            return (Some("network-loss"), what, true);
+        }
+        match window(self.runs, grown) {
+            Some(why) => (Some("small-window"), format!("{what}: {why}"), true),
+            None => (None, what, false),
+        }
+    }
+
+    /// A longer way, a queue on it, or bytes that pass slowly: round trips tell.
+    fn path(&self, times: &str) -> (Option<&'static str>, String, bool) {
+        let grown = self.change.difference();
+        let [a, b] = self.runs.map(round_trip);
+        let shown = |(a, b): (i64, i64)| {
+            format!("{} instead of {}", format_duration(b), format_duration(a))
+        };
+        let delay = Some("network-delay");
+        let Some(shortest) = a.0.zip(b.0) else {
+            return (delay, format!("the network's delay is {times}"), true);
+        };
+        if grown.abs() < self.change.baseline.max(self.change.problem) * SAME {
+            return (delay, format!("the network's delay is {times}"), true);
+        }
+        let more = shortest.1 as f64 - shortest.0 as f64;
+        if more * grown > 0.0 && more.abs() >= grown.abs() / 2.0 {
+            let why = format!("the shortest round trip is {}", shown(shortest));
+            return (
+                delay,
+                format!("the network's delay is {times} ({why})"),
+                true,
+            );
+        }
+        let loaded = a.1.zip(b.1).filter(|(a, b)| {
+            let more = b.saturating_sub(*a);
+            more as f64 * grown > 0.0
+                && more.unsigned_abs() >= QUEUE_NS
+                && more.unsigned_abs() >= (*a).min(*b).unsigned_abs() / 2
+        });
+        let full = |run: &Snapshot| {
+            let of = |d| run.line(Line::Waited(d, TimeClass::Bandwidth));
+            of(Direction::ToServer).saturating_add(of(Direction::ToClient))
+        };
+        let [line_a, line_b] = self.runs.map(full);
+        let fuller = (line_b as f64 - line_a as f64) * grown > 0.0;
+        let (code, why) = match loaded {
+            Some(mean) => {
+                let (code, why) = match fuller {
+                    true => ("network-bandwidth", "a slower line or a queue"),
+                    false => ("network-delay", "a queue, or jitter"),
+                };
+                let trips = format!("the mean round trip is {}", shown(mean));
+                (
+                    code,
+                    format!("{why}: {trips}, the shortest one {}", shown(shortest)),
+                )
+            }
+            // What fits into a round trip takes no time to pass.
+            None if self.runs.iter().all(|r| carries_little(r)) => {
+                let why = format!(
+                    "the shortest round trip is {}: a queue, or jitter",
+                    shown(shortest)
+                );
+                ("network-delay", why)
+            }
+            None => {
+                let what =
+                    format!("the way of the bytes takes {times}, and round trips do not say why");
+                return (None, what, false);
+            }
+        };
+        let what = format!("the way of the bytes takes {times} ({why})");
+        (Some(code), what, true)
+    }
+}
+
+/// Whether the slower run lost packets, and by far more of them than the other: a sender that lost goes on
+/// slowly for many round trips.
+fn after_losses(runs: [&Snapshot; 2], grown: f64) -> bool {
+    let [a, b] = runs;
+    let (slow, fast) = if grown > 0.0 { (b, a) } else { (a, b) };
+    let totals = |r: &Snapshot| {
+        let all = r.groups.iter().flat_map(|g| &g.directions);
+        all.fold((0.0, 0.0), |(lost, bytes), t| {
+            let own = t.lost_packets.unwrap_or(t.retransmitted_packets);
+            (lost + own as f64, bytes + t.payload_bytes as f64)
+        })
+    };
+    let ((lost, bytes), (lost_before, bytes_before)) = (totals(slow), totals(fast));
+    let rate = lost / bytes.max(1.0);
+    lost >= FEW_LOSSES && rate >= MORE_LOSSES * lost_before / bytes_before.max(1.0)
+}
+
+/// Whether bytes pass at one window a round trip, and the window is another in the other run.
+fn window(runs: [&Snapshot; 2], grown: f64) -> Option<String> {
+    let [a, b] = runs;
+    let (slow, fast) = if grown > 0.0 { (b, a) } else { (a, b) };
+    let main = |r: &Snapshot| r.groups.first().cloned();
+    let (slow_group, fast_group) = (main(slow)?, main(fast)?);
+    let trip = round_trip(slow).0? as f64;
+    let p = slow.parts.total();
+    for (d, bytes) in [p.request_bytes, p.response_bytes].into_iter().enumerate() {
+        let of = |g: &WireGroup| g.directions.get(d).and_then(|t| t.window_max_bytes);
+        let (small, large) = (of(&slow_group)? as f64, of(&fast_group)? as f64);
+        // A message of several windows takes as many round trips.
+        if (bytes as f64) < small * p.calls as f64 {
+            continue;
+        }
+        let expected = bytes as f64 / small.max(1.0) * trip;
+        let took = slow.line(Line::Transfer) as f64;
+        if large >= small * effect::SETTING && (took / 3.0..=took * 2.0).contains(&expected) {
+            return Some(format!(
+                "the receive window is {} instead of {}",
+                amount(of_run(b, d)?),
+                amount(of_run(a, d)?)
+            ));
+        }
+    }
+    None
+}
+
+/// The largest window of a run's busiest port.
+fn of_run(run: &Snapshot, direction: usize) -> Option<f64> {
+    let totals = run.groups.first()?.directions.get(direction)?;
+    totals.window_max_bytes.map(|n| n as f64)
+}
+
+/// Whether a run's calls carry no more than a round trip does without waiting (RFC 6928).
+fn carries_little(run: &Snapshot) -> bool {
+    const ROUND_BYTES: u64 = 10 * 1_460;
+    let p = run.parts.total();
+    p.bytes() <= p.calls.saturating_mul(ROUND_BYTES)
+}

@@ -1,0 +1,297 @@
+//! Two runs, a baseline and a problem, into what changed between them: by how much, whether that is
+//! more than chance, and what it comes from.
+//!
+//! There is no second diagnosis here. Each run brings the account that its own diagnosis was made of
+//! ([`snapshot`]); here the same lines are held against each other for the same amount of work.
+
+pub mod blocks;
+pub mod bootstrap;
+pub mod effect;
+pub mod gather;
+pub mod result;
+pub mod saved;
+pub mod snapshot;
+
+mod attribution;
+mod estimate;
+mod matching;
+mod sentence;
+mod work;
+
+pub use result::Comparison;
+pub use snapshot::Snapshot;
+
+use crate::diagnose::Kind;
+use crate::results::Vantage;
+use effect::{excludes_nothing, matters};
+use result::{Change, Outcome, Run, Unit};
+use snapshot::SavedFinding;
+use work::Scale;
+
+/// Of what is fast enough to accuse nobody, the share by which calls of two runs differ for no reason
+/// that a capture shows: runs of the same thing on a machine that others use, too, do.
+const FLOOR_SHARE: i64 = 8;
+
+/// The same of means where calls are fast and most take as long as before: a few that were held up, by
+/// who knows what, make the mean of short calls.
+const FLOOR_OF_FEW_SHARE: i64 = 2;
+
+/// Below this share of the time in operations that both runs have, they did different things.
+const IN_COMMON: f64 = 0.5;
+
+/// A line of the account that changed by this fraction of the time is worth a word.
+const ELSEWHERE: u64 = 4;
+
+/// Findings about time that is in no call.
+const BEFORE_CALLS: [&str; 1] = ["slow-connect"];
+
+/// A finding beside the calls is worth a word when it costs more than this fraction of their time.
+const BESIDE: i64 = 10;
+
+/// Volumes that differ by this factor are worth a word.
+const UNEQUAL: f64 = 1.25;
+
+/// Compares two runs.
+#[must_use]
+pub fn compare(baseline: &Snapshot, problem: &Snapshot) -> Comparison {
+    let estimated = estimate::with_path([baseline, problem]);
+    let runs = match &estimated {
+        Some([a, b]) => [a.as_ref(), b.as_ref()],
+        None => [baseline, problem],
+    };
+    let ops = matching::ops(runs, fast_enough_ns(runs) / FLOOR_SHARE as f64);
+    let scale = Scale::of(runs);
+    let mut notes = Vec::new();
+    let incomparable = incomparable(runs, matching::in_common(&ops));
+    notes.extend(incomparable.clone());
+    let alone = runs.iter().all(|r| r.basis == crate::facts::Basis::Server);
+    if alone && estimated.is_none() {
+        notes.push(
+            "Captured at the server alone: what the network takes of a call is not in it."
+                .to_owned(),
+        );
+    }
+    for (name, run) in ["baseline", "problem"].into_iter().zip(runs) {
+        let known = matches!(run.vantage, Some(Vantage::Client | Vantage::Server));
+        if run.calls > 0 && !known {
+            notes.push(format!(
+                "It is not known where the {name} was captured; that it was where the other was is taken for granted."
+            ));
+        }
+    }
+    if estimated.is_some() {
+        notes.push("Captured at the server alone: for the path, the shortest round trip is added to each call.".to_owned());
+    }
+    let mut c = Comparison {
+        runs: runs.map(run),
+        outcome: Outcome::NotComparable,
+        cause: None,
+        sentence: String::new(),
+        beside: Vec::new(),
+        notes,
+        unit: scale.unit,
+        time: None,
+        added_ns: 0,
+        causes: Vec::new(),
+        ops,
+        metrics: matching::metrics(runs),
+        fast_enough_ns: runs
+            .map(|r| r.fast_enough_ns)
+            .into_iter()
+            .max()
+            .unwrap_or(0),
+    };
+    if let (Some(a), Some(b)) = (scale.time(runs[0]), scale.time(runs[1])) {
+        let mix_ns = match scale.unit {
+            Unit::Call => matching::mix_shift_ns(&c.ops),
+            _ => 0.0,
+        };
+        // Like for like.
+        let difference = b.point - a.point - mix_ns;
+        let interval = bootstrap::Draws::both(&a, &b, |x, y| y - x - mix_ns).1;
+        let floor = floor(runs, &c.ops, scale);
+        let counts = matters(a.point, a.point + difference, floor);
+        let time = Change {
+            baseline: a.point,
+            problem: b.point,
+            interval,
+            beyond_chance: interval.map(|i| excludes_nothing(i) && counts),
+        };
+        c.added_ns = (difference * scale.work(runs[1])) as i64;
+        c.outcome = match (incomparable, time.beyond_chance) {
+            (Some(_), _) => Outcome::NotComparable,
+            (_, None) if counts => Outcome::Undetermined,
+            (_, None | Some(false)) => Outcome::NoDifference,
+            (_, Some(true)) if difference > 0.0 => Outcome::Slower,
+            (_, Some(true)) => Outcome::Faster,
+        };
+        c.time = Some(time);
+        if c.outcome != Outcome::NotComparable {
+            c.causes = attribution::causes(runs, scale, difference, mix_ns);
+        }
+        if matches!(c.outcome, Outcome::Slower | Outcome::Faster) {
+            c.cause = sentence::main_cause(&c.causes, c.added_ns).and_then(|m| m.code);
+        }
+    }
+    c.notes.extend(volumes(&c, scale));
+    c.notes.extend(elsewhere(&c));
+    c.beside = beside(&c);
+    c.sentence = sentence::sentence(&c);
+    c
+}
+
+/// What only the problem suffers from, beside the time of its calls.
+fn beside(c: &Comparison) -> Vec<SavedFinding> {
+    let [baseline, problem] = &c.runs;
+    let least = problem.time_ns / BESIDE;
+    let new = |f: &&SavedFinding| {
+        let known = baseline.findings.iter().any(|b| b.code == f.code);
+        let apart = f.fatal || BEFORE_CALLS.contains(&f.code.as_str());
+        let told = c
+            .causes
+            .iter()
+            .any(|cause| cause.code == Some(f.code.as_str()));
+        let heavy = f.fatal || f.cost_ns.is_some_and(|ns| ns > least);
+        apart && !known && !told && heavy && c.outcome != Outcome::NotComparable
+    };
+    problem.findings.iter().filter(new).cloned().collect()
+}
+
+/// What else should be known where calls take as long as before.
+fn elsewhere(c: &Comparison) -> Vec<String> {
+    let mut notes = Vec::new();
+    if c.outcome != Outcome::NoDifference {
+        return notes;
+    }
+    let [_, problem] = &c.runs;
+    // The same time for another reason.
+    let large = |cause: &&result::Cause| {
+        cause.beyond_chance == Some(true)
+            && cause.added_ns.unsigned_abs() >= problem.time_ns.unsigned_abs() / ELSEWHERE
+    };
+    let moved: Vec<String> = c
+        .causes
+        .iter()
+        .filter(large)
+        .map(|c| c.what.clone())
+        .collect();
+    let fast = c.time.is_some_and(|t| t.beyond_chance == Some(false))
+        && problem.time_ns as f64 / (problem.calls.max(1) as f64) < c.fast_enough_ns as f64;
+    if !moved.is_empty() && !fast {
+        notes.push(format!(
+            "The time is as long, but goes elsewhere: {}.",
+            moved.join("; ")
+        ));
+    }
+    let elapsed = c.metrics.iter().find(|m| m.name == "elapsed_per_call");
+    if let Some(m) = elapsed.filter(|m| m.change.beyond_chance == Some(true)) {
+        let of = |ns: f64| model::format_duration(ns as i64);
+        notes.push(format!(
+            "Of elapsed time there went {} instead of {} for each call: that is between calls, or fewer were under way at once.",
+            of(m.change.problem),
+            of(m.change.baseline)
+        ));
+    }
+    notes
+}
+
+fn fast_enough_ns(runs: [&Snapshot; 2]) -> f64 {
+    runs.map(|r| r.fast_enough_ns).into_iter().fold(0, i64::max) as f64
+}
+
+/// Nanoseconds per unit of work by which runs of the same thing differ.
+fn floor(runs: [&Snapshot; 2], ops: &[result::OpChange], scale: Scale) -> f64 {
+    let fast = fast_enough_ns(runs);
+    let share = match scale.unit {
+        Unit::Call if runs.iter().all(|r| r.is_fast()) && !matching::is_shift(ops) => {
+            FLOOR_OF_FEW_SHARE
+        }
+        _ => FLOOR_SHARE,
+    };
+    fast / share as f64 * calls_per_work(runs, scale)
+}
+
+/// Calls for a unit of work, in the run that needs more of them.
+fn calls_per_work(runs: [&Snapshot; 2], scale: Scale) -> f64 {
+    let each = runs.map(|r| r.parts.total().calls as f64 / scale.work(r).max(1.0));
+    each.into_iter().fold(0.0, f64::max)
+}
+
+/// Why two runs cannot be held against each other.
+fn incomparable(runs: [&Snapshot; 2], in_common: f64) -> Option<String> {
+    let [a, b] = runs;
+    let server = |r: &Snapshot| r.captures.len() == 1 && r.vantage == Some(Vantage::Server);
+    if a.kind != b.kind {
+        let of = |k| match k {
+            Kind::Calls => "calls of a known protocol",
+            Kind::Turns => "turns of an unknown one",
+        };
+        return Some(format!(
+            "the baseline is about {}, the problem about {}.",
+            of(a.kind),
+            of(b.kind)
+        ));
+    }
+    if server(a) != server(b) {
+        let (there, other) = match server(a) {
+            true => ("baseline", "problem"),
+            false => ("problem", "baseline"),
+        };
+        return Some(format!(
+            "the {there} was captured at the server alone, where calls take less time than at the client, the {other} was not; take both from the same place."
+        ));
+    }
+    (in_common < IN_COMMON).then(|| {
+        format!(
+            "the runs did different things: only {:.0} % of the time of one of them went to operations that both have.",
+            in_common * 100.0
+        )
+    })
+}
+
+fn run(s: &Snapshot) -> Run {
+    let sums = s.sums;
+    Run {
+        captures: s.captures.clone(),
+        verdict: s.verdict.clone(),
+        findings: s.findings.clone(),
+        calls: s.calls,
+        bytes: sums.bytes(),
+        rows: sums.rows,
+        time_ns: s.total_ns,
+        elapsed_ns: s.elapsed_ns,
+    }
+}
+
+/// What is said of unequal volumes.
+fn volumes(c: &Comparison, scale: Scale) -> Vec<String> {
+    let [a, b] = &c.runs;
+    let mut notes = Vec::new();
+    let factor = |x: u64, y: u64| x.max(y) as f64 / x.min(y).max(1) as f64;
+    let unequal = factor(a.calls, b.calls) >= UNEQUAL || factor(a.bytes, b.bytes) >= UNEQUAL;
+    if unequal || scale.unit != Unit::Call {
+        let why = match (scale.unit, scale.carried) {
+            (Unit::Call, _) => "compared per call",
+            (Unit::Byte, true) => {
+                "the calls are few and long, so what was carried is compared, per byte"
+            }
+            (Unit::Byte, false) => "calls carry other amounts, so they are compared per byte",
+            (Unit::Row, _) => "calls bring other numbers of rows, so they are compared per row",
+        };
+        notes.push(format!(
+            "{} calls with {} in the problem, {} with {} in the baseline: {why}.",
+            b.calls,
+            sentence::amount(b.bytes as f64),
+            a.calls,
+            sentence::amount(a.bytes as f64),
+        ));
+    }
+    let incomplete = c.runs.iter().flat_map(|r| &r.captures);
+    if incomplete.clone().any(|c| c.incomplete) {
+        notes.push("A capture lacks packets: calls that it lost are in no number here.".into());
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests;

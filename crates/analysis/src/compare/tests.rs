@@ -1,0 +1,340 @@
+//! Made-up runs, into what must be said of them.
+
+use super::blocks::Blocks;
+use super::gather::Parts;
+use super::result::{Comparison, Outcome, Unit};
+use super::saved::{self, Unreadable};
+use super::snapshot::{CallSums, Line, SavedCapture, Snapshot, Subject};
+use super::{compare, sentence};
+use crate::diagnose::Kind;
+use crate::facts::Basis;
+use crate::results::Vantage;
+use crate::stats::Distribution;
+use model::{Direction, Time, TimeClass};
+use proptest::prelude::*;
+
+const US: i64 = 1_000;
+const MS: i64 = 1_000_000;
+
+/// A run of calls, one each 10 ms, and what each takes: in the server, on the path, held up.
+#[derive(Clone, Copy, Debug)]
+struct Made {
+    calls: i64,
+    bytes: u64,
+    server_ns: i64,
+    path_ns: i64,
+    held_ns: i64,
+    /// Up to so much more, otherwise in each call.
+    noise_ns: i64,
+    seed: u64,
+}
+
+const PLAIN: Made = Made {
+    calls: 1_000,
+    bytes: 8_000,
+    server_ns: MS,
+    path_ns: MS,
+    held_ns: 0,
+    noise_ns: 300 * US,
+    seed: 1,
+};
+
+impl Made {
+    fn run(self) -> Snapshot {
+        let mut parts = Parts::default();
+        parts.blocks.begin(Time(0));
+        let mut noise = self.seed;
+        let (mut server, mut all) = (0, 0);
+        for i in 0..self.calls {
+            noise = noise
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let own = self.server_ns + (noise >> 33) as i64 % self.noise_ns.max(1);
+            let first = Time(i * 10 * MS);
+            let took = own + self.path_ns + self.held_ns;
+            parts.call(
+                (first, first + took),
+                own,
+                self.path_ns,
+                [100, self.bytes - 100],
+            );
+            server += own;
+            all += took;
+        }
+        let waited = Line::Waited(Direction::ToServer, TimeClass::SmallWindow);
+        Snapshot {
+            captures: vec![
+                SavedCapture {
+                    files: vec!["a.pcap".into()],
+                    side: Some(Vantage::Client),
+                    packets: 2,
+                    bytes: 2,
+                    first: None,
+                    last: None,
+                    incomplete: false,
+                    damaged: false,
+                };
+                2
+            ],
+            kind: Kind::Calls,
+            basis: Basis::Matched,
+            vantage: Some(Vantage::Client),
+            verdict: String::new(),
+            findings: Vec::new(),
+            calls: self.calls as u64,
+            total_ns: all,
+            elapsed_ns: self.calls * 10 * MS,
+            lines: vec![
+                (Line::Service, server),
+                (Line::Path, self.path_ns * self.calls),
+                (waited, self.held_ns * self.calls),
+            ],
+            parts: parts.blocks,
+            progress: Default::default(),
+            wire: Default::default(),
+            groups: Vec::new(),
+            sums: subject(self.calls as u64).blocks.total(),
+            subjects: vec![subject(self.calls as u64)],
+            fast_enough_ns: 2 * MS,
+            tail_ns: 20 * MS,
+        }
+    }
+}
+
+/// READs that take 1 to 5 ms.
+fn subject(calls: u64) -> Subject {
+    let mut blocks = Blocks::<CallSums>::default();
+    let mut times = Distribution::default();
+    for i in 0..calls as i64 {
+        let took = MS * (1 + i % 5);
+        times.add(took);
+        let block = blocks.at(Time(i * 10 * MS)).expect("a block");
+        block.calls += 1;
+        block.time_ns += took;
+    }
+    Subject {
+        protocol: model::Protocol::Nfs3,
+        op: "READ".into(),
+        statement: None,
+        max_ns: times.max_ns(),
+        curve: times.sparse(),
+        blocks,
+    }
+}
+
+fn compared(a: Made, b: Made) -> Comparison {
+    compare(&a.run(), &b.run())
+}
+
+#[test]
+fn what_was_added_is_named_with_its_seconds() {
+    for (change, code) in [
+        (
+            Made {
+                server_ns: 5 * MS,
+                ..PLAIN
+            },
+            "server-slow",
+        ),
+        (
+            Made {
+                path_ns: 5 * MS,
+                ..PLAIN
+            },
+            "network-delay",
+        ),
+        (
+            Made {
+                held_ns: 4 * MS,
+                ..PLAIN
+            },
+            "small-window",
+        ),
+    ] {
+        let c = compared(PLAIN, Made { seed: 2, ..change });
+        assert_eq!((c.outcome, c.cause), (Outcome::Slower, Some(code)));
+        let seconds = c.added_ns as f64 / 1e9;
+        assert!((3.9..4.1).contains(&seconds), "{code}: {seconds}");
+        assert!(c.sentence.contains("added seconds"), "{}", c.sentence);
+    }
+}
+
+#[test]
+fn unequal_volumes_are_compared_per_call() {
+    let c = compared(
+        PLAIN,
+        Made {
+            calls: 300,
+            seed: 2,
+            ..PLAIN
+        },
+    );
+    assert_eq!((c.outcome, c.unit), (Outcome::NoDifference, Unit::Call));
+    assert!(
+        c.notes.iter().any(|n| n.contains("compared per call")),
+        "{:?}",
+        c.notes
+    );
+}
+
+#[test]
+fn calls_that_carry_less_cost_more_a_byte() {
+    let small = Made {
+        calls: 2_000,
+        bytes: 1_000,
+        seed: 2,
+        ..PLAIN
+    };
+    let c = compared(PLAIN, small);
+    assert_eq!((c.outcome, c.unit), (Outcome::Slower, Unit::Byte));
+    assert_eq!(c.cause, Some("small-fetch"));
+    // 250 of the 2,000 calls would have done, of some 2.15 ms each.
+    let seconds = c.added_ns as f64 / 1e9;
+    assert!((3.7..3.85).contains(&seconds), "{seconds}");
+}
+
+#[test]
+fn runs_of_the_same_thing_are_no_different() {
+    let differ = (0..40).filter(|i| {
+        let other = |seed| Made {
+            noise_ns: 2 * MS,
+            seed,
+            ..PLAIN
+        };
+        compared(other(2 * i + 1), other(2 * i + 2)).outcome != Outcome::NoDifference
+    });
+    assert_eq!(differ.count(), 0);
+}
+
+#[test]
+fn a_run_is_no_different_from_itself() {
+    let c = compared(PLAIN, PLAIN);
+    assert_eq!((c.outcome, c.added_ns), (Outcome::NoDifference, 0));
+}
+
+#[test]
+fn where_nothing_says_why_nobody_is_accused() {
+    let mut run = Made {
+        held_ns: 5 * MS,
+        seed: 2,
+        ..PLAIN
+    }
+    .run();
+    for (line, _) in &mut run.lines {
+        if matches!(line, Line::Waited(..)) {
+            *line = Line::Unknown;
+        }
+    }
+    let c = compare(&PLAIN.run(), &run);
+    assert_eq!((c.outcome, c.cause), (Outcome::Slower, None));
+    assert!(c.sentence.contains("do not say by what"), "{}", c.sentence);
+}
+
+#[test]
+fn captures_of_different_ends_are_not_compared() {
+    let mut alone = PLAIN.run();
+    alone.captures.truncate(1);
+    alone.vantage = Some(Vantage::Server);
+    alone.basis = Basis::Server;
+    let c = compare(&PLAIN.run(), &alone);
+    assert_eq!(c.outcome, Outcome::NotComparable);
+    assert!(c.causes.is_empty());
+}
+
+#[test]
+fn a_run_without_calls_is_said_to_be_one() {
+    let empty = Made { calls: 0, ..PLAIN }.run();
+    let c = compare(&empty, &PLAIN.run());
+    assert_eq!(c.outcome, Outcome::NotComparable);
+    assert!(
+        c.sentence.contains("baseline has no calls"),
+        "{}",
+        c.sentence
+    );
+}
+
+#[test]
+fn rows_and_bytes_are_said_as_people_do() {
+    assert_eq!(sentence::amount(64_036.0), "64.0 kB");
+    assert_eq!(sentence::amount(36.0), "36 B");
+    assert_eq!(
+        [1.0, 100.0, 2.5].map(sentence::rows),
+        ["1 row", "100 rows", "2.5 rows"]
+    );
+}
+
+#[test]
+fn saved_runs_are_read_back_and_others_are_refused() {
+    let run = PLAIN.run();
+    let bytes = saved::save(&run);
+    assert!(saved::is_saved(&bytes));
+    assert_eq!(saved::load(&bytes), Ok(run));
+    assert_eq!(
+        saved::load(&bytes[..bytes.len() - 1]),
+        Err(Unreadable::Damaged)
+    );
+    assert_eq!(saved::load(b"slowside.saved/1"), Err(Unreadable::Damaged));
+    assert_eq!(saved::load(b"\xd4\xc3\xb2\xa1"), Err(Unreadable::Other));
+    let other = b"slowside.saved/9\n....";
+    assert_eq!(
+        saved::load(other),
+        Err(Unreadable::Version("slowside.saved/9".into()))
+    );
+}
+
+proptest! {
+    #[test]
+    fn exchanged_runs_give_the_opposite(
+        calls in 100i64..400, bytes in 1_000u64..60_000, server in 0i64..9 * MS, path in 0i64..9 * MS, held in 0i64..9 * MS,
+    ) {
+        let other = Made { calls, bytes, server_ns: server, path_ns: path, held_ns: held, noise_ns: MS, seed: 3 };
+        let (there, back) = (compared(PLAIN, other), compared(other, PLAIN));
+        let opposite = match there.outcome {
+            Outcome::Slower => Outcome::Faster,
+            Outcome::Faster => Outcome::Slower,
+            same => same,
+        };
+        prop_assert_eq!(back.outcome, opposite);
+        prop_assert_eq!(back.unit, there.unit);
+        let (t, b) = (there.time.expect("calls"), back.time.expect("calls"));
+        prop_assert_eq!(t.difference(), -b.difference());
+        prop_assert_eq!(t.interval, b.interval.map(|(low, high)| (-high, -low)));
+        let cause = |c: &Comparison| c.causes.first().map(|c| c.code);
+        prop_assert_eq!(cause(&there), cause(&back));
+    }
+
+    #[test]
+    fn causes_add_up_to_the_difference(
+        calls in 100i64..400, bytes in 1_000u64..60_000, server in 0i64..9 * MS, path in 0i64..9 * MS, held in 0i64..9 * MS,
+    ) {
+        let other = Made { calls, bytes, server_ns: server, path_ns: path, held_ns: held, noise_ns: MS, seed: 3 };
+        let c = compared(PLAIN, other);
+        let sum: i64 = c.causes.iter().map(|c| c.added_ns).sum();
+        // What is little is left out.
+        prop_assert!((sum - c.added_ns).abs() <= c.added_ns.abs() / 20 + 1_000, "{} {}", sum, c.added_ns);
+    }
+
+    #[test]
+    fn a_saved_run_that_was_changed_does_no_harm(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+    ) {
+        let mut file = saved::save(&Made { calls: 60, ..PLAIN }.run());
+        for (at, byte) in changes {
+            let at = at.index(file.len());
+            file[at] = byte;
+        }
+        if let Ok(run) = saved::load(&file) {
+            let _ = compare(&run, &PLAIN.run());
+            let _ = compare(&PLAIN.run(), &run);
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let mut file = b"slowside.saved/1\n".to_vec();
+        file.extend(bytes);
+        if let Ok(run) = saved::load(&file) {
+            let _ = compare(&run, &PLAIN.run());
+        }
+    }
+}

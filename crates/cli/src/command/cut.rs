@@ -1,0 +1,222 @@
+//! `slowside cut`: the packets that prove something, to pcapng.
+
+use super::{inputs, print};
+use crate::args::Cut;
+use crate::exit::{Done, complain};
+use crate::progress::Progress;
+use analysis::results::Vantage;
+use slowside::{Captures, CutCapture, CutRequest};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+pub(crate) fn run(args: &Cut) -> anyhow::Result<Done> {
+    let config = args.reading.config()?;
+    anyhow::ensure!(
+        is_anything_asked(args),
+        "say what to cut: --finding, --connection, --call, --where, --frames, --from or --to"
+    );
+    let (captures, notes) = inputs::captures(&args.inputs)?;
+    let quiet = args.reading.quiet;
+    if !quiet {
+        notes.iter().for_each(|note| complain(note));
+    }
+    check_output(&args.output, &captures)?;
+    let anonymiser = args.reading.anonymiser()?;
+    let request = CutRequest {
+        finding: args.finding.clone(),
+        connection: args.connection,
+        call: args.call,
+        calls: args.reading.filter.is_some(),
+        frames: args
+            .frames
+            .iter()
+            .flat_map(|list| list.frames.clone())
+            .collect(),
+        only: args.only,
+        words: words(args),
+        application: concat!("slowside ", env!("CARGO_PKG_VERSION")).to_owned(),
+        anonymiser,
+    };
+    let stdout = is_stdout(&args.output);
+    let mut written = Vec::new();
+    let mut open =
+        |index: usize, count: usize, side: Option<Vantage>| -> io::Result<Box<dyn Write>> {
+            if stdout {
+                return Ok(Box::new(BufWriter::with_capacity(
+                    1 << 16,
+                    io::stdout().lock(),
+                )));
+            }
+            let path = path(&args.output, index, count, side);
+            let file = File::create(&path)
+                .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display())))?;
+            written.push((index, path));
+            Ok(Box::new(BufWriter::with_capacity(1 << 16, file)))
+        };
+    let mut progress = Progress::new(quiet, false);
+    let result = slowside::cut(&captures, &request, &config, &mut open, &mut |e| {
+        progress.event(e)
+    })?;
+    drop(progress);
+
+    if !quiet {
+        result.notes.iter().for_each(|note| complain(note));
+    }
+    if !stdout {
+        print(|out| {
+            (0..)
+                .zip(&result.captures)
+                .try_for_each(|(index, capture)| {
+                    let path = written.iter().find(|(i, _)| *i == index);
+                    out.write_all(told(path.map(|(_, p)| p.as_path()), capture).as_bytes())
+                })
+        })?;
+    }
+    for capture in &result.captures {
+        for (kind, p) in capture.problems.iter().filter(|(_, p)| p.damage && !quiet) {
+            complain(&format!(
+                "damaged: {kind}, {}: {} ({})",
+                p.count, p.example, p.first
+            ));
+        }
+    }
+    let damaged = result.captures.iter().any(|c| c.problems.any_damage());
+    Ok(Done::with_damage(damaged))
+}
+
+fn is_anything_asked(args: &Cut) -> bool {
+    let times = args.reading.from.is_some() || args.reading.to.is_some();
+    let calls = args.call.is_some() || args.reading.filter.is_some();
+    let others = args.finding.is_some() || args.connection.is_some() || !args.frames.is_empty();
+    times || calls || others
+}
+
+fn is_stdout(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// The files of each capture.
+fn all(captures: &Captures) -> Vec<&[PathBuf]> {
+    match captures {
+        Captures::One(a) | Captures::Client(a) | Captures::Server(a) => vec![a],
+        Captures::Two(a, b)
+        | Captures::Sides {
+            client: a,
+            server: b,
+        } => vec![a, b],
+    }
+}
+
+/// Refuses outputs that would do harm.
+fn check_output(output: &Path, captures: &Captures) -> anyhow::Result<()> {
+    let all = all(captures);
+    if is_stdout(output) {
+        anyhow::ensure!(
+            all.len() == 1,
+            "two captures make two files, which do not fit into standard output; give -o FILE"
+        );
+        anyhow::ensure!(
+            !io::stdout().is_terminal(),
+            "standard output is a terminal; give -o FILE, or pipe it into what reads pcapng"
+        );
+        return Ok(());
+    }
+    // Whichever names there will be.
+    let sides = [None, Some(Vantage::Client), Some(Vantage::Server)];
+    for (index, side) in (0..all.len()).flat_map(|i| sides.map(|s| (i, s))) {
+        let path = path(output, index, all.len(), side);
+        let Ok(to) = fs::canonicalize(&path) else {
+            continue;
+        };
+        let inputs = all.iter().flat_map(|files| files.iter());
+        let same = |input: &PathBuf| {
+            let from = fs::canonicalize(input);
+            from.is_ok_and(|from| from == to || from.is_dir() && to.parent() == Some(&from))
+        };
+        anyhow::ensure!(
+            !inputs.clone().any(same),
+            "{} is one of the captures; give -o another name",
+            path.display()
+        );
+    }
+    Ok(())
+}
+
+/// `evidence-client.pcapng` of `evidence.pcapng`, where there are several.
+fn path(output: &Path, index: usize, count: usize, side: Option<Vantage>) -> PathBuf {
+    if count == 1 {
+        return output.to_owned();
+    }
+    let which = match side {
+        Some(Vantage::Client) => "client".to_owned(),
+        Some(Vantage::Server) => "server".to_owned(),
+        _ => (index + 1).to_string(),
+    };
+    let mut name = output.file_stem().unwrap_or_default().to_owned();
+    name.push("-");
+    name.push(which);
+    if let Some(extension) = output.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    output.with_file_name(name)
+}
+
+/// The selection as it was given, for the file's comment; where names are hidden, only how it was made.
+fn words(args: &Cut) -> String {
+    let hidden = args.reading.anonymise.is_some();
+    let mut words = Vec::new();
+    if let Some(finding) = &args.finding {
+        words.push(match finding {
+            slowside::WhichFinding::Number(n) => format!("--finding {n}"),
+            slowside::WhichFinding::Code(code) => format!("--finding {code}"),
+        });
+    }
+    words.extend(args.connection.map(|n| format!("--connection {n}")));
+    words.extend(args.call.map(|id| format!("--call 0x{id:08x}")));
+    match &args.reading.filter {
+        Some(_) if hidden => words.push("--where …".into()),
+        Some(filter) => words.push(format!("--where '{}'", filter.text())),
+        None => {}
+    }
+    match hidden {
+        true if !args.frames.is_empty() => words.push("--frames …".into()),
+        true => {}
+        false => words.extend(
+            args.frames
+                .iter()
+                .map(|list| format!("--frames {}", list.text)),
+        ),
+    }
+    for (name, moment) in [("--from", args.reading.from), ("--to", args.reading.to)] {
+        words.extend(moment.map(|m| match m {
+            slowside::Moment::Absolute(t) => format!(
+                "{name} @{}.{:09}",
+                t.0.div_euclid(1_000_000_000),
+                t.0.rem_euclid(1_000_000_000)
+            ),
+            slowside::Moment::AfterStart(ns) => format!("{name} +{ns}ns"),
+        }));
+    }
+    words.extend(args.only.then(|| "--only".to_owned()));
+    words.join(" ")
+}
+
+fn told(path: Option<&Path>, c: &CutCapture) -> String {
+    let files = match c.files.as_slice() {
+        [one] if one == "-" => "standard input".to_owned(),
+        [one] => one.clone(),
+        several => format!("{} files", several.len()),
+    };
+    let Some(path) = path else {
+        return format!("{files}: nothing of it is chosen, so no file was written\n");
+    };
+    format!(
+        "{}: {} of {} packets of {files}, {} with comments that say why\n",
+        path.display(),
+        c.chosen,
+        c.packets,
+        c.commented
+    )
+}

@@ -1,0 +1,348 @@
+//! Results into the same results with pseudonyms: the one seam through which everything passes that is
+//! shown under `--anonymise`, whatever its format. [`model::Anonymiser`] says how names become
+//! pseudonyms and what stays.
+//!
+//! Sentences hold addresses and statements, which are found in them again. Examples of what was wrong
+//! with the input may hold anything that stood in it, so they are left out; their kinds, counts and
+//! places stay.
+
+use analysis::connections::Connections;
+use analysis::results::{
+    CaptureResult, ConnectionResult, ConnsResult, Diagnosis, Evidence, Finding, GroupResult,
+    KeyValue, OpsResult, Report, TraceJoinResult,
+};
+use analysis::sql::SqlResult;
+use analysis::startup::{Ending, StartupResult};
+use model::{Anonymiser, NameKind, Problems};
+use std::sync::Arc;
+
+/// What can be shown with pseudonyms in place of names.
+pub trait Anonymise {
+    /// The same with pseudonyms.
+    #[must_use]
+    fn anonymised(self, names: &Anonymiser) -> Self;
+}
+
+impl<T: Anonymise> Anonymise for Vec<T> {
+    fn anonymised(self, names: &Anonymiser) -> Vec<T> {
+        self.into_iter()
+            .map(|item| item.anonymised(names))
+            .collect()
+    }
+}
+
+impl<T: Anonymise> Anonymise for Option<T> {
+    fn anonymised(self, names: &Anonymiser) -> Option<T> {
+        self.map(|item| item.anonymised(names))
+    }
+}
+
+/// A sentence for people.
+impl Anonymise for String {
+    fn anonymised(self, names: &Anonymiser) -> String {
+        names.text(&self)
+    }
+}
+
+impl Anonymise for Problems {
+    fn anonymised(self, names: &Anonymiser) -> Problems {
+        let mut problems = Problems::default();
+        for (kind, p) in self.iter() {
+            problems.add(kind, p.damage, p.count, || {
+                let mut first = p.first.clone();
+                first.file = names.name(NameKind::File, &first.file);
+                ("left out, as names may stand in it".into(), first)
+            });
+        }
+        problems
+    }
+}
+
+impl Anonymise for CaptureResult {
+    fn anonymised(self, names: &Anonymiser) -> CaptureResult {
+        let file = |f: &String| names.name(NameKind::File, f);
+        CaptureResult {
+            files: self.files.iter().map(file).collect(),
+            side_from: self.side_from.anonymised(names),
+            problems: self.problems.anonymised(names),
+            ..self
+        }
+    }
+}
+
+impl Anonymise for Evidence {
+    fn anonymised(self, names: &Anonymiser) -> Evidence {
+        Evidence {
+            filter: self.filter.anonymised(names),
+            shows: self.shows.anonymised(names),
+            ..self
+        }
+    }
+}
+
+impl Anonymise for Finding {
+    fn anonymised(self, names: &Anonymiser) -> Finding {
+        Finding {
+            title: self.title.anonymised(names),
+            evidence: self.evidence.anonymised(names),
+            why: self.why.anonymised(names),
+            remedy: self.remedy.anonymised(names),
+            ..self
+        }
+    }
+}
+
+impl Anonymise for TraceJoinResult {
+    fn anonymised(mut self, names: &Anonymiser) -> TraceJoinResult {
+        for file in &mut self.files {
+            file.handle = file.handle.map(|h| names.file_handle(h));
+        }
+        for read in &mut self.worst {
+            read.evidence = std::mem::take(&mut read.evidence).anonymised(names);
+        }
+        self
+    }
+}
+
+impl Anonymise for Diagnosis {
+    fn anonymised(mut self, names: &Anonymiser) -> Diagnosis {
+        self.verdict.sentence = self.verdict.sentence.anonymised(names);
+        if let Some(app) = &mut self.app {
+            app.basis = std::mem::take(&mut app.basis).anonymised(names);
+            app.join = app.join.take().anonymised(names);
+        }
+        Diagnosis {
+            captures: self.captures.anonymised(names),
+            findings: self.findings.anonymised(names),
+            notes: self.notes.anonymised(names),
+            ..self
+        }
+    }
+}
+
+/// The values by which calls were grouped; what they are is told by the names of their keys.
+fn key(names: &Anonymiser, (key, value): (&'static str, KeyValue)) -> (&'static str, KeyValue) {
+    let named = |kind, text: &str| KeyValue::Text(names.name(kind, text).into());
+    let value = match (key, value) {
+        ("program", KeyValue::Text(text)) => named(NameKind::Program, &text),
+        ("user", KeyValue::Text(text)) => named(NameKind::User, &text),
+        ("service", KeyValue::Text(text)) => named(NameKind::Database, &text),
+        (_, KeyValue::Text(text)) => KeyValue::Text(names.text(&text).into()),
+        ("file", KeyValue::Number(handle)) => {
+            KeyValue::Number(names.file_handle(handle.cast_unsigned()).cast_signed())
+        }
+        (_, other) => other,
+    };
+    (key, value)
+}
+
+impl Anonymise for GroupResult {
+    fn anonymised(self, names: &Anonymiser) -> GroupResult {
+        GroupResult {
+            keys: self.keys.into_iter().map(|k| key(names, k)).collect(),
+            ..self
+        }
+    }
+}
+
+impl Anonymise for StartupResult {
+    fn anonymised(mut self, names: &Anonymiser) -> StartupResult {
+        if let Some(client) = &mut self.client {
+            for address in &mut client.addresses {
+                *address = names.address(*address);
+            }
+            for sum in client.reasons.iter_mut().chain(&mut client.servers) {
+                sum.server = sum.server.map(|end| names.endpoint(end));
+            }
+            for wait in &mut client.waits {
+                wait.server = wait.server.map(|end| names.endpoint(end));
+                // An operation and a name; without a name, a protocol and an operation.
+                if wait.kind.has_name()
+                    && let Some((op, name)) = wait.what.split_once(' ')
+                    && !op.starts_with(|c: char| c.is_ascii_lowercase())
+                {
+                    wait.what = format!("{op} {}", names.name(NameKind::Host, name));
+                }
+                wait.ended_by = match wait.ending {
+                    Ending::NoAnswer => "no answer".into(),
+                    Ending::Refused => "refused".into(),
+                    _ => std::mem::take(&mut wait.ended_by),
+                };
+            }
+        }
+        for (address, _) in &mut self.others {
+            *address = names.address(*address);
+        }
+        StartupResult {
+            captures: self.captures.anonymised(names),
+            ..self
+        }
+    }
+}
+
+impl Anonymise for OpsResult {
+    fn anonymised(self, names: &Anonymiser) -> OpsResult {
+        OpsResult {
+            captures: self.captures.anonymised(names),
+            groups: self.groups.anonymised(names),
+            ..self
+        }
+    }
+}
+
+impl Anonymise for ConnectionResult {
+    fn anonymised(self, names: &Anonymiser) -> ConnectionResult {
+        ConnectionResult {
+            client: names.endpoint(self.client),
+            server: names.endpoint(self.server),
+            ..self
+        }
+    }
+}
+
+impl Anonymise for ConnsResult {
+    fn anonymised(self, names: &Anonymiser) -> ConnsResult {
+        ConnsResult {
+            captures: self.captures.anonymised(names),
+            connections: self
+                .connections
+                .iter()
+                .map(|c| c.anonymised(names))
+                .collect::<Connections>(),
+            ..self
+        }
+    }
+}
+
+/// Pictures of connections hold no names.
+impl Anonymise for Report {
+    fn anonymised(self, names: &Anonymiser) -> Report {
+        let end = |end| names.endpoint(end);
+        Report {
+            diagnosis: self.diagnosis.anonymised(names),
+            charts: self.charts.renamed(end, |id| names.statement_id(id)),
+            conns: self.conns.anonymised(names),
+            sql: self.sql.anonymised(names),
+            shown: self.shown.anonymised(names),
+            ..self
+        }
+    }
+}
+
+impl Anonymise for SqlResult {
+    fn anonymised(mut self, names: &Anonymiser) -> SqlResult {
+        for line in &mut self.statements {
+            line.statement = line.statement.take().map(|s| Arc::new(names.statement(&s)));
+            let keys = std::mem::take(&mut line.keys);
+            line.keys = keys.into_iter().map(|k| key(names, k)).collect();
+        }
+        for session in &mut self.sessions {
+            session.client = names.endpoint(session.client);
+            session.server = names.endpoint(session.server);
+            session.session = Arc::new(names.session(&session.session));
+        }
+        SqlResult {
+            captures: self.captures.anonymised(names),
+            notes: self.notes.anonymised(names),
+            ..self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+    use std::io::Write;
+
+    fn names() -> Anonymiser {
+        Anonymiser::new(b"a key for tests")
+    }
+
+    /// What an output writes of a result, plain and with pseudonyms.
+    fn both<T: Anonymise + Clone>(
+        result: &T,
+        write: impl Fn(&T, &mut dyn Write) -> std::io::Result<()>,
+    ) -> [String; 2] {
+        [result.clone(), result.clone().anonymised(&names())].map(|r| {
+            let mut out = Vec::new();
+            write(&r, &mut out).expect("memory");
+            String::from_utf8(out).expect("UTF-8")
+        })
+    }
+
+    /// None of the words that stand in the plain output stand in the other.
+    fn gone(outputs: &[String; 2], words: &[&str]) {
+        let [plain, hidden] = outputs;
+        for word in words {
+            assert!(
+                plain.contains(word),
+                "{word} is not in the plain output:\n{plain}"
+            );
+            assert!(!hidden.contains(word), "{word} is in\n{hidden}");
+        }
+    }
+
+    #[test]
+    fn no_name_is_left_in_any_output() {
+        let zone = jiff::tz::TimeZone::UTC;
+        let diagnosis = samples::diagnosis();
+        let files = ["client.pcap", "server.pcap"];
+        gone(
+            &both(&diagnosis, |d, out| crate::diagnosis_json(d, out)),
+            &files,
+        );
+        gone(
+            &both(&diagnosis, |d, out| crate::diagnosis_text(d, &zone, out)),
+            &files,
+        );
+        let conns = samples::conns();
+        let hosts = ["10.0.0.1:", "2001:db8:1111:2222"];
+        gone(&both(&conns, |c, out| crate::conns_json(c, out)), &hosts);
+        gone(&both(&conns, |c, out| crate::conns_csv(c, out)), &hosts);
+        gone(
+            &both(&conns, |c, out| crate::conns_text(c, true, out)),
+            &["10.0.0.1:"],
+        );
+        let profile = samples::profile();
+        let words = [
+            "from t where",
+            "name",
+            "445299c112c75ebf",
+            "scott",
+            "orcl",
+            "10.0.0.1:",
+            "client.pcap",
+        ];
+        let sql = both(&profile, |p, out| crate::sql_json(p, true, out));
+        gone(&sql, &words.map(|w| if w == "name" { "secret" } else { w }));
+        assert!(sql[1].contains("select * from n"), "{}", sql[1]);
+    }
+
+    #[test]
+    fn a_row_of_calls_and_the_profile_name_a_statement_alike() {
+        let profile = samples::profile().anonymised(&names());
+        let statement = profile.statements[0].statement.clone();
+        let mut call = samples::call();
+        let plain = call.clone();
+        let session = Arc::clone(&samples::profile().sessions[0].session);
+        call.sql = Some(Arc::new(model::Sql {
+            session,
+            statement: samples::profile().statements[0].statement.clone(),
+        }));
+        names().call(&mut call);
+        let sql = call.sql.as_ref().expect("a statement");
+        assert_eq!(sql.statement, statement);
+        assert_eq!(call.client, profile.sessions[0].client);
+        assert_eq!(call.response_time_ns(), plain.response_time_ns());
+        let file = |c: &model::Call| c.detail.get(model::Field::File);
+        assert_ne!(file(&call), file(&plain));
+    }
+
+    #[test]
+    fn the_key_alone_decides_on_pseudonyms() {
+        let [_, one] = both(&samples::ops(), |o, out| crate::ops_json(o, out));
+        let [_, two] = both(&samples::ops(), |o, out| crate::ops_json(o, out));
+        assert_eq!(one, two);
+    }
+}

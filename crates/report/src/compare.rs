@@ -1,0 +1,159 @@
+//! What changed between two runs, for programs: `slowside.compare/1`.
+
+use crate::{classes, value};
+use analysis::compare::Comparison;
+use analysis::compare::result::{Cause, Change, Measure, Metric, OpChange, Run};
+use analysis::compare::snapshot::SavedFinding;
+use serde_json::{Value, json};
+use std::io::{self, Write};
+
+/// Writes `slowside.compare/1`. Differences are the problem's number less the baseline's.
+///
+/// # Errors
+/// Those of `out`.
+pub fn compare_json(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let [baseline, problem] = &c.runs;
+    let value = json!({
+        "schema": "slowside.compare/1",
+        "verdict": {
+            "outcome": c.outcome.name(),
+            "cause": c.cause,
+            "sentence": c.sentence,
+            "added_ns": c.added_ns,
+        },
+        "baseline": run(baseline),
+        "problem": run(problem),
+        "unit": c.unit.name(),
+        "time_ns_per_unit": c.time.map(|t| change(&t, Kind::Exact)),
+        "causes": c.causes.iter().map(cause).collect::<Vec<_>>(),
+        "ops": c.ops.iter().map(op).collect::<Vec<_>>(),
+        "metrics": c.metrics.iter().map(metric).collect::<Vec<_>>(),
+        "beside": c.beside.iter().map(finding).collect::<Vec<_>>(),
+        "notes": c.notes,
+    });
+    value::write(out, &value)?;
+    out.write_all(b"\n")
+}
+
+fn run(r: &Run) -> Value {
+    let captures: Vec<Value> = r
+        .captures
+        .iter()
+        .map(|c| {
+            json!({
+                "files": c.files,
+                "side": c.side.map(|s| s.name()),
+                "packets": c.packets,
+                "bytes": c.bytes,
+                "first_ns": value::time(c.first),
+                "last_ns": value::time(c.last),
+                "incomplete": c.incomplete,
+            })
+        })
+        .collect();
+    json!({
+        "captures": captures,
+        "verdict": r.verdict,
+        "findings": r.findings.iter().map(finding).collect::<Vec<_>>(),
+        "calls": r.calls,
+        "call_bytes": r.bytes,
+        "rows": r.rows,
+        "call_time_ns": r.time_ns,
+        "elapsed_ns": r.elapsed_ns,
+    })
+}
+
+fn finding(f: &SavedFinding) -> Value {
+    json!({"code": f.code, "cost_ns": f.cost_ns, "fatal": f.fatal})
+}
+
+/// How exactly numbers are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Nanoseconds and bytes are integers.
+    Whole,
+    /// Nanoseconds of a byte, shares, rows per fetch are not.
+    Exact,
+}
+
+impl Kind {
+    fn value(self, number: f64) -> Value {
+        match self {
+            Kind::Whole => json!(number.round() as i64),
+            // Millionths are enough, and print alike everywhere.
+            Kind::Exact => json!((number * 1e6).round() / 1e6),
+        }
+    }
+}
+
+fn change(c: &Change, kind: Kind) -> Value {
+    json!({
+        "baseline": kind.value(c.baseline),
+        "problem": kind.value(c.problem),
+        "difference": kind.value(c.difference()),
+        "interval": c.interval.map(|(low, high)| [kind.value(low), kind.value(high)]),
+        "ratio": c.ratio().map(|r| Kind::Exact.value(r)),
+        "beyond_chance": c.beyond_chance,
+    })
+}
+
+fn cause(c: &Cause) -> Value {
+    json!({
+        "code": c.code,
+        "what": c.what,
+        "added_ns": c.added_ns,
+        "interval_ns": c.interval_ns.map(|(low, high)| [low, high]),
+        "beyond_chance": c.beyond_chance,
+        "explains": c.explains,
+        "found": c.found,
+        "per": c.per,
+        "baseline": Kind::Exact.value(c.change.baseline),
+        "problem": Kind::Exact.value(c.change.problem),
+    })
+}
+
+fn op(o: &OpChange) -> Value {
+    let side = |run: usize| {
+        let curve = o.curves.get(run).map(Vec::as_slice).unwrap_or_default();
+        let sums = o.sums.get(run).copied().unwrap_or_default();
+        let at = |values: &[Option<i64>; 2]| values.get(run).copied().flatten();
+        json!({
+            "calls": sums.calls,
+            "total_ns": sums.time_ns,
+            "wait_ns": sums.wait_ns,
+            "request_bytes": sums.request_bytes,
+            "response_bytes": sums.response_bytes,
+            "rows": sums.rows,
+            "errors": sums.errors,
+            "p50_ns": at(&o.p50_ns),
+            "p90_ns": at(&o.p90_ns),
+            "p99_ns": at(&o.p99_ns),
+            "max_ns": at(&o.max_ns),
+            "rows_per_fetch": o.rows_per_trip.get(run).copied().flatten().map(|r| Kind::Exact.value(r)),
+            "curve": curve.iter().map(|(ns, n)| json!([ns, n])).collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "protocol": o.protocol.name(),
+        "op": o.op,
+        "statement": o.statement,
+        "mean_ns": o.mean.as_ref().map(|m| change(m, Kind::Whole)),
+        "cliffs_delta": o.delta.map(|d| Kind::Exact.value(d)),
+        "baseline": side(0),
+        "problem": side(1),
+    })
+}
+
+fn metric(m: &Metric) -> Value {
+    let kind = match m.measure {
+        Measure::Nanoseconds | Measure::Bytes => Kind::Whole,
+        Measure::Number | Measure::Share => Kind::Exact,
+    };
+    json!({
+        "name": m.name,
+        "measure": m.measure.name(),
+        "direction": m.direction.map(classes::direction),
+        "port": m.port,
+        "change": change(&m.change, kind),
+    })
+}

@@ -1,0 +1,269 @@
+//! A report as one page of HTML: the answer first, then where the time goes, findings with their
+//! evidence, operations, load, connections, slow calls, captures.
+//!
+//! The page is one file that asks nothing of any network, and its policy forbids it. Words, tables and
+//! ladders are made here, so that they can be read, sorted and printed without the charts; the charts are
+//! drawn by the page's own script (`assets/report.js`, built from `web`) out of [`data`] that lies in the
+//! page. Text from captures reaches it through maud's escaping and [`harmless`](crate::text::harmless) only.
+
+mod budget;
+mod captures;
+mod command;
+mod connections;
+mod data;
+mod findings;
+mod ladders;
+mod load;
+mod operations;
+mod places;
+mod statements;
+
+use crate::diagnosis_text::confidence;
+use crate::text::{moment, spoken};
+use analysis::results::Report;
+use jiff::tz::TimeZone;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use model::Time;
+use places::Places;
+use std::io::{self, Write};
+
+/// The built script and style of the page, and the hashes by which its policy knows them.
+const SCRIPT: &str = include_str!("../../assets/report.js");
+const STYLE: &str = include_str!("../../assets/report.css");
+const HASHES: &str = include_str!("../../assets/csp.txt");
+
+/// How a report was made, for its last line.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// Version of slowside.
+    pub version: String,
+    /// The command line, quoted for a shell.
+    pub command: String,
+}
+
+/// A command line as it can be given to a shell again; the program without its folder.
+#[must_use]
+pub fn command_line(words: impl IntoIterator<Item = String>) -> String {
+    let mut words = words.into_iter();
+    let program = words.next().unwrap_or_default();
+    let program = program.rsplit('/').next().unwrap_or_default().to_owned();
+    let rest = words.map(|word| match word.strip_prefix('-') {
+        // An option is no file that is called like one.
+        Some(rest) if !rest.is_empty() => match command::word(&format!("_{rest}")) {
+            plain if plain.starts_with('_') => word,
+            quoted => quoted.replacen('_', "-", 1),
+        },
+        Some(_) => word,
+        None => command::word(&word),
+    });
+    std::iter::once(program)
+        .chain(rest)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Writes the page; `zone` is where moments are shown.
+///
+/// # Errors
+/// Those of `out`.
+pub fn report_html(
+    report: &Report,
+    made: &Made,
+    zone: &TimeZone,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let places = Places::new(report);
+    let data = data::json(report, &places);
+    let page = page(report, &places, made, zone, &data).into_string();
+    out.write_all(harmless_page(&page).as_bytes())
+}
+
+/// The page without characters that steer how others are shown. Its own layout has line ends only, as its
+/// script and style have.
+fn harmless_page(page: &str) -> String {
+    let mut out = String::with_capacity(page.len());
+    for line in page.split_inclusive('\n') {
+        let text = line.strip_suffix('\n').unwrap_or(line);
+        out.push_str(&crate::text::harmless(text));
+        if text.len() < line.len() {
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// Nothing may be fetched, and only this page's own script and style may run.
+fn policy() -> String {
+    let hash = |file: &str| {
+        let line = HASHES.lines().find_map(|l| l.strip_prefix(file));
+        line.unwrap_or_default().trim()
+    };
+    format!(
+        "default-src 'none'; script-src '{}'; style-src '{}'; img-src data:; base-uri 'none'; form-action 'none'",
+        hash("report.js"),
+        hash("report.css")
+    )
+}
+
+fn page(report: &Report, places: &Places<'_>, made: &Made, zone: &TimeZone, data: &str) -> Markup {
+    let d = &report.diagnosis;
+    let labels: Vec<&str> = places.labels.iter().map(String::as_str).collect();
+    let sections = [
+        ("budget", "Time", budget::section(d)),
+        ("findings", "Findings", findings::section(d)),
+        (
+            "operations",
+            "Operations",
+            operations::section(report, places),
+        ),
+        (
+            "statements",
+            "Statements",
+            statements::section(report, places),
+        ),
+        ("load", "Load", load::section(report, places)),
+        (
+            "connections",
+            "Connections",
+            connections::section(report, places, zone),
+        ),
+        ("ladders", "Slowest calls", ladders::section(report, places)),
+        ("captures", "Captures", captures::section(d, zone)),
+        ("notes", "Notes", notes(&d.notes)),
+    ];
+    let sections = sections
+        .into_iter()
+        .filter_map(|(id, name, markup)| Some((id, name, markup?)));
+    let sections: Vec<(&str, &str, Markup)> = sections.collect();
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy());
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="referrer" content="no-referrer";
+                meta name="generator" content={ "slowside " (made.version) };
+                link rel="icon" href="data:,";
+                title { "slowside: " (d.verdict.side.name()) ", " (labels.join(", ")) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                a.skip href="#main" { "Skip to the answer" }
+                header {
+                    p.what {
+                        span.product { "slowside" } " " (labels.join(", "))
+                        " · " (moment(second(places.start), zone)) " · " (spoken(places.duration_ns))
+                    }
+                    nav aria-label="Sections" {
+                        ul {
+                            @for (id, name, _) in &sections {
+                                li { a href={ "#" (id) } { (name) } }
+                            }
+                        }
+                    }
+                }
+                main #main {
+                    section #verdict data-side=(d.verdict.side.name()) aria-labelledby="verdict-title" {
+                        h1 #verdict-title { (d.verdict.sentence) }
+                        p.confidence { (confidence(d)) }
+                        (captures::quality(d, places))
+                    }
+                    @for (id, name, markup) in &sections {
+                        section id=(id) aria-labelledby={ (id) "-title" } {
+                            @if *id != "budget" { h2 id={ (id) "-title" } { (name) } }
+                            (markup)
+                        }
+                    }
+                }
+                footer #about {
+                    p { "Made by slowside " (made.version) " with " code { (made.command) } }
+                    p {
+                        "This page is one file and fetches nothing. Times in charts count from "
+                        (moment(places.start, zone))
+                        @if places.aligned() { ", on the clock of the client's capture" }
+                        "."
+                    }
+                }
+                noscript {
+                    p.noscript {
+                        "The charts are drawn by this page's own script, which is switched off here. All \
+                         numbers are in the text and the tables."
+                    }
+                }
+                script #data type="application/json" { (PreEscaped(data)) }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    }
+}
+
+/// Without its fraction.
+fn second(t: Time) -> Time {
+    const SECOND: i64 = 1_000_000_000;
+    Time(t.0.div_euclid(SECOND).saturating_mul(SECOND))
+}
+
+fn notes(notes: &[String]) -> Option<Markup> {
+    (!notes.is_empty()).then(|| {
+        html! {
+            ul { @for note in notes { li { (note) } } }
+        }
+    })
+}
+
+/// A heading of a table's column, by which the page sorts.
+fn head(name: &str, number: bool) -> Markup {
+    html! {
+        @if number {
+            th.number scope="col" data-sort="number" { (name) }
+        } @else {
+            th scope="col" data-sort="text" { (name) }
+        }
+    }
+}
+
+/// A number as it is shown, and as it is sorted by; empty where it is not known.
+fn cell(shown: &str, value: Option<i64>) -> Markup {
+    html! {
+        td.number data-value=(value.map(|v| v.to_string()).unwrap_or_default()) { (shown) }
+    }
+}
+
+/// A table that the page makes sortable.
+fn table(caption: &str, heads: &Markup, rows: &Markup) -> Markup {
+    scroll(
+        caption,
+        &html! {
+            table.numbers data-sortable data-filter {
+                caption { (caption) }
+                thead { (heads) }
+                tbody { (rows) }
+            }
+        },
+    )
+}
+
+/// A table that may be wider than a screen, and what it is called.
+fn scroll(label: &str, table: &Markup) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label=(label) { (table) }
+    }
+}
+
+/// Something to copy: what it is for, and its text.
+fn copy(what: &str, label: &str, text: &str) -> Markup {
+    html! {
+        div.copy data-what=(what) { span.label { (label) } code { (text) } }
+    }
+}
+
+/// The place of a chart, with the sentence that stands for it.
+fn figure(chart: &str, index: usize, title: &str, text: &str) -> Markup {
+    html! {
+        figure.chart data-chart=(chart) data-index=(index) {
+            figcaption { span.title { (title) } " " span.text { (text) } }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Two runs, each of captures or saved before, into what changed between them.
+
+use crate::config::{Captures, Config, Event};
+use crate::{Error, diagnose};
+use analysis::compare::saved::{self, Unreadable};
+use analysis::compare::{Comparison, Snapshot};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// One side of a comparison.
+#[derive(Clone, Debug)]
+pub enum Run {
+    Captures(Captures),
+    /// A file that [`save`] wrote.
+    Saved(PathBuf),
+}
+
+/// A saved run of more bytes than this is none: 32 operations of 128 blocks take a tenth.
+const SAVED_BYTES: u64 = 8 << 20;
+
+impl Run {
+    /// Whether a file holds a saved run, by its first bytes. What cannot be read holds none: whoever
+    /// reads it as a capture says why.
+    #[must_use]
+    pub fn is_saved(path: &Path) -> bool {
+        let mut start = Vec::new();
+        let regular = path.metadata().is_ok_and(|m| m.is_file());
+        regular
+            && File::open(path)
+                .and_then(|f| f.take(64).read_to_end(&mut start))
+                .is_ok_and(|_| saved::is_saved(&start))
+    }
+}
+
+/// Compares a baseline with a problem.
+///
+/// # Errors
+/// When an input cannot be read, or is a run saved by another version.
+pub fn compare(
+    baseline: &Run,
+    problem: &Run,
+    config: &Config,
+    events: &mut dyn FnMut(Event),
+) -> Result<(Comparison, [Snapshot; 2]), Error> {
+    let [mut a, mut b] = [None, None];
+    for (run, into) in [(baseline, &mut a), (problem, &mut b)] {
+        *into = Some(match run {
+            Run::Saved(path) => load(path)?,
+            Run::Captures(captures) => diagnose::measure(captures, None, config, events)?.1,
+        });
+    }
+    match (a, b) {
+        (Some(a), Some(b)) => Ok((analysis::compare::compare(&a, &b), [a, b])),
+        _ => Err(Error::Message("a run is missing".into())),
+    }
+}
+
+/// Saves a run for later comparisons.
+///
+/// # Errors
+/// When the file cannot be written, or is one that is no saved run: a capture, by mistake.
+pub fn save(snapshot: &Snapshot, path: &Path) -> Result<(), Error> {
+    let other = path.metadata().is_ok_and(|m| m.is_file() && m.len() > 0) && !Run::is_saved(path);
+    if other {
+        return Err(Error::Message(format!(
+            "{} is there and is no saved run: give --save another name",
+            path.display()
+        )));
+    }
+    let failed = |e: std::io::Error| Error::Message(format!("{}: {e}", path.display()));
+    std::fs::write(path, saved::save(snapshot)).map_err(failed)
+}
+
+fn load(path: &Path) -> Result<Snapshot, Error> {
+    let failed = |e: std::io::Error| Error::Message(format!("{}: {e}", path.display()));
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(SAVED_BYTES)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    saved::load(&bytes).map_err(|why| {
+        let name = path.display();
+        Error::Message(match why {
+            Unreadable::Version(found) => format!(
+                "{name} was saved as {found}, and this slowside reads {}: save it again from its captures",
+                saved::SCHEMA
+            ),
+            Unreadable::Damaged => {
+                format!("{name} is damaged or cut short: save it again from its captures")
+            }
+            Unreadable::Other => format!("{name} is no saved run"),
+        })
+    })
+}
