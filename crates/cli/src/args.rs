@@ -334,7 +334,7 @@ pub(crate) struct Info {
 #[command(after_long_help = "\
 Examples:
   slowside stat server.pcap --interval 10s --where 'op = READ'
-  slowside stat any.pcap --packets 'host = 10.0.0.1 and port = 2049' --format csv")]
+  slowside stat any.pcap --packets 'port = 2049' --format csv")]
 #[command(mut_arg("from", |a| of_packets(a, "come and calls that start")))]
 #[command(mut_arg("to", |a| of_packets(a, "come and calls that start")))]
 pub(crate) struct Stat {

@@ -131,7 +131,7 @@ fn columns(csv: &str, names: &[&str]) -> Vec<Vec<String>> {
 #[test]
 fn intervals_are_those_of_tshark_with_and_without_a_filter() {
     for (theirs, mine) in [
-        ("", "bytes > 0"),
+        ("frame", "bytes > 0"),
         ("tcp", "protocol = tcp"),
         ("udp", "protocol = udp"),
         ("arp", "protocol = arp"),
@@ -256,7 +256,7 @@ fn what_limits_a_capture_is_told() {
         ("nfs/eth-ipv4-tcp-nfsv41.pcap", "limited", "no-handshakes"),
         ("nfs/nfs_bad_stalls.cap", "limited", "packets-missing"),
         ("nfs/nfs_bad_stalls.cap", "limited", "packets-cut"),
-        ("tcp/double-vision.pcap", "good", "few-calls"),
+        ("tcp/double-vision.pcap", "poor", "nothing-to-judge"),
     ];
     for (name, worth, code) in cases {
         for path in samples(&[name]) {
