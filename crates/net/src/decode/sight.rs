@@ -9,6 +9,9 @@ use model::{Cast, Packet, Sight, SightKind};
 /// Where IEEE 802.1D bridges send to, and Cisco's for each VLAN.
 const BRIDGES: [u8; 6] = [0x01, 0x80, 0xc2, 0, 0, 0];
 const PER_VLAN: [u8; 6] = [0x01, 0x00, 0x0c, 0xcc, 0xcc, 0xcd];
+/// ARP's EtherType, and a SNAP header with it.
+const ARP: [u8; 2] = [0x08, 0x06];
+const SNAP_ARP: [u8; 8] = [0xaa, 0xaa, 0x03, 0, 0, 0, 0x08, 0x06];
 
 /// The packet with these bytes, whose headers end at `kind`.
 pub(super) fn of(packet: &Packet, data: &[u8], ip: &Ip, kind: SightKind) -> Sight {
@@ -51,8 +54,16 @@ fn ethernet(data: &[u8], sight: &mut Sight) {
     {
         sight.vlan = Some(u16::from_be_bytes([tag, number]) & 0x0fff);
     }
-    if sight.kind == SightKind::Other && [BRIDGES, PER_VLAN].contains(destination) {
+    if sight.kind != SightKind::Other {
+        return;
+    }
+    let behind = rest.get(6..).unwrap_or_default();
+    if [BRIDGES, PER_VLAN].contains(destination) {
         sight.kind = SightKind::Stp;
+    } else if behind.starts_with(&ARP) || behind.get(2..).is_some_and(|b| b.starts_with(&SNAP_ARP))
+    {
+        // Of another network or hardware than IPv4 over Ethernet.
+        sight.kind = SightKind::Arp;
     }
 }
 
