@@ -23,7 +23,8 @@ use crate::worst::{Exhibit, Worst};
 use hashbrown::HashMap;
 use model::limits;
 use model::{
-    Call, ConnectionSummary, Direction, Episode, EpisodeKind, Mark, Outstanding, Time, TimeClass,
+    Arp, Call, ConnectionSummary, Direction, Episode, EpisodeKind, Mark, Outstanding, Time,
+    TimeClass,
 };
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -345,6 +346,11 @@ impl Diagnoser {
     /// A gap showed in capture `which`.
     pub fn gap(&mut self, which: usize, at: Mark) {
         self.captures[which].gap(at);
+    }
+
+    /// An ARP packet of capture `which`.
+    pub fn arp(&mut self, which: usize, arp: &Arp) {
+        self.captures[which].neighbours.arp(arp);
     }
 
     /// Capture `which` has come so far; what both have left behind is settled.
