@@ -23,7 +23,8 @@ use crate::worst::{Exhibit, Worst};
 use hashbrown::HashMap;
 use model::limits;
 use model::{
-    Call, ConnectionSummary, Direction, Episode, EpisodeKind, Mark, Outstanding, Time, TimeClass,
+    Arp, Call, ConnectionSummary, Direction, Episode, EpisodeKind, Mark, Outstanding, Time,
+    TimeClass,
 };
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -347,6 +348,11 @@ impl Diagnoser {
         self.captures[which].gap(at);
     }
 
+    /// An ARP packet of capture `which`.
+    pub fn arp(&mut self, which: usize, arp: &Arp) {
+        self.captures[which].neighbours.arp(arp);
+    }
+
     /// Capture `which` has come so far; what both have left behind is settled.
     pub fn reached(&mut self, which: usize, now: Time) {
         self.reached[which] = self.reached[which].max(now);
@@ -411,6 +417,14 @@ impl Diagnoser {
         if self.client.is_none() {
             self.decide();
         }
+        let stated = self.options.stated.iter().any(Option::is_some);
+        if self.matched.client.count() == 0 && !stated {
+            // Without a call in both, their own packets say where they were taken.
+            let own = [0, 1].map(|i| vantage::conclude(&self.captures[i].tcp).vantage);
+            if own == [Vantage::Server, Vantage::Client] {
+                self.client = Some(1);
+            }
+        }
         let client = self.client.unwrap_or(0);
         let server = 1 - client;
         self.matched
@@ -418,7 +432,6 @@ impl Diagnoser {
         let clock = self.matched.corridor.solve(self.options.clock_offset_ns);
         self.count_unmatched(client, &left, clock.as_ref(), &results);
         let evicted: u64 = self.join.evicted().iter().sum();
-        let stated = self.options.stated.iter().any(Option::is_some);
         for (i, side) in [(client, Vantage::Client), (server, Vantage::Server)] {
             results[i].side = Some(side);
             results[i].concluded = Some(vantage::conclude(&self.captures[i].tcp).vantage);

@@ -112,7 +112,10 @@ impl Diagnosers {
         }
     }
 
+    /// An ARP packet of capture `which`.
     pub fn arp(&mut self, which: usize, arp: &Arp) {
+        self.calls.arp(which, arp);
+        self.turns.arp(which, arp);
         if let Some(startup) = self.startups.get_mut(which) {
             startup.arp(arp);
         }

@@ -11,24 +11,31 @@
 mod glob;
 mod lexer;
 mod nearest;
+mod packet;
 mod subject;
 
 pub use nearest::nearest;
 
 use lexer::{Kind, Token};
-use model::Call;
+use model::{Call, Sight};
+use packet::PacketTest;
 use std::fmt;
+use std::marker::PhantomData;
 use subject::Test;
 
 /// How deep parentheses and `not` may nest.
 const DEPTH: usize = 64;
 
-/// A parsed filter expression.
+/// A parsed filter expression for calls.
 #[derive(Clone, Debug)]
 pub struct Filter {
-    expression: Expression,
+    expression: Expression<Test>,
     text: String,
 }
+
+/// The same for packets, in words of their own: `host = 10.0.0.1 and port = 2049`.
+#[derive(Clone, Debug)]
+pub struct PacketFilter(Expression<PacketTest>);
 
 /// Why a text is not a filter.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -47,11 +54,32 @@ impl fmt::Display for FilterError {
 impl std::error::Error for FilterError {}
 
 #[derive(Clone, Debug)]
-enum Expression {
-    All(Vec<Expression>),
-    Any(Vec<Expression>),
-    Not(Box<Expression>),
-    Test(Test),
+enum Expression<T> {
+    All(Vec<Expression<T>>),
+    Any(Vec<Expression<T>>),
+    Not(Box<Expression<T>>),
+    Test(T),
+}
+
+/// A comparison of something that calls, or packets, have.
+trait Comparison: Sized {
+    type Of;
+    /// Names that somebody may begin with.
+    const SUCH_AS: &'static str;
+
+    /// Whether something has that name; else a message that lists close names.
+    fn known(name: &str) -> Result<(), String>;
+
+    fn new(name: &str, operator: Operator, value: &str) -> Result<Self, Fault>;
+
+    fn matches(&self, of: &Self::Of) -> bool;
+}
+
+/// Which word of a comparison is wrong, and why.
+enum Fault {
+    Name(String),
+    Operator(String),
+    Value(String),
 }
 
 /// What stands between a name and a value.
@@ -72,22 +100,10 @@ impl Filter {
     /// # Errors
     /// When the text is not one; the error names the column and, for a name, close ones.
     pub fn parse(text: &str) -> Result<Filter, FilterError> {
-        let mut parser = Parser {
-            tokens: lexer::tokens(text)?,
-            next: 0,
-        };
-        let expression = parser.expression(0, 0)?;
-        match parser.peek() {
-            Token {
-                kind: Kind::End, ..
-            } => Ok(Filter {
-                expression,
-                text: text.to_owned(),
-            }),
-            token => {
-                Err(token.error("expected `and`, `or` or the end; quote a value that has spaces"))
-            }
-        }
+        Ok(Filter {
+            expression: parse(text)?,
+            text: text.to_owned(),
+        })
     }
 
     /// Whether the call passes.
@@ -103,8 +119,39 @@ impl Filter {
     }
 }
 
-impl Expression {
-    fn matches(&self, call: &Call) -> bool {
+impl PacketFilter {
+    /// Reads an expression.
+    ///
+    /// # Errors
+    /// When the text is not one; the error names the column and, for a name, close ones.
+    pub fn parse(text: &str) -> Result<PacketFilter, FilterError> {
+        parse(text).map(PacketFilter)
+    }
+
+    /// Whether the packet passes.
+    #[must_use]
+    pub fn matches(&self, packet: &Sight) -> bool {
+        self.0.matches(packet)
+    }
+}
+
+fn parse<T: Comparison>(text: &str) -> Result<Expression<T>, FilterError> {
+    let mut parser = Parser {
+        tokens: lexer::tokens(text)?,
+        next: 0,
+        of: PhantomData,
+    };
+    let expression = parser.expression(0, 0)?;
+    match parser.peek() {
+        Token {
+            kind: Kind::End, ..
+        } => Ok(expression),
+        token => Err(token.error("expected `and`, `or` or the end; quote a value that has spaces")),
+    }
+}
+
+impl<T: Comparison> Expression<T> {
+    fn matches(&self, call: &T::Of) -> bool {
         match self {
             Expression::All(list) => list.iter().all(|e| e.matches(call)),
             Expression::Any(list) => list.iter().any(|e| e.matches(call)),
@@ -114,7 +161,7 @@ impl Expression {
     }
 
     /// Joins two; chains become one list, so that their length is no depth.
-    fn join(self, and: bool, right: Expression) -> Expression {
+    fn join(self, and: bool, right: Self) -> Self {
         match (and, self) {
             (true, Expression::All(mut list)) => {
                 list.push(right);
@@ -130,13 +177,14 @@ impl Expression {
     }
 }
 
-struct Parser {
+struct Parser<T> {
     /// Ends with [`Kind::End`].
     tokens: Vec<Token>,
     next: usize,
+    of: PhantomData<T>,
 }
 
-impl Parser {
+impl<T: Comparison> Parser<T> {
     fn peek(&self) -> Token {
         let last = self.tokens.len().saturating_sub(1);
         self.tokens
@@ -155,7 +203,7 @@ impl Parser {
     }
 
     /// An expression whose operators bind at least as tightly as `least` (`or` 1, `and` 2).
-    fn expression(&mut self, least: u8, depth: usize) -> Result<Expression, FilterError> {
+    fn expression(&mut self, least: u8, depth: usize) -> Result<Expression<T>, FilterError> {
         let mut left = self.operand(depth)?;
         loop {
             let token = self.peek();
@@ -174,7 +222,7 @@ impl Parser {
         }
     }
 
-    fn operand(&mut self, depth: usize) -> Result<Expression, FilterError> {
+    fn operand(&mut self, depth: usize) -> Result<Expression<T>, FilterError> {
         let token = self.take();
         if depth >= DEPTH {
             return Err(token.error("nested too deeply"));
@@ -193,12 +241,12 @@ impl Parser {
                 }
             }
             Kind::Word(name) => self.comparison(name, &token).map(Expression::Test),
-            _ => Err(token.error("expected a name such as `op` or `response_time`")),
+            _ => Err(token.error(&format!("expected a name such as {}", T::SUCH_AS))),
         }
     }
 
-    fn comparison(&mut self, name: &str, at: &Token) -> Result<Test, FilterError> {
-        let subject = subject::find(name).map_err(|m| at.error(&m))?;
+    fn comparison(&mut self, name: &str, at: &Token) -> Result<T, FilterError> {
+        T::known(name).map_err(|m| at.error(&m))?;
         let operator = self.take();
         let Kind::Operator(op) = operator.kind else {
             return Err(operator.error(&format!(
@@ -209,9 +257,10 @@ impl Parser {
         let (Kind::Word(text) | Kind::Quoted(text)) = &value.kind else {
             return Err(value.error("expected a value"));
         };
-        Test::new(name, subject, op, text).map_err(|fault| match fault {
-            subject::Fault::Operator(m) => operator.error(&m),
-            subject::Fault::Value(m) => value.error(&m),
+        T::new(name, op, text).map_err(|fault| match fault {
+            Fault::Name(m) => at.error(&m),
+            Fault::Operator(m) => operator.error(&m),
+            Fault::Value(m) => value.error(&m),
         })
     }
 }

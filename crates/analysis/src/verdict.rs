@@ -86,7 +86,7 @@ fn one_part_is_known(facts: &Facts<'_>, top: &Finding) -> Verdict {
         cause: None,
         confidence: 0.3,
         sentence: format!(
-            "Of {} per call {} are known: {} ({}). Whose another {} are, one capture cannot tell. Capture the other end too.",
+            "Of {} per call {} are known: {} ({}). Whose {} of the rest are, one capture cannot tell. Capture the other end too.",
             format_duration(a.total_ns / n),
             format_duration(top.cost_ns.unwrap_or(0) / n),
             decapitalise(&top.title),
@@ -168,8 +168,14 @@ fn without_cause(facts: &Facts<'_>, calls: u64) -> Verdict {
                 "No call is in both captures, so neither side can be named.".into()
             } else {
                 let half = facts.results.iter().flat_map(|r| &r.half_calls);
+                let all: u64 = facts.results.iter().map(|r| r.calls).sum();
+                let complete = all.saturating_sub(half.clone().map(|(_, n)| n).sum());
                 let unanswered = half.filter(|(kind, _)| kind.starts_with("no-response"));
                 match unanswered.map(|(_, n)| n).sum::<u64>() {
+                    // Names that were asked for and the like: listed, but nobody's work waits on them for sure.
+                    _ if complete > 0 => format!(
+                        "None of the {complete} calls here can be held against a side: they look names up, or tell of changes."
+                    ),
                     0 => "No complete call was found, so no side can be named.".into(),
                     n => format!(
                         "None of {n} requests has an answer in this capture, so no side can be named."

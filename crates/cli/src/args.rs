@@ -8,7 +8,7 @@ mod probe;
 pub(crate) use probe::{Probe, Stream, Switch};
 
 use crate::moment;
-use analysis::filter::{Filter, nearest};
+use analysis::filter::{Filter, PacketFilter, nearest};
 use analysis::findings::{RULES, Rule};
 use analysis::group::Key;
 use analysis::sql::SqlKey;
@@ -61,6 +61,8 @@ pub(crate) enum Command {
     Conns(Conns),
     Sql(Sql),
     Startup(Startup),
+    Info(Info),
+    Stat(Stat),
     Whatif(WhatIf),
     Compare(Compare),
     Report(Report),
@@ -116,8 +118,8 @@ pub(crate) struct Diagnose {
     #[arg(long, value_name = "SECONDS|CODE", value_parser = fail_on)]
     pub(crate) fail_on: Option<FailOn>,
 
-    /// Also save what `slowside compare` needs of this run: some 10 to 200 kB
-    #[arg(long, value_name = "FILE")]
+    /// Also save what `slowside compare` needs of this run: some 10 to 200 kB, names and all
+    #[arg(long, value_name = "FILE", conflicts_with = "anonymise")]
     pub(crate) save: Option<PathBuf>,
 
     #[command(flatten)]
@@ -302,6 +304,68 @@ pub(crate) struct Startup {
 
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+/// Say what a capture is worth: what it holds, what it lacks, what that limits
+///
+/// Whether it is good enough for a verdict, and what to do better; then duration, rates, snap length,
+/// drops, gaps and steps in time, handshakes, duplicates, protocols and hosts.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  slowside info client.pcap
+  slowside info ring/ --format json | jq '.limits[].code'")]
+#[command(mut_arg("filter", |a| a.hide(true)))]
+#[command(mut_arg("from", |a| of_packets(a, "come")))]
+#[command(mut_arg("to", |a| of_packets(a, "come")))]
+pub(crate) struct Info {
+    /// Files of one capture, or a directory; `-` for standard input
+    #[arg(value_name = "CAPTURE", required = true)]
+    pub(crate) captures: Vec<PathBuf>,
+
+    /// How to write the answer
+    #[arg(long, value_enum, default_value_t = InfoFormat::Text)]
+    pub(crate) format: InfoFormat,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+/// Count packets, bytes and calls in intervals: rates, sizes, response times
+///
+/// The first interval begins with the first packet. Sizes are those on the wire; a call counts in the
+/// interval in which it is completed.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  slowside stat server.pcap --interval 10s --where 'op = READ'
+  slowside stat any.pcap --packets 'port = 2049' --format csv")]
+#[command(mut_arg("from", |a| of_packets(a, "come and calls that start")))]
+#[command(mut_arg("to", |a| of_packets(a, "come and calls that start")))]
+pub(crate) struct Stat {
+    /// Files of one capture, or a directory; `-` for standard input
+    #[arg(value_name = "CAPTURE", required = true)]
+    pub(crate) captures: Vec<PathBuf>,
+
+    /// Width of the intervals, such as 100ms
+    #[arg(long, value_name = "DURATION", value_parser = width, default_value = "1s")]
+    pub(crate) interval: i64,
+
+    /// Only packets of which this is true, such as 'port = 2049 and bytes > 1k'
+    ///
+    /// Compares host, source, destination (addresses or networks), port, source.port,
+    /// destination.port, protocol (tcp, udp, icmp, icmpv6, arp, stp, ip, fragment, other, unread),
+    /// bytes, captured, vlan, cast (unicast, multicast, broadcast) and frame as --where does.
+    /// Which calls count is said by --where.
+    #[arg(long, value_name = "EXPR", value_parser = PacketFilter::parse)]
+    pub(crate) packets: Option<PacketFilter>,
+
+    /// How to write the intervals
+    #[arg(long, value_enum, default_value_t = StatFormat::Text)]
+    pub(crate) format: StatFormat,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 /// Predict what another path, fetch size or server would make of the statements in a capture
@@ -733,9 +797,19 @@ impl Common {
 /// What the common options say of calls, which start in the time asked for, said of connections, which
 /// overlap it.
 fn of_connections(arg: Arg, event: &str) -> Arg {
+    instead(arg, &format!("connections that {event}"))
+}
+
+/// The same, said of packets.
+fn of_packets(arg: Arg, event: &str) -> Arg {
+    instead(arg, &format!("packets that {event}"))
+}
+
+/// With other words for calls that start in the time asked for.
+fn instead(arg: Arg, words: &str) -> Arg {
     let said = |help: Option<&StyledStr>| {
         let text = help.map(ToString::to_string).unwrap_or_default();
-        text.replace("calls that start", &format!("connections that {event}"))
+        text.replace("calls that start", words)
     };
     let (short, long) = (said(arg.get_help()), said(arg.get_long_help()));
     let arg = arg.help(short);
@@ -778,6 +852,21 @@ pub(crate) enum GroupFormat {
     Json,
     Csv,
     Markdown,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum InfoFormat {
+    Text,
+    Json,
+    Markdown,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum StatFormat {
+    Text,
+    Csv,
+    /// JSON lines
+    Jsonl,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -987,13 +1076,15 @@ fn few(text: &str) -> Result<usize, String> {
         .ok_or_else(|| "a page shows from 0 to 100 connections in full".to_owned())
 }
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 17] = [
     "diagnose",
     "calls",
     "ops",
     "conns",
     "sql",
     "startup",
+    "info",
+    "stat",
     "whatif",
     "compare",
     "report",

@@ -27,6 +27,8 @@ fn run(arguments: &Arguments) -> anyhow::Result<Done> {
         Command::Conns(args) => command::conns::run(args),
         Command::Sql(args) => command::sql::run(args),
         Command::Startup(args) => command::startup::run(args),
+        Command::Info(args) => command::info::run(args),
+        Command::Stat(args) => command::stat::run(args),
         Command::Cut(args) => command::cut::run(args),
         Command::Whatif(args) => command::whatif::run(args),
         Command::Compare(args) => command::compare::run(args),

@@ -21,6 +21,7 @@ mod packet;
 mod plot;
 mod problem;
 mod series;
+mod sight;
 pub mod sql;
 mod time;
 
@@ -44,5 +45,6 @@ pub use plot::{
 };
 pub use problem::{Problem, Problems, Where};
 pub use series::{Interval, IntervalCounts};
+pub use sight::{Cast, Sight, SightKind};
 pub use sql::{Found, Hidden, Sql, SqlSession, Statement};
 pub use time::{Time, format_duration};

@@ -116,6 +116,19 @@ pub const PLOT_POINTS: usize = 50_000;
 /// Bytes of rows that are sorted in memory; more are sorted on disk, so that none is left out.
 pub const SORT_BYTES: usize = 64 << 20;
 
+/// Intervals that are still open, as packets may come out of time order: later than the newest of them
+/// allows, a packet counts in the oldest.
+pub const OPEN_INTERVALS: usize = 64;
+
+/// Intervals without a packet in a row that are written; a longer silence is left out.
+pub const EMPTY_INTERVALS: i64 = 10_000;
+
+/// Hosts and addresses of which it is remembered what ARP says; further ones are left out.
+pub const ARP_HOSTS: usize = 4_096;
+
+/// Different addresses that a host asks for, of which so many are remembered.
+pub const ARP_TARGETS: usize = 1_024;
+
 /// Operations and statements of a capture, and servers, that charts are drawn of; those that come
 /// later have none, which is said.
 pub const CHARTED: usize = 1_000;

@@ -7,9 +7,11 @@
 //!
 //! ```text
 //! 0x00…0x1f       1 to 32 zeros in a row
-//! 0x20…0x77       a number from 1 to 88
+//! 0x20…0x5f       a number from 2 to 65
+//! 0x60…0x77       8 times a number from 0 to 2, and one from 0 to 7: these are how many zeros, then
+//!                 that many ones and one more
 //! 0x77 + n        n bytes with a number, the lowest first
-//! 0x80…0xff       the last larger number that had this place: the upper bits of its hash
+//! 0x80…0xff       the larger number of the last ones that is in this place now
 //! ```
 //!
 //! A [`Time`](crate::Time) that comes for the first time is its distance from the one before. Signed
@@ -22,27 +24,40 @@ use serde::ser::{self, Serialize};
 use std::fmt;
 
 const MOST_ZEROS: u8 = 0x20;
-const LARGEST_SMALL: u64 = 0x58;
+const SMALL: u8 = 0x20;
+const LARGEST_SMALL: u64 = 65;
+const ZEROS_AND_ONES: u8 = 0x60;
+const ZEROS_BEFORE_ONES: u8 = 7;
+const MOST_ONES: u8 = 3;
 const BYTES_FOLLOW: u8 = 0x77;
 const PLACES: u8 = 0x80;
 
-/// The larger numbers that came last, each in the place that its hash gives it.
-struct Before([u64; 128]);
+/// The larger numbers that came last, in groups by their hash, the newest of a group first: with a
+/// single place for each hash, numbers of fifty packets would drive each other out.
+struct Before([[u64; GROUP]; 16]);
+
+const GROUP: usize = 8;
 
 impl Before {
-    const NONE: Before = Before([0; 128]);
+    const NONE: Before = Before([[0; GROUP]; 16]);
 
     /// Its place; if it is not there, it is now, and none is returned.
     #[inline]
     fn place(&mut self, n: u64) -> Option<u8> {
         let hash = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let place = (hash >> (64 - self.0.len().ilog2())) as usize;
-        let there = self.0.get_mut(place)?;
-        if *there == n {
-            return Some(place as u8);
+        let number = (hash >> (64 - self.0.len().ilog2())) as usize;
+        let group = self.0.get_mut(number)?;
+        if let Some(place) = group.iter().position(|&there| there == n) {
+            return Some((number * GROUP + place) as u8);
         }
-        *there = n;
+        group.copy_within(..GROUP - 1, 1);
+        *group.first_mut()? = n;
         None
+    }
+
+    #[inline]
+    fn get(&self, place: u8) -> Option<u64> {
+        self.0.as_flattened().get(usize::from(place)).copied()
     }
 }
 
@@ -56,6 +71,7 @@ pub fn pack<T: Serialize>(item: &T, into: &mut Vec<u8>) -> bool {
     let mut packer = Packer {
         bytes: into,
         zeros: 0,
+        ones: 0,
         before: Before::NONE,
         time: 0,
         is_time: false,
@@ -71,6 +87,7 @@ pub fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     T::deserialize(&mut Unpacker {
         bytes,
         zeros: 0,
+        ones: 0,
         before: Before::NONE,
         time: 0,
         is_time: false,
@@ -104,8 +121,9 @@ impl de::Error for Unfit {
 
 struct Packer<'a> {
     bytes: &'a mut Vec<u8>,
-    /// Zeros that are not written yet.
+    /// Zeros, and ones behind them, that are not written yet.
     zeros: u8,
+    ones: u8,
     before: Before,
     /// The last time, and whether the next number is one.
     time: i64,
@@ -114,24 +132,39 @@ struct Packer<'a> {
 
 impl Packer<'_> {
     fn flush(&mut self) {
-        if self.zeros > 0 {
+        if self.zeros > ZEROS_BEFORE_ONES || (self.zeros > 0 && self.ones == 0) {
             self.bytes.push(self.zeros - 1);
             self.zeros = 0;
+        }
+        if self.ones > 0 {
+            let ones = (self.ones - 1) * (ZEROS_BEFORE_ONES + 1);
+            self.bytes.push(ZEROS_AND_ONES + ones + self.zeros);
+            (self.zeros, self.ones) = (0, 0);
         }
     }
 
     #[inline]
     fn number(&mut self, n: u64) -> Result<(), Unfit> {
         if n == 0 {
+            if self.ones > 0 {
+                self.flush();
+            }
             self.zeros += 1;
             if self.zeros == MOST_ZEROS {
                 self.flush();
             }
             return Ok(());
         }
+        if n == 1 {
+            self.ones += 1;
+            if self.ones == MOST_ONES {
+                self.flush();
+            }
+            return Ok(());
+        }
         self.flush();
         if n <= LARGEST_SMALL {
-            self.bytes.push(MOST_ZEROS + (n - 1) as u8);
+            self.bytes.push(SMALL + (n - 2) as u8);
         } else if let Some(place) = self.before.place(n) {
             self.bytes.push(PLACES + place);
         } else {
@@ -364,8 +397,9 @@ packs_parts!(
 
 struct Unpacker<'a> {
     bytes: &'a [u8],
-    /// Zeros that were read and not asked for yet.
+    /// Zeros, and ones behind them, that were read and not asked for yet.
     zeros: u8,
+    ones: u8,
     before: Before,
     time: i64,
     is_time: bool,
@@ -374,20 +408,45 @@ struct Unpacker<'a> {
 impl<'a> Unpacker<'a> {
     #[inline]
     fn number(&mut self) -> Result<u64, Unfit> {
+        if self.zeros == 0 && self.ones == 0 {
+            let first = self.first()?;
+            if !self.begins_run(first) {
+                return self.larger(first);
+            }
+        }
         if self.zeros > 0 {
             self.zeros -= 1;
-            return Ok(0);
-        }
-        let first = self.first()?;
-        if first < MOST_ZEROS {
-            self.zeros = first;
             Ok(0)
-        } else if first <= BYTES_FOLLOW {
-            Ok(u64::from(first - MOST_ZEROS) + 1)
+        } else {
+            self.ones -= 1;
+            Ok(1)
+        }
+    }
+
+    /// Whether `first` stands for zeros and ones, which are there to be asked for then.
+    #[inline]
+    fn begins_run(&mut self, first: u8) -> bool {
+        if first < MOST_ZEROS {
+            self.zeros = first + 1;
+            true
+        } else if (ZEROS_AND_ONES..=BYTES_FOLLOW).contains(&first) {
+            let mixed = first - ZEROS_AND_ONES;
+            self.zeros = mixed % (ZEROS_BEFORE_ONES + 1);
+            self.ones = mixed / (ZEROS_BEFORE_ONES + 1) + 1;
+            true
+        } else {
+            false
+        }
+    }
+
+    #[inline]
+    fn larger(&mut self, first: u8) -> Result<u64, Unfit> {
+        if first < ZEROS_AND_ONES {
+            Ok(u64::from(first.saturating_sub(SMALL)) + 2)
         } else if first >= PLACES {
             self.before(first)
         } else {
-            let n = self.long_number(usize::from(first - BYTES_FOLLOW))?;
+            let n = self.long_number(usize::from(first.saturating_sub(BYTES_FOLLOW)))?;
             self.before.place(n);
             Ok(n)
         }
@@ -402,26 +461,25 @@ impl<'a> Unpacker<'a> {
 
     #[inline]
     fn before(&self, first: u8) -> Result<u64, Unfit> {
-        let before = self.before.0.get(usize::from(first - PLACES));
-        before.copied().ok_or(Unfit)
+        self.before.get(first - PLACES).ok_or(Unfit)
     }
 
     #[inline]
     fn moment(&mut self) -> Result<i64, Unfit> {
-        if self.zeros > 0 {
-            self.zeros -= 1;
-            return Ok(self.time);
+        if self.zeros == 0 {
+            let first = self.first()?;
+            if first >= PLACES {
+                self.time = self.before(first)? as i64;
+                return Ok(self.time);
+            }
+            if !self.begins_run(first) {
+                let n = self.long_number(usize::from(first.saturating_sub(BYTES_FOLLOW)))?;
+                self.time = self.time.wrapping_add(signed(n));
+                self.before.place(self.time as u64);
+                return Ok(self.time);
+            }
         }
-        let first = self.first()?;
-        if first < MOST_ZEROS {
-            self.zeros = first;
-        } else if first >= PLACES {
-            self.time = self.before(first)? as i64;
-        } else {
-            let n = self.long_number(usize::from(first.saturating_sub(BYTES_FOLLOW)))?;
-            self.time = self.time.wrapping_add(signed(n));
-            self.before.place(self.time as u64);
-        }
+        self.zeros = self.zeros.checked_sub(1).ok_or(Unfit)?;
         Ok(self.time)
     }
 
@@ -749,9 +807,12 @@ mod tests {
     #[test]
     fn zeros_small_numbers_and_times_take_little() {
         assert_eq!(packed(&[0u64; 30]), [29]);
-        assert_eq!(packed(&vec![0u32; 70]), [0x20 + 69, 31, 31, 5]);
-        assert_eq!(packed(&(1u8, 88u16, 89u64)), [0x20, 0x77, 0x78, 89]);
-        assert_eq!(packed(&(0u8, -1i32, None::<u8>)), [0, 0x20, 0]);
+        assert_eq!(packed(&vec![0u32; 65]), [0x20 + 63, 31, 31, 0]);
+        assert_eq!(packed(&(2u8, 65u16, 66u64)), [0x20, 0x5f, 0x78, 66]);
+        assert_eq!(packed(&(0u8, -1i32, None::<u8>)), [0x61, 0]);
+        let many_ones = [1u8, 1, 1, 1, 0, 1, 1];
+        assert_eq!(packed(&many_ones), [0x70, 0x60, 0x69]);
+        assert_eq!(packed(&([0u8; 7], 1u8, [0u8; 8], 1u8)), [0x67, 7, 0x60]);
         let again = packed(&[1_000u16, 1_000, 1_000]);
         assert_eq!(again.len(), 3 + 1 + 1);
         let at = |ns: i64| Mark {

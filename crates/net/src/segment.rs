@@ -126,7 +126,6 @@ pub struct Connection {
     pub server: Endpoint,
     /// Whether a SYN or SYN/ACK was seen, so that client and server are certain.
     pub roles_known: bool,
-    pub first: Mark,
 }
 
 /// Takes what connections deliver. One handler serves all connections of a thread; `State` is what

@@ -17,13 +17,15 @@ const CHUNKS_LOOKED_AT: u32 = 256;
 #[derive(Default)]
 pub struct Conversation {
     speaks: Speaks,
-    /// The client's packet that completed the handshake.
-    opened: Option<Mark>,
+    /// The client's packet that completed the handshake, for the session. In a box, as there is none of
+    /// a connection that rests.
+    opened: Option<Box<Mark>>,
 }
 
-/// What of a conversation is kept apart while the connection is quiet: its turns.
+/// What of a conversation is kept apart while the connection is quiet: its turns, and the packet that
+/// completed the handshake.
 #[derive(Serialize, Deserialize)]
-pub struct Rest(Option<Box<Turns>>);
+pub struct Rest(Option<Box<Turns>>, Option<Box<Mark>>);
 
 enum Speaks {
     /// Its turns, from the first bytes on that nobody claimed.
@@ -66,8 +68,8 @@ impl Conversation {
             .find(|p| (p.probe)(cx.connection, d, bytes))
         {
             let mut session = (protocol.session)(cx.connection);
-            if let Some(at) = self.opened {
-                session.opened(at);
+            if let Some(at) = self.opened.take() {
+                session.opened(*at);
             }
             self.speaks = Speaks::Known(Box::new(Driver::new(session)));
         }
@@ -87,14 +89,17 @@ impl Conversation {
     /// Nothing is expected to come for long: gives back memory that is not used, and what can be kept
     /// apart.
     pub fn rest(&mut self) -> Rest {
-        match &mut self.speaks {
+        let turns = match &mut self.speaks {
             Speaks::Undecided { turns, .. } | Speaks::Turns(turns) => {
-                return Rest(turns.take_if(|turns| turns.may_rest()));
+                turns.take_if(|turns| turns.may_rest())
             }
-            Speaks::Known(driver) => driver.rest(),
-            Speaks::Unknown => {}
-        }
-        Rest(None)
+            Speaks::Known(driver) => {
+                driver.rest();
+                None
+            }
+            Speaks::Unknown => None,
+        };
+        Rest(turns, self.opened.take())
     }
 
     /// Puts back what was kept apart, before anything else comes.
@@ -104,6 +109,7 @@ impl Conversation {
         {
             *turns = rest.0;
         }
+        self.opened = rest.1;
     }
 
     /// Whether it was found out what the connection speaks.
@@ -114,7 +120,9 @@ impl Conversation {
 
     /// The client's packet that completed the TCP handshake has come.
     pub fn opened(&mut self, at: Mark) {
-        self.opened = Some(at);
+        if !self.is_known() {
+            self.opened = Some(Box::new(at));
+        }
     }
 
     /// The next bytes of a TCP direction.

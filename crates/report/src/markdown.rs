@@ -16,12 +16,12 @@ use analysis::results::CaptureResult;
 use std::io::{self, Write};
 
 /// Writes what `make` makes, without colors.
-fn write(out: &mut dyn Write, make: impl FnOnce() -> String) -> io::Result<()> {
+pub(crate) fn write(out: &mut dyn Write, make: impl FnOnce() -> String) -> io::Result<()> {
     out.write_all(on_page(Page::PLAIN, make).as_bytes())
 }
 
 /// Text that formats nothing (GFM 0.29, sections 2.4, 4.10 and 6).
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in harmless(text).chars() {
         match c {
@@ -65,7 +65,7 @@ fn block(text: &str) -> String {
 
 /// A table of rows under their headings, the first `text` columns flush left, the others right. Cells
 /// are Markdown already where `raw` says so of their column.
-fn table(rows: &[Vec<String>], text: usize, raw: impl Fn(usize) -> bool) -> String {
+pub(crate) fn table(rows: &[Vec<String>], text: usize, raw: impl Fn(usize) -> bool) -> String {
     let line = |row: &[String], heads: bool| {
         let cells = row.iter().enumerate().map(|(i, cell)| match cell {
             cell if raw(i) && !heads => cell.clone(),
@@ -85,7 +85,7 @@ fn table(rows: &[Vec<String>], text: usize, raw: impl Fn(usize) -> bool) -> Stri
 }
 
 /// What of captures could not be read, as a list.
-fn problems(captures: &[CaptureResult]) -> String {
+pub(crate) fn problems(captures: &[CaptureResult]) -> String {
     let mut out = String::new();
     for (kind, p) in captures.iter().flat_map(|c| c.problems.iter()) {
         let head = if p.damage { "**Damaged**" } else { "Note" };
@@ -95,7 +95,7 @@ fn problems(captures: &[CaptureResult]) -> String {
 }
 
 /// Sections, with an empty line between those that say something.
-fn sections(parts: impl IntoIterator<Item = String>) -> String {
+pub(crate) fn sections(parts: impl IntoIterator<Item = String>) -> String {
     let parts = parts.into_iter().filter(|part| !part.is_empty());
     let parts: Vec<String> = parts
         .map(|part| part.trim_end().to_owned() + "\n")

@@ -3,7 +3,7 @@
 use analysis::results::CaptureResult;
 use analysis::stats::Summary;
 use model::Time;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Number, Value, json};
 use std::io::{self, Write};
 
 /// The names of `{stats}`, in order.
@@ -35,6 +35,11 @@ pub(crate) fn add_stats(object: &mut Map<String, Value>, s: &Summary) {
         object.insert(name.to_owned(), value.into());
     }
     object.insert("exact".to_owned(), s.exact.into());
+}
+
+/// A number that is no integer, with two decimals.
+pub(crate) fn decimal(value: f64) -> Value {
+    Number::from_f64((value * 100.0).round() / 100.0).map_or(Value::Null, Value::Number)
 }
 
 pub(crate) fn time(time: Option<Time>) -> Value {

@@ -5,7 +5,8 @@ use crate::firsts::{Firsts, Told};
 use crate::run::CallTally;
 use model::{
     Arp, Call, Change, Chunk, Close, ConnectionId, ConnectionSummary, Direction, Episode, Interval,
-    Knock, KnockKind, Mark, Outstanding, PacketRef, Problems, Protocol, Time, Transport, Where,
+    Knock, KnockKind, Mark, Outstanding, PacketRef, Problems, Protocol, Sight, Time, Transport,
+    Where,
 };
 use net::{Connection, Handler, Segment};
 use protocol::tls::Handshakes;
@@ -38,6 +39,8 @@ pub(crate) struct Records {
     /// Packets that ask for something before there is a call, and those of ARP, where they are wanted.
     pub knocks: Vec<Knock>,
     pub arps: Vec<Arp>,
+    /// Every packet as it was seen, where they are wanted.
+    pub sights: Vec<Sight>,
     /// Time of the batch's last packet.
     pub reached: Option<Time>,
 }
@@ -54,6 +57,7 @@ impl Records {
         self.intervals.clear();
         self.knocks.clear();
         self.arps.clear();
+        self.sights.clear();
         self.reached = None;
     }
 
@@ -128,6 +132,10 @@ pub(crate) enum Wanted {
     Series(i64),
     /// Calls, and the packets that ask for something before there are any.
     Startup,
+    /// Calls, and every packet as it was seen.
+    Packets,
+    /// The same, and what connections waited for.
+    Worth,
 }
 
 impl Wanted {
@@ -181,7 +189,11 @@ impl Link {
     pub(crate) fn new(wanted: Wanted) -> Link {
         let mut link = Link::default();
         link.output.wanted = match wanted {
-            Wanted::Calls | Wanted::Sessions | Wanted::Startup => protocol::Wanted::Calls,
+            Wanted::Calls
+            | Wanted::Sessions
+            | Wanted::Startup
+            | Wanted::Packets
+            | Wanted::Worth => protocol::Wanted::Calls,
             Wanted::Accounts => protocol::Wanted::Counts,
             Wanted::Everything | Wanted::Measured(_) | Wanted::Series(_) => {
                 protocol::Wanted::Everything

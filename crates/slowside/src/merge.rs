@@ -1,7 +1,9 @@
 //! The records of one batch from several threads, visited in the order of packets without moving them.
 
 use crate::link::{Records, call_key, connection_key, episode_key, gap_key, outstanding_key};
-use model::{Arp, Call, ConnectionSummary, Episode, Interval, Knock, Mark, Outstanding, Time};
+use model::{
+    Arp, Call, ConnectionSummary, Episode, Interval, Knock, Mark, Outstanding, Sight, Time,
+};
 
 /// One batch's records, by thread.
 #[derive(Default, Debug)]
@@ -73,6 +75,10 @@ impl Answers {
 
     pub(crate) fn arps(&self) -> impl Iterator<Item = &Arp> {
         self.merge(|r| &r.arps, |a| a.order)
+    }
+
+    pub(crate) fn sights(&self) -> impl Iterator<Item = &Sight> {
+        self.merge(|r| &r.sights, |s| s.order)
     }
 
     /// In the order of threads.

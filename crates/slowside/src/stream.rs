@@ -14,7 +14,7 @@ use crate::link::{END, Link, Number, Records, Wanted};
 use crate::merge::Answers;
 use capture::{Capture, CaptureError};
 use crossbeam_channel::{Receiver, Sender, bounded};
-use model::{Arp, Batch, ConnectionId, Problems, Time};
+use model::{Arp, Batch, ConnectionId, Problems, Sight, Time};
 use net::{Counts, Decoder, Segment, Tracker};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -29,6 +29,7 @@ pub(crate) struct Decoded {
     pub batch: Batch,
     pub segments: Vec<Segment>,
     pub arps: Vec<Arp>,
+    pub sights: Vec<Sight>,
     /// The order behind the packets, and the time of the last of them.
     pub reached: (u64, Time),
 }
@@ -53,8 +54,8 @@ impl Connections {
         let tracker = Tracker::new(Link::new(wanted));
         Connections {
             tracker: match wanted {
-                Wanted::Calls | Wanted::Sessions | Wanted::Startup => tracker,
-                Wanted::Accounts | Wanted::Everything => tracker.with_accounts(),
+                Wanted::Calls | Wanted::Sessions | Wanted::Startup | Wanted::Packets => tracker,
+                Wanted::Accounts | Wanted::Everything | Wanted::Worth => tracker.with_accounts(),
                 Wanted::Measured(width_ns) | Wanted::Series(width_ns) => {
                     tracker.with_intervals(width_ns)
                 }
@@ -95,6 +96,7 @@ impl Connections {
     /// Those records of the batch that are no connection's: of one thread's answer.
     fn take_loose(decoded: &Decoded, records: &mut Records) {
         records.arps.extend_from_slice(&decoded.arps);
+        records.sights.extend_from_slice(&decoded.sights);
     }
 
     /// Closes some of what is open, the oldest first; `false` when only [`finish`](Connections::finish)
@@ -212,10 +214,19 @@ impl Reader {
         }
     }
 
+    /// The same, with every packet as it was seen.
+    fn with_sights(self) -> Reader {
+        Reader {
+            decoder: self.decoder.with_sights(),
+            ..self
+        }
+    }
+
     /// The next batch; `false` at the end of the capture.
     pub(crate) fn next(&mut self, into: &mut Decoded) -> bool {
         into.segments.clear();
         into.arps.clear();
+        into.sights.clear();
         if self.ended {
             return false;
         }
@@ -232,6 +243,7 @@ impl Reader {
                 }
                 let behind = self.decoder.decode(&mut into.batch, &mut into.segments);
                 self.decoder.take_arps(&mut into.arps);
+                self.decoder.take_sights(&mut into.sights);
                 into.reached = (behind, self.now);
                 let (read, total) = self.capture.progress();
                 self.progress.read.store(read, Ordering::Relaxed);
@@ -269,6 +281,7 @@ impl Stream {
         let reader = Reader::new(capture);
         let reader = match wanted {
             Wanted::Startup | Wanted::Everything | Wanted::Measured(_) => reader.with_arps(),
+            Wanted::Packets | Wanted::Worth => reader.with_sights(),
             _ => reader,
         };
         let progress = Arc::clone(&reader.progress);

@@ -1,7 +1,7 @@
 //! What a comparison looks at, and the comparison itself: names into getters, values into numbers,
 //! addresses or text of the same kind, once, so that testing a call parses nothing.
 
-use super::{Operator, glob, nearest};
+use super::{Comparison, Fault, Operator, glob, nearest};
 use crate::results::field_text;
 use model::{Call, Endpoint, Field, FieldKind, Mark, Protocol, SqlSession};
 use std::borrow::Cow;
@@ -17,7 +17,7 @@ pub(super) enum Unit {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Subject {
+enum Subject {
     Number(fn(&Call) -> Option<i64>, Unit),
     Field(Field),
     Text(fn(&Call) -> Option<&str>),
@@ -139,7 +139,7 @@ const SUBJECTS: &[(&str, Subject)] = {
 };
 
 /// The subject of that name, `_ns` left out or not; else a message that lists close names.
-pub(super) fn find(name: &str) -> Result<Subject, String> {
+fn find(name: &str) -> Result<Subject, String> {
     let is = |known: &str| {
         known.eq_ignore_ascii_case(name)
             || known
@@ -168,12 +168,6 @@ pub(super) fn find(name: &str) -> Result<Subject, String> {
         })
 }
 
-/// What is wrong with a comparison.
-pub(super) enum Fault {
-    Operator(String),
-    Value(String),
-}
-
 /// One comparison, ready to be asked.
 #[derive(Clone, Debug)]
 pub(super) struct Test {
@@ -183,7 +177,7 @@ pub(super) struct Test {
 }
 
 #[derive(Clone, Debug)]
-enum Value {
+pub(super) enum Value {
     Number(i128),
     Text(String),
     Network {
@@ -193,14 +187,17 @@ enum Value {
     },
 }
 
-impl Test {
-    pub(super) fn new(
-        name: &str,
-        subject: Subject,
-        operator: Operator,
-        text: &str,
-    ) -> Result<Test, Fault> {
+impl Comparison for Test {
+    type Of = Call;
+    const SUCH_AS: &'static str = "`op` or `response_time`";
+
+    fn known(name: &str) -> Result<(), String> {
+        find(name).map(drop)
+    }
+
+    fn new(name: &str, operator: Operator, text: &str) -> Result<Test, Fault> {
         use Operator::{Equal, Like, NotEqual};
+        let subject = find(name).map_err(Fault::Name)?;
         let ordered = !matches!(operator, Equal | NotEqual | Like);
         let (is_number, is_text) = match subject {
             Subject::Number(..) | Subject::Frames => (true, false),
@@ -232,7 +229,7 @@ impl Test {
         })
     }
 
-    pub(super) fn matches(&self, call: &Call) -> bool {
+    fn matches(&self, call: &Call) -> bool {
         match &self.value {
             Value::Number(wanted) => match self.subject {
                 Subject::Number(get, _) => {
@@ -261,7 +258,9 @@ impl Test {
             }
         }
     }
+}
 
+impl Test {
     /// `!=` asks that none of the frames is the one given, the others that some frame compares so.
     fn any_frame(&self, call: &Call, wanted: i128) -> bool {
         let marks = [
@@ -308,7 +307,7 @@ impl Test {
     }
 }
 
-fn compare(operator: Operator, a: i128, b: i128) -> bool {
+pub(super) fn compare(operator: Operator, a: i128, b: i128) -> bool {
     match operator {
         Operator::Equal => a == b,
         Operator::NotEqual => a != b,
@@ -320,7 +319,7 @@ fn compare(operator: Operator, a: i128, b: i128) -> bool {
     }
 }
 
-fn within(address: IpAddr, network: IpAddr, bits: u32) -> bool {
+pub(super) fn within(address: IpAddr, network: IpAddr, bits: u32) -> bool {
     match (address, network) {
         (IpAddr::V4(a), IpAddr::V4(n)) => {
             let differ = a.to_bits() ^ n.to_bits();
@@ -380,7 +379,7 @@ fn protocol(text: &str) -> Result<String, String> {
 }
 
 /// `10.0.0.1`, `10.0.0.1:2049`, `10.0.0.0/8`, `fe80::1`, `[fe80::1]:2049`, `fe80::/10`.
-fn network(text: &str) -> Result<Value, String> {
+pub(super) fn network(text: &str) -> Result<Value, String> {
     let parsed = || {
         if let Some((address, bits)) = text.split_once('/') {
             let address: IpAddr = address.parse().ok()?;
@@ -412,7 +411,7 @@ fn network(text: &str) -> Result<Value, String> {
 }
 
 /// A decimal number with a unit that fits, exact to the last digit, or a hexadecimal one.
-fn number(name: &str, text: &str, unit: Unit) -> Result<i128, String> {
+pub(super) fn number(name: &str, text: &str, unit: Unit) -> Result<i128, String> {
     let wrong = |what: &str| Err(format!("`{text}` is not {what} that `{name}` can have"));
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),

@@ -252,3 +252,72 @@ proptest! {
         }
     }
 }
+
+/// A packet of NFS from 10.0.0.1 in VLAN 7.
+fn packet() -> model::Sight {
+    model::Sight {
+        order: 0,
+        at: mark(0, 12).expect("a mark"),
+        length: 1_514,
+        captured: 96,
+        kind: model::SightKind::Tcp,
+        cast: model::Cast::Unicast,
+        vlan: Some(7),
+        addresses: Some(["10.0.0.1", "fe80::1"].map(|a| a.parse().expect("an address"))),
+        ports: Some([700, 2049]),
+    }
+}
+
+#[test]
+fn packets_are_compared_by_hosts_ports_and_what_they_hold() {
+    for (text, passes) in [
+        ("host = 10.0.0.0/8", true),
+        ("host = fe80::1 and port = 2049", true),
+        ("host = [fe80::1]:2049", true),
+        ("host = 10.0.0.1:2049", false),
+        ("host != 10.0.0.1", false),
+        ("host != 10.0.0.2", true),
+        ("host ~ 10.*", true),
+        ("source = 10.0.0.1", true),
+        ("destination = 10.0.0.1", false),
+        ("source.port < 1024", true),
+        ("destination.port = 700", false),
+        ("port != 2049", false),
+        ("port != 80", true),
+        ("not port = 2049 or protocol = udp", false),
+        ("protocol = TCP and bytes > 1k", true),
+        ("captured < 100 and vlan = 7 and cast = unicast", true),
+        ("frame >= 12", true),
+    ] {
+        let filter = PacketFilter::parse(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+        assert_eq!(filter.matches(&packet()), passes, "{text}");
+    }
+    let bare = model::Sight {
+        addresses: None,
+        ports: None,
+        ..packet()
+    };
+    for text in ["host != 10.0.0.1", "port != 80", "host = ::1"] {
+        let filter = PacketFilter::parse(text).expect("a filter");
+        assert!(!filter.matches(&bare), "{text}");
+    }
+}
+
+#[test]
+fn what_packets_do_not_have_is_told_with_its_column() {
+    for (text, says) in [
+        (
+            "hots = 10.0.0.1",
+            "column 1: packets have no `hots`; did you mean `host`?",
+        ),
+        (
+            "host < 10.0.0.1",
+            "column 6: `host` has no order; use `=`, `!=` or `~`",
+        ),
+        ("port = http", "column 8: `http` is not a number"),
+        ("protocol = nfs", "column 12: `protocol` is one of tcp, udp"),
+    ] {
+        let error = PacketFilter::parse(text).expect_err(text).to_string();
+        assert!(error.starts_with(says), "{error}");
+    }
+}

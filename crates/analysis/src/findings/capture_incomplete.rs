@@ -41,10 +41,14 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         .captures
         .iter()
         .max_by_key(|c| (c.tcp.missing_gaps, facts.results[c.index].dropped))?;
-    let files = &facts.results[worst.index].files;
     let mut why = format!(
-        "{gaps} gaps ({bytes} bytes) were acknowledged by the receiver but are not in the capture, most of them in {}.",
-        files.first().map_or("", String::as_str)
+        "{gaps} gaps ({bytes} bytes) were acknowledged by the receiver but are not in the capture{}.",
+        match Some(worst.index) {
+            _ if facts.captures.len() < 2 => "",
+            at if at == facts.client => ", most of them at the client",
+            at if at == facts.server => ", most of them at the server",
+            _ => "",
+        }
     );
     if dropped > 0 {
         why.push_str(&format!(

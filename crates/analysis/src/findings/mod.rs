@@ -2,6 +2,7 @@
 //! `slowside explain` prints; its `check` looks at [`Facts`] and decides.
 
 mod ack_frequency;
+mod arp_storm;
 mod capture_incomplete;
 mod chatty;
 mod client_concurrency_cap;
@@ -9,6 +10,7 @@ mod client_host_slow;
 mod client_think;
 mod connection_refused;
 mod connection_reset;
+mod duplicate_address;
 mod duplicate_packets;
 pub(crate) mod evidence;
 mod large_fetch_client_think;
@@ -66,6 +68,7 @@ impl Rule {
 /// Every finding.
 pub const RULES: &[Rule] = &[
     ack_frequency::RULE,
+    arp_storm::RULE,
     capture_incomplete::RULE,
     chatty::RULE,
     client_concurrency_cap::RULE,
@@ -73,6 +76,7 @@ pub const RULES: &[Rule] = &[
     client_think::RULE,
     connection_refused::RULE,
     connection_reset::RULE,
+    duplicate_address::RULE,
     duplicate_packets::RULE,
     large_fetch_client_think::RULE,
     mtu_black_hole::RULE,

@@ -57,7 +57,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             numbers: &[("zero_window_ns", zero_ns), ("window_limited_ns", cost)],
             shows: "from when the window was full to the segment that left when it opened",
             why: format!(
-                "For {} the {other} had data and the {who}'s window no room for it; {} of that it was closed altogether.",
+                "Calls waited {} in all while the {other} had data and the {who}'s window no room for it; {} of that it was closed altogether.",
                 format_duration(cost),
                 format_duration(zero_ns.min(cost))
             ),

@@ -6,12 +6,14 @@ pub(crate) mod conns;
 pub(crate) mod cut;
 pub(crate) mod diagnose;
 pub(crate) mod explain;
+pub(crate) mod info;
 pub(crate) mod ops;
 pub(crate) mod probe;
 pub(crate) mod report;
 pub(crate) mod shell;
 pub(crate) mod sql;
 pub(crate) mod startup;
+pub(crate) mod stat;
 pub(crate) mod trace;
 pub(crate) mod whatif;
 

@@ -24,13 +24,15 @@ mod threads;
 mod turns;
 
 /// Every command.
-const COMMANDS: [&str; 15] = [
+const COMMANDS: &[&str] = &[
     "diagnose",
     "calls",
     "ops",
     "conns",
     "sql",
     "startup",
+    "info",
+    "stat",
     "whatif",
     "compare",
     "report",
@@ -125,6 +127,10 @@ fn help_shows_the_commands() {
                     fetch, and whose time it was
           startup   Say why it took so long to start or to log in: what a client waited
                     for, and what each wait cost
+          info      Say what a capture is worth: what it holds, what it lacks, what that
+                    limits
+          stat      Count packets, bytes and calls in intervals: rates, sizes, response
+                    times
           whatif    Predict what another path, fetch size or server would make of the
                     statements in a capture
           compare   Say what changed between a good run and a bad one, what it costs,

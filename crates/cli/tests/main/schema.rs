@@ -208,6 +208,9 @@ fn answers_on_the_lab_s_captures_are_described() {
         let series = ["conns", client, "--series=100ms", "--format=jsonl"];
         assert_lines("slowside.series/1", &series);
         assert_lines("slowside.calls/1", &["calls", server, "--format=jsonl"]);
+        assert_answer(&["info", client, "--format=json"]);
+        let stat = ["stat", client, "--interval=100ms", "--format=jsonl"];
+        assert_lines("slowside.stat/1", &stat);
     }
 }
 

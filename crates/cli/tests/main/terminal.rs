@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// A command line that writes much, for each command; `CAPTURE` and `TRACE` stand for files.
-const WRITING: [&str; 26] = [
+const WRITING: &[&str] = &[
     "diagnose CAPTURE",
     "diagnose CAPTURE --format json",
     "diagnose CAPTURE --format csv",
@@ -21,6 +21,11 @@ const WRITING: [&str; 26] = [
     "conns --fields",
     "sql CAPTURE",
     "startup CAPTURE",
+    "info CAPTURE",
+    "info CAPTURE --format json",
+    "info CAPTURE --format markdown",
+    "stat CAPTURE --interval 1ms",
+    "stat CAPTURE --interval 1ms --format csv",
     "whatif CAPTURE",
     "report CAPTURE -o -",
     "compare CAPTURE CAPTURE",

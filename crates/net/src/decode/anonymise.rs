@@ -291,7 +291,7 @@ fn headers(first: Layer, bytes: &[u8], length: u32) -> (Vec<Header>, usize, Payl
             let udp = f.offset == 0 && f.protocol == UDP;
             (view.start as usize, Payload::Fragment(udp))
         }
-        Err(Skip::NotIp | Skip::Arp(_) | Skip::NotTcpOrUdp | Skip::Problem(_)) => {
+        Err(Skip::NotIp | Skip::Arp(_) | Skip::NotTcpOrUdp(_) | Skip::Problem(_)) => {
             // The header that could not be read is blanked with what it carries.
             let last = headers.last().map_or(0, |h| h.start);
             let arp = headers

@@ -147,7 +147,7 @@ pub(super) fn extension(number: u8, view: View<'_>) -> Inner<'_> {
         FRAGMENT => fragment(view),
         // Hop-by-hop, routing, destination, mobility, host identity, shim6.
         0 | 43 | 60 | 135 | 139 | 140 => options(view),
-        _ => Err(Skip::NotTcpOrUdp),
+        _ => Err(Skip::NotTcpOrUdp(number)),
     }
 }
 

@@ -87,6 +87,11 @@ fn arp(view: View<'_>) -> Skip {
     }
 }
 
+/// Whether an EtherType is a VLAN tag's.
+pub(super) fn is_vlan(value: u16) -> bool {
+    VLAN.contains(&value)
+}
+
 /// Whether an EtherType says that IP may follow: what tells an Ethernet header from other bytes.
 pub(super) fn may_carry_ip(value: u16) -> bool {
     value == IPV4

@@ -17,6 +17,7 @@ mod hash;
 mod ip;
 mod link;
 mod outline;
+mod sight;
 #[cfg(test)]
 mod tests;
 mod transport;
@@ -30,7 +31,9 @@ pub use outline::{Flow, Outline};
 use crate::{Segment, Tcp};
 use fragment::{Datagram, Ending, Reassembly};
 use ip::Ip;
-use model::{Arp, Batch, Endpoint, LinkType, Mark, Packet, Problems, Transport, Where};
+use model::{
+    Arp, Batch, Endpoint, LinkType, Mark, Packet, Problems, Sight, SightKind, Transport, Where,
+};
 use transport::Ports;
 use view::{Note, Skip, View};
 use walk::{Found, Layer, walk};
@@ -64,6 +67,7 @@ pub struct Decoder {
     notes: Vec<Note>,
     /// Where somebody asks for them.
     arps: Option<Vec<Arp>>,
+    sights: Option<Vec<Sight>>,
     /// Behind the orders of all packets and batches so far.
     next_order: u64,
 }
@@ -92,6 +96,7 @@ impl Decoder {
             counts: Counts::default(),
             notes: Vec::new(),
             arps: None,
+            sights: None,
             next_order: 0,
         }
     }
@@ -113,6 +118,25 @@ impl Decoder {
         }
     }
 
+    /// The same, with every packet as it was seen kept until it is taken ([`Decoder::take_sights`]), and
+    /// those of ARP too.
+    #[must_use]
+    pub fn with_sights(self) -> Decoder {
+        Decoder {
+            arps: Some(Vec::new()),
+            sights: Some(Vec::new()),
+            ..self
+        }
+    }
+
+    /// Puts the packets of the last batch in the place of `into`'s.
+    pub fn take_sights(&mut self, into: &mut Vec<Sight>) {
+        into.clear();
+        if let Some(sights) = &mut self.sights {
+            std::mem::swap(sights, into);
+        }
+    }
+
     /// Appends the segments of the batch's packets to `out`, and the payloads of joined IP fragments
     /// to the batch's bytes. A packet gives one segment at most. Returns the order behind the batch's
     /// packets, which is no packet's.
@@ -126,6 +150,9 @@ impl Decoder {
         for packet in packets.iter() {
             let Some(layer) = link::first(packet.link_type) else {
                 self.unsupported(packet.link_type, mark_of(packet));
+                if let Some(sights) = &mut self.sights {
+                    sights.push(sight::of(packet, &[], &Ip::NONE, SightKind::Unread));
+                }
                 continue;
             };
             let stretch = Stretch {
@@ -136,7 +163,23 @@ impl Decoder {
                 mark: mark_of(packet),
                 order: packet.order,
             };
-            self.follow(layer, Ip::NONE, &stretch, bytes, out, JOINS);
+            let (kind, ip) = self.follow(layer, Ip::NONE, &stretch, bytes, out, JOINS);
+            if let Some(sights) = &mut self.sights {
+                let data = frame(bytes, &stretch);
+                let mut sight = sight::of(packet, data, &ip, kind);
+                match kind {
+                    SightKind::Tcp | SightKind::Udp => {
+                        let ports = out.last().map(|s| [s.source.port, s.destination.port]);
+                        sight.ports = ports;
+                    }
+                    SightKind::Arp => {
+                        let arp = self.arps.as_ref().and_then(|arps| arps.last());
+                        sight.addresses = arp.map(|a| [a.sender.into(), a.target.into()]);
+                    }
+                    _ => {}
+                }
+                sights.push(sight);
+            }
         }
         self.end_batch()
     }
@@ -173,7 +216,8 @@ impl Decoder {
         }
     }
 
-    /// Follows the headers from `layer` on, and hands on what they end at. Always inlined, as is
+    /// Follows the headers from `layer` on, and hands on what they end at, which it returns with the
+    /// innermost IP header. Always inlined, as is
     /// [`mod@walk`]: a function of its own takes 25 of 517 instructions a packet more.
     #[inline(always)]
     fn follow(
@@ -184,12 +228,9 @@ impl Decoder {
         bytes: &mut Vec<u8>,
         out: &mut Vec<Segment>,
         joins: usize,
-    ) {
-        let from = stretch.start as usize;
+    ) -> (SightKind, Ip) {
         let view = View {
-            data: bytes
-                .get(from..from + stretch.captured as usize)
-                .unwrap_or_default(),
+            data: frame(bytes, stretch),
             wire: stretch.wire,
             start: stretch.start,
         };
@@ -197,7 +238,7 @@ impl Decoder {
         while let Some(note) = self.notes.pop() {
             self.note(note, stretch);
         }
-        match found {
+        let kind = match found {
             Ok(Found::Tcp(header)) => {
                 self.counts.segments += 1;
                 let (ports, tcp) = (header.ports(), header.fields());
@@ -206,11 +247,13 @@ impl Decoder {
                 if let Some(segment) = out.last_mut() {
                     header.read_options(&mut segment.tcp);
                 }
+                SightKind::Tcp
             }
             Ok(Found::Udp(ports, payload)) => {
                 self.counts.segments += 1;
                 let tcp = Tcp::default();
                 out.push(segment(Transport::Udp, &ip, ports, tcp, payload, stretch));
+                SightKind::Udp
             }
             Ok(Found::Fragment(fragment, payload)) => {
                 self.counts.fragments += 1;
@@ -219,17 +262,33 @@ impl Decoder {
                     Ok(None) => {}
                     Err(note) => self.note(note, stretch),
                 }
+                SightKind::Fragment
             }
-            Err(Skip::NotIp) => self.counts.not_ip += 1,
+            Err(Skip::NotIp) => {
+                self.counts.not_ip += 1;
+                SightKind::Other
+            }
             Err(Skip::Arp(packet)) => {
                 self.counts.not_ip += 1;
                 if let Some(arps) = &mut self.arps {
                     arps.push(arp(&packet, stretch));
                 }
+                SightKind::Arp
             }
-            Err(Skip::NotTcpOrUdp) => self.counts.not_tcp_or_udp += 1,
-            Err(Skip::Problem(note)) => self.note(*note, stretch),
-        }
+            Err(Skip::NotTcpOrUdp(number)) => {
+                self.counts.not_tcp_or_udp += 1;
+                match number {
+                    1 => SightKind::Icmp,
+                    58 => SightKind::Icmpv6,
+                    number => SightKind::Ip(number),
+                }
+            }
+            Err(Skip::Problem(note)) => {
+                self.note(*note, stretch);
+                SightKind::Unread
+            }
+        };
+        (kind, ip)
     }
 
     /// Appends a datagram that ended to the batch's bytes and follows its headers.
@@ -328,6 +387,15 @@ fn arp(packet: &[u8; link::ARP_BYTES], from: &Stretch) -> Arp {
         target: [e, f, g, h].into(),
         target_hardware: [t0, t1, t2, t3, t4, t5],
     }
+}
+
+/// A stretch's captured bytes.
+#[inline]
+fn frame<'a>(bytes: &'a [u8], stretch: &Stretch) -> &'a [u8] {
+    let from = stretch.start as usize;
+    bytes
+        .get(from..from + stretch.captured as usize)
+        .unwrap_or_default()
 }
 
 #[inline]

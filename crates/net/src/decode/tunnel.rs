@@ -6,6 +6,7 @@ use super::link;
 use super::transport::Ports;
 use super::view::{Skip, View};
 use super::walk::Layer;
+use etherparse::ip_number;
 
 type Inner<'a> = Result<(Layer, View<'a>), Skip>;
 
@@ -67,7 +68,7 @@ pub(super) fn gre(view: View<'_>) -> Inner<'_> {
             let rest = rest.skip(length);
             match protocol {
                 // A keepalive: nothing follows that anyone sent to someone else.
-                0 => Err(Skip::NotTcpOrUdp),
+                0 => Err(Skip::NotTcpOrUdp(ip_number::GRE.0)),
                 // Type I has no sequence number and no header of its own.
                 ERSPAN_2 if flags & SEQUENCE == 0 => Ok((Layer::Ethernet, rest)),
                 ERSPAN_2 => Ok((Layer::Ethernet, rest.header::<8>("ERSPAN header")?.1)),
@@ -79,7 +80,7 @@ pub(super) fn gre(view: View<'_>) -> Inner<'_> {
             let (key, rest) = rest.header::<4>("PPTP header")?;
             let payload_length = u32::from(u16::from_be_bytes([key[0], key[1]]));
             if flags & SEQUENCE == 0 {
-                return Err(Skip::NotTcpOrUdp);
+                return Err(Skip::NotTcpOrUdp(ip_number::GRE.0));
             }
             let rest = rest.skip(optional(SEQUENCE, 4) + optional(ACKNOWLEDGEMENT, 4));
             Ok((Layer::Ppp, rest.with_length(payload_length.min(rest.wire))))

@@ -11,8 +11,8 @@ pub(super) enum Skip {
     NotIp,
     /// ARP for IPv4 over Ethernet; boxed like problems.
     Arp(Box<[u8; super::link::ARP_BYTES]>),
-    /// ICMP, ESP, routing protocols.
-    NotTcpOrUdp,
+    /// ICMP, ESP, routing protocols: with the IP protocol's number.
+    NotTcpOrUdp(u8),
     /// Boxed, as it is rare and every layer's result would be as large.
     Problem(Box<Note>),
 }

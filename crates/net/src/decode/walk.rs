@@ -99,6 +99,6 @@ fn in_ip<'a>(number: u8, view: View<'a>, ip: &Ip) -> Result<(Layer, View<'a>), S
         ETHER_IP => tunnel::ether_ip(view),
         AUTHENTICATION => ip::authentication(view),
         _ if ip.source.is_ipv6() => ip::extension(number, view),
-        _ => Err(Skip::NotTcpOrUdp),
+        _ => Err(Skip::NotTcpOrUdp(number)),
     }
 }

@@ -11,14 +11,14 @@
 use super::MILLISECOND;
 use crate::Segment;
 use model::{DirectionSummary, PacketRef, Time};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// How many packets of a direction are remembered, and how long a copy may come after its original.
 const REMEMBERED: usize = 32;
 const WITHIN_NS: i64 = 5 * MILLISECOND;
 const WITHIN_WITHOUT_IDENTITY_NS: i64 = MILLISECOND;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 struct Header {
     sequence: u32,
     acknowledgement: u32,
@@ -53,7 +53,7 @@ impl Header {
 /// A packet that falls this often passes more routers than a capture has places.
 const CIRCLES: u8 = 4;
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Default, Debug)]
 struct Packet {
     /// When it was seen last.
     at: Time,
@@ -67,8 +67,87 @@ struct Packet {
 /// the first packets, as most connections of a capture with many are short.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Recent {
+    #[serde(serialize_with = "pack", deserialize_with = "unpack")]
     packets: Vec<Packet>,
     oldest: usize,
+}
+
+/// A packet for packing: what it has that the one before it in the list has not. Of most that is
+/// little, and they are a third of what is known of a connection.
+#[derive(Serialize, Deserialize)]
+struct Difference {
+    at: Time,
+    packet: PacketRef,
+    ttl: i8,
+    falls: u8,
+    sequence: i32,
+    acknowledgement: i32,
+    length: u32,
+    timestamp: Option<i32>,
+    first_sack_end: i32,
+    window: i16,
+    ip_id: Option<i16>,
+    flags: u8,
+}
+
+impl Difference {
+    fn between(before: &Packet, p: &Packet) -> Difference {
+        let (b, h) = (&before.header, &p.header);
+        let less = |n: u32, before: u32| n.wrapping_sub(before).cast_signed();
+        let less_id = |id: u16| id.wrapping_sub(b.ip_id.unwrap_or(0)).cast_signed();
+        Difference {
+            at: p.at,
+            packet: p.packet,
+            ttl: p.ttl.wrapping_sub(before.ttl).cast_signed(),
+            falls: p.falls,
+            sequence: less(h.sequence, b.sequence),
+            acknowledgement: less(h.acknowledgement, b.acknowledgement),
+            length: h.length,
+            timestamp: h.timestamp.map(|t| less(t, b.timestamp.unwrap_or(0))),
+            first_sack_end: less(h.first_sack_end, b.first_sack_end),
+            window: h.window.wrapping_sub(b.window).cast_signed(),
+            ip_id: h.ip_id.map(less_id),
+            flags: h.flags ^ b.flags,
+        }
+    }
+
+    fn after(self, before: &Packet) -> Packet {
+        let b = &before.header;
+        let more_id = |id: i16| b.ip_id.unwrap_or(0).wrapping_add_signed(id);
+        Packet {
+            at: self.at,
+            packet: self.packet,
+            ttl: before.ttl.wrapping_add_signed(self.ttl),
+            falls: self.falls,
+            header: Header {
+                sequence: b.sequence.wrapping_add_signed(self.sequence),
+                acknowledgement: b.acknowledgement.wrapping_add_signed(self.acknowledgement),
+                length: self.length,
+                timestamp: (self.timestamp)
+                    .map(|t| b.timestamp.unwrap_or(0).wrapping_add_signed(t)),
+                first_sack_end: b.first_sack_end.wrapping_add_signed(self.first_sack_end),
+                window: b.window.wrapping_add_signed(self.window),
+                ip_id: self.ip_id.map(more_id),
+                flags: self.flags ^ b.flags,
+            },
+        }
+    }
+}
+
+fn pack<S: Serializer>(packets: &[Packet], to: S) -> Result<S::Ok, S::Error> {
+    let none = Packet::default();
+    let before = std::iter::once(&none).chain(packets);
+    to.collect_seq(before.zip(packets).map(|(b, p)| Difference::between(b, p)))
+}
+
+fn unpack<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Packet>, D::Error> {
+    let differences = Vec::<Difference>::deserialize(from)?;
+    let mut before = Packet::default();
+    let packets = differences.into_iter().map(|difference| {
+        before = difference.after(&before);
+        before
+    });
+    Ok(packets.collect())
 }
 
 impl Recent {

@@ -1,7 +1,7 @@
 //! A connection in the table: whose it is, when it was last heard of, and its TCP or UDP part.
 
 use super::Wanted;
-use super::attic::Attic;
+use super::attic::{Attic, Place};
 use super::handshake::roles;
 use super::output::Output;
 use super::rest::Resting;
@@ -11,6 +11,7 @@ use model::{
     Chunk, Close, ConnectionId, ConnectionSummary, Direction, DirectionSummary, Handshake, Mark,
     Problems, Time, Transport, limits,
 };
+use serde::{Deserialize, Serialize};
 
 /// What a segment means for the connection it was given to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,9 +26,16 @@ pub(super) enum Verdict {
 #[derive(Debug)]
 pub(super) enum Body {
     Tcp(Box<Tcp>),
-    Udp(Box<[DirectionSummary; 2]>),
+    Udp(Box<Udp>),
     /// Either, packed.
     Resting(Resting),
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Udp {
+    /// The packet that began it.
+    first: Mark,
+    directions: [DirectionSummary; 2],
 }
 
 #[derive(Debug)]
@@ -86,7 +94,6 @@ impl<S> Entry<S> {
             client,
             server,
             roles_known,
-            first: s.first,
         };
         Entry {
             hash: s.flow_hash,
@@ -95,7 +102,10 @@ impl<S> Entry<S> {
             last: s.mark,
             body: match s.transport {
                 Transport::Tcp => Body::Tcp(Box::new(Tcp::new(s, wanted))),
-                Transport::Udp => Body::Udp(Box::default()),
+                Transport::Udp => Body::Udp(Box::new(Udp {
+                    first: s.first,
+                    directions: Default::default(),
+                })),
             },
             used: true,
         }
@@ -113,6 +123,14 @@ impl<S> Entry<S> {
             self.body = Body::Resting(resting);
         }
         rests
+    }
+
+    /// Where it is, if it is packed.
+    pub(super) fn place(&mut self) -> Option<&mut Place> {
+        match &mut self.body {
+            Body::Resting(resting) => Some(&mut resting.place),
+            Body::Tcp(_) | Body::Udp(_) => None,
+        }
     }
 
     /// Unpacks it, if it was packed; whether it was.
@@ -177,8 +195,8 @@ impl<S> Entry<S> {
         self.used = true;
         let verdict = match &mut self.body {
             Body::Tcp(tcp) => tcp.segment(&mut out, s, bytes, d),
-            Body::Udp(summaries) => {
-                datagram(&mut out, summaries, s, bytes, d);
+            Body::Udp(udp) => {
+                datagram(&mut out, &mut udp.directions, s, bytes, d);
                 Verdict::Goes
             }
             // Woken before.
@@ -207,7 +225,7 @@ impl<S> Entry<S> {
         };
         let mut ending = [Last::default(); 2];
         let (mut accounts, mut reset) = (None, None);
-        let (handshake, directions) = match self.body {
+        let (first, handshake, directions) = match self.body {
             Body::Tcp(mut tcp) => {
                 tcp.finish(&mut out, self.last, order);
                 if let Some(interval) = tcp.last_interval() {
@@ -225,11 +243,12 @@ impl<S> Entry<S> {
                     next: stream.sent,
                 });
                 (
+                    tcp.first,
                     tcp.opening.summary,
                     tcp.streams.map(|stream| stream.summary),
                 )
             }
-            Body::Udp(directions) => (Handshake::default(), *directions),
+            Body::Udp(udp) => (udp.first, Handshake::default(), udp.directions),
             Body::Resting(_) => Default::default(),
         };
         let summary = ConnectionSummary {
@@ -237,7 +256,7 @@ impl<S> Entry<S> {
             transport: self.connection.transport,
             client: self.connection.client,
             server: self.connection.server,
-            first: self.connection.first,
+            first,
             last: self.last,
             close,
             handshake,

@@ -39,7 +39,6 @@ use entry::{Entry, Verdict};
 use hashbrown::HashTable;
 use model::{Close, ConnectionId, PlotRequest, Problems, Time, Transport};
 use rest::{Awake, Looked, is_quiet};
-use std::cmp::Reverse;
 use std::collections::HashMap;
 use tombstone::Tombstones;
 
@@ -296,7 +295,9 @@ impl<H: Handler> Tracker<H> {
     pub fn finish_part(&mut self, width: u64, order: u64) -> Option<u64> {
         if !self.connections.is_empty() {
             self.ending.extend(self.connections.drain());
-            (self.ending).sort_unstable_by_key(|entry| Reverse(entry.connection.id));
+            (self.ending).sort_unstable_by_key(|entry| entry.connection.id);
+            self.attic.sort(&mut self.ending, |entry| entry.place());
+            self.ending.reverse();
         }
         let part_of = |entry: &Entry<H::State>| entry.connection.id.0 / width.max(1);
         let part = part_of(self.ending.last()?);

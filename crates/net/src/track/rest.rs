@@ -8,10 +8,10 @@
 
 use super::MILLISECOND;
 use super::attic::{Attic, Place};
-use super::entry::{Body, Patience};
+use super::entry::{Body, Patience, Udp};
 use super::tcp::Tcp;
 use crate::Handler;
-use model::{ConnectionId, DirectionSummary, Problems, Time, Transport, Where};
+use model::{ConnectionId, Problems, Time, Transport, Where};
 use std::collections::VecDeque;
 
 /// So many connections of a thread are never packed, and so many may be awake that are busy: some
@@ -24,10 +24,10 @@ const QUIET_NS: i64 = 20 * MILLISECOND;
 /// keep others awake.
 const LOOKED_AT: usize = 4;
 
-/// A connection's [`Tcp`], or its counts where it is UDP, with what the handler keeps of it.
+/// A connection's [`Tcp`] or [`Udp`], with what the handler keeps of it.
 #[derive(Debug)]
 pub(super) struct Resting {
-    place: Place,
+    pub place: Place,
     /// Known without unpacking, as time passes for those who rest.
     pub patience: Patience,
 }
@@ -48,7 +48,7 @@ impl Resting {
         let kept = handler.rest(state);
         let place = match body {
             Body::Tcp(tcp) => attic.put(&(tcp, &kept)),
-            Body::Udp(counts) => attic.put(&(counts, &kept)),
+            Body::Udp(udp) => attic.put(&(udp, &kept)),
             Body::Resting(_) => None,
         };
         if place.is_none() {
@@ -71,8 +71,8 @@ impl Resting {
                 .take::<(Box<Tcp>, H::Rest)>(&self.place)
                 .map(|(tcp, kept)| (Body::Tcp(tcp), kept)),
             Transport::Udp => attic
-                .take::<(Box<[DirectionSummary; 2]>, H::Rest)>(&self.place)
-                .map(|(counts, kept)| (Body::Udp(counts), kept)),
+                .take::<(Box<Udp>, H::Rest)>(&self.place)
+                .map(|(udp, kept)| (Body::Udp(udp), kept)),
         };
         if let Some((body, kept)) = woken {
             handler.wake(state, kept);

@@ -24,6 +24,8 @@ const LATE_WITHIN_NS: i64 = 10 * MILLISECOND;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Tcp {
+    /// The packet that began it.
+    pub first: Mark,
     pub streams: [Stream; 2],
     pub opening: Opening,
     /// Packets so far.
@@ -58,6 +60,7 @@ impl Tcp {
         };
         let measured = wanted.accounts && plot.is_none_or(|plot| plot.is_some());
         Tcp {
+            first: s.first,
             meter: measured.then(|| Box::new(meter())),
             ..Tcp::default()
         }

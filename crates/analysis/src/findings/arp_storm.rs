@@ -1,0 +1,102 @@
+//! # What it says
+//! A host asks by ARP for a hundred addresses or more within ten seconds.
+//!
+//! # Why it costs time
+//! Every host of the link must look at every question. A few per second harm
+//! nobody; thousands take the processors of switches and small devices, and where
+//! the same question goes round in a circle, all other packets do too.
+//!
+//! # How sure
+//! The questions were counted. What for is a guess from what was asked: many
+//! different addresses are a search (a scanner, a worm, or a router whose network
+//! is searched from outside), the same again and again is a loop, or a host that
+//! cannot find its gateway.
+//!
+//! # What to check next
+//! Who has the hardware address, and what runs there. For a loop: the switches'
+//! spanning tree, and ports that were joined by a cable.
+//!
+//! # When it is wrong
+//! Monitoring and inventory search networks on purpose. On the mirror of a trunk
+//! each VLAN has its own questions, and a large network's router asks often.
+
+use super::{Rule, evidence};
+use crate::facts::Facts;
+use crate::neighbours::{STORM_QUESTIONS, hardware_text};
+use crate::results::{Fact, Finding, Side};
+use model::format_duration;
+
+pub(super) const RULE: Rule = Rule {
+    code: "arp-storm",
+    title: "a host asks for very many addresses",
+    source: include_str!("arp_storm.rs"),
+    check,
+};
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let seen = facts.captures.iter().map(|c| (c, c.neighbours.storms()));
+    let (capture, askers) =
+        seen.max_by_key(|(c, found)| (found.first().map(|a| a.questions), usize::MAX - c.index))?;
+    let asker = *askers.first()?;
+    let (shortest_ns, busiest) = asker.storm()?;
+    let who = format!("{} ({})", asker.address, hardware_text(asker.hardware));
+    let targets = asker.targets();
+    let asked = match asker.range() {
+        Some((low, high)) if targets > 1 => {
+            format!("for {targets} different addresses from {low} to {high}")
+        }
+        Some((only, _)) => format!("for {only} again and again"),
+        None => String::new(),
+    };
+    // The same question this often is not a host's asking.
+    let repeats = (targets as u64).saturating_mul(10) < asker.questions;
+    let others = match askers.len() {
+        1 => String::new(),
+        n => format!(" {} more hosts ask as much.", n - 1),
+    };
+    let fact = |name, value| Fact { name, value };
+    Some(Finding {
+        code: RULE.code,
+        title: match repeats {
+            true => format!("{who} repeats its questions without end"),
+            false => format!("{who} searches the network"),
+        },
+        side: Side::Network,
+        cost_ns: None,
+        elapsed_cost_ns: None,
+        fatal: false,
+        confidence: 0.9,
+        first: Some(asker.first.time),
+        last: Some(asker.last.time),
+        facts: vec![
+            fact(
+                "questions",
+                i64::try_from(asker.questions).unwrap_or(i64::MAX),
+            ),
+            fact("targets", targets as i64),
+            fact("busiest_ns", shortest_ns),
+            fact("hosts", askers.len() as i64),
+        ],
+        evidence: evidence::of_packets(
+            facts,
+            busiest.iter().map(|m| (capture.index, m.packet)),
+            "first and last of its busiest hundred questions",
+        ),
+        why: format!(
+            "It asks {} times {asked}, {STORM_QUESTIONS} times within {} where it is busiest.{others}",
+            asker.questions,
+            format_duration(shortest_ns)
+        ),
+        remedy: match repeats {
+            true => vec![
+                "look for a loop: spanning tree, and ports joined by a cable".into(),
+                "limit broadcasts on the switches (storm control)".into(),
+            ],
+            false => vec![
+                "find out what runs on that host; behind a router, who searches from outside"
+                    .into(),
+                "limit broadcasts on the switches (storm control)".into(),
+            ],
+        },
+    })
+}

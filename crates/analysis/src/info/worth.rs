@@ -1,0 +1,375 @@
+//! What a capture is worth for a verdict: what it lacks, what that limits, and what to do better.
+//!
+//! Each limit says what cannot be known without it, so that nobody takes what is missing for what is
+//! fine. The weights are those of a diagnosis: what leaves no calls or hides a direction leaves no
+//! verdict; what hides a part of the calls or of the windows leaves one with doubts.
+
+use super::InfoResult;
+use model::format_duration;
+
+/// How much a limit matters.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Weight {
+    /// No verdict can be trusted.
+    Prevents,
+    /// There is one, but not on everything.
+    Limits,
+    /// Worth knowing; it is allowed for.
+    Note,
+}
+
+impl Weight {
+    /// The name in machine output.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Weight::Prevents => "prevents",
+            Weight::Limits => "limits",
+            Weight::Note => "note",
+        }
+    }
+}
+
+/// Something that the capture lacks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Limit {
+    /// A kebab-case word.
+    pub code: &'static str,
+    pub weight: Weight,
+    /// What it is, and what that limits: a sentence.
+    pub says: String,
+    /// What to do better; empty where nothing has to be.
+    pub cure: &'static str,
+}
+
+/// The answer.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Worth {
+    /// By weight, most first.
+    pub limits: Vec<Limit>,
+    /// Whether it is good enough for a verdict, and why not, in a sentence or two.
+    pub sentence: String,
+}
+
+impl Worth {
+    /// `good`, `limited` or `poor`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self.limits.first().map(|l| l.weight) {
+            Some(Weight::Prevents) => "poor",
+            Some(Weight::Limits) => "limited",
+            _ => "good",
+        }
+    }
+}
+
+/// Fewer whole calls than this say little about a tail, and a glance is not a minute.
+const FEW_CALLS: u64 = 50;
+const SHORT_NS: i64 = 1_000_000_000;
+
+pub(super) fn of(info: &InfoResult) -> Worth {
+    let mut limits = Limits::default();
+    content(info, &mut limits);
+    if info.total.packets > 0 {
+        losses(info, &mut limits);
+        cuts(info, &mut limits);
+        openings(info, &mut limits);
+        times(info, &mut limits);
+        artefacts(info, &mut limits);
+    }
+    let mut limits = limits.0;
+    limits.sort_by_key(|l| l.weight);
+    Worth {
+        sentence: sentence(info, &limits),
+        limits,
+    }
+}
+
+fn sentence(info: &InfoResult, limits: &[Limit]) -> String {
+    let calls: u64 = info.spoken.iter().map(|(_, s)| s.whole).sum();
+    let first = limits.first();
+    match first.map(|l| l.weight) {
+        Some(Weight::Prevents) => {
+            let why = first.map_or("", |l| l.says.as_str());
+            format!("NOT good enough for a verdict. {why}")
+        }
+        Some(Weight::Limits) => {
+            let n = limits.iter().filter(|l| l.weight == Weight::Limits).count();
+            let why = first.map_or("", |l| l.says.as_str());
+            let more = match n {
+                1 => String::new(),
+                n => format!(
+                    " And {} below.",
+                    if n == 2 {
+                        "one more limit"
+                    } else {
+                        "more limits"
+                    }
+                ),
+            };
+            format!("Good enough for a verdict, with limits. {why}{more}")
+        }
+        _ => format!(
+            "Good enough for a verdict: {calls} whole call{} in {}.",
+            if calls == 1 { "" } else { "s" },
+            format_duration(info.duration_ns())
+        ),
+    }
+}
+
+#[derive(Default)]
+struct Limits(Vec<Limit>);
+
+impl Limits {
+    fn add(&mut self, code: &'static str, weight: Weight, says: String, cure: &'static str) {
+        self.0.push(Limit {
+            code,
+            weight,
+            says,
+            cure,
+        });
+    }
+}
+
+/// Parts per hundred, where there is a whole.
+fn percent(part: u64, whole: u64) -> f64 {
+    match whole {
+        0 => 0.0,
+        whole => 100.0 * part as f64 / whole as f64,
+    }
+}
+
+/// Whether there is anything to judge.
+fn content(info: &InfoResult, limits: &mut Limits) {
+    let n = &info.connections;
+    let calls: u64 = info.spoken.iter().map(|(_, s)| s.whole).sum();
+    if info.total.packets == 0 {
+        let says = "It holds no packets.".to_owned();
+        let cure = "Check interface and filter: `ip route get SERVER` names the interface.";
+        limits.add("no-packets", Weight::Prevents, says, cure);
+    } else if n.with_data == 0 && calls == 0 {
+        let says = "It holds no connection with data and no call: nobody's time can be judged.";
+        let cure = "Capture the host's traffic to the server in question; on a switch, a mirror of \
+                    its port (a host on another VLAN sees only broadcasts).";
+        limits.add("nothing-to-judge", Weight::Prevents, says.to_owned(), cure);
+    } else if calls == 0 {
+        let says = "No call has both its request and its response in it: response times are \
+                    unknown, only TCP's part is known.";
+        let cure = "Capture longer than the slowest call, whole packets, and both directions.";
+        limits.add("no-whole-calls", Weight::Limits, says.to_owned(), cure);
+    } else if calls < FEW_CALLS {
+        let says = format!(
+            "It holds {calls} whole call{}: means are rough, and of rare slow calls nothing is known.",
+            if calls == 1 { "" } else { "s" }
+        );
+        let cure = "Capture thirty seconds or more of the slow period.";
+        limits.add("few-calls", Weight::Note, says, cure);
+    }
+    if n.one_sided > 0 {
+        let share = percent(n.one_sided, n.with_data);
+        let says = format!(
+            "Of {} of {} TCP connections with data only one direction is in it: requests and \
+             responses cannot be paired there.",
+            n.one_sided, n.with_data
+        );
+        let cure = "Mirror both directions of the port, or capture on the host itself; look for a \
+                    second path (asymmetric routing, bonding).";
+        let weight = match share >= 50.0 {
+            true => Weight::Prevents,
+            false => Weight::Limits,
+        };
+        limits.add("one-sided", weight, says, cure);
+    }
+}
+
+/// Packets that should be there.
+fn losses(info: &InfoResult, limits: &mut Limits) {
+    let Some(capture) = info.captures.first() else {
+        return;
+    };
+    const BUFFER: &str = "Give the capture a larger buffer (dumpcap -B 256), a snap length (-s 512) or \
+                          a filter, and write to a fast local disk.";
+    if capture.missing_bytes > 0 {
+        let bytes = capture.missing_bytes;
+        let share = percent(bytes, bytes + info.connections.payload_bytes);
+        let says = format!(
+            "{bytes} bytes ({share:.2} %) in {} gap{} were acknowledged but are not in it: the capture \
+             lost them, and calls in them are not known.",
+            capture.missing_gaps,
+            if capture.missing_gaps == 1 { "" } else { "s" }
+        );
+        let weight = match share {
+            share if share >= 20.0 => Weight::Prevents,
+            share if share >= 0.1 => Weight::Limits,
+            _ => Weight::Note,
+        };
+        limits.add("packets-missing", weight, says, BUFFER);
+    }
+    match capture.dropped {
+        Some(0) => {}
+        Some(dropped) => {
+            let share = percent(dropped, dropped + info.total.packets);
+            let says = format!(
+                "The capturing host says it dropped {dropped} packet{} ({share:.2} %): what is missing \
+                 is not loss on the network.",
+                if dropped == 1 { "" } else { "s" }
+            );
+            let weight = match share >= 0.1 {
+                true => Weight::Limits,
+                false => Weight::Note,
+            };
+            limits.add("packets-dropped", weight, says, BUFFER);
+        }
+        None => {
+            let says = "The files do not say whether packets were dropped: it shows only where TCP \
+                        acknowledges what is not there.";
+            let cure = "dumpcap writes pcapng with its drop counters.";
+            limits.add("drops-unknown", Weight::Note, says.to_owned(), cure);
+        }
+    }
+    if capture.problems.any_damage() {
+        let says = "A part of it could not be read (below): what stood there is not known.";
+        let cure = "Copy the files anew (binary), and end the capture before copying.";
+        limits.add("damaged", Weight::Limits, says.to_owned(), cure);
+    }
+}
+
+/// What the snap length took.
+fn cuts(info: &InfoResult, limits: &mut Limits) {
+    if info.cut_packets == 0 {
+        return;
+    }
+    let Some(capture) = info.captures.first() else {
+        return;
+    };
+    let hidden = |reason: &&(&str, u64)| reason.0.ends_with("/snap-length");
+    let hidden: u64 = capture.half_calls.iter().filter(hidden).map(|h| h.1).sum();
+    let snaplen = capture
+        .snaplen
+        .map_or(String::new(), |s| format!(" to {s} bytes"));
+    let cut = format!(
+        "{} of {} packets are cut{snaplen}",
+        info.cut_packets, info.total.packets
+    );
+    let (weight, says) = match percent(hidden, capture.calls) {
+        share if share >= 50.0 => (
+            Weight::Prevents,
+            format!("{cut}, which hides {hidden} of {} calls.", capture.calls),
+        ),
+        share if share > 0.0 => (
+            Weight::Limits,
+            format!(
+                "{cut}, which hides {hidden} of {} calls: their times are not counted.",
+                capture.calls
+            ),
+        ),
+        _ => (
+            Weight::Note,
+            format!("{cut}: statements and names behind that are not known, times are."),
+        ),
+    };
+    let cure = "Capture whole packets (-s 0) for a shorter time, or turn offload off meanwhile.";
+    limits.add("packets-cut", weight, says, cure);
+}
+
+/// How connections begin.
+fn openings(info: &InfoResult, limits: &mut Limits) {
+    let n = &info.connections;
+    let without = n.tcp.saturating_sub(n.handshakes_scaled);
+    if n.tcp == 0 || without == 0 {
+        return;
+    }
+    let says = match n.handshakes_scaled {
+        0 => "No TCP handshake is in it. Without handshakes windows cannot be scaled: bytes in flight \
+              are known, limits are not; nor is it certain who is the client."
+            .to_owned(),
+        _ => format!(
+            "Of {without} of {} TCP connections the handshake is not in it. Without it windows cannot \
+             be scaled: bytes in flight are known, limits are not.",
+            n.tcp
+        ),
+    };
+    let weight = match n.handshakes_scaled {
+        0 => Weight::Limits,
+        _ => Weight::Note,
+    };
+    let cure = "Start the capture before the application, or reconnect (remount) while it runs.";
+    limits.add("no-handshakes", weight, says, cure);
+}
+
+/// What of the times is not to be believed.
+fn times(info: &InfoResult, limits: &mut Limits) {
+    let b = &info.backwards;
+    if b.steps > 0 {
+        let says = format!(
+            "Time steps back by up to {} ({} step{}): durations across a step are wrong.",
+            format_duration(b.largest_ns),
+            b.steps,
+            if b.steps == 1 { "" } else { "s" }
+        );
+        let cure = "Let the clock be slewed, not set (chrony's makestep off), while capturing; merge \
+                    files by time (give them all to slowside).";
+        limits.add("clock-steps", Weight::Limits, says, cure);
+    } else if b.packets > 0 {
+        let says = format!(
+            "{} packet{} out of time order, by {} at most: several queues or interfaces wrote them; \
+             differences below that mean nothing.",
+            b.packets,
+            if b.packets == 1 { " is" } else { "s are" },
+            format_duration(b.largest_ns)
+        );
+        limits.add("disorder", Weight::Note, says, "");
+    }
+    if let Some(s) = info.silences.iter().find(|s| s.between_files()) {
+        let says = format!(
+            "Between two of its files {} pass without a packet: either nobody spoke, or nobody \
+             captured.",
+            format_duration(s.ns)
+        );
+        let cure = "Rotate with one running program (dumpcap -b), not by starting it anew.";
+        limits.add("silence-between-files", Weight::Note, says, cure);
+    }
+    if info.duration_ns() < SHORT_NS {
+        let says = format!(
+            "It covers {}: what comes and goes is not in it.",
+            format_duration(info.duration_ns())
+        );
+        let cure = "Capture thirty seconds or more of the slow period.";
+        limits.add("short", Weight::Note, says, cure);
+    }
+}
+
+/// What the point of capture adds and changes.
+fn artefacts(info: &InfoResult, limits: &mut Limits) {
+    let n = &info.connections;
+    let duplicates = percent(n.duplicates, n.packets);
+    if n.duplicates > 0 {
+        let says = format!(
+            "{} packets ({duplicates:.1} %) are in it twice, as mirror ports and `-i any` make them: \
+             the copies are left out, and are no retransmissions.",
+            n.duplicates
+        );
+        let cure = "Mirror one direction of each port, or name one interface.";
+        limits.add("duplicates", Weight::Note, says, cure);
+    }
+    let (packets, what) = match (info.over_jumbo, info.over_ethernet) {
+        (0, 0) => (0, ""),
+        (0, n) => (
+            n,
+            "larger than Ethernet's 1,518: jumbo frames, or joined by offload",
+        ),
+        (n, _) => (n, "larger than any frame: joined by offload"),
+    };
+    if packets > 0 {
+        let says = format!(
+            "{packets} packets of up to {} bytes are {what}. Numbers of segments, gaps between them and \
+             acknowledgements per segment are the host's, not the wire's.",
+            info.largest_bytes
+        );
+        let cure = "Where that matters, capture on a mirror port or tap.";
+        limits.add("offload", Weight::Note, says, cure);
+    }
+    let says = "One capture cannot tell the network from the host beyond it.".to_owned();
+    let cure = "Capture at the other end in the same minute too, and give slowside both.";
+    limits.add("one-end", Weight::Note, says, cure);
+}

@@ -1,0 +1,63 @@
+use super::*;
+use model::{Cast, Mark, PacketRef};
+
+fn packet(order: u64, ms: i64, length: u32) -> Sight {
+    Sight {
+        order,
+        at: Mark {
+            time: Time(1_700_000_000_000_000_000 + ms * 1_000_000),
+            packet: PacketRef {
+                file: 0,
+                frame: order as u32 + 1,
+            },
+        },
+        length,
+        captured: length,
+        kind: SightKind::Udp,
+        cast: Cast::Unknown,
+        vlan: None,
+        addresses: None,
+        ports: None,
+    }
+}
+
+fn rows(packets: &[(i64, u32)], width_ms: i64) -> (Vec<IntervalRow>, IntervalRow) {
+    let mut intervals = Intervals::new(width_ms * 1_000_000);
+    let mut rows = Vec::new();
+    for (i, &(ms, length)) in packets.iter().enumerate() {
+        intervals.packet(&packet(i as u64, ms, length));
+        intervals.take(&mut |row| rows.push(*row));
+    }
+    let total = intervals.finish(&mut |row| rows.push(*row));
+    (rows, total)
+}
+
+#[test]
+fn intervals_begin_with_the_first_packet_and_empty_ones_are_there() {
+    let (rows, total) = rows(&[(3, 60), (12, 100), (13, 200), (45, 60)], 10);
+    let counts: Vec<u64> = rows.iter().map(|r| r.sizes.count).collect();
+    assert_eq!(counts, [2, 1, 0, 0, 1]);
+    assert_eq!(rows[0].start.0 % 1_000_000_000, 3_000_000);
+    assert_eq!(rows[0].sizes.mean(), Some(80.0));
+    assert_eq!(rows[0].sizes.deviation(), Some(20.0));
+    assert_eq!(
+        (rows[2].sizes.mean(), rows[2].sizes.deviation()),
+        (None, None)
+    );
+    assert_eq!((total.sizes.count, total.sizes.bytes), (4, 420));
+    assert_eq!(total.width_ns, 42_000_000);
+}
+
+#[test]
+fn packets_out_of_order_find_their_interval_and_none_is_lost() {
+    let (rows, total) = rows(&[(0, 60), (25, 60), (9, 60), (21, 60), (-5, 60)], 10);
+    let counts: Vec<u64> = rows.iter().map(|r| r.sizes.count).collect();
+    assert_eq!(counts, [3, 0, 2]);
+    assert_eq!(total.sizes.count, 5);
+}
+
+#[test]
+fn a_day_of_silence_is_left_out() {
+    let (rows, _) = rows(&[(0, 60), (86_400_000, 60)], 1);
+    assert_eq!(rows.len(), 2);
+}

@@ -1,0 +1,58 @@
+//! `slowside stat`: packets and calls in intervals.
+
+use super::{CANNOT_WRITE, check_standard_input, tell};
+use crate::args::{Stat, StatFormat};
+use crate::exit::Done;
+use crate::progress::Progress;
+use analysis::intervals::IntervalRow;
+use anyhow::Context;
+use jiff::tz::TimeZone;
+use report::StatText;
+use std::io::{self, BufWriter, Write};
+
+pub(crate) fn run(args: &Stat) -> anyhow::Result<Done> {
+    check_standard_input(&args.captures)?;
+    let config = args.reading.config()?;
+    let mut progress = Progress::new(args.reading.quiet, false);
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    if args.format == StatFormat::Csv {
+        report::stat_csv_header(&mut out).context(CANNOT_WRITE)?;
+    }
+    let mut text = StatText::new(TimeZone::system());
+    // The engine may only say in words that the sink failed; what failed decides the exit code.
+    let mut failed = None;
+    let mut sink = |row: &IntervalRow| {
+        let done = match args.format {
+            StatFormat::Csv => report::stat_csv(row, &mut out),
+            StatFormat::Jsonl => report::stat_jsonl(row, &mut out),
+            StatFormat::Text => text.row(row, &mut out),
+        };
+        done.map_err(|e| {
+            let kind = e.kind();
+            failed = Some(e);
+            io::Error::from(kind)
+        })
+    };
+    let result = slowside::stat(
+        &args.captures,
+        &config,
+        args.interval,
+        args.packets.as_ref(),
+        &mut sink,
+        &mut |e| progress.event(e),
+    );
+    if let Some(e) = failed {
+        return Err(e).context(CANNOT_WRITE);
+    }
+    let (capture, total) = result?;
+    drop(progress);
+    let end = match args.format {
+        StatFormat::Text => text.total(&total, &mut out),
+        StatFormat::Csv | StatFormat::Jsonl => Ok(()),
+    };
+    end.and_then(|()| out.flush()).context(CANNOT_WRITE)?;
+    let damaged = capture.problems.any_damage();
+    // Rows alone do not say what was damaged.
+    tell(&config, &[capture], true, args.reading.quiet);
+    Ok(Done::with_damage(damaged))
+}

@@ -1,0 +1,330 @@
+//! What a capture is worth and its statistics by interval, held against capinfos, tshark and tcpstat, on
+//! the captures of `tests/lab` and on the public ones where they are at hand (`../shared/samples`); and
+//! findings about the link on public captures that show them, and on some that must not.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+fn slowside(arguments: &[&str], path: &Path) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_slowside"))
+        .args(arguments)
+        .arg(path)
+        .arg("-q")
+        .stdin(Stdio::null())
+        .output()
+        .expect("the binary that cargo built");
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+fn json(command: &str, path: &Path) -> Value {
+    let text = slowside(&[command, "--format", "json"], path);
+    serde_json::from_str(&text).expect("JSON")
+}
+
+/// What another program says; `None` where there is none, which in CI must not be.
+#[allow(clippy::print_stderr, reason = "says that nothing was tested")]
+fn other(program: &str, arguments: &[&str], path: &Path) -> Option<String> {
+    let output = Command::new(program)
+        .args(arguments)
+        .arg(path)
+        .env("TZ", "UTC")
+        .stdin(Stdio::null())
+        .output();
+    let Ok(output) = output else {
+        assert!(std::env::var_os("CI").is_none(), "{program} is needed here");
+        eprintln!("skipped: there is no {program}");
+        return None;
+    };
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Captures of the lab, which capinfos and tshark read as they are packed.
+fn lab() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/lab");
+    let cases = ["server-cap", "packet-loss", "slow-turns", "outage"];
+    let path = |case: &str| root.join(case).join("client.pcap.zst");
+    cases.map(path).to_vec()
+}
+
+/// Public captures; none, and a word about it, where they are not at hand.
+#[allow(clippy::print_stderr, reason = "says that nothing was tested")]
+fn samples(names: &[&str]) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/samples");
+    if !folder.exists() {
+        eprintln!("skipped: no samples at hand");
+        return Vec::new();
+    }
+    let there = |name: &&str| {
+        let path = folder.join(name);
+        assert!(path.exists(), "{} is gone", path.display());
+        path
+    };
+    names.iter().map(|name| there(&name)).collect()
+}
+
+/// Of several seconds, kinds of packets, link types, cut and out of order.
+const TIMED: [&str; 8] = [
+    "nfs/nfs_bad_stalls.cap",
+    "l2/stp.pcap",
+    "l2/arp-storm.pcap",
+    "l2/smb-browser-elections.pcapng",
+    "l2/STP_UplinkFast.pcapng",
+    "formats/microsecs_big_endian.pcap",
+    "formats/many_interfaces-1.pcapng",
+    "tcp/double-vision.pcap",
+];
+
+fn captures() -> Vec<PathBuf> {
+    let mut captures = lab();
+    captures.extend(samples(&TIMED));
+    captures
+}
+
+#[test]
+fn a_capture_has_the_numbers_that_capinfos_tells() {
+    for path in captures() {
+        let fields = ["-T", "-r", "-M", "-c", "-d", "-u", "-a", "-e", "-o", "-S"];
+        let Some(theirs) = other("capinfos", &fields, &path) else {
+            return;
+        };
+        let [_, packets, bytes, duration, first, last, ordered] =
+            theirs.trim().split('\t').collect::<Vec<_>>()[..]
+        else {
+            panic!("{theirs}");
+        };
+        let mine = json("info", &path);
+        let what = path.display();
+        let number = |text: &str| text.parse::<u64>().ok();
+        assert_eq!(mine["packets"].as_u64(), number(packets), "{what}");
+        assert_eq!(mine["bytes"].as_u64(), number(bytes), "{what}");
+        for (name, seconds) in [
+            ("duration_ns", duration),
+            ("first_ns", first),
+            ("last_ns", last),
+        ] {
+            let (whole, fraction) = seconds.split_once('.').expect("a fraction");
+            let ns = number(&format!("{whole}{fraction:0<9}"));
+            assert_eq!(mine[name].as_u64(), ns, "{what}: {name}");
+        }
+        let backwards = mine["backwards"]["packets"].as_u64();
+        assert_eq!(backwards == Some(0), ordered == "True", "{what}");
+    }
+}
+
+/// Columns of the CSV by name, empty ones too.
+fn columns(csv: &str, names: &[&str]) -> Vec<Vec<String>> {
+    let mut lines = csv.lines();
+    let heads: Vec<&str> = lines.next().expect("headings").split(',').collect();
+    let at = |name: &&str| heads.iter().position(|h| h == name).expect("a column");
+    let at: Vec<usize> = names.iter().map(at).collect();
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.split(',').collect();
+        at.iter().map(|i| cells[*i].to_owned()).collect()
+    };
+    lines.map(row).collect()
+}
+
+#[test]
+fn intervals_are_those_of_tshark_with_and_without_a_filter() {
+    for (theirs, mine) in [
+        ("frame", "bytes > 0"),
+        ("tcp", "protocol = tcp"),
+        ("udp", "protocol = udp"),
+        ("arp", "protocol = arp"),
+        ("tcp.port==2049", "port = 2049 and protocol = tcp"),
+        ("eth.dst==ff:ff:ff:ff:ff:ff", "cast = broadcast"),
+        ("frame.len>100", "bytes > 100"),
+    ] {
+        for path in captures() {
+            let asked = format!("io,stat,1,{theirs}");
+            let Some(told) = other("tshark", &["-q", "-z", &asked, "-r"], &path) else {
+                return;
+            };
+            // `|  0 <>  1 |   3388 | 3351472 |`; a long filter makes one more column.
+            let rows = told.lines().filter_map(|line| {
+                let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+                match cells[..] {
+                    ["", span, packets, bytes, "", ..] if span.contains("<>") => {
+                        Some(vec![packets.to_owned(), bytes.to_owned()])
+                    }
+                    _ => None,
+                }
+            });
+            let rows: Vec<Vec<String>> = rows.collect();
+            let csv = slowside(&["stat", "--format", "csv", "--packets", mine], &path);
+            let mut mine_rows = columns(&csv, &["packets", "bytes"]);
+            // Behind the last packet that passes there are no rows.
+            let nothing = vec!["0".to_owned(), "0".to_owned()];
+            mine_rows.resize(rows.len().max(mine_rows.len()), nothing);
+            assert_eq!(mine_rows, rows, "{}: {mine}", path.display());
+        }
+    }
+}
+
+#[test]
+fn sizes_are_those_of_tcpstat() {
+    /// tcpstat does not count the header of the link.
+    const ETHERNET: u64 = 14;
+    // It does not read several interfaces.
+    let readable = |p: &PathBuf| !p.ends_with("many_interfaces-1.pcapng");
+    for path in samples(&TIMED).into_iter().filter(readable) {
+        let form = ["-o", "%n %N %d %m %M\n", "-r"];
+        let Some(theirs) = other("tcpstat", &form, &path) else {
+            return;
+        };
+        let csv = slowside(&["stat", "--format", "csv", "--interval", "5s"], &path);
+        let names = [
+            "packets",
+            "bytes",
+            "size_deviation",
+            "size_min_bytes",
+            "size_max_bytes",
+        ];
+        let mine = columns(&csv, &names);
+        let theirs: Vec<Vec<f64>> = theirs
+            .lines()
+            .map(|l| l.split(' ').map(|n| n.parse().expect("a number")).collect())
+            .collect();
+        let what = path.display();
+        assert_eq!(mine.len(), theirs.len(), "{what}");
+        for (mine, theirs) in mine.iter().zip(&theirs) {
+            let mine: Vec<f64> = mine.iter().map(|n| n.parse().unwrap_or(0.0)).collect();
+            let packets = mine[0];
+            let header = if packets > 0.0 { ETHERNET as f64 } else { 0.0 };
+            // Big-endian files of this kind are of a link without a header.
+            let header = if what.to_string().contains("big_endian") {
+                0.0
+            } else {
+                header
+            };
+            let mine = [
+                packets,
+                mine[1] - packets * header,
+                mine[2],
+                mine[3] - header,
+                mine[4] - header,
+            ];
+            for (a, b) in mine.iter().zip(theirs) {
+                assert!((a - b).abs() < 0.011, "{what}: {mine:?} {theirs:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn intervals_add_up_to_the_calls() {
+    for path in lab() {
+        let calls = slowside(&["calls"], &path).lines().count() - 1;
+        let csv = slowside(&["stat", "--format", "csv", "--interval", "100ms"], &path);
+        let sum: usize = columns(&csv, &["calls", "half_calls"])
+            .iter()
+            .flatten()
+            .map(|n| n.parse::<usize>().expect("a count"))
+            .sum();
+        assert_eq!(sum, calls, "{}", path.display());
+        let reads = slowside(&["calls", "--where", "op = READ"], &path);
+        let csv = slowside(&["stat", "--format", "csv", "--where", "op = READ"], &path);
+        let sum: usize = columns(&csv, &["calls", "half_calls"])
+            .iter()
+            .flatten()
+            .map(|n| n.parse::<usize>().expect("a count"))
+            .sum();
+        assert_eq!(sum, reads.lines().count() - 1, "{}", path.display());
+    }
+}
+
+/// Codes of what limits a capture.
+fn limits(info: &Value) -> Vec<String> {
+    let limits = info["limits"].as_array().expect("limits").iter();
+    limits
+        .map(|l| l["code"].as_str().expect("a code").to_owned())
+        .collect()
+}
+
+#[test]
+fn what_limits_a_capture_is_told() {
+    for path in lab() {
+        let info = json("info", &path);
+        assert_ne!(info["worth"], "poor", "{}", path.display());
+    }
+    let cases = [
+        ("l2/arp-storm.pcap", "poor", "nothing-to-judge"),
+        ("nfs/eth-ipv4-tcp-nfsv41.pcap", "limited", "no-handshakes"),
+        ("nfs/nfs_bad_stalls.cap", "limited", "packets-missing"),
+        ("nfs/nfs_bad_stalls.cap", "limited", "packets-cut"),
+        ("tcp/double-vision.pcap", "poor", "nothing-to-judge"),
+    ];
+    for (name, worth, code) in cases {
+        for path in samples(&[name]) {
+            let info = json("info", &path);
+            assert_eq!(info["worth"], worth, "{name}: {}", info["sentence"]);
+            let limits = limits(&info);
+            assert!(limits.iter().any(|l| l == code), "{name}: {limits:?}");
+        }
+    }
+}
+
+/// Findings by code.
+fn findings(path: &Path) -> Vec<Value> {
+    let diagnosis = json("diagnose", path);
+    // What ARP says has no cost and decides no side.
+    assert!(diagnosis["verdict"]["cause"].is_null());
+    diagnosis["findings"].as_array().expect("findings").clone()
+}
+
+fn found<'a>(findings: &'a [Value], code: &str) -> Option<&'a Value> {
+    findings.iter().find(|f| f["code"] == code)
+}
+
+#[test]
+fn an_address_that_two_hosts_hold_is_found() {
+    // Frames 1, 5 and 6 say that 192.168.6.1 is at bc:d1:77:09:14:15, at 00:0c:29:f1:1a:95, and at the
+    // first again; so it is with 192.168.6.113 in 3, 4 and 8.
+    for path in samples(&["l2/arp-spoof-v2.pcap"]) {
+        let findings = findings(&path);
+        let f = found(&findings, "duplicate-address").expect("the finding");
+        assert_eq!(f["facts"]["addresses"], 2);
+        assert!(f["cost_ns"].is_null());
+        assert_eq!(f["side"], "network");
+    }
+    for path in samples(&[
+        "l2/arp-storm.pcap",
+        "l2/l2-loop.pcap",
+        "l2/arp_gratuitous.pcapng",
+        "l2/dhcp-nak-decline-arp-conflict.pcapng",
+        "formats/zeek-linuxsll-arp.pcap",
+    ]) {
+        let findings = findings(&path);
+        assert!(found(&findings, "duplicate-address").is_none(), "{path:?}");
+    }
+}
+
+#[test]
+fn hosts_that_ask_for_very_many_addresses_are_found() {
+    // tshark counts 622 questions of 00:07:0d:af:f4:54 for 303 addresses, and 2,524 for one.
+    for (name, questions, targets) in [
+        ("l2/arp-storm.pcap", 622, 303),
+        ("l2/220703_arp-storm.pcapng", 622, 303),
+        ("l2/l2-loop.pcap", 2_524, 1),
+        ("l2/l2-loop-2.pcap", 2_908, 1),
+    ] {
+        for path in samples(&[name]) {
+            let findings = findings(&path);
+            let f = found(&findings, "arp-storm").expect("the finding");
+            assert_eq!(f["facts"]["questions"], questions, "{name}");
+            assert_eq!(f["facts"]["targets"], targets, "{name}");
+        }
+    }
+    // Its server asks for 75 addresses, 31 within ten seconds at most.
+    for path in samples(&[
+        "nfs/eth-ipv4-tcp-nfsv4-incorrect_mount.pcap",
+        "l2/arp-spoof-v2.pcap",
+        "formats/zeek-linuxsll-arp.pcap",
+    ]) {
+        assert!(found(&findings(&path), "arp-storm").is_none(), "{path:?}");
+    }
+}

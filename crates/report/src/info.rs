@@ -1,0 +1,161 @@
+//! What a capture is worth, for programs: `slowside.info/1`.
+
+use crate::value;
+use analysis::info::{Amount, InfoResult};
+use model::{Cast, Mark, SightKind};
+use serde_json::{Value, json};
+use std::io::{self, Write};
+
+/// Writes `slowside.info/1`.
+///
+/// # Errors
+/// Those of `out`.
+pub fn info_json(info: &InfoResult, out: &mut dyn Write) -> io::Result<()> {
+    value::write(out, &of(info))?;
+    out.write_all(b"\n")
+}
+
+fn of(info: &InfoResult) -> Value {
+    let file = |m: Mark| info.files.files.get(usize::from(m.packet.file));
+    let place = |m: Mark| json!({ "file": file(m).map(|f| &f.name), "frame": m.packet.frame });
+    let limits: Vec<Value> = info
+        .worth
+        .limits
+        .iter()
+        .map(|l| {
+            json!({
+                "code": l.code,
+                "weight": l.weight.name(),
+                "says": l.says,
+                "cure": (!l.cure.is_empty()).then_some(l.cure),
+            })
+        })
+        .collect();
+    let files: Vec<Value> = info
+        .files
+        .files
+        .iter()
+        .map(|f| {
+            json!({
+                "name": f.name,
+                "format": f.format,
+                "compression": (f.compression != "none").then_some(f.compression),
+                "packets": f.packets,
+            })
+        })
+        .collect();
+    let silences: Vec<Value> = info
+        .silences
+        .iter()
+        .map(|s| {
+            json!({
+                "duration_ns": s.ns,
+                "from_ns": s.from.time.0,
+                "after": place(s.from),
+                "between_files": s.between_files(),
+            })
+        })
+        .collect();
+    let kinds: Vec<Value> = info
+        .kinds
+        .iter()
+        .map(|(kind, a)| {
+            let number = match kind {
+                SightKind::Ip(number) => Some(*number),
+                _ => None,
+            };
+            let mut object = amount(a);
+            object["protocol"] = kind.name().into();
+            object["ip_protocol"] = number.into();
+            object
+        })
+        .collect();
+    let spoken: Vec<Value> = info
+        .spoken
+        .iter()
+        .map(|(protocol, s)| {
+            json!({
+                "protocol": protocol.name(),
+                "connections": s.connections,
+                "calls": s.calls,
+                "whole_calls": s.whole,
+            })
+        })
+        .collect();
+    let pairs: Vec<Value> = info
+        .pairs
+        .iter()
+        .map(|p| {
+            let [from, to] = p.hosts;
+            let [out, back] = p.ways;
+            json!({
+                "source": from.to_string(),
+                "destination": to.to_string(),
+                "out": amount(&out),
+                "back": amount(&back),
+            })
+        })
+        .collect();
+    let cast = |wanted: Cast| {
+        let found = info.casts.iter().find(|(cast, _)| *cast == wanted);
+        amount(&found.map_or(Amount::default(), |(_, a)| *a))
+    };
+    let n = &info.connections;
+    let captures: Vec<Value> = info.captures.iter().map(value::capture).collect();
+    json!({
+        "schema": "slowside.info/1",
+        "worth": info.worth.name(),
+        "sentence": info.worth.sentence,
+        "limits": limits,
+        "files": files,
+        "packets": info.total.packets,
+        "bytes": info.total.bytes,
+        "captured_bytes": info.captured_bytes,
+        "first_ns": value::time(info.first.map(|m| m.time)),
+        "last_ns": value::time(info.last.map(|m| m.time)),
+        "duration_ns": info.duration_ns(),
+        "packets_per_second": info.per_second(info.total.packets).map(value::decimal),
+        "rate_bps": info.per_second(info.total.bytes.saturating_mul(8)).map(|b| b as u64),
+        "cut_packets": info.cut_packets,
+        "largest_bytes": info.largest_bytes,
+        "packets_above_ethernet": info.over_ethernet,
+        "packets_above_jumbo": info.over_jumbo,
+        "received": info.files.received,
+        "dropped_by_interface": info.files.dropped_by_interface,
+        "dropped_by_os": info.files.dropped_by_os,
+        "backwards": {
+            "packets": info.backwards.packets,
+            "clock_steps": info.backwards.steps,
+            "largest_ns": info.backwards.largest_ns,
+            "at": info.backwards.largest_at.map(place),
+        },
+        "silences": silences,
+        "protocols": kinds,
+        "unicast": cast(Cast::Unicast),
+        "multicast": cast(Cast::Multicast),
+        "broadcast": cast(Cast::Broadcast),
+        "vlans": info.vlans,
+        "pairs": pairs,
+        "pair_count": info.pair_count,
+        "connections": {
+            "tcp": n.tcp,
+            "udp": n.udp,
+            "handshakes_complete": n.handshakes_complete,
+            "handshakes_with_scale": n.handshakes_scaled,
+            "handshakes_partial": n.handshakes_partial,
+            "with_data": n.with_data,
+            "one_sided": n.one_sided,
+            "payload_bytes": n.payload_bytes,
+            "duplicate_packets": n.duplicates,
+            "skipped_identifications": n.skipped_identifications,
+        },
+        "calls": spoken,
+        "side": info.vantage.name(),
+        "side_from": info.vantage_from,
+        "captures": captures,
+    })
+}
+
+fn amount(a: &Amount) -> Value {
+    json!({ "packets": a.packets, "bytes": a.bytes })
+}

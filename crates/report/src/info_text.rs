@@ -1,0 +1,345 @@
+//! What a capture is worth, for people: the answer first, what limits it and what to do better, then
+//! what it holds.
+
+use crate::markdown::{escaped, problems, sections, table, write as write_markdown};
+use crate::page::Tone;
+use crate::text::{
+    Grid, bytes, counted, damage, grouped, moment, rate, share, spoken, taken, wrap,
+};
+use analysis::info::{InfoResult, Limit, Weight};
+use jiff::tz::TimeZone;
+use model::{Cast, Mark, format_duration};
+use std::io::{self, Write};
+
+/// A table with its title; the first row is of headings.
+struct Section {
+    title: &'static str,
+    rows: Vec<Vec<String>>,
+    /// So many columns are text.
+    text: usize,
+}
+
+/// Writes the page.
+///
+/// # Errors
+/// Those of `out`.
+pub fn info_text(info: &InfoResult, zone: &TimeZone, out: &mut dyn Write) -> io::Result<()> {
+    let mut text = match info.worth.sentence.split_once('.') {
+        Some((first, rest)) => {
+            let tone = match info.worth.name() {
+                "poor" => Tone::Severe,
+                "limited" => Tone::Notable,
+                _ => Tone::Fine,
+            };
+            wrap("", 0, &format!("{}.{rest}", tone.paint(first)))
+        }
+        None => wrap("", 0, &info.worth.sentence),
+    };
+    if !info.worth.limits.is_empty() {
+        text.push_str(&format!("\n{}\n", Tone::Title.paint("What limits it")));
+        for limit in &info.worth.limits {
+            let (tone, head) = head(limit);
+            text.push_str(&wrap(&tone.paint(head), 8, &sentence(limit)));
+        }
+    }
+    text.push_str(&format!("\n{}\n", Tone::Title.paint("What it holds")));
+    for (name, value) in facts(info, zone) {
+        text.push_str(&wrap(&format!("  {name:<13}"), 15, &value));
+    }
+    for section in tables(info) {
+        text.push_str(&format!("\n{}\n", Tone::Title.paint(section.title)));
+        text.push_str(&Grid::fitting(section.rows).text());
+    }
+    if info.captures.iter().any(|c| !c.problems.is_empty()) {
+        text.push('\n');
+    }
+    for capture in &info.captures {
+        text.push_str(&damage(capture));
+    }
+    out.write_all(text.as_bytes())
+}
+
+/// Writes the same as Markdown.
+///
+/// # Errors
+/// Those of `out`.
+pub fn info_markdown(info: &InfoResult, zone: &TimeZone, out: &mut dyn Write) -> io::Result<()> {
+    write_markdown(out, || {
+        let limits = info.worth.limits.iter().map(|limit| {
+            let head = head(limit).1.trim_end();
+            format!("- **{head}** {}\n", escaped(&sentence(limit)))
+        });
+        let facts = facts(info, zone)
+            .into_iter()
+            .map(|(name, value)| vec![name.to_owned(), value]);
+        let mut rows = vec![vec![String::new(), "what it holds".to_owned()]];
+        rows.extend(facts);
+        let mut parts = vec![
+            format!("**{}**\n", escaped(&info.worth.sentence)),
+            limits.collect(),
+            table(&rows, 2, |_| false),
+        ];
+        for section in tables(info) {
+            parts.push(format!("**{}**", section.title));
+            parts.push(table(&section.rows, section.text, |_| false));
+        }
+        parts.push(problems(&info.captures));
+        sections(parts)
+    })
+}
+
+fn head(limit: &Limit) -> (Tone, &'static str) {
+    match limit.weight {
+        Weight::Prevents => (Tone::Severe, "Wrong:  "),
+        Weight::Limits => (Tone::Notable, "Limit:  "),
+        Weight::Note => (Tone::Faint, "Note:   "),
+    }
+}
+
+/// What it is, and what to do better.
+fn sentence(limit: &Limit) -> String {
+    match limit.cure {
+        "" => limit.says.clone(),
+        cure => format!("{} Better: {cure}", limit.says),
+    }
+}
+
+fn frame(info: &InfoResult, mark: Mark) -> String {
+    let several = info.files.files.len() > 1;
+    let name = info.files.files.get(usize::from(mark.packet.file));
+    match name.filter(|_| several) {
+        Some(file) => format!("frame {} of {}", mark.packet.frame, file.name),
+        None => format!("frame {}", mark.packet.frame),
+    }
+}
+
+/// Sentences about the capture as a whole, by name.
+fn facts(info: &InfoResult, zone: &TimeZone) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    let mut say = |name, value: String| facts.push((name, value));
+    let files = info.files.files.iter().take(3).map(|f| {
+        let packed = match f.compression {
+            "none" => String::new(),
+            packed => format!(", {packed}"),
+        };
+        format!("{} ({}{packed})", f.name, f.format)
+    });
+    let files: Vec<String> = files.collect();
+    let more = match info.files.files.len().saturating_sub(3) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    say("files", files.join(", ") + &more);
+    if let (Some(first), Some(last)) = (info.first, info.last) {
+        let ns = info.duration_ns();
+        say(
+            "time",
+            format!(
+                "{}, from {} to {}",
+                spoken(ns),
+                moment(first.time, zone),
+                moment(last.time, zone)
+            ),
+        );
+    }
+    let packets_per = info.per_second(info.total.packets);
+    let bits_per = info.per_second(info.total.bytes.saturating_mul(8));
+    let rates = match (packets_per, bits_per) {
+        (Some(packets), Some(bits)) => {
+            format!("; {packets:.1} packets/s, {}", rate(bits as u64))
+        }
+        _ => String::new(),
+    };
+    let mean = info.total.bytes.checked_div(info.total.packets);
+    let mean = mean.map_or(String::new(), |m| format!(" ({m} bytes each)"));
+    say(
+        "packets",
+        format!(
+            "{}, {}{mean}{rates}",
+            grouped(info.total.packets),
+            bytes(info.total.bytes)
+        ),
+    );
+    let limit = info.captures.first().and_then(|c| c.snaplen);
+    let limit = limit.map_or("no snap length".to_owned(), |s| format!("snap length {s}"));
+    let cut = match info.cut_packets {
+        0 => "no packet cut".to_owned(),
+        n => format!(
+            "{} cut ({}), {} of {} captured",
+            counted(n, "packet"),
+            share(n as i64, info.total.packets as i64),
+            bytes(info.captured_bytes),
+            bytes(info.total.bytes)
+        ),
+    };
+    say("snap length", format!("{limit}; {cut}"));
+    say("drops", drops(info));
+    say("order", order(info));
+    if !info.silences.is_empty() {
+        let list: Vec<String> = info
+            .silences
+            .iter()
+            .map(|s| format!("{} behind {}", spoken(s.ns), frame(info, s.from)))
+            .collect();
+        say("silences", list.join(", "));
+    }
+    say(
+        "taken",
+        format!("{} ({})", taken(Some(info.vantage)), info.vantage_from),
+    );
+    let n = &info.connections;
+    say(
+        "connections",
+        format!(
+            "{} TCP: handshake complete {}, in part {}, not seen {}; with data in one direction only \
+             {}; {} UDP",
+            grouped(n.tcp),
+            grouped(n.handshakes_complete),
+            grouped(n.handshakes_partial + n.handshakes_scaled - n.handshakes_complete),
+            grouped(n.tcp - n.handshakes_partial - n.handshakes_scaled),
+            grouped(n.one_sided),
+            grouped(n.udp)
+        ),
+    );
+    say(
+        "artefacts",
+        format!(
+            "{} twice in it; largest {} bytes, {} above Ethernet's 1,518",
+            counted(n.duplicates, "packet"),
+            grouped(info.largest_bytes.into()),
+            grouped(info.over_ethernet)
+        ),
+    );
+    let casts = casts(info);
+    if !casts.is_empty() {
+        say("to", casts);
+    }
+    if !info.vlans.is_empty() {
+        let list: Vec<String> = info.vlans.iter().take(20).map(u16::to_string).collect();
+        let more = match info.vlans.len().saturating_sub(20) {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        say("VLANs", list.join(", ") + &more);
+    }
+    facts
+}
+
+fn drops(info: &InfoResult) -> String {
+    let missing = info.captures.first().map_or(String::new(), |c| {
+        format!("{} acknowledged but missing", bytes(c.missing_bytes))
+    });
+    let said = match (info.files.dropped_by_interface, info.files.dropped_by_os) {
+        (None, None) => "the files do not say".to_owned(),
+        (interface, os) => {
+            let count = |n: Option<u64>| n.map_or("unknown".to_owned(), grouped);
+            format!(
+                "by the interface {}, by the system {}",
+                count(interface),
+                count(os)
+            )
+        }
+    };
+    format!("{said}; {missing}")
+}
+
+fn order(info: &InfoResult) -> String {
+    let b = &info.backwards;
+    match (b.packets, b.largest_at) {
+        (0, _) | (_, None) => "strictly by time".to_owned(),
+        (n, Some(at)) => format!(
+            "{} earlier than the one before, by {} at most ({})",
+            counted(n, "packet"),
+            format_duration(b.largest_ns),
+            frame(info, at)
+        ),
+    }
+}
+
+fn casts(info: &InfoResult) -> String {
+    let known = info.casts.iter().filter(|(c, _)| *c != Cast::Unknown);
+    let list = known.map(|(cast, amount)| {
+        let name = match cast {
+            Cast::Unicast => "one host",
+            Cast::Multicast => "groups",
+            Cast::Broadcast => "everybody",
+            Cast::Unknown => "",
+        };
+        let part = share(amount.packets as i64, info.total.packets as i64);
+        format!("{name} {} ({part})", counted(amount.packets, "packet"))
+    });
+    list.collect::<Vec<_>>().join(", ")
+}
+
+fn cells<const N: usize>(cells: [&str; N]) -> Vec<String> {
+    cells.map(str::to_owned).to_vec()
+}
+
+fn tables(info: &InfoResult) -> Vec<Section> {
+    let whole = info.total.bytes as i64;
+    let mut sections = Vec::new();
+    if !info.kinds.is_empty() {
+        let mut rows = vec![cells(["protocol", "packets", "bytes", "share"])];
+        rows.extend(info.kinds.iter().map(|(kind, a)| {
+            let name = match kind {
+                model::SightKind::Ip(number) => format!("ip {number}"),
+                kind => kind.name().to_owned(),
+            };
+            vec![
+                name,
+                grouped(a.packets),
+                bytes(a.bytes),
+                share(a.bytes as i64, whole),
+            ]
+        }));
+        sections.push(Section {
+            title: "Packets by protocol",
+            rows,
+            text: 1,
+        });
+    }
+    if !info.spoken.is_empty() {
+        let mut rows = vec![cells(["protocol", "calls", "whole"])];
+        rows.extend(info.spoken.iter().map(|(protocol, s)| {
+            vec![
+                protocol.name().to_owned(),
+                grouped(s.calls),
+                grouped(s.whole),
+            ]
+        }));
+        sections.push(Section {
+            title: "Calls by protocol",
+            rows,
+            text: 1,
+        });
+    }
+    if !info.pairs.is_empty() {
+        let mut rows = vec![cells([
+            "hosts",
+            "packets",
+            "bytes out",
+            "bytes back",
+            "share",
+        ])];
+        rows.extend(info.pairs.iter().map(|p| {
+            let [a, b] = p.hosts;
+            let [out, back] = p.ways;
+            vec![
+                format!("{a} → {b}"),
+                grouped(p.packets()),
+                bytes(out.bytes),
+                bytes(back.bytes),
+                share(p.bytes() as i64, whole),
+            ]
+        }));
+        sections.push(Section {
+            title: match info.pair_count > info.pairs.len() as u64 {
+                true => "Hosts that talk most (of more)",
+                false => "Hosts that talk",
+            },
+            rows,
+            text: 1,
+        });
+    }
+    sections
+}
