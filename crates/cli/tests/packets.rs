@@ -63,7 +63,7 @@ fn samples(names: &[&str]) -> Vec<PathBuf> {
         assert!(path.exists(), "{} is gone", path.display());
         path
     };
-    names.iter().map(|name| there(name)).collect()
+    names.iter().map(there).collect()
 }
 
 /// Of several seconds, kinds of packets, link types, cut and out of order.

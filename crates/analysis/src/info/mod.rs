@@ -335,6 +335,3 @@ fn most<K: Ord + Copy, V: Copy>(map: BTreeMap<K, V>, by: impl Fn(&V) -> u64) -> 
     list.sort_by_key(|(_, v)| std::cmp::Reverse(by(v)));
     list
 }
-
-#[cfg(test)]
-mod tests;
