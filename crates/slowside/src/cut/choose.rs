@@ -296,8 +296,11 @@ impl Opening {
         wanted
     }
 
-    /// The packets of the handshake, and as many behind them as make `most`, each once.
+    /// The packets of the handshake, and as many behind them as make `most`, each once. None for none.
     fn give(&mut self, most: usize) -> (&[u64], &[u64]) {
+        if most == 0 {
+            return (&[], &[]);
+        }
         let handshake = self.handshake.unwrap_or(self.packets.len());
         let end = self.packets.len().min(handshake.max(most));
         let from = self.given.max(handshake).min(end);

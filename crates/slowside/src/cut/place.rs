@@ -111,7 +111,18 @@ pub(super) fn place<'a>(
                 });
                 return Ok(());
             }
-            let fresh = window(packet.order);
+            let fresh = match *time {
+                // An opening and then a hole is worse than none: sessions of databases cannot be read behind it.
+                true => Window {
+                    opening: 0,
+                    ..window(packet.order)
+                },
+                false => window(packet.order),
+            };
+            if *time && !rows.contains_key(&flow) {
+                let first = "first packet of its connection in the time that was asked for";
+                why.entry(packet.at).or_default().push(first.into());
+            }
             let (open, at) = rows.entry(flow).or_insert((fresh, packet.time));
             if !*time && packet.time - *at > TOGETHER_NS {
                 windows.entry(flow).or_default().push(*open);
