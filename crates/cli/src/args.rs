@@ -100,6 +100,24 @@ pub(crate) struct Diagnose {
     #[arg(long, value_name = "FILE")]
     pub(crate) app: Vec<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) judging: Judging,
+
+    /// Exit with 1 if a finding costs this many seconds or ends the work, or has this code
+    #[arg(long, value_name = "SECONDS|CODE", value_parser = fail_on)]
+    pub(crate) fail_on: Option<FailOn>,
+
+    /// Also save what `slowside compare` needs of this run: some 10 to 200 kB, names and all
+    #[arg(long, value_name = "FILE", conflicts_with = "anonymise")]
+    pub(crate) save: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+/// What a diagnosis judges by.
+#[derive(Args, Debug)]
+pub(crate) struct Judging {
     /// Server's clock minus client's clock, such as 1.5ms or -3s
     ///
     /// Without it the offset is estimated from the captures.
@@ -113,17 +131,6 @@ pub(crate) struct Diagnose {
     /// Response time beyond which even a fast mean is no excuse
     #[arg(long, value_name = "DURATION", value_parser = moment::positive, default_value = "20ms")]
     pub(crate) tail: i64,
-
-    /// Exit with 1 if a finding costs this many seconds or ends the work, or has this code
-    #[arg(long, value_name = "SECONDS|CODE", value_parser = fail_on)]
-    pub(crate) fail_on: Option<FailOn>,
-
-    /// Also save what `slowside compare` needs of this run: some 10 to 200 kB, names and all
-    #[arg(long, value_name = "FILE", conflicts_with = "anonymise")]
-    pub(crate) save: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub(crate) reading: Reading,
 }
 
 /// Write a row per call: its packets, its times, its outcome
@@ -458,17 +465,8 @@ pub(crate) struct Report {
     #[arg(long, value_name = "FILE")]
     pub(crate) app: Vec<PathBuf>,
 
-    /// Server's clock minus client's clock, such as 1.5ms or -3s
-    #[arg(long, value_name = "DURATION", value_parser = moment::duration, allow_hyphen_values = true)]
-    pub(crate) clock_offset: Option<i64>,
-
-    /// Mean response time below which nobody is blamed
-    #[arg(long, value_name = "DURATION", value_parser = moment::positive, default_value = "2ms")]
-    pub(crate) fast_enough: i64,
-
-    /// Response time beyond which even a fast mean is no excuse
-    #[arg(long, value_name = "DURATION", value_parser = moment::positive, default_value = "20ms")]
-    pub(crate) tail: i64,
+    #[command(flatten)]
+    pub(crate) judging: Judging,
 
     #[command(flatten)]
     pub(crate) reading: Reading,

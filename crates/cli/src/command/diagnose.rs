@@ -14,9 +14,9 @@ use std::path::PathBuf;
 
 pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
     let config = Config {
-        fast_enough_ns: args.fast_enough,
-        tail_ns: args.tail,
-        clock_offset_ns: args.clock_offset,
+        fast_enough_ns: args.judging.fast_enough,
+        tail_ns: args.judging.tail,
+        clock_offset_ns: args.judging.clock_offset,
         ..args.reading.config()?
     };
     let (captures, mut notes) = inputs::captures(&args.inputs)?;

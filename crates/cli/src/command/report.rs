@@ -11,9 +11,9 @@ use slowside::{Config, ReportOptions};
 
 pub(crate) fn run(args: &Report) -> anyhow::Result<Done> {
     let config = Config {
-        fast_enough_ns: args.fast_enough,
-        tail_ns: args.tail,
-        clock_offset_ns: args.clock_offset,
+        fast_enough_ns: args.judging.fast_enough,
+        tail_ns: args.judging.tail,
+        clock_offset_ns: args.judging.clock_offset,
         ..args.reading.config()?
     };
     html::check(&args.output)?;
