@@ -106,8 +106,8 @@ fn tests_that_prove_the_invariants_exist() {
 #[test]
 fn options_that_the_readme_names_exist() {
     let help: String = [
-        "diagnose", "calls", "ops", "conns", "sql", "whatif", "compare", "cut", "trace", "probe",
-        "explain", "man",
+        "diagnose", "calls", "ops", "conns", "sql", "startup", "whatif", "report", "compare",
+        "cut", "info", "stat", "trace", "probe", "explain", "man",
     ]
     .iter()
     .map(|command| {
