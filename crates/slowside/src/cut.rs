@@ -3,7 +3,7 @@
 //! What is wanted (the evidence of a finding, calls, a connection, frames, a stretch of time) is found by
 //! the commands that name it ([`wanted`]); then the files are read again: once to see which connections
 //! the wanted packets are of and when ([`place`]), once for how these connections were opened
-//! ([`choose`]), and once to write what was chosen ([`write`]). So memory follows what was chosen.
+//! ([`choose`]), and once to write what was chosen ([`mod@write`]). So memory follows what was chosen.
 //!
 //! What is written can be read: with the opening of each connection that is cut, as without it nobody
 //! knows how windows are scaled, and with everything of it from the first packet that is wanted to the

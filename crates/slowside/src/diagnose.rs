@@ -46,7 +46,7 @@ pub fn diagnose(
     Ok(read.as_is_best(captures, events)?.diagnosis)
 }
 
-/// The same, with what [`compare`](crate::compare) needs of it.
+/// The same, with what [`compare`](crate::compare()) needs of it.
 ///
 /// # Errors
 /// When no input of a capture can be read.

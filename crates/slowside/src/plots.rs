@@ -23,7 +23,7 @@ use std::path::PathBuf;
 ///
 /// # Errors
 /// When no input of a capture can be read. What can be read only once is to be kept before the first
-/// reading ([`spool`](crate::spool)).
+/// reading ([`spool`](crate::spool())).
 pub fn plots(
     captures: &Captures,
     conns: &ConnsResult,
