@@ -86,7 +86,7 @@ fn one_part_is_known(facts: &Facts<'_>, top: &Finding) -> Verdict {
         cause: None,
         confidence: 0.3,
         sentence: format!(
-            "Of {} per call {} are known: {} ({}). Whose {} of the rest are, one capture cannot tell. Capture the other end too.",
+            "Of {} per call {} are known: {} ({}). One capture cannot tell whose {} of the rest are. Capture the other end too.",
             format_duration(a.total_ns / n),
             format_duration(top.cost_ns.unwrap_or(0) / n),
             decapitalise(&top.title),

@@ -475,11 +475,12 @@ pub(crate) struct Report {
 /// Write the packets that prove something to pcapng, with comments that say why they are there
 ///
 /// Give at least one of --finding, --connection, --call, --where, --frames, --from and --to; what they
-/// choose adds up; of a time alone just what is in it is written. Else also the opening of each
-/// connection that is cut, without which nobody knows how its windows are scaled, and everything of it between the packets that are wanted, so that
-/// its bytes can be put together; of a connection that is not RPC also what was said before (its first
-/// 20,000 packets), as its messages need not name what they answer. --only leaves all that out. A call
-/// is cut from its request's first packet to its response's last, in both captures where there are two.
+/// choose adds up. Of a time alone just what is in it is written. Else also the opening of each
+/// connection that is cut, without which nobody knows how its windows are scaled, and everything of it
+/// between the packets that are wanted, so that its bytes can be put together; of a connection that is
+/// not RPC also what was said before (its first 20,000 packets), as its messages need not name what
+/// they answer. --only leaves all that out. A call is cut from its request's first packet to its
+/// response's last, in both captures where there are two.
 ///
 /// Link type, time to the nanosecond, captured and original length, direction and comments stay as they
 /// were. Frames get new numbers; the comments name the old ones. In Wireshark the display filter

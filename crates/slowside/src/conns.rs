@@ -171,11 +171,7 @@ fn read<'a>(
             break;
         }
     }
-    let Some(finished) = stream.finished.take() else {
-        return Err(Error::Message(
-            "the reading thread stopped; see the message above".into(),
-        ));
-    };
+    let finished = stream.take_finished()?;
     let mut capture = tally.result(&finished);
     capture.side = side;
     Ok(Read {

@@ -191,12 +191,8 @@ impl Read<'_> {
             report(&sides, events);
         }
         let mut results = Vec::new();
-        for side in sides {
-            let Some(finished) = side.stream.finished else {
-                return Err(Error::Message(
-                    "the reading thread stopped; see the message above".into(),
-                ));
-            };
+        for mut side in sides {
+            let finished = side.stream.take_finished()?;
             results.push(side.tally.result(&finished));
         }
         let (diagnosis, charts, snapshot) = diagnoser.finish_measured(results);

@@ -146,11 +146,7 @@ fn read(
             break;
         }
     }
-    let Some(finished) = stream.finished.take() else {
-        return Err(Error::Message(
-            "the reading thread stopped; see the message above".into(),
-        ));
-    };
+    let finished = stream.take_finished()?;
     let capture = tally.result(&finished);
     Ok((finished, capture))
 }

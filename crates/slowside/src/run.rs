@@ -259,10 +259,6 @@ pub(crate) fn read(
             break;
         }
     }
-    let Some(finished) = stream.finished.take() else {
-        return Err(Error::Message(
-            "the reading thread stopped; see the message above".into(),
-        ));
-    };
+    let finished = stream.take_finished()?;
     Ok(tally.result(&finished))
 }

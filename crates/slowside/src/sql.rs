@@ -92,11 +92,7 @@ fn read(
             break;
         }
     }
-    let Some(finished) = stream.finished.take() else {
-        return Err(Error::Message(
-            "the reading thread stopped; see the message above".into(),
-        ));
-    };
+    let finished = stream.take_finished()?;
     let mut capture = tally.result(&finished);
     let concluded = conclude(&tcp);
     capture.concluded = Some(concluded.vantage);

@@ -50,10 +50,6 @@ pub fn startup(
             break;
         }
     }
-    let Some(finished) = stream.finished.take() else {
-        return Err(Error::Message(
-            "the reading thread stopped; see the message above".into(),
-        ));
-    };
+    let finished = stream.take_finished()?;
     Ok(startup.finish(tally.result(&finished)))
 }

@@ -9,6 +9,7 @@
 //! comes out does not depend on how many there are. Channels are short: a slow consumer holds the
 //! reader back, and memory is a handful of batches.
 
+use crate::Error;
 use crate::firsts::{Firsts, Told};
 use crate::link::{END, Link, Number, Records, Wanted};
 use crate::merge::Answers;
@@ -276,6 +277,16 @@ impl Reader {
 }
 
 impl Stream {
+    /// What is known once everything was read.
+    ///
+    /// # Errors
+    /// When the thread that read is gone.
+    pub(crate) fn take_finished(&mut self) -> Result<Finished, Error> {
+        self.finished.take().ok_or_else(|| {
+            Error::Message("the reading thread stopped; see the message above".into())
+        })
+    }
+
     /// Starts reading. `threads` as in [`Config::threads`](crate::Config), not 0.
     pub(crate) fn start(capture: Capture, threads: usize, wanted: Wanted) -> Stream {
         let reader = Reader::new(capture);
