@@ -10,10 +10,12 @@
 
 mod glob;
 mod lexer;
+mod live;
 mod nearest;
 mod packet;
 mod subject;
 
+pub use live::LiveFilter;
 pub use nearest::nearest;
 
 use lexer::{Kind, Token};
@@ -63,7 +65,7 @@ enum Expression<T> {
 
 /// A comparison of something that calls, or packets, have.
 trait Comparison: Sized {
-    type Of;
+    type Of<'a>;
     /// Names that somebody may begin with.
     const SUCH_AS: &'static str;
 
@@ -72,7 +74,7 @@ trait Comparison: Sized {
 
     fn new(name: &str, operator: Operator, value: &str) -> Result<Self, Fault>;
 
-    fn matches(&self, of: &Self::Of) -> bool;
+    fn matches(&self, of: &Self::Of<'_>) -> bool;
 }
 
 /// Which word of a comparison is wrong, and why.
@@ -151,12 +153,23 @@ fn parse<T: Comparison>(text: &str) -> Result<Expression<T>, FilterError> {
 }
 
 impl<T: Comparison> Expression<T> {
-    fn matches(&self, call: &T::Of) -> bool {
+    fn matches(&self, call: &T::Of<'_>) -> bool {
         match self {
             Expression::All(list) => list.iter().all(|e| e.matches(call)),
             Expression::Any(list) => list.iter().any(|e| e.matches(call)),
             Expression::Not(inner) => !inner.matches(call),
             Expression::Test(test) => test.matches(call),
+        }
+    }
+
+    /// Every comparison in it.
+    fn each(&self, visit: &mut dyn FnMut(&T)) {
+        match self {
+            Expression::All(list) | Expression::Any(list) => {
+                list.iter().for_each(|e| e.each(visit));
+            }
+            Expression::Not(inner) => inner.each(visit),
+            Expression::Test(test) => visit(test),
         }
     }
 

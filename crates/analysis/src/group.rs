@@ -76,6 +76,7 @@ struct Group {
 pub struct Groups {
     keys: Vec<Key>,
     by_op_only: bool,
+    most: usize,
     groups: HashMap<(Protocol, Name, Vec<KeyValue>), Group, foldhash::fast::FixedState>,
     pub problems: Problems,
 }
@@ -83,10 +84,17 @@ pub struct Groups {
 impl Groups {
     #[must_use]
     pub fn new(keys: Vec<Key>) -> Groups {
+        Groups::with_most(keys, limits::GROUPS)
+    }
+
+    /// The same with at most so many groups.
+    #[must_use]
+    pub fn with_most(keys: Vec<Key>, most: usize) -> Groups {
         let by_op_only = keys == [Key::Op];
         Groups {
             keys,
             by_op_only,
+            most,
             groups: HashMap::default(),
             problems: Problems::default(),
         }
@@ -108,12 +116,12 @@ impl Groups {
                 .collect()
         };
         let key = (call.protocol, op, values);
-        if self.groups.len() >= limits::GROUPS && !self.groups.contains_key(&key) {
+        if self.groups.len() >= self.most && !self.groups.contains_key(&key) {
             self.problems.note("groups-full", || {
                 (
                     format!(
                         "more than {} groups; calls of further ones are left out",
-                        limits::GROUPS
+                        self.most
                     ),
                     Where::default(),
                 )

@@ -20,6 +20,7 @@ pub mod half;
 pub mod info;
 pub mod intervals;
 pub mod join;
+pub mod live;
 pub mod matched;
 pub mod narrowest;
 pub mod neighbours;

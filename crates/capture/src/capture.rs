@@ -76,6 +76,18 @@ impl Capture {
         Ok(Capture::of(files, consumed))
     }
 
+    /// Reads one capture that goes on: `reader` answers [`TimedOut`](std::io::ErrorKind::TimedOut) when
+    /// nothing has come for a while, and [`next_batch`](Capture::next_batch) then gives a batch without
+    /// packets.
+    ///
+    /// # Errors
+    /// When it is not a capture.
+    pub fn from_live(name: &str, reader: Box<dyn Read + Send>) -> Result<Capture, CaptureError> {
+        let consumed = Arc::default();
+        let files = inputs::look_at_live(name, reader, &consumed)?;
+        Ok(Capture::of(files, consumed))
+    }
+
     fn of(files: Files, consumed: Arc<AtomicU64>) -> Capture {
         let summaries: Vec<_> = files.pending.iter().map(|p| p.summary.clone()).collect();
         Capture {
@@ -105,6 +117,9 @@ impl Capture {
                 self.active.len() == 1 && self.active.peek().is_some_and(Active::is_used_up);
             if straight {
                 self.pass(batch);
+                if batch.packets.is_empty() && self.active.peek().is_some_and(Active::goes_on) {
+                    return Ok(true);
+                }
             } else if !self.active.is_empty() {
                 self.merge(batch);
             } else if !self.open_next() {
@@ -152,6 +167,14 @@ impl Capture {
         CaptureSummary::of(files)
     }
 
+    /// Packets that the capturing host says it lost so far; `None` where it does not say.
+    #[must_use]
+    pub fn dropped(&self) -> Option<u64> {
+        let open = self.active.iter().map(|active| active.reader.dropped());
+        let over = self.summaries.iter().map(FileSummary::dropped);
+        open.chain(over).flatten().reduce(u64::saturating_add)
+    }
+
     /// What was wrong so far.
     #[must_use]
     pub fn problems(&self) -> &Problems {
@@ -172,7 +195,10 @@ impl Capture {
         active.reader.tally.order = self.order;
         active.reader.fill(batch, BATCH_BYTES, &mut self.problems);
         if batch.packets.is_empty() {
-            self.retire(active);
+            match active.goes_on() {
+                true => self.active.push(active),
+                false => self.retire(active),
+            }
             return;
         }
         let overlaps = self.pending.front().is_some_and(|(_, next)| {
@@ -267,6 +293,10 @@ impl Capture {
 }
 
 impl Active {
+    fn goes_on(&self) -> bool {
+        self.reader.goes_on()
+    }
+
     fn is_used_up(&self) -> bool {
         self.next >= self.batch.packets.len()
     }

@@ -240,6 +240,7 @@ impl FileReader {
             match source.read(space) {
                 Ok(0) => break,
                 Ok(n) => filled += n,
+                Err(e) if e.kind() == io::ErrorKind::TimedOut => {}
                 Err(error) => {
                     return Err(CaptureError::Read {
                         file: name.to_owned(),
@@ -300,6 +301,7 @@ impl FileReader {
             space.copy_from_slice(&self.carry);
         }
         let mut at = 0;
+        let mut read = false;
         loop {
             let view = View {
                 bytes: bytes.get(..end).unwrap_or_default(),
@@ -309,7 +311,8 @@ impl FileReader {
             let full;
             (at, full) = self.take(&view, at, packets, problems);
             let enough = end >= target || self.source.live;
-            if full || self.ended || (enough && !packets.is_empty()) {
+            let beat = self.source.beats && read;
+            if full || self.ended || beat || (enough && !packets.is_empty()) {
                 break;
             }
             if end == bytes.len() {
@@ -323,9 +326,11 @@ impl FileReader {
                     bytes.resize(end + target, 0);
                 }
             }
+            read = true;
             match self.source.read(bytes.get_mut(end..).unwrap_or_default()) {
                 Ok(0) => self.ended = true,
                 Ok(n) => end += n,
+                Err(e) if self.source.beats && e.kind() == io::ErrorKind::TimedOut => {}
                 Err(error) => {
                     self.ended = true;
                     self.failed = true;
@@ -424,6 +429,21 @@ impl FileReader {
             return (pcapng::PACKET_OFFSET, block);
         }
         (0, batch.bytes_of(packet))
+    }
+
+    /// Whether there may be packets although none came.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.source.beats && !self.ended
+    }
+
+    /// Packets known to be missing so far; `None` where the file does not say.
+    pub(crate) fn dropped(&self) -> Option<u64> {
+        let file = &self.file;
+        let by_os = file.dropped_by_os.or(self.tally.dropped_beside_packets);
+        match (file.dropped_by_interface, by_os) {
+            (None, None) => None,
+            (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
+        }
     }
 
     /// What is known of the file so far.

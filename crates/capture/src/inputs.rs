@@ -108,6 +108,23 @@ pub(crate) fn look_at_reader(
     })
 }
 
+/// The same of one that goes on, and says so when nothing comes.
+pub(crate) fn look_at_live(
+    name: &str,
+    raw: Raw,
+    consumed: &Arc<AtomicU64>,
+) -> Result<Files, CaptureError> {
+    let mut problems = Problems::default();
+    let mut source = read_from(name, raw, true, Arc::clone(consumed))?;
+    source.beats = true;
+    let file = FileReader::open(name, source)?;
+    Ok(Files {
+        pending: vec![hold(file, None, &mut problems)],
+        problems,
+        total: None,
+    })
+}
+
 /// Opens a file again whose turn has come.
 pub(crate) fn reopen(
     path: &Path,
@@ -233,11 +250,19 @@ fn open(
     live: bool,
     consumed: Arc<AtomicU64>,
 ) -> Result<FileReader, CaptureError> {
-    let source = Source::open(raw, live, consumed).map_err(|error| CaptureError::Read {
+    FileReader::open(name, read_from(name, raw, live, consumed)?)
+}
+
+fn read_from(
+    name: &str,
+    raw: Raw,
+    live: bool,
+    consumed: Arc<AtomicU64>,
+) -> Result<Source, CaptureError> {
+    Source::open(raw, live, consumed).map_err(|error| CaptureError::Read {
         file: name.to_owned(),
         error,
-    })?;
-    FileReader::open(name, source)
+    })
 }
 
 /// Its bytes, and how many there are if it can be opened again.

@@ -53,6 +53,8 @@ pub(crate) struct Source {
     pub(crate) compression: Compression,
     /// Bytes may come slowly: what is there is handed on without waiting for more.
     pub(crate) live: bool,
+    /// That nothing came for a while is told, too: [`io::ErrorKind::TimedOut`] is no failure.
+    pub(crate) beats: bool,
 }
 
 impl Source {
@@ -81,6 +83,7 @@ impl Source {
             reader,
             compression,
             live,
+            beats: false,
         })
     }
 

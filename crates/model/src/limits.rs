@@ -230,6 +230,23 @@ pub const CUT_FLOWS: usize = 200_000;
 /// written beside what was chosen.
 pub const CUT_BEFORE: usize = 4_000_000;
 
+/// Intervals that the window of a live capture holds.
+pub const LIVE_SLOTS: i64 = 600;
+
+/// Operations of a live capture that are told apart, and statements; calls of further ones share a line.
+/// Each takes at most some 40 kB, for its distribution. `operations-left-out`, `groups-full`,
+/// `statements-left-out`.
+pub const LIVE_OPERATIONS: usize = 500;
+pub const LIVE_STATEMENTS: usize = 1_000;
+
+/// Connections of a live capture that are followed at a time: those with packets in the window or calls
+/// outstanding. `connections-not-shown`.
+pub const LIVE_CONNECTIONS: usize = 4_096;
+
+/// Connections of a live capture that are listed at its end, those that ended first; some 500 bytes each.
+/// `connections-left-out`.
+pub const LIVE_LISTED: usize = 20_000;
+
 /// Intervals of a probe that are kept for its result: a day of seconds. Further ones are only told as
 /// they end.
 pub const PROBE_INTERVALS: usize = 86_400;

@@ -2,8 +2,8 @@
 //! delivers.
 
 use model::{
-    Chunk, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, Interval, Mark, Plot,
-    Time, Transport,
+    Chunk, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, Interval, Mark,
+    PerClass, Plot, Time, Transport,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -171,8 +171,16 @@ pub trait Handler {
 
     /// What a connection did in an interval in which at least one packet of it was seen, where the
     /// tracker keeps that. Comes when a packet of another interval does, or when it is over; where the
-    /// capture's clock steps back, an interval may come again, with what else was in it.
-    fn interval(&mut self, _c: &Connection, _s: &mut Self::State, _interval: Interval) {}
+    /// capture's clock steps back, an interval may come again, with what else was in it. `spent` is what
+    /// each class of each direction's time had from the beginning until now.
+    fn interval(
+        &mut self,
+        _c: &Connection,
+        _s: &mut Self::State,
+        _interval: Interval,
+        _spent: &[PerClass<i64>; 2],
+    ) {
+    }
 
     /// A connection of which a picture was wanted is over; comes before `close`.
     fn plot(&mut self, _c: &Connection, _s: &mut Self::State, _plot: Plot) {}

@@ -2,11 +2,13 @@
 //! conversation, and keeps what comes out.
 
 use crate::firsts::{Firsts, Told};
+use crate::live::tap::Kept;
 use crate::run::CallTally;
+use analysis::live::Stretch;
 use model::{
     Arp, Call, Change, Chunk, Close, ConnectionId, ConnectionSummary, Direction, Episode, Interval,
-    Knock, KnockKind, Mark, Outstanding, PacketRef, Problems, Protocol, Sight, Time, Transport,
-    Where,
+    Knock, KnockKind, Mark, Outstanding, PacketRef, PerClass, Problems, Protocol, Sight, Time,
+    TimeClass, Transport, Where,
 };
 use net::{Connection, Handler, Segment};
 use protocol::tls::Handshakes;
@@ -41,6 +43,11 @@ pub(crate) struct Records {
     pub arps: Vec<Arp>,
     /// Every packet as it was seen, where they are wanted.
     pub sights: Vec<Sight>,
+    /// What connections did in intervals, and who they are, where the capture is looked at while it goes
+    /// on; in no order.
+    pub stretches: Vec<Stretch>,
+    /// The packets themselves, and how many came when, where they are wanted.
+    pub kept: Kept,
     /// Time of the batch's last packet.
     pub reached: Option<Time>,
 }
@@ -58,6 +65,8 @@ impl Records {
         self.knocks.clear();
         self.arps.clear();
         self.sights.clear();
+        self.stretches.clear();
+        self.kept = Kept::default();
         self.reached = None;
     }
 
@@ -136,12 +145,15 @@ pub(crate) enum Wanted {
     Packets,
     /// The same, and what connections waited for.
     Worth,
+    /// Calls, how many are outstanding, and what connections did in each interval of so many nanoseconds,
+    /// told when it is over.
+    Live(i64),
 }
 
 impl Wanted {
     /// Whether connections that the end of the capture closes may come before what else it completes.
     pub(crate) fn takes_parts(self) -> bool {
-        matches!(self, Wanted::Calls | Wanted::Accounts)
+        matches!(self, Wanted::Calls | Wanted::Accounts | Wanted::Live(_))
     }
 }
 
@@ -160,6 +172,7 @@ pub(crate) struct Link {
     intervals: Vec<Interval>,
     /// Where they are wanted.
     knocks: Option<Vec<Knock>>,
+    stretches: Option<Vec<Stretch>>,
     handshakes: bool,
     problems: Problems,
     firsts: Firsts,
@@ -176,6 +189,8 @@ pub(crate) struct State {
     spoke: Time,
     /// Of its first call.
     protocol: Option<Protocol>,
+    /// What its time had gone to when that was last told, where stretches are.
+    spent: Option<Box<[PerClass<i64>; 2]>>,
 }
 
 /// How often it is told that the server sends: silences that matter are several times longer, and more
@@ -195,7 +210,7 @@ impl Link {
             | Wanted::Packets
             | Wanted::Worth => protocol::Wanted::Calls,
             Wanted::Accounts => protocol::Wanted::Counts,
-            Wanted::Everything | Wanted::Measured(_) | Wanted::Series(_) => {
+            Wanted::Everything | Wanted::Measured(_) | Wanted::Series(_) | Wanted::Live(_) => {
                 protocol::Wanted::Everything
             }
         };
@@ -207,7 +222,8 @@ impl Link {
         );
         link.knocks = knocks.then(Vec::new);
         link.handshakes = wanted == Wanted::Startup;
-        link.accounts = counts || matches!(wanted, Wanted::Measured(_));
+        link.accounts = counts || matches!(wanted, Wanted::Measured(_) | Wanted::Live(_));
+        link.stretches = matches!(wanted, Wanted::Live(_)).then(Vec::new);
         link
     }
 
@@ -227,6 +243,9 @@ impl Link {
         std::mem::swap(&mut into.intervals, &mut self.intervals);
         if let Some(knocks) = &mut self.knocks {
             std::mem::swap(&mut into.knocks, knocks);
+        }
+        if let Some(stretches) = &mut self.stretches {
+            std::mem::swap(&mut into.stretches, stretches);
         }
         into.sort_from(order);
     }
@@ -331,6 +350,7 @@ impl Handler for Link {
             handshakes: self.handshakes.then(Handshakes::default),
             spoke: Time::MIN,
             protocol: None,
+            spent: None,
         }
     }
 
@@ -440,8 +460,32 @@ impl Handler for Link {
         s.conversation.wake(rest);
     }
 
-    fn interval(&mut self, _c: &Connection, _s: &mut State, interval: Interval) {
-        self.intervals.push(interval);
+    fn interval(
+        &mut self,
+        c: &Connection,
+        s: &mut State,
+        interval: Interval,
+        spent: &[PerClass<i64>; 2],
+    ) {
+        let Some(stretches) = &mut self.stretches else {
+            self.intervals.push(interval);
+            return;
+        };
+        let before = s.spent.get_or_insert_default();
+        let mut since = *spent;
+        for (since, before) in since.iter_mut().zip(before.iter()) {
+            for class in TimeClass::ALL {
+                since[class] -= before[class];
+            }
+        }
+        **before = *spent;
+        stretches.push(Stretch {
+            client: c.client,
+            server: c.server,
+            protocol: s.protocol,
+            interval,
+            spent: since,
+        });
     }
 
     fn episode(&mut self, _c: &Connection, _s: &mut State, episode: Episode) {

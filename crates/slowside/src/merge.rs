@@ -1,6 +1,8 @@
 //! The records of one batch from several threads, visited in the order of packets without moving them.
 
+use crate::live::tap::Kept;
 use crate::link::{Records, call_key, connection_key, episode_key, gap_key, outstanding_key};
+use analysis::live::Stretch;
 use model::{
     Arp, Call, ConnectionSummary, Episode, Interval, Knock, Mark, Outstanding, Sight, Time,
 };
@@ -84,6 +86,16 @@ impl Answers {
     /// In the order of threads.
     pub(crate) fn intervals(&self) -> impl Iterator<Item = &Interval> {
         self.shards.iter().flat_map(|r| &r.intervals)
+    }
+
+    /// In the order of threads.
+    pub(crate) fn stretches(&self) -> impl Iterator<Item = &Stretch> {
+        self.shards.iter().flat_map(|r| &r.stretches)
+    }
+
+    /// What was kept of the packets themselves: with the records of one thread.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = &Kept> {
+        self.shards.iter().map(|r| &r.kept)
     }
 
     /// Time of the batch's last packet.

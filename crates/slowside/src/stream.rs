@@ -12,10 +12,11 @@
 use crate::Error;
 use crate::firsts::{Firsts, Told};
 use crate::link::{END, Link, Number, Records, Wanted};
+use crate::live::tap::{Kept, Tap};
 use crate::merge::Answers;
 use capture::{Capture, CaptureError};
 use crossbeam_channel::{Receiver, Sender, bounded};
-use model::{Arp, Batch, ConnectionId, Problems, Sight, Time};
+use model::{Arp, Batch, ConnectionId, Interval, Problems, Sight, Time};
 use net::{Counts, Decoder, Segment, Tracker};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -31,6 +32,8 @@ pub(crate) struct Decoded {
     pub segments: Vec<Segment>,
     pub arps: Vec<Arp>,
     pub sights: Vec<Sight>,
+    /// What is kept of the packets, where they are.
+    pub kept: Kept,
     /// The order behind the packets, and the time of the last of them.
     pub reached: (u64, Time),
 }
@@ -44,6 +47,8 @@ struct Connections {
     batches: u64,
     /// Whether the end of the capture may come in parts.
     takes_parts: bool,
+    /// Where intervals are told as they are over: how wide they are, and which goes on.
+    told: Option<(i64, Time)>,
 }
 
 /// The connections that the end of the capture closes are told in parts, by the orders in which they
@@ -57,20 +62,27 @@ impl Connections {
             tracker: match wanted {
                 Wanted::Calls | Wanted::Sessions | Wanted::Startup | Wanted::Packets => tracker,
                 Wanted::Accounts | Wanted::Everything | Wanted::Worth => tracker.with_accounts(),
-                Wanted::Measured(width_ns) | Wanted::Series(width_ns) => {
+                Wanted::Measured(width_ns) | Wanted::Series(width_ns) | Wanted::Live(width_ns) => {
                     tracker.with_intervals(width_ns)
                 }
             },
             firsts: Firsts::default(),
             batches: 0,
             takes_parts: wanted.takes_parts(),
+            told: match wanted {
+                Wanted::Live(width_ns) => Some((width_ns, Time::MIN)),
+                _ => None,
+            },
         }
     }
 
     /// Takes in those of a batch's segments that it owns.
     fn track(&mut self, decoded: &Decoded, owns: impl Fn(&Segment) -> bool) {
         let Connections {
-            tracker, firsts, ..
+            tracker,
+            firsts,
+            told,
+            ..
         } = self;
         for s in decoded.segments.iter().filter(|s| owns(s)) {
             let packet = Some(s.mark.packet);
@@ -82,6 +94,13 @@ impl Connections {
         let (order, now) = decoded.reached;
         tracker.handler_mut().look_at(None);
         tracker.tick(order, now);
+        if let Some((width_ns, start)) = told {
+            let now = Interval::start_of(now, *width_ns);
+            if now > *start {
+                tracker.tell_intervals(now);
+                *start = now;
+            }
+        }
         firsts.look(tracker.problems(), (order, ConnectionId(u64::MAX)), None);
     }
 
@@ -98,6 +117,7 @@ impl Connections {
     fn take_loose(decoded: &Decoded, records: &mut Records) {
         records.arps.extend_from_slice(&decoded.arps);
         records.sights.extend_from_slice(&decoded.sights);
+        records.kept = decoded.kept.clone();
     }
 
     /// Closes some of what is open, the oldest first; `false` when only [`finish`](Connections::finish)
@@ -192,6 +212,8 @@ pub(crate) struct Reader {
     now: Time,
     error: Option<CaptureError>,
     ended: bool,
+    /// Where packets are kept.
+    tap: Option<Tap>,
 }
 
 impl Reader {
@@ -204,6 +226,15 @@ impl Reader {
             now: Time::default(),
             error: None,
             ended: false,
+            tap: None,
+        }
+    }
+
+    /// The same, keeping packets.
+    pub(crate) fn with_tap(self, tap: Tap) -> Reader {
+        Reader {
+            tap: Some(tap),
+            ..self
         }
     }
 
@@ -228,7 +259,12 @@ impl Reader {
         into.segments.clear();
         into.arps.clear();
         into.sights.clear();
+        into.kept = Kept::default();
         if self.ended {
+            return false;
+        }
+        if self.tap.as_ref().is_some_and(Tap::is_stopped) {
+            self.ended = true;
             return false;
         }
         match self.capture.next_batch(&mut into.batch) {
@@ -241,6 +277,10 @@ impl Reader {
                 }
                 if let Some(p) = into.batch.packets.last() {
                     self.now = p.time;
+                }
+                if let Some(tap) = &mut self.tap {
+                    into.kept = tap.take(&into.batch, &self.capture);
+                    self.now = tap.now(&into.batch, self.now);
                 }
                 let behind = self.decoder.decode(&mut into.batch, &mut into.segments);
                 self.decoder.take_arps(&mut into.arps);
@@ -287,6 +327,17 @@ impl Stream {
         })
     }
 
+    /// Starts reading a capture that is looked at while it goes on.
+    pub(crate) fn start_live(
+        capture: Capture,
+        threads: usize,
+        width_ns: i64,
+        tap: Tap,
+    ) -> Stream {
+        let reader = Reader::new(capture).with_tap(tap);
+        Stream::run(reader, threads, Wanted::Live(width_ns))
+    }
+
     /// Starts reading. `threads` as in [`Config::threads`](crate::Config), not 0.
     pub(crate) fn start(capture: Capture, threads: usize, wanted: Wanted) -> Stream {
         let reader = Reader::new(capture);
@@ -295,6 +346,10 @@ impl Stream {
             Wanted::Packets | Wanted::Worth => reader.with_sights(),
             _ => reader,
         };
+        Stream::run(reader, threads, wanted)
+    }
+
+    fn run(reader: Reader, threads: usize, wanted: Wanted) -> Stream {
         let progress = Arc::clone(&reader.progress);
         let mode = if threads <= 1 {
             Mode::Inline {

@@ -112,7 +112,7 @@ impl Subject {
 }
 
 impl Comparison for PacketTest {
-    type Of = Sight;
+    type Of<'a> = Sight;
     const SUCH_AS: &'static str = "`host` or `port`";
 
     fn known(name: &str) -> Result<(), String> {

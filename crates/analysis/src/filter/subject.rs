@@ -188,7 +188,7 @@ pub(super) enum Value {
 }
 
 impl Comparison for Test {
-    type Of = Call;
+    type Of<'a> = Call;
     const SUCH_AS: &'static str = "`op` or `response_time`";
 
     fn known(name: &str) -> Result<(), String> {

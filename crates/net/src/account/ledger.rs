@@ -99,6 +99,19 @@ impl Ledger {
         self.places[class] = self.ended.len() as u8;
     }
 
+    /// What each class had so far, the stretch that goes on included.
+    pub(super) fn spent(&self) -> PerClass<i64> {
+        let mut spent = PerClass::of(0);
+        for ended in &self.ended {
+            spent[ended.class] = i64::try_from(ended.time_ns).unwrap_or(i64::MAX);
+        }
+        if let Some(class) = self.class {
+            let ns = span(self.first.time, self.settled.time);
+            spent[class] = spent[class].saturating_add(ns);
+        }
+        spent
+    }
+
     /// Ends the last stretch and writes everything into the account; gives the stretches that were kept.
     pub(super) fn finish(mut self, account: &mut DirectionAccount) -> Option<Box<Band>> {
         self.end_stretch();

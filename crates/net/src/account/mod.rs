@@ -28,8 +28,8 @@ use crate::Segment;
 use habits::Marks;
 use intervals::Intervals;
 use model::{
-    ConnectionId, Direction, DirectionAccount, Interval, Mark, Plot, PlotRequest, SegmentKind,
-    Time, TimeClass,
+    ConnectionId, Direction, DirectionAccount, Interval, Mark, PerClass, Plot, PlotRequest,
+    SegmentKind, Time, TimeClass,
 };
 use plot::{Band, Plotter};
 use sender::Sender;
@@ -128,6 +128,16 @@ impl Meter {
         let before = intervals.reach(s.mark.time);
         intervals.counted(d, s.payload_length);
         before
+    }
+
+    /// The interval that goes on, if one that holds `now` comes behind it.
+    pub(crate) fn interval_before(&mut self, now: Time) -> Option<Interval> {
+        self.intervals.as_mut()?.reach(now)
+    }
+
+    /// What each class of each direction's time had so far.
+    pub(crate) fn spent(&self) -> [PerClass<i64>; 2] {
+        self.senders.each_ref().map(Sender::spent)
     }
 
     pub(crate) fn has_intervals(&self) -> bool {

@@ -8,7 +8,7 @@ use super::round_trips::Distribution;
 use super::trouble::Trouble;
 use super::writes::Writes;
 use super::{segments, span};
-use model::{DirectionAccount, Mark, Time, TimeClass};
+use model::{DirectionAccount, Mark, PerClass, Time, TimeClass};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -249,6 +249,11 @@ impl Sender {
     /// Charges everything up to `until` that is not charged yet.
     pub(super) fn charge(&mut self, class: TimeClass, until: Mark) {
         self.ledger.charge(class, until);
+    }
+
+    /// What each class had so far.
+    pub(super) fn spent(&self) -> PerClass<i64> {
+        self.ledger.spent()
     }
 
     /// A segment with so much data was seen.

@@ -111,6 +111,26 @@ impl<S> Entry<S> {
         }
     }
 
+    /// Says what it did in its last interval, if one that holds `now` comes behind it.
+    pub(super) fn tell_interval<H: Handler<State = S>>(
+        &mut self,
+        handler: &mut H,
+        problems: &mut Problems,
+        now: Time,
+    ) {
+        if let Body::Tcp(tcp) = &mut self.body
+            && let Some((interval, spent)) = tcp.interval_before(now)
+        {
+            let mut out = Output {
+                handler,
+                connection: &self.connection,
+                state: &mut self.state,
+                problems,
+            };
+            out.interval(interval, &spent);
+        }
+    }
+
     /// Packs what is known of it, if nothing is under way; whether it did.
     pub(super) fn rest<H: Handler<State = S>>(
         &mut self,
@@ -228,8 +248,8 @@ impl<S> Entry<S> {
         let (first, handshake, directions) = match self.body {
             Body::Tcp(mut tcp) => {
                 tcp.finish(&mut out, self.last, order);
-                if let Some(interval) = tcp.last_interval() {
-                    out.interval(interval);
+                if let Some((interval, spent)) = tcp.last_interval() {
+                    out.interval(interval, &spent);
                 }
                 if let Some(measured) = tcp.measured(self.last) {
                     accounts = Some(measured.accounts);

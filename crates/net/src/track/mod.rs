@@ -71,6 +71,8 @@ pub struct Tracker<H: Handler> {
     ending: Vec<Box<Entry<H::State>>>,
     wanted: Wanted,
     problems: Problems,
+    /// Whether intervals are told before the next one begins.
+    tells: bool,
     last_tick: Option<Time>,
     last_sweep: Option<Time>,
 }
@@ -86,6 +88,7 @@ impl<H: Handler> Tracker<H> {
             ending: Vec::new(),
             wanted: Wanted::default(),
             problems: Problems::default(),
+            tells: false,
             last_tick: None,
             last_sweep: None,
         }
@@ -217,12 +220,16 @@ impl<H: Handler> Tracker<H> {
     fn is_awake(&mut self, one: (u64, ConnectionId), now: Time) {
         let (connections, handler, attic) =
             (&mut self.connections, &mut self.handler, &mut self.attic);
+        let (tells, problems) = (self.tells, &mut self.problems);
         self.awake.add(one, |(hash, id), too_many| {
             let Some(entry) = connections.find_mut(hash, |entry| entry.connection.id == id) else {
                 return Looked::Gone;
             };
             let used = std::mem::take(&mut entry.used);
             let may_rest = is_quiet(entry.last.time, now) || (too_many && !used);
+            if may_rest && tells {
+                entry.tell_interval(handler, problems, Time::MAX);
+            }
             match may_rest && entry.rest(handler, attic) {
                 true => Looked::Gone,
                 false => Looked::Awake,
@@ -286,6 +293,17 @@ impl<H: Handler> Tracker<H> {
             if let Some(close) = entry.expired(reached) {
                 self.close(*entry, close, order, now);
             }
+        }
+    }
+
+    /// Says what connections did in intervals that lie before the one that holds `now`, without waiting
+    /// for their next packet: for a capture that is looked at while it goes on. Once this was called,
+    /// those that are packed say so first; what else they do in the interval comes as a further part of
+    /// it.
+    pub fn tell_intervals(&mut self, now: Time) {
+        self.tells = true;
+        for entry in &mut self.connections {
+            entry.tell_interval(&mut self.handler, &mut self.problems, now);
         }
     }
 

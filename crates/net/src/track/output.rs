@@ -2,7 +2,7 @@
 
 use super::recovery::Stretch;
 use crate::{Connection, Handler, Segment};
-use model::{Chunk, Direction, Episode, EpisodeKind, Interval, Mark, Plot, Problems, Where};
+use model::{Chunk, Direction, Episode, EpisodeKind, Interval, Mark, PerClass, Plot, Problems, Where};
 
 pub(super) struct Output<'a, H: Handler> {
     pub handler: &'a mut H,
@@ -50,8 +50,9 @@ impl<H: Handler> Output<'_, H> {
         self.handler.episode(self.connection, self.state, episode);
     }
 
-    pub(super) fn interval(&mut self, interval: Interval) {
-        self.handler.interval(self.connection, self.state, interval);
+    pub(super) fn interval(&mut self, interval: Interval, spent: &[PerClass<i64>; 2]) {
+        self.handler
+            .interval(self.connection, self.state, interval, spent);
     }
 
     pub(super) fn plot(&mut self, plot: Plot) {

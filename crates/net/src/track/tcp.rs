@@ -14,7 +14,7 @@ use super::stream::{FAST_RETRANSMIT_ACKS, Start, Stream};
 use super::{MILLISECOND, output::Output};
 use crate::account::{Measured, Meter};
 use crate::{Handler, Segment};
-use model::{Close, ConnectionId, Direction, EpisodeKind, Interval, Mark, ResetSeen, Time};
+use model::{Close, ConnectionId, Direction, EpisodeKind, Interval, Mark, PerClass, ResetSeen, Time};
 use serde::{Deserialize, Serialize};
 
 /// A resend after so long without progress is the retransmission timer's.
@@ -123,7 +123,7 @@ impl Tcp {
             if meter.has_intervals()
                 && let Some(before) = meter.counted_in_interval(d, s)
             {
-                out.interval(before);
+                out.interval(before, &meter.spent());
             }
             if !s.tcp.flags.rst() {
                 metering::tell(
@@ -211,9 +211,16 @@ impl Tcp {
         verdict
     }
 
-    /// What it did in the interval that goes on, if that was asked for.
-    pub(super) fn last_interval(&self) -> Option<Interval> {
-        self.meter.as_ref()?.last_interval()
+    /// What it did in the interval that goes on, if that was asked for, and what its time went to.
+    pub(super) fn last_interval(&self) -> Option<(Interval, [PerClass<i64>; 2])> {
+        let meter = self.meter.as_ref()?;
+        Some((meter.last_interval()?, meter.spent()))
+    }
+
+    /// The same, if an interval that holds `now` comes behind it, which then goes on.
+    pub(super) fn interval_before(&mut self, now: Time) -> Option<(Interval, [PerClass<i64>; 2])> {
+        let meter = self.meter.as_mut()?;
+        Some((meter.interval_before(now)?, meter.spent()))
     }
 
     /// What the connection waited for, and its picture, if that was asked for, with its last packet.

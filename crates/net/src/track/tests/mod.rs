@@ -14,8 +14,8 @@ use super::Tracker;
 use crate::segment::Tcp;
 use crate::{Connection, Ecn, Flags, Handler, Segment};
 use model::{
-    Chunk, Close, ConnectionSummary, Direction, Endpoint, Episode, Interval, Mark, PacketRef, Plot,
-    Problems, Time, Transport,
+    Chunk, Close, ConnectionSummary, Direction, Endpoint, Episode, Interval, Mark, PacketRef,
+    PerClass, Plot, Problems, Time, Transport,
 };
 use std::hash::{BuildHasher, Hash};
 
@@ -147,7 +147,7 @@ impl Handler for Recorder {
         self.connections[*s].episodes.push(episode);
     }
 
-    fn interval(&mut self, _: &Connection, s: &mut usize, interval: Interval) {
+    fn interval(&mut self, _: &Connection, s: &mut usize, interval: Interval, _: &[PerClass<i64>; 2]) {
         self.connections[*s].intervals.push(interval);
     }
 

@@ -1,0 +1,113 @@
+//! Thresholds: which rows cross one now, told once for each crossing.
+
+use super::{ConnectionRow, Moment, SubjectRow};
+use crate::filter::LiveFilter;
+use hashbrown::HashMap;
+use model::{ConnectionId, Mark, Name, Protocol, limits};
+
+/// Intervals in a row in which a threshold has to hold no more before it can be crossed again.
+const QUIET: u32 = 3;
+
+/// A row that crossed a threshold.
+#[derive(Clone, Debug)]
+pub struct Crossing {
+    /// The expression, as it was given.
+    pub when: String,
+    /// Who crossed it, with the figures that show it.
+    pub row: Crossed,
+    /// What there was of the row's calls then: packets to look at.
+    pub packets: Vec<(Mark, String)>,
+}
+
+/// What crosses thresholds.
+#[derive(Clone, Debug)]
+pub enum Crossed {
+    Subject(SubjectRow),
+    Connection(ConnectionRow),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Who {
+    Subject(Protocol, Name, u64),
+    Connection(ConnectionId),
+}
+
+/// The thresholds of a run.
+#[derive(Default)]
+pub struct Triggers {
+    filters: Vec<LiveFilter>,
+    /// Who is beyond each, and for how many intervals no more.
+    beyond: Vec<HashMap<Who, u32, foldhash::fast::FixedState>>,
+}
+
+impl Triggers {
+    #[must_use]
+    pub fn new(filters: Vec<LiveFilter>) -> Triggers {
+        let beyond = filters.iter().map(|_| HashMap::default()).collect();
+        Triggers { filters, beyond }
+    }
+
+    /// Which rows cross which threshold with this interval. One that goes on being beyond it, or comes
+    /// back within three intervals, crosses it once.
+    pub fn check(&mut self, moment: &Moment) -> Vec<Crossing> {
+        let mut crossings = Vec::new();
+        for (filter, beyond) in self.filters.iter().zip(&mut self.beyond) {
+            for quiet in beyond.values_mut() {
+                *quiet += 1;
+            }
+            let mut cross = |who: Who, crossing: &dyn Fn() -> Crossing| {
+                let full = beyond.len() >= limits::LIVE_CONNECTIONS;
+                match beyond.get_mut(&who) {
+                    Some(quiet) => *quiet = 0,
+                    None if full => {}
+                    None => {
+                        beyond.insert(who, 0);
+                        crossings.push(crossing());
+                    }
+                }
+            };
+            let subjects = match filter.is_about_statements() {
+                true => &moment.statements,
+                false => &moment.operations,
+            };
+            for row in subjects.iter().filter(|r| filter.matches_subject(r)) {
+                let id = row.statement.as_ref().map_or(0, |s| s.id);
+                cross(Who::Subject(row.protocol, row.op, id), &|| Crossing {
+                    when: filter.text().to_owned(),
+                    packets: packets(row, filter.text()),
+                    row: Crossed::Subject(row.clone()),
+                });
+            }
+            for row in &moment.connections {
+                if filter.matches_connection(row) {
+                    cross(Who::Connection(row.id), &|| Crossing {
+                        when: filter.text().to_owned(),
+                        packets: Vec::new(),
+                        row: Crossed::Connection(row.clone()),
+                    });
+                }
+            }
+            beyond.retain(|_, quiet| *quiet < QUIET);
+        }
+        crossings
+    }
+}
+
+/// The packets of the slowest call, and what to say of them.
+fn packets(row: &SubjectRow, when: &str) -> Vec<(Mark, String)> {
+    let Some(worst) = &row.worst else {
+        return Vec::new();
+    };
+    let what = format!(
+        "of the slowest {} ({}) when `{when}` was crossed",
+        match row.op.is_empty() {
+            true => "call",
+            false => &*row.op,
+        },
+        model::format_duration(worst.ns)
+    );
+    vec![
+        (worst.request, format!("request {what}")),
+        (worst.response, format!("response {what}")),
+    ]
+}
