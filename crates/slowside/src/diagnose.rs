@@ -12,6 +12,7 @@ use analysis::compare::blocks::FIRST_WIDTH_NS;
 use analysis::diagnose::Options;
 use analysis::diagnosers::Diagnosers;
 use analysis::facts::Thresholds;
+use capture::Capture;
 use analysis::results::{CaptureResult, Diagnosis, Vantage};
 use model::Time;
 use std::path::PathBuf;
@@ -138,8 +139,13 @@ impl Read<'_> {
         Ok(one)
     }
 
+    /// A capture that is open already.
+    pub(crate) fn one(&self, capture: Capture) -> Result<Diagnosis, Error> {
+        let (diagnosis, ..) = self.open(vec![capture], [None, None], &mut |_| {})?;
+        Ok(diagnosis)
+    }
+
     fn read(&self, captures: &Captures, events: &mut dyn FnMut(Event)) -> Result<Diagnosed, Error> {
-        let config = self.config;
         let (inputs, stated): (Vec<&[PathBuf]>, _) = match captures {
             Captures::One(a) => (vec![a], [None, None]),
             Captures::Two(a, b) => (vec![a, b], [None, None]),
@@ -150,6 +156,23 @@ impl Read<'_> {
             Captures::Client(a) => (vec![a], [Some(Vantage::Client), None]),
             Captures::Server(a) => (vec![a], [Some(Vantage::Server), None]),
         };
+        let opened: Result<Vec<Capture>, Error> = inputs.into_iter().map(run::open).collect();
+        let (diagnosis, charts, snapshot) = self.open(opened?, stated, events)?;
+        Ok(Diagnosed {
+            diagnosis,
+            charts,
+            snapshot,
+            captures: captures.clone(),
+        })
+    }
+
+    fn open(
+        &self,
+        captures: Vec<Capture>,
+        stated: [Option<Vantage>; 2],
+        events: &mut dyn FnMut(Event),
+    ) -> Result<(Diagnosis, Charts, Option<Snapshot>), Error> {
+        let config = self.config;
         let options = Options {
             thresholds: Thresholds {
                 fast_enough_ns: config.fast_enough_ns,
@@ -158,20 +181,20 @@ impl Read<'_> {
             stated,
             clock_offset_ns: config.clock_offset_ns,
         };
-        let mut diagnoser = Diagnosers::new(inputs.len(), options, self.app);
+        let mut diagnoser = Diagnosers::new(captures.len(), options, self.app);
         if self.charts {
-            diagnoser = diagnoser.with_charts(inputs.len());
+            diagnoser = diagnoser.with_charts(captures.len());
         }
         let mut wanted = Wanted::Everything;
         if self.measure {
             diagnoser.measure();
             wanted = Wanted::Measured(FIRST_WIDTH_NS);
         }
-        let threads = run::threads(config, inputs.len());
+        let threads = run::threads(config, captures.len());
         let mut sides = Vec::new();
-        for input in inputs {
+        for capture in captures {
             sides.push(Side {
-                stream: Stream::start(run::open(input)?, threads, wanted),
+                stream: Stream::start(capture, threads, wanted),
                 tally: Tally::default(),
                 selection: Selection::new(config),
                 ended: false,
@@ -195,13 +218,7 @@ impl Read<'_> {
             let finished = side.stream.take_finished()?;
             results.push(side.tally.result(&finished));
         }
-        let (diagnosis, charts, snapshot) = diagnoser.finish_measured(results);
-        Ok(Diagnosed {
-            diagnosis,
-            charts,
-            snapshot,
-            captures: captures.clone(),
-        })
+        Ok(diagnoser.finish_measured(results))
     }
 }
 

@@ -120,6 +120,11 @@ impl<W: Write> PcapNgWriter<W> {
         self.write(6)
     }
 
+    /// What is below.
+    pub fn out_mut(&mut self) -> &mut W {
+        &mut self.out
+    }
+
     /// Hands everything on to what is below.
     ///
     /// # Errors

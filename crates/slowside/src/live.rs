@@ -1,0 +1,363 @@
+//! A capture that goes on, looked at meanwhile: intervals, thresholds, findings, and the last packets.
+//!
+//! One loop takes what the stream of records has, batch by batch, and hands out what follows from it as
+//! [`LiveEvent`]s, in the order of packets. From files the events are the same for any number of threads.
+//! Memory follows what is open and the bounds in [`model::limits`], however long it lasts.
+
+mod evidence;
+mod input;
+mod ring;
+pub(crate) mod tap;
+mod watch;
+
+pub use evidence::Written;
+pub use ring::{Held, Keep};
+
+use crate::Error;
+use crate::config::Config;
+use crate::merge::Answers;
+use crate::run::{self, Selection, Tally};
+use crate::stream::Stream;
+use analysis::filter::LiveFilter;
+use analysis::live::{Crossing, Found, Live, LiveResult, Moment, Triggers};
+use analysis::results::{CaptureResult, ConnsResult, OpsResult};
+use capture::Capture;
+use model::Time;
+use ring::{Comments, Ring};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tap::Tap;
+use watch::Watch;
+
+/// What is looked at.
+pub enum LiveInput {
+    /// Read to their end, as fast as can be.
+    Files(Vec<PathBuf>),
+    /// Packets as they are captured; `name` stands for them in messages.
+    Stream {
+        name: String,
+        reader: Box<dyn Read + Send>,
+        /// Nanoseconds of a clock that never stops: what time it is when no packets come.
+        clock: fn() -> i64,
+    },
+}
+
+/// How it is looked at.
+#[derive(Clone, Debug)]
+pub struct LiveOptions {
+    /// Width of the intervals, and of the window of which figures are shown.
+    pub interval_ns: i64,
+    pub window_ns: i64,
+    /// How much of the last packets is kept.
+    pub keep: Keep,
+    /// Thresholds that are watched.
+    pub when: Vec<LiveFilter>,
+    /// Where the kept packets are written when one is crossed, numbered, and how many files at most.
+    pub write: Option<PathBuf>,
+    pub files: u32,
+}
+
+/// What can be asked while it goes on, from any thread.
+#[derive(Clone, Default, Debug)]
+pub struct Control {
+    stop: Arc<AtomicBool>,
+    write: Arc<AtomicBool>,
+}
+
+impl Control {
+    /// Read no more: what came so far is told, and the totals.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// The flag behind it, to be set by a signal.
+    #[must_use]
+    pub fn stop_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stop)
+    }
+
+    /// Write the kept packets into a file.
+    pub fn write(&self) {
+        self.write.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What is told while it goes on.
+pub enum LiveEvent<'a> {
+    /// An interval is over.
+    Moment {
+        moment: &'a Moment,
+        held: Held,
+        found: &'a Found,
+    },
+    /// These codes are new, or there again.
+    Findings {
+        found: &'a Found,
+        codes: Vec<&'static str>,
+        at: Time,
+    },
+    /// A threshold was crossed; the file that was written, why none could be, or neither where none was
+    /// to be.
+    Crossing {
+        crossing: &'a Crossing,
+        written: Option<Result<Written, String>>,
+        at: Time,
+    },
+    /// Somebody asked for the kept packets.
+    Written(Result<Written, String>),
+}
+
+/// Where packets go when somebody asks for them and nothing else was said.
+const FILE: &str = "slowside.pcapng";
+
+/// Looks at a capture until it ends or somebody stops it, and gives what all of it comes to.
+///
+/// # Errors
+/// When no input can be read, or `sink` fails.
+pub fn live(
+    input: LiveInput,
+    config: &Config,
+    options: &LiveOptions,
+    control: &Control,
+    sink: &mut dyn FnMut(LiveEvent<'_>) -> std::io::Result<()>,
+) -> Result<LiveResult, Error> {
+    let (name, clock, opened) = match input {
+        LiveInput::Files(files) => {
+            let name = files.first().map(|f| f.display().to_string());
+            (name.unwrap_or_default(), None, run::open(&files))
+        }
+        LiveInput::Stream {
+            name,
+            reader,
+            clock,
+        } => {
+            let pump = input::Pump::new(reader, control.stop_flag());
+            let capture = Capture::from_live(&name, Box::new(pump));
+            let capture = capture.map_err(|e| Error::Message(e.to_string()));
+            (name, Some(clock), capture)
+        }
+    };
+    let mut watcher = Watcher::new(&name, clock.is_some(), config, options);
+    let capture = match opened {
+        // Stopped before the first packet: nothing is wrong.
+        Err(_) if clock.is_some() && control.stop.load(Ordering::Relaxed) => {
+            return Ok(watcher.finish(CaptureResult::default()));
+        }
+        opened => opened?,
+    };
+    // One that waits for packets may not hold up the others.
+    let threads = run::threads_for_accounts(config).max(1 + usize::from(clock.is_some()));
+    let keeps = options.keep.ns > 0 && options.keep.bytes > 0;
+    let tap = Tap::new(options.interval_ns, keeps, control.stop_flag(), clock);
+    let mut stream = Stream::start_live(capture, threads, options.interval_ns, tap);
+    let mut records = Answers::default();
+    let mut tally = Tally::default();
+    let selection = Selection::new(config);
+    loop {
+        let more = stream.next(&mut records);
+        watcher.take(&records, &selection, &mut tally);
+        if let Some(now) = records.reached() {
+            watcher.reached(now, sink)?;
+        }
+        if control.write.swap(false, Ordering::Relaxed) {
+            let written = watcher.write_now();
+            sink(LiveEvent::Written(written))?;
+        }
+        if !more {
+            break;
+        }
+    }
+    watcher.end(sink)?;
+    let finished = stream.take_finished()?;
+    Ok(watcher.finish(tally.result(&finished)))
+}
+
+/// What is gathered beside the stream.
+struct Watcher<'a> {
+    name: String,
+    options: &'a LiveOptions,
+    live: Live,
+    triggers: Triggers,
+    ring: Ring,
+    watch: Watch,
+    found: Found,
+    written: Vec<String>,
+    /// Files that thresholds may yet write.
+    files: u32,
+    crossings: u64,
+    moments: Vec<Moment>,
+}
+
+impl<'a> Watcher<'a> {
+    fn new(name: &str, beside: bool, config: &Config, options: &'a LiveOptions) -> Watcher<'a> {
+        Watcher {
+            name: name.to_owned(),
+            options,
+            live: Live::new(options.interval_ns, options.window_ns),
+            triggers: Triggers::new(options.when.clone()),
+            ring: Ring::new(options.keep),
+            watch: Watch::new(config, name, beside),
+            found: Found::default(),
+            written: Vec::new(),
+            files: options.files,
+            crossings: 0,
+            moments: Vec::new(),
+        }
+    }
+
+    /// Takes in the records of a batch.
+    fn take(&mut self, records: &Answers, selection: &Selection<'_>, tally: &mut Tally) {
+        for kept in records.kept() {
+            for (start, traffic) in &kept.traffic {
+                self.live.traffic(*start, *traffic);
+            }
+            self.live.dropped(kept.dropped);
+            if let Some(batch) = &kept.batch {
+                self.ring.push(batch);
+            }
+        }
+        for change in records.outstanding() {
+            self.live.outstanding(change);
+        }
+        for call in records.calls().filter(|c| selection.takes(c)) {
+            tally.call(call);
+            self.live.call(call);
+        }
+        for stretch in records.stretches() {
+            self.live.stretch(stretch);
+        }
+        for c in records.connections() {
+            tally.connection(c);
+            self.live.connection(c);
+        }
+    }
+
+    /// Packets have gone on up to `now`: tells what is over.
+    fn reached(
+        &mut self,
+        now: Time,
+        sink: &mut dyn FnMut(LiveEvent<'_>) -> std::io::Result<()>,
+    ) -> Result<(), Error> {
+        let moments = &mut self.moments;
+        self.live.reached(now, &mut |m| moments.push(m));
+        self.tell(sink)?;
+        let ring = &self.ring;
+        if let Some((at, diagnosis)) = self.watch.look(now, || ring.snapshot()) {
+            self.found(at, &diagnosis, sink)?;
+        }
+        Ok(())
+    }
+
+    fn tell(
+        &mut self,
+        sink: &mut dyn FnMut(LiveEvent<'_>) -> std::io::Result<()>,
+    ) -> Result<(), Error> {
+        for moment in std::mem::take(&mut self.moments) {
+            sink(LiveEvent::Moment {
+                moment: &moment,
+                held: self.ring.held(),
+                found: &self.found,
+            })?;
+            let at = moment.start + moment.width_ns;
+            let crossings = self.triggers.check(&moment);
+            // Those of one interval share a file.
+            let written = match (&self.options.write, self.files) {
+                (Some(path), 1..) if !crossings.is_empty() => {
+                    self.files -= 1;
+                    Some(self.write(path, &crossings))
+                }
+                _ => None,
+            };
+            for crossing in &crossings {
+                self.crossings += 1;
+                sink(LiveEvent::Crossing {
+                    crossing,
+                    written: written.clone(),
+                    at,
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, path: &Path, crossings: &[Crossing]) -> Result<Written, String> {
+        let mut comments = Comments::new();
+        for (mark, text) in crossings.iter().flat_map(|c| &c.packets) {
+            let at = comments.entry(mark.packet).or_default();
+            at.push(text.clone());
+        }
+        let mut why: Vec<&str> = crossings.iter().map(|c| c.when.as_str()).collect();
+        why.dedup();
+        let why = match why.is_empty() {
+            true => "the last packets, as they were asked for".to_owned(),
+            false => format!("the last packets when {} was crossed", why.join(" and ")),
+        };
+        let snapshot = self.ring.snapshot();
+        if snapshot.is_empty() {
+            return Err("no packets are kept".to_owned());
+        }
+        match evidence::write(snapshot, path, (&self.name, &why), &comments) {
+            Ok(written) => {
+                self.written.push(written.path.display().to_string());
+                Ok(written)
+            }
+            Err(e) => Err(format!("cannot write {}: {e}", path.display())),
+        }
+    }
+
+    fn write_now(&mut self) -> Result<Written, String> {
+        let path = self.options.write.clone();
+        self.write(&path.unwrap_or_else(|| PathBuf::from(FILE)), &[])
+    }
+
+    fn found(
+        &mut self,
+        at: Time,
+        diagnosis: &analysis::results::Diagnosis,
+        sink: &mut dyn FnMut(LiveEvent<'_>) -> std::io::Result<()>,
+    ) -> Result<(), Error> {
+        let codes = self.found.add(diagnosis, at);
+        let found = &self.found;
+        Ok(sink(LiveEvent::Findings { found, codes, at })?)
+    }
+
+    /// The capture is over: tells the rest.
+    fn end(
+        &mut self,
+        sink: &mut dyn FnMut(LiveEvent<'_>) -> std::io::Result<()>,
+    ) -> Result<(), Error> {
+        let moments = &mut self.moments;
+        self.live.end(&mut |m| moments.push(m));
+        self.tell(sink)?;
+        for (at, diagnosis) in self.watch.last(self.ring.snapshot()) {
+            self.found(at, &diagnosis, sink)?;
+        }
+        Ok(())
+    }
+
+    fn finish(self, mut capture: CaptureResult) -> LiveResult {
+        let totals = self.live.finish();
+        capture.problems.merge(&totals.problems);
+        let total_ns = totals.groups.iter().map(|g| g.stats.total_ns).sum();
+        LiveResult {
+            ops: OpsResult {
+                captures: vec![capture.clone()],
+                groups: totals.groups,
+                total_ns,
+            },
+            statements: totals.statements,
+            conns: ConnsResult {
+                captures: vec![capture],
+                connections: totals.connections,
+                left_out: totals.left_out,
+                exchanged: false,
+            },
+            findings: self.found.rows().to_vec(),
+            verdict: self.found.verdict().cloned(),
+            written: self.written,
+            crossings: self.crossings,
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Where packets that were kept are written: into files that were not there, numbered.
+
+use super::ring::{Comments, Count, Snapshot};
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+
+/// Further numbers are not tried.
+const NUMBERS: u32 = 100_000;
+
+/// A file of packets.
+#[derive(Clone, Debug)]
+pub struct Written {
+    pub path: PathBuf,
+    pub packets: u64,
+    /// From the first packet to the last.
+    pub ns: i64,
+}
+
+/// Writes them as `NAME-1.pcapng`, or with the next number that is free.
+pub(super) fn write(
+    snapshot: Snapshot,
+    path: &Path,
+    (name, why): (&str, &str),
+    comments: &Comments,
+) -> io::Result<Written> {
+    let (path, file) = create(path)?;
+    let (out, count) = snapshot.write(BufWriter::new(file), name, why, comments)?;
+    out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let Count {
+        packets,
+        first,
+        last,
+    } = count;
+    Ok(Written {
+        path,
+        packets,
+        ns: first.zip(last).map_or(0, |(first, last)| last - first),
+    })
+}
+
+fn create(path: &Path) -> io::Result<(PathBuf, File)> {
+    for number in 1..NUMBERS {
+        let path = numbered(path, number);
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(file) => return Ok((path, file)),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// `evidence.pcapng` as `evidence-3.pcapng`.
+fn numbered(path: &Path, number: u32) -> PathBuf {
+    let mut name = OsString::from(path.file_stem().unwrap_or_default());
+    name.push(format!("-{number}"));
+    if let Some(extension) = path.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    path.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_numbered_before_their_extension() {
+        let numbered = |path| numbered(Path::new(path), 2);
+        assert_eq!(numbered("a/b.pcapng"), Path::new("a/b-2.pcapng"));
+        assert_eq!(numbered("b"), Path::new("b-2"));
+        assert_eq!(numbered("b.c.pcap"), Path::new("b.c-2.pcap"));
+    }
+}
