@@ -3,8 +3,10 @@
 //! `slowside CAPTURE…` is short for `slowside diagnose CAPTURE…`: the command is put in when the
 //! first argument is none.
 
+mod live;
 mod probe;
 
+pub(crate) use live::{Live, LiveFormat};
 pub(crate) use probe::{Probe, Stream, Switch};
 
 use crate::moment;
@@ -63,6 +65,7 @@ pub(crate) enum Command {
     Startup(Startup),
     Info(Info),
     Stat(Stat),
+    Live(Box<Live>),
     Whatif(WhatIf),
     Compare(Compare),
     Report(Report),
@@ -1075,7 +1078,7 @@ fn few(text: &str) -> Result<usize, String> {
         .ok_or_else(|| "a page shows from 0 to 100 connections in full".to_owned())
 }
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 18] = [
     "diagnose",
     "calls",
     "ops",
@@ -1084,6 +1087,7 @@ const COMMANDS: [&str; 17] = [
     "startup",
     "info",
     "stat",
+    "live",
     "whatif",
     "compare",
     "report",

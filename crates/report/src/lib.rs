@@ -16,6 +16,8 @@ mod diagnosis_text;
 mod html;
 mod info;
 mod info_text;
+mod live;
+mod live_text;
 mod markdown;
 mod ops;
 mod ops_text;
@@ -46,6 +48,11 @@ pub use diagnosis_text::diagnosis_text;
 pub use html::{Made, command_line, compare_html, report_html};
 pub use info::info_json;
 pub use info_text::{info_markdown, info_text};
+pub use live::{
+    LiveFile, LiveKept, live_crossing_json, live_finding_json, live_moment_json, live_total_json,
+    live_written_json,
+};
+pub use live_text::{LiveText, carried, clock, crossed, per_second, subject_name, written_words};
 pub use markdown::{as_markdown, conns_markdown, diagnosis_markdown, ops_markdown, sql_markdown};
 pub use ops::{ops_csv, ops_json};
 pub use ops_text::{OpsStyle, ops_text};

@@ -22,7 +22,7 @@ pub fn ops_json(result: &OpsResult, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"}\n")
 }
 
-fn group(g: &GroupResult) -> Value {
+pub(crate) fn group(g: &GroupResult) -> Value {
     let mut object = Map::new();
     let mut put = |name: &str, value: Value| object.insert(name.to_owned(), value);
     put("protocol", g.protocol.name().into());

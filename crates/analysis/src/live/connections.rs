@@ -84,6 +84,8 @@ struct Slot {
     total_ns: i64,
     max_ns: i64,
     outstanding_most: u64,
+    /// How many were outstanding after the last change in it, and since when nothing was answered.
+    left: Option<(u64, Time)>,
 }
 
 impl Slot {
@@ -96,6 +98,7 @@ impl Slot {
             total_ns: 0,
             max_ns: 0,
             outstanding_most: 0,
+            left: None,
         }
     }
 }
@@ -105,9 +108,12 @@ struct Connection {
     server: Endpoint,
     protocol: Option<Protocol>,
     slots: VecDeque<(i64, Slot)>,
+    /// Calls outstanding, and since when nothing was answered: as far as changes have come, and when the
+    /// last interval closed.
     outstanding: u64,
-    /// Since when nothing was answered, where calls are outstanding.
     since: Time,
+    closed: (u64, Time),
+    over: bool,
 }
 
 /// Connections that do something, or wait for an answer.
@@ -143,6 +149,8 @@ impl Connections {
             slots: VecDeque::new(),
             outstanding: 0,
             since: Time::MIN,
+            closed: (0, Time::MIN),
+            over: false,
         }))
     }
 
@@ -202,14 +210,15 @@ impl Connections {
             }
             Change::Stray | Change::Spoke => c.since = change.time,
         }
-        let now = c.outstanding;
+        let left = (c.outstanding, c.since);
         let slot = slot(&mut c.slots, index, || Slot::new(id));
-        slot.outstanding_most = slot.outstanding_most.max(now);
+        slot.outstanding_most = slot.outstanding_most.max(left.0);
+        slot.left = Some(left);
     }
 
     pub(super) fn closed(&mut self, id: ConnectionId) {
         if let Some(c) = self.known.get_mut(&id) {
-            c.outstanding = 0;
+            c.over = true;
         }
     }
 
@@ -223,9 +232,10 @@ impl Connections {
         let (mut rows, mut outstanding, mut silence) = (Vec::new(), 0, None::<Silence>);
         self.known.retain(|id, c| {
             forget(&mut c.slots, over.oldest);
-            if c.slots.is_empty() && c.outstanding == 0 {
+            if c.slots.is_empty() && (c.outstanding == 0 || c.over) {
                 return false;
             }
+            c.close(over.index);
             let row = c.row(*id, over, now);
             outstanding += row.outstanding;
             if let Some(ns) = row.silent_ns.filter(|ns| *ns >= SILENCE_NS) {
@@ -252,8 +262,20 @@ impl Connections {
 }
 
 impl Connection {
+    /// An interval is over.
+    fn close(&mut self, index: i64) {
+        let of = self.slots.iter().find(|(i, _)| *i == index);
+        if let Some(left) = of.and_then(|(_, slot)| slot.left) {
+            self.closed = left;
+        }
+        if self.over && self.slots.back().is_none_or(|(i, _)| *i <= index) {
+            self.closed.0 = 0;
+        }
+    }
+
     fn row(&self, id: ConnectionId, over: &Over, now: Time) -> ConnectionRow {
-        let waits = self.outstanding > 0 && self.protocol.is_some_and(|p| p != Protocol::Tcp);
+        let (outstanding, since) = self.closed;
+        let waits = outstanding > 0 && self.protocol.is_some_and(|p| p != Protocol::Tcp);
         let mut row = ConnectionRow {
             id,
             client: self.client,
@@ -272,10 +294,10 @@ impl Connection {
             outstanding: match self.protocol {
                 // Of turns it is only known that one side waits.
                 Some(Protocol::Tcp) => 0,
-                _ => self.outstanding,
+                _ => outstanding,
             },
             outstanding_most: 0,
-            silent_ns: waits.then(|| (now - self.since).max(0)),
+            silent_ns: waits.then(|| (now - since).max(0)),
             limit: None,
         };
         let mut spent = [PerClass::of(0); 2];

@@ -15,7 +15,7 @@ mod trigger;
 pub use connections::{ConnectionRow, Limit};
 pub use found::{Found, FoundRow};
 pub use moment::{Figures, LiveResult, Moment, Silence, StatementTotal, SubjectRow, Worst};
-pub use trigger::{Crossing, Triggers};
+pub use trigger::{Crossed, Crossing, Triggers};
 
 use crate::connections::Lister;
 use crate::conns;

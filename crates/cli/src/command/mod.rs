@@ -7,6 +7,7 @@ pub(crate) mod cut;
 pub(crate) mod diagnose;
 pub(crate) mod explain;
 pub(crate) mod info;
+pub(crate) mod live;
 pub(crate) mod ops;
 pub(crate) mod probe;
 pub(crate) mod report;

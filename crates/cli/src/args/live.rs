@@ -1,0 +1,114 @@
+//! The command line of `slowside live`.
+
+use super::width;
+use crate::moment;
+use analysis::filter::{Filter, LiveFilter};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// Watch traffic as it passes: operations, statements, connections, findings; keep packets as evidence
+///
+/// Reads what `tcpdump -U -w -` writes, an interface, or files. In a terminal it is a view: q ends it, ? says
+/// which keys there are. Elsewhere, and with --format, it writes a line per interval. Ctrl-C ends with
+/// totals, which are those of `slowside ops` and `slowside conns` on the same packets.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  tcpdump -i eth0 -U -s 256 -w - port 2049 | slowside live -
+  slowside live - --when 'op=READ and p99>20ms' --write evidence.pcapng")]
+pub(crate) struct Live {
+    /// `-` for standard input, or files of one capture
+    #[arg(value_name = "CAPTURE", required = true)]
+    pub(crate) captures: Vec<PathBuf>,
+
+    /// Width of the intervals
+    #[arg(long, value_name = "DURATION", value_parser = interval, default_value = "1s")]
+    pub(crate) interval: i64,
+
+    /// What percentiles, rates and thresholds are taken of: at most 600 intervals
+    #[arg(long, value_name = "DURATION", value_parser = interval, default_value = "10s")]
+    pub(crate) window: i64,
+
+    /// Stop after so long
+    #[arg(long = "for", value_name = "DURATION", value_parser = moment::positive)]
+    pub(crate) lasts: Option<i64>,
+
+    /// Tell when this becomes true of an operation, a statement or a connection; may be given again
+    ///
+    /// Compares, over the window: protocol, op, statement, calls, rate, mean, p50, p90, p95, p99, max,
+    /// errors, outstanding (the mean) of operations and statements; protocol, client, server, rtt, loss
+    /// (percent sent again), bps, calls, mean, max, errors, outstanding (the most), silence, limit of
+    /// connections; as --where does. Each is told once, until it is no more true for three intervals.
+    #[arg(long, value_name = "EXPR", value_parser = LiveFilter::parse)]
+    pub(crate) when: Vec<LiveFilter>,
+
+    /// Write the kept packets when --when becomes true: FILE-1, FILE-2, … before the extension
+    ///
+    /// Files that are there are left alone. The key w writes one, too.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write: Option<PathBuf>,
+
+    /// How many such files at most
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) files: u32,
+
+    /// How long packets are kept in memory, for --write, the key w, and findings
+    #[arg(long, value_name = "DURATION", value_parser = moment::positive, default_value = "30s")]
+    pub(crate) keep: i64,
+
+    /// How much memory they may take: fewer are kept if that is less
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "64M")]
+    pub(crate) keep_bytes: usize,
+
+    /// How to write; text and json write lines also in a terminal
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<LiveFormat>,
+
+    /// Operations, statements and connections per interval (json)
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) top: usize,
+
+    /// Only calls of which this is true, such as 'server = 10.0.0.2'; packets are kept all the same
+    #[arg(long = "where", value_name = "EXPR", value_parser = Filter::parse)]
+    pub(crate) filter: Option<Filter>,
+
+    /// Threads; 0: as many as fit the machine
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) threads: usize,
+
+    /// No notes on standard error
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum LiveFormat {
+    Text,
+    /// JSON lines
+    Json,
+}
+
+/// Shorter ones would be more writing than watching.
+fn interval(text: &str) -> Result<i64, String> {
+    match width(text)? {
+        ..10_000_000 => Err("intervals are at least 10ms wide, such as 100ms".into()),
+        width => Ok(width),
+    }
+}
+
+fn size(text: &str) -> Result<usize, String> {
+    let wrong = || "a size is a number and k, M or G, such as 64M".to_owned();
+    let ends = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(ends).ok_or_else(wrong)?;
+    let shift = match unit.to_ascii_lowercase().trim_end_matches(['b', 'i']) {
+        "" => 0,
+        "k" => 10,
+        "m" => 20,
+        "g" => 30,
+        _ => return Err(wrong()),
+    };
+    let number: usize = number.parse().map_err(|_| wrong())?;
+    number.checked_mul(1 << shift).ok_or_else(wrong)
+}

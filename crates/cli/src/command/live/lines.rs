@@ -1,0 +1,132 @@
+//! A line for each interval, as text or JSON, and the totals at the end.
+
+use super::said;
+use crate::args::{Live, LiveFormat};
+use crate::command::{CANNOT_WRITE, tell_damage};
+use crate::exit::Done;
+use analysis::live::FoundRow;
+use anyhow::Context;
+use jiff::tz::TimeZone;
+use report::{LiveFile, LiveKept, LiveText};
+use slowside::{Config, Control, Held, LiveEvent, LiveInput, LiveOptions};
+use std::io::{self, BufWriter, Write};
+
+pub(super) fn run(
+    args: &Live,
+    input: LiveInput,
+    config: &Config,
+    options: &LiveOptions,
+    control: &Control,
+) -> anyhow::Result<Done> {
+    let json = args.format == Some(LiveFormat::Json);
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut text = LiveText::new(TimeZone::system(), args.window);
+    let mut lines = Lines {
+        text: (!json).then_some(&mut text),
+        top: args.top,
+        keep_bytes: args.keep_bytes as u64,
+        out: &mut out,
+    };
+    // The engine may only say in words that the sink failed; what failed decides the exit code.
+    let mut failed = None;
+    let mut sink = |event: LiveEvent<'_>| {
+        lines.event(&event).map_err(|e| {
+            let kind = e.kind();
+            failed = Some(e);
+            io::Error::from(kind)
+        })
+    };
+    let result = slowside::live(input, config, options, control, &mut sink);
+    if let Some(e) = failed {
+        return Err(e).context(CANNOT_WRITE);
+    }
+    let result = result?;
+    let total = match json {
+        true => report::live_total_json(&result, &mut out),
+        false => text.total(&result, &mut out),
+    };
+    total.and_then(|()| out.flush()).context(CANNOT_WRITE)?;
+    let mut damaged = false;
+    for capture in &result.ops.captures {
+        damaged |= capture.problems.any_damage();
+        if !args.quiet {
+            tell_damage(capture);
+        }
+    }
+    Ok(Done::with_damage(damaged))
+}
+
+struct Lines<'a, W> {
+    /// `None`: JSON.
+    text: Option<&'a mut LiveText>,
+    top: usize,
+    keep_bytes: u64,
+    out: &'a mut W,
+}
+
+impl<W: Write> Lines<'_, W> {
+    fn event(&mut self, event: &LiveEvent<'_>) -> io::Result<()> {
+        let out = &mut *self.out;
+        match (event, &mut self.text) {
+            (LiveEvent::Moment { moment, held, .. }, Some(text)) => {
+                text.moment(moment, out)?;
+                text.kept(held.ns, self.keep_bytes, held.short, out)?;
+            }
+            (LiveEvent::Moment { moment, held, .. }, None) => {
+                report::live_moment_json(moment, kept(held), self.top, out)?;
+            }
+            (LiveEvent::Findings { found, codes, at }, text) => {
+                let new = |f: &&FoundRow| codes.contains(&f.code);
+                let rows: Vec<&FoundRow> = found.rows().iter().filter(new).collect();
+                match text {
+                    Some(text) => text.findings(&rows, found.verdict(), *at, out)?,
+                    None => {
+                        for row in rows {
+                            report::live_finding_json(row, found.verdict(), *at, out)?;
+                        }
+                    }
+                }
+            }
+            (
+                LiveEvent::Crossing {
+                    crossing,
+                    written,
+                    at,
+                },
+                text,
+            ) => {
+                let written = written.as_ref().map(said);
+                let file = written.as_ref().map(file);
+                match text {
+                    Some(text) => text.crossing(crossing, file, *at, out)?,
+                    None => report::live_crossing_json(crossing, file, *at, out)?,
+                }
+            }
+            (LiveEvent::Written(written), text) => {
+                let written = said(written);
+                match text {
+                    Some(text) => text.written(file(&written), out)?,
+                    None => report::live_written_json(file(&written), out)?,
+                }
+            }
+        }
+        // Somebody waits for each line.
+        self.out.flush()
+    }
+}
+
+fn kept(held: &Held) -> LiveKept {
+    LiveKept {
+        packets: held.packets,
+        bytes: held.bytes,
+        ns: held.ns,
+        short: held.short,
+    }
+}
+
+fn file(written: &Result<(String, u64, i64), String>) -> LiveFile<'_> {
+    match written {
+        Ok((path, packets, ns)) => Ok((path, *packets, *ns)),
+        Err(why) => Err(why),
+    }
+}
