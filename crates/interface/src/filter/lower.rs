@@ -107,7 +107,7 @@ fn lower_one(primitive: &Primitive, layout: Layout) -> Result<Tests, Refused> {
             let known = all([present()]
                 .into_iter()
                 .chain(id.map(|id| vlan(VLAN_TAG, id))));
-            any([known, behind(0).tagged(*id)])
+            any([known, all([present().not(), behind(0).tagged(*id)])])
         }
         (What::Vlan(id), Some(less)) => any([
             all([present(), behind(less).tagged(*id)]),

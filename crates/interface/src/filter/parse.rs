@@ -179,9 +179,11 @@ impl<'a> Parser<'a> {
                 return Ok(self.is(column, What::Transport(transport)));
             }
             (None, None, None, None) => {
-                return match self.before {
-                    Some(before) => self.value(before),
-                    None => Err(self.unknown()),
+                // What is no value of the kind before is a primitive that is not known.
+                return match self.before.map(|before| self.value(before)) {
+                    Some(Ok(shape)) => Ok(shape),
+                    Some(Err(e)) if self.text().starts_with(|c: char| c.is_ascii_digit()) => Err(e),
+                    _ => Err(self.unknown()),
                 };
             }
             _ => Qualifiers {

@@ -84,16 +84,12 @@ impl Steps {
                 .iter()
                 .rev()
                 .fold(no, |next, shape| self.shape(shape, yes, next)),
-            Shape::Is(test) => self.test(*test, yes, no),
+            Shape::Is(test) => self.step(Step::Test {
+                test: *test,
+                yes,
+                no,
+            }),
         }
-    }
-
-    fn test(&mut self, test: Test, yes: usize, no: usize) -> usize {
-        // Under an empty mask every field is 0.
-        if test.mask == 0 && test.is == Is::Equal(0) {
-            return yes;
-        }
-        self.step(Step::Test { test, yes, no })
     }
 
     /// Writes the steps that are reached from `first`, backwards.

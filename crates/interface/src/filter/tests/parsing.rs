@@ -20,8 +20,8 @@ fn what_is_not_supported_is_refused_with_its_column_and_what_is() {
             "comparisons of bytes are not supported; supported are [src|dst] host",
         ),
         (
-            "port 80 and ether host 1:2:3:4:5:6",
-            13,
+            "tcp and ether host 1:2:3:4:5:6",
+            9,
             "\"ether\" is not supported; supported are",
         ),
         ("host db1", 6, "names are not looked up: getent hosts db1"),
@@ -98,13 +98,13 @@ fn packets_that_leave_through_the_loopback_are_left_out_and_no_others() {
 
 #[test]
 fn programs_of_many_alternatives_reach_their_ends() {
-    let ports: Vec<_> = (1000..1200).map(|p| format!("port {p}")).collect();
+    let ports: Vec<_> = (1000..1100).map(|p| format!("port {p}")).collect();
     let many: Expression = ports.join(" or ").parse().expect("supported");
     let program = many.program(Layout::Ethernet, 96, false).expect("fits");
     let mut frame = [0_u8; 60];
     frame[12..15].copy_from_slice(&[8, 0, 0x45]);
     frame[23] = 6;
-    for (port, kept) in [(999_u16, 0), (1000, 96), (1100, 96), (1199, 96), (1200, 0)] {
+    for (port, kept) in [(999_u16, 0), (1000, 96), (1050, 96), (1099, 96), (1100, 0)] {
         frame[36..38].copy_from_slice(&port.to_be_bytes());
         let packet = Packet {
             bytes: &frame,

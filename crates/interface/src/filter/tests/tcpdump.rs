@@ -92,8 +92,10 @@ fn tags(dice: &mut Dice) -> Vec<u8> {
 /// Something that both programs take: as a person would write it, and as nobody would.
 fn expression(dice: &mut Dice, vlan: bool, depth: usize) -> String {
     let end = dice.one(&["", "", "src ", "dst ", "src or dst ", "src and dst "]);
-    let kinds = if depth == 0 { 8 } else { 12 };
-    match dice.roll(kinds + usize::from(vlan)) {
+    if vlan && dice.roll(10) == 0 {
+        return dice.one(&["vlan", "vlan 7", "vlan 8"]).to_owned();
+    }
+    match dice.roll(if depth == 0 { 8 } else { 12 }) {
         0 => dice
             .one(&[
                 "ip", "ip6", "arp", "rarp", "tcp", "udp", "sctp", "icmp", "icmp6",
@@ -142,13 +144,12 @@ fn expression(dice: &mut Dice, vlan: bool, depth: usize) -> String {
         7 => format!("port ({} or {})", dice.one(&PORTS), dice.one(&PORTS)),
         8 => format!("not {}", expression(dice, vlan, depth - 1)),
         9 => format!("({})", expression(dice, vlan, depth - 1)),
-        10 | 11 => format!(
+        _ => format!(
             "{} {} {}",
             expression(dice, vlan, depth - 1),
             dice.one(&["and", "or", "&&", "||"]),
             expression(dice, vlan, depth - 1)
         ),
-        _ => dice.one(&["vlan", "vlan 7", "vlan 8"]).to_owned(),
     }
 }
 
@@ -167,10 +168,11 @@ fn file(link_type: u32, packets: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
-/// The numbers of the packets that tcpdump chooses.
+/// The numbers of the packets that tcpdump chooses. Without its optimizer (`-O`), which changes what becomes
+/// of packets that end before a field.
 fn chosen(file: &[u8], expression: &str) -> Vec<u32> {
     let mut tcpdump = Command::new("tcpdump")
-        .args(["-r", "-", "-w", "-", expression])
+        .args(["-O", "-r", "-", "-w", "-", expression])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -184,11 +186,11 @@ fn chosen(file: &[u8], expression: &str) -> Vec<u32> {
     });
     let out = tcpdump.wait_with_output().expect("ends");
     feed.join().expect("fed");
-    assert!(
-        out.status.success(),
-        "{expression}: {}",
-        String::from_utf8_lossy(&out.stderr)
-    );
+    let said = String::from_utf8_lossy(&out.stderr);
+    if said.contains("expression rejects all packets") {
+        return Vec::new();
+    }
+    assert!(out.status.success(), "{expression}: {said}");
     records(&out.stdout)
         .into_iter()
         .map(|(number, _)| number)
@@ -215,6 +217,17 @@ fn program(expression: &str, layout: Layout) -> Vec<Instruction> {
     parsed
         .program(layout, 262_144, false)
         .unwrap_or_else(|e| panic!("{expression}: {e}"))
+}
+
+/// `ours` are those that tcpdump chooses.
+fn agree(ours: impl Iterator<Item = u32>, file: &[u8], expression: &str) {
+    let (ours, theirs): (Vec<u32>, _) = (ours.collect(), chosen(file, expression));
+    let differ = |a: &[u32], b: &[u32]| a.iter().find(|n| !b.contains(n)).copied();
+    let (only_ours, only_theirs) = (differ(&ours, &theirs), differ(&theirs, &ours));
+    assert!(
+        only_ours.is_none() && only_theirs.is_none(),
+        "{expression}: packet {only_ours:?} here alone, packet {only_theirs:?} in tcpdump alone"
+    );
 }
 
 /// Without tcpdump these tests say nothing; with `CI` set that is a failure.
@@ -252,7 +265,7 @@ fn the_same_frames_are_chosen_as_by_tcpdump() {
     for _ in 0..250 {
         let expression = expression(&mut dice, true, 3);
         let program = program(&expression, Layout::Ethernet);
-        let ours: Vec<u32> = (0..)
+        let ours = (0..)
             .zip(&frames)
             .filter(|(_, frame)| {
                 run(
@@ -263,9 +276,8 @@ fn the_same_frames_are_chosen_as_by_tcpdump() {
                     },
                 ) > 0
             })
-            .map(|(number, _)| number)
-            .collect();
-        assert_eq!(ours, chosen(&file, &expression), "{expression}");
+            .map(|(number, _)| number);
+        agree(ours, &file, &expression);
     }
 }
 
@@ -290,7 +302,7 @@ fn the_same_packets_are_chosen_without_their_link_header() {
     for _ in 0..150 {
         let expression = expression(&mut dice, false, 2);
         let program = program(&expression, Layout::Network);
-        let ours: Vec<u32> = (0..)
+        let ours = (0..)
             .zip(&packets)
             .filter(|(_, (protocol, bytes))| {
                 run(
@@ -302,9 +314,8 @@ fn the_same_packets_are_chosen_without_their_link_header() {
                     },
                 ) > 0
             })
-            .map(|(number, _)| number)
-            .collect();
-        assert_eq!(ours, chosen(&file, &expression), "{expression}");
+            .map(|(number, _)| number);
+        agree(ours, &file, &expression);
     }
 }
 
@@ -396,7 +407,7 @@ fn the_same_packets_of_captures_beside_the_repository_are_chosen() {
         let file = file(1, &packets);
         for expression in USUAL {
             let program = program(expression, Layout::Ethernet);
-            let ours: Vec<u32> = (0..)
+            let ours = (0..)
                 .zip(&packets)
                 .filter(|(_, bytes)| {
                     run(
@@ -407,14 +418,9 @@ fn the_same_packets_of_captures_beside_the_repository_are_chosen() {
                         },
                     ) > 0
                 })
-                .map(|(number, _)| number)
-                .collect();
-            assert_eq!(
-                ours,
-                chosen(&file, expression),
-                "{}: {expression}",
-                path.display()
-            );
+                .map(|(number, _)| number);
+            println!("{}", path.display());
+            agree(ours, &file, expression);
         }
         compared += 1;
     }
