@@ -3,9 +3,11 @@
 //! `slowside CAPTURE…` is short for `slowside diagnose CAPTURE…`: the command is put in when the
 //! first argument is none.
 
+mod interface;
 mod live;
 mod probe;
 
+pub(crate) use interface::FromInterface;
 pub(crate) use live::{Live, LiveFormat};
 pub(crate) use probe::{Probe, Stream, Switch};
 
@@ -324,14 +326,18 @@ pub(crate) struct Startup {
 #[command(after_long_help = "\
 Examples:
   slowside info client.pcap
-  slowside info ring/ --format json | jq '.limits[].code'")]
+  slowside info ring/ --format json | jq '.limits[].code'
+  slowside info -i eth0 --for 10s")]
 #[command(mut_arg("filter", |a| a.hide(true)))]
 #[command(mut_arg("from", |a| of_packets(a, "come")))]
 #[command(mut_arg("to", |a| of_packets(a, "come")))]
 pub(crate) struct Info {
     /// Files of one capture, or a directory; `-` for standard input
-    #[arg(value_name = "CAPTURE", required = true)]
+    #[arg(value_name = "CAPTURE", required_unless_present = "interface", conflicts_with = "interface")]
     pub(crate) captures: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) from_interface: FromInterface,
 
     /// How to write the answer
     #[arg(long, value_enum, default_value_t = InfoFormat::Text)]
@@ -349,13 +355,17 @@ pub(crate) struct Info {
 #[command(after_long_help = "\
 Examples:
   slowside stat server.pcap --interval 10s --where 'op = READ'
-  slowside stat any.pcap --packets 'port = 2049' --format csv")]
+  slowside stat any.pcap --packets 'port = 2049' --format csv
+  slowside stat -i eth0 --filter 'port 2049' --interval 10s")]
 #[command(mut_arg("from", |a| of_packets(a, "come and calls that start")))]
 #[command(mut_arg("to", |a| of_packets(a, "come and calls that start")))]
 pub(crate) struct Stat {
     /// Files of one capture, or a directory; `-` for standard input
-    #[arg(value_name = "CAPTURE", required = true)]
+    #[arg(value_name = "CAPTURE", required_unless_present = "interface", conflicts_with = "interface")]
     pub(crate) captures: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) from_interface: FromInterface,
 
     /// Width of the intervals, such as 100ms
     #[arg(long, value_name = "DURATION", value_parser = width, default_value = "1s")]

@@ -25,11 +25,11 @@ mod stream;
 mod trace;
 
 pub use compare::{Run, compare, save};
-pub use config::{Captures, Config, Event, Moment};
+pub use config::{Captures, Config, Event, Moment, Source};
 pub use conns::{conns, series};
 pub use cut::{CutCapture, CutRequest, CutResult, Frames, Open, WhichFinding, cut};
 pub use diagnose::{diagnose, measure};
-pub use live::{Control, Held, Keep, LiveEvent, LiveInput, LiveOptions, Written, live};
+pub use live::{Control, Held, Keep, LiveEvent, LiveOptions, Written, live};
 pub use packets::{info, stat};
 pub use plots::{plots, points_within};
 pub use report::{ReportOptions, report};

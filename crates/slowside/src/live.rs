@@ -14,7 +14,7 @@ pub use evidence::Written;
 pub use ring::{Held, Keep};
 
 use crate::Error;
-use crate::config::Config;
+use crate::config::{Config, Source};
 use crate::merge::Answers;
 use crate::run::{self, Selection, Tally};
 use crate::stream::Stream;
@@ -24,25 +24,11 @@ use analysis::results::{CaptureResult, ConnsResult, OpsResult};
 use capture::Capture;
 use model::Time;
 use ring::{Comments, Ring};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tap::Tap;
 use watch::Watch;
-
-/// What is looked at.
-pub enum LiveInput {
-    /// Read to their end, as fast as can be.
-    Files(Vec<PathBuf>),
-    /// Packets as they are captured; `name` stands for them in messages.
-    Stream {
-        name: String,
-        reader: Box<dyn Read + Send>,
-        /// Nanoseconds of a clock that never stops: what time it is when no packets come.
-        clock: fn() -> i64,
-    },
-}
 
 /// How it is looked at.
 #[derive(Clone, Debug)]
@@ -57,6 +43,8 @@ pub struct LiveOptions {
     /// Where the kept packets are written when one is crossed, numbered, and how many files at most.
     pub write: Option<PathBuf>,
     pub files: u32,
+    /// Nanoseconds of a clock that never stops: what time it is when a stream brings no packets.
+    pub clock: fn() -> i64,
 }
 
 /// What can be asked while it goes on, from any thread.
@@ -64,9 +52,29 @@ pub struct LiveOptions {
 pub struct Control {
     stop: Arc<AtomicBool>,
     write: Arc<AtomicBool>,
+    /// Whether whoever reads sees the flag, too, and ends.
+    ends: bool,
 }
 
 impl Control {
+    /// With the flag of a reader that comes to its end once it is set: all that it has is read.
+    #[must_use]
+    pub fn of_reader(stop: Arc<AtomicBool>) -> Control {
+        Control {
+            stop,
+            ends: true,
+            ..Control::default()
+        }
+    }
+
+    /// The flag by which the engine itself stops reading.
+    fn cut(&self) -> Arc<AtomicBool> {
+        match self.ends {
+            true => Arc::default(),
+            false => Arc::clone(&self.stop),
+        }
+    }
+
     /// Read no more: what came so far is told, and the totals.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
@@ -117,26 +125,22 @@ const FILE: &str = "slowside.pcapng";
 /// # Errors
 /// When no input can be read, or `sink` fails.
 pub fn live(
-    input: LiveInput,
+    source: Source,
     config: &Config,
     options: &LiveOptions,
     control: &Control,
     sink: &mut dyn FnMut(LiveEvent<'_>) -> std::io::Result<()>,
 ) -> Result<LiveResult, Error> {
-    let (name, clock, opened) = match input {
-        LiveInput::Files(files) => {
+    let (name, clock, opened) = match source {
+        Source::Files(files) => {
             let name = files.first().map(|f| f.display().to_string());
             (name.unwrap_or_default(), None, run::open(&files))
         }
-        LiveInput::Stream {
-            name,
-            reader,
-            clock,
-        } => {
-            let pump = input::Pump::new(reader, control.stop_flag());
+        Source::Stream { name, reader } => {
+            let pump = input::Pump::new(reader, control.cut());
             let capture = Capture::from_live(&name, Box::new(pump));
             let capture = capture.map_err(|e| Error::Message(e.to_string()));
-            (name, Some(clock), capture)
+            (name, Some(options.clock), capture)
         }
     };
     let mut watcher = Watcher::new(&name, clock.is_some(), config, options);
@@ -150,7 +154,7 @@ pub fn live(
     // One that waits for packets may not hold up the others.
     let threads = run::threads_for_accounts(config).max(1 + usize::from(clock.is_some()));
     let keeps = options.keep.ns > 0 && options.keep.bytes > 0;
-    let tap = Tap::new(options.interval_ns, keeps, control.stop_flag(), clock);
+    let tap = Tap::new(options.interval_ns, keeps, control.cut(), clock);
     let mut stream = Stream::start_live(capture, threads, options.interval_ns, tap);
     let mut records = Answers::default();
     let mut tally = Tally::default();

@@ -1,6 +1,6 @@
 //! The command line of `slowside live`.
 
-use super::width;
+use super::{FromInterface, width};
 use crate::moment;
 use analysis::filter::{Filter, LiveFilter};
 use clap::{Args, ValueEnum};
@@ -14,12 +14,16 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  tcpdump -i eth0 -U -s 256 -w - port 2049 | slowside live -
-  slowside live - --when 'op=READ and p99>20ms' --write evidence.pcapng")]
+  slowside live -i eth0 port 2049 --when 'op=READ and p99>20ms' --write e.pcapng
+  ssh db1 tcpdump -U -s 256 -w - port 5432 | slowside live - --format json")]
+#[command(mut_arg("lasting", |a| a.help_heading(None)))]
 pub(crate) struct Live {
-    /// `-` for standard input, or files of one capture
-    #[arg(value_name = "CAPTURE", required = true)]
+    /// `-` for standard input, or files of one capture; with -i an expression as of --filter
+    #[arg(value_name = "CAPTURE", required_unless_present = "interface")]
     pub(crate) captures: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) from_interface: FromInterface,
 
     /// Width of the intervals
     #[arg(long, value_name = "DURATION", value_parser = interval, default_value = "1s")]
@@ -28,10 +32,6 @@ pub(crate) struct Live {
     /// What percentiles, rates and thresholds are taken of: at most 600 intervals
     #[arg(long, value_name = "DURATION", value_parser = interval, default_value = "10s")]
     pub(crate) window: i64,
-
-    /// Stop after so long
-    #[arg(long = "for", value_name = "DURATION", value_parser = moment::positive)]
-    pub(crate) lasts: Option<i64>,
 
     /// Tell when this becomes true of an operation, a statement or a connection; may be given again
     ///

@@ -3,17 +3,16 @@
 mod lines;
 
 use super::check_standard_input;
-use crate::args::{Live, LiveFormat};
-use crate::exit::{Done, complain};
+use crate::args::Live;
+use crate::exit::Done;
 use anyhow::Context;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use slowside::{Config, Control, Keep, LiveInput, LiveOptions, Written};
-use std::io::{self, IsTerminal};
+use slowside::{Config, Control, Keep, LiveOptions, Source, Written};
+use std::io;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 pub(crate) fn run(args: &Live) -> anyhow::Result<Done> {
-    check_standard_input(&args.captures)?;
     anyhow::ensure!(
         args.window >= args.interval,
         "--window is shorter than --interval; give at least {}",
@@ -30,9 +29,9 @@ pub(crate) fn run(args: &Live) -> anyhow::Result<Done> {
             path.display()
         );
     }
-    let control = Control::default();
+    let (source, control) = source(args)?;
     stop_on_signals(&control)?;
-    if let Some(ns) = args.lasts {
+    if let Some(ns) = args.from_interface.lasting {
         stop_after(&control, ns);
     }
     let config = Config {
@@ -50,26 +49,46 @@ pub(crate) fn run(args: &Live) -> anyhow::Result<Done> {
         when: args.when.clone(),
         write: args.write.clone(),
         files: args.files,
+        clock,
     };
-    let input = input(args)?;
-    lines::run(args, input, &config, &options, &control)
+    lines::run(args, source, &config, &options, &control)
 }
 
-/// Where packets come from.
-fn input(args: &Live) -> anyhow::Result<LiveInput> {
-    let stdin = args.captures.iter().any(|p| p.as_os_str() == "-");
-    if !stdin {
-        return Ok(LiveInput::Files(args.captures.clone()));
+/// Where packets come from, and how that is stopped.
+fn source(args: &Live) -> anyhow::Result<(Source, Control)> {
+    if let Some(name) = &args.from_interface.interface {
+        let words: Option<Vec<&str>> = args.captures.iter().map(|w| w.to_str()).collect();
+        let words = words.unwrap_or_default().join(" ");
+        let also = match words.as_str() {
+            "" => None,
+            words => Some(words.parse().map_err(|e| anyhow::anyhow!("{words}: {e}"))?),
+        };
+        anyhow::ensure!(
+            also.is_none() || args.from_interface.expression.is_none(),
+            "packets are chosen by --filter and by {words}; give one of them"
+        );
+        if let Some(interface) = args.from_interface.open_for(also)? {
+            let control = Control::of_reader(interface.stopper().flag());
+            let source = Source::Stream {
+                name: name.clone(),
+                reader: Box::new(interface),
+            };
+            return Ok((source, control));
+        }
+    }
+    check_standard_input(&args.captures)?;
+    if !args.captures.iter().any(|p| p.as_os_str() == "-") {
+        return Ok((Source::Files(args.captures.clone()), Control::default()));
     }
     anyhow::ensure!(
         args.captures.len() == 1,
         "standard input is watched alone; leave out the files, or `-`"
     );
-    Ok(LiveInput::Stream {
+    let source = Source::Stream {
         name: "-".to_owned(),
         reader: Box::new(io::stdin()),
-        clock,
-    })
+    };
+    Ok((source, Control::default()))
 }
 
 /// Nanoseconds since the first time that anybody asked.

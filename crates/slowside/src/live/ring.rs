@@ -241,10 +241,10 @@ impl Read for Reader {
             match self.snapshot.chunks.pop_front() {
                 Some(chunk) => {
                     writer.chunk(&chunk, self.snapshot.oldest, &Comments::new())?;
-                    std::mem::swap(writer.out.out_mut(), &mut self.made);
+                    std::mem::swap(writer.out.out(), &mut self.made);
                 }
                 None => {
-                    std::mem::swap(writer.out.out_mut(), &mut self.made);
+                    std::mem::swap(writer.out.out(), &mut self.made);
                     self.writer = None;
                 }
             }

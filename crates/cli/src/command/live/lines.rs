@@ -8,12 +8,12 @@ use analysis::live::FoundRow;
 use anyhow::Context;
 use jiff::tz::TimeZone;
 use report::{LiveFile, LiveKept, LiveText};
-use slowside::{Config, Control, Held, LiveEvent, LiveInput, LiveOptions};
+use slowside::{Config, Control, Held, LiveEvent, LiveOptions, Source};
 use std::io::{self, BufWriter, Write};
 
 pub(super) fn run(
     args: &Live,
-    input: LiveInput,
+    source: Source,
     config: &Config,
     options: &LiveOptions,
     control: &Control,
@@ -36,7 +36,7 @@ pub(super) fn run(
             io::Error::from(kind)
         })
     };
-    let result = slowside::live(input, config, options, control, &mut sink);
+    let result = slowside::live(source, config, options, control, &mut sink);
     if let Some(e) = failed {
         return Err(e).context(CANNOT_WRITE);
     }
