@@ -6,6 +6,7 @@ mod exit;
 mod moment;
 mod page;
 mod progress;
+mod view;
 
 use args::{Arguments, Command};
 use exit::Done;

@@ -52,11 +52,13 @@ pub use live::{
     LiveFile, LiveKept, live_crossing_json, live_finding_json, live_moment_json, live_total_json,
     live_written_json,
 };
-pub use live_text::{LiveText, carried, clock, crossed, per_second, subject_name, written_words};
+pub use live_text::{
+    LiveText, carried, clock, crossed, limit_words, per_second, subject_name, written_words,
+};
 pub use markdown::{as_markdown, conns_markdown, diagnosis_markdown, ops_markdown, sql_markdown};
 pub use ops::{ops_csv, ops_json};
 pub use ops_text::{OpsStyle, ops_text};
-pub use page::{Page, on_page};
+pub use page::{Page, columns, has_colors, on_page, shortened};
 pub use probe_json::{probe_hgrm, probe_json};
 pub use probe_text::{probe_interval, probe_text};
 pub use series::{SeriesText, series_csv, series_csv_header, series_jsonl};
@@ -65,7 +67,7 @@ pub use sql_text::{SqlStyle, sql_text};
 pub use startup::startup_json;
 pub use startup_text::startup_text;
 pub use stat::{StatText, stat_csv, stat_csv_header, stat_jsonl};
-pub use text::{bytes, moment, wrap};
+pub use text::{bytes, counted, grouped, harmless, moment, rate, spoken, tight, wrap};
 pub use trace::{TraceBy, trace_csv, trace_json};
 pub use trace_text::{TraceStyle, trace_text};
 pub use whatif::{fit_json, fit_text, whatif_json, whatif_text};

@@ -5,12 +5,14 @@ use crate::live::LiveFile;
 use crate::ops_text::{OpsStyle, ops_text};
 use crate::page::{Tone, pad, pad_left};
 use crate::text::{bytes, counted, grouped, harmless, moment, rate, spoken, tight, wrap};
-use analysis::live::{Crossed, Crossing, Figures, FoundRow, LiveResult, Moment, SubjectRow};
+use analysis::live::{
+    Crossed, Crossing, Figures, FoundRow, Limit, LiveResult, Moment, SubjectRow,
+};
 use analysis::results::Verdict;
 use analysis::stats::Summary;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use model::{Time, format_duration};
+use model::{Direction, Time, TimeClass, format_duration};
 use std::io::{self, Write};
 
 /// Lines between two headings.
@@ -65,6 +67,24 @@ pub fn per_second(n: f64) -> String {
         n if n < 9.95 => format!("{n:.1}"),
         n => grouped(n.round() as u64),
     }
+}
+
+/// What limits a connection, with the part of its time.
+#[must_use]
+pub fn limit_words(limit: &Limit) -> String {
+    let (sender, receiver) = match limit.direction {
+        Direction::ToServer => ("client", "server"),
+        Direction::ToClient => ("server", "client"),
+    };
+    let what = match limit.class {
+        TimeClass::SenderApplication => format!("{sender} works"),
+        TimeClass::ReceiverApplication => format!("{receiver} reads late"),
+        TimeClass::SmallWindow => format!("{receiver}'s window"),
+        TimeClass::NagleDelayedAck => "delayed acks".to_owned(),
+        TimeClass::LossRecovery => "loss".to_owned(),
+        class => class.name().to_owned(),
+    };
+    format!("{what} {:.0}%", limit.share * 100.0)
 }
 
 /// What a row is called.
@@ -225,10 +245,12 @@ impl LiveText {
     /// # Errors
     /// Those of `out`.
     pub fn total(&mut self, result: &LiveResult, out: &mut dyn Write) -> io::Result<()> {
-        if self.lines == 0 {
+        if result.ops.captures.iter().all(|c| c.packets == 0) {
             return writeln!(out, "No packets came.");
         }
-        writeln!(out)?;
+        if self.lines > 0 {
+            writeln!(out)?;
+        }
         if let Some(verdict) = &result.verdict {
             write!(out, "{}", wrap("At the end: ", 2, &harmless(&verdict.sentence)))?;
         }

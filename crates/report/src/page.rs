@@ -47,6 +47,12 @@ pub fn on_page<T>(page: Page, write: impl FnOnce() -> T) -> T {
     write()
 }
 
+/// Whether text for people has colors now.
+#[must_use]
+pub fn has_colors() -> bool {
+    PAGE.get().color
+}
+
 /// Columns for tables.
 pub(crate) fn width() -> usize {
     PAGE.get().width.max(Page::NARROWEST)
@@ -108,7 +114,8 @@ impl Tone {
 }
 
 /// Columns of a terminal that a text takes.
-pub(crate) fn columns(text: &str) -> usize {
+#[must_use]
+pub fn columns(text: &str) -> usize {
     // A style is `ESC [ … m`.
     let mut parts = text.split("\u{1b}[");
     let first = parts.next().map_or(0, UnicodeWidthStr::width);
@@ -129,7 +136,8 @@ pub(crate) fn pad_left(text: &str, width: usize) -> String {
 }
 
 /// A text without its middle, if it is longer than this.
-pub(crate) fn shortened(text: &str, room: usize) -> String {
+#[must_use]
+pub fn shortened(text: &str, room: usize) -> String {
     let letters: Vec<char> = text.chars().collect();
     if letters.len() <= room {
         return text.to_owned();

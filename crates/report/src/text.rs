@@ -36,7 +36,8 @@ pub fn wrap(head: &str, indent: usize, text: &str) -> String {
 }
 
 /// `1,234,567`.
-pub(crate) fn grouped(n: u64) -> String {
+#[must_use]
+pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (i, d) in digits.chars().enumerate() {
@@ -49,7 +50,8 @@ pub(crate) fn grouped(n: u64) -> String {
 }
 
 /// A count and its noun: `1 call`, `2 calls`.
-pub(crate) fn counted(n: u64, noun: &str) -> String {
+#[must_use]
+pub fn counted(n: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(n), if n == 1 { "" } else { "s" })
 }
 
@@ -75,17 +77,20 @@ pub fn bytes(n: u64) -> String {
 }
 
 /// Bits per second with a unit: `3.05 Mbit/s`.
-pub(crate) fn rate(bps: u64) -> String {
+#[must_use]
+pub fn rate(bps: u64) -> String {
     format!("{}bit/s", bytes(bps).trim_end_matches('B'))
 }
 
 /// A duration without a space, for tables in which every number has its own unit.
-pub(crate) fn tight(ns: i64) -> String {
+#[must_use]
+pub fn tight(ns: i64) -> String {
     format_duration(ns).replace(' ', "")
 }
 
 /// A duration that may be long, as people say it: `4 min 12 s`, `3 h 5 min`, `2 d 7 h`.
-pub(crate) fn spoken(ns: i64) -> String {
+#[must_use]
+pub fn spoken(ns: i64) -> String {
     let seconds = ns / 1_000_000_000;
     match seconds {
         ..120 => format_duration(ns),
@@ -345,7 +350,8 @@ pub(crate) fn shell(word: &str) -> String {
 
 /// Text from the wire that does nothing to a terminal: no control characters, and none that turn the
 /// direction of what follows (Unicode's bidirectional controls).
-pub(crate) fn harmless(text: &str) -> String {
+#[must_use]
+pub fn harmless(text: &str) -> String {
     let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let clean = |c: char| if c.is_control() || turns(c) { ' ' } else { c };
     text.chars().map(clean).collect()

@@ -80,6 +80,11 @@ impl Control {
         self.stop.store(true, Ordering::Relaxed);
     }
 
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
     /// The flag behind it, to be set by a signal.
     #[must_use]
     pub fn stop_flag(&self) -> Arc<AtomicBool> {

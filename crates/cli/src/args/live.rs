@@ -22,9 +22,6 @@ pub(crate) struct Live {
     #[arg(value_name = "CAPTURE", required_unless_present = "interface")]
     pub(crate) captures: Vec<PathBuf>,
 
-    #[command(flatten)]
-    pub(crate) from_interface: FromInterface,
-
     /// Width of the intervals
     #[arg(long, value_name = "DURATION", value_parser = interval, default_value = "1s")]
     pub(crate) interval: i64,
@@ -79,6 +76,9 @@ pub(crate) struct Live {
     /// No notes on standard error
     #[arg(short, long)]
     pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) from_interface: FromInterface,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,11 +1,14 @@
 //! `slowside live`: a capture while it goes on, as lines or as a view.
 
 mod lines;
+mod terminal;
 
 use super::check_standard_input;
 use crate::args::Live;
 use crate::exit::Done;
+use crate::view::has_terminal;
 use anyhow::Context;
+use report::LiveFile;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use slowside::{Config, Control, Keep, LiveOptions, Source, Written};
 use std::io;
@@ -51,7 +54,12 @@ pub(crate) fn run(args: &Live) -> anyhow::Result<Done> {
         files: args.files,
         clock,
     };
-    lines::run(args, source, &config, &options, &control)
+    // Whoever asks for a format wants lines.
+    let run = match args.format.is_none() && has_terminal() {
+        true => terminal::run,
+        false => lines::run,
+    };
+    run(args, source, &config, &options, &control)
 }
 
 /// Where packets come from, and how that is stopped.
@@ -124,5 +132,12 @@ fn said(written: &Result<Written, String>) -> Result<(String, u64, i64), String>
     match written {
         Ok(w) => Ok((w.path.display().to_string(), w.packets, w.ns)),
         Err(why) => Err(why.clone()),
+    }
+}
+
+fn file(written: &Result<(String, u64, i64), String>) -> LiveFile<'_> {
+    match written {
+        Ok((path, packets, ns)) => Ok((path, *packets, *ns)),
+        Err(why) => Err(why),
     }
 }

@@ -1,13 +1,13 @@
 //! A line for each interval, as text or JSON, and the totals at the end.
 
-use super::said;
+use super::{file, said};
 use crate::args::{Live, LiveFormat};
 use crate::command::{CANNOT_WRITE, tell_damage};
 use crate::exit::Done;
 use analysis::live::FoundRow;
 use anyhow::Context;
 use jiff::tz::TimeZone;
-use report::{LiveFile, LiveKept, LiveText};
+use report::{LiveKept, LiveText};
 use slowside::{Config, Control, Held, LiveEvent, LiveOptions, Source};
 use std::io::{self, BufWriter, Write};
 
@@ -121,12 +121,5 @@ fn kept(held: &Held) -> LiveKept {
         bytes: held.bytes,
         ns: held.ns,
         short: held.short,
-    }
-}
-
-fn file(written: &Result<(String, u64, i64), String>) -> LiveFile<'_> {
-    match written {
-        Ok((path, packets, ns)) => Ok((path, *packets, *ns)),
-        Err(why) => Err(why),
     }
 }

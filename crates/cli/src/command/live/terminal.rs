@@ -1,0 +1,96 @@
+//! The view: the engine in a thread of its own, the terminal here, and the totals when it is left.
+
+use super::{file, said};
+use crate::args::Live;
+use crate::command::{print, tell_damage};
+use crate::exit::Done;
+use crate::view::{self, Event, Screen, Shared, State};
+use analysis::live::LiveResult;
+use anyhow::Context;
+use jiff::tz::TimeZone;
+use report::{LiveText, crossed, written_words};
+use slowside::{Config, Control, Error, LiveEvent, LiveOptions, Source};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+pub(super) fn run(
+    args: &Live,
+    source: Source,
+    config: &Config,
+    options: &LiveOptions,
+    control: &Control,
+) -> anyhow::Result<Done> {
+    let name = match &source {
+        Source::Stream { name, .. } if name == "-" => "standard input".to_owned(),
+        Source::Stream { name, .. } => name.clone(),
+        Source::Files(files) => files
+            .first()
+            .map_or_else(String::new, |f| f.display().to_string()),
+    };
+    let mut screen = Screen::take().context("cannot use the terminal; give --format text")?;
+    let shared = Arc::new(Shared::default());
+    let engine = start(source, config, options, control, &shared);
+    let mut state = State::new(&name, TimeZone::system(), report::has_colors());
+    let shown = view::show(&mut screen, &mut state, &shared, control);
+    control.stop();
+    drop(screen);
+    let result = engine
+        .join()
+        .map_err(|_| anyhow::anyhow!("the engine stopped; please report this"))??;
+    shown.context("cannot use the terminal; give --format text")?;
+    let mut text = LiveText::new(TimeZone::system(), args.window);
+    print(|out| text.total(&result, out))?;
+    let mut damaged = false;
+    for capture in &result.ops.captures {
+        damaged |= capture.problems.any_damage();
+        if !args.quiet {
+            tell_damage(capture);
+        }
+    }
+    Ok(Done::with_damage(damaged))
+}
+
+fn start(
+    source: Source,
+    config: &Config,
+    options: &LiveOptions,
+    control: &Control,
+    shared: &Arc<Shared>,
+) -> JoinHandle<Result<LiveResult, Error>> {
+    let (config, options) = (config.clone(), options.clone());
+    let (control, shared) = (control.clone(), Arc::clone(shared));
+    std::thread::spawn(move || {
+        let mut sink = |event: LiveEvent<'_>| {
+            tell(&event, &shared);
+            Ok(())
+        };
+        let result = slowside::live(source, &config, &options, &control, &mut sink);
+        shared.tell(Event::Ended(result.as_ref().err().map(ToString::to_string)));
+        result
+    })
+}
+
+fn tell(event: &LiveEvent<'_>, shared: &Shared) {
+    match event {
+        LiveEvent::Moment { moment, held, .. } => {
+            shared.tell(Event::Moment(Box::new((*moment).clone()), *held));
+        }
+        LiveEvent::Findings { found, .. } => shared.tell(Event::Found((*found).clone())),
+        LiveEvent::Crossing {
+            crossing,
+            written,
+            at,
+        } => {
+            let mut text = format!("`{}`: {}", crossing.when, crossed(&crossing.row));
+            if let Some(written) = written {
+                let written = said(written);
+                text = format!("{}; {text}", written_words(file(&written)));
+            }
+            shared.tell(Event::Message(Some(*at), text));
+        }
+        LiveEvent::Written(written) => {
+            let written = said(written);
+            shared.tell(Event::Message(None, written_words(file(&written))));
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The terminal, taken and given back: also when drawing fails, and when something panics.
+
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::{Hide, Show};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use ratatui::{Frame, Terminal};
+use std::io::{self, IsTerminal, Stdout, stdout};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether there is one to show something on and to take keys from, be it that packets come from
+/// standard input.
+pub(crate) fn has_terminal() -> bool {
+    let keys = io::stdin().is_terminal() || std::fs::File::open("/dev/tty").is_ok();
+    stdout().is_terminal() && keys
+}
+
+/// The terminal while it shows the view.
+pub(crate) struct Screen {
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+}
+
+/// Whether it is taken now.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+fn give_back() {
+    TAKEN.store(false, Ordering::Relaxed);
+    // Nothing better can be done where this fails.
+    let _ = execute!(stdout(), LeaveAlternateScreen, Show);
+    let _ = disable_raw_mode();
+}
+
+impl Screen {
+    pub(crate) fn take() -> io::Result<Screen> {
+        static HOOK: Once = Once::new();
+        HOOK.call_once(|| {
+            let told = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |info| {
+                // The run goes on where a thread of the engine is gone, and says so at the end.
+                let taken = TAKEN.load(Ordering::Relaxed);
+                if taken && std::thread::current().name() != Some("main") {
+                    return;
+                }
+                if taken {
+                    give_back();
+                }
+                told(info);
+            }));
+        });
+        enable_raw_mode()?;
+        TAKEN.store(true, Ordering::Relaxed);
+        let taken = execute!(stdout(), EnterAlternateScreen, Hide)
+            .and_then(|()| Terminal::new(CrosstermBackend::new(stdout())));
+        match taken {
+            Ok(terminal) => Ok(Screen { terminal }),
+            Err(e) => {
+                give_back();
+                Err(e)
+            }
+        }
+    }
+
+    pub(crate) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        self.terminal.draw(draw).map(drop)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
