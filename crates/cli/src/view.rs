@@ -10,7 +10,7 @@ mod keys;
 mod state;
 mod terminal;
 
-pub(crate) use state::{Event, State};
+pub(crate) use state::{Event, Message, State};
 pub(crate) use terminal::{Screen, has_terminal};
 
 use ratatui::crossterm::event;

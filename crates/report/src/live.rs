@@ -124,8 +124,8 @@ fn worst(w: &Worst) -> Value {
 
 pub(crate) fn direction(d: Direction) -> &'static str {
     match d {
-        Direction::ToServer => "to-server",
-        Direction::ToClient => "to-client",
+        Direction::ToServer => "client_to_server",
+        Direction::ToClient => "server_to_client",
     }
 }
 

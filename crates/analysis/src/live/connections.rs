@@ -12,7 +12,7 @@ use model::{
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-/// A wait is worth naming from this part of the window on.
+/// A wait is worth naming from this part of a connection's time on.
 const SHARE: f64 = 0.1;
 
 /// Calls that nothing was answered to for so long are told.
@@ -23,7 +23,7 @@ const SILENCE_NS: i64 = 2_000_000_000;
 pub struct Limit {
     pub direction: Direction,
     pub class: TimeClass,
-    /// Of the window, 0 to 1.
+    /// Of those intervals of the window in which the connection did something, 0 to 1.
     pub share: f64,
 }
 
@@ -330,13 +330,14 @@ impl Connection {
             [None, None] => None,
             [a, b] => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
         };
-        row.limit = limit(&spent, over.window_ns);
+        let active = self.slots.iter().filter(|(i, _)| *i <= over.index).count();
+        row.limit = limit(&spent, over.width_ns.saturating_mul(active as i64));
         row
     }
 }
 
-/// The wait that had most of the window, where it had enough.
-fn limit(spent: &[PerClass<i64>; 2], window_ns: i64) -> Option<Limit> {
+/// The wait that had most of the time, where it had enough.
+fn limit(spent: &[PerClass<i64>; 2], active_ns: i64) -> Option<Limit> {
     let directions = [Direction::ToServer, Direction::ToClient];
     let waits = directions.into_iter().flat_map(|d| {
         let of = spent[d.index()].iter();
@@ -344,7 +345,7 @@ fn limit(spent: &[PerClass<i64>; 2], window_ns: i64) -> Option<Limit> {
             .map(move |(class, ns)| (*ns, Reverse((class, d))))
     });
     let (ns, Reverse((class, direction))) = waits.max()?;
-    let share = (ns as f64 / window_ns.max(1) as f64).min(1.0);
+    let share = (ns as f64 / active_ns.max(1) as f64).min(1.0);
     (share >= SHARE).then_some(Limit {
         direction,
         class,

@@ -100,6 +100,9 @@ fn lines_of(text: &str, width: u16) -> usize {
     lines
 }
 
+/// Messages stand above the panes for so long.
+const RECENT_NS: i64 = 30_000_000_000;
+
 /// The interval in figures, and what else is to be known of the capture.
 fn now_lines(state: &State, width: u16) -> Vec<Line<'static>> {
     let Some((m, held)) = &state.shown else {
@@ -107,15 +110,14 @@ fn now_lines(state: &State, width: u16) -> Vec<Line<'static>> {
     };
     let per = 1e9 / m.width_ns.max(1) as f64;
     let figures = [
-        format!("{} packets/s", per_second(m.traffic.packets as f64 * per)),
-        rate((m.traffic.bytes as f64 * 8.0 * per).round() as u64),
         format!("{} calls/s", per_second(m.all.rate())),
         format!("p50 {}", carried(&m.all_window, |s| s.p50_ns, 1)),
         format!(
             "p99 {}",
             carried(&m.all_window, |s| s.p99_ns, Summary::P99_NEEDS)
         ),
-        format!("{} out", grouped(m.outstanding)),
+        format!("{} outstanding", grouped(m.outstanding)),
+        rate((m.traffic.bytes as f64 * 8.0 * per).round() as u64),
     ];
     let mut first = vec![
         Span::styled(clock(m.start, &state.zone), style(state, Tone::Title)),
@@ -138,6 +140,8 @@ fn now_lines(state: &State, width: u16) -> Vec<Line<'static>> {
     if state.ended.is_some() {
         say(Tone::Notable, "the capture has ended".to_owned());
     }
+    let packets = m.traffic.packets as f64 * per;
+    say(Tone::Plain, format!("{} packets/s", per_second(packets)));
     match (state.lost(), m.dropped) {
         (0, Some(0)) => say(Tone::Faint, "no packets lost".to_owned()),
         (0, None) => {}
@@ -160,11 +164,13 @@ fn now_lines(state: &State, width: u16) -> Vec<Line<'static>> {
     if !state.filter.is_empty() {
         say(Tone::Notable, format!("only “{}”", state.filter));
     }
-    if let Some((at, text)) = state.messages.back()
-        && at.is_none_or(|at| m.start - at < 60_000_000_000)
+    if let Some(message) = state.messages.back()
+        && message.at.is_none_or(|at| m.start - at < RECENT_NS)
     {
-        let room = usize::from(width).saturating_sub(40).max(20);
-        say(Tone::Title, shortened(text, room));
+        let taken: usize = second.iter().map(|s| columns(&s.content)).sum();
+        let room = usize::from(width).saturating_sub(taken + 2);
+        let text = shortened(&harmless(&message.short), room);
+        second.push(Span::styled(format!("  {text}"), style(state, Tone::Title)));
     }
     vec![Line::from(first), Line::from(second)]
 }
@@ -172,8 +178,8 @@ fn now_lines(state: &State, width: u16) -> Vec<Line<'static>> {
 fn panes(frame: &mut Frame<'_>, state: &State, area: Rect) {
     let here = |pane| state.pane == pane;
     let found = state.findings();
-    // Lines of findings: each with what it says, at least one line for the title and one to be read.
-    let wanted = 1 + found.len().clamp(1, 3) as u16 * 2;
+    let lines = |f: &&FoundRow| finding_lines(state, f, area.width).len();
+    let wanted = 1 + found.iter().map(lines).sum::<usize>().clamp(1, 30) as u16;
     let [tables, findings] = match here(Pane::Findings) {
         true => Layout::vertical([Constraint::Length(6), Constraint::Min(4)]).areas(area),
         false => {
@@ -386,8 +392,11 @@ fn operations_pane(frame: &mut Frame<'_>, state: &State, area: Rect) {
     };
     let title = title(state, Pane::Operations, &text, area.width);
     // The curve of calls takes the last lines of a high pane.
-    let [area, curve] = match area.height >= 16 && rows.len() < 8 {
-        true => Layout::vertical([Constraint::Min(8), Constraint::Length(6)]).areas(area),
+    let [area, curve] = match usize::from(area.height) >= rows.len() + 2 + CURVE {
+        true => {
+            let lines = [Constraint::Min(2), Constraint::Length(CURVE as u16)];
+            Layout::vertical(lines).areas(area)
+        }
         false => [area, Rect::default()],
     };
     table(
@@ -403,6 +412,9 @@ fn operations_pane(frame: &mut Frame<'_>, state: &State, area: Rect) {
         curves(frame, state, curve);
     }
 }
+
+/// Lines of a curve, with its heading.
+const CURVE: usize = 7;
 
 /// Calls and the slow ones of the last intervals, the newest at the right.
 fn curves(frame: &mut Frame<'_>, state: &State, area: Rect) {
@@ -539,9 +551,14 @@ fn findings_pane(frame: &mut Frame<'_>, state: &State, found: &[&FoundRow], area
         lines.extend(finding_lines(state, f, area.width));
     }
     if state.pane == Pane::Findings {
-        for (at, text) in state.messages.iter().rev() {
-            let at = at.map_or_else(|| " ".repeat(8), |at| clock(at, &state.zone));
-            lines.push(Line::raw(format!("{at}  {}", harmless(text))));
+        for message in state.messages.iter().rev() {
+            let at = message.at.map(|at| clock(at, &state.zone));
+            let mut at = pad(&at.unwrap_or_default(), 10);
+            let room = usize::from(area.width).saturating_sub(10);
+            for line in wrapped(&harmless(&message.full), room) {
+                lines.push(Line::raw(format!("{at}{line}")));
+                at = " ".repeat(10);
+            }
         }
     }
     frame.render_widget(Paragraph::new(lines), area);

@@ -19,10 +19,17 @@ const MESSAGES: usize = 50;
 pub(crate) enum Event {
     Moment(Box<Moment>, Held),
     Found(Found),
-    /// Something happened: when it was, by the capture's clock, and what.
-    Message(Option<Time>, String),
+    Message(Message),
     /// The capture has ended, for this reason where it could not go on.
     Ended(Option<String>),
+}
+
+/// Something that happened: in few words, and in full.
+#[derive(Clone, Debug)]
+pub(crate) struct Message {
+    pub(crate) at: Option<Time>,
+    pub(crate) short: String,
+    pub(crate) full: String,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,7 +82,7 @@ pub(crate) struct State {
     latest_found: Found,
     pub(crate) found: Found,
     pub(crate) history: VecDeque<Past>,
-    pub(crate) messages: VecDeque<(Option<Time>, String)>,
+    pub(crate) messages: VecDeque<Message>,
     pub(crate) ended: Option<Option<String>>,
     pub(crate) paused: bool,
     pub(crate) pane: Pane,
@@ -128,8 +135,12 @@ impl State {
                 self.latest = Some((Arc::from(moment), held));
             }
             Event::Found(found) => self.latest_found = found,
-            Event::Message(at, text) => {
-                self.messages.push_back((at, text));
+            Event::Message(message) => {
+                let now = self.latest.as_ref().map(|(m, _)| m.start + m.width_ns);
+                self.messages.push_back(Message {
+                    at: message.at.or(now),
+                    ..message
+                });
                 if self.messages.len() > MESSAGES {
                     self.messages.pop_front();
                 }

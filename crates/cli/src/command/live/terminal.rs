@@ -4,7 +4,7 @@ use super::{file, said};
 use crate::args::Live;
 use crate::command::{print, tell_damage};
 use crate::exit::Done;
-use crate::view::{self, Event, Screen, Shared, State};
+use crate::view::{self, Event, Message, Screen, Shared, State};
 use analysis::live::LiveResult;
 use anyhow::Context;
 use jiff::tz::TimeZone;
@@ -81,16 +81,30 @@ fn tell(event: &LiveEvent<'_>, shared: &Shared) {
             written,
             at,
         } => {
-            let mut text = format!("`{}`: {}", crossing.when, crossed(&crossing.row));
+            let mut short = format!("{} crossed", crossing.when);
+            let mut full = format!("{short}: {}", crossed(&crossing.row));
             if let Some(written) = written {
                 let written = said(written);
-                text = format!("{}; {text}", written_words(file(&written)));
+                full = format!("{full}; {}", written_words(file(&written)));
+                short = match &written {
+                    Ok((path, ..)) => format!("{short}: {path}"),
+                    Err(_) => format!("{short}: not written"),
+                };
             }
-            shared.tell(Event::Message(Some(*at), text));
+            shared.tell(Event::Message(Message {
+                at: Some(*at),
+                short,
+                full,
+            }));
         }
         LiveEvent::Written(written) => {
             let written = said(written);
-            shared.tell(Event::Message(None, written_words(file(&written))));
+            let full = written_words(file(&written));
+            shared.tell(Event::Message(Message {
+                at: None,
+                short: full.clone(),
+                full,
+            }));
         }
     }
 }
