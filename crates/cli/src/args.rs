@@ -333,7 +333,11 @@ Examples:
 #[command(mut_arg("to", |a| of_packets(a, "come")))]
 pub(crate) struct Info {
     /// Files of one capture, or a directory; `-` for standard input
-    #[arg(value_name = "CAPTURE", required_unless_present = "interface", conflicts_with = "interface")]
+    #[arg(
+        value_name = "CAPTURE",
+        required_unless_present = "interface",
+        conflicts_with = "interface"
+    )]
     pub(crate) captures: Vec<PathBuf>,
 
     #[command(flatten)]
@@ -361,7 +365,11 @@ Examples:
 #[command(mut_arg("to", |a| of_packets(a, "come and calls that start")))]
 pub(crate) struct Stat {
     /// Files of one capture, or a directory; `-` for standard input
-    #[arg(value_name = "CAPTURE", required_unless_present = "interface", conflicts_with = "interface")]
+    #[arg(
+        value_name = "CAPTURE",
+        required_unless_present = "interface",
+        conflicts_with = "interface"
+    )]
     pub(crate) captures: Vec<PathBuf>,
 
     #[command(flatten)]

@@ -107,7 +107,7 @@ fn tests_that_prove_the_invariants_exist() {
 fn options_that_the_readme_names_exist() {
     let help: String = [
         "diagnose", "calls", "ops", "conns", "sql", "startup", "whatif", "report", "compare",
-        "cut", "info", "stat", "trace", "probe", "explain", "man",
+        "cut", "info", "stat", "live", "trace", "probe", "explain", "man",
     ]
     .iter()
     .map(|command| {

@@ -2,8 +2,8 @@
 //! delivers.
 
 use model::{
-    Chunk, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, Interval, Mark,
-    PerClass, Plot, Time, Transport,
+    Chunk, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, Interval, Mark, PerClass,
+    Plot, Time, Transport,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;

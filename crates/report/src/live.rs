@@ -45,9 +45,8 @@ pub fn live_moment_json(
     top: usize,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let subjects = |rows: &[SubjectRow]| -> Vec<Value> {
-        rows.iter().take(top).map(subject).collect()
-    };
+    let subjects =
+        |rows: &[SubjectRow]| -> Vec<Value> { rows.iter().take(top).map(subject).collect() };
     let connections = m.connections.iter().take(top).map(connection);
     let rest = json!({
         "start_ns": m.start.0,
@@ -254,7 +253,12 @@ pub fn live_written_json(written: LiveFile<'_>, out: &mut dyn Write) -> io::Resu
 pub fn live_total_json(result: &LiveResult, out: &mut dyn Write) -> io::Result<()> {
     let groups: Vec<Value> = result.ops.groups.iter().map(group).collect();
     let statements: Vec<Value> = result.statements.iter().map(statement).collect();
-    let connections: Vec<Value> = result.conns.connections.iter().map(|c| listed(&c)).collect();
+    let connections: Vec<Value> = result
+        .conns
+        .connections
+        .iter()
+        .map(|c| listed(&c))
+        .collect();
     let rest = json!({
         "capture": result.ops.captures.first().map(value::capture),
         "groups": groups,

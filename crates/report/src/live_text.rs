@@ -5,9 +5,7 @@ use crate::live::LiveFile;
 use crate::ops_text::{OpsStyle, ops_text};
 use crate::page::{Tone, pad, pad_left};
 use crate::text::{bytes, counted, grouped, harmless, moment, rate, spoken, tight, wrap};
-use analysis::live::{
-    Crossed, Crossing, Figures, FoundRow, Limit, LiveResult, Moment, SubjectRow,
-};
+use analysis::live::{Crossed, Crossing, Figures, FoundRow, Limit, LiveResult, Moment, SubjectRow};
 use analysis::results::Verdict;
 use analysis::stats::Summary;
 use jiff::Timestamp;
@@ -202,9 +200,9 @@ impl LiveText {
             write!(out, "{}", wrap(&head, 9, &harmless(&verdict.sentence)))?;
         }
         for f in new {
-            let cost = f.cost_ns.map_or_else(String::new, |ns| {
-                format!(", costs {}", format_duration(ns))
-            });
+            let cost = f
+                .cost_ns
+                .map_or_else(String::new, |ns| format!(", costs {}", format_duration(ns)));
             let text = format!("finding: {} ({}){cost}", f.code, f.side.name());
             writeln!(out, "         {}", Tone::Notable.paint(&text))?;
         }
@@ -252,7 +250,11 @@ impl LiveText {
             writeln!(out)?;
         }
         if let Some(verdict) = &result.verdict {
-            write!(out, "{}", wrap("At the end: ", 2, &harmless(&verdict.sentence)))?;
+            write!(
+                out,
+                "{}",
+                wrap("At the end: ", 2, &harmless(&verdict.sentence))
+            )?;
         }
         for f in &result.findings {
             let until = match f.now {

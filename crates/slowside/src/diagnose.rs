@@ -12,8 +12,8 @@ use analysis::compare::blocks::FIRST_WIDTH_NS;
 use analysis::diagnose::Options;
 use analysis::diagnosers::Diagnosers;
 use analysis::facts::Thresholds;
-use capture::Capture;
 use analysis::results::{CaptureResult, Diagnosis, Vantage};
+use capture::Capture;
 use model::Time;
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! The records of one batch from several threads, visited in the order of packets without moving them.
 
-use crate::live::tap::Kept;
 use crate::link::{Records, call_key, connection_key, episode_key, gap_key, outstanding_key};
+use crate::live::tap::Kept;
 use analysis::live::Stretch;
 use model::{
     Arp, Call, ConnectionSummary, Episode, Interval, Knock, Mark, Outstanding, Sight, Time,

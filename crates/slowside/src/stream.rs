@@ -328,12 +328,7 @@ impl Stream {
     }
 
     /// Starts reading a capture that is looked at while it goes on.
-    pub(crate) fn start_live(
-        capture: Capture,
-        threads: usize,
-        width_ns: i64,
-        tap: Tap,
-    ) -> Stream {
+    pub(crate) fn start_live(capture: Capture, threads: usize, width_ns: i64, tap: Tap) -> Stream {
         let reader = Reader::new(capture).with_tap(tap);
         Stream::run(reader, threads, Wanted::Live(width_ns))
     }

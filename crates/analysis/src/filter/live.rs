@@ -71,11 +71,7 @@ const SUBJECTS: &[(&str, Subject)] = {
         ("p99", Figure(|f| f.stats.p99_ns as f64, Duration)),
         (
             "calls",
-            Both(
-                |f| f.stats.count as f64,
-                |c| Some(c.calls as f64),
-                Count,
-            ),
+            Both(|f| f.stats.count as f64, |c| Some(c.calls as f64), Count),
         ),
         (
             "mean",
@@ -227,9 +223,7 @@ impl Comparison for LiveTest {
                 return self.is_text(r.protocol.name()) != is_not;
             }
             (Subject::Protocol, Row::Connection(c)) => {
-                return c
-                    .protocol
-                    .is_some_and(|p| self.is_text(p.name()) != is_not);
+                return c.protocol.is_some_and(|p| self.is_text(p.name()) != is_not);
             }
             (Subject::Op, Row::Subject(r)) => return self.is_text(&r.op) != is_not,
             (Subject::Statement, Row::Subject(r)) => {
@@ -245,9 +239,7 @@ impl Comparison for LiveTest {
         };
         match (&self.value, number) {
             // Durations and counts beyond 2^53 are not met.
-            (Wanted::Number(wanted), Some(n)) => {
-                compare(self.operator, scaled(n), scaled(*wanted))
-            }
+            (Wanted::Number(wanted), Some(n)) => compare(self.operator, scaled(n), scaled(*wanted)),
             _ => false,
         }
     }
@@ -270,9 +262,9 @@ fn number_of(name: &str, text: &str, how: How) -> Result<f64, String> {
         How::Bits => {
             let text = text.trim_end_matches("/s").to_ascii_lowercase();
             let units = [("gbit", 1e9), ("mbit", 1e6), ("kbit", 1e3), ("bit", 1.0)];
-            let with = units.iter().find_map(|(unit, factor)| {
-                Some(plain(text.strip_suffix(unit)?)? * factor)
-            });
+            let with = units
+                .iter()
+                .find_map(|(unit, factor)| Some(plain(text.strip_suffix(unit)?)? * factor));
             match with.or_else(|| plain(&text)) {
                 Some(n) => Ok(n),
                 None => wrong("a bandwidth (such as 100Mbit)"),
@@ -296,12 +288,8 @@ impl LiveTest {
                 address,
                 bits,
                 port,
-            }) => {
-                within(end.address, *address, *bits) && port.is_none_or(|port| port == end.port)
-            }
-            Wanted::Other(Value::Text(wanted)) => {
-                glob::matches(wanted, &end.address.to_string())
-            }
+            }) => within(end.address, *address, *bits) && port.is_none_or(|port| port == end.port),
+            Wanted::Other(Value::Text(wanted)) => glob::matches(wanted, &end.address.to_string()),
             _ => false,
         }
     }

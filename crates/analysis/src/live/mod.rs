@@ -124,7 +124,8 @@ impl Live {
     pub fn call(&mut self, call: &Call) {
         let at = call.response_last.or(call.request_last);
         let at = at.or(call.response_first).or(call.request_first);
-        let index = self.index(at.map_or(Time(self.next.saturating_mul(self.width_ns)), |m| m.time));
+        let index =
+            self.index(at.map_or(Time(self.next.saturating_mul(self.width_ns)), |m| m.time));
         self.groups.add(call);
         self.all.entry(index).or_default().add(call);
         self.operations.add(index, call);
@@ -166,7 +167,8 @@ impl Live {
         let now_index = now.0.div_euclid(self.width_ns);
         if now_index - self.next > limits::EMPTY_INTERVALS {
             // A long silence, or a clock that jumps: what lies between has nothing in it.
-            while self.next < now_index && !self.traffic.is_empty() {
+            let has_more = |live: &Live| live.traffic.range(..now_index).next().is_some();
+            while self.next < now_index && has_more(self) {
                 let moment = self.close(first, now);
                 sink(moment);
             }
@@ -228,7 +230,11 @@ impl Live {
             window,
             dropped: self.dropped,
             dropped_now: lost,
-            all: self.all.get(&index).unwrap_or(&empty).figures(self.width_ns),
+            all: self
+                .all
+                .get(&index)
+                .unwrap_or(&empty)
+                .figures(self.width_ns),
             all_window: merged.figures(over.window_ns),
             operations: self.operations.close(&over),
             statements: self.statements.close(&over),
@@ -243,9 +249,7 @@ impl Live {
     #[must_use]
     pub fn finish(mut self) -> Totals {
         let full = |kind, n: u64, what: &str, problems: &mut Problems| {
-            problems.add(kind, false, n, || {
-                (what.to_owned(), Where::default())
-            });
+            problems.add(kind, false, n, || (what.to_owned(), Where::default()));
         };
         let mut problems = std::mem::take(&mut self.problems);
         problems.merge(&self.groups.problems);
@@ -312,5 +316,5 @@ struct Over {
     window_ns: i64,
 }
 
-
-
+#[cfg(test)]
+mod tests;

@@ -56,7 +56,10 @@ pub(crate) fn draw(frame: &mut Frame<'_>, state: &State) {
     let area = frame.area();
     if area.width < LEAST.0 || area.height < LEAST.1 {
         let (_, text) = state.headline();
-        let text = format!("{text} (the view needs {} columns, {} lines)", LEAST.0, LEAST.1);
+        let text = format!(
+            "{text} (the view needs {} columns, {} lines)",
+            LEAST.0, LEAST.1
+        );
         frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: true }), area);
         return;
     }
@@ -145,10 +148,16 @@ fn now_lines(state: &State, width: u16) -> Vec<Line<'static>> {
     match (state.lost(), m.dropped) {
         (0, Some(0)) => say(Tone::Faint, "no packets lost".to_owned()),
         (0, None) => {}
-        (0, Some(n)) => say(Tone::Notable, format!("{} lost before", counted(n, "packet"))),
+        (0, Some(n)) => say(
+            Tone::Notable,
+            format!("{} lost before", counted(n, "packet")),
+        ),
         (n, _) => say(
             Tone::Severe,
-            format!("{} LOST by this host: figures are too low", counted(n, "packet")),
+            format!(
+                "{} LOST by this host: figures are too low",
+                counted(n, "packet")
+            ),
         ),
     }
     let kept = format!(
@@ -160,7 +169,14 @@ fn now_lines(state: &State, width: u16) -> Vec<Line<'static>> {
             false => "",
         }
     );
-    say(if held.short { Tone::Notable } else { Tone::Faint }, kept);
+    say(
+        if held.short {
+            Tone::Notable
+        } else {
+            Tone::Faint
+        },
+        kept,
+    );
     if !state.filter.is_empty() {
         say(Tone::Notable, format!("only “{}”", state.filter));
     }
@@ -261,10 +277,7 @@ fn table<R>(
         lines.push(Line::from(spans));
     }
     if rows.is_empty() {
-        lines.push(Line::styled(
-            nothing.to_owned(),
-            style(state, Tone::Faint),
-        ));
+        lines.push(Line::styled(nothing.to_owned(), style(state, Tone::Faint)));
     } else if beyond > 0
         && let Some(line) = lines.first_mut()
     {
@@ -421,16 +434,17 @@ fn curves(frame: &mut Frame<'_>, state: &State, area: Rect) {
     let [calls, slow] = Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)])
         .spacing(2)
         .areas(area);
-    let one = |frame: &mut Frame<'_>, area: Rect, name: &str, of: fn(&Past) -> u64, most: String| {
-        let [head, curve] =
-            Layout::vertical([Constraint::Length(1), Constraint::Min(1)]).areas(area);
-        let text = format!("{name}, at most {most}");
-        frame.render_widget(Line::styled(text, style(state, Tone::Faint)), head);
-        let skip = state.history.len().saturating_sub(usize::from(area.width));
-        let data: Vec<u64> = state.history.iter().skip(skip).map(of).collect();
-        let tone = style(state, Tone::Plain);
-        frame.render_widget(Sparkline::default().data(data).style(tone), curve);
-    };
+    let one =
+        |frame: &mut Frame<'_>, area: Rect, name: &str, of: fn(&Past) -> u64, most: String| {
+            let [head, curve] =
+                Layout::vertical([Constraint::Length(1), Constraint::Min(1)]).areas(area);
+            let text = format!("{name}, at most {most}");
+            frame.render_widget(Line::styled(text, style(state, Tone::Faint)), head);
+            let skip = state.history.len().saturating_sub(usize::from(area.width));
+            let data: Vec<u64> = state.history.iter().skip(skip).map(of).collect();
+            let tone = style(state, Tone::Plain);
+            frame.render_widget(Sparkline::default().data(data).style(tone), curve);
+        };
     let calls_most = state.history.iter().map(|p| p.calls).max();
     let slow_most = state.history.iter().map(|p| p.p99_ns).max();
     let text = grouped(calls_most.unwrap_or(0));

@@ -17,12 +17,24 @@ pub(super) const KEYS: [(&str, &str); 12] = [
     ("Tab, 1 2 3", "operations, connections, findings"),
     ("s", "sort the pane by its next column"),
     ("o", "statements instead of operations, and back"),
-    ("/", "only rows that contain a text; Enter keeps it, Esc drops it"),
-    ("↑ ↓ j k", "scroll; PgUp and PgDn by ten rows, Home to the first"),
+    (
+        "/",
+        "only rows that contain a text; Enter keeps it, Esc drops it",
+    ),
+    (
+        "↑ ↓ j k",
+        "scroll; PgUp and PgDn by ten rows, Home to the first",
+    ),
     ("w", "write the kept packets into a file"),
     ("?", "this help; any key leaves it"),
-    ("calls/s, p50 …", "over the window; p99 where it has 299 calls"),
-    ("out", "calls outstanding: of operations the mean, else the most"),
+    (
+        "calls/s, p50 …",
+        "over the window; p99 where it has 299 calls",
+    ),
+    (
+        "out",
+        "calls outstanding: of operations the mean, else the most",
+    ),
     ("resent", "packets that were sent again"),
 ];
 

@@ -16,6 +16,7 @@ mod contract;
 mod damage;
 mod findings;
 mod inputs;
+mod live;
 mod probe;
 mod schema;
 mod series;
@@ -33,6 +34,7 @@ const COMMANDS: &[&str] = &[
     "startup",
     "info",
     "stat",
+    "live",
     "whatif",
     "compare",
     "report",

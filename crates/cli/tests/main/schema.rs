@@ -211,6 +211,14 @@ fn answers_on_the_lab_s_captures_are_described() {
         assert_answer(&["info", client, "--format=json"]);
         let stat = ["stat", client, "--interval=100ms", "--format=jsonl"];
         assert_lines("slowside.stat/1", &stat);
+        let live = [
+            "live",
+            client,
+            "--interval=200ms",
+            "--when=rtt>1us",
+            "--format=json",
+        ];
+        assert_lines("slowside.live/1", &live);
     }
 }
 
@@ -248,6 +256,13 @@ fn answers_on_databases_captures_are_described() {
         let by = "statement,client,program,user,service,connection";
         assert_answer(&["sql", &path, "--by", by, "--show-literals", "--format=json"]);
         assert_answer(&["whatif", &path, "--rtt=5ms", "--format=json"]);
+        let live = [
+            "live",
+            &path,
+            "--when=statement~* and max>1us",
+            "--format=json",
+        ];
+        assert_lines("slowside.live/1", &live);
         assert_lines("slowside.calls/1", &["calls", &path, "--format=jsonl"]);
     }
     let pairs = "2356@0.021ms,1567@0.161ms,854@0.685ms";

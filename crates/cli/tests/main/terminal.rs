@@ -25,6 +25,8 @@ const WRITING: &[&str] = &[
     "info CAPTURE --format json",
     "info CAPTURE --format markdown",
     "stat CAPTURE --interval 1ms",
+    "live CAPTURE --interval 10ms",
+    "live CAPTURE --format json",
     "stat CAPTURE --interval 1ms --format csv",
     "whatif CAPTURE",
     "report CAPTURE -o -",

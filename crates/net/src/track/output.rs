@@ -2,7 +2,9 @@
 
 use super::recovery::Stretch;
 use crate::{Connection, Handler, Segment};
-use model::{Chunk, Direction, Episode, EpisodeKind, Interval, Mark, PerClass, Plot, Problems, Where};
+use model::{
+    Chunk, Direction, Episode, EpisodeKind, Interval, Mark, PerClass, Plot, Problems, Where,
+};
 
 pub(super) struct Output<'a, H: Handler> {
     pub handler: &'a mut H,

@@ -14,7 +14,9 @@ use super::stream::{FAST_RETRANSMIT_ACKS, Start, Stream};
 use super::{MILLISECOND, output::Output};
 use crate::account::{Measured, Meter};
 use crate::{Handler, Segment};
-use model::{Close, ConnectionId, Direction, EpisodeKind, Interval, Mark, PerClass, ResetSeen, Time};
+use model::{
+    Close, ConnectionId, Direction, EpisodeKind, Interval, Mark, PerClass, ResetSeen, Time,
+};
 use serde::{Deserialize, Serialize};
 
 /// A resend after so long without progress is the retransmission timer's.

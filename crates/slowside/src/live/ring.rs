@@ -291,7 +291,12 @@ mod tests {
         let (mut batch, mut times) = (Batch::default(), Vec::new());
         while capture.next_batch(&mut batch).expect("memory") {
             for p in &batch.packets {
-                assert!(batch.bytes_of(p).iter().all(|b| *b == (p.time.0 / 1_000_000) as u8));
+                assert!(
+                    batch
+                        .bytes_of(p)
+                        .iter()
+                        .all(|b| *b == (p.time.0 / 1_000_000) as u8)
+                );
                 times.push(p.time.0 / 1_000_000);
             }
         }

@@ -147,7 +147,13 @@ impl Handler for Recorder {
         self.connections[*s].episodes.push(episode);
     }
 
-    fn interval(&mut self, _: &Connection, s: &mut usize, interval: Interval, _: &[PerClass<i64>; 2]) {
+    fn interval(
+        &mut self,
+        _: &Connection,
+        s: &mut usize,
+        interval: Interval,
+        _: &[PerClass<i64>; 2],
+    ) {
         self.connections[*s].intervals.push(interval);
     }
 

@@ -1,0 +1,241 @@
+//! What is kept has bounds, whatever comes; and windows slide.
+
+use super::*;
+use model::{
+    Change, ConnectionId, Detail, Mark, Name, Outcome, PacketRef, Sql, SqlSession, Statement,
+    Transport,
+};
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+const SECOND: i64 = 1_000_000_000;
+
+fn end(host: u32, port: u16) -> Endpoint {
+    Endpoint {
+        address: IpAddr::V4(Ipv4Addr::from(0x0a00_0000 + host)),
+        port,
+    }
+}
+
+fn mark(ns: i64) -> Mark {
+    Mark {
+        time: Time(ns),
+        packet: PacketRef { file: 0, frame: 1 },
+    }
+}
+
+/// A call of connection `id` that ends at `ns` and took `took_ns`.
+fn call(id: u64, op: &str, ns: i64, took_ns: i64) -> Call {
+    Call {
+        order: id,
+        connection: ConnectionId(id),
+        protocol: Protocol::Pgsql,
+        op: Name::of(op),
+        client: end(id as u32, 1_000),
+        server: end(0, 5_432),
+        id: 0,
+        request_sequence: 0,
+        response_sequence: 0,
+        request_first: Some(mark(ns - took_ns)),
+        request_last: Some(mark(ns - took_ns)),
+        response_first: Some(mark(ns)),
+        response_last: Some(mark(ns)),
+        request_bytes: 100,
+        response_bytes: 100,
+        outcome: Outcome::Ok,
+        outstanding: 1,
+        retransmits: 0,
+        request_held_ns: 0,
+        response_held_ns: 0,
+        detail: Detail::default(),
+        text: None,
+        sql: None,
+    }
+}
+
+fn statement(n: u64) -> Option<Arc<Sql>> {
+    let text: Arc<str> = format!("select {n}").into();
+    Some(Arc::new(Sql {
+        session: Arc::new(SqlSession::default()),
+        statement: Some(Arc::new(Statement {
+            id: n + 1,
+            normal: Arc::clone(&text),
+            text,
+            truncated: false,
+            found: model::Found::Structured,
+        })),
+    }))
+}
+
+fn sent(id: u64, ns: i64, change: Change) -> Outstanding {
+    Outstanding {
+        order: id,
+        time: Time(ns),
+        connection: ConnectionId(id),
+        client: end(id as u32, 1_000),
+        server: end(0, 5_432),
+        id: 0,
+        change,
+    }
+}
+
+fn pass(live: &mut Live, ns: i64) -> Vec<Moment> {
+    let mut moments = Vec::new();
+    let one = Traffic {
+        packets: 1,
+        bytes: 100,
+    };
+    live.traffic(Time(ns / SECOND * SECOND), one);
+    live.reached(Time(ns), &mut |m| moments.push(m));
+    moments
+}
+
+#[test]
+fn names_that_never_come_again_fill_no_memory() {
+    let mut live = Live::new(SECOND, 10 * SECOND);
+    let mut moments = 0;
+    for n in 0..60_000_u64 {
+        let ns = n as i64 * SECOND / 500;
+        moments += pass(&mut live, ns).len();
+        let mut c = call(n, &format!("OP{n}"), ns, 1_000_000);
+        c.sql = statement(n);
+        live.outstanding(&sent(n, ns, Change::Sent));
+        live.call(&c);
+        let [operations, statements, connections, _] = live.remembered();
+        // One more for the line that the others share.
+        assert!(operations <= limits::LIVE_OPERATIONS + 1);
+        assert!(statements <= limits::LIVE_STATEMENTS + 1);
+        assert!(connections <= limits::LIVE_CONNECTIONS);
+    }
+    assert!(moments > 100);
+    let totals = live.finish();
+    assert!(totals.groups.len() <= limits::LIVE_OPERATIONS);
+    let all: u64 = totals
+        .statements
+        .iter()
+        .map(|s| s.figures.stats.count)
+        .sum();
+    assert_eq!(all, 60_000, "those that share a line count");
+    for kind in [
+        "operations-left-out",
+        "statements-left-out",
+        "connections-not-shown",
+        "groups-full",
+    ] {
+        assert!(totals.problems.iter().any(|(k, _)| k == kind), "{kind}");
+    }
+}
+
+#[test]
+fn the_window_slides() {
+    let mut live = Live::new(SECOND, 3 * SECOND);
+    let mut rows = Vec::new();
+    for second in 0..8_i64 {
+        for moment in pass(&mut live, second * SECOND) {
+            let of = |m: &Moment| m.operations.first().map(|r| (r.now.stats.count, r.window));
+            rows.push(of(&moment).map(|(now, w)| (now, w.stats.count, w.stats.max_ns)));
+        }
+        if second < 4 {
+            for n in 0..=second {
+                let took = (second + 1) * 10_000_000;
+                live.call(&call(1, "EXECUTE", second * SECOND + n, took));
+            }
+        }
+    }
+    live.end(&mut |_| {});
+    let ms = 1_000_000;
+    assert_eq!(
+        rows,
+        [
+            Some((1, 1, 10 * ms)),
+            Some((2, 3, 20 * ms)),
+            Some((3, 6, 30 * ms)),
+            Some((4, 9, 40 * ms)),
+            Some((0, 7, 40 * ms)),
+            Some((0, 4, 40 * ms)),
+            None,
+        ]
+    );
+}
+
+#[test]
+fn a_silence_with_calls_outstanding_is_told_until_one_is_answered() {
+    let mut live = Live::new(SECOND, 5 * SECOND);
+    live.call(&call(7, "EXECUTE", 100, 50));
+    pass(&mut live, 100);
+    for n in 0..3 {
+        live.outstanding(&sent(7, SECOND / 2 + n, Change::Sent));
+    }
+    let mut told = Vec::new();
+    for second in 1..20 {
+        if second == 15 {
+            live.outstanding(&sent(7, 14 * SECOND, Change::Settled));
+        }
+        for m in pass(&mut live, second * SECOND + 1) {
+            told.push((m.outstanding, m.silence.map(|s| s.ns / SECOND)));
+        }
+    }
+    assert_eq!(told.first(), Some(&(3, None)));
+    assert!(told.contains(&(3, Some(13))), "{told:?}");
+    assert!(told.contains(&(2, Some(4))), "{told:?}");
+    assert_eq!(told.iter().filter(|(n, _)| *n == 2).count(), 5);
+}
+
+#[test]
+fn a_threshold_is_told_once_for_each_crossing() {
+    let filter = crate::filter::LiveFilter::parse("op=EXECUTE and max>15ms").expect("one");
+    let mut triggers = Triggers::new(vec![filter]);
+    let mut live = Live::new(SECOND, SECOND);
+    let mut crossed = Vec::new();
+    // Slow in seconds 2, 3, 5 (told with 2: no three quiet ones between), and 12.
+    for second in 0..16_i64 {
+        for moment in pass(&mut live, second * SECOND) {
+            if !triggers.check(&moment).is_empty() {
+                crossed.push(moment.start.0 / SECOND);
+            }
+        }
+        let slow = [2, 3, 5, 12].contains(&second);
+        let took = if slow { 20_000_000 } else { 1_000_000 };
+        live.call(&call(1, "EXECUTE", second * SECOND + 100_000_000, took));
+    }
+    assert_eq!(crossed, [2, 12]);
+}
+
+#[test]
+fn a_clock_that_jumps_makes_no_million_intervals() {
+    let mut live = Live::new(SECOND, 10 * SECOND);
+    pass(&mut live, 0);
+    live.call(&call(1, "EXECUTE", 100, 50));
+    let told = pass(&mut live, 365 * 86_400 * SECOND);
+    assert!(told.len() < 100, "{}", told.len());
+    assert_eq!(told.first().map(|m| m.all.stats.count), Some(1));
+    assert!(
+        pass(&mut live, SECOND).is_empty(),
+        "nor does one that steps back"
+    );
+}
+
+#[test]
+fn connections_are_listed_up_to_a_bound_and_the_others_counted() {
+    let mut live = Live::new(SECOND, SECOND);
+    let summary = |n: u64| model::ConnectionSummary {
+        id: ConnectionId(n),
+        transport: Transport::Tcp,
+        client: end(n as u32, 1),
+        server: end(0, 2),
+        first: mark(n as i64),
+        last: mark(n as i64 + 1),
+        close: model::Close::Finished,
+        handshake: model::Handshake::default(),
+        reset: None,
+        directions: Default::default(),
+        accounts: None,
+        protocol: None,
+    };
+    for n in 0..limits::LIVE_LISTED as u64 + 5 {
+        live.connection(&summary(n));
+    }
+    let totals = live.finish();
+    assert_eq!(totals.connections.len(), limits::LIVE_LISTED);
+    assert_eq!(totals.left_out, 5);
+}
