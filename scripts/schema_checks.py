@@ -26,6 +26,7 @@ CAPTURE = [
     (["whatif", "--rtt", "5ms", "--format", "json"], None),
     (["calls", "--format", "jsonl"], "slowside.calls/1"),
     (["conns", "--series", "100ms", "--format", "jsonl"], "slowside.series/1"),
+    (["live", "--interval", "100ms", "--when", "rtt>1us", "--format", "json"], "slowside.live/1"),
 ]
 TRACE = [(["trace", "--format", "json"], None)]
 
