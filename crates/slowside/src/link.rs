@@ -222,6 +222,7 @@ impl Link {
         );
         link.knocks = knocks.then(Vec::new);
         link.handshakes = wanted == Wanted::Startup;
+        link.output.names = wanted == Wanted::Startup;
         link.accounts = counts || matches!(wanted, Wanted::Measured(_) | Wanted::Live(_));
         link.stretches = matches!(wanted, Wanted::Live(_)).then(Vec::new);
         link
