@@ -10,6 +10,7 @@
 
 mod app;
 mod decode;
+mod expression;
 mod filter;
 mod pipeline;
 mod programmes;
@@ -22,6 +23,7 @@ mod track;
 
 pub use app::app;
 pub use decode::{LINK_TYPES, decode};
+pub use expression::expression;
 pub use filter::filter;
 pub use pipeline::pipeline;
 pub use programmes::programmes;
@@ -56,4 +58,5 @@ pub const ALL: &[Target] = &[
     ("oracle_trace", oracle_trace),
     ("sqlnet_trace", sqlnet_trace),
     ("filter", filter),
+    ("expression", expression),
 ];

@@ -29,7 +29,11 @@ pub(crate) fn run(args: &Stat) -> anyhow::Result<Done> {
             StatFormat::Text => text.row(row, &mut out),
         };
         // Somebody looks at rows of an interface as they come.
-        let done = if live { done.and_then(|()| out.flush()) } else { done };
+        let done = if live {
+            done.and_then(|()| out.flush())
+        } else {
+            done
+        };
         done.map_err(|e| {
             let kind = e.kind();
             failed = Some(e);
