@@ -158,10 +158,14 @@ fn sh(line: &str) -> bool {
 
 /// Runs a Python program that has `send(interface, frame)`.
 fn python(program: &str) {
+    // To close a packet socket takes the kernel long.
     let head = "import socket, struct, time, os, fcntl\n\
+        sockets = {}\n\
         def send(interface, frame):\n    \
-            s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)\n    \
-            s.bind((interface, 0)); s.send(frame)\n";
+            if interface not in sockets:\n        \
+                sockets[interface] = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)\n        \
+                sockets[interface].bind((interface, 0))\n    \
+            sockets[interface].send(frame)\n";
     let mut child = Command::new("python3")
         .arg("-")
         .stdin(Stdio::piped())
