@@ -333,15 +333,16 @@ pub(crate) struct Info {
     #[arg(value_name = "CAPTURE", required_unless_present = "interface")]
     pub(crate) captures: Vec<PathBuf>,
 
-    #[command(flatten)]
-    pub(crate) from_interface: FromInterface,
-
     /// How to write the answer
     #[arg(long, value_enum, default_value_t = InfoFormat::Text)]
     pub(crate) format: InfoFormat,
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+
+    // Its heading holds for what stands behind it.
+    #[command(flatten)]
+    pub(crate) from_interface: FromInterface,
 }
 
 /// Count packets, bytes and calls in intervals: rates, sizes, response times
@@ -360,9 +361,6 @@ pub(crate) struct Stat {
     /// Files of one capture, or a directory; `-` for standard input
     #[arg(value_name = "CAPTURE", required_unless_present = "interface")]
     pub(crate) captures: Vec<PathBuf>,
-
-    #[command(flatten)]
-    pub(crate) from_interface: FromInterface,
 
     /// Width of the intervals, such as 100ms
     #[arg(long, value_name = "DURATION", value_parser = width, default_value = "1s")]
@@ -383,6 +381,10 @@ pub(crate) struct Stat {
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+
+    // Its heading holds for what stands behind it.
+    #[command(flatten)]
+    pub(crate) from_interface: FromInterface,
 }
 
 /// Predict what another path, fetch size or server would make of the statements in a capture
