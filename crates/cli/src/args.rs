@@ -322,7 +322,6 @@ pub(crate) struct Startup {
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  slowside info client.pcap
   slowside info ring/ --format json | jq '.limits[].code'
   slowside info -i eth0 --for 10s")]
 #[command(mut_arg("filter", |a| a.hide(true)))]
@@ -352,8 +351,7 @@ pub(crate) struct Info {
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  slowside stat server.pcap --interval 10s --where 'op = READ'
-  slowside stat any.pcap --packets 'port = 2049' --format csv
+  slowside stat server.pcap --packets 'port = 2049' --where 'op = READ' --format csv
   slowside stat -i eth0 --filter 'port 2049' --interval 10s")]
 #[command(mut_arg("from", |a| of_packets(a, "come and calls that start")))]
 #[command(mut_arg("to", |a| of_packets(a, "come and calls that start")))]
