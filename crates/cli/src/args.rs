@@ -351,7 +351,7 @@ pub(crate) struct Info {
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  slowside stat server.pcap --packets 'port = 2049' --where 'op = READ' --format csv
+  slowside stat server.pcap --interval 100ms --where 'op = READ' --format csv
   slowside stat -i eth0 --filter 'port 2049' --interval 10s")]
 #[command(mut_arg("from", |a| of_packets(a, "come and calls that start")))]
 #[command(mut_arg("to", |a| of_packets(a, "come and calls that start")))]
