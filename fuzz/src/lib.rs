@@ -10,6 +10,7 @@
 
 mod app;
 mod decode;
+mod expression;
 mod filter;
 mod pipeline;
 mod probe;
@@ -23,6 +24,7 @@ mod track;
 
 pub use app::app;
 pub use decode::{LINK_TYPES, decode};
+pub use expression::expression;
 pub use filter::filter;
 pub use pipeline::pipeline;
 pub use probe::probe_wire;
@@ -59,4 +61,5 @@ pub const ALL: &[Target] = &[
     ("sqlnet_trace", sqlnet_trace),
     ("filter", filter),
     ("probe_wire", probe_wire),
+    ("expression", expression),
 ];

@@ -325,7 +325,6 @@ pub(crate) struct Startup {
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  slowside info client.pcap
   slowside info ring/ --format json | jq '.limits[].code'
   slowside info -i eth0 --for 10s")]
 #[command(mut_arg("filter", |a| a.hide(true)))]
@@ -340,15 +339,16 @@ pub(crate) struct Info {
     )]
     pub(crate) captures: Vec<PathBuf>,
 
-    #[command(flatten)]
-    pub(crate) from_interface: FromInterface,
-
     /// How to write the answer
     #[arg(long, value_enum, default_value_t = InfoFormat::Text)]
     pub(crate) format: InfoFormat,
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+
+    // Its heading holds for what stands behind it.
+    #[command(flatten)]
+    pub(crate) from_interface: FromInterface,
 }
 
 /// Count packets, bytes and calls in intervals: rates, sizes, response times
@@ -358,8 +358,7 @@ pub(crate) struct Info {
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  slowside stat server.pcap --interval 10s --where 'op = READ'
-  slowside stat any.pcap --packets 'port = 2049' --format csv
+  slowside stat server.pcap --interval 100ms --where 'op = READ' --format csv
   slowside stat -i eth0 --filter 'port 2049' --interval 10s")]
 #[command(mut_arg("from", |a| of_packets(a, "come and calls that start")))]
 #[command(mut_arg("to", |a| of_packets(a, "come and calls that start")))]
@@ -371,9 +370,6 @@ pub(crate) struct Stat {
         conflicts_with = "interface"
     )]
     pub(crate) captures: Vec<PathBuf>,
-
-    #[command(flatten)]
-    pub(crate) from_interface: FromInterface,
 
     /// Width of the intervals, such as 100ms
     #[arg(long, value_name = "DURATION", value_parser = width, default_value = "1s")]
@@ -394,6 +390,10 @@ pub(crate) struct Stat {
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+
+    // Its heading holds for what stands behind it.
+    #[command(flatten)]
+    pub(crate) from_interface: FromInterface,
 }
 
 /// Predict what another path, fetch size or server would make of the statements in a capture

@@ -38,8 +38,8 @@ pub const HEART_BEAT: Duration = Duration::from_millis(100);
 /// Bytes of a packet that are kept where nothing else is said: as tcpdump, more than any packet has.
 pub const SNAPLEN: u32 = 262_144;
 
-/// Bytes of the kernel's buffer where nothing else is said: half a second of a busy 1 Gb/s line, as the
-/// kernel counts packets with what it needs to manage them.
+/// Bytes of the kernel's buffer where nothing else is said: a third of a second of a full 1 Gb/s line, as
+/// the kernel counts packets with what it needs to manage them.
 pub const BUFFER_BYTES: usize = 64 << 20;
 
 /// What to capture.

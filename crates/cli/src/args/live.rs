@@ -8,14 +8,14 @@ use std::path::PathBuf;
 
 /// Watch traffic as it passes: operations, statements, connections, findings; keep packets as evidence
 ///
-/// Reads what `tcpdump -U -w -` writes, an interface, or files. In a terminal it is a view: q ends it, ? says
+/// Reads an interface, files, or with `-` what `tcpdump -U -w -` writes into a pipe. In a terminal it is a view: q ends it, ? says
 /// which keys there are. Elsewhere, and with --format, it writes a line per interval. Ctrl-C ends with
 /// totals, which are those of `slowside ops` and `slowside conns` on the same packets.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   slowside live -i eth0 port 2049 --when 'op=READ and p99>20ms' --write e.pcapng
-  ssh db1 tcpdump -U -s 256 -w - port 5432 | slowside live - --format json")]
+  slowside live -i any --filter 'port 5432' --format json --interval 10s --for 8h")]
 #[command(mut_arg("lasting", |a| a.help_heading(None)))]
 pub(crate) struct Live {
     /// `-` for standard input, or files of one capture; with -i an expression as of --filter

@@ -1,8 +1,8 @@
 //! An interface's packet socket (packet(7)) into pcapng.
 //!
-//! A packet is received and copied once, in a system call of its own; a ring shared with the kernel
-//! (`PACKET_RX_RING`) would save the call, and needs a megabyte of code over shared memory that the
-//! compiler cannot judge. What that costs is in docs/live.md.
+//! A packet is received by a system call of its own and copied twice, into the block and out of it. A ring
+//! shared with the kernel (`PACKET_RX_RING`) would save the call, for code over memory that somebody else
+//! writes to, which the compiler cannot judge. docs/interfaces.md says what rates that carries.
 
 mod control;
 mod framing;
