@@ -7,6 +7,7 @@
 use pty_process::Size;
 use pty_process::blocking::{Command, Pty, open};
 use std::io::{Read, Write};
+use std::num::NonZero;
 use std::path::Path;
 use std::process::Child;
 use std::sync::{Arc, Mutex};
@@ -21,6 +22,11 @@ struct Run {
     pty: Arc<Pty>,
     child: Child,
     screen: Arc<Mutex<vt100::Parser>>,
+}
+
+fn parser(rows: u16, columns: u16) -> vt100::Parser {
+    let size = |n| NonZero::new(n).expect("a size");
+    vt100::Parser::new(size(rows), size(columns), 0)
 }
 
 fn capture(case: &str) -> String {
@@ -41,7 +47,7 @@ impl Run {
             .current_dir(folder)
             .spawn(pts)
             .expect("the binary that cargo built");
-        let screen = Arc::new(Mutex::new(vt100::Parser::new(rows, columns, 0)));
+        let screen = Arc::new(Mutex::new(parser(rows, columns)));
         let (pty, to) = (Arc::new(pty), Arc::clone(&screen));
         let from = Arc::clone(&pty);
         thread::spawn(move || {
@@ -196,7 +202,7 @@ fn packets_are_written_by_a_key_while_they_come() {
         .current_dir(&folder)
         .spawn(pts)
         .expect("a shell");
-    let screen = Arc::new(Mutex::new(vt100::Parser::new(24, 80, 0)));
+    let screen = Arc::new(Mutex::new(parser(24, 80)));
     let (pty, to) = (Arc::new(pty), Arc::clone(&screen));
     let from = Arc::clone(&pty);
     thread::spawn(move || {

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 #[command(after_long_help = "\
 Examples:
   slowside live -i eth0 port 2049 --when 'op=READ and p99>20ms' --write e.pcapng
-  slowside live -i any --filter 'port 5432' --format json --interval 10s --for 8h")]
+  slowside live -i any --filter 'port 5432' --format json --for 8h")]
 #[command(mut_arg("lasting", |a| a.help_heading(None)))]
 pub(crate) struct Live {
     /// `-` for standard input, or files of one capture; with -i an expression as of --filter

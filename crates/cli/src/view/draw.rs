@@ -320,9 +320,9 @@ fn slow(ns: i64) -> Tone {
 fn operations_pane(frame: &mut Frame<'_>, state: &State, area: Rect) {
     let rows = state.operations();
     let [place, ..] = state.places;
-    let what = match state.statements {
-        true => "Statements",
-        false => "Operations",
+    let (what, heading) = match state.statements {
+        true => ("Statements", "statement"),
+        false => ("Operations", "operation"),
     };
     let order = OPERATION_ORDERS.get(place.order).copied().unwrap_or("time");
     let over = state.shown.as_ref().map_or(0, |(m, _)| m.window_ns);
@@ -405,9 +405,9 @@ fn operations_pane(frame: &mut Frame<'_>, state: &State, area: Rect) {
     };
     let title = title(state, Pane::Operations, &text, area.width);
     // The curve of calls takes the last lines of a high pane.
-    let [area, curve] = match usize::from(area.height) >= rows.len() + 2 + CURVE {
+    let [area, curve] = match usize::from(area.height) >= rows.len().max(1) + 2 + CURVE {
         true => {
-            let lines = [Constraint::Min(2), Constraint::Length(CURVE as u16)];
+            let lines = [Constraint::Min(3), Constraint::Length(CURVE as u16)];
             Layout::vertical(lines).areas(area)
         }
         false => [area, Rect::default()],
@@ -416,7 +416,7 @@ fn operations_pane(frame: &mut Frame<'_>, state: &State, area: Rect) {
         frame,
         state,
         area,
-        (title, "operation", nothing),
+        (title, heading, nothing),
         (&rows, place.first),
         |r, room| shortened(&report::subject_name(r), room),
         &columns,

@@ -331,8 +331,10 @@ fn a_signal_ends_it_with_the_totals_and_a_cut_record_is_no_damage() {
 
 #[test]
 fn for_ends_it_where_no_packet_comes() {
-    let child = waiting(&["--for=200ms"]);
+    let mut child = waiting(&["--for=200ms"]);
+    let silent = child.stdin.take();
     let output = child.wait_with_output().expect("an end");
+    drop(silent);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let lines = lines(&output.stdout);
     assert_eq!(lines.len(), 1);

@@ -133,6 +133,8 @@ fn help_shows_the_commands() {
                     limits
           stat      Count packets, bytes and calls in intervals: rates, sizes, response
                     times
+          live      Watch traffic as it passes: operations, statements, connections,
+                    findings; keep packets as evidence
           whatif    Predict what another path, fetch size or server would make of the
                     statements in a capture
           compare   Say what changed between a good run and a bad one, what it costs,
