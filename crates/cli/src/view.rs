@@ -29,11 +29,20 @@ pub(crate) struct Shared {
 }
 
 /// Things told and not yet looked at: of more than these, while the terminal hangs, the oldest go.
+/// Intervals have many rows, all else has one.
+const INTERVALS: usize = 8;
 const WAITING: usize = 1_000;
 
 impl Shared {
     pub(crate) fn tell(&self, event: Event) {
         let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_interval = |e: &Event| matches!(e, Event::Moment(..));
+        let intervals = events.iter().filter(|e| is_interval(e)).count();
+        if intervals >= INTERVALS
+            && let Some(oldest) = events.iter().position(is_interval)
+        {
+            events.remove(oldest);
+        }
         if events.len() >= WAITING {
             events.remove(0);
         }

@@ -244,7 +244,7 @@ fn no_color_is_shown_where_none_is_wanted() {
     run.shows("server-concurrency-cap");
     {
         let parser = run.screen.lock().expect("a screen");
-        let cells = (0..24).flat_map(|r| (0..80).filter_map(move |c| Some((r, c))));
+        let cells = (0..24).flat_map(|r| (0..80).map(move |c| (r, c)));
         for (row, column) in cells {
             let cell = parser.screen().cell(row, column).expect("a cell");
             assert_eq!(cell.fgcolor(), vt100::Color::Default, "{row} {column}");

@@ -132,7 +132,7 @@ impl Subjects {
         if self.of_statements {
             subject.total.add(call);
         }
-        slot(&mut subject.slots, index, || Tally::default()).add(call);
+        slot(&mut subject.slots, index, Tally::default).add(call);
     }
 
     /// Those with calls in the window that ends with this interval.

@@ -16,6 +16,7 @@ use report::{
     carried, clock, columns, counted, grouped, harmless, limit_words, per_second, rate, shortened,
     tight,
 };
+use std::net::IpAddr;
 
 /// What words mean, as in text for people. Nothing is said by a color alone.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -542,13 +543,25 @@ fn connections_pane(frame: &mut Frame<'_>, state: &State, area: Rect) {
     );
 }
 
-/// Both ends; where there is no room the client's port goes first, as it says least.
+/// Both ends; where there is no room the client's port goes first, as it says least, and then what both
+/// addresses begin with.
 fn connection_name(c: &ConnectionRow, room: usize) -> String {
     let full = format!("{} > {}", c.client, c.server);
-    match columns(&full) <= room {
-        true => full,
-        false => shortened(&format!("{} > {}", c.client.address, c.server), room),
+    if columns(&full) <= room {
+        return full;
     }
+    let without = format!("{} > {}", c.client.address, c.server);
+    if columns(&without) <= room {
+        return without;
+    }
+    let port = c.server.port;
+    if let (IpAddr::V4(client), IpAddr::V4(server)) = (c.client.address, c.server.address) {
+        let ([a, b, c, _], [x, y, z, last]) = (client.octets(), server.octets());
+        if [a, b, c] == [x, y, z] {
+            return shortened(&format!("{client} > .{last}:{port}"), room);
+        }
+    }
+    shortened(&without, room)
 }
 
 fn findings_pane(frame: &mut Frame<'_>, state: &State, found: &[&FoundRow], area: Rect) {

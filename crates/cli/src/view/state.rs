@@ -270,7 +270,7 @@ impl State {
             };
             return (Mood::Waiting, text);
         };
-        if let Some(s) = &moment.silence {
+        if let Some(s) = moment.silence.filter(|_| self.ended.is_none()) {
             let text = format!(
                 "No answer from {} for {}: {} outstanding ({} asks).",
                 s.server,

@@ -131,6 +131,35 @@ fn intervals_add_up_to_the_totals() {
 }
 
 #[test]
+fn what_connections_do_in_intervals_adds_up_to_them() {
+    for name in CAPTURES {
+        // A window of one interval.
+        let alone = ["--interval=50ms", "--window=50ms", "--top=1000"];
+        let lines = live(&[&[&*capture(name)], &alone[..]].concat());
+        let total = lines.last().expect("a total");
+        let intervals = of_kind(&lines, "interval");
+        for c in total["connections"].as_array().expect("a list") {
+            let rows: Vec<&Value> = intervals
+                .iter()
+                .filter_map(|i| i["connections"].as_array())
+                .flatten()
+                .filter(|r| r["client"] == c["client"] && r["server"] == c["server"])
+                .collect();
+            for key in [
+                "to_server_packets",
+                "to_client_packets",
+                "to_server_bytes",
+                "to_client_bytes",
+                "to_server_retransmitted_packets",
+                "to_client_retransmitted_packets",
+            ] {
+                assert_eq!(sum(&rows, key), c[key], "{name} {} {key}", c["client"]);
+            }
+        }
+    }
+}
+
+#[test]
 fn lines_are_the_same_for_any_number_of_threads() {
     for name in CAPTURES {
         let path = capture(name);
