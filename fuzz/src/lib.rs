@@ -13,6 +13,7 @@ mod decode;
 mod expression;
 mod filter;
 mod pipeline;
+mod probe;
 mod programmes;
 mod readers;
 mod rpc;
@@ -26,6 +27,7 @@ pub use decode::{LINK_TYPES, decode};
 pub use expression::expression;
 pub use filter::filter;
 pub use pipeline::pipeline;
+pub use probe::probe_wire;
 pub use programmes::programmes;
 pub use readers::{compressed, pcap, pcapng, snoop};
 pub use rpc::{mysql, names, pgsql, rpc_tcp, rpc_udp, smb2, turns};
@@ -59,4 +61,5 @@ pub const ALL: &[Target] = &[
     ("sqlnet_trace", sqlnet_trace),
     ("filter", filter),
     ("expression", expression),
+    ("probe_wire", probe_wire),
 ];
