@@ -358,10 +358,10 @@ mod tests {
         });
         ring.push(&batch(0..5, 60));
         let at = PacketRef { file: 0, frame: 3 };
-        let comments = Comments::from([(at, vec!["slow".to_owned()])]);
+        let comments = Comments::from([(at, vec!["this one".to_owned()])]);
         let written = ring.snapshot().write(Vec::new(), "lo", "why", &comments);
         let (bytes, count) = written.expect("memory");
         assert_eq!((count.packets, count.first), (5, Some(Time(0))));
-        assert_eq!(bytes.windows(4).filter(|w| w == b"slow").count(), 1);
+        assert_eq!(bytes.windows(8).filter(|w| w == b"this one").count(), 1);
     }
 }
