@@ -588,7 +588,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "DURATION", value_parser = moment::positive, default_value = "2ms")]
     pub(crate) fast_enough: i64,
 
-    /// Exit with 1 if the problem is slower, beyond chance, by this many seconds
+    /// Exit with 1 if the problem is slower, beyond chance, by this many seconds, or alone has its work ended
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) fail_on: Option<i64>,
 
@@ -836,6 +836,8 @@ pub(crate) enum AnswerFormat {
 pub(crate) enum CompareFormat {
     Text,
     Json,
+    /// For tickets and wikis
+    Markdown,
     Html,
 }
 

@@ -8,6 +8,7 @@ pub mod blocks;
 pub mod bootstrap;
 pub mod effect;
 pub mod gather;
+pub mod kept;
 pub mod result;
 pub mod saved;
 pub mod snapshot;
@@ -16,14 +17,17 @@ mod attribution;
 mod estimate;
 mod matching;
 mod sentence;
+mod shared;
 mod work;
 
+pub use kept::Kept;
 pub use result::Comparison;
 pub use snapshot::Snapshot;
 
 use crate::diagnose::Kind;
 use crate::results::Vantage;
 use effect::{excludes_nothing, matters};
+use model::grouped;
 use result::{Change, Outcome, Run, Unit};
 use snapshot::SavedFinding;
 use work::Scale;
@@ -51,21 +55,65 @@ const BESIDE: i64 = 10;
 /// Volumes that differ by this factor are worth a word.
 const UNEQUAL: f64 = 1.25;
 
-/// Compares two runs.
+/// What only one run did is worth a word from this share of its time on.
+const OTHER_WORK: f64 = 0.05;
+
+/// Compares two runs, as seen from the same ends.
 #[must_use]
-pub fn compare(baseline: &Snapshot, problem: &Snapshot) -> Comparison {
-    let estimated = estimate::with_path([baseline, problem]);
+pub fn compare(baseline: &Kept, problem: &Kept) -> Comparison {
+    let both = [baseline, problem];
+    let (runs, reduced) = kept::alike(both);
+    let ends = match (both.map(|r| r.end(Vantage::Server)), reduced) {
+        ([Some(a), Some(b)], None) => Some([a, b]),
+        _ => None,
+    };
+    let mut c = compared(runs, ends);
+    if let Some((which, vantage)) = reduced {
+        let [which, other] = match which {
+            0 => ["baseline", "problem"],
+            _ => ["problem", "baseline"],
+        };
+        c.notes.push(format!(
+            "Of the {which} only the capture at the {} is compared, as the {other} has no other.",
+            vantage.name()
+        ));
+    }
+    c
+}
+
+/// Compares two runs; `ends` are the same as a capture at the server alone has them.
+fn compared(seen: [&Snapshot; 2], ends: Option<[&Snapshot; 2]>) -> Comparison {
+    let estimated = estimate::with_path(seen);
     let runs = match &estimated {
         Some([a, b]) => [a.as_ref(), b.as_ref()],
-        None => [baseline, problem],
+        None => seen,
     };
     let ops = matching::ops(runs, fast_enough_ns(runs) / FLOOR_SHARE as f64);
     let scale = Scale::of(runs);
     let mut notes = Vec::new();
-    let incomparable = incomparable(runs, matching::in_common(&ops));
+    let in_common = matching::in_common(&ops);
+    let elsewhere_seen = elsewhere_seen(runs);
+    let other_work = in_common < IN_COMMON;
+    let incomparable = elsewhere_seen.clone().or_else(|| {
+        other_work.then(|| {
+            format!(
+                "the runs did different things: only {:.0} % of the time of one of them went to operations that both have.",
+                in_common * 100.0
+            )
+        })
+    });
+    let partly = elsewhere_seen.is_none()
+        && in_common < 1.0 - OTHER_WORK
+        && (other_work || scale.unit == Unit::Call);
+    let shared = match partly {
+        true => shared::shared(runs, ends, floor(runs, &ops, Scale::CALLS)),
+        false => None,
+    };
     notes.extend(incomparable.clone());
     let alone = runs.iter().all(|r| r.basis == crate::facts::Basis::Server);
-    if alone && estimated.is_none() {
+    // What both did is told of as it was seen.
+    let crossed = estimated.is_some() && shared.is_none();
+    if alone && !crossed {
         notes.push(
             "Captured at the server alone: what the network takes of a call is not in it."
                 .to_owned(),
@@ -79,7 +127,7 @@ pub fn compare(baseline: &Snapshot, problem: &Snapshot) -> Comparison {
             ));
         }
     }
-    if estimated.is_some() {
+    if crossed {
         notes.push("Captured at the server alone: for the path, the shortest round trip is added to each call.".to_owned());
     }
     let mut c = Comparison {
@@ -88,8 +136,13 @@ pub fn compare(baseline: &Snapshot, problem: &Snapshot) -> Comparison {
         cause: None,
         sentence: String::new(),
         beside: Vec::new(),
+        gone: Vec::new(),
+        shared,
         notes,
-        unit: scale.unit,
+        unit: match shared {
+            Some(_) => Unit::Call,
+            None => scale.unit,
+        },
         time: None,
         added_ns: 0,
         causes: Vec::new(),
@@ -101,7 +154,21 @@ pub fn compare(baseline: &Snapshot, problem: &Snapshot) -> Comparison {
             .max()
             .unwrap_or(0),
     };
-    if let (Some(a), Some(b)) = (scale.time(runs[0]), scale.time(runs[1])) {
+    let judged = |time: Change, counts: bool| match (&incomparable, time.beyond_chance) {
+        (Some(_), _) => Outcome::NotComparable,
+        (_, None) if counts => Outcome::Undetermined,
+        (_, None | Some(false)) => Outcome::NoDifference,
+        (_, Some(true)) if time.difference() > 0.0 => Outcome::Slower,
+        (_, Some(true)) => Outcome::Faster,
+    };
+    if let Some(shared) = shared {
+        let floor = floor(runs, &c.ops, Scale::CALLS);
+        let counts = matters(shared.time.baseline, shared.time.problem, floor);
+        c.outcome = judged(shared.time, counts);
+        c.added_ns = shared.added_ns;
+        c.time = Some(shared.time);
+        c.causes = shared::causes(&shared);
+    } else if let (Some(a), Some(b)) = (scale.time(runs[0]), scale.time(runs[1])) {
         let mix_ns = match scale.unit {
             Unit::Call => matching::mix_shift_ns(&c.ops),
             _ => 0.0,
@@ -118,12 +185,10 @@ pub fn compare(baseline: &Snapshot, problem: &Snapshot) -> Comparison {
             beyond_chance: interval.map(|i| excludes_nothing(i) && counts),
         };
         c.added_ns = (difference * scale.work(runs[1])) as i64;
-        c.outcome = match (incomparable, time.beyond_chance) {
-            (Some(_), _) => Outcome::NotComparable,
-            (_, None) if counts => Outcome::Undetermined,
-            (_, None | Some(false)) => Outcome::NoDifference,
-            (_, Some(true)) if difference > 0.0 => Outcome::Slower,
-            (_, Some(true)) => Outcome::Faster,
+        c.outcome = match judged(time, counts) {
+            Outcome::Slower | Outcome::Faster if difference > 0.0 => Outcome::Slower,
+            Outcome::Slower | Outcome::Faster => Outcome::Faster,
+            other => other,
         };
         c.time = Some(time);
         if c.outcome != Outcome::NotComparable {
@@ -135,26 +200,40 @@ pub fn compare(baseline: &Snapshot, problem: &Snapshot) -> Comparison {
     }
     c.notes.extend(volumes(&c, scale));
     c.notes.extend(elsewhere(&c));
-    c.beside = beside(&c);
+    if elsewhere_seen.is_none() || runs.iter().any(|r| r.calls == 0) {
+        c.beside = beside(&c);
+        c.gone = gone(&c);
+    }
     c.sentence = sentence::sentence(&c);
     c
 }
 
-/// What only the problem suffers from, beside the time of its calls.
+/// What only the problem suffers from, or from another side than the baseline, beside the time of its
+/// calls.
 fn beside(c: &Comparison) -> Vec<SavedFinding> {
     let [baseline, problem] = &c.runs;
     let least = problem.time_ns / BESIDE;
     let new = |f: &&SavedFinding| {
-        let known = baseline.findings.iter().any(|b| b.code == f.code);
+        let mut known = baseline.findings.iter().filter(|b| b.code == f.code);
+        let known = known.any(|b| !f.fatal || b.side == f.side);
         let apart = f.fatal || BEFORE_CALLS.contains(&f.code.as_str());
         let told = c
             .causes
             .iter()
             .any(|cause| cause.code == Some(f.code.as_str()));
         let heavy = f.fatal || f.cost_ns.is_some_and(|ns| ns > least);
-        apart && !known && !told && heavy && c.outcome != Outcome::NotComparable
+        apart && !known && !told && heavy
     };
     problem.findings.iter().filter(new).cloned().collect()
+}
+
+/// What ended work in the baseline and does so no more, and what the problem has from another side.
+fn gone(c: &Comparison) -> Vec<SavedFinding> {
+    let [baseline, problem] = &c.runs;
+    let moved = |f: &SavedFinding| c.beside.iter().any(|b| b.code == f.code);
+    let ended = |f: &SavedFinding| f.fatal && problem.findings.iter().all(|p| p.code != f.code);
+    let gone = |f: &&SavedFinding| ended(f) || moved(f);
+    baseline.findings.iter().filter(gone).cloned().collect()
 }
 
 /// What else should be known where calls take as long as before.
@@ -217,8 +296,9 @@ fn calls_per_work(runs: [&Snapshot; 2], scale: Scale) -> f64 {
     each.into_iter().fold(0.0, f64::max)
 }
 
-/// Why two runs cannot be held against each other.
-fn incomparable(runs: [&Snapshot; 2], in_common: f64) -> Option<String> {
+/// Why two runs cannot be held against each other, whatever they did: they were not seen from the same
+/// place, or are of different kinds.
+fn elsewhere_seen(runs: [&Snapshot; 2]) -> Option<String> {
     let [a, b] = runs;
     let server = |r: &Snapshot| r.captures.len() == 1 && r.vantage == Some(Vantage::Server);
     if a.kind != b.kind {
@@ -232,19 +312,13 @@ fn incomparable(runs: [&Snapshot; 2], in_common: f64) -> Option<String> {
             of(b.kind)
         ));
     }
-    if server(a) != server(b) {
+    (server(a) != server(b)).then(|| {
         let (there, other) = match server(a) {
             true => ("baseline", "problem"),
             false => ("problem", "baseline"),
         };
-        return Some(format!(
-            "the {there} was captured at the server alone, where calls take less time than at the client, the {other} was not; take both from the same place."
-        ));
-    }
-    (in_common < IN_COMMON).then(|| {
         format!(
-            "the runs did different things: only {:.0} % of the time of one of them went to operations that both have.",
-            in_common * 100.0
+            "the {there} was captured at the server alone, where calls take less time than at the client, the {other} was not; take both from the same place."
         )
     })
 }
@@ -259,6 +333,7 @@ fn run(s: &Snapshot) -> Run {
         bytes: sums.bytes(),
         rows: sums.rows,
         time_ns: s.total_ns,
+        all_time_ns: sums.time_ns,
         elapsed_ns: s.elapsed_ns,
     }
 }
@@ -280,9 +355,9 @@ fn volumes(c: &Comparison, scale: Scale) -> Vec<String> {
         };
         notes.push(format!(
             "{} calls with {} in the problem, {} with {} in the baseline: {why}.",
-            b.calls,
+            grouped(b.calls),
             sentence::amount(b.bytes as f64),
-            a.calls,
+            grouped(a.calls),
             sentence::amount(a.bytes as f64),
         ));
     }

@@ -5,7 +5,7 @@ use super::blocks::{Blocks, Sums};
 use super::gather::{Parts, Tap, Wire};
 use crate::diagnose::Kind;
 use crate::facts::{Account, Basis};
-use crate::results::{ConnectionResult, Diagnosis, Vantage};
+use crate::results::{ConnectionResult, Diagnosis, Side, Vantage};
 use crate::stats::bucket_value;
 use crate::streams::{DIRECTIONS, Streams};
 use model::{Direction, PerClass, Protocol, Time, TimeClass, limits};
@@ -290,6 +290,7 @@ pub struct SavedCapture {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedFinding {
     pub code: String,
+    pub side: Side,
     pub cost_ns: Option<i64>,
     /// It ends the work.
     pub fatal: bool,
@@ -349,6 +350,7 @@ impl Measured {
         });
         let findings = d.findings.iter().map(|f| SavedFinding {
             code: f.code.to_owned(),
+            side: f.side,
             cost_ns: f.cost_ns,
             fatal: f.fatal,
         });

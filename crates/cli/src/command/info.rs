@@ -1,6 +1,6 @@
 //! `slowside info`: what a capture is worth.
 
-use super::{check_standard_input, print, tell};
+use super::{check_standard_input, inputs, print, tell};
 use crate::args::{Info, InfoFormat};
 use crate::exit::Done;
 use crate::progress::Progress;
@@ -12,6 +12,7 @@ pub(crate) fn run(args: &Info) -> anyhow::Result<Done> {
         "--where compares calls, which info does not list; leave it out, or use slowside calls"
     );
     check_standard_input(&args.captures)?;
+    inputs::one(&args.captures)?;
     let config = args.reading.config()?;
     let mut progress = Progress::new(args.reading.quiet, false);
     let result = slowside::info(&args.captures, &config, &mut |e| progress.event(e))?;
