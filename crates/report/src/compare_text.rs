@@ -29,6 +29,9 @@ pub fn compare_text(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     text += &title("Runs");
     for (name, run) in ["baseline", "problem"].into_iter().zip(&c.runs) {
         text += &described(name, run);
+        if c.outcome == Outcome::NotComparable && !run.verdict.is_empty() {
+            text += &wrap("    Alone: ", 4, &run.verdict);
+        }
     }
     out.write_all(text.as_bytes())
 }
@@ -54,9 +57,7 @@ pub(crate) fn chance(beyond: Option<bool>) -> &'static str {
 
 /// The causes, where there is a difference that they could be causes of.
 pub(crate) fn told(c: &Comparison) -> &[Cause] {
-    let shared = c
-        .shared
-        .is_some_and(|s| s.time.beyond_chance == Some(true));
+    let shared = c.shared.is_some_and(|s| s.time.beyond_chance == Some(true));
     match c.outcome {
         Outcome::Slower | Outcome::Faster => &c.causes,
         Outcome::NotComparable if shared => &c.causes,
@@ -146,7 +147,10 @@ fn ops(c: &Comparison) -> String {
 fn more(count: usize) -> String {
     match count.saturating_sub(ROWS) {
         0 => String::new(),
-        left => format!("… and {} with less time\n", counted(left as u64, "operation")),
+        left => format!(
+            "… and {} with less time\n",
+            counted(left as u64, "operation")
+        ),
     }
 }
 
@@ -162,10 +166,7 @@ pub(crate) fn mean(s: CallSums) -> Option<f64> {
 }
 
 /// The times of operations that both have, with what each column is.
-pub(crate) fn op_rows(
-    ops: &[&OpChange],
-    label: impl Fn(&OpChange) -> String,
-) -> Vec<Vec<String>> {
+pub(crate) fn op_rows(ops: &[&OpChange], label: impl Fn(&OpChange) -> String) -> Vec<Vec<String>> {
     let heads = [
         "op", "before", "now", "before", "now", "before", "now", "before", "now", "chance",
     ];

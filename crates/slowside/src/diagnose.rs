@@ -172,7 +172,14 @@ impl Read<'_> {
         if let (true, [_, _]) = (self.measure, inputs.as_slice()) {
             ends.resize_with(2, || {
                 let stated = [None, None];
-                let mut end = Diagnosers::new(1, Options { stated, ..options.clone() }, None);
+                let mut end = Diagnosers::new(
+                    1,
+                    Options {
+                        stated,
+                        ..options.clone()
+                    },
+                    None,
+                );
                 end.measure();
                 end
             });

@@ -27,7 +27,7 @@ const SAMPLE: usize = 4_096;
 const SMALL_SAMPLE: usize = 512;
 
 /// So many packets in both are not chance, and so many may be little of what both could have.
-const FEW: u64 = 3;
+const FEW: u64 = 2;
 const MANY: u64 = 8;
 
 /// A later file's sample begins so much earlier, as clocks are not quite the same.
@@ -107,7 +107,7 @@ fn meeting(samples: &[Sample]) -> Vec<[usize; 2]> {
     common.into_keys().collect()
 }
 
-/// Some of a file's packets with data.
+/// Some of a file's packets with data, and those that open connections.
 #[derive(Default)]
 struct Sample {
     /// When each was seen first, and of which connection it is.
@@ -152,17 +152,21 @@ impl Sample {
         let hash = FixedState::default();
         let key = match s.transport {
             // Offload leaves other lengths, and a byte is what keeps a connection alive.
-            Transport::Tcp if s.payload_length > 1 => {
+            Transport::Tcp if s.payload_length > 1 || s.tcp.flags.syn() => {
                 hash.hash_one((s.flow_hash, s.source, s.tcp.sequence))
             }
             Transport::Tcp => return,
             Transport::Udp => {
+                // What is announced again and again is told apart by nothing else.
+                let Some(id) = s.ip_id.filter(|id| *id != 0) else {
+                    return;
+                };
                 let start = s.payload_start as usize;
                 let length = (s.payload_captured as usize).min(TOLD_APART);
                 let Some(payload) = bytes.get(start..start.saturating_add(length)) else {
                     return;
                 };
-                hash.hash_one((s.flow_hash, s.source, s.payload_length, payload))
+                hash.hash_one((s.flow_hash, s.source, id, payload))
             }
         };
         self.packets.entry(key).or_insert((at, s.flow_hash));
@@ -178,7 +182,8 @@ impl Sample {
             counts
         };
         let (mine, theirs) = (connections(self), connections(other));
-        let common = |of: &HashMap<u64, u64, FixedState>, in_both: &HashMap<u64, u64, FixedState>| {
+        let common = |of: &HashMap<u64, u64, FixedState>,
+                      in_both: &HashMap<u64, u64, FixedState>| {
             let common = of.iter().filter(|(c, _)| in_both.contains_key(*c));
             common.map(|(_, n)| n).sum::<u64>()
         };
@@ -190,8 +195,7 @@ impl Sample {
                 copies += u64::from((*there - *at).abs() < diagnose::SAME_POINT_NS);
             }
         }
-        let many =
-            (same >= MANY && same * 4 >= least) || (same >= FEW && same * 2 >= least);
+        let many = (same >= MANY && same * 4 >= least) || (same >= FEW && same * 2 >= least);
         many && copies * 10 < same * 9
     }
 }

@@ -109,7 +109,8 @@ fn compared(seen: [&Snapshot; 2], ends: Option<[&Snapshot; 2]>) -> Comparison {
         true => shared::shared(runs, ends, floor(runs, &ops, Scale::CALLS)),
         false => None,
     };
-    notes.extend(incomparable.clone());
+    // Of what both did the sentence tells.
+    notes.extend(incomparable.clone().filter(|_| shared.is_none()));
     let alone = runs.iter().all(|r| r.basis == crate::facts::Basis::Server);
     // What both did is told of as it was seen.
     let crossed = estimated.is_some() && shared.is_none();
@@ -344,8 +345,10 @@ fn volumes(c: &Comparison, scale: Scale) -> Vec<String> {
     let mut notes = Vec::new();
     let factor = |x: u64, y: u64| x.max(y) as f64 / x.min(y).max(1) as f64;
     let unequal = factor(a.calls, b.calls) >= UNEQUAL || factor(a.bytes, b.bytes) >= UNEQUAL;
-    if unequal || scale.unit != Unit::Call {
-        let why = match (scale.unit, scale.carried) {
+    // What was not compared was compared per nothing.
+    let compared = c.outcome != Outcome::NotComparable || c.shared.is_some();
+    if compared && (unequal || c.unit != Unit::Call) {
+        let why = match (c.unit, scale.carried) {
             (Unit::Call, _) => "compared per call",
             (Unit::Byte, true) => {
                 "the calls are few and long, so what was carried is compared, per byte"

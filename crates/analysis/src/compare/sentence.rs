@@ -171,9 +171,9 @@ fn of_both(c: &Comparison, shared: &Shared) -> String {
         Some(false) => {
             format!("takes as long as before: {after}, {before} in the baseline")
         }
-        None => format!(
-            "takes {after} instead of {before}, of too few calls to tell it from chance"
-        ),
+        None => {
+            format!("takes {after} instead of {before}, of too few calls to tell it from chance")
+        }
     };
     format!("what both did ({a} of the baseline's time, {b} of the problem's) {how}.")
 }

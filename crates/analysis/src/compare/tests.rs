@@ -1,14 +1,14 @@
 //! Made-up runs, into what must be said of them.
 
-use super::blocks::Blocks;
+use super::blocks::{Blocks, Sums};
 use super::gather::Parts;
 use super::result::{Comparison, Outcome, Unit};
 use super::saved::{self, Unreadable};
-use super::snapshot::{CallSums, Line, SavedCapture, Snapshot, Subject};
+use super::snapshot::{CallSums, Line, SavedCapture, SavedFinding, Snapshot, Subject};
 use super::{Kept, sentence};
 use crate::diagnose::Kind;
 use crate::facts::Basis;
-use crate::results::Vantage;
+use crate::results::{Side, Vantage};
 use crate::stats::Distribution;
 use model::{Direction, Time, TimeClass};
 use proptest::prelude::*;
@@ -243,6 +243,142 @@ fn captures_of_different_ends_are_not_compared() {
     let c = compare(&PLAIN.run(), &alone);
     assert_eq!(c.outcome, Outcome::NotComparable);
     assert!(c.causes.is_empty());
+}
+
+/// A run with calls of another operation as well, of 3 ms each.
+fn with_others(mut run: Snapshot, calls: u64) -> Snapshot {
+    let other = Subject {
+        op: "WRITE".into(),
+        ..subject(calls)
+    };
+    run.sums.add(&other.blocks.total());
+    run.calls += calls;
+    run.subjects.push(other);
+    run
+}
+
+#[test]
+fn of_different_work_that_is_compared_which_both_did() {
+    let few = Made {
+        calls: 300,
+        ..PLAIN
+    };
+    for (others, outcome) in [
+        (1_000, Outcome::NotComparable),
+        // A quarter of it: the rest is compared, and not made slower by what is new.
+        (100, Outcome::NoDifference),
+    ] {
+        let problem = with_others(few.run(), others);
+        let c = compare(&PLAIN.run(), &problem);
+        assert_eq!(c.outcome, outcome, "{}", c.sentence);
+        let shared = c.shared.expect("READs");
+        assert_eq!(shared.calls, [1_000, 300]);
+        assert!(shared.time.difference().abs() < 1e-3, "{shared:?}");
+        // 3 ms each.
+        let words = match others {
+            100 => "1 operation: 0.300 of its 1.20 seconds",
+            _ => "1 operation: 3.00 of its 3.90 seconds",
+        };
+        assert!(c.sentence.contains(words), "{}", c.sentence);
+    }
+    // Little of it is not worth a word.
+    let c = compare(&PLAIN.run(), &with_others(PLAIN.run(), 10));
+    assert!(c.shared.is_none());
+}
+
+#[test]
+fn each_operation_counts_as_often_as_in_the_problem() {
+    let mix = |reads: u64, others: u64| {
+        let run = Made {
+            calls: reads as i64,
+            ..PLAIN
+        };
+        let mut run = with_others(run.run(), others);
+        for block in run.subjects.iter_mut().filter(|s| s.op == "WRITE") {
+            block.blocks.each(|b| b.time_ns *= 10);
+        }
+        run
+    };
+    let mut problem = mix(200, 800);
+    problem.subjects.push(Subject {
+        op: "COMMIT".into(),
+        ..subject(5_000)
+    });
+    let c = compare(&mix(800, 200), &problem);
+    let shared = c.shared.expect("READs and WRITEs");
+    // Neither takes longer: there are only more of the slow ones.
+    assert!(shared.time.difference().abs() < 1.0, "{shared:?}");
+    assert!((shared.time.problem - 24.6e6).abs() < 1.0, "{shared:?}");
+}
+
+#[test]
+fn what_ends_work_from_another_side_is_a_difference() {
+    let with = |side, fatal| {
+        let mut run = PLAIN.run();
+        run.findings.push(SavedFinding {
+            code: "connection-reset".into(),
+            side,
+            cost_ns: None,
+            fatal,
+        });
+        run
+    };
+    let (server, network) = (with(Side::Server, true), with(Side::Network, true));
+    let begins = |c: Comparison, words: &str| {
+        assert_eq!(c.outcome, Outcome::NoDifference);
+        assert!(c.sentence.starts_with(words), "{}", c.sentence);
+    };
+    begins(
+        compare(&server, &network),
+        "In the problem something on the way resets connections, which in the baseline the server's \
+         host did (connection-reset; it ends work). Of its calls: No difference",
+    );
+    begins(compare(&server, &server), "No difference beyond chance");
+    begins(
+        compare(&PLAIN.run(), &network),
+        "The problem alone has connection-reset (by something on the way; it ends work).",
+    );
+    begins(
+        compare(&server, &PLAIN.run()),
+        "The baseline alone has connection-reset (by the server's host; it ends work).",
+    );
+    begins(
+        compare(&with(Side::Server, false), &PLAIN.run()),
+        "No difference beyond chance",
+    );
+}
+
+#[test]
+fn a_run_of_both_ends_is_held_against_one_end_as_that_end_has_it() {
+    let mut client = PLAIN.run();
+    client.captures.truncate(1);
+    client.basis = Basis::Client;
+    let both = Kept {
+        whole: Made {
+            server_ns: 9 * MS,
+            ..PLAIN
+        }
+        .run(),
+        ends: vec![client.clone()],
+    };
+    for c in [
+        super::compare(&both, &client.clone().into()),
+        super::compare(&client.clone().into(), &both),
+    ] {
+        assert_eq!((c.outcome, c.added_ns), (Outcome::NoDifference, 0));
+        let said = c
+            .notes
+            .iter()
+            .any(|n| n.contains("only the capture at the client"));
+        assert!(said, "{:?}", c.notes);
+        assert!(c.runs.iter().all(|r| r.captures.len() == 1));
+    }
+    // Without its end there is nothing to hold against a server's capture.
+    let mut server = client;
+    server.vantage = Some(Vantage::Server);
+    server.basis = Basis::Server;
+    let c = super::compare(&both, &server.into());
+    assert_eq!(c.outcome, Outcome::NotComparable);
 }
 
 #[test]

@@ -60,7 +60,10 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Done> {
     {
         return Ok(Done::Found);
     }
-    let damaged = runs.iter().flat_map(|r| &r.whole.captures).any(|c| c.damaged);
+    let damaged = runs
+        .iter()
+        .flat_map(|r| &r.whole.captures)
+        .any(|c| c.damaged);
     Ok(Done::with_damage(damaged))
 }
 
@@ -79,6 +82,6 @@ fn named(argument: &Path, which: &str, notes: &mut Vec<String>) -> anyhow::Resul
         return Ok(Run::Captures(Captures::Two(a, b)));
     }
     let (captures, note) = inputs::one_or_both(vec![argument.to_owned()])?;
-    notes.extend(note.map(|note| format!("Of the {which}: {note}")));
+    notes.extend(note.map(|note| format!("In the {which}, {note}")));
     Ok(Run::Captures(captures))
 }

@@ -44,7 +44,7 @@ pub(super) fn one_or_both(files: Vec<PathBuf>) -> anyhow::Result<(Captures, Opti
         Ends::One => (Captures::One(files), None),
         Ends::Two([a, b]) => {
             let note = format!(
-                "The {} files hold the same packets: they are read as captures of both ends.",
+                "{} files hold the same packets: they are read as captures of both ends.",
                 a.len() + b.len()
             );
             (Captures::Two(a, b), Some(note))

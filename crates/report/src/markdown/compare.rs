@@ -76,7 +76,9 @@ fn ops(c: &Comparison) -> Vec<String> {
     let common = common(c);
     if !common.is_empty() {
         let mut rows = op_rows(&common, label);
-        let groups = ["", "calls", "calls", "mean", "mean", "p50", "p50", "p99", "p99", "beyond"];
+        let groups = [
+            "", "calls", "calls", "mean", "mean", "p50", "p50", "p99", "p99", "beyond",
+        ];
         for (head, group) in rows.iter_mut().take(1).flatten().zip(groups) {
             *head = format!("{group} {head}").trim().to_owned();
         }
