@@ -25,7 +25,7 @@ pub use result::Comparison;
 pub use snapshot::Snapshot;
 
 use crate::diagnose::Kind;
-use crate::results::Vantage;
+use crate::results::{Side, Vantage};
 use effect::{excludes_nothing, matters};
 use model::grouped;
 use result::{Change, Outcome, Run, Unit};
@@ -109,8 +109,9 @@ fn compared(seen: [&Snapshot; 2], ends: Option<[&Snapshot; 2]>) -> Comparison {
         true => shared::shared(runs, ends, floor(runs, &ops, Scale::CALLS)),
         false => None,
     };
-    // Of what both did the sentence tells.
-    notes.extend(incomparable.clone().filter(|_| shared.is_none()));
+    // Of what both did, and of runs without calls, the sentence tells.
+    let told = shared.is_some() || runs.iter().any(|r| r.calls == 0);
+    notes.extend(incomparable.clone().filter(|_| !told));
     let alone = runs.iter().all(|r| r.basis == crate::facts::Basis::Server);
     // What both did is told of as it was seen.
     let crossed = estimated.is_some() && shared.is_none();
@@ -200,51 +201,52 @@ fn compared(seen: [&Snapshot; 2], ends: Option<[&Snapshot; 2]>) -> Comparison {
         }
     }
     c.notes.extend(volumes(&c, scale));
-    c.notes.extend(elsewhere(&c));
     if elsewhere_seen.is_none() || runs.iter().any(|r| r.calls == 0) {
         c.beside = beside(&c);
         c.gone = gone(&c);
     }
+    c.notes.extend(elsewhere(&c));
     c.sentence = sentence::sentence(&c);
     c
+}
+
+/// A finding that no line of the account tells of: work that ended, or time before the calls, if that is
+/// much beside their time.
+fn is_apart(f: &SavedFinding, run: &Run) -> bool {
+    let least = run.time_ns / BESIDE;
+    f.fatal || (BEFORE_CALLS.contains(&f.code.as_str()) && f.cost_ns.is_some_and(|ns| ns > least))
+}
+
+/// Whether two findings of one kind are laid to different sides.
+fn is_moved(a: &SavedFinding, b: &SavedFinding) -> bool {
+    let known = |f: &SavedFinding| matches!(f.side, Side::Client | Side::Network | Side::Server);
+    a.code == b.code && a.side != b.side && known(a) && known(b)
 }
 
 /// What only the problem suffers from, or from another side than the baseline, beside the time of its
 /// calls.
 fn beside(c: &Comparison) -> Vec<SavedFinding> {
     let [baseline, problem] = &c.runs;
-    let least = problem.time_ns / BESIDE;
     let new = |f: &&SavedFinding| {
-        let mut known = baseline.findings.iter().filter(|b| b.code == f.code);
-        let known = known.any(|b| !f.fatal || b.side == f.side);
-        let apart = f.fatal || BEFORE_CALLS.contains(&f.code.as_str());
-        let told = c
-            .causes
-            .iter()
-            .any(|cause| cause.code == Some(f.code.as_str()));
-        let heavy = f.fatal || f.cost_ns.is_some_and(|ns| ns > least);
-        apart && !known && !told && heavy
+        let mut same = baseline.findings.iter().filter(|b| b.code == f.code);
+        let told = |cause: &result::Cause| cause.code == Some(f.code.as_str());
+        is_apart(f, problem) && same.all(|b| is_moved(b, f)) && !c.causes.iter().any(told)
     };
     problem.findings.iter().filter(new).cloned().collect()
 }
 
-/// What ended work in the baseline and does so no more, and what the problem has from another side.
+/// What only the baseline suffered from, and what the problem has from another side.
 fn gone(c: &Comparison) -> Vec<SavedFinding> {
     let [baseline, problem] = &c.runs;
-    let moved = |f: &SavedFinding| c.beside.iter().any(|b| b.code == f.code);
-    let ended = |f: &SavedFinding| f.fatal && problem.findings.iter().all(|p| p.code != f.code);
-    let gone = |f: &&SavedFinding| ended(f) || moved(f);
+    let moved = |f: &SavedFinding| c.beside.iter().any(|b| is_moved(b, f));
+    let left = |f: &SavedFinding| problem.findings.iter().any(|p| p.code == f.code);
+    let gone = |f: &&SavedFinding| moved(f) || (is_apart(f, baseline) && !left(f));
     baseline.findings.iter().filter(gone).cloned().collect()
 }
 
-/// What else should be known where calls take as long as before.
-fn elsewhere(c: &Comparison) -> Vec<String> {
-    let mut notes = Vec::new();
-    if c.outcome != Outcome::NoDifference {
-        return notes;
-    }
+/// Where the time of calls went that take as long as before, if elsewhere.
+fn moved(c: &Comparison) -> Option<String> {
     let [_, problem] = &c.runs;
-    // The same time for another reason.
     let large = |cause: &&result::Cause| {
         cause.beyond_chance == Some(true)
             && cause.added_ns.unsigned_abs() >= problem.time_ns.unsigned_abs() / ELSEWHERE
@@ -257,17 +259,44 @@ fn elsewhere(c: &Comparison) -> Vec<String> {
         .collect();
     let fast = c.time.is_some_and(|t| t.beyond_chance == Some(false))
         && problem.time_ns as f64 / (problem.calls.max(1) as f64) < c.fast_enough_ns as f64;
-    if !moved.is_empty() && !fast {
-        notes.push(format!(
-            "The time is as long, but goes elsewhere: {}.",
-            moved.join("; ")
-        ));
+    let told = c.outcome == Outcome::NoDifference && !moved.is_empty() && !fast;
+    told.then(|| format!("But what the time goes to differs: {}.", moved.join("; ")))
+}
+
+/// What else should be known where calls take as long as before.
+fn elsewhere(c: &Comparison) -> Vec<String> {
+    let mut notes = Vec::new();
+    if c.outcome != Outcome::NoDifference {
+        return notes;
+    }
+    let [baseline, problem] = &c.runs;
+    for (name, run, other) in [
+        ("baseline", baseline, problem),
+        ("problem", problem, baseline),
+    ] {
+        let heavy = |f: &&SavedFinding| f.cost_ns.is_some_and(|ns| ns > run.time_ns / BESIDE);
+        let own = |f: &&SavedFinding| other.findings.iter().all(|o| o.code != f.code);
+        let told = |f: &SavedFinding| c.beside.contains(f) || c.gone.contains(f);
+        let found: Vec<String> = run
+            .findings
+            .iter()
+            .filter(heavy)
+            .filter(own)
+            .filter(|f| !told(f))
+            .map(sentence::named)
+            .collect();
+        if !found.is_empty() {
+            notes.push(format!(
+                "The diagnosis of the {name} alone has {}.",
+                found.join(", ")
+            ));
+        }
     }
     let elapsed = c.metrics.iter().find(|m| m.name == "elapsed_per_call");
     if let Some(m) = elapsed.filter(|m| m.change.beyond_chance == Some(true)) {
         let of = |ns: f64| model::format_duration(ns as i64);
         notes.push(format!(
-            "Of elapsed time there went {} instead of {} for each call: that is between calls, or fewer were under way at once.",
+            "For each call {} went by instead of {}: that is between calls, or fewer were under way at once.",
             of(m.change.problem),
             of(m.change.baseline)
         ));
@@ -357,8 +386,9 @@ fn volumes(c: &Comparison, scale: Scale) -> Vec<String> {
             (Unit::Row, _) => "calls bring other numbers of rows, so they are compared per row",
         };
         notes.push(format!(
-            "{} calls with {} in the problem, {} with {} in the baseline: {why}.",
+            "{} call{} with {} in the problem, {} with {} in the baseline: {why}.",
             grouped(b.calls),
+            if b.calls == 1 { "" } else { "s" },
             sentence::amount(b.bytes as f64),
             grouped(a.calls),
             sentence::amount(a.bytes as f64),

@@ -85,7 +85,7 @@ pub(super) fn sentence(c: &Comparison) -> String {
 }
 
 /// "connection-reset (by the server's host; it ends work)".
-fn named(f: &SavedFinding) -> String {
+pub(super) fn named(f: &SavedFinding) -> String {
     match (f.fatal, f.cost_ns) {
         (true, _) => match who(f.side) {
             Some(who) => format!("{} (by {who}; it ends work)", f.code),
@@ -112,10 +112,12 @@ fn moved(c: &Comparison, f: &SavedFinding) -> Option<String> {
     let what = match f.code.as_str() {
         "connection-reset" => "resets connections",
         "connection-refused" => "refuses connections",
-        _ => "is to blame",
+        "slow-connect" => "makes connections open late",
+        _ => "does harm",
     };
+    let ends = if f.fatal { "; it ends work" } else { "" };
     Some(format!(
-        "In the problem {here} {what}, which in the baseline {there} did ({}; it ends work).",
+        "In the problem {here} {what}, which in the baseline {there} did ({}{ends}).",
         f.code
     ))
 }
@@ -189,6 +191,7 @@ fn calls(c: &Comparison) -> String {
     };
     let (before, after) = (each(time.baseline, c.unit), each(time.problem, c.unit));
     let left_out = only(c);
+    let elsewhere = super::moved(c).map_or(String::new(), |m| format!(" {m}"));
     let of = match c.shared {
         Some(_) => " in what both did",
         None => "",
@@ -219,7 +222,7 @@ fn calls(c: &Comparison) -> String {
                 None => String::new(),
             };
             format!(
-                "No difference beyond chance{of}: {after}, {before} in the baseline{scope}.{left_out}"
+                "No difference beyond chance{of}: {after}, {before} in the baseline{scope}.{elsewhere}{left_out}"
             )
         }
         Outcome::Undetermined => format!(
