@@ -280,6 +280,11 @@ fn different_work_is_compared_where_it_is_the_same() {
     );
     assert!((9.5..11.0).contains(&(all - server)), "{all} {server}");
     assert!(server < 1.0, "{server}");
+    let only = |key: &str| shared["problem"][key].as_i64().expect("a number");
+    assert!(
+        only("only_server_ns") * 10 > only("only_ns") * 7,
+        "{shared}"
+    );
     let sentence = c["verdict"]["sentence"].as_str().expect("a sentence");
     for words in [
         "different things",

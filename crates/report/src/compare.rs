@@ -74,6 +74,8 @@ fn shared(s: &Shared) -> Value {
         json!({
             "calls": s.calls.get(run),
             "share": s.shares.get(run).map(|share| Kind::Exact.value(*share)),
+            "only_ns": s.only_ns.get(run),
+            "only_server_ns": s.only_server_ns.and_then(|ns| ns.get(run).copied()),
         })
     });
     json!({

@@ -2,16 +2,17 @@
 //! connections hold the same packets; read as one, every call would count twice, or with the times of
 //! both ends mixed.
 //!
-//! A sample of each file is held against those of the others: data that passed twice, other than in the
-//! very moment in which a copy comes, was seen from two places. Clocks play no part, as the samples are
-//! the files' beginnings; where a file begins later than another's sample ends, the other is sampled
-//! from that moment on, too. Files that follow each other share no more than what was sent again.
+//! A sample of each file is held against those of the others: packets that are in both, other than in the
+//! very moment in which a copy comes, were seen from two places. Addresses may be translated in between,
+//! numbers and timestamps are not; what is sent again has other ones, so files that follow each other
+//! share nothing. Clocks play no part, as the samples are the files' beginnings; where a file begins later
+//! than another's sample ends, the other is sampled from that moment on, too.
 
 use crate::run;
 use crate::{Error, diagnose};
 use capture::Capture;
 use foldhash::fast::FixedState;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use model::{Batch, Time, Transport};
 use net::{Decoder, Segment};
 use std::collections::BTreeMap;
@@ -26,7 +27,7 @@ const FEW_FILES: usize = 8;
 const SAMPLE: usize = 4_096;
 const SMALL_SAMPLE: usize = 512;
 
-/// So many packets in both are not chance, and so many may be little of what both could have.
+/// So many packets in both are not chance; with so many, offload may hide more.
 const FEW: u64 = 2;
 const MANY: u64 = 8;
 
@@ -150,53 +151,50 @@ impl Sample {
         self.first = self.first.or(Some(at));
         self.last = Some(at);
         let hash = FixedState::default();
+        let id = s.ip_id.filter(|id| *id != 0);
         let key = match s.transport {
             // Offload leaves other lengths, and a byte is what keeps a connection alive.
             Transport::Tcp if s.payload_length > 1 || s.tcp.flags.syn() => {
-                hash.hash_one((s.flow_hash, s.source, s.tcp.sequence))
+                let stamp = s.tcp.timestamps.map(|(value, _)| value);
+                hash.hash_one((id, s.tcp.sequence, s.tcp.acknowledgement, stamp))
             }
             Transport::Tcp => return,
             Transport::Udp => {
-                // What is announced again and again is told apart by nothing else.
-                let Some(id) = s.ip_id.filter(|id| *id != 0) else {
-                    return;
-                };
                 let start = s.payload_start as usize;
                 let length = (s.payload_captured as usize).min(TOLD_APART);
-                let Some(payload) = bytes.get(start..start.saturating_add(length)) else {
+                let payload = bytes.get(start..start.saturating_add(length));
+                // What is announced again and again is told apart by nothing else.
+                let (Some(id), Some(payload)) = (id, payload) else {
                     return;
                 };
-                hash.hash_one((s.flow_hash, s.source, id, payload))
+                hash.hash_one((id, s.payload_length, payload))
             }
         };
         self.packets.entry(key).or_insert((at, s.flow_hash));
     }
 
-    /// Whether a good part of what passed on connections that both have is in both, and not as copies.
+    /// Whether a good part of what passed on connections of which both have packets is in both, and not
+    /// as copies.
     fn is_elsewhere_in(&self, other: &Sample) -> bool {
-        let connections = |s: &Sample| {
-            let mut counts: HashMap<u64, u64, FixedState> = HashMap::default();
-            for (_, connection) in s.packets.values() {
-                *counts.entry(*connection).or_default() += 1;
-            }
-            counts
-        };
-        let (mine, theirs) = (connections(self), connections(other));
-        let common = |of: &HashMap<u64, u64, FixedState>,
-                      in_both: &HashMap<u64, u64, FixedState>| {
-            let common = of.iter().filter(|(c, _)| in_both.contains_key(*c));
-            common.map(|(_, n)| n).sum::<u64>()
-        };
-        let least = common(&mine, &theirs).min(common(&theirs, &mine));
         let (mut same, mut copies) = (0u64, 0u64);
-        for (key, (at, _)) in &self.packets {
-            if let Some((there, _)) = other.packets.get(key) {
+        let (mut mine, mut theirs) = (HashSet::default(), HashSet::default());
+        for (key, (at, connection)) in &self.packets {
+            if let Some((there, same_connection)) = other.packets.get(key) {
                 same += 1;
                 copies += u64::from((*there - *at).abs() < diagnose::SAME_POINT_NS);
+                mine.insert(*connection);
+                theirs.insert(*same_connection);
             }
         }
+        let least = self.packets_of(&mine).min(other.packets_of(&theirs));
         let many = (same >= MANY && same * 4 >= least) || (same >= FEW && same * 2 >= least);
         many && copies * 10 < same * 9
+    }
+
+    /// How many packets of the sample these connections have.
+    fn packets_of(&self, connections: &HashSet<u64, FixedState>) -> u64 {
+        let of = self.packets.values();
+        of.filter(|(_, c)| connections.contains(c)).count() as u64
     }
 }
 

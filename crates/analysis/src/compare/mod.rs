@@ -58,6 +58,9 @@ const UNEQUAL: f64 = 1.25;
 /// What only one run did is worth a word from this share of its time on.
 const OTHER_WORK: f64 = 0.05;
 
+/// With so much of the time in common, the account of all calls is about what both did.
+const MOSTLY: f64 = 0.75;
+
 /// Compares two runs, as seen from the same ends.
 #[must_use]
 pub fn compare(baseline: &Kept, problem: &Kept) -> Comparison {
@@ -169,8 +172,19 @@ fn compared(seen: [&Snapshot; 2], ends: Option<[&Snapshot; 2]>) -> Comparison {
         c.outcome = judged(shared.time, counts);
         c.added_ns = shared.added_ns;
         c.time = Some(shared.time);
-        c.causes = shared::causes(&shared);
-    } else if let (Some(a), Some(b)) = (scale.time(runs[0]), scale.time(runs[1])) {
+        c.causes = shared::causes(runs, &shared);
+        // Where there is little else, the account of all calls is about these.
+        if c.causes.is_empty()
+            && in_common >= MOSTLY
+            && let [Some(a), Some(b)] = runs.map(|r| Scale::CALLS.time(r))
+        {
+            let difference = shared.added_ns as f64 / Scale::CALLS.work(runs[1]).max(1.0);
+            let other_ns = b.point - a.point - difference;
+            c.causes = attribution::causes(runs, Scale::CALLS, difference, other_ns);
+        }
+    } else if runs.iter().all(|r| r.calls > 0)
+        && let (Some(a), Some(b)) = (scale.time(runs[0]), scale.time(runs[1]))
+    {
         let mix_ns = match scale.unit {
             Unit::Call => matching::mix_shift_ns(&c.ops),
             _ => 0.0,
@@ -196,9 +210,9 @@ fn compared(seen: [&Snapshot; 2], ends: Option<[&Snapshot; 2]>) -> Comparison {
         if c.outcome != Outcome::NotComparable {
             c.causes = attribution::causes(runs, scale, difference, mix_ns);
         }
-        if matches!(c.outcome, Outcome::Slower | Outcome::Faster) {
-            c.cause = sentence::main_cause(&c.causes, c.added_ns).and_then(|m| m.code);
-        }
+    }
+    if matches!(c.outcome, Outcome::Slower | Outcome::Faster) {
+        c.cause = sentence::main_cause(&c.causes, c.added_ns).and_then(|m| m.code);
     }
     c.notes.extend(volumes(&c, scale));
     if elsewhere_seen.is_none() || runs.iter().any(|r| r.calls == 0) {

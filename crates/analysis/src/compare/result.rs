@@ -159,6 +159,10 @@ pub struct Shared {
     /// Calls of it, and its share of the time of all calls (0 to 1), in each run.
     pub calls: [u64; 2],
     pub shares: [f64; 2],
+    /// Of what each run alone did: its response time, and the server's part of that, where both ends were
+    /// captured.
+    pub only_ns: [i64; 2],
+    pub only_server_ns: Option<[i64; 2]>,
     /// Response time, nanoseconds per call, at the problem's mix of operations.
     pub time: Change,
     /// What it took more in the problem than it would have in the baseline.

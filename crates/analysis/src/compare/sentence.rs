@@ -138,8 +138,13 @@ fn only(c: &Comparison) -> String {
                 true => "statement",
                 false => "operation",
             };
+            let server = c.shared.and_then(|s| s.only_server_ns);
+            let server = server.and_then(|ns| ns.get(i).copied());
+            let server = server.map_or(String::new(), |ns| {
+                format!(", of which the server takes {}", seconds(ns))
+            });
             said += &format!(
-                " The {name} alone has {} {noun}{}: {} of its {} seconds.",
+                " The {name} alone has {} {noun}{}: {} of its {} seconds{server}.",
                 alone.len(),
                 if alone.len() == 1 { "" } else { "s" },
                 seconds(time),
@@ -162,7 +167,7 @@ fn of_both(c: &Comparison, shared: &Shared) -> String {
                 false => "more",
             };
             let by = match main_cause(&c.causes, shared.added_ns) {
-                Some(cause) => format!(" ({})", cause.what),
+                Some(cause) => format!(": {}", cause.what),
                 None => String::new(),
             };
             format!(
@@ -171,7 +176,7 @@ fn of_both(c: &Comparison, shared: &Shared) -> String {
             )
         }
         Some(false) => {
-            format!("takes as long as before: {after}, {before} in the baseline")
+            format!("shows no difference beyond chance: {after}, {before} in the baseline")
         }
         None => {
             format!("takes {after} instead of {before}, of too few calls to tell it from chance")
@@ -184,6 +189,7 @@ fn of_both(c: &Comparison, shared: &Shared) -> String {
 fn calls(c: &Comparison) -> String {
     let Some(time) = &c.time else {
         return match c.runs.each_ref().map(|r: &Run| r.calls) {
+            [0, 0] => "Not comparable: neither run has calls to time.",
             [0, _] => "Not comparable: the baseline has no calls to time.",
             _ => "Not comparable: the problem has no calls to time.",
         }

@@ -4,9 +4,10 @@
 use super::blocks::{Blocks, Sums};
 use super::bootstrap::Draws;
 use super::effect;
-use super::matching::pairs;
+use super::matching::{pairs, round_trip};
 use super::result::{Cause, Change, Shared};
 use super::snapshot::{CallSums, Snapshot, Subject};
+use crate::facts::Basis;
 use model::format_duration;
 
 /// The calls of one run that the other made as well, each weighted so that there are as many of its kind
@@ -77,11 +78,32 @@ pub(super) fn shared(
     let mut all = runs.into_iter().map(|r| r.sums.time_ns.max(1) as f64);
     Some(Shared {
         calls: sums.map(|s| s.calls),
+        only_ns: only(runs, runs),
+        only_server_ns: ends.map(|ends| only(runs, ends)),
         shares: sums.map(|s| s.time_ns as f64 / all.next().unwrap_or(1.0)),
         time,
         added_ns: (time.difference() * problem.calls as f64) as i64,
         server: ends.and_then(change),
     })
+}
+
+/// The response time of what each run alone did, as `seen` from elsewhere.
+fn only(runs: [&Snapshot; 2], seen: [&Snapshot; 2]) -> [i64; 2] {
+    let pairs = pairs(runs);
+    let of = |run: usize, seen: &Snapshot| {
+        let alone = pairs
+            .iter()
+            .filter(|pair| pair.iter().flatten().count() == 1);
+        let alone: Vec<_> = alone
+            .filter_map(|pair| pair.get(run).copied().flatten())
+            .map(Subject::key)
+            .collect();
+        let subjects = seen.subjects.iter().filter(|s| alone.contains(&s.key()));
+        let times = subjects.map(|s| s.blocks.total().time_ns);
+        times.fold(0, i64::saturating_add)
+    };
+    let [a, b] = seen;
+    [of(0, a), of(1, b)]
 }
 
 /// The operations and statements of which both runs have calls.
@@ -94,45 +116,88 @@ fn both(runs: [&Snapshot; 2]) -> Vec<(&Subject, &Subject)> {
         .collect()
 }
 
-/// What the difference of that comes from: the account tells of all calls, not of these; what the server's
-/// capture has of them says whose part of the time grew.
-pub(super) fn causes(shared: &Shared) -> Vec<Cause> {
-    let Some(server) = shared.server else {
-        return Vec::new();
+/// What the difference of that comes from. The account tells of all calls, not of these: what the server's
+/// capture has of them says whose part of the time grew, and round trips whether the way did.
+pub(super) fn causes(runs: [&Snapshot; 2], shared: &Shared) -> Vec<Cause> {
+    let trips = match runs.map(|r| round_trip(r).0) {
+        [Some(a), Some(b)] => Some(Change {
+            baseline: a as f64,
+            problem: b as f64,
+            ..Change::default()
+        }),
+        _ => None,
     };
-    let [_, calls] = shared.calls;
-    let part = |who: &str, change: Change| {
-        let shown = |ns: f64| format_duration(ns as i64);
-        Cause {
-            code: None,
-            what: format!(
-                "{who} {} instead of {} per call",
-                shown(change.problem),
-                shown(change.baseline)
-            ),
-            added_ns: (change.difference() * calls as f64) as i64,
-            interval_ns: change
-                .interval
-                .map(|(low, high)| ((low * calls as f64) as i64, (high * calls as f64) as i64)),
-            beyond_chance: change.beyond_chance,
-            change,
-            per: "call",
-            found: false,
-            explains: true,
+    // Most of what grew, or of what there is less of.
+    let explains = |part: &Change| {
+        let grown = part.difference();
+        let more =
+            |t: &Change| t.difference() * grown > 0.0 && t.difference().abs() * 2.0 >= grown.abs();
+        trips.filter(more)
+    };
+    let mut causes = match shared.server {
+        Some(server) => {
+            let way = Change {
+                baseline: shared.time.baseline - server.baseline,
+                problem: shared.time.problem - server.problem,
+                ..Change::default()
+            };
+            let mut network = part(shared, "the network takes", way);
+            if let Some(trips) = explains(&way) {
+                network.code = Some("network-delay");
+                network.what += &format!(" ({})", shortest(&trips));
+            }
+            vec![part(shared, "the server takes", server), network]
+        }
+        None if runs.iter().all(|r| r.basis == Basis::Server) => {
+            vec![part(shared, "the server takes", shared.time)]
+        }
+        None => {
+            let trips =
+                explains(&shared.time).filter(|_| runs.iter().all(|r| r.basis == Basis::Client));
+            let way = trips.map(|trips| Cause {
+                code: Some("network-delay"),
+                what: shortest(&trips),
+                ..part(shared, "", trips)
+            });
+            way.into_iter().collect()
         }
     };
-    let way = Change {
-        baseline: shared.time.baseline - server.baseline,
-        problem: shared.time.problem - server.problem,
-        ..Change::default()
-    };
-    let mut causes = vec![
-        part("the server takes", server),
-        part("the network takes", way),
-    ];
     causes.sort_by_key(|c| {
         let added = c.added_ns.saturating_mul(shared.added_ns.signum());
         std::cmp::Reverse(added)
     });
     causes
+}
+
+fn shortest(trips: &Change) -> String {
+    let shown = |ns: f64| format_duration(ns as i64);
+    format!(
+        "the shortest round trip is {} instead of {}",
+        shown(trips.problem),
+        shown(trips.baseline)
+    )
+}
+
+/// A part of the time of each call that changed.
+fn part(shared: &Shared, who: &str, change: Change) -> Cause {
+    let [_, calls] = shared.calls;
+    let shown = |ns: f64| format_duration(ns as i64);
+    let of_all = |ns: f64| (ns * calls as f64) as i64;
+    Cause {
+        code: None,
+        what: format!(
+            "{who} {} instead of {} per call",
+            shown(change.problem),
+            shown(change.baseline)
+        ),
+        added_ns: of_all(change.difference()),
+        interval_ns: change
+            .interval
+            .map(|(low, high)| (of_all(low), of_all(high))),
+        beyond_chance: change.beyond_chance,
+        change,
+        per: "call",
+        found: false,
+        explains: true,
+    }
 }
