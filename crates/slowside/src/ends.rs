@@ -8,8 +8,8 @@
 //! share nothing. Clocks play no part, as the samples are the files' beginnings; where a file begins later
 //! than another's sample ends, the other is sampled from that moment on, too.
 
+use crate::diagnose;
 use crate::run;
-use crate::{Error, diagnose};
 use capture::Capture;
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
@@ -31,6 +31,9 @@ const SMALL_SAMPLE: usize = 512;
 const FEW: u64 = 2;
 const MANY: u64 = 8;
 
+/// Few count where clocks agree by so much: a scripted client may open its connections alike every hour.
+const NEAR_NS: i64 = 60_000_000_000;
+
 /// A later file's sample begins so much earlier, as clocks are not quite the same.
 const SLACK_NS: i64 = 50_000_000;
 
@@ -49,21 +52,20 @@ pub enum Ends {
 }
 
 /// Whether files, or those of directories, are one capture. What can be read only once is not looked at.
-///
-/// # Errors
-/// When a file that was there cannot be read.
-pub fn ends(inputs: &[PathBuf]) -> Result<Ends, Error> {
+#[must_use]
+pub fn ends(inputs: &[PathBuf]) -> Ends {
     let again = |p: &PathBuf| p.is_file() || p.is_dir();
-    if !inputs.iter().all(again) {
-        return Ok(Ends::One);
+    let single = matches!(inputs, [one] if one.is_file());
+    if single || !inputs.iter().all(again) {
+        return Ends::One;
     }
     // Whoever reads them says what is wrong with them.
     let Ok(capture) = run::open(inputs) else {
-        return Ok(Ends::One);
+        return Ends::One;
     };
     let files: Vec<PathBuf> = capture.files().iter().map(PathBuf::from).collect();
     if files.len() < 2 || !files.iter().all(|f| f.is_file()) {
-        return Ok(Ends::One);
+        return Ends::One;
     }
     let size = match files.len() {
         ..=FEW_FILES => SAMPLE,
@@ -85,7 +87,7 @@ pub fn ends(inputs: &[PathBuf]) -> Result<Ends, Error> {
             }
         }
     }
-    Ok(divided(&files, &pairs))
+    divided(&files, &pairs)
 }
 
 /// The pairs of samples that have a few packets in common, without a look at those that have none.
@@ -176,18 +178,20 @@ impl Sample {
     /// Whether a good part of what passed on connections of which both have packets is in both, and not
     /// as copies.
     fn is_elsewhere_in(&self, other: &Sample) -> bool {
-        let (mut same, mut copies) = (0u64, 0u64);
+        let (mut same, mut near, mut copies) = (0u64, 0u64, 0u64);
         let (mut mine, mut theirs) = (HashSet::default(), HashSet::default());
         for (key, (at, connection)) in &self.packets {
             if let Some((there, same_connection)) = other.packets.get(key) {
                 same += 1;
-                copies += u64::from((*there - *at).abs() < diagnose::SAME_POINT_NS);
+                let apart_ns = (*there - *at).abs();
+                near += u64::from(apart_ns < NEAR_NS);
+                copies += u64::from(apart_ns < diagnose::SAME_POINT_NS);
                 mine.insert(*connection);
                 theirs.insert(*same_connection);
             }
         }
         let least = self.packets_of(&mine).min(other.packets_of(&theirs));
-        let many = (same >= MANY && same * 4 >= least) || (same >= FEW && same * 2 >= least);
+        let many = (same >= MANY && same * 4 >= least) || (near >= FEW && near * 2 >= least);
         many && copies * 10 < same * 9
     }
 

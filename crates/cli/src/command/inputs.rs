@@ -40,7 +40,7 @@ pub(super) fn captures(args: &Inputs) -> anyhow::Result<(Captures, Vec<String>)>
 
 /// Files as one capture or, if they turn out to be captures of both ends, as two, and a word about that.
 pub(super) fn one_or_both(files: Vec<PathBuf>) -> anyhow::Result<(Captures, Option<String>)> {
-    Ok(match slowside::ends(&files)? {
+    Ok(match slowside::ends(&files) {
         Ends::One => (Captures::One(files), None),
         Ends::Two([a, b]) => {
             let note = format!(
@@ -60,7 +60,7 @@ pub(super) fn one_or_both(files: Vec<PathBuf>) -> anyhow::Result<(Captures, Opti
 
 /// Refuses files as one capture that are captures of both ends: every call would count twice.
 pub(super) fn one(files: &[PathBuf]) -> anyhow::Result<()> {
-    let [a, b] = match slowside::ends(files)? {
+    let [a, b] = match slowside::ends(files) {
         Ends::One => return Ok(()),
         Ends::Two(captures) => captures.map(|c| c.into_iter().next().unwrap_or_default()),
         Ends::Tangled(files) => files,
