@@ -53,6 +53,7 @@ fn totals(t: &Totals) -> Value {
         "response_time_ns": t.response_time_ns,
         "server_ns": t.server_ns,
         "network_ns": t.network_ns,
+        "unknown_ns": t.unknown_ns,
         "transfer_ns": t.transfer_ns,
         "think_ns": t.think_ns,
         "elapsed_ns": t.elapsed_ns,
@@ -147,13 +148,14 @@ fn counts(s: &StatementResult) -> [(&'static str, u64); 13] {
     ]
 }
 
-fn parts(s: &StatementResult) -> [(&'static str, Option<i64>); 5] {
+fn parts(s: &StatementResult) -> [(&'static str, Option<i64>); 6] {
     [
         ("wait_ns", Some(s.wait_ns())),
         ("server_ns", s.server_ns),
         ("network_ns", s.network_ns),
         ("transfer_ns", Some(s.transfer_ns)),
         ("think_ns", Some(s.think_ns)),
+        ("unknown_ns", Some(s.unknown_ns)),
     ]
 }
 
@@ -262,7 +264,7 @@ fn number(value: Option<i64>, row: &mut Vec<u8>) -> io::Result<()> {
 }
 
 /// The columns of [`counts`] and [`parts`].
-fn names() -> ([&'static str; 13], [&'static str; 5]) {
+fn names() -> ([&'static str; 13], [&'static str; 6]) {
     (
         [
             "calls",
@@ -285,6 +287,7 @@ fn names() -> ([&'static str; 13], [&'static str; 5]) {
             "network_ns",
             "transfer_ns",
             "think_ns",
+            "unknown_ns",
         ],
     )
 }

@@ -6,7 +6,8 @@
 
 use super::lane::{Lane, Think};
 use super::sessions::Sessions;
-use super::split::{Hosts, Paths};
+use super::split::{self, Hosts, Paths};
+use crate::path::Crossed;
 use crate::results::KeyValue;
 use crate::stats::Distribution;
 use hashbrown::HashMap;
@@ -127,6 +128,8 @@ pub(super) struct Group {
     pub(super) incomplete: u64,
     pub(super) request_bytes: u64,
     pub(super) response_bytes: u64,
+    /// Of the waits, what TCP held of the answers.
+    pub(super) held_ns: i64,
     pub(super) transfer_ns: i64,
     pub(super) think_ns: i64,
     pub(super) thinks: u64,
@@ -177,6 +180,8 @@ impl Group {
         };
         self.times.add(took);
         self.waits.add(wait.max(0));
+        let held = call.response_held_ns.clamp(0, wait.max(0));
+        self.held_ns = self.held_ns.saturating_add(held);
         self.transfer_ns = self.transfer_ns.saturating_add(took - wait.max(0));
         WorstCall::outdo(&mut self.worst, call, took);
     }
@@ -301,6 +306,15 @@ impl Profiler {
             Some((here - there.waits.mean_ns()).signum())
         });
         longer.sum()
+    }
+
+    /// What its calls say of the path, where they all went between the same two hosts.
+    #[must_use]
+    pub fn crossed(&self) -> Crossed {
+        let by_hosts = split::crossed(&self.groups);
+        let one = by_hosts.len() == 1 && self.paths.count() <= 1;
+        let mut all = by_hosts.into_values();
+        all.next().filter(|_| one).unwrap_or_default()
     }
 
     pub(super) fn keys(&self) -> &[SqlKey] {

@@ -5,7 +5,7 @@ use super::{Profiler, SqlKey, of_one, of_two};
 use crate::results::{KeyValue, Vantage};
 use model::sql::op;
 use model::{
-    Call, Close, ConnectionId, ConnectionSummary, Detail, DirectionSummary, Endpoint, Field,
+    Call, Close, ConnectionId, ConnectionSummary, Detail, Direction, DirectionSummary, Endpoint, Field,
     Handshake, Mark, Name, Outcome, PacketRef, Protocol, Sql, SqlSession, Statement, Time,
     Transport,
 };
@@ -81,8 +81,15 @@ pub(super) fn call(op: Name, of: &Arc<Sql>, from: i64, wait: i64, rows: u64) -> 
     }
 }
 
-/// The connection: 4 ms to the server and back.
+/// The connection: 4 ms to the server and back, as acknowledgements say too.
 pub(super) fn connection() -> ConnectionSummary {
+    let mut directions = [DirectionSummary::default(); 2];
+    directions[Direction::ToServer.index()] = DirectionSummary {
+        ack_rtt_min_ns: Some(4 * MS),
+        ack_rtt_count: 10,
+        ack_rtt_sum_ns: 10 * 4 * MS,
+        ..DirectionSummary::default()
+    };
     ConnectionSummary {
         id: ConnectionId(1),
         transport: Transport::Tcp,
@@ -98,7 +105,7 @@ pub(super) fn connection() -> ConnectionSummary {
             ..Handshake::default()
         },
         reset: None,
-        directions: [DirectionSummary::default(); 2],
+        directions,
         accounts: None,
         protocol: Some(Protocol::Pgsql),
     }
@@ -137,15 +144,18 @@ fn a_profile_adds_up() {
     assert_eq!((query.rows, query.row_trips), (151, 3));
     assert_eq!(query.times.total_ns, 3 * 17 * MS);
     assert_eq!(query.transfer_ns, 9 * MS);
-    assert_eq!(query.server_ns, Some(30 * MS));
+    // A tenth of a millisecond of each trip may be either's.
+    let either = 3 * MS / 10;
+    assert_eq!(query.server_ns, Some(30 * MS - either));
     assert_eq!(query.network_ns, Some(12 * MS));
+    assert_eq!(query.unknown_ns, either);
     assert_eq!((query.think_ns, query.thinks), (10 * MS, 2));
-    assert_eq!((update.errors, update.server_ns), (1, Some(20 * MS)));
+    assert_eq!((update.errors, update.server_ns), (1, Some(20 * MS - MS / 10)));
     let t = &result.totals;
     let parts = t
         .server_ns
         .zip(t.network_ns)
-        .map(|(s, n)| s + n + t.transfer_ns);
+        .map(|(s, n)| s + n + t.unknown_ns + t.transfer_ns);
     assert_eq!(parts, Some(t.response_time_ns));
     // 5 + 2 ms lie between the two statements.
     assert_eq!(t.think_ns, 17 * MS);
