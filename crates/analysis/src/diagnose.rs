@@ -336,6 +336,7 @@ impl Diagnoser {
 
     pub fn episode(&mut self, which: usize, e: &Episode) {
         self.captures[which].episode(e);
+        self.sql[which].episode(e);
     }
 
     pub fn connection(&mut self, which: usize, c: &ConnectionSummary) {

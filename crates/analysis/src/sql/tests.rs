@@ -5,7 +5,7 @@ use super::{Profiler, SqlKey, of_one, of_two};
 use crate::results::{KeyValue, Vantage};
 use model::sql::op;
 use model::{
-    Call, Close, ConnectionId, ConnectionSummary, Detail, Direction, DirectionSummary, Endpoint, Field,
+    Call, Close, ConnectionId, ConnectionSummary, Detail, Direction, DirectionSummary, Endpoint, Episode, EpisodeKind, Field,
     Handshake, Mark, Name, Outcome, PacketRef, Protocol, Sql, SqlSession, Statement, Time,
     Transport,
 };
@@ -132,6 +132,55 @@ fn profiler(keys: &[SqlKey], path: i64) -> Profiler {
 
 fn one(vantage: Vantage) -> SqlResult {
     of_one(profiler(&[SqlKey::Statement], 4), Vec::new(), vantage)
+}
+
+/// A request of which 200 ms passed until it was sent again: those are nobody's work.
+#[test]
+fn what_was_lost_is_not_the_servers() {
+    let mut profiler = Profiler::new(&[SqlKey::Statement]);
+    let query = sql("scott", Some("select 1"));
+    profiler.episode(&Episode {
+        order: 0,
+        connection: ConnectionId(1),
+        client: end(1, 40_000),
+        server: end(2, 5_432),
+        kind: EpisodeKind::Recovery,
+        direction: Direction::ToServer,
+        first: mark(1),
+        last: mark(201),
+        retransmissions: 1,
+        timeouts: 1,
+        spurious: false,
+        window: 0,
+    });
+    profiler.call(&call(op::EXECUTE, &query, 0, 230, 1));
+    profiler.connection(&connection());
+    let result = of_one(profiler, Vec::new(), Vantage::Client);
+    let t = &result.totals;
+    assert_eq!(t.network_ns, Some(4 * MS));
+    assert_eq!(t.unknown_ns, 200 * MS + MS / 10);
+    assert_eq!(t.server_ns, Some(26 * MS - MS / 10));
+}
+
+/// Two statements take turns: one takes the path's 4 ms, the other 20 ms more. Acknowledgements were
+/// delayed, so that their mean is 24 ms.
+#[test]
+fn a_quick_statement_shows_that_acknowledgements_were_delayed() {
+    let mut profiler = Profiler::new(&[SqlKey::Statement]);
+    let quick = sql("scott", Some("begin"));
+    let slow = sql("scott", Some("select 1"));
+    for i in 0..40 {
+        profiler.call(&call(op::EXECUTE, &quick, i * 50, 4, 0));
+        profiler.call(&call(op::EXECUTE, &slow, i * 50 + 10, 24, 1));
+    }
+    let mut delayed = connection();
+    delayed.directions[Direction::ToServer.index()].ack_rtt_sum_ns = 10 * 24 * MS;
+    profiler.connection(&delayed);
+    let result = of_one(profiler, Vec::new(), Vantage::Client);
+    let t = &result.totals;
+    assert_eq!(t.network_ns, Some(80 * 4 * MS));
+    assert_eq!(t.server_ns, Some(40 * 20 * MS - 40 * MS / 10));
+    assert_eq!(t.unknown_ns, 40 * MS / 10);
 }
 
 #[test]
