@@ -11,10 +11,10 @@ use crate::half::{Completeness, Half, OpTable};
 use crate::join::Join;
 use crate::matched::{MatchedFacts, is_outage};
 use crate::narrowest;
+use crate::path::{Acknowledged, Crossed};
 use crate::results::{
     Budget, CaptureResult, Clock, Diagnosis, Finding, OpResult, Side, Unmatched, Vantage, Verdict,
 };
-use crate::path::{Acknowledged, Crossed};
 use crate::sql::{self, Profiler, SqlKey, SqlResult};
 use crate::streams::{self, Gathered};
 use crate::vantage;

@@ -116,14 +116,7 @@ fn the_parts_of_a_profile_add_up_and_the_network_is_the_injected_path() {
 /// more than what both captures show, but for a hundredth of its time.
 #[test]
 fn one_capture_charges_nobody_with_what_the_pair_does_not() {
-    for case in [
-        "p1",
-        "p1_5ms",
-        "p1_lock",
-        "p2",
-        "p3_fetch1",
-        "p3_fetch100",
-    ] {
+    for case in ["p1", "p1_5ms", "p1_lock", "p2", "p3_fetch1", "p3_fetch100"] {
         let Some(folder) = lab(case) else { return };
         let one = asked("sql", &captures(&folder, false), &[]);
         let two = asked("sql", &captures(&folder, true), &[]);
@@ -160,6 +153,16 @@ fn the_path_of_one_capture_is_that_of_the_pair_in_a_profile_and_in_a_diagnosis()
     assert!((cost / shares.0 - 1.0).abs() < 0.01, "{cost} {shares:?}");
     let verdict = |c: &[String]| asked("diagnose", c, &[])["verdict"]["side"].clone();
     assert_eq!(verdict(&one), verdict(&two));
+}
+
+/// A round trip that is as long as it is changes next to nothing: what whatif takes for the path is it.
+#[test]
+fn a_prediction_from_one_capture_starts_from_the_path_as_it_is() {
+    let Some(folder) = lab("p1_lock") else { return };
+    let w = asked("whatif", &captures(&folder, false), &["--rtt", "10.1ms"]);
+    let ratio = w["then_ns"].as_f64().zip(w["now_ns"].as_f64());
+    let (then, now) = ratio.expect("times");
+    assert!((then / now - 1.0).abs() < 0.01, "{then} {now}");
 }
 
 /// Rows are locked across round trips: some statements are fast or many times slower.

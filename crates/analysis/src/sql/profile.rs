@@ -13,8 +13,8 @@ use crate::stats::Distribution;
 use hashbrown::HashMap;
 use model::sql::op;
 use model::{
-    Call, ConnectionId, ConnectionSummary, Episode, EpisodeKind, Field, Name, PacketRef, Protocol, Sql, Statement, Time,
-    limits,
+    Call, ConnectionId, ConnectionSummary, Episode, EpisodeKind, Field, Name, PacketRef, Protocol,
+    Sql, Statement, Time, limits,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

@@ -70,14 +70,15 @@ impl Paths {
                 let mut bounds = Some((0i64, 0i64));
                 for (hosts, &n) in &group.trips {
                     let n = i64::try_from(n).unwrap_or(i64::MAX);
-                    bounds = bounds
-                        .zip(self.between(hosts, crossed))
-                        .map(|((least, most), path)| {
-                            (
-                                least.saturating_add(path.min_ns.saturating_mul(n)),
-                                most.saturating_add(path.most_ns.saturating_mul(n)),
-                            )
-                        });
+                    bounds =
+                        bounds
+                            .zip(self.between(hosts, crossed))
+                            .map(|((least, most), path)| {
+                                (
+                                    least.saturating_add(path.min_ns.saturating_mul(n)),
+                                    most.saturating_add(path.most_ns.saturating_mul(n)),
+                                )
+                            });
                 }
                 let Some((least, most)) = bounds else {
                     return Split::unknown(wait_ns);

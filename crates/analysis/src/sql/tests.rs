@@ -5,9 +5,9 @@ use super::{Profiler, SqlKey, of_one, of_two};
 use crate::results::{KeyValue, Vantage};
 use model::sql::op;
 use model::{
-    Call, Close, ConnectionId, ConnectionSummary, Detail, Direction, DirectionSummary, Endpoint, Episode, EpisodeKind, Field,
-    Handshake, Mark, Name, Outcome, PacketRef, Protocol, Sql, SqlSession, Statement, Time,
-    Transport,
+    Call, Close, ConnectionId, ConnectionSummary, Detail, Direction, DirectionSummary, Endpoint,
+    Episode, EpisodeKind, Field, Handshake, Mark, Name, Outcome, PacketRef, Protocol, Sql,
+    SqlSession, Statement, Time, Transport,
 };
 use std::sync::Arc;
 
@@ -199,7 +199,10 @@ fn a_profile_adds_up() {
     assert_eq!(query.network_ns, Some(12 * MS));
     assert_eq!(query.unknown_ns, either);
     assert_eq!((query.think_ns, query.thinks), (10 * MS, 2));
-    assert_eq!((update.errors, update.server_ns), (1, Some(20 * MS - MS / 10)));
+    assert_eq!(
+        (update.errors, update.server_ns),
+        (1, Some(20 * MS - MS / 10))
+    );
     let t = &result.totals;
     let parts = t
         .server_ns

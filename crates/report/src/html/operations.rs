@@ -234,6 +234,9 @@ pub(super) fn percentiles_of(s: &Summary) -> String {
     )
 }
 
+/// More calls than one in so many are no exception.
+const EXCEPTION: u64 = 10;
+
 /// When the slowest calls were sent.
 fn slowest(o: &Charted<'_>, places: &Places<'_>) -> String {
     each(o, places, |capture, t| {
@@ -247,20 +250,25 @@ fn slowest(o: &Charted<'_>, places: &Places<'_>) -> String {
             let ns = (column as i64).saturating_mul(heat.width_ns);
             format_duration(places.since(capture, heat.first + ns).max(0))
         };
-        let above = match top
+        let least = top
             .checked_sub(1)
-            .and_then(|r| heat.upper_ns.get(r as usize))
-        {
-            Some(ns) => format!("of {} and more", format_duration(*ns)),
-            None => "as long as these".to_owned(),
-        };
+            .and_then(|row| heat.upper_ns.get(row as usize));
         let calls = there().map(|c| c.2).sum::<u64>();
-        match (first, last) {
-            (Some(a), Some(b)) => format!(
-                "The longest, {} {above}, began {} to {} after the start.",
+        let all = heat.cells.iter().map(|c| c.2).sum::<u64>();
+        match (least, first, last) {
+            // A few are an exception, of which it matters when they were.
+            (Some(least), Some(a), Some(b)) if calls <= all / EXCEPTION => format!(
+                "The slowest {}, of {} or longer, began between {} and {} after the start.",
                 counted(calls, "call"),
+                format_duration(*least),
                 at(a),
                 at(b + 1)
+            ),
+            (Some(least), ..) => format!(
+                "{} of {} took {} or longer: that is the rule here, not an exception.",
+                grouped(calls),
+                counted(all, "call"),
+                format_duration(*least)
             ),
             _ => String::new(),
         }
