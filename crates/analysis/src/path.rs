@@ -149,3 +149,61 @@ impl PathEstimate {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    /// Acknowledgements with these times; the handshake took 10 ms.
+    fn acknowledged(times_ms: &[i64]) -> Acknowledged {
+        Acknowledged {
+            count: times_ms.len() as u64,
+            sum_ns: times_ms.iter().sum::<i64>() * MS,
+            min_ns: times_ms.iter().min().map(|ms| ms * MS),
+            half_ns: Some(10 * MS),
+        }
+    }
+
+    fn bounds(times_ms: &[i64], calls: Crossed) -> Option<(i64, i64)> {
+        let path = acknowledged(times_ms).path(calls)?;
+        Some((path.min_ns, path.most_ns))
+    }
+
+    #[test]
+    fn delayed_acknowledgements_widen_the_bounds_and_quick_calls_narrow_them() {
+        let delayed = [[10; 8].as_slice(), &[50; 8]].concat();
+        let none = Crossed::default();
+        assert_eq!(bounds(&delayed, none), Some((10 * MS, 30 * MS)));
+        let quick = Crossed {
+            min_ns: Some(10 * MS),
+            mean_ns: Some(11 * MS),
+        };
+        assert_eq!(bounds(&delayed, quick), Some((10 * MS, 11 * MS)));
+        // Calls that take longer say nothing.
+        let slow = Crossed {
+            min_ns: Some(40 * MS),
+            mean_ns: Some(60 * MS),
+        };
+        assert_eq!(bounds(&delayed, slow), bounds(&delayed, none));
+    }
+
+    #[test]
+    fn of_a_handshake_alone_the_path_may_take_a_multiple() {
+        assert_eq!(
+            bounds(&[], Crossed::default()),
+            Some((10 * MS, 10 * MS * VARIES))
+        );
+        let sooner = Crossed {
+            min_ns: Some(8 * MS),
+            mean_ns: None,
+        };
+        assert_eq!(bounds(&[], sooner).map(|b| b.0), Some(8 * MS));
+    }
+
+    #[test]
+    fn who_acknowledges_on_the_way_says_nothing_of_the_path() {
+        assert_eq!(bounds(&[1; 20], Crossed::default()), None);
+    }
+}

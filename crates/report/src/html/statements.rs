@@ -50,7 +50,7 @@ pub(super) fn section(report: &Report, places: &Places<'_>) -> Option<Markup> {
         tr {
             (head("#", true)) (head("statement", false))
             @for name in ["time", "share", "calls", "mean", "p99", "rows", "wait"] { (head(name, true)) }
-            @if divided { @for name in ["server", "network", "one of the two"] { (head(name, true)) } }
+            @if divided { @for name in ["server", "network", "either"] { (head(name, true)) } }
             @for name in ["transfer", "think"] { (head(name, true)) }
         }
     };
