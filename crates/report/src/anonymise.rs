@@ -195,6 +195,9 @@ impl Anonymise for StartupResult {
                 };
             }
         }
+        for address in &mut self.asked {
+            *address = names.address(*address);
+        }
         for (address, _) in &mut self.others {
             *address = names.address(*address);
         }
