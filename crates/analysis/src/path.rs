@@ -144,7 +144,7 @@ impl PathEstimate {
             _ if self.by_calls => format!(
                 "{min} at best ({samples}) and {mean} on average at most, as the quickest calls take no longer"
             ),
-            0..FEW => format!("{min} at best ({samples})"),
+            1..FEW => format!("{min} at best ({samples})"),
             _ => format!("{mean} on average, {min} at best ({samples})"),
         }
     }
