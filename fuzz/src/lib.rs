@@ -12,6 +12,7 @@ mod app;
 mod decode;
 mod filter;
 mod pipeline;
+mod probe;
 mod programmes;
 mod readers;
 mod rpc;
@@ -24,6 +25,7 @@ pub use app::app;
 pub use decode::{LINK_TYPES, decode};
 pub use filter::filter;
 pub use pipeline::pipeline;
+pub use probe::probe_wire;
 pub use programmes::programmes;
 pub use readers::{compressed, pcap, pcapng, snoop};
 pub use rpc::{mysql, names, pgsql, rpc_tcp, rpc_udp, smb2, turns};
@@ -56,4 +58,5 @@ pub const ALL: &[Target] = &[
     ("oracle_trace", oracle_trace),
     ("sqlnet_trace", sqlnet_trace),
     ("filter", filter),
+    ("probe_wire", probe_wire),
 ];
