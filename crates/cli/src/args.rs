@@ -331,8 +331,8 @@ pub(crate) struct Info {
     pub(crate) captures: Vec<PathBuf>,
 
     /// How to write the answer
-    #[arg(long, value_enum, default_value_t = InfoFormat::Text)]
-    pub(crate) format: InfoFormat,
+    #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
+    pub(crate) format: AnswerFormat,
 
     #[command(flatten)]
     pub(crate) reading: Reading,
@@ -628,7 +628,10 @@ pub(crate) struct Trace {
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// No notes on standard error
+    #[command(flatten)]
+    pub(crate) names: Names,
+
+    /// No progress and no notes on standard error
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
@@ -695,6 +698,13 @@ pub(crate) struct Inputs {
     pub(crate) server: Vec<PathBuf>,
 }
 
+impl Inputs {
+    /// All files that are named, with the application's.
+    pub(crate) fn files<'a>(&'a self, app: &'a [PathBuf]) -> [&'a [PathBuf]; 4] {
+        [&self.captures, &self.client, &self.server, app]
+    }
+}
+
 /// What every command that reads captures understands.
 #[derive(Args, Debug)]
 pub(crate) struct Reading {
@@ -728,6 +738,17 @@ pub(crate) struct Common {
     #[arg(long = "where", value_name = "EXPR", value_parser = Filter::parse)]
     pub(crate) filter: Option<Filter>,
 
+    #[command(flatten)]
+    pub(crate) names: Names,
+
+    /// No progress and no notes on standard error
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// What is shown in place of names.
+#[derive(Args, Debug)]
+pub(crate) struct Names {
     /// Show pseudonyms for addresses, names and what statements name; KEY makes them the same again
     ///
     /// The same name has the same pseudonym in everything that is written with the same KEY; without
@@ -738,10 +759,6 @@ pub(crate) struct Common {
     /// Standard error is not changed.
     #[arg(long, value_name = "KEY", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = secret)]
     pub(crate) anonymise: Option<String>,
-
-    /// No progress and no notes on standard error
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
 }
 
 impl Deref for Reading {
@@ -758,7 +775,15 @@ impl Reading {
     }
 }
 
-impl Common {
+impl Deref for Common {
+    type Target = Names;
+
+    fn deref(&self) -> &Names {
+        &self.names
+    }
+}
+
+impl Names {
     /// What makes pseudonyms, where they are asked for.
     pub(crate) fn anonymiser(&self) -> anyhow::Result<Option<Anonymiser>> {
         let Some(key) = &self.anonymise else {
@@ -773,7 +798,9 @@ impl Common {
         }
         Ok(Some(Anonymiser::new(key.as_bytes())))
     }
+}
 
+impl Common {
     pub(crate) fn config(
         &self,
         from: Option<Moment>,
@@ -832,6 +859,7 @@ pub(crate) enum Color {
 pub(crate) enum AnswerFormat {
     Text,
     Json,
+    Markdown,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -854,13 +882,6 @@ pub(crate) enum GroupFormat {
     Text,
     Json,
     Csv,
-    Markdown,
-}
-
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum InfoFormat {
-    Text,
-    Json,
     Markdown,
 }
 
