@@ -10,6 +10,7 @@
 
 mod app;
 mod decode;
+mod expression;
 mod filter;
 mod pipeline;
 mod probe;
@@ -23,6 +24,7 @@ mod track;
 
 pub use app::app;
 pub use decode::{LINK_TYPES, decode};
+pub use expression::expression;
 pub use filter::filter;
 pub use pipeline::pipeline;
 pub use probe::probe_wire;
@@ -58,5 +60,6 @@ pub const ALL: &[Target] = &[
     ("oracle_trace", oracle_trace),
     ("sqlnet_trace", sqlnet_trace),
     ("filter", filter),
+    ("expression", expression),
     ("probe_wire", probe_wire),
 ];

@@ -3,8 +3,10 @@
 //! `slowside CAPTURE…` is short for `slowside diagnose CAPTURE…`: the command is put in when the
 //! first argument is none.
 
+mod interface;
 mod probe;
 
+pub(crate) use interface::FromInterface;
 pub(crate) use probe::{Probe, Stream, Switch};
 
 use crate::moment;
@@ -320,14 +322,14 @@ pub(crate) struct Startup {
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  slowside info client.pcap
-  slowside info ring/ --format json | jq '.limits[].code'")]
+  slowside info ring/ --format json | jq '.limits[].code'
+  slowside info -i eth0 --for 10s")]
 #[command(mut_arg("filter", |a| a.hide(true)))]
 #[command(mut_arg("from", |a| of_packets(a, "come")))]
 #[command(mut_arg("to", |a| of_packets(a, "come")))]
 pub(crate) struct Info {
     /// Files of one capture, or a directory; `-` for standard input
-    #[arg(value_name = "CAPTURE", required = true)]
+    #[arg(value_name = "CAPTURE", required_unless_present = "interface")]
     pub(crate) captures: Vec<PathBuf>,
 
     /// How to write the answer
@@ -336,6 +338,10 @@ pub(crate) struct Info {
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+
+    // Its heading holds for what stands behind it.
+    #[command(flatten)]
+    pub(crate) from_interface: FromInterface,
 }
 
 /// Count packets, bytes and calls in intervals: rates, sizes, response times
@@ -345,13 +351,13 @@ pub(crate) struct Info {
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  slowside stat server.pcap --interval 10s --where 'op = READ'
-  slowside stat any.pcap --packets 'port = 2049' --format csv")]
+  slowside stat server.pcap --interval 100ms --where 'op = READ' --format csv
+  slowside stat -i eth0 --filter 'port 2049' --interval 10s")]
 #[command(mut_arg("from", |a| of_packets(a, "come and calls that start")))]
 #[command(mut_arg("to", |a| of_packets(a, "come and calls that start")))]
 pub(crate) struct Stat {
     /// Files of one capture, or a directory; `-` for standard input
-    #[arg(value_name = "CAPTURE", required = true)]
+    #[arg(value_name = "CAPTURE", required_unless_present = "interface")]
     pub(crate) captures: Vec<PathBuf>,
 
     /// Width of the intervals, such as 100ms
@@ -373,6 +379,10 @@ pub(crate) struct Stat {
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+
+    // Its heading holds for what stands behind it.
+    #[command(flatten)]
+    pub(crate) from_interface: FromInterface,
 }
 
 /// Predict what another path, fetch size or server would make of the statements in a capture

@@ -2,6 +2,8 @@
 
 use analysis::filter::Filter;
 use model::Time;
+use std::fmt;
+use std::io::Read;
 use std::path::PathBuf;
 
 /// A moment given by the user.
@@ -39,6 +41,25 @@ impl Default for Config {
             fast_enough_ns: 2_000_000,
             tail_ns: 20_000_000,
             clock_offset_ns: None,
+        }
+    }
+}
+
+/// Where one capture is read from.
+pub enum Source {
+    Files(Vec<PathBuf>),
+    /// Packets as they are captured; `name` stands for them in messages.
+    Stream {
+        name: String,
+        reader: Box<dyn Read + Send>,
+    },
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Files(files) => f.debug_tuple("Files").field(files).finish(),
+            Source::Stream { name, .. } => f.debug_tuple("Stream").field(name).finish(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `slowside info`: what a capture is worth.
 
-use super::{check_standard_input, inputs, print, tell};
+use super::{print, source, tell};
 use crate::args::{AnswerFormat, Info};
 use crate::exit::Done;
 use crate::progress::Progress;
@@ -12,11 +12,10 @@ pub(crate) fn run(args: &Info) -> anyhow::Result<Done> {
         args.reading.filter.is_none(),
         "--where compares calls, which info does not list; leave it out, or use slowside calls"
     );
-    check_standard_input(&args.captures)?;
-    inputs::one(&args.captures)?;
     let config = args.reading.config()?;
+    let source = source(&args.captures, &args.from_interface)?;
     let mut progress = Progress::new(args.reading.quiet, false);
-    let result = slowside::info(&args.captures, &config, &mut |e| progress.event(e))?;
+    let result = slowside::info(source, &config, &mut |e| progress.event(e))?;
     drop(progress);
     let result = match args.reading.anonymiser()? {
         Some(names) => result.anonymised(&names),
