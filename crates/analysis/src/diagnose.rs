@@ -11,6 +11,7 @@ use crate::half::{Completeness, Half, OpTable};
 use crate::join::Join;
 use crate::matched::{MatchedFacts, is_outage};
 use crate::narrowest;
+use crate::path::{Acknowledged, Crossed};
 use crate::results::{
     Budget, CaptureResult, Clock, Diagnosis, Finding, OpResult, Side, Unmatched, Vantage, Verdict,
 };
@@ -113,6 +114,11 @@ struct Brief {
 const SETTLE_NS: i64 = 4_000_000_000;
 
 impl Diagnoser {
+    /// The only capture was taken there, whatever its packets say.
+    pub fn state(&mut self, vantage: Vantage) {
+        self.options.stated = [Some(vantage), None];
+    }
+
     #[must_use]
     pub fn new(
         captures: usize,
@@ -335,6 +341,7 @@ impl Diagnoser {
 
     pub fn episode(&mut self, which: usize, e: &Episode) {
         self.captures[which].episode(e);
+        self.sql[which].episode(e);
     }
 
     pub fn connection(&mut self, which: usize, c: &ConnectionSummary) {
@@ -458,7 +465,8 @@ impl Diagnoser {
         }
         if evicted > 0 {
             notes.push(format!(
-                "{evicted} calls waited too long for their twin and were left out."
+                "{} calls waited too long for their twin and were left out.",
+                model::grouped(evicted)
             ));
         }
         let (app, said) = match self.app[client].take() {
@@ -725,7 +733,12 @@ impl Diagnoser {
         } else {
             concluded.from.to_string()
         };
-        let path = facts::path_estimate(own);
+        let profiler = self.sql.pop().filter(|p| !p.is_empty());
+        let crossed = Crossed {
+            min_ns: (own.wait.count() > 0).then(|| own.wait.quantile(0.0).max(0)),
+            mean_ns: profiler.as_ref().and_then(|p| p.crossed().mean_ns),
+        };
+        let path = Acknowledged::of(&own.tcp).path(crossed);
         let alone = self.alone.sums;
         let alternating = self.is_alternating();
         let mut account = facts::account_of_one(own, side, path, alone, alternating, self.kind);
@@ -733,7 +746,6 @@ impl Diagnoser {
         if self.kind == Kind::Turns {
             streams::divide(&mut account, &streams);
         }
-        let profiler = self.sql.pop().filter(|p| !p.is_empty());
         let sql = profiler.map(|p| sql::of_one(p, Vec::new(), side));
         if let Some(sql) = &sql {
             sql::habits::divide(&mut account, sql);

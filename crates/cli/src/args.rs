@@ -340,8 +340,8 @@ pub(crate) struct Info {
     pub(crate) captures: Vec<PathBuf>,
 
     /// How to write the answer
-    #[arg(long, value_enum, default_value_t = InfoFormat::Text)]
-    pub(crate) format: InfoFormat,
+    #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
+    pub(crate) format: AnswerFormat,
 
     #[command(flatten)]
     pub(crate) reading: Reading,
@@ -577,10 +577,12 @@ pub(crate) enum Start {
 
 /// Say what changed between a good run and a bad one, what it costs, and whether it is chance
 ///
-/// Each is one capture (a file, or a directory of files that are one capture), the captures of both
-/// ends with a comma between them, or a run that `slowside diagnose --save` saved. Runs of unequal
-/// volume are compared per call, per byte or per row, and the answer says so. What differs by no more
-/// than chance, or by less than a tenth, is no difference; of fast calls, nor is what a few of them do.
+/// Each is one capture (a file, or a directory with its files), the captures of both ends with a comma
+/// between them or in one directory, or a run that `slowside diagnose --save` saved. A run of both ends
+/// is held against one of one end as that end alone would have it. Runs of unequal volume are compared
+/// per call, per byte or per row, runs that did different things by what both did, and the answer says
+/// so. What differs by no more than chance, or by less than a tenth, is no difference; of fast calls,
+/// nor is what a few of them do.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
@@ -609,7 +611,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "DURATION", value_parser = moment::positive, default_value = "2ms")]
     pub(crate) fast_enough: i64,
 
-    /// Exit with 1 if the problem is slower, beyond chance, by this many seconds
+    /// Exit with 1 if the problem is slower, beyond chance, by this many seconds, or alone has its work ended
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) fail_on: Option<i64>,
 
@@ -647,7 +649,10 @@ pub(crate) struct Trace {
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// No notes on standard error
+    #[command(flatten)]
+    pub(crate) names: Names,
+
+    /// No progress and no notes on standard error
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
@@ -714,6 +719,13 @@ pub(crate) struct Inputs {
     pub(crate) server: Vec<PathBuf>,
 }
 
+impl Inputs {
+    /// All files that are named, with the application's.
+    pub(crate) fn files<'a>(&'a self, app: &'a [PathBuf]) -> [&'a [PathBuf]; 4] {
+        [&self.captures, &self.client, &self.server, app]
+    }
+}
+
 /// What every command that reads captures understands.
 #[derive(Args, Debug)]
 pub(crate) struct Reading {
@@ -747,6 +759,17 @@ pub(crate) struct Common {
     #[arg(long = "where", value_name = "EXPR", value_parser = Filter::parse)]
     pub(crate) filter: Option<Filter>,
 
+    #[command(flatten)]
+    pub(crate) names: Names,
+
+    /// No progress and no notes on standard error
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// What is shown in place of names.
+#[derive(Args, Debug)]
+pub(crate) struct Names {
     /// Show pseudonyms for addresses, names and what statements name; KEY makes them the same again
     ///
     /// The same name has the same pseudonym in everything that is written with the same KEY; without
@@ -757,10 +780,6 @@ pub(crate) struct Common {
     /// Standard error is not changed.
     #[arg(long, value_name = "KEY", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = secret)]
     pub(crate) anonymise: Option<String>,
-
-    /// No progress and no notes on standard error
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
 }
 
 impl Deref for Reading {
@@ -777,7 +796,15 @@ impl Reading {
     }
 }
 
-impl Common {
+impl Deref for Common {
+    type Target = Names;
+
+    fn deref(&self) -> &Names {
+        &self.names
+    }
+}
+
+impl Names {
     /// What makes pseudonyms, where they are asked for.
     pub(crate) fn anonymiser(&self) -> anyhow::Result<Option<Anonymiser>> {
         let Some(key) = &self.anonymise else {
@@ -792,7 +819,9 @@ impl Common {
         }
         Ok(Some(Anonymiser::new(key.as_bytes())))
     }
+}
 
+impl Common {
     pub(crate) fn config(
         &self,
         from: Option<Moment>,
@@ -851,12 +880,15 @@ pub(crate) enum Color {
 pub(crate) enum AnswerFormat {
     Text,
     Json,
+    Markdown,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum CompareFormat {
     Text,
     Json,
+    /// For tickets and wikis
+    Markdown,
     Html,
 }
 
@@ -871,13 +903,6 @@ pub(crate) enum GroupFormat {
     Text,
     Json,
     Csv,
-    Markdown,
-}
-
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum InfoFormat {
-    Text,
-    Json,
     Markdown,
 }
 

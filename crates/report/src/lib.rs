@@ -55,7 +55,9 @@ pub use live::{
 pub use live_text::{
     LiveText, carried, clock, crossed, limit_words, per_second, subject_name, written_words,
 };
-pub use markdown::{as_markdown, conns_markdown, diagnosis_markdown, ops_markdown, sql_markdown};
+pub use markdown::{
+    as_markdown, compare_markdown, conns_markdown, diagnosis_markdown, ops_markdown, sql_markdown,
+};
 pub use ops::{ops_csv, ops_json};
 pub use ops_text::{OpsStyle, ops_text};
 pub use page::{Page, columns, has_colors, on_page, shortened};
@@ -67,10 +69,10 @@ pub use sql_text::{SqlStyle, sql_text};
 pub use startup::startup_json;
 pub use startup_text::startup_text;
 pub use stat::{StatText, stat_csv, stat_csv_header, stat_jsonl};
-pub use text::{bytes, counted, grouped, harmless, moment, rate, spoken, tight, wrap};
+pub use text::{bytes, counted, grouped, harmless, moment, rate, reflowed, spoken, tight, wrap};
 pub use trace::{TraceBy, trace_csv, trace_json};
 pub use trace_text::{TraceStyle, trace_text};
-pub use whatif::{fit_json, fit_text, whatif_json, whatif_text};
+pub use whatif::{fit_json, fit_text, whatif_json, whatif_markdown, whatif_text};
 
 #[cfg(test)]
 mod samples;

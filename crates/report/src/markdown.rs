@@ -5,9 +5,11 @@
 //! escaped, so that it formats nothing.
 
 mod answers;
+mod compare;
 mod diagnosis;
 
 pub use answers::{as_markdown, conns_markdown, ops_markdown, sql_markdown};
+pub use compare::compare_markdown;
 pub use diagnosis::diagnosis_markdown;
 
 use crate::page::{Page, on_page};
@@ -38,7 +40,7 @@ pub(crate) fn escaped(text: &str) -> String {
 }
 
 /// Text as it is, in a code span, for a paragraph or (`|` escaped) a cell.
-fn code(text: &str, in_table: bool) -> String {
+pub(crate) fn code(text: &str, in_table: bool) -> String {
     let text = harmless(text);
     let text = text.trim();
     if text.is_empty() {

@@ -82,7 +82,7 @@ pub enum Captures {
 /// What a run tells while it goes on.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// Bytes read of all inputs, and how many there are where that is known.
+    /// Bytes read of all inputs, and how many there are where that is known; no packets in traces.
     Progress {
         read: u64,
         total: Option<u64>,

@@ -1,10 +1,11 @@
 //! `slowside info`: what a capture is worth.
 
 use super::{print, source, tell};
-use crate::args::{Info, InfoFormat};
+use crate::args::{AnswerFormat, Info};
 use crate::exit::Done;
 use crate::progress::Progress;
 use jiff::tz::TimeZone;
+use report::Anonymise;
 
 pub(crate) fn run(args: &Info) -> anyhow::Result<Done> {
     anyhow::ensure!(
@@ -16,11 +17,15 @@ pub(crate) fn run(args: &Info) -> anyhow::Result<Done> {
     let mut progress = Progress::new(args.reading.quiet, false);
     let result = slowside::info(source, &config, &mut |e| progress.event(e))?;
     drop(progress);
+    let result = match args.reading.anonymiser()? {
+        Some(names) => result.anonymised(&names),
+        None => result,
+    };
     let zone = TimeZone::system();
     print(|out| match args.format {
-        InfoFormat::Text => report::info_text(&result, &zone, out),
-        InfoFormat::Json => report::info_json(&result, out),
-        InfoFormat::Markdown => report::info_markdown(&result, &zone, out),
+        AnswerFormat::Text => report::info_text(&result, &zone, out),
+        AnswerFormat::Json => report::info_json(&result, out),
+        AnswerFormat::Markdown => report::info_markdown(&result, &zone, out),
     })?;
     tell(&config, &result.captures, false, args.reading.quiet);
     let damaged = result.captures.iter().any(|c| c.problems.any_damage());
