@@ -23,8 +23,7 @@ use crate::worst::{Exhibit, Worst};
 use hashbrown::HashMap;
 use model::limits;
 use model::{
-    Arp, Call, ConnectionSummary, Direction, Episode, EpisodeKind, Mark, Outstanding, Time,
-    TimeClass,
+    Call, ConnectionSummary, Direction, Episode, EpisodeKind, Mark, Outstanding, Time, TimeClass,
 };
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -348,11 +347,6 @@ impl Diagnoser {
         self.captures[which].gap(at);
     }
 
-    /// An ARP packet of capture `which`.
-    pub fn arp(&mut self, which: usize, arp: &Arp) {
-        self.captures[which].neighbours.arp(arp);
-    }
-
     /// Capture `which` has come so far; what both have left behind is settled.
     pub fn reached(&mut self, which: usize, now: Time) {
         self.reached[which] = self.reached[which].max(now);
@@ -504,6 +498,7 @@ impl Diagnoser {
             links,
             sql: sql.as_ref(),
             startup: gathered.startup(client),
+            health: &gathered.health,
             worst: Exhibits {
                 server: &m.slow_server,
                 stall: &m.stalled,
@@ -776,6 +771,7 @@ impl Diagnoser {
             links: Vec::new(),
             sql: sql.as_ref(),
             startup: gathered.startup(0),
+            health: &gathered.health,
             worst: Exhibits {
                 server: &own.slowest,
                 stall: &self.alone.stall,

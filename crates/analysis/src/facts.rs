@@ -7,6 +7,7 @@ use crate::app::AppFacts;
 use crate::capture_facts::CaptureFacts;
 use crate::concurrency::{Scope, ServerCap};
 use crate::diagnose::Kind;
+use crate::health::Health;
 use crate::matched::MatchedFacts;
 use crate::narrowest::Link;
 use crate::results::{CaptureResult, Vantage};
@@ -154,6 +155,8 @@ pub struct Facts<'a> {
     /// What the client that waited longest before it was served waited for; of its calls only lookups,
     /// logons, and those that found nothing. And in which capture.
     pub startup: Option<(usize, &'a ClientStartup)>,
+    /// What packets say of the network's health, by capture.
+    pub health: &'a [Health; 2],
     pub worst: Exhibits<'a>,
 }
 
@@ -169,6 +172,11 @@ pub struct Exhibits<'a> {
 }
 
 impl<'a> Facts<'a> {
+    /// The health of the network as each capture shows it, with the capture's index.
+    pub fn healths(&self) -> impl Iterator<Item = (usize, &'a Health)> {
+        self.health.iter().enumerate().take(self.captures.len())
+    }
+
     /// The distribution of the response times that the account divides.
     #[must_use]
     pub fn response(&self) -> &Distribution {

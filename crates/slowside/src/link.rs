@@ -5,8 +5,8 @@ use crate::firsts::{Firsts, Told};
 use crate::run::CallTally;
 use model::{
     Arp, Call, Change, Chunk, Close, ConnectionId, ConnectionSummary, Direction, Episode, Interval,
-    Knock, KnockKind, Mark, Outstanding, PacketRef, Problems, Protocol, Sight, Time, Transport,
-    Where,
+    Knock, KnockKind, Mark, Notice, Outstanding, PacketRef, Problems, Protocol, Sight, Time,
+    Transport, Where,
 };
 use net::{Connection, Handler, Segment};
 use protocol::tls::Handshakes;
@@ -41,6 +41,8 @@ pub(crate) struct Records {
     pub arps: Vec<Arp>,
     /// Every packet as it was seen, where they are wanted.
     pub sights: Vec<Sight>,
+    /// What packets say of the network's health, where it is wanted.
+    pub notices: Vec<Notice>,
     /// Time of the batch's last packet.
     pub reached: Option<Time>,
 }
@@ -58,6 +60,7 @@ impl Records {
         self.knocks.clear();
         self.arps.clear();
         self.sights.clear();
+        self.notices.clear();
         self.reached = None;
     }
 

@@ -60,8 +60,12 @@ pub struct Amount {
 
 impl Amount {
     fn add(&mut self, s: &Sight) {
+        self.count(u64::from(s.length));
+    }
+
+    pub(crate) fn count(&mut self, bytes: u64) {
         self.packets += 1;
-        self.bytes += u64::from(s.length);
+        self.bytes += bytes;
     }
 }
 

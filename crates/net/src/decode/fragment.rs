@@ -269,6 +269,16 @@ impl Datagram {
         }
     }
 
+    /// How many of its bytes came.
+    pub(super) fn held(&self) -> u32 {
+        self.held
+    }
+
+    /// How long it is, once its last fragment came.
+    pub(super) fn total(&self) -> Option<u32> {
+        self.total
+    }
+
     /// The bytes captured without a hole from the start, and the length of the whole on the wire;
     /// `None` where the first fragment did not come.
     ///
