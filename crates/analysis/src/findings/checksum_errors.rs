@@ -11,7 +11,8 @@
 //! Checksums of packets that were captured whole are computed anew. On the host
 //! that sends them they are not there yet, as its card adds them: those have a form
 //! of their own, are counted by info, and are no errors. Nor is it an error where
-//! most of a sender's packets do not hold: that was changed after the capture.
+//! most of a sender's packets do not hold, or where TCP sent nothing again: then
+//! they were changed after the capture.
 //!
 //! # What to check next
 //! Error counters of the ports on the way (CRC errors on a port: cable, connector,
@@ -38,8 +39,8 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
-    type Seen<'a> = (ChecksumOf, IpAddr, &'a Verified);
-    let damaged = |i: usize| -> Vec<Seen<'_>> {
+    type Seen = (ChecksumOf, IpAddr, Verified);
+    let damaged = |i: usize| -> Vec<Seen> {
         let all = facts
             .health
             .get(i)
@@ -48,10 +49,10 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         all.filter(|(.., v)| v.meaning() == Meaning::Damaged)
             .collect()
     };
-    let count = |seen: &[Seen<'_>]| seen.iter().map(|(.., v)| v.wrong).sum::<u64>();
+    let count = |seen: &[Seen]| seen.iter().map(|(.., v)| v.wrong).sum::<u64>();
     let captures = facts.healths().map(|(i, _)| (i, damaged(i)));
     let (capture, senders) = captures.max_by_key(|(i, seen)| (count(seen), usize::MAX - i))?;
-    let (of, source, worst) = *senders
+    let (of, source, worst) = senders
         .iter()
         .max_by_key(|(of, s, v)| (v.wrong, std::cmp::Reverse((*of, *s))))?;
     let total = count(&senders);

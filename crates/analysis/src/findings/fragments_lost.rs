@@ -40,14 +40,15 @@ const PER_CENT: u64 = 1;
 const OTHER_WAY_PER_CENT: u64 = 50;
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
-    let mut worst: Option<(usize, Vec<(Mark, LostFragments)>, u64)> = None;
+    type Lost = Vec<(Mark, LostFragments)>;
+    let mut worst: Option<(usize, Lost, u64)> = None;
     for (i, health) in facts.healths() {
         let Some(result) = facts.results.get(i) else {
             continue;
         };
         let loses = result.dropped.is_some_and(|d| d > 0) || result.missing_gaps > 0;
         let lost = health.fragments.lost_within(result.first, result.last);
-        let lost: Vec<(Mark, LostFragments)> = lost.copied().collect();
+        let lost: Lost = lost.copied().collect();
         let all = health.fragments.complete + lost.len() as u64;
         let share = lost.len() as u64 * 100;
         let real =

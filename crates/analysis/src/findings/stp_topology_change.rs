@@ -64,6 +64,10 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let last = last.chain(changes.iter().map(|c| c.last.time)).max()?;
     let waits = waits(facts, capture, &roots, changes);
     let longest = waits.iter().map(|(ns, _)| *ns).max();
+    let calls = facts.results.get(capture).is_some_and(|r| r.calls > 0);
+    if roots.is_empty() && waits.is_empty() && calls {
+        return None;
+    }
     let (title, what) = match roots.first() {
         Some(r) => (
             "Another bridge became the root of the spanning tree".to_owned(),

@@ -3,9 +3,11 @@
 //!
 //! Damage hits few packets of a sender, and its others hold. Where a sender's packets are captured before
 //! its card, or its addresses were changed afterwards, most do not hold. What is between says nothing.
+//! A receiver drops what is damaged, so TCP sends it again: where nothing is sent again, the packet was
+//! whole when it arrived, and was changed by or after the capture.
 
 use super::{LeftOut, SHOWN};
-use model::{ChecksumOf, Checksums, Mark, limits};
+use model::{ChecksumOf, Checksums, ConnectionSummary, Mark, limits};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -22,7 +24,8 @@ pub enum Meaning {
     Offload,
     /// A few were changed on the way.
     Damaged,
-    /// Too many to be damage, and of no card's form: changed after the capture, or made up.
+    /// Of no card's form, and too many to be damage, or not sent again: changed after the capture, or made
+    /// up.
     Rewritten,
 }
 
@@ -50,6 +53,8 @@ pub struct Verified {
     pub shown: Vec<Mark>,
     pub first_wrong: Option<Mark>,
     pub last_wrong: Option<Mark>,
+    /// Packets that the sender sent again; `None` where nobody would.
+    pub resent: Option<u64>,
 }
 
 impl Verified {
@@ -61,6 +66,7 @@ impl Verified {
             v if v.unfinished + v.wrong + v.joined == 0 => Meaning::Right,
             v if v.unfinished > 0 && offload => Meaning::Offload,
             v if v.wrong == 0 => Meaning::Offload,
+            v if v.resent.is_some_and(|resent| resent < v.wrong) => Meaning::Rewritten,
             v if v.right >= RIGHT_FOR_WRONG.max(v.wrong.saturating_mul(RIGHT_FOR_WRONG)) => {
                 Meaning::Damaged
             }
@@ -90,6 +96,8 @@ impl Verified {
 #[derive(Debug, Default)]
 pub struct SenderChecksums {
     senders: BTreeMap<(ChecksumOf, IpAddr), Verified>,
+    /// Packets that senders sent again, over TCP.
+    resent: BTreeMap<IpAddr, u64>,
     pub(super) left_out: LeftOut,
 }
 
@@ -103,17 +111,40 @@ impl SenderChecksums {
         self.senders.entry(key).or_default().add(sums, at);
     }
 
+    /// Takes a connection that is over.
+    pub(super) fn connection(&mut self, c: &ConnectionSummary) {
+        let ends = [c.client, c.server];
+        for (end, d) in ends.iter().zip(&c.directions) {
+            let handshake = c.handshake.syn_retries + c.handshake.syn_ack_retries;
+            let again = d.retransmitted_packets + u64::from(handshake);
+            if again > 0
+                && (self.resent.len() < limits::CHECKSUM_SENDERS
+                    || self.resent.contains_key(&end.address))
+            {
+                *self.resent.entry(end.address).or_default() += again;
+            }
+        }
+    }
+
     /// By kind and sender.
-    pub fn iter(&self) -> impl Iterator<Item = (ChecksumOf, IpAddr, &Verified)> {
-        self.senders.iter().map(|((of, ip), v)| (*of, *ip, v))
+    pub fn iter(&self) -> impl Iterator<Item = (ChecksumOf, IpAddr, Verified)> {
+        self.senders.iter().map(|((of, ip), v)| {
+            let resent = self.resent.get(ip).copied().unwrap_or(0);
+            let resent = (*of != ChecksumOf::Udp).then_some(resent);
+            let v = Verified {
+                resent,
+                ..v.clone()
+            };
+            (*of, *ip, v)
+        })
     }
 
     /// All senders together.
     #[must_use]
     pub fn total(&self, of: ChecksumOf) -> Verified {
         let mut total = Verified::default();
-        for (kind, _, v) in self.iter().filter(|(kind, ..)| *kind == of) {
-            debug_assert_eq!(kind, of);
+        let own = self.senders.iter().filter(|((kind, _), _)| *kind == of);
+        for (_, v) in own {
             total.right += v.right;
             total.unfinished += v.unfinished;
             total.joined += v.joined;

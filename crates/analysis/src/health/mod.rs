@@ -102,9 +102,11 @@ impl Health {
         self.neighbours.arp(arp);
     }
 
-    /// Takes a connection that is over: what routers gave back may be its packets.
+    /// Takes a connection that is over: what routers gave back may be its packets, and what
+    /// was damaged is sent again.
     pub fn connection(&mut self, c: &ConnectionSummary) {
         self.undelivered.connection(c);
+        self.checksums.connection(c);
     }
 
     fn invalid_arp(&mut self, arp: &InvalidArp, at: Mark) {

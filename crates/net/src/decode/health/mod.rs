@@ -147,7 +147,7 @@ impl Health {
             _ => {}
         }
         if let (Some(_), Some(hosts), Some((destination, _))) =
-            (vlans[0], seen.addresses, data.split_first_chunk())
+            (vlans[0], outer_hosts(behind), data.split_first_chunk())
             && seen.cast == Cast::Unicast
         {
             let tagged = Tagged {
@@ -209,6 +209,24 @@ impl Health {
     /// Puts what was noticed in the place of `into`'s.
     pub(super) fn take(&mut self, into: &mut Vec<Notice>) {
         std::mem::swap(&mut self.notices, into);
+    }
+}
+
+/// Source and destination of the IP header behind an EtherType: not of what is in a tunnel, whose hosts
+/// have no cards here.
+fn outer_hosts(behind: &[u8]) -> Option<[IpAddr; 2]> {
+    let (kind, header) = behind.split_first_chunk()?;
+    match u16::from_be_bytes(*kind) {
+        0x0800 => {
+            let &[a, b, c, d, e, f, g, h] = header.get(12..)?.first_chunk()?;
+            Some([[a, b, c, d].into(), [e, f, g, h].into()])
+        }
+        0x86dd => {
+            let (source, rest) = header.get(8..)?.split_first_chunk::<16>()?;
+            let destination: &[u8; 16] = rest.first_chunk()?;
+            Some([(*source).into(), (*destination).into()])
+        }
+        _ => None,
     }
 }
 
