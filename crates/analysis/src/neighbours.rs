@@ -97,7 +97,7 @@ impl Asker {
 }
 
 /// What the ARP packets of one capture say.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Neighbours {
     claims: HashMap<Ipv4Addr, Claim>,
     askers: HashMap<Hardware, Asker>,

@@ -36,7 +36,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// What a fault is, in words.
-pub(crate) fn fault_text(fault: ArpFault) -> &'static str {
+fn fault_text(fault: ArpFault) -> &'static str {
     match fault {
         ArpFault::Lengths => "lengths of addresses that are not Ethernet's and IPv4's",
         ArpFault::Operation => "neither question nor answer",

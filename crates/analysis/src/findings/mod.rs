@@ -16,7 +16,7 @@ mod duplicate_address;
 mod duplicate_packets;
 pub(crate) mod evidence;
 mod fragments_lost;
-pub(crate) mod invalid_arp;
+mod invalid_arp;
 mod large_fetch_client_think;
 mod mtu_black_hole;
 mod mtu_mismatch;
@@ -41,12 +41,13 @@ mod small_window;
 mod small_writes;
 mod split_writes;
 mod stp_topology_change;
-pub(crate) mod undeliverable;
+mod undeliverable;
 mod under_way;
 mod window_scaling_off;
-pub(crate) mod wrong_vlan;
+mod wrong_vlan;
 
 pub(crate) use client_concurrency_cap::client_cap;
+pub use wrong_vlan::hint_text;
 
 use crate::facts::Facts;
 use crate::results::Finding;

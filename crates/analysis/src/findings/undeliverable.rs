@@ -35,7 +35,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// What a reason is, in words.
-pub(crate) fn reason_text(reason: IcmpReason) -> &'static str {
+fn reason_text(reason: IcmpReason) -> &'static str {
     match reason {
         IcmpReason::Unreachable(_) => "there is no way to the host, or nobody answers there",
         IcmpReason::PortUnreachable => "nobody listens at the port",

@@ -35,7 +35,8 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// What it is, in a sentence.
-pub(crate) fn hint_text(hint: &Hint) -> String {
+#[must_use]
+pub fn hint_text(hint: &Hint) -> String {
     let [a, b] = hint.hosts;
     let [from, to] = hint.hardware.map(hardware_text);
     let [first, second] = hint.vlans;

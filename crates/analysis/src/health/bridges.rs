@@ -57,7 +57,7 @@ struct Claim {
     change: RootChange,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Instance {
     ports: BTreeMap<([u8; 6], u16), Port>,
     claims: Vec<Claim>,
@@ -65,7 +65,7 @@ struct Instance {
 }
 
 /// The spanning trees of a capture.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Bridges {
     /// Packets of bridges.
     pub packets: u64,

@@ -93,7 +93,7 @@ impl Verified {
 }
 
 /// The checksums of a capture, by sender.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SenderChecksums {
     senders: BTreeMap<(ChecksumOf, IpAddr), Verified>,
     /// Packets that senders sent again, over TCP.

@@ -31,7 +31,7 @@ impl Sender {
 }
 
 /// What goes to everybody.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Floods {
     pub broadcast: Amount,
     pub multicast: Amount,

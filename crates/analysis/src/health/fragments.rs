@@ -7,7 +7,7 @@ use model::{Fragments, LostFragments, Mark, Time, limits};
 const EDGE_NS: i64 = 1_000_000_000;
 
 /// Datagrams in fragments.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct FragmentFacts {
     pub fragments: u64,
     /// Datagrams of which all parts came.

@@ -70,7 +70,7 @@ pub struct InvalidArps {
 pub(crate) const SHOWN: usize = 4;
 
 /// The health of the network as one capture shows it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Health {
     pub neighbours: Neighbours,
     pub invalid_arps: BTreeMap<ArpFault, InvalidArps>,

@@ -45,7 +45,7 @@ pub struct Hint {
 }
 
 /// The tags of a capture.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Tags {
     /// By hosts and hardware: the tags, with the first packet of each.
     ways: BTreeMap<([IpAddr; 2], [Hardware; 2]), BTreeMap<Vlans, Mark>>,

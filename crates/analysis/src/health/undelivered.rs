@@ -44,7 +44,7 @@ pub struct Returned {
 type Flow = (Transport, [Endpoint; 2]);
 
 /// What came back.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Undelivered {
     /// By flow, the lower end first; what belongs to none stands by its hosts alone.
     flows: BTreeMap<(Option<Flow>, [IpAddr; 2]), Vec<Returned>>,

@@ -28,7 +28,7 @@ fn rows(packets: &[(i64, u32)], width_ms: i64) -> (Vec<IntervalRow>, IntervalRow
         intervals.packet(&packet(i as u64, ms, length));
         intervals.take(&mut |row| rows.push(*row));
     }
-    let total = intervals.finish(&mut |row| rows.push(*row));
+    let total = intervals.finish(&mut Problems::default(), &mut |row| rows.push(*row));
     (rows, total)
 }
 
