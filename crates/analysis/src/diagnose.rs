@@ -725,8 +725,9 @@ impl Diagnoser {
         let alternating = self.is_alternating();
         let mut account = facts::account_of_one(own, side, path, alone, alternating, self.kind);
         let streams = gathered.of_one();
-        if self.kind == Kind::Turns {
-            streams::divide(&mut account, &streams);
+        match self.kind {
+            Kind::Turns => streams::divide(&mut account, &streams),
+            Kind::Calls => account.charge_fragments(gathered.health[0].fragments.waited_ns()),
         }
         let profiler = self.sql.pop().filter(|p| !p.is_empty());
         let sql = profiler.map(|p| sql::of_one(p, Vec::new(), side));

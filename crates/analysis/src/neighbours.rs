@@ -136,10 +136,12 @@ impl Neighbours {
         true
     }
 
-    /// Every packet says that its sender has its address, unless it only asks whether anybody has. Returns
+    /// Every packet says that its sender has its address, unless it only asks whether anybody has, or
+    /// gives a group's address. Returns
     /// whether there was room for what it says.
     fn claims(&mut self, arp: &Arp) -> bool {
-        if arp.sender.is_unspecified() || arp.sender_hardware == [0; 6] {
+        let [first, ..] = arp.sender_hardware;
+        if arp.sender.is_unspecified() || arp.sender_hardware == [0; 6] || first & 1 == 1 {
             return true;
         }
         let full = self.claims.len() >= limits::ARP_HOSTS;
@@ -290,5 +292,29 @@ mod tests {
                 assert_eq!(asker.range(), Some((100.into(), 299.into())));
             }
         }
+    }
+
+    #[test]
+    fn hosts_and_addresses_beyond_the_bounds_are_counted() {
+        let mut n = Neighbours::default();
+        for i in 0..limits::ARP_TARGETS as u32 + 5 {
+            n.arp(&arp(i, 0, 1, (7, A), 100 + i));
+        }
+        // Asked for again, an address that is remembered is no news.
+        n.arp(&arp(9, 0, 1, (7, A), 100));
+        for i in 0..limits::ARP_HOSTS as u32 {
+            n.arp(&arp(i, 0, 2, (1_000_000 + i, B), 7));
+        }
+        let mut problems = Problems::default();
+        n.note_bounds(&[], &mut problems);
+        let counts: Vec<_> = problems.iter().map(|(kind, p)| (kind, p.count)).collect();
+        let expected = [("arp-hosts-left-out", 1), ("arp-targets-left-out", 5)];
+        assert_eq!(counts, expected);
+    }
+
+    #[test]
+    fn nobody_holds_an_address_by_a_group_s_hardware_address() {
+        let group = [0xff; 6];
+        assert_eq!(answers(&[A, group, A, group]).conflicts(), []);
     }
 }

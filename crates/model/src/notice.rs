@@ -2,7 +2,7 @@
 //! choose a root, routers that give packets back, checksums that do not hold. Kept only where somebody
 //! asks for it.
 
-use crate::{Cast, Endpoint, Mark, SightKind, Transport};
+use crate::{Cast, Endpoint, Mark, SightKind, Time, Transport};
 use std::net::IpAddr;
 
 /// Something noticed at a packet or, where it is a count, over a batch of them.
@@ -203,8 +203,10 @@ pub struct LostFragments {
     /// The last packet with a part of it; [`Notice::at`] is the first.
     pub last: Mark,
     pub held_bytes: u32,
-    /// What it is long, where its last part came.
+    /// How long it is, where its last part came.
     pub bytes: Option<u32>,
+    /// When all of it was sent again, where that was seen.
+    pub resent: Option<Time>,
 }
 
 /// Packets between two hosts that carry a VLAN's tag: the first of each batch.

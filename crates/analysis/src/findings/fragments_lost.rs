@@ -5,10 +5,12 @@
 //! # Why it costs time
 //! One lost fragment loses the whole datagram: of a 32 KB write over UDP there are
 //! 22. The client sends all of it again after its own timeout, of NFS over UDP a
-//! second or more, twice as much each time. What calls waited shows in theirs.
+//! second or more, twice as much each time. That is the cost, where one capture
+//! saw both sendings; of two captures it is the network's part of the call.
 //!
 //! # How sure
-//! The identification says which fragments belong together. A capture that loses
+//! The identification says which fragments belong together; that it is sent again
+//! says that it did not arrive. A capture that loses
 //! packets itself shows the same; where it is known to do so, nothing is said.
 //! Datagrams within a second of the capture's ends do not count.
 //!
@@ -24,7 +26,7 @@
 use super::{Rule, evidence};
 use crate::facts::Facts;
 use crate::results::{Fact, Finding, Side};
-use model::{LostFragments, Mark};
+use model::{LostFragments, Mark, format_duration};
 
 pub(super) const RULE: Rule = Rule {
     code: "fragments-lost",
@@ -60,19 +62,30 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let (capture, lost, all) = worst?;
     let (_, example) = lost.first()?;
     let fact = |name, value: i64| Fact { name, value };
+    let waited = facts.account.fragments_ns;
+    let cost = facts.is_guilty(waited, facts.response()).then_some(waited);
+    let resent = lost.iter().filter(|(_, l)| l.resent.is_some()).count();
+    let again = match resent {
+        0 => String::new(),
+        n => format!(
+            " {n} were sent again, after {} on average.",
+            format_duration(facts.health.get(capture)?.fragments.waited_ns() / n as i64)
+        ),
+    };
     Some(Finding {
         code: RULE.code,
         title: format!("{} of {all} datagrams lack fragments", lost.len()),
         side: Side::Network,
-        cost_ns: None,
+        cost_ns: cost,
         elapsed_cost_ns: None,
         fatal: false,
-        confidence: 0.6,
+        confidence: if resent > 0 { 0.85 } else { 0.6 },
         first: lost.iter().map(|(at, _)| at.time).min(),
         last: lost.iter().map(|(_, l)| l.last.time).max(),
         facts: vec![
             fact("datagrams", lost.len() as i64),
             fact("of_datagrams", i64::try_from(all).unwrap_or(i64::MAX)),
+            fact("resent", resent as i64),
         ],
         evidence: evidence::of_packets(
             facts,
@@ -83,7 +96,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             "first and last fragment that came",
         ),
         why: format!(
-            "Of one from {} to {} {}{} came. The whole datagram is lost with any of its fragments.",
+            "Of one from {} to {} {}{} came. The whole datagram is lost with any of its fragments.{again}",
             example.source,
             example.destination,
             example.held_bytes,

@@ -89,9 +89,10 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ),
         why: format!(
             "{} gives back packets of {} bytes that {source} sends to {destination}, for a link {size}: {packets} \
-             of {} connection{}. They are sent again; what that cost is under network-loss.",
+             packet{} of {} connection{}. They have to be sent again, smaller.",
             worst.from,
             worst.length,
+            if packets == 1 { "" } else { "s" },
             flows.len(),
             if flows.len() == 1 { "" } else { "s" },
         ),

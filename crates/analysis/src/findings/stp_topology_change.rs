@@ -96,8 +96,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     };
     let waited = match longest {
         Some(ns) => format!(
-            " Packets were sent again {} times around it, the longest over {}.",
-            waits.len(),
+            " Packets were sent again around it, the longest over {}.",
             format_duration(ns)
         ),
         None => " No call waited for packets to be sent again around it.".to_owned(),

@@ -121,13 +121,15 @@ impl Bridges {
             packets: [old.last, at],
         };
         let known = instance.ports.get(&by).copied();
-        let changed = known.filter(|p| p.root != tree.root);
+        // A bridge that only changes its priority stays the root.
+        let other = |p: &Port| p.root.hardware != tree.root.hardware;
+        let changed = known.filter(other);
         if known.is_none() {
             if instance.ports.len() >= limits::BRIDGE_PORTS {
                 self.left_out.add(at);
                 return;
             }
-            let others = instance.ports.iter().filter(|(_, p)| p.root != tree.root);
+            let others = instance.ports.iter().filter(|(_, p)| other(p));
             if let Some((by, old)) = others.max_by_key(|(by, p)| (p.last.time, **by)) {
                 let claim = Claim {
                     by: *by,

@@ -369,6 +369,9 @@ impl Decoder {
         if ending == Ending::Evicted {
             self.count("fragments-evicted", "a datagram's first fragment", first);
         }
+        if ending == Ending::SentAgain {
+            return;
+        }
         let Some((payload, wire)) = datagram.payload() else {
             return;
         };
@@ -381,7 +384,7 @@ impl Decoder {
             start,
             captured: payload.len() as u32,
             wire,
-            first,
+            first: datagram.begun,
             mark,
             order,
         };

@@ -94,7 +94,10 @@ impl Health {
             sum(ChecksumOf::Ip, found);
         }
         // Without a length of IP's it is not known where the packet ends.
-        let ends = layers.ip.is_none_or(|v| v.u16_at(2) != Some(0));
+        let ends = layers.ip.is_none_or(|v| match v.u8_at(0) {
+            Some(first) if first >> 4 == 4 => v.u16_at(2) != Some(0),
+            _ => v.u16_at(4) != Some(0),
+        });
         if let Some((number, view)) = layers.payload
             && ends
             && !layers.routed
@@ -179,6 +182,7 @@ impl Health {
                 last: datagram.last,
                 held_bytes: datagram.held(),
                 bytes: datagram.total(),
+                resent: datagram.resent,
             }),
         });
     }
