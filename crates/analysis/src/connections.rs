@@ -1,6 +1,10 @@
 //! The list of connections that `conns` says: packed, as there may be a hundred thousand and each has
 //! hundreds of numbers, and unpacked one at a time.
 
+mod totals;
+
+pub use totals::{Same, Totals};
+
 use crate::packed::Packed;
 use crate::results::ConnectionResult;
 use model::Time;
@@ -12,6 +16,7 @@ pub struct Connections {
     packed: Packed<ConnectionResult>,
     /// In the order of the list.
     rows: Vec<Row>,
+    totals: Totals,
 }
 
 /// Where a connection stands in `packed`, and its number.
@@ -53,11 +58,24 @@ impl Connections {
         self.rows.iter().filter_map(|row| row.unpack(&self.packed))
     }
 
+    /// What all of them waited for and have in common.
+    #[must_use]
+    pub fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
     /// Leaves those that are wanted.
     pub fn retain(&mut self, mut wanted: impl FnMut(&ConnectionResult) -> bool) {
         let packed = &self.packed;
-        self.rows
-            .retain(|row| row.unpack(packed).is_some_and(|c| wanted(&c)));
+        let mut totals = Totals::default();
+        self.rows.retain(|row| {
+            let Some(c) = row.unpack(packed).filter(&mut wanted) else {
+                return false;
+            };
+            totals.add(&c);
+            true
+        });
+        self.totals = totals;
     }
 }
 
@@ -67,6 +85,7 @@ impl FromIterator<ConnectionResult> for Connections {
         let mut list = Connections::default();
         for (index, c) in (0..).zip(all) {
             list.packed.push(&c);
+            list.totals.add(&c);
             list.rows.push(Row {
                 index,
                 number: c.number as u32,
@@ -81,6 +100,7 @@ impl FromIterator<ConnectionResult> for Connections {
 pub struct Lister {
     packed: Packed<ConnectionResult>,
     keys: Vec<Key>,
+    totals: Totals,
 }
 
 /// What they are numbered and sorted by.
@@ -101,6 +121,7 @@ impl Lister {
             },
         });
         self.packed.push(c);
+        self.totals.add(c);
     }
 
     /// Numbers connections as they began and sorts them by what is at stake.
@@ -120,6 +141,7 @@ impl Lister {
         Connections {
             packed: self.packed,
             rows: self.keys.iter().map(|k| k.row).collect(),
+            totals: self.totals,
         }
     }
 }

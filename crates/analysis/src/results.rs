@@ -434,6 +434,17 @@ pub struct ConnectionResult {
     pub top: Option<(model::Direction, model::TimeClass, i64)>,
 }
 
+impl ConnectionResult {
+    #[must_use]
+    pub fn direction(&self, direction: model::Direction) -> &DirectionResult {
+        let [to_server, to_client] = &self.directions;
+        match direction {
+            model::Direction::ToServer => to_server,
+            model::Direction::ToClient => to_client,
+        }
+    }
+}
+
 /// What a connection did in one interval, as one capture saw it.
 #[derive(Clone, Copy, Debug)]
 pub struct SeriesRow<'a> {

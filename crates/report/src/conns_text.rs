@@ -8,7 +8,7 @@ mod answer;
 mod one;
 mod sides;
 
-pub(crate) use answer::{answer, waited};
+pub(crate) use answer::{answer, waited_by};
 pub use one::conn_text;
 
 use crate::classes::{arrow, words};
@@ -16,7 +16,7 @@ use crate::conns::DIRECTIONS;
 use crate::conns::fields::own;
 use crate::page::{columns as wide, pad, shortened, width};
 use crate::text::{Grid, bytes, counted, damage, share, tight, wrap};
-use analysis::connections::Connections;
+use analysis::connections::Totals;
 use analysis::results::{ConnectionResult, ConnsResult, DirectionResult, Vantage};
 use model::{Direction, Endpoint, Protocol};
 use std::io::{self, Write};
@@ -36,7 +36,7 @@ pub fn conns_text(result: &ConnsResult, all: bool, out: &mut dyn Write) -> io::R
     if shown > 0 {
         writeln!(out)?;
         let rows: Vec<_> = result.connections.iter().take(shown).collect();
-        let common = Common::of(&result.connections);
+        let common = Common::of(result.connections.totals());
         out.write_all(table(&rows, &common).as_bytes())?;
     }
     let mut end = String::new();
@@ -67,18 +67,11 @@ struct Common {
 }
 
 impl Common {
-    fn of(connections: &Connections) -> Common {
-        let (mut client, mut server, mut protocol) =
-            (Same::default(), Same::default(), Same::default());
-        for c in connections.iter() {
-            client.add(Some(c.client.address));
-            server.add(Some(c.server));
-            protocol.add(c.protocol);
-        }
+    fn of(totals: &Totals) -> Common {
         Common {
-            client: client.value(),
-            server: server.value(),
-            protocol: protocol.value(),
+            client: totals.client.value(),
+            server: totals.server.value(),
+            protocol: totals.protocol.value(),
         }
     }
 
@@ -101,36 +94,6 @@ impl Common {
             (Some(_), None) => format!("port {} → {}", c.client.port, c.server),
             (None, None) => format!("{} → {}", c.client, c.server),
         }
-    }
-}
-
-/// What several connections, all of them, have.
-struct Same<T> {
-    value: Option<T>,
-    seen: usize,
-}
-
-impl<T> Default for Same<T> {
-    fn default() -> Same<T> {
-        Same {
-            value: None,
-            seen: 0,
-        }
-    }
-}
-
-impl<T: PartialEq> Same<T> {
-    fn add(&mut self, value: Option<T>) {
-        if self.seen == 0 {
-            self.value = value;
-        } else if self.value != value {
-            self.value = None;
-        }
-        self.seen += 1;
-    }
-
-    fn value(self) -> Option<T> {
-        self.value.filter(|_| self.seen > 1)
     }
 }
 

@@ -96,7 +96,9 @@ fn both<'a>(
         }
     };
     // Only now, so that a connection has the same number whatever is selected.
-    connections.retain(|c| selection.overlaps(c.first, c.last));
+    if !selection.takes_all_times() {
+        connections.retain(|c| selection.overlaps(c.first, c.last));
+    }
     Ok(Both {
         result: ConnsResult {
             captures: results,

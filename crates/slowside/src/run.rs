@@ -25,10 +25,13 @@ pub(crate) fn threads(config: &Config, captures: usize) -> usize {
 }
 
 /// The same where connections keep accounts: those who own them have so much more to do than the one who
-/// reads that one of them more than there are cores is faster (1.23 times `ops` instead of 1.33 on two
-/// cores).
+/// reads, and chance shares out connections so unevenly, that more of them than there are cores are
+/// faster: on two cores 1.40 times `ops` with none more, 1.30 with one, 1.24 with two.
 pub(crate) fn threads_for_accounts(config: &Config) -> usize {
-    threads(config, 1) + usize::from(config.threads == 0)
+    match config.threads {
+        0 => threads(config, 1) + 2,
+        n => n,
+    }
 }
 
 /// Which calls count: those within the times asked for that pass the filter.
@@ -80,6 +83,11 @@ impl<'a> Selection<'a> {
             .from
             .is_none_or(|from| last >= self.resolve(from))
             && self.config.to.is_none_or(|to| first < self.resolve(to))
+    }
+
+    /// Whether nothing is left out for its time.
+    pub(crate) fn takes_all_times(&self) -> bool {
+        self.config.from.is_none() && self.config.to.is_none()
     }
 
     /// Whether no call within these times is left out.

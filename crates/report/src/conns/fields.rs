@@ -367,11 +367,7 @@ pub(super) const HABITS: [Field; 25] = [
 ];
 
 pub(crate) fn own(c: &ConnectionResult, direction: Direction) -> &DirectionResult {
-    let [to_server, to_client] = &c.directions;
-    match direction {
-        Direction::ToServer => to_server,
-        Direction::ToClient => to_client,
-    }
+    c.direction(direction)
 }
 
 /// What is counted with the packets that come back: the receiver's windows and acknowledgements.

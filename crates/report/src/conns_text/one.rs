@@ -2,7 +2,7 @@
 //! time went, and the packets between which it waited longest.
 
 use super::NONE;
-use super::answer::waited;
+use super::answer::waited_by;
 use super::sides::{account, counts, row};
 use crate::classes::arrow;
 use crate::conns::{DIRECTIONS, capture_of, file_of};
@@ -46,7 +46,7 @@ fn head(result: &ConnsResult, c: &ConnectionResult, zone: &TimeZone) -> String {
     let protocol = c.protocol.map_or(String::new(), |p| format!(", {p}"));
     let title = format!("{} → {}{protocol}", c.client, c.server);
     let mut text = wrap(&format!("Connection {}: ", c.number), 2, &title);
-    if let Some(waited) = waited(std::iter::once(c.clone())) {
+    if let Some(waited) = waited_by(c) {
         text.push_str(&wrap("", 0, &format!("{waited}.")));
     }
     text.push('\n');

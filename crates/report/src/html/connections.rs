@@ -5,7 +5,7 @@ use super::{cell, head, scroll, table};
 use crate::classes::arrow;
 use crate::conns::DIRECTIONS;
 use crate::conns::fields::own;
-use crate::conns_text::{answer, conn_text, waited};
+use crate::conns_text::{answer, conn_text, waited_by};
 use crate::text::{bytes, counted, grouped, spoken};
 use analysis::results::{ConnectionPlot, ConnectionResult, DirectionResult, Report};
 use jiff::tz::TimeZone;
@@ -85,7 +85,7 @@ fn top(c: &ConnectionResult) -> String {
 /// Why it is shown, in words.
 pub(super) fn why(c: &ConnectionResult) -> String {
     let lasted = spoken(c.last - c.first);
-    match waited(std::iter::once(c.clone())) {
+    match waited_by(c) {
         Some(waited) => format!("Lasted {lasted}, with {waited}."),
         None => format!("Lasted {lasted}; nothing was waited for."),
     }
