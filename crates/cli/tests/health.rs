@@ -8,6 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use testkit::{Conversation, ETHERNET, Format, TestPacket, datagram, rpc};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -360,4 +361,88 @@ fn cards_are_told_from_damage() {
         );
         assert!(!sums.iter().any(|c| c["meaning"] == "damaged"), "{name}");
     }
+}
+
+/// Packets made for a test, as a file.
+fn made(name: &str, packets: &[TestPacket]) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("health-{name}.pcap"));
+    let bytes = testkit::pcap(packets, ETHERNET, Format::default());
+    std::fs::write(&path, bytes).expect("a file");
+    path
+}
+
+/// Forty calls and their answers, a millisecond apart.
+fn calls() -> Vec<TestPacket> {
+    let mut c = Conversation::nfs();
+    c.handshake();
+    for xid in 1..41 {
+        c.after(1_000_000)
+            .client(&rpc::record(&rpc::getattr_call(xid, b"file")));
+        c.after(100_000)
+            .server(&rpc::record(&rpc::getattr_reply(xid)));
+    }
+    c.packets()
+}
+
+#[test]
+fn a_thousand_broadcasts_a_second_are_worth_a_word_and_fewer_are_not() {
+    for (count, expected) in [(1_100, vec!["broadcast-share"]), (900, Vec::new())] {
+        let mut packets = calls();
+        for n in 0..count {
+            let from = ([10, 0, 0, 7], 138).into();
+            let to = ([10, 0, 0, 255], 138).into();
+            let time = 2_000_000_000 + n * 800_000;
+            let mut packet = datagram(time, from, to, n as u16, b"is anybody there?");
+            packet.bytes[..6].fill(0xff);
+            packets.push(packet);
+        }
+        let path = made(&format!("broadcast-{count}"), &packets);
+        let d = slowside("diagnose", &[], &path);
+        assert_eq!(found(&d), expected, "{count}");
+        let info = slowside("info", &[], &path);
+        let sender = &info["health"]["to_everybody"][0];
+        assert_eq!(sender["broadcast"]["packets"], count);
+        assert_eq!(sender["holds"], "udp");
+        if let Some(told) = frames_of(&path, "eth.dst == ff:ff:ff:ff:ff:ff") {
+            assert_eq!(told.len() as u64, count as u64);
+        }
+    }
+}
+
+/// The conversation's packets with tags: by direction the VLAN and the last bytes of source and
+/// destination hardware addresses.
+fn tagged(ways: [(u8, [u8; 2]); 2]) -> Vec<TestPacket> {
+    let mut packets = calls();
+    for p in &mut packets {
+        let (vlan, [source, destination]) = ways[usize::from(p.bytes[14 + 15] == 2)];
+        p.bytes[5] = destination;
+        p.bytes[11] = source;
+        p.bytes.splice(12..12, [0x81, 0, 0, vlan]);
+        p.length += 4;
+    }
+    packets
+}
+
+#[test]
+fn hosts_that_answer_in_another_vlan_are_hinted_at_and_a_router_s_two_sides_are_not() {
+    let one = made("vlan-one", &tagged([(10, [1, 2]), (10, [2, 1])]));
+    assert_eq!(found(&slowside("diagnose", &[], &one)), [""; 0]);
+    let two = made("vlan-two", &tagged([(10, [1, 2]), (20, [2, 1])]));
+    let d = slowside("diagnose", &[], &two);
+    assert_eq!(found(&d), ["wrong-vlan"]);
+    let why = finding(&d, "wrong-vlan")["why"].as_str().expect("why");
+    assert!(why.contains("VLAN 10") && why.contains("VLAN 20"), "{why}");
+    // A mirror of both sides of a router: every packet twice, with other cards and less to live.
+    let mut both = tagged([(10, [1, 9]), (10, [9, 1])]);
+    let mut behind = tagged([(20, [9, 2]), (20, [2, 9])]);
+    for p in &mut behind {
+        p.time += 20_000;
+        p.bytes[18 + 8] -= 1;
+    }
+    both.extend(behind);
+    both.sort_by_key(|p| p.time);
+    let routed = made("vlan-routed", &both);
+    assert_eq!(found(&slowside("diagnose", &[], &routed)), [""; 0]);
+    let info = slowside("info", &[], &routed);
+    assert_eq!(info["vlans"], serde_json::json!([10, 20]));
 }

@@ -10,9 +10,9 @@
 //!
 //! # How sure
 //! The identification says which fragments belong together; that it is sent again
-//! says that it did not arrive. A capture that loses
-//! packets itself shows the same; where it is known to do so, nothing is said.
-//! Datagrams within a second of the capture's ends do not count.
+//! says that it did not arrive. A capture that loses packets itself shows the same;
+//! where it is known to do so, nothing is said. Datagrams within a second of the
+//! capture's ends do not count.
 //!
 //! # What to check next
 //! Counters of reassembly on the receiver (netstat -s: "packets reassembles

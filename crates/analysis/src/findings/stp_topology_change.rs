@@ -14,7 +14,7 @@
 //! a host. Packets that were sent again at that time are named, if there are any.
 //!
 //! # What to check next
-//! On the switches: which port changed, and when (Cisco: show spanning-tree detail).
+//! On the switches: which port changed, and when (show spanning-tree detail).
 //! Mark ports of hosts (portfast, edge), give the root you want the lowest priority
 //! (4096), and keep others from taking it (root guard).
 //!

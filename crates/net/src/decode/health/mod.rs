@@ -60,7 +60,10 @@ impl<'a> Layers<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Health {
     notices: Vec<Notice>,
-    sums: HashMap<IpAddr, Sums, foldhash::fast::FixedState>,
+    sums: Vec<(IpAddr, Sums)>,
+    /// Where in that list senders stand, and the last two.
+    places: HashMap<IpAddr, usize, foldhash::fast::FixedState>,
+    latest: [usize; 2],
     tagged: HashSet<Tagged, foldhash::fast::FixedState>,
     fragments: Fragments,
 }
@@ -82,33 +85,58 @@ impl Health {
             let kind = NoticeKind::Icmp(error);
             self.notices.push(Notice { order, at, kind });
         }
-        let mut sum = |of: ChecksumOf, found: Found| {
-            let found = match found {
-                Found::Wrong if wire > ETHERNET_BYTES && !joined => Found::Joined,
-                found => found,
-            };
-            let sums = self.sums.entry(ip.source).or_default();
-            sums.add(of, found, at);
-        };
-        if let Some(found) = layers.ip.and_then(checksum::of_ip) {
-            sum(ChecksumOf::Ip, found);
-        }
+        let header = layers.ip.and_then(checksum::of_ip);
+        let header = header.map(|found| (ChecksumOf::Ip, found));
         // Without a length of IP's it is not known where the packet ends.
         let ends = layers.ip.is_none_or(|v| match v.u8_at(0) {
             Some(first) if first >> 4 == 4 => v.u16_at(2) != Some(0),
             _ => v.u16_at(4) != Some(0),
         });
-        if let Some((number, view)) = layers.payload
-            && ends
-            && !layers.routed
-            && let Some((of, found)) = checksum::of_payload(number, view, ip)
-        {
-            sum(of, found);
+        let payload = layers.payload.filter(|_| ends && !layers.routed);
+        let payload = payload.and_then(|(number, view)| checksum::of_payload(number, view, ip));
+        if header.is_none() && payload.is_none() {
+            return;
         }
+        let sums = self.sums_of(ip.source);
+        for (of, found) in header.into_iter().chain(payload) {
+            let found = match found {
+                Found::Wrong if wire > ETHERNET_BYTES && !joined => Found::Joined,
+                found => found,
+            };
+            sums.add(of, found, at);
+        }
+    }
+
+    /// The sums of a sender: mostly one of the two that sent last.
+    fn sums_of(&mut self, source: IpAddr) -> &mut Sums {
+        let is = |place: &&usize| self.sums.get(**place).is_some_and(|(s, _)| *s == source);
+        let place = match self.latest.iter().find(is) {
+            Some(place) => *place,
+            None => {
+                let next = self.sums.len();
+                let place = *self.places.entry(source).or_insert(next);
+                if place == next {
+                    self.sums.push((source, Sums::default()));
+                }
+                self.latest = [self.latest[1], place];
+                place
+            }
+        };
+        #[expect(clippy::indexing_slicing, reason = "it was put there if it was not")]
+        &mut self.sums[place].1
     }
 
     /// Looks at a packet's link layer.
     pub(super) fn frame(&mut self, packet: &Packet, data: &[u8], ip: &Ip, kind: SightKind) {
+        // Almost all go from one host to another, without a tag.
+        if let [first, _, _, _, _, _, _, _, _, _, _, _, a, b, ..] = data
+            && packet.link_type.0 == 1
+            && first & 1 == 0
+            && !link::is_vlan(u16::from_be_bytes([*a, *b]))
+            && matches!(kind, SightKind::Tcp | SightKind::Udp)
+        {
+            return;
+        }
         let seen = sight::of(packet, data, ip, kind);
         let mut notice = |kind| {
             self.notices.push(Notice {
@@ -189,7 +217,8 @@ impl Health {
 
     /// Ends a batch whose last packet is `at`; `order` is behind it.
     pub(super) fn end_batch(&mut self, order: u64, at: Mark) {
-        let mut sums: Vec<_> = self.sums.drain().collect();
+        let mut sums = std::mem::take(&mut self.sums);
+        self.places.clear();
         sums.sort_unstable_by_key(|(source, _)| *source);
         for (source, sums) in sums {
             let told = sums.told(source).map(|c| Notice {
