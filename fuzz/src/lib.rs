@@ -10,8 +10,10 @@
 
 mod app;
 mod decode;
+mod expression;
 mod filter;
 mod pipeline;
+mod probe;
 mod programmes;
 mod readers;
 mod rpc;
@@ -22,8 +24,10 @@ mod track;
 
 pub use app::app;
 pub use decode::{LINK_TYPES, decode};
+pub use expression::expression;
 pub use filter::filter;
 pub use pipeline::pipeline;
+pub use probe::probe_wire;
 pub use programmes::programmes;
 pub use readers::{compressed, pcap, pcapng, snoop};
 pub use rpc::{mysql, names, pgsql, rpc_tcp, rpc_udp, smb2, turns};
@@ -56,4 +60,6 @@ pub const ALL: &[Target] = &[
     ("oracle_trace", oracle_trace),
     ("sqlnet_trace", sqlnet_trace),
     ("filter", filter),
+    ("expression", expression),
+    ("probe_wire", probe_wire),
 ];

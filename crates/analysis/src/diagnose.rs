@@ -11,6 +11,7 @@ use crate::half::{Completeness, Half, OpTable};
 use crate::join::Join;
 use crate::matched::{MatchedFacts, is_outage};
 use crate::narrowest;
+use crate::path::{Acknowledged, Crossed};
 use crate::results::{
     Budget, CaptureResult, Clock, Diagnosis, Finding, OpResult, Side, Unmatched, Vantage, Verdict,
 };
@@ -334,6 +335,7 @@ impl Diagnoser {
 
     pub fn episode(&mut self, which: usize, e: &Episode) {
         self.captures[which].episode(e);
+        self.sql[which].episode(e);
     }
 
     pub fn connection(&mut self, which: usize, c: &ConnectionSummary) {
@@ -720,7 +722,12 @@ impl Diagnoser {
         } else {
             concluded.from.to_string()
         };
-        let path = facts::path_estimate(own);
+        let profiler = self.sql.pop().filter(|p| !p.is_empty());
+        let crossed = Crossed {
+            min_ns: (own.wait.count() > 0).then(|| own.wait.quantile(0.0).max(0)),
+            mean_ns: profiler.as_ref().and_then(|p| p.crossed().mean_ns),
+        };
+        let path = Acknowledged::of(&own.tcp).path(crossed);
         let alone = self.alone.sums;
         let alternating = self.is_alternating();
         let mut account = facts::account_of_one(own, side, path, alone, alternating, self.kind);
@@ -729,7 +736,6 @@ impl Diagnoser {
             Kind::Turns => streams::divide(&mut account, &streams),
             Kind::Calls => account.charge_fragments(gathered.health[0].fragments.waited_ns()),
         }
-        let profiler = self.sql.pop().filter(|p| !p.is_empty());
         let sql = profiler.map(|p| sql::of_one(p, Vec::new(), side));
         if let Some(sql) = &sql {
             sql::habits::divide(&mut account, sql);

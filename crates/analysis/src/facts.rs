@@ -10,6 +10,7 @@ use crate::diagnose::Kind;
 use crate::health::Health;
 use crate::matched::MatchedFacts;
 use crate::narrowest::Link;
+use crate::path::PathEstimate;
 use crate::results::{CaptureResult, Vantage};
 use crate::rounds::Habit;
 use crate::sql::SqlResult;
@@ -18,7 +19,7 @@ use crate::stats::Distribution;
 use crate::streams::{DIRECTIONS, Streams};
 use crate::waits::{Held, HeldUp};
 use crate::worst::Worst;
-use model::{Direction, EpisodeKind, PerClass, TimeClass, format_duration};
+use model::{Direction, EpisodeKind, PerClass, TimeClass};
 use serde::{Deserialize, Serialize};
 
 /// Fewer turns of an unknown protocol than this are held against nobody: one that waits for an event
@@ -112,33 +113,6 @@ impl Account {
                     _ => self.under_way[d.index()][episodes.class()] += ns,
                 }
             }
-        }
-    }
-}
-
-/// The path to the server and back as one capture at the client shows it.
-#[derive(Clone, Copy, Debug)]
-pub struct PathEstimate {
-    pub mean_ns: i64,
-    pub min_ns: i64,
-    /// Acknowledgements measured; without any, the handshake is all there is.
-    pub samples: u64,
-}
-
-impl PathEstimate {
-    /// How long it takes, and how that is known, in words.
-    #[must_use]
-    pub fn words(&self) -> String {
-        match self.samples {
-            0 => format!(
-                "{} (the handshake alone shows it)",
-                format_duration(self.min_ns)
-            ),
-            n => format!(
-                "{} on average, {} at best ({n} acknowledgements)",
-                format_duration(self.mean_ns),
-                format_duration(self.min_ns)
-            ),
         }
     }
 }
@@ -461,22 +435,24 @@ pub fn account_of_one(
                 return account;
             };
             // The mean holds delayed acknowledgements, so the network is accused of four times the
-            // minimum at most; the server only of what is left beyond the whole mean. A request that is
-            // waited for is acknowledged by its answer unless that is slow, so that hardly any but delayed
-            // acknowledgements are measured: then the minimum is all that is certain.
-            // A call that was answered sooner shows that a handshake met a queue or a slow accept.
-            let least = path.min_ns.min(facts.wait.quantile(0.0).max(0));
+            // minimum at most, and where requests are waited for of no more than the minimum; the server
+            // only of what is left beyond the whole mean.
             let certain = match alternating {
-                false => least.saturating_mul(4),
-                true => least,
+                false => path.min_ns.saturating_mul(4),
+                true => path.min_ns,
             };
             let mean = path.mean_ns.saturating_mul(calls as i64).min(waits);
             account.path_ns = mean.min(certain.saturating_mul(calls as i64));
             let rest = waits - mean;
             account.unknown_ns = waits - account.path_ns;
-            // What is left is the server's only where it is more than the path's own variation.
+            // What is left is the server's only where it is more than the path's own variation: as much as
+            // its mean, unless quick calls were seen to cross it all along.
+            let varies = match path.by_calls {
+                true => mean - account.path_ns,
+                false => mean,
+            };
             let telling = !facts.waits_behind_others();
-            if telling && rest >= total / 2 && rest / 3 > mean.max(account.loss_ns) {
+            if telling && rest >= total / 2 && rest / 3 > varies.max(account.loss_ns) {
                 account.unknown_ns -= rest;
                 account.cap = server_cap(facts);
                 account.stall_ns = alone.stall_ns.min(rest);
@@ -490,37 +466,6 @@ pub fn account_of_one(
         Vantage::Middle | Vantage::Unknown => {}
     }
     account
-}
-
-/// The path to the server and back, from the pure acknowledgements of requests or the handshake.
-#[must_use]
-pub fn path_estimate(facts: &CaptureFacts) -> Option<PathEstimate> {
-    let t = &facts.tcp;
-    let to_server = Direction::ToServer.index();
-    let (count, sum) = (t.ack_rtt_count[to_server], t.ack_rtt_sum_ns[to_server]);
-    let min = [t.ack_rtt_min_ns[to_server], t.server_half_ns]
-        .into_iter()
-        .flatten()
-        .min()?;
-    let mean_ns = if count >= 10 { sum / count as i64 } else { min };
-    if acknowledged_on_the_way(t.server_half_ns, count, mean_ns) {
-        return None;
-    }
-    Some(PathEstimate {
-        mean_ns,
-        min_ns: min,
-        samples: count,
-    })
-}
-
-/// Whether acknowledgements come so much sooner than the answer to a SYN that something near the client
-/// sends them (a proxy, a firewall, an adapter): then they say nothing of the path to the server.
-#[must_use]
-pub fn acknowledged_on_the_way(syn_to_syn_ack_ns: Option<i64>, count: u64, mean_ns: i64) -> bool {
-    const TIMES: i64 = 4;
-    const FAR_NS: i64 = 1_000_000;
-    let apart = |half: i64| half >= FAR_NS && half / TIMES > mean_ns;
-    count > 0 && syn_to_syn_ack_ns.is_some_and(apart)
 }
 
 /// Longest time that recoveries with two or more timeouts in a row lasted, and how many there were.

@@ -25,6 +25,7 @@ pub mod matched;
 pub mod narrowest;
 pub mod neighbours;
 pub mod packed;
+pub mod path;
 pub mod results;
 pub mod rounds;
 pub mod sql;

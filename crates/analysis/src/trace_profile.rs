@@ -15,6 +15,7 @@ mod nesting;
 mod packets;
 mod results;
 
+pub use ::trace::oracle::{NetFacts, TraceFile};
 pub use results::{
     CallRow, ConnectionRow, DatabaseTime, DecisionRow, EventRow, NetTime, PacketRow, ReadPath,
     ReadRow, StatementRow, TraceResult,
@@ -27,7 +28,7 @@ use model::{Problems, SqlDialect, Where, normalise_as, statement_id};
 use nesting::{Claimed, Nesting, Piece};
 use packets::Packets;
 use std::collections::BTreeMap;
-use trace::oracle::{Call, CallKind, Record, Statement, TraceFile, TransactionEnd, Wait};
+use trace::oracle::{Call, CallKind, Record, Statement, TransactionEnd, Wait};
 
 type HashMap<K, V> = hashbrown::HashMap<K, V, FixedState>;
 

@@ -3,8 +3,10 @@
 //! `slowside CAPTURE…` is short for `slowside diagnose CAPTURE…`: the command is put in when the
 //! first argument is none.
 
+mod interface;
 mod probe;
 
+pub(crate) use interface::FromInterface;
 pub(crate) use probe::{Probe, Stream, Switch};
 
 use crate::moment;
@@ -320,22 +322,26 @@ pub(crate) struct Startup {
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  slowside info client.pcap
-  slowside info ring/ --format json | jq '.limits[].code'")]
+  slowside info ring/ --format json | jq '.limits[].code'
+  slowside info -i eth0 --for 10s")]
 #[command(mut_arg("filter", |a| a.hide(true)))]
 #[command(mut_arg("from", |a| of_packets(a, "come")))]
 #[command(mut_arg("to", |a| of_packets(a, "come")))]
 pub(crate) struct Info {
     /// Files of one capture, or a directory; `-` for standard input
-    #[arg(value_name = "CAPTURE", required = true)]
+    #[arg(value_name = "CAPTURE", required_unless_present = "interface")]
     pub(crate) captures: Vec<PathBuf>,
 
     /// How to write the answer
-    #[arg(long, value_enum, default_value_t = InfoFormat::Text)]
-    pub(crate) format: InfoFormat,
+    #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
+    pub(crate) format: AnswerFormat,
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+
+    // Its heading holds for what stands behind it.
+    #[command(flatten)]
+    pub(crate) from_interface: FromInterface,
 }
 
 /// Count packets, bytes and calls in intervals: rates, sizes, response times
@@ -345,13 +351,13 @@ pub(crate) struct Info {
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  slowside stat server.pcap --interval 10s --where 'op = READ'
-  slowside stat any.pcap --packets 'port = 2049' --format csv")]
+  slowside stat server.pcap --interval 100ms --where 'op = READ' --format csv
+  slowside stat -i eth0 --filter 'port 2049' --interval 10s")]
 #[command(mut_arg("from", |a| of_packets(a, "come and calls that start")))]
 #[command(mut_arg("to", |a| of_packets(a, "come and calls that start")))]
 pub(crate) struct Stat {
     /// Files of one capture, or a directory; `-` for standard input
-    #[arg(value_name = "CAPTURE", required = true)]
+    #[arg(value_name = "CAPTURE", required_unless_present = "interface")]
     pub(crate) captures: Vec<PathBuf>,
 
     /// Width of the intervals, such as 100ms
@@ -373,6 +379,10 @@ pub(crate) struct Stat {
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+
+    // Its heading holds for what stands behind it.
+    #[command(flatten)]
+    pub(crate) from_interface: FromInterface,
 }
 
 /// Predict what another path, fetch size or server would make of the statements in a capture
@@ -626,7 +636,10 @@ pub(crate) struct Trace {
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// No notes on standard error
+    #[command(flatten)]
+    pub(crate) names: Names,
+
+    /// No progress and no notes on standard error
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
@@ -693,6 +706,13 @@ pub(crate) struct Inputs {
     pub(crate) server: Vec<PathBuf>,
 }
 
+impl Inputs {
+    /// All files that are named, with the application's.
+    pub(crate) fn files<'a>(&'a self, app: &'a [PathBuf]) -> [&'a [PathBuf]; 4] {
+        [&self.captures, &self.client, &self.server, app]
+    }
+}
+
 /// What every command that reads captures understands.
 #[derive(Args, Debug)]
 pub(crate) struct Reading {
@@ -726,6 +746,17 @@ pub(crate) struct Common {
     #[arg(long = "where", value_name = "EXPR", value_parser = Filter::parse)]
     pub(crate) filter: Option<Filter>,
 
+    #[command(flatten)]
+    pub(crate) names: Names,
+
+    /// No progress and no notes on standard error
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// What is shown in place of names.
+#[derive(Args, Debug)]
+pub(crate) struct Names {
     /// Show pseudonyms for addresses, names and what statements name; KEY makes them the same again
     ///
     /// The same name has the same pseudonym in everything that is written with the same KEY; without
@@ -736,10 +767,6 @@ pub(crate) struct Common {
     /// Standard error is not changed.
     #[arg(long, value_name = "KEY", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = secret)]
     pub(crate) anonymise: Option<String>,
-
-    /// No progress and no notes on standard error
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
 }
 
 impl Deref for Reading {
@@ -756,7 +783,15 @@ impl Reading {
     }
 }
 
-impl Common {
+impl Deref for Common {
+    type Target = Names;
+
+    fn deref(&self) -> &Names {
+        &self.names
+    }
+}
+
+impl Names {
     /// What makes pseudonyms, where they are asked for.
     pub(crate) fn anonymiser(&self) -> anyhow::Result<Option<Anonymiser>> {
         let Some(key) = &self.anonymise else {
@@ -771,7 +806,9 @@ impl Common {
         }
         Ok(Some(Anonymiser::new(key.as_bytes())))
     }
+}
 
+impl Common {
     pub(crate) fn config(
         &self,
         from: Option<Moment>,
@@ -830,12 +867,14 @@ pub(crate) enum Color {
 pub(crate) enum AnswerFormat {
     Text,
     Json,
+    Markdown,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum CompareFormat {
     Text,
     Json,
+    Markdown,
     Html,
 }
 
@@ -850,13 +889,6 @@ pub(crate) enum GroupFormat {
     Text,
     Json,
     Csv,
-    Markdown,
-}
-
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum InfoFormat {
-    Text,
-    Json,
     Markdown,
 }
 

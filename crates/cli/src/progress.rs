@@ -84,10 +84,13 @@ fn said(read: u64, total: Option<u64>, packets: u64, elapsed: Duration) -> Strin
         }
         _ => String::new(),
     };
+    let packets = match packets {
+        0 => String::new(),
+        n => format!(", {} packets/s", HumanCount(rounded(rate(n) as u64))),
+    };
     format!(
-        "{amount}, {}/s, {} packets/s{left}",
-        DecimalBytes(rate(read) as u64),
-        HumanCount(rounded(rate(packets) as u64)),
+        "{amount}, {}/s{packets}{left}",
+        DecimalBytes(rate(read) as u64)
     )
 }
 
@@ -126,6 +129,8 @@ mod tests {
             "1.20 GB of 2.70 GB, 300.00 MB/s, 1,630,000 packets/s, 5 s left"
         );
         assert_eq!(said(None), "1.20 GB, 300.00 MB/s, 1,630,000 packets/s");
+        let trace = super::said(3_000, None, 0, Duration::from_secs(1));
+        assert_eq!(trace, "3.00 kB, 3.00 kB/s");
         assert_eq!(spoken(130), "2 min 10 s");
         assert_eq!(spoken(3_900), "1 h 5 min");
         assert_eq!(rounded(7), 7);

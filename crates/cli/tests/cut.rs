@@ -658,6 +658,10 @@ fn no_output_names_anybody_under_pseudonyms() {
         &["conns", "--format", "json"],
         &["conns", "--series", "100ms", "--format", "csv"],
         &["whatif", "--rtt", "1ms"],
+        &["whatif", "--rtt", "1ms", "--format", "markdown"],
+        &["info"],
+        &["info", "--format", "json"],
+        &["diagnose", "--format", "json", session],
         &["diagnose"],
         &["diagnose", "--format", "json"],
     ] {

@@ -312,7 +312,7 @@ fn checksums_hold_where_they_hold_for_tshark() {
         for (of, filter) in [
             ("tcp", "tcp && !icmp && !icmpv6"),
             ("udp", "udp && !icmp && !icmpv6"),
-            ("ip", "ip && !icmp"),
+            ("ip", "ip"),
         ] {
             let field = format!("{of}.checksum.status");
             let addresses = ["ip.src", "ipv6.src", field.as_str()];

@@ -5,6 +5,7 @@
 #![allow(clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
 use serde_json::Value;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -327,4 +328,75 @@ fn hosts_that_ask_for_very_many_addresses_are_found() {
     ]) {
         assert!(found(&findings(&path), "arp-storm").is_none(), "{path:?}");
     }
+}
+
+/// 400 datagrams on a loopback of its own, of which slowside and tcpdump capture what a filter says; Ctrl-C
+/// ends both.
+const BESIDE_TCPDUMP: &str = r#"
+set -e
+cd "$FOLDER"
+ip link set lo up
+tcpdump -i lo -B 65536 -U --time-stamp-precision=nano -w file.pcap 'udp dst portrange 5-9' 2>tcpdump.txt &
+tcpdump=$!
+"$SLOWSIDE" stat -i lo --filter 'udp dst portrange 5-9' --interval 100ms --format csv >live.csv &
+live=$!
+while [ "$(grep -c ' 0003 ' /proc/net/packet)" -lt 2 ]; do kill -0 $tcpdump; kill -0 $live; sleep 0.05; done
+python3 -c '
+import socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for n in range(400):
+    s.sendto(bytes(n), ("127.0.0.1", n % 10 + 1))
+    time.sleep(0.001)'
+sleep 1
+kill -INT $live $tcpdump
+wait $live
+wait $tcpdump
+"$SLOWSIDE" stat --interval 100ms --format csv file.pcap >file.csv
+"#;
+
+#[test]
+#[allow(clippy::print_stderr, reason = "says that nothing was tested")]
+fn an_interface_has_the_figures_of_tcpdumps_file_beside_it() {
+    let may = Command::new("unshare").args(["-n", "true"]).status();
+    let tcpdump = Command::new("tcpdump").arg("--version").output();
+    if !may.is_ok_and(|s| s.success()) || tcpdump.is_err() {
+        eprintln!("left out: needs tcpdump, and the right to make network namespaces");
+        return;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("beside-tcpdump");
+    fs::create_dir_all(&folder).expect("a folder");
+    let out = Command::new("unshare")
+        .args(["-n", "sh", "-c", BESIDE_TCPDUMP])
+        .env("FOLDER", &folder)
+        .env("SLOWSIDE", env!("CARGO_BIN_EXE_slowside"))
+        .output()
+        .expect("starts");
+    assert!(
+        out.status.success(),
+        "{}",
+        String::from_utf8_lossy(&out.stderr)
+    );
+    let read = |name: &str| fs::read_to_string(folder.join(name)).expect("written");
+    let live = read("live.csv");
+    assert_eq!(live, read("file.csv"));
+    let packets = columns(&live, &["packets"]).concat();
+    let sum: u64 = packets
+        .iter()
+        .map(|n| n.parse::<u64>().expect("a number"))
+        .sum();
+    assert_eq!(sum, 200);
+}
+
+#[test]
+fn a_filter_that_is_not_supported_is_refused_with_its_column() {
+    let out = Command::new(env!("CARGO_BIN_EXE_slowside"))
+        .args(["stat", "-i", "lo", "--filter", "tcp[13] & 2 != 0"])
+        .output()
+        .expect("starts");
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert_eq!(out.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("column 4: '[': comparisons of bytes are not supported"),
+        "{said}"
+    );
 }

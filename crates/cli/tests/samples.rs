@@ -526,7 +526,7 @@ fn an_answer_sooner_than_a_handshake_bounds_the_path() {
     assert!(
         f["why"]
             .as_str()
-            .is_some_and(|w| w.contains("158 ms (the handshake alone")),
+            .is_some_and(|w| w.contains("130 ms (as its soonest answer")),
         "{f}"
     );
 }

@@ -112,6 +112,59 @@ fn the_parts_of_a_profile_add_up_and_the_network_is_the_injected_path() {
     assert!((10_000_000..10_500_000).contains(&trip), "{trip}");
 }
 
+/// Of each statement, what one capture at the client charges to the server and to the network is no
+/// more than what both captures show, but for a hundredth of its time.
+#[test]
+fn one_capture_charges_nobody_with_what_the_pair_does_not() {
+    for case in ["p1", "p1_5ms", "p1_lock", "p2", "p3_fetch1", "p3_fetch100"] {
+        let Some(folder) = lab(case) else { return };
+        let one = asked("sql", &captures(&folder, false), &[]);
+        let two = asked("sql", &captures(&folder, true), &[]);
+        let lines = |profile: &Value| profile["statements"].as_array().cloned().expect("lines");
+        let pair = lines(&two);
+        for line in lines(&one) {
+            let same = |l: &&Value| l["statement"] == line["statement"] && l["op"] == line["op"];
+            let twin = pair.iter().find(same).expect("the pair has it too");
+            let ns = |l: &Value, part: &str| l[part].as_i64().unwrap_or(0);
+            let parts = ["server_ns", "network_ns", "unknown_ns", "transfer_ns"];
+            let sum: i64 = parts.iter().map(|part| ns(&line, part)).sum();
+            assert_eq!(sum, ns(&line, "total_ns"), "{case}: {line}");
+            let spare = ns(&line, "total_ns") / 100;
+            for part in ["server_ns", "network_ns"] {
+                let (alone, both) = (ns(&line, part), ns(twin, part));
+                assert!(alone <= both + spare, "{case}: {part} {both}, {line}");
+            }
+        }
+    }
+}
+
+/// The path is 10 ms and a bit; delayed acknowledgements say 28 ms.
+#[test]
+fn the_path_of_one_capture_is_that_of_the_pair_in_a_profile_and_in_a_diagnosis() {
+    let Some(folder) = lab("p1_lock") else { return };
+    let (one, two) = (captures(&folder, false), captures(&folder, true));
+    let network = |c: &[String]| asked("sql", c, &[])["totals"]["network_ns"].as_f64();
+    let shares = network(&one).zip(network(&two)).expect("both divide");
+    assert!((shares.0 / shares.1 - 1.0).abs() < 0.05, "{shares:?}");
+    let diagnosis = asked("diagnose", &one, &[]);
+    let findings = diagnosis["findings"].as_array().expect("findings");
+    let delay = findings.iter().find(|f| f["code"] == "network-delay");
+    let cost = delay.and_then(|f| f["cost_ns"].as_f64()).expect("a cost");
+    assert!((cost / shares.0 - 1.0).abs() < 0.01, "{cost} {shares:?}");
+    let verdict = |c: &[String]| asked("diagnose", c, &[])["verdict"]["side"].clone();
+    assert_eq!(verdict(&one), verdict(&two));
+}
+
+/// A round trip that is as long as it is changes next to nothing: what whatif takes for the path is it.
+#[test]
+fn a_prediction_from_one_capture_starts_from_the_path_as_it_is() {
+    let Some(folder) = lab("p1_lock") else { return };
+    let w = asked("whatif", &captures(&folder, false), &["--rtt", "10.1ms"]);
+    let ratio = w["then_ns"].as_f64().zip(w["now_ns"].as_f64());
+    let (then, now) = ratio.expect("times");
+    assert!((then / now - 1.0).abs() < 0.01, "{then} {now}");
+}
+
 /// Rows are locked across round trips: some statements are fast or many times slower.
 #[test]
 fn a_diagnosis_names_the_statement_that_waits_for_locks() {

@@ -114,7 +114,9 @@ fn what_each_wait_was_for_and_what_ended_it_is_said() {
     );
     assert_eq!(find("connect", "no-answer")["ended_by"], "sent again");
     assert_eq!(find("arp", "no-answer")["server"], "10.20.0.77");
-    assert_eq!(find("file", "not-found")["ended_by"], "NFS3ERR_NOENT");
+    let missing = find("file", "not-found");
+    assert_eq!(missing["ended_by"], "NFS3ERR_NOENT");
+    assert_eq!(missing["what"], "LOOKUP missing0.ora");
     assert_eq!(find("logon", "answered")["server"], "10.20.0.22:5432");
 }
 

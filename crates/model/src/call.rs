@@ -294,7 +294,8 @@ pub struct Call {
     pub request_held_ns: i64,
     pub response_held_ns: i64,
     pub detail: Detail,
-    /// Longer text of the protocol: for NFSv4 the list of operations, comma separated; of a lookup the
+    /// Longer text of the protocol: for NFSv4 the list of operations, comma separated, or, where names are
+    /// asked for, what a call of NFS names; of a lookup the
     /// name that is asked about; for SMB2 that of the file, where the call has one.
     pub text: Option<Arc<str>>,
     /// Of a database's call: whose session it belongs to, and which statement.

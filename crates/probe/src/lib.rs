@@ -36,4 +36,4 @@ pub use results::{
 };
 pub use schedule::{Exchange, Mix, Pacing, RESERVOIR, Reservoir};
 pub use token::{TOKEN_BYTES, Token};
-pub use wire::{REQUEST_BYTES, RESPONSE_BYTES};
+pub use wire::{REQUEST_BYTES, RESPONSE_BYTES, read_as_each};

@@ -292,6 +292,34 @@ impl Response {
     }
 }
 
+/// Reads bytes as each of the messages in turn and writes them again, for fuzzing: what was written is read as
+/// it was.
+#[doc(hidden)]
+pub fn read_as_each(bytes: &[u8], limit: u32) {
+    fn again<T: PartialEq + std::fmt::Debug>(read: Option<T>, write: impl Fn(&T) -> Option<T>) {
+        if let Some(message) = read {
+            assert_eq!(write(&message).as_ref(), Some(&message));
+        }
+    }
+    if let Some(bytes) = bytes.first_chunk() {
+        again(Request::decode(bytes, limit), |r| {
+            Request::decode(&r.encode(), limit)
+        });
+    }
+    if let Some(bytes) = bytes.first_chunk() {
+        again(Response::decode(bytes), |r| Response::decode(&r.encode()));
+        for end in [End::Client, End::Listener] {
+            again(Greeting::decode(bytes, end), |g| {
+                Greeting::decode(&g.encode(end), end)
+            });
+        }
+    }
+    if let Some(bytes) = bytes.first_chunk() {
+        again(Proof::decode(bytes), |p| Proof::decode(&p.encode()));
+        again(Welcome::decode(bytes), |w| Welcome::decode(&w.encode()));
+    }
+}
+
 /// Bytes that are read from the front.
 struct Reader<'a>(&'a [u8]);
 
@@ -467,6 +495,17 @@ mod tests {
             if let Some(r) = Request::decode(&all[..16].try_into().unwrap(), limit) {
                 prop_assert!(r.request_bytes <= limit && r.response_bytes <= limit);
             }
+        }
+
+        #[test]
+        fn any_message_that_is_read_is_written_as_it_was(bytes in any::<[[u8; 32]; 3]>(), kind in 0u8..3, limit in any::<u32>()) {
+            let mut all = bytes.as_flattened().to_vec();
+            match kind {
+                0 => all[..8].copy_from_slice(&CLIENT_MAGIC),
+                1 => all[0] = 0,
+                _ => {}
+            }
+            read_as_each(&all, limit);
         }
 
         #[test]

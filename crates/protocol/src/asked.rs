@@ -395,6 +395,10 @@ impl SessionTrait for Session {
         at_start: bool,
         _wire: u64,
     ) -> Option<usize> {
+        // The length for itself, as the probe takes it.
+        if at_start && bytes.len() == LENGTH {
+            return Some(0);
+        }
         (0..bytes.len()).find(|at| {
             let message = bytes.get(at + LENGTH..).unwrap_or_default();
             let read = (self.read)(cx.connection, d, message);

@@ -64,6 +64,14 @@ impl Program for Mount {
         a.begin(Protocol::Mount, op);
     }
 
+    /// The directory.
+    fn name(&self, version: u32, procedure: u32, body: &[u8]) -> Option<String> {
+        let op = procedures(version).get(procedure as usize)?;
+        let has_path = ["MNT", "UMNT", "PATHCONF"].contains(&op.as_str());
+        let path = Xdr::new(body).opaque().filter(|_| has_path)?;
+        Some(String::from_utf8_lossy(path).into_owned())
+    }
+
     fn results(
         &self,
         version: u32,

@@ -21,6 +21,8 @@ pub struct Output {
     pub calls: Vec<Call>,
     pub outstanding: Vec<Outstanding>,
     pub wanted: Wanted,
+    /// Whether calls are to have the names of files in their text.
+    pub names: bool,
     /// Calls with both halves that were counted and not made.
     pub complete: u64,
 }

@@ -20,6 +20,13 @@ impl<'a> Xdr<'a> {
         }
     }
 
+    /// So many bytes at a position that was not read yet.
+    #[must_use]
+    pub fn peek(&self, position: u32, length: u32) -> Option<&'a [u8]> {
+        let start = (position as usize).checked_sub(self.position())?;
+        self.rest.get(start..start.checked_add(length as usize)?)
+    }
+
     /// Bytes read so far.
     #[must_use]
     pub fn position(&self) -> usize {

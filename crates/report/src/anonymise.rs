@@ -6,9 +6,12 @@
 //! with the input may hold anything that stood in it, so they are left out; their kinds, counts and
 //! places stay.
 
+mod trace;
+
 use analysis::compare::Comparison;
 use analysis::compare::result::{Cause, OpChange, Run};
 use analysis::connections::Connections;
+use analysis::info::InfoResult;
 use analysis::results::{
     CaptureResult, ConnectionResult, ConnsResult, Diagnosis, Evidence, Finding, GroupResult,
     KeyValue, OpsResult, Report, TraceJoinResult,
@@ -67,6 +70,26 @@ impl Anonymise for CaptureResult {
             files: self.files.iter().map(file).collect(),
             side_from: self.side_from.anonymised(names),
             problems: self.problems.anonymised(names),
+            ..self
+        }
+    }
+}
+
+impl Anonymise for InfoResult {
+    fn anonymised(mut self, names: &Anonymiser) -> InfoResult {
+        for file in &mut self.files.files {
+            file.name = names.name(NameKind::File, &file.name);
+        }
+        for pair in &mut self.pairs {
+            pair.hosts = pair.hosts.map(|host| names.address(host));
+        }
+        for limit in &mut self.worth.limits {
+            limit.says = std::mem::take(&mut limit.says).anonymised(names);
+        }
+        self.worth.sentence = self.worth.sentence.anonymised(names);
+        InfoResult {
+            captures: self.captures.anonymised(names),
+            vantage_from: self.vantage_from.anonymised(names),
             ..self
         }
     }
@@ -171,6 +194,9 @@ impl Anonymise for StartupResult {
                     _ => std::mem::take(&mut wait.ended_by),
                 };
             }
+        }
+        for address in &mut self.asked {
+            *address = names.address(*address);
         }
         for (address, _) in &mut self.others {
             *address = names.address(*address);

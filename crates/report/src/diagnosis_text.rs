@@ -27,7 +27,7 @@ pub(crate) const EVIDENCE: usize = 3;
 pub fn diagnosis_text(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -> io::Result<()> {
     let sections = [
         answer(d),
-        budget::budget(&d.budget, d.verdict.side),
+        budget::budget(d),
         tables::response_times(&d.ops),
         tables::matched(&d.ops),
         tables::unmatched(&d.ops),

@@ -58,10 +58,10 @@ pub use sql_text::{SqlStyle, sql_text};
 pub use startup::startup_json;
 pub use startup_text::startup_text;
 pub use stat::{StatText, stat_csv, stat_csv_header, stat_jsonl};
-pub use text::{bytes, moment, wrap};
+pub use text::{bytes, moment, reflowed, wrap};
 pub use trace::{TraceBy, trace_csv, trace_json};
 pub use trace_text::{TraceStyle, trace_text};
-pub use whatif::{fit_json, fit_text, whatif_json, whatif_text};
+pub use whatif::{fit_json, fit_text, whatif_json, whatif_markdown, whatif_text};
 
 #[cfg(test)]
 mod samples;

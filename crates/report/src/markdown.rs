@@ -38,7 +38,7 @@ pub(crate) fn escaped(text: &str) -> String {
 }
 
 /// Text as it is, in a code span, for a paragraph or (`|` escaped) a cell.
-fn code(text: &str, in_table: bool) -> String {
+pub(crate) fn code(text: &str, in_table: bool) -> String {
     let text = harmless(text);
     let text = text.trim();
     if text.is_empty() {

@@ -53,6 +53,7 @@ fn totals(t: &Totals) -> Value {
         "response_time_ns": t.response_time_ns,
         "server_ns": t.server_ns,
         "network_ns": t.network_ns,
+        "unknown_ns": t.unknown_ns,
         "transfer_ns": t.transfer_ns,
         "think_ns": t.think_ns,
         "elapsed_ns": t.elapsed_ns,
@@ -147,13 +148,14 @@ fn counts(s: &StatementResult) -> [(&'static str, u64); 13] {
     ]
 }
 
-fn parts(s: &StatementResult) -> [(&'static str, Option<i64>); 5] {
+fn parts(s: &StatementResult) -> [(&'static str, Option<i64>); 6] {
     [
         ("wait_ns", Some(s.wait_ns())),
         ("server_ns", s.server_ns),
         ("network_ns", s.network_ns),
         ("transfer_ns", Some(s.transfer_ns)),
         ("think_ns", Some(s.think_ns)),
+        ("unknown_ns", Some(s.unknown_ns)),
     ]
 }
 
@@ -262,7 +264,7 @@ fn number(value: Option<i64>, row: &mut Vec<u8>) -> io::Result<()> {
 }
 
 /// The columns of [`counts`] and [`parts`].
-fn names() -> ([&'static str; 13], [&'static str; 5]) {
+fn names() -> ([&'static str; 13], [&'static str; 6]) {
     (
         [
             "calls",
@@ -285,6 +287,7 @@ fn names() -> ([&'static str; 13], [&'static str; 5]) {
             "network_ns",
             "transfer_ns",
             "think_ns",
+            "unknown_ns",
         ],
     )
 }
@@ -360,9 +363,9 @@ mod tests {
         sql_csv(&samples::profile(), &[], false, &mut out).expect("memory");
         let text = String::from_utf8(out).expect("UTF-8");
         expect![[r#"
-            rank,protocol,statement,sql,op,count,total_ns,mean_ns,min_ns,p50_ns,p90_ns,p95_ns,p99_ns,p999_ns,max_ns,calls,executions,fetches,rows,rows_hidden,rows_asked,affected,errors,incomplete,round_trips,request_bytes,response_bytes,full_fetches,rows_per_fetch,wait_ns,server_ns,network_ns,transfer_ns,think_ns
-            1,tns,445299c112c75ebf,select * from t where name = ?,,2,58000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,2,1,1,101,0,0,0,0,0,2,360,131400,0,50.500,48000000,40000000,8000000,10000000,1000000
-            2,tns,,,COMMIT,1,29000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,1,1,0,0,0,0,0,0,0,1,180,65700,0,,24000000,20000000,4000000,5000000,0
+            rank,protocol,statement,sql,op,count,total_ns,mean_ns,min_ns,p50_ns,p90_ns,p95_ns,p99_ns,p999_ns,max_ns,calls,executions,fetches,rows,rows_hidden,rows_asked,affected,errors,incomplete,round_trips,request_bytes,response_bytes,full_fetches,rows_per_fetch,wait_ns,server_ns,network_ns,transfer_ns,think_ns,unknown_ns
+            1,tns,445299c112c75ebf,select * from t where name = ?,,2,58000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,2,1,1,101,0,0,0,0,0,2,360,131400,0,50.500,48000000,40000000,8000000,10000000,1000000,0
+            2,tns,,,COMMIT,1,29000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,1,1,0,0,0,0,0,0,0,1,180,65700,0,,24000000,20000000,4000000,5000000,0,0
         "#]].assert_eq(&text);
         let mut lines = text.lines().map(|l| l.split(',').count());
         let header = lines.next();

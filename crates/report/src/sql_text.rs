@@ -77,10 +77,13 @@ pub(crate) fn answer(result: &SqlResult) -> String {
     let t = &result.totals;
     let waits = t.response_time_ns.saturating_sub(t.transfer_ns);
     let undivided = t.server_ns.is_none() && t.network_ns.is_none();
+    let both = t.server_ns.is_some() && t.network_ns.is_some();
+    let told = both && is_told(t.unknown_ns, t.response_time_ns);
     let parts = [
         ("server and network together", undivided.then_some(waits)),
         ("the server", t.server_ns),
         ("the network", t.network_ns),
+        ("one of the two", told.then_some(t.unknown_ns)),
         ("bytes passing", Some(t.transfer_ns)),
     ];
     let known: Vec<String> = parts
@@ -107,6 +110,11 @@ pub(crate) fn answer(result: &SqlResult) -> String {
         text.push_str(&format!(" {} failed.", counted(t.errors, "call")));
     }
     text
+}
+
+/// Whether a part of the time is worth a word.
+fn is_told(part_ns: i64, total_ns: i64) -> bool {
+    part_ns > 0 && part_ns >= total_ns / 100
 }
 
 /// Those shown in full, and how many more there are.
@@ -298,6 +306,13 @@ pub(crate) fn facts(s: &StatementResult) -> Vec<String> {
                 1 => "1 fetch".to_owned(),
                 n => format!("{} fetches", grouped(n)),
             }
+        ));
+    }
+    let divided = s.server_ns.is_some() && s.network_ns.is_some();
+    if divided && is_told(s.unknown_ns, s.times.total_ns) {
+        facts.push(format!(
+            "server or network {}",
+            format_duration(s.unknown_ns)
         ));
     }
     if s.rows_asked > 0 {

@@ -32,7 +32,18 @@ pub fn startup_text(
             text.push('\n');
             text.push_str(&waits(client, all));
         }
-        None => text.push_str("No client was seen that waited for anything.\n"),
+        None if result.asked.is_empty() => {
+            text.push_str("No client was seen that waited for anything.\n");
+        }
+        None => {
+            let asked: Vec<String> = result.asked.iter().map(ToString::to_string).collect();
+            let absent = format!(
+                "No packet of {} asks for anything. Without --client, the client that waited \
+                 longest is shown, and the others are named.",
+                asked.join(" or ")
+            );
+            text.push_str(&wrap("", 0, &absent));
+        }
     }
     if !result.others.is_empty() {
         let others = result.others.iter().take(ROWS);

@@ -35,6 +35,29 @@ pub fn wrap(head: &str, indent: usize, text: &str) -> String {
     out
 }
 
+/// A manual page in lines of the page's width at most: paragraphs end at empty lines, headings (`# …`)
+/// stand alone.
+#[must_use]
+pub fn reflowed(text: &str) -> String {
+    let mut out = String::new();
+    let mut paragraph: Vec<&str> = Vec::new();
+    for line in text.lines().chain([""]) {
+        let heading = line.starts_with("# ");
+        if (heading || line.is_empty()) && !paragraph.is_empty() {
+            out.push_str(&wrap("", 0, &paragraph.join(" ")));
+            paragraph.clear();
+        }
+        match (heading, line) {
+            (true, line) => out.push_str(&wrap("", 2, line)),
+            (false, "") => out.push('\n'),
+            (false, line) => paragraph.push(line),
+        }
+    }
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    out
+}
+
 /// `1,234,567`.
 pub(crate) fn grouped(n: u64) -> String {
     let digits = n.to_string();
@@ -367,6 +390,20 @@ pub(crate) fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_manual_page_is_as_narrow_as_the_terminal() {
+        let page = crate::Page {
+            width: 40,
+            ..crate::Page::PLAIN
+        };
+        let manual = "# What it says\nThe server works on only N calls at a time; further ones\nqueue.\n\n# How sure\nVery.";
+        let narrow = crate::on_page(page, || super::reflowed(manual));
+        assert_eq!(
+            narrow,
+            "# What it says\nThe server works on only N calls at a\ntime; further ones queue.\n\n# How sure\nVery.\n"
+        );
+    }
+
     use super::*;
 
     #[test]

@@ -1,5 +1,6 @@
 //! What would change, for programs: `slowside.whatif/1`, and for people.
 
+use crate::markdown::{self, sections};
 use crate::page::prose;
 use crate::text::{Grid, counted, grouped, harmless, rate, spoken, tight, wrap};
 use analysis::whatif::{Change, Fit, Point, Prediction, Terms, WhatIf};
@@ -71,7 +72,60 @@ pub fn whatif_text(w: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
     if w.statements.is_empty() {
         return out.write_all(crate::sql_text::NOTHING.as_bytes());
     }
-    let mut text = answer(w);
+    let mut text = wrap("", 0, &answer(w));
+    let (rows, shown) = rows(w);
+    let mut lines = Grid::fitting(rows).lines().into_iter();
+    text.push_str(&format!("\n{}\n", lines.next().unwrap_or_default()));
+    for (line, p) in lines.zip(shown) {
+        let line_of: String = harmless(&what(p)).chars().take(prose() - 4).collect();
+        text.push_str(&format!("{line}\n   {line_of}\n"));
+    }
+    for line in behind(w) {
+        text.push_str(&wrap("", 0, &line));
+    }
+    text.push('\n');
+    for line in model(w) {
+        text.push_str(&wrap("", 0, &line));
+    }
+    for note in &w.notes {
+        text.push_str(&wrap("", 0, note));
+    }
+    out.write_all(text.as_bytes())
+}
+
+/// Writes it as Markdown, each statement with its text in the last column.
+///
+/// # Errors
+/// Those of `out`.
+pub fn whatif_markdown(w: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
+    markdown::write(out, || {
+        if w.statements.is_empty() {
+            return markdown::sections([crate::sql_text::NOTHING.replace('\n', " ")]);
+        }
+        let (mut rows, shown) = rows(w);
+        let last = rows.first().map_or(0, Vec::len);
+        let texts = shown.iter().map(|p| markdown::code(&what(p), true));
+        let texts = std::iter::once("statement".to_owned()).chain(texts);
+        rows.iter_mut().zip(texts).for_each(|(row, t)| row.push(t));
+        let paragraphs = |lines: Vec<String>| {
+            let lines = lines.iter().map(|line| markdown::escaped(line));
+            lines.collect::<Vec<_>>().join("\n\n")
+        };
+        let notes = w.notes.iter();
+        sections([
+            markdown::escaped(&answer(w)),
+            markdown::table(&rows, 0, |i| i == last),
+            paragraphs(behind(w)),
+            paragraphs(model(w)),
+            notes
+                .map(|n| format!("- {}\n", markdown::escaped(n)))
+                .collect(),
+        ])
+    })
+}
+
+/// The numbers of those shown, under their headings.
+fn rows(w: &WhatIf) -> (Vec<Vec<String>>, &[Prediction]) {
     let mut rows = vec![
         [
             "#",
@@ -102,60 +156,58 @@ pub fn whatif_text(w: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
             tight(p.then.think.likely),
         ]
     }));
-    let mut lines = Grid::fitting(rows).lines().into_iter();
-    text.push_str(&format!("\n{}\n", lines.next().unwrap_or_default()));
-    for (line, p) in lines.zip(shown) {
-        let what = match (&p.statement, &p.op) {
-            (Some(s), _) => s.normal.to_string(),
-            (None, Some(op)) => format!("({op}, no statement)"),
-            (None, None) => "(calls)".to_owned(),
-        };
-        let line_of: String = harmless(&what).chars().take(prose() - 4).collect();
-        text.push_str(&format!("{line}\n   {line_of}\n"));
+    (rows, shown)
+}
+
+fn what(p: &Prediction) -> String {
+    match (&p.statement, &p.op) {
+        (Some(s), _) => s.normal.to_string(),
+        (None, Some(op)) => format!("({op}, no statement)"),
+        (None, None) => "(calls)".to_owned(),
     }
-    let more = w.statements.len() - shown.len();
+}
+
+/// What stands behind the table.
+fn behind(w: &WhatIf) -> Vec<String> {
+    let mut lines = Vec::new();
+    let more = w.statements.len().saturating_sub(ROWS);
     if more > 0 {
         let more = counted(more as u64, "further statement");
-        text.push_str(&format!("… and {more} with less time (--format json)\n"));
+        lines.push(format!("… and {more} with less time (--format json)"));
     }
     if w.think_between_ns > 0 {
         let between = spoken(w.think_between_ns);
-        text.push_str(&format!(
-            "between statements: {between} of thinking, now and then\n"
+        lines.push(format!(
+            "between statements: {between} of thinking, now and then"
         ));
     }
-    text.push_str(
-        "\nModel: round trips × RTT + transfer + service + think, for each statement;\n\
-         RTT to think are the terms then.\n",
-    );
-    if let Some(ppm) = w.error_ppm() {
-        text.push_str(&wrap(
-            "",
-            0,
-            &format!(
-                "Replayed on the measured run it gives {} for {} ({:+.1} %).",
-                spoken(w.now_ns),
-                spoken(w.measured_ns),
-                ppm as f64 / 10_000.0
-            ),
-        ));
-    }
-    for note in &w.notes {
-        text.push_str(&wrap("", 0, note));
-    }
-    out.write_all(text.as_bytes())
+    lines
+}
+
+/// What was reckoned, and how good it is.
+fn model(w: &WhatIf) -> Vec<String> {
+    let mut lines = vec![
+        "Model: round trips × RTT + transfer + service + think, for each statement; RTT to think are \
+         the terms then."
+            .to_owned(),
+    ];
+    lines.extend(w.error_ppm().map(|ppm| {
+        format!(
+            "Replayed on the measured run it gives {} for {} ({:+.1} %).",
+            spoken(w.now_ns),
+            spoken(w.measured_ns),
+            ppm as f64 / 10_000.0
+        )
+    }));
+    lines
 }
 
 fn answer(w: &WhatIf) -> String {
     if w.change.is_none() {
-        return wrap(
-            "",
-            0,
-            &format!(
-                "The model gives {} for what was measured; say what is to change (--rtt, \
-                 --fetch-size, --rows, --sdu, --bandwidth, --server-factor).",
-                spoken(w.now_ns)
-            ),
+        return format!(
+            "The model gives {} for what was measured; say what is to change (--rtt, --fetch-size, \
+             --rows, --sdu, --bandwidth, --server-factor).",
+            spoken(w.now_ns)
         );
     }
     let then = w.then;
@@ -173,15 +225,11 @@ fn answer(w: &WhatIf) -> String {
         r if r >= 1.0 => format!("{r:.1} times as fast"),
         r => format!("{:.1} times as slow", 1.0 / r),
     };
-    wrap(
-        "",
-        0,
-        &format!(
-            "With {}: {} become {}{span}, {effect}.",
-            change(&w.change),
-            spoken(w.now_ns),
-            spoken(then.likely)
-        ),
+    format!(
+        "With {}: {} become {}{span}, {effect}.",
+        change(&w.change),
+        spoken(w.now_ns),
+        spoken(then.likely)
     )
 }
 

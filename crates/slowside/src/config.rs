@@ -2,6 +2,8 @@
 
 use analysis::filter::Filter;
 use model::Time;
+use std::fmt;
+use std::io::Read;
 use std::path::PathBuf;
 
 /// A moment given by the user.
@@ -43,6 +45,25 @@ impl Default for Config {
     }
 }
 
+/// Where one capture is read from.
+pub enum Source {
+    Files(Vec<PathBuf>),
+    /// Packets as they are captured; `name` stands for them in messages.
+    Stream {
+        name: String,
+        reader: Box<dyn Read + Send>,
+    },
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Files(files) => f.debug_tuple("Files").field(files).finish(),
+            Source::Stream { name, .. } => f.debug_tuple("Stream").field(name).finish(),
+        }
+    }
+}
+
 /// What `diagnose` looks at. Each list of paths is one capture.
 #[derive(Clone, Debug)]
 pub enum Captures {
@@ -61,7 +82,7 @@ pub enum Captures {
 /// What a run tells while it goes on.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// Bytes read of all inputs, and how many there are where that is known.
+    /// Bytes read of all inputs, and how many there are where that is known; no packets in traces.
     Progress {
         read: u64,
         total: Option<u64>,

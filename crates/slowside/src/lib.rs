@@ -24,7 +24,7 @@ mod stream;
 mod trace;
 
 pub use compare::{Run, compare, save};
-pub use config::{Captures, Config, Event, Moment};
+pub use config::{Captures, Config, Event, Moment, Source};
 pub use conns::{conns, series};
 pub use cut::{CutCapture, CutRequest, CutResult, Frames, Open, WhichFinding, cut};
 pub use diagnose::{diagnose, measure};

@@ -210,6 +210,7 @@ impl Link {
         );
         link.knocks = knocks.then(Vec::new);
         link.handshakes = wanted == Wanted::Startup;
+        link.output.names = wanted == Wanted::Startup;
         link.accounts = counts || matches!(wanted, Wanted::Measured(_));
         link
     }

@@ -1,7 +1,7 @@
 //! One capture, packet by packet: into what it is worth, and into statistics of intervals.
 
 use crate::Error;
-use crate::config::{Config, Event};
+use crate::config::{Config, Event, Source};
 use crate::link::Wanted;
 use crate::merge::Answers;
 use crate::run::{self, Selection, Tally};
@@ -10,8 +10,8 @@ use analysis::filter::PacketFilter;
 use analysis::info::{FileFacts, FilesFacts, Info, InfoResult};
 use analysis::intervals::{IntervalRow, Intervals};
 use analysis::results::CaptureResult;
+use capture::Capture;
 use model::{Arp, Call, Notice, Problems, Sight};
-use std::path::PathBuf;
 
 /// Takes what a capture holds.
 trait Collector {
@@ -30,7 +30,7 @@ trait Collector {
 /// # Errors
 /// When no input can be read.
 pub fn info(
-    inputs: &[PathBuf],
+    source: Source,
     config: &Config,
     events: &mut dyn FnMut(Event),
 ) -> Result<InfoResult, Error> {
@@ -54,7 +54,7 @@ pub fn info(
         }
     }
     let mut worth = Worth(Info::default());
-    let (finished, capture) = read(inputs, config, Wanted::Worth, &mut worth, events)?;
+    let (finished, capture) = read(source, config, Wanted::Worth, &mut worth, events)?;
     Ok(worth.0.finish(capture, files(&finished)))
 }
 
@@ -65,7 +65,7 @@ pub fn info(
 /// # Errors
 /// When no input can be read, or `sink` fails.
 pub fn stat(
-    inputs: &[PathBuf],
+    source: Source,
     config: &Config,
     width_ns: i64,
     packets: Option<&PacketFilter>,
@@ -104,7 +104,7 @@ pub fn stat(
         filter: packets,
         sink,
     };
-    let (_, mut capture) = read(inputs, config, Wanted::Packets, &mut rows, events)?;
+    let (_, mut capture) = read(source, config, Wanted::Packets, &mut rows, events)?;
     let Rows {
         intervals, sink, ..
     } = rows;
@@ -122,14 +122,14 @@ pub fn stat(
 
 /// Reads a capture to its end: packets and calls within the times asked for, in order.
 fn read(
-    inputs: &[PathBuf],
+    source: Source,
     config: &Config,
     wanted: Wanted,
     collector: &mut dyn Collector,
     events: &mut dyn FnMut(Event),
 ) -> Result<(Finished, CaptureResult), Error> {
     let threads = run::threads(config, 1);
-    let mut stream = Stream::start(run::open(inputs)?, threads, wanted);
+    let mut stream = Stream::start(open(source)?, threads, wanted);
     let mut records = Answers::default();
     let mut tally = Tally::default();
     let mut selection = Selection::new(config);
@@ -165,6 +165,15 @@ fn read(
     let finished = stream.take_finished()?;
     let capture = tally.result(&finished);
     Ok((finished, capture))
+}
+
+fn open(source: Source) -> Result<Capture, Error> {
+    match source {
+        Source::Files(files) => run::open(&files),
+        Source::Stream { name, reader } => {
+            Capture::from_reader(&name, reader).map_err(|e| Error::Message(e.to_string()))
+        }
+    }
 }
 
 fn files(finished: &Finished) -> FilesFacts {

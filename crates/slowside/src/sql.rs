@@ -74,6 +74,9 @@ fn read(
     loop {
         let more = stream.next(&mut records);
         selection.starts_at(stream.first_time());
+        for e in records.episodes() {
+            profiler.episode(e);
+        }
         for call in records.calls() {
             if selection.takes(call) {
                 tally.call(call);

@@ -1,18 +1,40 @@
 //! Traces that databases and clients wrote, into their profile.
 
 use crate::Error;
+use crate::config::Event;
 use analysis::trace_profile::{Profiler, TraceResult};
+use std::cell::Cell;
+use std::fs;
 use std::path::PathBuf;
+use std::rc::Rc;
+
+/// Records between two words on how far it is.
+const RECORDS: u32 = 4_096;
 
 /// Reads traces, one after another, and tells where the time in them went.
 ///
 /// # Errors
 /// When a file cannot be read, or is no trace.
-pub fn trace(files: &[PathBuf]) -> Result<TraceResult, Error> {
+pub fn trace(files: &[PathBuf], events: &mut dyn FnMut(Event)) -> Result<TraceResult, Error> {
     let mut profiler = Profiler::default();
+    let size = |path: &PathBuf| fs::metadata(path).ok().filter(|m| m.is_file());
+    let sizes = files.iter().map(|path| Some(size(path)?.len()));
+    let total = sizes.sum::<Option<u64>>();
+    let read: Rc<Cell<u64>> = Rc::default();
+    let mut records = 0_u32;
     for path in files {
-        let file = ::trace::oracle::read(path, &mut |record| profiler.record(&record))
-            .map_err(|error| Error::Message(error.to_string()))?;
+        let file = ::trace::oracle::read_counted(path, &read, &mut |record| {
+            profiler.record(&record);
+            records = records.wrapping_add(1);
+            if records.is_multiple_of(RECORDS) {
+                events(Event::Progress {
+                    read: read.get(),
+                    total,
+                    packets: 0,
+                });
+            }
+        })
+        .map_err(|error| Error::Message(error.to_string()))?;
         profiler.file(file);
     }
     Ok(profiler.finish())

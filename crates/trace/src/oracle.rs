@@ -23,7 +23,7 @@ mod stamp;
 mod text;
 
 pub use header::{NetFacts, Side, TraceFile};
-pub use reader::{read, read_from};
+pub use reader::{read, read_counted, read_from};
 pub use record::{
     Call, CallKind, NetBytes, Packet, PacketKind, Record, Statement, TransactionEnd, Wait,
 };

@@ -35,6 +35,10 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
+/// Where they listen (IANA).
+const NFS: u16 = 2_049;
+const SMB: u16 = 445;
+
 /// A client that keeps a limited number of calls outstanding at a server.
 pub(crate) struct Capped {
     pub(crate) found: ClientCap,
@@ -122,9 +126,25 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         facts: numbers,
         evidence: evidence::of_calls(facts, &capture.slowest, "the longest calls"),
         why,
-        remedy: vec![
-            "Linux: raise sunrpc.tcp_slot_table_entries, mount with nconnect=4, or raise max_session_slots for NFSv4.1".into(),
-            "see the queue: nfsiostat (avg queue), mountstats, or --app with the application's latencies".into(),
-        ],
+        remedy: remedy(server.port),
     })
+}
+
+/// What raises the limit, by whom is asked.
+fn remedy(port: u16) -> Vec<String> {
+    let (raise, see) = match port {
+        NFS => (
+            "Linux: raise sunrpc.tcp_slot_table_entries, mount with nconnect=4, or raise max_session_slots for NFSv4.1",
+            "see the queue: nfsiostat (avg queue), mountstats, or --app with the application's latencies",
+        ),
+        SMB => (
+            "more files or blocks at a time in the application; Linux: mount with multichannel or a larger max_credits; the server grants credits too (Windows: Set-SmbServerConfiguration -Smb2CreditsMax)",
+            "see the queue: --app with the application's latencies",
+        ),
+        _ => (
+            "if calls wait for their turn, let the client send more of them at a time: more threads, connections or sessions, a larger pool",
+            "see the queue: --app with the application's latencies",
+        ),
+    };
+    vec![raise.into(), see.into()]
 }

@@ -69,6 +69,11 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         }
         (_, None) => return None,
     };
+    // Of one capture's slowest calls nobody knows whether it was the path that made them so.
+    let shows = match a.basis {
+        Basis::Matched => "request and reply of the calls that crossed slowest",
+        _ => "request and reply of the slowest calls, each with the path in it",
+    };
     Some(Finding {
         code: RULE.code,
         title: "The network takes the time".into(),
@@ -80,7 +85,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         first: facts.worst.network.first,
         last: facts.worst.network.last,
         facts: numbers,
-        evidence: evidence::of_calls(facts, facts.worst.network, "request and reply of the calls that crossed slowest"),
+        evidence: evidence::of_calls(facts, facts.worst.network, shows),
         why,
         remedy: vec![
             "compare with the round trip of an idle moment: the same is distance, more is a queue or device on the way".into(),

@@ -178,6 +178,7 @@ mod tests {
             round_trips: calls,
             server_ns: Some(0),
             network_ns: Some(1_000 * calls as i64),
+            unknown_ns: 0,
             transfer_ns: 0,
             think_ns: 0,
             thinks: 0,

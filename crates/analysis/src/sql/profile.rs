@@ -6,16 +6,17 @@
 
 use super::lane::{Lane, Think};
 use super::sessions::Sessions;
-use super::split::{Hosts, Paths};
+use super::split::{self, Hosts, Paths};
+use crate::path::Crossed;
 use crate::results::KeyValue;
 use crate::stats::Distribution;
 use hashbrown::HashMap;
 use model::sql::op;
 use model::{
-    Call, ConnectionId, ConnectionSummary, Field, Name, PacketRef, Protocol, Sql, Statement, Time,
-    limits,
+    Call, ConnectionId, ConnectionSummary, Episode, EpisodeKind, Field, Name, PacketRef, Protocol,
+    Sql, Statement, Time, limits,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// What to group by. Calls are always apart by protocol.
@@ -127,6 +128,8 @@ pub(super) struct Group {
     pub(super) incomplete: u64,
     pub(super) request_bytes: u64,
     pub(super) response_bytes: u64,
+    /// Of the waits, what TCP held of the answers, or took to send again what was lost.
+    pub(super) held_ns: i64,
     pub(super) transfer_ns: i64,
     pub(super) think_ns: i64,
     pub(super) thinks: u64,
@@ -138,7 +141,8 @@ pub(super) struct Group {
 }
 
 impl Group {
-    fn add(&mut self, call: &Call) {
+    /// `lost_ns`: of its wait, how long something was lost.
+    fn add(&mut self, call: &Call, lost_ns: i64) {
         let get = |field| call.detail.get(field);
         self.calls += 1;
         match call.op {
@@ -177,6 +181,8 @@ impl Group {
         };
         self.times.add(took);
         self.waits.add(wait.max(0));
+        let held = call.response_held_ns.max(lost_ns).clamp(0, wait.max(0));
+        self.held_ns = self.held_ns.saturating_add(held);
         self.transfer_ns = self.transfer_ns.saturating_add(took - wait.max(0));
         WorstCall::outdo(&mut self.worst, call, took);
     }
@@ -188,6 +194,8 @@ pub struct Profiler {
     numbers: HashMap<GroupKey, usize, foldhash::fast::FixedState>,
     pub(super) groups: Vec<(GroupKey, Group)>,
     lanes: HashMap<ConnectionId, Option<Lane>, foldhash::fast::FixedState>,
+    /// When connections sent again what was lost, since their last calls.
+    recoveries: HashMap<ConnectionId, VecDeque<(Time, Time)>, foldhash::fast::FixedState>,
     pub(super) paths: Paths,
     pub(super) sessions: Sessions,
     pub(super) think_between_ns: i64,
@@ -203,6 +211,7 @@ impl Profiler {
             numbers: HashMap::default(),
             groups: Vec::new(),
             lanes: HashMap::default(),
+            recoveries: HashMap::default(),
             paths: Paths::default(),
             sessions: Sessions::default(),
             think_between_ns: 0,
@@ -214,6 +223,7 @@ impl Profiler {
     pub fn call(&mut self, call: &Call) {
         let Some(sql) = &call.sql else { return };
         let number = self.number(call, sql);
+        let lost_ns = self.lost(call);
         let lane = self.lanes.entry(call.connection).or_default();
         let think = Lane::next(lane, call, number);
         let mut thought = 0;
@@ -232,8 +242,36 @@ impl Profiler {
             }
             Think::Unknown => {}
         }
-        group.add(call);
+        group.add(call, lost_ns);
         self.sessions.add(call, sql, thought);
+    }
+
+    /// Takes a stretch of a connection's trouble, before the calls that it ended with.
+    pub fn episode(&mut self, e: &Episode) {
+        if e.kind != EpisodeKind::Recovery || e.spurious {
+            return;
+        }
+        let list = self.recoveries.entry(e.connection).or_default();
+        if list.len() >= limits::EPISODES {
+            list.pop_front();
+        }
+        list.push_back((e.first.time, e.last.time));
+    }
+
+    /// How long of a call's wait something was lost.
+    fn lost(&mut self, call: &Call) -> i64 {
+        let Some(list) = self.recoveries.get_mut(&call.connection) else {
+            return 0;
+        };
+        let wait = call.request_last.zip(call.response_first);
+        let Some((from, to)) = wait.map(|(a, b)| (a.time, b.time)) else {
+            return 0;
+        };
+        while list.front().is_some_and(|(_, last)| *last < from) {
+            list.pop_front();
+        }
+        let overlap = |(a, b): &(Time, Time)| (*b.min(&to) - *a.max(&from)).max(0);
+        list.iter().map(overlap).fold(0, i64::saturating_add)
     }
 
     /// Lets a call pass that is not asked for: what lies beside it is no thinking.
@@ -282,6 +320,7 @@ impl Profiler {
     /// Takes a connection that is over.
     pub fn connection(&mut self, c: &ConnectionSummary) {
         self.lanes.remove(&c.id);
+        self.recoveries.remove(&c.id);
         self.sessions.connection(c);
         self.paths.add(c);
     }
@@ -301,6 +340,15 @@ impl Profiler {
             Some((here - there.waits.mean_ns()).signum())
         });
         longer.sum()
+    }
+
+    /// What its calls say of the path, where they all went between the same two hosts.
+    #[must_use]
+    pub fn crossed(&self) -> Crossed {
+        let by_hosts = split::crossed(&self.groups);
+        let one = by_hosts.len() == 1 && self.paths.count() <= 1;
+        let mut all = by_hosts.into_values();
+        all.next().filter(|_| one).unwrap_or_default()
     }
 
     pub(super) fn keys(&self) -> &[SqlKey] {

@@ -2,7 +2,7 @@
 
 use super::profile::{Group, GroupKey, Profiler, SqlKey, Subject, WorstCall};
 pub use super::sessions::SessionResult;
-use super::split::Split;
+use super::split::{Split, crossed};
 use crate::results::{CaptureResult, KeyValue, Vantage};
 use crate::stats::Summary;
 use model::{Hidden, Protocol, Statement, Time};
@@ -41,9 +41,11 @@ pub struct StatementResult {
     pub response_bytes: u64,
     /// Round trips, those inside calls included.
     pub round_trips: u64,
-    /// Parts of the response time: they add up where both are known.
+    /// Parts of the response time: with `unknown_ns` and `transfer_ns` they add up.
     pub server_ns: Option<i64>,
     pub network_ns: Option<i64>,
+    /// Of the waits, what is neither's for certain.
+    pub unknown_ns: i64,
     pub transfer_ns: i64,
     /// Beside the response time: what the client took before it came back for more of the same.
     pub think_ns: i64,
@@ -87,6 +89,7 @@ pub struct Totals {
     pub response_time_ns: i64,
     pub server_ns: Option<i64>,
     pub network_ns: Option<i64>,
+    pub unknown_ns: i64,
     pub transfer_ns: i64,
     /// Thinking within and between statements.
     pub think_ns: i64,
@@ -110,13 +113,12 @@ pub struct SqlResult {
 #[must_use]
 pub fn of_one(profiler: Profiler, captures: Vec<CaptureResult>, vantage: Vantage) -> SqlResult {
     let paths = &profiler.paths;
-    let split = |_: &GroupKey, group: &Group| {
-        paths.split(vantage, group.waits.total_ns(), group.trips.iter())
-    };
+    let crossed = crossed(&profiler.groups);
+    let split = |_: &GroupKey, group: &Group| paths.split(vantage, group, &crossed);
     let statements = lines(&profiler, split);
     let mut notes = Vec::new();
     match vantage {
-        Vantage::Client => notes.push("One capture, at the client: of what calls waited, the round trips on the path are an estimate from handshakes and acknowledgements, the rest is the server's.".to_owned()),
+        Vantage::Client => notes.push("One capture, at the client: of what calls waited, the network has what handshakes and acknowledgements show that its round trips take at least, and the server what is beyond the longest that they may take; between the two it is unknown whose it is.".to_owned()),
         Vantage::Server => notes.push("One capture, at the server: waits are the server's own; the network is not in it.".to_owned()),
         Vantage::Middle | Vantage::Unknown => notes.push("It is not known where the capture was taken, so waits are not divided: state it with --client or --server.".to_owned()),
     }
@@ -132,7 +134,7 @@ pub fn of_two(client: Profiler, server: &Profiler, captures: Vec<CaptureResult>)
         let twin = server.group(key).filter(|t| t.waits.count() > 0);
         let Some(twin) = twin else {
             missing += 1;
-            return Split::default();
+            return Split::unknown(group.waits.total_ns());
         };
         let count = i64::try_from(group.waits.count()).unwrap_or(i64::MAX);
         let wait = group.waits.total_ns();
@@ -144,6 +146,7 @@ pub fn of_two(client: Profiler, server: &Profiler, captures: Vec<CaptureResult>)
         Split {
             server_ns: Some(server_ns),
             network_ns: Some(wait - server_ns),
+            unknown_ns: 0,
         }
     };
     let statements = lines(&client, split);
@@ -170,6 +173,7 @@ fn lines(
         let Split {
             server_ns,
             network_ns,
+            unknown_ns,
         } = split(key, group);
         let (protocol, subject, values) = key;
         StatementResult {
@@ -199,6 +203,7 @@ fn lines(
             round_trips: group.trips.values().sum(),
             server_ns,
             network_ns,
+            unknown_ns,
             transfer_ns: group.transfer_ns,
             think_ns: group.think_ns,
             thinks: group.thinks,
@@ -244,6 +249,7 @@ fn finish(
         t.response_time_ns = t.response_time_ns.saturating_add(s.times.total_ns);
         t.server_ns = plus(t.server_ns, s.server_ns);
         t.network_ns = plus(t.network_ns, s.network_ns);
+        t.unknown_ns = t.unknown_ns.saturating_add(s.unknown_ns);
         t.transfer_ns = t.transfer_ns.saturating_add(s.transfer_ns);
         t.think_ns = t.think_ns.saturating_add(s.think_ns);
     }

@@ -5,9 +5,9 @@ use super::{Profiler, SqlKey, of_one, of_two};
 use crate::results::{KeyValue, Vantage};
 use model::sql::op;
 use model::{
-    Call, Close, ConnectionId, ConnectionSummary, Detail, DirectionSummary, Endpoint, Field,
-    Handshake, Mark, Name, Outcome, PacketRef, Protocol, Sql, SqlSession, Statement, Time,
-    Transport,
+    Call, Close, ConnectionId, ConnectionSummary, Detail, Direction, DirectionSummary, Endpoint,
+    Episode, EpisodeKind, Field, Handshake, Mark, Name, Outcome, PacketRef, Protocol, Sql,
+    SqlSession, Statement, Time, Transport,
 };
 use std::sync::Arc;
 
@@ -81,8 +81,15 @@ pub(super) fn call(op: Name, of: &Arc<Sql>, from: i64, wait: i64, rows: u64) -> 
     }
 }
 
-/// The connection: 4 ms to the server and back.
+/// The connection: 4 ms to the server and back, as acknowledgements say too.
 pub(super) fn connection() -> ConnectionSummary {
+    let mut directions = [DirectionSummary::default(); 2];
+    directions[Direction::ToServer.index()] = DirectionSummary {
+        ack_rtt_min_ns: Some(4 * MS),
+        ack_rtt_count: 10,
+        ack_rtt_sum_ns: 10 * 4 * MS,
+        ..DirectionSummary::default()
+    };
     ConnectionSummary {
         id: ConnectionId(1),
         transport: Transport::Tcp,
@@ -98,7 +105,7 @@ pub(super) fn connection() -> ConnectionSummary {
             ..Handshake::default()
         },
         reset: None,
-        directions: [DirectionSummary::default(); 2],
+        directions,
         accounts: None,
         protocol: Some(Protocol::Pgsql),
     }
@@ -127,6 +134,55 @@ fn one(vantage: Vantage) -> SqlResult {
     of_one(profiler(&[SqlKey::Statement], 4), Vec::new(), vantage)
 }
 
+/// A request of which 200 ms passed until it was sent again: those are nobody's work.
+#[test]
+fn what_was_lost_is_not_the_servers() {
+    let mut profiler = Profiler::new(&[SqlKey::Statement]);
+    let query = sql("scott", Some("select 1"));
+    profiler.episode(&Episode {
+        order: 0,
+        connection: ConnectionId(1),
+        client: end(1, 40_000),
+        server: end(2, 5_432),
+        kind: EpisodeKind::Recovery,
+        direction: Direction::ToServer,
+        first: mark(1),
+        last: mark(201),
+        retransmissions: 1,
+        timeouts: 1,
+        spurious: false,
+        window: 0,
+    });
+    profiler.call(&call(op::EXECUTE, &query, 0, 230, 1));
+    profiler.connection(&connection());
+    let result = of_one(profiler, Vec::new(), Vantage::Client);
+    let t = &result.totals;
+    assert_eq!(t.network_ns, Some(4 * MS));
+    assert_eq!(t.unknown_ns, 200 * MS + MS / 10);
+    assert_eq!(t.server_ns, Some(26 * MS - MS / 10));
+}
+
+/// Two statements take turns: one takes the path's 4 ms, the other 20 ms more. Acknowledgements were
+/// delayed, so that their mean is 24 ms.
+#[test]
+fn a_quick_statement_shows_that_acknowledgements_were_delayed() {
+    let mut profiler = Profiler::new(&[SqlKey::Statement]);
+    let quick = sql("scott", Some("begin"));
+    let slow = sql("scott", Some("select 1"));
+    for i in 0..40 {
+        profiler.call(&call(op::EXECUTE, &quick, i * 50, 4, 0));
+        profiler.call(&call(op::EXECUTE, &slow, i * 50 + 10, 24, 1));
+    }
+    let mut delayed = connection();
+    delayed.directions[Direction::ToServer.index()].ack_rtt_sum_ns = 10 * 24 * MS;
+    profiler.connection(&delayed);
+    let result = of_one(profiler, Vec::new(), Vantage::Client);
+    let t = &result.totals;
+    assert_eq!(t.network_ns, Some(80 * 4 * MS));
+    assert_eq!(t.server_ns, Some(40 * 20 * MS - 40 * MS / 10));
+    assert_eq!(t.unknown_ns, 40 * MS / 10);
+}
+
 #[test]
 fn a_profile_adds_up() {
     let result = one(Vantage::Client);
@@ -137,15 +193,21 @@ fn a_profile_adds_up() {
     assert_eq!((query.rows, query.row_trips), (151, 3));
     assert_eq!(query.times.total_ns, 3 * 17 * MS);
     assert_eq!(query.transfer_ns, 9 * MS);
-    assert_eq!(query.server_ns, Some(30 * MS));
+    // A tenth of a millisecond of each trip may be either's.
+    let either = 3 * MS / 10;
+    assert_eq!(query.server_ns, Some(30 * MS - either));
     assert_eq!(query.network_ns, Some(12 * MS));
+    assert_eq!(query.unknown_ns, either);
     assert_eq!((query.think_ns, query.thinks), (10 * MS, 2));
-    assert_eq!((update.errors, update.server_ns), (1, Some(20 * MS)));
+    assert_eq!(
+        (update.errors, update.server_ns),
+        (1, Some(20 * MS - MS / 10))
+    );
     let t = &result.totals;
     let parts = t
         .server_ns
         .zip(t.network_ns)
-        .map(|(s, n)| s + n + t.transfer_ns);
+        .map(|(s, n)| s + n + t.unknown_ns + t.transfer_ns);
     assert_eq!(parts, Some(t.response_time_ns));
     // 5 + 2 ms lie between the two statements.
     assert_eq!(t.think_ns, 17 * MS);

@@ -11,8 +11,12 @@ type Map<K, V> = HashMap<K, V, FixedState>;
 
 /// A SYN after so long a silence is another attempt: no timer backs off for longer.
 const ATTEMPT_NS: i64 = 130_000_000_000;
-/// Datagrams that follow each other so fast are one question.
+/// Datagrams, or questions for an address, that follow each other so fast are one question.
 const BURST_NS: i64 = 200_000_000;
+
+/// Who asks for more addresses than this which nobody has looks for whoever there is (a sweep, a scan), and
+/// waits for none of them.
+const SWEPT: usize = 64;
 
 /// Ports of which it is known that a datagram to them wants an answer: Kerberos, NTP, SNMP, CLDAP,
 /// changes of passwords, RADIUS.
@@ -106,19 +110,18 @@ impl Host {
         }
     }
 
-    pub(super) fn call(&mut self, call: &Call, begun: Mark) {
+    /// `names`: whether a call to a file server has a name in its text.
+    pub(super) fn call(&mut self, call: &Call, begun: Mark, names: bool) {
         self.saw(begun);
-        let (kind, what) = (wait::kind(call), wait::what(call));
+        let (kind, what) = (wait::kind(call), wait::what(call, names));
         let ending = wait::ending(call);
         let answered = call.response_last.or(call.response_first);
         if let Some(at) = answered {
             self.saw(at);
         }
-        let until = match (answered, call.outcome) {
-            (Some(at), _) => Until::At(at),
-            (None, Outcome::NoResponse(_)) => Until::NextStep,
-            (None, _) => return,
-        };
+        if answered.is_none() && !matches!(call.outcome, Outcome::NoResponse(_)) {
+            return;
+        }
         let lookup = call.protocol.is_lookup();
         self.is_client |= !lookup;
         if lookup {
@@ -133,6 +136,12 @@ impl Host {
                 |m: &&Mark| m.time > begun.time && answered.is_none_or(|until| m.time < until.time);
             sends.extend(all.iter().filter(after).take(call.retransmits as usize));
         }
+        let until = match (answered, sends.last()) {
+            (Some(at), _) => Until::At(at),
+            // It holds a name until somebody objects: nothing waits for that.
+            (None, Some(last)) if wait::is_claim(call) => Until::At(*last),
+            (None, _) => Until::NextStep,
+        };
         let last = Wait {
             kind,
             ending,
@@ -270,6 +279,10 @@ impl Host {
     pub(super) fn asks_for_address(&mut self, target: IpAddr, at: Mark) {
         self.saw(at);
         let sends = self.addresses.entry(target).or_default();
+        // No host asks again so soon: copies of a loop.
+        if sends.last().is_some_and(|s| at.time - s.time < BURST_NS) {
+            return;
+        }
         sends.push(at);
         self.step(at, WaitKind::Arp, of(target), &ARP.into());
     }
@@ -298,8 +311,9 @@ impl Host {
                 self.asked(&sends, &datagram(to, *begun));
             }
         }
+        let sweeps = self.addresses.len() > SWEPT;
         for (target, sends) in std::mem::take(&mut self.addresses) {
-            if let Some(begun) = sends.first() {
+            if let (false, Some(begun)) = (sweeps, sends.first()) {
                 self.asked(&sends, &address(target, *begun));
             }
         }

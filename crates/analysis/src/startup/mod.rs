@@ -38,6 +38,8 @@ pub const STARTUP_NS: i64 = 120_000_000_000;
 pub struct Startup {
     /// Addresses that are one client, where somebody said which.
     asked: Vec<IpAddr>,
+    /// Whether calls to file servers have names in their text.
+    names: bool,
     from: Option<Time>,
     to: Option<Time>,
     hosts: HashMap<IpAddr, Host, FixedState>,
@@ -119,6 +121,8 @@ pub struct StartupResult {
     /// The client that was asked for, or the one that waited longest of those that asked for more than
     /// names, if there are any. `None`: nobody asked for anything.
     pub client: Option<ClientStartup>,
+    /// The client that was asked for, by its addresses.
+    pub asked: Vec<IpAddr>,
     /// Others, and how long each waited.
     pub others: Vec<(IpAddr, i64)>,
 }
@@ -137,11 +141,13 @@ fn address(call: &Call) -> IpAddr {
 }
 
 impl Startup {
-    /// Of the client with these addresses; of all when there are none.
+    /// Of the client with these addresses; of all when there are none. The text of a call to a file server is
+    /// what it names.
     #[must_use]
     pub fn new(client: &[IpAddr]) -> Startup {
         Startup {
             asked: client.to_vec(),
+            names: true,
             ..Startup::default()
         }
     }
@@ -187,10 +193,11 @@ impl Startup {
     }
 
     pub fn call(&mut self, call: &Call) {
+        let names = self.names;
         if let Some(begun) = call.request_first
             && let Some(host) = self.host(address(call), begun.time)
         {
-            host.call(call, begun);
+            host.call(call, begun, names);
         }
     }
 
@@ -230,6 +237,7 @@ impl Startup {
         StartupResult {
             captures: vec![capture],
             client,
+            asked: self.asked,
             others: all
                 .filter(|c| c.waited_ns() > 0)
                 .filter_map(|c| Some((*c.addresses.first()?, c.waited_ns())))

@@ -143,6 +143,37 @@ fn who_only_asks_for_addresses_is_no_client_to_be_shown() {
 }
 
 #[test]
+fn who_sweeps_waits_for_nobody_and_copies_of_a_loop_are_one_question() {
+    let mut s = Startup::new(&[]);
+    for target in 2..200 {
+        s.arp(&question(i64::from(target) * 300, 1, target));
+    }
+    assert!(s.finish(CaptureResult::default()).client.is_none());
+
+    let mut s = Startup::new(&[]);
+    for at in 0..50 {
+        s.arp(&question(at, 1, 9));
+    }
+    s.knock(&knock(1_000, "10.0.0.1:40000", "10.0.0.2:80", Syn));
+    s.knock(&knock(1_010, "10.0.0.2:80", "10.0.0.1:40000", SynAck));
+    let c = finish(s);
+    assert_eq!(
+        c.waits.iter().filter(|w| w.kind == WaitKind::Arp).count(),
+        1
+    );
+}
+
+#[test]
+fn a_client_that_is_not_there_is_named() {
+    let absent = "192.0.2.1".parse().expect("an address");
+    let mut s = Startup::new(&[absent]);
+    s.knock(&knock(0, "10.0.0.1:40000", "10.0.0.2:80", Syn));
+    let result = s.finish(CaptureResult::default());
+    assert!(result.client.is_none());
+    assert_eq!(result.asked, [absent]);
+}
+
+#[test]
 fn a_broadcast_is_answered_from_another_address() {
     let mut s = Startup::new(&[]);
     s.knock(&knock(0, "10.0.0.1:40000", "10.0.0.255:5093", Datagram));

@@ -211,6 +211,12 @@ pub fn is_of_startup(call: &Call) -> bool {
     call.protocol.is_lookup() || kind(call) == WaitKind::Logon || ending(call) == Ending::NotFound
 }
 
+/// Whether a host tells that a NetBIOS name is its own, or no longer is.
+pub(super) fn is_claim(call: &Call) -> bool {
+    let op = call.op.as_str();
+    call.protocol == Protocol::Nbns && ["REGISTRATION", "REFRESH", "RELEASE"].contains(&op)
+}
+
 /// How a call ended. A name without a record of the type asked for is not found either.
 pub(super) fn ending(call: &Call) -> Ending {
     const NOT_FOUND: [&str; 7] = [
@@ -234,9 +240,10 @@ pub(super) fn ending(call: &Call) -> Ending {
     }
 }
 
-/// What a call asks: its name where it has one, else its operation.
-pub(super) fn what(call: &Call) -> Arc<str> {
-    let named = call.protocol.has_name();
+/// What a call asks: its name where it has one, else its operation. `names`: whether calls to any file server
+/// have one in their text.
+pub(super) fn what(call: &Call, names: bool) -> Arc<str> {
+    let named = call.protocol.has_name() || (names && kind(call) == WaitKind::File);
     match &call.text {
         Some(name) if named => format!("{} {name}", call.op).into(),
         _ if call.protocol == Protocol::Tcp => "turn".into(),

@@ -148,7 +148,8 @@ fn scaled(ns: i64, factor: f64) -> i64 {
 
 impl Measured {
     fn of(s: &StatementResult, sdu_bytes: Option<u64>) -> Measured {
-        let service_ns = s.server_ns.unwrap_or_else(|| s.wait_ns());
+        // What may be either's is counted as service: the path is taken at its shortest.
+        let service_ns = s.wait_ns() - s.network_ns.unwrap_or(0);
         let network_ns = s.network_ns.unwrap_or(0);
         Measured {
             round_trips: s.round_trips,
@@ -337,6 +338,14 @@ pub fn replay(profile: &SqlResult, change: Change) -> WhatIf {
             true => "The path is not in this capture: now it counts as nothing, and --rtt adds it.".into(),
             false => "The path is part of the waits, nobody knows which: they count as service, and --rtt comes on top of it.".into(),
         });
+    }
+    let unknown_ns = profile.totals.unknown_ns;
+    let divided = profile.totals.server_ns.and(profile.totals.network_ns);
+    if divided.is_some() && unknown_ns >= profile.totals.response_time_ns / 10 {
+        notes.push(format!(
+            "{} may be the server's or the network's: they count as service.",
+            model::format_duration(unknown_ns)
+        ));
     }
     if change.sdu_bytes.is_some() && sdu.is_none() {
         notes.push("No session says its SDU: --sdu changes nothing.".into());

@@ -163,7 +163,7 @@ fn sizes(text: &str) -> Result<(u32, u32), String> {
 }
 
 /// A number of bytes, up to 1 GiB; k and M are powers of 1024, as of buffers and blocks.
-fn bytes(text: &str) -> Result<u32, String> {
+pub(super) fn bytes(text: &str) -> Result<u32, String> {
     let wrong = || "bytes are a number, perhaps with k or M, up to 1024M: 8192, 64k".to_owned();
     let ends = text
         .find(|c: char| !c.is_ascii_digit())

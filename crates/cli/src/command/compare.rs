@@ -17,7 +17,7 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Done> {
         ..args.reading.config()?
     };
     let format = match (args.format, &args.output) {
-        (Some(CompareFormat::Text | CompareFormat::Json), Some(_)) => {
+        (Some(CompareFormat::Text | CompareFormat::Json | CompareFormat::Markdown), Some(_)) => {
             bail!("-o is for the page of HTML; leave --format away, or send the answer on with >")
         }
         (Some(format), _) => format,
@@ -41,6 +41,9 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Done> {
     match format {
         CompareFormat::Text => print(|out| report::compare_text(&comparison, out))?,
         CompareFormat::Json => print(|out| report::compare_json(&comparison, out))?,
+        CompareFormat::Markdown => {
+            print(|out| report::as_markdown(|out| report::compare_text(&comparison, out), out))?
+        }
         CompareFormat::Html => {
             let made = html::made("compare", &args.reading);
             let mut page = Vec::new();

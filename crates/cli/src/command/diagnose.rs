@@ -38,7 +38,8 @@ pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
     }
     diagnosis.notes.append(&mut notes);
     if let Some(names) = args.reading.anonymiser()? {
-        diagnosis = without_files(diagnosis, &args.app, &names).anonymised(&names);
+        diagnosis =
+            without_files(diagnosis, &args.inputs.files(&args.app), &names).anonymised(&names);
     }
 
     let zone = TimeZone::system();
@@ -72,18 +73,38 @@ fn reaches(finding: &Finding, limit: &FailOn) -> bool {
     }
 }
 
-/// Notes tell where a log of the application could not be read.
+/// Notes name files: logs of the application that could not be read, captures that were given twice.
 pub(super) fn without_files(
     mut diagnosis: Diagnosis,
-    app: &[PathBuf],
+    given: &[&[PathBuf]],
     names: &Anonymiser,
 ) -> Diagnosis {
+    let captures = diagnosis.captures.iter().flat_map(|c| c.files.clone());
+    let given = given.iter().copied().flatten();
+    let mut files: Vec<String> = given.map(|f| f.display().to_string()).collect();
+    files.extend(captures);
+    // One may be the beginning of another.
+    files.sort_by_key(|f| std::cmp::Reverse(f.len()));
     for note in &mut diagnosis.notes {
-        for file in app.iter().map(|f| f.display().to_string()) {
-            *note = note.replace(&file, &names.name(NameKind::File, &file));
+        for file in &files {
+            *note = renamed(note, file, &names.name(NameKind::File, file));
         }
     }
     diagnosis
+}
+
+/// `text` with `new` for each `word` that stands there as one.
+fn renamed(text: &str, word: &str, new: &str) -> String {
+    let part = |c: char| c.is_alphanumeric() || matches!(c, '/' | '-' | '_');
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once(word).filter(|_| !word.is_empty()) {
+        let inside = before.ends_with(part) || behind.starts_with(part);
+        out.push_str(before);
+        out.push_str(if inside { word } else { new });
+        rest = behind;
+    }
+    out + rest
 }
 
 /// What the application noted itself.

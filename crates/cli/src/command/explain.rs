@@ -11,7 +11,8 @@ pub(crate) fn run(args: &Explain) -> anyhow::Result<Done> {
         Some(code) => {
             let rule = rule(code).map_err(|m| anyhow!(m))?;
             let (title, manual) = (rule.title, rule.manual());
-            print(|out| writeln!(out, "{}: {title}\n\n{}", rule.code, manual.trim()))?;
+            let title = report::wrap(&format!("{}: ", rule.code), 2, title);
+            print(|out| write!(out, "{title}\n{}", report::reflowed(manual.trim())))?;
         }
         None => {
             let width = RULES.iter().map(|r| r.code.len()).max().unwrap_or(0);

@@ -1,26 +1,31 @@
 //! `slowside info`: what a capture is worth.
 
-use super::{check_standard_input, print, tell};
-use crate::args::{Info, InfoFormat};
+use super::{print, source, tell};
+use crate::args::{AnswerFormat, Info};
 use crate::exit::Done;
 use crate::progress::Progress;
 use jiff::tz::TimeZone;
+use report::Anonymise;
 
 pub(crate) fn run(args: &Info) -> anyhow::Result<Done> {
     anyhow::ensure!(
         args.reading.filter.is_none(),
         "--where compares calls, which info does not list; leave it out, or use slowside calls"
     );
-    check_standard_input(&args.captures)?;
     let config = args.reading.config()?;
+    let source = source(&args.captures, &args.from_interface)?;
     let mut progress = Progress::new(args.reading.quiet, false);
-    let result = slowside::info(&args.captures, &config, &mut |e| progress.event(e))?;
+    let result = slowside::info(source, &config, &mut |e| progress.event(e))?;
     drop(progress);
+    let result = match args.reading.anonymiser()? {
+        Some(names) => result.anonymised(&names),
+        None => result,
+    };
     let zone = TimeZone::system();
     print(|out| match args.format {
-        InfoFormat::Text => report::info_text(&result, &zone, out),
-        InfoFormat::Json => report::info_json(&result, out),
-        InfoFormat::Markdown => report::info_markdown(&result, &zone, out),
+        AnswerFormat::Text => report::info_text(&result, &zone, out),
+        AnswerFormat::Json => report::info_json(&result, out),
+        AnswerFormat::Markdown => report::info_markdown(&result, &zone, out),
     })?;
     tell(&config, &result.captures, false, args.reading.quiet);
     let damaged = result.captures.iter().any(|c| c.problems.any_damage());

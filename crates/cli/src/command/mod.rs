@@ -20,12 +20,13 @@ pub(crate) mod whatif;
 mod html;
 mod inputs;
 
+use crate::args::FromInterface;
 use crate::exit::complain;
 use analysis::results::CaptureResult;
 use anyhow::Context;
 use jiff::tz::TimeZone;
 use model::{Time, format_duration};
-use slowside::{Config, Moment};
+use slowside::{Config, Moment, Source};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 
@@ -47,6 +48,19 @@ fn check_standard_input(inputs: &[PathBuf]) -> anyhow::Result<()> {
         "standard input is a terminal; pipe a capture into it or name a file"
     );
     Ok(())
+}
+
+/// The files of a capture, or an interface in place of them.
+fn source(captures: &[PathBuf], interface: &FromInterface) -> anyhow::Result<Source> {
+    check_standard_input(captures)?;
+    let opened = interface.open()?;
+    Ok(match (opened, &interface.interface) {
+        (Some(opened), Some(name)) => Source::Stream {
+            name: name.clone(),
+            reader: Box::new(opened),
+        },
+        _ => Source::Files(captures.to_vec()),
+    })
 }
 
 /// Why nothing can be in the answer, if that is because of the times asked for.

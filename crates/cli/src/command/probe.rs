@@ -66,6 +66,7 @@ pub(crate) fn run(args: &Probe) -> anyhow::Result<Done> {
     print(|out| match args.format {
         AnswerFormat::Text => report::probe_text(&result, out),
         AnswerFormat::Json => report::probe_json(&result, out),
+        AnswerFormat::Markdown => report::as_markdown(|out| report::probe_text(&result, out), out),
     })?;
     Ok(Done::Fine)
 }

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Done> {
     result.diagnosis.notes.append(&mut notes);
 
     if let Some(names) = args.reading.anonymiser()? {
-        result.diagnosis = without_files(result.diagnosis, &args.app, &names);
+        result.diagnosis = without_files(result.diagnosis, &args.inputs.files(&args.app), &names);
         result = result.anonymised(&names);
     }
     let made = html::made("report", &args.reading);

@@ -6,6 +6,7 @@ use crate::exit::Done;
 use crate::progress::Progress;
 use jiff::tz::TimeZone;
 use report::Anonymise;
+use std::io::Write;
 
 pub(crate) fn run(args: &Startup) -> anyhow::Result<Done> {
     check_standard_input(&args.captures)?;
@@ -19,9 +20,12 @@ pub(crate) fn run(args: &Startup) -> anyhow::Result<Done> {
         Some(names) => result.anonymised(&names),
         None => result,
     };
+    let zone = TimeZone::system();
+    let text = |out: &mut dyn Write| report::startup_text(&result, args.all, &zone, out);
     print(|out| match args.format {
         AnswerFormat::Json => report::startup_json(&result, out),
-        AnswerFormat::Text => report::startup_text(&result, args.all, &TimeZone::system(), out),
+        AnswerFormat::Text => text(out),
+        AnswerFormat::Markdown => report::as_markdown(text, out),
     })?;
     tell(&config, &result.captures, false, args.common.quiet);
     let damaged = result.captures.iter().any(|c| c.problems.any_damage());

@@ -1,6 +1,6 @@
 //! `slowside stat`: packets and calls in intervals.
 
-use super::{CANNOT_WRITE, check_standard_input, tell};
+use super::{CANNOT_WRITE, source, tell};
 use crate::args::{Stat, StatFormat};
 use crate::exit::Done;
 use crate::progress::Progress;
@@ -11,9 +11,10 @@ use report::StatText;
 use std::io::{self, BufWriter, Write};
 
 pub(crate) fn run(args: &Stat) -> anyhow::Result<Done> {
-    check_standard_input(&args.captures)?;
     let config = args.reading.config()?;
-    let mut progress = Progress::new(args.reading.quiet, false);
+    let live = args.from_interface.interface.is_some();
+    let source = source(&args.captures, &args.from_interface)?;
+    let mut progress = Progress::new(args.reading.quiet, live);
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     if args.format == StatFormat::Csv {
         report::stat_csv_header(&mut out).context(CANNOT_WRITE)?;
@@ -27,6 +28,12 @@ pub(crate) fn run(args: &Stat) -> anyhow::Result<Done> {
             StatFormat::Jsonl => report::stat_jsonl(row, &mut out),
             StatFormat::Text => text.row(row, &mut out),
         };
+        // Somebody looks at rows of an interface as they come.
+        let done = if live {
+            done.and_then(|()| out.flush())
+        } else {
+            done
+        };
         done.map_err(|e| {
             let kind = e.kind();
             failed = Some(e);
@@ -34,7 +41,7 @@ pub(crate) fn run(args: &Stat) -> anyhow::Result<Done> {
         })
     };
     let result = slowside::stat(
-        &args.captures,
+        source,
         &config,
         args.interval,
         args.packets.as_ref(),

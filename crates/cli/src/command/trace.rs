@@ -3,11 +3,18 @@
 use super::{check_standard_input, print};
 use crate::args::{GroupFormat, ProfileBy, Trace};
 use crate::exit::{Done, complain};
-use report::{TraceBy, TraceStyle};
+use crate::progress::Progress;
+use report::{Anonymise, TraceBy, TraceStyle};
 
 pub(crate) fn run(args: &Trace) -> anyhow::Result<Done> {
     check_standard_input(&args.files)?;
-    let result = slowside::trace(&args.files)?;
+    let mut progress = Progress::new(args.quiet, false);
+    let result = slowside::trace(&args.files, &mut |e| progress.event(e))?;
+    drop(progress);
+    let result = match args.names.anonymiser()? {
+        Some(names) => result.anonymised(&names),
+        None => result,
+    };
     let by = args.by.map(|by| match by {
         ProfileBy::Statement => TraceBy::Statement,
         ProfileBy::Event => TraceBy::Event,

@@ -15,6 +15,10 @@ pub(crate) fn run(args: &WhatIf) -> anyhow::Result<Done> {
             print(|out| match args.format {
                 AnswerFormat::Json => report::fit_json(points, fitted.as_ref(), args.rtt, out),
                 AnswerFormat::Text => report::fit_text(points, fitted.as_ref(), args.rtt, out),
+                AnswerFormat::Markdown => report::as_markdown(
+                    |out| report::fit_text(points, fitted.as_ref(), args.rtt, out),
+                    out,
+                ),
             })?;
             return Ok(Done::Fine);
         }
@@ -46,6 +50,7 @@ pub(crate) fn run(args: &WhatIf) -> anyhow::Result<Done> {
     print(|out| match args.format {
         AnswerFormat::Json => report::whatif_json(&result, out),
         AnswerFormat::Text => report::whatif_text(&result, out),
+        AnswerFormat::Markdown => report::whatif_markdown(&result, out),
     })?;
     tell(&config, &profile.captures, false, args.common.quiet);
     let damaged = profile.captures.iter().any(|c| c.problems.any_damage());

@@ -27,9 +27,12 @@ const WRITING: &[&str] = &[
     "stat CAPTURE --interval 1ms",
     "stat CAPTURE --interval 1ms --format csv",
     "whatif CAPTURE",
+    "whatif CAPTURE --format markdown",
+    "startup CAPTURE --format markdown",
     "report CAPTURE -o -",
     "compare CAPTURE CAPTURE",
     "compare CAPTURE CAPTURE --format json",
+    "compare CAPTURE CAPTURE --format markdown",
     "compare CAPTURE CAPTURE -o -",
     "cut CAPTURE --from @0 -o -",
     "trace TRACE",
@@ -155,8 +158,8 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Two examples each, of which clap takes every word: files that are not there stop the run, not wrong
-/// arguments.
+/// Two examples each, of which clap takes every word: files and interfaces that are not there stop the run,
+/// not wrong arguments.
 #[test]
 fn examples_can_be_typed() {
     for name in COMMANDS {
@@ -174,6 +177,10 @@ fn examples_can_be_typed() {
             if let Some(at) = given.iter().position(|w| w.starts_with("/usr")) {
                 given[at] = "pages";
             }
+            // One that is there would be captured from.
+            if let Some(at) = given.iter().position(|w| *w == "-i") {
+                given[at + 1] = "nowhere";
+            }
             let output = Command::new(env!("CARGO_BIN_EXE_slowside"))
                 .args(&given)
                 .current_dir(&folder)
@@ -182,7 +189,10 @@ fn examples_can_be_typed() {
                 .expect("the binary that cargo built");
             let told = text(&output.stderr);
             assert!(!told.contains("--help"), "{example}: {told}");
-            let missing = output.status.code() == Some(2) && told.contains("cannot open");
+            let missing = output.status.code() == Some(2)
+                && ["cannot open", "no interface nowhere", "may not capture"]
+                    .iter()
+                    .any(|why| told.contains(why));
             assert!(missing || output.status.success(), "{example}: {told}");
         }
     }
@@ -351,4 +361,71 @@ fn times_outside_the_capture_are_the_reason_of_an_empty_answer() {
         page.contains("Nothing is left, as --from is behind the end"),
         "{page}"
     );
+}
+
+/// Where a trace stands and whose it is, what it asked for, and the pseudonyms of both.
+#[test]
+fn a_trace_with_pseudonyms_names_nobody() {
+    const TRACE: &str = "Trace file /u01/secretpath/orcl_ora_4711.trc
+Oracle Database 19c Enterprise Edition Release 19.0.0.0.0 - Production
+Node name:\tsecrethost
+Instance name: secretinstance
+*** SERVICE NAME:(secretservice) 2026-01-01 00:00:00.000
+*** MODULE NAME:(secretmodule) 2026-01-01 00:00:00.000
+*** CLIENT DRIVER:(secretdriver) 2026-01-01 00:00:00.000
+PARSING IN CURSOR #7 len=49 dep=0 uid=1 oct=3 lid=1 tim=10 hv=4 ad='b3' sqlid='secretsqlid'
+select * from secrettable where x='secretvalue'
+END OF STMT
+PARSE #7:c=10,e=20,p=0,cr=0,cu=0,mis=1,r=0,dep=0,og=1,plh=1,tim=1000100
+EXEC #7:c=1,e=2,p=0,cr=0,cu=0,mis=0,r=0,dep=0,og=1,plh=0,tim=1000200
+PARSING IN CURSOR secretbroken
+";
+    let trace = file("anonymised-trace", "secretfile.trc", TRACE.as_bytes());
+    let run = |more: &[&str]| {
+        let mut arguments = vec![
+            "trace".into(),
+            "--quiet".into(),
+            trace.clone().into_os_string(),
+        ];
+        arguments.extend(more.iter().map(std::ffi::OsString::from));
+        text(&slowside(arguments).stdout)
+    };
+    let plain = run(&["--format=json", "--show-literals"]);
+    for word in [
+        "host", "instance", "service", "module", "driver", "table", "value", "sqlid", "file",
+    ] {
+        assert!(plain.contains(&format!("secret{word}")), "{word}: {plain}");
+    }
+    for format in ["text", "json", "csv", "markdown"] {
+        let hidden = run(&[
+            "--anonymise=a key for tests",
+            "--show-literals",
+            "--format",
+            format,
+        ]);
+        assert!(hidden.len() > 40, "{hidden}");
+        assert!(!hidden.contains("secret"), "{format}: {hidden}");
+    }
+}
+
+/// The note on a capture that was given twice names it.
+#[test]
+fn notes_on_captures_have_pseudonyms_too() {
+    let capture = file("anonymised-note", "secretcapture.pcap", &conversation());
+    let name = capture.as_os_str();
+    for format in ["text", "json", "markdown"] {
+        let run = |key: &str| {
+            let arguments = [
+                name,
+                name,
+                "--format".as_ref(),
+                format.as_ref(),
+                key.as_ref(),
+            ];
+            text(&slowside(arguments).stdout)
+        };
+        let hidden = run("--anonymise=a key for tests");
+        assert!(hidden.contains("was given twice"), "{hidden}");
+        assert!(!hidden.contains("secretcapture"), "{hidden}");
+    }
 }

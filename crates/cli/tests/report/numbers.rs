@@ -94,7 +94,9 @@ fn statements_have_the_numbers_of_the_profile() {
                 number(&line["wait_ns"]),
             ];
             if divided {
-                expected.extend(["server_ns", "network_ns"].map(|key| number(&line[key])));
+                expected.extend(
+                    ["server_ns", "network_ns", "unknown_ns"].map(|key| number(&line[key])),
+                );
             }
             expected.extend(["transfer_ns", "think_ns"].map(|key| number(&line[key])));
             assert_eq!(shown, expected, "{captures:?} {line}");

@@ -28,6 +28,7 @@ pub(crate) fn plain(html: &str) -> String {
         }
     }
     let out = out.replace("&lt;", "<").replace("&gt;", ">");
+    let out = out.replace('\u{a0}', " ");
     out.replace("&quot;", "\"").replace("&amp;", "&")
 }
 

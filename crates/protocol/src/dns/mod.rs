@@ -27,6 +27,8 @@ const DNS: u16 = 53;
 const MDNS: u16 = 5353;
 const LLMNR: u16 = 5355;
 const NBNS: u16 = 137;
+/// Bytes of a header (RFC 1035 section 4.1.1).
+const HEADER: u16 = 12;
 
 /// On the well-known ports a header that can be is enough, elsewhere it takes a whole query or response
 /// about a name, and nothing behind it.
@@ -35,15 +37,17 @@ fn probe(connection: &ConnectionInfo, _d: Direction, bytes: &[u8]) -> bool {
     if ports.contains(&NBNS) {
         return false;
     }
+    let well_known = ports.iter().any(|p| [DNS, MDNS, LLMNR].contains(p));
     let bytes = match connection.transport {
         Transport::Udp => bytes,
         Transport::Tcp => match bytes.split_first_chunk::<2>() {
-            // The whole message in its first segment, or nothing but its length.
+            // Some write the length for itself; no message is shorter than its header.
+            Some((length, [])) => return well_known && u16::from_be_bytes(*length) >= HEADER,
+            // The first segment has the whole message, or its start.
             Some((length, rest)) if usize::from(u16::from_be_bytes(*length)) >= rest.len() => rest,
             _ => return false,
         },
     };
-    let well_known = ports.iter().any(|p| [DNS, MDNS, LLMNR].contains(p));
     match message::parse(bytes) {
         Some(m) if well_known => m.sane,
         Some(m) => connection.transport == Transport::Udp && m.certain,

@@ -127,6 +127,21 @@ fn messages_over_tcp_have_a_length_before_them() {
     }
 }
 
+#[test]
+fn a_length_in_a_segment_of_its_own_begins_a_message() {
+    let (query, answer) = (QUERY, response(0, 1));
+    let lengths = [&query[..], &answer].map(|m| (m.len() as u16).to_be_bytes());
+    let events = [
+        Event::Segment(UP, &lengths[0]),
+        Event::Segment(UP, &query),
+        Event::Segment(DOWN, &lengths[1]),
+        Event::Segment(DOWN, &answer),
+    ];
+    let calls = calls(53, &events, Close::Finished);
+    assert_eq!((calls.len(), calls[0].outcome), (1, Outcome::Ok));
+    assert!(calls[0].request_first < calls[0].request_last);
+}
+
 proptest! {
     #[test]
     fn no_bytes_make_it_panic(

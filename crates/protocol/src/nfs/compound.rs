@@ -69,11 +69,21 @@ pub(super) struct Found {
     pub(super) stable: Option<u32>,
     pub(super) slot: Option<u32>,
     pub(super) highest_slot: Option<u32>,
+    /// Where a name stands: its position and length.
+    pub(super) name: Option<(u32, u32)>,
     /// Position after data that runs beyond the bytes at hand.
     data_end: Option<usize>,
 }
 
 impl Found {
+    /// Passes over a name and notes where it is.
+    pub(super) fn name(&mut self, x: &mut Xdr<'_>) -> Option<()> {
+        let at = x.position() as u32 + 4;
+        let length = x.opaque()?.len() as u32;
+        self.name = Some((at, length));
+        Some(())
+    }
+
     /// Passes over an opaque of which only the length is wanted.
     pub(super) fn bulk(&mut self, x: &mut Xdr<'_>) -> Option<u32> {
         let length = x.u32()?;

@@ -10,6 +10,7 @@ mod acl;
 mod callback;
 mod compound;
 mod handle;
+mod names;
 mod operation;
 mod status;
 mod v2;
@@ -64,6 +65,10 @@ impl Program for Nfs {
 
     fn operations_text(&self, operations: &[u8]) -> String {
         compound::text::<operation::Nfs4>(operations)
+    }
+
+    fn name(&self, version: u32, procedure: u32, body: &[u8]) -> Option<String> {
+        names::read(version, procedure, body)
     }
 
     fn believes(&self, version: u32, procedure: u32) -> bool {

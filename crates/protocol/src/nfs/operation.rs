@@ -9,7 +9,7 @@ use crate::xdr::Xdr;
 use model::{Detail, Field, Name, Outcome, Protocol};
 
 const PROCEDURES: [Name; 2] = Name::all(["NULL", "COMPOUND"]);
-const COMPOUND: u32 = 1;
+pub(super) const COMPOUND: u32 = 1;
 
 const CREATE: u32 = 6;
 const LOOKUP: u32 = 15;

@@ -38,6 +38,9 @@ const WRITECACHE: u32 = 7;
 const WRITE: u32 = 8;
 const READDIR: u32 = 16;
 
+/// Bytes of `fhandle` (RFC 1094 section 2.3.3).
+pub(super) const HANDLE: usize = 32;
+
 /// `fattr` (section 2.3.5): 17 words.
 const ATTRIBUTES: usize = 68;
 
@@ -54,7 +57,7 @@ pub(super) fn read(procedure: u32, body: &[u8], a: &mut Arguments) {
 }
 
 fn fields(procedure: u32, x: &mut Xdr<'_>, detail: &mut Detail) -> Option<()> {
-    detail.set(Field::File, handle::hash(x.fixed::<32>()?));
+    detail.set(Field::File, handle::hash(x.fixed::<HANDLE>()?));
     match procedure {
         READ => {
             detail.set(Field::Offset, x.u32()?.into());

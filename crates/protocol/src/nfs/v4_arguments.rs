@@ -29,15 +29,17 @@ pub(super) fn read(op: u32, x: &mut Xdr<'_>, found: &mut Found) -> Option<()> {
             found.count = Some(x.u32()?.into());
             Some(())
         }
-        6 => create(x),
+        6 => create(x, found),
         // DELEGPURGE, RENEW, DESTROY_CLIENTID: a client ID.
         7 | 30 | 57 => x.skip(8),
         // DELEGRETURN, FREE_STATEID, OFFLOAD_CANCEL, OFFLOAD_STATUS: a stateid.
         8 | 45 | 66 | 67 => x.skip(STATEID),
         // GETATTR
         9 => bitmap(x),
-        // LINK, LOOKUP, REMOVE, SECINFO, GETXATTR, REMOVEXATTR: a name.
-        11 | 15 | 28 | 33 | 72 | 75 => name(x),
+        // LINK, LOOKUP, REMOVE, SECINFO: a name.
+        11 | 15 | 28 | 33 => found.name(x),
+        // GETXATTR, REMOVEXATTR: the name of an attribute.
+        72 | 75 => name(x),
         12 => lock(x, found),
         // LOCKT
         13 => {
@@ -54,7 +56,7 @@ pub(super) fn read(op: u32, x: &mut Xdr<'_>, found: &mut Found) -> Option<()> {
         }
         // NVERIFY, VERIFY
         17 | 37 => attributes(x),
-        18 => open(x),
+        18 => open(x, found),
         // OPEN_DOWNGRADE: stateid, seqid, share_access, share_deny.
         21 => x.skip(STATEID + 12),
         // PUTFH
@@ -78,7 +80,7 @@ pub(super) fn read(op: u32, x: &mut Xdr<'_>, found: &mut Found) -> Option<()> {
         // RENAME
         29 => {
             name(x)?;
-            name(x)
+            found.name(x)
         }
         // SETATTR
         34 => {
@@ -298,13 +300,13 @@ fn two_files(x: &mut Xdr<'_>, found: &mut Found) -> Option<()> {
     Some(())
 }
 
-fn create(x: &mut Xdr<'_>) -> Option<()> {
+fn create(x: &mut Xdr<'_>, found: &mut Found) -> Option<()> {
     match x.u32()? {
         3 | 4 => x.skip(8)?, // NF4BLK, NF4CHR: specdata
         5 => name(x)?,       // NF4LNK: linkdata
         _ => {}
     }
-    name(x)?;
+    found.name(x)?;
     attributes(x)
 }
 
@@ -320,7 +322,7 @@ fn lock(x: &mut Xdr<'_>, found: &mut Found) -> Option<()> {
     }
 }
 
-fn open(x: &mut Xdr<'_>) -> Option<()> {
+fn open(x: &mut Xdr<'_>, found: &mut Found) -> Option<()> {
     x.skip(12)?; // seqid, share_access, share_deny
     owner(x)?;
     if x.u32()? == 1 {
@@ -337,13 +339,13 @@ fn open(x: &mut Xdr<'_>) -> Option<()> {
         }
     }
     match x.u32()? {
-        0 | 3 => name(x),  // CLAIM_NULL, CLAIM_DELEGATE_PREV
-        1 => x.skip(4),    // CLAIM_PREVIOUS: delegate_type
-        4 | 6 => Some(()), // CLAIM_FH, CLAIM_DELEG_PREV_FH
+        0 | 3 => found.name(x), // CLAIM_NULL, CLAIM_DELEGATE_PREV
+        1 => x.skip(4),         // CLAIM_PREVIOUS: delegate_type
+        4 | 6 => Some(()),      // CLAIM_FH, CLAIM_DELEG_PREV_FH
         // CLAIM_DELEGATE_CUR
         2 => {
             x.skip(STATEID)?;
-            name(x)
+            found.name(x)
         }
         5 => x.skip(STATEID), // CLAIM_DELEG_CUR_FH
         _ => None,

@@ -17,8 +17,9 @@ const CB_COMPOUND: u32 = 1;
 pub(super) const UNNAMED: Name = Name::of("CALL");
 
 /// Reads a call's arguments into `pending`, as far as its header and protection let them be read. A
-/// transient number says nothing; the NFSv4 callbacks among them are told by what stands in them.
-pub(super) fn arguments(call: &CallHeader, head: &[u8], pending: &mut Pending) {
+/// transient number says nothing; the NFSv4 callbacks among them are told by what stands in them. `names`:
+/// whether names are wanted.
+pub(super) fn arguments(call: &CallHeader, head: &[u8], names: bool, pending: &mut Pending) {
     let skip = call.security.wrapper().zip(call.body);
     let at = skip.map(|(wrapper, body)| wrapper + body);
     let body = at.and_then(|at| head.get(at..)).unwrap_or_default();
@@ -27,6 +28,10 @@ pub(super) fn arguments(call: &CallHeader, head: &[u8], pending: &mut Pending) {
         return;
     };
     let (version, procedure) = (pending.version, pending.procedure);
+    if names {
+        let name = program.name(version, procedure, body);
+        pending.name = Some(name.unwrap_or_default().into());
+    }
     program.read(version, procedure, body, &mut pending.arguments);
     if call.procedure.is_none() {
         pending.arguments.op = UNNAMED;

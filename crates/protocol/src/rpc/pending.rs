@@ -39,6 +39,8 @@ pub(super) struct Pending {
     pub procedure: u32,
     pub security: Security,
     pub arguments: Arguments,
+    /// Where names are wanted: empty if the arguments have none.
+    pub name: Option<Arc<str>>,
     pub outstanding: u32,
     pub retransmits: u32,
     /// How many calls of this connection had been answered when this one was sent.
@@ -82,6 +84,7 @@ impl Pending {
             procedure: 0,
             security: Security::None,
             arguments: Arguments::new(Protocol::Rpc, Name::default()),
+            name: None,
             outstanding: 0,
             retransmits: 0,
             answered_before: 0,
@@ -134,7 +137,10 @@ impl Pending {
         if !matches!(self.security, Security::None | Security::Sys) {
             detail.set(Field::Security, self.security.word());
         }
-        let text = texts.of(self);
+        let text = match &self.name {
+            Some(name) => Some(Arc::clone(name)).filter(|name| !name.is_empty()),
+            None => texts.of(self),
+        };
         let Span { first, last, .. } = self.request;
         let held = self.request.last_held_since;
         Call {
@@ -233,6 +239,7 @@ impl Shared {
     pub(super) fn blank(&mut self) -> Box<Pending> {
         match self.spare.pop() {
             Some(mut call) => {
+                call.name = None;
                 call.outstanding = 0;
                 call.retransmits = 0;
                 call.counted = true;

@@ -77,6 +77,11 @@ pub trait Program: Sync {
         String::new()
     }
 
+    /// The name that arguments carry, of a file for example.
+    fn name(&self, _version: u32, _procedure: u32, _body: &[u8]) -> Option<String> {
+        None
+    }
+
     /// Highest version and procedure that exist, to tell a believable header from chance.
     fn believes(&self, version: u32, procedure: u32) -> bool;
 }

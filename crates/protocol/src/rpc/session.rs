@@ -112,7 +112,7 @@ impl Session {
                 pending.version = call.version.unwrap_or(0);
                 pending.procedure = call.procedure.unwrap_or(0);
                 pending.security = call.security;
-                body::arguments(&call, head, &mut pending);
+                body::arguments(&call, head, cx.output.names, &mut pending);
                 self.compounds |= matches!(
                     pending.arguments.protocol,
                     Protocol::Nfs40 | Protocol::Nfs41 | Protocol::Nfs42 | Protocol::NfsCallback

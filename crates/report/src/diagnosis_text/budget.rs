@@ -6,12 +6,13 @@
 use crate::classes::{self, Party};
 use crate::page::{Tone, columns, pad, prose};
 use crate::text::{Unit, bar, counted, wrap};
-use analysis::results::{Budget, Side};
+use analysis::results::{Diagnosis, Side};
 use model::{Direction, TimeClass, format_duration};
 
 /// Where a call's time goes: a line per part, with a bar.
-pub(super) fn budget(b: &Budget, accused: Side) -> String {
-    let Some(parts) = Parts::of(b) else {
+pub(super) fn budget(d: &Diagnosis) -> String {
+    let (b, accused) = (&d.budget, d.verdict.side);
+    let Some(parts) = Parts::of(d) else {
         let host = b.client_host_ns.filter(|_| b.calls > 0);
         return host.map_or_else(String::new, |ns| {
             format!(
@@ -54,6 +55,8 @@ pub(super) fn budget(b: &Budget, accused: Side) -> String {
 pub(crate) struct Parts {
     pub(crate) title: String,
     pub(crate) total_ns: i64,
+    /// Of it, what is in no line, as one capture shows no more.
+    rest_ns: i64,
     pub(crate) lines: Vec<Part>,
 }
 
@@ -70,14 +73,20 @@ pub(crate) struct Part {
 
 impl Parts {
     /// None if no part of the wire's is known.
-    pub(crate) fn of(b: &Budget) -> Option<Parts> {
+    pub(crate) fn of(d: &Diagnosis) -> Option<Parts> {
+        let b = &d.budget;
         let parts = [
             ("network out", b.network_out_ns),
             ("server", b.server_ns),
             ("network back", b.network_back_ns),
         ];
-        let known = parts.iter().filter_map(|(_, ns)| *ns);
-        let total_ns = b.client_host_ns.unwrap_or(0) + known.sum::<i64>();
+        let known: i64 = parts.iter().filter_map(|(_, ns)| *ns).sum();
+        let calls = i64::try_from(b.calls).unwrap_or(i64::MAX).max(1);
+        let rest_ns = match parts.iter().all(|(_, ns)| ns.is_some()) {
+            true => 0,
+            false => (d.call_time_ns / calls - known).max(0),
+        };
+        let total_ns = b.client_host_ns.unwrap_or(0) + known + rest_ns;
         if b.calls == 0 || parts.iter().all(|(_, ns)| ns.is_none()) || total_ns <= 0 {
             return None;
         }
@@ -131,6 +140,7 @@ impl Parts {
                 counted(b.calls, "call")
             ),
             total_ns,
+            rest_ns,
             lines,
         })
     }
@@ -138,6 +148,12 @@ impl Parts {
     /// Of the way of requests and responses, what a host took: its name alone would accuse the network.
     pub(crate) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
+        if self.rest_ns >= self.total_ns / 100 && self.rest_ns > 0 {
+            notes.push(format!(
+                "The other {} are nobody's for certain: one capture shows no more.",
+                format_duration(self.rest_ns)
+            ));
+        }
         for name in ["network out", "network back"] {
             let rest = self.lines.iter().skip_while(|p| p.name != name);
             let inner = rest.skip(1).take_while(|p| p.name.starts_with(' '));
@@ -194,7 +210,7 @@ mod tests {
             (Direction::ToServer, TimeClass::SmallWindow, 10_000_000),
             (Direction::ToServer, TimeClass::Congestion, 1_000_000),
         ];
-        let text = budget(&d.budget, Side::Server);
+        let text = budget(&d);
         expect![[r#"
             Where a call's 73.1 ms go (2,600 calls)
               client host         not seen on the wire (give the application's times with

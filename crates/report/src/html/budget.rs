@@ -11,7 +11,7 @@ const WIDTH: i64 = 1_000;
 
 pub(super) fn section(d: &Diagnosis) -> Option<Markup> {
     let b = &d.budget;
-    let Some(all) = Parts::of(b) else {
+    let Some(all) = Parts::of(d) else {
         let host = b.client_host_ns.filter(|_| b.calls > 0)?;
         return Some(html! {
             h2 #budget-title { "Where the time goes" }

@@ -16,7 +16,7 @@ pub(super) struct Server {
     pub(super) series: OutstandingOverTime,
 }
 
-/// Servers with so small a part of all calls' time are left out: one in so many.
+/// Servers, and operations, with so small a part of the time of the largest are left out: one in so many.
 const WORTH: i128 = 100;
 
 /// The servers that are drawn, the busiest first, each as the client's capture and as the server's saw it.
@@ -52,7 +52,17 @@ pub(super) fn load<'a>(report: &'a Report, places: &Places<'_>) -> Vec<&'a Laten
     let same = |a: &LatencyByOutstanding, b: &LatencyByOutstanding| {
         (a.server, a.protocol, a.op) == (b.server, b.protocol, b.op)
     };
-    let mut ordered: Vec<&LatencyByOutstanding> = all.iter().collect();
+    let time = |l: &LatencyByOutstanding| -> i128 {
+        let each = l.levels.iter();
+        each.map(|a| i128::from(a.mean_ns) * i128::from(a.calls))
+            .sum()
+    };
+    let most = all.iter().map(time).max().unwrap_or(0);
+    // One level is a number, and no curve.
+    let curves = all
+        .iter()
+        .filter(|l| l.levels.len() > 1 && time(l) >= most / WORTH);
+    let mut ordered: Vec<&LatencyByOutstanding> = curves.collect();
     ordered.sort_by_key(|l| {
         let first = all.iter().position(|other| same(l, other));
         (first, places.rank(l.capture))
@@ -76,16 +86,21 @@ pub(super) fn section(report: &Report, places: &Places<'_>) -> Option<Markup> {
     if servers.is_empty() && load.is_empty() {
         return None;
     }
+    // Where there is one capture, all is what it saw.
+    let seen_by = |capture: usize| match report.diagnosis.captures.len() {
+        0..=1 => String::new(),
+        _ => format!(", {}", places.label(capture)),
+    };
     Some(html! {
         div.charts {
             @for (i, s) in servers.iter().enumerate() {
-                @let title = format!("Calls outstanding, {}, {}", scope(s.server), places.label(s.capture));
+                @let title = format!("Calls outstanding, {}{}", scope(s.server), seen_by(s.capture));
                 (figure("outstanding", i, &title, &most(s)))
             }
             @for (i, l) in load.iter().enumerate() {
                 @let title = format!(
-                    "Wait of {} {} by calls outstanding, {}, {}",
-                    l.protocol, l.op, scope(l.server), places.label(l.capture)
+                    "Wait of {} {} by calls outstanding, {}{}",
+                    l.protocol, l.op, scope(l.server), seen_by(l.capture)
                 );
                 (figure("load", i, &title, &by_outstanding(l)))
             }

@@ -36,10 +36,13 @@ pub(super) fn seen(report: &Report, subject: Subject) -> Vec<(usize, &Times)> {
         .collect()
 }
 
-/// The operations that have charts: those that took most time.
+/// The operations that have charts: those that took most time, what only finds names behind the others.
 pub(super) fn charted(report: &Report) -> Vec<Charted<'_>> {
     let ops = report.diagnosis.ops.iter().enumerate().take(ROWS);
-    worth_charts(ops.map(|(row, o)| Charted {
+    let mut ops: Vec<_> = ops.collect();
+    // Stable: the others stay in their order.
+    ops.sort_by_key(|(_, o)| o.protocol.is_lookup());
+    worth_charts(ops.into_iter().map(|(row, o)| Charted {
         row,
         protocol: o.protocol.name(),
         name: o.op.clone(),
@@ -72,16 +75,21 @@ pub(super) fn section(report: &Report, places: &Places<'_>) -> Option<Markup> {
     let unit = Unit::for_duration(mean);
     let both = |o: &OpResult| o.matched.as_ref().is_some_and(|m| m.count > 0);
     let matched = ops.iter().any(both);
+    // Of two captures a sentence below says why calls have no twin.
+    let alone = ops.iter().all(|o| o.matched.is_none());
+    let unanswered = alone && ops.iter().any(|o| o.unmatched.no_response > 0);
     let heads = html! {
         @if sides.len() > 1 || matched {
             tr {
                 td {}
+                @if unanswered { td {} }
                 @for (side, _) in &sides { th scope="colgroup" colspan="4" { (side) } }
                 @if matched { th scope="colgroup" colspan="4" { "the same calls in both" } }
             }
         }
         tr {
             (head("op", false))
+            @if unanswered { (head("no answer", true)) }
             @for _ in &sides { @for name in ["calls", "mean", "p50", "p99"] { (head(name, true)) } }
             @if matched { @for name in ["calls", "client", "server", "diff"] { (head(name, true)) } }
         }
@@ -94,13 +102,18 @@ pub(super) fn section(report: &Report, places: &Places<'_>) -> Option<Markup> {
                     @if let Some(place) = charted.iter().position(|c| c.row == row) { a href={ "#operation-" (place) } { (name) } }
                     @else { (name) }
                 }
+                @if unanswered { (cell(&grouped(o.unmatched.no_response), i64::try_from(o.unmatched.no_response).ok())) }
                 @for (_, get) in &sides { (times(timed(get(o)), unit)) }
                 @if matched { (both_sides(o.matched.as_ref(), unit)) }
             }
         }
     };
     Some(html! {
-        (table(&format!("Response times in {}", unit.name), &heads, &rows))
+        @let title = match sides.as_slice() {
+            [] => "Requests".to_owned(),
+            _ => format!("Response times in {}", unit.name),
+        };
+        (table(&title, &heads, &rows))
         (more(ops.len(), "operation"))
         @let unmatched = unmatched(ops);
         @if !unmatched.is_empty() { p.note { (unmatched) } }
@@ -234,6 +247,9 @@ pub(super) fn percentiles_of(s: &Summary) -> String {
     )
 }
 
+/// More calls than one in so many are no exception.
+const EXCEPTION: u64 = 10;
+
 /// When the slowest calls were sent.
 fn slowest(o: &Charted<'_>, places: &Places<'_>) -> String {
     each(o, places, |capture, t| {
@@ -247,20 +263,25 @@ fn slowest(o: &Charted<'_>, places: &Places<'_>) -> String {
             let ns = (column as i64).saturating_mul(heat.width_ns);
             format_duration(places.since(capture, heat.first + ns).max(0))
         };
-        let above = match top
+        let least = top
             .checked_sub(1)
-            .and_then(|r| heat.upper_ns.get(r as usize))
-        {
-            Some(ns) => format!("of {} and more", format_duration(*ns)),
-            None => "as long as these".to_owned(),
-        };
+            .and_then(|row| heat.upper_ns.get(row as usize));
         let calls = there().map(|c| c.2).sum::<u64>();
-        match (first, last) {
-            (Some(a), Some(b)) => format!(
-                "The longest, {} {above}, began {} to {} after the start.",
+        let all = heat.cells.iter().map(|c| c.2).sum::<u64>();
+        match (least, first, last) {
+            // A few are an exception, of which it matters when they were.
+            (Some(least), Some(a), Some(b)) if calls <= all / EXCEPTION => format!(
+                "The slowest {}, of {} or longer, began between {} and {} after the start.",
                 counted(calls, "call"),
+                format_duration(*least),
                 at(a),
                 at(b + 1)
+            ),
+            (Some(least), ..) => format!(
+                "{} of {} took {} or longer: that is the rule here, not an exception.",
+                grouped(calls),
+                counted(all, "call"),
+                format_duration(*least)
             ),
             _ => String::new(),
         }

@@ -50,7 +50,7 @@ pub(super) fn section(report: &Report, places: &Places<'_>) -> Option<Markup> {
         tr {
             (head("#", true)) (head("statement", false))
             @for name in ["time", "share", "calls", "mean", "p99", "rows", "wait"] { (head(name, true)) }
-            @if divided { @for name in ["server", "network"] { (head(name, true)) } }
+            @if divided { @for name in ["server", "network", "either"] { (head(name, true)) } }
             @for name in ["transfer", "think"] { (head(name, true)) }
         }
     };
@@ -72,7 +72,7 @@ pub(super) fn section(report: &Report, places: &Places<'_>) -> Option<Markup> {
                 @else { (cell("-", None)) }
                 (cell(&grouped(s.rows), Some(s.rows as i64)))
                 (part(Some(s.wait_ns())))
-                @if divided { (part(s.server_ns)) (part(s.network_ns)) }
+                @if divided { (part(s.server_ns)) (part(s.network_ns)) (part(Some(s.unknown_ns))) }
                 (part(Some(s.transfer_ns))) (part(Some(s.think_ns)))
             }
         }

@@ -4,7 +4,7 @@ use super::{code, escaped, sections, table, write};
 use crate::diagnosis_text::tables::{OpTable, matched_table, response_table, unmatched};
 use crate::diagnosis_text::{EVIDENCE, Parts, captures, confidence, cost, fact, shown};
 use crate::text::{Unit, problem, share};
-use analysis::results::{Budget, CaptureResult, Diagnosis, Finding};
+use analysis::results::{CaptureResult, Diagnosis, Finding};
 use jiff::tz::TimeZone;
 use std::io::{self, Write};
 
@@ -18,7 +18,7 @@ pub fn diagnosis_markdown(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -
         let answer = [
             format!("**{}**", escaped(&d.verdict.sentence)),
             escaped(&confidence(d)),
-            budget(&d.budget),
+            budget(d),
         ];
         let tables = [response_table(&d.ops), matched_table(&d.ops)];
         let tables = tables.into_iter().flatten().map(op_table);
@@ -36,8 +36,8 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn budget(b: &Budget) -> String {
-    let Some(parts) = Parts::of(b) else {
+fn budget(d: &Diagnosis) -> String {
+    let Some(parts) = Parts::of(d) else {
         return String::new();
     };
     let unit = Unit::for_duration(parts.total_ns);

@@ -10,9 +10,11 @@ use crate::Error;
 use crate::unpack::{is_damage, unpacked};
 use model::Where;
 use model::limits::TRACE_SQL_BYTES;
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::rc::Rc;
 
 /// Text behind a statement's announced length after which its end is no longer waited for.
 const SLACK_BYTES: usize = 4_096;
@@ -22,9 +24,26 @@ const SLACK_BYTES: usize = 4_096;
 /// # Errors
 /// If the file cannot be read, or is no trace.
 pub fn read(path: &Path, take: &mut dyn FnMut(Record<'_>)) -> Result<TraceFile, Error> {
+    read_counted(path, &Rc::default(), take)
+}
+
+/// The same, adding to `count` how many bytes of the file, packed or not, were read so far.
+///
+/// # Errors
+/// If the file cannot be read, or is no trace.
+pub fn read_counted(
+    path: &Path,
+    count: &Rc<Cell<u64>>,
+    take: &mut dyn FnMut(Record<'_>),
+) -> Result<TraceFile, Error> {
+    let counted = |inner| Counted {
+        inner,
+        count: Rc::clone(count),
+    };
     let name = path.display().to_string();
     if name == "-" {
-        return read_from("standard input".to_owned(), io::stdin(), None, take);
+        let input = counted(Box::new(io::stdin()) as Box<dyn Read>);
+        return read_from("standard input".to_owned(), input, None, take);
     }
     let open = || {
         File::open(path).map_err(|error| Error::Open {
@@ -40,7 +59,21 @@ pub fn read(path: &Path, take: &mut dyn FnMut(Record<'_>)) -> Result<TraceFile, 
     } else {
         None
     };
-    read_from(name, file, unit_ns, take)
+    read_from(name, counted(Box::new(file)), unit_ns, take)
+}
+
+/// Counts the bytes that are read through it.
+struct Counted {
+    inner: Box<dyn Read>,
+    count: Rc<Cell<u64>>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let n = self.inner.read(into)?;
+        self.count.set(self.count.get().saturating_add(n as u64));
+        Ok(n)
+    }
 }
 
 /// Reads a trace from anything. `unit_ns` is what a unit of time stands for, where that is known better

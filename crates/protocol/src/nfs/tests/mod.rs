@@ -3,6 +3,7 @@
 mod callback;
 mod compound;
 mod grammar;
+mod names;
 mod properties;
 mod v2_v3;
 

@@ -1,0 +1,209 @@
+//! Handshakes and acknowledgements of one capture at the client into what the path to the server and
+//! back takes: how long at least, and how long on average at most.
+//!
+//! The fastest of them is certain, unless a call was answered sooner. Their mean is not: the receiver
+//! delays acknowledgements (RFC 1122 section 4.2.3.2), and a request that is waited for is acknowledged
+//! by its answer unless that is slow, so that hardly any but delayed ones are measured. It bounds the
+//! path from above. A call crosses the path too, so that calls which take less than that on average,
+//! the server's work with it, bound it closer. What lies between the bounds is nobody's for certain.
+
+use crate::capture_facts::TcpFacts;
+use model::{ConnectionSummary, Direction, format_duration};
+
+/// Fewer acknowledgements than this have no mean.
+const FEW: u64 = 10;
+/// What is beyond so many times the fastest is no variation of a path of which only that is known.
+const VARIES: i64 = 4;
+/// An acknowledgement is sent before its host has woken anybody up: no path is known better.
+const HOST_NS: i64 = 100_000;
+
+/// Handshakes and acknowledgements of connections.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Acknowledged {
+    count: u64,
+    sum_ns: i64,
+    min_ns: Option<i64>,
+    /// From SYN to SYN/ACK, the fastest.
+    half_ns: Option<i64>,
+}
+
+/// Calls that bound the path, as they crossed it.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Crossed {
+    /// The shortest wait.
+    pub min_ns: Option<i64>,
+    /// The mean wait of those that wait least on average, seen all along.
+    pub mean_ns: Option<i64>,
+}
+
+/// The path to the server and back as one capture at the client shows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PathEstimate {
+    /// It takes this long at least: this much of a wait is the network's.
+    pub min_ns: i64,
+    /// Of the acknowledgements, delayed ones too, or of the calls that bound them.
+    pub mean_ns: i64,
+    /// It takes no longer than this on average: what waits take beyond is the server's.
+    pub most_ns: i64,
+    /// Acknowledgements measured; without any, the handshake is all there is.
+    pub samples: u64,
+    /// Whether calls bound the mean, and not acknowledgements; and whether one shows the least.
+    pub by_calls: bool,
+    pub by_answer: bool,
+}
+
+impl Acknowledged {
+    /// Of all connections of a capture.
+    #[must_use]
+    pub fn of(t: &TcpFacts) -> Acknowledged {
+        let to_server = Direction::ToServer.index();
+        Acknowledged {
+            count: t.ack_rtt_count[to_server],
+            sum_ns: t.ack_rtt_sum_ns[to_server],
+            min_ns: t.ack_rtt_min_ns[to_server],
+            half_ns: t.server_half_ns,
+        }
+    }
+
+    /// Takes a connection that is over.
+    pub fn add(&mut self, c: &ConnectionSummary) {
+        let to_server = &c.directions[Direction::ToServer.index()];
+        self.count += to_server.ack_rtt_count;
+        self.sum_ns = self.sum_ns.saturating_add(to_server.ack_rtt_sum_ns);
+        let h = &c.handshake;
+        let half = match h.syn_retries + h.syn_ack_retries {
+            0 => h.syn.zip(h.syn_ack).map(|(syn, answer)| answer - syn),
+            _ => None,
+        };
+        let half = half.filter(|&ns| ns >= 0);
+        self.half_ns = [self.half_ns, half].into_iter().flatten().min();
+        let fastest = [self.min_ns, to_server.ack_rtt_min_ns];
+        self.min_ns = fastest.into_iter().flatten().min();
+    }
+
+    /// Whether anything is known of the path.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.min_ns.is_none() && self.half_ns.is_none()
+    }
+
+    /// What they tell of the path beside the calls that crossed it; nothing where none was seen, or
+    /// where something on the way sends them.
+    #[must_use]
+    pub fn path(&self, calls: Crossed) -> Option<PathEstimate> {
+        let fastest = [self.min_ns, self.half_ns].into_iter().flatten().min()?;
+        let measured = match self.count {
+            0..FEW => fastest,
+            n => self.sum_ns / n as i64,
+        };
+        if self.on_the_way(measured) {
+            return None;
+        }
+        // A call that was answered sooner shows that a handshake met a queue or a slow accept.
+        let min_ns = [Some(fastest), calls.min_ns].into_iter().flatten().min()?;
+        let bound = calls.mean_ns.unwrap_or(i64::MAX);
+        let mean_ns = measured.min(bound).max(min_ns);
+        let most = match self.count {
+            0..FEW => fastest.saturating_mul(VARIES).min(bound),
+            _ => mean_ns,
+        };
+        Some(PathEstimate {
+            min_ns,
+            mean_ns,
+            most_ns: most.max(min_ns.saturating_add(HOST_NS)),
+            samples: self.count,
+            by_calls: bound < measured,
+            by_answer: min_ns < fastest,
+        })
+    }
+
+    /// Whether acknowledgements come so much sooner than the answer to a SYN that something near the
+    /// client sends them (a proxy, a firewall, an adapter): then they say nothing of the path to the
+    /// server.
+    fn on_the_way(&self, mean_ns: i64) -> bool {
+        const TIMES: i64 = 4;
+        const FAR_NS: i64 = 1_000_000;
+        let apart = |half: i64| half >= FAR_NS && half / TIMES > mean_ns;
+        self.count > 0 && self.half_ns.is_some_and(apart)
+    }
+}
+
+impl PathEstimate {
+    /// How long it takes, and how that is known, in words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let (min, mean) = (format_duration(self.min_ns), format_duration(self.mean_ns));
+        let samples = match self.samples {
+            _ if self.by_answer => "as its soonest answer shows".to_owned(),
+            0 => "the handshake alone shows it".to_owned(),
+            1 => "1 acknowledgement".to_owned(),
+            n => format!("{n} acknowledgements"),
+        };
+        match self.samples {
+            0 => format!("{min} ({samples})"),
+            _ if self.by_calls => format!(
+                "{min} at best ({samples}) and {mean} on average at most, as the quickest calls take no longer"
+            ),
+            1..FEW => format!("{min} at best ({samples})"),
+            _ => format!("{mean} on average, {min} at best ({samples})"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    /// Acknowledgements with these times; the handshake took 10 ms.
+    fn acknowledged(times_ms: &[i64]) -> Acknowledged {
+        Acknowledged {
+            count: times_ms.len() as u64,
+            sum_ns: times_ms.iter().sum::<i64>() * MS,
+            min_ns: times_ms.iter().min().map(|ms| ms * MS),
+            half_ns: Some(10 * MS),
+        }
+    }
+
+    fn bounds(times_ms: &[i64], calls: Crossed) -> Option<(i64, i64)> {
+        let path = acknowledged(times_ms).path(calls)?;
+        Some((path.min_ns, path.most_ns))
+    }
+
+    #[test]
+    fn delayed_acknowledgements_widen_the_bounds_and_quick_calls_narrow_them() {
+        let delayed = [[10; 8].as_slice(), &[50; 8]].concat();
+        let none = Crossed::default();
+        assert_eq!(bounds(&delayed, none), Some((10 * MS, 30 * MS)));
+        let quick = Crossed {
+            min_ns: Some(10 * MS),
+            mean_ns: Some(11 * MS),
+        };
+        assert_eq!(bounds(&delayed, quick), Some((10 * MS, 11 * MS)));
+        // Calls that take longer say nothing.
+        let slow = Crossed {
+            min_ns: Some(40 * MS),
+            mean_ns: Some(60 * MS),
+        };
+        assert_eq!(bounds(&delayed, slow), bounds(&delayed, none));
+    }
+
+    #[test]
+    fn of_a_handshake_alone_the_path_may_take_a_multiple() {
+        assert_eq!(
+            bounds(&[], Crossed::default()),
+            Some((10 * MS, 10 * MS * VARIES))
+        );
+        let sooner = Crossed {
+            min_ns: Some(8 * MS),
+            mean_ns: None,
+        };
+        assert_eq!(bounds(&[], sooner).map(|b| b.0), Some(8 * MS));
+    }
+
+    #[test]
+    fn who_acknowledges_on_the_way_says_nothing_of_the_path() {
+        assert_eq!(bounds(&[1; 20], Crossed::default()), None);
+    }
+}

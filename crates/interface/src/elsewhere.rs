@@ -1,0 +1,29 @@
+//! Where there is no packet socket: says what to do instead.
+
+use crate::{Error, Options, Stop};
+use std::io::{self, Read};
+
+/// Never made here.
+#[derive(Debug)]
+pub enum Interface {}
+
+impl Interface {
+    /// # Errors
+    /// Always.
+    pub fn open(options: &Options) -> Result<Interface, Error> {
+        Err(Error::NotHere {
+            name: options.name.clone(),
+        })
+    }
+
+    #[must_use]
+    pub fn stopper(&self) -> Stop {
+        match *self {}
+    }
+}
+
+impl Read for Interface {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        match *self {}
+    }
+}
