@@ -113,6 +113,11 @@ struct Brief {
 const SETTLE_NS: i64 = 4_000_000_000;
 
 impl Diagnoser {
+    /// The only capture was taken there, whatever its packets say.
+    pub fn state(&mut self, vantage: Vantage) {
+        self.options.stated = [Some(vantage), None];
+    }
+
     #[must_use]
     pub fn new(
         captures: usize,
@@ -454,7 +459,8 @@ impl Diagnoser {
         }
         if evicted > 0 {
             notes.push(format!(
-                "{evicted} calls waited too long for their twin and were left out."
+                "{} calls waited too long for their twin and were left out.",
+                model::grouped(evicted)
             ));
         }
         let (app, said) = match self.app[client].take() {

@@ -15,12 +15,12 @@ use crate::charts::Charts;
 use crate::compare::Snapshot;
 use crate::compare::gather::Wire;
 use crate::diagnose::{Diagnoser, Kind, Options};
-use crate::results::{CaptureResult, Diagnosis, OpResult};
+use crate::results::{CaptureResult, Diagnosis, OpResult, Vantage};
 use crate::startup::{Startup, is_of_startup};
 use crate::streams::Gathered;
 use model::{
     Arp, Call, ConnectionSummary, Episode, Interval, Knock, Mark, Notice, Outstanding, Protocol,
-    Time,
+    Time, grouped,
 };
 use trace::Application;
 
@@ -58,6 +58,13 @@ impl Diagnosers {
         self.calls.measure();
         self.turns.measure();
         self.wire = Some(Box::default());
+    }
+
+    /// The only capture was taken there, as is known from elsewhere; to be said before the end.
+    pub fn state(&mut self, vantage: Vantage) {
+        for d in [&mut self.calls, &mut self.turns, &mut self.lookups] {
+            d.state(vantage);
+        }
     }
 
     /// Capture `which` begins so.
@@ -219,12 +226,14 @@ impl Diagnosers {
         };
         if !about_turns && turns > 0 {
             d.notes.push(format!(
-                "{turns} turns of connections that speak no known protocol are listed and not judged; --where protocol=tcp looks at them alone."
+                "{} turns of connections that speak no known protocol are listed and not judged; --where protocol=tcp looks at them alone.",
+                grouped(turns)
             ));
         }
         if lookups > 0 {
             d.notes.push(format!(
-                "{lookups} lookups of names and the like are listed and not judged; slowside startup tells what a client waited for."
+                "{} lookups of names and the like are listed and not judged; slowside startup tells what a client waited for.",
+                grouped(lookups)
             ));
         }
         d.ops.extend(other.ops);

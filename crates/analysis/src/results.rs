@@ -33,7 +33,7 @@ impl Vantage {
 }
 
 /// Where time is spent, or the answer that nobody can be named.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Serialize, Deserialize)]
 pub enum Side {
     Client,
     Network,

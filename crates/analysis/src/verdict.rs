@@ -3,7 +3,7 @@
 use crate::facts::{Basis, Facts};
 use crate::results::{Finding, Side, Verdict};
 use crate::streams::word;
-use model::format_duration;
+use model::{format_duration, grouped};
 
 /// A second side with this share of the first's cost makes the verdict `mixed`.
 const MIXED: f64 = 0.67;
@@ -119,7 +119,7 @@ fn few_turns(facts: &Facts<'_>, top: &Finding) -> Verdict {
         confidence: 0.3,
         sentence: format!(
             "In {} turns the server took {} of {} to answer, and so few do not say whether it worked or waited for an event. Of the rest {} are known: {} ({}).",
-            a.calls,
+            grouped(a.calls),
             format_duration(a.server_ns()),
             format_duration(a.total_ns),
             format_duration(top.cost_ns.unwrap_or(0)),
@@ -155,7 +155,8 @@ fn without_cause(facts: &Facts<'_>, calls: u64) -> Verdict {
     let mean = format_duration(d.mean_ns());
     let only = |side: &str| {
         format!(
-            "{side} {calls} calls take {mean} on average, {} at most",
+            "{side} {} calls take {mean} on average, {} at most",
+            grouped(calls),
             format_duration(d.max_ns())
         )
     };
@@ -174,7 +175,8 @@ fn without_cause(facts: &Facts<'_>, calls: u64) -> Verdict {
                 match unanswered.map(|(_, n)| n).sum::<u64>() {
                     // Names that were asked for and the like: listed, but nobody's work waits on them for sure.
                     _ if complete > 0 => format!(
-                        "None of the {complete} calls here can be held against a side: they look names up, or tell of changes."
+                        "None of the {} calls here can be held against a side: they look names up, or tell of changes.",
+                        grouped(complete)
                     ),
                     0 => "No complete call was found, so no side can be named.".into(),
                     n => format!(

@@ -566,10 +566,12 @@ pub(crate) enum Start {
 
 /// Say what changed between a good run and a bad one, what it costs, and whether it is chance
 ///
-/// Each is one capture (a file, or a directory of files that are one capture), the captures of both
-/// ends with a comma between them, or a run that `slowside diagnose --save` saved. Runs of unequal
-/// volume are compared per call, per byte or per row, and the answer says so. What differs by no more
-/// than chance, or by less than a tenth, is no difference; of fast calls, nor is what a few of them do.
+/// Each is one capture (a file, or a directory with its files), the captures of both ends with a comma
+/// between them or in one directory, or a run that `slowside diagnose --save` saved. A run of both ends
+/// is held against one of one end as that end alone would have it. Runs of unequal volume are compared
+/// per call, per byte or per row, runs that did different things by what both did, and the answer says
+/// so. What differs by no more than chance, or by less than a tenth, is no difference; of fast calls,
+/// nor is what a few of them do.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
@@ -598,7 +600,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "DURATION", value_parser = moment::positive, default_value = "2ms")]
     pub(crate) fast_enough: i64,
 
-    /// Exit with 1 if the problem is slower, beyond chance, by this many seconds
+    /// Exit with 1 if the problem is slower, beyond chance, by this many seconds, or alone has its work ended
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) fail_on: Option<i64>,
 
@@ -874,6 +876,7 @@ pub(crate) enum AnswerFormat {
 pub(crate) enum CompareFormat {
     Text,
     Json,
+    /// For tickets and wikis
     Markdown,
     Html,
 }

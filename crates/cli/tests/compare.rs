@@ -194,6 +194,150 @@ fn one_end_is_enough_for_most() {
 }
 
 #[test]
+fn one_end_against_both_is_told_as_that_end_knows_it() {
+    for (baseline, problem) in [
+        ("fetch-100", "fetch-1"),
+        ("without-loss", "loss"),
+        ("large-window", "small-window"),
+    ] {
+        let (a, b) = (own(baseline), own(problem));
+        let file = Scratch::new(&format!("{problem}-ends"));
+        let output = slowside(&["diagnose", &b[0], &b[1], "--save", file.path()]);
+        assert!(output.status.success());
+        for (end, other) in a.iter().zip(&b) {
+            let alone = compared(end, other, &[]);
+            for both in [&b.join(","), file.path()] {
+                let c = compared(end, both, &[]);
+                assert_eq!(c["causes"], alone["causes"], "{end} {both}");
+                assert_eq!(c["verdict"]["outcome"], alone["verdict"]["outcome"]);
+                assert_eq!(c["problem"]["captures"], alone["problem"]["captures"]);
+                let notes = c["notes"].to_string();
+                assert!(
+                    notes.contains("Of the problem only the capture at the"),
+                    "{notes}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_network_is_named_by_one_end_against_both() {
+    let (Some(a), Some(b)) = (lab("n1"), lab("n2")) else {
+        return;
+    };
+    for end in &a {
+        let c = compared(end, &b.join(","), &[]);
+        assert_eq!(verdict(&c), ("slower", Some("network-delay")), "{end}");
+    }
+}
+
+#[test]
+fn a_directory_with_both_ends_is_a_pair() {
+    let folder = |run: &str| {
+        let [client, _] = own(run);
+        let folder = Path::new(&client).parent().expect("it is in one");
+        folder.to_str().expect("a UTF-8 path").to_owned()
+    };
+    for (baseline, problem) in [("without-loss", "loss"), ("fetch-100", "fetch-1")] {
+        let pairs = both(&own(baseline), &own(problem));
+        let folders = compared(&folder(baseline), &folder(problem), &[]);
+        assert_eq!(folders["verdict"], pairs["verdict"]);
+        assert_eq!(folders["problem"]["calls"], pairs["problem"]["calls"]);
+    }
+    let run = folder("fetch-1");
+    for (command, captures) in [("diagnose", 2), ("conns", 2), ("sql", 2)] {
+        let output = slowside(&[command, &run, "--format", "json", "-q"]);
+        let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let found = found["captures"].as_array().expect("captures");
+        assert_eq!(found.len(), captures, "{command}");
+    }
+    // Where one capture is asked for, nothing is counted twice in silence.
+    for command in ["ops", "calls", "info", "stat", "startup"] {
+        let output = slowside(&[command, &run]);
+        assert_eq!(output.status.code(), Some(2), "{command}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(message.contains("captures of both ends"), "{message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+    }
+    let output = slowside(&["diagnose", "--client", &run]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn different_work_is_compared_where_it_is_the_same() {
+    let (Some(a), Some(b)) = (lab("p1"), lab("p1_lock")) else {
+        return;
+    };
+    let c = both(&a, &b);
+    assert_eq!(verdict(&c), ("not-comparable", None));
+    // 5 ms each way were added for all of them; the lock is on what the baseline does not do.
+    let shared = &c["shared"];
+    let of = |v: &Value| v["difference"].as_f64().expect("a number") / 1e6;
+    let (all, server) = (
+        of(&shared["time_ns_per_call"]),
+        of(&shared["server_ns_per_call"]),
+    );
+    assert!((9.5..11.0).contains(&(all - server)), "{all} {server}");
+    assert!(server < 1.0, "{server}");
+    let only = |key: &str| shared["problem"][key].as_i64().expect("a number");
+    assert!(
+        only("only_server_ns") * 10 > only("only_ns") * 7,
+        "{shared}"
+    );
+    let sentence = c["verdict"]["sentence"].as_str().expect("a sentence");
+    for words in [
+        "different things",
+        "instead of",
+        "The problem alone has 2 statements",
+    ] {
+        assert!(sentence.contains(words), "{sentence}");
+    }
+    let text = slowside(&["compare", &a.join(","), &b.join(",")]).stdout;
+    assert!(String::from_utf8_lossy(&text).contains("Only in the problem"));
+}
+
+#[test]
+fn who_cuts_connections_off_is_a_difference() {
+    let run = |name: &str| {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/lab");
+        ends(&folder.join(name), "pcap.zst")
+    };
+    let (server, way) = (run("reset-by-server"), run("reset-on-the-way"));
+    for (a, b, words) in [
+        (&server, &way, "something on the way resets connections"),
+        (&way, &server, "the server's host resets connections"),
+    ] {
+        let c = both(a, b);
+        let sentence = c["verdict"]["sentence"].as_str().expect("a sentence");
+        assert!(
+            sentence.starts_with(&format!("In the problem {words}")),
+            "{sentence}"
+        );
+        assert_eq!(c["beside"][0]["code"], c["gone"][0]["code"]);
+        let output = slowside(&["compare", &a.join(","), &b.join(","), "--fail-on", "1000"]);
+        assert_eq!(output.status.code(), Some(1));
+    }
+}
+
+#[test]
+fn markdown_begins_with_the_answer_and_has_its_tables() {
+    let [a, b] = ["fetch-100", "fetch-1"].map(|run| own(run).join(","));
+    let output = slowside(&["compare", &a, &b, "--format", "markdown"]);
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(text.starts_with("**"), "{text}");
+    for words in [
+        "| cause | what | seconds | between |",
+        "| `small-fetch` | ",
+        "### Response times in ms",
+        "### Connections",
+        "- baseline: ",
+    ] {
+        assert!(text.contains(words), "{words} is not in\n{text}");
+    }
+}
+
+#[test]
 fn different_ends_are_not_held_against_each_other() {
     let [client, server] = own("fetch-100");
     let c = compared(&client, &server, &[]);
@@ -304,6 +448,8 @@ fn the_contract_has_its_keys() {
             "ops",
             "metrics",
             "beside",
+            "gone",
+            "shared",
             "notes"
         ]
     );

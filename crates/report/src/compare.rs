@@ -2,7 +2,7 @@
 
 use crate::{classes, value};
 use analysis::compare::Comparison;
-use analysis::compare::result::{Cause, Change, Measure, Metric, OpChange, Run};
+use analysis::compare::result::{Cause, Change, Measure, Metric, OpChange, Run, Shared};
 use analysis::compare::snapshot::SavedFinding;
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -29,6 +29,8 @@ pub fn compare_json(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
         "ops": c.ops.iter().map(op).collect::<Vec<_>>(),
         "metrics": c.metrics.iter().map(metric).collect::<Vec<_>>(),
         "beside": c.beside.iter().map(finding).collect::<Vec<_>>(),
+        "gone": c.gone.iter().map(finding).collect::<Vec<_>>(),
+        "shared": c.shared.as_ref().map(shared),
         "notes": c.notes,
     });
     value::write(out, &value)?;
@@ -64,7 +66,25 @@ fn run(r: &Run) -> Value {
 }
 
 fn finding(f: &SavedFinding) -> Value {
-    json!({"code": f.code, "cost_ns": f.cost_ns, "fatal": f.fatal})
+    json!({"code": f.code, "side": f.side.name(), "cost_ns": f.cost_ns, "fatal": f.fatal})
+}
+
+fn shared(s: &Shared) -> Value {
+    let [baseline, problem] = [0, 1].map(|run: usize| {
+        json!({
+            "calls": s.calls.get(run),
+            "share": s.shares.get(run).map(|share| Kind::Exact.value(*share)),
+            "only_ns": s.only_ns.get(run),
+            "only_server_ns": s.only_server_ns.and_then(|ns| ns.get(run).copied()),
+        })
+    });
+    json!({
+        "baseline": baseline,
+        "problem": problem,
+        "time_ns_per_call": change(&s.time, Kind::Whole),
+        "server_ns_per_call": s.server.as_ref().map(|c| change(c, Kind::Whole)),
+        "added_ns": s.added_ns,
+    })
 }
 
 /// How exactly numbers are written.

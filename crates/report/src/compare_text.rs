@@ -1,7 +1,7 @@
 //! What changed between two runs, for people: the answer, what it comes from, operations, connections.
 
 use crate::page::{Tone, shortened};
-use crate::text::{Grid, bytes, counted, harmless, spoken, taken, wrap};
+use crate::text::{Grid, bytes, counted, grouped, harmless, spoken, taken, wrap};
 use analysis::compare::Comparison;
 use analysis::compare::result::{Cause, Change, Measure, Metric, OpChange, Outcome, Run};
 use analysis::compare::snapshot::{CallSums, SavedCapture};
@@ -9,7 +9,7 @@ use model::format_duration;
 use std::io::{self, Write};
 
 /// Rows that a page shows of a table.
-const ROWS: usize = 12;
+pub(crate) const ROWS: usize = 12;
 
 /// Characters of a statement in the table of operations.
 const LABEL: usize = 30;
@@ -29,6 +29,9 @@ pub fn compare_text(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     text += &title("Runs");
     for (name, run) in ["baseline", "problem"].into_iter().zip(&c.runs) {
         text += &described(name, run);
+        if c.outcome == Outcome::NotComparable && !run.verdict.is_empty() {
+            text += &wrap("    Alone: ", 4, &run.verdict);
+        }
     }
     out.write_all(text.as_bytes())
 }
@@ -54,8 +57,10 @@ pub(crate) fn chance(beyond: Option<bool>) -> &'static str {
 
 /// The causes, where there is a difference that they could be causes of.
 pub(crate) fn told(c: &Comparison) -> &[Cause] {
+    let shared = c.shared.is_some_and(|s| s.time.beyond_chance == Some(true));
     match c.outcome {
         Outcome::Slower | Outcome::Faster => &c.causes,
+        Outcome::NotComparable if shared => &c.causes,
         _ => &[],
     }
 }
@@ -118,16 +123,41 @@ fn label(o: &OpChange) -> String {
 }
 
 fn ops(c: &Comparison) -> String {
-    if c.ops.is_empty() {
-        return String::new();
+    let mut text = String::new();
+    let common = common(c);
+    if !common.is_empty() {
+        let heads = ["", "calls", "", "mean", "", "p50", "", "p99", "", "beyond"];
+        let mut rows = vec![heads.map(str::to_owned).to_vec()];
+        rows.extend(op_rows(&common, label));
+        text += &title("Response times in ms");
+        text += &Grid::fitting(rows).text();
+        text += &more(common.len());
     }
-    let grid = Grid::fitting(op_rows(c)).text();
-    let mut text = title("Response times in ms") + &grid;
-    if c.ops.len() > ROWS {
-        let more = counted((c.ops.len() - ROWS) as u64, "operation");
-        text += &format!("… and {more} with less time\n");
+    for (run, name) in ["baseline", "problem"].into_iter().enumerate() {
+        let only = c.only(run);
+        if !only.is_empty() {
+            text += &title(&format!("Only in the {name}, in ms"));
+            text += &Grid::fitting(only_rows(&only, run, label)).text();
+            text += &more(only.len());
+        }
     }
     text
+}
+
+fn more(count: usize) -> String {
+    match count.saturating_sub(ROWS) {
+        0 => String::new(),
+        left => format!(
+            "… and {} with less time\n",
+            counted(left as u64, "operation")
+        ),
+    }
+}
+
+/// The operations of which both runs have calls.
+pub(crate) fn common(c: &Comparison) -> Vec<&OpChange> {
+    let both = |o: &&OpChange| o.sums.iter().all(|s| s.calls > 0);
+    c.ops.iter().filter(both).collect()
 }
 
 /// Mean response time, nanoseconds.
@@ -135,23 +165,21 @@ pub(crate) fn mean(s: CallSums) -> Option<f64> {
     (s.calls > 0).then(|| s.time_ns as f64 / s.calls as f64)
 }
 
-fn op_rows(c: &Comparison) -> Vec<Vec<String>> {
-    let words = |w: [&str; 10]| w.map(str::to_owned).to_vec();
-    let mut rows = vec![
-        words(["", "calls", "", "mean", "", "p50", "", "p99", "", "beyond"]),
-        words([
-            "op", "before", "now", "before", "now", "before", "now", "before", "now", "chance",
-        ]),
+/// The times of operations that both have, with what each column is.
+pub(crate) fn op_rows(ops: &[&OpChange], label: impl Fn(&OpChange) -> String) -> Vec<Vec<String>> {
+    let heads = [
+        "op", "before", "now", "before", "now", "before", "now", "before", "now", "chance",
     ];
-    for o in c.ops.iter().take(ROWS) {
+    let mut rows = vec![heads.map(str::to_owned).to_vec()];
+    for o in ops.iter().take(ROWS) {
         let [a, b] = o.sums;
         let [p50a, p50b] = o.p50_ns.map(|ns| ms(ns.map(|ns| ns as f64)));
         let [p99a, p99b] = o.p99_ns.map(|ns| ms(ns.map(|ns| ns as f64)));
         let beyond = o.mean.as_ref().map_or("-", |m| chance(m.beyond_chance));
         rows.push(vec![
             label(o),
-            a.calls.to_string(),
-            b.calls.to_string(),
+            grouped(a.calls),
+            grouped(b.calls),
             ms(mean(a)),
             ms(mean(b)),
             p50a,
@@ -159,6 +187,30 @@ fn op_rows(c: &Comparison) -> Vec<Vec<String>> {
             p99a,
             p99b,
             beyond.into(),
+        ]);
+    }
+    rows
+}
+
+/// The times of operations that one run has, with what each column is.
+pub(crate) fn only_rows(
+    ops: &[&OpChange],
+    run: usize,
+    label: impl Fn(&OpChange) -> String,
+) -> Vec<Vec<String>> {
+    let heads = ["op", "calls", "total", "mean", "p50", "p99", "max"];
+    let mut rows = vec![heads.map(str::to_owned).to_vec()];
+    for o in ops.iter().take(ROWS) {
+        let sums = o.sums.get(run).copied().unwrap_or_default();
+        let of = |ns: &[Option<i64>; 2]| ms(ns.get(run).copied().flatten().map(|ns| ns as f64));
+        rows.push(vec![
+            label(o),
+            grouped(sums.calls),
+            ms(Some(sums.time_ns as f64)),
+            ms(mean(sums)),
+            of(&o.p50_ns),
+            of(&o.p99_ns),
+            of(&o.max_ns),
         ]);
     }
     rows
@@ -188,20 +240,22 @@ pub(crate) fn factor(change: &Change) -> String {
 }
 
 fn metrics(c: &Comparison) -> String {
-    let changed: Vec<&Metric> = c
-        .metrics
-        .iter()
-        .filter(|m| m.change.beyond_chance == Some(true))
-        .collect();
-    if changed.is_empty() {
-        return String::new();
+    let rows = metric_rows(c);
+    match rows.len() {
+        ..2 => String::new(),
+        _ => title("Connections") + &Grid::fitting(rows).text(),
     }
+}
+
+/// What changed beyond chance, with what each column is.
+pub(crate) fn metric_rows(c: &Comparison) -> Vec<Vec<String>> {
+    let changed = |m: &&Metric| m.change.beyond_chance == Some(true);
     let mut rows = vec![
         ["what changed", "before", "now", "factor"]
             .map(str::to_owned)
             .to_vec(),
     ];
-    for m in changed.iter().take(ROWS + ROWS / 2) {
+    for m in c.metrics.iter().filter(changed).take(ROWS + ROWS / 2) {
         let Change {
             baseline, problem, ..
         } = m.change;
@@ -212,20 +266,21 @@ fn metrics(c: &Comparison) -> String {
             factor(&m.change),
         ]);
     }
-    title("Connections") + &Grid::fitting(rows).text()
+    rows
 }
 
 fn described(name: &str, run: &Run) -> String {
+    wrap(&format!("  {name}: "), 4, &told_of(run))
+}
+
+/// The captures of a run, and how much it did.
+pub(crate) fn told_of(run: &Run) -> String {
     let captures = run.captures.iter().map(|c: &SavedCapture| {
         let files: Vec<String> = c.files.iter().map(|f| harmless(f)).collect();
         format!("{} ({})", files.join(", "), taken(c.side))
     });
     let captures: Vec<String> = captures.collect();
-    wrap(
-        &format!("  {name}: "),
-        4,
-        &format!("{}: {}", captures.join(" and "), volume(run)),
-    )
+    format!("{}: {}", captures.join(" and "), volume(run))
 }
 
 /// How much a run did.

@@ -46,7 +46,9 @@ pub use diagnosis_text::diagnosis_text;
 pub use html::{Made, command_line, compare_html, report_html};
 pub use info::info_json;
 pub use info_text::{info_markdown, info_text};
-pub use markdown::{as_markdown, conns_markdown, diagnosis_markdown, ops_markdown, sql_markdown};
+pub use markdown::{
+    as_markdown, compare_markdown, conns_markdown, diagnosis_markdown, ops_markdown, sql_markdown,
+};
 pub use ops::{ops_csv, ops_json};
 pub use ops_text::{OpsStyle, ops_text};
 pub use page::{Page, on_page};

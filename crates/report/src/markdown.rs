@@ -5,9 +5,11 @@
 //! escaped, so that it formats nothing.
 
 mod answers;
+mod compare;
 mod diagnosis;
 
 pub use answers::{as_markdown, conns_markdown, ops_markdown, sql_markdown};
+pub use compare::compare_markdown;
 pub use diagnosis::diagnosis_markdown;
 
 use crate::page::{Page, on_page};

@@ -4,6 +4,7 @@ use crate::page::{Tone, columns, pad, pad_left, prose, shortened, width};
 use analysis::results::{CaptureResult, Vantage};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+pub(crate) use model::grouped;
 use model::{Problem, Time, format_duration};
 use std::fmt::Write;
 
@@ -55,19 +56,6 @@ pub fn reflowed(text: &str) -> String {
     }
     out.truncate(out.trim_end().len());
     out.push('\n');
-    out
-}
-
-/// `1,234,567`.
-pub(crate) fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, d) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(d);
-    }
     out
 }
 

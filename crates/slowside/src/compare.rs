@@ -3,7 +3,7 @@
 use crate::config::{Captures, Config, Event};
 use crate::{Error, diagnose};
 use analysis::compare::saved::{self, Unreadable};
-use analysis::compare::{Comparison, Snapshot};
+use analysis::compare::{Comparison, Kept};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,8 @@ pub enum Run {
     Saved(PathBuf),
 }
 
-/// A saved run of more bytes than this is none: 32 operations of 128 blocks take a tenth.
+/// A saved run of more bytes than this is none: 32 operations of 128 blocks, as three captures have them,
+/// take a third.
 const SAVED_BYTES: u64 = 8 << 20;
 
 impl Run {
@@ -42,7 +43,7 @@ pub fn compare(
     problem: &Run,
     config: &Config,
     events: &mut dyn FnMut(Event),
-) -> Result<(Comparison, [Snapshot; 2]), Error> {
+) -> Result<(Comparison, [Kept; 2]), Error> {
     let [mut a, mut b] = [None, None];
     for (run, into) in [(baseline, &mut a), (problem, &mut b)] {
         *into = Some(match run {
@@ -60,7 +61,7 @@ pub fn compare(
 ///
 /// # Errors
 /// When the file cannot be written, or is one that is no saved run: a capture, by mistake.
-pub fn save(snapshot: &Snapshot, path: &Path) -> Result<(), Error> {
+pub fn save(run: &Kept, path: &Path) -> Result<(), Error> {
     let other = path.metadata().is_ok_and(|m| m.is_file() && m.len() > 0) && !Run::is_saved(path);
     if other {
         return Err(Error::Message(format!(
@@ -69,10 +70,10 @@ pub fn save(snapshot: &Snapshot, path: &Path) -> Result<(), Error> {
         )));
     }
     let failed = |e: std::io::Error| Error::Message(format!("{}: {e}", path.display()));
-    std::fs::write(path, saved::save(snapshot)).map_err(failed)
+    std::fs::write(path, saved::save(run)).map_err(failed)
 }
 
-fn load(path: &Path) -> Result<Snapshot, Error> {
+fn load(path: &Path) -> Result<Kept, Error> {
     let failed = |e: std::io::Error| Error::Message(format!("{}: {e}", path.display()));
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(failed)?;

@@ -7,7 +7,7 @@ use crate::merge::Answers;
 use crate::run::{self, Selection, Tally};
 use crate::stream::Stream;
 use analysis::charts::Charts;
-use analysis::compare::Snapshot;
+use analysis::compare::Kept;
 use analysis::compare::blocks::FIRST_WIDTH_NS;
 use analysis::diagnose::Options;
 use analysis::diagnosers::Diagnosers;
@@ -55,7 +55,7 @@ pub fn measure(
     app: Option<&trace::Application>,
     config: &Config,
     events: &mut dyn FnMut(Event),
-) -> Result<(Diagnosis, Snapshot), Error> {
+) -> Result<(Diagnosis, Kept), Error> {
     let read = Read {
         app,
         config,
@@ -64,7 +64,7 @@ pub fn measure(
     };
     let d = read.as_is_best(captures, events)?;
     let lost = || Error::Message("nothing was measured; please report this".into());
-    Ok((d.diagnosis, d.snapshot.ok_or_else(lost)?))
+    Ok((d.diagnosis, d.kept.ok_or_else(lost)?))
 }
 
 /// A diagnosis, and what charts are drawn from.
@@ -72,7 +72,7 @@ pub(crate) struct Diagnosed {
     pub(crate) diagnosis: Diagnosis,
     pub(crate) charts: Charts,
     /// What a comparison needs, where that was asked for.
-    pub(crate) snapshot: Option<Snapshot>,
+    pub(crate) kept: Option<Kept>,
     /// What was read as what in the end.
     pub(crate) captures: Captures,
 }
@@ -158,7 +158,7 @@ impl Read<'_> {
             stated,
             clock_offset_ns: config.clock_offset_ns,
         };
-        let mut diagnoser = Diagnosers::new(inputs.len(), options, self.app);
+        let mut diagnoser = Diagnosers::new(inputs.len(), options.clone(), self.app);
         if self.charts {
             diagnoser = diagnoser.with_charts(inputs.len());
         }
@@ -166,6 +166,23 @@ impl Read<'_> {
         if self.measure {
             diagnoser.measure();
             wanted = Wanted::Measured(FIRST_WIDTH_NS);
+        }
+        // Each end as it would be alone, to be compared with a run that has no other.
+        let mut ends = Vec::new();
+        if let (true, [_, _]) = (self.measure, inputs.as_slice()) {
+            ends.resize_with(2, || {
+                let stated = [None, None];
+                let mut end = Diagnosers::new(
+                    1,
+                    Options {
+                        stated,
+                        ..options.clone()
+                    },
+                    None,
+                );
+                end.measure();
+                end
+            });
         }
         let threads = run::threads(config, inputs.len());
         let mut sides = Vec::new();
@@ -187,7 +204,11 @@ impl Read<'_> {
             };
             let side = &mut sides[which];
             side.ended = !side.stream.next(&mut records);
+            count(side, &records);
             feed(&mut diagnoser, which, side, &records);
+            if let Some(end) = ends.get_mut(which) {
+                feed(end, 0, side, &records);
+            }
             report(&sides, events);
         }
         let mut results = Vec::new();
@@ -195,11 +216,19 @@ impl Read<'_> {
             let finished = side.stream.take_finished()?;
             results.push(side.tally.result(&finished));
         }
-        let (diagnosis, charts, snapshot) = diagnoser.finish_measured(results);
+        let as_read = results.clone();
+        let (diagnosis, charts, whole) = diagnoser.finish_measured(results);
+        let mut alone = Vec::new();
+        for ((mut end, result), capture) in ends.into_iter().zip(as_read).zip(&diagnosis.captures) {
+            if let Some(side) = capture.side {
+                end.state(side);
+            }
+            alone.extend(end.finish_measured(vec![result]).2);
+        }
         Ok(Diagnosed {
             diagnosis,
             charts,
-            snapshot,
+            kept: whole.map(|whole| Kept { whole, ends: alone }),
             captures: captures.clone(),
         })
     }
@@ -213,7 +242,7 @@ enum SamePoint {
 }
 
 /// Copies of one packet differ by less than this between two ports of one host or tap.
-const SAME_POINT_NS: i64 = 1_000;
+pub(crate) const SAME_POINT_NS: i64 = 1_000;
 
 fn same_point(d: &Diagnosis) -> Option<SamePoint> {
     let matched: Vec<_> = d.ops.iter().filter_map(|o| o.matched.as_ref()).collect();
@@ -251,10 +280,20 @@ fn follow_each_other(d: &Diagnosis) -> bool {
     follows(a, b) || follows(b, a)
 }
 
+/// Counts one batch's calls and connections.
+fn count(side: &mut Side<'_>, records: &Answers) {
+    side.selection.starts_at(side.stream.first_time());
+    for call in records.calls().filter(|c| side.selection.takes(c)) {
+        side.tally.call(call);
+    }
+    for c in records.connections() {
+        side.tally.connection(c);
+    }
+}
+
 /// Hands one batch's records on, in the order of packets: what a packet completed before what it
 /// changed in the number of outstanding calls, so that a call still counts itself.
-fn feed(diagnoser: &mut Diagnosers, which: usize, side: &mut Side<'_>, records: &Answers) {
-    side.selection.starts_at(side.stream.first_time());
+fn feed(diagnoser: &mut Diagnosers, which: usize, side: &Side<'_>, records: &Answers) {
     if let Some(first) = side.stream.first_time() {
         diagnoser.begins(which, first);
     }
@@ -282,7 +321,6 @@ fn feed(diagnoser: &mut Diagnosers, which: usize, side: &mut Side<'_>, records: 
             diagnoser.outstanding(which, change);
         }
         if side.selection.takes(call) {
-            side.tally.call(call);
             diagnoser.call(which, call);
         }
     }
@@ -290,7 +328,6 @@ fn feed(diagnoser: &mut Diagnosers, which: usize, side: &mut Side<'_>, records: 
         diagnoser.outstanding(which, change);
     }
     for c in records.connections() {
-        side.tally.connection(c);
         diagnoser.connection(which, c);
     }
     for interval in records.intervals().filter(|i| within(i.start)) {

@@ -61,7 +61,7 @@ pub fn report(
         diagnosis,
         charts,
         captures,
-        snapshot: _,
+        kept: _,
     } = read.as_is_best(captures, &mut |e| events(passes.part(e)))?;
     passes.next();
     let conns = conns(&captures, config, &mut |e| events(passes.part(e)))?;

@@ -19,7 +19,7 @@ const FEW: u64 = 20;
 const RTT_FLOOR_NS: f64 = 300_000.0;
 
 /// What subjects both runs have, and those that one has; most time in both first.
-fn pairs<'a>(runs: [&'a Snapshot; 2]) -> Vec<[Option<&'a Subject>; 2]> {
+pub(super) fn pairs<'a>(runs: [&'a Snapshot; 2]) -> Vec<[Option<&'a Subject>; 2]> {
     let [a, b] = runs;
     let find = |of: &'a Snapshot, s: &Subject| {
         let speaks = of.subjects.iter().any(|o| o.protocol == s.protocol);

@@ -8,6 +8,7 @@ pub mod blocks;
 pub mod bootstrap;
 pub mod effect;
 pub mod gather;
+pub mod kept;
 pub mod result;
 pub mod saved;
 pub mod snapshot;
@@ -16,14 +17,17 @@ mod attribution;
 mod estimate;
 mod matching;
 mod sentence;
+mod shared;
 mod work;
 
+pub use kept::Kept;
 pub use result::Comparison;
 pub use snapshot::Snapshot;
 
 use crate::diagnose::Kind;
-use crate::results::Vantage;
+use crate::results::{Side, Vantage};
 use effect::{excludes_nothing, matters};
+use model::grouped;
 use result::{Change, Outcome, Run, Unit};
 use snapshot::SavedFinding;
 use work::Scale;
@@ -51,21 +55,70 @@ const BESIDE: i64 = 10;
 /// Volumes that differ by this factor are worth a word.
 const UNEQUAL: f64 = 1.25;
 
-/// Compares two runs.
+/// What only one run did is worth a word from this share of its time on.
+const OTHER_WORK: f64 = 0.05;
+
+/// With so much of the time in common, the account of all calls is about what both did.
+const MOSTLY: f64 = 0.75;
+
+/// Compares two runs, as seen from the same ends.
 #[must_use]
-pub fn compare(baseline: &Snapshot, problem: &Snapshot) -> Comparison {
-    let estimated = estimate::with_path([baseline, problem]);
+pub fn compare(baseline: &Kept, problem: &Kept) -> Comparison {
+    let both = [baseline, problem];
+    let (runs, reduced) = kept::alike(both);
+    let ends = match (both.map(|r| r.end(Vantage::Server)), reduced) {
+        ([Some(a), Some(b)], None) => Some([a, b]),
+        _ => None,
+    };
+    let mut c = compared(runs, ends);
+    if let Some((which, vantage)) = reduced {
+        let [which, other] = match which {
+            0 => ["baseline", "problem"],
+            _ => ["problem", "baseline"],
+        };
+        c.notes.push(format!(
+            "Of the {which} only the capture at the {} is compared, as the {other} has no other.",
+            vantage.name()
+        ));
+    }
+    c
+}
+
+/// Compares two runs; `ends` are the same as a capture at the server alone has them.
+fn compared(seen: [&Snapshot; 2], ends: Option<[&Snapshot; 2]>) -> Comparison {
+    let estimated = estimate::with_path(seen);
     let runs = match &estimated {
         Some([a, b]) => [a.as_ref(), b.as_ref()],
-        None => [baseline, problem],
+        None => seen,
     };
     let ops = matching::ops(runs, fast_enough_ns(runs) / FLOOR_SHARE as f64);
     let scale = Scale::of(runs);
     let mut notes = Vec::new();
-    let incomparable = incomparable(runs, matching::in_common(&ops));
-    notes.extend(incomparable.clone());
+    let in_common = matching::in_common(&ops);
+    let elsewhere_seen = elsewhere_seen(runs);
+    let other_work = in_common < IN_COMMON;
+    let incomparable = elsewhere_seen.clone().or_else(|| {
+        other_work.then(|| {
+            format!(
+                "the runs did different things: only {:.0} % of the time of one of them went to operations that both have.",
+                in_common * 100.0
+            )
+        })
+    });
+    let partly = elsewhere_seen.is_none()
+        && in_common < 1.0 - OTHER_WORK
+        && (other_work || scale.unit == Unit::Call);
+    let shared = match partly {
+        true => shared::shared(runs, ends, floor(runs, &ops, Scale::CALLS)),
+        false => None,
+    };
+    // Of what both did, and of runs without calls, the sentence tells.
+    let told = shared.is_some() || runs.iter().any(|r| r.calls == 0);
+    notes.extend(incomparable.clone().filter(|_| !told));
     let alone = runs.iter().all(|r| r.basis == crate::facts::Basis::Server);
-    if alone && estimated.is_none() {
+    // What both did is told of as it was seen.
+    let crossed = estimated.is_some() && shared.is_none();
+    if alone && !crossed {
         notes.push(
             "Captured at the server alone: what the network takes of a call is not in it."
                 .to_owned(),
@@ -79,7 +132,7 @@ pub fn compare(baseline: &Snapshot, problem: &Snapshot) -> Comparison {
             ));
         }
     }
-    if estimated.is_some() {
+    if crossed {
         notes.push("Captured at the server alone: for the path, the shortest round trip is added to each call.".to_owned());
     }
     let mut c = Comparison {
@@ -88,8 +141,13 @@ pub fn compare(baseline: &Snapshot, problem: &Snapshot) -> Comparison {
         cause: None,
         sentence: String::new(),
         beside: Vec::new(),
+        gone: Vec::new(),
+        shared,
         notes,
-        unit: scale.unit,
+        unit: match shared {
+            Some(_) => Unit::Call,
+            None => scale.unit,
+        },
         time: None,
         added_ns: 0,
         causes: Vec::new(),
@@ -101,7 +159,32 @@ pub fn compare(baseline: &Snapshot, problem: &Snapshot) -> Comparison {
             .max()
             .unwrap_or(0),
     };
-    if let (Some(a), Some(b)) = (scale.time(runs[0]), scale.time(runs[1])) {
+    let judged = |time: Change, counts: bool| match (&incomparable, time.beyond_chance) {
+        (Some(_), _) => Outcome::NotComparable,
+        (_, None) if counts => Outcome::Undetermined,
+        (_, None | Some(false)) => Outcome::NoDifference,
+        (_, Some(true)) if time.difference() > 0.0 => Outcome::Slower,
+        (_, Some(true)) => Outcome::Faster,
+    };
+    if let Some(shared) = shared {
+        let floor = floor(runs, &c.ops, Scale::CALLS);
+        let counts = matters(shared.time.baseline, shared.time.problem, floor);
+        c.outcome = judged(shared.time, counts);
+        c.added_ns = shared.added_ns;
+        c.time = Some(shared.time);
+        c.causes = shared::causes(runs, &shared);
+        // Where there is little else, the account of all calls is about these.
+        if c.causes.is_empty()
+            && in_common >= MOSTLY
+            && let [Some(a), Some(b)] = runs.map(|r| Scale::CALLS.time(r))
+        {
+            let difference = shared.added_ns as f64 / Scale::CALLS.work(runs[1]).max(1.0);
+            let other_ns = b.point - a.point - difference;
+            c.causes = attribution::causes(runs, Scale::CALLS, difference, other_ns);
+        }
+    } else if runs.iter().all(|r| r.calls > 0)
+        && let (Some(a), Some(b)) = (scale.time(runs[0]), scale.time(runs[1]))
+    {
         let mix_ns = match scale.unit {
             Unit::Call => matching::mix_shift_ns(&c.ops),
             _ => 0.0,
@@ -118,53 +201,66 @@ pub fn compare(baseline: &Snapshot, problem: &Snapshot) -> Comparison {
             beyond_chance: interval.map(|i| excludes_nothing(i) && counts),
         };
         c.added_ns = (difference * scale.work(runs[1])) as i64;
-        c.outcome = match (incomparable, time.beyond_chance) {
-            (Some(_), _) => Outcome::NotComparable,
-            (_, None) if counts => Outcome::Undetermined,
-            (_, None | Some(false)) => Outcome::NoDifference,
-            (_, Some(true)) if difference > 0.0 => Outcome::Slower,
-            (_, Some(true)) => Outcome::Faster,
+        c.outcome = match judged(time, counts) {
+            Outcome::Slower | Outcome::Faster if difference > 0.0 => Outcome::Slower,
+            Outcome::Slower | Outcome::Faster => Outcome::Faster,
+            other => other,
         };
         c.time = Some(time);
         if c.outcome != Outcome::NotComparable {
             c.causes = attribution::causes(runs, scale, difference, mix_ns);
         }
-        if matches!(c.outcome, Outcome::Slower | Outcome::Faster) {
-            c.cause = sentence::main_cause(&c.causes, c.added_ns).and_then(|m| m.code);
-        }
+    }
+    if matches!(c.outcome, Outcome::Slower | Outcome::Faster) {
+        c.cause = sentence::main_cause(&c.causes, c.added_ns).and_then(|m| m.code);
     }
     c.notes.extend(volumes(&c, scale));
+    if elsewhere_seen.is_none() || runs.iter().any(|r| r.calls == 0) {
+        c.beside = beside(&c);
+        c.gone = gone(&c);
+    }
     c.notes.extend(elsewhere(&c));
-    c.beside = beside(&c);
     c.sentence = sentence::sentence(&c);
     c
 }
 
-/// What only the problem suffers from, beside the time of its calls.
+/// A finding that no line of the account tells of: work that ended, or time before the calls, if that is
+/// much beside their time.
+fn is_apart(f: &SavedFinding, run: &Run) -> bool {
+    let least = run.time_ns / BESIDE;
+    f.fatal || (BEFORE_CALLS.contains(&f.code.as_str()) && f.cost_ns.is_some_and(|ns| ns > least))
+}
+
+/// Whether two findings of one kind are laid to different sides.
+fn is_moved(a: &SavedFinding, b: &SavedFinding) -> bool {
+    let known = |f: &SavedFinding| matches!(f.side, Side::Client | Side::Network | Side::Server);
+    a.code == b.code && a.side != b.side && known(a) && known(b)
+}
+
+/// What only the problem suffers from, or from another side than the baseline, beside the time of its
+/// calls.
 fn beside(c: &Comparison) -> Vec<SavedFinding> {
     let [baseline, problem] = &c.runs;
-    let least = problem.time_ns / BESIDE;
     let new = |f: &&SavedFinding| {
-        let known = baseline.findings.iter().any(|b| b.code == f.code);
-        let apart = f.fatal || BEFORE_CALLS.contains(&f.code.as_str());
-        let told = c
-            .causes
-            .iter()
-            .any(|cause| cause.code == Some(f.code.as_str()));
-        let heavy = f.fatal || f.cost_ns.is_some_and(|ns| ns > least);
-        apart && !known && !told && heavy && c.outcome != Outcome::NotComparable
+        let mut same = baseline.findings.iter().filter(|b| b.code == f.code);
+        let told = |cause: &result::Cause| cause.code == Some(f.code.as_str());
+        is_apart(f, problem) && same.all(|b| is_moved(b, f)) && !c.causes.iter().any(told)
     };
     problem.findings.iter().filter(new).cloned().collect()
 }
 
-/// What else should be known where calls take as long as before.
-fn elsewhere(c: &Comparison) -> Vec<String> {
-    let mut notes = Vec::new();
-    if c.outcome != Outcome::NoDifference {
-        return notes;
-    }
+/// What only the baseline suffered from, and what the problem has from another side.
+fn gone(c: &Comparison) -> Vec<SavedFinding> {
+    let [baseline, problem] = &c.runs;
+    let moved = |f: &SavedFinding| c.beside.iter().any(|b| is_moved(b, f));
+    let left = |f: &SavedFinding| problem.findings.iter().any(|p| p.code == f.code);
+    let gone = |f: &&SavedFinding| moved(f) || (is_apart(f, baseline) && !left(f));
+    baseline.findings.iter().filter(gone).cloned().collect()
+}
+
+/// Where the time of calls went that take as long as before, if elsewhere.
+fn moved(c: &Comparison) -> Option<String> {
     let [_, problem] = &c.runs;
-    // The same time for another reason.
     let large = |cause: &&result::Cause| {
         cause.beyond_chance == Some(true)
             && cause.added_ns.unsigned_abs() >= problem.time_ns.unsigned_abs() / ELSEWHERE
@@ -177,17 +273,44 @@ fn elsewhere(c: &Comparison) -> Vec<String> {
         .collect();
     let fast = c.time.is_some_and(|t| t.beyond_chance == Some(false))
         && problem.time_ns as f64 / (problem.calls.max(1) as f64) < c.fast_enough_ns as f64;
-    if !moved.is_empty() && !fast {
-        notes.push(format!(
-            "The time is as long, but goes elsewhere: {}.",
-            moved.join("; ")
-        ));
+    let told = c.outcome == Outcome::NoDifference && !moved.is_empty() && !fast;
+    told.then(|| format!("But what the time goes to differs: {}.", moved.join("; ")))
+}
+
+/// What else should be known where calls take as long as before.
+fn elsewhere(c: &Comparison) -> Vec<String> {
+    let mut notes = Vec::new();
+    if c.outcome != Outcome::NoDifference {
+        return notes;
+    }
+    let [baseline, problem] = &c.runs;
+    for (name, run, other) in [
+        ("baseline", baseline, problem),
+        ("problem", problem, baseline),
+    ] {
+        let heavy = |f: &&SavedFinding| f.cost_ns.is_some_and(|ns| ns > run.time_ns / BESIDE);
+        let own = |f: &&SavedFinding| other.findings.iter().all(|o| o.code != f.code);
+        let told = |f: &SavedFinding| c.beside.contains(f) || c.gone.contains(f);
+        let found: Vec<String> = run
+            .findings
+            .iter()
+            .filter(heavy)
+            .filter(own)
+            .filter(|f| !told(f))
+            .map(sentence::named)
+            .collect();
+        if !found.is_empty() {
+            notes.push(format!(
+                "The diagnosis of the {name} alone has {}.",
+                found.join(", ")
+            ));
+        }
     }
     let elapsed = c.metrics.iter().find(|m| m.name == "elapsed_per_call");
     if let Some(m) = elapsed.filter(|m| m.change.beyond_chance == Some(true)) {
         let of = |ns: f64| model::format_duration(ns as i64);
         notes.push(format!(
-            "Of elapsed time there went {} instead of {} for each call: that is between calls, or fewer were under way at once.",
+            "For each call {} went by instead of {}: that is between calls, or fewer were under way at once.",
             of(m.change.problem),
             of(m.change.baseline)
         ));
@@ -217,8 +340,9 @@ fn calls_per_work(runs: [&Snapshot; 2], scale: Scale) -> f64 {
     each.into_iter().fold(0.0, f64::max)
 }
 
-/// Why two runs cannot be held against each other.
-fn incomparable(runs: [&Snapshot; 2], in_common: f64) -> Option<String> {
+/// Why two runs cannot be held against each other, whatever they did: they were not seen from the same
+/// place, or are of different kinds.
+fn elsewhere_seen(runs: [&Snapshot; 2]) -> Option<String> {
     let [a, b] = runs;
     let server = |r: &Snapshot| r.captures.len() == 1 && r.vantage == Some(Vantage::Server);
     if a.kind != b.kind {
@@ -232,19 +356,13 @@ fn incomparable(runs: [&Snapshot; 2], in_common: f64) -> Option<String> {
             of(b.kind)
         ));
     }
-    if server(a) != server(b) {
+    (server(a) != server(b)).then(|| {
         let (there, other) = match server(a) {
             true => ("baseline", "problem"),
             false => ("problem", "baseline"),
         };
-        return Some(format!(
-            "the {there} was captured at the server alone, where calls take less time than at the client, the {other} was not; take both from the same place."
-        ));
-    }
-    (in_common < IN_COMMON).then(|| {
         format!(
-            "the runs did different things: only {:.0} % of the time of one of them went to operations that both have.",
-            in_common * 100.0
+            "the {there} was captured at the server alone, where calls take less time than at the client, the {other} was not; take both from the same place."
         )
     })
 }
@@ -259,6 +377,7 @@ fn run(s: &Snapshot) -> Run {
         bytes: sums.bytes(),
         rows: sums.rows,
         time_ns: s.total_ns,
+        all_time_ns: sums.time_ns,
         elapsed_ns: s.elapsed_ns,
     }
 }
@@ -269,8 +388,10 @@ fn volumes(c: &Comparison, scale: Scale) -> Vec<String> {
     let mut notes = Vec::new();
     let factor = |x: u64, y: u64| x.max(y) as f64 / x.min(y).max(1) as f64;
     let unequal = factor(a.calls, b.calls) >= UNEQUAL || factor(a.bytes, b.bytes) >= UNEQUAL;
-    if unequal || scale.unit != Unit::Call {
-        let why = match (scale.unit, scale.carried) {
+    // What was not compared was compared per nothing.
+    let compared = c.outcome != Outcome::NotComparable || c.shared.is_some();
+    if compared && (unequal || c.unit != Unit::Call) {
+        let why = match (c.unit, scale.carried) {
             (Unit::Call, _) => "compared per call",
             (Unit::Byte, true) => {
                 "the calls are few and long, so what was carried is compared, per byte"
@@ -279,10 +400,11 @@ fn volumes(c: &Comparison, scale: Scale) -> Vec<String> {
             (Unit::Row, _) => "calls bring other numbers of rows, so they are compared per row",
         };
         notes.push(format!(
-            "{} calls with {} in the problem, {} with {} in the baseline: {why}.",
-            b.calls,
+            "{} call{} with {} in the problem, {} with {} in the baseline: {why}.",
+            grouped(b.calls),
+            if b.calls == 1 { "" } else { "s" },
             sentence::amount(b.bytes as f64),
-            a.calls,
+            grouped(a.calls),
             sentence::amount(a.bytes as f64),
         ));
     }

@@ -153,6 +153,24 @@ pub struct Metric {
     pub change: Change,
 }
 
+/// What both of two runs did that did different things as well.
+#[derive(Clone, Copy, Debug)]
+pub struct Shared {
+    /// Calls of it, and its share of the time of all calls (0 to 1), in each run.
+    pub calls: [u64; 2],
+    pub shares: [f64; 2],
+    /// Of what each run alone did: its response time, and the server's part of that, where both ends were
+    /// captured.
+    pub only_ns: [i64; 2],
+    pub only_server_ns: Option<[i64; 2]>,
+    /// Response time, nanoseconds per call, at the problem's mix of operations.
+    pub time: Change,
+    /// What it took more in the problem than it would have in the baseline.
+    pub added_ns: i64,
+    /// The server's part of the time, where both ends of both runs were captured.
+    pub server: Option<Change>,
+}
+
 /// One of the two runs.
 #[derive(Clone, Debug)]
 pub struct Run {
@@ -163,8 +181,9 @@ pub struct Run {
     /// Bytes of the calls, both ways, and rows.
     pub bytes: u64,
     pub rows: u64,
-    /// Response time of all calls.
+    /// Response time of the calls that were judged, and of all, as they are listed by operation.
     pub time_ns: i64,
+    pub all_time_ns: i64,
     pub elapsed_ns: i64,
 }
 
@@ -180,6 +199,10 @@ pub struct Comparison {
     /// Findings of the problem alone that no line of the account tells of: work that ended, connections
     /// that opened slowly.
     pub beside: Vec<SavedFinding>,
+    /// Those of the baseline alone: what ended its work, or what the problem has from another side.
+    pub gone: Vec<SavedFinding>,
+    /// What both did, where part of the time of one of them went to what the other did not do.
+    pub shared: Option<Shared>,
     /// What should be known of the answer: unequal volumes and the like.
     pub notes: Vec<String>,
     pub unit: Unit,
@@ -195,4 +218,14 @@ pub struct Comparison {
     pub metrics: Vec<Metric>,
     /// Calls that take less on average are nobody's fault.
     pub fast_enough_ns: i64,
+}
+
+impl Comparison {
+    /// The operations and statements of which run 0 or 1 alone has calls.
+    #[must_use]
+    pub fn only(&self, run: usize) -> Vec<&OpChange> {
+        let called = |o: &OpChange, run: usize| o.sums.get(run).is_some_and(|s| s.calls > 0);
+        let alone = |o: &&OpChange| called(o, run) && !called(o, 1 - run.min(1));
+        self.ops.iter().filter(alone).collect()
+    }
 }

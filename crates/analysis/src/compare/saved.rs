@@ -1,11 +1,12 @@
-//! A saved run: a line that says what it is and in which version, then the [`Snapshot`] in the bytes
-//! that its numbers need.
+//! A saved run: a line that says what it is and in which version, then the [`Snapshot`] of the whole and
+//! those of its ends in the bytes that their numbers need.
 
 use super::blocks::Blocks;
+use super::kept::Kept;
 use super::snapshot::Snapshot;
 
 /// The first line of a file that holds a run of this version.
-pub const SCHEMA: &str = "slowside.saved/1";
+pub const SCHEMA: &str = "slowside.saved/2";
 
 /// What every version begins with.
 const FAMILY: &str = "slowside.saved/";
@@ -31,10 +32,10 @@ pub fn is_saved(start: &[u8]) -> bool {
 
 /// A run as the bytes of a file.
 #[must_use]
-pub fn save(snapshot: &Snapshot) -> Vec<u8> {
+pub fn save(run: &Kept) -> Vec<u8> {
     let mut bytes = format!("{SCHEMA}\n").into_bytes();
     // It fails for sequences of unknown length, of which there are none.
-    if let Ok(packed) = postcard::to_allocvec(snapshot) {
+    if let Ok(packed) = postcard::to_allocvec(&(&run.whole, &run.ends)) {
         bytes.extend(packed);
     }
     bytes
@@ -44,7 +45,7 @@ pub fn save(snapshot: &Snapshot) -> Vec<u8> {
 ///
 /// # Errors
 /// When it holds none of this version.
-pub fn load(bytes: &[u8]) -> Result<Snapshot, Unreadable> {
+pub fn load(bytes: &[u8]) -> Result<Kept, Unreadable> {
     if !is_saved(bytes) {
         return Err(Unreadable::Other);
     }
@@ -61,8 +62,11 @@ pub fn load(bytes: &[u8]) -> Result<Snapshot, Unreadable> {
             String::from_utf8_lossy(line).into_owned(),
         ));
     }
-    match postcard::take_from_bytes(rest.get(1..).unwrap_or_default()) {
-        Ok((snapshot, [])) if is_sound(&snapshot) => Ok(snapshot),
+    let packed = rest.get(1..).unwrap_or_default();
+    match postcard::take_from_bytes::<(Snapshot, Vec<Snapshot>)>(packed) {
+        Ok(((whole, ends), [])) if is_sound(&whole) && ends.iter().all(is_sound) => {
+            Ok(Kept { whole, ends })
+        }
         _ => Err(Unreadable::Damaged),
     }
 }

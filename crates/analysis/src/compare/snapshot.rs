@@ -5,7 +5,7 @@ use super::blocks::{Blocks, Sums};
 use super::gather::{Parts, Tap, Wire};
 use crate::diagnose::Kind;
 use crate::facts::{Account, Basis};
-use crate::results::{ConnectionResult, Diagnosis, Vantage};
+use crate::results::{ConnectionResult, Diagnosis, Side, Vantage};
 use crate::stats::bucket_value;
 use crate::streams::{DIRECTIONS, Streams};
 use model::{Direction, PerClass, Protocol, Time, TimeClass, limits};
@@ -207,7 +207,8 @@ fn least<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
 }
 
 impl WireGroup {
-    fn add(&mut self, c: &ConnectionResult) {
+    /// Adds a connection; `client` is the index of the client's capture where there are two.
+    fn add(&mut self, c: &ConnectionResult, client: Option<usize>) {
         self.connections += 1;
         self.lifetime_ns = self.lifetime_ns.saturating_add(c.last - c.first);
         if c.handshake.syn_retries == 0 && c.handshake.syn_ack_retries == 0 {
@@ -215,7 +216,14 @@ impl WireGroup {
             let back = c.handshake.syn_ack_to_ack_ns;
             self.handshake_back_ns = least(self.handshake_back_ns, back);
         }
-        for (t, d) in self.directions.iter_mut().zip(&c.directions) {
+        // A connection that one of two captures has, or that was not found in the other, is told of from
+        // far away in one direction: what is a round trip there is the host's own doing here.
+        let near = DIRECTIONS.map(|d| match (client, c.ends.as_slice()) {
+            (Some(client), [(seen, ..)]) => (*seen == client) == (d == Direction::ToServer),
+            _ => true,
+        });
+        let directions = self.directions.iter_mut().zip(&c.directions);
+        for ((t, d), near) in directions.zip(near) {
             let (counts, a) = (&d.counts, &d.account);
             for (class, ns) in a.time_ns.iter() {
                 t.time_ns[class] = t.time_ns[class].saturating_add(*ns);
@@ -227,7 +235,7 @@ impl WireGroup {
                 t.lost_packets = Some(t.lost_packets.unwrap_or(0) + lost);
             }
             t.segments += a.segment_sizes.0.iter().sum::<u64>();
-            if a.rtt.count > 0 {
+            if a.rtt.count > 0 && near {
                 t.rtt_min_ns = least(t.rtt_min_ns, Some(a.rtt.min_ns));
                 if a.rtt.count > t.rtt_count {
                     t.rtt_p50_ns = Some(a.rtt.p50_ns);
@@ -244,7 +252,7 @@ impl WireGroup {
     }
 }
 
-fn groups(streams: &Streams) -> Vec<WireGroup> {
+fn groups(streams: &Streams, client: Option<usize>) -> Vec<WireGroup> {
     let mut groups: Vec<WireGroup> = Vec::new();
     for c in &streams.connections {
         let (port, protocol) = (c.server.port, c.protocol);
@@ -261,7 +269,7 @@ fn groups(streams: &Streams) -> Vec<WireGroup> {
             });
         }
         if let Some(group) = groups.iter_mut().find(|g| known(g)) {
-            group.add(c);
+            group.add(c, client);
         }
     }
     groups.sort_by_key(|g| {
@@ -290,6 +298,7 @@ pub struct SavedCapture {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedFinding {
     pub code: String,
+    pub side: Side,
     pub cost_ns: Option<i64>,
     /// It ends the work.
     pub fatal: bool,
@@ -349,6 +358,7 @@ impl Measured {
         });
         let findings = d.findings.iter().map(|f| SavedFinding {
             code: f.code.to_owned(),
+            side: f.side,
             cost_ns: f.cost_ns,
             fatal: f.fatal,
         });
@@ -381,7 +391,7 @@ impl Measured {
             parts: self.parts.blocks,
             progress,
             wire: [to_server, to_client],
-            groups: groups(&self.streams),
+            groups: groups(&self.streams, (d.captures.len() == 2).then_some(self.main)),
             subjects,
             sums,
             fast_enough_ns: self.fast_enough_ns,

@@ -1,14 +1,14 @@
 //! Made-up runs, into what must be said of them.
 
-use super::blocks::Blocks;
+use super::blocks::{Blocks, Sums};
 use super::gather::Parts;
 use super::result::{Comparison, Outcome, Unit};
 use super::saved::{self, Unreadable};
-use super::snapshot::{CallSums, Line, SavedCapture, Snapshot, Subject};
-use super::{compare, sentence};
+use super::snapshot::{CallSums, Line, SavedCapture, SavedFinding, Snapshot, Subject};
+use super::{Kept, sentence};
 use crate::diagnose::Kind;
 use crate::facts::Basis;
-use crate::results::Vantage;
+use crate::results::{Side, Vantage};
 use crate::stats::Distribution;
 use model::{Direction, Time, TimeClass};
 use proptest::prelude::*;
@@ -120,6 +120,10 @@ fn subject(calls: u64) -> Subject {
         curve: times.sparse(),
         blocks,
     }
+}
+
+fn compare(a: &Snapshot, b: &Snapshot) -> Comparison {
+    super::compare(&a.clone().into(), &b.clone().into())
 }
 
 fn compared(a: Made, b: Made) -> Comparison {
@@ -241,6 +245,142 @@ fn captures_of_different_ends_are_not_compared() {
     assert!(c.causes.is_empty());
 }
 
+/// A run with calls of another operation as well, of 3 ms each.
+fn with_others(mut run: Snapshot, calls: u64) -> Snapshot {
+    let other = Subject {
+        op: "WRITE".into(),
+        ..subject(calls)
+    };
+    run.sums.add(&other.blocks.total());
+    run.calls += calls;
+    run.subjects.push(other);
+    run
+}
+
+#[test]
+fn of_different_work_that_is_compared_which_both_did() {
+    let few = Made {
+        calls: 300,
+        ..PLAIN
+    };
+    for (others, outcome) in [
+        (1_000, Outcome::NotComparable),
+        // A quarter of it: the rest is compared, and not made slower by what is new.
+        (100, Outcome::NoDifference),
+    ] {
+        let problem = with_others(few.run(), others);
+        let c = compare(&PLAIN.run(), &problem);
+        assert_eq!(c.outcome, outcome, "{}", c.sentence);
+        let shared = c.shared.expect("READs");
+        assert_eq!(shared.calls, [1_000, 300]);
+        assert!(shared.time.difference().abs() < 1e-3, "{shared:?}");
+        // 3 ms each.
+        let words = match others {
+            100 => "1 operation: 0.300 of its 1.20 seconds",
+            _ => "1 operation: 3.00 of its 3.90 seconds",
+        };
+        assert!(c.sentence.contains(words), "{}", c.sentence);
+    }
+    // Little of it is not worth a word.
+    let c = compare(&PLAIN.run(), &with_others(PLAIN.run(), 10));
+    assert!(c.shared.is_none());
+}
+
+#[test]
+fn each_operation_counts_as_often_as_in_the_problem() {
+    let mix = |reads: u64, others: u64| {
+        let run = Made {
+            calls: reads as i64,
+            ..PLAIN
+        };
+        let mut run = with_others(run.run(), others);
+        for block in run.subjects.iter_mut().filter(|s| s.op == "WRITE") {
+            block.blocks.each(|b| b.time_ns *= 10);
+        }
+        run
+    };
+    let mut problem = mix(200, 800);
+    problem.subjects.push(Subject {
+        op: "COMMIT".into(),
+        ..subject(5_000)
+    });
+    let c = compare(&mix(800, 200), &problem);
+    let shared = c.shared.expect("READs and WRITEs");
+    // Neither takes longer: there are only more of the slow ones.
+    assert!(shared.time.difference().abs() < 1.0, "{shared:?}");
+    assert!((shared.time.problem - 24.6e6).abs() < 1.0, "{shared:?}");
+}
+
+#[test]
+fn what_ends_work_from_another_side_is_a_difference() {
+    let with = |side, fatal| {
+        let mut run = PLAIN.run();
+        run.findings.push(SavedFinding {
+            code: "connection-reset".into(),
+            side,
+            cost_ns: None,
+            fatal,
+        });
+        run
+    };
+    let (server, network) = (with(Side::Server, true), with(Side::Network, true));
+    let begins = |c: Comparison, words: &str| {
+        assert_eq!(c.outcome, Outcome::NoDifference);
+        assert!(c.sentence.starts_with(words), "{}", c.sentence);
+    };
+    begins(
+        compare(&server, &network),
+        "In the problem something on the way resets connections, which in the baseline the server's \
+         host did (connection-reset; it ends work). Of its calls: No difference",
+    );
+    begins(compare(&server, &server), "No difference beyond chance");
+    begins(
+        compare(&PLAIN.run(), &network),
+        "The problem alone has connection-reset (by something on the way; it ends work).",
+    );
+    begins(
+        compare(&server, &PLAIN.run()),
+        "The baseline alone has connection-reset (by the server's host; it ends work).",
+    );
+    begins(
+        compare(&with(Side::Server, false), &PLAIN.run()),
+        "No difference beyond chance",
+    );
+}
+
+#[test]
+fn a_run_of_both_ends_is_held_against_one_end_as_that_end_has_it() {
+    let mut client = PLAIN.run();
+    client.captures.truncate(1);
+    client.basis = Basis::Client;
+    let both = Kept {
+        whole: Made {
+            server_ns: 9 * MS,
+            ..PLAIN
+        }
+        .run(),
+        ends: vec![client.clone()],
+    };
+    for c in [
+        super::compare(&both, &client.clone().into()),
+        super::compare(&client.clone().into(), &both),
+    ] {
+        assert_eq!((c.outcome, c.added_ns), (Outcome::NoDifference, 0));
+        let said = c
+            .notes
+            .iter()
+            .any(|n| n.contains("only the capture at the client"));
+        assert!(said, "{:?}", c.notes);
+        assert!(c.runs.iter().all(|r| r.captures.len() == 1));
+    }
+    // Without its end there is nothing to hold against a server's capture.
+    let mut server = client;
+    server.vantage = Some(Vantage::Server);
+    server.basis = Basis::Server;
+    let c = super::compare(&both, &server.into());
+    assert_eq!(c.outcome, Outcome::NotComparable);
+}
+
 #[test]
 fn a_run_without_calls_is_said_to_be_one() {
     let empty = Made { calls: 0, ..PLAIN }.run();
@@ -266,14 +406,14 @@ fn rows_and_bytes_are_said_as_people_do() {
 #[test]
 fn saved_runs_are_read_back_and_others_are_refused() {
     let run = PLAIN.run();
-    let bytes = saved::save(&run);
+    let bytes = saved::save(&run.clone().into());
     assert!(saved::is_saved(&bytes));
-    assert_eq!(saved::load(&bytes), Ok(run));
+    assert_eq!(saved::load(&bytes), Ok(run.into()));
     assert_eq!(
         saved::load(&bytes[..bytes.len() - 1]),
         Err(Unreadable::Damaged)
     );
-    assert_eq!(saved::load(b"slowside.saved/1"), Err(Unreadable::Damaged));
+    assert_eq!(saved::load(b"slowside.saved/2"), Err(Unreadable::Damaged));
     assert_eq!(saved::load(b"\xd4\xc3\xb2\xa1"), Err(Unreadable::Other));
     let other = b"slowside.saved/9\n....";
     assert_eq!(
@@ -318,23 +458,23 @@ proptest! {
     fn a_saved_run_that_was_changed_does_no_harm(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
     ) {
-        let mut file = saved::save(&Made { calls: 60, ..PLAIN }.run());
+        let mut file = saved::save(&Made { calls: 60, ..PLAIN }.run().into());
         for (at, byte) in changes {
             let at = at.index(file.len());
             file[at] = byte;
         }
         if let Ok(run) = saved::load(&file) {
-            let _ = compare(&run, &PLAIN.run());
-            let _ = compare(&PLAIN.run(), &run);
+            let _ = super::compare(&run, &PLAIN.run().into());
+            let _ = super::compare(&PLAIN.run().into(), &run);
         }
     }
 
     #[test]
     fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        let mut file = b"slowside.saved/1\n".to_vec();
+        let mut file = b"slowside.saved/2\n".to_vec();
         file.extend(bytes);
         if let Ok(run) = saved::load(&file) {
-            let _ = compare(&run, &PLAIN.run());
+            let _ = super::compare(&run, &PLAIN.run().into());
         }
     }
 }

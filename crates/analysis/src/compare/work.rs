@@ -86,6 +86,11 @@ fn apart(a: f64, b: f64) -> bool {
 }
 
 impl Scale {
+    pub(super) const CALLS: Scale = Scale {
+        unit: Unit::Call,
+        carried: false,
+    };
+
     pub(super) fn of(runs: [&Snapshot; 2]) -> Scale {
         let sums = runs.map(|r| r.sums);
         let by = |unit| Scale {

@@ -1,6 +1,6 @@
 //! `slowside calls`: a row per call.
 
-use super::{CANNOT_WRITE, check_standard_input, tell};
+use super::{CANNOT_WRITE, check_standard_input, inputs, tell};
 use crate::args::{Calls, Order, RowFormat};
 use crate::exit::Done;
 use crate::progress::Progress;
@@ -12,6 +12,7 @@ use std::io::{self, BufWriter, Write};
 
 pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
     check_standard_input(&args.captures)?;
+    inputs::one(&args.captures)?;
     let config = args.reading.config()?;
     let mut progress = Progress::new(args.reading.quiet, args.sort == Order::Completion);
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());

@@ -1,6 +1,6 @@
 //! `slowside compare`: what changed between a baseline and a problem, and what that costs.
 
-use super::{check_standard_input, html, print};
+use super::{check_standard_input, html, inputs, print};
 use crate::args::{Compare, CompareFormat};
 use crate::exit::Done;
 use crate::progress::Progress;
@@ -30,20 +30,21 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Done> {
         html::check(output)?;
     }
     check_standard_input(&[args.baseline.clone(), args.problem.clone()])?;
-    let (baseline, problem) = (named(&args.baseline), named(&args.problem));
+    let mut notes = Vec::new();
+    let baseline = named(&args.baseline, "baseline", &mut notes)?;
+    let problem = named(&args.problem, "problem", &mut notes)?;
     let mut progress = Progress::new(args.reading.quiet, false);
     let (mut comparison, runs) =
         slowside::compare(&baseline, &problem, &config, &mut |e| progress.event(e))?;
     drop(progress);
+    comparison.notes.extend(notes);
     if let Some(names) = args.reading.anonymiser()? {
         comparison = comparison.anonymised(&names);
     }
     match format {
         CompareFormat::Text => print(|out| report::compare_text(&comparison, out))?,
+        CompareFormat::Markdown => print(|out| report::compare_markdown(&comparison, out))?,
         CompareFormat::Json => print(|out| report::compare_json(&comparison, out))?,
-        CompareFormat::Markdown => {
-            print(|out| report::as_markdown(|out| report::compare_text(&comparison, out), out))?
-        }
         CompareFormat::Html => {
             let made = html::made("compare", &args.reading);
             let mut page = Vec::new();
@@ -52,32 +53,35 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Done> {
         }
     }
     let slower = comparison.outcome == Outcome::Slower;
+    let ended = comparison.beside.iter().any(|f| f.fatal);
     if args
         .fail_on
-        .is_some_and(|limit| slower && comparison.added_ns >= limit)
+        .is_some_and(|limit| ended || (slower && comparison.added_ns >= limit))
     {
         return Ok(Done::Found);
     }
-    let damaged = runs.iter().flat_map(|r| &r.captures).any(|c| c.damaged);
+    let damaged = runs
+        .iter()
+        .flat_map(|r| &r.whole.captures)
+        .any(|c| c.damaged);
     Ok(Done::with_damage(damaged))
 }
 
-/// What an argument names: a file that is there, whatever its name; else two captures with a comma
-/// between them.
-fn named(argument: &Path) -> Run {
+/// What an argument names: a file or directory that is there, whatever its name; else two captures with
+/// a comma between them. `which` run it is.
+fn named(argument: &Path, which: &str, notes: &mut Vec<String>) -> anyhow::Result<Run> {
     if Run::is_saved(argument) {
-        return Run::Saved(argument.to_owned());
-    }
-    let one = || Run::Captures(Captures::One(vec![argument.to_owned()]));
-    if argument.exists() {
-        return one();
+        return Ok(Run::Saved(argument.to_owned()));
     }
     let text = argument.to_string_lossy();
-    match text.split_once(',') {
-        Some((a, b)) if !a.is_empty() && !b.is_empty() => {
-            let [a, b] = [a, b].map(|name| vec![PathBuf::from(name)]);
-            Run::Captures(Captures::Two(a, b))
-        }
-        _ => one(),
+    let pair = text.split_once(',').filter(|_| !argument.exists());
+    if let Some((a, b)) = pair.filter(|(a, b)| !a.is_empty() && !b.is_empty()) {
+        let [a, b] = [a, b].map(|name| vec![PathBuf::from(name)]);
+        inputs::one(&a)?;
+        inputs::one(&b)?;
+        return Ok(Run::Captures(Captures::Two(a, b)));
     }
+    let (captures, note) = inputs::one_or_both(vec![argument.to_owned()])?;
+    notes.extend(note.map(|note| format!("In the {which}, {note}")));
+    Ok(Run::Captures(captures))
 }

@@ -3,11 +3,77 @@
 
 use super::check_standard_input;
 use crate::args::Inputs;
-use slowside::Captures;
+use anyhow::bail;
+use slowside::{Captures, Ends};
 use std::path::{Path, PathBuf};
 
-/// Which files make which capture, and what should be said about that.
+/// Which files make which capture, and what should be said about that. Files given as one capture that
+/// are captures of both ends are taken for those.
 pub(super) fn captures(args: &Inputs) -> anyhow::Result<(Captures, Vec<String>)> {
+    let (captures, mut notes) = given(args)?;
+    let captures = match captures {
+        Captures::One(files) => {
+            let count = files.len();
+            let (captures, note) = one_or_both(files)?;
+            let as_one = || {
+                format!(
+                    "The {count} files were read as one capture; for two, give --client FILE… and \
+                     --server FILE…."
+                )
+            };
+            let several = count > 2 && !args.captures.is_empty();
+            notes.extend(note.or_else(|| several.then(as_one)));
+            captures
+        }
+        stated => {
+            let lists = match &stated {
+                Captures::Two(a, b) => [a.as_slice(), b],
+                Captures::Sides { client, server } => [client.as_slice(), server],
+                Captures::One(a) | Captures::Client(a) | Captures::Server(a) => [a.as_slice(), &[]],
+            };
+            lists.into_iter().try_for_each(one)?;
+            stated
+        }
+    };
+    Ok((captures, notes))
+}
+
+/// Files as one capture or, if they turn out to be captures of both ends, as two, and a word about that.
+pub(super) fn one_or_both(files: Vec<PathBuf>) -> anyhow::Result<(Captures, Option<String>)> {
+    Ok(match slowside::ends(&files) {
+        Ends::One => (Captures::One(files), None),
+        Ends::Two([a, b]) => {
+            let note = format!(
+                "{} files hold the same packets: they are read as captures of both ends.",
+                a.len() + b.len()
+            );
+            (Captures::Two(a, b), Some(note))
+        }
+        Ends::Tangled([a, b]) => bail!(
+            "{} and {} hold the same packets, so the files are more captures than one; say which \
+             are which with --client FILE… and --server FILE…",
+            a.display(),
+            b.display()
+        ),
+    })
+}
+
+/// Refuses files as one capture that are captures of both ends: every call would count twice.
+pub(super) fn one(files: &[PathBuf]) -> anyhow::Result<()> {
+    let [a, b] = match slowside::ends(files) {
+        Ends::One => return Ok(()),
+        Ends::Two(captures) => captures.map(|c| c.into_iter().next().unwrap_or_default()),
+        Ends::Tangled(files) => files,
+    };
+    bail!(
+        "{} and {} hold the same packets: they are captures of both ends, and as one every call \
+         would count twice; give one of them",
+        a.display(),
+        b.display()
+    )
+}
+
+fn given(args: &Inputs) -> anyhow::Result<(Captures, Vec<String>)> {
     for inputs in [&args.captures, &args.client, &args.server] {
         check_standard_input(inputs)?;
     }
@@ -30,16 +96,7 @@ pub(super) fn captures(args: &Inputs) -> anyhow::Result<(Captures, Vec<String>)>
             let files = distinct(&args.captures, &mut notes);
             match <[PathBuf; 2]>::try_from(files) {
                 Ok([first, second]) => Captures::Two(vec![first], vec![second]),
-                Err(files) => {
-                    if files.len() > 2 {
-                        notes.push(format!(
-                            "The {} files were read as one capture; for two, give --client FILE… \
-                             and --server FILE….",
-                            files.len()
-                        ));
-                    }
-                    Captures::One(files)
-                }
+                Err(files) => Captures::One(files),
             }
         }
     };

@@ -59,7 +59,10 @@ fn source(captures: &[PathBuf], interface: &FromInterface) -> anyhow::Result<Sou
             name: name.clone(),
             reader: Box::new(opened),
         },
-        _ => Source::Files(captures.to_vec()),
+        _ => {
+            inputs::one(captures)?;
+            Source::Files(captures.to_vec())
+        }
     })
 }
 

@@ -1,6 +1,6 @@
 //! `slowside ops`: calls in groups.
 
-use super::{check_standard_input, print, tell};
+use super::{check_standard_input, inputs, print, tell};
 use crate::args::{GroupFormat, Ops};
 use crate::exit::Done;
 use crate::progress::Progress;
@@ -9,6 +9,7 @@ use report::Anonymise;
 
 pub(crate) fn run(args: &Ops) -> anyhow::Result<Done> {
     check_standard_input(&args.captures)?;
+    inputs::one(&args.captures)?;
     let config = args.reading.config()?;
     let mut progress = Progress::new(args.reading.quiet, false);
     let result = slowside::ops(&args.captures, &config, &args.by, &mut |e| {

@@ -1,6 +1,6 @@
 //! `slowside startup`: what a client waited for while it started.
 
-use super::{check_standard_input, print, tell};
+use super::{check_standard_input, inputs, print, tell};
 use crate::args::{AnswerFormat, Startup};
 use crate::exit::Done;
 use crate::progress::Progress;
@@ -10,6 +10,7 @@ use std::io::Write;
 
 pub(crate) fn run(args: &Startup) -> anyhow::Result<Done> {
     check_standard_input(&args.captures)?;
+    inputs::one(&args.captures)?;
     let config = args.common.config(args.from, args.to)?;
     let mut progress = Progress::new(args.common.quiet, false);
     let result = slowside::startup(&args.captures, &config, &args.client, &mut |e| {

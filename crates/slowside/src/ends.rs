@@ -1,0 +1,288 @@
+//! Files that are to be one capture, into whether they are one. Captures of both ends of the same
+//! connections hold the same packets; read as one, every call would count twice, or with the times of
+//! both ends mixed.
+//!
+//! A sample of each file is held against those of the others: packets that are in both, other than in the
+//! very moment in which a copy comes, were seen from two places. Addresses may be translated in between,
+//! numbers and timestamps are not; what is sent again has other ones, so files that follow each other
+//! share nothing. Clocks play no part, as the samples are the files' beginnings; where a file begins later
+//! than another's sample ends, the other is sampled from that moment on, too.
+
+use crate::diagnose;
+use crate::run;
+use capture::Capture;
+use foldhash::fast::FixedState;
+use hashbrown::{HashMap, HashSet};
+use model::{Batch, Time, Transport};
+use net::{Decoder, Segment};
+use std::collections::BTreeMap;
+use std::hash::BuildHasher;
+use std::path::{Path, PathBuf};
+
+/// Of more files only the beginnings are looked at: to find the moments in which others begin would be
+/// half a reading of them all.
+const FEW_FILES: usize = 8;
+
+/// Packets of a sample, of few files and of many.
+const SAMPLE: usize = 4_096;
+const SMALL_SAMPLE: usize = 512;
+
+/// So many packets in both are not chance; with so many, offload may hide more.
+const FEW: u64 = 2;
+const MANY: u64 = 8;
+
+/// Few count where clocks agree by so much: a scripted client may open its connections alike every hour.
+const NEAR_NS: i64 = 60_000_000_000;
+
+/// A later file's sample begins so much earlier, as clocks are not quite the same.
+const SLACK_NS: i64 = 50_000_000;
+
+/// Bytes of a datagram that tell it from others: more than the ids of RPC and DNS.
+const TOLD_APART: usize = 32;
+
+/// What files given as one capture are.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Ends {
+    /// Nothing says otherwise.
+    One,
+    /// Two captures of the same connections, and their files.
+    Two([Vec<PathBuf>; 2]),
+    /// These two files hold the same packets, and which of the others go with which nobody knows.
+    Tangled([PathBuf; 2]),
+}
+
+/// Whether files, or those of directories, are one capture. What can be read only once is not looked at.
+#[must_use]
+pub fn ends(inputs: &[PathBuf]) -> Ends {
+    let again = |p: &PathBuf| p.is_file() || p.is_dir();
+    let single = matches!(inputs, [one] if one.is_file());
+    if single || !inputs.iter().all(again) {
+        return Ends::One;
+    }
+    // Whoever reads them says what is wrong with them.
+    let Ok(capture) = run::open(inputs) else {
+        return Ends::One;
+    };
+    let files: Vec<PathBuf> = capture.files().iter().map(PathBuf::from).collect();
+    if files.len() < 2 || !files.iter().all(|f| f.is_file()) {
+        return Ends::One;
+    }
+    let size = match files.len() {
+        ..=FEW_FILES => SAMPLE,
+        _ => SMALL_SAMPLE,
+    };
+    let samples: Vec<Sample> = files.iter().map(|f| Sample::of(f, None, size)).collect();
+    let mut pairs = meeting(&samples);
+    pairs.retain(|[i, j]| matches!((samples.get(*i), samples.get(*j)), (Some(a), Some(b)) if a.is_elsewhere_in(b)));
+    if files.len() <= FEW_FILES {
+        for (j, b) in samples.iter().enumerate() {
+            for (i, (a, file)) in samples.iter().zip(&files).enumerate().take(j) {
+                let missed = !a.whole && a.last < b.first && !pairs.contains(&[i, j]);
+                let Some(first) = b.first.filter(|_| missed) else {
+                    continue;
+                };
+                if Sample::of(file, Some(first + -SLACK_NS), size).is_elsewhere_in(b) {
+                    pairs.push([i, j]);
+                }
+            }
+        }
+    }
+    divided(&files, &pairs)
+}
+
+/// The pairs of samples that have a few packets in common, without a look at those that have none.
+fn meeting(samples: &[Sample]) -> Vec<[usize; 2]> {
+    let mut holders: HashMap<u64, Vec<usize>, FixedState> = HashMap::default();
+    let mut common: BTreeMap<[usize; 2], u64> = BTreeMap::new();
+    for (j, sample) in samples.iter().enumerate() {
+        for packet in sample.packets.keys() {
+            let holders = holders.entry(*packet).or_default();
+            for i in holders.iter() {
+                *common.entry([*i, j]).or_default() += 1;
+            }
+            // Datagrams that are alike for ever are in many files.
+            if holders.len() < FEW_FILES {
+                holders.push(j);
+            }
+        }
+    }
+    common.retain(|_, n| *n >= FEW);
+    common.into_keys().collect()
+}
+
+/// Some of a file's packets with data, and those that open connections.
+#[derive(Default)]
+struct Sample {
+    /// When each was seen first, and of which connection it is.
+    packets: HashMap<u64, (Time, u64), FixedState>,
+    first: Option<Time>,
+    last: Option<Time>,
+    /// There are no others.
+    whole: bool,
+}
+
+impl Sample {
+    /// From a moment on, or from the beginning.
+    fn of(file: &Path, from: Option<Time>, size: usize) -> Sample {
+        let mut sample = Sample::default();
+        let Ok(mut capture) = Capture::open(&[file.to_owned()]) else {
+            return sample;
+        };
+        let mut decoder = Decoder::new(capture.files());
+        let (mut batch, mut segments) = (Batch::default(), Vec::new());
+        let mut taken = 0;
+        while taken < size {
+            segments.clear();
+            // What damage there is, is told by whoever reads on.
+            if !matches!(capture.next_batch(&mut batch), Ok(true)) {
+                sample.whole = from.is_none();
+                break;
+            }
+            decoder.decode(&mut batch, &mut segments);
+            let within = |s: &&Segment| from.is_none_or(|t| s.mark.time >= t);
+            for s in segments.iter().filter(within).take(size - taken) {
+                taken += 1;
+                sample.add(s, &batch.bytes);
+            }
+        }
+        sample
+    }
+
+    fn add(&mut self, s: &Segment, bytes: &[u8]) {
+        let at = s.mark.time;
+        self.first = self.first.or(Some(at));
+        self.last = Some(at);
+        let hash = FixedState::default();
+        let id = s.ip_id.filter(|id| *id != 0);
+        let key = match s.transport {
+            // Offload leaves other lengths, and a byte is what keeps a connection alive.
+            Transport::Tcp if s.payload_length > 1 || s.tcp.flags.syn() => {
+                let stamp = s.tcp.timestamps.map(|(value, _)| value);
+                hash.hash_one((id, s.tcp.sequence, s.tcp.acknowledgement, stamp))
+            }
+            Transport::Tcp => return,
+            Transport::Udp => {
+                let start = s.payload_start as usize;
+                let length = (s.payload_captured as usize).min(TOLD_APART);
+                let payload = bytes.get(start..start.saturating_add(length));
+                // What is announced again and again is told apart by nothing else.
+                let (Some(id), Some(payload)) = (id, payload) else {
+                    return;
+                };
+                hash.hash_one((id, s.payload_length, payload))
+            }
+        };
+        self.packets.entry(key).or_insert((at, s.flow_hash));
+    }
+
+    /// Whether a good part of what passed on connections of which both have packets is in both, and not
+    /// as copies.
+    fn is_elsewhere_in(&self, other: &Sample) -> bool {
+        let (mut same, mut near, mut copies) = (0u64, 0u64, 0u64);
+        let (mut mine, mut theirs) = (HashSet::default(), HashSet::default());
+        for (key, (at, connection)) in &self.packets {
+            if let Some((there, same_connection)) = other.packets.get(key) {
+                same += 1;
+                let apart_ns = (*there - *at).abs();
+                near += u64::from(apart_ns < NEAR_NS);
+                copies += u64::from(apart_ns < diagnose::SAME_POINT_NS);
+                mine.insert(*connection);
+                theirs.insert(*same_connection);
+            }
+        }
+        let least = self.packets_of(&mine).min(other.packets_of(&theirs));
+        let many = (same >= MANY && same * 4 >= least) || (near >= FEW && near * 2 >= least);
+        many && copies * 10 < same * 9
+    }
+
+    /// How many packets of the sample these connections have.
+    fn packets_of(&self, connections: &HashSet<u64, FixedState>) -> u64 {
+        let of = self.packets.values();
+        of.filter(|(_, c)| connections.contains(c)).count() as u64
+    }
+}
+
+/// A file's name without what counts in it: the same for the files of a rotated set.
+fn stem(file: &Path) -> String {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    name.chars().filter(|c| !c.is_ascii_digit()).collect()
+}
+
+/// Which files make which of two captures, as two with the same packets are not of the same; where that
+/// leaves it open, names say it.
+fn divided(files: &[PathBuf], pairs: &[[usize; 2]]) -> Ends {
+    let Some([i, j]) = pairs.first() else {
+        return Ends::One;
+    };
+    let tangled = || {
+        let name = |i: &usize| files.get(*i).cloned().unwrap_or_default();
+        Ends::Tangled([name(i), name(j)])
+    };
+    let mut sides: Vec<Option<bool>> = vec![None; files.len()];
+    let mut next = Some((*i, false));
+    while let Some((file, side)) = next {
+        if let Some(slot) = sides.get_mut(file) {
+            *slot = Some(side);
+        }
+        let side = |i: &usize| sides.get(*i).copied().flatten();
+        let across = pairs.iter().find_map(|[a, b]| match (side(a), side(b)) {
+            (Some(x), None) => Some((*b, !x)),
+            (None, Some(x)) => Some((*a, !x)),
+            _ => None,
+        });
+        let named = || {
+            let open = sides.iter().enumerate().filter(|(_, s)| s.is_none());
+            let mut open = open.filter_map(|(i, _)| Some((i, stem(files.get(i)?))));
+            open.find_map(|(i, stem_of)| {
+                let known = files.iter().zip(&sides);
+                let mut alike = known.filter(|(f, s)| s.is_some() && stem(f) == stem_of);
+                alike.next().and_then(|(_, s)| Some((i, (*s)?)))
+            })
+        };
+        next = across.or_else(named);
+    }
+    let side = |i: &usize| sides.get(*i).copied().flatten();
+    let fits = pairs.iter().all(|[a, b]| side(a) != side(b));
+    if !fits || sides.contains(&None) {
+        return tangled();
+    }
+    let of = |wanted: bool| {
+        let all = files.iter().zip(&sides);
+        all.filter(|(_, s)| **s == Some(wanted))
+            .map(|(f, _)| f.clone())
+            .collect()
+    };
+    Ends::Two([of(false), of(true)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn divide(files: &[&str], pairs: &[[usize; 2]]) -> Ends {
+        let files: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
+        divided(&files, pairs)
+    }
+
+    #[test]
+    fn files_with_the_same_packets_are_of_different_captures() {
+        let of = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
+        assert_eq!(divide(&["a", "b"], &[]), Ends::One);
+        assert_eq!(
+            divide(&["a", "b"], &[[0, 1]]),
+            Ends::Two([of(&["a"]), of(&["b"])])
+        );
+        // Rotated sets: the last of them overlaps nothing that was sampled.
+        assert_eq!(
+            divide(&["c0", "s0", "c1", "s1", "c2"], &[[0, 1], [1, 2], [2, 3]]),
+            Ends::Two([of(&["c0", "c1", "c2"]), of(&["s0", "s1"])])
+        );
+    }
+
+    #[test]
+    fn three_points_and_strangers_are_not_divided() {
+        let tangled = Ends::Tangled([PathBuf::from("a"), PathBuf::from("b")]);
+        assert_eq!(divide(&["a", "b", "c"], &[[0, 1], [1, 2], [0, 2]]), tangled);
+        assert_eq!(divide(&["a", "b", "other"], &[[0, 1]]), tangled);
+    }
+}
