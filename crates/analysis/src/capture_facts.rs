@@ -2,7 +2,6 @@
 //! connections went through.
 
 use crate::concurrency::{Concurrency, STALL_NS, Scope};
-use crate::neighbours::Neighbours;
 use crate::stats::Distribution;
 use crate::streams::DIRECTIONS;
 use crate::think::Think;
@@ -158,8 +157,6 @@ pub struct CaptureFacts {
     pub usual_response_ns: i64,
     /// The first packets at which a gap showed.
     pub gaps: Vec<PacketRef>,
-    /// What ARP says of its link.
-    pub neighbours: Neighbours,
     pub first: Option<Time>,
     pub last: Option<Time>,
     pub calls: u64,

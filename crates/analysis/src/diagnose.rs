@@ -24,8 +24,7 @@ use crate::worst::{Exhibit, Worst};
 use hashbrown::HashMap;
 use model::limits;
 use model::{
-    Arp, Call, ConnectionSummary, Direction, Episode, EpisodeKind, Mark, Outstanding, Time,
-    TimeClass,
+    Call, ConnectionSummary, Direction, Episode, EpisodeKind, Mark, Outstanding, Time, TimeClass,
 };
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -355,11 +354,6 @@ impl Diagnoser {
         self.captures[which].gap(at);
     }
 
-    /// An ARP packet of capture `which`.
-    pub fn arp(&mut self, which: usize, arp: &Arp) {
-        self.captures[which].neighbours.arp(arp);
-    }
-
     /// Capture `which` has come so far; what both have left behind is settled.
     pub fn reached(&mut self, which: usize, now: Time) {
         self.reached[which] = self.reached[which].max(now);
@@ -512,6 +506,7 @@ impl Diagnoser {
             links,
             sql: sql.as_ref(),
             startup: gathered.startup(client),
+            health: &gathered.health,
             worst: Exhibits {
                 server: &m.slow_server,
                 stall: &m.stalled,
@@ -743,8 +738,9 @@ impl Diagnoser {
         let alternating = self.is_alternating();
         let mut account = facts::account_of_one(own, side, path, alone, alternating, self.kind);
         let streams = gathered.of_one();
-        if self.kind == Kind::Turns {
-            streams::divide(&mut account, &streams);
+        match self.kind {
+            Kind::Turns => streams::divide(&mut account, &streams),
+            Kind::Calls => account.charge_fragments(gathered.health[0].fragments.waited_ns()),
         }
         let sql = profiler.map(|p| sql::of_one(p, Vec::new(), side));
         if let Some(sql) = &sql {
@@ -788,6 +784,7 @@ impl Diagnoser {
             links: Vec::new(),
             sql: sql.as_ref(),
             startup: gathered.startup(0),
+            health: &gathered.health,
             worst: Exhibits {
                 server: &own.slowest,
                 stall: &self.alone.stall,

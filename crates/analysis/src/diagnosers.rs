@@ -19,8 +19,8 @@ use crate::results::{CaptureResult, Diagnosis, OpResult, Vantage};
 use crate::startup::{Startup, is_of_startup};
 use crate::streams::Gathered;
 use model::{
-    Arp, Call, ConnectionSummary, Episode, Interval, Knock, Mark, Outstanding, Protocol, Time,
-    grouped,
+    Arp, Call, ConnectionSummary, Episode, Interval, Knock, Mark, Notice, Outstanding, Protocol,
+    Time, grouped,
 };
 use trace::Application;
 
@@ -122,10 +122,18 @@ impl Diagnosers {
 
     /// An ARP packet of capture `which`.
     pub fn arp(&mut self, which: usize, arp: &Arp) {
-        self.calls.arp(which, arp);
-        self.turns.arp(which, arp);
+        if let Some(health) = self.gathered.health.get_mut(which) {
+            health.arp(arp);
+        }
         if let Some(startup) = self.startups.get_mut(which) {
             startup.arp(arp);
+        }
+    }
+
+    /// What a packet of capture `which` says of the network's health.
+    pub fn notice(&mut self, which: usize, notice: &Notice) {
+        if let Some(health) = self.gathered.health.get_mut(which) {
+            health.notice(notice);
         }
     }
 
@@ -188,8 +196,11 @@ impl Diagnosers {
     #[must_use]
     pub fn finish_measured(
         mut self,
-        results: Vec<CaptureResult>,
+        mut results: Vec<CaptureResult>,
     ) -> (Diagnosis, Charts, Option<Snapshot>) {
+        for (result, health) in results.iter_mut().zip(&self.gathered.health) {
+            health.note_bounds(&result.files, &mut result.problems);
+        }
         self.gathered.startups = std::mem::take(&mut self.startups).map(Startup::longest);
         let (calls, turns) = (self.calls.timed(), self.turns.timed());
         let lookups = self.lookups.timed();

@@ -7,6 +7,7 @@ use crate::app::AppFacts;
 use crate::capture_facts::CaptureFacts;
 use crate::concurrency::{Scope, ServerCap};
 use crate::diagnose::Kind;
+use crate::health::Health;
 use crate::matched::MatchedFacts;
 use crate::narrowest::Link;
 use crate::path::PathEstimate;
@@ -63,6 +64,9 @@ pub struct Account {
     pub small_fetch_ns: i64,
     /// The same of small writes that wait for a confirmation each.
     pub small_writes_ns: i64,
+    /// Until datagrams of which fragments were lost were sent again; known of one capture alone, in two
+    /// it is the network's share of the call.
+    pub fragments_ns: i64,
     pub path_ns: i64,
     /// Messages passing, first byte to last, where nothing above explains it.
     pub transfer_ns: i64,
@@ -85,7 +89,13 @@ impl Account {
 
     #[must_use]
     pub fn network_ns(&self) -> i64 {
-        self.outage_ns + self.loss_ns + self.path_ns
+        self.outage_ns + self.loss_ns + self.fragments_ns + self.path_ns
+    }
+
+    /// Takes what calls waited for lost fragments out of what is nobody's for certain.
+    pub fn charge_fragments(&mut self, waited_ns: i64) {
+        self.fragments_ns = waited_ns.clamp(0, self.unknown_ns.max(0));
+        self.unknown_ns -= self.fragments_ns;
     }
 
     /// Gives each cause that held calls up its line. What holds up turns of a plain stream, their
@@ -128,6 +138,8 @@ pub struct Facts<'a> {
     /// What the client that waited longest before it was served waited for; of its calls only lookups,
     /// logons, and those that found nothing. And in which capture.
     pub startup: Option<(usize, &'a ClientStartup)>,
+    /// What packets say of the network's health, by capture.
+    pub health: &'a [Health; 2],
     pub worst: Exhibits<'a>,
 }
 
@@ -143,6 +155,11 @@ pub struct Exhibits<'a> {
 }
 
 impl<'a> Facts<'a> {
+    /// The health of the network as each capture shows it, with the capture's index.
+    pub fn healths(&self) -> impl Iterator<Item = (usize, &'a Health)> {
+        self.health.iter().enumerate().take(self.captures.len())
+    }
+
     /// The distribution of the response times that the account divides.
     #[must_use]
     pub fn response(&self) -> &Distribution {
@@ -294,6 +311,7 @@ pub fn account_of_matched(m: &MatchedFacts, server: &CaptureFacts, kind: Kind) -
         chatty_ns: chatty,
         small_fetch_ns: 0,
         small_writes_ns: small_writes,
+        fragments_ns: 0,
         path_ns: s.path_ns + way - chatty - small_writes,
         transfer_ns: s.transfer_ns + usual_ns - way,
         unknown_ns: 0,
@@ -370,6 +388,7 @@ pub fn account_of_one(
         chatty_ns: 0,
         small_fetch_ns: 0,
         small_writes_ns: 0,
+        fragments_ns: 0,
         path_ns: 0,
         transfer_ns: 0,
         unknown_ns: total,

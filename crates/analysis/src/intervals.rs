@@ -5,7 +5,7 @@
 //! call counts where the packet stands that completed it, or at which it was given up.
 
 use crate::stats::{Distribution, Summary};
-use model::{Call, Sight, SightKind, Time, limits};
+use model::{Call, Problems, Sight, SightKind, Time, Where, limits};
 use std::collections::VecDeque;
 
 /// Sizes of packets on the wire.
@@ -105,6 +105,10 @@ pub struct Intervals {
     now: Time,
     total: Open,
     last: Time,
+    /// Packets and calls that count in a later interval than their own, as that was handed out.
+    closed: u64,
+    /// Intervals without packets that were left out.
+    left_out: u64,
 }
 
 impl Intervals {
@@ -118,6 +122,8 @@ impl Intervals {
             now: Time::MIN,
             total: Open::default(),
             last: Time::MIN,
+            closed: 0,
+            left_out: 0,
         }
     }
 
@@ -168,7 +174,9 @@ impl Intervals {
     /// The interval that holds `time`, or the oldest that is open.
     fn at(&mut self, time: Time) -> &mut Open {
         let start = *self.start.get_or_insert(time);
-        let index = (time - start).div_euclid(self.width_ns).max(self.next);
+        let own = (time - start).div_euclid(self.width_ns);
+        self.closed += u64::from((0..self.next).contains(&own));
+        let index = own.max(self.next);
         let place = self.open.partition_point(|o| o.index < index);
         if self.open.get(place).is_none_or(|o| o.index != index) {
             let open = Open {
@@ -193,6 +201,9 @@ impl Intervals {
             return;
         };
         if open.index - self.next > limits::EMPTY_INTERVALS {
+            self.left_out = self
+                .left_out
+                .saturating_add((open.index - self.next) as u64);
             self.next = open.index;
         }
         for index in self.next..open.index {
@@ -221,9 +232,29 @@ impl Intervals {
     }
 
     /// Hands out the rest, and returns all of them as one that lasts from the first packet to the last.
-    pub fn finish(mut self, sink: &mut dyn FnMut(&IntervalRow)) -> IntervalRow {
+    /// What bounds left out is noted in `problems`.
+    pub fn finish(
+        mut self,
+        problems: &mut Problems,
+        sink: &mut dyn FnMut(&IntervalRow),
+    ) -> IntervalRow {
         while !self.open.is_empty() {
             self.first(sink);
+        }
+        for (kind, count, what) in [
+            (
+                "intervals-closed",
+                self.closed,
+                "a packet or call that came when its interval was written; it counts in the oldest open one",
+            ),
+            (
+                "empty-intervals-left-out",
+                self.left_out,
+                "intervals without packets in a row, too many to write",
+            ),
+        ] {
+            let example = || (what.to_owned(), Where::default());
+            problems.add(kind, false, count, example);
         }
         let from = self.start.unwrap_or_default();
         let lasts = match self.total.sizes.count {

@@ -17,6 +17,7 @@ pub mod filter;
 pub mod findings;
 pub mod group;
 pub mod half;
+pub mod health;
 pub mod info;
 pub mod intervals;
 pub mod join;

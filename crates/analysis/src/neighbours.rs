@@ -5,7 +5,8 @@
 //! is still there is held by both. A host that asks for a hundred addresses within ten seconds looks for
 //! who is there; one that asks the same as often goes round in a circle.
 
-use model::{Arp, Mark, Time, limits};
+use crate::health::LeftOut;
+use model::{Arp, Mark, Problems, Time, limits};
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::net::Ipv4Addr;
 
@@ -52,6 +53,8 @@ pub struct Asker {
     recent: VecDeque<Mark>,
     /// The shortest time in which there were [`STORM_QUESTIONS`], with the first and the last of them.
     busiest: Option<(i64, [Mark; 2])>,
+    /// Questions for further addresses than are remembered.
+    targets_left_out: LeftOut,
 }
 
 impl Asker {
@@ -77,6 +80,8 @@ impl Asker {
         self.last = arp.at;
         if self.targets.len() < limits::ARP_TARGETS {
             self.targets.insert(arp.target);
+        } else if !self.targets.contains(&arp.target) {
+            self.targets_left_out.add(arp.at);
         }
         self.recent.push_back(arp.at);
         if self.recent.len() > STORM_QUESTIONS {
@@ -92,22 +97,28 @@ impl Asker {
 }
 
 /// What the ARP packets of one capture say.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Neighbours {
     claims: HashMap<Ipv4Addr, Claim>,
     askers: HashMap<Hardware, Asker>,
+    /// Packets of hosts that are not remembered.
+    hosts_left_out: LeftOut,
 }
 
 impl Neighbours {
     /// Takes the next ARP packet, in the capture's order.
     pub fn arp(&mut self, arp: &Arp) {
-        self.claims(arp);
-        if !arp.is_question() {
-            return;
+        let known = self.claims(arp);
+        if arp.is_question() && !self.asks(arp) || !known {
+            self.hosts_left_out.add(arp.at);
         }
+    }
+
+    /// Whether there was room for a question.
+    fn asks(&mut self, arp: &Arp) -> bool {
         let full = self.askers.len() >= limits::ARP_HOSTS;
         if full && !self.askers.contains_key(&arp.sender_hardware) {
-            return;
+            return false;
         }
         let asker = self.askers.entry(arp.sender_hardware);
         let asker = asker.or_insert_with(|| Asker {
@@ -119,18 +130,23 @@ impl Neighbours {
             last: arp.at,
             recent: VecDeque::new(),
             busiest: None,
+            targets_left_out: LeftOut::default(),
         });
         asker.asks(arp);
+        true
     }
 
-    /// Every packet says that its sender has its address, unless it only asks whether anybody has.
-    fn claims(&mut self, arp: &Arp) {
-        if arp.sender.is_unspecified() || arp.sender_hardware == [0; 6] {
-            return;
+    /// Every packet says that its sender has its address, unless it only asks whether anybody has, or
+    /// gives a group's address. Returns
+    /// whether there was room for what it says.
+    fn claims(&mut self, arp: &Arp) -> bool {
+        let [first, ..] = arp.sender_hardware;
+        if arp.sender.is_unspecified() || arp.sender_hardware == [0; 6] || first & 1 == 1 {
+            return true;
         }
         let full = self.claims.len() >= limits::ARP_HOSTS;
         if full && !self.claims.contains_key(&arp.sender) {
-            return;
+            return false;
         }
         let by = (arp.sender_hardware, arp.at);
         let claim = self.claims.entry(arp.sender).or_insert(Claim {
@@ -141,7 +157,7 @@ impl Neighbours {
         });
         if claim.now.0 == by.0 {
             claim.now = by;
-            return;
+            return true;
         }
         claim.moves += 1;
         if let Some(first) = claim.before.filter(|first| first.0 == by.0) {
@@ -157,6 +173,28 @@ impl Neighbours {
             (conflict.moves, conflict.last) = (claim.moves, by.1.time);
         }
         (claim.before, claim.now) = (Some(claim.now), by);
+        true
+    }
+
+    /// How many addresses hosts gave as theirs, and how many hosts asked for one.
+    #[must_use]
+    pub fn hosts(&self) -> (usize, usize) {
+        (self.claims.len(), self.askers.len())
+    }
+
+    /// Which bounds left something out; `files` are those of the capture.
+    pub(crate) fn note_bounds(&self, files: &[String], problems: &mut Problems) {
+        let what = "an ARP packet of a host beyond the bound";
+        self.hosts_left_out
+            .note("arp-hosts-left-out", what, files, problems);
+        let mut askers: Vec<&Asker> = self.askers.values().collect();
+        askers.sort_by_key(|a| a.first);
+        for asker in askers {
+            let what = "a question for an address beyond the bound";
+            asker
+                .targets_left_out
+                .note("arp-targets-left-out", what, files, problems);
+        }
     }
 
     /// Addresses that two hosts hold, by address.
@@ -254,5 +292,29 @@ mod tests {
                 assert_eq!(asker.range(), Some((100.into(), 299.into())));
             }
         }
+    }
+
+    #[test]
+    fn hosts_and_addresses_beyond_the_bounds_are_counted() {
+        let mut n = Neighbours::default();
+        for i in 0..limits::ARP_TARGETS as u32 + 5 {
+            n.arp(&arp(i, 0, 1, (7, A), 100 + i));
+        }
+        // Asked for again, an address that is remembered is no news.
+        n.arp(&arp(9, 0, 1, (7, A), 100));
+        for i in 0..limits::ARP_HOSTS as u32 {
+            n.arp(&arp(i, 0, 2, (1_000_000 + i, B), 7));
+        }
+        let mut problems = Problems::default();
+        n.note_bounds(&[], &mut problems);
+        let counts: Vec<_> = problems.iter().map(|(kind, p)| (kind, p.count)).collect();
+        let expected = [("arp-hosts-left-out", 1), ("arp-targets-left-out", 5)];
+        assert_eq!(counts, expected);
+    }
+
+    #[test]
+    fn nobody_holds_an_address_by_a_group_s_hardware_address() {
+        let group = [0xff; 6];
+        assert_eq!(answers(&[A, group, A, group]).conflicts(), []);
     }
 }

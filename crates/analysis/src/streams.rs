@@ -9,6 +9,7 @@
 use crate::connections::Connections;
 use crate::conns;
 use crate::facts::{Account, Basis};
+use crate::health::Health;
 use crate::packed::Packed;
 use crate::results::{ConnectionResult, DirectionResult, Side};
 use crate::startup::ClientStartup;
@@ -29,6 +30,8 @@ pub struct Gathered {
     left_out: u64,
     /// What clients waited for before they were served, by capture.
     pub startups: [Option<ClientStartup>; 2],
+    /// What packets say of the network's health, by capture.
+    pub health: [Health; 2],
 }
 
 impl Gathered {
@@ -40,6 +43,9 @@ impl Gathered {
     }
 
     pub fn add(&mut self, capture: usize, c: &ConnectionSummary) {
+        if let Some(health) = self.health.get_mut(capture) {
+            health.connection(c);
+        }
         if c.transport != Transport::Tcp {
             return;
         }

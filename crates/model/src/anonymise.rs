@@ -334,6 +334,7 @@ impl Anonymiser {
             let (taken, new) = self
                 .quoted_statement(rest)
                 .or_else(|| self.named_statement(rest))
+                .or_else(|| self.leading_hardware(rest))
                 .or_else(|| self.leading_address(rest))
                 .unwrap_or_else(|| (first.len_utf8(), first.to_string()));
             out.push_str(&new);
@@ -369,6 +370,22 @@ impl Anonymiser {
         // Writing to memory cannot fail.
         let _ = write!(new, "{:016x}", self.statement_id(id));
         Some((WORD.len() + 16, new))
+    }
+
+    /// `00:07:0d:af:f4:54`, which is no part of an IPv6 address.
+    fn leading_hardware(&self, text: &str) -> Option<(usize, String)> {
+        const LENGTH: usize = 17;
+        let goes_on = |c: char| c == ':' || c.is_ascii_hexdigit();
+        let (own, behind) = text.split_at_checked(LENGTH)?;
+        let mut mac = [0; 6];
+        let mut groups = own.split(':');
+        for byte in &mut mac {
+            let group = groups.next().filter(|g| g.len() == 2)?;
+            *byte = u8::from_str_radix(group, 16).ok()?;
+        }
+        let ends = groups.next().is_none() && !behind.starts_with(goes_on);
+        let pseudonym = self.mac(mac).map(|byte| format!("{byte:02x}"));
+        ends.then(|| (LENGTH, pseudonym.join(":")))
     }
 
     /// The longest address that `text` begins with.

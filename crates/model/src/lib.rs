@@ -17,6 +17,7 @@ mod knock;
 pub mod limits;
 mod name;
 mod normal;
+mod notice;
 pub mod pack;
 mod packet;
 mod plot;
@@ -40,6 +41,10 @@ pub use habits::{CongestionWindow, EcnCounts, Pauses, Retransmissions, SegmentSi
 pub use knock::{Arp, Knock, KnockKind};
 pub use name::Name;
 pub use normal::{SqlDialect, normalise, normalise_as, statement_id};
+pub use notice::{
+    ArpFault, Bpdu, Bridge, ChecksumOf, Checksums, Flooded, Fragments, IcmpError, IcmpReason,
+    InvalidArp, LostFragments, Notice, NoticeKind, SHOWN_CHECKSUMS, Tagged, Tree,
+};
 pub use packet::{Batch, LinkType, Packet, PacketRef};
 pub use plot::{
     DirectionPlot, Plot, PlotAck, PlotBand, PlotFlight, PlotInterval, PlotRequest, PlotRoundTrip,

@@ -117,17 +117,41 @@ pub const PLOT_POINTS: usize = 50_000;
 pub const SORT_BYTES: usize = 64 << 20;
 
 /// Intervals that are still open, as packets may come out of time order: later than the newest of them
-/// allows, a packet counts in the oldest.
+/// allows, a packet counts in the oldest. `intervals-closed`.
 pub const OPEN_INTERVALS: usize = 64;
 
 /// Intervals without a packet in a row that are written; a longer silence is left out.
+/// `empty-intervals-left-out`.
 pub const EMPTY_INTERVALS: i64 = 10_000;
 
 /// Hosts and addresses of which it is remembered what ARP says; further ones are left out.
+/// `arp-hosts-left-out`.
 pub const ARP_HOSTS: usize = 4_096;
 
-/// Different addresses that a host asks for, of which so many are remembered.
+/// Different addresses that a host asks for, of which so many are remembered. `arp-targets-left-out`.
 pub const ARP_TARGETS: usize = 1_024;
+
+/// Ports of bridges of each spanning tree of which it is remembered which root they speak for.
+/// `bridges-left-out`.
+pub const BRIDGE_PORTS: usize = 1_024;
+
+/// Changes of roots, and of topologies, that are remembered. `bridges-left-out`.
+pub const TREE_CHANGES: usize = 4_096;
+
+/// Senders whose checksums are counted, by kind of checksum. `checksum-senders-left-out`.
+pub const CHECKSUM_SENDERS: usize = 16_384;
+
+/// Flows whose packets were given back by ICMP, by who did so and why. `icmp-left-out`.
+pub const RETURNED_FLOWS: usize = 4_096;
+
+/// Ways of packets with a VLAN's tag, by hosts, hardware addresses and tag. `vlan-hosts-left-out`.
+pub const TAGGED_WAYS: usize = 16_384;
+
+/// Senders of frames to everybody and to groups. `broadcasters-left-out`.
+pub const BROADCASTERS: usize = 4_096;
+
+/// Datagrams that lack a part and are remembered. `lost-fragments-left-out`.
+pub const LOST_DATAGRAMS: usize = 4_096;
 
 /// Operations and statements of a capture, and servers, that charts are drawn of; those that come
 /// later have none, which is said.

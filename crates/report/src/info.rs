@@ -1,8 +1,10 @@
 //! What a capture is worth, for programs: `slowside.info/1`.
 
 use crate::value;
+use analysis::health::Health;
 use analysis::info::{Amount, InfoResult};
-use model::{Cast, Mark, SightKind};
+use analysis::neighbours::hardware_text;
+use model::{Bridge, Cast, IcmpReason, Mark, SightKind};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
@@ -150,9 +152,126 @@ fn of(info: &InfoResult) -> Value {
             "skipped_identifications": n.skipped_identifications,
         },
         "calls": spoken,
+        "health": health(&info.health, &place),
         "side": info.vantage.name(),
         "side_from": info.vantage_from,
         "captures": captures,
+    })
+}
+
+/// Frames shown of each list.
+const LISTED: usize = 20;
+
+fn health(h: &Health, place: &dyn Fn(Mark) -> Value) -> Value {
+    let checksums: Vec<Value> = h
+        .checksums
+        .iter()
+        .map(|(of, sender, v)| {
+            json!({
+                "checksum": of.name(),
+                "sender": sender.to_string(),
+                "meaning": v.meaning().name(),
+                "right": v.right,
+                "unfinished": v.unfinished,
+                "joined": v.joined,
+                "wrong": v.wrong,
+                "wrong_at": v.shown.iter().map(|m| place(*m)).collect::<Vec<_>>(),
+            })
+        })
+        .collect();
+    let roots = h.bridges.roots().map(|(vlan, root)| bridge(vlan, root));
+    let changes = h.bridges.root_changes();
+    let changes = changes.iter().take(LISTED).map(|c| {
+        json!({
+            "vlan": c.vlan,
+            "old": bridge(c.vlan, c.old),
+            "new": bridge(c.vlan, c.new),
+            "at_ns": c.packets[1].time.0,
+            "at": place(c.packets[1]),
+        })
+    });
+    let topology = h.bridges.topology_changes().iter().take(LISTED).map(|c| {
+        json!({
+            "vlan": c.vlan,
+            "first_ns": c.first.time.0,
+            "last_ns": c.last.time.0,
+            "at": place(c.first),
+        })
+    });
+    let arps = h.invalid_arps.iter().map(|(fault, a)| {
+        json!({
+            "fault": fault.name(),
+            "packets": a.count,
+            "source": hardware_text(a.source),
+            "at": a.shown.iter().map(|m| place(*m)).collect::<Vec<_>>(),
+        })
+    });
+    let returned = h.undelivered.all().into_iter().take(LISTED).map(|r| {
+        let flow = r.flow.map(|(_, ends)| ends.map(|e| e.to_string()));
+        let mtu = match r.reason {
+            IcmpReason::TooBig(mtu) => Some(mtu),
+            _ => None,
+        };
+        json!({
+            "from": r.from.to_string(),
+            "reason": r.reason.name(),
+            "packets": r.count,
+            "hosts": r.hosts.map(|h| h.to_string()),
+            "flow": flow,
+            "packet_bytes": r.length,
+            "mtu_bytes": mtu,
+            "of_a_connection": r.concerns.is_some(),
+            "at": place(r.first),
+        })
+    });
+    let senders = h.floods.senders().into_iter().take(LISTED).map(|s| {
+        json!({
+            "source": hardware_text(s.hardware),
+            "broadcast": amount(&s.broadcast),
+            "multicast": amount(&s.multicast),
+            "holds": s.holds().map(SightKind::name),
+        })
+    });
+    let hints = h.tags.hints().into_iter().take(LISTED).map(|t| {
+        json!({
+            "hint": t.kind.name(),
+            "hosts": t.hosts.map(|h| h.to_string()),
+            "hardware": t.hardware.map(hardware_text),
+            "vlans": t.vlans,
+            "at": t.packets.map(place),
+        })
+    });
+    let (holders, askers) = h.neighbours.hosts();
+    json!({
+        "checksums": checksums,
+        "spanning_tree": {
+            "packets": h.bridges.packets,
+            "roots": roots.collect::<Vec<_>>(),
+            "root_changes": changes.collect::<Vec<_>>(),
+            "topology_changes": topology.collect::<Vec<_>>(),
+        },
+        "arp": {
+            "addresses": holders,
+            "askers": askers,
+            "invalid": arps.collect::<Vec<_>>(),
+        },
+        "icmp_errors": h.undelivered.reasons,
+        "given_back": returned.collect::<Vec<_>>(),
+        "fragments": {
+            "packets": h.fragments.fragments,
+            "whole_datagrams": h.fragments.complete,
+            "incomplete_datagrams": h.fragments.incomplete().len(),
+        },
+        "to_everybody": senders.collect::<Vec<_>>(),
+        "wrong_vlan": hints.collect::<Vec<_>>(),
+    })
+}
+
+fn bridge(vlan: Option<u16>, b: Bridge) -> Value {
+    json!({
+        "vlan": vlan,
+        "priority": b.priority & 0xf000,
+        "hardware": hardware_text(b.hardware),
     })
 }
 

@@ -6,9 +6,12 @@ use crate::page::Tone;
 use crate::text::{
     Grid, bytes, counted, damage, grouped, moment, rate, share, spoken, taken, wrap,
 };
+use analysis::findings::hint_text;
+use analysis::health::bridge_text;
 use analysis::info::{InfoResult, Limit, Weight};
+use analysis::neighbours::hardware_text;
 use jiff::tz::TimeZone;
-use model::{Cast, Mark, format_duration};
+use model::{Cast, ChecksumOf, Mark, format_duration};
 use std::io::{self, Write};
 
 /// A table with its title; the first row is of headings.
@@ -222,7 +225,120 @@ fn facts(info: &InfoResult, zone: &TimeZone) -> Vec<(&'static str, String)> {
         };
         say("VLANs", list.join(", ") + &more);
     }
+    facts.extend(health(info));
     facts
+}
+
+/// Sentences about the network's health, as far as there is something to say.
+fn health(info: &InfoResult) -> Vec<(&'static str, String)> {
+    let h = &info.health;
+    let mut facts = Vec::new();
+    let sums = [ChecksumOf::Ip, ChecksumOf::Tcp, ChecksumOf::Udp].into_iter();
+    let sums = sums.filter_map(|of| checksums(info, of));
+    let sums: Vec<String> = sums.collect();
+    if !sums.is_empty() {
+        facts.push(("checksums", sums.join("; ")));
+    }
+    if h.bridges.packets > 0 {
+        let roots: Vec<String> = h.bridges.roots().map(|(_, r)| bridge_text(r)).collect();
+        let root = match roots.as_slice() {
+            [] => "no root named".to_owned(),
+            [first, rest @ ..] if rest.iter().all(|r| r == first) => format!("root {first}"),
+            [first, ..] => format!("{} trees, one with root {first}", roots.len()),
+        };
+        let changes = h.bridges.root_changes().len();
+        let topology = h.bridges.topology_changes();
+        let first = topology.first();
+        let first = first.map_or(String::new(), |c| format!(" ({})", frame(info, c.first)));
+        facts.push((
+            "bridges",
+            format!(
+                "{root}; root changed {}, topology {}{first}",
+                times(changes),
+                times(topology.len())
+            ),
+        ));
+    }
+    let (holders, askers) = h.neighbours.hosts();
+    if holders + askers > 0 || !h.invalid_arps.is_empty() {
+        let invalid = h.invalid_arps.iter().map(|(fault, a)| {
+            let first = a.shown.first().map_or(String::new(), |m| frame(info, *m));
+            format!(
+                "{} {} ({first})",
+                grouped(a.count),
+                fault.name().replace('-', " ")
+            )
+        });
+        let invalid: Vec<String> = invalid.collect();
+        let invalid = match invalid.as_slice() {
+            [] => "no packet invalid".to_owned(),
+            list => format!("invalid: {}", list.join(", ")),
+        };
+        facts.push((
+            "ARP",
+            format!(
+                "addresses of hosts {}, hosts that ask {}; {invalid}",
+                grouped(holders as u64),
+                grouped(askers as u64)
+            ),
+        ));
+    }
+    if !h.undelivered.reasons.is_empty() {
+        let reasons = h.undelivered.reasons.iter();
+        let reasons = reasons.map(|(name, n)| format!("{} {name}", grouped(*n)));
+        let reasons: Vec<String> = reasons.collect();
+        let returned = h.undelivered.all();
+        let own = returned.iter().filter(|r| r.concerns.is_some()).count();
+        facts.push((
+            "given back",
+            format!(
+                "{} by ICMP; {} of {} belong to connections here",
+                reasons.join(", "),
+                grouped(own as u64),
+                counted(returned.len() as u64, "flow")
+            ),
+        ));
+    }
+    if h.fragments.fragments > 0 {
+        facts.push((
+            "fragments",
+            format!(
+                "{}; {} whole, {} not",
+                counted(h.fragments.fragments, "fragment"),
+                counted(h.fragments.complete, "datagram"),
+                grouped(h.fragments.incomplete().len() as u64)
+            ),
+        ));
+    }
+    let hints = h.tags.hints();
+    if let Some(hint) = hints.first() {
+        facts.push(("wrong VLAN?", hint_text(hint)));
+    }
+    facts
+}
+
+fn times(n: usize) -> String {
+    match n {
+        0 => "never".to_owned(),
+        1 => "once".to_owned(),
+        n => format!("{n} times"),
+    }
+}
+
+/// What the checksums of one kind are, over all senders.
+fn checksums(info: &InfoResult, of: ChecksumOf) -> Option<String> {
+    let total = info.health.checksums.total(of);
+    let parts = [
+        (total.right, "right"),
+        (total.unfinished, "left to the card"),
+        (total.joined, "joined by a card"),
+        (total.wrong, "wrong"),
+    ];
+    let parts = parts.iter().filter(|(n, _)| *n > 0);
+    let parts: Vec<String> = parts
+        .map(|(n, what)| format!("{} {what}", grouped(*n)))
+        .collect();
+    (!parts.is_empty()).then(|| format!("{} {}", of.name().to_uppercase(), parts.join(", ")))
 }
 
 fn drops(info: &InfoResult) -> String {
@@ -309,6 +425,33 @@ fn tables(info: &InfoResult) -> Vec<Section> {
         }));
         sections.push(Section {
             title: "Calls by protocol",
+            rows,
+            text: 1,
+        });
+    }
+    let senders = info.health.floods.senders();
+    if !senders.is_empty() {
+        let mut rows = vec![cells([
+            "from",
+            "broadcasts",
+            "bytes",
+            "to groups",
+            "mostly",
+        ])];
+        rows.extend(senders.iter().take(5).map(|s| {
+            vec![
+                hardware_text(s.hardware),
+                grouped(s.broadcast.packets),
+                bytes(s.broadcast.bytes),
+                grouped(s.multicast.packets),
+                s.holds().map_or("", |k| k.name()).to_owned(),
+            ]
+        }));
+        sections.push(Section {
+            title: match senders.len() > 5 {
+                true => "Who sends most to everybody (of more)",
+                false => "Who sends to everybody",
+            },
             rows,
             text: 1,
         });

@@ -332,6 +332,9 @@ fn feed(diagnoser: &mut Diagnosers, which: usize, side: &Side<'_>, records: &Ans
     for arp in records.arps().filter(|a| within(a.at.time)) {
         diagnoser.arp(which, arp);
     }
+    for notice in records.notices().filter(|n| within(n.at.time)) {
+        diagnoser.notice(which, notice);
+    }
     for call in records.calls() {
         while let Some(change) = changes.next_if(|c| c.order < call.order) {
             diagnoser.outstanding(which, change);

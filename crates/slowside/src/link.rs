@@ -7,8 +7,8 @@ use crate::run::CallTally;
 use analysis::live::Stretch;
 use model::{
     Arp, Call, Change, Chunk, Close, ConnectionId, ConnectionSummary, Direction, Episode, Interval,
-    Knock, KnockKind, Mark, Outstanding, PacketRef, PerClass, Problems, Protocol, Sight, Time,
-    TimeClass, Transport, Where,
+    Knock, KnockKind, Mark, Notice, Outstanding, PacketRef, PerClass, Problems, Protocol, Sight,
+    Time, TimeClass, Transport, Where,
 };
 use net::{Connection, Handler, Segment};
 use protocol::tls::Handshakes;
@@ -48,6 +48,8 @@ pub(crate) struct Records {
     pub stretches: Vec<Stretch>,
     /// The packets themselves, and how many came when, where they are wanted.
     pub kept: Kept,
+    /// What packets say of the network's health, where it is wanted.
+    pub notices: Vec<Notice>,
     /// Time of the batch's last packet.
     pub reached: Option<Time>,
 }
@@ -67,6 +69,7 @@ impl Records {
         self.sights.clear();
         self.stretches.clear();
         self.kept = Kept::default();
+        self.notices.clear();
         self.reached = None;
     }
 

@@ -4,7 +4,7 @@ use crate::link::{Records, call_key, connection_key, episode_key, gap_key, outst
 use crate::live::tap::Kept;
 use analysis::live::Stretch;
 use model::{
-    Arp, Call, ConnectionSummary, Episode, Interval, Knock, Mark, Outstanding, Sight, Time,
+    Arp, Call, ConnectionSummary, Episode, Interval, Knock, Mark, Notice, Outstanding, Sight, Time,
 };
 
 /// One batch's records, by thread.
@@ -81,6 +81,10 @@ impl Answers {
 
     pub(crate) fn sights(&self) -> impl Iterator<Item = &Sight> {
         self.merge(|r| &r.sights, |s| s.order)
+    }
+
+    pub(crate) fn notices(&self) -> impl Iterator<Item = &Notice> {
+        self.merge(|r| &r.notices, |n| n.order)
     }
 
     /// In the order of threads.

@@ -11,11 +11,14 @@ use analysis::info::{FileFacts, FilesFacts, Info, InfoResult};
 use analysis::intervals::{IntervalRow, Intervals};
 use analysis::results::CaptureResult;
 use capture::Capture;
-use model::{Call, Sight};
+use model::{Arp, Call, Notice, Problems, Sight};
 
 /// Takes what a capture holds.
 trait Collector {
     fn packet(&mut self, s: &Sight);
+    /// What a packet says of the network's health, and one of ARP.
+    fn notice(&mut self, _: &Notice) {}
+    fn arp(&mut self, _: &Arp) {}
     /// A call that the packet before completed.
     fn call(&mut self, call: &Call);
     /// So much of the capture was handed on.
@@ -35,6 +38,12 @@ pub fn info(
     impl Collector for Worth {
         fn packet(&mut self, s: &Sight) {
             self.0.packet(s);
+        }
+        fn notice(&mut self, n: &Notice) {
+            self.0.notice(n);
+        }
+        fn arp(&mut self, arp: &Arp) {
+            self.0.arp(arp);
         }
         fn call(&mut self, call: &Call) {
             self.0.call(call);
@@ -95,17 +104,19 @@ pub fn stat(
         filter: packets,
         sink,
     };
-    let (_, capture) = read(source, config, Wanted::Packets, &mut rows, events)?;
+    let (_, mut capture) = read(source, config, Wanted::Packets, &mut rows, events)?;
     let Rows {
         intervals, sink, ..
     } = rows;
     let mut done = Ok(());
-    let total = intervals.finish(&mut |row| {
+    let mut bounds = Problems::default();
+    let total = intervals.finish(&mut bounds, &mut |row| {
         if done.is_ok() {
             done = sink(row);
         }
     });
     done?;
+    capture.problems.merge(&bounds);
     Ok((capture, total))
 }
 
@@ -137,6 +148,11 @@ fn read(
             collector.call(call);
         }
         sights.for_each(|s| collector.packet(s));
+        let covers = |time| selection.covers(time);
+        let notices = records.notices().filter(|n| covers(n.at.time));
+        notices.for_each(|n| collector.notice(n));
+        let arps = records.arps().filter(|a| covers(a.at.time));
+        arps.for_each(|a| collector.arp(a));
         for c in records.connections() {
             tally.connection(c);
         }

@@ -16,7 +16,7 @@ use crate::live::tap::{Kept, Tap};
 use crate::merge::Answers;
 use capture::{Capture, CaptureError};
 use crossbeam_channel::{Receiver, Sender, bounded};
-use model::{Arp, Batch, ConnectionId, Interval, Problems, Sight, Time};
+use model::{Arp, Batch, ConnectionId, Interval, Notice, Problems, Sight, Time};
 use net::{Counts, Decoder, Segment, Tracker};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -34,6 +34,7 @@ pub(crate) struct Decoded {
     pub sights: Vec<Sight>,
     /// What is kept of the packets, where they are.
     pub kept: Kept,
+    pub notices: Vec<Notice>,
     /// The order behind the packets, and the time of the last of them.
     pub reached: (u64, Time),
 }
@@ -118,6 +119,7 @@ impl Connections {
         records.arps.extend_from_slice(&decoded.arps);
         records.sights.extend_from_slice(&decoded.sights);
         records.kept = decoded.kept.clone();
+        records.notices.extend_from_slice(&decoded.notices);
     }
 
     /// Closes some of what is open, the oldest first; `false` when only [`finish`](Connections::finish)
@@ -254,12 +256,21 @@ impl Reader {
         }
     }
 
+    /// The same, with what packets say of the network's health.
+    fn with_notices(self) -> Reader {
+        Reader {
+            decoder: self.decoder.with_notices(),
+            ..self
+        }
+    }
+
     /// The next batch; `false` at the end of the capture.
     pub(crate) fn next(&mut self, into: &mut Decoded) -> bool {
         into.segments.clear();
         into.arps.clear();
         into.sights.clear();
         into.kept = Kept::default();
+        into.notices.clear();
         if self.ended {
             return false;
         }
@@ -285,6 +296,7 @@ impl Reader {
                 let behind = self.decoder.decode(&mut into.batch, &mut into.segments);
                 self.decoder.take_arps(&mut into.arps);
                 self.decoder.take_sights(&mut into.sights);
+                self.decoder.take_notices(&mut into.notices);
                 into.reached = (behind, self.now);
                 let (read, total) = self.capture.progress();
                 self.progress.read.store(read, Ordering::Relaxed);
@@ -298,8 +310,9 @@ impl Reader {
                 self.error = ended.err();
                 self.ended = true;
                 let behind = self.decoder.finish(&mut into.batch, &mut into.segments);
+                self.decoder.take_notices(&mut into.notices);
                 into.reached = (behind, self.now);
-                !into.segments.is_empty()
+                !into.segments.is_empty() || !into.notices.is_empty()
             }
         }
     }
@@ -337,8 +350,10 @@ impl Stream {
     pub(crate) fn start(capture: Capture, threads: usize, wanted: Wanted) -> Stream {
         let reader = Reader::new(capture);
         let reader = match wanted {
-            Wanted::Startup | Wanted::Everything | Wanted::Measured(_) => reader.with_arps(),
-            Wanted::Packets | Wanted::Worth => reader.with_sights(),
+            Wanted::Startup => reader.with_arps(),
+            Wanted::Everything | Wanted::Measured(_) => reader.with_arps().with_notices(),
+            Wanted::Packets => reader.with_sights(),
+            Wanted::Worth => reader.with_sights().with_notices(),
             _ => reader,
         };
         Stream::run(reader, threads, wanted)

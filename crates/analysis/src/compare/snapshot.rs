@@ -129,7 +129,7 @@ pub enum Line {
 }
 
 fn lines(a: &Account) -> Vec<(Line, i64)> {
-    let path = a.path_ns + a.chatty_ns + a.small_fetch_ns + a.small_writes_ns;
+    let path = a.path_ns + a.chatty_ns + a.small_fetch_ns + a.small_writes_ns + a.fragments_ns;
     let mut lines = vec![
         (Line::Service, a.service_ns),
         (Line::Queue, a.queue_ns),

@@ -34,9 +34,9 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
-    let seen = facts.captures.iter().map(|c| (c, c.neighbours.storms()));
+    let seen = facts.healths().map(|(i, h)| (i, h.neighbours.storms()));
     let (capture, askers) =
-        seen.max_by_key(|(c, found)| (found.first().map(|a| a.questions), usize::MAX - c.index))?;
+        seen.max_by_key(|(c, found)| (found.first().map(|a| a.questions), usize::MAX - c))?;
     let asker = *askers.first()?;
     let (shortest_ns, busiest) = asker.storm()?;
     let who = format!("{} ({})", asker.address, hardware_text(asker.hardware));
@@ -79,7 +79,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ],
         evidence: evidence::of_packets(
             facts,
-            busiest.iter().map(|m| (capture.index, m.packet)),
+            busiest.iter().map(|m| (capture, m.packet)),
             "first and last of its busiest hundred questions",
         ),
         why: format!(

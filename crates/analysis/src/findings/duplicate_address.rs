@@ -35,8 +35,8 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
-    let seen = facts.captures.iter().map(|c| (c, c.neighbours.conflicts()));
-    let (capture, conflicts) = seen.max_by_key(|(c, found)| (found.len(), usize::MAX - c.index))?;
+    let seen = facts.healths().map(|(i, h)| (i, h.neighbours.conflicts()));
+    let (capture, conflicts) = seen.max_by_key(|(c, found)| (found.len(), usize::MAX - c))?;
     let worst = conflicts
         .iter()
         .max_by_key(|c| (c.moves, std::cmp::Reverse(c.address)))?;
@@ -62,7 +62,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ],
         evidence: evidence::of_packets(
             facts,
-            worst.packets.iter().map(|m| (capture.index, m.packet)),
+            worst.packets.iter().map(|m| (capture, m.packet)),
             "the one, the other, and the first again",
         ),
         why: format!(

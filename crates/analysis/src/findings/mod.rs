@@ -3,8 +3,10 @@
 
 mod ack_frequency;
 mod arp_storm;
+mod broadcast_share;
 mod capture_incomplete;
 mod chatty;
+mod checksum_errors;
 mod client_concurrency_cap;
 mod client_host_slow;
 mod client_think;
@@ -13,8 +15,11 @@ mod connection_reset;
 mod duplicate_address;
 mod duplicate_packets;
 pub(crate) mod evidence;
+mod fragments_lost;
+mod invalid_arp;
 mod large_fetch_client_think;
 mod mtu_black_hole;
+mod mtu_mismatch;
 mod nagle;
 mod nagle_delayed_ack;
 mod network_bandwidth;
@@ -35,10 +40,14 @@ mod small_sdu;
 mod small_window;
 mod small_writes;
 mod split_writes;
+mod stp_topology_change;
+mod undeliverable;
 mod under_way;
 mod window_scaling_off;
+mod wrong_vlan;
 
 pub(crate) use client_concurrency_cap::client_cap;
+pub use wrong_vlan::hint_text;
 
 use crate::facts::Facts;
 use crate::results::Finding;
@@ -69,8 +78,10 @@ impl Rule {
 pub const RULES: &[Rule] = &[
     ack_frequency::RULE,
     arp_storm::RULE,
+    broadcast_share::RULE,
     capture_incomplete::RULE,
     chatty::RULE,
+    checksum_errors::RULE,
     client_concurrency_cap::RULE,
     client_host_slow::RULE,
     client_think::RULE,
@@ -78,8 +89,11 @@ pub const RULES: &[Rule] = &[
     connection_reset::RULE,
     duplicate_address::RULE,
     duplicate_packets::RULE,
+    fragments_lost::RULE,
+    invalid_arp::RULE,
     large_fetch_client_think::RULE,
     mtu_black_hole::RULE,
+    mtu_mismatch::RULE,
     nagle::RULE,
     nagle_delayed_ack::RULE,
     network_bandwidth::RULE,
@@ -100,7 +114,10 @@ pub const RULES: &[Rule] = &[
     small_window::RULE,
     small_writes::RULE,
     split_writes::RULE,
+    stp_topology_change::RULE,
+    undeliverable::RULE,
     window_scaling_off::RULE,
+    wrong_vlan::RULE,
 ];
 
 /// Runs every check. What ends the work comes first, then by cost, what has no cost last.

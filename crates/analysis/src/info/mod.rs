@@ -11,9 +11,12 @@ pub use pairs::Pair;
 pub use worth::{Limit, Weight, Worth};
 
 use crate::capture_facts::TcpFacts;
+use crate::health::Health;
 use crate::results::{CaptureResult, Vantage};
 use crate::vantage;
-use model::{Call, Cast, ConnectionSummary, Mark, Protocol, Sight, SightKind, Transport};
+use model::{
+    Arp, Call, Cast, ConnectionSummary, Mark, Notice, Protocol, Sight, SightKind, Transport,
+};
 use pairs::Pairs;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,8 +63,12 @@ pub struct Amount {
 
 impl Amount {
     fn add(&mut self, s: &Sight) {
+        self.count(u64::from(s.length));
+    }
+
+    pub(crate) fn count(&mut self, bytes: u64) {
         self.packets += 1;
-        self.bytes += u64::from(s.length);
+        self.bytes += bytes;
     }
 }
 
@@ -142,6 +149,7 @@ pub struct Info {
     connections: Connections,
     spoken: BTreeMap<Protocol, Spoken>,
     tcp: TcpFacts,
+    health: Health,
 }
 
 /// What a capture is worth.
@@ -178,6 +186,8 @@ pub struct InfoResult {
     pub spoken: Vec<(Protocol, Spoken)>,
     pub vantage: Vantage,
     pub vantage_from: String,
+    /// What packets say of the network's health.
+    pub health: Health,
 }
 
 impl InfoResult {
@@ -255,8 +265,19 @@ impl Info {
         spoken.whole += u64::from(call.is_timed());
     }
 
+    /// What a packet says of the network's health, in the capture's order.
+    pub fn notice(&mut self, n: &Notice) {
+        self.health.notice(n);
+    }
+
+    /// Takes an ARP packet, in the capture's order.
+    pub fn arp(&mut self, arp: &Arp) {
+        self.health.arp(arp);
+    }
+
     /// Takes a connection that is over.
     pub fn connection(&mut self, c: &ConnectionSummary) {
+        self.health.connection(c);
         if let Some(protocol) = c.protocol {
             self.spoken.entry(protocol).or_default().connections += 1;
         }
@@ -298,6 +319,8 @@ impl Info {
         let concluded = vantage::conclude(&self.tcp);
         capture.side = Some(concluded.vantage);
         capture.side_from = concluded.from.to_string();
+        self.health
+            .note_bounds(&capture.files, &mut capture.problems);
         let (pairs, pair_count, other_pairs) = self.pairs.finish();
         let mut result = InfoResult {
             captures: vec![capture],
@@ -323,6 +346,7 @@ impl Info {
             spoken: most(self.spoken, |s| s.calls),
             vantage: concluded.vantage,
             vantage_from: concluded.from.to_string(),
+            health: self.health,
         };
         result.worth = worth::of(&result);
         result
@@ -335,3 +359,6 @@ fn most<K: Ord + Copy, V: Copy>(map: BTreeMap<K, V>, by: impl Fn(&V) -> u64) -> 
     list.sort_by_key(|(_, v)| std::cmp::Reverse(by(v)));
     list
 }
+
+#[cfg(test)]
+mod tests;

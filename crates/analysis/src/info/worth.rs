@@ -5,6 +5,7 @@
 //! verdict; what hides a part of the calls or of the windows leaves one with doubts.
 
 use super::InfoResult;
+use crate::health::Meaning;
 use model::format_duration;
 
 /// How much a limit matters.
@@ -369,7 +370,44 @@ fn artefacts(info: &InfoResult, limits: &mut Limits) {
         let cure = "Where that matters, capture on a mirror port or tap.";
         limits.add("offload", Weight::Note, says, cure);
     }
+    checksums(info, limits);
     let says = "One capture cannot tell the network from the host beyond it.".to_owned();
     let cure = "Capture at the other end in the same minute too, and give slowside both.";
     limits.add("one-end", Weight::Note, says, cure);
+}
+
+/// Checksums that do not hold and are no errors.
+fn checksums(info: &InfoResult, limits: &mut Limits) {
+    for (meaning, code, says, cure) in [
+        (
+            Meaning::Offload,
+            "checksum-offload",
+            "left to their card: they were captured before it, or joined behind it. That is no error",
+            "",
+        ),
+        (
+            Meaning::Rewritten,
+            "checksums-rewritten",
+            "wrong though nothing of it was lost, or for most of their packets: bytes were changed after \
+             the capture, or by it. Addresses and contents may not be the true ones",
+            "Compare with the capture as it was taken.",
+        ),
+    ] {
+        let senders = info.health.checksums.iter();
+        let mut senders: Vec<_> = senders
+            .filter(|(.., v)| v.meaning() == meaning)
+            .map(|(_, sender, _)| sender)
+            .collect();
+        senders.sort_unstable();
+        senders.dedup();
+        let Some(first) = senders.first() else {
+            continue;
+        };
+        let others = match senders.len() {
+            1 => String::new(),
+            n => format!(" and {} more", n - 1),
+        };
+        let says = format!("Checksums of {first}{others} are {says}.");
+        limits.add(code, Weight::Note, says, cure);
+    }
 }

@@ -28,7 +28,7 @@ fn rows(packets: &[(i64, u32)], width_ms: i64) -> (Vec<IntervalRow>, IntervalRow
         intervals.packet(&packet(i as u64, ms, length));
         intervals.take(&mut |row| rows.push(*row));
     }
-    let total = intervals.finish(&mut |row| rows.push(*row));
+    let total = intervals.finish(&mut Problems::default(), &mut |row| rows.push(*row));
     (rows, total)
 }
 
@@ -60,4 +60,28 @@ fn packets_out_of_order_find_their_interval_and_none_is_lost() {
 fn a_day_of_silence_is_left_out() {
     let (rows, _) = rows(&[(0, 60), (86_400_000, 60)], 1);
     assert_eq!(rows.len(), 2);
+}
+
+#[test]
+fn what_the_bounds_change_is_counted() {
+    // Behind more open intervals than the bound a packet comes too late for its own, and a long silence
+    // is left out.
+    let open = limits::OPEN_INTERVALS as i64;
+    let mut intervals = Intervals::new(1_000_000);
+    for (n, ms) in (0..open + 9).chain([2, 3, 100_000]).enumerate() {
+        intervals.packet(&packet(n as u64, ms, 60));
+        intervals.take(&mut |_| {});
+    }
+    let mut problems = Problems::default();
+    let total = intervals.finish(&mut problems, &mut |_| {});
+    assert_eq!(total.sizes.count, open as u64 + 12);
+    let counts: Vec<_> = problems.iter().map(|(kind, p)| (kind, p.count)).collect();
+    let silence = 100_000 - (open as u64 + 9);
+    let expected = [
+        ("empty-intervals-left-out", silence),
+        ("intervals-closed", 2),
+    ];
+    assert_eq!(counts, expected);
+    // None of them is damage.
+    assert!(!problems.any_damage());
 }

@@ -60,9 +60,13 @@ pub(super) struct Datagram {
     /// Of the first fragment, once that came.
     pub(super) ip: Ip,
     pub(super) protocol: u8,
+    /// The earliest fragment of its first sending, where it was sent before and lacked a part.
+    pub(super) begun: Mark,
     /// The earliest and the latest fragment.
     pub(super) first: Mark,
     pub(super) last: Mark,
+    /// When it began again in another.
+    pub(super) resent: Option<Time>,
     bytes: Vec<u8>,
     /// In order, without overlap.
     pieces: Vec<Piece>,
@@ -78,6 +82,8 @@ pub(super) enum Ending {
     Complete,
     /// Its identification was used again, or the capture ended.
     Incomplete,
+    /// It began again in another, which goes on for it.
+    SentAgain,
     /// A bound of [`limits`] ended it.
     Evicted,
 }
@@ -119,8 +125,15 @@ impl Reassembly {
                 self.duplicates += 1;
                 return Ok(None);
             }
-            let datagram = Datagram::new(key, ip, fragment, view, mark)?;
-            let ended = self.make_room(mark.time);
+            let mut datagram = Datagram::new(key, ip, fragment, view, mark)?;
+            let ended = match self.sent_before(&datagram) {
+                Some(mut before) => {
+                    before.resent = Some(mark.time);
+                    datagram.begun = before.begun;
+                    Some((before, Ending::SentAgain))
+                }
+                None => self.make_room(mark.time),
+            };
             self.datagrams.push(datagram);
             return Ok(ended);
         };
@@ -164,6 +177,18 @@ impl Reassembly {
             .any(|(k, time)| k == key && now - *time <= COPY_NS)
     }
 
+    /// An incomplete datagram that is sent again in this one: the same ports, length, checksum and
+    /// first bytes. Who asks by UDP does so when the answer does not come.
+    fn sent_before(&mut self, again: &Datagram) -> Option<Datagram> {
+        let start = again.start()?;
+        let same = |d: &Datagram| {
+            (d.key.source, d.key.destination) == (again.key.source, again.key.destination)
+                && d.start() == Some(start)
+        };
+        let index = self.datagrams.iter().position(same)?;
+        Some(self.datagrams.remove(index))
+    }
+
     /// Ends the oldest datagram if it waited too long or its place is needed.
     fn make_room(&mut self, now: Time) -> Option<(Datagram, Ending)> {
         let oldest = self.datagrams.first()?;
@@ -185,8 +210,10 @@ impl Datagram {
             key,
             ip: *ip,
             protocol: fragment.protocol,
+            begun: mark,
             first: mark,
             last: mark,
+            resent: None,
             bytes: Vec::new(),
             pieces: Vec::new(),
             held: 0,
@@ -194,6 +221,14 @@ impl Datagram {
         };
         datagram.insert(ip, fragment, view, mark)?;
         Ok(datagram)
+    }
+
+    /// UDP's header, if it has a checksum, and the number by which an RPC call is known.
+    fn start(&self) -> Option<&[u8; 12]> {
+        let first = self.pieces.first().filter(|p| p.start == 0)?;
+        let bytes = self.bytes.first_chunk::<12>()?;
+        let summed = !matches!(bytes, [_, _, _, _, _, _, 0, 0, ..]);
+        (summed && self.protocol == UDP && first.captured >= 12).then_some(bytes)
     }
 
     /// Whether all of `start..end` came already.
@@ -267,6 +302,16 @@ impl Datagram {
         if let Some(place) = self.bytes.get_mut(at..end) {
             place.copy_from_slice(data);
         }
+    }
+
+    /// How many of its bytes came.
+    pub(super) fn held(&self) -> u32 {
+        self.held
+    }
+
+    /// How long it is, once its last fragment came.
+    pub(super) fn total(&self) -> Option<u32> {
+        self.total
     }
 
     /// The bytes captured without a hole from the start, and the length of the whole on the wire;

@@ -14,6 +14,7 @@
 mod anonymise;
 mod fragment;
 mod hash;
+mod health;
 mod ip;
 mod link;
 mod outline;
@@ -30,13 +31,15 @@ pub use outline::{Flow, Outline};
 
 use crate::{Segment, Tcp};
 use fragment::{Datagram, Ending, Reassembly};
+use health::{Health, Layers};
 use ip::Ip;
 use model::{
-    Arp, Batch, Endpoint, LinkType, Mark, Packet, Problems, Sight, SightKind, Transport, Where,
+    Arp, Batch, Endpoint, LinkType, Mark, Notice, Packet, Problems, Sight, SightKind, Transport,
+    Where,
 };
 use transport::Ports;
 use view::{Note, Skip, View};
-use walk::{Found, Layer, walk};
+use walk::{Found, Layer, walk_past};
 
 /// Datagrams joined from fragments within one packet: a tunnel's, and the one inside.
 const JOINS: usize = 4;
@@ -68,6 +71,7 @@ pub struct Decoder {
     /// Where somebody asks for them.
     arps: Option<Vec<Arp>>,
     sights: Option<Vec<Sight>>,
+    health: Option<Box<Health>>,
     /// Behind the orders of all packets and batches so far.
     next_order: u64,
 }
@@ -97,6 +101,7 @@ impl Decoder {
             notes: Vec::new(),
             arps: None,
             sights: None,
+            health: None,
             next_order: 0,
         }
     }
@@ -137,10 +142,36 @@ impl Decoder {
         }
     }
 
+    /// The same, with what packets say of the network's health kept until it is taken
+    /// ([`Decoder::take_notices`]).
+    #[must_use]
+    pub fn with_notices(self) -> Decoder {
+        Decoder {
+            health: Some(Box::default()),
+            ..self
+        }
+    }
+
+    /// Puts what the last batch's packets say of the network's health in the place of `into`'s.
+    pub fn take_notices(&mut self, into: &mut Vec<Notice>) {
+        into.clear();
+        if let Some(health) = &mut self.health {
+            health.take(into);
+        }
+    }
+
     /// Appends the segments of the batch's packets to `out`, and the payloads of joined IP fragments
     /// to the batch's bytes. A packet gives one segment at most. Returns the order behind the batch's
     /// packets, which is no packet's.
     pub fn decode(&mut self, batch: &mut Batch, out: &mut Vec<Segment>) -> u64 {
+        match self.health {
+            None => self.packets::<false>(batch, out),
+            Some(_) => self.packets::<true>(batch, out),
+        }
+    }
+
+    /// Two functions of one, so that who does not ask for the network's health does not pay for it.
+    fn packets<const HEALTH: bool>(&mut self, batch: &mut Batch, out: &mut Vec<Segment>) -> u64 {
         let Batch { bytes, packets } = batch;
         out.reserve(packets.len());
         self.counts.packets += packets.len() as u64;
@@ -163,7 +194,10 @@ impl Decoder {
                 mark: mark_of(packet),
                 order: packet.order,
             };
-            let (kind, ip) = self.follow(layer, Ip::NONE, &stretch, bytes, out, JOINS);
+            let (kind, ip) = self.follow::<HEALTH>(layer, Ip::NONE, &stretch, bytes, out, JOINS);
+            if let (true, Some(health)) = (HEALTH, &mut self.health) {
+                health.frame(packet, frame(bytes, &stretch), &ip, kind);
+            }
             if let Some(sights) = &mut self.sights {
                 let data = frame(bytes, &stretch);
                 let mut sight = sight::of(packet, data, &ip, kind);
@@ -181,7 +215,11 @@ impl Decoder {
                 sights.push(sight);
             }
         }
-        self.end_batch()
+        let behind = self.end_batch();
+        if let (true, Some(health), Some(last)) = (HEALTH, &mut self.health, packets.last()) {
+            health.end_batch(behind, mark_of(last));
+        }
+        behind
     }
 
     /// Ends the capture: hands on what is known of datagrams whose later fragments never came. Their
@@ -190,8 +228,15 @@ impl Decoder {
         while let Some(datagram) = self.reassembly.pop() {
             let order = self.next_order;
             self.next_order += 1;
+            let last = datagram.last;
             let ended = (datagram, Ending::Incomplete);
-            self.join(ended, order, &mut batch.bytes, out, JOINS);
+            match self.health {
+                None => self.join::<false>(ended, order, &mut batch.bytes, out, JOINS),
+                Some(_) => self.join::<true>(ended, order, &mut batch.bytes, out, JOINS),
+            }
+            if let Some(health) = &mut self.health {
+                health.end_batch(order, last);
+            }
         }
         self.end_batch()
     }
@@ -220,7 +265,7 @@ impl Decoder {
     /// innermost IP header. Always inlined, as is
     /// [`mod@walk`]: a function of its own takes 25 of 517 instructions a packet more.
     #[inline(always)]
-    fn follow(
+    fn follow<const HEALTH: bool>(
         &mut self,
         layer: Layer,
         mut ip: Ip,
@@ -234,7 +279,16 @@ impl Decoder {
             wire: stretch.wire,
             start: stretch.start,
         };
-        let found = walk(layer, view, &mut ip, &mut self.notes);
+        let mut layers = Layers::default();
+        let found = walk_past(layer, view, &mut ip, &mut self.notes, |layer, view| {
+            if HEALTH {
+                layers.see(layer, view);
+            }
+        });
+        if let (true, Some(health)) = (HEALTH, &mut self.health) {
+            let packet = (stretch.order, stretch.mark);
+            health.layers(&layers, &ip, packet, stretch.wire, joins < JOINS);
+        }
         while let Some(note) = self.notes.pop() {
             self.note(note, stretch);
         }
@@ -257,8 +311,12 @@ impl Decoder {
             }
             Ok(Found::Fragment(fragment, payload)) => {
                 self.counts.fragments += 1;
-                match self.reassembly.add(&ip, fragment, payload, stretch.mark) {
-                    Ok(Some(ended)) => self.join(ended, stretch.order, bytes, out, joins),
+                let ended = self.reassembly.add(&ip, fragment, payload, stretch.mark);
+                if let (true, Some(health)) = (HEALTH, &mut self.health) {
+                    health.fragment(matches!(ended, Ok(Some((_, Ending::Complete)))));
+                }
+                match ended {
+                    Ok(Some(ended)) => self.join::<HEALTH>(ended, stretch.order, bytes, out, joins),
                     Ok(None) => {}
                     Err(note) => self.note(note, stretch),
                 }
@@ -293,7 +351,7 @@ impl Decoder {
 
     /// Appends a datagram that ended to the batch's bytes and follows its headers.
     #[cold]
-    fn join(
+    fn join<const HEALTH: bool>(
         &mut self,
         (datagram, ending): (Datagram, Ending),
         order: u64,
@@ -303,10 +361,16 @@ impl Decoder {
     ) {
         let (first, mark) = (datagram.first, datagram.last);
         if ending != Ending::Complete {
+            if let (true, Some(health)) = (HEALTH, &mut self.health) {
+                health.lost(&datagram, order);
+            }
             self.count("fragments-incomplete", "a datagram's first fragment", first);
         }
         if ending == Ending::Evicted {
             self.count("fragments-evicted", "a datagram's first fragment", first);
+        }
+        if ending == Ending::SentAgain {
+            return;
         }
         let Some((payload, wire)) = datagram.payload() else {
             return;
@@ -320,12 +384,12 @@ impl Decoder {
             start,
             captured: payload.len() as u32,
             wire,
-            first,
+            first: datagram.begun,
             mark,
             order,
         };
         let layer = Layer::Payload(datagram.protocol);
-        self.follow(layer, datagram.ip, &stretch, bytes, out, joins);
+        self.follow::<HEALTH>(layer, datagram.ip, &stretch, bytes, out, joins);
     }
 
     #[cold]

@@ -217,3 +217,22 @@ fn a_tunnels_datagram_in_fragments_is_joined_and_followed() {
     assert_eq!(run.segments[0].ip_id, Some(0x1234));
     assert_eq!(run.payload(0), b"abc");
 }
+
+#[test]
+fn a_datagram_that_lacks_a_part_and_is_sent_again_takes_from_its_first_sending_on() {
+    let mut d = datagram();
+    d[6..8].copy_from_slice(&[0x12, 0x34]);
+    let packets = [
+        v4_fragment(7, &d, 0..16),
+        v4_fragment(7, &d, 32..48),
+        v4_fragment(8, &d, 0..16),
+        v4_fragment(8, &d, 16..48),
+    ];
+    let run = Run::new(RAW, &packets, usize::MAX).finish();
+    assert_eq!(run.segments.len(), 1);
+    let segment = &run.segments[0];
+    assert_eq!(segment.first.packet.frame, 1);
+    assert_eq!((segment.mark.packet.frame, segment.order), (4, 3));
+    assert_eq!(run.payload(0), payload());
+    assert_eq!(run.problems(), [("fragments-incomplete", 1)]);
+}

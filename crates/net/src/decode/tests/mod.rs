@@ -3,6 +3,7 @@
 mod anonymise;
 mod encapsulation;
 mod fragments;
+mod health;
 mod lengths;
 mod robustness;
 
@@ -96,13 +97,27 @@ impl Run {
             });
             batch.bytes.extend(&bytes[..captured]);
         }
+        let files = ["a.pcap".to_owned()];
+        let (mut plain, mut same, mut segments) = (Decoder::new(&files), batch.clone(), Vec::new());
         let mut run = Run {
-            decoder: Decoder::new(&["a.pcap".to_owned()]),
+            decoder: Decoder::new(&files).with_sights().with_notices(),
             batch,
             segments: Vec::new(),
         };
         run.decoder.decode(&mut run.batch, &mut run.segments);
+        // Looking at the network's health changes nothing else.
+        plain.decode(&mut same, &mut segments);
+        assert_eq!(plain.problems(), run.decoder.problems());
+        assert_eq!(same.bytes, run.batch.bytes);
+        assert_eq!(format!("{segments:?}"), format!("{:?}", run.segments));
         run
+    }
+
+    /// What packets say of the network's health.
+    pub(super) fn notices(&mut self) -> Vec<Notice> {
+        let mut notices = Vec::new();
+        self.decoder.take_notices(&mut notices);
+        notices
     }
 
     pub(super) fn finish(mut self) -> Run {

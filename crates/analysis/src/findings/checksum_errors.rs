@@ -1,0 +1,105 @@
+//! # What it says
+//! Packets reached the place of capture with a checksum that does not hold, while
+//! others of the same sender do: they were changed on the way.
+//!
+//! # Why it costs time
+//! The receiver drops such a packet and says nothing. TCP sends it again after a
+//! round trip or a timeout, UDP's application after its own. What that takes is
+//! under network-loss.
+//!
+//! # How sure
+//! Checksums of packets that were captured whole are computed anew. On the host
+//! that sends them they are not there yet, as its card adds them: those have a form
+//! of their own, are counted by info, and are no errors. Nor is it an error where
+//! most of a sender's packets do not hold, or where TCP sent nothing again: then
+//! they were changed after the capture.
+//!
+//! # What to check next
+//! Error counters of the ports on the way (CRC errors on a port: cable, connector,
+//! transceiver). Without CRC errors something in between changed the packet and
+//! computed the frame's own check anew: a router's or firewall's memory, a proxy.
+//!
+//! # When it is wrong
+//! Cards that join received packets leave a wrong checksum; where the joined one
+//! is no larger than a frame it looks like an error. Captures whose bytes were
+//! changed afterwards, a little.
+
+use super::{Rule, evidence};
+use crate::facts::Facts;
+use crate::health::{Meaning, Verified};
+use crate::results::{Fact, Finding, Side};
+use model::ChecksumOf;
+use std::net::IpAddr;
+
+pub(super) const RULE: Rule = Rule {
+    code: "checksum-errors",
+    title: "packets were damaged on the way",
+    source: include_str!("checksum_errors.rs"),
+    check,
+};
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    type Seen = (ChecksumOf, IpAddr, Verified);
+    let damaged = |i: usize| -> Vec<Seen> {
+        let all = facts
+            .health
+            .get(i)
+            .into_iter()
+            .flat_map(|h| h.checksums.iter());
+        all.filter(|(.., v)| v.meaning() == Meaning::Damaged)
+            .collect()
+    };
+    let count = |seen: &[Seen]| seen.iter().map(|(.., v)| v.wrong).sum::<u64>();
+    let captures = facts.healths().map(|(i, _)| (i, damaged(i)));
+    let (capture, senders) = captures.max_by_key(|(i, seen)| (count(seen), usize::MAX - i))?;
+    let (of, source, worst) = senders
+        .iter()
+        .max_by_key(|(of, s, v)| (v.wrong, std::cmp::Reverse((*of, *s))))?;
+    let total = count(&senders);
+    let shown = senders.iter().flat_map(|(.., v)| &v.shown);
+    let shown: Vec<_> = shown.copied().take(6).collect();
+    let fact = |name, value: u64| Fact {
+        name,
+        value: i64::try_from(value).unwrap_or(i64::MAX),
+    };
+    let more = match senders.len() {
+        1 => String::new(),
+        n => format!(" So it is with {n} senders and kinds of checksum, {total} packets in all."),
+    };
+    Some(Finding {
+        code: RULE.code,
+        title: match total {
+            1 => "A packet was damaged on the way".into(),
+            n => format!("{n} packets were damaged on the way"),
+        },
+        side: Side::Network,
+        cost_ns: None,
+        elapsed_cost_ns: None,
+        fatal: false,
+        confidence: 0.75,
+        first: senders.iter().filter_map(|(.., v)| v.first_wrong).map(|m| m.time).min(),
+        last: senders.iter().filter_map(|(.., v)| v.last_wrong).map(|m| m.time).max(),
+        facts: vec![
+            fact("packets", total),
+            fact("senders", senders.len() as u64),
+            fact("right", worst.right),
+        ],
+        evidence: evidence::of_packets(
+            facts,
+            shown.iter().map(|m| (capture, m.packet)),
+            "packets whose checksum does not hold",
+        ),
+        why: format!(
+            "Of {} packets of {source} {} have a wrong checksum of {}, the others hold. Their receiver \
+             drops them; what sending them again cost is under network-loss.{more}",
+            worst.right + worst.wrong,
+            worst.wrong,
+            of.name().to_uppercase()
+        ),
+        remedy: vec![
+            "look at the error counters of the ports on the way (ethtool -S, show interface)".into(),
+            "change the cable or transceiver where they count; suspect a device in between where not"
+                .into(),
+        ],
+    })
+}

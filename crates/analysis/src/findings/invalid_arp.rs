@@ -1,0 +1,105 @@
+//! # What it says
+//! ARP packets say what cannot be: a sender whose hardware address is everybody's
+//! or a group's, an answer for nobody's address, lengths that are not those of
+//! Ethernet and IPv4.
+//!
+//! # Why it costs time
+//! Hosts ignore them or, what is worse, believe them: packets for that address then
+//! go to all ports or to nobody. No time is charged for it.
+//!
+//! # How sure
+//! Certain that the packets are as they are said to be. Whether one was believed
+//! ARP does not tell.
+//!
+//! # What to check next
+//! The switch's table of addresses names the port of the frame's source. Broken
+//! firmware, a generator of test traffic and somebody who listens in (sniffers
+//! that ask with false addresses, poisoned tables) look alike.
+//!
+//! # When it is wrong
+//! Tools that search for hosts by odd packets do so on purpose. Clusters that
+//! answer with a group's address (Microsoft NLB) and frames whose source differs
+//! from the sender in them (bonds, proxies) are counted by info, not reported.
+
+use super::{Rule, evidence};
+use crate::facts::Facts;
+use crate::health::{Health, InvalidArps};
+use crate::neighbours::hardware_text;
+use crate::results::{Fact, Finding, Side};
+use model::ArpFault;
+
+pub(super) const RULE: Rule = Rule {
+    code: "invalid-arp",
+    title: "ARP packets that say what cannot be",
+    source: include_str!("invalid_arp.rs"),
+    check,
+};
+
+/// What a fault is, in words.
+fn fault_text(fault: ArpFault) -> &'static str {
+    match fault {
+        ArpFault::Lengths => "lengths of addresses that are not Ethernet's and IPv4's",
+        ArpFault::Operation => "neither question nor answer",
+        ArpFault::SenderHardware => "a sender with everybody's, a group's or no hardware address",
+        ArpFault::SenderAddress => "a sender with an address that no host has",
+        ArpFault::OtherSource => "a frame from another hardware address than its sender's",
+    }
+}
+
+fn broken(health: &Health) -> impl Iterator<Item = (ArpFault, &InvalidArps)> {
+    let all = health.invalid_arps.iter().map(|(f, a)| (*f, a));
+    all.filter(|(f, _)| f.is_never_meant())
+}
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let count = |h: &Health| broken(h).map(|(_, a)| a.count).sum::<u64>();
+    let (capture, health) = facts
+        .healths()
+        .max_by_key(|(i, h)| (count(h), usize::MAX - i))?;
+    let (fault, most) = broken(health).max_by_key(|(_, a)| a.count)?;
+    let shown = broken(health).flat_map(|(_, a)| a.shown.iter().copied());
+    let shown: Vec<_> = shown.collect();
+    let total = count(health);
+    let kinds: Vec<String> = broken(health)
+        .map(|(f, a)| format!("{}: {}", a.count, fault_text(f)))
+        .collect();
+    let others = health.invalid_arps.get(&ArpFault::OtherSource);
+    let fact = |name, value: u64| Fact {
+        name,
+        value: i64::try_from(value).unwrap_or(i64::MAX),
+    };
+    Some(Finding {
+        code: RULE.code,
+        title: match total {
+            1 => "An ARP packet says what cannot be".into(),
+            n => format!("{n} ARP packets say what cannot be"),
+        },
+        side: Side::Network,
+        cost_ns: None,
+        elapsed_cost_ns: None,
+        fatal: false,
+        confidence: 0.9,
+        first: shown.iter().map(|m| m.time).min(),
+        last: shown.iter().map(|m| m.time).max(),
+        facts: vec![
+            fact("packets", total),
+            fact("kinds", kinds.len() as u64),
+            fact("other_source", others.map_or(0, |a| a.count)),
+        ],
+        evidence: evidence::of_packets(
+            facts,
+            shown.iter().map(|m| (capture, m.packet)),
+            "the first of each kind",
+        ),
+        why: format!(
+            "{}. The first with {} came from {}.",
+            kinds.join("; "),
+            fault_text(fault),
+            hardware_text(most.source)
+        ),
+        remedy: vec![
+            "find the port of the frames' source in the switch's table of addresses".into(),
+            "let the switches check ARP (dynamic ARP inspection)".into(),
+        ],
+    })
+}

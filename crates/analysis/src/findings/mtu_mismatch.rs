@@ -1,0 +1,105 @@
+//! # What it says
+//! A router gives packets back as too large for its next link (ICMP "fragmentation
+//! needed", ICMPv6 "packet too big"): the path takes less than its ends believe.
+//!
+//! # Why it costs time
+//! The packet did not arrive and is sent again in smaller pieces, at least a round
+//! trip later, on each connection anew until the sender remembers. What that takes
+//! is under network-loss. Where the message is filtered on its way to the sender,
+//! large packets vanish for good: mtu-black-hole.
+//!
+//! # How sure
+//! The message quotes the packet, which belongs to a connection of the capture. It
+//! names the link's size, but for very old routers.
+//!
+//! # What to check next
+//! The router that says so, and which of its links is smaller (tunnels, VPNs,
+//! PPPoE, jumbo frames on one side only). Whether the sender believes it: the
+//! segments behind the message are smaller (RFC 1191, RFC 8201).
+//!
+//! # When it is wrong
+//! Somebody may forge the message. Path MTU discovery that works looks like this
+//! once for each new path, and costs little.
+
+use super::{Rule, evidence};
+use crate::facts::Facts;
+use crate::health::Returned;
+use crate::results::{Fact, Finding, Side};
+use model::IcmpReason;
+use std::collections::BTreeSet;
+
+pub(super) const RULE: Rule = Rule {
+    code: "mtu-mismatch",
+    title: "routers give packets back as too large",
+    source: include_str!("mtu_mismatch.rs"),
+    check,
+};
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let too_big = |i: usize| -> Vec<(&Returned, u32)> {
+        let all = facts.health.get(i).map(|h| h.undelivered.all());
+        let all = all.into_iter().flatten();
+        all.filter(|r| r.concerns.is_some())
+            .filter_map(|r| match r.reason {
+                IcmpReason::TooBig(mtu) => Some((r, mtu)),
+                _ => None,
+            })
+            .collect()
+    };
+    let seen = facts.healths().map(|(i, _)| (i, too_big(i)));
+    let (capture, returned) = seen.max_by_key(|(i, r)| (r.len(), usize::MAX - i))?;
+    let (worst, mtu) = *returned
+        .iter()
+        .max_by_key(|(r, mtu)| (r.count, std::cmp::Reverse(*mtu), std::cmp::Reverse(r.first)))?;
+    let packets: u64 = returned.iter().map(|(r, _)| r.count).sum();
+    let flows: BTreeSet<_> = returned.iter().map(|(r, _)| r.flow).collect();
+    let [source, destination] = worst.hosts;
+    let size = match mtu {
+        0 => "of a size that it does not name".to_owned(),
+        mtu => format!("of {mtu} bytes"),
+    };
+    let fact = |name, value: i64| Fact { name, value };
+    Some(Finding {
+        code: RULE.code,
+        title: match mtu {
+            0 => format!("{} has a link too small for these packets", worst.from),
+            mtu => format!("{} has a link that takes {mtu} bytes only", worst.from),
+        },
+        side: Side::Network,
+        cost_ns: None,
+        elapsed_cost_ns: None,
+        fatal: false,
+        confidence: 0.9,
+        first: returned.iter().map(|(r, _)| r.first.time).min(),
+        last: returned.iter().map(|(r, _)| r.last.time).max(),
+        facts: vec![
+            fact("mtu_bytes", mtu.into()),
+            fact("packet_bytes", worst.length.into()),
+            fact("packets", i64::try_from(packets).unwrap_or(i64::MAX)),
+            fact("connections", flows.len() as i64),
+        ],
+        evidence: evidence::of_packets(
+            facts,
+            returned
+                .iter()
+                .take(3)
+                .flat_map(|(r, _)| r.shown.iter().take(2))
+                .map(|m| (capture, m.packet)),
+            "the router's messages",
+        ),
+        why: format!(
+            "{} gives back packets of {} bytes that {source} sends to {destination}, for a link {size}: {packets} \
+             packet{} of {} connection{}. They have to be sent again, smaller.",
+            worst.from,
+            worst.length,
+            if packets == 1 { "" } else { "s" },
+            flows.len(),
+            if flows.len() == 1 { "" } else { "s" },
+        ),
+        remedy: vec![
+            "give all links of the path one MTU, or clamp the MSS at the router with the small one"
+                .into(),
+            "or lower the MTU of the sender's interface or route to that size".into(),
+        ],
+    })
+}

@@ -1,0 +1,171 @@
+//! # What it says
+//! Bridges rebuilt their spanning tree while the capture ran: another bridge became
+//! the root, or ports began or ceased to forward.
+//!
+//! # Why it costs time
+//! While a tree is rebuilt, ports do not forward: with 802.1D up to 50 s, with its
+//! rapid successor less than a second as a rule. Then bridges forget where hosts
+//! are and send every frame everywhere until they have learned it anew. What calls
+//! waited meanwhile is under network-outage and network-loss.
+//!
+//! # How sure
+//! That it changed is what bridges say. That it held anybody up is not: a port to
+//! a host that is switched on counts as a change where it is not marked as one of
+//! a host. Packets that were sent again at that time are named, if there are any.
+//!
+//! # What to check next
+//! On the switches: which port changed, and when (show spanning-tree detail).
+//! Mark ports of hosts (portfast, edge), give the root you want the lowest priority
+//! (4096), and keep others from taking it (root guard).
+//!
+//! # When it is wrong
+//! A capture that joins several links holds several trees. They are told apart by
+//! bridge and port; where the capture moved from one link to another, the root
+//! seems to change.
+
+use super::{Rule, evidence};
+use crate::facts::Facts;
+use crate::health::{Health, RootChange, TopologyChange, bridge_text};
+use crate::results::{Fact, Finding, Side};
+use model::{Mark, Time, format_duration};
+
+pub(super) const RULE: Rule = Rule {
+    code: "stp-topology-change",
+    title: "bridges rebuilt the spanning tree",
+    source: include_str!("stp_topology_change.rs"),
+    check,
+};
+
+/// How long bridges of 802.1D wait without a word of the root (max age), by default.
+const MAX_AGE_NS: i64 = 20_000_000_000;
+/// And how long a port listens and then learns before it forwards, where nobody says.
+const FORWARD_DELAY_NS: i64 = 15_000_000_000;
+/// A recovery that is shorter is no sign of a port that does not forward.
+const WAITED_NS: i64 = 500_000_000;
+const SHOWN: usize = 3;
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let seen = facts.healths().map(|(i, h)| {
+        let roots = h.bridges.root_changes();
+        (i, h, roots)
+    });
+    let changed = |(i, h, roots): &(usize, &Health, Vec<RootChange>)| {
+        (
+            roots.len(),
+            h.bridges.topology_changes().len(),
+            usize::MAX - i,
+        )
+    };
+    let (capture, health, roots) = seen.max_by_key(changed)?;
+    let changes = health.bridges.topology_changes();
+    let first = roots.iter().map(|r| r.packets[1].time);
+    let first = first.chain(changes.iter().map(|c| c.first.time)).min()?;
+    let last = roots.iter().map(|r| r.packets[1].time);
+    let last = last.chain(changes.iter().map(|c| c.last.time)).max()?;
+    let waits = waits(facts, capture, &roots, changes);
+    let longest = waits.iter().map(|(ns, _)| *ns).max();
+    let calls = facts.results.get(capture).is_some_and(|r| r.calls > 0);
+    if roots.is_empty() && waits.is_empty() && calls {
+        return None;
+    }
+    let (title, what) = match roots.first() {
+        Some(r) => (
+            "Another bridge became the root of the spanning tree".to_owned(),
+            format!(
+                "The root was {} and became {}{}.{}",
+                bridge_text(r.old),
+                bridge_text(r.new),
+                in_vlan(r.vlan),
+                match roots.len() {
+                    1 => String::new(),
+                    n => format!(" Roots changed {n} times in all."),
+                }
+            ),
+        ),
+        None => (
+            "The topology of the spanning tree changed".to_owned(),
+            format!(
+                "Bridges say {} that ports began or ceased to forward{}.",
+                match changes.len() {
+                    1 => "once".to_owned(),
+                    n => format!("{n} times"),
+                },
+                changes.first().map_or(String::new(), |c| in_vlan(c.vlan))
+            ),
+        ),
+    };
+    let waited = match longest {
+        Some(ns) => format!(
+            " Packets were sent again around it, the longest over {}.",
+            format_duration(ns)
+        ),
+        None => " No call waited for packets to be sent again around it.".to_owned(),
+    };
+    let packets = roots.iter().flat_map(|r| r.packets);
+    let packets = packets.chain(changes.iter().flat_map(|c| c.shown.iter().copied().take(1)));
+    let packets: Vec<Mark> = packets.take(2 * SHOWN).collect();
+    let fact = |name, value| Fact { name, value };
+    Some(Finding {
+        code: RULE.code,
+        title,
+        side: Side::Network,
+        cost_ns: None,
+        elapsed_cost_ns: None,
+        fatal: false,
+        confidence: if longest.is_some() { 0.8 } else { 0.6 },
+        first: Some(first),
+        last: Some(last),
+        facts: vec![
+            fact("root_changes", roots.len() as i64),
+            fact("topology_changes", changes.len() as i64),
+            fact("resent_around_it", waits.len() as i64),
+            fact("longest_resent_ns", longest.unwrap_or(0)),
+        ],
+        evidence: evidence::of_packets(
+            facts,
+            packets.iter().map(|m| (capture, m.packet)),
+            "what bridges said before and after",
+        ),
+        why: format!("{what}{waited}"),
+        remedy: vec![
+            "look in the switches' logs for the port that went up or down at that time".into(),
+            "mark ports of hosts as such (portfast, edge), and set the root's priority (4096)"
+                .into(),
+        ],
+    })
+}
+
+fn in_vlan(vlan: Option<u16>) -> String {
+    vlan.map_or(String::new(), |v| format!(" in VLAN {v}"))
+}
+
+/// Long recoveries while ports may not have forwarded.
+fn waits(
+    facts: &Facts<'_>,
+    capture: usize,
+    roots: &[RootChange],
+    changes: &[TopologyChange],
+) -> Vec<(i64, Time)> {
+    let of_root = |r: &RootChange| (r.packets[0].time, r.packets[1].time, FORWARD_DELAY_NS);
+    let of_change = |c: &TopologyChange| {
+        let delay = c.forward_delay_ns.unwrap_or(FORWARD_DELAY_NS);
+        (c.first.time, c.first.time, delay)
+    };
+    let spans = roots.iter().map(of_root);
+    let spans: Vec<_> = spans.chain(changes.iter().map(of_change)).collect();
+    let around = |from: Time, to: Time| {
+        spans.iter().any(|(first, last, delay)| {
+            from <= *last + delay.saturating_mul(2) && to >= *first + -MAX_AGE_NS
+        })
+    };
+    let Some(facts) = facts.captures.get(capture) else {
+        return Vec::new();
+    };
+    let long = facts
+        .longest
+        .iter()
+        .filter(|t| t.last - t.first >= WAITED_NS);
+    long.filter(|t| around(t.first, t.last))
+        .map(|t| (t.last - t.first, t.first))
+        .collect()
+}

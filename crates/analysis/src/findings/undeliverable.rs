@@ -1,0 +1,147 @@
+//! # What it says
+//! Routers or hosts give packets of connections in this capture back: no way to the
+//! host, a filter that rejects them, nobody at the port, or more routers on the way
+//! than their time to live allows (ICMP unreachable, time exceeded).
+//!
+//! # Why it costs time
+//! The packets did not arrive. A client that is told so gives up at once or tries
+//! again, often after seconds, until its own timeout; what established connections
+//! lost meanwhile is under network-loss and network-outage.
+//!
+//! # How sure
+//! The message quotes the packet, whose ports name the connection. It counts where
+//! the connection suffered: it was never answered, or sent packets again.
+//!
+//! # What to check next
+//! The router or host that says so (below): its routes, its filters. Time exceeded
+//! in transit is a circle of routers, which traceroute repeats.
+//!
+//! # When it is wrong
+//! Tools that find the way by packets that do not arrive (traceroute over TCP), and
+//! a client that probes several addresses of one server and needs only one.
+
+use super::{Rule, evidence};
+use crate::facts::Facts;
+use crate::health::{Concern, Returned};
+use crate::results::{Fact, Finding, Side};
+use model::{IcmpReason, Transport};
+use std::collections::BTreeSet;
+
+pub(super) const RULE: Rule = Rule {
+    code: "undeliverable",
+    title: "packets of connections are given back by routers",
+    source: include_str!("undeliverable.rs"),
+    check,
+};
+
+/// What a reason is, in words.
+fn reason_text(reason: IcmpReason) -> &'static str {
+    match reason {
+        IcmpReason::Unreachable(_) => "there is no way to the host, or nobody answers there",
+        IcmpReason::PortUnreachable => "nobody listens at the port",
+        IcmpReason::Prohibited => "a filter rejects it",
+        IcmpReason::TooBig(_) => "it is too large for the next link",
+        IcmpReason::TimeExceeded => "it crossed more routers than its time to live allows",
+        IcmpReason::ReassemblyTimeExceeded => "fragments of it did not arrive in time",
+    }
+}
+
+/// Whether it is about packets that a connection needed.
+fn hurts(r: &Returned, c: &Concern) -> bool {
+    match (r.reason, c.transport) {
+        (IcmpReason::TooBig(_), _) => false,
+        (_, Transport::Tcp) => c.harmed,
+        // Answers that come when nobody waits any more are given back as a matter of course.
+        (_, Transport::Udp) => c.harmed && c.known && c.to_server,
+    }
+}
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let hurt = |i: usize| -> Vec<(&Returned, Concern)> {
+        let all = facts.health.get(i).map(|h| h.undelivered.all());
+        let all = all.into_iter().flatten();
+        all.filter_map(|r| Some((r, r.concerns.filter(|c| hurts(r, c))?)))
+            .collect()
+    };
+    let seen = facts.healths().map(|(i, _)| (i, hurt(i)));
+    let (capture, returned) = seen.max_by_key(|(i, r)| (r.len(), usize::MAX - i))?;
+    let (worst, concern) = *returned
+        .iter()
+        .max_by_key(|(r, _)| (r.count, std::cmp::Reverse(r.first)))?;
+    let packets: u64 = returned.iter().map(|(r, _)| r.count).sum();
+    let flows: BTreeSet<_> = returned.iter().map(|(_, c)| (c.client, c.server)).collect();
+    let unanswered: BTreeSet<_> = returned
+        .iter()
+        .filter(|(_, c)| !c.answered)
+        .map(|(_, c)| (c.client, c.server))
+        .collect();
+    let connections = facts.captures.get(capture).map_or(0, |c| c.tcp.connections);
+    let end = match concern.to_server {
+        true => concern.server,
+        false => concern.client,
+    };
+    // Who gives packets to itself back is no router.
+    let by_host = worst.from == end.address;
+    let fact = |name, value: i64| Fact { name, value };
+    Some(Finding {
+        code: RULE.code,
+        title: match by_host {
+            true => format!("{} gives back packets to {end}", worst.from),
+            false => format!("{} cannot deliver packets to {end}", worst.from),
+        },
+        side: match (by_host, concern.to_server) {
+            (true, true) => Side::Server,
+            (true, false) => Side::Client,
+            (false, _) => Side::Network,
+        },
+        cost_ns: None,
+        elapsed_cost_ns: None,
+        fatal: facts.response().count() == 0
+            && connections > 0
+            && unanswered.len() as u64 >= connections,
+        confidence: 0.8,
+        first: returned.iter().map(|(r, _)| r.first.time).min(),
+        last: returned.iter().map(|(r, _)| r.last.time).max(),
+        facts: vec![
+            fact("packets", i64::try_from(packets).unwrap_or(i64::MAX)),
+            fact("connections", flows.len() as i64),
+            fact("unanswered", unanswered.len() as i64),
+        ],
+        evidence: evidence::of_packets(
+            facts,
+            returned
+                .iter()
+                .take(3)
+                .flat_map(|(r, _)| r.shown.iter().take(2))
+                .map(|m| (capture, m.packet)),
+            "the messages that give them back",
+        ),
+        why: format!(
+            "{} says that {} ({}): {} packet{} of {} connection{}, of which {} had no answer.",
+            worst.from,
+            reason_text(worst.reason),
+            worst.reason.name(),
+            packets,
+            if packets == 1 { "" } else { "s" },
+            flows.len(),
+            if flows.len() == 1 { "" } else { "s" },
+            unanswered.len()
+        ),
+        remedy: vec![match worst.reason {
+            IcmpReason::PortUnreachable => {
+                "check that the service listens on that address and port".into()
+            }
+            IcmpReason::Prohibited => {
+                format!("look at the filters of {}, which rejects it", worst.from)
+            }
+            IcmpReason::TimeExceeded => {
+                "find the routers that send these addresses to each other (traceroute repeats them)"
+                    .into()
+            }
+            _ => format!(
+                "look at the routes of {}, and whether the host is up",
+                worst.from
+            ),
+        }],
+    })
+}

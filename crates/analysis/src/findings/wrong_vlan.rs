@@ -1,0 +1,94 @@
+//! # What it says
+//! Packets from one card to another carry tags of different VLANs, or one host
+//! sends in one VLAN and the other answers in another: a port may be in the wrong
+//! VLAN.
+//!
+//! # Why it costs time
+//! Bridges learn addresses in each VLAN by itself. Where the two directions differ,
+//! a bridge never learns where a host is and sends its packets to all ports; where
+//! a filter stands between the VLANs, some never arrive. No time is charged for it.
+//!
+//! # How sure
+//! A hint. Behind a router a packet has other hardware addresses, so both sides of
+//! a router in one capture are not taken for it, nor cards that speak for several
+//! hosts.
+//!
+//! # What to check next
+//! The VLAN of the ports of both hosts, and the native (untagged) VLAN at both ends
+//! of the trunks between them.
+//!
+//! # When it is wrong
+//! Bridges between VLANs on purpose (transparent firewalls, private VLANs), and
+//! routers with several VLANs between them that carry one flow only.
+
+use super::{Rule, evidence};
+use crate::facts::Facts;
+use crate::health::{Hint, HintKind};
+use crate::neighbours::hardware_text;
+use crate::results::{Fact, Finding, Side};
+
+pub(super) const RULE: Rule = Rule {
+    code: "wrong-vlan",
+    title: "a host seems to be in the wrong VLAN",
+    source: include_str!("wrong_vlan.rs"),
+    check,
+};
+
+/// What it is, in a sentence.
+#[must_use]
+pub fn hint_text(hint: &Hint) -> String {
+    let [a, b] = hint.hosts;
+    let [from, to] = hint.hardware.map(hardware_text);
+    let [first, second] = hint.vlans;
+    match hint.kind {
+        HintKind::Several => format!(
+            "Packets of {a} ({from}) to {b} ({to}) are in VLAN {first} and in VLAN {second}."
+        ),
+        HintKind::EachItsOwn => format!(
+            "{a} ({from}) sends to {b} ({to}) in VLAN {first}, and {b} answers in VLAN {second}."
+        ),
+    }
+}
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let seen = facts.healths().map(|(i, h)| (i, h.tags.hints()));
+    let (capture, hints) = seen.max_by_key(|(i, hints)| (hints.len(), usize::MAX - i))?;
+    let worst = hints.first()?;
+    let more = match hints.len() {
+        1 => String::new(),
+        n => format!(" So it is with {n} pairs of hosts."),
+    };
+    let times = || hints.iter().flat_map(|h| h.packets).map(|m| m.time);
+    Some(Finding {
+        code: RULE.code,
+        title: match worst.kind {
+            HintKind::Several => "The same hosts' packets are in several VLANs".into(),
+            HintKind::EachItsOwn => "Two hosts speak to each other in two VLANs".into(),
+        },
+        side: Side::Network,
+        cost_ns: None,
+        elapsed_cost_ns: None,
+        fatal: false,
+        confidence: 0.5,
+        first: times().min(),
+        last: times().max(),
+        facts: vec![Fact {
+            name: "pairs",
+            value: hints.len() as i64,
+        }],
+        evidence: evidence::of_packets(
+            facts,
+            hints
+                .iter()
+                .take(3)
+                .flat_map(|h| h.packets)
+                .map(|m| (capture, m.packet)),
+            "a packet in each VLAN",
+        ),
+        why: format!("{}{more}", hint_text(worst)),
+        remedy: vec![
+            "check the VLAN of both hosts' ports, and the native VLAN at both ends of trunks"
+                .into(),
+        ],
+    })
+}

@@ -1,0 +1,284 @@
+//! Packets into what they say of the health of the network ([`Notice`]): for those who ask, in a second
+//! look at headers that the walk has found.
+//!
+//! What every packet would tell again (checksums that are right, tags, fragments) is counted over a batch
+//! and told at its end, so that it costs no record a packet. Nothing outlives its batch.
+
+mod arp;
+mod bpdu;
+mod checksum;
+mod icmp;
+
+use super::fragment::Datagram;
+use super::ip::Ip;
+use super::view::View;
+use super::walk::Layer;
+use super::{link, mark_of, sight};
+use checksum::{Found, Sums};
+use hashbrown::{HashMap, HashSet};
+use model::{
+    Cast, ChecksumOf, Flooded, Fragments, LostFragments, Mark, Notice, NoticeKind, Packet,
+    SightKind, Tagged,
+};
+use std::net::IpAddr;
+
+/// Longer than this a frame was not on an Ethernet as it is: 1,500 bytes of IP, and two VLAN tags.
+const ETHERNET_BYTES: u32 = 1_522;
+/// An IPv6 routing header: the destination that checksums cover stands in it.
+const ROUTING: u8 = 43;
+
+/// The layers of a packet that are looked at again.
+#[derive(Default)]
+pub(super) struct Layers<'a> {
+    /// The innermost IP header with all behind it, and what it carries.
+    ip: Option<View<'a>>,
+    payload: Option<(u8, View<'a>)>,
+    /// Its checksums cover what is not at hand.
+    routed: bool,
+}
+
+impl<'a> Layers<'a> {
+    /// Takes in the next layer.
+    pub(super) fn see(&mut self, layer: &Layer, view: View<'a>) {
+        match layer {
+            Layer::Ip => {
+                *self = Layers {
+                    ip: Some(view),
+                    ..Layers::default()
+                }
+            }
+            Layer::Payload(number) => {
+                self.routed |= *number == ROUTING;
+                self.payload = Some((*number, view));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What the packets of a batch say.
+#[derive(Debug, Default)]
+pub(super) struct Health {
+    notices: Vec<Notice>,
+    sums: Vec<(IpAddr, Sums)>,
+    /// Where in that list senders stand, and the last two.
+    places: HashMap<IpAddr, usize, foldhash::fast::FixedState>,
+    latest: [usize; 2],
+    tagged: HashSet<Tagged, foldhash::fast::FixedState>,
+    fragments: Fragments,
+}
+
+impl Health {
+    /// Looks at what a packet, or a datagram joined from `joined` ones, carries. `wire` is the length of
+    /// the frame, `order` and `at` say which packet it is.
+    pub(super) fn layers(
+        &mut self,
+        layers: &Layers<'_>,
+        ip: &Ip,
+        (order, at): (u64, Mark),
+        wire: u32,
+        joined: bool,
+    ) {
+        if let Some((1 | 58, view)) = layers.payload
+            && let Some(error) = icmp::error(view, ip)
+        {
+            let kind = NoticeKind::Icmp(error);
+            self.notices.push(Notice { order, at, kind });
+        }
+        let header = layers.ip.and_then(checksum::of_ip);
+        let header = header.map(|found| (ChecksumOf::Ip, found));
+        // Without a length of IP's it is not known where the packet ends.
+        let ends = layers.ip.is_none_or(|v| match v.u8_at(0) {
+            Some(first) if first >> 4 == 4 => v.u16_at(2) != Some(0),
+            _ => v.u16_at(4) != Some(0),
+        });
+        let payload = layers.payload.filter(|_| ends && !layers.routed);
+        let payload = payload.and_then(|(number, view)| checksum::of_payload(number, view, ip));
+        if header.is_none() && payload.is_none() {
+            return;
+        }
+        let sums = self.sums_of(ip.source);
+        for (of, found) in header.into_iter().chain(payload) {
+            let found = match found {
+                Found::Wrong if wire > ETHERNET_BYTES && !joined => Found::Joined,
+                found => found,
+            };
+            sums.add(of, found, at);
+        }
+    }
+
+    /// The sums of a sender: mostly one of the two that sent last.
+    fn sums_of(&mut self, source: IpAddr) -> &mut Sums {
+        let is = |place: &&usize| self.sums.get(**place).is_some_and(|(s, _)| *s == source);
+        let place = match self.latest.iter().find(is) {
+            Some(place) => *place,
+            None => {
+                let next = self.sums.len();
+                let place = *self.places.entry(source).or_insert(next);
+                if place == next {
+                    self.sums.push((source, Sums::default()));
+                }
+                self.latest = [self.latest[1], place];
+                place
+            }
+        };
+        #[expect(clippy::indexing_slicing, reason = "it was put there if it was not")]
+        &mut self.sums[place].1
+    }
+
+    /// Looks at a packet's link layer.
+    pub(super) fn frame(&mut self, packet: &Packet, data: &[u8], ip: &Ip, kind: SightKind) {
+        // Almost all go from one host to another, without a tag.
+        if let [first, _, _, _, _, _, _, _, _, _, _, _, a, b, ..] = data
+            && packet.link_type.0 == 1
+            && first & 1 == 0
+            && !link::is_vlan(u16::from_be_bytes([*a, *b]))
+            && matches!(kind, SightKind::Tcp | SightKind::Udp)
+        {
+            return;
+        }
+        let seen = sight::of(packet, data, ip, kind);
+        let mut notice = |kind| {
+            self.notices.push(Notice {
+                order: packet.order,
+                at: mark_of(packet),
+                kind,
+            });
+        };
+        let ethernet = packet.link_type.0 == 1;
+        let source = match (packet.link_type.0, data) {
+            (1, [_, _, _, _, _, _, s @ ..]) => s.first_chunk().copied(),
+            (113, data) => data.get(6..).and_then(|s| s.first_chunk()).copied(),
+            (276, data) => data.get(12..).and_then(|s| s.first_chunk()).copied(),
+            _ => None,
+        };
+        if let (Cast::Broadcast | Cast::Multicast, Some(source)) = (seen.cast, source) {
+            notice(NoticeKind::Flooded(Flooded {
+                cast: seen.cast,
+                source,
+                holds: seen.kind,
+                bytes: seen.length,
+            }));
+        }
+        if !ethernet {
+            return;
+        }
+        let (vlans, behind) = tags(data);
+        match seen.kind {
+            SightKind::Stp => {
+                if let Some(bpdu) = bpdu::read(behind, vlans[0]) {
+                    notice(NoticeKind::Bridge(bpdu));
+                }
+            }
+            SightKind::Arp => {
+                if let Some(invalid) = arp::fault(behind, source.unwrap_or_default()) {
+                    notice(NoticeKind::InvalidArp(invalid));
+                }
+            }
+            _ => {}
+        }
+        if let (Some(_), Some(hosts), Some((destination, _))) =
+            (vlans[0], outer_hosts(behind), data.split_first_chunk())
+            && seen.cast == Cast::Unicast
+        {
+            let tagged = Tagged {
+                vlans,
+                hosts,
+                hardware: [source.unwrap_or_default(), *destination],
+            };
+            if self.tagged.insert(tagged) {
+                notice(NoticeKind::Tagged(tagged));
+            }
+        }
+    }
+
+    /// A fragment came, and all of its datagram or not.
+    pub(super) fn fragment(&mut self, completes: bool) {
+        self.fragments.fragments += 1;
+        self.fragments.complete += u64::from(completes);
+    }
+
+    /// A datagram never became whole; `order` is that of the packet that showed it.
+    pub(super) fn lost(&mut self, datagram: &Datagram, order: u64) {
+        self.notices.push(Notice {
+            order,
+            at: datagram.first,
+            kind: NoticeKind::LostFragments(LostFragments {
+                source: datagram.ip.source,
+                destination: datagram.ip.destination,
+                protocol: datagram.protocol,
+                last: datagram.last,
+                held_bytes: datagram.held(),
+                bytes: datagram.total(),
+                resent: datagram.resent,
+            }),
+        });
+    }
+
+    /// Ends a batch whose last packet is `at`; `order` is behind it.
+    pub(super) fn end_batch(&mut self, order: u64, at: Mark) {
+        let mut sums = std::mem::take(&mut self.sums);
+        self.places.clear();
+        sums.sort_unstable_by_key(|(source, _)| *source);
+        for (source, sums) in sums {
+            let told = sums.told(source).map(|c| Notice {
+                order,
+                at,
+                kind: NoticeKind::Checksums(c),
+            });
+            self.notices.extend(told);
+        }
+        self.tagged.clear();
+        let fragments = std::mem::take(&mut self.fragments);
+        if fragments != Fragments::default() {
+            self.notices.push(Notice {
+                order,
+                at,
+                kind: NoticeKind::Fragments(fragments),
+            });
+        }
+    }
+
+    /// Puts what was noticed in the place of `into`'s.
+    pub(super) fn take(&mut self, into: &mut Vec<Notice>) {
+        std::mem::swap(&mut self.notices, into);
+    }
+}
+
+/// Source and destination of the IP header behind an EtherType: not of what is in a tunnel, whose hosts
+/// have no cards here.
+fn outer_hosts(behind: &[u8]) -> Option<[IpAddr; 2]> {
+    let (kind, header) = behind.split_first_chunk()?;
+    match u16::from_be_bytes(*kind) {
+        0x0800 => {
+            let &[a, b, c, d, e, f, g, h] = header.get(12..)?.first_chunk()?;
+            Some([[a, b, c, d].into(), [e, f, g, h].into()])
+        }
+        0x86dd => {
+            let (source, rest) = header.get(8..)?.split_first_chunk::<16>()?;
+            let destination: &[u8; 16] = rest.first_chunk()?;
+            Some([(*source).into(), (*destination).into()])
+        }
+        _ => None,
+    }
+}
+
+/// The numbers of the first two VLAN tags behind Ethernet's addresses, and what stands behind all tags,
+/// from its EtherType or length on. Number 0 only gives a priority.
+fn tags(data: &[u8]) -> ([Option<u16>; 2], &[u8]) {
+    let mut vlans = [None; 2];
+    let mut behind = data.get(12..).unwrap_or_default();
+    let mut places = vlans.iter_mut();
+    while let [a, b, c, d, rest @ ..] = behind
+        && link::is_vlan(u16::from_be_bytes([*a, *b]))
+    {
+        let number = u16::from_be_bytes([*c, *d]) & 0x0fff;
+        if number != 0
+            && let Some(place) = places.next()
+        {
+            *place = Some(number);
+        }
+        behind = rest;
+    }
+    (vlans, behind)
+}
