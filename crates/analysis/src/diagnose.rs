@@ -479,6 +479,9 @@ impl Diagnoser {
             }
             Kind::Calls => {
                 let elapsed_ns = m.first.zip(m.last).map_or(0, |(a, b)| b - a);
+                // What is lost on the way to a host is missing where that was captured.
+                let waited = gathered.health.iter().map(|h| h.fragments.waited_ns());
+                account.charge_fragments(waited.fold(0, i64::saturating_add));
                 let (paths, least) = (&m.narrowest, m.least_path_ns);
                 narrowest::divide(&mut account, paths, streams.carried(), elapsed_ns, least)
             }

@@ -64,8 +64,7 @@ pub struct Account {
     pub small_fetch_ns: i64,
     /// The same of small writes that wait for a confirmation each.
     pub small_writes_ns: i64,
-    /// Until datagrams of which fragments were lost were sent again; known of one capture alone, in two
-    /// it is the network's share of the call.
+    /// Until datagrams of which fragments were lost were sent again.
     pub fragments_ns: i64,
     pub path_ns: i64,
     /// Messages passing, first byte to last, where nothing above explains it.
@@ -92,10 +91,16 @@ impl Account {
         self.outage_ns + self.loss_ns + self.fragments_ns + self.path_ns
     }
 
-    /// Takes what calls waited for lost fragments out of what is nobody's for certain.
+    /// Takes what calls waited for lost fragments out of the passing of messages, of which it is a part
+    /// where that is known, and out of what is nobody's for certain.
     pub fn charge_fragments(&mut self, waited_ns: i64) {
-        self.fragments_ns = waited_ns.clamp(0, self.unknown_ns.max(0));
-        self.unknown_ns -= self.fragments_ns;
+        let mut left = waited_ns.max(0);
+        for from in [&mut self.transfer_ns, &mut self.unknown_ns] {
+            let part = left.min((*from).max(0));
+            *from -= part;
+            self.fragments_ns += part;
+            left -= part;
+        }
     }
 
     /// Gives each cause that held calls up its line. What holds up turns of a plain stream, their

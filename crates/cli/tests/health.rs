@@ -162,7 +162,7 @@ fn a_wire_that_flips_bits_is_told_by_the_packets_that_suffer() {
 fn lost_fragments_cost_what_their_calls_waited_and_the_server_is_innocent() {
     let path = ill("fragments");
     // The client sends a WRITE again after half a second; tshark counts from the first sending too.
-    for side in [&[][..], &["--server"]] {
+    for side in [&[][..], &["--server"], &["--client"]] {
         let d = slowside("diagnose", side, &path);
         assert_eq!(found(&d), ["fragments-lost"], "{side:?}");
         let f = finding(&d, "fragments-lost");
@@ -173,6 +173,8 @@ fn lost_fragments_cost_what_their_calls_waited_and_the_server_is_innocent() {
         let lost = (cost / 0.5).round() as i64;
         assert!((resent..resent + 4).contains(&lost), "{cost} s, {resent}");
         assert!((cost / lost as f64 - 0.5).abs() < 0.015, "{cost} s");
+        let why = f["why"].as_str().expect("a reason");
+        assert!(why.contains("after 50"), "ms each: {why}");
         assert_eq!(d["verdict"]["side"], "network", "{}", d["verdict"]);
         assert_eq!(d["verdict"]["cause"], "fragments-lost");
     }

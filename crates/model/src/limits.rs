@@ -131,9 +131,9 @@ pub const ARP_HOSTS: usize = 4_096;
 /// Different addresses that a host asks for, of which so many are remembered. `arp-targets-left-out`.
 pub const ARP_TARGETS: usize = 1_024;
 
-/// Ports of bridges of each spanning tree of which it is remembered which root they speak for.
+/// Ports of bridges, of all spanning trees, of which it is remembered which root they speak for.
 /// `bridges-left-out`.
-pub const BRIDGE_PORTS: usize = 1_024;
+pub const BRIDGE_PORTS: usize = 16_384;
 
 /// Changes of roots, and of topologies, that are remembered. `bridges-left-out`.
 pub const TREE_CHANGES: usize = 4_096;

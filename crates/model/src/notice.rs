@@ -53,9 +53,10 @@ pub struct Tree {
     pub port: u16,
     /// The flag by which the topology is said to have changed.
     pub changing: bool,
-    /// Nanoseconds without a word of the root after which another is chosen, and that a port waits
-    /// before it forwards.
+    /// Nanoseconds without a word of the root after which another is chosen, from one word of it to the
+    /// next, and that a port waits before it forwards.
     pub max_age_ns: i64,
+    pub hello_ns: i64,
     pub forward_delay_ns: i64,
 }
 
@@ -217,6 +218,8 @@ pub struct Tagged {
     /// Source and destination.
     pub hosts: [IpAddr; 2],
     pub hardware: [[u8; 6]; 2],
+    /// A router sent them on: their time to live is none that hosts begin with.
+    pub routed: bool,
 }
 
 /// A frame that goes to everybody or to a group.

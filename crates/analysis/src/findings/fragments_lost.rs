@@ -5,8 +5,8 @@
 //! # Why it costs time
 //! One lost fragment loses the whole datagram: of a 32 KB write over UDP there are
 //! 22. The client sends all of it again after its own timeout, of NFS over UDP a
-//! second or more, twice as much each time. That is the cost, where one capture
-//! saw both sendings; of two captures it is the network's part of the call.
+//! second or more, twice as much each time. That is the cost, where a capture saw
+//! both sendings.
 //!
 //! # How sure
 //! The identification says which fragments belong together; that it is sent again
@@ -64,12 +64,15 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let fact = |name, value: i64| Fact { name, value };
     let waited = facts.account.fragments_ns;
     let cost = facts.is_guilty(waited, facts.response()).then_some(waited);
-    let resent = lost.iter().filter(|(_, l)| l.resent.is_some()).count();
+    let resent = lost.iter().filter_map(|(at, l)| Some(l.resent? - at.time));
+    let (resent, after) = resent.fold((0_i64, 0_i64), |(n, sum), ns| {
+        (n + 1, sum.saturating_add(ns))
+    });
     let again = match resent {
         0 => String::new(),
         n => format!(
             " {n} were sent again, after {} on average.",
-            format_duration(facts.health.get(capture)?.fragments.waited_ns() / n as i64)
+            format_duration(after / n)
         ),
     };
     Some(Finding {
@@ -85,7 +88,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         facts: vec![
             fact("datagrams", lost.len() as i64),
             fact("of_datagrams", i64::try_from(all).unwrap_or(i64::MAX)),
-            fact("resent", resent as i64),
+            fact("resent", resent),
         ],
         evidence: evidence::of_packets(
             facts,

@@ -17,15 +17,17 @@
 //! in transit is a circle of routers, which traceroute repeats.
 //!
 //! # When it is wrong
-//! Tools that find the way by packets that do not arrive (traceroute over TCP), and
-//! a client that probes several addresses of one server and needs only one.
+//! A client that probes several addresses of one server and needs only one. Tools
+//! that find the way by packets that do not arrive (traceroute over TCP) are known
+//! by two routers or more that they hear of, and are left out.
 
 use super::{Rule, evidence};
 use crate::facts::Facts;
 use crate::health::{Concern, Returned};
 use crate::results::{Fact, Finding, Side};
 use model::{IcmpReason, Transport};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 pub(super) const RULE: Rule = Rule {
     code: "undeliverable",
@@ -56,10 +58,23 @@ fn hurts(r: &Returned, c: &Concern) -> bool {
     }
 }
 
+/// Hosts whose way somebody looks for: one router after the other says that it ends there. In a circle
+/// packets that began alike end at the same.
+fn traced(all: &[&Returned]) -> BTreeSet<[IpAddr; 2]> {
+    let mut first = BTreeMap::new();
+    let ended = all.iter().filter(|r| r.reason == IcmpReason::TimeExceeded);
+    let other = ended.filter(|r| *first.entry(r.hosts).or_insert(r.from) != r.from);
+    other.map(|r| r.hosts).collect()
+}
+
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let hurt = |i: usize| -> Vec<(&Returned, Concern)> {
         let all = facts.health.get(i).map(|h| h.undelivered.all());
-        let all = all.into_iter().flatten();
+        let all = all.unwrap_or_default();
+        let traced = traced(&all);
+        let all = all
+            .into_iter()
+            .filter(|r| r.reason != IcmpReason::TimeExceeded || !traced.contains(&r.hosts));
         all.filter_map(|r| Some((r, r.concerns.filter(|c| hurts(r, c))?)))
             .collect()
     };
@@ -144,4 +159,44 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             ),
         }],
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Mark, PacketRef, Time};
+
+    fn returned(from: u8, to: u8) -> Returned {
+        let address = |n: u8| IpAddr::from([10, 0, 0, n]);
+        let at = Mark {
+            time: Time(0),
+            packet: PacketRef { file: 0, frame: 1 },
+        };
+        Returned {
+            from: address(from),
+            reason: IcmpReason::TimeExceeded,
+            flow: None,
+            hosts: [address(1), address(to)],
+            count: 1,
+            length: 60,
+            first: at,
+            last: at,
+            shown: vec![at],
+            concerns: None,
+        }
+    }
+
+    #[test]
+    fn who_hears_of_one_router_after_the_other_looks_for_the_way() {
+        let all = [
+            returned(91, 2),
+            returned(92, 2),
+            // A circle: all end at the same.
+            returned(93, 3),
+            returned(93, 3),
+        ];
+        let all: Vec<&Returned> = all.iter().collect();
+        let hosts: Vec<_> = traced(&all).into_iter().collect();
+        assert_eq!(hosts, [all[0].hosts]);
+    }
 }

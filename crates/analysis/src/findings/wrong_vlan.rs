@@ -11,15 +11,14 @@
 //! # How sure
 //! A hint. Behind a router a packet has other hardware addresses, so both sides of
 //! a router in one capture are not taken for it, nor cards that speak for several
-//! hosts.
+//! hosts or send on what has crossed a router.
 //!
 //! # What to check next
 //! The VLAN of the ports of both hosts, and the native (untagged) VLAN at both ends
 //! of the trunks between them.
 //!
 //! # When it is wrong
-//! Bridges between VLANs on purpose (transparent firewalls, private VLANs), and
-//! routers with several VLANs between them that carry one flow only.
+//! Bridges between VLANs on purpose (transparent firewalls, private VLANs).
 
 use super::{Rule, evidence};
 use crate::facts::Facts;

@@ -3,16 +3,19 @@
 //!
 //! A capture of several links holds several trees, whose roots differ and change nothing. So the root
 //! changed where one port speaks for another root than before, or where another bridge speaks for a new
-//! one and the bridge that spoke for the old one never does again.
+//! one and the bridge that spoke for the old one never does again, though there was time for it.
 
 use super::{LeftOut, SHOWN};
 use crate::neighbours::hardware_text;
-use model::{Bpdu, Bridge, Mark, Tree, limits};
+use model::{Bpdu, Bridge, Mark, Time, Tree, limits};
 use std::collections::BTreeMap;
 
 /// What is said of a change within this time is said of the same: the root repeats it for as long as
 /// addresses are to be forgotten (35 s by default).
 const SAME_NS: i64 = 60_000_000_000;
+
+/// Who spoke every so often (2 s by default) and missed three turns is silent.
+const TURNS: i64 = 3;
 
 /// A bridge as switches write it: the priority without the number of its VLAN, and the address.
 #[must_use]
@@ -55,6 +58,8 @@ struct Port {
 struct Claim {
     by: ([u8; 6], u16),
     change: RootChange,
+    /// How often bridges speak, as the new one says.
+    hello_ns: i64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -62,6 +67,10 @@ struct Instance {
     ports: BTreeMap<([u8; 6], u16), Port>,
     claims: Vec<Claim>,
     root: Option<Bridge>,
+    /// When a bridge spoke last.
+    last: Option<Time>,
+    /// Its latest change of topology, among all.
+    change: Option<usize>,
 }
 
 /// The spanning trees of a capture.
@@ -70,6 +79,8 @@ pub struct Bridges {
     /// Packets of bridges.
     pub packets: u64,
     trees: BTreeMap<Option<u16>, Instance>,
+    /// Of all trees.
+    ports: usize,
     roots: Vec<RootChange>,
     changes: Vec<TopologyChange>,
     pub(super) left_out: LeftOut,
@@ -90,14 +101,16 @@ impl Bridges {
     }
 
     fn changes(&mut self, vlan: Option<u16>, forward_delay_ns: Option<i64>, at: Mark) {
-        let mut same = self.changes.iter_mut().rev();
-        if let Some(change) = same.find(|c| c.vlan == vlan && at.time - c.last.time <= SAME_NS) {
+        let latest = &mut self.trees.entry(vlan).or_default().change;
+        let same = latest.and_then(|n| self.changes.get_mut(n));
+        if let Some(change) = same.filter(|c| at.time - c.last.time <= SAME_NS) {
             change.last = at;
             change.forward_delay_ns = change.forward_delay_ns.max(forward_delay_ns);
             if change.shown.len() < SHOWN {
                 change.shown.push(at);
             }
         } else if self.changes.len() < limits::TREE_CHANGES {
+            *latest = Some(self.changes.len());
             self.changes.push(TopologyChange {
                 vlan,
                 first: at,
@@ -113,6 +126,7 @@ impl Bridges {
     fn tree(&mut self, vlan: Option<u16>, tree: &Tree, at: Mark) {
         let instance = self.trees.entry(vlan).or_default();
         instance.root = Some(tree.root);
+        instance.last = instance.last.max(Some(at.time));
         let by = (tree.bridge.hardware, tree.port);
         let change = |old: &Port| RootChange {
             vlan,
@@ -125,15 +139,17 @@ impl Bridges {
         let other = |p: &Port| p.root.hardware != tree.root.hardware;
         let changed = known.filter(other);
         if known.is_none() {
-            if instance.ports.len() >= limits::BRIDGE_PORTS {
+            if self.ports >= limits::BRIDGE_PORTS {
                 self.left_out.add(at);
                 return;
             }
+            self.ports += 1;
             let others = instance.ports.iter().filter(|(_, p)| other(p));
             if let Some((by, old)) = others.max_by_key(|(by, p)| (p.last.time, **by)) {
                 let claim = Claim {
                     by: *by,
                     change: change(old),
+                    hello_ns: tree.hello_ns,
                 };
                 instance.claims.push(claim);
             }
@@ -159,8 +175,10 @@ impl Bridges {
         let silent = |instance: &Instance, claim: &Claim| {
             let old = instance.ports.get(&claim.by);
             let [before, at] = claim.change.packets;
+            let waited = instance.last.map_or(0, |last| last - before.time);
             old.is_some_and(|p| p.root == claim.change.old && p.last.time <= at.time)
                 && at.time - before.time <= SAME_NS
+                && waited >= claim.hello_ns.saturating_mul(TURNS)
         };
         let trees = self.trees.values();
         let claims = trees.flat_map(|i| i.claims.iter().filter(|c| silent(i, c)));

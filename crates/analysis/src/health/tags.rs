@@ -2,7 +2,7 @@
 //!
 //! Behind a router the same packet carries other hardware addresses, so a mirror that shows both sides of
 //! one shows hosts in several VLANs and nothing is wrong. A hint needs the same hardware addresses, each of
-//! which speaks for one host alone: a router speaks for many.
+//! which speaks for one host alone: a router speaks for many, or sends on what has lived for a while.
 
 use super::LeftOut;
 use model::{Mark, Tagged, limits};
@@ -51,6 +51,8 @@ pub struct Tags {
     ways: BTreeMap<([IpAddr; 2], [Hardware; 2]), BTreeMap<Vlans, Mark>>,
     /// The addresses that a card speaks for: two are as good as many.
     speaks_for: BTreeMap<Hardware, BTreeSet<IpAddr>>,
+    /// Cards that sent on what others had sent.
+    routers: BTreeSet<Hardware>,
     count: usize,
     pub(super) left_out: LeftOut,
 }
@@ -62,11 +64,14 @@ impl Tags {
             .ways
             .get(&key)
             .is_some_and(|w| w.contains_key(&t.vlans));
-        if known {
+        if !known && self.count >= limits::TAGGED_WAYS {
+            self.left_out.add(at);
             return;
         }
-        if self.count >= limits::TAGGED_WAYS {
-            self.left_out.add(at);
+        if t.routed {
+            self.routers.insert(t.hardware[0]);
+        }
+        if known {
             return;
         }
         self.count += 1;
@@ -83,7 +88,10 @@ impl Tags {
     /// Pairs of hosts that seem to be in the wrong VLAN, by address.
     #[must_use]
     pub fn hints(&self) -> Vec<Hint> {
-        let one_host = |h: &Hardware| self.speaks_for.get(h).is_some_and(|hosts| hosts.len() == 1);
+        let one_host = |h: &Hardware| {
+            let hosts = self.speaks_for.get(h);
+            hosts.is_some_and(|hosts| hosts.len() == 1) && !self.routers.contains(h)
+        };
         let mut hints = Vec::new();
         for ((hosts, hardware), tags) in &self.ways {
             if !hardware.iter().all(one_host) {

@@ -48,6 +48,7 @@ fn says(by: u8, root: u8, changing: bool) -> NoticeKind {
             port: 1,
             changing,
             max_age_ns: 20_000_000_000,
+            hello_ns: 1_000_000_000,
             forward_delay_ns: 15_000_000_000,
         }),
     })
@@ -66,8 +67,10 @@ fn another_root_is_a_change_and_two_trees_are_none() {
     // One port speaks for another root than before.
     assert_eq!(roots(&[says(3, 1, false), says(3, 2, false)]), [(1, 2)]);
     // Another bridge does, and the first never speaks again.
-    let taken = [says(1, 1, false), says(1, 1, false), says(2, 2, false)];
+    let taken = [1, 1, 2, 2, 2].map(|by| says(by, by, false));
     assert_eq!(roots(&taken), [(1, 2)]);
+    // There was no time to hear whether it does.
+    assert_eq!(roots(&taken[..3]), []);
     // Two links of a mirror, each with its own tree.
     let both = [says(1, 1, false), says(2, 2, false), says(1, 1, false)];
     assert_eq!(roots(&both), []);
@@ -181,6 +184,7 @@ fn tagged(vlan: u16, from: u8, to: u8, hardware: [u8; 2]) -> NoticeKind {
         vlans: [Some(vlan), None],
         hosts: [address(from), address(to)],
         hardware: hardware.map(|n| [2, 0, 0, 0, 0, n]),
+        routed: false,
     })
 }
 
@@ -209,6 +213,12 @@ fn a_host_in_two_vlans_is_a_hint_and_a_router_between_them_is_none() {
         tagged(20, 3, 2, [8, 9]),
     ];
     assert_eq!(kinds(&between), []);
+    // They carry one flow alone, there in one VLAN and back in the other.
+    let on = |notice| match notice {
+        NoticeKind::Tagged(t) => NoticeKind::Tagged(Tagged { routed: true, ..t }),
+        other => other,
+    };
+    assert_eq!(kinds(&own.map(on)), []);
     // A provider's tag around it changes nothing.
     let NoticeKind::Tagged(plain) = tagged(10, 1, 2, [1, 2]) else {
         unreachable!()

@@ -42,12 +42,14 @@ pub struct Returned {
 }
 
 type Flow = (Transport, [Endpoint; 2]);
+type Cause = (IpAddr, IcmpReason, [IpAddr; 2], Option<Flow>);
 
 /// What came back.
 #[derive(Clone, Debug, Default)]
 pub struct Undelivered {
-    /// By flow, the lower end first; what belongs to none stands by its hosts alone.
-    flows: BTreeMap<(Option<Flow>, [IpAddr; 2]), Vec<Returned>>,
+    /// By flow, the lower end first; what belongs to none stands by its hosts alone. Then by who gave
+    /// packets back, why, and whose.
+    flows: BTreeMap<(Option<Flow>, [IpAddr; 2]), BTreeMap<Cause, Returned>>,
     count: usize,
     /// All errors, by the reason's name.
     pub reasons: BTreeMap<&'static str, u64>,
@@ -65,11 +67,9 @@ impl Undelivered {
         let hosts = [source.min(destination), source.max(destination)];
         let flow = e.flow.map(|(transport, ends)| (transport, ordered(ends)));
         let key = (flow, hosts);
-        let same = |r: &&mut Returned| {
-            (r.from, r.reason, r.hosts, r.flow) == (e.from, e.reason, e.hosts, e.flow)
-        };
+        let cause = (e.from, e.reason, e.hosts, e.flow);
         let known = self.flows.get_mut(&key);
-        if let Some(r) = known.and_then(|list| list.iter_mut().find(same)) {
+        if let Some(r) = known.and_then(|causes| causes.get_mut(&cause)) {
             r.count += 1;
             r.length = r.length.max(e.length);
             r.last = at;
@@ -83,7 +83,7 @@ impl Undelivered {
             return;
         }
         self.count += 1;
-        self.flows.entry(key).or_default().push(Returned {
+        let returned = Returned {
             from: e.from,
             reason: e.reason,
             flow: e.flow,
@@ -94,7 +94,8 @@ impl Undelivered {
             last: at,
             shown: vec![at],
             concerns: None,
-        });
+        };
+        self.flows.entry(key).or_default().insert(cause, returned);
     }
 
     /// Takes a connection that is over.
@@ -113,7 +114,8 @@ impl Undelivered {
         let again = out.retransmitted_packets + back.retransmitted_packets > 0
             || c.handshake.syn_retries + c.handshake.syn_ack_retries > 0;
         let within = |at: Time| at >= c.first.time && at - c.last.time <= LATE_NS;
-        for r in self.flows.get_mut(&(flow, hosts)).into_iter().flatten() {
+        let causes = self.flows.get_mut(&(flow, hosts));
+        for r in causes.into_iter().flat_map(BTreeMap::values_mut) {
             if !within(r.first.time) && !within(r.last.time) {
                 continue;
             }
@@ -135,7 +137,7 @@ impl Undelivered {
     /// All, in order of time.
     #[must_use]
     pub fn all(&self) -> Vec<&Returned> {
-        let mut all: Vec<&Returned> = self.flows.values().flatten().collect();
+        let mut all: Vec<&Returned> = self.flows.values().flat_map(BTreeMap::values).collect();
         all.sort_by_key(|r| r.first);
         all
     }

@@ -57,6 +57,8 @@ pub(crate) struct Parts {
     pub(crate) total_ns: i64,
     /// Of it, what is in no line, as one capture shows no more.
     rest_ns: i64,
+    /// What of that went by until lost fragments were sent again, on the way to the server or back.
+    fragments_ns: i64,
     pub(crate) lines: Vec<Part>,
 }
 
@@ -86,6 +88,8 @@ impl Parts {
             true => 0,
             false => (d.call_time_ns / calls - known).max(0),
         };
+        let fragments = d.findings.iter().find(|f| f.code == "fragments-lost");
+        let fragments_ns = fragments.and_then(|f| f.cost_ns).unwrap_or(0) / calls;
         let total_ns = b.client_host_ns.unwrap_or(0) + known + rest_ns;
         if b.calls == 0 || parts.iter().all(|(_, ns)| ns.is_none()) || total_ns <= 0 {
             return None;
@@ -140,7 +144,8 @@ impl Parts {
                 counted(b.calls, "call")
             ),
             total_ns,
-            rest_ns,
+            rest_ns: rest_ns - fragments_ns.min(rest_ns),
+            fragments_ns: fragments_ns.min(rest_ns),
             lines,
         })
     }
@@ -148,6 +153,12 @@ impl Parts {
     /// Of the way of requests and responses, what a host took: its name alone would accuse the network.
     pub(crate) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
+        if self.fragments_ns > 0 {
+            notes.push(format!(
+                "For {} it waited until lost fragments were sent again, which is the network's.",
+                format_duration(self.fragments_ns)
+            ));
+        }
         if self.rest_ns >= self.total_ns / 100 && self.rest_ns > 0 {
             notes.push(format!(
                 "The other {} are nobody's for certain: one capture shows no more.",

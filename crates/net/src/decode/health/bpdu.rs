@@ -10,6 +10,9 @@ const SNAP: [u8; 8] = [0xaa, 0xaa, 0x03, 0x00, 0x00, 0x0c, 0x01, 0x0b];
 /// Where Cisco's says which VLAN it is: behind the longer of the two forms, whichever it is.
 const VLAN_AT: usize = 36;
 
+/// VLANs are numbered below this (IEEE 802.1Q).
+const VLANS: u16 = 1 << 12;
+
 /// Times are in units of 1/256 s.
 const TICK_NS: i64 = 1_000_000_000 / 256;
 
@@ -27,6 +30,7 @@ pub(super) fn read(behind: &[u8], tag: Option<u16>) -> Option<Bpdu> {
         Some(&[0, 0, 0, 2, a, b]) if per_vlan => Some(u16::from_be_bytes([a, b])),
         _ => tag,
     };
+    let vlan = vlan.filter(|v| *v < VLANS);
     let tree = match kind {
         0x00 | 0x02 => Some(tree(unit.get(4..)?.first_chunk()?)),
         0x80 => None,
@@ -68,8 +72,8 @@ fn tree(body: &[u8; 31]) -> Tree {
         _,
         m0,
         m1,
-        _,
-        _,
+        h0,
+        h1,
         d0,
         d1,
     ] = body;
@@ -86,6 +90,7 @@ fn tree(body: &[u8; 31]) -> Tree {
         port: u16::from_be_bytes([p0, p1]),
         changing: flags & 1 == 1,
         max_age_ns: ticks(m0, m1),
+        hello_ns: ticks(h0, h1),
         forward_delay_ns: ticks(d0, d1),
     }
 }

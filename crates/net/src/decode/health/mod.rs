@@ -24,6 +24,9 @@ use std::net::IpAddr;
 
 /// Longer than this a frame was not on an Ethernet as it is: 1,500 bytes of IP, and two VLAN tags.
 const ETHERNET_BYTES: u32 = 1_522;
+/// What systems give their packets to live, in routers: Windows 128 and, long ago, 32; Solaris and routers
+/// 255; AIX 60; others 64.
+const FIRST_TTLS: [u8; 5] = [32, 60, 64, 128, 255];
 /// An IPv6 routing header: the destination that checksums cover stands in it.
 const ROUTING: u8 = 43;
 
@@ -177,14 +180,15 @@ impl Health {
             }
             _ => {}
         }
-        if let (Some(_), Some(hosts), Some((destination, _))) =
-            (vlans[0], outer_hosts(behind), data.split_first_chunk())
+        if let (Some(_), Some((hosts, ttl)), Some((destination, _))) =
+            (vlans[0], outer_ip(behind), data.split_first_chunk())
             && seen.cast == Cast::Unicast
         {
             let tagged = Tagged {
                 vlans,
                 hosts,
                 hardware: [source.unwrap_or_default(), *destination],
+                routed: !FIRST_TTLS.contains(&ttl),
             };
             if self.tagged.insert(tagged) {
                 notice(NoticeKind::Tagged(tagged));
@@ -245,19 +249,21 @@ impl Health {
     }
 }
 
-/// Source and destination of the IP header behind an EtherType: not of what is in a tunnel, whose hosts
-/// have no cards here.
-fn outer_hosts(behind: &[u8]) -> Option<[IpAddr; 2]> {
+/// Source and destination, and time to live, of the IP header behind an EtherType: not of what is in a
+/// tunnel, whose hosts have no cards here.
+fn outer_ip(behind: &[u8]) -> Option<([IpAddr; 2], u8)> {
     let (kind, header) = behind.split_first_chunk()?;
     match u16::from_be_bytes(*kind) {
         0x0800 => {
             let &[a, b, c, d, e, f, g, h] = header.get(12..)?.first_chunk()?;
-            Some([[a, b, c, d].into(), [e, f, g, h].into()])
+            let hosts = [[a, b, c, d].into(), [e, f, g, h].into()];
+            Some((hosts, *header.get(8)?))
         }
         0x86dd => {
             let (source, rest) = header.get(8..)?.split_first_chunk::<16>()?;
             let destination: &[u8; 16] = rest.first_chunk()?;
-            Some([(*source).into(), (*destination).into()])
+            let hosts = [(*source).into(), (*destination).into()];
+            Some((hosts, *header.get(7)?))
         }
         _ => None,
     }

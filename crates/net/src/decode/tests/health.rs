@@ -55,6 +55,7 @@ fn bridges_say_who_is_the_root_and_that_the_topology_changed() {
             port: 0x8005,
             changing: flags & 1 == 1,
             max_age_ns: 20 * SECOND,
+            hello_ns: 2 * SECOND,
             forward_delay_ns: 15 * SECOND,
         };
         let expected = Bpdu {
