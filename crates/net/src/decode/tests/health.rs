@@ -180,7 +180,9 @@ fn hosts_of_a_vlan_are_told_once_a_batch_and_not_those_in_a_tunnel() {
     let head = b"\x02\0\0\0\0\x02\x02\0\0\0\0\x01\x81\0\x20\x0a\x08\0";
     let tagged = join(&[head, &V4]);
     let tunnel = join(&[head, &outer_v4(4, &V4)]);
-    let found = kinds(&[tagged.clone(), tagged, tunnel]);
+    let mut on = tagged.clone();
+    on[18 + 8] = 63; // The time to live, a router later.
+    let found = kinds(&[tagged.clone(), tagged, tunnel, on]);
     let found: Vec<Tagged> = found
         .iter()
         .filter_map(|n| match n {
@@ -188,7 +190,8 @@ fn hosts_of_a_vlan_are_told_once_a_batch_and_not_those_in_a_tunnel() {
             _ => None,
         })
         .collect();
-    assert_eq!(found.len(), 2, "{found:?}");
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert!(!found[0].routed && found[2].routed);
     assert_eq!(found[0].vlans, [Some(10), None]);
     let hosts = |t: &Tagged| t.hosts.map(|h| h.to_string());
     assert_eq!(hosts(&found[0]), ["10.0.0.1", "10.0.0.2"]);
