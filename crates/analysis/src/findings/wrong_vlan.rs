@@ -11,7 +11,7 @@
 //! # How sure
 //! A hint. Behind a router a packet has other hardware addresses, so both sides of
 //! a router in one capture are not taken for it, nor cards that speak for several
-//! hosts or send on what has crossed a router.
+//! hosts, nor what two routers send each other.
 //!
 //! # What to check next
 //! The VLAN of the ports of both hosts, and the native (untagged) VLAN at both ends

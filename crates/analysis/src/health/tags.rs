@@ -2,7 +2,8 @@
 //!
 //! Behind a router the same packet carries other hardware addresses, so a mirror that shows both sides of
 //! one shows hosts in several VLANs and nothing is wrong. A hint needs the same hardware addresses, each of
-//! which speaks for one host alone: a router speaks for many, or sends on what has lived for a while.
+//! which speaks for one host alone: a router speaks for many. Nor is it one between routers, which send on
+//! what has lived for a while.
 
 use super::LeftOut;
 use model::{Mark, Tagged, limits};
@@ -88,10 +89,7 @@ impl Tags {
     /// Pairs of hosts that seem to be in the wrong VLAN, by address.
     #[must_use]
     pub fn hints(&self) -> Vec<Hint> {
-        let one_host = |h: &Hardware| {
-            let hosts = self.speaks_for.get(h);
-            hosts.is_some_and(|hosts| hosts.len() == 1) && !self.routers.contains(h)
-        };
+        let one_host = |h: &Hardware| self.speaks_for.get(h).is_some_and(|hosts| hosts.len() == 1);
         let mut hints = Vec::new();
         for ((hosts, hardware), tags) in &self.ways {
             if !hardware.iter().all(one_host) {
@@ -107,6 +105,10 @@ impl Tags {
             let own = numbers(tags);
             let mut vlans = own.iter().map(|(v, m)| (*v, *m));
             if let (Some(a), Some(b)) = (vlans.next(), vlans.next()) {
+                // Routers may have several ways between them.
+                if self.routers.contains(&hardware[0]) {
+                    continue;
+                }
                 hints.push(hint(HintKind::Several, a, b));
                 continue;
             }
@@ -118,6 +120,7 @@ impl Tags {
             if let (Some(a), Some(b), None) = (own.into_iter().next(), back.next(), back.next())
                 && a.0 != b.0
                 && source < destination
+                && !hardware.iter().all(|h| self.routers.contains(h))
             {
                 hints.push(hint(HintKind::EachItsOwn, a, b));
             }
