@@ -446,3 +446,22 @@ fn hosts_that_answer_in_another_vlan_are_hinted_at_and_a_router_s_two_sides_are_
     let info = slowside("info", &[], &routed);
     assert_eq!(info["vlans"], serde_json::json!([10, 20]));
 }
+
+/// Hosts and hardware stand in the facts of health alone, in no finding's sentence.
+#[test]
+fn the_facts_of_health_name_nobody_under_pseudonyms() {
+    let folder = root().join("tests/health");
+    let names = [
+        ("arp", "02:00:00:00:00:09"),
+        ("bridges", "3e:f0:67:44:87:c8"),
+        ("damaged", "10.2.0.3"),
+        ("mtu", "10.1.0.1"),
+        ("unreachable", "10.3.0.2"),
+    ];
+    for (file, name) in names {
+        let path = folder.join(format!("{file}.pcap.zst"));
+        let told = |more: &[&str]| slowside("info", more, &path)["health"].to_string();
+        assert!(told(&[]).contains(name), "{file}");
+        assert!(!told(&["--anonymise=a key"]).contains(name), "{file}");
+    }
+}
