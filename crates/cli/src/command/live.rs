@@ -1,6 +1,7 @@
 //! `slowside live`: a capture while it goes on, as lines or as a view.
 
 mod lines;
+mod names;
 mod terminal;
 
 use super::check_standard_input;
@@ -8,6 +9,7 @@ use crate::args::Live;
 use crate::exit::Done;
 use crate::view::has_terminal;
 use anyhow::Context;
+use model::limits;
 use report::LiveFile;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use slowside::{Config, Control, Keep, LiveOptions, Source, Written};
@@ -20,6 +22,12 @@ pub(crate) fn run(args: &Live) -> anyhow::Result<Done> {
         args.window >= args.interval,
         "--window is shorter than --interval; give at least {}",
         model::format_duration(args.interval)
+    );
+    anyhow::ensure!(
+        args.window / args.interval <= limits::LIVE_SLOTS,
+        "--window has more than {} intervals; give at most {}, or a longer --interval",
+        limits::LIVE_SLOTS,
+        model::format_duration(args.interval.saturating_mul(limits::LIVE_SLOTS))
     );
     if args.write.is_some() && args.keep == 0 {
         anyhow::bail!("--write needs packets that are kept; leave --keep out");
@@ -60,6 +68,11 @@ pub(crate) fn run(args: &Live) -> anyhow::Result<Done> {
         false => lines::run,
     };
     run(args, source, &config, &options, &control)
+}
+
+/// The window as it is kept: a whole number of intervals.
+fn window(args: &Live) -> i64 {
+    args.window - args.window % args.interval.max(1)
 }
 
 /// Where packets come from, and how that is stopped.

@@ -371,3 +371,45 @@ fn for_ends_it_where_no_packet_comes() {
     let output = slowside_with(["live", "-"], b"no capture at all, but a line of text");
     assert_eq!(output.status.code(), Some(2));
 }
+
+#[test]
+fn a_window_of_more_intervals_than_are_kept_is_refused() {
+    let path = capture("lab/server-cap/client.pcap.zst");
+    let error = refused(["live", &path, "--window=1h"]);
+    assert!(error.contains("more than 600 intervals"), "{error}");
+    // What is said of the window is what it is: whole intervals.
+    let output = slowside(["live", &path, "--interval=100ms", "--window=250ms"]);
+    let said = text(&output.stdout);
+    assert!(said.contains("over the last 200 ms"), "{said}");
+}
+
+#[test]
+fn no_name_is_left_under_pseudonyms() {
+    let path = capture("databases/mysql/queries.pcap.zst");
+    let kinds: [(&str, &[&str]); 2] = [
+        ("json", &["127.0.0.1:", "nowhere", "queries.pcap.zst"]),
+        ("text", &["127.0.0.1:", "crossed `server = 127.0.0.1 "]),
+    ];
+    for (format, names) in kinds {
+        let format = format!("--format={format}");
+        let when = "--when=server = 127.0.0.1 and max>0ms";
+        let plain = ["live", &path, &format, when];
+        let hidden = [&plain[..], &["--anonymise=a key"]].concat();
+        let [plain, hidden] = [slowside(plain), slowside(hidden)];
+        let [plain, hidden] = [text(&plain.stdout), text(&hidden.stdout)];
+        assert_eq!(plain.lines().count(), hidden.lines().count());
+        for name in names {
+            assert!(plain.contains(name), "{name}\n{plain}");
+            assert!(!hidden.contains(name), "{name}\n{hidden}");
+        }
+    }
+    // Packets that are written hold the true names.
+    let error = refused([
+        "live",
+        &path,
+        "--anonymise",
+        "--when=max>1ms",
+        "--write=e.pcapng",
+    ]);
+    assert!(error.contains("--anonymise"), "{error}");
+}
