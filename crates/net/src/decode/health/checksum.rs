@@ -75,7 +75,13 @@ impl Sums {
 pub(super) fn of_ip(view: View<'_>) -> Option<Found> {
     let first = view.u8_at(0).filter(|b| b >> 4 == 4)?;
     let header = view.data.get(..usize::from(first & 15) * 4)?;
-    let sum = Sum16BitWords::new().add_slice(header);
+    let (fixed, options) = header.split_first_chunk::<16>()?;
+    let mut sum = Sum16BitWords::new().add_16bytes(*fixed);
+    let sum = match options {
+        // Without options, as nearly all are: no loop over four bytes.
+        [a, b, c, d] => sum.add_4bytes([*a, *b, *c, *d]),
+        options => sum.add_slice(options),
+    };
     Some(match (sum.ones_complement(), view.u16_at(10)?) {
         (0, _) => Found::Right,
         (_, 0) => Found::Unfinished,

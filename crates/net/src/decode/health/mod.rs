@@ -88,22 +88,26 @@ impl Health {
         let header = layers.ip.and_then(checksum::of_ip);
         let header = header.map(|found| (ChecksumOf::Ip, found));
         // Without a length of IP's it is not known where the packet ends.
-        let ends = layers.ip.is_none_or(|v| match v.u8_at(0) {
-            Some(first) if first >> 4 == 4 => v.u16_at(2) != Some(0),
-            _ => v.u16_at(4) != Some(0),
-        });
-        let payload = layers.payload.filter(|_| ends && !layers.routed);
-        let payload = payload.and_then(|(number, view)| checksum::of_payload(number, view, ip));
+        let ends = || {
+            layers.ip.is_none_or(|v| match v.u8_at(0) {
+                Some(first) if first >> 4 == 4 => v.u16_at(2) != Some(0),
+                _ => v.u16_at(4) != Some(0),
+            })
+        };
+        let payload = layers.payload.filter(|_| !layers.routed);
+        let payload = payload
+            .and_then(|(number, view)| checksum::of_payload(number, view, ip))
+            .filter(|_| ends());
         if header.is_none() && payload.is_none() {
             return;
         }
+        let joins = wire > ETHERNET_BYTES && !joined;
         let sums = self.sums_of(ip.source);
-        for (of, found) in header.into_iter().chain(payload) {
-            let found = match found {
-                Found::Wrong if wire > ETHERNET_BYTES && !joined => Found::Joined,
-                found => found,
-            };
-            sums.add(of, found, at);
+        for (of, found) in [header, payload].into_iter().flatten() {
+            match found {
+                Found::Wrong if joins => sums.add(of, Found::Joined, at),
+                found => sums.add(of, found, at),
+            }
         }
     }
 
