@@ -394,7 +394,7 @@ fn no_name_is_left_under_pseudonyms() {
         let format = format!("--format={format}");
         let when = "--when=server = 127.0.0.1 and max>0ms";
         let plain = ["live", &path, &format, when];
-        let hidden = [&plain[..], &["--anonymise=a key"]].concat();
+        let hidden = [&plain[..], &["--anonymise=a key for tests"]].concat();
         let [plain, hidden] = [slowside(plain), slowside(hidden)];
         let [plain, hidden] = [text(&plain.stdout), text(&hidden.stdout)];
         assert_eq!(plain.lines().count(), hidden.lines().count());
