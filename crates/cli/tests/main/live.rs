@@ -385,19 +385,20 @@ fn a_window_of_more_intervals_than_are_kept_is_refused() {
 
 #[test]
 fn no_name_is_left_under_pseudonyms() {
-    let path = capture("databases/mysql/queries.pcap.zst");
-    let kinds: [(&str, &[&str]); 2] = [
-        ("json", &["127.0.0.1:", "nowhere", "queries.pcap.zst"]),
-        ("text", &["127.0.0.1:", "crossed `server = 127.0.0.1 "]),
+    let nfs = capture("lab/server-cap/client.pcap.zst");
+    let sql = capture("databases/mysql/queries.pcap.zst");
+    let kinds: [(&str, &str, &[&str]); 3] = [
+        ("json", &nfs, &["10.0.0.1:", "10.0.0.2", "client.pcap"]),
+        ("text", &nfs, &["10.0.0.1:", "10.0.0.2"]),
+        ("json", &sql, &["nowhere", "queries.pcap"]),
     ];
-    for (format, names) in kinds {
+    for (format, path, names) in kinds {
         let format = format!("--format={format}");
-        let when = "--when=server = 127.0.0.1 and max>0ms";
-        let plain = ["live", &path, &format, when];
+        let when = "--when=server = 10.0.0.2 and max>0ms";
+        let plain = ["live", path, &format, "-q", when];
         let hidden = [&plain[..], &["--anonymise=a key for tests"]].concat();
         let [plain, hidden] = [slowside(plain), slowside(hidden)];
         let [plain, hidden] = [text(&plain.stdout), text(&hidden.stdout)];
-        assert_eq!(plain.lines().count(), hidden.lines().count());
         for name in names {
             assert!(plain.contains(name), "{name}\n{plain}");
             assert!(!hidden.contains(name), "{name}\n{hidden}");
@@ -406,7 +407,7 @@ fn no_name_is_left_under_pseudonyms() {
     // Packets that are written hold the true names.
     let error = refused([
         "live",
-        &path,
+        &nfs,
         "--anonymise",
         "--when=max>1ms",
         "--write=e.pcapng",
