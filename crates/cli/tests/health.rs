@@ -468,3 +468,16 @@ fn the_facts_of_health_name_nobody_under_pseudonyms() {
         );
     }
 }
+
+/// The verdict says that the network lost it; the time's parts once said that it was nobody's.
+#[test]
+fn time_that_losses_took_is_not_called_nobody_s() {
+    let path = root().join("tests/health/damaged.pcap.zst");
+    let output = Command::new(env!("CARGO_BIN_EXE_slowside"))
+        .arg("-q")
+        .arg(path)
+        .output()
+        .expect("the binary that cargo built");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(!text.contains("nobody's for certain"), "{text}");
+}
