@@ -23,12 +23,6 @@ pub(crate) fn run(args: &Live) -> anyhow::Result<Done> {
         "--window is shorter than --interval; give at least {}",
         model::format_duration(args.interval)
     );
-    anyhow::ensure!(
-        args.window / args.interval <= limits::LIVE_SLOTS,
-        "--window has more than {} intervals; give at most {}, or a longer --interval",
-        limits::LIVE_SLOTS,
-        model::format_duration(args.interval.saturating_mul(limits::LIVE_SLOTS))
-    );
     if args.write.is_some() && args.keep == 0 {
         anyhow::bail!("--write needs packets that are kept; leave --keep out");
     }
@@ -70,9 +64,10 @@ pub(crate) fn run(args: &Live) -> anyhow::Result<Done> {
     run(args, source, &config, &options, &control)
 }
 
-/// The window as it is kept: a whole number of intervals.
+/// The window as it is kept: a whole number of intervals, and not too many.
 fn window(args: &Live) -> i64 {
-    args.window - args.window % args.interval.max(1)
+    let width = args.interval.max(1);
+    (args.window - args.window % width).min(width.saturating_mul(limits::LIVE_SLOTS))
 }
 
 /// Where packets come from, and how that is stopped.
