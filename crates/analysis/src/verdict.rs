@@ -174,11 +174,13 @@ fn without_cause(facts: &Facts<'_>, calls: u64) -> Verdict {
                 let unanswered = half.filter(|(kind, _)| kind.starts_with("no-response"));
                 match unanswered.map(|(_, n)| n).sum::<u64>() {
                     // Names that were asked for and the like: listed, but nobody's work waits on them for sure.
+                    _ if complete == 1 => "The one call here cannot be held against a side: it looks a name up, or tells of a change.".into(),
                     _ if complete > 0 => format!(
                         "None of the {} calls here can be held against a side: they look names up, or tell of changes.",
                         grouped(complete)
                     ),
                     0 => "No complete call was found, so no side can be named.".into(),
+                    1 => "The one request has no answer in this capture, so no side can be named.".into(),
                     n => format!(
                         "None of {n} requests has an answer in this capture, so no side can be named."
                     ),

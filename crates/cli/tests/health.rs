@@ -448,3 +448,38 @@ fn hosts_that_answer_in_another_vlan_are_hinted_at_and_a_router_s_two_sides_are_
     let info = slowside("info", &[], &routed);
     assert_eq!(info["vlans"], serde_json::json!([10, 20]));
 }
+
+/// Hosts and hardware stand in the facts of health alone, in no finding's sentence.
+#[test]
+fn the_facts_of_health_name_nobody_under_pseudonyms() {
+    let folder = root().join("tests/health");
+    let names = [
+        ("arp", "02:00:00:00:00:09"),
+        ("bridges", "3e:f0:67:44:87:c8"),
+        ("damaged", "10.2.0.3"),
+        ("mtu", "10.1.0.1"),
+        ("unreachable", "10.3.0.2"),
+    ];
+    for (file, name) in names {
+        let path = folder.join(format!("{file}.pcap.zst"));
+        let told = |more: &[&str]| slowside("info", more, &path)["health"].to_string();
+        assert!(told(&[]).contains(name), "{file}");
+        assert!(
+            !told(&["--anonymise=a key for tests"]).contains(name),
+            "{file}"
+        );
+    }
+}
+
+/// The verdict says that the network lost it; the time's parts once said that it was nobody's.
+#[test]
+fn time_that_losses_took_is_not_called_nobody_s() {
+    let path = root().join("tests/health/damaged.pcap.zst");
+    let output = Command::new(env!("CARGO_BIN_EXE_slowside"))
+        .arg("-q")
+        .arg(path)
+        .output()
+        .expect("the binary that cargo built");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(!text.contains("nobody's for certain"), "{text}");
+}

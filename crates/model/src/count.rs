@@ -13,3 +13,9 @@ pub fn grouped(n: u64) -> String {
     }
     out
 }
+
+/// A count and its noun: `1 call`, `2 calls`.
+#[must_use]
+pub fn counted(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(n), if n == 1 { "" } else { "s" })
+}

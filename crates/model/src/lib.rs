@@ -31,7 +31,7 @@ pub use account::{DirectionAccount, PerClass, RoundTrips, Stuck, TimeClass, Wait
 pub use anonymise::{Anonymiser, NameKind};
 pub use call::{Call, Change, Code, Mark, Outcome, Outstanding, Protocol, Reason};
 pub use chunk::{Chunk, Close, Direction};
-pub use count::grouped;
+pub use count::{counted, grouped};
 pub use detail::{Detail, Field, FieldKind};
 pub use endpoint::{ConnectionId, Endpoint, Transport};
 pub use episode::{

@@ -7,7 +7,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ProbeError {
-    #[error("cannot find {target} ({source}); give HOST:PORT, such as 10.0.0.5:5201")]
+    #[error("cannot find {target}; give HOST:PORT, such as 10.0.0.5:5201")]
     Name {
         target: String,
         #[source]
@@ -24,7 +24,7 @@ pub enum ProbeError {
         "{address} does not answer within {seconds} s; check the address, and the firewalls between"
     )]
     Silent { address: SocketAddr, seconds: u64 },
-    #[error("cannot connect to {address} ({source}); check the address and the route")]
+    #[error("cannot connect to {address}; check the address and the route")]
     Connect {
         address: SocketAddr,
         #[source]
@@ -71,7 +71,7 @@ pub enum ProbeError {
     ShortToken,
     #[error("the system has no random numbers ({0}); look at /dev/urandom")]
     NoRandom(String),
-    #[error("cannot listen at {address} ({source}); give an address of this host and a free port")]
+    #[error("cannot listen at {address}; give an address of this host and a free port")]
     Listen {
         address: SocketAddr,
         #[source]
@@ -79,7 +79,7 @@ pub enum ProbeError {
     },
     #[error("cannot set the socket's options ({0}); leave out --send-buffer and --receive-buffer")]
     Options(#[source] io::Error),
-    #[error("the connection to {address} failed ({source}); try again")]
+    #[error("the connection to {address} failed; try again")]
     Broken {
         address: SocketAddr,
         #[source]

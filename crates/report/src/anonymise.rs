@@ -6,6 +6,7 @@
 //! with the input may hold anything that stood in it, so they are left out; their kinds, counts and
 //! places stay.
 
+mod live;
 mod trace;
 
 use analysis::compare::Comparison;
@@ -90,6 +91,7 @@ impl Anonymise for InfoResult {
         InfoResult {
             captures: self.captures.anonymised(names),
             vantage_from: self.vantage_from.anonymised(names),
+            health: self.health.anonymised(names),
             ..self
         }
     }

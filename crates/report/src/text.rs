@@ -4,8 +4,8 @@ use crate::page::{Tone, columns, pad, pad_left, prose, shortened, width};
 use analysis::results::{CaptureResult, Vantage};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-pub use model::grouped;
 use model::{Problem, Time, format_duration};
+pub use model::{counted, grouped};
 use std::fmt::Write;
 
 /// `text` in lines of the page's width at most, the first behind `head`, the others behind as many spaces
@@ -57,12 +57,6 @@ pub fn reflowed(text: &str) -> String {
     out.truncate(out.trim_end().len());
     out.push('\n');
     out
-}
-
-/// A count and its noun: `1 call`, `2 calls`.
-#[must_use]
-pub fn counted(n: u64, noun: &str) -> String {
-    format!("{} {noun}{}", grouped(n), if n == 1 { "" } else { "s" })
 }
 
 /// Three significant digits and a unit, powers of 1000: `120 MB`.

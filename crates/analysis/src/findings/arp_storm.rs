@@ -24,7 +24,7 @@ use super::{Rule, evidence};
 use crate::facts::Facts;
 use crate::neighbours::{STORM_QUESTIONS, hardware_text};
 use crate::results::{Fact, Finding, Side};
-use model::format_duration;
+use model::{format_duration, grouped};
 
 pub(super) const RULE: Rule = Rule {
     code: "arp-storm",
@@ -83,8 +83,8 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             "first and last of its busiest hundred questions",
         ),
         why: format!(
-            "It asks {} times {asked}, {STORM_QUESTIONS} times within {} where it is busiest.{others}",
-            asker.questions,
+            "{who} asks {} times {asked}, {STORM_QUESTIONS} times within {} where it is busiest.{others}",
+            grouped(asker.questions),
             format_duration(shortest_ns)
         ),
         remedy: match repeats {

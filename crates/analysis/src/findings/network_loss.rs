@@ -23,7 +23,7 @@
 use super::{Rule, evidence};
 use crate::facts::{Basis, Facts};
 use crate::results::{Fact, Finding, Side};
-use model::{TimeClass, format_duration};
+use model::{TimeClass, counted, format_duration};
 
 pub(super) const RULE: Rule = Rule {
     code: "network-loss",
@@ -69,7 +69,10 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ],
         evidence: evidence::of_calls(facts, facts.worst.loss, "request and reply of calls that waited for a retransmission"),
         why: format!(
-            "{resent} packets were sent again and {calls} calls waited for it, {} each beyond the usual path.",
+            "{} {} sent again and {} waited for it, {} each beyond the usual path.",
+            counted(resent, "packet"),
+            if resent == 1 { "was" } else { "were" },
+            counted(calls, "call"),
             format_duration(a.loss_ns / calls.max(1) as i64)
         ),
         remedy: vec!["read error and drop counters of both hosts' interfaces and of every device between; check duplex, cabling, full queues and policers".into()],

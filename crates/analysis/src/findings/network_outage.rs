@@ -22,7 +22,7 @@
 use super::{Rule, evidence};
 use crate::facts::{Basis, Facts, outages};
 use crate::results::{Fact, Finding, Side};
-use model::format_duration;
+use model::{counted, format_duration};
 
 pub(super) const RULE: Rule = Rule {
     code: "network-outage",
@@ -58,8 +58,9 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ],
         evidence: evidence::of_calls(facts, facts.worst.outage, "calls that waited through it"),
         why: format!(
-            "Retransmissions went unanswered for up to {}; {calls} calls waited through it.",
-            format_duration(longest)
+            "Retransmissions went unanswered for up to {}; {} waited through it.",
+            format_duration(longest),
+            counted(calls, "call")
         ),
         remedy: vec!["look for events on the path at that time: link flap, spanning tree, routing, firewall fail-over, VM migration".into()],
     })

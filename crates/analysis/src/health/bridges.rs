@@ -7,7 +7,7 @@
 
 use super::{LeftOut, SHOWN};
 use crate::neighbours::hardware_text;
-use model::{Bpdu, Bridge, Mark, Time, Tree, limits};
+use model::{Anonymiser, Bpdu, Bridge, Mark, Time, Tree, limits};
 use std::collections::BTreeMap;
 
 /// What is said of a change within this time is said of the same: the root repeats it for as long as
@@ -87,6 +87,15 @@ pub struct Bridges {
 }
 
 impl Bridges {
+    /// Puts pseudonyms in place of the bridges that are shown.
+    pub(super) fn anonymise(&mut self, names: &Anonymiser) {
+        let roots = self.trees.values_mut().filter_map(|t| t.root.as_mut());
+        let changed = self.roots.iter_mut().flat_map(|c| [&mut c.old, &mut c.new]);
+        for bridge in roots.chain(changed) {
+            bridge.hardware = names.mac(bridge.hardware);
+        }
+    }
+
     pub(super) fn add(&mut self, bpdu: &Bpdu, at: Mark) {
         self.packets += 1;
         match &bpdu.tree {

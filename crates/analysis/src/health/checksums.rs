@@ -7,7 +7,7 @@
 //! whole when it arrived, and was changed by or after the capture.
 
 use super::{LeftOut, SHOWN};
-use model::{ChecksumOf, Checksums, ConnectionSummary, Mark, limits};
+use model::{Anonymiser, ChecksumOf, Checksums, ConnectionSummary, Mark, limits};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -102,6 +102,18 @@ pub struct SenderChecksums {
 }
 
 impl SenderChecksums {
+    /// Puts pseudonyms in place of senders.
+    pub(super) fn anonymise(&mut self, names: &Anonymiser) {
+        let senders = std::mem::take(&mut self.senders).into_iter();
+        self.senders = senders
+            .map(|((of, sender), v)| ((of, names.address(sender)), v))
+            .collect();
+        let resent = std::mem::take(&mut self.resent).into_iter();
+        self.resent = resent
+            .map(|(sender, n)| (names.address(sender), n))
+            .collect();
+    }
+
     pub(super) fn add(&mut self, sums: &Checksums, at: Mark) {
         let key = (sums.of, sums.source);
         if self.senders.len() >= limits::CHECKSUM_SENDERS && !self.senders.contains_key(&key) {

@@ -2,7 +2,7 @@
 
 use super::LeftOut;
 use crate::info::Amount;
-use model::{Cast, Flooded, Mark, SightKind, limits};
+use model::{Anonymiser, Cast, Flooded, Mark, SightKind, limits};
 use std::collections::BTreeMap;
 
 const SECOND_NS: i64 = 1_000_000_000;
@@ -45,6 +45,13 @@ pub struct Floods {
 }
 
 impl Floods {
+    /// Puts pseudonyms in place of the senders that are shown.
+    pub(super) fn anonymise(&mut self, names: &Anonymiser) {
+        for sender in self.senders.values_mut() {
+            sender.hardware = names.mac(sender.hardware);
+        }
+    }
+
     pub(super) fn add(&mut self, f: &Flooded, at: Mark) {
         let bytes = u64::from(f.bytes);
         let broadcast = f.cast == Cast::Broadcast;

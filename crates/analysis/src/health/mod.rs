@@ -19,7 +19,8 @@ pub use undelivered::{Concern, Returned, Undelivered};
 
 use crate::neighbours::Neighbours;
 use model::{
-    Arp, ArpFault, ConnectionSummary, InvalidArp, Mark, Notice, NoticeKind, Problems, Where,
+    Anonymiser, Arp, ArpFault, ConnectionSummary, InvalidArp, Mark, Notice, NoticeKind, Problems,
+    Where,
 };
 use std::collections::BTreeMap;
 
@@ -107,6 +108,21 @@ impl Health {
     pub fn connection(&mut self, c: &ConnectionSummary) {
         self.undelivered.connection(c);
         self.checksums.connection(c);
+    }
+
+    /// With pseudonyms in place of all hosts and hardware that are shown of it, which are none of the
+    /// [`Neighbours`].
+    #[must_use]
+    pub fn anonymised(mut self, names: &Anonymiser) -> Health {
+        for arps in self.invalid_arps.values_mut() {
+            arps.source = names.mac(arps.source);
+        }
+        self.bridges.anonymise(names);
+        self.checksums.anonymise(names);
+        self.undelivered.anonymise(names);
+        self.tags.anonymise(names);
+        self.floods.anonymise(names);
+        self
     }
 
     fn invalid_arp(&mut self, arp: &InvalidArp, at: Mark) {

@@ -6,7 +6,7 @@
 //! what has lived for a while.
 
 use super::LeftOut;
-use model::{Mark, Tagged, limits};
+use model::{Anonymiser, Mark, Tagged, limits};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
@@ -59,6 +59,24 @@ pub struct Tags {
 }
 
 impl Tags {
+    /// Puts pseudonyms in place of hosts and their cards.
+    pub(super) fn anonymise(&mut self, names: &Anonymiser) {
+        let ways = std::mem::take(&mut self.ways).into_iter();
+        self.ways = ways
+            .map(|((hosts, cards), tags)| {
+                let key = (hosts.map(|h| names.address(h)), cards.map(|c| names.mac(c)));
+                (key, tags)
+            })
+            .collect();
+        let speakers = std::mem::take(&mut self.speaks_for).into_iter();
+        self.speaks_for = speakers
+            .map(|(card, hosts)| {
+                let hosts = hosts.into_iter().map(|h| names.address(h));
+                (names.mac(card), hosts.collect())
+            })
+            .collect();
+    }
+
     pub(super) fn add(&mut self, t: &Tagged, at: Mark) {
         let key = (t.hosts, t.hardware);
         let known = self

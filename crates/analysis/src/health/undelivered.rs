@@ -1,7 +1,9 @@
 //! ICMP errors into the connections whose packets were given back, and by whom.
 
 use super::{LeftOut, SHOWN};
-use model::{ConnectionSummary, Endpoint, IcmpError, IcmpReason, Mark, Time, Transport, limits};
+use model::{
+    Anonymiser, ConnectionSummary, Endpoint, IcmpError, IcmpReason, Mark, Time, Transport, limits,
+};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -61,6 +63,21 @@ fn ordered([a, b]: [Endpoint; 2]) -> [Endpoint; 2] {
 }
 
 impl Undelivered {
+    /// Puts pseudonyms in place of the hosts that are shown.
+    pub(super) fn anonymise(&mut self, names: &Anonymiser) {
+        for r in self.flows.values_mut().flatten() {
+            r.from = names.address(r.from);
+            r.hosts = r.hosts.map(|h| names.address(h));
+            r.flow = r
+                .flow
+                .map(|(transport, ends)| (transport, ends.map(|e| names.endpoint(e))));
+            if let Some(c) = &mut r.concerns {
+                c.client = names.endpoint(c.client);
+                c.server = names.endpoint(c.server);
+            }
+        }
+    }
+
     pub(super) fn add(&mut self, e: &IcmpError, at: Mark) {
         *self.reasons.entry(e.reason.name()).or_default() += 1;
         let [source, destination] = e.hosts;

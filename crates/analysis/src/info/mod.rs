@@ -108,6 +108,8 @@ pub struct Connections {
     pub handshakes_complete: u64,
     pub handshakes_scaled: u64,
     pub handshakes_partial: u64,
+    /// TCP: a SYN, and neither its SYN/ACK nor data: refused or unanswered, of which nothing is missing.
+    pub never_opened: u64,
     /// TCP connections with data of which only one direction is in the capture.
     pub one_sided: u64,
     /// TCP connections with data.
@@ -297,6 +299,8 @@ impl Info {
         n.handshakes_scaled += u64::from(h.syn.is_some() && h.syn_ack.is_some());
         let data = |i: usize| c.directions.get(i).map_or(0, |d| d.payload_bytes);
         let packets = |i: usize| c.directions.get(i).map_or(0, |d| d.packets);
+        n.never_opened +=
+            u64::from(h.syn.is_some() && h.syn_ack.is_none() && data(0) + data(1) == 0);
         if data(0) + data(1) > 0 {
             n.with_data += 1;
             n.one_sided += u64::from(packets(0) == 0 || packets(1) == 0);

@@ -167,6 +167,19 @@ fn connections_of_one_direction_and_without_handshake_limit_it() {
 }
 
 #[test]
+fn of_connections_that_were_refused_no_handshake_is_missing() {
+    let mut info = Info::default();
+    info.packet(&sight(1, 0, 60));
+    let mut refused = connection(0, 0);
+    refused.handshake.syn = Some(Time(0));
+    info.connection(&refused);
+    let info = info.finish(CaptureResult::default(), FilesFacts::default());
+    assert_eq!(info.connections.never_opened, 1);
+    let found = codes(&info);
+    assert!(!found.contains(&"no-handshakes"), "{found:?}");
+}
+
+#[test]
 fn checksums_of_cards_are_no_damage() {
     let sums = |right, unfinished, wrong| {
         model::NoticeKind::Checksums(model::Checksums {

@@ -276,8 +276,9 @@ fn cuts(info: &InfoResult, limits: &mut Limits) {
 /// How connections begin.
 fn openings(info: &InfoResult, limits: &mut Limits) {
     let n = &info.connections;
-    let without = n.tcp.saturating_sub(n.handshakes_scaled);
-    if n.tcp == 0 || without == 0 {
+    let opened = n.tcp.saturating_sub(n.never_opened);
+    let without = opened.saturating_sub(n.handshakes_scaled);
+    if without == 0 {
         return;
     }
     let says = match n.handshakes_scaled {
@@ -285,9 +286,8 @@ fn openings(info: &InfoResult, limits: &mut Limits) {
               are known, limits are not; nor is it certain who is the client."
             .to_owned(),
         _ => format!(
-            "Of {without} of {} TCP connections the handshake is not in it. Without it windows cannot \
-             be scaled: bytes in flight are known, limits are not.",
-            n.tcp
+            "Of {without} of {opened} TCP connections the handshake is not in it. Without it windows \
+             cannot be scaled: bytes in flight are known, limits are not."
         ),
     };
     let weight = match n.handshakes_scaled {

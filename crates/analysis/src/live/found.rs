@@ -75,6 +75,19 @@ impl Found {
         new
     }
 
+    /// The same in other words.
+    #[must_use]
+    pub fn map(
+        self,
+        row: impl FnMut(FoundRow) -> FoundRow,
+        verdict: impl FnOnce(Verdict) -> Verdict,
+    ) -> Found {
+        Found {
+            rows: self.rows.into_iter().map(row).collect(),
+            verdict: self.verdict.map(verdict),
+        }
+    }
+
     #[must_use]
     pub fn rows(&self) -> &[FoundRow] {
         &self.rows

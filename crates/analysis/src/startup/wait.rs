@@ -129,6 +129,7 @@ pub fn reason(kind: WaitKind, ending: Ending) -> &'static str {
         (K::File, NoAnswer) => "file servers that did not answer",
         (K::File, _) => "file servers",
         (K::Call, NoAnswer) => "calls without answer",
+        (K::Call, Failed) => "other calls that failed",
         (K::Call, _) => "other calls",
         (K::Turn, _) => "turns of unknown protocols",
         (K::Client, _) => "the client itself, with nothing on the wire",

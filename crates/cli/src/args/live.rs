@@ -1,6 +1,6 @@
 //! The command line of `slowside live`.
 
-use super::{FromInterface, width};
+use super::{FromInterface, Names, width};
 use crate::moment;
 use analysis::filter::{Filter, LiveFilter};
 use clap::{Args, ValueEnum};
@@ -42,7 +42,7 @@ pub(crate) struct Live {
     /// Write the kept packets when --when becomes true: FILE-1, FILE-2, … before the extension
     ///
     /// Files that are there are left alone. The key w writes one, too.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "anonymise")]
     pub(crate) write: Option<PathBuf>,
 
     /// How many such files at most
@@ -72,6 +72,9 @@ pub(crate) struct Live {
     /// Threads; 0: as many as fit the machine
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) threads: usize,
+
+    #[command(flatten)]
+    pub(crate) names: Names,
 
     /// No notes on standard error
     #[arg(short, long)]

@@ -1,6 +1,7 @@
 //! `slowside live`: a capture while it goes on, as lines or as a view.
 
 mod lines;
+mod names;
 mod terminal;
 
 use super::check_standard_input;
@@ -8,6 +9,7 @@ use crate::args::Live;
 use crate::exit::Done;
 use crate::view::has_terminal;
 use anyhow::Context;
+use model::limits;
 use report::LiveFile;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use slowside::{Config, Control, Keep, LiveOptions, Source, Written};
@@ -60,6 +62,12 @@ pub(crate) fn run(args: &Live) -> anyhow::Result<Done> {
         false => lines::run,
     };
     run(args, source, &config, &options, &control)
+}
+
+/// The window as it is kept: a whole number of intervals, and not too many.
+fn window(args: &Live) -> i64 {
+    let width = args.interval.max(1);
+    (args.window - args.window % width).min(width.saturating_mul(limits::LIVE_SLOTS))
 }
 
 /// Where packets come from, and how that is stopped.

@@ -123,21 +123,14 @@ fn now_lines(state: &State, width: u16) -> Vec<Line<'static>> {
         format!("{} outstanding", grouped(m.outstanding)),
         rate((m.traffic.bytes as f64 * 8.0 * per).round() as u64),
     ];
-    let mut first = vec![
-        Span::styled(clock(m.start, &state.zone), style(state, Tone::Title)),
-        Span::raw(format!("  {}", figures.join("  "))),
-    ];
+    let mut first = vec![(Tone::Title, clock(m.start, &state.zone))];
+    first.extend(figures.map(|f| (Tone::Plain, f)));
     if m.all_window.errors > 0 {
-        let text = format!("  {}", counted(m.all_window.errors, "error"));
-        first.push(Span::styled(text, style(state, Tone::Notable)));
+        let text = counted(m.all_window.errors, "error");
+        first.push((Tone::Notable, text));
     }
     let mut second = Vec::new();
-    let mut say = |tone: Tone, text: String| {
-        if !second.is_empty() {
-            second.push(Span::raw("  "));
-        }
-        second.push(Span::styled(text, style(state, tone)));
-    };
+    let mut say = |tone: Tone, text: String| second.push((tone, text));
     if state.paused {
         say(Tone::Notable, "PAUSED, the capture goes on".to_owned());
     }
@@ -184,12 +177,39 @@ fn now_lines(state: &State, width: u16) -> Vec<Line<'static>> {
     if let Some(message) = state.messages.back()
         && message.at.is_none_or(|at| m.start - at < RECENT_NS)
     {
-        let taken: usize = second.iter().map(|s| columns(&s.content)).sum();
-        let room = usize::from(width).saturating_sub(taken + 2);
-        let text = shortened(&harmless(&message.short), room);
-        second.push(Span::styled(format!("  {text}"), style(state, Tone::Title)));
+        let room = usize::from(width).saturating_sub(wide(&second) + 2);
+        second.push((Tone::Title, shortened(&harmless(&message.short), room)));
     }
-    vec![Line::from(first), Line::from(second)]
+    vec![
+        words_that_fit(state, first, width),
+        words_that_fit(state, second, width),
+    ]
+}
+
+/// The columns of words with two spaces between them.
+fn wide(words: &[(Tone, String)]) -> usize {
+    let all: usize = words.iter().map(|(_, text)| columns(text) + 2).sum();
+    all.saturating_sub(2)
+}
+
+/// A line of words. Where there is no room for all, the last of the least weight go whole: half a figure
+/// would be another figure.
+fn words_that_fit(state: &State, mut words: Vec<(Tone, String)>, width: u16) -> Line<'static> {
+    for tone in [Tone::Faint, Tone::Plain] {
+        while wide(&words) > usize::from(width)
+            && let Some(last) = words.iter().rposition(|(t, _)| *t == tone)
+        {
+            words.remove(last);
+        }
+    }
+    let mut spans = Vec::new();
+    for (tone, text) in words {
+        if !spans.is_empty() {
+            spans.push(Span::raw("  "));
+        }
+        spans.push(Span::styled(text, style(state, tone)));
+    }
+    Line::from(spans)
 }
 
 fn panes(frame: &mut Frame<'_>, state: &State, area: Rect) {
@@ -687,4 +707,28 @@ fn help(frame: &mut Frame<'_>, state: &State, area: Rect) {
     ));
     frame.render_widget(Clear, place);
     frame.render_widget(Paragraph::new(lines), place);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::tz::TimeZone;
+
+    /// A row of 80 columns once ended with `58 erro`, another with `(37.0 M`.
+    #[test]
+    fn what_does_not_fit_goes_whole_and_the_least_weight_first() {
+        let state = State::new("eth0", TimeZone::UTC, false);
+        let words = || {
+            vec![
+                (Tone::Notable, "PAUSED".to_owned()),
+                (Tone::Plain, "513 packets/s".to_owned()),
+                (Tone::Faint, "30.0 s kept".to_owned()),
+                (Tone::Notable, "58 errors".to_owned()),
+            ]
+        };
+        let at = |width| words_that_fit(&state, words(), width).to_string();
+        assert_eq!(at(45), "PAUSED  513 packets/s  30.0 s kept  58 errors");
+        assert_eq!(at(44), "PAUSED  513 packets/s  58 errors");
+        assert_eq!(at(31), "PAUSED  58 errors");
+    }
 }

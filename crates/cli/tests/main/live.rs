@@ -371,3 +371,49 @@ fn for_ends_it_where_no_packet_comes() {
     let output = slowside_with(["live", "-"], b"no capture at all, but a line of text");
     assert_eq!(output.status.code(), Some(2));
 }
+
+#[test]
+fn what_is_said_of_the_window_is_what_it_is() {
+    let path = capture("lab/server-cap/client.pcap.zst");
+    // Whole intervals, and at most 600.
+    for (interval, window, said) in [("100ms", "250ms", "200 ms"), ("1s", "1h", "10 min 0 s")] {
+        let [interval, window] = [("interval", interval), ("window", window)];
+        let [interval, window] = [interval, window].map(|(name, v)| format!("--{name}={v}"));
+        let output = slowside(["live", &path, &interval, &window]);
+        let first = format!("over the last {said}.");
+        let told = text(&output.stdout);
+        assert!(told.contains(&first), "{told}");
+    }
+}
+
+#[test]
+fn no_name_is_left_under_pseudonyms() {
+    let nfs = capture("lab/server-cap/client.pcap.zst");
+    let sql = capture("databases/mysql/queries.pcap.zst");
+    let kinds: [(&str, &str, &[&str]); 3] = [
+        ("json", &nfs, &["10.0.0.1:", "10.0.0.2", "client.pcap"]),
+        ("text", &nfs, &["10.0.0.1:", "10.0.0.2"]),
+        ("json", &sql, &["nowhere", "queries.pcap"]),
+    ];
+    for (format, path, names) in kinds {
+        let format = format!("--format={format}");
+        let when = "--when=server = 10.0.0.2 and max>0ms";
+        let plain = ["live", path, &format, "-q", when];
+        let hidden = [&plain[..], &["--anonymise=a key for tests"]].concat();
+        let [plain, hidden] = [slowside(plain), slowside(hidden)];
+        let [plain, hidden] = [text(&plain.stdout), text(&hidden.stdout)];
+        for name in names {
+            assert!(plain.contains(name), "{name}\n{plain}");
+            assert!(!hidden.contains(name), "{name}\n{hidden}");
+        }
+    }
+    // Packets that are written hold the true names.
+    let error = refused([
+        "live",
+        &nfs,
+        "--anonymise",
+        "--when=max>1ms",
+        "--write=e.pcapng",
+    ]);
+    assert!(error.contains("--anonymise"), "{error}");
+}

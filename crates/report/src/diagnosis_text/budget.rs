@@ -84,7 +84,7 @@ impl Parts {
         ];
         let known: i64 = parts.iter().filter_map(|(_, ns)| *ns).sum();
         let calls = i64::try_from(b.calls).unwrap_or(i64::MAX).max(1);
-        let rest_ns = match parts.iter().all(|(_, ns)| ns.is_some()) {
+        let mut rest_ns = match parts.iter().all(|(_, ns)| ns.is_some()) {
             true => 0,
             false => (d.call_time_ns / calls - known).max(0),
         };
@@ -118,7 +118,7 @@ impl Parts {
             let within = b
                 .under_way
                 .iter()
-                .filter(|(.., waited)| ns >= Some(*waited));
+                .filter(|(.., waited)| ns.is_none_or(|ns| ns >= *waited));
             for (d, class, waited) in within {
                 if matches!(
                     (name, d),
@@ -130,6 +130,10 @@ impl Parts {
                         Side::Network => format!("  {}", words.short),
                         host => format!("  {}: {}", words.short, host.name()),
                     };
+                    // Of a part that is not known as a whole, this much is.
+                    if ns.is_none() {
+                        rest_ns = (rest_ns - *waited).max(0);
+                    }
                     lines.push(Part {
                         class: Some(*class),
                         ..part(&name, Ok(*waited), side)

@@ -1,13 +1,14 @@
 //! A line for each interval, as text or JSON, and the totals at the end.
 
-use super::{file, said};
+use super::names::told;
+use super::{file, said, window};
 use crate::args::{Live, LiveFormat};
 use crate::command::{CANNOT_WRITE, tell_damage};
 use crate::exit::Done;
 use analysis::live::FoundRow;
 use anyhow::Context;
 use jiff::tz::TimeZone;
-use report::{LiveKept, LiveText};
+use report::{Anonymise, LiveKept, LiveText};
 use slowside::{Config, Control, Held, LiveEvent, LiveOptions, Source};
 use std::io::{self, BufWriter, Write};
 
@@ -18,9 +19,10 @@ pub(super) fn run(
     options: &LiveOptions,
     control: &Control,
 ) -> anyhow::Result<Done> {
+    let names = args.names.anonymiser()?;
     let json = args.format == Some(LiveFormat::Json);
     let mut out = BufWriter::new(io::stdout().lock());
-    let mut text = LiveText::new(TimeZone::system(), args.window);
+    let mut text = LiveText::new(TimeZone::system(), window(args));
     let mut lines = Lines {
         text: (!json).then_some(&mut text),
         top: args.top,
@@ -30,7 +32,7 @@ pub(super) fn run(
     // The engine may only say in words that the sink failed; what failed decides the exit code.
     let mut failed = None;
     let mut sink = |event: LiveEvent<'_>| {
-        lines.event(&event).map_err(|e| {
+        told(&event, names.as_ref(), |e| lines.event(e)).map_err(|e| {
             let kind = e.kind();
             failed = Some(e);
             io::Error::from(kind)
@@ -41,6 +43,10 @@ pub(super) fn run(
         return Err(e).context(CANNOT_WRITE);
     }
     let result = result?;
+    let result = match &names {
+        Some(names) => result.anonymised(names),
+        None => result,
+    };
     let total = match json {
         true => report::live_total_json(&result, &mut out),
         false => text.total(&result, &mut out),

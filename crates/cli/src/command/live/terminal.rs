@@ -1,6 +1,7 @@
 //! The view: the engine in a thread of its own, the terminal here, and the totals when it is left.
 
-use super::{file, said};
+use super::names::told;
+use super::{file, said, window};
 use crate::args::Live;
 use crate::command::{print, tell_damage};
 use crate::exit::Done;
@@ -8,7 +9,8 @@ use crate::view::{self, Event, Message, Screen, Shared, State};
 use analysis::live::LiveResult;
 use anyhow::Context;
 use jiff::tz::TimeZone;
-use report::{LiveText, crossed, written_words};
+use model::{Anonymiser, NameKind};
+use report::{Anonymise, LiveText, crossed, written_words};
 use slowside::{Config, Control, Error, LiveEvent, LiveOptions, Source};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -20,17 +22,24 @@ pub(super) fn run(
     options: &LiveOptions,
     control: &Control,
 ) -> anyhow::Result<Done> {
+    let names = args.names.anonymiser()?;
     let name = match &source {
         Source::Stream { name, .. } if name == "-" => "standard input".to_owned(),
         Source::Stream { name, .. } => name.clone(),
-        Source::Files(files) => files
-            .first()
-            .map_or_else(String::new, |f| f.display().to_string()),
+        Source::Files(files) => files.first().map(|f| f.display().to_string()).map_or_else(
+            String::new,
+            |f| match &names {
+                Some(names) => names.name(NameKind::File, &f),
+                None => f,
+            },
+        ),
     };
     let mut screen = Screen::take().context("cannot use the terminal; give --format text")?;
     let shared = Arc::new(Shared::default());
-    let engine = start(source, config, options, control, &shared);
+    let hides = names.is_some();
+    let engine = start(source, config, options, control, &shared, names);
     let mut state = State::new(&name, TimeZone::system(), report::has_colors());
+    state.hides = hides;
     let shown = view::show(&mut screen, &mut state, &shared, control);
     control.stop();
     drop(screen);
@@ -38,7 +47,7 @@ pub(super) fn run(
         .join()
         .map_err(|_| anyhow::anyhow!("the engine stopped; please report this"))??;
     shown.context("cannot use the terminal; give --format text")?;
-    let mut text = LiveText::new(TimeZone::system(), args.window);
+    let mut text = LiveText::new(TimeZone::system(), window(args));
     print(|out| text.total(&result, out))?;
     let mut damaged = false;
     for capture in &result.ops.captures {
@@ -56,17 +65,21 @@ fn start(
     options: &LiveOptions,
     control: &Control,
     shared: &Arc<Shared>,
+    names: Option<Anonymiser>,
 ) -> JoinHandle<Result<LiveResult, Error>> {
     let (config, options) = (config.clone(), options.clone());
     let (control, shared) = (control.clone(), Arc::clone(shared));
     std::thread::spawn(move || {
         let mut sink = |event: LiveEvent<'_>| {
-            tell(&event, &shared);
+            told(&event, names.as_ref(), |e| tell(e, &shared));
             Ok(())
         };
         let result = slowside::live(source, &config, &options, &control, &mut sink);
         shared.tell(Event::Ended(result.as_ref().err().map(ToString::to_string)));
-        result
+        match &names {
+            Some(names) => result.map(|r| r.anonymised(names)),
+            None => result,
+        }
     })
 }
 

@@ -1,0 +1,42 @@
+//! Events with pseudonyms, for those who show them.
+
+use model::Anonymiser;
+use report::Anonymise;
+use slowside::LiveEvent;
+
+/// Gives `event` to `sink`, with pseudonyms where there are `names`.
+pub(super) fn told<R>(
+    event: &LiveEvent<'_>,
+    names: Option<&Anonymiser>,
+    sink: impl FnOnce(&LiveEvent<'_>) -> R,
+) -> R {
+    let Some(names) = names else {
+        return sink(event);
+    };
+    match event {
+        LiveEvent::Moment {
+            moment,
+            held,
+            found,
+        } => sink(&LiveEvent::Moment {
+            moment: &(*moment).clone().anonymised(names),
+            held: *held,
+            found: &(*found).clone().anonymised(names),
+        }),
+        LiveEvent::Findings { found, codes, at } => sink(&LiveEvent::Findings {
+            found: &(*found).clone().anonymised(names),
+            codes: codes.clone(),
+            at: *at,
+        }),
+        LiveEvent::Crossing {
+            crossing,
+            written,
+            at,
+        } => sink(&LiveEvent::Crossing {
+            crossing: &(*crossing).clone().anonymised(names),
+            written: written.clone(),
+            at: *at,
+        }),
+        LiveEvent::Written(_) => sink(event),
+    }
+}
