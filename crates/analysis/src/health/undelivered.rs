@@ -65,7 +65,7 @@ fn ordered([a, b]: [Endpoint; 2]) -> [Endpoint; 2] {
 impl Undelivered {
     /// Puts pseudonyms in place of the hosts that are shown.
     pub(super) fn anonymise(&mut self, names: &Anonymiser) {
-        for r in self.flows.values_mut().flatten() {
+        for r in self.flows.values_mut().flat_map(BTreeMap::values_mut) {
             r.from = names.address(r.from);
             r.hosts = r.hosts.map(|h| names.address(h));
             r.flow = r
