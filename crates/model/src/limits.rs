@@ -258,13 +258,13 @@ pub const CUT_BEFORE: usize = 4_000_000;
 pub const LIVE_SLOTS: i64 = 600;
 
 /// Operations of a live capture that are told apart, and statements; calls of further ones share a line.
-/// Each takes at most some 40 kB, for its distribution. `operations-left-out`, `groups-full`,
-/// `statements-left-out`.
+/// Each takes at most some 40 kB, for its distribution, in each interval of the window in which it had more
+/// than 4,096 calls; less in others. `operations-left-out`, `groups-full`, `statements-left-out`.
 pub const LIVE_OPERATIONS: usize = 500;
 pub const LIVE_STATEMENTS: usize = 1_000;
 
 /// Connections of a live capture that are followed at a time: those with packets in the window or calls
-/// outstanding. `connections-not-shown`.
+/// outstanding; and rows beyond a `--when` at a time. `connections-not-shown`, `crossings-untold`.
 pub const LIVE_CONNECTIONS: usize = 4_096;
 
 /// Connections of a live capture that are listed at its end, those that ended first; some 500 bytes each.

@@ -349,6 +349,7 @@ impl<'a> Watcher<'a> {
     fn finish(self, mut capture: CaptureResult) -> LiveResult {
         let totals = self.live.finish();
         capture.problems.merge(&totals.problems);
+        self.triggers.note(&mut capture.problems);
         let total_ns = totals.groups.iter().map(|g| g.stats.total_ns).sum();
         LiveResult {
             ops: OpsResult {

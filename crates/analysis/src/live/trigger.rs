@@ -3,7 +3,7 @@
 use super::{ConnectionRow, Moment, SubjectRow};
 use crate::filter::LiveFilter;
 use hashbrown::HashMap;
-use model::{ConnectionId, Mark, Name, Protocol, limits};
+use model::{ConnectionId, Mark, Name, Problems, Protocol, Where, limits};
 
 /// Intervals in a row in which a threshold has to hold no more before it can be crossed again.
 const QUIET: u32 = 3;
@@ -38,19 +38,36 @@ pub struct Triggers {
     filters: Vec<LiveFilter>,
     /// Who is beyond each, and for how many intervals no more.
     beyond: Vec<HashMap<Who, u32, foldhash::fast::FixedState>>,
+    /// Crossings that were not told, as too many are beyond their threshold at a time.
+    untold: u64,
 }
 
 impl Triggers {
     #[must_use]
     pub fn new(filters: Vec<LiveFilter>) -> Triggers {
         let beyond = filters.iter().map(|_| HashMap::default()).collect();
-        Triggers { filters, beyond }
+        Triggers {
+            filters,
+            beyond,
+            untold: 0,
+        }
+    }
+
+    /// Notes what was left out.
+    pub fn note(&self, problems: &mut Problems) {
+        if self.untold > 0 {
+            problems.add("crossings-untold", false, self.untold, || {
+                let what = "more than can be remembered are beyond a threshold";
+                (what.to_owned(), Where::default())
+            });
+        }
     }
 
     /// Which rows cross which threshold with this interval. One that goes on being beyond it, or comes
     /// back within three intervals, crosses it once.
     pub fn check(&mut self, moment: &Moment) -> Vec<Crossing> {
         let mut crossings = Vec::new();
+        let untold = &mut self.untold;
         for (filter, beyond) in self.filters.iter().zip(&mut self.beyond) {
             for quiet in beyond.values_mut() {
                 *quiet += 1;
@@ -59,7 +76,7 @@ impl Triggers {
                 let full = beyond.len() >= limits::LIVE_CONNECTIONS;
                 match beyond.get_mut(&who) {
                     Some(quiet) => *quiet = 0,
-                    None if full => {}
+                    None if full => *untold += 1,
                     None => {
                         beyond.insert(who, 0);
                         crossings.push(crossing());
