@@ -154,6 +154,11 @@ impl Connections {
         }))
     }
 
+    /// Nothing of the window counts any more.
+    pub(super) fn forget_window(&mut self) {
+        self.known.values_mut().for_each(|c| c.slots.clear());
+    }
+
     pub(super) fn stretch(&mut self, index: i64, s: &Stretch) {
         let id = s.interval.connection;
         let nothing = s.interval.directions.iter().all(|d| d.packets == 0);

@@ -2,7 +2,7 @@
 //! and over a sliding window, in memory that does not grow.
 //!
 //! Intervals are multiples of their width since the epoch, as those of
-//! [`Interval`](model::Interval). One is closed when packets have gone on beyond it; what comes late
+//! [`Interval`]. One is closed when packets have gone on beyond it; what comes late
 //! counts in the oldest that is open. Beside them stand totals, which are those that `ops` and `conns`
 //! give of the same packets.
 
@@ -161,34 +161,48 @@ impl Live {
         }
     }
 
-    /// Packets have gone on up to `now`: hands out the intervals that are over, oldest first.
+    /// Packets have gone on up to `now`: hands out the intervals that are over, oldest first. A clock that is
+    /// set back by more than the window begins another window.
     pub fn reached(&mut self, now: Time, sink: &mut dyn FnMut(Moment)) {
-        let Some(first) = self.first else { return };
+        if self.first.is_none() {
+            return;
+        }
         let now_index = now.0.div_euclid(self.width_ns);
-        if now_index - self.next > limits::EMPTY_INTERVALS {
-            // A long silence, or a clock that jumps: what lies between has nothing in it.
-            let has_more = |live: &Live| live.traffic.range(..now_index).next().is_some();
-            while self.next < now_index && has_more(self) {
-                let moment = self.close(first, now);
-                sink(moment);
-            }
-            self.next = now_index.max(self.next);
+        if self.next.saturating_sub(now_index) > self.slots {
+            self.end(sink);
+            self.traffic.clear();
+            self.all.clear();
+            self.operations.forget_window();
+            self.statements.forget_window();
+            self.connections.forget_window();
+            (self.first, self.next) = (Some(now_index), now_index);
         }
-        while self.next < now_index {
-            let moment = self.close(first, now);
-            sink(moment);
-        }
+        self.close_before(now_index, now, sink);
     }
 
     /// The capture is over: hands out what is left of it.
     pub fn end(&mut self, sink: &mut dyn FnMut(Moment)) {
         let last = self.traffic.keys().chain(self.all.keys()).max().copied();
-        if let (Some(first), Some(last)) = (self.first, last) {
+        if let Some(last) = last {
             let now = Time((last + 1).saturating_mul(self.width_ns));
-            while self.next <= last {
-                let moment = self.close(first, now);
-                sink(moment);
+            self.close_before(last + 1, now, sink);
+        }
+    }
+
+    fn close_before(&mut self, end: i64, now: Time, sink: &mut dyn FnMut(Moment)) {
+        let Some(first) = self.first else { return };
+        while self.next < end {
+            let traffic = self.traffic.range(self.next..end).next();
+            let calls = self.all.range(self.next..end).next();
+            let next = [traffic.map(|(i, _)| *i), calls.map(|(i, _)| *i)];
+            let next = next.into_iter().flatten().min().unwrap_or(end);
+            if next - self.next > limits::EMPTY_INTERVALS {
+                // A long silence, or a clock that jumps: what lies between has nothing in it.
+                self.next = next;
+                continue;
             }
+            let moment = self.close(first, now);
+            sink(moment);
         }
     }
 

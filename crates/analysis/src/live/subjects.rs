@@ -172,6 +172,11 @@ impl Subjects {
         rows
     }
 
+    /// Nothing of the window counts any more; totals do.
+    pub(super) fn forget_window(&mut self) {
+        self.subjects.values_mut().for_each(|s| s.slots.clear());
+    }
+
     /// All of it, most time first.
     pub(super) fn totals(self) -> Vec<StatementTotal> {
         let total = |(key, subject): (Key, Subject)| StatementTotal {

@@ -61,7 +61,14 @@ impl Ring {
     }
 
     pub(super) fn push(&mut self, batch: &Arc<Batch>) {
-        self.newest = self.newest.max(last(batch));
+        let newest = last(batch);
+        if newest < self.oldest() {
+            // The clock was set back: what came before would never be old.
+            self.chunks.clear();
+            self.bytes = 0;
+            self.newest = newest;
+        }
+        self.newest = self.newest.max(newest);
         let small = |chunk: &Batch| chunk.bytes.len() + batch.bytes.len() <= CHUNK_BYTES;
         // One that somebody reads stays as it is.
         let behind = self.chunks.back_mut().and_then(Arc::get_mut);

@@ -82,7 +82,9 @@ impl Tap {
         let Some(clock) = self.clock else { return last };
         let now = clock();
         if !batch.packets.is_empty() {
-            let latest = self.latest.map_or(last, |(time, _)| time.max(last));
+            // Unless the clock was set back.
+            let before = self.latest.filter(|(time, _)| *time - last < LATE_NS);
+            let latest = before.map_or(last, |(time, _)| time.max(last));
             self.latest = Some((latest, now));
             return last;
         }

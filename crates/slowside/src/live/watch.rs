@@ -51,6 +51,10 @@ impl Watch {
         if let Some(over) = self.over() {
             return Some(over);
         }
+        if self.due.is_some_and(|due| due - now > EVERY_NS) {
+            // The clock was set back.
+            (self.due, self.looked) = (None, Time::MIN);
+        }
         let due = *self.due.get_or_insert(now + FIRST_NS);
         if now < due || self.under_way.is_some() {
             return None;
