@@ -1,0 +1,1 @@
+"""What can be recorded: a file for each family of causes."""

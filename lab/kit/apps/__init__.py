@@ -1,0 +1,1 @@
+"""Servers and loads: real programs, with what they measured themselves."""

@@ -1,0 +1,93 @@
+"""Random reads and writes over NFS: libnfs for versions 3 and 4.0 reads, a client of the lab's own for 4.0 and 4.1.
+
+Each operation has a file offset of its own, so that it can be found in a capture; its log has three times: asked by
+the application (`t_enq_ns`), handed to the NFS client (`t_issue_ns`), done (`t_done_ns`).
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+
+from kit import truth
+from kit.build import SOURCES, binary
+
+
+def load(bench, *, host=None, version="3", name="client", timeout=45, **options):
+    """Runs a load to its end and returns its operations (dicts of numbers). `options`: ops, secs, rate (Poisson
+    arrivals a second; 0 is a closed loop), jobs (threads of the closed loop), cap (most on the wire), bs (bytes),
+    readpct, nodelay, slots (4.1). The truth of `name` "client" is that of the case."""
+    running = begin(bench, host=host, version=version, name=name, timeout=timeout, **options)
+    return end(bench, running)
+
+
+def begin(bench, *, host=None, version="3", name="client", timeout=45, **options):
+    """Starts a load, for several at a time."""
+    host = host or bench.client
+    version = str(version)
+    out = f"{bench.scratch}/{name}-ops.csv"
+    options = {"export": "/export", "seed": bench.case.seed, "host": bench.server.address, "out": out, **options}
+    if version.startswith("4"):
+        program = [sys.executable, f"{SOURCES}/nfs4load.py"]
+        options["minor"] = version[2:] or "0"
+    else:
+        program = [binary("nfsload")]
+        options.update(ver=version, mountport=20048)
+    command = host.command("timeout", timeout, *bench.preload, *program, *(f"{k}={v}" for k, v in options.items()))
+    process = bench.start(command, stderr=subprocess.PIPE, text=True)
+    return name, out, version, options, process
+
+
+def end(bench, running):
+    name, out, version, options, process = running
+    said = process.communicate()[1]
+    if process.returncode:
+        raise RuntimeError(f"NFS load of {name}: exit {process.returncode}: {said[-800:]}")
+    bench.save(f"{name}_ops.csv.gz", out)
+    rows = [{k: v if k in ("op", "xid") else int(v or 0) for k, v in r.items()} for r in truth.rows(out)]
+    told = {"software": "raw-XDR NFSv4 client (src/nfs4load.py)" if version.startswith("4") else "libnfs (src/nfsload.c)",
+            "load": {k: v for k, v in options.items() if k != "out"}, "stderr": said.strip()}
+    bench.truth["client" if name == "client" else name] = told
+    bench.truth["app" if name == "client" else f"app_{name}"] = summary(rows)
+    return rows
+
+
+def done(rows):
+    return [r for r in rows if r["t_done_ns"]]
+
+
+def summary(rows):
+    finished, told = done(rows), {}
+    for op in ("READ", "WRITE"):
+        mine = [r for r in finished if r["op"] == op]
+        if mine:
+            told[op] = {"app_ms(enq->done)": truth.summary([(r["t_done_ns"] - r["t_enq_ns"]) / 1e6 for r in mine]),
+                        "issue_ms(issue->done)": truth.summary([(r["t_done_ns"] - r["t_issue_ns"]) / 1e6 for r in mine])}
+    if finished:
+        seconds = (max(r["t_done_ns"] for r in finished) - min(r["t_issue_ns"] for r in finished)) / 1e9
+        waited = sum(r["t_done_ns"] - r["t_issue_ns"] for r in finished) / 1e9
+        told.update(ops=len(rows), completed=len(finished), duration_s=round(seconds, 3), ops_per_s=round(len(finished) / seconds, 1),
+                    mean_outstanding=round(waited / seconds, 2), errors=sum(r["status"] < 0 for r in finished))
+    return told
+
+
+def shares(rows, served, path_ms):
+    """Seconds by side of all finished operations: the server's from its own log (`Ganesha.log`), the path's as the
+    wires did it to each (`path_ms`, out and back), and what is left of the client's time, which is loss, queues
+    and hosts: the caller says whose that is."""
+    took = {}
+    for op, offset, _, start, end, *_ in served:
+        took[op, offset] = took.get((op, offset), 0) + (end - start)
+    whole = server = 0.0
+    finished = done(rows)
+    for r in finished:
+        whole += r["t_done_ns"] - r["t_issue_ns"]
+        server += min(took.get((r["op"], r["offset"]), 0), r["t_done_ns"] - r["t_issue_ns"])
+    network = min(path_ms * 1e6 * len(finished), whole - server)
+    return {"client": 0.0, "network": network / 1e9, "server": server / 1e9, "rest": (whole - server - network) / 1e9}
+
+
+def response_ms(rows):
+    """(mean, 99th percentile) of issue to done."""
+    times = [(r["t_done_ns"] - r["t_issue_ns"]) / 1e6 for r in done(rows)]
+    return sum(times) / len(times), truth.percentile(times, 99)

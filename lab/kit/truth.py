@@ -1,0 +1,62 @@
+"""What is known from outside of the packets: applications' own clocks, servers' own, the wire's log, tcp_info."""
+
+import csv
+import gzip
+
+
+def percentile(values, p):
+    if not values:
+        return None
+    values = sorted(values)
+    at = (len(values) - 1) * p / 100
+    low = int(at)
+    high = min(low + 1, len(values) - 1)
+    return values[low] + (values[high] - values[low]) * (at - low)
+
+
+def summary(values, digits=4):
+    if not values:
+        return {"n": 0}
+    at = lambda p: round(percentile(values, p), digits)
+    return {"n": len(values), "mean": round(sum(values) / len(values), digits), "min": round(min(values), digits),
+            "p50": at(50), "p90": at(90), "p99": at(99), "max": round(max(values), digits)}
+
+
+def rows(path):
+    """Rows of a CSV file, gzipped or not."""
+    opened = gzip.open(path, "rt") if str(path).endswith(".gz") else open(path)
+    with opened as file:
+        return list(csv.DictReader(file))
+
+
+def of_wire(frames):
+    """What a wire did to its frames, by direction."""
+    measured = {}
+    for direction in ("c2s", "s2c"):
+        mine = [f for f in frames if f["dir"] == direction]
+        verdicts = {}
+        for f in mine:
+            verdicts[f["verdict"]] = verdicts.get(f["verdict"], 0) + 1
+        data = [f for f in mine if int(f["payload"]) > 0]
+        measured[direction] = {
+            "frames": len(mine),
+            "verdicts": verdicts,
+            "emulator_delay_ms": summary([(int(f["t_out_ns"]) - int(f["t_in_ns"])) / 1e6 for f in mine if int(f["t_out_ns"])]),
+            "tcp_resent_frames": _resent(data),
+            "dropped_tcp_data_frames": sum(f["verdict"].startswith("drop") for f in data),
+            "tcp_data_frames": len(data),
+        }
+    return measured
+
+
+def _resent(data):
+    """Frames whose bytes had all been sent before, by sequence numbers."""
+    highest, resent = {}, 0
+    for f in sorted((f for f in data if f["verdict"] not in ("dup", "inject")), key=lambda f: int(f["t_in_ns"])):
+        flow, end = (f["sport"], f["dport"]), int(f["seq"]) + int(f["payload"])
+        seen = highest.get(flow)
+        if seen is not None and 0 <= (seen - end) & 0xFFFFFFFF < 1 << 31:
+            resent += 1
+        else:
+            highest[flow] = end & 0xFFFFFFFF
+    return resent
