@@ -15,6 +15,7 @@ use crate::path::{Acknowledged, Crossed};
 use crate::results::{
     Budget, CaptureResult, Clock, Diagnosis, Finding, OpResult, Side, Unmatched, Vantage, Verdict,
 };
+use crate::rounds::{Chatter, Habit, Rounds};
 use crate::sql::{self, Profiler, SqlKey, SqlResult};
 use crate::streams::{self, Gathered};
 use crate::vantage;
@@ -93,6 +94,7 @@ struct OneSided {
     loss: Worst,
     outage: Worst,
     stall: Worst,
+    rounds: Rounds,
     parts: Option<Box<Parts>>,
 }
 
@@ -136,7 +138,7 @@ impl Diagnoser {
             ops: OpTable::default(),
             captures: (0..captures).map(CaptureFacts::new).collect(),
             join: Join::default(),
-            matched: MatchedFacts::new(kind),
+            matched: MatchedFacts::new(),
             client,
             undecided: Vec::new(),
             pairs: Vec::new(),
@@ -490,6 +492,7 @@ impl Diagnoser {
         if let Some(sql) = &sql {
             sql::habits::divide(&mut account, sql);
         }
+        account.charge_chatter(self.chatter(self.matched.chatter()));
         self.cap = account.cap.as_ref().map(|(cap, server)| (*server, cap.cap));
         self.at_client = Some(client);
         let m = &self.matched;
@@ -594,6 +597,16 @@ impl Diagnoser {
     #[must_use]
     pub fn timed(&self) -> u64 {
         self.captures.iter().map(|c| c.response.count()).sum()
+    }
+
+    /// What fewer, larger calls would save, where they are asked one by one. Only turns tell requests to
+    /// write from questions.
+    fn chatter(&self, [questions, writes]: [Chatter; 2]) -> [Chatter; 2] {
+        match self.kind {
+            Kind::Turns => [questions, writes],
+            Kind::Calls if self.is_alternating() => [questions, Chatter::default()],
+            Kind::Calls => Default::default(),
+        }
     }
 
     /// Whether most calls are turns, or such of databases: their clients wait for each answer.
@@ -732,11 +745,13 @@ impl Diagnoser {
             concluded.from.to_string()
         };
         let profiler = self.sql.pop().filter(|p| !p.is_empty());
-        let crossed = Crossed {
-            min_ns: (own.wait.count() > 0).then(|| own.wait.quantile(0.0).max(0)),
-            mean_ns: profiler.as_ref().and_then(|p| p.crossed().mean_ns),
+        let path = match side {
+            Vantage::Server => Acknowledged::by_client(&own.tcp).path_to_client(),
+            _ => Acknowledged::of(&own.tcp).path(Crossed {
+                min_ns: (own.wait.count() > 0).then(|| own.wait.quantile(0.0).max(0)),
+                mean_ns: profiler.as_ref().and_then(|p| p.crossed().mean_ns),
+            }),
         };
-        let path = Acknowledged::of(&own.tcp).path(crossed);
         let alone = self.alone.sums;
         let alternating = self.is_alternating();
         let mut account = facts::account_of_one(own, side, path, alone, alternating, self.kind);
@@ -749,6 +764,9 @@ impl Diagnoser {
         if let Some(sql) = &sql {
             sql::habits::divide(&mut account, sql);
         }
+        let least = path.map_or(0, |p| p.min_ns);
+        let rounds = &self.alone.rounds;
+        account.charge_chatter(self.chatter(Habit::ALL.map(|h| rounds.chatter(h, least))));
         let given = self.app[0].take();
         let unused = given.is_some() && side != Vantage::Client;
         let (app, said) = match given.filter(|_| !unused) {
@@ -814,11 +832,16 @@ impl Diagnoser {
                 concluded_vantage.name()
             ));
         }
-        if let (Vantage::Client, Some(path)) = (side, facts.path) {
-            notes.push(format!(
+        match (side, facts.path) {
+            (Vantage::Client, Some(path)) => notes.push(format!(
                 "The path to the server and back takes {}.",
                 path.words()
-            ));
+            )),
+            (Vantage::Server, Some(path)) => notes.push(format!(
+                "The path to the client and back takes {}: what clients wait beyond this capture.",
+                path.words()
+            )),
+            _ => {}
         }
         notes.extend(streams.notes(facts.account.calls));
         let call_time_ns = facts.account.total_ns;
@@ -903,9 +926,10 @@ impl OneSided {
                 return;
             };
             let took = b.response.time - b.request.time;
+            let life = (b.request.time, b.response.time);
+            self.rounds.add(b.connection, life, b.bytes, 0);
             if let Some(parts) = &mut self.parts {
                 let wait = b.response_first.time - b.request_last.time;
-                let life = (b.request.time, b.response.time);
                 parts.call(life, wait.clamp(0, took.max(0)), 0, b.bytes);
             }
             let excess = (took - b.excess_over).max(0);

@@ -12,7 +12,7 @@ use crate::matched::MatchedFacts;
 use crate::narrowest::Link;
 use crate::path::PathEstimate;
 use crate::results::{CaptureResult, Vantage};
-use crate::rounds::Habit;
+use crate::rounds::Chatter;
 use crate::sql::SqlResult;
 use crate::startup::ClientStartup;
 use crate::stats::Distribution;
@@ -78,6 +78,11 @@ pub struct Account {
     /// Of the waits for delayed acknowledgements, those in which nothing small was held back.
     pub delayed_ack_ns: [i64; 2],
     pub cap: Option<(ServerCap, model::Endpoint)>,
+    /// What is asked, and written, in more calls than it needs.
+    pub chatter: [Chatter; 2],
+    /// Of one capture at the server, what the path to the client may take beyond what it takes for certain:
+    /// in none of the lines above.
+    pub beyond_ns: i64,
 }
 
 impl Account {
@@ -89,6 +94,23 @@ impl Account {
     #[must_use]
     pub fn network_ns(&self) -> i64 {
         self.outage_ns + self.loss_ns + self.fragments_ns + self.path_ns
+    }
+
+    /// Takes what fewer, larger calls would have spared out of the path, where statements do not say it
+    /// better.
+    pub fn charge_chatter(&mut self, chatter: [Chatter; 2]) {
+        self.chatter = chatter;
+        if self.chatty_ns > 0 || self.small_fetch_ns > 0 {
+            return;
+        }
+        let [questions, writes] = chatter;
+        for (line, spared) in [
+            (&mut self.chatty_ns, questions.saved_ns),
+            (&mut self.small_writes_ns, writes.saved_ns),
+        ] {
+            *line = spared.clamp(0, self.path_ns.max(0));
+            self.path_ns -= *line;
+        }
     }
 
     /// Takes what calls waited for lost fragments out of the passing of messages, of which it is a part
@@ -205,6 +227,16 @@ impl<'a> Facts<'a> {
             || (recurs && beyond / 10 >= times.total_ns() / 100)
     }
 
+    /// Whether calls take long for their clients: as the captures have them, or with the path that one at the
+    /// server does not show.
+    #[must_use]
+    pub fn calls_are_slow(&self) -> bool {
+        let a = &self.account;
+        let mean = a.total_ns / a.calls.max(1) as i64;
+        let beyond = a.basis == Basis::Server && a.path_ns + a.chatty_ns > 0;
+        self.is_slow(self.response()) || (beyond && mean >= self.thresholds.fast_enough_ns)
+    }
+
     /// Whether there are only a few turns of an unknown protocol, whose waits are held against nobody.
     #[must_use]
     pub fn are_few_turns(&self) -> bool {
@@ -223,7 +255,7 @@ impl<'a> Facts<'a> {
         let slow = mean >= self.thresholds.fast_enough_ns
             || part_ns >= self.account.total_ns / 2
             || (self.response().mean_ns() < self.thresholds.fast_enough_ns && self.is_slow(times));
-        part_ns > 0 && self.is_slow(self.response()) && slow && part_ns >= self.account.total_ns / 4
+        part_ns > 0 && self.calls_are_slow() && slow && part_ns >= self.account.total_ns / 4
     }
 
     /// Whether a part of what messages waited for under way may be accused: calls are slow, and it is a
@@ -231,7 +263,7 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub fn holds_up(&self, part_ns: i64) -> bool {
         let total = self.account.total_ns;
-        part_ns > 0 && part_ns >= total / 4 && self.is_slow(self.response())
+        part_ns > 0 && part_ns >= total / 4 && self.calls_are_slow()
     }
 
     /// What messages waited for under way in this direction.
@@ -295,12 +327,6 @@ pub fn account_of_matched(m: &MatchedFacts, server: &CaptureFacts, kind: Kind) -
         _ => usual_ns,
     };
     let way = way.clamp(0, usual_ns.max(0));
-    let saved = |habit, left: i64| {
-        let chatter = m.chatter(habit);
-        chatter.map_or(0, |c| c.saved_ns).clamp(0, left.max(0))
-    };
-    let chatty = saved(Habit::Questions, s.path_ns);
-    let small_writes = saved(Habit::Writes, s.path_ns - chatty);
     let cap = server_cap(server);
     let queue = cap.map_or(0, |(c, _)| c.queue_ns).min(s.service_ns);
     let mut account = Account {
@@ -313,16 +339,18 @@ pub fn account_of_matched(m: &MatchedFacts, server: &CaptureFacts, kind: Kind) -
         outage_ns: outage,
         loss_ns: loss,
         nagle_ns: s.nagle_ns,
-        chatty_ns: chatty,
+        chatty_ns: 0,
         small_fetch_ns: 0,
-        small_writes_ns: small_writes,
+        small_writes_ns: 0,
         fragments_ns: 0,
-        path_ns: s.path_ns + way - chatty - small_writes,
+        path_ns: s.path_ns + way,
         transfer_ns: s.transfer_ns + usual_ns - way,
         unknown_ns: 0,
         under_way: Default::default(),
         delayed_ack_ns: [0; 2],
         cap,
+        chatter: Default::default(),
+        beyond_ns: 0,
     };
     account.charge(&s.held, kind, |a| &mut a.transfer_ns);
     account
@@ -400,6 +428,8 @@ pub fn account_of_one(
         under_way: Default::default(),
         delayed_ack_ns: [0; 2],
         cap: None,
+        chatter: Default::default(),
+        beyond_ns: 0,
     };
     let wait = facts.wait.total_ns().clamp(0, total.max(0));
     match vantage {
@@ -419,6 +449,13 @@ pub fn account_of_one(
             all += alone.passing;
             let held = all.take_from(&mut account.unknown_ns);
             account.charge(&held, kind, |a| &mut a.unknown_ns);
+            if let Some(path) = path {
+                // Clients wait for the path as well, which no call here shows.
+                account.path_ns = path.min_ns.saturating_mul(calls as i64);
+                account.total_ns = account.total_ns.saturating_add(account.path_ns);
+                let most = path.most_ns - path.min_ns;
+                account.beyond_ns = most.max(0).saturating_mul(calls as i64);
+            }
         }
         Vantage::Client => {
             account.basis = Basis::Client;

@@ -7,7 +7,6 @@
 use crate::capture_facts::{CaptureFacts, Trouble};
 use crate::clock::Corridor;
 use crate::compare::gather::Parts;
-use crate::diagnose::Kind;
 use crate::half::Half;
 use crate::narrowest::{Narrowest, Passing};
 use crate::results::{Clock, Matched};
@@ -134,8 +133,7 @@ pub struct MatchedFacts {
     origin: Option<Time>,
     unsettled: VecDeque<Unsettled>,
     pub shares: Shares,
-    /// Of turns only.
-    rounds: Option<Rounds>,
+    rounds: Rounds,
     /// Rates at which messages came out of the path, client to server and back.
     pub narrowest: [Narrowest; 2],
     /// What the path took of the call that it took least of.
@@ -171,9 +169,8 @@ fn mean(sum: i128, count: u64) -> i64 {
 
 impl MatchedFacts {
     #[must_use]
-    pub fn new(kind: Kind) -> MatchedFacts {
+    pub fn new() -> MatchedFacts {
         MatchedFacts {
-            rounds: (kind == Kind::Turns).then(Rounds::default),
             least_path_ns: i64::MAX,
             ..MatchedFacts::default()
         }
@@ -181,8 +178,8 @@ impl MatchedFacts {
 
     /// What fewer, larger turns would save.
     #[must_use]
-    pub fn chatter(&self, habit: Habit) -> Option<Chatter> {
-        self.rounds.as_ref().map(|rounds| rounds.chatter(habit))
+    pub fn chatter(&self) -> [Chatter; 2] {
+        Habit::ALL.map(|habit| self.rounds.chatter(habit, 0))
     }
 
     /// Adds a call of operation number `op` that both captures hold completely. `backwards`: the host that serves the others
@@ -377,10 +374,8 @@ impl MatchedFacts {
         shares.transfer_ns = shares.transfer_ns.saturating_add(transfer - nagle);
         self.clean_network.add(path + transfer - nagle);
         self.slow_network.add(shown(path, client, c));
-        if let Some(rounds) = &mut self.rounds {
-            let life = (c.request_first.time, c.response_last.time);
-            rounds.add(c.connection, life, call.bytes, path);
-        }
+        let life = (c.request_first.time, c.response_last.time);
+        self.rounds.add(c.connection, life, call.bytes, path);
         if nagle > 0 {
             shares.nagle_ns = shares.nagle_ns.saturating_add(nagle);
             self.held.add(shown(nagle, client, c));

@@ -65,6 +65,46 @@ impl Acknowledged {
         }
     }
 
+    /// Of all connections of a capture at the server: what its clients acknowledged.
+    #[must_use]
+    pub fn by_client(t: &TcpFacts) -> Acknowledged {
+        let to_client = Direction::ToClient.index();
+        Acknowledged {
+            count: t.ack_rtt_count[to_client],
+            sum_ns: t.ack_rtt_sum_ns[to_client],
+            min_ns: t.ack_rtt_min_ns[to_client],
+            half_ns: t.client_half_ns,
+        }
+    }
+
+    /// What they tell of the path between a capture at the server and its clients. Only a handshake, which a
+    /// host answers at once, bounds it from below: what carries data may be acknowledged late each time.
+    /// Nothing, where something on the way acknowledges.
+    #[must_use]
+    pub fn path_to_client(&self) -> Option<PathEstimate> {
+        let fastest = [self.min_ns, self.half_ns].into_iter().flatten().min()?;
+        let measured = match self.count {
+            0..FEW => fastest.saturating_mul(VARIES),
+            n => self.sum_ns / n as i64,
+        };
+        if self.on_the_way(measured) {
+            return None;
+        }
+        let least = self.half_ns.map_or(0, |half| half.min(fastest) - HOST_NS);
+        let most = match self.half_ns {
+            Some(_) => measured.min(fastest.saturating_mul(VARIES)),
+            None => measured,
+        };
+        Some(PathEstimate {
+            min_ns: least.max(0),
+            mean_ns: measured,
+            most_ns: most.max(fastest + HOST_NS),
+            samples: self.count,
+            by_calls: false,
+            by_answer: false,
+        })
+    }
+
     /// Takes a connection that is over.
     pub fn add(&mut self, c: &ConnectionSummary) {
         let to_server = &c.directions[Direction::ToServer.index()];

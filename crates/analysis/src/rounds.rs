@@ -1,8 +1,8 @@
 //! Connections that ask for little, or write little, at a time, over and over: what fewer, larger calls
 //! would save.
 //!
-//! Only asked of turns, of which a connection has one at a time: elsewhere many small calls may be
-//! under way at once and share their round trips.
+//! Only asked of connections that have one call at a time: where many are under way at once they share
+//! their round trips.
 
 use hashbrown::HashMap;
 use model::{ConnectionId, Time, limits};
@@ -12,6 +12,9 @@ const MANY: u64 = 50;
 
 /// A call that carries more than this, both ways together, is not small: two segments.
 const LITTLE_BYTES: u64 = 2 * 1_460;
+
+/// One call in so many may overlap another, as answers that are told late seem to.
+const OVERLAPPING: u64 = 20;
 
 /// What a write may carry at once with ease.
 const WRITE_BYTES: u64 = 64_000;
@@ -26,6 +29,8 @@ struct Connection {
     /// Of which in requests.
     sent: u64,
     path_ns: i64,
+    /// Calls that began before another was over.
+    overlapping: u64,
     first: Time,
     last: Time,
 }
@@ -36,6 +41,8 @@ pub struct Chatter {
     pub connections: u64,
     pub calls: u64,
     pub bytes: u64,
+    /// Of which in requests.
+    pub sent: u64,
     /// Calls that would have done.
     pub needed: u64,
     /// Time on the path that those fewer would not have cost.
@@ -52,6 +59,8 @@ pub enum Habit {
 }
 
 impl Habit {
+    pub const ALL: [Habit; 2] = [Habit::Questions, Habit::Writes];
+
     fn of(c: &Connection) -> Option<(Habit, u64)> {
         let each = c.bytes / c.calls.max(1);
         if each <= LITTLE_BYTES {
@@ -65,26 +74,30 @@ impl Habit {
 }
 
 impl Chatter {
-    fn add(&mut self, c: &Connection, wanted: Habit) {
+    /// `least_ns`: what the path takes of each call at least.
+    fn add(&mut self, c: &Connection, wanted: Habit, least_ns: i64) {
         let Some((habit, needed)) = Habit::of(c) else {
             return;
         };
         let needed = needed.max(1);
         let life = c.last - c.first;
-        let chatty = c.calls >= MANY && needed < c.calls && c.path_ns >= life / 2;
-        if !chatty || habit != wanted {
+        let path_ns = c.path_ns.max(least_ns.saturating_mul(c.calls as i64));
+        let alternates = c.overlapping * OVERLAPPING <= c.calls;
+        let chatty = c.calls >= MANY && needed < c.calls && path_ns >= life / 2;
+        if !chatty || !alternates || habit != wanted {
             return;
         }
-        let saved = i128::from(c.path_ns) * i128::from(c.calls - needed) / i128::from(c.calls);
+        let saved = i128::from(path_ns) * i128::from(c.calls - needed) / i128::from(c.calls);
         self.connections += 1;
         self.calls += c.calls;
         self.bytes += c.bytes;
+        self.sent += c.sent;
         self.needed += needed;
         self.saved_ns = self.saved_ns.saturating_add(saved as i64);
     }
 }
 
-/// The connections of two captures, by their number in the client's.
+/// Connections by their number in the client's capture, or in the only one.
 #[derive(Default, Debug)]
 pub struct Rounds {
     open: HashMap<ConnectionId, Connection, foldhash::fast::FixedState>,
@@ -101,7 +114,7 @@ impl Rounds {
         path_ns: i64,
     ) {
         if self.open.len() >= limits::ROUNDS_CONNECTIONS && !self.open.contains_key(&id) {
-            self.forgotten = [Habit::Questions, Habit::Writes].map(|habit| self.chatter(habit));
+            self.forgotten = Habit::ALL.map(|habit| self.chatter(habit, 0));
             self.open.clear();
         }
         let c = self.open.entry(id).or_insert(Connection {
@@ -109,9 +122,11 @@ impl Rounds {
             bytes: 0,
             sent: 0,
             path_ns: 0,
+            overlapping: 0,
             first,
             last,
         });
+        c.overlapping += u64::from(c.calls > 0 && first < c.last);
         c.calls += 1;
         c.bytes = c.bytes.saturating_add(request).saturating_add(response);
         c.sent = c.sent.saturating_add(request);
@@ -120,16 +135,17 @@ impl Rounds {
         c.last = c.last.max(last);
     }
 
-    /// What fewer, larger calls would save, over all connections that could do with them.
+    /// What fewer, larger calls would save, over all connections that could do with them, where the path
+    /// takes `least_ns` of each call at least.
     #[must_use]
-    pub fn chatter(&self, habit: Habit) -> Chatter {
+    pub fn chatter(&self, habit: Habit, least_ns: i64) -> Chatter {
         let [questions, writes] = self.forgotten;
         let mut sum = match habit {
             Habit::Questions => questions,
             Habit::Writes => writes,
         };
         for c in self.open.values() {
-            sum.add(c, habit);
+            sum.add(c, habit, least_ns);
         }
         sum
     }
@@ -152,7 +168,28 @@ mod tests {
             let first = Time(i * every * MS);
             rounds.add(ConnectionId(7), (first, first + 10 * MS), bytes, 10 * MS);
         }
-        rounds.chatter(habit)
+        rounds.chatter(habit, 0)
+    }
+
+    #[test]
+    fn calls_that_share_their_round_trips_are_not_chatty() {
+        let mut rounds = Rounds::default();
+        for i in 0..300 {
+            let first = Time(i * 5 * MS);
+            rounds.add(ConnectionId(7), (first, first + 10 * MS), [64, 64], 10 * MS);
+        }
+        assert_eq!(rounds.chatter(Habit::Questions, 0).connections, 0);
+    }
+
+    #[test]
+    fn a_path_that_is_only_known_at_its_least_counts_with_that() {
+        let mut rounds = Rounds::default();
+        for i in 0..300 {
+            let first = Time(i * 10 * MS);
+            rounds.add(ConnectionId(7), (first, first + 10 * MS), [64, 64], 0);
+        }
+        assert_eq!(rounds.chatter(Habit::Questions, 4 * MS).connections, 0);
+        assert_eq!(rounds.chatter(Habit::Questions, 9 * MS).connections, 1);
     }
 
     #[test]

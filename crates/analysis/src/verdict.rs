@@ -42,7 +42,7 @@ pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
     if a_side_is_unknown(facts, sides[0].0) {
         return undetermined(facts);
     }
-    if !top.fatal && as_much_is_unknown(facts, sides[0].0) {
+    if !top.fatal && !mixed && as_much_is_unknown(facts, sides) {
         return one_part_is_known(facts, top);
     }
     if !top.fatal && facts.are_few_turns() && facts.account.server_ns() > sides[0].0 {
@@ -66,15 +66,26 @@ pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
 
 /// With one capture, whether more time is nobody's for certain than the worst side has.
 fn a_side_is_unknown(facts: &Facts<'_>, worst_ns: i64) -> bool {
-    facts.account.basis != Basis::Matched
-        && facts.account.unknown_ns > worst_ns
-        && facts.app.is_none()
+    facts.account.basis != Basis::Matched && unknown_ns(facts) > worst_ns && facts.app.is_none()
+}
+
+/// What may be anybody's, or the network's beyond what one capture shows.
+fn unknown_ns(facts: &Facts<'_>) -> i64 {
+    let a = &facts.account;
+    a.unknown_ns.saturating_add(a.beyond_ns)
 }
 
 /// With one capture, whether what is nobody's for certain may be another side's, which would then share the
 /// blame.
-fn as_much_is_unknown(facts: &Facts<'_>, worst_ns: i64) -> bool {
-    a_side_is_unknown(facts, (MIXED * worst_ns as f64) as i64)
+fn as_much_is_unknown(facts: &Facts<'_>, [(worst_ns, worst), ..]: [(i64, Side); 3]) -> bool {
+    let a = &facts.account;
+    // What is certain of the path counts, also where it is too little to be accused by itself.
+    let path = match worst {
+        Side::Network => 0,
+        _ => a.network_ns(),
+    };
+    let others = unknown_ns(facts).saturating_add(path);
+    a.basis != Basis::Matched && others > (MIXED * worst_ns as f64) as i64 && facts.app.is_none()
 }
 
 /// A cause is certain, but whose the rest is, is not, and it is as much.
@@ -188,7 +199,7 @@ fn without_cause(facts: &Facts<'_>, calls: u64) -> Verdict {
             },
         };
     }
-    let (side, confidence, sentence) = if !facts.is_slow(d) {
+    let (side, confidence, sentence) = if !facts.calls_are_slow() {
         let what = match a.basis {
             Basis::Matched => only("Nothing is slow on the wire: the"),
             Basis::Server => {

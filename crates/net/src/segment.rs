@@ -56,6 +56,8 @@ pub struct Tcp {
     /// bytes that came twice (RFC 2883).
     pub sack: [(u32, u32); 2],
     pub sack_count: u8,
+    /// Some of the options were not captured: those that were not read are unknown, not absent.
+    pub options_cut: bool,
 }
 
 /// TCP flags: the header's low eight bits.

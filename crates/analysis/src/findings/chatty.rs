@@ -29,7 +29,6 @@
 use super::{Rule, evidence};
 use crate::facts::{Basis, Facts};
 use crate::results::{Fact, Finding, Side};
-use crate::rounds::Habit;
 use crate::sql::habits::{self, Pattern};
 use model::format_duration;
 
@@ -42,10 +41,11 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let a = &facts.account;
-    let Some(chatter) = facts.matched.and_then(|m| m.chatter(Habit::Questions)) else {
-        return by_statements(facts);
-    };
-    if !facts.is_guilty(a.chatty_ns, facts.network_part()) {
+    if let Some(found) = by_statements(facts) {
+        return Some(found);
+    }
+    let [chatter, _] = a.chatter;
+    if chatter.calls == 0 || !facts.is_guilty(a.chatty_ns, facts.network_part()) {
         return None;
     }
     let trip = a.chatty_ns / (chatter.calls - chatter.needed).max(1) as i64;

@@ -37,7 +37,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     // In a long message a few losses are enough.
     let under_way: i64 = a.under_way.iter().map(|l| l[TimeClass::LossRecovery]).sum();
     // A hundredth of the time is worth saying; that calls are slow decides who is to blame.
-    if !facts.is_slow(facts.response())
+    if !facts.calls_are_slow()
         || a.loss_ns < (a.total_ns / 50).max(1)
         || (facts.worst.loss.count < 3 && under_way < a.loss_ns / 2)
     {

@@ -22,7 +22,6 @@
 use super::{Rule, evidence};
 use crate::facts::Facts;
 use crate::results::{Fact, Finding, Side};
-use crate::rounds::Habit;
 use model::format_duration;
 
 pub(super) const RULE: Rule = Rule {
@@ -38,13 +37,13 @@ const WORTH_EACH_NS: i64 = 500_000;
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let a = &facts.account;
-    let writes = facts.matched?.chatter(Habit::Writes)?;
+    let [_, writes] = a.chatter;
     let cost = a.small_writes_ns;
     let spared = writes.calls.saturating_sub(writes.needed).max(1) as i64;
     if cost < WORTH_NS || cost / spared < WORTH_EACH_NS || cost < a.total_ns / 2 {
         return None;
     }
-    let each = writes.bytes / writes.calls.max(1);
+    let each = writes.sent / writes.calls.max(1);
     Some(Finding {
         code: RULE.code,
         title: "The client writes little at a time".into(),

@@ -15,6 +15,8 @@ pub(super) struct TcpParts<'a> {
     fixed: &'a [u8; 20],
     /// What was captured of the options.
     options: &'a [u8],
+    /// Whether that is not all of them.
+    options_cut: bool,
     pub(super) payload: View<'a>,
 }
 
@@ -31,9 +33,11 @@ pub(super) fn tcp(view: View<'_>) -> Result<TcpParts<'_>, Skip> {
     if length < 20 || length > view.wire {
         return Err(view.problem("bogus-tcp-header", "TCP header length", length));
     }
+    let options = options.with_length(length - 20).data;
     Ok(TcpParts {
         fixed,
-        options: options.with_length(length - 20).data,
+        options,
+        options_cut: options.len() < length as usize - 20,
         payload: view.skip(length),
     })
 }
@@ -84,6 +88,7 @@ impl TcpParts<'_> {
     #[inline]
     pub(super) fn read_options(&self, tcp: &mut Tcp) {
         read_options(self.options, tcp);
+        tcp.options_cut = self.options_cut;
     }
 }
 

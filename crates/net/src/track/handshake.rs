@@ -49,7 +49,8 @@ fn rank(port: u16) -> u8 {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Offer {
     mss: Option<u16>,
-    window_scale: Option<u8>,
+    /// Not known where the snap length cut the options off before it; in it, nothing where it was not offered.
+    window_scale: Option<Option<u8>>,
     sack: bool,
     timestamps: bool,
     /// AE, CWR and ECE.
@@ -155,7 +156,11 @@ impl Opening {
             (Direction::ToClient, false) | (Direction::ToServer, true) => {}
         }
         let [by_client, by_server] = &mut h.scaling;
-        let scaling = Some(s.tcp.window_scale.is_some());
+        let window_scale = match (s.tcp.window_scale, s.tcp.options_cut) {
+            (None, true) => None,
+            (scale, _) => Some(scale),
+        };
+        let scaling = window_scale.map(|scale| scale.is_some());
         match d {
             Direction::ToServer => (h.client_isn, *by_client) = (Some(s.tcp.sequence), scaling),
             Direction::ToClient => (h.server_isn, *by_server) = (Some(s.tcp.sequence), scaling),
@@ -166,7 +171,7 @@ impl Opening {
             Direction::ToClient => &mut *server,
         } = Some(Offer {
             mss: s.tcp.mss,
-            window_scale: s.tcp.window_scale,
+            window_scale,
             sack: s.tcp.sack_permitted,
             timestamps: s.tcp.timestamps.is_some(),
             ecn: u8::from(s.tcp.accurate_ecn) << 2
@@ -185,8 +190,8 @@ impl Opening {
             .filter_map(|offer| offer.mss)
             .min();
         let scales = match (
-            client.map(|offer| offer.window_scale),
-            server.map(|offer| offer.window_scale),
+            client.and_then(|offer| offer.window_scale),
+            server.and_then(|offer| offer.window_scale),
         ) {
             (Some(Some(client)), Some(Some(server))) => {
                 Some((client.min(LARGEST_SCALE), server.min(LARGEST_SCALE)))
