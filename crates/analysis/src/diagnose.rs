@@ -17,6 +17,7 @@ use crate::results::{
 };
 use crate::rounds::{Chatter, Habit, Rounds};
 use crate::sql::{self, Profiler, SqlKey, SqlResult};
+use crate::stats::Distribution;
 use crate::streams::{self, Gathered};
 use crate::vantage;
 use crate::verdict::verdict;
@@ -44,6 +45,8 @@ pub struct Options {
     /// Where capture 0 and 1 were taken, if stated.
     pub stated: [Option<Vantage>; 2],
     pub clock_offset_ns: Option<i64>,
+    /// Whether all of the captures' time is looked at, and all calls.
+    pub whole: bool,
 }
 
 /// What a diagnosis is of; see [`diagnosers`](crate::diagnosers).
@@ -475,6 +478,10 @@ impl Diagnoser {
         let streams = gathered.of_two(client);
         let m = &self.matched;
         let links = match self.kind {
+            Kind::Turns if self.is_of_streams() => {
+                account = facts::account_of_streams(&streams);
+                Vec::new()
+            }
             Kind::Turns => {
                 streams::divide(&mut account, &streams);
                 Vec::new()
@@ -609,6 +616,12 @@ impl Diagnoser {
         }
     }
 
+    /// Whether streams that nobody answers are all there is to judge. What connections waited for is known
+    /// over their whole life only.
+    fn is_of_streams(&self) -> bool {
+        self.kind == Kind::Turns && self.options.whole && self.timed() == 0
+    }
+
     /// Whether most calls are turns, or such of databases: their clients wait for each answer.
     fn is_alternating(&self) -> bool {
         let timed = |op: usize| {
@@ -731,7 +744,14 @@ impl Diagnoser {
     ) -> (Diagnosis, Option<Measured>) {
         self.alone.settle(&mut self.captures[0], None);
         let own = &self.captures[0];
-        let concluded = vantage::conclude(&own.tcp);
+        // A request that does not wait for an answer may have left before it came.
+        let alternating = self.is_alternating();
+        let soonest = |d: &Distribution| (alternating && d.count() > 0).then(|| d.quantile(0.0));
+        let mut concluded = vantage::conclude(&own.tcp);
+        if concluded.vantage == Vantage::Unknown {
+            let answers = vantage::by_turnarounds(soonest(&own.wait), soonest(&own.think.pauses));
+            concluded = answers.unwrap_or(concluded);
+        }
         let concluded_vantage = if concluded.confidence > 0.9 {
             concluded.vantage
         } else {
@@ -746,17 +766,21 @@ impl Diagnoser {
         };
         let profiler = self.sql.pop().filter(|p| !p.is_empty());
         let path = match side {
-            Vantage::Server => Acknowledged::by_client(&own.tcp).path_to_client(),
+            Vantage::Server => {
+                Acknowledged::by_client(&own.tcp).path_to_client(soonest(&own.think.pauses))
+            }
             _ => Acknowledged::of(&own.tcp).path(Crossed {
                 min_ns: (own.wait.count() > 0).then(|| own.wait.quantile(0.0).max(0)),
                 mean_ns: profiler.as_ref().and_then(|p| p.crossed().mean_ns),
             }),
         };
         let alone = self.alone.sums;
-        let alternating = self.is_alternating();
         let mut account = facts::account_of_one(own, side, path, alone, alternating, self.kind);
         let streams = gathered.of_one();
         match self.kind {
+            Kind::Turns if self.is_of_streams() => {
+                account = facts::account_of_streams(&streams);
+            }
             Kind::Turns => streams::divide(&mut account, &streams),
             Kind::Calls => account.charge_fragments(gathered.health[0].fragments.waited_ns()),
         }

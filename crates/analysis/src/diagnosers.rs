@@ -213,7 +213,8 @@ impl Diagnosers {
                     .ops
             }
         };
-        let about_turns = calls.saturating_mul(MINORITY) < turns;
+        // Without any, streams that nobody answers are all there is.
+        let about_turns = calls.saturating_mul(MINORITY) < turns || calls + turns == 0;
         let ((mut d, measured), (other, _)) = match about_turns {
             true => (
                 self.turns.finish(results.clone(), &self.gathered),
@@ -312,6 +313,7 @@ mod tests {
             },
             stated: [Some(Vantage::Server), None],
             clock_offset_ns: None,
+            whole: true,
         };
         let mut d = Diagnosers::new(1, options, None);
         fill(&mut d);

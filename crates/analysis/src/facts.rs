@@ -16,7 +16,7 @@ use crate::rounds::Chatter;
 use crate::sql::SqlResult;
 use crate::startup::ClientStartup;
 use crate::stats::Distribution;
-use crate::streams::{DIRECTIONS, Streams};
+use crate::streams::{self, DIRECTIONS, Streams};
 use crate::waits::{Held, HeldUp};
 use crate::worst::Worst;
 use model::{Direction, EpisodeKind, PerClass, TimeClass};
@@ -25,6 +25,12 @@ use serde::{Deserialize, Serialize};
 /// Fewer turns of an unknown protocol than this are held against nobody: one that waits for an event
 /// makes the mean of a handful.
 const FEW_TURNS: u64 = 20;
+
+/// A stream that was under way for less is nothing to look into.
+const LONG_NS: i64 = 1_000_000_000;
+
+/// Only a part of so large a share of the time is accused: a quarter.
+const ACCUSED_SHARE: i64 = 4;
 
 /// Below what nobody is accused.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +50,9 @@ pub enum Basis {
     Client,
     /// One capture of which nobody knows where it was taken.
     Unknown,
+    /// No calls, but streams that nobody answers: elapsed time in which their bytes were under way, as their
+    /// connections' accounts have it.
+    Streams,
 }
 
 /// Where the response time of all calls went. The parts add up to `total_ns`.
@@ -108,8 +117,12 @@ impl Account {
             (&mut self.chatty_ns, questions.saved_ns),
             (&mut self.small_writes_ns, writes.saved_ns),
         ] {
-            *line = spared.clamp(0, self.path_ns.max(0));
-            self.path_ns -= *line;
+            let spared = spared.clamp(0, self.path_ns.max(0));
+            // Less than may be accused stays the path's.
+            if spared >= self.total_ns / ACCUSED_SHARE {
+                *line = spared;
+                self.path_ns -= spared;
+            }
         }
     }
 
@@ -228,10 +241,13 @@ impl<'a> Facts<'a> {
     }
 
     /// Whether calls take long for their clients: as the captures have them, or with the path that one at the
-    /// server does not show.
+    /// server does not show. Streams are judged by elapsed time.
     #[must_use]
     pub fn calls_are_slow(&self) -> bool {
         let a = &self.account;
+        if a.basis == Basis::Streams {
+            return a.total_ns >= LONG_NS;
+        }
         let mean = a.total_ns / a.calls.max(1) as i64;
         let beyond = a.basis == Basis::Server && a.path_ns + a.chatty_ns > 0;
         self.is_slow(self.response()) || (beyond && mean >= self.thresholds.fast_enough_ns)
@@ -255,7 +271,8 @@ impl<'a> Facts<'a> {
         let slow = mean >= self.thresholds.fast_enough_ns
             || part_ns >= self.account.total_ns / 2
             || (self.response().mean_ns() < self.thresholds.fast_enough_ns && self.is_slow(times));
-        part_ns > 0 && self.calls_are_slow() && slow && part_ns >= self.account.total_ns / 4
+        let large = part_ns >= self.account.total_ns / ACCUSED_SHARE;
+        part_ns > 0 && self.calls_are_slow() && slow && large
     }
 
     /// Whether a part of what messages waited for under way may be accused: calls are slow, and it is a
@@ -263,7 +280,7 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub fn holds_up(&self, part_ns: i64) -> bool {
         let total = self.account.total_ns;
-        part_ns > 0 && part_ns >= total / 4 && self.calls_are_slow()
+        part_ns > 0 && part_ns >= total / ACCUSED_SHARE && self.calls_are_slow()
     }
 
     /// What messages waited for under way in this direction.
@@ -396,6 +413,53 @@ impl Alone {
     }
 }
 
+/// An account of nothing.
+fn empty(basis: Basis) -> Account {
+    Account {
+        basis,
+        calls: 0,
+        total_ns: 0,
+        service_ns: 0,
+        queue_ns: 0,
+        stall_ns: 0,
+        outage_ns: 0,
+        loss_ns: 0,
+        nagle_ns: 0,
+        chatty_ns: 0,
+        small_fetch_ns: 0,
+        small_writes_ns: 0,
+        fragments_ns: 0,
+        path_ns: 0,
+        transfer_ns: 0,
+        unknown_ns: 0,
+        under_way: Default::default(),
+        delayed_ack_ns: [0; 2],
+        cap: None,
+        chatter: Default::default(),
+        beyond_ns: 0,
+    }
+}
+
+/// The account of streams that nobody answers: the direction that carries most, while it was not idle.
+#[must_use]
+pub fn account_of_streams(streams: &Streams) -> Account {
+    let mut account = empty(Basis::Streams);
+    let Some(d) = streams.direction() else {
+        return account;
+    };
+    let time = &streams.plain[d.index()];
+    for (class, &ns) in time.iter() {
+        match class {
+            TimeClass::Idle => continue,
+            TimeClass::Unknown => account.unknown_ns += ns,
+            _ => account.transfer_ns += ns,
+        }
+        account.total_ns += ns;
+    }
+    streams::divide(&mut account, streams);
+    account
+}
+
 /// The account of one capture. `alternating`: its clients wait for each answer before they ask on.
 #[must_use]
 pub fn account_of_one(
@@ -409,27 +473,10 @@ pub fn account_of_one(
     let calls = facts.response.count();
     let total = facts.response.total_ns();
     let mut account = Account {
-        basis: Basis::Unknown,
         calls,
         total_ns: total,
-        service_ns: 0,
-        queue_ns: 0,
-        stall_ns: 0,
-        outage_ns: 0,
-        loss_ns: 0,
-        nagle_ns: 0,
-        chatty_ns: 0,
-        small_fetch_ns: 0,
-        small_writes_ns: 0,
-        fragments_ns: 0,
-        path_ns: 0,
-        transfer_ns: 0,
         unknown_ns: total,
-        under_way: Default::default(),
-        delayed_ack_ns: [0; 2],
-        cap: None,
-        chatter: Default::default(),
-        beyond_ns: 0,
+        ..empty(Basis::Unknown)
     };
     let wait = facts.wait.total_ns().clamp(0, total.max(0));
     match vantage {

@@ -78,11 +78,13 @@ impl Acknowledged {
     }
 
     /// What they tell of the path between a capture at the server and its clients. Only a handshake, which a
-    /// host answers at once, bounds it from below: what carries data may be acknowledged late each time.
+    /// host answers at once, bounds it from below: what carries data may be acknowledged late each time. From
+    /// above the soonest next request after an answer bounds it too, where clients have one call at a time.
     /// Nothing, where something on the way acknowledges.
     #[must_use]
-    pub fn path_to_client(&self) -> Option<PathEstimate> {
-        let fastest = [self.min_ns, self.half_ns].into_iter().flatten().min()?;
+    pub fn path_to_client(&self, soonest_request_ns: Option<i64>) -> Option<PathEstimate> {
+        let known = [self.min_ns, self.half_ns, soonest_request_ns];
+        let fastest = known.into_iter().flatten().min()?;
         let measured = match self.count {
             0..FEW => fastest.saturating_mul(VARIES),
             n => self.sum_ns / n as i64,

@@ -110,6 +110,12 @@ impl Streams {
                 for (class, ns) in r.account.time_ns.iter() {
                     plain[class] += ns;
                 }
+                if is_at_receiver(c, d) {
+                    // How far its sender is, is not known, nor what that waited for.
+                    let application = r.account.time_ns[TimeClass::SenderApplication];
+                    plain[TimeClass::SenderApplication] -= application;
+                    plain[TimeClass::Unknown] += application;
+                }
                 // Calls themselves tell of these.
                 plain[TimeClass::NagleDelayedAck] -= r.account.delayed_ack_wait_ns;
                 streams.resent[d.index()] += needed(r);
@@ -141,6 +147,18 @@ impl Streams {
             ));
         }
         notes
+    }
+
+    /// Which way connections that speak nothing known carry most, if they carry anything.
+    #[must_use]
+    pub fn direction(&self) -> Option<Direction> {
+        let plain = || self.connections.iter().filter(|c| is_plain(c));
+        let carried = |d: Direction| {
+            let each = plain().map(|c| c.directions[d.index()].counts.payload_bytes);
+            each.fold(0u64, u64::saturating_add)
+        };
+        let d = DIRECTIONS.into_iter().max_by_key(|d| carried(*d))?;
+        (carried(d) > 0).then_some(d)
     }
 
     /// Payload bytes of all connections, by direction.
@@ -226,6 +244,17 @@ pub fn word(side: Side) -> &'static str {
     }
 }
 
+/// A host that acknowledges this soon is where the capture was taken.
+const HERE_NS: i64 = 100_000;
+
+/// Whether the only capture of this direction was taken at its receiver, and nothing showed from the
+/// beginning how far away the sender is.
+fn is_at_receiver(c: &ConnectionResult, d: Direction) -> bool {
+    let soonest = c.direction(d).counts.ack_rtt_min_ns;
+    let here = soonest.is_some_and(|ns| ns < HERE_NS);
+    c.ends.len() == 1 && !c.handshake.seen && here
+}
+
 /// Whether its calls are turns of a byte stream, so that its account is theirs.
 fn is_plain(c: &ConnectionResult) -> bool {
     matches!(c.protocol, None | Some(Protocol::Tcp))
@@ -249,9 +278,15 @@ pub fn divide(account: &mut Account, streams: &Streams) {
         Basis::Matched | Basis::Client => {
             account.transfer_ns + account.nagle_ns + account.loss_ns + account.outage_ns
         }
+        Basis::Streams => account.transfer_ns,
         Basis::Unknown => return,
     };
     let mut left = pool;
+    let directions = match (account.basis, streams.direction()) {
+        // The other one carries what answers it, if anything.
+        (Basis::Streams, Some(d)) => vec![d],
+        _ => DIRECTIONS.to_vec(),
+    };
     let mut lines = [PerClass::<i64>::default(); 2];
     // The application comes last: its pauses lie between calls as well as inside them.
     let order = [
@@ -264,7 +299,7 @@ pub fn divide(account: &mut Account, streams: &Streams) {
         TimeClass::SenderApplication,
     ];
     for class in order {
-        for d in DIRECTIONS {
+        for &d in &directions {
             let lossy = streams.resent[d.index()] > 0;
             let line = match class {
                 TimeClass::LossRecovery if !lossy => continue,
@@ -290,5 +325,10 @@ pub fn divide(account: &mut Account, streams: &Streams) {
     match account.basis {
         Basis::Server => account.unknown_ns = left,
         _ => account.transfer_ns = left,
+    }
+    if account.basis == Basis::Streams {
+        // Of a lost time nobody waits for by itself: it is all loss.
+        account.loss_ns = lost;
+        account.outage_ns = 0;
     }
 }

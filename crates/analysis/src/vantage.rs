@@ -33,6 +33,10 @@ pub enum VantageFrom {
         server_ns: i64,
         client_ns: i64,
     },
+    Turnarounds {
+        server_ns: i64,
+        client_ns: i64,
+    },
 }
 
 impl fmt::Display for VantageFrom {
@@ -54,6 +58,10 @@ impl fmt::Display for VantageFrom {
                 server_ns,
                 client_ns,
             ),
+            VantageFrom::Turnarounds {
+                server_ns,
+                client_ns,
+            } => ("the soonest answers of both sides", server_ns, client_ns),
         };
         let (server, client) = (
             model::format_duration(server),
@@ -94,6 +102,30 @@ pub fn conclude(tcp: &TcpFacts) -> Conclusion {
         from: VantageFrom::Nothing,
         confidence: 0.0,
     }
+}
+
+/// A host that answers this soon is where the capture was taken: a round trip to it takes no longer.
+const HERE_NS: i64 = 100_000;
+
+/// Where a capture was taken that holds neither handshakes nor acknowledgements of both sides, from the soonest
+/// answer of the server to a request and of the client, with its next request, to an answer. Each is a bound of
+/// the path to that side and back; of the side that answers later nothing is known but that it is not nearer.
+#[must_use]
+pub fn by_turnarounds(server: Option<i64>, client: Option<i64>) -> Option<Conclusion> {
+    let (server, client) = (server?, client?);
+    let vantage = match (server, client) {
+        (HERE_NS.., 0..HERE_NS) => Vantage::Client,
+        (0..HERE_NS, HERE_NS..) => Vantage::Server,
+        _ => return None,
+    };
+    Some(Conclusion {
+        vantage,
+        from: VantageFrom::Turnarounds {
+            server_ns: server,
+            client_ns: client,
+        },
+        confidence: 0.8,
+    })
 }
 
 fn halves(server: i64, client: i64, from: VantageFrom) -> Conclusion {

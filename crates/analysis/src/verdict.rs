@@ -39,7 +39,7 @@ pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
     if top.side == Side::Undetermined {
         return nobodys(top);
     }
-    if a_side_is_unknown(facts, sides[0].0) {
+    if a_side_is_unknown(facts, sides[0].0, sides[0].1) {
         return undetermined(facts);
     }
     if !top.fatal && !mixed && as_much_is_unknown(facts, sides) {
@@ -65,14 +65,20 @@ pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
 }
 
 /// With one capture, whether more time is nobody's for certain than the worst side has.
-fn a_side_is_unknown(facts: &Facts<'_>, worst_ns: i64) -> bool {
-    facts.account.basis != Basis::Matched && unknown_ns(facts) > worst_ns && facts.app.is_none()
+fn a_side_is_unknown(facts: &Facts<'_>, worst_ns: i64, worst: Side) -> bool {
+    facts.account.basis != Basis::Matched
+        && unknown_ns(facts, worst) > worst_ns
+        && facts.app.is_none()
 }
 
-/// What may be anybody's, or the network's beyond what one capture shows.
-fn unknown_ns(facts: &Facts<'_>) -> i64 {
+/// What may be another's than this side's. Beyond what one capture at the server shows is the path alone: that
+/// is no excuse for the network, nor for who crosses it for little.
+fn unknown_ns(facts: &Facts<'_>, side: Side) -> i64 {
     let a = &facts.account;
-    a.unknown_ns.saturating_add(a.beyond_ns)
+    match side {
+        Side::Server => a.unknown_ns.saturating_add(a.beyond_ns),
+        _ => a.unknown_ns,
+    }
 }
 
 /// With one capture, whether what is nobody's for certain may be another side's, which would then share the
@@ -81,10 +87,10 @@ fn as_much_is_unknown(facts: &Facts<'_>, [(worst_ns, worst), ..]: [(i64, Side); 
     let a = &facts.account;
     // What is certain of the path counts, also where it is too little to be accused by itself.
     let path = match worst {
-        Side::Network => 0,
-        _ => a.network_ns(),
+        Side::Server => a.network_ns(),
+        _ => 0,
     };
-    let others = unknown_ns(facts).saturating_add(path);
+    let others = unknown_ns(facts, worst).saturating_add(path);
     a.basis != Basis::Matched && others > (MIXED * worst_ns as f64) as i64 && facts.app.is_none()
 }
 
@@ -171,6 +177,9 @@ fn without_cause(facts: &Facts<'_>, calls: u64) -> Verdict {
             format_duration(d.max_ns())
         )
     };
+    if a.basis == Basis::Streams && a.total_ns > 0 {
+        return streams_alone(facts);
+    }
     if calls == 0 {
         return Verdict {
             side: Side::Undetermined,
@@ -206,7 +215,9 @@ fn without_cause(facts: &Facts<'_>, calls: u64) -> Verdict {
                 only("The server is not slow: the")
                     + " (what the client sees beyond is not in this capture)"
             }
-            Basis::Client | Basis::Unknown => only("Nothing is slow on the wire: the"),
+            Basis::Client | Basis::Unknown | Basis::Streams => {
+                only("Nothing is slow on the wire: the")
+            }
         };
         (
             Side::None,
@@ -221,6 +232,34 @@ fn without_cause(facts: &Facts<'_>, calls: u64) -> Verdict {
         )
     } else {
         return undetermined(facts);
+    };
+    Verdict {
+        side,
+        cause: None,
+        confidence,
+        sentence,
+    }
+}
+
+/// Streams that nobody answers, of which no side can be named.
+fn streams_alone(facts: &Facts<'_>) -> Verdict {
+    let a = &facts.account;
+    let took = format_duration(a.total_ns);
+    let (side, confidence, sentence) = match facts.calls_are_slow() {
+        true => (
+            Side::Undetermined,
+            0.3,
+            format!(
+                "No call was answered here. Bytes that nobody answers were under way for {took}, and no one cause has a quarter of it."
+            ),
+        ),
+        false => (
+            Side::None,
+            0.5,
+            format!(
+                "No call was answered here, and bytes that nobody answers were under way for {took} only."
+            ),
+        ),
     };
     Verdict {
         side,
@@ -291,7 +330,9 @@ fn sentence(facts: &Facts<'_>, side: Side, cause: &Finding) -> String {
         _ => "Several sides share the blame",
     };
     let part = match side {
-        _ if is_under_way(cause) => format!(": {}", decapitalise(&cause.title)),
+        _ if is_under_way(cause) || a.basis == Basis::Streams => {
+            format!(": {}", decapitalise(&cause.title))
+        }
         Side::Server => format!(
             ": of {mean} per call it holds {}",
             format_duration(a.server_ns() / n)
@@ -325,7 +366,9 @@ fn sentence(facts: &Facts<'_>, side: Side, cause: &Finding) -> String {
     let detail = match cause.code {
         "server-concurrency-cap" => format!(", mostly queueing: {}", decapitalise(&cause.title)),
         "server-stall" => format!(": {}", decapitalise(&cause.title)),
-        "network-loss" | "network-outage" => format!("; {}", decapitalise(&cause.title)),
+        "network-loss" | "network-outage" if a.basis != Basis::Streams => {
+            format!("; {}", decapitalise(&cause.title))
+        }
         _ => String::new(),
     };
     let cost = cause.cost_ns.map_or(String::new(), |c| match facts.app {
@@ -338,9 +381,13 @@ fn sentence(facts: &Facts<'_>, side: Side, cause: &Finding) -> String {
             )
         ),
         _ => format!(
-            " It costs {} of {} of call time.",
+            " It costs {} of {}{}.",
             format_duration(c),
-            format_duration(a.total_ns)
+            format_duration(a.total_ns),
+            match a.basis {
+                Basis::Streams => " in which bytes were under way that nobody answers",
+                _ => " of call time",
+            }
         ),
     });
     format!("{who}{part}{detail} ({}).{cost}", cause.code)

@@ -14,7 +14,7 @@ use analysis::diagnosers::Diagnosers;
 use analysis::facts::Thresholds;
 use analysis::results::{CaptureResult, Diagnosis, Vantage};
 use capture::Capture;
-use model::Time;
+use model::{ConnectionSummary, Time};
 use std::path::PathBuf;
 
 /// One capture being read.
@@ -180,6 +180,7 @@ impl Read<'_> {
             },
             stated,
             clock_offset_ns: config.clock_offset_ns,
+            whole: config.from.is_none() && config.to.is_none() && config.filter.is_none(),
         };
         let mut diagnoser = Diagnosers::new(captures.len(), options.clone(), self.app);
         if self.charts {
@@ -347,7 +348,14 @@ fn feed(diagnoser: &mut Diagnosers, which: usize, side: &Side<'_>, records: &Ans
         diagnoser.outstanding(which, change);
     }
     for c in records.connections() {
-        diagnoser.connection(which, c);
+        match c.reset {
+            // What ended it lies outside of the times asked for.
+            Some(reset) if !within(reset.at.time) => {
+                let reset = None;
+                diagnoser.connection(which, &ConnectionSummary { reset, ..c.clone() });
+            }
+            _ => diagnoser.connection(which, c),
+        }
     }
     for interval in records.intervals().filter(|i| within(i.start)) {
         diagnoser.interval(which, interval);

@@ -31,7 +31,7 @@ use super::under_way::{Said, UnderWay};
 use crate::facts::Facts;
 use crate::results::Finding;
 use crate::streams::DIRECTIONS;
-use model::{EpisodeKind, format_duration};
+use model::{Direction, EpisodeKind, format_duration};
 
 pub(super) const RULE: Rule = Rule {
     code: "ack-frequency",
@@ -47,6 +47,21 @@ const TIMERS_NS: std::ops::RangeInclusive<i64> = 10_000_000..=600_000_000;
 /// A sender that waits for them hardly ever does not.
 const EXCEPTIONS_PER_CENT: u64 = 20;
 
+/// Whether segments that waited may have been small ones, which Nagle's algorithm holds back: no handshake tells
+/// the size of full ones, and most are below what any path carries.
+fn may_be_small(facts: &Facts<'_>, d: Direction) -> bool {
+    let [mut little, mut larger] = [0u64; 2];
+    for c in &facts.streams.connections {
+        let account = &c.direction(d).account;
+        if account.mss.is_none() {
+            let [a, b, c, rest @ ..] = account.segment_sizes.0;
+            little += a + b + c;
+            larger += rest.iter().sum::<u64>();
+        }
+    }
+    little > 0 && little >= larger
+}
+
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let ns = facts.account.delayed_ack_ns;
     let d = DIRECTIONS.into_iter().max_by_key(|d| ns[d.index()])?;
@@ -58,6 +73,9 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     );
     if !facts.holds_up(cost) || awaited < AT_LEAST || ignored * 100 > awaited * EXCEPTIONS_PER_CENT
     {
+        return None;
+    }
+    if may_be_small(facts, d) {
         return None;
     }
     let waits = UnderWay::of_episodes(facts, d, &[EpisodeKind::DelayedAck])?;

@@ -22,7 +22,7 @@
 
 use super::Rule;
 use super::under_way::{Said, UnderWay};
-use crate::facts::Facts;
+use crate::facts::{Basis, Facts};
 use crate::results::Finding;
 use model::{Direction, TimeClass, format_duration};
 
@@ -37,16 +37,20 @@ pub(super) const RULE: Rule = Rule {
 /// trip carries (RFC 6928).
 const MESSAGE_BYTES: u64 = 10 * 1_460;
 
-/// Of a turn, in this direction, on average.
-fn message_bytes(facts: &Facts<'_>, d: Direction) -> u64 {
+/// Of a turn, in this direction, on average; of a stream that nobody answers, between pauses.
+fn message_bytes(facts: &Facts<'_>, d: Direction, pauses: u64) -> u64 {
     let connections = facts.streams.connections.iter();
     let bytes = connections.map(|c| c.directions[d.index()].counts.payload_bytes);
-    bytes.fold(0, u64::saturating_add) / facts.account.calls.max(1)
+    let messages = match facts.account.basis {
+        Basis::Streams => pauses,
+        _ => facts.account.calls,
+    };
+    bytes.fold(0, u64::saturating_add) / messages.max(1)
 }
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let (pauses, cost) = UnderWay::guilty(facts, TimeClass::SenderApplication)?;
-    if message_bytes(facts, pauses.direction) < MESSAGE_BYTES {
+    if message_bytes(facts, pauses.direction, pauses.count) < MESSAGE_BYTES {
         return None;
     }
     let count = pauses.count;

@@ -71,6 +71,7 @@ impl Client {
             },
             stated: [Some(Vantage::Client), Some(Vantage::Server)],
             clock_offset_ns: None,
+            whole: true,
         };
         let mut d = Diagnosers::new(2, options, None);
         for pair in &self.calls {

@@ -452,8 +452,12 @@ impl Sender {
             } else if progress {
                 gap.heard.shut = true;
             }
-        } else if self.shut {
-            gap.opens(mark, 0);
+        } else {
+            if self.shut {
+                gap.opens(mark, 0);
+            }
+            // What a SYN offered says nothing of the windows after it.
+            self.edge = 0;
         }
         gap.heard.shut |= shut;
         self.shut = shut;
@@ -621,7 +625,12 @@ impl Sender {
             return false;
         }
         if outstanding && !gap.heard.drained {
-            self.ledger.charge(TimeClass::SenderApplication, now);
+            // A window that is not known may have been full.
+            let class = match self.edge {
+                0 => TimeClass::Unknown,
+                _ => TimeClass::SenderApplication,
+            };
+            self.ledger.charge(class, now);
             return false;
         }
         if let Some(drained) = gap.drained() {
