@@ -263,13 +263,20 @@ impl<'a> Facts<'a> {
     /// it is slow by itself.
     #[must_use]
     pub fn is_guilty(&self, part_ns: i64, times: &Distribution) -> bool {
+        self.is_guilty_of(part_ns, part_ns, times)
+    }
+
+    /// The same of one of a side's causes, where all that the side holds is slow: of what one cause explains
+    /// of a slow server no other is innocent.
+    #[must_use]
+    pub fn is_guilty_of(&self, part_ns: i64, whole_ns: i64, times: &Distribution) -> bool {
         if self.are_few_turns() {
             return false;
         }
-        let mean = part_ns / self.account.calls.max(1) as i64;
+        let mean = whole_ns / self.account.calls.max(1) as i64;
         // Half of what is slow is to blame for it, however fast by itself.
         let slow = mean >= self.thresholds.fast_enough_ns
-            || part_ns >= self.account.total_ns / 2
+            || whole_ns >= self.account.total_ns / 2
             || (self.response().mean_ns() < self.thresholds.fast_enough_ns && self.is_slow(times));
         let large = part_ns >= self.account.total_ns / ACCUSED_SHARE;
         part_ns > 0 && self.calls_are_slow() && slow && large

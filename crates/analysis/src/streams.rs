@@ -14,7 +14,8 @@ use crate::packed::Packed;
 use crate::results::{ConnectionResult, DirectionResult, Side};
 use crate::startup::ClientStartup;
 use model::{
-    ConnectionSummary, Direction, Endpoint, PerClass, Protocol, TimeClass, Transport, Wait, limits,
+    ConnectionSummary, Direction, Endpoint, PerClass, Protocol, Stuck, TimeClass, Transport, Wait,
+    limits,
 };
 use std::collections::HashSet;
 
@@ -170,6 +171,17 @@ impl Streams {
                 .iter()
                 .map(|c| c.directions[d.index()].counts.payload_bytes);
             each.fold(0, u64::saturating_add)
+        })
+    }
+
+    /// Large segments that never arrived, though their receiver was heard: less data fits through every link
+    /// (IPv6's minimum of 1,280, less headers).
+    pub fn stuck(&self) -> impl Iterator<Item = (&ConnectionResult, Direction, Stuck)> {
+        const LARGE: u64 = 1_200;
+        let large = |s: &Stuck| s.bytes >= LARGE && s.receiver_heard;
+        self.connections.iter().flat_map(move |c| {
+            let of = move |d: Direction| Some((c, d, c.direction(d).account.stuck.filter(large)?));
+            DIRECTIONS.into_iter().filter_map(of)
         })
     }
 

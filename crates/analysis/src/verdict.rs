@@ -20,11 +20,13 @@ pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
         return without_cause(facts, calls);
     };
     let sum = |side: Side| -> i64 {
-        costed
-            .iter()
-            .filter(|f| f.side == side)
-            .filter_map(|f| f.cost_ns)
-            .sum()
+        let own = costed.iter().filter(|f| f.side == side);
+        let found: i64 = own.filter_map(|f| f.cost_ns).sum();
+        match side {
+            // With one of its causes the rest of what the server holds counts too.
+            Side::Server if found > 0 => found.max(facts.account.server_ns()),
+            _ => found,
+        }
     };
     let mut sides = [Side::Client, Side::Network, Side::Server].map(|s| (sum(s), s));
     sides.sort_by_key(|(cost, _)| std::cmp::Reverse(*cost));

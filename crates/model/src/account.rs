@@ -122,6 +122,14 @@ pub struct Stuck {
     pub receiver_heard: bool,
 }
 
+impl Stuck {
+    /// How long it was sent again and again.
+    #[must_use]
+    pub fn lasted_ns(&self) -> i64 {
+        self.last.time - self.first.time
+    }
+}
+
 /// How round trips are distributed. Nanoseconds; percentiles are within 2 %, the others exact.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct RoundTrips {

@@ -20,7 +20,7 @@
 use super::{Rule, evidence};
 use crate::facts::Facts;
 use crate::results::{ConnectionResult, Fact, Finding, Side};
-use crate::streams::DIRECTIONS;
+
 use model::{Direction, Stuck, format_duration};
 
 pub(super) const RULE: Rule = Rule {
@@ -30,22 +30,9 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-/// Less data fits through every link (IPv6's minimum of 1,280, less headers).
-const LARGE: u64 = 1_200;
-
 fn check(facts: &Facts<'_>) -> Option<Finding> {
-    let mut stuck: Vec<(&ConnectionResult, Direction, Stuck)> = Vec::new();
-    for c in &facts.streams.connections {
-        for d in DIRECTIONS {
-            if let Some(s) = c.directions[d.index()].account.stuck
-                && s.bytes >= LARGE
-                && s.receiver_heard
-            {
-                stuck.push((c, d, s));
-            }
-        }
-    }
-    let lasted = |s: &Stuck| s.last.time - s.first.time;
+    let mut stuck: Vec<(&ConnectionResult, Direction, Stuck)> = facts.streams.stuck().collect();
+    let lasted = Stuck::lasted_ns;
     stuck.sort_by_key(|(c, _, s)| (std::cmp::Reverse(lasted(s)), c.number));
     let (_, _, worst) = stuck.first()?;
     let cost = stuck.iter().map(|(.., s)| lasted(s)).sum();

@@ -20,6 +20,7 @@
 //! Loss behind the captures (in a host's own receive queue) looks like loss on the
 //! network.
 
+use super::under_way::{Said, UnderWay};
 use super::{Rule, evidence};
 use crate::facts::{Basis, Facts};
 use crate::results::{Fact, Finding, Side};
@@ -32,6 +33,43 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
+const REMEDY: &str = "read error and drop counters of both hosts' interfaces and of every device between; check duplex, cabling, full queues and policers";
+
+/// Of streams that nobody answers, which go on meanwhile: a little loss holds nobody up.
+fn of_streams(facts: &Facts<'_>) -> Option<Finding> {
+    // What never arrives, however often it is sent, is no loss but a path that does not carry it.
+    let stuck = facts.streams.stuck().map(|(.., s)| s.lasted_ns());
+    let cost = facts.account.loss_ns - stuck.fold(0, i64::saturating_add);
+    let class = TimeClass::LossRecovery;
+    let waits = UnderWay::most(facts, class, |d| facts.under_way(d, class))?;
+    if !facts.holds_up(cost) {
+        return None;
+    }
+    let d = waits.direction.index();
+    let resent = facts
+        .captures
+        .iter()
+        .map(|c| c.tcp.retransmitted_packets[d]);
+    let resent = resent.max().unwrap_or(0);
+    Some(waits.finding(
+        &RULE,
+        Said {
+            title: "Packets are lost on the way".into(),
+            side: Side::Network,
+            cost_ns: Some(cost),
+            confidence: if facts.captures.len() == 2 { 0.9 } else { 0.6 },
+            numbers: &[("retransmitted_packets", i64::try_from(resent).unwrap_or(i64::MAX))],
+            shows: "the segments before and after the longest recoveries",
+            why: format!(
+                "{} {} sent again, and until they had arrived the stream waited, or went on slowly.",
+                counted(resent, "packet"),
+                if resent == 1 { "was" } else { "were" },
+            ),
+            remedy: REMEDY.into(),
+        },
+    ))
+}
+
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let a = &facts.account;
     // In a long message a few losses are enough.
@@ -43,9 +81,8 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     {
         return None;
     }
-    // A stream goes on meanwhile: a little loss holds nobody up.
-    if a.basis == Basis::Streams && !facts.holds_up(a.loss_ns) {
-        return None;
+    if a.basis == Basis::Streams {
+        return of_streams(facts);
     }
     let resent: u64 = facts
         .captures
@@ -68,10 +105,20 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         first: facts.worst.loss.first,
         last: facts.worst.loss.last,
         facts: vec![
-            Fact { name: "retransmitted_packets", value: resent as i64 },
-            Fact { name: "calls_delayed", value: calls as i64 },
+            Fact {
+                name: "retransmitted_packets",
+                value: resent as i64,
+            },
+            Fact {
+                name: "calls_delayed",
+                value: calls as i64,
+            },
         ],
-        evidence: evidence::of_calls(facts, facts.worst.loss, "request and reply of calls that waited for a retransmission"),
+        evidence: evidence::of_calls(
+            facts,
+            facts.worst.loss,
+            "request and reply of calls that waited for a retransmission",
+        ),
         why: format!(
             "{} {} sent again and {} waited for it, {} each beyond the usual path.",
             counted(resent, "packet"),
@@ -79,6 +126,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             counted(calls, "call"),
             format_duration(a.loss_ns / calls.max(1) as i64)
         ),
-        remedy: vec!["read error and drop counters of both hosts' interfaces and of every device between; check duplex, cabling, full queues and policers".into()],
+        remedy: vec![REMEDY.into()],
     })
 }

@@ -37,7 +37,7 @@ pub(super) const RULE: Rule = Rule {
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let a = &facts.account;
     let (cap, server) = a.cap?;
-    if !facts.is_guilty(a.queue_ns, facts.server_part()) {
+    if !facts.is_guilty_of(a.queue_ns, a.server_ns(), facts.server_part()) {
         return None;
     }
     let n = cap.cap.round().max(1.0) as i64;
