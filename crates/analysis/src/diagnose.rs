@@ -666,6 +666,7 @@ impl Diagnoser {
             network_out_ns: Some(out),
             server_ns: Some(server),
             network_back_ns: Some(back),
+            network_least_ns: None,
             server_queue_ns: (account.queue_ns > 0)
                 .then(|| account.queue_ns / account.calls.max(1) as i64),
             under_way: under_way(account),
@@ -807,6 +808,9 @@ impl Diagnoser {
             network_out_ns: None,
             server_ns: own_part.filter(|_| side == Vantage::Server),
             network_back_ns: None,
+            network_least_ns: (account.basis == facts::Basis::Server
+                && account.path_total_ns() > 0)
+                .then(|| account.path_total_ns() / calls),
             server_queue_ns: (account.queue_ns > 0).then(|| account.queue_ns / calls),
             under_way: under_way(&account),
         };

@@ -269,7 +269,7 @@ mod tests {
             port,
         };
         for i in 0..count {
-            let first = i64::from(i) * 1_000 * MS;
+            let first = i64::from(i) * (wait_ms + 1) * MS;
             let mark = |at| {
                 Some(Mark {
                     time: Time(at),

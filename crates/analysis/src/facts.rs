@@ -32,6 +32,9 @@ const LONG_NS: i64 = 1_000_000_000;
 /// Only a part of so large a share of the time is accused: a quarter.
 const ACCUSED_SHARE: i64 = 4;
 
+/// Fewer, larger calls that would spare less are not worth a change.
+const WORTH_NS: i64 = 500_000_000;
+
 /// Below what nobody is accused.
 #[derive(Clone, Copy, Debug)]
 pub struct Thresholds {
@@ -100,6 +103,12 @@ impl Account {
         self.service_ns + self.queue_ns + self.stall_ns
     }
 
+    /// What the path takes, also of what fewer, larger calls would have spared.
+    #[must_use]
+    pub fn path_total_ns(&self) -> i64 {
+        self.path_ns + self.chatty_ns + self.small_fetch_ns + self.small_writes_ns
+    }
+
     #[must_use]
     pub fn network_ns(&self) -> i64 {
         self.outage_ns + self.loss_ns + self.fragments_ns + self.path_ns
@@ -119,7 +128,7 @@ impl Account {
         ] {
             let spared = spared.clamp(0, self.path_ns.max(0));
             // Less than may be accused stays the path's.
-            if spared >= self.total_ns / ACCUSED_SHARE {
+            if spared >= (self.total_ns / ACCUSED_SHARE).max(WORTH_NS) {
                 *line = spared;
                 self.path_ns -= spared;
             }
@@ -139,17 +148,17 @@ impl Account {
     }
 
     /// Gives each cause that held calls up its line. What holds up turns of a plain stream, their
-    /// connections' own accounts say, but for one kind that those do not tell apart: the rest goes
-    /// into `left`, where they divide it.
+    /// connections' own accounts say, but for kinds that those do not tell apart or take for idleness: the
+    /// rest goes into `left`, where they divide it.
     fn charge(&mut self, held: &Held, kind: Kind, left: fn(&mut Account) -> &mut i64) {
         for d in DIRECTIONS {
             for (episodes, &ns) in held.of(d).iter() {
-                let awaited = episodes == EpisodeKind::DelayedAck;
-                if awaited {
+                if episodes == EpisodeKind::DelayedAck {
                     self.delayed_ack_ns[d.index()] += ns;
                 }
+                let own = matches!(episodes, EpisodeKind::DelayedAck | EpisodeKind::SenderPause);
                 match kind {
-                    Kind::Turns if !awaited => *left(self) += ns,
+                    Kind::Turns if !own => *left(self) += ns,
                     _ => self.under_way[d.index()][episodes.class()] += ns,
                 }
             }

@@ -183,6 +183,8 @@ pub struct Budget {
     pub network_out_ns: Option<i64>,
     pub server_ns: Option<i64>,
     pub network_back_ns: Option<i64>,
+    /// Out and back together at least, as handshakes seen at the server show, where no more is known.
+    pub network_least_ns: Option<i64>,
     /// Of `server_ns`, how much calls queued, where a cap explains it.
     pub server_queue_ns: Option<i64>,
     /// Of the network's parts, what messages waited for under way, by the direction of their bytes.

@@ -319,7 +319,12 @@ pub fn divide(account: &mut Account, streams: &Streams) {
                 TimeClass::Congestion if lossy => TimeClass::LossRecovery,
                 class => class,
             };
-            let taken = streams.plain[d.index()][class].clamp(0, left);
+            // Of pauses calls have told already.
+            let told = match class {
+                TimeClass::SenderApplication => account.under_way[d.index()][class],
+                _ => 0,
+            };
+            let taken = (streams.plain[d.index()][class] - told).clamp(0, left);
             left -= taken;
             lines[d.index()][line] += taken;
         }

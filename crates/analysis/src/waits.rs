@@ -15,7 +15,7 @@ const SOON_SHARE: i64 = 8;
 
 /// Something for each kind of episode.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct PerKind<T>([T; 6]);
+pub struct PerKind<T>([T; EpisodeKind::COUNT]);
 
 impl<T> PerKind<T> {
     pub fn iter(&self) -> impl Iterator<Item = (EpisodeKind, &T)> {
@@ -124,7 +124,11 @@ pub fn held_up<'a>(troubles: impl DoubleEndedIterator<Item = &'a Trouble>, call:
     let mut since = call.response_first;
     for t in troubles.rev().filter(|t| t.kind != EpisodeKind::Recovery) {
         let overlap = |from: Time, to: Time| t.overlap_ns(from, to);
-        let waiting = overlap(call.request_last, call.response_first);
+        // Before its first byte a reply is the server's work, not a pause in it.
+        let waiting = match t.kind {
+            EpisodeKind::SenderPause => 0,
+            _ => overlap(call.request_last, call.response_first),
+        };
         match t.direction {
             Direction::ToServer => {
                 let passing = overlap(call.request_first, call.request_last);
@@ -137,7 +141,8 @@ pub fn held_up<'a>(troubles: impl DoubleEndedIterator<Item = &'a Trouble>, call:
                 let passing = overlap(call.response_first, call.response_last);
                 held.passing.add(t.direction, t.kind, passing);
                 let after = since - t.last;
-                if after <= BURST_NS.max((t.last - t.first) / SOON_SHARE) {
+                let is_held = t.kind != EpisodeKind::SenderPause;
+                if is_held && after <= BURST_NS.max((t.last - t.first) / SOON_SHARE) {
                     held.waiting.add(t.direction, t.kind, waiting);
                     since = since.min(t.first);
                 }

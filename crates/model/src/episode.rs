@@ -24,16 +24,22 @@ pub enum EpisodeKind {
     NagleDelayedAck,
     /// Any other segment waited for a delayed acknowledgement.
     DelayedAck,
+    /// Everything sent had been acknowledged, the window was open, and nothing left: TCP may always send then,
+    /// so the sender's application, or what it waited for, held the next byte. From when the sender can have
+    /// known until that byte.
+    SenderPause,
 }
 
 impl EpisodeKind {
-    pub const ALL: [EpisodeKind; 6] = [
+    pub const COUNT: usize = 7;
+    pub const ALL: [EpisodeKind; EpisodeKind::COUNT] = [
         EpisodeKind::Recovery,
         EpisodeKind::ZeroWindow,
         EpisodeKind::ClosingWindow,
         EpisodeKind::SmallWindow,
         EpisodeKind::NagleDelayedAck,
         EpisodeKind::DelayedAck,
+        EpisodeKind::SenderPause,
     ];
 
     /// What a wait of this kind is for: as the account of a connection has it.
@@ -44,6 +50,7 @@ impl EpisodeKind {
             EpisodeKind::ZeroWindow | EpisodeKind::ClosingWindow => TimeClass::ReceiverApplication,
             EpisodeKind::SmallWindow => TimeClass::SmallWindow,
             EpisodeKind::NagleDelayedAck | EpisodeKind::DelayedAck => TimeClass::NagleDelayedAck,
+            EpisodeKind::SenderPause => TimeClass::SenderApplication,
         }
     }
 }

@@ -6,11 +6,12 @@
 //! The receiver cannot finish what it has half of.
 //!
 //! # How sure
-//! Pauses count that end by themselves: nothing that came released the next
-//! segment, and there was room in the window. With a capture far from the sender
-//! only pauses after the last, small segment of a write count. Said of messages of
-//! ten segments or more on average: a pause between smaller writes may lie between
-//! two messages.
+//! Where everything sent had been acknowledged and the window was open, TCP may
+//! always send: such a silence inside a message is the application's, or what that
+//! waits for, from whichever end it is captured. Other pauses count that end by
+//! themselves: nothing that came released the next segment, and there was room in
+//! the window. Where no protocol tells what a message is, ten segments or more
+//! between pauses are taken for one: smaller writes may be messages of their own.
 //!
 //! # What to check next
 //! What the sending process does between its writes: reading a disk, computing,
@@ -22,9 +23,11 @@
 
 use super::Rule;
 use super::under_way::{Said, UnderWay};
-use crate::facts::{Basis, Facts};
+use crate::diagnose::Kind;
+use crate::facts::Facts;
 use crate::results::Finding;
-use model::{Direction, TimeClass, format_duration};
+use crate::streams::DIRECTIONS;
+use model::{Direction, EpisodeKind, TimeClass, format_duration};
 
 pub(super) const RULE: Rule = Rule {
     code: "sender-application-limited",
@@ -33,24 +36,34 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-/// A pause between smaller writes lies between two messages, not within one: ten segments, which a round
-/// trip carries (RFC 6928).
+/// What a pause has before it: smaller writes with pauses between are messages of their own, or events. Ten
+/// segments, which a round trip carries (RFC 6928).
 const MESSAGE_BYTES: u64 = 10 * 1_460;
 
-/// Of a turn, in this direction, on average; of a stream that nobody answers, between pauses.
+/// Bytes of this direction for each pause.
 fn message_bytes(facts: &Facts<'_>, d: Direction, pauses: u64) -> u64 {
     let connections = facts.streams.connections.iter();
     let bytes = connections.map(|c| c.directions[d.index()].counts.payload_bytes);
-    let messages = match facts.account.basis {
-        Basis::Streams => pauses,
-        _ => facts.account.calls,
-    };
-    bytes.fold(0, u64::saturating_add) / messages.max(1)
+    bytes.fold(0, u64::saturating_add) / pauses.max(facts.account.calls).max(1)
 }
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
-    let (pauses, cost) = UnderWay::guilty(facts, TimeClass::SenderApplication)?;
-    if message_bytes(facts, pauses.direction, pauses.count) < MESSAGE_BYTES {
+    let class = TimeClass::SenderApplication;
+    let d = DIRECTIONS
+        .into_iter()
+        .max_by_key(|d| facts.under_way(*d, class))?;
+    let cost = facts.under_way(d, class);
+    if !facts.holds_up(cost) {
+        return None;
+    }
+    // Silences with nothing in flight are certain; of others there may be more, but not for as long.
+    let silences = UnderWay::of_episodes(facts, d, &[EpisodeKind::SenderPause]);
+    let pauses = match silences.filter(|s| s.ns >= cost / 2) {
+        Some(silences) => silences,
+        None => UnderWay::most(facts, class, |d| facts.under_way(d, class))?,
+    };
+    // Where a protocol is known its messages are, and a pause in one is plain.
+    if facts.kind == Kind::Turns && message_bytes(facts, d, pauses.count) < MESSAGE_BYTES {
         return None;
     }
     let count = pauses.count;

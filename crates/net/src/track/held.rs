@@ -10,6 +10,10 @@
 //! timer, and what the sender sends next comes as soon after that as it can from where it stands. A
 //! delayed acknowledgement that nobody waits for is counted apart.
 
+//!
+//! Where nothing is in flight and the window is open, TCP holds nothing: a silence then is the sender's
+//! own, from when it can have known until its next byte, wherever it is captured.
+
 use super::MILLISECOND;
 use super::recovery::Stretch;
 use crate::Segment;
@@ -34,6 +38,9 @@ const SLOW_IN_A_ROW: u8 = 3;
 /// to be little against the wait.
 const ANSWER_NS: i64 = 500_000;
 const ANSWER_SHARE: i64 = 4;
+
+/// A shorter silence of a sender with nothing in flight is not worth telling.
+const PAUSE_NS: i64 = 20 * MILLISECOND;
 
 /// A bare acknowledgement of everything sent that came late.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -82,6 +89,8 @@ pub(super) struct Held {
     full: Option<u64>,
     /// The last acknowledgement of some of the outstanding data.
     advanced: Option<Time>,
+    /// The acknowledgement of everything sent, until more is.
+    drained: Option<Mark>,
     /// The last packet of the peer that acknowledged anything, new or not.
     heard: Option<Time>,
     /// Since when more has been queued than TCP let go: a message's end is a small segment, so after a
@@ -131,8 +140,16 @@ impl Held {
 
     /// The peer acknowledged new data up to `position`, which may be `everything` sent, once each, alone
     /// if without data of its own.
-    pub(super) fn acknowledged(&mut self, position: u64, alone: bool, everything: bool, now: Time) {
+    pub(super) fn acknowledged(
+        &mut self,
+        position: u64,
+        alone: bool,
+        everything: bool,
+        mark: Mark,
+    ) {
+        let now = mark.time;
         self.advanced = Some(now);
+        self.drained = everything.then_some(mark);
         if let (Some(since), Some(usual)) = (self.last_data, self.usual_ns)
             && everything
             && alone
@@ -170,6 +187,7 @@ impl Held {
     /// The window held what leaves now: it did not wait for the acknowledgement as such.
     pub(super) fn was_the_window(&mut self) {
         self.late = None;
+        self.drained = None;
     }
 
     /// The late acknowledgement that let a segment go which leaves now, if one did.
@@ -187,6 +205,17 @@ impl Held {
         };
         *count += 1;
         in_time.then_some(late)
+    }
+
+    /// Since when the sender of what leaves now was silent, though nothing held it: it knew so half a round trip
+    /// after the acknowledgement passed here, and its byte takes as long back.
+    fn paused(&mut self, now: Time) -> Option<Mark> {
+        let drained = self.drained.take().filter(|_| !self.peer_sent)?;
+        let since = Mark {
+            time: drained.time + self.fastest_ns?,
+            ..drained
+        };
+        (now - since.time >= PAUSE_NS).then_some(since)
     }
 
     /// A wait that the last segment ended.
@@ -242,6 +271,10 @@ impl Held {
                 false => EpisodeKind::DelayedAck,
             };
             self.ready = Some(Box::new((kind, Stretch::of(late.since, s.mark, s.order))));
+        }
+        if let Some(since) = self.drained.and_then(|_| self.paused(now)) {
+            let pause = Stretch::of(since, s.mark, s.order);
+            self.ready = Some(Box::new((EpisodeKind::SenderPause, pause)));
         }
         let backlog = self.backlog_at(now);
         let held_since = if let Some(late) = late {

@@ -388,7 +388,7 @@ fn acknowledge<H: Handler>(
         }
         let once = newest.is_some_and(|n| !n.again) && stream.recovery.since().is_none();
         let everything = once && position >= stream.sent;
-        (stream.held).acknowledged(position, alone, everything, now);
+        (stream.held).acknowledged(position, alone, everything, s.mark);
         stream.acknowledged = Some(position);
         stream.acknowledged_at = now;
         stream.duplicate_acks = 0;
@@ -540,6 +540,9 @@ fn new_data<H: Handler>(
     }
     if stream.window.is_zero() && s.payload_length <= 1 {
         stream.probe = Some((start, end));
+    }
+    if stream.window.is_zero() {
+        stream.held.was_the_window();
     }
     stream.window.sent(s, end, full_sized, stream.round_trip_ns);
     if let Some((kind, stretch)) = stream.window.take_ready() {

@@ -59,6 +59,8 @@ pub(crate) struct Parts {
     rest_ns: i64,
     /// What of that went by until lost fragments were sent again, on the way to the server or back.
     fragments_ns: i64,
+    /// Whether the network's part is what the path takes at least.
+    at_least: bool,
     pub(crate) lines: Vec<Part>,
 }
 
@@ -77,11 +79,14 @@ impl Parts {
     /// None if no part of the wire's is known.
     pub(crate) fn of(d: &Diagnosis) -> Option<Parts> {
         let b = &d.budget;
-        let parts = [
-            ("network out", b.network_out_ns),
-            ("server", b.server_ns),
-            ("network back", b.network_back_ns),
-        ];
+        let parts = match b.network_least_ns {
+            None => vec![
+                ("network out", b.network_out_ns),
+                ("server", b.server_ns),
+                ("network back", b.network_back_ns),
+            ],
+            least => vec![("network", least), ("server", b.server_ns)],
+        };
         let known: i64 = parts.iter().filter_map(|(_, ns)| *ns).sum();
         let calls = i64::try_from(b.calls).unwrap_or(i64::MAX).max(1);
         let mut rest_ns = match parts.iter().all(|(_, ns)| ns.is_some()) {
@@ -115,14 +120,17 @@ impl Parts {
                 lines.push(part("  queue", Ok(queue), side));
             }
             // What lasts longer than this part lies in the server's as well, which shows it.
+            let least = name == "network";
             let within = b
                 .under_way
                 .iter()
-                .filter(|(.., waited)| ns.is_none_or(|ns| ns >= *waited));
+                .filter(|(.., waited)| least || ns.is_none_or(|ns| ns >= *waited));
             for (d, class, waited) in within {
                 if matches!(
                     (name, d),
-                    ("network out", Direction::ToServer) | ("network back", Direction::ToClient)
+                    ("network", _)
+                        | ("network out", Direction::ToServer)
+                        | ("network back", Direction::ToClient)
                 ) {
                     let words = classes::words(*class);
                     let side = whose(words.party, *d);
@@ -131,7 +139,7 @@ impl Parts {
                         host => format!("  {}: {}", words.short, host.name()),
                     };
                     // Of a part that is not known as a whole, this much is.
-                    if ns.is_none() {
+                    if least || ns.is_none() {
                         rest_ns = (rest_ns - *waited).max(0);
                     }
                     lines.push(Part {
@@ -150,6 +158,7 @@ impl Parts {
             total_ns,
             rest_ns: rest_ns - fragments_ns.min(rest_ns),
             fragments_ns: fragments_ns.min(rest_ns),
+            at_least: b.network_least_ns.is_some(),
             lines,
         })
     }
@@ -157,6 +166,12 @@ impl Parts {
     /// Of the way of requests and responses, what a host took: its name alone would accuse the network.
     pub(crate) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
+        if self.at_least {
+            notes.push(
+                "Of the network only what the path to the client takes at least is known, from handshakes."
+                    .to_owned(),
+            );
+        }
         if self.fragments_ns > 0 {
             notes.push(format!(
                 "For {} it waited until lost fragments were sent again, which is the network's.",
