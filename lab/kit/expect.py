@@ -33,6 +33,8 @@ class Expectation:
     without: dict = field(default_factory=dict)  # {beginning of a kind of evidence: sides that are right there}
     app: dict | None = None                      # with --app client_ops.csv.gz: {side, cause, client_host_ms}
     skip: list = field(default_factory=list)     # numeric checks that do not apply
+    host_ns: int | None = None                   # most that a call may take more for the application than in the client's capture
+    drift_ppm: float | None = None               # how near the drift of the clocks must be told
     runs: list = field(default_factory=list)     # of a field case: what each command must say (`Run`, as a dict)
 
     def as_json(self):
@@ -45,7 +47,8 @@ def run(name, command, args, **checks):
     side, cause, find, forbid, facts as above (of the diagnosis); `cost_s` {finding: [low, high]}; `first`: regular
     expressions that the first sentence must match (of a diagnosis its verdict's sentence, else the first paragraph);
     `never`: expressions that stand nowhere in the text; `says`: expressions that stand somewhere in it; `json`
-    {"dotted.path[0].of.a.field": {"between": [low, high]} | {"in": [values]}}."""
+    {"dotted.path[0].of.a.field": {"between": [low, high]} | {"in": [values]}}; `exit`: the exit codes that are right, where
+    they are others than 0, 1 and 3. Text is taken as one line, wherever it was broken, with standard error at its end."""
     return {"name": name, "command": command, "args": list(args), **checks}
 
 
