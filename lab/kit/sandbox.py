@@ -5,6 +5,7 @@ a private tmpfs. Whatever happens to it, also SIGKILL: the kernel ends every pro
 namespace, mount and file, so nothing needs to be tidied up and two labs never meet.
 """
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -40,7 +41,10 @@ def _furnish():
         os.makedirs(folder, exist_ok=True)
     os.chmod(SCRATCH, 0o755)
     # Before anything else that wants the processor: recordings are hurt by whoever makes them wait.
-    try:
+    # A session of its own, since the kernel shares the processor among sessions first (sched_autogroup).
+    with contextlib.suppress(OSError):
+        os.setsid()
+        with open("/proc/self/autogroup", "w") as group:
+            group.write("-20")
+    with contextlib.suppress(PermissionError):
         os.nice(-10)
-    except PermissionError:
-        pass
