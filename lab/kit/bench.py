@@ -265,7 +265,7 @@ class _Capture:
         self.bench, self.device, self.rotate, self.filter, self.settle, self.sockets_at = bench, device, rotate, filter, settle, sockets_at
         self.places = [(c, c.name, device) for c in bench.clients] + [(bench.server, "server", device)]
         if middle:
-            self.places.append((bench.middle, "middle", "eth9"))
+            self.places.append((bench.middle, "middle", "any" if device == "any" else "eth9"))
 
     def __enter__(self):
         bench = self.bench
