@@ -76,12 +76,10 @@ def thinned(packets, share, seed, keep_first=20):
     return kept, lost
 
 
-def tagged(packets, *tags):
-    """With VLAN tags, outermost first, each `(TPID, VLAN id)`: (0x8100, 12) or (0x88A8, 100). No packet keeps more
-    bytes than the one that kept most did without them: tags take their room from what is behind."""
+def tagged(packets, *tags, snap=1 << 18):
+    """With VLAN tags, outermost first, each `(TPID, VLAN id)`: (0x8100, 12) or (0x88A8, 100); at most `snap` bytes."""
     inserted = b"".join(struct.pack(">HH", tpid, vlan) for tpid, vlan in tags)
-    most = max(len(d) for _, _, d in packets)
-    return [(t, n + len(inserted), (d[:12] + inserted + d[12:])[:most]) for t, n, d in packets]
+    return [(t, n + len(inserted), (d[:12] + inserted + d[12:])[:snap]) for t, n, d in packets]
 
 
 def mirrored(packets, delay_ns=2_000):
@@ -93,3 +91,9 @@ def mirrored(packets, delay_ns=2_000):
 def sent_by(packets, address):
     """Only what this IPv4 address sent (untagged Ethernet)."""
     return [p for p in packets if p[2][26:30] == bytes(map(int, address.split(".")))]
+
+
+def of_port(packets, port):
+    """Only those from or to this TCP or UDP port (untagged Ethernet, IPv4 without options)."""
+    wanted = struct.pack(">H", port)
+    return [p for p in packets if wanted in (p[2][34:36], p[2][36:38])]
