@@ -50,7 +50,7 @@ MILD, HARSH, HEALTHY = dict(fault="path", ms=4), dict(fault="storage", ms=25), d
 def vlan(case, fault, ms, client_tags, server_tags):
     rows, served, path_ms = traffic(case, fault, ms)
     for side, tags in (("client", client_tags), ("server", server_tags)):
-        pcap.rewrite(f"{case.folder}/{side}.pcap", lambda packets, tags=tags: pcap.tagged(packets, *tags))
+        pcap.rewrite(f"{case.folder}/{side}.pcap", lambda packets, tags=tags: pcap.tagged(packets, *tags, snap=256))
     # Another tag at each end is what trunks do; nobody is in a wrong VLAN.
     return expected(fault, rows, served, path_ms, forbid=["wrong-vlan"])
 
