@@ -72,7 +72,7 @@ def of_calls(seconds, mean_ms, p99_ms, causes, **more):
     """Expectation for calls of this mean and 99th percentile, of which each side has these seconds.
     `causes` is {side: [findings that may be named]}."""
     if mean_ms < FAST_ENOUGH_MS and p99_ms < TAIL_MS:
-        return healthy(**{k: v for k, v in more.items() if k in ("coverage", "matched", "skip", "alone")})
+        return healthy(**{k: v for k, v in more.items() if k in ("coverage", "matched", "host_ns", "skip", "alone")})
     sides = sides_of(seconds)
     allowed = [c for s in sides for c in causes.get(s, [])] if "mixed" not in sides else sorted({c for v in causes.values() for c in v})
     return Expectation(side=sides, cause=allowed or None, **more)
