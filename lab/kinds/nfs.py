@@ -64,8 +64,9 @@ def carried(case, rows):
     """`coverage` and `matched`: what the captures hold of these operations, less a little for those whose headers lie in
     the middle of a stream that is cut."""
     at_client, at_server = (nfsload.captured(f"{case.folder}/{side}.pcap", rows) for side in ("client", "server"))
-    coverage = round(0.95 * len(at_client) / len(rows), 2)
-    return {"coverage": min(0.95, coverage), "matched": round(min(0.8 * coverage, 0.9 * len(at_client & at_server) / len(rows)), 2)}
+    coverage = max(0.0, round(0.95 * len(at_client) / len(rows) - 0.01, 2))
+    both = len(at_client & at_server) / len(rows)
+    return {"coverage": coverage, "matched": max(0.0, round(min(0.8 * coverage, 0.9 * both - 0.01), 2))}
 
 
 def in_window(case, rows, served, path_ms, rest):

@@ -13,7 +13,8 @@ ALONE = ["{0} alone", "window, {0}", "snaplen 96, {0}", "snaplen 200, {0}", "cap
 @kind("nfs-sessions", "NFSv4.1 over several connections: one session's, or those of several clients on one host",
       mild=dict(conns=2, delay_ms=3), harsh=dict(conns=4, mean_ms=20, trunked=False), healthy=dict(conns=4),
       trunked_slow=dict(conns=3, mean_ms=8), hosts_healthy=dict(conns=3, trunked=False),
-      draw=lambda d: dict(conns=d.randint(2, 5), trunked=d.random() < 0.5, **d.choice([dict(delay_ms=d.log_uniform(1, 20)), dict(mean_ms=d.log_uniform(3, 40))])))
+      draw=lambda d: dict(conns=d.randint(2, 5), trunked=d.random() < 0.5,
+                          **d.choice([dict(delay_ms=d.log_uniform(1, 20)), dict(mean_ms=d.log_uniform(3, 40))])))
 def sessions(case, conns, trunked=True, delay_ms=0.15, mean_ms=0):
     rate = min(250, 5000 / max(mean_ms, 1))
     if trunked:

@@ -70,5 +70,5 @@ def delay_onset(case, then_ms, begin_s=2.5, direction="both"):
     onset = case.truth["events"][-1]["t_ns"]
     slow = 2 * then_ms if direction == "both" else then_ms + 0.2
     ill = dict(where=[r"(?i)\b(since|from|after|onset)\b"]) if slow > 4 else {}
-    return judged(rows, served, lambda issued: slow if issued > onset else 0.4, rest="network", case=case,
+    return judged(rows, served, lambda issued: slow if issued > onset else 0.4, rest="network", case=case, skip=["one_way"],
                   forbid=["network-loss", "network-outage", "server-slow", *NEVER], **ill)

@@ -68,7 +68,8 @@ LOG {{ Default_Log_Level=EVENT; }}
             file.seek(56)
             file.write(struct.pack("<Q", os.stat(f"{self.export}/{self.only}").st_ino if self.only else 0))
         self.bench.truth.setdefault("storage", []).append({
-            "t_ns": time.time_ns(), "only": self.only, "read_us": read_us, "write_us": write_us, "distribution": distribution, "slow_p": slow_p, "slow_us": slow_us})
+            "t_ns": time.time_ns(), "only": self.only,
+            "read_us": read_us, "write_us": write_us, "distribution": distribution, "slow_p": slow_p, "slow_us": slow_us})
 
     def signal(self, number):
         self.process.send_signal(number)
