@@ -6,7 +6,9 @@ namespace, mount and file, so nothing needs to be tidied up and two labs never m
 """
 
 import contextlib
+import ctypes
 import os
+import signal
 import subprocess
 import sys
 
@@ -22,12 +24,18 @@ def enter():
     if os.geteuid() != 0:
         sys.exit("lab: needs root (network namespaces, TAP interfaces, captures); run it with sudo")
     command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
-    inside = subprocess.Popen([*command, sys.executable, *sys.argv], env={**os.environ, INSIDE: "1"})
+    inside = subprocess.Popen([*command, sys.executable, *sys.argv], env={**os.environ, INSIDE: "1"}, preexec_fn=_die_with_parent)
     try:
         sys.exit(inside.wait())
     except KeyboardInterrupt:
         inside.kill()
         sys.exit(130)
+
+
+def _die_with_parent():
+    """The process that waits outside may be killed, too: then this one is, and with it the namespaces."""
+    PR_SET_PDEATHSIG = 1
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _furnish():
