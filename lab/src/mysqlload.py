@@ -53,7 +53,9 @@ class Session(threading.Thread):
 
     def connect(self):
         self.connection = ctypes.c_void_p(client.mysql_init(None))
-        if not client.mysql_real_connect(self.connection, self.whole["host"].encode(), b"app", b"secret", b"lab", self.whole["port"], None, ctypes.c_ulong(0)):
+        if not client.mysql_real_connect(
+            self.connection, self.whole["host"].encode(), b"app", b"secret", b"lab", self.whole["port"], None, ctypes.c_ulong(0)
+        ):
             raise RuntimeError(client.mysql_error(self.connection).decode())
         return 0, 0
 

@@ -10,7 +10,7 @@ Options (`_c`, `_s`: of the client, of the server; sizes in bytes, times in micr
   req_gap_us, resp_gap_us   pause between the writes of a request, of a response
   svc_us, svc_share, distribution   the server works so long on this share of the calls, "fixed" or "exponential"
   think_us           pause between calls, or between writes of a stream; think_distribution as above
-  bytes, write       bulk: length, size of the writes; direction "up" (client to server) or "down"
+  bytes, secs, write bulk: length (less if so many seconds pass), size of the writes; direction "up" (client to server) or "down"
   read, read_sleep_us       with _c, _s or for both: most bytes of one read, pause after it while more is to come
   jobs               rr: connections of the client at a time (1)
   nodelay_, rcvbuf_, sndbuf_, quickack_     socket options
@@ -34,10 +34,27 @@ ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)
 
 # Fields of struct tcp_info of this kernel: format and offset.
 INFO = {
-    "state": ("B", 0), "rto": ("I", 8), "snd_mss": ("I", 16), "pmtu": ("I", 60), "rtt": ("I", 68), "rttvar": ("I", 72),
-    "ssthresh": ("I", 76), "cwnd": ("I", 80), "total_retrans": ("I", 100), "bytes_acked": ("Q", 120), "bytes_received": ("Q", 128),
-    "segs_out": ("I", 136), "segs_in": ("I", 140), "min_rtt": ("I", 148), "delivery_rate": ("Q", 160), "busy_time": ("Q", 168),
-    "rwnd_limited": ("Q", 176), "sndbuf_limited": ("Q", 184), "bytes_sent": ("Q", 200), "bytes_retrans": ("Q", 208), "snd_wnd": ("I", 228),
+    "state": ("B", 0),
+    "rto": ("I", 8),
+    "snd_mss": ("I", 16),
+    "pmtu": ("I", 60),
+    "rtt": ("I", 68),
+    "rttvar": ("I", 72),
+    "ssthresh": ("I", 76),
+    "cwnd": ("I", 80),
+    "total_retrans": ("I", 100),
+    "bytes_acked": ("Q", 120),
+    "bytes_received": ("Q", 128),
+    "segs_out": ("I", 136),
+    "segs_in": ("I", 140),
+    "min_rtt": ("I", 148),
+    "delivery_rate": ("Q", 160),
+    "busy_time": ("Q", 168),
+    "rwnd_limited": ("Q", 176),
+    "sndbuf_limited": ("Q", 184),
+    "bytes_sent": ("Q", 200),
+    "bytes_retrans": ("Q", 208),
+    "snd_wnd": ("I", 228),
 }
 SAMPLED = ["cwnd", "rtt", "snd_wnd", "busy_time", "rwnd_limited", "sndbuf_limited", "total_retrans"]
 now = time.time_ns
@@ -79,14 +96,17 @@ class End:
         self.sock.settimeout(self.told.get("sock_timeout", 30))
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, int(bool(self.told.get(f"nodelay_{self.side}"))))
 
-    def read(self, count, each=None):
-        """Reads so many bytes; returns (when the first came, ns slept between reads). `each(bytes so far)` after every read."""
+    def read(self, count, each=None, to_end=False):
+        """Reads so many bytes, or `to_end` if that comes first; returns (when the first came, ns slept between reads).
+        `each(bytes so far)` after every read."""
         most, sleep_us, quickack = self.option("read", 1 << 20), self.option("read_sleep_us"), self.told.get(f"quickack_{self.side}")
         got = first = slept = 0
         while got < count:
             if quickack is not None:
                 self.sock.setsockopt(socket.IPPROTO_TCP, QUICKACK, quickack)
             data = self.sock.recv(min(count - got, most))
+            if not data and to_end:
+                break
             if not data:
                 raise EOFError
             first = first or now()
@@ -104,16 +124,18 @@ class End:
             self.sock.sendall(piece)
 
     def stream(self, rows):
-        """Writes the whole stream; a row for each write."""
+        """Writes the whole stream and says that it ends; a row for each write."""
         told, left = self.told, self.told["bytes"]
         data = b"b" * told["write"]
         dice = random.Random(told.get("seed", 1))
-        while left > 0:
+        end = now() + int(told.get("secs", 60) * 1e9)
+        while left > 0 and now() < end:
             size, start = min(left, len(data)), now()
             self.sock.sendall(data[:size])
             sent = now()
             left -= size
             rows.append((0, len(rows), start, sent, 0, sent, size, 0, 0, pause(told.get("think_us", 0), told.get("think_distribution"), dice)))
+        self.sock.shutdown(socket.SHUT_WR)
 
     def abort(self):
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -210,7 +232,7 @@ class Server:
                 self.said["rst_at_ns"] = now()
                 end.abort()
 
-        _, self.said["read_slept_ns"] = end.read(told["bytes"], each)
+        _, self.said["read_slept_ns"] = end.read(told["bytes"], each, to_end=True)
         end.write([b"k"])
 
 
@@ -294,7 +316,7 @@ class Client:
         if told.get("direction", "up") == "down":
             end.write([b"g"])
             start = now()
-            first, self.said["read_slept_ns"] = end.read(told["bytes"])
+            first, self.said["read_slept_ns"] = end.read(told["bytes"], to_end=True)
             self.rows.append((0, 0, start, start, first, now(), 1, told["bytes"], self.said["read_slept_ns"], 0, 0))
             return
         sent = []

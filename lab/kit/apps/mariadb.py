@@ -16,7 +16,9 @@ from kit.sandbox import SCRATCH
 
 AS_MYSQL = ["setpriv", "--reuid=mysql", "--regid=mysql", "--init-groups"]
 PORT = 3306
-_LOGGED = re.compile(r"^# Thread_id: (\d+).*?^# Query_time: ([\d.]+)  Lock_time: ([\d.]+)  Rows_sent: (\d+).*?^SET timestamp=(\d+);\n(.*?)(?=^# |\Z)", re.M | re.S)
+_LOGGED = re.compile(
+    r"^# Thread_id: (\d+).*?^# Query_time: ([\d.]+)  Lock_time: ([\d.]+)  Rows_sent: (\d+).*?^SET timestamp=(\d+);\n(.*?)(?=^# |\Z)", re.M | re.S
+)
 
 
 class MariaDB:
@@ -29,11 +31,27 @@ class MariaDB:
         shutil.rmtree(data, ignore_errors=True)
         sh(["cp", "-a", _template(), data])
         self._slow = f"{data}/slow"
-        options = ["--no-defaults", f"--datadir={data}", f"--socket={self.socket}", f"--bind-address={bench.server.address}", f"--port={PORT}",
-                   "--skip-name-resolve", f"--pid-file={data}/pid", "--innodb-buffer-pool-size=64M", "--innodb-log-file-size=8M", "--innodb-flush-log-at-trx-commit=0",
-                   "--innodb-flush-method=nosync", "--slow-query-log=ON", f"--slow-query-log-file={self._slow}", "--long-query-time=0",
-                   "--max-allowed-packet=64M", *settings]
-        self.process = bench.start(bench.server.command(*bench.preload, *AS_MYSQL, "mariadbd", *options), stdout=subprocess.DEVNULL, stderr=open(log, "a"))
+        options = [
+            "--no-defaults",
+            f"--datadir={data}",
+            f"--socket={self.socket}",
+            f"--bind-address={bench.server.address}",
+            f"--port={PORT}",
+            "--skip-name-resolve",
+            f"--pid-file={data}/pid",
+            "--innodb-buffer-pool-size=64M",
+            "--innodb-log-file-size=8M",
+            "--innodb-flush-log-at-trx-commit=0",
+            "--innodb-flush-method=nosync",
+            "--slow-query-log=ON",
+            f"--slow-query-log-file={self._slow}",
+            "--long-query-time=0",
+            "--max-allowed-packet=64M",
+            *settings,
+        ]
+        self.process = bench.start(
+            bench.server.command(*bench.preload, *AS_MYSQL, "mariadbd", *options), stdout=subprocess.DEVNULL, stderr=open(log, "a")
+        )
         for _ in range(150):
             if not subprocess.run(["mariadb-admin", "--no-defaults", "-S", self.socket, "-u", "root", "ping"], capture_output=True).returncode:
                 break
@@ -48,18 +66,26 @@ class MariaDB:
 
     def sql(self, text):
         """Runs SQL on the server's own host, over a socket that no capture sees."""
-        return subprocess.run(["mariadb", "--no-defaults", "-S", self.socket, "-u", "root", "-N"], input=text, text=True, check=True, capture_output=True).stdout
+        return subprocess.run(
+            ["mariadb", "--no-defaults", "-S", self.socket, "-u", "root", "-N"], input=text, text=True, check=True, capture_output=True
+        ).stdout
 
     def log(self):
         """Its statements into `server_ops.csv.gz` and the truth; returns them as (thread, ms, ms waited for locks, rows, statement)."""
         text = open(self._slow, errors="replace").read()
-        rows = [(int(thread), float(took) * 1e3, float(locked) * 1e3, int(sent), said.strip()) for thread, took, locked, sent, _, said in _LOGGED.findall(text)]
+        rows = [
+            (int(thread), float(took) * 1e3, float(locked) * 1e3, int(sent), said.strip())
+            for thread, took, locked, sent, _, said in _LOGGED.findall(text)
+        ]
         with gzip.open(f"{self.bench.folder}/server_ops.csv.gz", "wt") as file:
             out = csv.writer(file)
             out.writerow(["thread", "duration_ms", "lock_ms", "rows", "statement"])
             out.writerows((*r[:4], r[4][:60]) for r in rows)
-        self.bench.truth["server_app"] = {"what": "slow query log with long_query_time=0: ms of each statement",
-                                          "statement_ms": truth.summary([r[1] for r in rows]), "lock_ms": truth.summary([r[2] for r in rows])}
+        self.bench.truth["server_app"] = {
+            "what": "slow query log with long_query_time=0: ms of each statement",
+            "statement_ms": truth.summary([r[1] for r in rows]),
+            "lock_ms": truth.summary([r[2] for r in rows]),
+        }
         return rows
 
 
@@ -69,8 +95,18 @@ def _template():
     if not os.path.exists(f"{data}/mysql"):
         os.makedirs(data)
         shutil.chown(data, "mysql", "mysql")
-        sh([*AS_MYSQL, "mariadb-install-db", "--no-defaults", f"--datadir={data}", "--auth-root-authentication-method=normal", "--skip-test-db",
-            "--skip-name-resolve", "--innodb-log-file-size=8M"])
+        sh(
+            [
+                *AS_MYSQL,
+                "mariadb-install-db",
+                "--no-defaults",
+                f"--datadir={data}",
+                "--auth-root-authentication-method=normal",
+                "--skip-test-db",
+                "--skip-name-resolve",
+                "--innodb-log-file-size=8M",
+            ]
+        )
     return data
 
 
@@ -83,6 +119,8 @@ def load(bench, sessions, *, name="client", timeout=45):
     bench.save(f"{name}_ops.csv.gz", out)
     rows = [{k: v if k in ("session", "op") else int(v) for k, v in r.items()} for r in truth.rows(out)]
     bench.truth[name] = {"software": run.stderr.strip() + " (src/mysqlload.py)", "sessions": sessions}
-    bench.truth["app"] = {op: truth.summary([(r["t_done_ns"] - r["t_issue_ns"]) / 1e6 for r in rows if r["op"] == op]) for op in sorted({r["op"] for r in rows})}
+    bench.truth["app"] = {
+        op: truth.summary([(r["t_done_ns"] - r["t_issue_ns"]) / 1e6 for r in rows if r["op"] == op]) for op in sorted({r["op"] for r in rows})
+    }
     bench.truth["app"]["errors"] = sum(r["error"] > 0 for r in rows)
     return rows

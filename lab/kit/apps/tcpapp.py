@@ -66,9 +66,14 @@ def limits(app):
     idle = max(0.0, elapsed - seconds["busy_time"])
     # A sender that pauses while its last bytes are still on their way is "busy" to the kernel, and limited by itself.
     idle = max(idle, min(app["thought_s"], elapsed - seconds["rwnd_limited"]))
-    return {"application": idle, "window": seconds["rwnd_limited"], "buffer": seconds["sndbuf_limited"],
-            "network": max(0.0, elapsed - idle - seconds["rwnd_limited"] - seconds["sndbuf_limited"]),
-            "elapsed": elapsed, "resent": sender["total_retrans"]}
+    return {
+        "application": idle,
+        "window": seconds["rwnd_limited"],
+        "buffer": seconds["sndbuf_limited"],
+        "network": max(0.0, elapsed - idle - seconds["rwnd_limited"] - seconds["sndbuf_limited"]),
+        "elapsed": elapsed,
+        "resent": sender["total_retrans"],
+    }
 
 
 def _measure(bench, told, app):
@@ -76,7 +81,9 @@ def _measure(bench, told, app):
     name, down = told.get("name", ""), told.get("direction", "up") == "down"
     rows = truth.rows(f"{bench.scratch}/{name}client_ops.csv")
     served = truth.rows(path) if os.path.exists(path := f"{bench.scratch}/{name}server_ops.csv") else []
-    app["thought_s"] = sum(int(r["slept_ns"]) for r in served) / 1e9 if told["mode"] == "bulk" and down else sum(int(r["thought_ns"]) for r in rows) / 1e9
+    app["thought_s"] = (
+        sum(int(r["slept_ns"]) for r in served) / 1e9 if told["mode"] == "bulk" and down else sum(int(r["thought_ns"]) for r in rows) / 1e9
+    )
     if rows:
         if told["mode"] == "rr":
             app["op_ms(start->reply)"] = truth.summary([span(r, "t_start_ns", "t_done_ns") for r in rows])
