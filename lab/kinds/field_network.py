@@ -48,9 +48,9 @@ def nfs(bench, *, secs=5, rate=120):
 def low_priority_copy(case, write, pause_ms):
     seconds = 6
     with case.bench() as b:
-        b.wire("both delay_us=500")
+        b.wire("both delay_us=100")
         with b.capture():
-            writes = int(seconds * 1000 / pause_ms) if pause_ms else 200
+            writes = int(seconds * 1000 / pause_ms) if pause_ms else 400
             app = tcpapp.run(b, mode="bulk", bytes=writes * write, write=write, think_us=pause_ms * 1000, nodelay_c=True)
     if not pause_ms:
         return expect.healthy()
@@ -199,8 +199,10 @@ def root_moves(case, moves, outage_ms):
     longest = {"longest_ns": [0.9e6 * outage_ms, 2.2e6 * outage_ms + 5e8]}
     seen = {"stp-topology-change": {"root_changes": [len(moves)] * 2}, "network-outage": longest}
     causes = ["network-outage", "stp-topology-change"]
-    told = judged(rows, served, 0.4, rest="network", causes={**CAUSES, "network": [*causes, "network-loss"]},
-                  find=["stp-topology-change", "network-outage"], facts=seen,
+    # Many requests that waited leave in one super-segment, of which the capture keeps the first bytes.
+    apart = sum(r["t_done_ns"] - r["t_issue_ns"] < 50e6 for r in nfsload.done(rows)) / len(rows)
+    told = judged(rows, served, 0.4, rest="network", causes={**CAUSES, "network": [*causes, "network-loss"]}, coverage=0.9 * apart,
+                  matched=0.7 * apart, find=["stp-topology-change", "network-outage"], facts=seen,
                   forbid=["server-stall", "server-slow", "capture-incomplete"], skip=["one_way"])
     waited = sum((r["t_done_ns"] - r["t_issue_ns"]) / 1e9 for r in nfsload.done(rows))
     # At least one call waited for the end of each; most of those that the application asked meanwhile never left its socket.
