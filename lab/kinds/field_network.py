@@ -191,7 +191,7 @@ def root_moves(case, moves, outage_ms):
             for device in ("eth0", "eth9"):
                 send(b, b.middle, device, frames)
             b.later(*((m, lambda: b.wire(f"outage both {outage_ms}", at=-1)) for m in moves))
-            rows = nfs(b, secs=seconds)
+            rows = nfs(b, secs=seconds, rate=40)
         served = server.log()
     if not moves:
         return judged(rows, served, 0.4, rest="network", skip=["one_way"])
