@@ -82,7 +82,7 @@ def in_window(case, rows, served, path_ms, rest):
     return {"window": sorted(set(sides)), "cut out": sorted(set(sides))} if sides else {}
 
 
-def busy_wire(case):
+def lost_frames(case):
     """Frames with data that the wire lost, both ways."""
     return sum(case.truth["wire_measured"][d]["dropped_tcp_data_frames"] for d in ("c2s", "s2c"))
 

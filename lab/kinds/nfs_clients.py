@@ -1,6 +1,7 @@
 """Several clients, or several connections of one: who of them is slow, and by whom."""
 
 from kinds.nfs import CAUSES, NEVER, carried, judged, recorded
+from kinds.nfs_network import MOUNTED_S
 from kit import expect
 from kit.apps import nfsload
 from kit.apps.ganesha import Ganesha
@@ -40,9 +41,10 @@ def two_clients(case, first, second, delay_ms=1.0, loss=0.0, read_ms=0.0):
     theirs = dict(file="data2.bin", secs=5, **(dict(jobs=24, cap=3, ops=1500) if second == "cap" else dict(rate=120, cap=96, ops=600)))
     with case.bench(clients=2) as bench:
         server = Ganesha(bench, read_us=read_ms * 1000, only="data2.bin")
-        bench.wire(f"both delay_us={delay_ms * 1000:.0f} loss={loss}", at=0)
+        bench.wire(f"both delay_us={delay_ms * 1000:.0f}", at=0)
         bench.wire(f"both delay_us={second_ms * 1000:.0f}", at=1)
         with bench.capture():
+            bench.later((MOUNTED_S, lambda: bench.wire(f"both loss={loss}", at=0)))
             running = [nfsload.begin(bench, name="client", **mine),
                        nfsload.begin(bench, host=bench.clients[1], name="client2", **dict(theirs, seed=case.seed + 1))]
             own, others = (nfsload.end(bench, one) for one in running)

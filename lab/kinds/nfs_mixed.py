@@ -1,7 +1,7 @@
 """NFS with two faults at a time: whoever has most of the time is named, or both."""
 
-from kinds.nfs import CAUSES, NEVER, VERSIONS, judged, recorded
-from kinds.nfs_network import busy_wire
+from kinds.nfs import CAUSES, NEVER, VERSIONS, judged, lost_frames, recorded
+from kinds.nfs_network import MOUNTED_S
 from kit.apps import nfsload
 from kit.kinds import kind
 
@@ -24,12 +24,12 @@ def delay_and_storage(case, delay_ms, mean_ms, version="3"):
       mild=dict(share=0.01, mean_ms=5), harsh=dict(share=0.04, mean_ms=25), healthy=dict(share=0, mean_ms=0, delay_ms=0.1),
       draw=lambda d: dict(share=d.log_uniform(0.003, 0.04), mean_ms=d.log_uniform(2, 40), delay_ms=d.log_uniform(0.2, 3)))
 def loss_and_storage(case, share, mean_ms, delay_ms=0.5):
-    rows, served = recorded(case, wire=[f"both delay_us={delay_ms * 1000:.0f}", f"both loss={share}"],
+    rows, served = recorded(case, wire=[f"both delay_us={delay_ms * 1000:.0f}"], steps=[(MOUNTED_S, f"both loss={share}")],
                             load=dict(rate=150, cap=128, ops=800, secs=5),
                             storage=dict(read_us=mean_ms * 1000, write_us=mean_ms * 1000, distribution="exponential"))
     seconds = nfsload.shares(rows, served, 2 * delay_ms)
     whole = sum(seconds.values())
-    found = ["network-loss"] if seconds["rest"] > whole / 4 and busy_wire(case) >= 5 else []
+    found = ["network-loss"] if seconds["rest"] > whole / 4 and lost_frames(case) >= 5 else []
     found += ["server-slow"] if seconds["server"] > whole / 3 else []
     return judged(rows, served, 2 * delay_ms, rest="network", case=case, find=found, injected=["network-loss"], skip=["one_way"],
                   causes={**CAUSES, "network": ["network-loss", "network-delay"]}, forbid=["server-concurrency-cap", *NEVER])

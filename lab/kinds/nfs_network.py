@@ -1,20 +1,23 @@
 """NFS over a path that loses, stops, or is not always the same."""
 
-from kinds.nfs import CAUSES, NEVER, VERSIONS, busy_wire, judged, recorded
+from kinds.nfs import CAUSES, NEVER, VERSIONS, judged, lost_frames, recorded
 from kit.apps import nfsload
 from kit.kinds import kind
 
-LOSSES = {**CAUSES, "network": ["network-loss", "network-delay"]}
 # What loss costs is said when it is more than a trace of the calls' time.
 WORTH_SAYING = 0.1
+# Faults begin when the load does: what it costs to mount is not in the application's own times.
+MOUNTED_S = 0.5
 
 
 def loss_judged(case, rows, served, path_ms, **more):
     """Expectation where the remainder of the calls' time is recovery from loss."""
     seconds = nfsload.shares(rows, served, path_ms)
-    lost = busy_wire(case)
+    lost = lost_frames(case)
     said = lost >= 5 and seconds["rest"] > WORTH_SAYING * sum(seconds.values())
-    return judged(rows, served, path_ms, rest="network", case=case, causes=LOSSES, injected=["network-loss", "ack-frequency"] if lost else [],
+    named = ["network-loss"] if seconds["rest"] > 2 * seconds["network"] else ["network-loss", "network-delay"]
+    return judged(rows, served, path_ms, rest="network", case=case, causes={**CAUSES, "network": named},
+                  injected=["network-loss", "ack-frequency"] if lost else [],
                   find=["network-loss"] if said else [], skip=["one_way"], forbid=["server-slow", "server-stall", "server-concurrency-cap", *NEVER],
                   **more)
 
@@ -23,7 +26,7 @@ def loss_judged(case, rows, served, path_ms, **more):
       mild=dict(share=0.004), harsh=dict(share=0.03), healthy=dict(share=0, delay_ms=0.2),
       draw=lambda d: dict(share=d.log_uniform(0.002, 0.05), delay_ms=d.log_uniform(0.2, 6), version=d.choice(VERSIONS), offload=d.random() < 0.5))
 def loss(case, share, delay_ms=2, version="3", offload=True):
-    rows, served = recorded(case, wire=[f"both delay_us={delay_ms * 1000:.0f}", f"both loss={share}"], bench=dict(offload=offload),
+    rows, served = recorded(case, wire=[f"both delay_us={delay_ms * 1000:.0f}"], steps=[(MOUNTED_S, f"both loss={share}")], bench=dict(offload=offload),
                             load=dict(version=version, rate=300, cap=64, ops=1500, secs=5))
     return loss_judged(case, rows, served, 2 * delay_ms)
 
@@ -32,7 +35,7 @@ def loss(case, share, delay_ms=2, version="3", offload=True):
       mild=dict(begins=0.001), harsh=dict(begins=0.006), healthy=dict(begins=0, delay_ms=0.2),
       draw=lambda d: dict(begins=d.log_uniform(0.0008, 0.01), ends=d.log_uniform(0.1, 0.5), delay_ms=d.log_uniform(0.2, 6)))
 def burst_loss(case, begins, ends=0.25, delay_ms=2):
-    rows, served = recorded(case, wire=[f"both delay_us={delay_ms * 1000:.0f}", f"both ge_p={begins} ge_r={ends} ge_h=0.8"],
+    rows, served = recorded(case, wire=[f"both delay_us={delay_ms * 1000:.0f}"], steps=[(MOUNTED_S, f"both ge_p={begins} ge_r={ends} ge_h=0.8")],
                             load=dict(rate=300, cap=64, ops=1500, secs=5))
     return loss_judged(case, rows, served, 2 * delay_ms)
 

@@ -1,6 +1,7 @@
 """NFS version 3 over UDP: datagrams of several fragments, and a client that asks again after a second."""
 
 from kinds.nfs import CAUSES, NEVER, judged, recorded
+from kinds.nfs_network import MOUNTED_S
 from kit.apps import nfsload
 from kit.kinds import kind
 
@@ -33,11 +34,12 @@ def udp_slow_storage(case, mean_ms, distribution="exponential"):
       draw=lambda d: dict(share=d.log_uniform(0.0015, 0.02), timeout_ms=d.choice([300, 700, 1100]), delay_ms=d.log_uniform(0.1, 4),
                           direction=d.choice(["both", "c2s", "s2c"])))
 def udp_lost_fragments(case, share, timeout_ms=1100, delay_ms=0.2, direction="both"):
-    rows, served = recorded(case, wire=[f"both delay_us={delay_ms * 1000:.0f}", f"{direction} loss={share}"], storage=UDP,
+    rows, served = recorded(case, wire=[f"both delay_us={delay_ms * 1000:.0f}"], steps=[(MOUNTED_S, f"{direction} loss={share}")], storage=UDP,
                             load=dict(version="3 udp", rate=200, cap=256, timeout_ms=timeout_ms, ops=1000, secs=5))
     again = sum(r["sent"] > 1 for r in rows)
     seconds = nfsload.shares(rows, served, 2 * delay_ms)
     said = again >= 3 and seconds["rest"] > 0.2 * sum(seconds.values())
-    return judged(rows, served, 2 * delay_ms, rest="network", case=case, causes={**CAUSES, "network": ["network-loss", "network-delay"]},
-                  find=["network-loss"] if said else [], injected=["network-loss"] if again else [], skip=["one_way"],
+    named = ["network-loss", "fragments-lost"] + ([] if seconds["rest"] > 2 * seconds["network"] else ["network-delay"])
+    return judged(rows, served, 2 * delay_ms, rest="network", case=case, causes={**CAUSES, "network": named},
+                  find=[["network-loss", "fragments-lost"]] if said else [], injected=["network-loss"] if again else [], skip=["one_way"],
                   forbid=["server-slow", "server-stall", "server-concurrency-cap", *NEVER])
