@@ -114,7 +114,7 @@ def copy_slow_feeder(case, pause_ms, piece=40_000, delay_ms=0.2):
 
 @kind("pgsql-copy-slow-reader", "COPY of a table to a client that reads slowly: the server waits for room",
       mild=dict(pause_ms=20), harsh=dict(pause_ms=150), healthy=dict(pause_ms=0),
-      draw=lambda d: dict(pause_ms=d.log_uniform(15, 300), delay_ms=d.log_uniform(0.1, 2)))
+      draw=lambda d: dict(pause_ms=d.log_uniform(15, 300), delay_ms=d.log_uniform(0.1, 0.5)))
 def copy_slow_reader(case, pause_ms, delay_ms=0.2):
     n = 200 if not pause_ms else 1
     size = 20_000 if not pause_ms else 65_536 * min(150, round(4.3e3 / pause_ms)) + 500_000
