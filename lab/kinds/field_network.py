@@ -43,7 +43,7 @@ def nfs(bench, *, secs=5, rate=120):
 
 
 @kind("field-low-priority-copy", "a copy whose process gets its disk so seldom that it writes now and then", field_case="G25",
-      mild=dict(write=65536, pause_ms=50), harsh=dict(write=4096, pause_ms=1000), healthy=dict(write=65536, pause_ms=0),
+      mild=dict(write=65536, pause_ms=50), harsh=dict(write=4096, pause_ms=1000), healthy=dict(write=262144, pause_ms=0),
       draw=lambda d: dict(write=d.choice([4096, 16384, 65536, 262144]), pause_ms=d.log_uniform(20, 1000)))
 def low_priority_copy(case, write, pause_ms):
     seconds = 6
@@ -201,8 +201,8 @@ def root_moves(case, moves, outage_ms):
     causes = ["network-outage", "stp-topology-change"]
     # Many requests that waited leave in one super-segment, of which the capture keeps the first bytes.
     apart = sum(r["t_done_ns"] - r["t_issue_ns"] < 50e6 for r in nfsload.done(rows)) / len(rows)
-    told = judged(rows, served, 0.4, rest="network", causes={**CAUSES, "network": [*causes, "network-loss"]}, coverage=0.9 * apart,
-                  matched=0.7 * apart, find=["stp-topology-change", "network-outage"], facts=seen,
+    told = judged(rows, served, 0.4, rest="network", causes={**CAUSES, "network": [*causes, "network-loss"]}, coverage=0.8 * apart,
+                  matched=0.6 * apart, find=["stp-topology-change", "network-outage"], facts=seen,
                   forbid=["server-stall", "server-slow", "capture-incomplete"], skip=["one_way"])
     waited = sum((r["t_done_ns"] - r["t_issue_ns"]) / 1e9 for r in nfsload.done(rows))
     # At least one call waited for the end of each; most of those that the application asked meanwhile never left its socket.
