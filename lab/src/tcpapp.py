@@ -14,6 +14,7 @@ Options (`_c`, `_s`: of the client, of the server; sizes in bytes, times in micr
   read, read_sleep_us       with _c, _s or for both: most bytes of one read, pause after it while more is to come
   jobs               rr: connections of the client at a time (1)
   nodelay_, rcvbuf_, sndbuf_, quickack_     socket options
+  drain_             1: no write of a message before all of the last one was acknowledged
   backlog, accept_sleep (s), fill   the server's queue of connections, when it begins to accept, connections that fill it
   rst_at, rst_bytes  the server aborts at this call, after so many bytes
   linger_ms, rst_idle       the client waits so long before it closes; the server aborts meanwhile, with nothing outstanding
@@ -21,6 +22,7 @@ Options (`_c`, `_s`: of the client, of the server; sizes in bytes, times in micr
 """
 
 import ctypes
+import fcntl
 import json
 import random
 import socket
@@ -29,7 +31,7 @@ import sys
 import threading
 import time
 
-QUICKACK, TCP_INFO, PR_SET_TIMERSLACK = 12, 11, 29
+QUICKACK, TCP_INFO, PR_SET_TIMERSLACK, SIOCOUTQ = 12, 11, 29, 0x5411
 ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)
 
 # Fields of struct tcp_info of this kernel: format and offset.
@@ -121,6 +123,8 @@ class End:
         for i, piece in enumerate(pieces):
             if i:
                 pause(gap_us)
+            while i and self.told.get(f"drain_{self.side}") and fcntl.ioctl(self.sock, SIOCOUTQ, b"\0" * 4) != b"\0" * 4:
+                time.sleep(0.0002)
             self.sock.sendall(piece)
 
     def stream(self, rows):

@@ -144,6 +144,32 @@ fn listed() -> Vec<Line> {
     list::read(&text).unwrap_or_else(|e| panic!("not-yet.tsv: {e}"))
 }
 
+/// `docs/cases.md` names every case; under its last heading exactly those of which something is not told yet.
+#[test]
+fn the_page_about_cases_is_true() {
+    const LAST: &str = "\n## What is not told yet\n";
+    let file = folder().join("../../docs/cases.md");
+    let page = fs::read_to_string(file).expect("docs/cases.md");
+    let (told, not_yet) = page.split_once(LAST).expect("the last heading");
+    let mut wrong = Vec::new();
+    for case in cases() {
+        let named = format!("`{}`", case.name);
+        let listed = listed().iter().any(|l| l.case == case.name);
+        if !told.contains(&named) {
+            wrong.push(format!("does not name {named}"));
+        }
+        if not_yet.contains(&named) != listed {
+            let which = if listed {
+                "and the page does not say so"
+            } else {
+                "no more"
+            };
+            wrong.push(format!("something of {named} is not told yet {which}"));
+        }
+    }
+    assert!(wrong.is_empty(), "docs/cases.md:\n{}", wrong.join("\n"));
+}
+
 #[test]
 fn field_cases_say_what_they_must() {
     let mut cases = cases();
