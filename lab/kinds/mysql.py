@@ -40,6 +40,8 @@ def judged(rows, served, rtt_ms, *, rest="network", trips=False, find=(), causes
     causes = {**CAUSES, **(causes or {})}
     mean, p99 = whole / len(took), truth.percentile(took, 99)
     expected = expect.of_calls({k: v / 1e3 for k, v in seconds.items()}, mean, p99, causes, **more)
+    # Each session waits for each answer: that never more than so many are outstanding is true, and no fault.
+    expected.forbid = [c for c in expected.forbid if c != "client-concurrency-cap"]
     near = 0.8 < mean / expect.FAST_ENOUGH_MS < 1.25 or mean < expect.FAST_ENOUGH_MS and 0.5 < p99 / expect.TAIL_MS < 2
     if expected.side == ["none"]:
         if near:
@@ -173,10 +175,7 @@ def lock(case, hold_ms, sessions, rtt_ms=0.4, same_row=True):
         for i in range(sessions)
     ]
     rows, served = recorded(case, told, wire=delays(rtt_ms))
-    expected = judged(rows, served, rtt_ms, trips=True, forbid=["network-loss", "nagle-delayed-ack", "receive-window-limited", "capture-incomplete"])
-    # Each session waits for each answer: that never more than `sessions` are outstanding is true, and no fault.
-    expected.forbid = [c for c in expected.forbid if c != "client-concurrency-cap"]
-    return expected
+    return judged(rows, served, rtt_ms, trips=True, forbid=["network-loss", "nagle-delayed-ack", "receive-window-limited", "capture-incomplete"])
 
 
 @kind(
