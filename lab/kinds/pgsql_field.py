@@ -1,7 +1,6 @@
 """Field cases on PostgreSQL: fetch sizes and what the client makes of rows, hidden sessions and literals, throughput
 from round trips, a server that pauses within its responses."""
 
-
 from kit import expect, noise, pcap
 from kit.apps import postgresql
 from kit.apps.postgresql import PostgreSQL

@@ -141,9 +141,13 @@ def request(connection, sql):
 
 
 def burn(seconds):
+    """Computes, but lets the server and the wire go first: both hosts are on one machine."""
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    os.setpriority(os.PRIO_PROCESS, 0, 19)
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         pass
+    os.setpriority(os.PRIO_PROCESS, 0, before)
 
 
 class Feeder:
