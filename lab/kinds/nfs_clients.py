@@ -72,7 +72,9 @@ def of_two(case, own, others, log, own_path_ms, others_path_ms, addresses, fault
         expected.where = [f"{addresses[1]}|data2"]
     else:
         expected.forbid = ["server-slow", "server-stall", "server-concurrency-cap"]
-    expected.find = [["network-loss", "network-delay"] if fault == "network-loss" else fault] if "network" in own_sides else []
+    recovery = nfsload.shares(own, served[0], own_path_ms)["rest"]
+    named = fault if fault == "network-delay" or recovery > 0.2 * sum(mine.values()) else "network-delay"
+    expected.find = [named] if "network" in own_sides else []
     expected.where = [*expected.where, *([addresses[0]] if "network" in own_sides else [])]
     expected.cause = None if "mixed" in expected.side else [c for s in expected.side for c in {**CAUSES, "none": [None]}.get(s, [])]
     expected.forbid += ["capture-incomplete", "connection-reset", "duplicate-packets", *([] if fault == "network-loss" else ["network-loss"])]

@@ -26,8 +26,8 @@ def loss_judged(case, rows, served, path_ms, **more):
       mild=dict(share=0.004), harsh=dict(share=0.03), healthy=dict(share=0, delay_ms=0.2),
       draw=lambda d: dict(share=d.log_uniform(0.002, 0.05), delay_ms=d.log_uniform(0.2, 6), version=d.choice(VERSIONS), offload=d.random() < 0.5))
 def loss(case, share, delay_ms=2, version="3", offload=True):
-    rows, served = recorded(case, wire=[f"both delay_us={delay_ms * 1000:.0f}"], steps=[(MOUNTED_S, f"both loss={share}")], bench=dict(offload=offload),
-                            load=dict(version=version, rate=300, cap=64, ops=1500, secs=5))
+    rows, served = recorded(case, wire=[f"both delay_us={delay_ms * 1000:.0f}"], steps=[(MOUNTED_S, f"both loss={share}")],
+                            load=dict(version=version, rate=300, cap=64, ops=1500, secs=5), bench=dict(offload=offload))
     return loss_judged(case, rows, served, 2 * delay_ms)
 
 
@@ -35,7 +35,8 @@ def loss(case, share, delay_ms=2, version="3", offload=True):
       mild=dict(begins=0.001), harsh=dict(begins=0.006), healthy=dict(begins=0, delay_ms=0.2),
       draw=lambda d: dict(begins=d.log_uniform(0.0008, 0.01), ends=d.log_uniform(0.1, 0.5), delay_ms=d.log_uniform(0.2, 6)))
 def burst_loss(case, begins, ends=0.25, delay_ms=2):
-    rows, served = recorded(case, wire=[f"both delay_us={delay_ms * 1000:.0f}"], steps=[(MOUNTED_S, f"both ge_p={begins} ge_r={ends} ge_h=0.8")],
+    bursts = f"both ge_p={begins} ge_r={ends} ge_h=0.8"
+    rows, served = recorded(case, wire=[f"both delay_us={delay_ms * 1000:.0f}"], steps=[(MOUNTED_S, bursts)],
                             load=dict(rate=300, cap=64, ops=1500, secs=5))
     return loss_judged(case, rows, served, 2 * delay_ms)
 

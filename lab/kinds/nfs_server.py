@@ -62,7 +62,7 @@ def periodic_stall(case, every_s, stall_ms, by="process"):
 
 
 @kind("nfs-worker-cap", "the server has fewer workers than calls to work on",
-      mild=dict(jobs=12, service_ms=8), harsh=dict(jobs=32, service_ms=16), healthy=dict(rate=300, service_ms=0),
+      mild=dict(jobs=20, service_ms=8), harsh=dict(jobs=32, service_ms=16), healthy=dict(rate=300, service_ms=0),
       draw=lambda d: dict(jobs=d.randint(10, 36), service_ms=d.log_uniform(5, 20), version=d.choice(VERSIONS), threads=d.choice([8, 10, 12, 16])))
 def worker_cap(case, service_ms, jobs=0, rate=0, threads=8, version="3"):
     rows, served = recorded(case, wire=["both delay_us=250"], storage=dict(threads=threads, read_us=service_ms * 1000, write_us=service_ms * 1000),
@@ -70,7 +70,8 @@ def worker_cap(case, service_ms, jobs=0, rate=0, threads=8, version="3"):
     workers = case.truth["server_app"]["max_concurrent_io"]
     # Where the server reads no more, answers come packed and most headers are cut away: then nothing shows the cap (nfs-overrun).
     seen = carried(case, rows)["coverage"] > 0.3
-    queued = seen and case.truth["app"]["mean_outstanding"] > 2 * workers
+    # A short queue that is always as long looks like a slow server.
+    queued = seen and case.truth["app"]["mean_outstanding"] > 4 * workers
     states = dict(find=["server-concurrency-cap"], facts={"server-concurrency-cap": {"cap": [workers - 1, workers + 1]}}) if queued else {}
     mean_ms, _ = nfsload.response_ms(rows)
     return judged(rows, served, 0.5, rest="server", case=case, causes=CAPPED if queued else CAUSES, host_ns=max(300_000, int(mean_ms * 5e4)),
