@@ -5,7 +5,7 @@ import os
 
 from kit import expect, pcap
 from kit.kinds import kind
-from kinds.places import HARSH, HEALTHY, MILD, expected, fault_drawn, traffic
+from kinds.places import HARSH, HEALTHY, MILD, expected, fault_drawn, may_be_left_open, traffic
 
 # Of operations whose packets are all there, those whose headers super-segments and snaplen leave to be read.
 READABLE = 0.9
@@ -79,10 +79,8 @@ def snaplen(case, fault, ms, snap):
     rows, served, path_ms = traffic(case, fault, ms, bench=dict(snap=snap))
     # Offsets, by which operations are found, are never in so few bytes; of 68 (66 are headers) no call is.
     told = expected(fault, rows, served, path_ms, coverage=0.0, matched=0.4 if snap >= 96 else 0.0, skip=["one_way"] if snap < 96 else [])
-    if snap < 96:
-        # Packets without calls: who is slow, and that nobody is, can be left open.
-        told.side, told.cause = [*told.side, "undetermined"], [*(told.cause or []), None]
-    return told
+    # Packets without calls: who is slow, and that nobody is, can be left open.
+    return may_be_left_open(told) if snap < 96 else told
 
 
 @kind("place-ring", "rotated files (tcpdump -C 1 -W n): each end a folder, of which a full ring has lost the beginning",

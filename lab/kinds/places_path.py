@@ -3,7 +3,7 @@
 import os
 
 from kit.kinds import kind
-from kinds.places import HARSH, HEALTHY, MILD, expected, fault_drawn, traffic
+from kinds.places import HARSH, HEALTHY, MILD, expected, fault_drawn, may_be_left_open, traffic
 
 # A tap between both ends, given as the capture of one of them; `at`: on which side of it the path is long.
 CLIENT_SIDE, SERVER_SIDE = 0, -1
@@ -40,9 +40,7 @@ def tapped(case, fault, ms, instead, at, device="eth0"):
     told = expected(fault, rows, served, path_ms, skip=["one_way"], host_ns=int((path_ms + 1) * 1e6) if instead == "client" else None)
     if fault == "path" and (instead, at) in (("server", SERVER_SIDE), ("client", CLIENT_SIDE)):
         # The long part lies beyond the tap: handshakes bound it, calls do not show it.
-        told.side, told.cause = [*told.side, "undetermined"], [*(told.cause or []), None]
-        if instead == "client":
-            told.side.append("none")
+        may_be_left_open(told, *(["none"] if instead == "client" else []))
     return told
 
 
