@@ -61,7 +61,8 @@ def messages(c):
     upward = c["who"] in ("client-writes", "server-reads")
     if not c.get("tns"):
         return [(long if upward else b"q" * SHORT, b"k" * SHORT if upward else long)] * c["calls"]
-    count, pairs = c["bursts"] * c["burst"] // tns.ROW, [(tns.connect(), tns.accept()), (tns.execute(1), tns.rows(1, 1, 1))]
+    # A little less than the bursts, for the headers.
+    count, pairs = (c["bursts"] * c["burst"] - 1000) // tns.ROW, [(tns.connect(), tns.accept()), (tns.execute(1), tns.rows(1, 1, 1))]
     for i in range(c["calls"]):
         pairs.append((tns.fetch(2 + i, count), tns.rows(2 + i, count, 1 + (i + 1) * count)))
     return pairs
@@ -77,7 +78,7 @@ def server(c):
         got = now()
         pauses.write(s, response)
         rows.append((i, len(request), len(response), got, now()))
-    s.settimeout(10)
+    s.settimeout(40)
     s.recv(1)
     save(c, "server", "call,request_bytes,response_bytes,t_got_ns,t_written_ns", rows, {"pauses": pauses.rows, "tcp_info": tcp_info(s)})
 
