@@ -21,6 +21,13 @@ def mean_ms(rows, begin, end="t_done_ns"):
     return sum(r[end] - r[begin] for r in finished) / len(finished) / 1e6
 
 
+def nobody():
+    """Nobody is accused; that a few callers never have more than a few calls outstanding is a fact, without a cost."""
+    expected = expect.healthy()
+    expected.forbid.remove("client-concurrency-cap")
+    return expected
+
+
 def kept_evidence(case, rows, served):
     """All forms in which the application's times can be had; the names of the database's traces."""
     evidence.rows(case, "app.csv.gz", rows)
@@ -54,7 +61,7 @@ def server_threads(case, threads, callers, service_ms):
         b.wire("both delay_us=300")
         with b.capture():
             # One session at first: what a read takes when none waits before it.
-            first = nfsload.load(b, name="alone", jobs=1, cap=256, ops=120, secs=1, readpct=100)
+            first = nfsload.load(b, name="alone", seed=case.seed + 1000, jobs=1, cap=256, ops=120, secs=1, readpct=100)
             rows = nfsload.load(b, jobs=callers, cap=256, ops=900, secs=4, readpct=100)
         served = server.log()
     traces = kept_evidence(case, rows, served)
@@ -63,7 +70,7 @@ def server_threads(case, threads, callers, service_ms):
     seconds["server"] += seconds.pop("rest")
     mean, p99 = nfsload.response_ms(first + rows)
     if mean < expect.FAST_ENOUGH_MS:
-        return expect.healthy()
+        return nobody()
     workers = case.truth["server_app"]["max_concurrent_io"]
     whole = sum(r["t_done_ns"] - r["t_issue_ns"] for r in nfsload.done(rows)) / 1e9
     queued = seconds["server"] - sum(r[4] - r[3] for r in served) / 1e9
@@ -148,9 +155,9 @@ def client_host(case, run_ms, stop_ms):
     with_times = dict(side=["client"], cause=["client-host-slow"], first=["^The CLIENT is slow", "client-host-slow"],
                       forbid=["network-delay", "server-slow"], cost_s={"client-host-slow": [0.75 * above_s, 1.1 * host_s]},
                       json={"budget.client_host_ns": {"between": [0.75e6 * app, 1.05e6 * app]}})
-    nobody = dict(side=["none"], cause=[None], forbid=["client-host-slow", "server-slow", "network-delay"])
-    runs = [expect.run("both ends", "diagnose", PAIR, **nobody, says=["--app"]), expect.run("client alone", "diagnose", PAIR[:1], **nobody),
-            *runs_with_times(traces, with_times, {**nobody, "json": {"budget.client_host_ns": {"in": [None]}}},
+    on_wire = dict(side=["none"], cause=[None], forbid=["client-host-slow", "server-slow", "network-delay"])
+    runs = [expect.run("both ends", "diagnose", PAIR, **on_wire, says=["--app"]), expect.run("client alone", "diagnose", PAIR[:1], **on_wire),
+            *runs_with_times(traces, with_times, {**on_wire, "json": {"budget.client_host_ns": {"in": [None]}}},
                              {k: v for k, v in with_times.items() if k != "cost_s"})]
     return expect.healthy(app={"side": ["client"], "cause": ["client-host-slow"], "client_host_ms": [0.75 * app, 1.05 * app]}, runs=runs)
 
@@ -213,7 +220,7 @@ def capture_loss(case, buffer_kb, keeps):
     never = ["network-loss", "network-outage", "network-reordering", "server-stall", "connection-reset"]
     mean, _ = nfsload.response_ms(rows)
     if not all(lost.get(side) for side in ("client", "server")):
-        return expect.Expectation(side=["none", "network", "undetermined"], forbid=[*never, "capture-incomplete"])
+        return expect.Expectation(side=["none", "network", "undetermined"], forbid=[*never, "capture-incomplete"], skip=["one_way"])
     # A megabyte takes a while to pass: who is named for that is not the point here, but it is neither loss nor silence.
     told = dict(side=["none", "network", "undetermined"], find=["capture-incomplete"], forbid=never, never=[r"(?i)the network (lost|loses)"])
 
@@ -225,7 +232,7 @@ def capture_loss(case, buffer_kb, keeps):
             expect.run("client alone", "diagnose", PAIR[:1], **told, facts=missing("client")),
             expect.run("server alone", "diagnose", PAIR[1:], **told, facts=missing("server")),
             expect.run("what the capture is worth", "info", PAIR[:1], says=[r"(?i)lost|missing|dropped|gap"], never=[r"(?i)nothing is missing"])]
-    return expect.Expectation(side=["none", "network", "undetermined"], find=told["find"], forbid=never, runs=runs)
+    return expect.Expectation(side=["none", "network", "undetermined"], find=told["find"], forbid=never, skip=["one_way"], coverage=0.3, runs=runs)
 
 
 def _overrun(packets, room, keeps):
