@@ -14,7 +14,7 @@ def _slow_connect(app, side, retry_ms=900, **more):
     if late_s < retry_ms / 1e3:
         return expect.healthy()
     # With more than a third of the time spent on it, the middle third holds the end of it.
-    without = {**FINE_ELSEWHERE, "window": ["none", side]} if late_s > (late_s + rest_s) / 3 else FINE_ELSEWHERE
+    without = {**FINE_ELSEWHERE, "window": ["none", side], "cut out": ["none", side]} if late_s > (late_s + rest_s) / 3 else FINE_ELSEWHERE
     return expect.Expectation(
         side=[side],
         cause=["slow-connect", *(["network-loss"] if side == "network" else [])],
