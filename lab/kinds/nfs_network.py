@@ -27,7 +27,7 @@ def loss_judged(case, rows, served, path_ms, **more):
       draw=lambda d: dict(share=d.log_uniform(0.002, 0.05), delay_ms=d.log_uniform(0.2, 6), version=d.choice(VERSIONS), offload=d.random() < 0.5))
 def loss(case, share, delay_ms=2, version="3", offload=True):
     rows, served = recorded(case, wire=[f"both delay_us={delay_ms * 1000:.0f}"], steps=[(MOUNTED_S, f"both loss={share}")],
-                            load=dict(version=version, rate=300, cap=64, ops=1500, secs=5), bench=dict(offload=offload))
+                            load=dict(version=version, rate=150, cap=64, ops=800, secs=5), bench=dict(offload=offload))
     return loss_judged(case, rows, served, 2 * delay_ms)
 
 
@@ -37,7 +37,7 @@ def loss(case, share, delay_ms=2, version="3", offload=True):
 def burst_loss(case, begins, ends=0.25, delay_ms=2):
     bursts = f"both ge_p={begins} ge_r={ends} ge_h=0.8"
     rows, served = recorded(case, wire=[f"both delay_us={delay_ms * 1000:.0f}"], steps=[(MOUNTED_S, bursts)],
-                            load=dict(rate=300, cap=64, ops=1500, secs=5))
+                            load=dict(rate=120, cap=64, ops=600, secs=5))
     return loss_judged(case, rows, served, 2 * delay_ms)
 
 
