@@ -30,7 +30,7 @@ def renamed(case, to):
       mild=dict(every=12, timer_ms=40), harsh=dict(every=16, timer_ms=200), healthy=dict(every=2, timer_ms=200),
       probes=dict(every=16, timer_ms=200, probes=True),
       draw=lambda d: dict(every=d.randint(12, 40), timer_ms=d.choice([40, 100, 200]), probes=d.random() < 0.5))
-def ack_by_count(case, every, timer_ms, rtt_ms=1, probes=False):
+def ack_by_count(case, every, timer_ms, rtt_ms=0.3, probes=False):
     # The first wire is the client's card; what leaves it is captured behind it, as the client's. Some senders send their last
     # segment again when they wait (tail loss probes).
     sysctl = {"client": ["net.ipv4.ip_default_ttl=65"], "server": [f"net.ipv4.tcp_early_retrans={3 if probes else 0}"]}
