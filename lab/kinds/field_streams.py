@@ -8,7 +8,7 @@ in the middle: without the handshake, and so without the scale of windows.
 import glob
 import os
 
-from kit import pcap
+from kit import noise, pcap
 from kit.apps import stream
 from kit.expect import ACCUSATIONS, Expectation, healthy, run
 from kit.kinds import kind
@@ -25,7 +25,7 @@ SENDER, RECEIVER = ("base-client.pcap", "sender"), ("base-server.pcap", "server.
 
 def shipped(case, timestamps, **told):
     """One run into client.pcap, server.pcap and the sender's ring; returns what both ends say."""
-    with case.bench(snap=96, timestamps=timestamps) as b:
+    with case.bench(snap=96, timestamps=timestamps, noise_limits=noise.Limits(p99_ms=2)) as b:
         b.wire("both delay_us=500")
         with b.capture(rotate=(1, 20)):
             ends = stream.run(b, "redo", **told)
