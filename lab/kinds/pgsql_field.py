@@ -222,7 +222,7 @@ def drawn_pause(dice, pause_s):
 
 
 @kind("pgsql-pause", "a server that pauses within its responses, everything acknowledged, room in the window", field_case="C10 C11",
-      mild=dict(pause_s=0.3, pauses=12), harsh=dict(pause_s=5, pauses=2), healthy=dict(pause_s=0, pauses=150, rows=300, delay_ms=0.1),
+      mild=dict(pause_s=0.3, pauses=12), harsh=dict(pause_s=5, pauses=2), healthy=dict(pause_s=0, pauses=150, rows=80, delay_ms=0.1),
       draw=lambda d: drawn_pause(d, d.log_uniform(0.1, 3)))
 def pause(case, pause_s, pauses, delay_ms=1.0, rows=1000):
     """Half of the rows fill and flush the server's buffer of 8 kB many times; then it sleeps; then the other half follows."""

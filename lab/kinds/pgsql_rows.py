@@ -1,6 +1,6 @@
 """Rows of PostgreSQL and how they travel: cursors, COPY both ways, clients that digest, locks that clients hold."""
 
-from kinds.pgsql import NEVER, judged, recorded
+from kinds.pgsql import NEVER, judged, of_calls, recorded
 from kit import expect, noise, truth
 from kit.apps import postgresql
 from kit.kinds import kind
@@ -37,7 +37,7 @@ def of_fetches(rows, served, path_ms, fetch, row_bytes, think_s=0.0):
         seconds["client"] += trip_s * (1 - needed)
         seconds["network"] = max(0.0, seconds["network"] - trip_s * (1 - needed))
     causes = {"network": ["network-delay"], "server": ["server-slow"], "client": ["small-fetch", "chatty"]}
-    expectation = expect.of_calls(seconds, mean_ms, p99_ms, causes, forbid=NEVER, skip=BULK)
+    expectation = of_calls(seconds, mean_ms, p99_ms, causes, forbid=NEVER, skip=BULK)
     if "client" in expectation.side:
         # From one end alone it can be unknown how much a turn carries.
         expectation.alone = ["network", "mixed"]
@@ -58,8 +58,8 @@ def cursor(case, fetch, delay_ms, snap=256, size=100):
 
 
 @kind("pgsql-client-digests", "a client that computes on each row before it fetches more",
-      mild=dict(fetch=100, row_us=60), harsh=dict(fetch=1000, row_us=100), healthy=dict(fetch=100, row_us=0),
-      draw=lambda d: dict(fetch=d.choice([20, 100, 500, 1000]), row_us=d.log_uniform(20, 200), sleeps=d.choice([True, False]),
+      mild=dict(fetch=100, row_us=60), harsh=dict(fetch=300, row_us=150), healthy=dict(fetch=100, row_us=0),
+      draw=lambda d: dict(fetch=d.choice([20, 100, 300]), row_us=d.log_uniform(20, 200), sleeps=d.choice([True, False]),
                           delay_ms=d.log_uniform(0.05, 5)))
 def client_digests(case, fetch, row_us, sleeps=False, delay_ms=0.1):
     turns = max(12, round(min(250, 4.5e3 / (2 * delay_ms + 0.5 + fetch * row_us / 1e3))))
