@@ -60,8 +60,8 @@ def server_threads(case, threads, callers, service_ms):
         server = Ganesha(b, threads=threads, read_us=service_ms * 1000, write_us=service_ms * 1000)
         b.wire("both delay_us=300")
         with b.capture():
-            # One session at first: what a read takes when none waits before it.
-            first = nfsload.load(b, name="alone", seed=case.seed + 1000, jobs=1, cap=256, ops=120, secs=1, readpct=100)
+            # One session at first, which writes: what an operation takes when none waits before it.
+            first = nfsload.load(b, name="alone", jobs=1, cap=256, ops=120, secs=1, readpct=0)
             rows = nfsload.load(b, jobs=callers, cap=256, ops=900, secs=4, readpct=100)
         served = server.log()
     traces = kept_evidence(case, rows, served)
@@ -128,6 +128,8 @@ def client_slots(case, slots, callers, version="3"):
             *runs_with_times(traces, with_times, refused, {k: v for k, v in with_times.items() if k != "cost_s"}),
             expect.run("DTrace of the server", "diagnose", [*PAIR, "--app", "app.csv.gz", "--server-app", "server-dtrace.txt"], **{**with_times,
                        "json": {"layers[0].layer": {"in": ["application"]}, "layers[0].mean_ns": {"between": [0.95e6 * app, 1.05e6 * app]}}})]
+    # On the wire the calls are as fast as the server; how near that is to fast enough, the application's clock does not say.
+    found.side, found.cause, found.host_ns = sorted({"none", *found.side}), [None, *(found.cause or [])], 5_000_000
     found.find, found.facts, found.runs = flat["find"], flat["facts"], runs
     found.app = {"side": ["client"], "cause": ["client-concurrency-cap"], "client_host_ms": [0.85 * queue, 1.05 * app]}
     return found
