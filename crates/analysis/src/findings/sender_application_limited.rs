@@ -24,7 +24,7 @@
 use super::Rule;
 use super::under_way::{Said, UnderWay};
 use crate::diagnose::Kind;
-use crate::facts::Facts;
+use crate::facts::{Basis, Facts};
 use crate::results::Finding;
 use crate::streams::DIRECTIONS;
 use model::{Direction, EpisodeKind, TimeClass, format_duration};
@@ -40,11 +40,11 @@ pub(super) const RULE: Rule = Rule {
 /// segments, which a round trip carries (RFC 6928).
 const MESSAGE_BYTES: u64 = 10 * 1_460;
 
-/// Bytes of this direction for each pause.
-fn message_bytes(facts: &Facts<'_>, d: Direction, pauses: u64) -> u64 {
+/// Bytes of this direction for each of so many messages.
+fn message_bytes(facts: &Facts<'_>, d: Direction, messages: u64) -> u64 {
     let connections = facts.streams.connections.iter();
     let bytes = connections.map(|c| c.directions[d.index()].counts.payload_bytes);
-    bytes.fold(0, u64::saturating_add) / pauses.max(facts.account.calls).max(1)
+    bytes.fold(0, u64::saturating_add) / messages.max(1)
 }
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
@@ -58,12 +58,24 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     }
     // Silences with nothing in flight are certain; of others there may be more, but not for as long.
     let silences = UnderWay::of_episodes(facts, d, &[EpisodeKind::SenderPause]);
-    let pauses = match silences.filter(|s| s.ns >= cost / 2) {
-        Some(silences) => silences,
-        None => UnderWay::most(facts, class, |d| facts.under_way(d, class))?,
+    let (pauses, messages) = match silences.filter(|s| s.ns >= cost / 2) {
+        // What a server sends now and then may be events that somebody waits for.
+        Some(silences) if d == Direction::ToClient => {
+            let count = silences.count;
+            (silences, count)
+        }
+        Some(silences) => (silences, facts.account.calls),
+        None => {
+            let waits = UnderWay::most(facts, class, |d| facts.under_way(d, class))?;
+            let messages = match facts.account.basis {
+                Basis::Streams => waits.count,
+                _ => facts.account.calls,
+            };
+            (waits, messages)
+        }
     };
     // Where a protocol is known its messages are, and a pause in one is plain.
-    if facts.kind == Kind::Turns && message_bytes(facts, d, pauses.count) < MESSAGE_BYTES {
+    if facts.kind == Kind::Turns && message_bytes(facts, d, messages) < MESSAGE_BYTES {
         return None;
     }
     let count = pauses.count;

@@ -91,6 +91,8 @@ pub(super) struct Held {
     advanced: Option<Time>,
     /// The acknowledgement of everything sent, until more is.
     drained: Option<Mark>,
+    /// Whether the peer's window was closed when it was heard last.
+    closed: bool,
     /// The last packet of the peer that acknowledged anything, new or not.
     heard: Option<Time>,
     /// Since when more has been queued than TCP let go: a message's end is a small segment, so after a
@@ -149,7 +151,7 @@ impl Held {
     ) {
         let now = mark.time;
         self.advanced = Some(now);
-        self.drained = everything.then_some(mark);
+        self.drained = (everything && !self.closed).then_some(mark);
         if let (Some(since), Some(usual)) = (self.last_data, self.usual_ns)
             && everything
             && alone
@@ -168,9 +170,16 @@ impl Held {
         }
     }
 
-    /// The peer acknowledged something, new or not.
-    pub(super) fn heard(&mut self, now: Time) {
-        self.heard = Some(now);
+    /// The peer acknowledged something, new or not, with its window `closed` or not, and `everything` or less.
+    pub(super) fn heard(&mut self, mark: Mark, closed: bool, everything: bool) {
+        self.heard = Some(mark.time);
+        if closed {
+            self.drained = None;
+        } else if self.closed && everything {
+            // Before the window opened the sender could not send.
+            self.drained = Some(mark);
+        }
+        self.closed = closed;
     }
 
     /// Since when the sender has had more queued than it could send, if a segment that leaves now shows

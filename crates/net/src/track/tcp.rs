@@ -363,7 +363,8 @@ fn acknowledge<H: Handler>(
     }
     stream.mend_start(position);
     let before = stream.acknowledged.unwrap_or(position.min(stream.first));
-    stream.held.heard(now);
+    let (closed, all) = (s.tcp.window == 0, position >= stream.sent);
+    stream.held.heard(s.mark, closed, all);
     if position < before {
         return;
     }
