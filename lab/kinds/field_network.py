@@ -218,33 +218,41 @@ def root_moves(case, moves, outage_ms):
 
 # ---- VLANs
 
+SERVER_VLAN = 10
+
 
 @kind("field-wrong-vlan", "a host in another VLAN than the server: each way in its own on a trunk's mirror, or a port that hears nothing",
       field_case="G24",
-      mild=dict(port=False), harsh=dict(port=True), healthy=None, draw=lambda d: dict(port=d.choice([True, False])))
-def wrong_vlan(case, port):
-    return deaf_port(case) if port else each_in_its_own(case)
+      mild=dict(client_vlan=20), harsh=dict(client_vlan=20, port=True), healthy=dict(client_vlan=SERVER_VLAN),
+      draw=lambda d: dict(client_vlan=20, port=d.choice([True, False])))
+def wrong_vlan(case, client_vlan, port=False):
+    return deaf_port(case) if port else on_a_trunk(case, client_vlan)
 
 
-def each_in_its_own(case):
+def on_a_trunk(case, client_vlan):
     with case.bench() as b:
         server = Ganesha(b)
         with b.capture():
             nfs(b)
         server.log()
     for end in ("client", "server"):
-        pcap.rewrite(f"{case.folder}/{end}.pcap", by_sender)
+        pcap.rewrite(f"{case.folder}/{end}.pcap", lambda packets: by_sender(packets, client_vlan))
+    if client_vlan == SERVER_VLAN:
+        told = expect.healthy()
+        told.forbid.append("wrong-vlan")
+        return told
     told = expect.healthy(find=["wrong-vlan"])
     seen = {"wrong-vlan": {"pairs": [1, 1]}}
-    told.runs = [expect.run(name, "diagnose", files, side=["none"], find=["wrong-vlan"], facts=seen, says=[r"VLAN\s+20\b", r"VLAN\s+10\b"])
+    told.runs = [expect.run(name, "diagnose", files, side=["none"], find=["wrong-vlan"], facts=seen,
+                            says=[rf"VLAN\s+{vlan}\b" for vlan in (client_vlan, SERVER_VLAN)])
                  for name, files in (("both ends", BOTH), ("at the client", BOTH[:1]))]
     return told
 
 
-def by_sender(packets):
-    """As a trunk's mirror gives them where the client's port is in VLAN 20 and the server's in 10."""
+def by_sender(packets, client_vlan):
+    """As a trunk's mirror gives them: each way in the VLAN of the port that it came in by."""
     client = set(map(id, pcap.sent_by(packets, "10.0.0.1")))
-    tag = lambda p: pcap.tagged([p], (0x8100, 20 if id(p) in client else 10))[0]
+    tag = lambda p: pcap.tagged([p], (0x8100, client_vlan if id(p) in client else SERVER_VLAN))[0]
     return [tag(p) for p in packets]
 
 

@@ -49,7 +49,8 @@ def probe(case, round_trip_ms, size, rate):
     # Hosts take some tenths of a millisecond to wake twice; a slow start's second window is a round trip more.
     least, most = there_and_back * 1e6 * 0.98, there_and_back * 1e6 * 1.02 + 1e6
     connects = {"connections[0].handshake.syn_to_synack_ns": {"between": [least, there_and_back * 1e6 * 1.02 + 4e5]}}
-    told = expect.Expectation(side=["network"], cause=["network-delay"], forbid=["server-slow", "network-loss"])
+    # Small messages that wait for each other over a long path: fewer and larger ones would have spared it, which is the client's doing too.
+    told = expect.Expectation(side=["network", "client", "mixed"], cause=["network-delay", "chatty"], forbid=["server-slow", "network-loss"])
     if round_trip_ms < 1.5:
         told = expect.healthy()
     told.alone = ["client"]
@@ -60,7 +61,7 @@ def probe(case, round_trip_ms, size, rate):
 
 
 @kind("field-intervals", "statistics of packets by interval: rates, and least, mean, greatest and deviation of sizes", field_case="H28",
-      mild=dict(rate=60, bs=2048), harsh=dict(rate=250, bs=8192), healthy=None,
+      mild=dict(rate=60, bs=2048), harsh=dict(rate=250, bs=8192), healthy=dict(rate=30, bs=512),
       draw=lambda d: dict(rate=d.randint(30, 300), bs=d.choice([512, 2048, 8192])))
 def intervals(case, rate, bs):
     with case.bench(offload=False, snap=128) as b:

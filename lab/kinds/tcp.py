@@ -297,25 +297,35 @@ def busy_calls(case, rtt_ms, jobs, think_ms=3, request=300, response=4000, servi
     return judged(calls, rtt_ms)
 
 
-@kind(
-    "tcp-busy-bulk",
-    "healthy: a stream as fast as this machine carries it",
-    mild=dict(rtt_ms=0.2),
-    harsh=dict(rtt_ms=4, direction="down"),
-    healthy=None,
-    draw=lambda d: dict(
-        rtt_ms=d.log_uniform(0.1, 8), direction=d.choice(["up", "down"]), megabytes=d.choice([80, 120]), congestion=d.choice(["cubic", "bbr"])
-    ),
-)
-def busy_bulk(case, rtt_ms, direction="up", megabytes=100, congestion="cubic"):
-    recorded(
+def paced_transfers(case, *, direction, size, rtt_ms, think_ms, congestion="cubic"):
+    """Transfers of one size to the server ("up") or from it ("down"), far below what wire and processor carry: nobody waits."""
+    asked, answered = (size, 200) if direction == "up" else (200, size)
+    _, calls = recorded(
         case,
         wire=delays(rtt_ms / 2),
         bench=dict(congestion=congestion),
-        mode="bulk",
-        direction=direction,
-        bytes=megabytes * 1000000,
-        write=262144,
-        read=1 << 20,
+        mode="rr",
+        req=[asked],
+        resp=[answered],
+        think_us=think_ms * 1000,
+        n=count(4.5, think_ms + rtt_ms + 1),
     )
-    return expect.healthy(skip=["one_way"])
+    return judged(calls, rtt_ms, skip=["one_way"])
+
+
+@kind(
+    "tcp-busy-bulk",
+    "healthy: large transfers one after the other, pauses between",
+    mild=dict(size=65536, rtt_ms=0.2),
+    harsh=dict(size=200_000, rtt_ms=0.3, direction="down"),
+    healthy=None,
+    draw=lambda d: dict(
+        size=int(d.log_uniform(50_000, 250_000)),
+        rtt_ms=d.log_uniform(0.05, 0.4),
+        think_ms=d.log_uniform(10, 60),
+        direction=d.choice(["up", "down"]),
+        congestion=d.choice(["cubic", "bbr"]),
+    ),
+)
+def busy_bulk(case, size, rtt_ms, think_ms=12, direction="up", congestion="cubic"):
+    return paced_transfers(case, direction=direction, size=size, rtt_ms=rtt_ms, think_ms=think_ms, congestion=congestion)
