@@ -1,6 +1,9 @@
 """NFS over a path that loses, stops, or is not always the same."""
 
-from kinds.nfs import CAUSES, NEVER, VERSIONS, judged, lost_frames, recorded
+from collections import Counter
+
+from kinds.nfs import CAUSES, NEVER, VERSIONS, carried, judged, lost_frames, recorded
+from kit import truth
 from kit.apps import nfsload
 from kit.kinds import kind
 
@@ -8,6 +11,14 @@ from kit.kinds import kind
 WORTH_SAYING = 0.1
 # Faults begin when the load does: what it costs to mount is not in the application's own times.
 MOUNTED_S = 0.5
+# Bytes that were lost this often waited for TCP's timer twice: to the packets nothing passed in that time.
+LOOKS_INTERRUPTED = 3
+
+
+def tries_lost(case):
+    """Most times that the wire lost the same bytes."""
+    lost = [f for f in truth.rows(f"{case.folder}/wire.csv.gz") if f["verdict"].startswith("drop") and int(f["payload"])]
+    return max(Counter((f["dir"], f["sport"], f["seq"]) for f in lost).values(), default=0)
 
 
 def loss_judged(case, rows, served, path_ms, **more):
@@ -15,7 +26,12 @@ def loss_judged(case, rows, served, path_ms, **more):
     seconds = nfsload.shares(rows, served, path_ms)
     lost = lost_frames(case)
     said = lost >= 5 and seconds["rest"] > WORTH_SAYING * sum(seconds.values())
-    named = ["network-loss"] if seconds["rest"] > 2 * seconds["network"] else ["network-loss", "network-delay"]
+    # Behind lost bytes calls wait in the client's socket, which no packet shows; then they leave in super-segments, of which a
+    # short snap length keeps the first call alone. So the captures hold less of what loss cost than the application's times.
+    shown = carried(case, rows)["matched"] > 0.7
+    named = ["network-loss"] if shown and seconds["rest"] > 3 * seconds["network"] else ["network-loss", "network-delay"]
+    if tries_lost(case) >= LOOKS_INTERRUPTED:
+        named = [*named, "network-outage"]
     return judged(rows, served, path_ms, rest="network", case=case, causes={**CAUSES, "network": named},
                   injected=["network-loss", "ack-frequency"] if lost else [],
                   find=["network-loss"] if said else [], skip=["one_way"], forbid=["server-slow", "server-stall", "server-concurrency-cap", *NEVER],
