@@ -1,10 +1,11 @@
 """Hosts in network namespaces, wires between them, and captures at each: where a case is recorded.
 
     client ── eth0 TAP ══ wire ══ TAP eth0 ── server                            `routed=False`
-    client[i] ── eth0 ══ wire i ══ eth<i> ── middle ── eth9 ══ far wire ══ eth0 ── server     `routed=True`
+    client[i] ── eth0 ══ wire i ══ eth<i> ── middle ── eth9 ══ far wire ══ eth0 ── server     `routed=True`, `switched=True`
 
 A wire delays, drops, reorders and limits single frames and logs each (`src/wire.c`). The middle host routes,
-translates addresses if asked (nftables), and is a third place to capture at.
+translates addresses if asked (nftables), and is a third place to capture at; where it is a switch, all are on one link
+and find each other by ARP.
 """
 
 import glob
@@ -77,7 +78,7 @@ class Bench:
     """One recording: hosts, wires, captures. Everything in it ends with the sandbox."""
 
     def __init__(self, case, *, offload=True, mtu=1500, snap=256, congestion="cubic", timestamps=True, sysctl=None,
-                 clients=1, routed=False, noise_limits=None):
+                 clients=1, routed=False, switched=False, noise_limits=None):
         self.case, self.truth, self.folder = case, case.truth, case.folder
         self.offload, self.snap, self.congestion, self.mtu = offload, snap, congestion, mtu
         self.noise_limits = noise_limits or noise.Limits()
@@ -90,7 +91,9 @@ class Bench:
         self.clients = [Host("client" if i == 0 else f"client{i + 1}") for i in range(clients)]
         self.client, self.server, self.middle = self.clients[0], Host("server"), None
         self._timestamps, self._sysctl = int(timestamps), sysctl or {}
-        if routed or clients > 1:
+        if switched:
+            self._switch()
+        elif routed or clients > 1:
             self._route()
         else:
             self.wires = [Wire(self, "wire", "client:eth0", "server:eth0")]
@@ -107,10 +110,26 @@ class Bench:
 
     # ---- building
 
-    def _route(self):
+    def _through_middle(self):
         self.middle = Host("middle")
         self.wires = [Wire(self, f"wire{i}", f"{c.name}:eth0", f"middle:eth{i}") for i, c in enumerate(self.clients)]
         self.wires.append(Wire(self, "far", "middle:eth9", "server:eth0"))
+
+    def _switch(self):
+        self._through_middle()
+        self.middle.sh("sysctl -qw net.ipv6.conf.all.disable_ipv6=1; ip link add switch type bridge && ip link set switch up")
+        for i, client in enumerate(self.clients):
+            client.address = f"10.0.0.{10 + i if i else 1}"
+            self._device(client, "eth0", client.address, 16 * i + 1)
+            self._device(self.middle, f"eth{i}", None, 16 * i + 0xA)
+        self._device(self.middle, "eth9", None, 0x9A)
+        self._device(self.server, "eth0", SERVER, 2)
+        self.server.address = SERVER
+        for device in self.middle.devices:
+            self.middle.sh(f"ip link set {device} master switch")
+
+    def _route(self):
+        self._through_middle()
         for i, client in enumerate(self.clients):
             self._device(client, "eth0", f"10.0.{i}.1", 16 * i + 1, 16 * i + 2, gateway=f"10.0.{i}.254")
             self._device(self.middle, f"eth{i}", f"10.0.{i}.254", 16 * i + 2, 16 * i + 1, peer=f"10.0.{i}.1")
@@ -120,8 +139,8 @@ class Bench:
         self.server.address = FAR_SERVER
         self.middle.sh("sysctl -qw net.ipv4.ip_forward=1")
 
-    def _device(self, host, device, address, mac, peer_mac, gateway=None, peer=None):
-        """Brings a TAP device up, with offloads, addresses and a permanent neighbour."""
+    def _device(self, host, device, address, mac, peer_mac=None, gateway=None, peer=None):
+        """Brings a TAP device up, with offloads, an address and a permanent neighbour if it has them."""
         hardware = lambda n: f"02:00:00:00:00:{n:02x}"
         peer = peer or gateway or (SERVER if address == CLIENT else CLIENT)
         toggle = "on" if self.offload else "off"
@@ -129,9 +148,9 @@ class Bench:
         host.sh(f"""set -e
             sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv4.tcp_no_metrics_save=1 net.ipv4.tcp_timestamps={self._timestamps} {" ".join(self._sysctl.get(host.name, []))}
             ip link set {device} address {hardware(mac)} mtu {self.mtu} txqueuelen 10000
-            ip addr add {address}/24 dev {device}
+            {f"ip addr add {address}/24 dev {device}" if address else ""}
             ip link set {device} up
-            ip neigh replace {peer} lladdr {hardware(peer_mac)} nud permanent dev {device}
+            {f"ip neigh replace {peer} lladdr {hardware(peer_mac)} nud permanent dev {device}" if peer_mac else ""}
             {f"ip route add default via {gateway}" if gateway else ""}
             ethtool -K {device} tso {toggle} gso {toggle} gro {toggle} {"tx on" if self.offload else ""} >/dev/null 2>&1 || true
             echo {30000 if self.offload else 0} > /sys/class/net/{device}/gro_flush_timeout""")
@@ -265,7 +284,7 @@ class _Capture:
         self.bench, self.device, self.rotate, self.filter, self.settle, self.sockets_at = bench, device, rotate, filter, settle, sockets_at
         self.places = [(c, c.name, device) for c in bench.clients] + [(bench.server, "server", device)]
         if middle:
-            self.places.append((bench.middle, "middle", "eth9"))
+            self.places.append((bench.middle, "middle", "any" if device == "any" else "eth9"))
 
     def __enter__(self):
         bench = self.bench

@@ -33,6 +33,8 @@ class Expectation:
     without: dict = field(default_factory=dict)  # {beginning of a kind of evidence: sides that are right there}
     app: dict | None = None                      # with --app client_ops.csv.gz: {side, cause, client_host_ms}
     skip: list = field(default_factory=list)     # numeric checks that do not apply
+    host_ns: int | None = None                   # most that a call may take more for the application than in the client's capture
+    drift_ppm: float | None = None               # how near the drift of the clocks must be told
     runs: list = field(default_factory=list)     # of a field case: what each command must say (`Run`, as a dict)
 
     def as_json(self):
@@ -45,7 +47,8 @@ def run(name, command, args, **checks):
     side, cause, find, forbid, facts as above (of the diagnosis); `cost_s` {finding: [low, high]}; `first`: regular
     expressions that the first sentence must match (of a diagnosis its verdict's sentence, else the first paragraph);
     `never`: expressions that stand nowhere in the text; `says`: expressions that stand somewhere in it; `json`
-    {"dotted.path[0].of.a.field": {"between": [low, high]} | {"in": [values]}}."""
+    {"dotted.path[0].of.a.field": {"between": [low, high]} | {"in": [values]}}; `exit`: the exit codes that are right, where
+    they are others than 0, 1 and 3. Text is taken as one line, wherever it was broken, with standard error at its end."""
     return {"name": name, "command": command, "args": list(args), **checks}
 
 
@@ -69,7 +72,7 @@ def of_calls(seconds, mean_ms, p99_ms, causes, **more):
     """Expectation for calls of this mean and 99th percentile, of which each side has these seconds.
     `causes` is {side: [findings that may be named]}."""
     if mean_ms < FAST_ENOUGH_MS and p99_ms < TAIL_MS:
-        return healthy(**{k: v for k, v in more.items() if k in ("coverage", "matched", "skip", "alone")})
+        return healthy(**{k: v for k, v in more.items() if k in ("coverage", "matched", "host_ns", "skip", "alone")})
     sides = sides_of(seconds)
     allowed = [c for s in sides for c in causes.get(s, [])] if "mixed" not in sides else sorted({c for v in causes.values() for c in v})
     return Expectation(side=sides, cause=allowed or None, **more)

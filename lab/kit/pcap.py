@@ -58,6 +58,13 @@ def window(packets, begin, end):
     return [p for p in packets if first + span * begin <= p[0] <= first + span * end]
 
 
+def joined(paths, to):
+    """Files of one capture, as a ring leaves them, into one, in the order of their first packets."""
+    read_in = sorted((read(p) for p in paths), key=lambda f: f[2][0][0])
+    header, scale, _ = read_in[0]
+    write(to, header, scale, [p for _, _, packets in read_in for p in packets])
+
+
 def thinned(packets, share, seed, keep_first=20):
     """Without a share of its packets, as a capture that lost them; returns (packets, what was lost)."""
     dice, kept, lost = random.Random(seed), [], []
@@ -69,10 +76,10 @@ def thinned(packets, share, seed, keep_first=20):
     return kept, lost
 
 
-def tagged(packets, *tags):
-    """With VLAN tags, outermost first, each `(TPID, VLAN id)`: (0x8100, 12) or (0x88A8, 100)."""
+def tagged(packets, *tags, snap=1 << 18):
+    """With VLAN tags, outermost first, each `(TPID, VLAN id)`: (0x8100, 12) or (0x88A8, 100); at most `snap` bytes."""
     inserted = b"".join(struct.pack(">HH", tpid, vlan) for tpid, vlan in tags)
-    return [(t, n + len(inserted), d[:12] + inserted + d[12:]) for t, n, d in packets]
+    return [(t, n + len(inserted), (d[:12] + inserted + d[12:])[:snap]) for t, n, d in packets]
 
 
 def mirrored(packets, delay_ns=2_000):
@@ -84,3 +91,9 @@ def mirrored(packets, delay_ns=2_000):
 def sent_by(packets, address):
     """Only what this IPv4 address sent (untagged Ethernet)."""
     return [p for p in packets if p[2][26:30] == bytes(map(int, address.split(".")))]
+
+
+def of_port(packets, port):
+    """Only those from or to this TCP or UDP port (untagged Ethernet, IPv4 without options)."""
+    wanted = struct.pack(">H", port)
+    return [p for p in packets if wanted in (p[2][34:36], p[2][36:38])]

@@ -7,6 +7,8 @@
 // control: unix datagram socket, text lines:
 //   c2s|s2c|both key=value ...   keys: delay_us jitter_us loss ge_p ge_r ge_h rate_mbit queue_kb
 //                                      reorder reorder_us dup mtu dropsyn dropsynack limit
+//                                      ackevery acktimer_us (a card that acknowledges by count: pure ACKs of this
+//                                      direction wait until so many data frames came the other way, or the time is up)
 //   outage c2s|s2c|both <ms>     drop everything in that direction for <ms> from now
 //   dropnext c2s|s2c <n>         drop next n TCP data frames
 //   rstat c2s|s2c <n>            forge a RST toward both ends when the nth data frame from now passes
@@ -38,8 +40,8 @@ typedef uint64_t u64; typedef uint32_t u32; typedef uint16_t u16; typedef uint8_
 #define MAXREC (1u<<20)
 
 typedef struct { u64 tin, tout; u32 seq, ack; u16 len, ipid, sport, dport, pay; u8 dir, verdict, flags, proto; } rec_t;
-enum { FWD=0, D_LOSS=1, D_BURST=2, D_QUEUE=3, D_OUTAGE=4, D_SYN=5, D_MTU=6, D_NEXT=7, DUPC=8, REORD=9, INJ=10, D_WERR=11, D_LIMIT=12 };
-static const char *vname[] = {"fwd","drop_loss","drop_burst","drop_queue","drop_outage","drop_syn","drop_mtu","drop_next","dup","reorder","inject","write_err","drop_limit"};
+enum { FWD=0, D_LOSS=1, D_BURST=2, D_QUEUE=3, D_OUTAGE=4, D_SYN=5, D_MTU=6, D_NEXT=7, DUPC=8, REORD=9, INJ=10, D_WERR=11, D_LIMIT=12, HELD=13 };
+static const char *vname[] = {"fwd","drop_loss","drop_burst","drop_queue","drop_outage","drop_syn","drop_mtu","drop_next","dup","reorder","inject","write_err","drop_limit","held_ack"};
 static rec_t *recs; static u32 nrec;
 
 typedef struct { u64 due, ord; u32 rec; u16 len; u8 *d; } pk_t;
@@ -47,6 +49,7 @@ typedef struct {
   double delay, jitter, loss, ge_p, ge_r, ge_h, rate, queue, reorder, reorder_us, dup; int mtu, dropsyn, dropsynack, limit;
   int ge_bad; u64 last_finish, last_due, outage_until; int dropnext, rstat;
   pk_t *h; int n, cap; u64 ord;
+  double ackevery, acktimer; int segs, acklen; u64 ackby; u8 ack[200];
 } dir_t;
 static dir_t D[2]; static int tap[2]; static volatile int stop;
 static u64 rs[2] = {0x9E3779B97F4A7C15ull, 0xD1B54A32D192ED03ull};
@@ -86,7 +89,15 @@ static void sendout(int dir,const u8*f,int len,u32 ri,int verdict){
   static u8 b[70000]; memset(b,0,VH); b[0]=VIRTIO_NET_HDR_F_DATA_VALID; memcpy(b+VH,f,len);
   u64 t=now();                       // stamped before write(): write() runs the peer's receive path
   int r=write(tap[!dir],b,len+VH);
-  if(ri<MAXREC){ recs[ri].tout=t; recs[ri].verdict=r<0?D_WERR:verdict; }
+  if(ri<MAXREC){ recs[ri].tout=t; recs[ri].verdict=r<0?D_WERR:verdict;
+    if(recs[ri].proto==6 && recs[ri].pay){ dir_t*o=&D[!dir]; if(!o->segs++) o->ackby=t+(u64)(o->acktimer*1000); } }
+}
+// Whether this pure ACK is kept back; the newest one stands for those before it.
+static int hold_ack(dir_t*d,const u8*f,int len,rec_t*r,u64 t){
+  int pure=r->proto==6 && !r->pay && r->flags==0x10 && len<=(int)sizeof d->ack;
+  if(d->ackevery<=0 || (pure && !d->segs)) return 0;
+  if(pure && d->segs<d->ackevery && t<d->ackby){ memcpy(d->ack,f,len); d->acklen=len; r->verdict=HELD; return 1; }
+  d->segs=d->acklen=0; return 0;
 }
 static u32 newrec(int dir,const u8*f,int len,u64 t){
   if(nrec>=MAXREC) return MAXREC;
@@ -109,6 +120,7 @@ static void wirepkt(int dir,const u8*f,int len,u64 t){
   dir_t*d=&D[dir]; u32 ri=newrec(dir,f,len,t); rec_t dummy; rec_t*r=ri<MAXREC?&recs[ri]:&dummy;
   int verdict=FWD;
   #define DROP(v) do{ r->verdict=v; return; }while(0)
+  if(ri<MAXREC && hold_ack(d,f,len,r,t)) return;
   if(t<d->outage_until) DROP(D_OUTAGE);
   if(d->mtu && len-14>d->mtu) DROP(D_MTU);
   if(ri<MAXREC && r->proto==6){
@@ -155,7 +167,7 @@ static void setkv(dir_t*d,const char*k,double v){
   #define K(n) if(!strcmp(k,#n))
   K(delay_us)d->delay=v; else K(jitter_us)d->jitter=v; else K(loss)d->loss=v; else K(ge_p)d->ge_p=v; else K(ge_r)d->ge_r=v; else K(ge_h)d->ge_h=v;
   else K(rate_mbit)d->rate=v; else K(queue_kb)d->queue=v; else K(reorder)d->reorder=v; else K(reorder_us)d->reorder_us=v; else K(dup)d->dup=v;
-  else K(mtu)d->mtu=v; else K(dropsyn)d->dropsyn=v; else K(dropsynack)d->dropsynack=v; else K(limit)d->limit=v; else fprintf(stderr,"wire: unknown key %s\n",k);
+  else K(mtu)d->mtu=v; else K(dropsyn)d->dropsyn=v; else K(dropsynack)d->dropsynack=v; else K(limit)d->limit=v; else K(ackevery)d->ackevery=v; else K(acktimer_us)d->acktimer=v; else fprintf(stderr,"wire: unknown key %s\n",k);
 }
 static void control(char*s){
   char*sv,*w=strtok_r(s," \n",&sv); if(!w)return;
@@ -181,10 +193,11 @@ int main(int ac,char**av){
   while(!stop){
     struct pollfd pf[3]={{tap[0],POLLIN,0},{tap[1],POLLIN,0},{cs,POLLIN,0}};
     u64 t=now(),nx=t+500000000ull; if(t>hard)break;
-    for(int i=0;i<2;i++) if(D[i].n && D[i].h[0].due<nx) nx=D[i].h[0].due;
+    for(int i=0;i<2;i++){ if(D[i].n && D[i].h[0].due<nx) nx=D[i].h[0].due; if(D[i].acklen && D[i].ackby<nx) nx=D[i].ackby; }
     u64 w=nx>t?nx-t:0; struct timespec ts={w/1000000000ull,w%1000000000ull};
     int r=ppoll(pf,3,&ts,NULL); if(r<0&&errno!=EINTR)die("ppoll");
     for(int i=0;i<2;i++) while(D[i].n && D[i].h[0].due<=now()){ pk_t p=hpop(&D[i]); sendout(i,p.d,p.len,p.rec,p.rec<MAXREC?recs[p.rec].verdict:0); free(p.d); }
+    for(int i=0;i<2;i++) if(D[i].acklen && D[i].ackby<=(t=now())) wirepkt(i,D[i].ack,D[i].acklen,t);
     if(r>0) for(int i=0;i<2;i++) if(pf[i].revents) for(int k=0;k<32;k++){ int n=read(tap[i],b,sizeof b); if(n<=0)break; ingress(i,b,n,now()); }
     if(r>0&&pf[2].revents){ char m[1024]; int n; while((n=recv(cs,m,sizeof m-1,0))>0){ m[n]=0; control(m);} }
   }

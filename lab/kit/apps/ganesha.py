@@ -11,24 +11,28 @@ from kit import truth
 from kit.build import binary
 from kit.sandbox import SCRATCH
 
+FILES = ("data.bin", "data2.bin")
 DISTRIBUTIONS = {"fixed": 0, "exponential": 1, "bimodal": 2}
 _RECORDS = 100_000
 
 
 class Ganesha:
     """`threads` is RPC_Ioq_ThrdMax (Ganesha 4.3 gives some four fewer, never less than three or four workers);
-    reads and writes take `read_us`, `write_us` more, by `distribution`; of "bimodal" a share `slow_p` takes `slow_us`."""
+    reads and writes take `read_us`, `write_us` more, by `distribution`; of "bimodal" a share `slow_p` takes `slow_us`.
+    `only` names the file that is slow ("data.bin", "data2.bin"); without it both are."""
 
-    def __init__(self, bench, *, threads=None, read_us=0, write_us=0, distribution="fixed", slow_p=0, slow_us=0, transports="TCP"):
+    def __init__(self, bench, *, threads=None, read_us=0, write_us=0, distribution="fixed", slow_p=0, slow_us=0, only=None,
+                 transports="TCP"):
         self.bench = bench
         export, recovery = f"{SCRATCH}/export", f"{bench.scratch}/recovery"
         os.makedirs(export, exist_ok=True)
         os.makedirs(recovery, exist_ok=True)
-        data = f"{export}/data.bin"
-        if not os.path.exists(data):
-            with open(data, "wb") as file:
-                file.write(os.urandom(1 << 20) * 64)
-            os.chmod(data, 0o666)
+        for name in FILES:
+            if not os.path.exists(data := f"{export}/{name}"):
+                with open(data, "wb") as file:
+                    file.write(os.urandom(1 << 20) * 64)
+                os.chmod(data, 0o666)
+        self.export, self.only = export, only
         self.control = f"{bench.scratch}/slow.bin"
         with open(self.control, "wb") as file:
             file.truncate(4096 + 40 * _RECORDS)
@@ -61,8 +65,11 @@ LOG {{ Default_Log_Level=EVENT; }}
         """Changes the waits, also while it runs."""
         with open(self.control, "r+b") as file:
             file.write(struct.pack("<6d", read_us, write_us, 0, DISTRIBUTIONS[distribution], slow_p, slow_us))
+            file.seek(56)
+            file.write(struct.pack("<Q", os.stat(f"{self.export}/{self.only}").st_ino if self.only else 0))
         self.bench.truth.setdefault("storage", []).append({
-            "t_ns": time.time_ns(), "read_us": read_us, "write_us": write_us, "distribution": distribution, "slow_p": slow_p, "slow_us": slow_us})
+            "t_ns": time.time_ns(), "only": self.only,
+            "read_us": read_us, "write_us": write_us, "distribution": distribution, "slow_p": slow_p, "slow_us": slow_us})
 
     def signal(self, number):
         self.process.send_signal(number)
@@ -70,16 +77,16 @@ LOG {{ Default_Log_Level=EVENT; }}
 
     def log(self):
         """Its reads and writes into `server_ops.csv.gz` and the truth; returns them as
-        (op, offset, length, start ns, end ns, thread, result)."""
+        (op, offset, length, start ns, end ns, thread, result, 1 if of the file that alone is slow)."""
         with open(self.control, "rb") as file:
             data = file.read()
         count = min(struct.unpack_from("<Q", data, 48)[0], _RECORDS)
         rows = []
         for i in range(count):
             start, end, offset, length, thread, op, result = struct.unpack_from("<QQQIIIi", data, 4096 + 40 * i)
-            rows.append((("READ", "WRITE", "FSYNC")[op], offset, length, start, end, thread, result))
+            rows.append((("READ", "WRITE", "FSYNC")[op & 255], offset, length, start, end, thread, result, op >> 8))
         with gzip.open(f"{self.bench.folder}/server_ops.csv.gz", "wt") as file:
-            file.write("op,offset,len,t_start_ns,t_end_ns,tid,rc\n")
+            file.write("op,offset,len,t_start_ns,t_end_ns,tid,rc,marked\n")
             file.writelines(",".join(map(str, r)) + "\n" for r in rows)
         took = lambda op: [(r[4] - r[3]) / 1e6 for r in rows if r[0] == op]
         self.bench.truth["server_app"] = {
@@ -90,6 +97,7 @@ LOG {{ Default_Log_Level=EVENT; }}
 
 
 def _concurrency(rows):
+    rows = [r for r in rows if r[0] != "FSYNC"]  # its own, of recovery, when it starts
     steps = sorted([(r[3], 1) for r in rows] + [(r[4], -1) for r in rows])
     now = most = area = 0
     for i, (time_ns, step) in enumerate(steps):

@@ -1,0 +1,78 @@
+"""NFS over a path that loses, stops, or is not always the same."""
+
+from kinds.nfs import CAUSES, NEVER, VERSIONS, judged, lost_frames, recorded
+from kit.apps import nfsload
+from kit.kinds import kind
+
+# What loss costs is said when it is more than a trace of the calls' time.
+WORTH_SAYING = 0.1
+# Faults begin when the load does: what it costs to mount is not in the application's own times.
+MOUNTED_S = 0.5
+
+
+def loss_judged(case, rows, served, path_ms, **more):
+    """Expectation where the remainder of the calls' time is recovery from loss."""
+    seconds = nfsload.shares(rows, served, path_ms)
+    lost = lost_frames(case)
+    said = lost >= 5 and seconds["rest"] > WORTH_SAYING * sum(seconds.values())
+    named = ["network-loss"] if seconds["rest"] > 2 * seconds["network"] else ["network-loss", "network-delay"]
+    return judged(rows, served, path_ms, rest="network", case=case, causes={**CAUSES, "network": named},
+                  injected=["network-loss", "ack-frequency"] if lost else [],
+                  find=["network-loss"] if said else [], skip=["one_way"], forbid=["server-slow", "server-stall", "server-concurrency-cap", *NEVER],
+                  **more)
+
+
+@kind("nfs-loss", "single frames are lost at random",
+      mild=dict(share=0.004), harsh=dict(share=0.03), healthy=dict(share=0, delay_ms=0.2),
+      draw=lambda d: dict(share=d.log_uniform(0.002, 0.05), delay_ms=d.log_uniform(0.2, 6), version=d.choice(VERSIONS), offload=d.random() < 0.5))
+def loss(case, share, delay_ms=2, version="3", offload=True):
+    rows, served = recorded(case, wire=[f"both delay_us={delay_ms * 1000:.0f}"], steps=[(MOUNTED_S, f"both loss={share}")],
+                            load=dict(version=version, rate=300, cap=64, ops=1500, secs=5), bench=dict(offload=offload))
+    return loss_judged(case, rows, served, 2 * delay_ms)
+
+
+@kind("nfs-burst-loss", "frames are lost in bursts, as on a radio link or behind a full buffer",
+      mild=dict(begins=0.001), harsh=dict(begins=0.006), healthy=dict(begins=0, delay_ms=0.2),
+      draw=lambda d: dict(begins=d.log_uniform(0.0008, 0.01), ends=d.log_uniform(0.1, 0.5), delay_ms=d.log_uniform(0.2, 6)))
+def burst_loss(case, begins, ends=0.25, delay_ms=2):
+    bursts = f"both ge_p={begins} ge_r={ends} ge_h=0.8"
+    rows, served = recorded(case, wire=[f"both delay_us={delay_ms * 1000:.0f}"], steps=[(MOUNTED_S, bursts)],
+                            load=dict(rate=300, cap=64, ops=1500, secs=5))
+    return loss_judged(case, rows, served, 2 * delay_ms)
+
+
+@kind("nfs-outage", "nothing passes for a while",
+      mild=dict(gone_ms=500), harsh=dict(gone_ms=1800), healthy=dict(gone_ms=0, delay_ms=0.2),
+      draw=lambda d: dict(gone_ms=d.log_uniform(300, 2000), begin_s=round(d.uniform(1, 3.5), 2), direction=d.choice(["both", "both", "c2s", "s2c"]),
+                          delay_ms=d.log_uniform(0.2, 5), version=d.choice(VERSIONS)))
+def outage(case, gone_ms, begin_s=2.0, direction="both", delay_ms=1, version="3"):
+    rows, served = recorded(case, wire=[f"both delay_us={delay_ms * 1000:.0f}"],
+                            load=dict(version=version, rate=150, cap=400, ops=1000, secs=5),
+                            steps=[(begin_s, f"outage {direction} {gone_ms:.0f}")] if gone_ms else [])
+    # A timer that ran out only once is loss as well as an outage.
+    named = ["network-outage"] if gone_ms > 900 else ["network-outage", "network-loss"]
+    return judged(rows, served, 2 * delay_ms, rest="network", case=case, causes={**CAUSES, "network": named}, skip=["one_way"],
+                  find=[named], forbid=["server-slow", "server-stall", "server-concurrency-cap", *NEVER])
+
+
+@kind("nfs-jitter", "a path whose delay is another for each frame, in order",
+      mild=dict(jitter_ms=4), harsh=dict(jitter_ms=20), healthy=dict(jitter_ms=0.3, delay_ms=0.1),
+      draw=lambda d: dict(jitter_ms=d.log_uniform(1, 30), delay_ms=d.log_uniform(0.1, 5), version=d.choice(VERSIONS)))
+def jitter(case, jitter_ms, delay_ms=1, version="3"):
+    rows, served = recorded(case, wire=[f"both delay_us={delay_ms * 1000:.0f} jitter_us={jitter_ms * 1000:.0f}"],
+                            load=dict(version=version, rate=300, cap=64, ops=1200, secs=5))
+    return judged(rows, served, 2 * delay_ms, rest="network", case=case, skip=["one_way"],
+                  forbid=["network-loss", "network-outage", "network-reordering", "server-slow", *NEVER])
+
+
+@kind("nfs-delay-onset", "the path is good, and from the middle on takes long",
+      mild=dict(then_ms=8), harsh=dict(then_ms=30), healthy=dict(then_ms=0.2),
+      draw=lambda d: dict(then_ms=d.log_uniform(4, 40), begin_s=round(d.uniform(1.2, 3.8), 2), direction=d.choice(["both", "c2s", "s2c"])))
+def delay_onset(case, then_ms, begin_s=2.5, direction="both"):
+    rows, served = recorded(case, wire=["both delay_us=200"], load=dict(rate=250, cap=96, ops=1250, secs=5),
+                            steps=[(begin_s, f"{direction} delay_us={then_ms * 1000:.0f}")])
+    onset = case.truth["events"][-1]["t_ns"]
+    slow = 2 * then_ms if direction == "both" else then_ms + 0.2
+    ill = dict(where=[r"(?i)\b(since|from|after|onset)\b"]) if slow > 4 else {}
+    return judged(rows, served, lambda issued: slow if issued > onset else 0.4, rest="network", case=case, skip=["one_way"],
+                  forbid=["network-loss", "network-outage", "server-slow", *NEVER], **ill)

@@ -1,0 +1,104 @@
+"""NFS servers whose storage, process or workers hold the calls."""
+
+import signal
+import time
+
+from kinds.nfs import CAUSES, NEVER, VERSIONS, carried, judged, recorded
+from kit.apps import nfsload
+from kit.kinds import kind
+
+CAPPED = {**CAUSES, "server": ["server-concurrency-cap"]}
+
+
+def stopped(seconds):
+    """A step: the server's process stands still so long; its kernel goes on acknowledging."""
+
+    def stop(_, server):
+        server.signal(signal.SIGSTOP)
+        time.sleep(seconds)
+        server.signal(signal.SIGCONT)
+
+    return stop
+
+
+@kind("nfs-bimodal-storage", "most reads and writes hit a cache, some wait for a disk",
+      mild=dict(share=0.04, slow_ms=30), harsh=dict(share=0.12, slow_ms=80), healthy=dict(share=0, slow_ms=0),
+      draw=lambda d: dict(share=d.log_uniform(0.02, 0.2), slow_ms=d.log_uniform(25, 120), version=d.choice(VERSIONS)))
+def bimodal_storage(case, share, slow_ms, version="3"):
+    rows, served = recorded(case, wire=["both delay_us=200"], load=dict(version=version, rate=250, cap=96, ops=1250, secs=5),
+                            storage=dict(read_us=300, write_us=300, distribution="bimodal", slow_p=share, slow_us=slow_ms * 1000))
+    return judged(rows, served, 0.4, rest="server", case=case, causes={**CAUSES, "server": ["server-slow", "server-stall"]},
+                  forbid=["network-delay", "network-loss", "server-concurrency-cap", *NEVER])
+
+
+@kind("nfs-stall", "the server's process stands still for moments",
+      mild=dict(stall_ms=200, times=2), harsh=dict(stall_ms=700, times=3), healthy=dict(stall_ms=0, times=0),
+      draw=lambda d: dict(stall_ms=d.log_uniform(120, 800), times=d.randint(1, 4), delay_ms=d.log_uniform(0.1, 1), version=d.choice(VERSIONS)))
+def stall(case, stall_ms, times, delay_ms=0.3, version="3"):
+    steps = [(0.9 + i * 3.8 / times, stopped(stall_ms / 1000)) for i in range(times)]
+    rows, served = recorded(case, wire=[f"both delay_us={delay_ms * 1000:.0f}"], steps=steps,
+                            load=dict(version=version, rate=250, cap=512, ops=1250, secs=5))
+    return judged(rows, served, 2 * delay_ms, rest="server", case=case, find=["server-stall"],
+                  forbid=["network-delay", "network-loss", "network-outage", "server-concurrency-cap", *NEVER])
+
+
+@kind("nfs-periodic-stall", "the server stands still at regular intervals",
+      mild=dict(every_s=2, stall_ms=100), harsh=dict(every_s=1, stall_ms=250), healthy=dict(every_s=2, stall_ms=0),
+      draw=lambda d: dict(every_s=d.choice([0.5, 1, 1.5, 2]), stall_ms=d.log_uniform(60, 250), by=d.choice(["process", "storage"])))
+def periodic_stall(case, every_s, stall_ms, by="process"):
+    seconds = 9 if every_s > 1 else 6
+
+    def slow_moment(_, server):
+        server.waits(read_us=stall_ms * 1000, write_us=stall_ms * 1000)
+        time.sleep(stall_ms / 1000)
+        server.waits()
+
+    moment = stopped(stall_ms / 1000) if by == "process" else slow_moment
+    steps = [(0.6 + i * every_s, moment) for i in range(int((seconds - 0.6) / every_s))] if stall_ms else []
+    rows, served = recorded(case, wire=["both delay_us=150"], steps=steps, load=dict(rate=150, cap=256, ops=1500, secs=seconds))
+    ill = dict(where=[rf"(?i)every (about |some |~)?{every_s:g}(\.0+)? ?s|every (about |some |~)?{every_s * 1000:.0f} ?ms"]) if steps else {}
+    return judged(rows, served, 0.3, rest="server", case=case, causes={**CAUSES, "server": ["server-stall", "server-slow"]},
+                  find=[["server-stall", "server-slow"]], forbid=["network-delay", "network-loss", "server-concurrency-cap", *NEVER], **ill)
+
+
+@kind("nfs-worker-cap", "the server has fewer workers than calls to work on",
+      mild=dict(jobs=20, service_ms=8), harsh=dict(jobs=32, service_ms=16), healthy=dict(rate=300, service_ms=0),
+      draw=lambda d: dict(jobs=d.randint(10, 36), service_ms=d.log_uniform(5, 20), version=d.choice(VERSIONS), threads=d.choice([8, 10, 12, 16])))
+def worker_cap(case, service_ms, jobs=0, rate=0, threads=8, version="3"):
+    rows, served = recorded(case, wire=["both delay_us=250"], storage=dict(threads=threads, read_us=service_ms * 1000, write_us=service_ms * 1000),
+                            load=dict(version=version, rate=rate, jobs=jobs, cap=jobs or 64, ops=2000, secs=5))
+    workers = case.truth["server_app"]["max_concurrent_io"]
+    # Where the server reads no more, answers come packed and most headers are cut away: then nothing shows the cap (nfs-overrun).
+    seen = carried(case, rows)["coverage"] > 0.3
+    # A short queue that is always as long looks like a slow server.
+    queued = seen and case.truth["app"]["mean_outstanding"] > 4 * workers
+    states = dict(find=["server-concurrency-cap"], facts={"server-concurrency-cap": {"cap": [workers - 1, workers + 1]}}) if queued else {}
+    mean_ms, _ = nfsload.response_ms(rows)
+    return judged(rows, served, 0.5, rest="server", case=case, causes=CAPPED if queued else CAUSES, host_ns=max(300_000, int(mean_ms * 5e4)),
+                  forbid=["network-delay", "network-loss", *NEVER], **states)
+
+
+@kind("nfs-storage-onset", "storage is fast, and from the middle on slow",
+      mild=dict(then_ms=10), harsh=dict(then_ms=40), healthy=dict(then_ms=0.1),
+      draw=lambda d: dict(then_ms=d.log_uniform(5, 60), begin_s=round(d.uniform(1.2, 3.8), 2), version=d.choice(VERSIONS)))
+def storage_onset(case, then_ms, begin_s=2.5, version="3"):
+    slower = lambda _, server: server.waits(read_us=then_ms * 1000, write_us=then_ms * 1000, distribution="exponential")
+    rows, served = recorded(case, wire=["both delay_us=150"], steps=[(begin_s, slower)],
+                            load=dict(version=version, rate=200, cap=96, ops=1000, secs=5))
+    ill = dict(where=[r"(?i)\b(since|from|after|onset)\b"]) if then_ms > 4 else {}
+    return judged(rows, served, 0.3, rest="server", case=case, forbid=["network-delay", "network-loss", *NEVER], **ill)
+
+
+@kind("nfs-overrun", "one connection sends more calls than the server has workers, until the server no longer reads",
+      mild=dict(jobs=40, service_ms=25), harsh=dict(jobs=200, service_ms=25), healthy=dict(rate=120, service_ms=0),
+      draw=lambda d: dict(jobs=d.randint(40, 250), service_ms=d.log_uniform(20, 40), buffer_kb=d.choice([32, 64, 128]), whole=d.random() < 0.7))
+def overrun(case, service_ms, jobs=0, rate=0, buffer_kb=64, whole=True):
+    window = f'net.ipv4.tcp_rmem="4096 {buffer_kb << 9} {buffer_kb << 10}"'
+    # Requests lie packed in the stream: only whole packets hold the headers of all.
+    rows, served = recorded(case, wire=["both delay_us=250"], bench=dict(sysctl={"server": [window]}, snap=0 if whole else 256),
+                            storage=dict(threads=8, write_us=service_ms * 1000),
+                            load=dict(rate=rate, jobs=jobs, cap=jobs or 64, bs=4096, readpct=0, ops=650, secs=5))
+    # What waits in the client's socket, because the server does not read, waits for the server's workers.
+    took = sorted(r["t_done_ns"] - r["t_issue_ns"] for r in nfsload.done(rows))
+    return judged(rows, served, 0.5, rest="server", case=case, causes={**CAUSES, "server": ["server-concurrency-cap", "server-slow"]},
+                  skip=["one_way"], host_ns=max(300_000, took[len(took) // 2]), forbid=["network-delay", "network-loss", "network-bandwidth", *NEVER])

@@ -1,0 +1,52 @@
+"""Captures in the middle of a path: a tap that is taken for an end, a host that forwards, addresses that change."""
+
+import os
+
+from kit.kinds import kind
+from kinds.places import HARSH, HEALTHY, MILD, expected, fault_drawn, may_be_left_open, traffic
+
+# A tap between both ends, given as the capture of one of them; `at`: on which side of it the path is long.
+CLIENT_SIDE, SERVER_SIDE = 0, -1
+
+
+def drawn(dice):
+    return dict(**fault_drawn(dice), instead=dice.choice(["client", "server"]), at=dice.choice([CLIENT_SIDE, SERVER_SIDE]))
+
+
+@kind("place-middle", "a tap in the middle of the path, beside the capture of one end",
+      mild=dict(**MILD, instead="server", at=CLIENT_SIDE), harsh=dict(**HARSH, instead="server", at=SERVER_SIDE),
+      healthy=dict(**HEALTHY, instead="client", at=SERVER_SIDE), beyond=dict(fault="path", ms=30, instead="server", at=SERVER_SIDE),
+      before=dict(fault="path", ms=30, instead="client", at=CLIENT_SIDE), draw=drawn)
+def middle(case, fault, ms, instead, at):
+    return tapped(case, fault, ms, instead, at)
+
+
+@kind("place-any-forwarding", "tcpdump -i any on a host that forwards: each packet twice, as it comes and as it goes",
+      mild=dict(**MILD, instead="server", at=CLIENT_SIDE), harsh=dict(**HARSH, instead="server", at=SERVER_SIDE),
+      healthy=dict(**HEALTHY, instead="client", at=SERVER_SIDE), draw=drawn)
+def any_forwarding(case, fault, ms, instead, at):
+    told = tapped(case, fault, ms, instead, at, device="any")
+    told.forbid = [f for f in told.forbid if f != "duplicate-packets"]
+    return told
+
+
+def tapped(case, fault, ms, instead, at, device="eth0"):
+    rows, served, path_ms = traffic(case, fault, ms, bench=dict(routed=True), capture=dict(middle=True, device=device), at=at)
+    os.rename(f"{case.folder}/{instead}.pcap", f"{case.folder}/{instead}-real.pcap")
+    os.rename(f"{case.folder}/middle.pcap", f"{case.folder}/{instead}.pcap")
+    case.truth["capture"][f"{instead}.pcap"] = f"taken in the middle; that of the {instead} is {instead}-real.pcap"
+    # The wires' delays stand by wire, and a tap tells of its own half. What passes on the client's side of a tap
+    # that stands for the client is not in the calls as it saw them.
+    told = expected(fault, rows, served, path_ms, skip=["one_way"], host_ns=int((path_ms + 1) * 1e6) if instead == "client" else None)
+    if fault == "path" and (instead, at) in (("server", SERVER_SIDE), ("client", CLIENT_SIDE)):
+        # The long part lies beyond the tap: handshakes bound it, calls do not show it.
+        may_be_left_open(told, *(["none"] if instead == "client" else []))
+    return told
+
+
+@kind("place-nat", "a router between the ends that puts its own address in place of the client's",
+      mild=dict(**MILD, at=CLIENT_SIDE), harsh=dict(**HARSH, at=SERVER_SIDE), healthy=dict(**HEALTHY, at=CLIENT_SIDE),
+      draw=lambda d: dict(**fault_drawn(d), at=d.choice([CLIENT_SIDE, SERVER_SIDE])))
+def nat(case, fault, ms, at):
+    rows, served, path_ms = traffic(case, fault, ms, bench=dict(routed=True), at=at, before=lambda bench: bench.translate())
+    return expected(fault, rows, served, path_ms, skip=["one_way"])

@@ -1,0 +1,111 @@
+"""How connections over plain TCP begin and end: lost handshakes, full queues of connections, resets."""
+
+from kinds.tcp import delays, recorded
+from kit import expect
+from kit.kinds import kind
+
+# The calls themselves are fast: where the fault is left out, nobody is to blame.
+CALLS = dict(mode="rr", req=[64], resp=[400], think_us=10000, n=200)
+FINE_ELSEWHERE = {k: ["none"] for k in ("window", "cut out", "no beginning")}
+
+
+def _slow_connect(app, side, retry_ms=900, **more):
+    late_s, rest_s = app["client"]["connect_ms"] / 1e3, app["client"]["elapsed_s"]
+    if late_s < retry_ms / 1e3:
+        return expect.healthy()
+    # With more than a third of the time spent on it, the middle third holds the end of it.
+    without = {**FINE_ELSEWHERE, "window": ["none", side]} if late_s > (late_s + rest_s) / 3 else FINE_ELSEWHERE
+    return expect.Expectation(
+        side=[side],
+        cause=["slow-connect", *(["network-loss"] if side == "network" else [])],
+        find=["slow-connect"],
+        forbid=["server-slow", "capture-incomplete"],
+        without=without,
+        **more,
+    )
+
+
+@kind(
+    "tcp-syn-loss",
+    "the first SYNs are lost",
+    mild=dict(lost=1),
+    harsh=dict(lost=2),
+    healthy=dict(lost=0),
+    draw=lambda d: dict(lost=d.randint(1, 2), rtt_ms=d.log_uniform(0.1, 1.2)),
+)
+def syn_loss(case, lost, rtt_ms=0.8):
+    app, _ = recorded(case, wire=[*delays(rtt_ms / 2), f"c2s dropsyn={lost}"], **CALLS)
+    return _slow_connect(app, "network")
+
+
+@kind(
+    "tcp-synack-loss",
+    "the first SYN/ACKs are lost",
+    mild=dict(lost=1),
+    harsh=dict(lost=2),
+    healthy=dict(lost=0),
+    draw=lambda d: dict(lost=d.randint(1, 3), rtt_ms=d.log_uniform(0.1, 1.2)),
+)
+def synack_loss(case, lost, rtt_ms=0.8):
+    app, _ = recorded(case, wire=[*delays(rtt_ms / 2), f"s2c dropsynack={lost}"], **CALLS)
+    return _slow_connect(app, "network")
+
+
+@kind(
+    "tcp-backlog",
+    "the server's queue of connections is full: it drops SYNs that it received",
+    mild=dict(accept_after_s=1.2),
+    harsh=dict(accept_after_s=3),
+    healthy=dict(accept_after_s=0),
+    draw=lambda d: dict(accept_after_s=d.uniform(1, 4), rtt_ms=d.log_uniform(0.1, 1.2)),
+)
+def backlog(case, accept_after_s, rtt_ms=0.8):
+    app, _ = recorded(case, wire=delays(rtt_ms / 2), **CALLS, backlog=1, accept_sleep=accept_after_s, fill=2)
+    return _slow_connect(app, "server")
+
+
+@kind(
+    "tcp-abort",
+    "the server's application aborts with a request outstanding",
+    mild=dict(at=0.9),
+    harsh=dict(at=0.3, half=True),
+    healthy=dict(at=None),
+    draw=lambda d: dict(at=d.uniform(0.2, 0.95), rtt_ms=d.log_uniform(0.1, 1.2), work_ms=d.choice([0, 0.5])),
+)
+def abort(case, at, rtt_ms=0.8, work_ms=0, half=False):
+    if at is None:
+        # It aborts the idle connection when all was answered, as some do instead of closing it.
+        recorded(case, wire=delays(rtt_ms / 2), **{**CALLS, "n": 300}, svc_us=work_ms * 1000, rst_idle=1, linger_ms=600)
+        return expect.healthy()
+    n = 600 if half else 300
+    recorded(case, wire=delays(rtt_ms / 2), **{**CALLS, "n": n}, svc_us=work_ms * 1000, rst_at=int(at * n))
+    return _reset("server")
+
+
+@kind(
+    "tcp-middlebox-reset",
+    "a device on the path resets the connection towards both ends",
+    mild=dict(after_s=3.5),
+    harsh=dict(after_s=1),
+    healthy=dict(after_s=0),
+    draw=lambda d: dict(after_s=d.uniform(0.8, 4), way=d.choice(["c2s", "s2c"]), rtt_ms=d.log_uniform(0.4, 1.2)),
+)
+def middlebox_reset(case, after_s, way="c2s", rtt_ms=0.8):
+    steps = [(after_s, f"rstat {way} 1")] if after_s else []
+    app, _ = recorded(case, wire=delays(rtt_ms / 2), steps=steps, **{**CALLS, "n": 400})
+    if not after_s:
+        return expect.healthy()
+    if "error" not in app["client"]:
+        raise RuntimeError("the reset came too late")
+    return _reset("network")
+
+
+def _reset(side):
+    # Nothing comes after it, so it lies outside of any window in the middle.
+    return expect.Expectation(
+        side=[side],
+        cause=["connection-reset"],
+        find=["connection-reset"],
+        forbid=["network-loss", "capture-incomplete"],
+        without={"window": ["none"], "cut out": ["none"]},
+    )

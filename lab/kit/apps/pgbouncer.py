@@ -1,0 +1,54 @@
+"""PgBouncer before PostgreSQL, on the server's host: clients talk to it over the wire, it talks to the database over loopback."""
+
+import shutil
+import subprocess
+import time
+
+from kit.apps.postgresql import AS_POSTGRES
+
+PORT = 6432
+
+
+class PgBouncer:
+    """At most `size` connections to the database, which clients share by `mode` ("session", "transaction", "statement").
+    What passes between it and the database is captured too, as `backend.pcap`."""
+
+    def __init__(self, bench, *, size, mode="transaction"):
+        self.bench = bench
+        config, users = f"{bench.scratch}/pgbouncer.ini", f"{bench.scratch}/pgbouncer.users"
+        with open(users, "w") as file:
+            file.write('"postgres" ""\n')
+        with open(config, "w") as file:
+            file.write(f"""[databases]
+postgres = host=127.0.0.1 port=5432 user=postgres dbname=postgres
+[pgbouncer]
+listen_addr = {bench.server.address}
+listen_port = {PORT}
+unix_socket_dir =
+auth_type = any
+auth_file = {users}
+pool_mode = {mode}
+default_pool_size = {size}
+max_client_conn = 200
+logfile = {bench.scratch}/pgbouncer.log
+ignore_startup_parameters = extra_float_digits
+""")
+        for path in (config, users):
+            shutil.chown(path, "postgres", "postgres")
+        bench.start(bench.server.command(*bench.preload, *AS_POSTGRES, "pgbouncer", "-q", config),
+                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for _ in range(100):
+            if f":{PORT} " in bench.server.sh("ss -ltnH", check=False):
+                break
+            time.sleep(0.1)
+        else:
+            raise RuntimeError("PgBouncer does not listen")
+        self._capture = bench.start(bench.server.command(
+            "tcpdump", "-i", "lo", "-n", "-Z", "root", "-s", bench.snap, "--time-stamp-precision=nano", "-w", f"{bench.folder}/backend.pcap",
+            "tcp", "port", "5432"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        bench.truth["pooler"] = {"software": "PgBouncer", "default_pool_size": size, "pool_mode": mode}
+
+    def end(self):
+        """Ends the capture between pooler and database."""
+        self._capture.terminate()
+        self._capture.wait(5)

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""mysqlload.py '<json>': sessions of a MariaDB client (libmariadb by ctypes), each a thread, into a log of every operation.
+
+The JSON: {"host", "port", "out" (CSV to write), "seed", "sessions": [...]}. A session: "name", "after_s" (when it starts), and
+  "steps"   list, repeated "n" times: SQL (a round trip; {i} is the number of the turn, {r} a number from 0 to 9999, {e} draws
+            from an exponential distribution with mean 1), "think MS", "pace RATE" (sleeps so that turns come at that rate)
+  "cursor"  SQL that is read through a server's cursor, "prefetch" rows at a time, "n" times; "row_us": the client's work on a row
+  "secs"    ends it before n
+The log: session, operation, start and end by this process's clock, rows, error number.
+"""
+
+import ctypes
+import json
+import random
+import sys
+import threading
+import time
+
+PR_SET_TIMERSLACK = 29
+# Of mysql.h: attributes of a statement.
+CURSOR_TYPE, PREFETCH_ROWS, READ_ONLY = 1, 2, 1
+NO_DATA = 100
+
+ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)
+client = ctypes.CDLL("libmariadb.so.3")
+for name in ("mysql_init", "mysql_real_connect", "mysql_store_result", "mysql_stmt_init"):
+    getattr(client, name).restype = ctypes.c_void_p
+client.mysql_num_rows.restype = ctypes.c_ulonglong
+client.mysql_error.restype = client.mysql_stmt_error.restype = client.mysql_get_client_info.restype = ctypes.c_char_p
+
+
+class Session(threading.Thread):
+    def __init__(self, told, whole):
+        super().__init__(daemon=True)
+        self.told, self.whole, self.rows, self.failed = told, whole, [], None
+        self.dice = random.Random(f"{whole['seed']} {told['name']}")
+
+    def timed(self, op, what):
+        start = time.time_ns()
+        rows, error = what()
+        self.rows.append((self.told["name"], op, start, time.time_ns(), rows, error))
+
+    def run(self):
+        try:
+            time.sleep(self.told.get("after_s", 0))
+            client.mysql_thread_init()
+            self.timed("CONNECT", self.connect)
+            self.end = time.monotonic() + self.told.get("secs", 40)
+            self.cursors() if "cursor" in self.told else self.turns()
+            client.mysql_close(self.connection)
+        except Exception as reason:
+            self.failed = reason
+
+    def connect(self):
+        self.connection = ctypes.c_void_p(client.mysql_init(None))
+        if not client.mysql_real_connect(
+            self.connection, self.whole["host"].encode(), b"app", b"secret", b"lab", self.whole["port"], None, ctypes.c_ulong(0)
+        ):
+            raise RuntimeError(client.mysql_error(self.connection).decode())
+        return 0, 0
+
+    def turns(self):
+        due = time.monotonic()
+        for i in range(self.told["n"]):
+            if time.monotonic() > self.end:
+                return
+            for step in self.told["steps"]:
+                word, _, value = step.partition(" ")
+                if word == "think":
+                    time.sleep(float(value) / 1e3)
+                elif word == "pace":
+                    due = max(due + self.dice.expovariate(float(value)), time.monotonic() - 0.2)
+                    time.sleep(max(0, due - time.monotonic()))
+                else:
+                    text = step.format(i=i, r=self.dice.randrange(10000), e=self.dice.expovariate(1)).encode()
+                    self.timed(word.upper(), lambda: self.query(text))
+
+    def query(self, text):
+        if error := client.mysql_real_query(self.connection, text, ctypes.c_ulong(len(text))):
+            return 0, client.mysql_errno(self.connection) or error
+        result = ctypes.c_void_p(client.mysql_store_result(self.connection))
+        if not result:
+            return 0, client.mysql_errno(self.connection)
+        rows = client.mysql_num_rows(result)
+        client.mysql_free_result(result)
+        return rows, 0
+
+    def cursors(self):
+        text, ahead = self.told["cursor"].encode(), self.told["prefetch"]
+        for _ in range(self.told["n"]):
+            if time.monotonic() > self.end:
+                return
+            statement = ctypes.c_void_p(client.mysql_stmt_init(self.connection))
+            for attribute, value in ((CURSOR_TYPE, READ_ONLY), (PREFETCH_ROWS, ahead)):
+                client.mysql_stmt_attr_set(statement, attribute, ctypes.byref(ctypes.c_ulong(value)))
+            self.timed("PREPARE", lambda: (0, client.mysql_stmt_prepare(statement, text, ctypes.c_ulong(len(text)))))
+            self.timed("EXECUTE", lambda: (0, client.mysql_stmt_execute(statement)))
+            self.fetch(statement, ahead)
+            client.mysql_stmt_close(statement)
+
+    def fetch(self, statement, ahead):
+        """The first row of a batch asks for it; what was asked for ahead costs nothing but the client's work."""
+        rows = 0
+        while True:
+            start = time.time_ns()
+            said = client.mysql_stmt_fetch(statement)
+            if rows % ahead == 0 or said == NO_DATA:
+                # 101 says that a value did not fit where it was to go: nothing is bound here.
+                self.rows.append((self.told["name"], "FETCH", start, time.time_ns(), ahead, 0 if said in (0, 101, NO_DATA) else said))
+            if said not in (0, 101):
+                return
+            rows += 1
+            if self.told.get("row_us"):
+                time.sleep(self.told["row_us"] / 1e6)
+
+
+def main():
+    told = json.loads(sys.argv[1])
+    sessions = [Session(s, told) for s in told["sessions"]]
+    client.mysql_server_init(0, None, None)
+    for session in sessions:
+        session.start()
+    for session in sessions:
+        session.join()
+    with open(told["out"], "w") as file:
+        file.write("session,op,t_issue_ns,t_done_ns,rows,error\n")
+        for session in sessions:
+            file.writelines(",".join(map(str, r)) + "\n" for r in session.rows)
+    failed = [s.failed for s in sessions if s.failed]
+    print("libmariadb", client.mysql_get_client_info().decode(), *failed, file=sys.stderr)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
