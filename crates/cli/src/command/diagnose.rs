@@ -127,5 +127,22 @@ pub(super) fn application(
                 .map_or_else(String::new, |l| format!(", the first of them: {l}"))
         ));
     }
+    let left_out = [
+        (
+            application.unfinished,
+            "operations without an end, unfinished or failed when it was written",
+        ),
+        (
+            application.beyond_limit,
+            "operations beyond those that are remembered",
+        ),
+    ];
+    for (count, what) in left_out.into_iter().filter(|(n, _)| *n > 0) {
+        notes.push(format!(
+            "{} {what}, of the {} were left out.",
+            model::grouped(count),
+            application.format
+        ));
+    }
     Ok(Some(application))
 }
