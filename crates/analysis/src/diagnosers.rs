@@ -42,9 +42,7 @@ pub struct Diagnosers {
 
 impl Diagnosers {
     #[must_use]
-    pub fn new(captures: usize, options: Options, app: Option<&Application>) -> Diagnosers {
-        let app = app.cloned().map(Arc::new);
-        let app = app.as_ref();
+    pub fn new(captures: usize, options: Options, app: Option<&Arc<Application>>) -> Diagnosers {
         Diagnosers {
             calls: Diagnoser::new(captures, options.clone(), app, Kind::Calls),
             turns: Diagnoser::new(captures, options.clone(), app, Kind::Turns),

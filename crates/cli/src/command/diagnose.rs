@@ -11,6 +11,7 @@ use model::{Anonymiser, NameKind};
 use report::Anonymise;
 use slowside::Config;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
     let config = Config {
@@ -111,7 +112,7 @@ fn renamed(text: &str, word: &str, new: &str) -> String {
 pub(super) fn application(
     files: &[PathBuf],
     notes: &mut Vec<String>,
-) -> anyhow::Result<Option<trace::Application>> {
+) -> anyhow::Result<Option<Arc<trace::Application>>> {
     if files.is_empty() {
         return Ok(None);
     }
@@ -144,5 +145,5 @@ pub(super) fn application(
             application.format
         ));
     }
-    Ok(Some(application))
+    Ok(Some(Arc::new(application)))
 }
