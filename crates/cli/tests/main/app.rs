@@ -63,7 +63,7 @@ fn captures_of(test: &str, later_ns: i64) -> [PathBuf; 2] {
     let client = faults::delay(&faults::delay(&server, from, -MS / 10), to, MS / 10);
     [("client.pcap", client), ("server.pcap", server)].map(|(name, mut packets)| {
         for packet in &mut packets {
-            packet.time = packet.time + later_ns;
+            packet.time += later_ns;
         }
         file(test, name, &capture(&packets))
     })
