@@ -30,6 +30,7 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
+use std::sync::Arc;
 use trace::Application;
 
 /// Matched calls that decide which capture is the client's, when nobody said.
@@ -127,7 +128,7 @@ impl Diagnoser {
     pub fn new(
         captures: usize,
         options: Options,
-        app: Option<&Application>,
+        app: Option<&Arc<Application>>,
         kind: Kind,
     ) -> Diagnoser {
         let client = match (options.stated, captures) {
