@@ -1,42 +1,81 @@
-//! The application's own latencies against the calls it made: what the client host adds above the
-//! wire.
+//! The application's own latencies against the calls it made: what the client host adds above the wire.
+//!
+//! What is given decides how it is compared, and the answer says how ([`ComparedBy`]):
+//!
+//! - a database's trace: wait by wait ([`trace_join`](crate::trace_join));
+//! - rows with an offset: with the call of the same kind, offset and time, as calls come;
+//! - rows with a start and an end: with the calls that they contain ([`nesting`]), when all calls are known;
+//! - latencies that nothing identifies: mean against mean ([`means`]);
+//! - sums of an NFS client: its own queue.
+//!
+//! What cannot be used is refused with its reason ([`words`]): nothing is left out in silence.
+
+mod calls;
+mod means;
+mod nesting;
+mod span;
+#[cfg(test)]
+mod tests;
+mod words;
 
 use crate::half::Half;
 use crate::results::{CaptureResult, TraceJoinResult};
 use crate::stats::Distribution;
 use crate::trace_join::TraceJoin;
+use calls::Calls;
 use hashbrown::HashMap;
+use means::{Means, Sampled};
 use model::{Call, Field};
+use nesting::Nesting;
+use span::Span;
 use std::collections::VecDeque;
-use trace::{Application, Kind};
+use std::sync::Arc;
+use trace::{Application, Kind, Operation};
+use words::Refusal;
 
 /// Slack between the application's clock and the capture's, on one host.
 const SLACK_NS: i64 = 50_000;
 
 /// The application's operations, and what has been matched of them.
 pub struct AppMatch {
-    /// By kind and offset: start and end.
-    by_place: HashMap<(Kind, u64), VecDeque<(i64, i64)>, foldhash::fast::FixedState>,
+    app: Arc<Application>,
+    /// Numbers of operations by kind and offset, and those that have found their call.
+    by_place: HashMap<(Kind, u64), VecDeque<u32>, foldhash::fast::FixedState>,
+    found: Vec<bool>,
     absolute: bool,
-    all: Distribution,
-    wire: Distribution,
-    /// Application's latency minus response time, per operation found on the wire.
-    pub above: Distribution,
-    summaries: Vec<trace::OperationSummary>,
-    pub format: String,
+    calls: Calls,
+    /// Application's latency minus response time, per operation found by its offset.
+    above: Distribution,
     /// A database's trace is held against READs when all are there.
     join: Option<TraceJoin>,
+}
+
+/// How the application's times were held against the wire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ComparedBy {
+    /// A database's waits with the READs that served them.
+    Trace,
+    /// Operation by operation: the same kind, offset and time.
+    Offset,
+    /// Operation by operation: the call that it contains.
+    Time,
+    /// The mean of its operations with the mean of the calls; nothing is known of a single one.
+    Mean,
+    /// What the client's own system counted of its queue.
+    Queue,
 }
 
 /// What the application layer costs.
 #[derive(Clone, Debug)]
 pub struct AppFacts {
+    /// Of the log's operations, those that were compared.
     pub operations: u64,
     pub matched: u64,
     pub application_mean_ns: i64,
     /// Mean above the wire, per operation.
     pub host_mean_ns: i64,
     pub host_total_ns: i64,
+    pub by: ComparedBy,
     /// In words, how it was compared.
     pub basis: String,
     /// I/O by I/O, where a database's trace was joined.
@@ -45,27 +84,25 @@ pub struct AppFacts {
 
 impl AppMatch {
     #[must_use]
-    pub fn new(app: &Application) -> AppMatch {
-        let mut m = AppMatch {
-            by_place: HashMap::default(),
-            absolute: app.operations.iter().all(|o| o.absolute),
-            all: Distribution::default(),
-            wire: Distribution::default(),
-            above: Distribution::default(),
-            summaries: app.summaries.clone(),
-            format: app.format.clone(),
-            join: app.blocks.clone().map(TraceJoin::new),
-        };
-        for o in &app.operations {
-            m.all.add(o.end_ns - o.start_ns);
+    pub fn new(app: &Arc<Application>) -> AppMatch {
+        let mut by_place: HashMap<_, VecDeque<u32>, _> = HashMap::default();
+        for (number, o) in (0..).zip(&app.operations) {
             if let Some(offset) = o.offset {
-                m.by_place
+                by_place
                     .entry((o.kind, offset))
                     .or_default()
-                    .push_back((o.start_ns, o.end_ns));
+                    .push_back(number);
             }
         }
-        m
+        AppMatch {
+            by_place,
+            found: vec![false; app.operations.len()],
+            absolute: app.operations.iter().all(|o| o.absolute),
+            calls: Calls::wanted_by(app),
+            above: Distribution::default(),
+            join: app.blocks.clone().map(TraceJoin::new),
+            app: Arc::clone(app),
+        }
     }
 
     /// A complete call of the client's capture.
@@ -74,31 +111,39 @@ impl AppMatch {
             join.call(call);
             return;
         }
-        let kind = match call.op.as_str() {
-            "READ" => Kind::Read,
-            "WRITE" => Kind::Write,
-            _ => return,
-        };
-        let (Some(response), Some(first), Some(last)) = (
-            call.response_time_ns(),
-            call.request_first,
-            call.response_last,
-        ) else {
+        let Some(seen) = self.calls.see(call, &self.app) else {
             return;
         };
-        self.wire.add(response);
-        let Some(offset) = call.detail.get(Field::Offset) else {
-            return;
+        let offset = call.detail.get(Field::Offset);
+        let joined = offset.is_some_and(|offset| self.join_by_place(&seen, offset));
+        self.calls.keep(seen, joined);
+    }
+
+    /// Whether an operation of the same place and time was found.
+    fn join_by_place(&mut self, call: &Span, offset: u64) -> bool {
+        let Some(candidates) = self.by_place.get_mut(&(call.kind, offset)) else {
+            return false;
         };
-        let Some(candidates) = self.by_place.get_mut(&(kind, offset)) else {
-            return;
-        };
-        let found = candidates.iter().position(|&(start, end)| {
-            !self.absolute || (start <= first.time.0 + SLACK_NS && end >= last.time.0 - SLACK_NS)
+        let operations = &self.app.operations;
+        let of = |number: u32| operations.get(number as usize);
+        let late = SLACK_NS + self.app.grain_ns;
+        let position = candidates.iter().position(|&number| {
+            let fits =
+                |o: &Operation| o.start_ns <= call.from + SLACK_NS && o.end_ns >= call.until - late;
+            of(number).is_some_and(|o| {
+                (!self.absolute || fits(o)) && (o.client.is_none() || o.client == call.client)
+            })
         });
-        if let Some((start, end)) = found.and_then(|i| candidates.remove(i)) {
-            self.above.add((end - start - response).max(0));
+        let number = position.and_then(|i| candidates.remove(i));
+        let Some((number, o)) = number.and_then(|n| Some((n, of(n)?))) else {
+            return false;
+        };
+        if let Some(found) = self.found.get_mut(number as usize) {
+            *found = true;
         }
+        let above = o.end_ns - o.start_ns - call.took();
+        self.above.add(above.max(0));
+        true
     }
 
     /// A call that both captures hold.
@@ -115,72 +160,180 @@ impl AppMatch {
         capture: usize,
         results: &[CaptureResult],
     ) -> (Option<AppFacts>, Vec<String>) {
-        match self.join.take() {
-            Some(join) => join.finish(capture, results, &self.format),
-            None => (self.compared(), Vec::new()),
+        if let Some(join) = self.join.take() {
+            return join.finish(capture, results, &self.app.format);
+        }
+        let of = results.get(capture);
+        let ran = of.and_then(|r| Some((r.first?.0, r.last?.0)));
+        let mut notes = self.calls.notes();
+        match self.compared(ran, &mut notes) {
+            Ok(facts) => {
+                notes.push(words::used(&facts));
+                (Some(facts), notes)
+            }
+            Err(refusal) => {
+                notes.push(refusal.sentence());
+                (None, notes)
+            }
         }
     }
 
-    /// `None` when there is nothing to compare.
-    fn compared(self) -> Option<AppFacts> {
-        if self.above.count() > 0
-            && self.above.count() * 2 >= self.wire.count().min(self.all.count())
-        {
-            // Calls the capture hides were made by the same application at the same time.
-            let scale = self.all.count() as f64 / self.above.count() as f64;
-            return Some(AppFacts {
-                operations: self.all.count(),
-                matched: self.above.count(),
-                application_mean_ns: self.all.mean_ns(),
-                host_mean_ns: self.above.mean_ns(),
-                host_total_ns: (self.above.total_ns() as f64 * scale.max(1.0)) as i64,
-                basis: format!(
-                    "{}: {} of {} operations found on the wire by offset and time",
-                    self.format,
-                    self.above.count(),
-                    self.all.count()
-                ),
-                join: None,
+    /// `ran`: from when to when the capture has packets.
+    fn compared(
+        self,
+        ran: Option<(i64, i64)>,
+        notes: &mut Vec<String>,
+    ) -> Result<AppFacts, Refusal> {
+        self.calls.of_this_host(&self.app)?;
+        let app = Arc::clone(&self.app);
+        match (app.operations.is_empty(), app.samples.is_empty()) {
+            (false, _) if self.absolute => self.in_time(ran, notes),
+            (false, _) => self.of_unknown_clock(),
+            (true, false) => {
+                let samples = app.samples.iter().map(Sampled::of).collect();
+                self.by_means(samples, ran, notes)
+            }
+            (true, true) => self.queue(),
+        }
+    }
+
+    /// Operations with a time of their own that the capture does not hold are of another run.
+    fn in_time(
+        mut self,
+        ran: Option<(i64, i64)>,
+        notes: &mut Vec<String>,
+    ) -> Result<AppFacts, Refusal> {
+        let app = Arc::clone(&self.app);
+        let all = app.operations.len() as u64;
+        let spans = || app.operations.iter().map(Span::of).zip(&self.found);
+        let near = ran.map(|ran| span::widened(ran, span::CLOCKS_APART_NS));
+        let is_near = |s: &Span| near.is_some_and(|near| span::overlaps(s, near));
+        if !spans().any(|(s, _)| is_near(&s)) {
+            let starts = app.operations.iter().map(|o| o.start_ns);
+            return Err(Refusal::elsewhere("rows", all, starts.min(), ran));
+        }
+        if self.calls.count() == 0 {
+            return Err(Refusal::NoCalls {
+                kinds: self.calls.wanted(),
             });
         }
-        // Operations with a time of their own that the capture does not hold are of another run.
-        if self.all.count() > 0 && self.wire.count() > 0 && !self.absolute {
-            let host = (self.all.mean_ns() - self.wire.mean_ns()).max(0);
-            return Some(AppFacts {
-                operations: self.all.count(),
-                matched: 0,
-                application_mean_ns: self.all.mean_ns(),
-                host_mean_ns: host,
-                host_total_ns: host.saturating_mul(self.all.count() as i64),
-                basis: format!(
-                    "{}: mean of its operations against mean of the calls, not call by call",
-                    self.format
-                ),
-                join: None,
+        let rows = spans().filter(|(s, found)| !**found && is_near(s));
+        let nested = Nesting::of(
+            rows.map(|(s, _)| s).collect(),
+            self.calls.take(),
+            app.grain_ns,
+        );
+        let mut above = std::mem::take(&mut self.above);
+        let by_offset = above.count();
+        for &host in &nested.above {
+            above.add(host);
+        }
+        // On the application's clock, now that it is known.
+        let during = ran.map(|(first, last)| (first + nested.ahead_ns, last + nested.ahead_ns));
+        let inside = || {
+            let spans = app.operations.iter().map(Span::of);
+            spans.filter(|s| during.is_some_and(|during| span::overlaps(s, during)))
+        };
+        let operations = (inside().count() as u64).max(above.count());
+        let latency = span::mean_ns(inside().map(|s| s.took()));
+        let enough = above.count() * 2 >= self.calls.count().min(operations);
+        if above.count() == 0 || !enough {
+            return Err(Refusal::TooFew {
+                joined: above.count(),
+                of: operations,
+                calls: self.calls.count(),
             });
         }
-        let count: u64 = self.summaries.iter().map(|s| s.count).sum();
+        if operations < all {
+            notes.push(words::partly("rows", all - operations, all));
+        }
+        // Calls the capture hides were made by the same application at the same time.
+        let scale = operations as f64 / above.count() as f64;
+        let by = match by_offset * 2 >= above.count() {
+            true => ComparedBy::Offset,
+            false => ComparedBy::Time,
+        };
+        Ok(AppFacts {
+            operations,
+            matched: above.count(),
+            application_mean_ns: latency,
+            host_mean_ns: above.mean_ns(),
+            host_total_ns: (above.total_ns() as f64 * scale.max(1.0)) as i64,
+            by,
+            basis: words::joined(&app.format, by, above.count(), operations, nested.ahead_ns),
+            join: None,
+        })
+    }
+
+    /// Operations whose clock counts from nobody knows when: by their offsets, else mean against mean.
+    fn of_unknown_clock(mut self) -> Result<AppFacts, Refusal> {
+        let all = self.app.operations.len() as u64;
+        let above = std::mem::take(&mut self.above);
+        if above.count() == 0 || above.count() * 2 < self.calls.count().min(all) {
+            let samples = self
+                .app
+                .operations
+                .iter()
+                .map(Sampled::of_operation)
+                .collect();
+            return self.by_means(samples, None, &mut Vec::new());
+        }
+        let scale = all as f64 / above.count() as f64;
+        let took = self.app.operations.iter().map(|o| o.end_ns - o.start_ns);
+        Ok(AppFacts {
+            operations: all,
+            matched: above.count(),
+            application_mean_ns: span::mean_ns(took),
+            host_mean_ns: above.mean_ns(),
+            host_total_ns: (above.total_ns() as f64 * scale.max(1.0)) as i64,
+            by: ComparedBy::Offset,
+            basis: words::joined(&self.app.format, ComparedBy::Offset, above.count(), all, 0),
+            join: None,
+        })
+    }
+
+    fn by_means(
+        mut self,
+        samples: Vec<Sampled>,
+        ran: Option<(i64, i64)>,
+        notes: &mut Vec<String>,
+    ) -> Result<AppFacts, Refusal> {
+        let means = Means::of(&samples, &self.calls.take(), ran, self.calls.wanted())?;
+        if means.outside > 0 {
+            notes.push(words::partly("intervals", means.outside, means.intervals));
+        }
+        let (host, operations) = (means.host_mean_ns(), means.captured());
+        Ok(AppFacts {
+            operations,
+            matched: 0,
+            application_mean_ns: means.application_ns,
+            host_mean_ns: host,
+            host_total_ns: host.saturating_mul(operations as i64),
+            by: ComparedBy::Mean,
+            basis: words::by_mean(&self.app.format, &means),
+            join: None,
+        })
+    }
+
+    /// The queue that the client's own system counted.
+    fn queue(self) -> Result<AppFacts, Refusal> {
+        let sum = |of: fn(&trace::OperationSummary) -> i64| {
+            let parts = self.app.summaries.iter().map(of);
+            parts.fold(0, i64::saturating_add)
+        };
+        let count: u64 = self.app.summaries.iter().map(|s| s.count).sum();
         if count == 0 {
-            return None;
+            return Err(Refusal::NoOperations);
         }
-        let queue: i64 = self
-            .summaries
-            .iter()
-            .fold(0, |sum, s| s.queue_ns.saturating_add(sum));
-        let execute: i64 = self
-            .summaries
-            .iter()
-            .fold(0, |sum, s| s.execute_ns.saturating_add(sum));
-        Some(AppFacts {
+        let queue = sum(|s| s.queue_ns);
+        Ok(AppFacts {
             operations: count,
             matched: 0,
-            application_mean_ns: execute / count as i64,
+            application_mean_ns: sum(|s| s.execute_ns) / count as i64,
             host_mean_ns: queue / count as i64,
             host_total_ns: queue,
-            basis: format!(
-                "{}: the client's own queue time before sending",
-                self.format
-            ),
+            by: ComparedBy::Queue,
+            basis: words::queue(&self.app.format),
             join: None,
         })
     }

@@ -30,6 +30,7 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
+use std::sync::Arc;
 use trace::Application;
 
 /// Matched calls that decide which capture is the client's, when nobody said.
@@ -127,7 +128,7 @@ impl Diagnoser {
     pub fn new(
         captures: usize,
         options: Options,
-        app: Option<&Application>,
+        app: Option<&Arc<Application>>,
         kind: Kind,
     ) -> Diagnoser {
         let client = match (options.stated, captures) {
@@ -669,6 +670,9 @@ impl Diagnoser {
             network_least_ns: None,
             server_queue_ns: (account.queue_ns > 0)
                 .then(|| account.queue_ns / account.calls.max(1) as i64),
+            server_held_ns: Some(
+                (server - account.server_ns() / account.calls.max(1) as i64).max(0),
+            ),
             under_way: under_way(account),
         }
     }
@@ -809,9 +813,11 @@ impl Diagnoser {
             server_ns: own_part.filter(|_| side == Vantage::Server),
             network_back_ns: None,
             network_least_ns: (account.basis == facts::Basis::Server
-                && account.path_total_ns() > 0)
-                .then(|| account.path_total_ns() / calls),
+                && under_way(&account).is_empty())
+            .then(|| account.path_total_ns() / calls)
+            .filter(|least| *least > 0),
             server_queue_ns: (account.queue_ns > 0).then(|| account.queue_ns / calls),
+            server_held_ns: None,
             under_way: under_way(&account),
         };
         self.cap = account.cap.as_ref().map(|(cap, server)| (*server, cap.cap));

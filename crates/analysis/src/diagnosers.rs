@@ -22,6 +22,7 @@ use model::{
     Arp, Call, ConnectionSummary, Episode, Interval, Knock, Mark, Notice, Outstanding, Protocol,
     Time, grouped,
 };
+use std::sync::Arc;
 use trace::Application;
 
 /// Calls of known protocols are what the captures are about unless there are so many times more turns.
@@ -41,7 +42,7 @@ pub struct Diagnosers {
 
 impl Diagnosers {
     #[must_use]
-    pub fn new(captures: usize, options: Options, app: Option<&Application>) -> Diagnosers {
+    pub fn new(captures: usize, options: Options, app: Option<&Arc<Application>>) -> Diagnosers {
         Diagnosers {
             calls: Diagnoser::new(captures, options.clone(), app, Kind::Calls),
             turns: Diagnoser::new(captures, options.clone(), app, Kind::Turns),

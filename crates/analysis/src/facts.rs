@@ -568,7 +568,12 @@ pub fn account_of_one(
                 account.service_ns = rest - account.stall_ns - account.queue_ns;
             }
         }
-        Vantage::Middle | Vantage::Unknown => {}
+        // Wherever that is, a silence inside a message is its sender's.
+        Vantage::Middle | Vantage::Unknown => {
+            let pauses = alone.passing.by_pauses();
+            let held = pauses.take_from(&mut account.unknown_ns);
+            account.charge(&held, kind, |a| &mut a.unknown_ns);
+        }
     }
     account
 }

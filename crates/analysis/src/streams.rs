@@ -174,6 +174,14 @@ impl Streams {
         })
     }
 
+    /// The size of most writes in this direction, of the connection that carries most of it.
+    #[must_use]
+    pub fn write_size(&self, d: Direction) -> Option<u64> {
+        let plain = self.connections.iter().filter(|c| is_plain(c));
+        let most = plain.max_by_key(|c| c.direction(d).counts.payload_bytes)?;
+        most.direction(d).account.write_size_bytes
+    }
+
     /// Large segments that never arrived, though their receiver was heard: less data fits through every link
     /// (IPv6's minimum of 1,280, less headers).
     pub fn stuck(&self) -> impl Iterator<Item = (&ConnectionResult, Direction, Stuck)> {

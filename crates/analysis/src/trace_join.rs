@@ -12,7 +12,7 @@
 pub mod align;
 mod joining;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use crate::app::AppFacts;
 use crate::half::Half;

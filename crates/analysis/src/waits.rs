@@ -74,10 +74,20 @@ impl Held {
 
     /// Only what closed windows did.
     #[must_use]
-    pub fn by_closed_windows(mut self) -> Held {
+    pub fn by_closed_windows(self) -> Held {
+        self.by(&[EpisodeKind::ZeroWindow, EpisodeKind::ClosingWindow])
+    }
+
+    /// Only what pauses of the sender did.
+    #[must_use]
+    pub fn by_pauses(self) -> Held {
+        self.by(&[EpisodeKind::SenderPause])
+    }
+
+    fn by(mut self, wanted: &[EpisodeKind]) -> Held {
         for kinds in &mut self.0 {
             for kind in EpisodeKind::ALL {
-                if !matches!(kind, EpisodeKind::ZeroWindow | EpisodeKind::ClosingWindow) {
+                if !wanted.contains(&kind) {
                     kinds[kind] = 0;
                 }
             }

@@ -98,8 +98,16 @@ pub(crate) struct Diagnose {
 
     /// What the application measured itself
     ///
-    /// CSV with a header (start_ns or time, end_ns or latency_us, …), a fio latency log, nfsiostat
-    /// output, or /proc/self/mountstats: for its two snapshots, give --app twice.
+    /// CSV with a header and a row for each operation: start_ns,end_ns or time,latency_us (time is
+    /// the start), and op, offset, client (an address) where known. They are joined with calls by
+    /// offset and time, or by time alone.
+    ///
+    /// CSV of averages, time,count,latency_ms (time is when the interval began) or
+    /// start_ns,end_ns,count,latency_ms; or a list, latency_ms and nothing else: their mean is held
+    /// against the mean of the calls (of the same time).
+    ///
+    /// A fio latency log, nfsiostat output, or /proc/self/mountstats: for its two snapshots, give
+    /// --app twice.
     /// Or an extended SQL trace (event 10046) of an Oracle database on the client's host, whose waits
     /// for blocks are joined with NFS READs I/O by I/O.
     #[arg(long, value_name = "FILE")]

@@ -221,6 +221,9 @@ pub const TRACE_BLOCK_WAITS: usize = 2_000_000;
 /// answer.
 pub const TRACE_READS: usize = 1_000_000;
 
+/// Calls that are held against an application's operations when all are known: 40 bytes each. Said in the answer.
+pub const APP_CALLS: usize = 4_000_000;
+
 /// Pairs of a wait and a READ of the same place by which the clock of a trace is found; more are not
 /// needed.
 pub const TRACE_PAIRS: usize = 1_000_000;

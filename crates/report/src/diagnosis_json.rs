@@ -1,7 +1,7 @@
 //! A diagnosis for programs: `slowside.diagnosis/1`, field by field.
 
 use crate::{classes, value};
-use analysis::app::AppFacts;
+use analysis::app::{AppFacts, ComparedBy};
 use analysis::results::{
     Diagnosis, Evidence, Finding, JoinedRead, Matched, OpResult, TraceJoinResult, Unmatched,
     field_text,
@@ -83,6 +83,7 @@ fn app(a: &AppFacts, d: &Diagnosis) -> Value {
     let list = |of: fn(&TraceJoinResult) -> Vec<Value>| join.map(of);
     json!({
         "basis": a.basis,
+        "compared_by": compared_by(a.by),
         "operations": a.operations,
         "matched": a.matched,
         "application_mean_ns": a.application_mean_ns,
@@ -116,6 +117,16 @@ fn app(a: &AppFacts, d: &Diagnosis) -> Value {
             "joined": f.joined,
         })).collect()),
     })
+}
+
+fn compared_by(by: ComparedBy) -> &'static str {
+    match by {
+        ComparedBy::Trace => "trace",
+        ComparedBy::Offset => "offset",
+        ComparedBy::Time => "time",
+        ComparedBy::Mean => "mean",
+        ComparedBy::Queue => "queue",
+    }
 }
 
 fn joined(r: &JoinedRead, d: &Diagnosis) -> Value {

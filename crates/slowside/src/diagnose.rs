@@ -16,6 +16,7 @@ use analysis::results::{CaptureResult, Diagnosis, Vantage};
 use capture::Capture;
 use model::{ConnectionSummary, Time};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// One capture being read.
 struct Side<'a> {
@@ -34,7 +35,7 @@ struct Side<'a> {
 /// When no input of a capture can be read.
 pub fn diagnose(
     captures: &Captures,
-    app: Option<&trace::Application>,
+    app: Option<&Arc<trace::Application>>,
     config: &Config,
     events: &mut dyn FnMut(Event),
 ) -> Result<Diagnosis, Error> {
@@ -53,7 +54,7 @@ pub fn diagnose(
 /// When no input of a capture can be read.
 pub fn measure(
     captures: &Captures,
-    app: Option<&trace::Application>,
+    app: Option<&Arc<trace::Application>>,
     config: &Config,
     events: &mut dyn FnMut(Event),
 ) -> Result<(Diagnosis, Kept), Error> {
@@ -80,7 +81,7 @@ pub(crate) struct Diagnosed {
 
 /// How captures are read.
 pub(crate) struct Read<'a> {
-    pub(crate) app: Option<&'a trace::Application>,
+    pub(crate) app: Option<&'a Arc<trace::Application>>,
     pub(crate) config: &'a Config,
     /// Whether to gather what charts are drawn from.
     pub(crate) charts: bool,

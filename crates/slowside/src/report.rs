@@ -13,6 +13,7 @@ use analysis::sql::SqlKey;
 use model::PacketRef;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What a report is to show.
 #[derive(Clone, Debug)]
@@ -44,7 +45,7 @@ const POINTS: usize = 4_000;
 /// When no input of a capture can be read, or there is no connection of a number that was asked for.
 pub fn report(
     captures: &Captures,
-    app: Option<&trace::Application>,
+    app: Option<&Arc<trace::Application>>,
     config: &Config,
     options: &ReportOptions,
     events: &mut dyn FnMut(Event),

@@ -1,8 +1,9 @@
 //! Where readers put what they found and what they could not read, within the bound on operations.
 
 use crate::lines::At;
-use crate::{Application, BlockWaits, Error, Operation, OperationSummary};
+use crate::{Application, BlockWaits, Error, Operation, OperationSummary, Sample};
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 pub(crate) struct Collector {
@@ -19,16 +20,50 @@ impl Collector {
     }
 
     pub(crate) fn operation(&mut self, operation: Operation) {
-        if self.application.operations.len() < self.limit {
-            self.application.operations.push(operation);
-        } else {
+        if self.is_full() {
             self.application.beyond_limit += 1;
+        } else {
+            self.application.operations.push(operation);
         }
+    }
+
+    pub(crate) fn sample(&mut self, sample: Sample) {
+        if self.is_full() {
+            self.application.beyond_limit += sample.count;
+        } else {
+            self.application.samples.push(sample);
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        let kept = &self.application;
+        kept.operations.len() + kept.samples.len() >= self.limit
+    }
+
+    /// The number of a host that a row names as its own; `None` when there are too many.
+    pub(crate) fn client(&mut self, address: IpAddr) -> Option<u16> {
+        let clients = &mut self.application.clients;
+        let known = clients.iter().position(|c| *c == address);
+        let number = u16::try_from(known.unwrap_or(clients.len())).ok()?;
+        if known.is_none() {
+            clients.push(address);
+        }
+        Some(number)
+    }
+
+    /// Starts and ends are noted up to so much too early.
+    pub(crate) fn grain(&mut self, ns: i64) {
+        self.application.grain_ns = ns;
     }
 
     /// Operations collected so far.
     pub(crate) fn operations(&mut self) -> &mut Vec<Operation> {
         &mut self.application.operations
+    }
+
+    /// Samples collected so far.
+    pub(crate) fn samples(&mut self) -> &mut Vec<Sample> {
+        &mut self.application.samples
     }
 
     pub(crate) fn summaries(&mut self, summaries: Vec<OperationSummary>) {
@@ -65,8 +100,8 @@ impl Collector {
     /// What was collected; an error, which names the first file, when that is nothing.
     pub(crate) fn finish(self, file: String) -> Result<Application, Error> {
         let found = self.application;
-        let any = !found.operations.is_empty() || !found.summaries.is_empty();
-        if any || found.blocks.is_some() {
+        let rows = !found.operations.is_empty() || !found.samples.is_empty();
+        if rows || !found.summaries.is_empty() || found.blocks.is_some() {
             return Ok(found);
         }
         let reason = match (found.first_skipped, found.unfinished) {

@@ -8,7 +8,11 @@
 //! - or `time` with a latency. `time` is when the operation *started*. Its unit is told from its
 //!   size: seconds, milliseconds, microseconds or nanoseconds since 1970, and what is less than
 //!   1973 in seconds is seconds since an unknown start. Decimals are welcome;
-//! - `op`, `offset` and `size` (or `len`) where they exist.
+//! - `op`, `offset` and `size` (or `len`) where they exist, and `client`, the address of the host whose operation
+//!   it is.
+//!
+//! With `count` (or `operations`) and a latency, and without `offset`, a row is the average of so many operations
+//! that ended in an interval (`samples.rs`). A latency alone, without any time, is a list of latencies.
 //!
 //! A row without an end, or whose end is 0, is an operation that never finished. RFC 4180 quoting
 //! is understood within a line; commas, semicolons and tabs separate.
@@ -16,8 +20,11 @@
 use crate::collector::Collector;
 use crate::lines::{At, Lines};
 use crate::number::scaled;
-use crate::{Error, Kind, Operation};
+use crate::{Error, Kind, Operation, Sample};
 use std::borrow::Cow;
+use std::net::{IpAddr, SocketAddr};
+
+mod samples;
 
 /// 1973: an earlier time is not one of the epoch but of some clock that started later.
 const EPOCH_SECONDS: i64 = 100_000_000;
@@ -25,6 +32,8 @@ const EPOCH_NS: i64 = EPOCH_SECONDS * 1_000_000_000;
 
 const STARTS: &[&str] = &["t_enq_ns", "t_issue_ns", "start_ns", "t_start_ns"];
 const ENDS: &[&str] = &["t_done_ns", "end_ns"];
+/// Operations that a row is the average of.
+const COUNTS: &[&str] = &["count", "operations"];
 /// With the power of ten that makes nanoseconds of them.
 const LATENCIES: &[(&str, u32)] = &[("latency_ns", 0), ("latency_us", 3), ("latency_ms", 6)];
 
@@ -38,6 +47,7 @@ pub(crate) fn read(files: Vec<Lines>, into: &mut Collector) -> Result<(), Error>
     let mut words = None;
     for file in files {
         let mut table: Option<Table> = None;
+        let first = into.samples().len();
         file.each(into, |into, at, line| {
             match &mut table {
                 None => table = Some(Table::new(line, at)?),
@@ -45,6 +55,7 @@ pub(crate) fn read(files: Vec<Lines>, into: &mut Collector) -> Result<(), Error>
             }
             Ok(())
         })?;
+        samples::close(into.samples().get_mut(first..).unwrap_or_default());
         words = words.or(table.map(|table| table.words()));
     }
     into.format(words.unwrap_or_default());
@@ -99,6 +110,8 @@ enum Times {
     StartLatency(Column, Column, u32),
     EndLatency(Column, Column, u32),
     TimeLatency(Column, Column, u32),
+    /// No time at all.
+    Latency(Column, u32),
 }
 
 impl Times {
@@ -113,6 +126,7 @@ impl Times {
             }
             (None, _, Some(time), Some((latency, d))) => Ok(Times::TimeLatency(time, latency, d)),
             (None, Some(end), None, Some((latency, d))) => Ok(Times::EndLatency(end, latency, d)),
+            (None, None, None, Some((latency, d))) => Ok(Times::Latency(latency, d)),
             (start, ..) => {
                 let (missing, cure) = if start.is_some() {
                     ("a start but no end", "add end_ns or latency_us")
@@ -133,6 +147,7 @@ impl Times {
 /// What a row came to.
 enum Row {
     Operation(Operation),
+    Sample(Sample),
     Unfinished,
 }
 
@@ -150,6 +165,9 @@ struct Table {
     op: Option<usize>,
     offset: Option<usize>,
     size: Option<usize>,
+    client: Option<usize>,
+    /// How many operations a row is the average of, and where their latency stands.
+    average: Option<(Column, (Column, u32))>,
     /// One file has one clock; its first operation tells which.
     clock: Option<Clock>,
 }
@@ -159,7 +177,13 @@ impl Table {
         let header = Header::new(line);
         let times = Times::of(&header, at)?;
         let index = |names: &[&'static str]| header.first_of(names).map(|(index, _)| index);
+        // A row of one operation may tell the bytes that it asked for as its count.
+        let count = header
+            .first_of(COUNTS)
+            .filter(|_| index(&["offset"]).is_none());
         Ok(Table {
+            average: count.zip(header.latency()),
+            client: index(&["client"]),
             op: index(&["op", "operation"]),
             offset: index(&["offset"]),
             size: index(&["size", "len"]),
@@ -171,11 +195,12 @@ impl Table {
 
     fn row(&mut self, line: &str, at: At<'_>, into: &mut Collector) {
         let row = match fields(line, self.header.separator) {
-            Some(fields) => self.times(&fields),
+            Some(fields) => self.fields(&fields, into),
             None => Err("a quoted field does not end on this line".into()),
         };
         match row {
             Ok(Row::Operation(operation)) => into.operation(operation),
+            Ok(Row::Sample(sample)) => into.sample(sample),
             Ok(Row::Unfinished) => into.unfinished(),
             // Files put together with cat repeat their header.
             Err(_) if Header::new(line).names == self.header.names => {}
@@ -183,7 +208,30 @@ impl Table {
         }
     }
 
-    fn times(&mut self, fields: &[Cow<'_, str>]) -> Result<Row, Cow<'static, str>> {
+    fn fields(
+        &mut self,
+        fields: &[Cow<'_, str>],
+        into: &mut Collector,
+    ) -> Result<Row, Cow<'static, str>> {
+        let text = |index: Option<usize>| fields.get(index?).filter(|field| !field.is_empty());
+        let mut row = match (self.average, self.times) {
+            (Some((count, latency)), _) => self.average(fields, count, latency)?,
+            (None, Times::Latency(latency, digits)) => samples::alone(fields, latency, digits)?,
+            _ => self.operation(fields)?,
+        };
+        let kind = text(self.op).map_or(Kind::Unsaid, |name| Kind::of(name));
+        // A number or a name is no address, and says nothing of whose packets these are.
+        let address = text(self.client).and_then(|field| address(field));
+        let client = address.and_then(|address| into.client(address));
+        match &mut row {
+            Row::Operation(o) => (o.kind, o.client) = (kind, client),
+            Row::Sample(s) => (s.kind, s.client) = (kind, client),
+            Row::Unfinished => {}
+        }
+        Ok(row)
+    }
+
+    fn operation(&mut self, fields: &[Cow<'_, str>]) -> Result<Row, Cow<'static, str>> {
         let mut power = self.clock.map(|clock| clock.power);
         let (start_ns, end_ns) = match self.times {
             Times::StartEnd(start, end) => match optional(fields, end, 0)? {
@@ -215,6 +263,7 @@ impl Table {
                     Some(latency) => (start, start.saturating_add(latency)),
                 }
             }
+            Times::Latency(..) => return Ok(Row::Unfinished),
         };
         if end_ns < start_ns {
             return Err("the operation ends before it starts".into());
@@ -223,21 +272,28 @@ impl Table {
         if absolute != (end_ns >= EPOCH_NS) {
             return Err("start and end are not on one clock".into());
         }
-        let power = power.unwrap_or(0);
-        let clock = Clock { absolute, power };
-        if *self.clock.get_or_insert(clock) != clock {
-            return Err("the times are on another clock than those of the rows before".into());
-        }
+        self.one_clock(absolute, power)?;
         let text = |index: Option<usize>| fields.get(index?).filter(|field| !field.is_empty());
         let number = |index| text(index).and_then(|field| field.parse().ok());
         Ok(Row::Operation(Operation {
             start_ns,
             end_ns,
             absolute,
-            kind: text(self.op).map_or(Kind::Other, |name| Kind::of(name)),
+            kind: Kind::Unsaid,
             offset: number(self.offset),
             size: number(self.size),
+            client: None,
         }))
+    }
+
+    /// All rows of a file are on the clock of its first.
+    fn one_clock(&mut self, absolute: bool, power: Option<u32>) -> Result<(), Cow<'static, str>> {
+        let power = power.unwrap_or(0);
+        let clock = Clock { absolute, power };
+        match *self.clock.get_or_insert(clock) == clock {
+            true => Ok(()),
+            false => Err("the times are on another clock than those of the rows before".into()),
+        }
     }
 
     fn words(&self) -> String {
@@ -246,7 +302,11 @@ impl Table {
             Some(_) => "since an unknown start",
             None => "without a finished row",
         };
+        if let Some(((_, count), ((_, latency), _))) = self.average {
+            return format!("CSV, averages of intervals ({count}, {latency}), {clock}");
+        }
         match self.times {
+            Times::Latency((_, latency), _) => format!("CSV, {latency} without times"),
             Times::StartEnd((_, start), (_, end)) => format!("CSV, {start} to {end}, {clock}"),
             Times::StartLatency((_, start), (_, latency), _) => {
                 format!("CSV, {start} and {latency}, {clock}")
@@ -265,6 +325,13 @@ impl Table {
             }
         }
     }
+}
+
+/// `10.0.0.1`, `10.0.0.1:700`, `2001:db8::1`, `[2001:db8::1]:700`.
+fn address(field: &str) -> Option<IpAddr> {
+    let host = field.trim_matches(['[', ']']);
+    let with_port = || field.parse().ok().map(|a: SocketAddr| a.ip());
+    host.parse().ok().or_else(with_port)
 }
 
 /// The power of ten that makes nanoseconds of a time of this size.

@@ -19,6 +19,9 @@ use crate::{Error, Kind, Operation};
 /// Milliseconds of 1973: a larger time counts from 1970.
 const EPOCH_MS: i64 = 100_000_000_000;
 
+/// Ends are cut to milliseconds.
+const GRAIN_NS: i64 = 1_000_000;
+
 const AVERAGE: &str =
     "an average over log_avg_msec, not an operation; run fio without log_avg_msec";
 
@@ -48,6 +51,7 @@ pub(crate) fn read(files: Vec<Lines>, into: &mut Collector) -> Result<(), Error>
         }
         one_file(file, into)?;
     }
+    into.grain(GRAIN_NS);
     into.format(format!(
         "{words}, latencies taken as nanoseconds (fio 3 and later), times are ends, known to 1 ms"
     ));
@@ -128,6 +132,7 @@ fn row(line: &str) -> Result<Row, &'static str> {
             },
             offset,
             size: u64::try_from(size).ok(),
+            client: None,
         },
         columns,
     })

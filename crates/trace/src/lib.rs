@@ -6,7 +6,8 @@
 //!
 //! What a latency log is, is told by its content:
 //!
-//! - CSV with a header (`csv.rs` has the columns): operations with a start and an end.
+//! - CSV with a header (`csv.rs` has the columns): operations with a start and an end, averages of intervals, or
+//!   a list of latencies.
 //! - fio latency logs (`fio.rs`): operations.
 //! - `/proc/self/mountstats` of a Linux NFS client (`mountstats.rs`): sums per operation kind.
 //! - `nfsiostat` output (`nfsiostat.rs`): means per operation kind.
@@ -33,13 +34,14 @@ mod unpack;
 use collector::Collector;
 use format::Format;
 use lines::Lines;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use blocks::{BlockWait, BlockWaits, ReadEvent};
 pub use error::Error;
 
-/// Operations kept, for what `--app` names together: 1.1 GB of them. Those beyond are counted in
+/// Operations and samples kept, for what `--app` names together: 1.4 GB of them. Those beyond are counted in
 /// [`Application::beyond_limit`].
 pub const OPERATIONS: usize = 20_000_000;
 
@@ -49,6 +51,12 @@ pub struct Application {
     /// One entry per operation that the application timed, in the order of the files; empty for
     /// summaries.
     pub operations: Vec<Operation>,
+    /// Latencies that nothing identifies: averages of intervals, and lists of latencies without times.
+    pub samples: Vec<Sample>,
+    /// The hosts that rows name as theirs; [`Operation::client`] is a number of these.
+    pub clients: Vec<IpAddr>,
+    /// How much earlier than they were the log may note starts and ends.
+    pub grain_ns: i64,
     /// Per operation kind, for logs that only hold sums (mountstats, nfsiostat).
     pub summaries: Vec<OperationSummary>,
     /// What a database waited for blocks of data files, from its own trace.
@@ -75,6 +83,21 @@ pub struct Operation {
     pub kind: Kind,
     pub offset: Option<u64>,
     pub size: Option<u64>,
+    /// Whose it is, where the row names an address.
+    pub client: Option<u16>,
+}
+
+/// The mean latency of so many operations, which nothing tells from others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sample {
+    /// The interval in which they ended, nanoseconds since 1970, where it is known: from here …
+    pub from_ns: Option<i64>,
+    /// … to here, not included.
+    pub until_ns: Option<i64>,
+    pub kind: Kind,
+    pub count: u64,
+    pub latency_ns: i64,
+    pub client: Option<u16>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -82,6 +105,8 @@ pub enum Kind {
     Read,
     Write,
     Other,
+    /// The log does not say.
+    Unsaid,
 }
 
 impl Kind {

@@ -10,13 +10,14 @@
 //!
 //! # How sure
 //! With captures of both ends the path's part is measured, and the turns are
-//! counted. Said of connections with 50 or more of them, two segments or less each,
-//! that spend at least half of their life on the path. That the work could be done
-//! in fewer turns only the application's owner knows.
+//! counted. Said of connections with 50 or more of them, one at a time, two segments
+//! or less each, that spend at least half of their life on the path, where half a
+//! second or more could be spared. That the work could be done in fewer turns only
+//! the application's owner knows.
 //!
-//! Of databases the statements tell more, with one capture too: rows fetched one by
-//! one, one statement in a loop, a commit for each change, 50 times or more. From
-//! the client's capture alone the path's part is an estimate.
+//! Of databases the statements tell more: rows fetched one by one, one statement in
+//! a loop, a commit for each change, 50 times or more. From one capture alone the
+//! path counts with what it takes at least.
 //!
 //! # What to check next
 //! What the client asks for row by row: the fetch or array size and prefetch of

@@ -9,7 +9,8 @@
 //!
 //! # How sure
 //! Only said with the application's own latencies (--app). Operation by operation
-//! where offset and time identify it, else mean against mean.
+//! where offset or time identify its call; mean against mean for averages and
+//! lists of latencies, which is less sure.
 //!
 //! # What to check next
 //! CPU run queue, paging, locks and file system layers of the client; NFS client

@@ -11,7 +11,8 @@
 //! With captures of both ends the sum of both directions is exact and needs no
 //! clock. How it divides between them depends on the clocks, and is only as good as
 //! the bound that is printed. From the client alone the path's round trip is
-//! measured on acknowledgements, an estimate.
+//! measured on acknowledgements, an estimate. From the server alone handshakes show
+//! what the path to the client takes at least; that it became no shorter is assumed.
 //!
 //! # What to check next
 //! The round trip of an idle moment (ping, TCP connect time) against this figure:
@@ -56,6 +57,16 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
                 "; nothing was lost on the way"
             }
         ),
+        (Basis::Server, Some(path)) => {
+            numbers.push(Fact {
+                name: "round_trip_min_ns",
+                value: path.min_ns,
+            });
+            format!(
+                "The path to the client and back takes {} at least, as handshakes show: {share} % of what a client waits for a call. This capture was taken at the server, whose calls do not show it.",
+                format_duration(path.min_ns),
+            )
+        }
         (_, Some(path)) => {
             numbers.push(Fact {
                 name: "round_trip_min_ns",

@@ -22,7 +22,7 @@
 use super::{Rule, evidence};
 use crate::facts::Facts;
 use crate::results::{Fact, Finding, Side};
-use model::format_duration;
+use model::{Direction, format_duration};
 
 pub(super) const RULE: Rule = Rule {
     code: "small-writes",
@@ -43,7 +43,12 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     if cost < WORTH_NS || cost / spared < WORTH_EACH_NS || cost < a.total_ns / 2 {
         return None;
     }
-    let each = writes.sent / writes.calls.max(1);
+    let mean = writes.sent / writes.calls.max(1);
+    // As the application passed them, where segments and pauses show that.
+    let each = facts
+        .streams
+        .write_size(Direction::ToServer)
+        .unwrap_or(mean);
     Some(Finding {
         code: RULE.code,
         title: "The client writes little at a time".into(),
@@ -65,6 +70,10 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             },
             Fact {
                 name: "bytes_mean",
+                value: mean as i64,
+            },
+            Fact {
+                name: "write_bytes",
                 value: each as i64,
             },
         ],
@@ -74,7 +83,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             "writes and their confirmations that crossed slowest",
         ),
         why: format!(
-            "{} writes of some {each} bytes each waited for the one before, {} of each on the path.",
+            "{} writes, most of them of {each} bytes, waited for the one before, {} of each on the path.",
             writes.calls,
             format_duration(cost / spared)
         ),

@@ -3,7 +3,7 @@
 
 use super::align::{Pair, TraceClock};
 use super::{Places, Read};
-use crate::app::AppFacts;
+use crate::app::{AppFacts, ComparedBy};
 use crate::findings::evidence;
 use crate::results::{CaptureResult, DataFile, EventSum, Evidence, JoinedRead, TraceJoinResult};
 use crate::stats::Distribution;
@@ -138,6 +138,7 @@ impl Joining<'_> {
             application_mean_ns: whole.mean_ns(),
             host_mean_ns: above.mean_ns(),
             host_total_ns: above.total_ns(),
+            by: ComparedBy::Trace,
             basis,
             join: Some(result),
         };

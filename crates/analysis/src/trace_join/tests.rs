@@ -96,7 +96,7 @@ fn wait(start: i64, end: i64, block: u32, blocks: u32, event: ReadEvent) -> Bloc
     }
 }
 
-fn call(id: u32, offset: u64, count: u64, request: i64, response: i64) -> Call {
+pub(crate) fn call(id: u32, offset: u64, count: u64, request: i64, response: i64) -> Call {
     let end = |host, port| Endpoint {
         address: [10, 0, 0, host].into(),
         port,

@@ -11,6 +11,7 @@ use model::{Anonymiser, NameKind};
 use report::Anonymise;
 use slowside::Config;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
     let config = Config {
@@ -111,7 +112,7 @@ fn renamed(text: &str, word: &str, new: &str) -> String {
 pub(super) fn application(
     files: &[PathBuf],
     notes: &mut Vec<String>,
-) -> anyhow::Result<Option<trace::Application>> {
+) -> anyhow::Result<Option<Arc<trace::Application>>> {
     if files.is_empty() {
         return Ok(None);
     }
@@ -127,5 +128,22 @@ pub(super) fn application(
                 .map_or_else(String::new, |l| format!(", the first of them: {l}"))
         ));
     }
-    Ok(Some(application))
+    let left_out = [
+        (
+            application.unfinished,
+            "operations without an end, unfinished or failed when it was written",
+        ),
+        (
+            application.beyond_limit,
+            "operations beyond those that are remembered",
+        ),
+    ];
+    for (count, what) in left_out.into_iter().filter(|(n, _)| *n > 0) {
+        notes.push(format!(
+            "{} {what}, of the {} were left out.",
+            model::grouped(count),
+            application.format
+        ));
+    }
+    Ok(Some(Arc::new(application)))
 }

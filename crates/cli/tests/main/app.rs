@@ -10,6 +10,9 @@ use testkit::{Conversation, TestPacket, faults, rpc};
 const MS: i64 = 1_000_000;
 const READS: u32 = 60;
 
+/// 2026, since when a log's times count from 1970.
+const BEGAN: i64 = 1_795_366_702_000 * MS;
+
 /// When, for a client that is 200 µs away from its server, a read begins, and how long the server takes.
 fn read(i: u32) -> (i64, i64) {
     let i = i64::from(i);
@@ -23,6 +26,11 @@ fn block(i: u32) -> u32 {
 
 /// The reads as the server's capture and the client's hold them; the last reads 4 blocks in two READs.
 fn captures(test: &str) -> [PathBuf; 2] {
+    captures_of(test, 0)
+}
+
+/// The same, so much later.
+fn captures_of(test: &str, later_ns: i64) -> [PathBuf; 2] {
     let mut c = Conversation::nfs();
     c.handshake().spacing(0);
     for i in 0..READS {
@@ -53,8 +61,12 @@ fn captures(test: &str) -> [PathBuf; 2] {
     let server: Vec<TestPacket> = c.packets();
     let (from, to) = (([10, 0, 0, 1], 1000).into(), ([10, 0, 0, 2], 2049).into());
     let client = faults::delay(&faults::delay(&server, from, -MS / 10), to, MS / 10);
-    [("client.pcap", client), ("server.pcap", server)]
-        .map(|(name, packets)| file(test, name, &capture(&packets)))
+    [("client.pcap", client), ("server.pcap", server)].map(|(name, mut packets)| {
+        for packet in &mut packets {
+            packet.time += later_ns;
+        }
+        file(test, name, &capture(&packets))
+    })
 }
 
 /// What the database notes of them: its clock began long ago and gains 50 ppm, its host takes 30 µs before
@@ -224,6 +236,56 @@ fn a_trace_that_does_not_fit_is_left_out_in_words() {
     assert_eq!(d["app"], Value::Null);
     let notes = d["notes"].to_string();
     assert!(notes.contains("clock could not be found"), "{notes}");
+}
+
+/// When reads were asked for and done, by a host that takes 300 µs before and 100 µs behind each.
+fn rows(later_ns: i64) -> String {
+    let mut rows = String::from("start_ns,end_ns,op\n");
+    for i in 0..READS {
+        let (begins, takes) = read(i);
+        // As the script's packets have it: its capture begins 2 s after the zero of its times.
+        let start = BEGAN + later_ns + begins - 3 * MS / 10;
+        let end = BEGAN + later_ns + begins + takes + MS / 5 + MS / 10;
+        let _ = writeln!(rows, "{start},{end},READ");
+    }
+    rows
+}
+
+#[test]
+fn rows_without_offsets_are_joined_by_time_or_refused_and_nothing_is_dropped_in_silence() {
+    let [client, server] = captures_of("app-rows", BEGAN - 2_000 * MS);
+    let with = |name: &str, text: &str| {
+        let app = file("app-rows", name, text.as_bytes());
+        let mut words: Vec<std::ffi::OsString> = vec!["--client".into(), client.clone().into()];
+        words.extend(["--server".into(), server.clone().into()]);
+        words.extend(["--app".into(), app.into(), "--format=json".into()]);
+        let d = json(words);
+        assert_integers("", &d);
+        d
+    };
+    let more = rows(0) + "1795366702403934341,0,READ\nx,1,READ\n";
+    let d = with("rows.csv", &more);
+    assert_eq!(d["app"]["compared_by"], "time", "{}", d["notes"]);
+    let notes = d["notes"].to_string();
+    for said in [
+        "1 lines of the CSV",
+        "1 operations without an end",
+        "operations found on the wire by time",
+    ] {
+        assert!(notes.contains(said), "{said}: {notes}");
+    }
+
+    let d = with("hour.csv", &rows(3_960_000 * MS));
+    assert_eq!(d["app"], Value::Null);
+    let notes = d["notes"].to_string();
+    assert!(
+        notes.contains("none of 60 rows lies within the capture: they begin 66 min later"),
+        "{notes}"
+    );
+
+    let d = with("list.csv", "latency_ms\n0.1\n0.1\n");
+    assert_eq!(d["budget"]["client_host_ns"], Value::Null);
+    assert!(d["notes"].to_string().contains("contradict the capture"));
 }
 
 #[test]

@@ -88,6 +88,7 @@ impl Window {
         let raw = u64::from(s.tcp.window);
         let now = s.mark.time;
         if raw == 0 {
+            self.closes(s);
             self.fill(s.mark);
             self.acknowledged = ack;
             self.edge = Some(self.edge.map_or(ack, |edge| edge.max(ack)));
@@ -135,6 +136,20 @@ impl Window {
             self.end_zero(zero, s);
         }
         false
+    }
+
+    /// The window closes; until now it was full, if it was.
+    fn closes(&mut self, s: &Segment) {
+        let Some(full) = self.full.filter(|_| self.zero.is_none()) else {
+            return;
+        };
+        if s.mark.time - full.since.time >= WORTH_TELLING_NS {
+            let stretch = Stretch {
+                window: full.offered,
+                ..Stretch::of(full.since, s.mark, s.order)
+            };
+            self.ready = Some(Box::new((EpisodeKind::ClosingWindow, stretch)));
+        }
     }
 
     fn fill(&mut self, since: Mark) {

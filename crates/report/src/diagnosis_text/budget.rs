@@ -115,22 +115,32 @@ impl Parts {
                 _ => Side::Network,
             };
             lines.push(part(name, ns.ok_or("not known from these packets"), side));
-            if let ("server", Some(server), Some(queue)) = (name, ns, b.server_queue_ns) {
-                lines.push(part("  service", Ok(server - queue), side));
-                lines.push(part("  queue", Ok(queue), side));
+            if let ("server", Some(server)) = (name, ns) {
+                let held = b.server_held_ns.filter(|held| *held >= server / 20);
+                let inner = [("  queue", b.server_queue_ns), ("  held by TCP", held)];
+                let told: i64 = inner.iter().filter_map(|(_, ns)| *ns).sum();
+                if inner.iter().any(|(_, ns)| ns.is_some()) {
+                    lines.push(part("  service", Ok((server - told).max(0)), side));
+                }
+                for (inner, ns) in inner {
+                    // What TCP holds there is somebody else's doing.
+                    let side = if inner == "  queue" {
+                        side
+                    } else {
+                        Side::Network
+                    };
+                    lines.extend(ns.map(|ns| part(inner, Ok(ns), side)));
+                }
             }
             // What lasts longer than this part lies in the server's as well, which shows it.
-            let least = name == "network";
             let within = b
                 .under_way
                 .iter()
-                .filter(|(.., waited)| least || ns.is_none_or(|ns| ns >= *waited));
+                .filter(|(.., waited)| ns.is_none_or(|ns| ns >= *waited));
             for (d, class, waited) in within {
                 if matches!(
                     (name, d),
-                    ("network", _)
-                        | ("network out", Direction::ToServer)
-                        | ("network back", Direction::ToClient)
+                    ("network out", Direction::ToServer) | ("network back", Direction::ToClient)
                 ) {
                     let words = classes::words(*class);
                     let side = whose(words.party, *d);
@@ -139,7 +149,7 @@ impl Parts {
                         host => format!("  {}: {}", words.short, host.name()),
                     };
                     // Of a part that is not known as a whole, this much is.
-                    if least || ns.is_none() {
+                    if ns.is_none() {
                         rest_ns = (rest_ns - *waited).max(0);
                     }
                     lines.push(Part {

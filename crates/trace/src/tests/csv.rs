@@ -155,7 +155,94 @@ fn a_header_with_half_of_what_is_needed_says_what_to_add() {
         "log, line 1: the CSV header has a start but no end; add end_ns or latency_us"
     );
     assert_eq!(
-        error("client,latency_us\n0,5\n"),
+        error("op,end_ns\nREAD,5\n"),
         "log, line 1: the CSV header has no start; add start_ns, or time in seconds since 1970"
     );
+}
+
+fn spans(text: &str) -> Vec<(Option<i64>, Option<i64>, u64, i64)> {
+    let found = read(text);
+    assert_eq!(
+        (found.operations.len(), found.skipped_lines),
+        (0, 0),
+        "{text}"
+    );
+    let samples = found.samples.iter();
+    let span = |s: &crate::Sample| (s.from_ns, s.until_ns, s.count, s.latency_ns);
+    samples.map(span).collect()
+}
+
+#[test]
+fn a_count_beside_a_latency_makes_averages_of_intervals() {
+    // The shortest distance between two rows is what an interval lasts, also where nothing ended in one.
+    let (a, b) = (T / 1_000_000_000 * 1_000_000_000, 1_000_000_000);
+    let times = [0, 1, 2, 5].map(|s| (a + s * b) / 1_000_000_000);
+    let [t0, t1, t2, t5] = times;
+    let rows = format!("time,count,latency_ms\n{t0},3,1.5\n{t1},0,\n{t2},4,2\n{t5},1,0.5\n");
+    let known = |from: i64, n, ns| (Some(from), Some(from + b), n, ns);
+    assert_eq!(
+        spans(&rows),
+        [
+            known(a, 3, 1_500_000),
+            known(a + b, 0, 0),
+            known(a + 2 * b, 4, 2_000_000),
+            known(a + 5 * b, 1, 500_000)
+        ]
+    );
+    assert_eq!(
+        spans(&format!(
+            "start_ns,end_ns,operations,latency_us\n{a},{},7,9\n",
+            a + b
+        )),
+        [(Some(a), Some(a + b), 7, 9_000)]
+    );
+    // A lone end, and times of an unknown clock.
+    assert_eq!(
+        spans(&format!("end_ns,count,latency_us\n{a},7,9\n")),
+        [(None, Some(a), 7, 9_000)]
+    );
+    assert_eq!(
+        spans("time,count,latency_us\n0,7,9\n60,7,9\n"),
+        [(None, None, 7, 9_000); 2]
+    );
+    assert_eq!(
+        read("time,count,latency_us\n0,7,9\n").format,
+        "CSV, averages of intervals (count, latency_us), since an unknown start"
+    );
+}
+
+/// The bytes that an operation asked for are no number of operations.
+#[test]
+fn a_count_beside_an_offset_is_none_of_operations() {
+    let found = read("time,latency_us,offset,count\n5,3,0,8192\n");
+    assert_eq!((found.operations.len(), found.samples.len()), (1, 0));
+}
+
+#[test]
+fn averages_that_cannot_be_are_counted() {
+    let found = read("time,count,latency_us\n1,-1,5\n1,x,5\n1,2,\n1,2,-3\n1,2,3\n");
+    assert_eq!((found.samples.len(), found.skipped_lines), (1, 4));
+}
+
+#[test]
+fn a_latency_alone_is_a_list() {
+    assert_eq!(
+        spans("latency_ms\n5.037\n\n0.5\n"),
+        [(None, None, 1, 5_037_000), (None, None, 1, 500_000)]
+    );
+    let found = read("op,latency_us\nREAD,1\nw,2\n,3\n");
+    let kinds: Vec<_> = found.samples.iter().map(|s| s.kind).collect();
+    assert_eq!(kinds, [Kind::Read, Kind::Write, Kind::Unsaid]);
+    assert_eq!(found.format, "CSV, latency_us without times");
+}
+
+#[test]
+fn rows_may_name_the_host_whose_they_are() {
+    let found = read(
+        "client,start_ns,end_ns\n10.0.0.1,1,2\n10.0.0.2:700,1,2\n10.0.0.1,1,2\ndb01,1,2\n[2001:db8::1]:7,1,2\n",
+    );
+    let numbers: Vec<_> = found.operations.iter().map(|o| o.client).collect();
+    assert_eq!(numbers, [Some(0), Some(1), Some(0), None, Some(2)]);
+    let names: Vec<String> = found.clients.iter().map(ToString::to_string).collect();
+    assert_eq!(names, ["10.0.0.1", "10.0.0.2", "2001:db8::1"]);
 }

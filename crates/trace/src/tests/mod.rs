@@ -45,5 +45,6 @@ fn operation(start_ns: i64, end_ns: i64, kind: Kind, offset: u64, size: u64) -> 
         kind,
         offset: Some(offset),
         size: Some(size),
+        client: None,
     }
 }

@@ -252,7 +252,11 @@ fn keep_alives_bring_no_data_with_or_without_their_byte() {
     let seen = t.one();
     assert_eq!(seen.items(ToServer), data(b"abcdef"));
     assert_eq!(seen.summary().directions[0].retransmitted_packets, 0);
-    assert!(seen.episodes.is_empty());
+    assert!(
+        seen.episodes
+            .iter()
+            .all(|e| e.kind == model::EpisodeKind::SenderPause)
+    );
 }
 
 #[test]

@@ -38,10 +38,73 @@ fn threes(tail: usize, late: i64, pause: i64) -> Script {
     t
 }
 
+/// What held the client up, in order; its own pauses did not.
 fn kinds(t: &Script) -> Vec<EpisodeKind> {
     let seen = t.one();
     assert!(seen.episodes.iter().all(|e| e.direction == ToServer));
-    seen.episodes.iter().map(|e| e.kind).collect()
+    let all = seen.episodes.iter().map(|e| e.kind);
+    all.filter(|kind| *kind != EpisodeKind::SenderPause)
+        .collect()
+}
+
+/// How long the client paused of its own accord, in ms.
+fn pauses(t: &Script) -> Vec<i64> {
+    let seen = t.one();
+    let own = seen.episodes.iter();
+    own.filter(|e| e.kind == EpisodeKind::SenderPause)
+        .map(|e| (e.last.time - e.first.time) / MS)
+        .collect()
+}
+
+/// A client that writes, is acknowledged after `round_trip`, and writes again so long after that; `between`
+/// may come meanwhile.
+fn written_twice(round_trip: i64, pause: i64, between: fn(&mut Script)) -> Script {
+    let mut t = opened();
+    let full = vec![b'x'; FULL];
+    t.c(1, 1, &full);
+    t.wait(round_trip);
+    t.s(1, 1_001, b"");
+    between(&mut t);
+    t.wait(pause);
+    t.c(1_001, 1, &full);
+    t
+}
+
+#[test]
+fn a_silence_with_nothing_in_flight_and_an_open_window_is_the_sender_s() {
+    assert_eq!(pauses(&written_twice(MS, 300 * MS, |_| {})), [300]);
+    assert_eq!(pauses(&written_twice(MS, 19 * MS, |_| {})), []);
+    let answered = written_twice(MS, 300 * MS, |t| {
+        t.s(1, 1_001, b"news");
+    });
+    assert_eq!(
+        pauses(&answered),
+        [],
+        "it may have been what was waited for"
+    );
+    let closed = written_twice(MS, 300 * MS, |t| {
+        t.s(1, 1_001, b"").tcp.window = 0;
+    });
+    assert_eq!(pauses(&closed), []);
+    let opened_again = written_twice(MS, 100 * MS, |t| {
+        t.s(1, 1_001, b"").tcp.window = 0;
+        t.wait(200 * MS);
+        t.s(1, 1_001, b"");
+    });
+    assert_eq!(pauses(&opened_again), [100]);
+}
+
+#[test]
+fn a_sender_that_has_bytes_in_flight_does_not_pause() {
+    let mut t = opened();
+    let full = vec![b'x'; FULL];
+    t.c(1, 1, &full);
+    t.c(1_001, 1, &full);
+    t.wait(MS);
+    t.s(1, 1_001, b"");
+    t.wait(300 * MS);
+    t.c(2_001, 1, &full);
+    assert_eq!(pauses(&t), []);
 }
 
 fn late_acks(t: &Script) -> (u64, u64) {
@@ -148,7 +211,13 @@ fn a_window_that_comes_back_whole_is_small_and_one_that_does_not_is_closing() {
     let e = t.one().episodes[0];
     assert_eq!((e.window, (e.last.time - e.first.time) / MS), (4_000, 10));
     assert_eq!(kinds(&windows(900)), [EpisodeKind::ClosingWindow; 3]);
-    assert_eq!(kinds(&windows(0)), [EpisodeKind::ZeroWindow; 3]);
+    // Full until it closes, then closed.
+    let closed = kinds(&windows(0));
+    let (full, closed): (Vec<_>, Vec<_>) = closed
+        .into_iter()
+        .partition(|kind| *kind == EpisodeKind::ClosingWindow);
+    assert_eq!(closed, [EpisodeKind::ZeroWindow; 3]);
+    assert_eq!(full.len(), 4);
 }
 
 #[test]

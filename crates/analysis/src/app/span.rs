@@ -1,0 +1,58 @@
+//! From when to when something was under way: an operation of the application, or a call.
+
+use model::Call;
+use trace::{Kind, Operation};
+
+/// An application's clock is looked for so far around the capture's.
+pub(super) const CLOCKS_APART_NS: i64 = 1_000_000_000;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Span {
+    pub(super) from: i64,
+    pub(super) until: i64,
+    pub(super) kind: Kind,
+    /// Of the hosts that rows name.
+    pub(super) client: Option<u16>,
+    /// Whether its offset is known.
+    pub(super) placed: bool,
+}
+
+impl Span {
+    pub(super) fn of(o: &Operation) -> Span {
+        Span {
+            from: o.start_ns,
+            until: o.end_ns,
+            kind: o.kind,
+            client: o.client,
+            placed: o.offset.is_some(),
+        }
+    }
+
+    pub(super) fn took(&self) -> i64 {
+        self.until.saturating_sub(self.from)
+    }
+}
+
+/// What a call is to an application.
+pub(super) fn kind_of(call: &Call) -> Kind {
+    match call.op.as_str() {
+        "READ" => Kind::Read,
+        "WRITE" => Kind::Write,
+        _ => Kind::Other,
+    }
+}
+
+/// Whether it was under way between two moments.
+pub(super) fn overlaps(s: &Span, (first, last): (i64, i64)) -> bool {
+    s.until >= first && s.from <= last
+}
+
+/// From so much earlier to so much later.
+pub(super) fn widened((first, last): (i64, i64), by: i64) -> (i64, i64) {
+    (first.saturating_sub(by), last.saturating_add(by))
+}
+
+pub(super) fn mean_ns(values: impl Iterator<Item = i64>) -> i64 {
+    let (sum, n) = values.fold((0i128, 0i128), |(sum, n), v| (sum + i128::from(v), n + 1));
+    (sum / n.max(1)) as i64
+}
