@@ -146,7 +146,10 @@ def fragments(case, mtu, ops=200):
                 "health.fragments.whole_datagrams": {"between": [whole, whole + 10]}, "health.fragments.incomplete_datagrams": {"in": [0]},
                 "health.fragments.packets": {"between": [whole * (pieces - 1), (whole + 10) * (pieces + 1)]}}),
             expect.run("both ends", "diagnose", PAIR, side=["none"], forbid=["fragments-lost", *NEVER])]
-    return expect.healthy(runs=runs)
+    told = expect.healthy(runs=runs)
+    # Each job asks anew when it has its answer: that never more than two calls are outstanding is true.
+    told.forbid.remove("client-concurrency-cap")
+    return told
 
 
 def _again(packets, step_ns, ttl_less, copies=1, every=1):
