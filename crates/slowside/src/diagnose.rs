@@ -14,7 +14,7 @@ use analysis::diagnosers::Diagnosers;
 use analysis::facts::Thresholds;
 use analysis::results::{CaptureResult, Diagnosis, Vantage};
 use capture::Capture;
-use model::{ConnectionSummary, Time};
+use model::Time;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -349,14 +349,20 @@ fn feed(diagnoser: &mut Diagnosers, which: usize, side: &Side<'_>, records: &Ans
         diagnoser.outstanding(which, change);
     }
     for c in records.connections() {
-        match c.reset {
-            // What ended it lies outside of the times asked for.
-            Some(reset) if !within(reset.at.time) => {
-                let reset = None;
-                diagnoser.connection(which, &ConnectionSummary { reset, ..c.clone() });
-            }
-            _ => diagnoser.connection(which, c),
+        let ended = c.reset.is_none_or(|reset| within(reset.at.time));
+        let opened = c.handshake.syn.is_none_or(within);
+        if ended && opened {
+            diagnoser.connection(which, c);
+            continue;
         }
+        // What ended it, or how often it had to knock, lies outside of the times asked for; how long the path
+        // took then still serves.
+        let mut c = c.clone();
+        c.reset = c.reset.filter(|_| ended);
+        if !opened {
+            (c.handshake.syn_retries, c.handshake.syn_ack_retries) = (0, 0);
+        }
+        diagnoser.connection(which, &c);
     }
     for interval in records.intervals().filter(|i| within(i.start)) {
         diagnoser.interval(which, interval);

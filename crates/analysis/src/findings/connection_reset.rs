@@ -121,21 +121,18 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
 /// `forged`: somebody is known to send in the server's name.
 fn cut(c: &ConnectionResult, forged: bool) -> Option<Cut<'_>> {
     let seen = c.resets.iter().zip(&c.ends);
-    let (reset, capture) = seen
-        .filter_map(|(r, (capture, ..))| Some(((*r)?, *capture)))
-        .next()?;
-    // Who sends a reset has it in its own capture too.
-    let both = c
-        .resets
-        .iter()
-        .flatten()
-        .all(|r| r.direction == reset.direction);
+    let seen = seen.filter_map(|(r, (capture, ..))| Some(((*r)?, *capture)));
+    let cuts_off = |r: &ResetSeen| !r.refuses && !r.after_fin && is_under_way(c, r.direction);
+    // Of two that crossed the one that cut something off counts.
+    let (reset, capture) = seen.min_by_key(|(r, _)| !cuts_off(r))?;
+    // Who sends a reset has it in its own capture: where each end has only the other's, neither sent any.
     let forged = match c.resets.as_slice() {
-        [Some(_), Some(_)] => !both,
+        [Some(at_client), Some(at_server)] => {
+            at_client.direction == Direction::ToClient && at_server.direction == Direction::ToServer
+        }
         _ => reset.odd_ttl || forged,
     };
-    let cuts_off = !reset.refuses && !reset.after_fin && is_under_way(c, reset.direction);
-    if !forged && !cuts_off {
+    if !forged && !cuts_off(&reset) {
         return None;
     }
     let side = if forged {
