@@ -77,8 +77,11 @@ fn a_side_is_unknown(facts: &Facts<'_>, worst_ns: i64, worst: Side) -> bool {
 /// is no excuse for the network, nor for who crosses it for little.
 fn unknown_ns(facts: &Facts<'_>, side: Side) -> i64 {
     let a = &facts.account;
+    // Messages that passed for no reason that shows may have waited for the path.
+    let hosts = a.unknown_ns.saturating_add(a.transfer_ns);
     match side {
-        Side::Server => a.unknown_ns.saturating_add(a.beyond_ns),
+        Side::Server => hosts.saturating_add(a.beyond_ns),
+        Side::Client => hosts,
         _ => a.unknown_ns,
     }
 }
