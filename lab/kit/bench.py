@@ -145,8 +145,10 @@ class Bench:
         peer = peer or gateway or (SERVER if address == CLIENT else CLIENT)
         toggle = "on" if self.offload else "off"
         host.devices.append(device)
+        settings = ["net.ipv6.conf.all.disable_ipv6=1", "net.ipv4.tcp_no_metrics_save=1", f"net.ipv4.tcp_timestamps={self._timestamps}",
+                    *self._sysctl.get(host.name, [])]
         host.sh(f"""set -e
-            sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv4.tcp_no_metrics_save=1 net.ipv4.tcp_timestamps={self._timestamps} {" ".join(self._sysctl.get(host.name, []))}
+            sysctl -qw {" ".join(settings)}
             ip link set {device} address {hardware(mac)} mtu {self.mtu} txqueuelen 10000
             {f"ip addr add {address}/24 dev {device}" if address else ""}
             ip link set {device} up
