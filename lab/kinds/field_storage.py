@@ -5,7 +5,7 @@ import signal
 import threading
 import time
 
-from kinds.nfs import CAUSES
+from kinds.nfs import CAUSES, carried
 from kit import expect, pcap
 from kit.apps import evidence, nfsload
 from kit.apps.ganesha import Ganesha
@@ -91,7 +91,8 @@ def server_threads(case, threads, callers, service_ms):
         expect.run("DTrace of the server", "diagnose", [*PAIR, "--server-app", "server-dtrace.txt"], **{**cap, "json": {
             "layers[2].layer": {"in": ["server-operation"]}, "layers[2].mean_ns": {"between": [0.5 * storage, 2 * storage]}}}),
     ]
-    return expect.of_calls(seconds, mean, p99, CAUSES, find=["server-concurrency-cap"], facts=cap["facts"], forbid=cap["forbid"], runs=runs)
+    return expect.of_calls(seconds, mean, p99, CAUSES, find=["server-concurrency-cap"], facts=cap["facts"], forbid=cap["forbid"], runs=runs,
+                           **carried(case, rows))
 
 
 @kind("field-client-slots", "a client that keeps few requests outstanding for many threads", field_case="A2",
@@ -113,7 +114,7 @@ def client_slots(case, slots, callers, version="3"):
     seconds["server"] += seconds.pop("rest")
     mean, p99 = nfsload.response_ms(rows)
     # The application's clock has its own processor time in it, of which the wire knows nothing.
-    found = expect.of_calls(seconds, mean - 0.5, p99, CAUSES, forbid=["network-delay"])
+    found = expect.of_calls(seconds, mean - 0.5, p99, CAUSES, forbid=["network-delay"], **carried(case, rows))
     found.forbid = [code for code in found.forbid if code != "client-concurrency-cap"]
     if app < expect.FAST_ENOUGH_MS or queue < 0.5 * app:
         return found

@@ -52,10 +52,12 @@ def wait_until_quiet(limits, patience_s=120):
 
 
 class Watch:
-    """Measures in a process of its own, from the start to `stop`."""
+    """Measures in a process of its own, from entering to leaving."""
 
     def __enter__(self):
         self._process = subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        # Some recordings are shorter than this takes to start.
+        self._process.stdout.readline()
         return self
 
     def __exit__(self, kind, *_):
@@ -67,6 +69,7 @@ if __name__ == "__main__":
     import select
 
     lateness = []
+    print("measuring", flush=True)
     while not select.select([sys.stdin], [], [], 0)[0]:
         begun = time.monotonic()
         time.sleep(PERIOD_S)
