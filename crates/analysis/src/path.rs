@@ -23,7 +23,7 @@ pub struct Acknowledged {
     count: u64,
     sum_ns: i64,
     min_ns: Option<i64>,
-    /// From SYN to SYN/ACK, the fastest.
+    /// From the capture to that host and back as handshakes show it, the fastest.
     half_ns: Option<i64>,
 }
 
@@ -53,27 +53,24 @@ pub struct PathEstimate {
 }
 
 impl Acknowledged {
-    /// Of all connections of a capture.
+    /// Of all connections of a capture at the client.
     #[must_use]
     pub fn of(t: &TcpFacts) -> Acknowledged {
-        let to_server = Direction::ToServer.index();
-        Acknowledged {
-            count: t.ack_rtt_count[to_server],
-            sum_ns: t.ack_rtt_sum_ns[to_server],
-            min_ns: t.ack_rtt_min_ns[to_server],
-            half_ns: t.server_half_ns,
-        }
+        Acknowledged::by_receiver(t, Direction::ToServer, t.server_half_ns)
     }
 
     /// Of all connections of a capture at the server: what its clients acknowledged.
     #[must_use]
     pub fn by_client(t: &TcpFacts) -> Acknowledged {
-        let to_client = Direction::ToClient.index();
+        Acknowledged::by_receiver(t, Direction::ToClient, t.client_half_ns)
+    }
+
+    fn by_receiver(t: &TcpFacts, d: Direction, half_ns: Option<i64>) -> Acknowledged {
         Acknowledged {
-            count: t.ack_rtt_count[to_client],
-            sum_ns: t.ack_rtt_sum_ns[to_client],
-            min_ns: t.ack_rtt_min_ns[to_client],
-            half_ns: t.client_half_ns,
+            count: t.ack_rtt_count[d.index()],
+            sum_ns: t.ack_rtt_sum_ns[d.index()],
+            min_ns: t.ack_rtt_min_ns[d.index()],
+            half_ns,
         }
     }
 
