@@ -10,10 +10,10 @@
 //!
 //! # How sure
 //! With captures of both ends the path's part is measured, and the turns are
-//! counted. Said of connections with 50 or more of them, one at a time, two segments
-//! or less each, that spend at least half of their life on the path, where half a
-//! second or more could be spared. That the work could be done in fewer turns only
-//! the application's owner knows.
+//! counted. Said of connections with 50 or more of them, one at a time, two
+//! segments or less each, that spend at least half of their life on the path, where
+//! half a second or more could be spared. That the work could be done in fewer
+//! turns only the application's owner knows.
 //!
 //! Of databases the statements tell more: rows fetched one by one, one statement in
 //! a loop, a commit for each change, 50 times or more. From one capture alone the

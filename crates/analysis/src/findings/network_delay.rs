@@ -12,7 +12,7 @@
 //! clock. How it divides between them depends on the clocks, and is only as good as
 //! the bound that is printed. From the client alone the path's round trip is
 //! measured on acknowledgements, an estimate. From the server alone handshakes show
-//! what the path to the client takes at least; that it became no shorter is assumed.
+//! what the path to the client takes at least, if it did not become shorter.
 //!
 //! # What to check next
 //! The round trip of an idle moment (ping, TCP connect time) against this figure:
