@@ -350,7 +350,8 @@ fn an_interface_that_is_down_or_goes_away_is_said() {
     assert_eq!((seen.len(), problems), (1, Vec::new()));
     let interface = open(&Options::of("vb")).expect("root");
     let (_, _, problems) = capture(interface, || {
-        assert!(sh("ip link del vb"));
+        // That it is gone is noticed a moment later.
+        assert!(sh("ip link del vb; sleep 0.3"));
     });
     assert!(
         problems
