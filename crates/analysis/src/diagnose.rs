@@ -1,21 +1,24 @@
 //! Records of one or two captures into a diagnosis: fed in the order of packets, asked at the end.
 
 use crate::app::{AppFacts, AppMatch};
-use crate::capture_facts::CaptureFacts;
+use crate::capture_facts::{CaptureFacts, Trouble};
 use crate::charts::{Cap, Caps, Ladder, Ladders, LatencyByOutstanding, by_outstanding};
 use crate::compare::gather::{Parts, Tap};
 use crate::compare::snapshot::Measured;
-use crate::facts::{self, Account, Alone, Exhibits, Facts, Thresholds};
+use crate::facts::{self, ACCUSED_SHARE, Account, Basis, Exhibits, Facts, Thresholds, WORTH_NS};
 use crate::findings::{self, client_cap};
-use crate::half::{Completeness, Half, OpTable};
+use crate::half::{Completeness, Half, OpTable, work_of};
 use crate::join::Join;
-use crate::matched::{MatchedFacts, is_outage};
+use crate::ledgers::{BothWhole, Missing, OneWhole, Spared};
+use crate::matched::{MatchedFacts, is_outage, number_of};
 use crate::narrowest;
 use crate::path::{Acknowledged, Crossed};
 use crate::results::{
     Budget, CaptureResult, Clock, Diagnosis, Finding, OpResult, Side, Unmatched, Vantage, Verdict,
 };
 use crate::rounds::{Chatter, Habit, Rounds};
+use ledger::{Kept, Ledger, Lost, One, Sums};
+use crate::sql::habits::{Pattern, habits};
 use crate::sql::{self, Profiler, SqlKey, SqlResult};
 use crate::stats::Distribution;
 use crate::streams::{self, Gathered};
@@ -49,6 +52,9 @@ pub struct Options {
     /// Whether all of the captures' time is looked at, and all calls.
     pub whole: bool,
 }
+
+/// Who looks at each call's ledger, with the number of its row.
+pub type Look<'a> = dyn FnMut(u64, &Ledger) + 'a;
 
 /// What a diagnosis is of; see [`diagnosers`](crate::diagnosers).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -94,7 +100,8 @@ pub struct Diagnoser {
 #[derive(Default)]
 struct OneSided {
     unsettled: std::collections::VecDeque<Brief>,
-    sums: Alone,
+    /// Each of them, to be divided when all is known that bears on it.
+    kept: Kept<One>,
     loss: Worst,
     outage: Worst,
     stall: Worst,
@@ -110,9 +117,12 @@ struct Brief {
     request_last: Mark,
     response_first: Mark,
     response: Mark,
+    request_held_ns: i64,
     response_held_ns: i64,
-    excess_over: i64,
     bytes: [u64; 2],
+    row: u64,
+    work: u64,
+    is_datagram: bool,
 }
 
 /// As for matched calls: longer than a retransmission timer usually backs off to.
@@ -217,8 +227,8 @@ impl Diagnoser {
         self.captures.iter().enumerate().flat_map(of).collect()
     }
 
-    /// Takes a call of capture `which`.
-    pub fn call(&mut self, which: usize, call: &Call) {
+    /// Takes a call of capture `which`, of whose calls it is the one with this number.
+    pub fn call(&mut self, which: usize, call: &Call, row: u64) {
         let op = self.ops.number(call.protocol, call.op);
         self.captures[which].call(call, op);
         // Of two captures only the client's is asked.
@@ -235,13 +245,13 @@ impl Diagnoser {
             app.call(call);
         }
         if self.captures.len() == 1 {
-            self.alone.call(call, &self.captures[0]);
+            self.alone.call(call, row);
             if let Some(ladders) = &mut self.ladders {
                 ladders.alone(op, call);
             }
             return;
         }
-        let Some(half) = Half::of(call, op) else {
+        let Some(half) = Half::of(call, op, row) else {
             return;
         };
         self.join.add(which, half, &mut self.pairs);
@@ -404,11 +414,12 @@ impl Diagnoser {
         &mut self,
         results: Vec<CaptureResult>,
         gathered: &Gathered,
+        look: &mut Look<'_>,
     ) -> (Diagnosis, Option<Measured>) {
         if self.captures.len() == 2 {
-            self.finish_two(results, gathered)
+            self.finish_two(results, gathered, look)
         } else {
-            self.finish_one(results, gathered)
+            self.finish_one(results, gathered, look)
         }
     }
 
@@ -416,6 +427,7 @@ impl Diagnoser {
         &mut self,
         mut results: Vec<CaptureResult>,
         gathered: &Gathered,
+        look: &mut Look<'_>,
     ) -> (Diagnosis, Option<Measured>) {
         let mut pairs = Vec::new();
         let left = self.join.finish(&mut pairs);
@@ -474,33 +486,33 @@ impl Diagnoser {
             None => (None, Vec::new()),
         };
         notes.extend(said);
-        let mut account =
-            facts::account_of_matched(&self.matched, &self.captures[server], self.kind);
         let streams = gathered.of_two(client);
-        let m = &self.matched;
-        let links = match self.kind {
-            Kind::Turns if self.is_of_streams() => {
-                account = facts::account_of_streams(&streams);
-                Vec::new()
-            }
-            Kind::Turns => {
-                streams::divide(&mut account, &streams);
-                Vec::new()
-            }
-            Kind::Calls => {
-                let elapsed_ns = m.first.zip(m.last).map_or(0, |(a, b)| b - a);
-                // What is lost on the way to a host is missing where that was captured.
-                let waited = gathered.health.iter().map(|h| h.fragments.waited_ns());
-                account.charge_fragments(waited.fold(0, i64::saturating_add));
-                let (paths, least) = (&m.narrowest, m.least_path_ns);
-                narrowest::divide(&mut account, paths, streams.carried(), elapsed_ns, least)
-            }
-        };
         let sql = self.profile_of_two(client);
-        if let Some(sql) = &sql {
-            sql::habits::divide(&mut account, sql);
-        }
-        account.charge_chatter(self.chatter(self.matched.chatter()));
+        let m = &self.matched;
+        let elapsed_ns = m.first.zip(m.last).map_or(0, |(a, b)| b - a);
+        let links = match self.kind {
+            Kind::Turns => Vec::new(),
+            Kind::Calls => narrowest::links(&m.narrowest, streams.carried(), elapsed_ns),
+        };
+        let offset = clock.as_ref().map_or(0, |c| c.offset_ns);
+        let [one, other] = &gathered.health;
+        let later = |capture: usize| if capture == client { 0 } else { offset };
+        let whole = BothWhole {
+            matched: m,
+            server: &self.captures[server],
+            client_capture: client,
+            links: &links,
+            missing: Missing::of([(one, later(0)), (other, later(1))].into_iter()),
+            streams: (self.kind == Kind::Turns).then_some(&streams),
+        };
+        let sums = |spared: &Spared| whole.sums(spared);
+        let chatter = Habit::ALL.map(|habit| m.rounds.chatter(habit, 0));
+        let (mut account, spared) = match self.is_of_streams() {
+            true => (Account::of(Basis::Streams, streams.sums()), Spared::default()),
+            false => self.divide(Basis::Matched, sums, sql.as_ref(), &m.rounds, chatter, 0),
+        };
+        account.cap = facts::server_cap(&self.captures[server]);
+        whole.each(&spared, |call, ledger| look(call.row, ledger));
         self.cap = account.cap.as_ref().map(|(cap, server)| (*server, cap.cap));
         self.at_client = Some(client);
         let m = &self.matched;
@@ -546,6 +558,10 @@ impl Diagnoser {
         let call_time_ns = facts.account.total_ns;
         let elapsed_ns = m.first.zip(m.last).map_or(0, |(a, b)| b - a);
         let account = facts.account.clone();
+        let (ledger, streams_ledger) = match account.basis {
+            Basis::Streams => (Sums::new(), Some(account.sums.clone())),
+            _ => (account.sums.clone(), None),
+        };
         let ops = self.op_results(Some((client, server)), clock.as_ref());
         let parts = self.matched.parts.take();
         let measured = self.measured(account, client, streams, parts);
@@ -560,6 +576,8 @@ impl Diagnoser {
             notes,
             call_time_ns,
             elapsed_ns,
+            ledger,
+            streams_ledger,
         };
         (diagnosis, measured)
     }
@@ -607,14 +625,50 @@ impl Diagnoser {
         self.captures.iter().map(|c| c.response.count()).sum()
     }
 
-    /// What fewer, larger calls would save, where they are asked one by one. Only turns tell requests to
-    /// write from questions.
-    fn chatter(&self, [questions, writes]: [Chatter; 2]) -> [Chatter; 2] {
-        match self.kind {
-            Kind::Turns => [questions, writes],
-            Kind::Calls if self.is_alternating() => [questions, Chatter::default()],
-            Kind::Calls => Default::default(),
+    /// The account of all calls, of which `sums` makes the ledgers' sums when it is told which trips could
+    /// have been spared: statements say that best, else connections that ask for little at a time.
+    fn divide(
+        &self,
+        basis: Basis,
+        sums: impl Fn(&Spared) -> Sums,
+        sql: Option<&SqlResult>,
+        rounds: &Rounds,
+        chatter: [Chatter; 2],
+        least_ns: i64,
+    ) -> (Account, Spared) {
+        let mut account = Account::of(basis, sums(&Spared::default()));
+        let all = sql.map_or_else(Vec::new, habits);
+        let path_is_known = matches!(basis, Basis::Client | Basis::Matched);
+        let told = all
+            .iter()
+            .filter(|h| path_is_known || h.pattern == Pattern::SmallFetch);
+        let mut spared = Spared::by_statements(told);
+        if spared.is_empty() {
+            let own: &[Habit] = match self.kind {
+                // Only turns tell requests to write from questions.
+                Kind::Turns => &Habit::ALL,
+                Kind::Calls if self.is_alternating() => &[Habit::Questions],
+                Kind::Calls => &[],
+            };
+            let worth = (account.total_ns / ACCUSED_SHARE).max(WORTH_NS);
+            // Less than may be accused stays the path's.
+            let own: Vec<Habit> = own
+                .iter()
+                .copied()
+                .filter(|&habit| chatter[habit as usize].saved_ns.min(account.path_ns) >= worth)
+                .collect();
+            spared = Spared::by_connections(rounds, &own, least_ns);
+            for habit in own {
+                account.chatter[habit as usize] = chatter[habit as usize];
+            }
         }
+        if !spared.is_empty() {
+            account = Account {
+                chatter: account.chatter,
+                ..Account::of(basis, sums(&spared))
+            };
+        }
+        (account, spared)
     }
 
     /// Whether streams that nobody answers are all there is to judge. What connections waited for is known
@@ -746,6 +800,7 @@ impl Diagnoser {
         &mut self,
         mut results: Vec<CaptureResult>,
         gathered: &Gathered,
+        look: &mut Look<'_>,
     ) -> (Diagnosis, Option<Measured>) {
         self.alone.settle(&mut self.captures[0], None);
         let own = &self.captures[0];
@@ -770,32 +825,56 @@ impl Diagnoser {
             concluded.from.to_string()
         };
         let profiler = self.sql.pop().filter(|p| !p.is_empty());
+        let own = &self.captures[0];
+        let crossed = Crossed {
+            min_ns: (own.wait.count() > 0).then(|| own.wait.quantile(0.0).max(0)),
+            mean_ns: profiler.as_ref().and_then(|p| p.crossed().mean_ns),
+        };
+        let asked = Crossed {
+            min_ns: soonest(&own.think.pauses),
+            mean_ns: None,
+        };
+        let to_client = match side {
+            Vantage::Client => ledger::Half::Here,
+            _ => Acknowledged::by_client(&own.tcp).half(asked),
+        };
+        let to_server = match side {
+            Vantage::Server => ledger::Half::Here,
+            // Where replies are passing for much of the time, calls wait behind those of others.
+            _ if own.waits_behind_others() => ledger::Half::ANY,
+            _ => Acknowledged::of(&own.tcp).half(crossed),
+        };
         let path = match side {
             Vantage::Server => {
                 Acknowledged::by_client(&own.tcp).path_to_client(soonest(&own.think.pauses))
             }
-            _ => Acknowledged::of(&own.tcp).path(Crossed {
-                min_ns: (own.wait.count() > 0).then(|| own.wait.quantile(0.0).max(0)),
-                mean_ns: profiler.as_ref().and_then(|p| p.crossed().mean_ns),
-            }),
+            _ => Acknowledged::of(&own.tcp).path(crossed),
         };
-        let alone = self.alone.sums;
-        let mut account = facts::account_of_one(own, side, path, alone, alternating, self.kind);
         let streams = gathered.of_one();
-        match self.kind {
-            Kind::Turns if self.is_of_streams() => {
-                account = facts::account_of_streams(&streams);
-            }
-            Kind::Turns => streams::divide(&mut account, &streams),
-            Kind::Calls => account.charge_fragments(gathered.health[0].fragments.waited_ns()),
-        }
         let sql = profiler.map(|p| sql::of_one(p, Vec::new(), side));
-        if let Some(sql) = &sql {
-            sql::habits::divide(&mut account, sql);
-        }
         let least = path.map_or(0, |p| p.min_ns);
         let rounds = &self.alone.rounds;
-        account.charge_chatter(self.chatter(Habit::ALL.map(|h| rounds.chatter(h, least))));
+        let whole = OneWhole {
+            kept: &self.alone.kept,
+            capture: own,
+            to_server,
+            to_client,
+            missing: Missing::of([(&gathered.health[0], 0)].into_iter()),
+            streams: (self.kind == Kind::Turns).then_some(&streams),
+        };
+        let sums = |spared: &Spared| whole.sums(spared);
+        let chatter = Habit::ALL.map(|h| rounds.chatter(h, least));
+        let basis = match side {
+            Vantage::Server => Basis::Server,
+            Vantage::Client => Basis::Client,
+            _ => Basis::Unknown,
+        };
+        let (mut account, spared) = match self.is_of_streams() {
+            true => (Account::of(Basis::Streams, streams.sums()), Spared::default()),
+            false => self.divide(basis, sums, sql.as_ref(), rounds, chatter, least),
+        };
+        account.cap = facts::server_cap(own);
+        whole.each(&spared, |call, ledger| look(call.row, ledger));
         let given = self.app[0].take();
         let unused = given.is_some() && side != Vantage::Client;
         let (app, said) = match given.filter(|_| !unused) {
@@ -882,6 +961,10 @@ impl Diagnoser {
         let elapsed_ns = own.first.zip(own.last).map_or(0, |(a, b)| b - a);
         self.options.stated[0] = Some(side);
         let account = facts.account.clone();
+        let (ledger, streams_ledger) = match account.basis {
+            Basis::Streams => (Sums::new(), Some(account.sums.clone())),
+            _ => (account.sums.clone(), None),
+        };
         let ops = self.op_results(None, None);
         let parts = self.alone.parts.take();
         let measured = self.measured(account, 0, streams, parts);
@@ -896,6 +979,8 @@ impl Diagnoser {
             notes,
             call_time_ns,
             elapsed_ns,
+            ledger,
+            streams_ledger,
         };
         (diagnosis, measured)
     }
@@ -922,7 +1007,7 @@ fn contradicts(stated: Vantage, concluded: Vantage) -> bool {
 }
 
 impl OneSided {
-    fn call(&mut self, call: &Call, facts: &CaptureFacts) {
+    fn call(&mut self, call: &Call, row: u64) {
         let marks = (
             call.request_first,
             call.request_last,
@@ -933,7 +1018,7 @@ impl OneSided {
         else {
             return;
         };
-        if call.is_complete() {
+        if call.is_timed() {
             self.unsettled.push_back(Brief {
                 connection: call.connection,
                 server: call.server,
@@ -941,9 +1026,12 @@ impl OneSided {
                 request_last,
                 response_first,
                 response,
+                request_held_ns: call.request_held_ns,
                 response_held_ns: call.response_held_ns,
-                excess_over: facts.usual_response_ns,
                 bytes: [call.request_bytes, call.response_bytes],
+                row,
+                work: work_of(call),
+                is_datagram: call.request_sequence == 0,
             });
         }
     }
@@ -966,37 +1054,68 @@ impl OneSided {
                 let wait = b.response_first.time - b.request_last.time;
                 parts.call(life, wait.clamp(0, took.max(0)), 0, b.bytes);
             }
-            let excess = (took - b.excess_over).max(0);
+            let one = settled(&b, facts);
             let exhibit = |value| Exhibit::of(value, 0, b.request, b.response);
-            let (mut lost, mut outage) = (false, false);
-            for t in facts.overlapping(b.connection, b.request.time, b.response.time) {
-                if t.kind == EpisodeKind::Recovery && !t.spurious {
-                    lost = true;
-                    outage |= is_outage(t.timeouts, t.last - t.first);
-                }
+            match one.lost {
+                Lost::Outage => self.outage.add(exhibit(took)),
+                Lost::Segments => self.loss.add(exhibit(took)),
+                Lost::Nothing if one.stall_ns > 0 => self.stall.add(exhibit(one.stall_ns)),
+                Lost::Nothing => {}
             }
-            if outage {
-                self.sums.outage_ns = self.sums.outage_ns.saturating_add(excess);
-                self.outage.add(exhibit(excess));
-            } else if lost {
-                self.sums.loss_ns = self.sums.loss_ns.saturating_add(excess);
-                self.loss.add(exhibit(excess));
-            } else {
-                let stalled = facts.stalled(b.server, b.request_last.time, b.response_first.time);
-                if stalled > 0 {
-                    self.sums.stall_ns = self.sums.stall_ns.saturating_add(stalled);
-                    self.stall.add(exhibit(stalled));
-                }
-                let times = Times {
-                    request_first: b.request.time,
-                    request_last: b.request_last.time,
-                    response_first: b.response_first.time,
-                    response_last: b.response.time,
-                };
-                let (from, to) = (times.request_first, times.response_last);
-                let held = held_up(facts.overlapping(b.connection, from, to), &times);
-                self.sums.held(&held, b.response_held_ns, stalled);
-            }
+            self.kept.push(&one);
         }
     }
+}
+
+/// A call with what its connection and its server went through meanwhile.
+fn settled(b: &Brief, facts: &CaptureFacts) -> One {
+    let times = Times {
+        request_first: b.request.time,
+        request_last: b.request_last.time,
+        response_first: b.response_first.time,
+        response_last: b.response.time,
+    };
+    let (from, to) = (times.request_first, times.response_last);
+    let mut one = One {
+        row: b.row,
+        connection: b.connection.0,
+        work: b.work,
+        server: number_of(b.server),
+        at_ns: from.0,
+        request_passing_ns: times.request_last - from,
+        wait_ns: times.response_first - times.request_last,
+        response_passing_ns: to - times.response_first,
+        request_held_ns: b.request_held_ns,
+        response_held_ns: b.response_held_ns,
+        is_datagram: b.is_datagram,
+        ..One::default()
+    };
+    let (asked, answered) = (times.request_last, times.response_first);
+    let mut resent = false;
+    if !facts.is_quiet(b.connection) {
+        // Recoveries of both directions overlap each other.
+        let mut reached = from;
+        let lost = |t: &&Trouble| t.kind == EpisodeKind::Recovery && !t.spurious;
+        for t in facts.overlapping(b.connection, from, to).filter(lost) {
+            one.lost = match one.lost {
+                _ if is_outage(t.timeouts, t.last - t.first) => Lost::Outage,
+                Lost::Nothing => Lost::Segments,
+                lost => lost,
+            };
+            let begins = t.first.max(reached);
+            one.recovery_ns += (t.last.min(to) - begins).max(0);
+            reached = reached.max(t.last);
+            let during = t.last >= asked && t.first <= answered;
+            resent |= t.direction == Direction::ToClient && during;
+            // A server cannot read a request behind bytes that were lost on their way to it.
+            if t.direction == Direction::ToServer && t.first <= asked {
+                one.behind_ns = one.behind_ns.max(t.overlap_ns(asked, answered));
+            }
+        }
+        one.held = held_up(facts.overlapping(b.connection, from, to), &times);
+    }
+    if !resent {
+        one.stall_ns = facts.stalled(b.server, asked, answered);
+    }
+    one
 }

@@ -18,6 +18,7 @@ use crate::diagnose::{Diagnoser, Kind, Options};
 use crate::results::{CaptureResult, Diagnosis, OpResult, Vantage};
 use crate::startup::{Startup, is_of_startup};
 use crate::streams::Gathered;
+use ledger::Ledger;
 use model::{
     Arp, Call, ConnectionSummary, Episode, Interval, Knock, Mark, Notice, Outstanding, Protocol,
     Time, grouped,
@@ -34,6 +35,8 @@ pub struct Diagnosers {
     turns: Diagnoser,
     lookups: Diagnoser,
     gathered: Gathered,
+    /// Calls seen so far, by capture.
+    rows: [u64; 2],
     startups: [Startup; 2],
     /// What connections did over time, where a comparison is wanted.
     wire: Option<Box<[Wire; 2]>>,
@@ -48,6 +51,7 @@ impl Diagnosers {
             turns: Diagnoser::new(captures, options.clone(), app, Kind::Turns),
             lookups: Diagnoser::new(captures, options, None, Kind::Turns),
             gathered: Gathered::default(),
+            rows: [0; 2],
             startups: Default::default(),
             wire: None,
             charts: None,
@@ -95,6 +99,8 @@ impl Diagnosers {
 
     /// Takes a call of capture `which`.
     pub fn call(&mut self, which: usize, call: &Call) {
+        let row = self.rows[which];
+        self.rows[which] += 1;
         if let Some(startup) = self.startups.get_mut(which)
             && is_of_startup(call)
         {
@@ -104,13 +110,13 @@ impl Diagnosers {
             charts.call(which, call);
         }
         match call.protocol {
-            Protocol::Tcp => self.turns.call(which, call),
-            p if p.is_lookup() => self.lookups.call(which, call),
+            Protocol::Tcp => self.turns.call(which, call, row),
+            p if p.is_lookup() => self.lookups.call(which, call, row),
             // Who asks to be told of changes waits for somebody to make one.
             Protocol::Smb2 if call.op.as_str() == "CHANGE_NOTIFY" => {
-                self.lookups.call(which, call);
+                self.lookups.call(which, call, row);
             }
-            _ => self.calls.call(which, call),
+            _ => self.calls.call(which, call, row),
         }
     }
 
@@ -196,8 +202,18 @@ impl Diagnosers {
     /// The same, with what a comparison needs if it was [asked for](Diagnosers::measure).
     #[must_use]
     pub fn finish_measured(
+        self,
+        results: Vec<CaptureResult>,
+    ) -> (Diagnosis, Charts, Option<Snapshot>) {
+        self.finish_looked_at(results, &mut |_, _, _| {})
+    }
+
+    /// The same, with a look at each call's ledger: the number of its row, and whether it is judged.
+    #[must_use]
+    pub fn finish_looked_at(
         mut self,
         mut results: Vec<CaptureResult>,
+        look: &mut dyn FnMut(u64, &Ledger, bool),
     ) -> (Diagnosis, Charts, Option<Snapshot>) {
         for (result, health) in results.iter_mut().zip(&self.gathered.health) {
             health.note_bounds(&result.files, &mut result.problems);
@@ -209,23 +225,28 @@ impl Diagnosers {
             0 => Vec::new(),
             _ => {
                 self.lookups
-                    .finish(results.clone(), &Gathered::default())
+                    .finish(
+                        results.clone(),
+                        &Gathered::default(),
+                        &mut |row, ledger| look(row, ledger, false),
+                    )
                     .0
                     .ops
             }
         };
         // Without any, streams that nobody answers are all there is.
         let about_turns = calls.saturating_mul(MINORITY) < turns || calls + turns == 0;
-        let ((mut d, measured), (other, _)) = match about_turns {
-            true => (
-                self.turns.finish(results.clone(), &self.gathered),
-                self.calls.finish(results, &self.gathered),
-            ),
-            false => (
-                self.calls.finish(results.clone(), &self.gathered),
-                self.turns.finish(results, &self.gathered),
-            ),
+        let (judged, listed) = match about_turns {
+            true => (&mut self.turns, &mut self.calls),
+            false => (&mut self.calls, &mut self.turns),
         };
+        let gathered = &self.gathered;
+        let (mut d, measured) = judged.finish(results.clone(), gathered, &mut |row, ledger| {
+            look(row, ledger, true);
+        });
+        let (other, _) = listed.finish(results, gathered, &mut |row, ledger| {
+            look(row, ledger, false);
+        });
         if !about_turns && turns > 0 {
             d.notes.push(format!(
                 "{} turns of connections that speak no known protocol are listed and not judged; --where protocol=tcp looks at them alone.",

@@ -3,6 +3,7 @@
 //! The account is made before any finding is, so that no nanosecond is charged twice: a finding only
 //! decides whether its line of the account is worth accusing anybody.
 
+pub use crate::account::{Account, Basis};
 use crate::app::AppFacts;
 use crate::capture_facts::CaptureFacts;
 use crate::concurrency::{Scope, ServerCap};
@@ -11,16 +12,13 @@ use crate::health::Health;
 use crate::matched::MatchedFacts;
 use crate::narrowest::Link;
 use crate::path::PathEstimate;
-use crate::results::{CaptureResult, Vantage};
-use crate::rounds::Chatter;
+use crate::results::CaptureResult;
 use crate::sql::SqlResult;
 use crate::startup::ClientStartup;
 use crate::stats::Distribution;
-use crate::streams::{self, DIRECTIONS, Streams};
-use crate::waits::{Held, HeldUp};
+use crate::streams::Streams;
 use crate::worst::Worst;
-use model::{Direction, EpisodeKind, PerClass, TimeClass};
-use serde::{Deserialize, Serialize};
+use model::{Direction, EpisodeKind, TimeClass};
 
 /// Fewer turns of an unknown protocol than this are held against nobody: one that waits for an event
 /// makes the mean of a handful.
@@ -30,140 +28,16 @@ const FEW_TURNS: u64 = 20;
 const LONG_NS: i64 = 1_000_000_000;
 
 /// Only a part of so large a share of the time is accused: a quarter.
-const ACCUSED_SHARE: i64 = 4;
+pub const ACCUSED_SHARE: i64 = 4;
 
 /// Fewer, larger calls that would spare less are not worth a change.
-const WORTH_NS: i64 = 500_000_000;
+pub const WORTH_NS: i64 = 500_000_000;
 
 /// Below what nobody is accused.
 #[derive(Clone, Copy, Debug)]
 pub struct Thresholds {
     pub fast_enough_ns: i64,
     pub tail_ns: i64,
-}
-
-/// What the account rests on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Basis {
-    /// Calls seen in both captures: every part is measured.
-    Matched,
-    /// One capture at the server: its own time is exact, the rest is not seen.
-    Server,
-    /// One capture at the client: server and network together, divided by an estimate.
-    Client,
-    /// One capture of which nobody knows where it was taken.
-    Unknown,
-    /// No calls, but streams that nobody answers: elapsed time in which their bytes were under way, as their
-    /// connections' accounts have it.
-    Streams,
-}
-
-/// Where the response time of all calls went. The parts add up to `total_ns`.
-#[derive(Clone, Debug)]
-pub struct Account {
-    pub basis: Basis,
-    pub calls: u64,
-    pub total_ns: i64,
-    pub service_ns: i64,
-    pub queue_ns: i64,
-    pub stall_ns: i64,
-    pub outage_ns: i64,
-    pub loss_ns: i64,
-    pub nagle_ns: i64,
-    /// Of the path's time, what fewer, larger turns would have spared.
-    pub chatty_ns: i64,
-    /// The same of what larger fetches would have spared.
-    pub small_fetch_ns: i64,
-    /// The same of small writes that wait for a confirmation each.
-    pub small_writes_ns: i64,
-    /// Until datagrams of which fragments were lost were sent again.
-    pub fragments_ns: i64,
-    pub path_ns: i64,
-    /// Messages passing, first byte to last, where nothing above explains it.
-    pub transfer_ns: i64,
-    /// Neither network nor server for certain.
-    pub unknown_ns: i64,
-    /// What messages waited for under way, by direction of the bytes: out of the transfer (or, at the
-    /// server, the unknown). Of plain byte streams as their connections have it; loss stands above as
-    /// well. Of known protocols as [`waits`](crate::waits) has it.
-    pub under_way: [PerClass<i64>; 2],
-    /// Of the waits for delayed acknowledgements, those in which nothing small was held back.
-    pub delayed_ack_ns: [i64; 2],
-    pub cap: Option<(ServerCap, model::Endpoint)>,
-    /// What is asked, and written, in more calls than it needs.
-    pub chatter: [Chatter; 2],
-    /// Of one capture at the server, what the path to the client may take beyond what it takes for certain:
-    /// in none of the lines above.
-    pub beyond_ns: i64,
-}
-
-impl Account {
-    #[must_use]
-    pub fn server_ns(&self) -> i64 {
-        self.service_ns + self.queue_ns + self.stall_ns
-    }
-
-    /// What the path takes, also of what fewer, larger calls would have spared.
-    #[must_use]
-    pub fn path_total_ns(&self) -> i64 {
-        self.path_ns + self.chatty_ns + self.small_fetch_ns + self.small_writes_ns
-    }
-
-    #[must_use]
-    pub fn network_ns(&self) -> i64 {
-        self.outage_ns + self.loss_ns + self.fragments_ns + self.path_ns
-    }
-
-    /// Takes what fewer, larger calls would have spared out of the path, where statements do not say it
-    /// better.
-    pub fn charge_chatter(&mut self, chatter: [Chatter; 2]) {
-        self.chatter = chatter;
-        if self.chatty_ns > 0 || self.small_fetch_ns > 0 {
-            return;
-        }
-        let [questions, writes] = chatter;
-        for (line, spared) in [
-            (&mut self.chatty_ns, questions.saved_ns),
-            (&mut self.small_writes_ns, writes.saved_ns),
-        ] {
-            let spared = spared.clamp(0, self.path_ns.max(0));
-            // Less than may be accused stays the path's.
-            if spared >= (self.total_ns / ACCUSED_SHARE).max(WORTH_NS) {
-                *line = spared;
-                self.path_ns -= spared;
-            }
-        }
-    }
-
-    /// Takes what calls waited for lost fragments out of the passing of messages, of which it is a part
-    /// where that is known, and out of what is nobody's for certain.
-    pub fn charge_fragments(&mut self, waited_ns: i64) {
-        let mut left = waited_ns.max(0);
-        for from in [&mut self.transfer_ns, &mut self.unknown_ns] {
-            let part = left.min((*from).max(0));
-            *from -= part;
-            self.fragments_ns += part;
-            left -= part;
-        }
-    }
-
-    /// Gives each cause that held calls up its line. What holds up turns of a plain stream, their
-    /// connections' own accounts say, but for kinds that those do not tell apart or take for idleness: the
-    /// rest goes into `left`, where they divide it.
-    fn charge(&mut self, held: &Held, kind: Kind, left: fn(&mut Account) -> &mut i64) {
-        for d in DIRECTIONS {
-            for (episodes, &ns) in held.of(d).iter() {
-                if episodes == EpisodeKind::DelayedAck {
-                    self.delayed_ack_ns[d.index()] += ns;
-                }
-                let own = matches!(episodes, EpisodeKind::DelayedAck | EpisodeKind::SenderPause);
-                match kind {
-                    Kind::Turns if !own => *left(self) += ns,
-                    _ => self.under_way[d.index()][episodes.class()] += ns,
-                }
-            }
-        }
-    }
 }
 
 /// Everything a finding may look at.
@@ -339,58 +213,9 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// The account of matched calls.
-#[must_use]
-pub fn account_of_matched(m: &MatchedFacts, server: &CaptureFacts, kind: Kind) -> Account {
-    let s = &m.shares;
-    // What a call takes when nothing is lost is the path's, the rest is the loss's.
-    let usual = m.clean_network.quantile(0.5);
-    let excess =
-        |ns: i64, calls: u64| (ns - usual.saturating_mul(calls as i64)).clamp(0, ns.max(0));
-    let (outage, loss) = (
-        excess(s.outage_ns, s.outage_calls),
-        excess(s.loss_ns, s.loss_calls),
-    );
-    // Of what is usual of them, the path takes as much as of the others, and the rest passed.
-    let usual_ns = s.outage_ns + s.loss_ns - outage - loss;
-    let lossy = s.outage_calls + s.loss_calls;
-    let clean = s.calls.saturating_sub(lossy);
-    let way = match i64::try_from(clean) {
-        Ok(clean) if clean > 0 => (s.path_ns / clean).saturating_mul(lossy as i64),
-        _ => usual_ns,
-    };
-    let way = way.clamp(0, usual_ns.max(0));
-    let cap = server_cap(server);
-    let queue = cap.map_or(0, |(c, _)| c.queue_ns).min(s.service_ns);
-    let mut account = Account {
-        basis: Basis::Matched,
-        calls: s.calls,
-        total_ns: s.total_ns,
-        service_ns: s.service_ns - queue,
-        queue_ns: queue,
-        stall_ns: s.stall_ns,
-        outage_ns: outage,
-        loss_ns: loss,
-        nagle_ns: s.nagle_ns,
-        chatty_ns: 0,
-        small_fetch_ns: 0,
-        small_writes_ns: 0,
-        fragments_ns: 0,
-        path_ns: s.path_ns + way,
-        transfer_ns: s.transfer_ns + usual_ns - way,
-        unknown_ns: 0,
-        under_way: Default::default(),
-        delayed_ack_ns: [0; 2],
-        cap,
-        chatter: Default::default(),
-        beyond_ns: 0,
-    };
-    account.charge(&s.held, kind, |a| &mut a.transfer_ns);
-    account
-}
-
 /// The server with the longest queue.
-fn server_cap(facts: &CaptureFacts) -> Option<(ServerCap, model::Endpoint)> {
+#[must_use]
+pub fn server_cap(facts: &CaptureFacts) -> Option<(ServerCap, model::Endpoint)> {
     let mut caps: Vec<(ServerCap, model::Endpoint)> = facts
         .concurrency
         .levels()
@@ -401,181 +226,6 @@ fn server_cap(facts: &CaptureFacts) -> Option<(ServerCap, model::Endpoint)> {
         .collect();
     caps.sort_by_key(|(c, e)| (std::cmp::Reverse(c.queue_ns), *e));
     caps.first().copied()
-}
-
-/// Sums of one capture alone that need the episodes: made after it was read.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Alone {
-    pub loss_ns: i64,
-    pub outage_ns: i64,
-    pub stall_ns: i64,
-    /// What TCP held calls up for, and how much of that beyond what the calls themselves say was held
-    /// of their waits.
-    passing: Held,
-    waiting: Held,
-    beyond_ns: i64,
-}
-
-impl Alone {
-    /// A call was held up; `known_ns` is what it says was held of its wait for the server, and
-    /// `stalled_ns` what the server was silent of it.
-    pub fn held(&mut self, call: &HeldUp, known_ns: i64, stalled_ns: i64) {
-        let reply = call.waiting.sum(Direction::ToClient);
-        let unread = call.waiting.sum(Direction::ToServer);
-        let mut all = (reply + unread - stalled_ns).max(0);
-        self.beyond_ns = self.beyond_ns.saturating_add((all - known_ns).max(0));
-        self.waiting += call.waiting.take_from(&mut all);
-        self.passing += call.passing;
-    }
-}
-
-/// An account of nothing.
-fn empty(basis: Basis) -> Account {
-    Account {
-        basis,
-        calls: 0,
-        total_ns: 0,
-        service_ns: 0,
-        queue_ns: 0,
-        stall_ns: 0,
-        outage_ns: 0,
-        loss_ns: 0,
-        nagle_ns: 0,
-        chatty_ns: 0,
-        small_fetch_ns: 0,
-        small_writes_ns: 0,
-        fragments_ns: 0,
-        path_ns: 0,
-        transfer_ns: 0,
-        unknown_ns: 0,
-        under_way: Default::default(),
-        delayed_ack_ns: [0; 2],
-        cap: None,
-        chatter: Default::default(),
-        beyond_ns: 0,
-    }
-}
-
-/// The account of streams that nobody answers: the direction that carries most, while it was not idle.
-#[must_use]
-pub fn account_of_streams(streams: &Streams) -> Account {
-    let mut account = empty(Basis::Streams);
-    let Some(d) = streams.direction() else {
-        return account;
-    };
-    let time = &streams.plain[d.index()];
-    for (class, &ns) in time.iter() {
-        match class {
-            TimeClass::Idle => continue,
-            TimeClass::Unknown => account.unknown_ns += ns,
-            _ => account.transfer_ns += ns,
-        }
-        account.total_ns += ns;
-    }
-    streams::divide(&mut account, streams);
-    account
-}
-
-/// The account of one capture. `alternating`: its clients wait for each answer before they ask on.
-#[must_use]
-pub fn account_of_one(
-    facts: &CaptureFacts,
-    vantage: Vantage,
-    path: Option<PathEstimate>,
-    alone: Alone,
-    alternating: bool,
-    kind: Kind,
-) -> Account {
-    let calls = facts.response.count();
-    let total = facts.response.total_ns();
-    let mut account = Account {
-        calls,
-        total_ns: total,
-        unknown_ns: total,
-        ..empty(Basis::Unknown)
-    };
-    let wait = facts.wait.total_ns().clamp(0, total.max(0));
-    match vantage {
-        Vantage::Server => {
-            let others = alone.loss_ns + alone.outage_ns + alone.beyond_ns;
-            let own = (wait - facts.response_held_ns - others).max(0);
-            account.basis = Basis::Server;
-            account.cap = server_cap(facts);
-            account.stall_ns = alone.stall_ns.min(own);
-            account.queue_ns = account
-                .cap
-                .map_or(0, |(c, _)| c.queue_ns)
-                .min(own - account.stall_ns);
-            account.service_ns = own - account.stall_ns - account.queue_ns;
-            account.unknown_ns = total - own;
-            let mut all = alone.waiting;
-            all += alone.passing;
-            let held = all.take_from(&mut account.unknown_ns);
-            account.charge(&held, kind, |a| &mut a.unknown_ns);
-            if let Some(path) = path {
-                // Clients wait for the path as well, which no call here shows.
-                account.path_ns = path.min_ns.saturating_mul(calls as i64);
-                account.total_ns = account.total_ns.saturating_add(account.path_ns);
-                let most = path.most_ns - path.min_ns;
-                account.beyond_ns = most.max(0).saturating_mul(calls as i64);
-            }
-        }
-        Vantage::Client => {
-            account.basis = Basis::Client;
-            account.outage_ns = alone.outage_ns.min(total);
-            account.loss_ns = alone.loss_ns.min(total - account.outage_ns);
-            let explained = account.outage_ns + account.loss_ns;
-            // Only waits can be the server's; messages passing are held up by windows and timers too.
-            let mut waits = wait.min(total - explained);
-            account.transfer_ns = total - explained - waits;
-            let passing = alone.passing.take_from(&mut account.transfer_ns);
-            let nagle = facts.request_held_ns - passing.sum(Direction::ToServer);
-            account.nagle_ns = nagle.clamp(0, account.transfer_ns.max(0));
-            account.transfer_ns -= account.nagle_ns;
-            for held in [passing, alone.waiting.take_from(&mut waits)] {
-                account.charge(&held, kind, |a| &mut a.transfer_ns);
-            }
-            let Some(path) = path else {
-                account.unknown_ns = waits;
-                return account;
-            };
-            // The mean holds delayed acknowledgements, so the network is accused of four times the
-            // minimum at most, and where requests are waited for of no more than the minimum; the server
-            // only of what is left beyond the whole mean.
-            let certain = match alternating {
-                false => path.min_ns.saturating_mul(4),
-                true => path.min_ns,
-            };
-            let mean = path.mean_ns.saturating_mul(calls as i64).min(waits);
-            account.path_ns = mean.min(certain.saturating_mul(calls as i64));
-            let rest = waits - mean;
-            account.unknown_ns = waits - account.path_ns;
-            // What is left is the server's only where it is more than the path's own variation: as much as
-            // its mean, unless quick calls were seen to cross it all along.
-            let varies = match path.by_calls {
-                true => mean - account.path_ns,
-                false => mean,
-            };
-            let telling = !facts.waits_behind_others();
-            if telling && rest >= total / 2 && rest / 3 > varies.max(account.loss_ns) {
-                account.unknown_ns -= rest;
-                account.cap = server_cap(facts);
-                account.stall_ns = alone.stall_ns.min(rest);
-                account.queue_ns = account
-                    .cap
-                    .map_or(0, |(c, _)| c.queue_ns)
-                    .min(rest - account.stall_ns);
-                account.service_ns = rest - account.stall_ns - account.queue_ns;
-            }
-        }
-        // Wherever that is, a silence inside a message is its sender's.
-        Vantage::Middle | Vantage::Unknown => {
-            let pauses = alone.passing.by_pauses();
-            let held = pauses.take_from(&mut account.unknown_ns);
-            account.charge(&held, kind, |a| &mut a.unknown_ns);
-        }
-    }
-    account
 }
 
 /// Longest time that recoveries with two or more timeouts in a row lasted, and how many there were.

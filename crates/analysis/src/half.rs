@@ -2,6 +2,7 @@
 
 use hashbrown::HashMap;
 use model::{Call, ConnectionId, Endpoint, Field, Mark, Name, Outcome, Protocol};
+use std::hash::BuildHasher;
 
 /// Numbers protocol and operation pairs, so that a waiting call need not hold names.
 #[derive(Default, Debug)]
@@ -68,12 +69,32 @@ pub struct Half {
     pub response_last: Mark,
     pub request_held_ns: i64,
     pub response_held_ns: i64,
+    /// Which of its capture's calls it is, and of which [work](work_of).
+    pub row: u64,
+    pub work: u64,
+}
+
+/// A number for what a database's call works on: its statement, or, where it has none, its operation; of
+/// other calls 0.
+#[must_use]
+pub fn work_of(call: &Call) -> u64 {
+    if !call.protocol.is_sql() {
+        return 0;
+    }
+    let statement = call.sql.as_ref().and_then(|sql| sql.statement.as_ref());
+    statement.map_or_else(|| work_of_op(call.op.as_str()), |s| s.id)
+}
+
+/// The same of an operation without a statement.
+#[must_use]
+pub fn work_of_op(op: &str) -> u64 {
+    foldhash::fast::FixedState::default().hash_one(op)
 }
 
 impl Half {
-    /// `op` is the number of its operation. `None` for a response without a request: nothing identifies it in another capture.
+    /// `op` is the number of its operation, `row` that of the call. `None` for a response without a request: nothing identifies it in another capture.
     #[must_use]
-    pub fn of(call: &Call, op: u16) -> Option<Half> {
+    pub fn of(call: &Call, op: u16, row: u64) -> Option<Half> {
         let request_first = call.request_first?;
         let request_last = call.request_last.unwrap_or(request_first);
         let (completeness, first, last) = match (call.response_first, call.response_last) {
@@ -100,7 +121,15 @@ impl Half {
             response_last: last,
             request_held_ns: call.request_held_ns,
             response_held_ns: call.response_held_ns,
+            row,
+            work: work_of(call),
         })
+    }
+
+    /// UDP has no sequence numbers.
+    #[must_use]
+    pub fn is_datagram(&self) -> bool {
+        self.request_sequence == 0
     }
 
     #[must_use]

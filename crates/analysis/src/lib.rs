@@ -2,6 +2,7 @@
 //!
 //! Pure: no I/O, no bytes, no output formats.
 
+pub mod account;
 pub mod app;
 pub mod capture_facts;
 pub mod charts;
@@ -21,6 +22,7 @@ pub mod health;
 pub mod info;
 pub mod intervals;
 pub mod join;
+pub mod ledgers;
 pub mod live;
 pub mod matched;
 pub mod narrowest;

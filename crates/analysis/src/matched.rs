@@ -10,13 +10,15 @@ use crate::compare::gather::Parts;
 use crate::half::Half;
 use crate::narrowest::{Narrowest, Passing};
 use crate::results::{Clock, Matched};
-use crate::rounds::{Chatter, Habit, Rounds};
+use crate::rounds::Rounds;
 use crate::stats::Distribution;
 use crate::waits::{Held, Times, held_up};
 use crate::worst::{Exhibit, Worst};
+use ledger::{Both, Kept, Lost};
 use model::limits;
 use model::{Direction, EpisodeKind, Time};
 use std::collections::VecDeque;
+use std::hash::BuildHasher;
 
 /// Longer than a retransmission timer usually backs off to.
 const SETTLE_NS: i64 = 4_000_000_000;
@@ -71,6 +73,9 @@ struct Unsettled {
     response_held_ns: i64,
     server_end: model::Endpoint,
     bytes: [u64; 2],
+    row: u64,
+    work: u64,
+    is_datagram: bool,
 }
 
 /// What is left to know of a half that is matched.
@@ -104,27 +109,6 @@ impl Brief {
     }
 }
 
-/// Where the time of all matched calls went; the parts add up to `total_ns`.
-#[derive(Clone, Debug, Default)]
-pub struct Shares {
-    pub calls: u64,
-    pub total_ns: i64,
-    /// The server's own time, without what follows.
-    pub service_ns: i64,
-    pub stall_ns: i64,
-    /// Network time of calls that overlap an outage, a recovery; held by the client's TCP; the rest.
-    pub outage_ns: i64,
-    pub outage_calls: u64,
-    pub loss_ns: i64,
-    pub loss_calls: u64,
-    pub nagle_ns: i64,
-    pub path_ns: i64,
-    /// What TCP held messages up for, of what passes at the server or was held there.
-    pub held: Held,
-    /// Messages passing the server's capture, as far as none of this explains it.
-    pub transfer_ns: i64,
-}
-
 /// All matched calls.
 #[derive(Default)]
 pub struct MatchedFacts {
@@ -132,8 +116,9 @@ pub struct MatchedFacts {
     pub corridor: Corridor,
     origin: Option<Time>,
     unsettled: VecDeque<Unsettled>,
-    pub shares: Shares,
-    rounds: Rounds,
+    /// Each of them, to be divided when all is known that bears on it.
+    pub kept: Kept<Both>,
+    pub rounds: Rounds,
     /// Rates at which messages came out of the path, client to server and back.
     pub narrowest: [Narrowest; 2],
     /// What the path took of the call that it took least of.
@@ -159,6 +144,12 @@ pub fn is_outage(timeouts: u32, lasted_ns: i64) -> bool {
     timeouts >= OUTAGE_TIMEOUTS || (timeouts > 0 && lasted_ns >= OUTAGE_NS)
 }
 
+/// A server as a number, the same for the same end.
+#[must_use]
+pub fn number_of(end: model::Endpoint) -> u64 {
+    foldhash::fast::FixedState::default().hash_one(end)
+}
+
 fn mean(sum: i128, count: u64) -> i64 {
     if count == 0 {
         0
@@ -174,12 +165,6 @@ impl MatchedFacts {
             least_path_ns: i64::MAX,
             ..MatchedFacts::default()
         }
-    }
-
-    /// What fewer, larger turns would save.
-    #[must_use]
-    pub fn chatter(&self) -> [Chatter; 2] {
-        Habit::ALL.map(|habit| self.rounds.chatter(habit, 0))
     }
 
     /// Adds a call of operation number `op` that both captures hold completely. `backwards`: the host that serves the others
@@ -224,6 +209,9 @@ impl MatchedFacts {
             response_held_ns: server.response_held_ns,
             server_end: server.server,
             bytes: [client.request_bytes, client.response_bytes].map(u64::from),
+            row: client.row,
+            work: client.work,
+            is_datagram: client.is_datagram(),
         });
     }
 
@@ -289,18 +277,13 @@ impl MatchedFacts {
         };
         let blocked = blocked.clamp(0, wait - held - stall - unread);
         let service = wait - held - stall - unread - blocked;
-        // What passes at the server while one message does (and what its TCP held) is neither the
-        // path's nor the server's own for certain: a window, a slow start, a timer of the other side.
+        // What passes at the server while one message does (and what its TCP held) is the path's, but for
+        // what a window, a timer or a pause of either side did.
         let rest = total.max(0) - wait;
         let passing_there = (s.response_last.time - s.request_first.time).saturating_sub(wait);
         let passing = passing_there.clamp(0, rest);
-        let mut transfer = passing + held + unread + blocked;
+        let mut transfer = passing + held + unread;
         let path = rest - passing;
-        let shares = &mut self.shares;
-        shares.calls += 1;
-        shares.total_ns = shares.total_ns.saturating_add(total);
-        shares.service_ns = shares.service_ns.saturating_add(service);
-        shares.stall_ns = shares.stall_ns.saturating_add(stall);
         self.server_wait.add(service + stall);
         let shown = |value, capture: &CaptureFacts, b: &Brief| {
             Exhibit::of(value, capture.index, b.request_first, b.response_last)
@@ -309,19 +292,23 @@ impl MatchedFacts {
         if stall > 0 {
             self.stalled.add(shown(stall, server, s));
         }
-        let (mut lost, mut outage) = (false, false);
+        let mut lost = Lost::Nothing;
         for (facts, b) in [(client, c), (server, s)].into_iter().filter(|_| !quiet) {
             for t in facts.overlapping(b.connection, b.request_first.time, b.response_last.time) {
                 if t.kind != EpisodeKind::Recovery || t.spurious {
                     continue;
                 }
-                lost = true;
-                outage |= is_outage(t.timeouts, t.last - t.first);
+                if is_outage(t.timeouts, t.last - t.first) {
+                    lost = Lost::Outage;
+                } else if lost == Lost::Nothing {
+                    lost = Lost::Segments;
+                }
             }
         }
+        let is_lossy = lost != Lost::Nothing;
+        let life = (c.request_first.time, c.response_last.time);
         if let Some(parts) = &mut self.parts {
-            let path = if lost { 0 } else { path };
-            let life = (c.request_first.time, c.response_last.time);
+            let path = if is_lossy { 0 } else { path };
             parts.call(life, service + stall, path, call.bytes);
         }
         let mut causes = Held::default();
@@ -329,29 +316,50 @@ impl MatchedFacts {
             causes = at_server.waiting;
             causes += at_client.passing.only(Direction::ToServer);
             causes += at_server.passing.only(Direction::ToClient);
-            if lost {
+            if is_lossy {
                 causes = causes.by_closed_windows();
             }
             causes = causes.take_from(&mut transfer);
-            shares.held += causes;
         }
-        if lost {
+        let nagle = match is_lossy {
+            true => 0,
+            false => call.request_held_ns - causes.sum(Direction::ToServer),
+        };
+        let nagle = nagle.clamp(0, transfer.max(0));
+        self.kept.push(&Both {
+            row: call.row,
+            connection: c.connection.0,
+            work: call.work,
+            server: number_of(call.server_end),
+            at_ns: life.0.0,
+            bytes: call.bytes,
+            response_ns: total.max(0),
+            service_ns: service,
+            stall_ns: stall,
+            behind_ns: blocked,
+            transfer_ns: transfer - nagle,
+            request_passing_ns: (s.request_last.time - s.request_first.time).max(0),
+            nagle_ns: nagle,
+            path_ns: path,
+            lost,
+            is_datagram: call.is_datagram,
+            held: causes,
+            server_connection: s.connection.0,
+            sending_at_ns: [life.0.0, s.response_first.time.0],
+            sending_ns: [
+                c.request_last.time - c.request_first.time,
+                s.response_last.time - s.response_first.time,
+            ],
+        });
+        if is_lossy {
             if let Some(sums) = self.ops.get_mut(call.op) {
                 sums.take_out_recovery(c, s);
             }
-            let network = path + transfer;
-            let (sum, calls, worst) = if outage {
-                (
-                    &mut shares.outage_ns,
-                    &mut shares.outage_calls,
-                    &mut self.outage,
-                )
-            } else {
-                (&mut shares.loss_ns, &mut shares.loss_calls, &mut self.lost)
+            let worst = match lost {
+                Lost::Outage => &mut self.outage,
+                _ => &mut self.lost,
             };
-            *sum = sum.saturating_add(network);
-            *calls += 1;
-            worst.add(shown(network, client, c));
+            worst.add(shown(path + transfer, client, c));
             return;
         }
         self.least_path_ns = self.least_path_ns.min(path);
@@ -368,16 +376,10 @@ impl MatchedFacts {
             received: (c.response_first, c.response_last),
             receiver: client.index,
         });
-        let nagle = call.request_held_ns - causes.sum(Direction::ToServer);
-        let nagle = nagle.clamp(0, transfer.max(0));
-        shares.path_ns = shares.path_ns.saturating_add(path);
-        shares.transfer_ns = shares.transfer_ns.saturating_add(transfer - nagle);
         self.clean_network.add(path + transfer - nagle);
         self.slow_network.add(shown(path, client, c));
-        let life = (c.request_first.time, c.response_last.time);
         self.rounds.add(c.connection, life, call.bytes, path);
         if nagle > 0 {
-            shares.nagle_ns = shares.nagle_ns.saturating_add(nagle);
             self.held.add(shown(nagle, client, c));
         }
     }

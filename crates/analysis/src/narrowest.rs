@@ -1,15 +1,14 @@
-//! Messages that come out of the path more slowly than they went in, into the rate of its narrowest link,
-//! and what that costs the calls.
+//! Messages that come out of the path more slowly than they went in, into the rate of its narrowest link.
 //!
 //! A link passes bytes at its own rate, whatever came faster, so the segments of one message leave it that far
 //! apart and arrive so (packet dispersion; Keshav 1991, Dovrolis 2001). With a capture at each end that is
 //! seen message by message, and without clocks: how long it took to leave, and how long to arrive. One rate
 //! that keeps coming back is a link; rates that differ are jitter, or a sender that waits.
 
-use crate::facts::Account;
 use crate::stats::Distribution;
 use crate::worst::{Exhibit, Worst};
-use model::{Direction, Mark, TimeClass};
+use ledger::{NarrowLink, passing_ns};
+use model::{Direction, Mark};
 
 /// Messages of fewer bytes (four segments) say little of a rate.
 const MESSAGE_BYTES: u64 = 4 * 1_448;
@@ -43,7 +42,6 @@ pub struct Narrowest {
     rates: Distribution,
     /// Messages that could have shown a rate.
     large: u64,
-    bytes: u64,
     slowest: Worst,
 }
 
@@ -55,14 +53,11 @@ pub struct Link {
     /// For how long the connections' bytes kept it busy, at that rate.
     pub busy_ns: i64,
     pub elapsed_ns: i64,
-    /// What it costs the calls.
-    pub cost_ns: i64,
 }
 
 impl Narrowest {
     /// Nothing of the message was lost.
     pub fn add(&mut self, m: &Passing) {
-        self.bytes += m.bytes;
         if m.bytes < MESSAGE_BYTES {
             return;
         }
@@ -97,20 +92,10 @@ fn passed_bps(bytes: u64, ns: i64) -> i64 {
     (bytes as f64 * 8e9 / ns.max(1) as f64) as i64
 }
 
-fn passing_ns(bytes: u64, rate_bps: i64) -> i64 {
-    (bytes as f64 * 8e9 / rate_bps.max(1) as f64) as i64
-}
-
-/// Takes what narrow links cost out of the path's time and the messages' own: the bytes' time on the link, and
-/// where it is busy also the queue before it, which is what the path takes beyond the fastest call
-/// (`least_path_ns`). `carried` are the bytes of all connections, by direction.
-pub fn divide(
-    account: &mut Account,
-    paths: &[Narrowest; 2],
-    carried: [u64; 2],
-    elapsed_ns: i64,
-    least_path_ns: i64,
-) -> Vec<Link> {
+/// The narrow links of both directions, the busier first: the queue stands before that. `carried` are the
+/// bytes of all connections, by direction.
+#[must_use]
+pub fn links(paths: &[Narrowest; 2], carried: [u64; 2], elapsed_ns: i64) -> Vec<Link> {
     let mut links: Vec<Link> = crate::streams::DIRECTIONS
         .into_iter()
         .filter_map(|direction| {
@@ -120,33 +105,23 @@ pub fn divide(
                 rate_bps,
                 busy_ns: passing_ns(carried[direction.index()], rate_bps).min(elapsed_ns),
                 elapsed_ns,
-                cost_ns: 0,
             })
         })
         .collect();
-    // The queue stands before the busier of two.
     links.sort_by_key(|link| (std::cmp::Reverse(link.busy_ns), link.direction.index()));
-    let fastest_ns = least_path_ns.saturating_mul(account.calls as i64);
-    let mut queue_ns = (account.path_ns - fastest_ns).max(0);
-    for link in &mut links {
-        let bytes = paths[link.direction.index()].bytes;
-        let passing = passing_ns(bytes, link.rate_bps);
-        // A request passes the server's capture as slowly as the link lets it; a response only the client's.
-        let at_server = match link.direction {
-            Direction::ToServer => passing.min(account.transfer_ns),
-            Direction::ToClient => 0,
-        };
-        let mut on_path = (passing - at_server).min(account.path_ns);
-        if link.busy_ns as f64 >= BUSY * link.elapsed_ns as f64 {
-            on_path = on_path.max(queue_ns);
-        }
-        queue_ns = (queue_ns - on_path).max(0);
-        account.transfer_ns -= at_server;
-        account.path_ns -= on_path;
-        link.cost_ns = at_server + on_path;
-        account.under_way[link.direction.index()][TimeClass::Bandwidth] += link.cost_ns;
-    }
     links
+}
+
+impl Link {
+    /// As what divides a call's time.
+    #[must_use]
+    pub fn narrow(&self) -> NarrowLink {
+        NarrowLink {
+            direction: self.direction,
+            rate_bps: self.rate_bps,
+            is_busy: self.busy_ns as f64 >= BUSY * self.elapsed_ns as f64,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 //! the server's work with it, bound it closer. What lies between the bounds is nobody's for certain.
 
 use crate::capture_facts::TcpFacts;
+use ledger::{Bounds, Half};
 use model::{ConnectionSummary, Direction, format_duration};
 
 /// Fewer acknowledgements than this have no mean.
@@ -25,6 +26,8 @@ pub struct Acknowledged {
     min_ns: Option<i64>,
     /// From the capture to that host and back as handshakes show it, the fastest.
     half_ns: Option<i64>,
+    prompt_count: u64,
+    prompt_max_ns: i64,
 }
 
 /// Calls that bound the path, as they crossed it.
@@ -71,6 +74,36 @@ impl Acknowledged {
             sum_ns: t.ack_rtt_sum_ns[d.index()],
             min_ns: t.ack_rtt_min_ns[d.index()],
             half_ns,
+            prompt_count: t.ack_prompt_count[d.index()],
+            prompt_max_ns: t.ack_prompt_max_ns[d.index()],
+        }
+    }
+
+    /// What the half of the path takes of any one call, there and back: at least what the fastest took, less
+    /// what its host may have been quicker than with a call, and at most what the slowest did that did not
+    /// wait for a timer. Anything at all, where something on the way answers.
+    #[must_use]
+    pub fn half(&self, calls: Crossed) -> Half {
+        let known = [self.min_ns, self.half_ns, calls.min_ns];
+        let Some(fastest) = known.into_iter().flatten().min() else {
+            return Half::ANY;
+        };
+        if self.min_ns.or(self.half_ns).is_none() || self.on_the_way(self.mean_ns(fastest)) {
+            return Half::ANY;
+        }
+        let varies = match self.prompt_count {
+            0..FEW => fastest.saturating_mul(VARIES).max(self.prompt_max_ns),
+            _ => self.prompt_max_ns + self.prompt_max_ns / 4,
+        };
+        let most = calls.mean_ns.map_or(i64::MAX, |quick| quick + quick / 2);
+        let most = varies.min(most).max(fastest).saturating_add(HOST_NS);
+        Half::Away(Bounds::between((fastest - HOST_NS).max(0), most))
+    }
+
+    fn mean_ns(&self, fastest: i64) -> i64 {
+        match self.count {
+            0..FEW => fastest,
+            n => self.sum_ns / n as i64,
         }
     }
 
@@ -109,6 +142,8 @@ impl Acknowledged {
         let to_server = &c.directions[Direction::ToServer.index()];
         self.count += to_server.ack_rtt_count;
         self.sum_ns = self.sum_ns.saturating_add(to_server.ack_rtt_sum_ns);
+        self.prompt_count += to_server.ack_prompt_count;
+        self.prompt_max_ns = self.prompt_max_ns.max(to_server.ack_prompt_max_ns);
         let h = &c.handshake;
         let half = match h.syn_retries + h.syn_ack_retries {
             0 => h.syn.zip(h.syn_ack).map(|(syn, answer)| answer - syn),
@@ -202,6 +237,7 @@ mod tests {
             sum_ns: times_ms.iter().sum::<i64>() * MS,
             min_ns: times_ms.iter().min().map(|ms| ms * MS),
             half_ns: Some(10 * MS),
+            ..Acknowledged::default()
         }
     }
 

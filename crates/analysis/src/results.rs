@@ -7,6 +7,7 @@ use crate::sql::SqlResult;
 use crate::stats::{Histogram, Summary};
 use crate::trace_join::align::TraceClock;
 pub use crate::vantage::VantageFrom;
+use ledger::Sums;
 use model::{Field, Problems, Protocol, Time};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -238,6 +239,33 @@ pub struct Finding {
     pub remedy: Vec<String>,
 }
 
+/// What a finding's cost is time of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CostOf {
+    Calls,
+    Streams,
+    /// Connects, and waits before the first call.
+    Connects,
+    /// What applications waited above the wire, or thought between calls.
+    Application,
+    /// The network's health.
+    Network,
+}
+
+impl CostOf {
+    /// The word in machine output.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            CostOf::Calls => "calls",
+            CostOf::Streams => "streams",
+            CostOf::Connects => "connects",
+            CostOf::Application => "application",
+            CostOf::Network => "network",
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Verdict {
     pub side: Side,
@@ -328,6 +356,10 @@ pub struct Diagnosis {
     /// time they took.
     pub call_time_ns: i64,
     pub elapsed_ns: i64,
+    /// What the ledgers of all calls that are judged add up to.
+    pub ledger: Sums,
+    /// The same of streams that nobody answers, over elapsed time, where those are judged.
+    pub streams_ledger: Option<Sums>,
 }
 
 /// The value of one grouping key.

@@ -76,17 +76,10 @@ impl Habit {
 impl Chatter {
     /// `least_ns`: what the path takes of each call at least.
     fn add(&mut self, c: &Connection, wanted: Habit, least_ns: i64) {
-        let Some((habit, needed)) = Habit::of(c) else {
+        let Some(needed) = c.needed(wanted, least_ns) else {
             return;
         };
-        let needed = needed.max(1);
-        let life = c.last - c.first;
-        let path_ns = c.path_ns.max(least_ns.saturating_mul(c.calls as i64));
-        let alternates = c.overlapping * OVERLAPPING <= c.calls;
-        let chatty = c.calls >= MANY && needed < c.calls && path_ns >= life / 2;
-        if !chatty || !alternates || habit != wanted {
-            return;
-        }
+        let path_ns = c.path_ns(least_ns);
         let saved = i128::from(path_ns) * i128::from(c.calls - needed) / i128::from(c.calls);
         self.connections += 1;
         self.calls += c.calls;
@@ -94,6 +87,24 @@ impl Chatter {
         self.sent += c.sent;
         self.needed += needed;
         self.saved_ns = self.saved_ns.saturating_add(saved as i64);
+    }
+}
+
+impl Connection {
+    fn path_ns(&self, least_ns: i64) -> i64 {
+        self.path_ns
+            .max(least_ns.saturating_mul(self.calls as i64))
+    }
+
+    /// Calls that would have done, where it has this habit.
+    fn needed(&self, wanted: Habit, least_ns: i64) -> Option<u64> {
+        let (habit, needed) = Habit::of(self)?;
+        let needed = needed.max(1);
+        let life = self.last - self.first;
+        let alternates = self.overlapping * OVERLAPPING <= self.calls;
+        let chatty =
+            self.calls >= MANY && needed < self.calls && self.path_ns(least_ns) >= life / 2;
+        (chatty && alternates && habit == wanted).then_some(needed)
     }
 }
 
@@ -133,6 +144,16 @@ impl Rounds {
         c.path_ns = c.path_ns.saturating_add(path_ns);
         c.first = c.first.min(first);
         c.last = c.last.max(last);
+    }
+
+    /// The connections that have a habit, each with the calls that it could spare and all of its calls.
+    pub fn spared(
+        &self,
+        habit: Habit,
+        least_ns: i64,
+    ) -> impl Iterator<Item = (ConnectionId, u64, u64)> {
+        let each = self.open.iter();
+        each.filter_map(move |(id, c)| Some((*id, c.calls - c.needed(habit, least_ns)?, c.calls)))
     }
 
     /// What fewer, larger calls would save, over all connections that could do with them, where the path

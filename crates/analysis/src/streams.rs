@@ -8,16 +8,16 @@
 
 use crate::connections::Connections;
 use crate::conns;
-use crate::facts::{Account, Basis};
 use crate::health::Health;
 use crate::packed::Packed;
 use crate::results::{ConnectionResult, DirectionResult, Side};
 use crate::startup::ClientStartup;
+use ledger::{Classes, Ledger, Sums, divide_stream};
 use model::{
-    ConnectionSummary, Direction, Endpoint, PerClass, Protocol, Stuck, TimeClass, Transport, Wait,
+    ConnectionSummary, Direction, Endpoint, Protocol, Stuck, TimeClass, Timeline, Transport, Wait,
     limits,
 };
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Less is no reason to look further.
 const WORTH_A_LOOK_NS: i64 = 1_000_000_000;
@@ -80,10 +80,8 @@ impl Gathered {
 pub struct Streams {
     /// By time at stake.
     pub connections: Vec<ConnectionResult>,
-    /// Sums over connections that speak nothing known, by direction.
-    pub plain: [PerClass<i64>; 2],
-    /// Segments sent again there that were not needless.
-    resent: [u64; 2],
+    /// Where connections that speak nothing known stand in it, by capture and what that knows them by.
+    plain: HashMap<(usize, u64), usize>,
     pub left_out: u64,
     /// Ends between which a connection was refused that the server went on to accept: somebody else
     /// refused it in the server's name.
@@ -104,22 +102,9 @@ impl Streams {
             left_out,
             ..Streams::default()
         };
-        for c in connections.iter().filter(|c| is_plain(c)) {
-            for d in DIRECTIONS {
-                let r = &c.directions[d.index()];
-                let plain = &mut streams.plain[d.index()];
-                for (class, ns) in r.account.time_ns.iter() {
-                    plain[class] += ns;
-                }
-                if is_at_receiver(c, d) {
-                    // How far its sender is, is not known, nor what that waited for.
-                    let application = r.account.time_ns[TimeClass::SenderApplication];
-                    plain[TimeClass::SenderApplication] -= application;
-                    plain[TimeClass::Unknown] += application;
-                }
-                // Calls themselves tell of these.
-                plain[TimeClass::NagleDelayedAck] -= r.account.delayed_ack_wait_ns;
-                streams.resent[d.index()] += needed(r);
+        for (i, c) in connections.iter().enumerate().filter(|(_, c)| is_plain(c)) {
+            for ((capture, ..), id) in c.ends.iter().zip(&c.ids) {
+                streams.plain.insert((*capture, id.0), i);
             }
         }
         streams.forged = forged(&connections);
@@ -148,6 +133,48 @@ impl Streams {
             ));
         }
         notes
+    }
+
+    /// What one direction of a connection that speaks nothing known did when, and whether it lost anything.
+    #[must_use]
+    pub fn timeline(
+        &self,
+        capture: usize,
+        connection: u64,
+        d: Direction,
+    ) -> Option<(&Timeline, bool)> {
+        let c = self.connections.get(*self.plain.get(&(capture, connection))?)?;
+        let r = c.direction(d);
+        Some((&r.account.timeline, needed(r) > 0))
+    }
+
+    /// The ledger of streams that nobody answers: of connections that speak nothing known, the direction that
+    /// carries most, over the time in which it was not idle.
+    #[must_use]
+    pub fn sums(&self) -> Sums {
+        let mut sums = Sums::new();
+        let Some(d) = self.direction() else {
+            return sums;
+        };
+        let mut ledger = Ledger::default();
+        for c in self.connections.iter().filter(|c| is_plain(c)) {
+            let r = c.direction(d);
+            let mut classes = Classes {
+                is_lossy: needed(r) > 0,
+                ..Classes::default()
+            };
+            let mut time = r.account.time_ns;
+            if is_at_receiver(c, d) {
+                // How far its sender is, is not known, nor what that waited for.
+                let application = time[TimeClass::SenderApplication];
+                time[TimeClass::SenderApplication] -= application;
+                time[TimeClass::Unknown] += application;
+            }
+            classes.time_ns[d.index()] = time;
+            divide_stream(d, &classes, &mut ledger);
+            sums.add(&ledger);
+        }
+        sums
     }
 
     /// Which way connections that speak nothing known carry most, if they carry anything.
@@ -287,73 +314,5 @@ fn needed(r: &DirectionResult) -> u64 {
     match r.lost_on_network_packets {
         Some(lost) => lost,
         None => again.saturating_sub(r.account.spurious_retransmissions),
-    }
-}
-
-/// Divides the time that messages of plain streams were under way among what they waited for.
-pub fn divide(account: &mut Account, streams: &Streams) {
-    let pool = match account.basis {
-        // What the server sees beyond its own time is all under way.
-        Basis::Server => account.unknown_ns,
-        Basis::Matched | Basis::Client => {
-            account.transfer_ns + account.nagle_ns + account.loss_ns + account.outage_ns
-        }
-        Basis::Streams => account.transfer_ns,
-        Basis::Unknown => return,
-    };
-    let mut left = pool;
-    let directions = match (account.basis, streams.direction()) {
-        // The other one carries what answers it, if anything.
-        (Basis::Streams, Some(d)) => vec![d],
-        _ => DIRECTIONS.to_vec(),
-    };
-    let mut lines = [PerClass::<i64>::default(); 2];
-    // The application comes last: its pauses lie between calls as well as inside them.
-    let order = [
-        TimeClass::NagleDelayedAck,
-        TimeClass::ReceiverApplication,
-        TimeClass::SmallWindow,
-        TimeClass::LossRecovery,
-        TimeClass::Bandwidth,
-        TimeClass::Congestion,
-        TimeClass::SenderApplication,
-    ];
-    for class in order {
-        for &d in &directions {
-            let lossy = streams.resent[d.index()] > 0;
-            let line = match class {
-                TimeClass::LossRecovery if !lossy => continue,
-                // A congestion window that lost is small because it lost.
-                TimeClass::Congestion if lossy => TimeClass::LossRecovery,
-                class => class,
-            };
-            // Of pauses calls have told already.
-            let told = match class {
-                TimeClass::SenderApplication => account.under_way[d.index()][class],
-                _ => 0,
-            };
-            let taken = (streams.plain[d.index()][class] - told).clamp(0, left);
-            left -= taken;
-            lines[d.index()][line] += taken;
-        }
-    }
-    for (line, of_calls) in lines.iter_mut().zip(&account.under_way) {
-        for (class, ns) in of_calls.iter() {
-            line[class] += ns;
-        }
-    }
-    account.under_way = lines;
-    let lost: i64 = lines.iter().map(|l| l[TimeClass::LossRecovery]).sum();
-    account.outage_ns = account.outage_ns.min(lost);
-    account.loss_ns = lost - account.outage_ns;
-    account.nagle_ns = 0;
-    match account.basis {
-        Basis::Server => account.unknown_ns = left,
-        _ => account.transfer_ns = left,
-    }
-    if account.basis == Basis::Streams {
-        // Of a lost time nobody waits for by itself: it is all loss.
-        account.loss_ns = lost;
-        account.outage_ns = 0;
     }
 }

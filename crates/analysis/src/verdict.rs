@@ -3,12 +3,50 @@
 use crate::facts::{Basis, Facts};
 use crate::results::{Finding, Side, Verdict};
 use crate::streams::word;
+use ledger::Place;
 use model::{format_duration, grouped};
 
-/// A second side with this share of the first's cost makes the verdict `mixed`.
+/// A second side of which this share of the first's is certain makes the verdict `mixed`.
 const MIXED: f64 = 0.67;
 
+/// What is certain of a side, and what may be its, with what it costs beside calls.
+#[derive(Clone, Copy)]
+struct Blame {
+    side: Side,
+    sure_ns: i64,
+    most_ns: Option<i64>,
+}
+
+impl Blame {
+    fn of(facts: &Facts<'_>, findings: &[Finding], side: Side, place: Place) -> Blame {
+        let bounds = facts.account.side(place);
+        let beside = findings
+            .iter()
+            .filter(|f| f.side == side && !f.is_of_calls());
+        let beside = beside.filter_map(|f| f.cost_ns).fold(0, i64::saturating_add);
+        Blame {
+            side,
+            sure_ns: bounds.lo_ns.saturating_add(beside),
+            most_ns: bounds.hi_ns.map(|hi| hi.saturating_add(beside)),
+        }
+    }
+
+    /// Whether as much of it is certain as makes it share the blame with one that has more.
+    fn shares_with(&self, first: &Blame) -> bool {
+        self.sure_ns > 0 && self.sure_ns as f64 >= MIXED * first.sure_ns as f64
+    }
+
+    /// Whether what is certain of it outweighs all that may be another's.
+    fn outweighs(&self, other: &Blame) -> bool {
+        other.most_ns.is_some_and(|most| self.sure_ns > most)
+    }
+}
+
 /// The verdict over `findings`, which are in order.
+///
+/// A side is accused where what is certain of it outweighs what could at most be any other's. That rises
+/// with what is certain of it, and falls with what may be another's: with less evidence bounds only widen,
+/// so an accusation may go, and never moves to somebody else.
 #[must_use]
 pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
     let calls = facts.response().count();
@@ -19,84 +57,54 @@ pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
     let Some(top) = costed.first() else {
         return without_cause(facts, calls);
     };
-    let sum = |side: Side| -> i64 {
-        let own = costed.iter().filter(|f| f.side == side);
-        let found: i64 = own.filter_map(|f| f.cost_ns).sum();
-        match side {
-            // With one of its causes the rest of what the server holds counts too.
-            Side::Server if found > 0 => found.max(facts.account.server_ns()),
-            _ => found,
-        }
-    };
-    let mut sides = [Side::Client, Side::Network, Side::Server].map(|s| (sum(s), s));
-    sides.sort_by_key(|(cost, _)| std::cmp::Reverse(*cost));
-    let mixed = !top.fatal && sides[1].0 as f64 >= MIXED * sides[0].0 as f64;
-    let side = if mixed {
-        Side::Mixed
-    } else if top.fatal {
-        top.side
-    } else {
-        sides[0].1
-    };
+    if top.fatal {
+        return Verdict {
+            side: top.side,
+            cause: Some(top.code),
+            confidence: top.confidence,
+            sentence: sentence(facts, top.side, top),
+        };
+    }
     if top.side == Side::Undetermined {
         return nobodys(top);
     }
-    if a_side_is_unknown(facts, sides[0].0, sides[0].1) {
-        return undetermined(facts);
+    let mut blames = [
+        (Side::Client, Place::Client),
+        (Side::Network, Place::Network),
+        (Side::Server, Place::Server),
+    ]
+    .map(|(side, place)| Blame::of(facts, findings, side, place));
+    blames.sort_by_key(|b| std::cmp::Reverse(b.sure_ns));
+    let [first, second, third] = blames;
+    let mixed = second.shares_with(&first);
+    let sure = first.outweighs(&second) && first.outweighs(&third);
+    if !mixed && !sure {
+        return match costed.iter().find(|f| f.side == first.side) {
+            Some(known) if first.sure_ns > facts.account.total_ns / 4 => {
+                one_part_is_known(facts, known)
+            }
+            _ => undetermined(facts),
+        };
     }
-    if !top.fatal && !mixed && as_much_is_unknown(facts, sides) {
-        return one_part_is_known(facts, top);
-    }
-    if !top.fatal && facts.are_few_turns() && facts.account.server_ns() > sides[0].0 {
+    if facts.are_few_turns() && facts.account.server_ns() > first.sure_ns {
         return few_turns(facts, top);
     }
+    let side = if mixed { Side::Mixed } else { first.side };
     // The cause is the largest finding of the side that is named.
-    let cause = costed
-        .iter()
-        .find(|f| mixed || f.side == side)
-        .unwrap_or(top);
+    let Some(cause) = costed.iter().find(|f| mixed || f.side == side) else {
+        return undetermined(facts);
+    };
     Verdict {
         side,
         cause: Some(cause.code),
         confidence: cause.confidence,
         sentence: match side {
-            Side::Mixed if !cause.fatal && facts.app.is_none() => shared(facts, sides, cause),
+            Side::Mixed if facts.app.is_none() => {
+                shared(facts, [(first.sure_ns, first.side), (second.sure_ns, second.side)], cause)
+            }
             side => sentence(facts, side, cause),
         },
     }
-}
-
-/// With one capture, whether more time is nobody's for certain than the worst side has.
-fn a_side_is_unknown(facts: &Facts<'_>, worst_ns: i64, worst: Side) -> bool {
-    facts.account.basis != Basis::Matched
-        && unknown_ns(facts, worst) > worst_ns
-        && facts.app.is_none()
-}
-
-/// What may be another's than this side's. Beyond what one capture at the server shows is the path alone: that
-/// is no excuse for the network, nor for who crosses it for little.
-fn unknown_ns(facts: &Facts<'_>, side: Side) -> i64 {
-    let a = &facts.account;
-    // Messages that passed for no reason that shows may have waited for the path.
-    let hosts = a.unknown_ns.saturating_add(a.transfer_ns);
-    match side {
-        Side::Server => hosts.saturating_add(a.beyond_ns),
-        Side::Client => hosts,
-        _ => a.unknown_ns,
-    }
-}
-
-/// With one capture, whether what is nobody's for certain may be another side's, which would then share the
-/// blame.
-fn as_much_is_unknown(facts: &Facts<'_>, [(worst_ns, worst), ..]: [(i64, Side); 3]) -> bool {
-    let a = &facts.account;
-    // What is certain of the path counts, also where it is too little to be accused by itself.
-    let path = match worst {
-        Side::Server => a.network_ns(),
-        _ => 0,
-    };
-    let others = unknown_ns(facts, worst).saturating_add(path);
-    a.basis != Basis::Matched && others > (MIXED * worst_ns as f64) as i64 && facts.app.is_none()
 }
 
 /// A cause is certain, but whose the rest is, is not, and it is as much.
@@ -275,10 +283,10 @@ fn streams_alone(facts: &Facts<'_>) -> Verdict {
 }
 
 /// Two sides, of what they cost, most first.
-fn shared(facts: &Facts<'_>, sides: [(i64, Side); 3], cause: &Finding) -> String {
+fn shared(facts: &Facts<'_>, sides: [(i64, Side); 2], cause: &Finding) -> String {
     let a = &facts.account;
     let n = a.calls.max(1) as i64;
-    let [(first_ns, first), (second_ns, second), _] = sides;
+    let [(first_ns, first), (second_ns, second)] = sides;
     let name = |side: Side| word(side).to_uppercase();
     // Of the path, what a call takes there says more than what could be spared of it.
     let part = |side: Side, cost: i64| match side {

@@ -1,7 +1,7 @@
 //! What a direction of a TCP connection waited for, and what was measured of it: filled in only where
 //! somebody asks for it, as it takes memory and time for every segment.
 
-use crate::{CongestionWindow, EcnCounts, Mark, Pauses, Retransmissions, SegmentSizes, Time};
+use crate::{CongestionWindow, EcnCounts, Mark, Pauses, Retransmissions, SegmentSizes, Time, Timeline};
 use serde::{Deserialize, Serialize};
 use std::ops::{Index, IndexMut};
 
@@ -148,6 +148,8 @@ pub struct RoundTrips {
 pub struct DirectionAccount {
     /// Nanoseconds by class: they add up to the connection's duration.
     pub time_ns: PerClass<i64>,
+    /// The same by when, where that was asked for.
+    pub timeline: Timeline,
     /// Of the waits for delayed acknowledgements, those in which nothing small was held back: the
     /// sender had sent all that it would before it heard.
     pub delayed_ack_wait_ns: i64,

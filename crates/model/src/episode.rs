@@ -155,6 +155,9 @@ pub struct DirectionSummary {
     pub ack_rtt_min_ns: Option<i64>,
     pub ack_rtt_count: u64,
     pub ack_rtt_sum_ns: i64,
+    /// Of those that did not wait for a timer, for all that their time tells: how many, and the longest.
+    pub ack_prompt_count: u64,
+    pub ack_prompt_max_ns: i64,
 }
 
 /// A connection as known when it ended (or the capture did).

@@ -26,6 +26,7 @@ mod series;
 mod sight;
 pub mod sql;
 mod time;
+mod timeline;
 
 pub use account::{DirectionAccount, PerClass, RoundTrips, Stuck, TimeClass, Wait};
 pub use anonymise::{Anonymiser, NameKind};
@@ -54,4 +55,5 @@ pub use problem::{Problem, Problems, Where};
 pub use series::{Interval, IntervalCounts};
 pub use sight::{Cast, Sight, SightKind};
 pub use sql::{Found, Hidden, Sql, SqlSession, Statement};
+pub use timeline::Timeline;
 pub use time::{Time, format_duration};

@@ -294,6 +294,8 @@ pub(crate) fn diagnosis() -> Diagnosis {
         notes: vec!["What the application waited before it called is not on the wire.".into()],
         call_time_ns: 86_300_000_000,
         elapsed_ns: 2_700_000_000,
+        ledger: Default::default(),
+        streams_ledger: None,
     }
 }
 

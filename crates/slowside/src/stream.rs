@@ -62,8 +62,10 @@ impl Connections {
         Connections {
             tracker: match wanted {
                 Wanted::Calls | Wanted::Sessions | Wanted::Startup | Wanted::Packets => tracker,
-                Wanted::Accounts | Wanted::Everything | Wanted::Worth => tracker.with_accounts(),
-                Wanted::Measured(width_ns) | Wanted::Series(width_ns) | Wanted::Live(width_ns) => {
+                Wanted::Accounts | Wanted::Worth => tracker.with_accounts(),
+                Wanted::Everything => tracker.with_accounts().with_timelines(),
+                Wanted::Measured(width_ns) => tracker.with_intervals(width_ns).with_timelines(),
+                Wanted::Series(width_ns) | Wanted::Live(width_ns) => {
                     tracker.with_intervals(width_ns)
                 }
             },

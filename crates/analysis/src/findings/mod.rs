@@ -22,6 +22,7 @@ mod mtu_black_hole;
 mod mtu_mismatch;
 mod nagle;
 mod nagle_delayed_ack;
+mod owned;
 mod network_bandwidth;
 mod network_bufferbloat;
 mod network_delay;
@@ -47,6 +48,7 @@ mod window_scaling_off;
 mod wrong_vlan;
 
 pub(crate) use client_concurrency_cap::client_cap;
+pub use owned::cost_of;
 pub use wrong_vlan::hint_text;
 
 use crate::facts::Facts;
@@ -143,7 +145,7 @@ mod tests {
     use super::*;
 
     /// Files that are no finding.
-    const SHARED: [&str; 3] = ["evidence.rs", "mod.rs", "under_way.rs"];
+    const SHARED: [&str; 4] = ["evidence.rs", "mod.rs", "owned.rs", "under_way.rs"];
 
     #[test]
     fn every_file_is_listed_under_its_name_and_has_its_headings() {

@@ -84,8 +84,9 @@ fn of_streams(facts: &Facts<'_>) -> Option<Finding> {
 
 /// What the messages of matched calls say.
 fn of_calls(facts: &Facts<'_>) -> Option<Finding> {
-    let cost = facts.links.iter().map(|link| link.cost_ns).sum();
-    let worst: &Link = facts.links.iter().max_by_key(|link| link.cost_ns)?;
+    let of = |link: &Link| facts.under_way(link.direction, CLASS);
+    let cost = facts.links.iter().map(of).sum();
+    let worst: &Link = facts.links.iter().max_by_key(|link| of(link))?;
     if !facts.holds_up(cost) {
         return None;
     }

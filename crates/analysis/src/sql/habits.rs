@@ -4,7 +4,8 @@
 //! server would save is not known, and not counted.
 
 use super::result::{SqlResult, StatementResult};
-use crate::facts::{Account, Basis};
+use crate::half::work_of_op;
+use ledger::Cause;
 use model::sql::op;
 
 /// Fewer than this are a beginning.
@@ -128,23 +129,26 @@ pub fn habits(profile: &SqlResult) -> Vec<Habit<'_>> {
     all
 }
 
-/// Gives what larger fetches would spare a line of its own in the account, and what fewer round trips
-/// would, where that is not known of the connections already.
-pub(crate) fn divide(account: &mut Account, profile: &SqlResult) {
-    let found = habits(profile);
-    let saved = |wanted: fn(Pattern) -> bool| {
-        let those = found.iter().filter(|h| wanted(h.pattern));
-        those.fold(0i64, |sum, h| sum.saturating_add(h.saved_ns))
-    };
-    let path_is_known = matches!(account.basis, Basis::Client | Basis::Matched);
-    if path_is_known && account.chatty_ns == 0 {
-        let chatty = saved(|p| p != Pattern::SmallFetch).clamp(0, account.path_ns.max(0));
-        account.chatty_ns += chatty;
-        account.path_ns -= chatty;
+impl Habit<'_> {
+    /// What its calls work on, as a [number](crate::half::work_of).
+    #[must_use]
+    pub fn work(&self) -> u64 {
+        match (&self.statement.statement, &self.statement.op) {
+            (Some(statement), _) => statement.id,
+            (None, op) => work_of_op(op.as_deref().unwrap_or_default()),
+        }
     }
-    let small = saved(|p| p == Pattern::SmallFetch).clamp(0, account.path_ns.max(0));
-    account.small_fetch_ns += small;
-    account.path_ns -= small;
+
+    /// What of their path it could spare: why, and so many round trips of so many.
+    #[must_use]
+    pub fn spared(&self) -> (Cause, u64, u64) {
+        let cause = match self.pattern {
+            Pattern::SmallFetch => Cause::SmallFetch,
+            _ => Cause::Chatty,
+        };
+        let all = self.statement.round_trips.max(self.trips);
+        (cause, self.trips - self.needed, all)
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use super::plot::Band;
 use super::span;
-use model::{DirectionAccount, Mark, PerClass, Time, TimeClass, Wait};
+use model::{DirectionAccount, Mark, PerClass, Time, TimeClass, Timeline, Wait};
 use serde::{Deserialize, Serialize};
 
 /// Stretches of one class that are over.
@@ -29,6 +29,8 @@ pub(super) struct Ledger {
     /// Each stretch, where somebody looks at them.
     #[serde(skip)]
     band: Option<Box<Band>>,
+    /// When, where somebody asks for that.
+    timeline: Option<Timeline>,
 }
 
 impl Ledger {
@@ -40,7 +42,12 @@ impl Ledger {
             ended: Vec::new(),
             places: PerClass::of(0),
             band: None,
+            timeline: None,
         }
+    }
+
+    pub(super) fn keep_timeline(&mut self) {
+        self.timeline = Some(Timeline::default());
     }
 
     pub(super) fn keep(&mut self, band: Band) {
@@ -72,6 +79,9 @@ impl Ledger {
         let ns = between(self.first.time, self.settled.time);
         if let Some(band) = &mut self.band {
             band.add(class, self.first.time, self.settled.time);
+        }
+        if let Some(timeline) = &mut self.timeline {
+            timeline.add(class, self.first.time, self.settled.time);
         }
         let place = usize::from(self.places[class]).wrapping_sub(1);
         let Some(ended) = self.ended.get_mut(place) else {
@@ -115,6 +125,7 @@ impl Ledger {
     /// Ends the last stretch and writes everything into the account; gives the stretches that were kept.
     pub(super) fn finish(mut self, account: &mut DirectionAccount) -> Option<Box<Band>> {
         self.end_stretch();
+        account.timeline = self.timeline.take().unwrap_or_default();
         for ended in &self.ended {
             account.time_ns[ended.class] = i64::try_from(ended.time_ns).unwrap_or(i64::MAX);
             account.stretches[ended.class] = ended.stretches;

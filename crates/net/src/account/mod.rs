@@ -68,6 +68,12 @@ impl Meter {
         }
     }
 
+    /// The same, with what time went to by when.
+    pub(crate) fn with_timelines(mut self) -> Meter {
+        self.senders.iter_mut().for_each(Sender::keep_timeline);
+        self
+    }
+
     /// The same, with a picture of it.
     pub(crate) fn with_plot(mut self, request: PlotRequest) -> Meter {
         let PlotRequest {

@@ -241,6 +241,11 @@ impl Sender {
         }
     }
 
+    /// Keeps what time went to by when.
+    pub(super) fn keep_timeline(&mut self) {
+        self.ledger.keep_timeline();
+    }
+
     /// Keeps each stretch of time.
     pub(super) fn keep(&mut self, band: Band) {
         self.ledger.keep(band);

@@ -53,6 +53,8 @@ const SWEEP_NS: i64 = 10 * SECOND;
 struct Wanted {
     /// An account of its time.
     accounts: bool,
+    /// With it, when.
+    timelines: bool,
     /// What it did in each interval of so many nanoseconds.
     intervals_ns: Option<i64>,
     /// Pictures of these connections, which alone have accounts then.
@@ -101,6 +103,18 @@ impl<H: Handler> Tracker<H> {
         Tracker {
             wanted: Wanted {
                 accounts: true,
+                ..self.wanted
+            },
+            ..self
+        }
+    }
+
+    /// The same, where accounts say by when what time went to ([`Timeline`](model::Timeline)).
+    #[must_use]
+    pub fn with_timelines(self) -> Tracker<H> {
+        Tracker {
+            wanted: Wanted {
+                timelines: true,
                 ..self.wanted
             },
             ..self

@@ -30,6 +30,8 @@ const REORDERED_WITHIN_NS: i64 = 3 * MILLISECOND;
 /// An IP identification this little before another was given out before it; random ones are not.
 const EARLIER_IP_IDS: std::ops::Range<i16> = -1_024..0;
 const EARLIER_IP_ID_WITHIN_NS: i64 = 200 * MILLISECOND;
+/// No timer of a receiver that delays acknowledgements is shorter (Linux: 40 ms; RFC 1122: up to 500).
+const PROMPT_NS: i64 = 20 * MILLISECOND;
 /// RFC 5681 section 3.2.
 pub(super) const FAST_RETRANSMIT_ACKS: u32 = 3;
 
@@ -200,7 +202,12 @@ impl Stream {
         let summary = &mut self.summary;
         summary.ack_rtt_count += 1;
         summary.ack_rtt_sum_ns = summary.ack_rtt_sum_ns.saturating_add(ns);
-        summary.ack_rtt_min_ns = Some(summary.ack_rtt_min_ns.map_or(ns, |min| min.min(ns)));
+        let min = summary.ack_rtt_min_ns.map_or(ns, |min| min.min(ns));
+        summary.ack_rtt_min_ns = Some(min);
+        if ns <= (min + PROMPT_NS).max(min.saturating_mul(2)) {
+            summary.ack_prompt_count += 1;
+            summary.ack_prompt_max_ns = summary.ack_prompt_max_ns.max(ns);
+        }
         // RFC 6298 section 2.
         self.round_trip_ns = if summary.ack_rtt_count == 1 {
             ns

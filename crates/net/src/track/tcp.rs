@@ -52,6 +52,9 @@ impl Tcp {
         let plot = wanted.plots.as_ref().map(|plots| plots.get(&id));
         let meter = || {
             let mut meter = Meter::new(s.first, s.tcp.flags.syn());
+            if wanted.timelines {
+                meter = meter.with_timelines();
+            }
             if let Some(ns) = wanted.intervals_ns {
                 meter = meter.with_intervals(id, s.mark.time, ns);
             }

@@ -1,0 +1,220 @@
+//! Calls that are over into their ledgers, when all is known that divides them; and the sums of these.
+//!
+//! What a call's own time says was settled when it was over ([`ledger::Both`], [`ledger::One`]). What only
+//! the whole capture says comes here: the least and the most that the path takes, what a server takes
+//! unloaded, how fast a line is, which trips could have been spared, what the connection's account says of
+//! the time in which a message passed.
+
+use crate::capture_facts::CaptureFacts;
+use crate::facts::server_cap;
+use crate::health::Health;
+use crate::matched::{MatchedFacts, number_of};
+use crate::narrowest::Link;
+use crate::rounds::{Habit, Rounds};
+use crate::sql::habits::Habit as SqlHabit;
+use crate::streams::Streams;
+use hashbrown::HashMap;
+use ledger::{
+    Both, BothFacts, Cause, Classes, Half, Kept, Ledger, NarrowLink, One, OneFacts, Sums,
+    divide_both, divide_one,
+};
+use model::{Direction, Time};
+
+/// So many of so many trips could have been spared, and why.
+type Share = (Cause, u64, u64);
+
+/// Trips that could have been spared: by connection, and by what calls work on.
+#[derive(Default)]
+pub struct Spared {
+    connections: HashMap<u64, Share, foldhash::fast::FixedState>,
+    works: HashMap<u64, Share, foldhash::fast::FixedState>,
+}
+
+impl Spared {
+    /// By statements, of these habits.
+    pub fn by_statements<'a>(habits: impl Iterator<Item = &'a SqlHabit<'a>>) -> Spared {
+        Spared {
+            works: habits.map(|h| (h.work(), h.spared())).collect(),
+            ..Spared::default()
+        }
+    }
+
+    /// By connections that have one of these habits.
+    #[must_use]
+    pub fn by_connections(rounds: &Rounds, habits: &[Habit], least_ns: i64) -> Spared {
+        let mut spared = Spared::default();
+        for &habit in habits {
+            let cause = match habit {
+                Habit::Questions => Cause::Chatty,
+                Habit::Writes => Cause::SmallWrites,
+            };
+            for (connection, spare, all) in rounds.spared(habit, least_ns) {
+                spared.connections.insert(connection.0, (cause, spare, all));
+            }
+        }
+        spared
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.connections.is_empty() && self.works.is_empty()
+    }
+
+    fn of(&self, connection: u64, work: u64) -> Option<Share> {
+        let by_work = match work {
+            0 => None,
+            work => self.works.get(&work),
+        };
+        by_work.or_else(|| self.connections.get(&connection)).copied()
+    }
+}
+
+/// When datagrams were missing of which fragments had been lost, on the clock of the calls.
+pub struct Missing(Vec<(Time, Time)>);
+
+impl Missing {
+    /// Of each capture, `later_ns` of whose clocks are ahead of that of the calls.
+    pub fn of<'a>(healths: impl Iterator<Item = (&'a Health, i64)>) -> Missing {
+        let of = |(health, later_ns): (&'a Health, i64)| {
+            let lost = health.fragments.incomplete().iter();
+            lost.filter_map(move |(at, lost)| {
+                let resent = lost.resent?;
+                (resent > at.time).then_some((at.time + -later_ns, resent + -later_ns))
+            })
+        };
+        let mut all: Vec<_> = healths.flat_map(of).collect();
+        all.sort_unstable();
+        Missing(all)
+    }
+
+    /// The longest that a call waited for one.
+    fn within(&self, is_datagram: bool, from_ns: i64, response_ns: i64) -> i64 {
+        if !is_datagram || self.0.is_empty() {
+            return 0;
+        }
+        let (from, to) = (Time(from_ns), Time(from_ns) + response_ns);
+        let near = self.0.iter().filter(|(first, last)| *first < to && *last > from);
+        let waited = near.map(|(first, last)| (*last).min(to) - (*first).max(from));
+        waited.max().unwrap_or(0)
+    }
+}
+
+/// What only the whole of two captures says.
+pub struct BothWhole<'a> {
+    pub matched: &'a MatchedFacts,
+    pub server: &'a CaptureFacts,
+    pub client_capture: usize,
+    pub links: &'a [Link],
+    pub missing: Missing,
+    /// Where calls are turns of byte streams.
+    pub streams: Option<&'a Streams>,
+}
+
+impl BothWhole<'_> {
+    /// Shows each call's ledger, in the order in which they were matched.
+    pub fn each(&self, spared: &Spared, mut look: impl FnMut(&Both, &Ledger)) {
+        let links: Vec<NarrowLink> = self.links.iter().map(Link::narrow).collect();
+        let usual_path_ns = self.matched.clean_network.quantile(0.5);
+        let least_path_ns = match self.matched.least_path_ns {
+            i64::MAX => 0,
+            least => least,
+        };
+        let cap = server_cap(self.server).map(|(cap, end)| (number_of(end), cap.service_ns));
+        let mut ledger = Ledger::default();
+        self.matched.kept.each(|call| {
+            let unloaded = cap.filter(|(server, _)| *server == call.server);
+            let facts = BothFacts {
+                usual_path_ns,
+                least_path_ns,
+                links: &links,
+                unloaded_ns: unloaded.map(|(_, ns)| ns),
+                fragments_ns: self
+                    .missing
+                    .within(call.is_datagram, call.at_ns, call.response_ns),
+                spared: spared.of(call.connection, call.work),
+                classes: self.streams.and_then(|s| self.classes(s, call)),
+            };
+            divide_both(call, &facts, &mut ledger);
+            look(call, &ledger);
+        });
+    }
+
+    /// The accounts of both directions' senders, while their messages left.
+    fn classes(&self, streams: &Streams, call: &Both) -> Option<Classes> {
+        let ends = [
+            (self.client_capture, call.connection, Direction::ToServer),
+            (1 - self.client_capture, call.server_connection, Direction::ToClient),
+        ];
+        let mut classes = Classes::default();
+        for (capture, connection, d) in ends {
+            let (at, ns) = (call.sending_at_ns[d.index()], call.sending_ns[d.index()]);
+            let (line, is_lossy) = streams.timeline(capture, connection, d)?;
+            classes.time_ns[d.index()] = line.between(Time(at), Time(at) + ns);
+            classes.is_lossy |= is_lossy;
+        }
+        Some(classes)
+    }
+
+    #[must_use]
+    pub fn sums(&self, spared: &Spared) -> Sums {
+        let mut sums = Sums::new();
+        self.each(spared, |_, ledger| sums.add(ledger));
+        sums
+    }
+}
+
+/// What only the whole of one capture says.
+pub struct OneWhole<'a> {
+    pub kept: &'a Kept<One>,
+    pub capture: &'a CaptureFacts,
+    pub to_server: Half,
+    pub to_client: Half,
+    pub missing: Missing,
+    /// Where calls are turns of byte streams.
+    pub streams: Option<&'a Streams>,
+}
+
+impl OneWhole<'_> {
+    /// Shows each call's ledger, in the order in which they were over.
+    pub fn each(&self, spared: &Spared, mut look: impl FnMut(&One, &Ledger)) {
+        let cap = server_cap(self.capture).map(|(cap, end)| (number_of(end), cap.service_ns));
+        let mut ledger = Ledger::default();
+        self.kept.each(|call| {
+            let unloaded = cap.filter(|(server, _)| *server == call.server);
+            let facts = OneFacts {
+                to_server: self.to_server,
+                to_client: self.to_client,
+                unloaded_ns: unloaded.map(|(_, ns)| ns),
+                spared: spared.of(call.connection, call.work),
+                fragments_ns: self
+                    .missing
+                    .within(call.is_datagram, call.at_ns, call.response_ns()),
+                classes: self.streams.and_then(|s| self.classes(s, call)),
+            };
+            divide_one(call, &facts, &mut ledger);
+            look(call, &ledger);
+        });
+    }
+
+    fn classes(&self, streams: &Streams, call: &One) -> Option<Classes> {
+        let request = Time(call.at_ns);
+        let response = request + call.request_passing_ns + call.wait_ns;
+        let mut classes = Classes::default();
+        for (d, at, ns) in [
+            (Direction::ToServer, request, call.request_passing_ns),
+            (Direction::ToClient, response, call.response_passing_ns),
+        ] {
+            let (line, is_lossy) = streams.timeline(0, call.connection, d)?;
+            classes.time_ns[d.index()] = line.between(at, at + ns);
+            classes.is_lossy |= is_lossy;
+        }
+        Some(classes)
+    }
+
+    #[must_use]
+    pub fn sums(&self, spared: &Spared) -> Sums {
+        let mut sums = Sums::new();
+        self.each(spared, |_, ledger| sums.add(ledger));
+        sums
+    }
+}

@@ -1,0 +1,196 @@
+//! A call that both captures saw into its ledger: every part is measured.
+//!
+//! Between the last byte of the request and the first of the response at the server lies the server's own
+//! time, but for what its TCP held back and for what kept the request from it. What passes at the server
+//! while messages do, and what the client waited beyond all that, is the network's, as far as no stretch
+//! in which a direction was held up says whose it is.
+
+use crate::classes::Classes;
+use crate::held::Held;
+use crate::kept::{Pack, Packer, Unpacker};
+use crate::one::{Lost, path};
+use crate::{Bounds, Cause, Ledger};
+use model::Direction;
+
+/// A call as both captures saw it. All times in nanoseconds; `service_ns`, `stall_ns`, `behind_ns`,
+/// `transfer_ns`, `path_ns` and `held` add up to `response_ns`.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Both {
+    pub row: u64,
+    pub connection: u64,
+    pub work: u64,
+    pub server: u64,
+    pub at_ns: i64,
+    pub bytes: [u64; 2],
+    pub response_ns: i64,
+    /// The server's own.
+    pub service_ns: i64,
+    pub stall_ns: i64,
+    /// Until bytes before the request came, that had been lost.
+    pub behind_ns: i64,
+    /// Messages passing at the server, as far as nothing below explains it; of requests only.
+    pub transfer_ns: i64,
+    pub request_passing_ns: i64,
+    /// The client's TCP held the request back.
+    pub nagle_ns: i64,
+    pub path_ns: i64,
+    pub lost: Lost,
+    /// Whether it was sent in datagrams.
+    pub is_datagram: bool,
+    pub held: Held,
+    /// Where its connections' accounts are to be asked: its connection at the server, when its request began
+    /// to leave, when its response did by the server's clock, and how long each took to leave.
+    pub server_connection: u64,
+    pub sending_at_ns: [i64; 2],
+    pub sending_ns: [i64; 2],
+}
+
+impl Pack for Both {
+    fn pack(&self, p: &mut Packer<'_>) {
+        for n in [self.row, self.connection, self.work, self.server] {
+            p.number(n);
+        }
+        p.signed(self.at_ns);
+        self.bytes.into_iter().for_each(|n| p.number(n));
+        for ns in [
+            self.response_ns,
+            self.service_ns,
+            self.stall_ns,
+            self.behind_ns,
+            self.transfer_ns,
+            self.request_passing_ns,
+            self.nagle_ns,
+            self.path_ns,
+        ] {
+            p.signed(ns);
+        }
+        p.number(self.lost.number() * 2 + u64::from(self.is_datagram));
+        p.held(&self.held);
+        p.number(self.server_connection);
+        let [request, response] = self.sending_at_ns;
+        // Of the request it is known from elsewhere.
+        p.signed(request - self.at_ns);
+        p.signed(response - self.at_ns);
+        self.sending_ns.into_iter().for_each(|ns| p.signed(ns));
+    }
+
+    fn unpack(u: &mut Unpacker<'_>) -> Option<Both> {
+        let mut call = Both {
+            row: u.number()?,
+            connection: u.number()?,
+            work: u.number()?,
+            server: u.number()?,
+            at_ns: u.signed()?,
+            bytes: [u.number()?, u.number()?],
+            response_ns: u.signed()?,
+            service_ns: u.signed()?,
+            stall_ns: u.signed()?,
+            behind_ns: u.signed()?,
+            transfer_ns: u.signed()?,
+            request_passing_ns: u.signed()?,
+            nagle_ns: u.signed()?,
+            path_ns: u.signed()?,
+            ..Both::default()
+        };
+        (call.lost, call.is_datagram) = u.lost()?;
+        call.held = u.held()?;
+        call.server_connection = u.number()?;
+        call.sending_at_ns = [call.at_ns + u.signed()?, call.at_ns + u.signed()?];
+        call.sending_ns = [u.signed()?, u.signed()?];
+        Some(call)
+    }
+}
+
+/// A line that is narrow for the messages of one direction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NarrowLink {
+    pub direction: Direction,
+    pub rate_bps: i64,
+    /// Whether it is busy enough that messages queue before it: what the path takes beyond its least is
+    /// that queue.
+    pub is_busy: bool,
+}
+
+/// What divides a call of both captures, known when they are over.
+#[derive(Clone, Copy, Debug)]
+pub struct BothFacts<'a> {
+    /// What the path takes of a call of which nothing is lost, as a rule and at least.
+    pub usual_path_ns: i64,
+    pub least_path_ns: i64,
+    /// Narrow lines, the busier first.
+    pub links: &'a [NarrowLink],
+    pub unloaded_ns: Option<i64>,
+    /// How long fragments of its datagrams were missing.
+    pub fragments_ns: i64,
+    pub spared: Option<(Cause, u64, u64)>,
+    /// Of turns of a byte stream: what their connections' accounts say of the time in which they passed.
+    pub classes: Option<Classes>,
+}
+
+/// Divides a call's time.
+pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
+    let (d, back) = (Direction::ToServer, Direction::ToClient);
+    ledger.clear(Bounds::exactly(call.response_ns));
+    let mut charge = |cause, d, ns| ledger.charge(cause, d, Bounds::exactly(ns));
+    let service = match facts.unloaded_ns {
+        Some(unloaded) => call.service_ns.min(unloaded),
+        None => call.service_ns,
+    };
+    charge(Cause::Service, d, service);
+    charge(Cause::Queue, d, call.service_ns - service);
+    charge(Cause::Stall, d, call.stall_ns);
+    charge(Cause::Loss, d, call.behind_ns);
+    charge(Cause::Nagle, d, call.nagle_ns);
+    for way in [d, back] {
+        for (kind, &ns) in call.held.of(way).iter() {
+            charge(Cause::of_episode(kind), way, ns);
+        }
+    }
+    let (mut transfer, mut left) = (call.transfer_ns, call.path_ns);
+    if call.lost != Lost::Nothing {
+        // What is beyond a crossing as usual waited for what was lost.
+        let mut lost = (left + transfer - facts.usual_path_ns).max(0);
+        let beyond = lost.min(left);
+        left -= beyond;
+        transfer -= lost - beyond;
+        if let Some(classes) = &facts.classes {
+            classes.divide(&call.held, &mut lost, ledger);
+        }
+        ledger.charge(call.lost.cause(), d, Bounds::exactly(lost));
+    } else if let Some(classes) = &facts.classes {
+        classes.divide(&call.held, &mut transfer, ledger);
+    }
+    let mut charge = |cause, d, ns| ledger.charge(cause, d, Bounds::exactly(ns));
+    let waited = facts.fragments_ns.clamp(0, transfer + left);
+    charge(Cause::Fragments, d, waited);
+    let of_transfer = waited.min(transfer);
+    transfer -= of_transfer;
+    left -= waited - of_transfer;
+    let mut queue = (left - facts.least_path_ns).max(0);
+    for link in facts.links {
+        let bytes = call.bytes[link.direction.index()];
+        let passing = passing_ns(bytes, link.rate_bps);
+        // A request passes the server's capture as slowly as the line lets it; a response only the client's.
+        let here = match link.direction {
+            Direction::ToServer => passing.min(transfer).min(call.request_passing_ns),
+            Direction::ToClient => 0,
+        };
+        let mut on_path = (passing - here).min(left);
+        if link.is_busy {
+            on_path = on_path.max(queue.min(left));
+        }
+        queue = (queue - on_path).max(0);
+        transfer -= here;
+        left -= on_path;
+        charge(Cause::Bandwidth, link.direction, here + on_path);
+    }
+    charge(Cause::Transfer, d, transfer);
+    path(Bounds::exactly(left), facts.spared, ledger);
+}
+
+/// How long so many bytes take to pass, a byte of eight bits.
+#[must_use]
+pub fn passing_ns(bytes: u64, rate_bps: i64) -> i64 {
+    let ns = u128::from(bytes) * 8_000_000_000 / u128::try_from(rate_bps.max(1)).unwrap_or(1);
+    i64::try_from(ns).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,130 @@
+//! Why time passed: the closed list of causes, each with the place where it passes and the side whose
+//! doing it is, by the direction of the bytes that waited.
+
+use model::Direction;
+
+/// Where time passes, and whose doing it is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Place {
+    Client,
+    Network,
+    Server,
+    Unknown,
+}
+
+impl Place {
+    pub const ALL: [Place; 4] = [Place::Client, Place::Network, Place::Server, Place::Unknown];
+
+    /// The word in machine output.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Place::Client => "client",
+            Place::Network => "network",
+            Place::Server => "server",
+            Place::Unknown => "unknown",
+        }
+    }
+}
+
+macro_rules! causes {
+    ($($(#[doc = $doc:literal])+ $cause:ident $name:literal,)+) => {
+        /// Why time passed.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Cause {
+            $($(#[doc = $doc])+ $cause,)+
+        }
+
+        impl Cause {
+            pub const ALL: &'static [Cause] = &[$(Cause::$cause,)+];
+
+            /// The word in machine output.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Cause::$cause => $name,)+
+                }
+            }
+
+            /// What it means, in a few words.
+            #[must_use]
+            pub fn meaning(self) -> &'static str {
+                match self {
+                    $(Cause::$cause => concat!($($doc),+),)+
+                }
+            }
+        }
+    };
+}
+
+causes! {
+    /// The server had the request and worked on it, or its host did.
+    Service "service",
+    /// The request waited behind others for one of a limited number of workers.
+    Queue "queue",
+    /// The server was silent on all its connections at once.
+    Stall "stall",
+    /// The receiver's window was closed or closing: its application did not read.
+    NotReading "not-reading",
+    /// Everything was acknowledged and the window open, and the sender wrote nothing within a message.
+    NotWriting "not-writing",
+    /// Messages crossed the path.
+    Path "path",
+    /// Something was lost and sent again.
+    Loss "loss",
+    /// Nothing came through, also not what was sent again.
+    Outage "outage",
+    /// Fragments of a datagram were lost, until it was sent again.
+    Fragments "fragments",
+    /// Bytes passed a line that was full, or queued before it.
+    Bandwidth "bandwidth",
+    /// A message passed in more than one segment, and nothing else explains how long that took.
+    Transfer "transfer",
+    /// The sender held a small segment back until another was acknowledged.
+    Nagle "nagle",
+    /// The same, and the receiver acknowledged that one by a timer.
+    NagleDelayedAck "nagle-delayed-ack",
+    /// The sender waited for an acknowledgement that the receiver sent by a timer.
+    DelayedAck "delayed-ack",
+    /// The receiver reads, but offers a window too small for the path.
+    SmallWindow "small-window",
+    /// The same, as one of both did not offer to scale windows.
+    WindowScalingOff "window-scaling-off",
+    /// Of the path, what fewer and larger calls would have spared.
+    Chatty "chatty",
+    /// Of the path, what larger fetches would have spared.
+    SmallFetch "small-fetch",
+    /// Of the path, what larger writes would have spared that wait for a confirmation each.
+    SmallWrites "small-writes",
+    /// Nothing tells.
+    Unknown "unknown",
+}
+
+impl Cause {
+    /// Where it passes, and whose doing it is, for bytes of this direction.
+    #[must_use]
+    pub fn of(self, d: Direction) -> (Place, Place) {
+        let (sender, receiver) = match d {
+            Direction::ToServer => (Place::Client, Place::Server),
+            Direction::ToClient => (Place::Server, Place::Client),
+        };
+        match self {
+            Cause::Service | Cause::Queue | Cause::Stall => (Place::Server, Place::Server),
+            Cause::NotWriting | Cause::Nagle | Cause::NagleDelayedAck => (sender, sender),
+            Cause::NotReading
+            | Cause::SmallWindow
+            | Cause::WindowScalingOff
+            | Cause::DelayedAck => (sender, receiver),
+            Cause::Path
+            | Cause::Loss
+            | Cause::Outage
+            | Cause::Fragments
+            | Cause::Bandwidth
+            | Cause::Transfer => (Place::Network, Place::Network),
+            Cause::Chatty | Cause::SmallFetch | Cause::SmallWrites => {
+                (Place::Network, Place::Client)
+            }
+            Cause::Unknown => (Place::Unknown, Place::Unknown),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What connections' own accounts say: of calls that are nothing but turns of a byte stream, and of
+//! streams that nobody answers.
+
+use crate::held::Held;
+use crate::{Bounds, Cause, Ledger};
+use model::{Direction, EpisodeKind, PerClass, TimeClass};
+
+const DIRECTIONS: [Direction; 2] = [Direction::ToServer, Direction::ToClient];
+
+/// What each direction's bytes waited for, in a stretch of time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Classes {
+    /// Nanoseconds by direction and class.
+    pub time_ns: [PerClass<i64>; 2],
+    /// Whether something was lost of the connection: a congestion window that lost is small because it
+    /// lost.
+    pub is_lossy: bool,
+}
+
+/// The causes of classes in which bytes wait, those that are surest first. The sender's application comes
+/// last: its pauses lie between messages as well as inside them.
+const ORDER: [TimeClass; 7] = [
+    TimeClass::NagleDelayedAck,
+    TimeClass::ReceiverApplication,
+    TimeClass::SmallWindow,
+    TimeClass::LossRecovery,
+    TimeClass::Bandwidth,
+    TimeClass::Congestion,
+    TimeClass::SenderApplication,
+];
+
+impl Classes {
+    fn cause(&self, class: TimeClass) -> Option<Cause> {
+        Some(match class {
+            TimeClass::NagleDelayedAck => Cause::NagleDelayedAck,
+            TimeClass::ReceiverApplication => Cause::NotReading,
+            TimeClass::SmallWindow => Cause::SmallWindow,
+            TimeClass::LossRecovery if !self.is_lossy => return None,
+            TimeClass::LossRecovery => Cause::Loss,
+            TimeClass::Bandwidth => Cause::Bandwidth,
+            TimeClass::Congestion if self.is_lossy => Cause::Loss,
+            TimeClass::SenderApplication => Cause::NotWriting,
+            _ => return None,
+        })
+    }
+
+    /// Charges them out of what there is to explain; what episodes have told is not told again.
+    pub(crate) fn divide(&self, told: &Held, left: &mut i64, ledger: &mut Ledger) {
+        for class in ORDER {
+            for d in DIRECTIONS {
+                let Some(cause) = self.cause(class) else {
+                    continue;
+                };
+                let kinds = EpisodeKind::ALL.into_iter().filter(|k| k.class() == class);
+                let told = kinds.fold(0i64, |sum, k| sum.saturating_add(told.of(d)[k]));
+                let ns = (self.time_ns[d.index()][class] - told).clamp(0, (*left).max(0));
+                ledger.charge(cause, d, Bounds::exactly(ns));
+                *left -= ns;
+            }
+        }
+    }
+}
+
+/// Divides the time in which one direction's bytes were under way that nobody answers: what a connection
+/// was idle is not part of it.
+pub fn divide_stream(d: Direction, classes: &Classes, ledger: &mut Ledger) {
+    let time = classes.time_ns[d.index()];
+    let waited = time.iter().filter(|(class, _)| {
+        !matches!(class, TimeClass::Idle | TimeClass::Handshake)
+    });
+    let all = waited.fold(0i64, |sum, (_, ns)| sum.saturating_add(*ns));
+    ledger.clear(Bounds::exactly(all));
+    let unknown = time[TimeClass::Unknown];
+    ledger.charge(Cause::Unknown, d, Bounds::exactly(unknown));
+    let mut left = all - unknown;
+    let mut own = *classes;
+    own.time_ns[d.reverse().index()] = PerClass::default();
+    own.divide(&Held::default(), &mut left, ledger);
+    ledger.charge(Cause::Transfer, d, Bounds::exactly(left));
+}

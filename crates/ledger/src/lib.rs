@@ -1,0 +1,132 @@
+//! What held each call up: a client's wait for one call divided into lines, each with a place, a side, a
+//! cause and bounds, and the sums of them.
+//!
+//! A line says where the time passed (its place), whose doing it is (its side) and why (its cause). Where
+//! the packets decide, it is exact; where they do not, it is an interval that holds the truth whatever the
+//! missing evidence was. Every answer is a sum over these lines, so that no two can contradict each other,
+//! and with less evidence bounds only widen: what is certain of a side can only become less, and what may
+//! be another's only more.
+//!
+//! Times are integer nanoseconds.
+
+mod both;
+mod cause;
+mod classes;
+mod held;
+mod kept;
+mod one;
+mod sums;
+
+pub use both::{Both, BothFacts, NarrowLink, divide_both, passing_ns};
+pub use cause::{Cause, Place};
+pub use classes::{Classes, divide_stream};
+pub use held::{Held, HeldUp, PerKind};
+pub use kept::{Kept, Pack, Packer, Unpacker};
+pub use one::{Half, Lost, One, OneFacts, divide_one};
+pub use sums::{Sum, Sums};
+
+use model::Direction;
+
+/// Nanoseconds from `lo` to `hi`; without a bound above where `hi` is `None`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Bounds {
+    pub lo_ns: i64,
+    pub hi_ns: Option<i64>,
+}
+
+impl Bounds {
+    #[must_use]
+    pub fn exactly(ns: i64) -> Bounds {
+        Bounds {
+            lo_ns: ns,
+            hi_ns: Some(ns),
+        }
+    }
+
+    #[must_use]
+    pub fn between(lo_ns: i64, hi_ns: i64) -> Bounds {
+        Bounds {
+            lo_ns,
+            hi_ns: Some(hi_ns.max(lo_ns)),
+        }
+    }
+
+    #[must_use]
+    pub fn plus(self, other: Bounds) -> Bounds {
+        Bounds {
+            lo_ns: self.lo_ns.saturating_add(other.lo_ns),
+            hi_ns: self.hi_ns.zip(other.hi_ns).map(|(a, b)| a.saturating_add(b)),
+        }
+    }
+}
+
+/// Part of a call's time: why, and of which direction's bytes (for causes that are of none, towards the
+/// server).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Charge {
+    pub cause: Cause,
+    pub direction: Direction,
+    pub ns: Bounds,
+}
+
+/// A line of a ledger.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Line {
+    pub place: Place,
+    pub side: Place,
+    pub cause: Cause,
+    pub ns: Bounds,
+}
+
+/// One call's time.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Ledger {
+    /// What the client waited.
+    pub response: Bounds,
+    charges: Vec<Charge>,
+}
+
+impl Ledger {
+    /// Begins another call's.
+    pub fn clear(&mut self, response: Bounds) {
+        self.response = response;
+        self.charges.clear();
+    }
+
+    /// Nothing is charged for no time.
+    pub fn charge(&mut self, cause: Cause, direction: Direction, ns: Bounds) {
+        if ns.hi_ns != Some(0) {
+            self.charges.push(Charge {
+                cause,
+                direction,
+                ns,
+            });
+        }
+    }
+
+    #[must_use]
+    pub fn charges(&self) -> &[Charge] {
+        &self.charges
+    }
+
+    /// Its lines, each place, side and cause once, in their order.
+    #[must_use]
+    pub fn lines(&self) -> Vec<Line> {
+        let mut lines: Vec<Line> = Vec::with_capacity(self.charges.len());
+        for c in &self.charges {
+            let (place, side) = c.cause.of(c.direction);
+            let same = |l: &&mut Line| (l.place, l.side, l.cause) == (place, side, c.cause);
+            match lines.iter_mut().find(same) {
+                Some(line) => line.ns = line.ns.plus(c.ns),
+                None => lines.push(Line {
+                    place,
+                    side,
+                    cause: c.cause,
+                    ns: c.ns,
+                }),
+            }
+        }
+        lines.sort_by_key(|l| (l.place, l.side, l.cause));
+        lines
+    }
+}

@@ -1,0 +1,343 @@
+//! A call that one capture saw into its ledger.
+//!
+//! What lies between the capture and each host is known in bounds: handshakes and acknowledgements cross
+//! the same half of the path there and back. Where the capture was taken at a host, that half takes no
+//! time. So one rule serves a capture at the client, at the server, and anywhere between:
+//!
+//! - What passes while a message does is its sender's or the path's. At the sender's own end what held
+//!   its bytes shows; further on there is only the time it took.
+//! - Of a wait for the answer, the half towards the server takes its least at least, and its most at
+//!   most; the rest is the server's.
+//! - The half towards the client comes on top: its client waited longer than the capture shows.
+
+use crate::classes::Classes;
+use crate::held::{Held, HeldUp};
+use crate::kept::{Pack, Packer, Unpacker};
+use crate::{Bounds, Cause, Ledger};
+use model::{Direction, EpisodeKind, PerClass, TimeClass};
+
+/// Whether something was lost while a call was under way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Lost {
+    #[default]
+    Nothing,
+    /// Something was, and sent again.
+    Segments,
+    /// Nothing came through for long.
+    Outage,
+}
+
+impl Lost {
+    pub(crate) fn number(self) -> u64 {
+        match self {
+            Lost::Nothing => 0,
+            Lost::Segments => 1,
+            Lost::Outage => 2,
+        }
+    }
+
+    pub(crate) fn of(number: u64) -> Lost {
+        match number {
+            1 => Lost::Segments,
+            2 => Lost::Outage,
+            _ => Lost::Nothing,
+        }
+    }
+
+    /// What a message's passing is charged to that nothing explains better.
+    fn passing(self) -> Cause {
+        match self {
+            Lost::Nothing => Cause::Transfer,
+            lost => lost.cause(),
+        }
+    }
+
+    pub(crate) fn cause(self) -> Cause {
+        match self {
+            Lost::Outage => Cause::Outage,
+            _ => Cause::Loss,
+        }
+    }
+}
+
+/// A call as one capture saw it. All times in nanoseconds.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct One {
+    /// Which row of `calls` it is.
+    pub row: u64,
+    /// Number of its connection, and of its kind of work (statement or operation).
+    pub connection: u64,
+    pub work: u64,
+    /// Number of its server, to find whether that has a cap.
+    pub server: u64,
+    /// When its request's first byte passed.
+    pub at_ns: i64,
+    pub request_passing_ns: i64,
+    pub wait_ns: i64,
+    pub response_passing_ns: i64,
+    /// Of the request's passing, and of the wait and the response's, what the sender's TCP held back.
+    pub request_held_ns: i64,
+    pub response_held_ns: i64,
+    /// Of the wait, what the server was silent on all its connections.
+    pub stall_ns: i64,
+    pub lost: Lost,
+    /// Whether it was sent in datagrams.
+    pub is_datagram: bool,
+    /// How long recoveries overlapped it, and how long its wait lay behind requests that had been lost
+    /// before it.
+    pub recovery_ns: i64,
+    pub behind_ns: i64,
+    pub held: HeldUp,
+}
+
+impl One {
+    #[must_use]
+    pub fn response_ns(&self) -> i64 {
+        self.request_passing_ns + self.wait_ns + self.response_passing_ns
+    }
+}
+
+impl Pack for One {
+    fn pack(&self, p: &mut Packer<'_>) {
+        p.number(self.row);
+        p.number(self.connection);
+        p.number(self.work);
+        p.number(self.server);
+        p.signed(self.at_ns);
+        for ns in [
+            self.request_passing_ns,
+            self.wait_ns,
+            self.response_passing_ns,
+            self.request_held_ns,
+            self.response_held_ns,
+            self.stall_ns,
+            self.recovery_ns,
+            self.behind_ns,
+        ] {
+            p.signed(ns);
+        }
+        p.number(self.lost.number() * 2 + u64::from(self.is_datagram));
+        p.held_up(&self.held);
+    }
+
+    fn unpack(u: &mut Unpacker<'_>) -> Option<One> {
+        let mut call = One {
+            row: u.number()?,
+            connection: u.number()?,
+            work: u.number()?,
+            server: u.number()?,
+            at_ns: u.signed()?,
+            request_passing_ns: u.signed()?,
+            wait_ns: u.signed()?,
+            response_passing_ns: u.signed()?,
+            request_held_ns: u.signed()?,
+            response_held_ns: u.signed()?,
+            stall_ns: u.signed()?,
+            recovery_ns: u.signed()?,
+            behind_ns: u.signed()?,
+            ..One::default()
+        };
+        (call.lost, call.is_datagram) = u.lost()?;
+        call.held = u.held_up()?;
+        Some(call)
+    }
+}
+
+/// What is known of the half of the path between a capture and a host, there and back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Half {
+    /// The capture was taken at the host.
+    Here,
+    Away(Bounds),
+}
+
+impl Half {
+    /// Nothing is known.
+    pub const ANY: Half = Half::Away(Bounds {
+        lo_ns: 0,
+        hi_ns: None,
+    });
+
+    #[must_use]
+    pub fn is_here(self) -> bool {
+        self == Half::Here
+    }
+
+    #[must_use]
+    pub fn bounds(self) -> Bounds {
+        match self {
+            Half::Here => Bounds::exactly(0),
+            Half::Away(bounds) => bounds,
+        }
+    }
+}
+
+/// What divides a call of one capture, known when that is over.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct OneFacts {
+    pub to_server: Half,
+    pub to_client: Half,
+    /// What the server takes for a call that finds nothing to queue behind, where it has a cap.
+    pub unloaded_ns: Option<i64>,
+    /// Of what the path takes, what fewer calls would spare, as a share: so many of so many.
+    pub spared: Option<(Cause, u64, u64)>,
+    /// How long fragments of its datagrams were missing.
+    pub fragments_ns: i64,
+    /// Of turns of a byte stream: what their connection's account says of the time in which they passed.
+    pub classes: Option<Classes>,
+}
+
+/// Divides a call's time.
+pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
+    let response = call.response_ns().max(0);
+    let is_lossy = call.lost != Lost::Nothing;
+    let mut beyond = facts.to_client.bounds();
+    if is_lossy && !facts.to_client.is_here() {
+        // What was sent again may have been lost again further on.
+        beyond.hi_ns = None;
+    }
+    ledger.clear(Bounds::exactly(response).plus(beyond));
+    let wait = call.wait_ns.clamp(0, response);
+    let mut request = call.request_passing_ns.clamp(0, response - wait);
+    let mut reply = response - wait - request;
+    let (d, back) = (Direction::ToServer, Direction::ToClient);
+    let held = match is_lossy {
+        true => call.held.passing.by_closed_windows(),
+        false => call.held.passing,
+    };
+    let known = held.sum(d).min(request);
+    passing(&held, d, facts.to_client, &mut request, ledger);
+    passing(&held, back, facts.to_server, &mut reply, ledger);
+    if !is_lossy {
+        let nagle = (call.request_held_ns - known).clamp(0, request);
+        ledger.charge(Cause::Nagle, d, Bounds::exactly(nagle));
+        request -= nagle;
+    }
+    if let Some(classes) = &facts.classes {
+        for (left, way, sender) in [
+            (&mut request, d, facts.to_client),
+            (&mut reply, back, facts.to_server),
+        ] {
+            by_classes(classes, &held, way, sender, left, ledger);
+        }
+    }
+    let cause = call.lost.passing();
+    rest_of(cause, request, d, facts.to_client, ledger);
+    rest_of(cause, reply, back, facts.to_server, ledger);
+    waiting(call, wait, facts, ledger);
+    path(beyond, facts.spared, ledger);
+}
+
+/// What held a message up while it passed. Further on than its sender's end a stretch shows as much longer
+/// or shorter as the way there varies; a pause is told there from when the sender can have known.
+fn passing(held: &Held, d: Direction, sender: Half, left: &mut i64, ledger: &mut Ledger) {
+    let whole = *left;
+    let taken = held.only(d).take_from(left);
+    for (kind, &ns) in taken.of(d).iter().filter(|(_, ns)| **ns > 0) {
+        let ns = match (sender, kind) {
+            (Half::Here, _) => Bounds::exactly(ns),
+            (_, EpisodeKind::SenderPause) => Bounds::between(ns, whole),
+            (Half::Away(way), _) => {
+                let sure = way.hi_ns.map_or(0, |hi| (ns - hi).max(0));
+                Bounds::between(sure, whole)
+            }
+        };
+        ledger.charge(Cause::of_episode(kind), d, ns);
+    }
+}
+
+/// What the connection's account says of a message's passing. What its sender's application held is only
+/// told apart from the path at its end.
+fn by_classes(
+    classes: &Classes,
+    told: &Held,
+    d: Direction,
+    sender: Half,
+    left: &mut i64,
+    ledger: &mut Ledger,
+) {
+    let mut own = *classes;
+    own.time_ns[d.reverse().index()] = PerClass::default();
+    if !sender.is_here() {
+        own.time_ns[d.index()][TimeClass::SenderApplication] = 0;
+    }
+    own.divide(told, left, ledger);
+}
+
+/// The rest of a message's passing: at its sender TCP let it out as the path took it; elsewhere the
+/// sender may have written it no faster.
+fn rest_of(cause: Cause, ns: i64, d: Direction, sender: Half, ledger: &mut Ledger) {
+    if sender.is_here() {
+        ledger.charge(cause, d, Bounds::exactly(ns));
+    } else {
+        ledger.charge(cause, d, Bounds::between(0, ns));
+        ledger.charge(Cause::NotWriting, d, Bounds::between(0, ns));
+    }
+}
+
+/// The wait for the answer.
+fn waiting(call: &One, wait: i64, facts: &OneFacts, ledger: &mut Ledger) {
+    let (d, back) = (Direction::ToServer, Direction::ToClient);
+    let half = facts.to_server.bounds();
+    let mut left = wait;
+    let stall = call.stall_ns.clamp(0, left);
+    left -= stall;
+    for way in [back, d] {
+        let taken = call.held.waiting.only(way).take_from(&mut left);
+        for (kind, &ns) in taken.of(way).iter() {
+            ledger.charge(Cause::of_episode(kind), way, Bounds::exactly(ns));
+        }
+    }
+    let known = call.held.waiting.sum(back);
+    let resent = (call.response_held_ns - known).clamp(0, left);
+    left -= resent;
+    let behind = match facts.to_server.is_here() {
+        true => call.behind_ns.clamp(0, left),
+        false => 0,
+    };
+    left -= behind;
+    ledger.charge(Cause::Loss, d, Bounds::exactly(resent + behind));
+    let missing = facts.fragments_ns.clamp(0, left);
+    left -= missing;
+    ledger.charge(Cause::Fragments, d, Bounds::exactly(missing));
+    let own = left + stall;
+    if call.lost != Lost::Nothing && !facts.to_server.is_here() {
+        // Whatever was lost, one crossing is not lost time.
+        let lost = (call.recovery_ns - half.lo_ns).clamp(0, own);
+        ledger.charge(call.lost.cause(), d, Bounds::between(lost, own));
+        ledger.charge(Cause::Service, d, Bounds::between(0, own - lost));
+        return;
+    }
+    let least = half.hi_ns.map_or(0, |hi| (own - hi).max(0));
+    let most = (own - half.lo_ns).max(0);
+    // A stall is the server's as far as anything is.
+    let stalled = stall.min(least);
+    ledger.charge(Cause::Stall, d, Bounds::exactly(stalled));
+    let (least, most) = (least - stalled, most - stalled);
+    let work = |ns: i64| facts.unloaded_ns.map_or(ns, |unloaded| ns.min(unloaded));
+    let served = Bounds::between(work(least), work(most));
+    ledger.charge(Cause::Service, d, served);
+    let queued = Bounds::between(least - work(least), most - work(most));
+    ledger.charge(Cause::Queue, d, queued);
+    let crossing = Bounds::between(half.lo_ns.min(own), half.hi_ns.map_or(own, |hi| hi.min(own)));
+    path(crossing, facts.spared, ledger);
+}
+
+/// What the path takes, and what of it could have been spared.
+pub(crate) fn path(ns: Bounds, spared: Option<(Cause, u64, u64)>, ledger: &mut Ledger) {
+    let d = Direction::ToServer;
+    let Some((cause, so_many, of)) = spared else {
+        return ledger.charge(Cause::Path, d, ns);
+    };
+    let share = |ns: i64| (i128::from(ns) * i128::from(so_many) / i128::from(of.max(1))) as i64;
+    let part = Bounds {
+        lo_ns: share(ns.lo_ns),
+        hi_ns: ns.hi_ns.map(share),
+    };
+    let rest = Bounds {
+        lo_ns: ns.lo_ns - part.lo_ns,
+        hi_ns: ns.hi_ns.zip(part.hi_ns).map(|(all, part)| all - part),
+    };
+    ledger.charge(cause, d, part);
+    ledger.charge(Cause::Path, d, rest);
+}

@@ -1,0 +1,128 @@
+//! Sums of ledgers: they merge in any order with the same result.
+
+use crate::{Bounds, Cause, Ledger, Line, Place};
+use model::Direction;
+use std::collections::BTreeMap;
+
+/// A line summed over calls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sum {
+    pub line: Line,
+    /// Calls that have it.
+    pub calls: u64,
+}
+
+
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Sums {
+    pub calls: u64,
+    /// What the clients waited.
+    pub total: Bounds,
+    lines: BTreeMap<(Cause, usize), (Bounds, u64)>,
+}
+
+impl Sums {
+    #[must_use]
+    pub fn new() -> Sums {
+        Sums {
+            total: Bounds::exactly(0),
+            ..Sums::default()
+        }
+    }
+
+    pub fn add(&mut self, ledger: &Ledger) {
+        self.calls += 1;
+        self.total = self.total.plus(ledger.response);
+        for c in ledger.charges() {
+            self.charge(c.cause, c.direction, c.ns, 1);
+        }
+    }
+
+    fn charge(&mut self, cause: Cause, d: Direction, ns: Bounds, calls: u64) {
+        let (sum, n) = self
+            .lines
+            .entry((cause, d.index()))
+            .or_insert((Bounds::exactly(0), 0));
+        *sum = sum.plus(ns);
+        *n += calls;
+    }
+
+    pub fn merge(&mut self, other: &Sums) {
+        self.calls += other.calls;
+        self.total = self.total.plus(other.total);
+        for (&(cause, d), &(ns, calls)) in &other.lines {
+            let (sum, n) = self
+                .lines
+                .entry((cause, d))
+                .or_insert((Bounds::exactly(0), 0));
+            *sum = sum.plus(ns);
+            *n += calls;
+        }
+    }
+
+    /// What is charged to a cause, of both directions' bytes.
+    #[must_use]
+    pub fn of(&self, cause: Cause) -> Bounds {
+        let both = [Direction::ToServer, Direction::ToClient];
+        let each = both.map(|d| self.of_direction(cause, d));
+        each.into_iter().fold(Bounds::exactly(0), Bounds::plus)
+    }
+
+    /// What is charged to a cause, of one direction's bytes.
+    #[must_use]
+    pub fn of_direction(&self, cause: Cause, d: Direction) -> Bounds {
+        let line = self.lines.get(&(cause, d.index()));
+        line.map_or(Bounds::exactly(0), |(ns, _)| *ns)
+    }
+
+    /// Its lines, each place, side and cause once; the largest by what is certain first.
+    #[must_use]
+    pub fn lines(&self) -> Vec<Sum> {
+        let mut lines: Vec<Sum> = Vec::new();
+        for (&(cause, d), &(ns, calls)) in &self.lines {
+            let d = match d {
+                0 => Direction::ToServer,
+                _ => Direction::ToClient,
+            };
+            let (place, side) = cause.of(d);
+            let same = |s: &&mut Sum| (s.line.place, s.line.side, s.line.cause) == (place, side, cause);
+            match lines.iter_mut().find(same) {
+                Some(sum) => {
+                    sum.line.ns = sum.line.ns.plus(ns);
+                    sum.calls += calls;
+                }
+                None => lines.push(Sum {
+                    line: Line {
+                        place,
+                        side,
+                        cause,
+                        ns,
+                    },
+                    calls,
+                }),
+            }
+        }
+        lines.sort_by_key(|s| {
+            let l = &s.line;
+            (std::cmp::Reverse(l.ns.lo_ns), l.place, l.side, l.cause)
+        });
+        lines
+    }
+
+    /// What is certain of a side, and what is at most its: what is nobody's may be anybody's.
+    #[must_use]
+    pub fn side(&self, side: Place) -> Bounds {
+        let mut sum = Bounds::exactly(0);
+        for s in self.lines() {
+            if s.line.side == side {
+                sum = sum.plus(s.line.ns);
+            } else if s.line.side == Place::Unknown {
+                sum = sum.plus(Bounds {
+                    lo_ns: 0,
+                    ..s.line.ns
+                });
+            }
+        }
+        sum
+    }
+}
