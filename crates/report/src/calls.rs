@@ -1,190 +1,206 @@
-//! A call into a row of CSV or a line of JSON: the contract of `slowside calls`.
-//!
-//! Rows are built by hand into a buffer that the caller reuses: a capture has millions of calls, and
-//! nothing here allocates per row. The columns' names and order stand once, in [`COLUMNS`].
+//! A call into a row: the columns of `slowside calls`, and the fields of its protocol.
 
+use crate::table::rows::{Form, RowWriter, integer, json_string, key};
+use crate::table::{Column, Kind, Table};
 use model::{Call, Endpoint, FieldKind, Mark, Protocol};
 use std::io::Write;
 use std::net::IpAddr;
 
-/// Columns before `detail`, in order.
-const COLUMNS: [&str; 23] = [
-    "capture",
-    "protocol",
-    "op",
-    "client",
-    "server",
-    "id",
-    "request_first_frame",
-    "request_last_frame",
-    "response_first_frame",
-    "response_last_frame",
-    "request_first_ns",
-    "request_last_ns",
-    "response_first_ns",
-    "response_last_ns",
-    "response_time_ns",
-    "request_transfer_ns",
-    "wait_ns",
-    "response_transfer_ns",
-    "request_bytes",
-    "response_bytes",
-    "outcome",
-    "outstanding",
-    "retransmits",
+/// The rows of `slowside calls`.
+pub struct Calls;
+
+impl Table for Calls {
+    type Row<'a> = CallRow<'a>;
+}
+
+/// What a row is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct CallRow<'a> {
+    pub call: &'a Call,
+    /// Names of the capture's files, by [`PacketRef::file`](model::PacketRef).
+    pub files: &'a [String],
+}
+
+impl RowWriter<Calls> {
+    #[must_use]
+    pub fn calls(form: Form) -> RowWriter<Calls> {
+        RowWriter::of(&COLUMNS, form)
+    }
+}
+
+type C = Column<Calls>;
+
+const COLUMNS: [C; 24] = [
+    C::new(
+        "capture",
+        Kind::Text,
+        "the file of the call's first packet, as given",
+        |r| {
+            r.file()
+                .and_then(|f| r.file_name(f))
+                .unwrap_or_default()
+                .into()
+        },
+    ),
+    C::new(
+        "protocol",
+        Kind::Text,
+        "what it carries: nfs3, nfs4.1, smb2, tns, pgsql, mysql, dns, mdns, llmnr, nbns, dhcp, tcp, …",
+        |r| r.call.protocol.name().into(),
+    ),
+    C::new("op", Kind::Text, "the operation", |r| {
+        r.call.op.as_str().into()
+    }),
+    C::plain("client", "address:port of who asked", |r, out| {
+        endpoint(r.call.client, out)
+    }),
+    C::plain("server", "address:port of who answered", |r, out| {
+        endpoint(r.call.server, out)
+    }),
+    C::plain(
+        "id",
+        "the protocol's own id; an RPC XID as 0x%08x",
+        |r, out| id(r.call.protocol, r.call.id, out),
+    ),
+    C::new(
+        "request_first_frame",
+        Kind::Frame,
+        "frame number of the request's first packet, from 1 in its file",
+        |r| r.call.request_first.map(|m| m.packet.frame).into(),
+    )
+    .or_null(),
+    C::new(
+        "request_last_frame",
+        Kind::Frame,
+        "frame number of the request's last packet, from 1 in its file",
+        |r| r.call.request_last.map(|m| m.packet.frame).into(),
+    )
+    .or_null(),
+    C::new(
+        "response_first_frame",
+        Kind::Frame,
+        "frame number of the response's first packet, from 1 in its file",
+        |r| r.call.response_first.map(|m| m.packet.frame).into(),
+    )
+    .or_null(),
+    C::new(
+        "response_last_frame",
+        Kind::Frame,
+        "frame number of the response's last packet, from 1 in its file",
+        |r| r.call.response_last.map(|m| m.packet.frame).into(),
+    )
+    .or_null(),
+    C::new(
+        "request_first_ns",
+        Kind::Time,
+        "when the request's first byte passed, ns since the epoch",
+        |r| r.call.request_first.map(|m| m.time.0).into(),
+    )
+    .or_null(),
+    C::new(
+        "request_last_ns",
+        Kind::Time,
+        "when the request's last byte passed, ns since the epoch",
+        |r| r.call.request_last.map(|m| m.time.0).into(),
+    )
+    .or_null(),
+    C::new(
+        "response_first_ns",
+        Kind::Time,
+        "when the response's first byte passed, ns since the epoch",
+        |r| r.call.response_first.map(|m| m.time.0).into(),
+    )
+    .or_null(),
+    C::new(
+        "response_last_ns",
+        Kind::Time,
+        "when the response's last byte passed, ns since the epoch",
+        |r| r.call.response_last.map(|m| m.time.0).into(),
+    )
+    .or_null(),
+    C::new(
+        "response_time_ns",
+        Kind::Duration,
+        "response_last_ns − request_first_ns: the three parts below",
+        |r| r.call.response_time_ns().into(),
+    )
+    .or_null(),
+    C::new(
+        "request_transfer_ns",
+        Kind::Duration,
+        "first to last byte of the request",
+        |r| r.call.request_transfer_ns().into(),
+    )
+    .or_null(),
+    C::new(
+        "wait_ns",
+        Kind::Duration,
+        "from there to the response's first byte",
+        |r| r.call.wait_ns().into(),
+    )
+    .or_null(),
+    C::new(
+        "response_transfer_ns",
+        Kind::Duration,
+        "first to last byte of the response",
+        |r| r.call.response_transfer_ns().into(),
+    )
+    .or_null(),
+    C::new("request_bytes", Kind::Bytes, "length of the request", |r| {
+        r.call.request_bytes.into()
+    }),
+    C::new(
+        "response_bytes",
+        Kind::Bytes,
+        "length of the response",
+        |r| r.call.response_bytes.into(),
+    ),
+    C::new(
+        "outcome",
+        Kind::Text,
+        "ok, the protocol's error name, no-response, no-request or incomplete",
+        |r| r.call.outcome.name().into(),
+    ),
+    C::new(
+        "outstanding",
+        Kind::Count,
+        "calls of the connection sent and not yet answered when it was sent, itself included",
+        |r| r.call.outstanding.into(),
+    ),
+    C::new(
+        "retransmits",
+        Kind::Count,
+        "how often the request was sent again",
+        |r| r.call.retransmits.into(),
+    ),
+    C::json(
+        "detail",
+        "object",
+        "fields of the protocol, those that are known",
+        detail,
+    ),
 ];
 
-/// The first line of the CSV, with its line end.
-pub const CALLS_CSV_HEADER: &str = "capture,protocol,op,client,server,id,request_first_frame,\
-request_last_frame,response_first_frame,response_last_frame,request_first_ns,request_last_ns,\
-response_first_ns,response_last_ns,response_time_ns,request_transfer_ns,wait_ns,\
-response_transfer_ns,request_bytes,response_bytes,outcome,outstanding,retransmits,detail\n";
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Form {
-    Csv,
-    Jsonl,
-}
-
-/// Writes calls as rows.
-#[derive(Clone, Debug)]
-pub struct CallWriter {
-    form: Form,
-    detail: Vec<u8>,
-}
-
-impl CallWriter {
-    #[must_use]
-    pub fn csv() -> CallWriter {
-        CallWriter {
-            form: Form::Csv,
-            detail: Vec::new(),
-        }
+impl CallRow<'_> {
+    fn marks(&self) -> [Option<Mark>; 4] {
+        let c = self.call;
+        [
+            c.request_first,
+            c.request_last,
+            c.response_first,
+            c.response_last,
+        ]
     }
 
-    #[must_use]
-    pub fn jsonl() -> CallWriter {
-        CallWriter {
-            form: Form::Jsonl,
-            detail: Vec::new(),
-        }
+    /// The file of its first packet. Frames are numbers within a file: the row names that one, and the
+    /// detail those of packets that stand in another one.
+    fn file(&self) -> Option<u16> {
+        self.marks().iter().flatten().next().map(|m| m.packet.file)
     }
 
-    /// Appends the row of `call`, with its line end. `files` names the capture's files by
-    /// [`PacketRef::file`](model::PacketRef).
-    pub fn write(&mut self, call: &Call, files: &[String], out: &mut Vec<u8>) {
-        let marks = [
-            call.request_first,
-            call.request_last,
-            call.response_first,
-            call.response_last,
-        ];
-        // Frames are numbers within a file: the row names the file of its first packet, and the
-        // detail those of packets that stand in another one.
-        let file = marks.iter().flatten().next().map(|m| m.packet.file);
-        self.detail.clear();
-        detail(call, &marks, file, files, &mut self.detail);
-
-        let mut row = Row {
-            form: self.form,
-            column: 0,
-            out,
-        };
-        row.text(file.and_then(|f| file_name(files, f)).unwrap_or_default());
-        row.text(call.protocol.name());
-        row.text(&call.op);
-        row.plain(|out| endpoint(call.client, out));
-        row.plain(|out| endpoint(call.server, out));
-        row.plain(|out| id(call.protocol, call.id, out));
-        for mark in marks {
-            row.integer(mark.map(|m| m.packet.frame));
-        }
-        for mark in marks {
-            row.integer(mark.map(|m| m.time.0));
-        }
-        row.integer(call.response_time_ns());
-        row.integer(call.request_transfer_ns());
-        row.integer(call.wait_ns());
-        row.integer(call.response_transfer_ns());
-        row.integer(Some(call.request_bytes));
-        row.integer(Some(call.response_bytes));
-        row.text(call.outcome.name());
-        row.integer(Some(call.outstanding));
-        row.integer(Some(call.retransmits));
-        match self.form {
-            Form::Csv => {
-                out.push(b',');
-                csv_field(&self.detail, out);
-            }
-            Form::Jsonl => {
-                out.extend_from_slice(b",\"detail\":");
-                out.extend_from_slice(&self.detail);
-                out.push(b'}');
-            }
-        }
-        out.push(b'\n');
+    fn file_name(&self, file: u16) -> Option<&str> {
+        self.files.get(usize::from(file)).map(String::as_str)
     }
-}
-
-fn file_name(files: &[String], file: u16) -> Option<&str> {
-    files.get(usize::from(file)).map(String::as_str)
-}
-
-/// The columns of one row, one after the other.
-struct Row<'a> {
-    form: Form,
-    column: usize,
-    out: &'a mut Vec<u8>,
-}
-
-impl Row<'_> {
-    fn start(&mut self) {
-        match self.form {
-            Form::Csv if self.column == 0 => {}
-            Form::Csv => self.out.push(b','),
-            Form::Jsonl => {
-                self.out.push(if self.column == 0 { b'{' } else { b',' });
-                self.out.push(b'"');
-                let name = COLUMNS.get(self.column).copied().unwrap_or_default();
-                self.out.extend_from_slice(name.as_bytes());
-                self.out.extend_from_slice(b"\":");
-            }
-        }
-        self.column += 1;
-    }
-
-    fn text(&mut self, text: &str) {
-        self.start();
-        match self.form {
-            Form::Csv => csv_field(text.as_bytes(), self.out),
-            Form::Jsonl => json_string(text, self.out),
-        }
-    }
-
-    /// Text that needs no quoting beyond JSON's quotation marks.
-    fn plain(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
-        self.start();
-        if self.form == Form::Jsonl {
-            self.out.push(b'"');
-        }
-        write(self.out);
-        if self.form == Form::Jsonl {
-            self.out.push(b'"');
-        }
-    }
-
-    fn integer(&mut self, value: Option<impl itoa::Integer>) {
-        self.start();
-        match value {
-            Some(v) => integer(v, self.out),
-            None if self.form == Form::Jsonl => self.out.extend_from_slice(b"null"),
-            None => {}
-        }
-    }
-}
-
-fn integer(value: impl itoa::Integer, out: &mut Vec<u8>) {
-    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
 fn endpoint(end: Endpoint, out: &mut Vec<u8>) {
@@ -223,22 +239,9 @@ fn hexadecimal(value: u64, digits: u32, out: &mut Vec<u8>) {
 }
 
 /// The detail as a JSON object.
-fn detail(
-    call: &Call,
-    marks: &[Option<Mark>; 4],
-    file: Option<u16>,
-    files: &[String],
-    out: &mut Vec<u8>,
-) {
+fn detail(row: &CallRow<'_>, out: &mut Vec<u8>) {
+    let call = row.call;
     out.push(b'{');
-    let key = |name: &str, out: &mut Vec<u8>| {
-        if out.last() != Some(&b'{') {
-            out.push(b',');
-        }
-        out.push(b'"');
-        out.extend_from_slice(name.as_bytes());
-        out.extend_from_slice(b"\":");
-    };
     for (field, value) in call.detail.iter() {
         key(field.name(), out);
         match field.kind() {
@@ -283,9 +286,11 @@ fn detail(
         "response_first_capture",
         "response_last_capture",
     ];
-    for (name, mark) in names.into_iter().zip(marks) {
-        let other = mark.map(|m| m.packet.file).filter(|f| Some(*f) != file);
-        if let Some(other) = other.and_then(|f| file_name(files, f)) {
+    for (name, mark) in names.into_iter().zip(row.marks()) {
+        let other = mark
+            .map(|m| m.packet.file)
+            .filter(|f| Some(*f) != row.file());
+        if let Some(other) = other.and_then(|f| row.file_name(f)) {
             key(name, out);
             json_string(other, out);
         }
@@ -293,61 +298,34 @@ fn detail(
     out.push(b'}');
 }
 
-fn json_string(text: &str, out: &mut Vec<u8>) {
-    // Nearly every text is an operation's name.
-    if text.bytes().all(|b| b >= b' ' && b != b'"' && b != b'\\') {
-        out.push(b'"');
-        out.extend_from_slice(text.as_bytes());
-        out.push(b'"');
-    } else {
-        // Writing text to memory cannot fail.
-        drop(serde_json::to_writer(out, text));
-    }
-}
-
-/// A field as RFC 4180 section 2 quotes it: only where it must.
-pub(crate) fn csv_field(field: &[u8], out: &mut Vec<u8>) {
-    if !field.iter().any(|b| b",\"\r\n".contains(b)) {
-        out.extend_from_slice(field);
-        return;
-    }
-    out.push(b'"');
-    for &b in field {
-        if b == b'"' {
-            out.push(b'"');
-        }
-        out.push(b);
-    }
-    out.push(b'"');
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::samples;
+    use crate::table::schema;
     use expect_test::expect;
     use model::{Outcome, Reason};
 
-    fn row(mut writer: CallWriter, call: &Call) -> String {
-        let files = ["a,1.pcap".to_owned(), "b.pcap".to_owned()];
+    fn row(form: Form, call: &Call) -> String {
+        let files = &["a,1.pcap".to_owned(), "b.pcap".to_owned()];
         let mut out = Vec::new();
-        writer.write(call, &files, &mut out);
+        RowWriter::calls(form).write(&CallRow { call, files }, &mut out);
         String::from_utf8(out).expect("UTF-8")
     }
 
     #[test]
-    fn header_is_the_columns_and_detail() {
-        assert_eq!(CALLS_CSV_HEADER, format!("{},detail\n", COLUMNS.join(",")));
+    fn the_schema_describes_the_columns() {
+        schema::assert_described("slowside.calls.1", "", &COLUMNS);
     }
 
     #[test]
     fn a_row_has_every_column() {
         expect![[r#"
             "a,1.pcap",nfs4.1,READ,10.0.0.1:700,[fe80::1]:2049,0x4ecb8123,10,11,12,13,1700000000000000000,1700000000001000000,1700000000021000000,1700000000025000000,25000000,1000000,20000000,4000000,180,65700,ok,4,0,"{""file"":""00000000deadbeef"",""offset"":1048576,""eof"":true,""stable"":""FILE_SYNC"",""operations"":""SEQUENCE,PUTFH,READ""}"
-        "#]].assert_eq(&row(CallWriter::csv(), &samples::call()));
+        "#]].assert_eq(&row(Form::Csv, &samples::call()));
         expect![[r#"
             {"capture":"a,1.pcap","protocol":"nfs4.1","op":"READ","client":"10.0.0.1:700","server":"[fe80::1]:2049","id":"0x4ecb8123","request_first_frame":10,"request_last_frame":11,"response_first_frame":12,"response_last_frame":13,"request_first_ns":1700000000000000000,"request_last_ns":1700000000001000000,"response_first_ns":1700000000021000000,"response_last_ns":1700000000025000000,"response_time_ns":25000000,"request_transfer_ns":1000000,"wait_ns":20000000,"response_transfer_ns":4000000,"request_bytes":180,"response_bytes":65700,"outcome":"ok","outstanding":4,"retransmits":0,"detail":{"file":"00000000deadbeef","offset":1048576,"eof":true,"stable":"FILE_SYNC","operations":"SEQUENCE,PUTFH,READ"}}
-        "#]].assert_eq(&row(CallWriter::jsonl(), &samples::call()));
+        "#]].assert_eq(&row(Form::Jsonl, &samples::call()));
     }
 
     #[test]
@@ -360,9 +338,8 @@ mod tests {
         call.outcome = Outcome::NoResponse(Reason::AfterCapture);
         expect![[r#"
             "a,1.pcap",nfs4.1,READ,10.0.0.1:700,[fe80::1]:2049,0x4ecb8123,10,11,,,1700000000000000000,1700000000001000000,,,,1000000,,,180,65700,no-response,4,0,"{""reason"":""after-capture""}"
-        "#]].assert_eq(&row(CallWriter::csv(), &call));
-        let json: serde_json::Value =
-            serde_json::from_str(&row(CallWriter::jsonl(), &call)).expect("JSON");
+        "#]].assert_eq(&row(Form::Csv, &call));
+        let json: serde_json::Value = serde_json::from_str(&row(Form::Jsonl, &call)).expect("JSON");
         assert!(json["response_time_ns"].is_null());
         assert_eq!(json["detail"]["reason"], "after-capture");
     }
@@ -373,8 +350,7 @@ mod tests {
         if let Some(mark) = &mut call.response_last {
             mark.packet.file = 1;
         }
-        let json: serde_json::Value =
-            serde_json::from_str(&row(CallWriter::jsonl(), &call)).expect("JSON");
+        let json: serde_json::Value = serde_json::from_str(&row(Form::Jsonl, &call)).expect("JSON");
         assert_eq!(json["detail"]["response_last_capture"], "b.pcap");
         assert!(json["detail"].get("response_first_capture").is_none());
     }

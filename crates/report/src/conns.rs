@@ -2,10 +2,10 @@
 
 pub(crate) mod fields;
 
-use crate::calls::csv_field;
 use crate::classes;
 use crate::classes::words;
 use crate::series;
+use crate::table::rows::csv_field;
 use crate::text::wrap;
 use crate::value;
 use analysis::results::{ConnectionResult, ConnsResult, Vantage};

@@ -1,6 +1,6 @@
 //! The findings of a diagnosis as rows; what they rest on is in `slowside.diagnosis/1`.
 
-use crate::calls::csv_field;
+use crate::table::rows::csv_field;
 use analysis::results::{Diagnosis, Finding};
 use std::io::{self, Write};
 

@@ -1,6 +1,6 @@
 //! Groups of calls for programs: `slowside.ops/1` and the same as CSV.
 
-use crate::calls::csv_field;
+use crate::table::rows::csv_field;
 use crate::value;
 use analysis::results::{GroupResult, KeyValue, OpsResult};
 use serde_json::{Map, Value, json};

@@ -3,9 +3,9 @@
 //! The columns stand once, in [`COLUMNS`] and [`DIRECTION`]; JSON has the same names. Rows may be
 //! millions, so they are written as they come.
 
-use crate::calls::csv_field;
 use crate::classes;
 use crate::conns::DIRECTIONS;
+use crate::table::rows::csv_field;
 use crate::text::{bytes, grouped, moment, rate, wrap};
 use analysis::results::{ConnsResult, SeriesRow, Vantage};
 use jiff::tz::TimeZone;

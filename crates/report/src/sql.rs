@@ -1,6 +1,6 @@
 //! The profile of statements for programs: `slowside.sql/1` and its statements as CSV.
 
-use crate::calls::csv_field;
+use crate::table::rows::csv_field;
 use crate::value;
 use analysis::results::KeyValue;
 use analysis::sql::{SessionResult, SqlResult, StatementResult, Totals};

@@ -1,6 +1,6 @@
 //! Profiles of traces for programs: `slowside.trace/1`, and statements or events as CSV.
 
-use crate::calls::csv_field;
+use crate::table::rows::csv_field;
 use crate::value;
 use analysis::stats::Summary;
 use analysis::trace_profile::{ConnectionRow, DatabaseTime, StatementRow, TraceResult};

@@ -6,7 +6,7 @@ use crate::exit::Done;
 use crate::progress::Progress;
 use anyhow::Context;
 use model::{Call, NameKind};
-use report::CallWriter;
+use report::{CallRow, Form, RowWriter};
 use slowside::Sorter;
 use std::io::{self, BufWriter, Write};
 
@@ -16,14 +16,14 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
     let config = args.reading.config()?;
     let mut progress = Progress::new(args.reading.quiet, args.sort == Order::Completion);
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    let mut writer = match args.format {
-        RowFormat::Csv => CallWriter::csv(),
-        RowFormat::Jsonl => CallWriter::jsonl(),
-    };
+    let mut writer = RowWriter::calls(match args.format {
+        RowFormat::Csv => Form::Csv,
+        RowFormat::Jsonl => Form::Jsonl,
+    });
     let mut sorter = (args.sort == Order::Start).then(|| Sorter::new("leave out --sort"));
     let mut row = Vec::new();
     // A header without a capture behind it would look like an answer.
-    let mut header = (args.format == RowFormat::Csv).then_some(report::CALLS_CSV_HEADER);
+    let mut header = Some(writer.head());
     // The engine may only say in words that the sink failed; what failed decides the exit code.
     let mut failed = None;
 
@@ -38,9 +38,10 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
                 }
                 let mut call = call.clone();
                 names.call(&mut call);
-                writer.write(&call, &file_names, &mut row);
+                let files = &file_names;
+                writer.write(&CallRow { call: &call, files }, &mut row);
             }
-            None => writer.write(call, files, &mut row),
+            None => writer.write(&CallRow { call, files }, &mut row),
         }
         let done = match &mut sorter {
             Some(sorter) => {
