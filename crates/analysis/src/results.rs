@@ -3,8 +3,10 @@
 use crate::app::AppFacts;
 use crate::charts::Charts;
 use crate::connections::Connections;
+use crate::findings::Rule;
 use crate::sql::SqlResult;
 use crate::stats::{Histogram, Summary};
+use crate::text::Text;
 use crate::trace_join::align::TraceClock;
 pub use crate::vantage::VantageFrom;
 use model::{Field, Problems, Protocol, Time};
@@ -205,7 +207,7 @@ pub struct Evidence {
     /// A Wireshark display filter that shows these frames.
     pub filter: String,
     /// What these packets show, in a few words.
-    pub shows: String,
+    pub shows: &'static str,
 }
 
 /// A number a finding states.
@@ -219,8 +221,8 @@ pub struct Fact {
 /// A named cause with side, cost, evidence and remedy.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    pub code: &'static str,
-    pub title: String,
+    pub rule: Rule,
+    pub title: Text,
     pub side: Side,
     /// Seconds of response time, summed over calls, that would vanish without the cause, in ns.
     /// `None`: it ends the work, or only limits the data, or cannot be costed from the wire.
@@ -234,15 +236,15 @@ pub struct Finding {
     pub last: Option<Time>,
     pub facts: Vec<Fact>,
     pub evidence: Vec<Evidence>,
-    pub why: String,
-    pub remedy: Vec<String>,
+    pub why: Text,
+    pub remedy: Vec<Text>,
 }
 
 #[derive(Clone, Debug)]
 pub struct Verdict {
     pub side: Side,
-    /// Code of the finding that carries the verdict.
-    pub cause: Option<&'static str>,
+    /// The finding that carries the verdict.
+    pub cause: Option<Rule>,
     pub confidence: f64,
     /// The answer, in one or two sentences without line breaks.
     pub sentence: String,
