@@ -6,7 +6,7 @@ use crate::charts::{Cap, Caps, Ladder, Ladders, LatencyByOutstanding, by_outstan
 use crate::compare::gather::{Parts, Tap};
 use crate::compare::snapshot::Measured;
 use crate::facts::{self, ACCUSED_SHARE, Account, Basis, Exhibits, Facts, Thresholds, WORTH_NS};
-use crate::findings::{self, client_cap};
+use crate::findings::{self, Rule, client_cap};
 use crate::half::{Completeness, Half, OpTable, work_of};
 use crate::join::Join;
 use crate::ledgers::{BothWhole, Missing, OneWhole, Spared};
@@ -204,17 +204,17 @@ impl Diagnoser {
     /// Waits by the number of outstanding calls, after [`Diagnoser::finish`], with the caps that its
     /// findings name.
     pub(crate) fn load(&self, findings: &[Finding]) -> Vec<LatencyByOutstanding> {
-        let named = |code: &'static str, outstanding: u64| {
-            let found = findings.iter().any(|f| f.code == code);
-            found.then_some(Cap { outstanding, code })
+        let named = |rule: Rule, outstanding: u64| {
+            let found = findings.iter().any(|f| f.rule == rule);
+            found.then_some(Cap { outstanding, rule })
         };
         let server = self.cap.and_then(|(server, cap)| {
             let cap = cap.round().max(1.0) as u64;
-            Some((server, named("server-concurrency-cap", cap)?))
+            Some((server, named(Rule::ServerConcurrencyCap, cap)?))
         });
         let capped = self.at_client.and_then(|i| self.captures.get(i));
         let client = capped.and_then(client_cap).and_then(|capped| {
-            let cap = named("client-concurrency-cap", capped.found.cap as u64)?;
+            let cap = named(Rule::ClientConcurrencyCap, capped.found.cap as u64)?;
             Some(((capped.client, capped.server), cap))
         });
         let of = |(i, capture): (usize, &CaptureFacts)| {

@@ -35,6 +35,7 @@ pub mod sql;
 pub mod startup;
 pub mod stats;
 pub mod streams;
+pub mod text;
 pub mod think;
 pub mod trace_join;
 pub mod trace_profile;

@@ -3,8 +3,10 @@
 use crate::app::AppFacts;
 use crate::charts::Charts;
 use crate::connections::Connections;
+use crate::findings::Rule;
 use crate::sql::SqlResult;
 use crate::stats::{Histogram, Summary};
+use crate::text::Text;
 use crate::trace_join::align::TraceClock;
 pub use crate::vantage::VantageFrom;
 use ledger::Sums;
@@ -206,7 +208,7 @@ pub struct Evidence {
     /// A Wireshark display filter that shows these frames.
     pub filter: String,
     /// What these packets show, in a few words.
-    pub shows: String,
+    pub shows: &'static str,
 }
 
 /// A number a finding states.
@@ -220,8 +222,8 @@ pub struct Fact {
 /// A named cause with side, cost, evidence and remedy.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    pub code: &'static str,
-    pub title: String,
+    pub rule: Rule,
+    pub title: Text,
     pub side: Side,
     /// Seconds of response time, summed over calls, that would vanish without the cause, in ns.
     /// `None`: it ends the work, or only limits the data, or cannot be costed from the wire.
@@ -235,42 +237,15 @@ pub struct Finding {
     pub last: Option<Time>,
     pub facts: Vec<Fact>,
     pub evidence: Vec<Evidence>,
-    pub why: String,
-    pub remedy: Vec<String>,
-}
-
-/// What a finding's cost is time of.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CostOf {
-    Calls,
-    Streams,
-    /// Connects, and waits before the first call.
-    Connects,
-    /// What applications waited above the wire, or thought between calls.
-    Application,
-    /// The network's health.
-    Network,
-}
-
-impl CostOf {
-    /// The word in machine output.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            CostOf::Calls => "calls",
-            CostOf::Streams => "streams",
-            CostOf::Connects => "connects",
-            CostOf::Application => "application",
-            CostOf::Network => "network",
-        }
-    }
+    pub why: Text,
+    pub remedy: Vec<Text>,
 }
 
 #[derive(Clone, Debug)]
 pub struct Verdict {
     pub side: Side,
-    /// Code of the finding that carries the verdict.
-    pub cause: Option<&'static str>,
+    /// The finding that carries the verdict.
+    pub cause: Option<Rule>,
     pub confidence: f64,
     /// The answer, in one or two sentences without line breaks.
     pub sentence: String,

@@ -1,6 +1,7 @@
 //! One sentence out of the findings: the side that time was lost on, and its largest cause.
 
 use crate::facts::{Basis, Facts};
+use crate::findings::{Of, Rule};
 use crate::results::{Finding, Side, Verdict};
 use crate::streams::word;
 use ledger::Place;
@@ -60,7 +61,7 @@ pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
     if top.fatal {
         return Verdict {
             side: top.side,
-            cause: Some(top.code),
+            cause: Some(top.rule),
             confidence: top.confidence,
             sentence: sentence(facts, top.side, top),
         };
@@ -96,7 +97,7 @@ pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
     };
     Verdict {
         side,
-        cause: Some(cause.code),
+        cause: Some(cause.rule),
         confidence: cause.confidence,
         sentence: match side {
             Side::Mixed if facts.app.is_none() => {
@@ -119,8 +120,8 @@ fn one_part_is_known(facts: &Facts<'_>, top: &Finding) -> Verdict {
             "Of {} per call {} are known: {} ({}). One capture cannot tell whose {} of the rest are. Capture the other end too.",
             format_duration(a.total_ns / n),
             format_duration(top.cost_ns.unwrap_or(0) / n),
-            decapitalise(&top.title),
-            top.code,
+            decapitalise(&top.title.to_string()),
+            top.rule,
             format_duration(a.unknown_ns / n),
         ),
     }
@@ -134,7 +135,7 @@ fn nobodys(top: &Finding) -> Verdict {
         confidence: 0.3,
         sentence: format!(
             "{} ({}), but one capture cannot tell who is to blame. Capture the other end too.",
-            top.title, top.code
+            top.title, top.rule
         ),
     }
 }
@@ -153,8 +154,8 @@ fn few_turns(facts: &Facts<'_>, top: &Finding) -> Verdict {
             format_duration(a.server_ns()),
             format_duration(a.total_ns),
             format_duration(top.cost_ns.unwrap_or(0)),
-            decapitalise(&top.title),
-            top.code
+            decapitalise(&top.title.to_string()),
+            top.rule
         ),
     }
 }
@@ -313,7 +314,7 @@ fn shared(facts: &Facts<'_>, sides: [(i64, Side); 2], cause: &Finding) -> String
         format_duration(a.total_ns / n),
         format_duration(one_ns / n),
         format_duration(other_ns / n),
-        cause.code,
+        cause.rule,
         format_duration(cause.cost_ns.unwrap_or(0)),
         format_duration(a.total_ns)
     )
@@ -323,7 +324,7 @@ fn sentence(facts: &Facts<'_>, side: Side, cause: &Finding) -> String {
     let a = &facts.account;
     let n = a.calls.max(1) as i64;
     let mean = format_duration(a.total_ns / n);
-    if cause.fatal || cause.code == "slow-connect" {
+    if cause.fatal || cause.rule.of() == Of::Connects {
         let side = match side {
             Side::Client => "The CLIENT is to blame",
             Side::Network => "The NETWORK is to blame",
@@ -333,8 +334,8 @@ fn sentence(facts: &Facts<'_>, side: Side, cause: &Finding) -> String {
         let cost = cause.cost_ns.map_or(String::new(), |c| {
             format!(" It costs {}.", format_duration(c))
         });
-        let title = decapitalise(&cause.title);
-        return format!("{side}: {title} ({}).{cost}", cause.code);
+        let title = decapitalise(&cause.title.to_string());
+        return format!("{side}: {title} ({}).{cost}", cause.rule);
     }
     let who = match side {
         Side::Client => "The CLIENT is slow",
@@ -343,8 +344,9 @@ fn sentence(facts: &Facts<'_>, side: Side, cause: &Finding) -> String {
         _ => "Several sides share the blame",
     };
     let part = match side {
-        _ if is_under_way(cause) || a.basis == Basis::Streams => {
-            format!(": {}", decapitalise(&cause.title))
+        // The title says more than the sums by side.
+        _ if cause.rule.of() == Of::Bytes || a.basis == Basis::Streams => {
+            format!(": {}", decapitalise(&cause.title.to_string()))
         }
         Side::Server => format!(
             ": of {mean} per call it holds {}",
@@ -355,16 +357,23 @@ fn sentence(facts: &Facts<'_>, side: Side, cause: &Finding) -> String {
             format_duration(a.network_ns() / n)
         ),
         Side::Client => match facts.app {
-            Some(app) if cause.code.starts_with("client") => format!(
-                ": of {} per operation {} are above the wire",
-                format_duration(app.application_mean_ns),
-                format_duration(app.host_mean_ns)
-            ),
-            _ if matches!(cause.code, "chatty" | "small-fetch") => format!(
+            Some(app)
+                if matches!(
+                    cause.rule,
+                    Rule::ClientConcurrencyCap | Rule::ClientHostSlow
+                ) =>
+            {
+                format!(
+                    ": of {} per operation {} are above the wire",
+                    format_duration(app.application_mean_ns),
+                    format_duration(app.host_mean_ns)
+                )
+            }
+            _ if matches!(cause.rule, Rule::Chatty | Rule::SmallFetch) => format!(
                 ": of {mean} per call {} are the path, crossed for little",
                 format_duration((a.chatty_ns + a.small_fetch_ns + a.path_ns) / n)
             ),
-            _ if a.nagle_ns == 0 => format!(": {}", decapitalise(&cause.title)),
+            _ if a.nagle_ns == 0 => format!(": {}", decapitalise(&cause.title.to_string())),
             _ => format!(
                 ": of {mean} per call it holds {} back",
                 format_duration(a.nagle_ns / n)
@@ -376,11 +385,14 @@ fn sentence(facts: &Facts<'_>, side: Side, cause: &Finding) -> String {
             format_duration((a.network_ns() + a.chatty_ns + a.small_fetch_ns + a.nagle_ns) / n)
         ),
     };
-    let detail = match cause.code {
-        "server-concurrency-cap" => format!(", mostly queueing: {}", decapitalise(&cause.title)),
-        "server-stall" => format!(": {}", decapitalise(&cause.title)),
-        "network-loss" | "network-outage" if a.basis != Basis::Streams => {
-            format!("; {}", decapitalise(&cause.title))
+    let detail = match cause.rule {
+        Rule::ServerConcurrencyCap => format!(
+            ", mostly queueing: {}",
+            decapitalise(&cause.title.to_string())
+        ),
+        Rule::ServerStall => format!(": {}", decapitalise(&cause.title.to_string())),
+        Rule::NetworkLoss | Rule::NetworkOutage if a.basis != Basis::Streams => {
+            format!("; {}", decapitalise(&cause.title.to_string()))
         }
         _ => String::new(),
     };
@@ -403,21 +415,7 @@ fn sentence(facts: &Facts<'_>, side: Side, cause: &Finding) -> String {
             }
         ),
     });
-    format!("{who}{part}{detail} ({}).{cost}", cause.code)
-}
-
-/// Whether the cause held messages up under way, so that its title says more than the sums by side.
-fn is_under_way(cause: &Finding) -> bool {
-    matches!(
-        cause.code,
-        "ack-frequency"
-            | "nagle-delayed-ack"
-            | "network-bandwidth"
-            | "receive-window-limited"
-            | "sender-application-limited"
-            | "small-window"
-            | "window-scaling-off"
-    )
+    format!("{who}{part}{detail} ({}).{cost}", cause.rule)
 }
 
 fn decapitalise(s: &str) -> String {

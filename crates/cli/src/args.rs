@@ -13,7 +13,7 @@ pub(crate) use probe::{Probe, Stream, Switch};
 
 use crate::moment;
 use analysis::filter::{Filter, PacketFilter, nearest};
-use analysis::findings::{RULES, Rule};
+use analysis::findings::Rule;
 use analysis::group::Key;
 use analysis::sql::SqlKey;
 use analysis::whatif::Point;
@@ -948,7 +948,7 @@ pub(crate) enum Order {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum FailOn {
     CostNs(i64),
-    Code(&'static str),
+    Rule(Rule),
 }
 
 fn fail_on(text: &str) -> Result<FailOn, String> {
@@ -956,17 +956,17 @@ fn fail_on(text: &str) -> Result<FailOn, String> {
     if seconds.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
         return moment::positive(&format!("{seconds}s")).map(FailOn::CostNs);
     }
-    rule(text).map(|r| FailOn::Code(r.code))
+    rule(text).map(FailOn::Rule)
 }
 
 fn seconds(text: &str) -> Result<i64, String> {
     moment::positive(&format!("{}s", text.strip_suffix('s').unwrap_or(text)))
 }
 
-/// The manual page of a finding; else a message with codes that resemble it.
-pub(crate) fn rule(code: &str) -> Result<&'static Rule, String> {
-    RULES.iter().find(|r| r.code == code).ok_or_else(|| {
-        let near = nearest(code, RULES.iter().map(|r| r.code));
+/// A finding by its code; else a message with codes that resemble it.
+pub(crate) fn rule(code: &str) -> Result<Rule, String> {
+    Rule::of_code(code).ok_or_else(|| {
+        let near = nearest(code, Rule::ALL.iter().map(|r| r.code()));
         if near.is_empty() {
             format!("no finding is called `{code}`; `slowside explain` lists all")
         } else {
@@ -1073,7 +1073,7 @@ fn which_finding(text: &str) -> Result<WhichFinding, String> {
     match text.parse() {
         Ok(0) => Err("findings are numbered from 1".into()),
         Ok(n) => Ok(WhichFinding::Number(n)),
-        Err(_) => rule(text).map(|r| WhichFinding::Code(r.code.to_owned())),
+        Err(_) => rule(text).map(|r| WhichFinding::Rule(r)),
     }
 }
 

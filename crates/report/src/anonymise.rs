@@ -14,11 +14,12 @@ use analysis::compare::result::{Cause, OpChange, Run};
 use analysis::connections::Connections;
 use analysis::info::InfoResult;
 use analysis::results::{
-    CaptureResult, ConnectionResult, ConnsResult, Diagnosis, Evidence, Finding, GroupResult,
-    KeyValue, OpsResult, Report, TraceJoinResult,
+    CaptureResult, ConnectionResult, ConnsResult, Diagnosis, Finding, GroupResult, KeyValue,
+    OpsResult, Report, TraceJoinResult,
 };
 use analysis::sql::SqlResult;
 use analysis::startup::{Ending, StartupResult};
+use analysis::text::{Text, Value};
 use model::{Anonymiser, NameKind, Problems};
 use std::sync::Arc;
 
@@ -97,21 +98,44 @@ impl Anonymise for InfoResult {
     }
 }
 
-impl Anonymise for Evidence {
-    fn anonymised(self, names: &Anonymiser) -> Evidence {
-        Evidence {
-            filter: self.filter.anonymised(names),
-            shows: self.shows.anonymised(names),
+/// Sentences whose names are values.
+impl Anonymise for Text {
+    fn anonymised(self, names: &Anonymiser) -> Text {
+        let values = self.values.into_iter();
+        Text {
+            values: values
+                .map(|(name, v)| (name, v.anonymised(names)))
+                .collect(),
             ..self
         }
     }
 }
 
+impl Anonymise for Value {
+    fn anonymised(self, names: &Anonymiser) -> Value {
+        match self {
+            Value::Address(address) => Value::Address(names.address(address)),
+            Value::Endpoint(end) => Value::Endpoint(names.endpoint(end)),
+            Value::Hardware(hardware) => Value::Hardware(names.mac(hardware)),
+            Value::Statement(s) => Value::Statement(Arc::new(names.statement(&s))),
+            Value::Text(text) => Value::Text(text.anonymised(names)),
+            Value::List(texts, between) => Value::List(texts.anonymised(names), between),
+            plain @ (Value::Duration(_)
+            | Value::Count(_)
+            | Value::Bytes(_)
+            | Value::Percent(_)
+            | Value::Rate(_)
+            | Value::Side(_)
+            | Value::Words(_)) => plain,
+        }
+    }
+}
+
+/// What it shows is told by frames alone.
 impl Anonymise for Finding {
     fn anonymised(self, names: &Anonymiser) -> Finding {
         Finding {
             title: self.title.anonymised(names),
-            evidence: self.evidence.anonymised(names),
             why: self.why.anonymised(names),
             remedy: self.remedy.anonymised(names),
             ..self
@@ -123,9 +147,6 @@ impl Anonymise for TraceJoinResult {
     fn anonymised(mut self, names: &Anonymiser) -> TraceJoinResult {
         for file in &mut self.files {
             file.handle = file.handle.map(|h| names.file_handle(h));
-        }
-        for read in &mut self.worst {
-            read.evidence = std::mem::take(&mut read.evidence).anonymised(names);
         }
         self
     }

@@ -4,6 +4,7 @@ use crate::{classes, value};
 use analysis::compare::Comparison;
 use analysis::compare::result::{Cause, Change, Measure, Metric, OpChange, Run, Shared};
 use analysis::compare::snapshot::SavedFinding;
+use analysis::findings::Rule;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
@@ -17,7 +18,7 @@ pub fn compare_json(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
         "schema": "slowside.compare/1",
         "verdict": {
             "outcome": c.outcome.name(),
-            "cause": c.cause,
+            "cause": c.cause.map(Rule::code),
             "sentence": c.sentence,
             "added_ns": c.added_ns,
         },
@@ -66,7 +67,7 @@ fn run(r: &Run) -> Value {
 }
 
 fn finding(f: &SavedFinding) -> Value {
-    json!({"code": f.code, "side": f.side.name(), "cost_ns": f.cost_ns, "fatal": f.fatal})
+    json!({"code": f.rule.code(), "side": f.side.name(), "cost_ns": f.cost_ns, "fatal": f.fatal})
 }
 
 fn shared(s: &Shared) -> Value {
@@ -119,7 +120,7 @@ fn change(c: &Change, kind: Kind) -> Value {
 
 fn cause(c: &Cause) -> Value {
     json!({
-        "code": c.code,
+        "code": c.rule.map(Rule::code),
         "what": c.what,
         "added_ns": c.added_ns,
         "interval_ns": c.interval_ns.map(|(low, high)| [low, high]),

@@ -89,7 +89,7 @@ fn causes(c: &Comparison) -> String {
     let mut text = title(CAUSES);
     for (i, cause) in causes.iter().take(ROWS).enumerate() {
         let range = range(cause).map_or(String::new(), |r| format!(" ({r})"));
-        let code = cause.code.map_or(String::new(), |c| format!("{c}: "));
+        let code = cause.rule.map_or(String::new(), |r| format!("{r}: "));
         let head = format!("{:<2} {:>9} s  ", i + 1, signed(cause.added_ns));
         let unsure = match cause.beyond_chance {
             Some(false) => "; may be chance",

@@ -27,7 +27,7 @@ fn write_row(f: &Finding, row: &mut Vec<u8>) -> io::Result<()> {
     write!(
         row,
         "{},{},{},{},{},{},{},{},",
-        f.code,
+        f.rule,
         f.side.name(),
         known(f.cost_ns),
         known(f.elapsed_cost_ns),
@@ -36,9 +36,9 @@ fn write_row(f: &Finding, row: &mut Vec<u8>) -> io::Result<()> {
         known(f.last.map(|t| t.0)),
         f.fatal
     )?;
-    csv_field(f.title.as_bytes(), row);
+    csv_field(f.title.to_string().as_bytes(), row);
     row.push(b',');
-    csv_field(f.why.as_bytes(), row);
+    csv_field(f.why.to_string().as_bytes(), row);
     row.push(b'\n');
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use crate::{classes, value};
 use analysis::app::{AppFacts, ComparedBy};
+use analysis::findings::Rule;
 use analysis::results::{
     Diagnosis, Evidence, Finding, JoinedRead, Matched, OpResult, TraceJoinResult, Unmatched,
     field_text,
@@ -23,7 +24,7 @@ pub fn diagnosis_json(d: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
         "captures": d.captures.iter().map(value::capture).collect::<Vec<_>>(),
         "verdict": {
             "side": d.verdict.side.name(),
-            "cause": d.verdict.cause,
+            "cause": d.verdict.cause.map(Rule::code),
             "confidence": d.verdict.confidence,
             "sentence": d.verdict.sentence,
         },
@@ -191,8 +192,8 @@ fn finding(d: &Diagnosis) -> impl Fn(&Finding) -> Value + '_ {
             .collect();
         let evidence: Vec<Value> = f.evidence.iter().map(|e| evidence(e, d)).collect();
         json!({
-            "code": f.code,
-            "title": f.title,
+            "code": f.rule.code(),
+            "title": f.title.to_string(),
             "side": f.side.name(),
             "cost_ns": f.cost_ns,
             "elapsed_cost_ns": f.elapsed_cost_ns,
@@ -201,8 +202,8 @@ fn finding(d: &Diagnosis) -> impl Fn(&Finding) -> Value + '_ {
             "last_ns": value::time(f.last),
             "facts": facts,
             "evidence": evidence,
-            "why": f.why,
-            "remedy": f.remedy,
+            "why": f.why.to_string(),
+            "remedy": f.remedy.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "fatal": f.fatal,
         })
     }

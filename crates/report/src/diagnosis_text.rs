@@ -60,7 +60,7 @@ pub(crate) fn confidence(d: &Diagnosis) -> String {
     let cost = d
         .findings
         .iter()
-        .find(|f| Some(f.code) == cause)
+        .find(|f| Some(f.rule) == cause)
         .and_then(|f| f.cost_ns);
     let mut line = String::new();
     if let Some(cost) = cost
@@ -114,7 +114,7 @@ fn finding(number: usize, f: &Finding, d: &Diagnosis) -> String {
     let cost = cost(f);
     let mut text = format!(
         "{number:<2} {}   {}   {}\n",
-        Tone::Title.paint(f.code),
+        Tone::Title.paint(f.rule.code()),
         f.side.name(),
         severity(f, d).map_or(cost.clone(), |tone| tone.paint(&cost)),
     );
@@ -125,9 +125,9 @@ fn finding(number: usize, f: &Finding, d: &Diagnosis) -> String {
         let facts: Vec<String> = f.facts.iter().map(fact).collect();
         text.push_str(&Tone::Faint.paint_lines(&wrap("   ", 3, &facts.join(", "))));
     }
-    text.push_str(&wrap("   ", 3, &f.why));
+    text.push_str(&wrap("   ", 3, &f.why.to_string()));
     for remedy in &f.remedy {
-        text.push_str(&wrap("   Do: ", 7, remedy));
+        text.push_str(&wrap("   Do: ", 7, &remedy.to_string()));
     }
     for e in f.evidence.iter().take(EVIDENCE) {
         text.push_str(&see(e, d));
@@ -139,7 +139,7 @@ fn finding(number: usize, f: &Finding, d: &Diagnosis) -> String {
             counted(rest, "more")
         ));
     }
-    let more = format!("   More: slowside explain {}\n", f.code);
+    let more = format!("   More: slowside explain {}\n", f.rule);
     text.push_str(&Tone::Faint.paint_lines(&more));
     text
 }

@@ -312,7 +312,7 @@ fn health(info: &InfoResult) -> Vec<(&'static str, String)> {
     }
     let hints = h.tags.hints();
     if let Some(hint) = hints.first() {
-        facts.push(("wrong VLAN?", hint_text(hint)));
+        facts.push(("wrong VLAN?", hint_text(hint).to_string()));
     }
     facts
 }

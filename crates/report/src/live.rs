@@ -2,6 +2,7 @@
 
 use crate::ops::group;
 use crate::value;
+use analysis::findings::Rule;
 use analysis::live::{
     ConnectionRow, Crossed, Crossing, Figures, FoundRow, Limit, LiveResult, Moment, StatementTotal,
     SubjectRow, Worst,
@@ -182,21 +183,21 @@ pub fn live_finding_json(
 
 fn finding(f: &FoundRow) -> Value {
     json!({
-        "code": f.code,
+        "code": f.rule.code(),
         "side": f.side.name(),
         "cost_ns": f.cost_ns,
         "appeared_ns": f.appeared.0,
         "last_ns": f.last.0,
         "now": f.now,
-        "why": f.why,
-        "remedy": f.remedy,
+        "why": f.why.to_string(),
+        "remedy": f.remedy.as_ref().map(ToString::to_string),
     })
 }
 
 fn judged(v: &Verdict) -> Value {
     json!({
         "side": v.side.name(),
-        "cause": v.cause,
+        "cause": v.cause.map(Rule::code),
         "confidence": value::decimal(v.confidence),
         "sentence": v.sentence,
     })

@@ -203,7 +203,7 @@ impl LiveText {
             let cost = f
                 .cost_ns
                 .map_or_else(String::new, |ns| format!(", costs {}", format_duration(ns)));
-            let text = format!("finding: {} ({}){cost}", f.code, f.side.name());
+            let text = format!("finding: {} ({}){cost}", f.rule, f.side.name());
             writeln!(out, "         {}", Tone::Notable.paint(&text))?;
         }
         Ok(())
@@ -262,7 +262,7 @@ impl LiveText {
                 false => format!("until {}", clock(f.last, &self.zone)),
             };
             let from = clock(f.appeared, &self.zone);
-            writeln!(out, "  {} ({}) from {from} {until}", f.code, f.side.name())?;
+            writeln!(out, "  {} ({}) from {from} {until}", f.rule, f.side.name())?;
         }
         for path in &result.written {
             writeln!(out, "  packets in {path}")?;

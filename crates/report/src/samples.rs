@@ -1,5 +1,6 @@
 //! Small hand-made results for the tests of every output.
 
+use analysis::findings::Rule;
 use analysis::results::{
     Budget, CaptureResult, Clock, ClockBasis, ConnectionResult, ConnsResult, Diagnosis,
     DirectionResult, Evidence, Fact, Finding, GroupResult, HandshakeResult, KeyValue, Matched,
@@ -205,7 +206,7 @@ pub(crate) fn diagnosis() -> Diagnosis {
         captures: vec![capture("client.pcap", Vantage::Client, "stated"), server],
         verdict: Verdict {
             side: Side::Server,
-            cause: Some("server-concurrency-cap"),
+            cause: Some(Rule::ServerConcurrencyCap),
             confidence: 0.95,
             sentence: "The SERVER is slow: of 33.2 ms per call it holds 33.1 ms, mostly \
                        queueing; it works on about 4 calls at a time while 32 wait \
@@ -236,7 +237,7 @@ pub(crate) fn diagnosis() -> Diagnosis {
         }),
         findings: vec![
             Finding {
-                code: "server-concurrency-cap",
+                rule: Rule::ServerConcurrencyCap,
                 title: "The server works on a fixed number of calls at a time".into(),
                 side: Side::Server,
                 cost_ns: Some(75_100_000_000),
@@ -260,7 +261,7 @@ pub(crate) fn diagnosis() -> Diagnosis {
                     file: 0,
                     frames: vec![812, 845, 901],
                     filter: "rpc.xid==0x4ecb8123".into(),
-                    shows: "three replies that left together".into(),
+                    shows: "three replies that left together",
                 }],
                 why: "Replies leave in fours every 4.1 ms; time in the server grows by 1.03 ms \
                       with each further call outstanding; below 4 outstanding a call takes 4.2 ms."
@@ -272,7 +273,7 @@ pub(crate) fn diagnosis() -> Diagnosis {
                 ],
             },
             Finding {
-                code: "client-concurrency-cap",
+                rule: Rule::ClientConcurrencyCap,
                 title: "The client keeps 32 calls outstanding".into(),
                 side: Side::Client,
                 cost_ns: None,

@@ -17,6 +17,7 @@ mod write;
 
 use crate::Error;
 use crate::config::{Captures, Config, Event};
+use analysis::findings::Rule;
 use analysis::results::Vantage;
 use capture::Capture;
 use choose::Chooser;
@@ -30,8 +31,8 @@ use std::path::{Path, PathBuf};
 pub enum WhichFinding {
     /// As `diagnose` numbers them, from 1.
     Number(usize),
-    /// All with this code.
-    Code(String),
+    /// All of this rule.
+    Rule(Rule),
 }
 
 /// Frames `first..=last`, of the file whose name ends so; without one, of the only file.

@@ -19,6 +19,7 @@ use crate::merge::Answers;
 use crate::run::{self, Selection, Tally};
 use crate::stream::Stream;
 use analysis::filter::LiveFilter;
+use analysis::findings::Rule;
 use analysis::live::{Crossing, Found, Live, LiveResult, Moment, Triggers};
 use analysis::results::{CaptureResult, ConnsResult, OpsResult};
 use capture::Capture;
@@ -105,10 +106,10 @@ pub enum LiveEvent<'a> {
         held: Held,
         found: &'a Found,
     },
-    /// These codes are new, or there again.
+    /// Those of these rules are new, or there again.
     Findings {
         found: &'a Found,
-        codes: Vec<&'static str>,
+        rules: Vec<Rule>,
         at: Time,
     },
     /// A threshold was crossed; the file that was written, why none could be, or neither where none was
@@ -327,9 +328,9 @@ impl<'a> Watcher<'a> {
         diagnosis: &analysis::results::Diagnosis,
         sink: &mut dyn FnMut(LiveEvent<'_>) -> std::io::Result<()>,
     ) -> Result<(), Error> {
-        let codes = self.found.add(diagnosis, at);
+        let rules = self.found.add(diagnosis, at);
         let found = &self.found;
-        Ok(sink(LiveEvent::Findings { found, codes, at })?)
+        Ok(sink(LiveEvent::Findings { found, rules, at })?)
     }
 
     /// The capture is over: tells the rest.

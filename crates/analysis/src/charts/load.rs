@@ -2,6 +2,7 @@
 //! anyway.
 
 use crate::concurrency::{AtLevel, Concurrency, Scope};
+use crate::findings::Rule;
 use crate::half::OpTable;
 use model::{Endpoint, Name, Protocol};
 use std::cmp::Reverse;
@@ -18,8 +19,7 @@ const CALLS: u64 = 20;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cap {
     pub outstanding: u64,
-    /// Code of the finding.
-    pub code: &'static str,
+    pub rule: Rule,
 }
 
 /// Calls that found so many outstanding, themselves included, and their mean wait: from the request's

@@ -13,6 +13,7 @@ use super::result::{Cause, Change, Unit};
 use super::sentence::{self, amount};
 use super::snapshot::{Line, PartSums, Snapshot, WireGroup};
 use super::work::Scale;
+use crate::findings::Rule;
 use model::{Direction, TimeClass, format_duration};
 use std::collections::BTreeSet;
 
@@ -160,8 +161,8 @@ fn together(mut causes: Vec<Cause>) -> Vec<Cause> {
         let same = |c: &&mut Cause| {
             c.explains
                 && cause.explains
-                && c.code.is_some()
-                && c.code == cause.code
+                && c.rule.is_some()
+                && c.rule == cause.rule
                 && c.added_ns.signum() == cause.added_ns.signum()
         };
         match all.iter_mut().find(same) {
@@ -240,17 +241,14 @@ impl Frame<'_> {
         cause.added_ns = of(added);
         cause.interval_ns = interval.map(|(low, high)| (of(low), of(high)));
         cause.beyond_chance = interval.map(|i| excludes_nothing(i) && enough);
-        cause.found = slower
-            .findings
-            .iter()
-            .any(|f| Some(f.code.as_str()) == cause.code);
+        cause.found = slower.findings.iter().any(|f| Some(f.rule) == cause.rule);
         cause
     }
 }
 
 fn empty() -> Cause {
     Cause {
-        code: None,
+        rule: None,
         what: String::new(),
         added_ns: 0,
         interval_ns: None,
@@ -267,7 +265,7 @@ fn size(runs: [&Snapshot; 2], parts: &[PartSums; 2], unit: Unit) -> Option<Cause
     if unit == Unit::Row {
         let [a, b] = runs.map(|r| r.sums.rows as f64 / r.sums.row_trips.max(1) as f64);
         return Some(Cause {
-            code: Some("small-fetch"),
+            rule: Some(Rule::SmallFetch),
             what: format!(
                 "fetch size: a round trip brings {} instead of {}",
                 sentence::rows(b),
@@ -282,22 +280,22 @@ fn size(runs: [&Snapshot; 2], parts: &[PartSums; 2], unit: Unit) -> Option<Cause
     let each = |of: fn(&PartSums) -> u64| parts.map(|p| of(&p) as f64 / p.calls.max(1) as f64);
     let [sent, brought] = [each(|p| p.request_bytes), each(|p| p.response_bytes)];
     let gap = |[a, b]: [f64; 2]| (b - a).abs();
-    let (code, words, way, [a, b]) = match gap(sent) >= gap(brought) {
+    let (rule, words, way, [a, b]) = match gap(sent) >= gap(brought) {
         true => (
-            "small-writes",
+            Rule::SmallWrites,
             "write size: a request carries",
             "client to server",
             sent,
         ),
         false => (
-            "small-fetch",
+            Rule::SmallFetch,
             "fetch size: an answer brings",
             "server to client",
             brought,
         ),
     };
     Some(Cause {
-        code: Some(code),
+        rule: Some(rule),
         what: format!("{words} {} instead of {}, {way}", amount(b), amount(a)),
         change: effect::setting(a, b),
         per: "byte",
@@ -317,9 +315,9 @@ struct Wording<'a> {
 impl Wording<'_> {
     fn cause(self) -> Cause {
         let times = self.times();
-        let (code, what, explains) = self.words(&times);
+        let (rule, what, explains) = self.words(&times);
         Cause {
-            code,
+            rule,
             what,
             change: self.change,
             per: self.per,
@@ -345,49 +343,52 @@ impl Wording<'_> {
         )
     }
 
-    fn words(&self, times: &str) -> (Option<&'static str>, String, bool) {
+    fn words(&self, times: &str) -> (Option<Rule>, String, bool) {
         let way = |d: Direction| match d {
             Direction::ToServer => "client to server",
             Direction::ToClient => "server to client",
         };
-        let sure = |code, what: String| (Some(code), what, true);
+        let sure = |rule, what: String| (Some(rule), what, true);
         match self.line {
-            Line::Service => sure("server-slow", format!("the server itself takes {times}")),
+            Line::Service => sure(Rule::ServerSlow, format!("the server itself takes {times}")),
             Line::Queue => sure(
-                "server-concurrency-cap",
+                Rule::ServerConcurrencyCap,
                 format!("calls queue in the server for {times}"),
             ),
-            Line::Stall => sure("server-stall", format!("the server stalls for {times}")),
+            Line::Stall => sure(Rule::ServerStall, format!("the server stalls for {times}")),
             Line::Path => self.path(times),
-            Line::Outage => sure("network-outage", format!("nothing got through for {times}")),
-            Line::Loss => sure("network-loss", format!("lost packets cost {times}")),
+            Line::Outage => sure(
+                Rule::NetworkOutage,
+                format!("nothing got through for {times}"),
+            ),
+            Line::Loss => sure(Rule::NetworkLoss, format!("lost packets cost {times}")),
             Line::Nagle => sure(
-                "nagle",
+                Rule::Nagle,
                 format!("the client's TCP holds small segments back for {times}"),
             ),
             Line::Waited(d, class) => {
                 let way = way(d);
                 match class {
                     TimeClass::NagleDelayedAck => sure(
-                        "nagle-delayed-ack",
+                        Rule::NagleDelayedAck,
                         format!(
                             "small segments wait for delayed acknowledgements (Nagle) for {times}, {way}"
                         ),
                     ),
                     TimeClass::SmallWindow => sure(
-                        "small-window",
+                        Rule::SmallWindow,
                         format!("a small receive window holds bytes up for {times}, {way}"),
                     ),
                     TimeClass::ReceiverApplication => sure(
-                        "receive-window-limited",
+                        Rule::ReceiveWindowLimited,
                         format!("the receiver does not read for {times}, {way}"),
                     ),
                     TimeClass::SenderApplication => sure(
-                        "sender-application-limited",
+                        Rule::SenderApplicationLimited,
                         format!("the sender does not write for {times}, {way}"),
                     ),
                     TimeClass::Bandwidth => sure(
-                        "network-bandwidth",
+                        Rule::NetworkBandwidth,
                         format!("a full line holds bytes up for {times}, {way}"),
                     ),
                     TimeClass::Congestion => (
@@ -414,28 +415,28 @@ impl Wording<'_> {
     }
 
     /// Why messages take longer to pass, where that is plain.
-    fn transfer(&self, times: &str) -> (Option<&'static str>, String, bool) {
+    fn transfer(&self, times: &str) -> (Option<Rule>, String, bool) {
         let grown = self.change.difference();
         let what = format!("messages pass for {times}");
         // A window that grows by itself stays small where packets are lost.
         if after_losses(self.runs, grown) {
             let what = format!("{what}: slower after losses");
-            return (Some("network-loss"), what, true);
+            return (Some(Rule::NetworkLoss), what, true);
         }
         match window(self.runs, grown) {
-            Some(why) => (Some("small-window"), format!("{what}: {why}"), true),
+            Some(why) => (Some(Rule::SmallWindow), format!("{what}: {why}"), true),
             None => (None, what, false),
         }
     }
 
     /// A longer way, a queue on it, or bytes that pass slowly: round trips tell.
-    fn path(&self, times: &str) -> (Option<&'static str>, String, bool) {
+    fn path(&self, times: &str) -> (Option<Rule>, String, bool) {
         let grown = self.change.difference();
         let [a, b] = self.runs.map(round_trip);
         let shown = |(a, b): (i64, i64)| {
             format!("{} instead of {}", format_duration(b), format_duration(a))
         };
-        let delay = Some("network-delay");
+        let delay = Some(Rule::NetworkDelay);
         let Some(shortest) = a.0.zip(b.0) else {
             return (delay, format!("the network's delay is {times}"), true);
         };
@@ -463,15 +464,15 @@ impl Wording<'_> {
         };
         let [line_a, line_b] = self.runs.map(full);
         let fuller = (line_b as f64 - line_a as f64) * grown > 0.0;
-        let (code, why) = match loaded {
+        let (rule, why) = match loaded {
             Some(mean) => {
-                let (code, why) = match fuller {
-                    true => ("network-bandwidth", "a slower line or a queue"),
-                    false => ("network-delay", "a queue, or jitter"),
+                let (rule, why) = match fuller {
+                    true => (Rule::NetworkBandwidth, "a slower line or a queue"),
+                    false => (Rule::NetworkDelay, "a queue, or jitter"),
                 };
                 let trips = format!("the mean round trip is {}", shown(mean));
                 (
-                    code,
+                    rule,
                     format!("{why}: {trips}, the shortest one {}", shown(shortest)),
                 )
             }
@@ -481,7 +482,7 @@ impl Wording<'_> {
                     "the shortest round trip is {}: a queue, or jitter",
                     shown(shortest)
                 );
-                ("network-delay", why)
+                (Rule::NetworkDelay, why)
             }
             None => {
                 let what =
@@ -490,7 +491,7 @@ impl Wording<'_> {
             }
         };
         let what = format!("the way of the bytes takes {times} ({why})");
-        (Some(code), what, true)
+        (Some(rule), what, true)
     }
 }
 

@@ -25,6 +25,7 @@ pub use result::Comparison;
 pub use snapshot::Snapshot;
 
 use crate::diagnose::Kind;
+use crate::findings::Of;
 use crate::results::{Side, Vantage};
 use effect::{excludes_nothing, matters};
 use model::grouped;
@@ -45,9 +46,6 @@ const IN_COMMON: f64 = 0.5;
 
 /// A line of the account that changed by this fraction of the time is worth a word.
 const ELSEWHERE: u64 = 4;
-
-/// Findings about time that is in no call.
-const BEFORE_CALLS: [&str; 1] = ["slow-connect"];
 
 /// A finding beside the calls is worth a word when it costs more than this fraction of their time.
 const BESIDE: i64 = 10;
@@ -212,7 +210,7 @@ fn compared(seen: [&Snapshot; 2], ends: Option<[&Snapshot; 2]>) -> Comparison {
         }
     }
     if matches!(c.outcome, Outcome::Slower | Outcome::Faster) {
-        c.cause = sentence::main_cause(&c.causes, c.added_ns).and_then(|m| m.code);
+        c.cause = sentence::main_cause(&c.causes, c.added_ns).and_then(|m| m.rule);
     }
     c.notes.extend(volumes(&c, scale));
     if elsewhere_seen.is_none() || runs.iter().any(|r| r.calls == 0) {
@@ -228,13 +226,13 @@ fn compared(seen: [&Snapshot; 2], ends: Option<[&Snapshot; 2]>) -> Comparison {
 /// much beside their time.
 fn is_apart(f: &SavedFinding, run: &Run) -> bool {
     let least = run.time_ns / BESIDE;
-    f.fatal || (BEFORE_CALLS.contains(&f.code.as_str()) && f.cost_ns.is_some_and(|ns| ns > least))
+    f.fatal || (f.rule.of() == Of::Connects && f.cost_ns.is_some_and(|ns| ns > least))
 }
 
 /// Whether two findings of one kind are laid to different sides.
 fn is_moved(a: &SavedFinding, b: &SavedFinding) -> bool {
     let known = |f: &SavedFinding| matches!(f.side, Side::Client | Side::Network | Side::Server);
-    a.code == b.code && a.side != b.side && known(a) && known(b)
+    a.rule == b.rule && a.side != b.side && known(a) && known(b)
 }
 
 /// What only the problem suffers from, or from another side than the baseline, beside the time of its
@@ -242,8 +240,8 @@ fn is_moved(a: &SavedFinding, b: &SavedFinding) -> bool {
 fn beside(c: &Comparison) -> Vec<SavedFinding> {
     let [baseline, problem] = &c.runs;
     let new = |f: &&SavedFinding| {
-        let mut same = baseline.findings.iter().filter(|b| b.code == f.code);
-        let told = |cause: &result::Cause| cause.code == Some(f.code.as_str());
+        let mut same = baseline.findings.iter().filter(|b| b.rule == f.rule);
+        let told = |cause: &result::Cause| cause.rule == Some(f.rule);
         is_apart(f, problem) && same.all(|b| is_moved(b, f)) && !c.causes.iter().any(told)
     };
     problem.findings.iter().filter(new).cloned().collect()
@@ -253,7 +251,7 @@ fn beside(c: &Comparison) -> Vec<SavedFinding> {
 fn gone(c: &Comparison) -> Vec<SavedFinding> {
     let [baseline, problem] = &c.runs;
     let moved = |f: &SavedFinding| c.beside.iter().any(|b| is_moved(b, f));
-    let left = |f: &SavedFinding| problem.findings.iter().any(|p| p.code == f.code);
+    let left = |f: &SavedFinding| problem.findings.iter().any(|p| p.rule == f.rule);
     let gone = |f: &&SavedFinding| moved(f) || (is_apart(f, baseline) && !left(f));
     baseline.findings.iter().filter(gone).cloned().collect()
 }
@@ -289,7 +287,7 @@ fn elsewhere(c: &Comparison) -> Vec<String> {
         ("problem", problem, baseline),
     ] {
         let heavy = |f: &&SavedFinding| f.cost_ns.is_some_and(|ns| ns > run.time_ns / BESIDE);
-        let own = |f: &&SavedFinding| other.findings.iter().all(|o| o.code != f.code);
+        let own = |f: &&SavedFinding| other.findings.iter().all(|o| o.rule != f.rule);
         let told = |f: &SavedFinding| c.beside.contains(f) || c.gone.contains(f);
         let found: Vec<String> = run
             .findings

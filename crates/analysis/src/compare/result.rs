@@ -2,6 +2,7 @@
 
 use super::bootstrap::Interval;
 use super::snapshot::{CallSums, SavedCapture, SavedFinding};
+use crate::findings::Rule;
 use model::{Direction, Protocol};
 
 /// What both runs did, so that unequal amounts of it can be compared.
@@ -78,7 +79,7 @@ impl Change {
 #[derive(Clone, Debug)]
 pub struct Cause {
     /// The finding that is about the same, where there is one.
-    pub code: Option<&'static str>,
+    pub rule: Option<Rule>,
     /// What changed, as a part of a sentence: "the server's own time takes 8.2 ms instead of 0.1 ms per call".
     pub what: String,
     /// Of the difference, at the problem's amount of work: below zero it took less.
@@ -194,7 +195,7 @@ pub struct Comparison {
     pub runs: [Run; 2],
     pub outcome: Outcome,
     /// Of the cause that explains most, where one does.
-    pub cause: Option<&'static str>,
+    pub cause: Option<Rule>,
     pub sentence: String,
     /// Findings of the problem alone that no line of the account tells of: work that ended, connections
     /// that opened slowly.

@@ -4,6 +4,7 @@ use super::OTHER_WORK;
 use super::effect::excludes_nothing;
 use super::result::{Cause, Comparison, Outcome, Run, Shared, Unit};
 use super::snapshot::SavedFinding;
+use crate::findings::Rule;
 use crate::results::Side;
 use model::{format_duration, grouped};
 
@@ -73,9 +74,9 @@ pub(super) fn sentence(c: &Comparison) -> String {
         let named: Vec<String> = findings.into_iter().map(named).collect();
         (!named.is_empty()).then(|| format!("The {which} alone has {}.", named.join(", ")))
     };
-    let other = |code: &str, list: &[SavedFinding]| list.iter().all(|f| f.code != code);
-    let new = c.beside.iter().filter(|f| other(&f.code, &c.gone));
-    let gone = c.gone.iter().filter(|f| other(&f.code, &c.beside));
+    let other = |rule: Rule, list: &[SavedFinding]| list.iter().all(|f| f.rule != rule);
+    let new = c.beside.iter().filter(|f| other(f.rule, &c.gone));
+    let gone = c.gone.iter().filter(|f| other(f.rule, &c.beside));
     said.extend(has("problem", new.collect()));
     said.extend(has("baseline", gone.collect()));
     match said.is_empty() {
@@ -88,11 +89,11 @@ pub(super) fn sentence(c: &Comparison) -> String {
 pub(super) fn named(f: &SavedFinding) -> String {
     match (f.fatal, f.cost_ns) {
         (true, _) => match who(f.side) {
-            Some(who) => format!("{} (by {who}; it ends work)", f.code),
-            None => format!("{} (it ends work)", f.code),
+            Some(who) => format!("{} (by {who}; it ends work)", f.rule),
+            None => format!("{} (it ends work)", f.rule),
         },
-        (false, Some(ns)) => format!("{} ({})", f.code, format_duration(ns)),
-        (false, None) => f.code.clone(),
+        (false, Some(ns)) => format!("{} ({})", f.rule, format_duration(ns)),
+        (false, None) => f.rule.to_string(),
     }
 }
 
@@ -107,18 +108,18 @@ fn who(side: Side) -> Option<&'static str> {
 
 /// What both runs suffer from, each from another side.
 fn moved(c: &Comparison, f: &SavedFinding) -> Option<String> {
-    let before = c.gone.iter().find(|g| g.code == f.code)?;
+    let before = c.gone.iter().find(|g| g.rule == f.rule)?;
     let [there, here] = [before, f].map(|f| who(f.side).unwrap_or("nobody knows who"));
-    let what = match f.code.as_str() {
-        "connection-reset" => "resets connections",
-        "connection-refused" => "refuses connections",
-        "slow-connect" => "makes connections open late",
+    let what = match f.rule {
+        Rule::ConnectionReset => "resets connections",
+        Rule::ConnectionRefused => "refuses connections",
+        Rule::SlowConnect => "makes connections open late",
         _ => "does harm",
     };
     let ends = if f.fatal { "; it ends work" } else { "" };
     Some(format!(
         "In the problem {here} {what}, which in the baseline {there} did ({}{ends}).",
-        f.code
+        f.rule
     ))
 }
 

@@ -8,6 +8,7 @@ use super::matching::{pairs, round_trip};
 use super::result::{Cause, Change, Shared};
 use super::snapshot::{CallSums, Snapshot, Subject};
 use crate::facts::Basis;
+use crate::findings::Rule;
 use model::format_duration;
 
 /// The calls of one run that the other made as well, each weighted so that there are as many of its kind
@@ -143,7 +144,7 @@ pub(super) fn causes(runs: [&Snapshot; 2], shared: &Shared) -> Vec<Cause> {
             };
             let mut network = part(shared, "the network takes", way);
             if let Some(trips) = explains(&way) {
-                network.code = Some("network-delay");
+                network.rule = Some(Rule::NetworkDelay);
                 network.what += &format!(" ({})", shortest(&trips));
             }
             vec![part(shared, "the server takes", server), network]
@@ -155,7 +156,7 @@ pub(super) fn causes(runs: [&Snapshot; 2], shared: &Shared) -> Vec<Cause> {
             let trips =
                 explains(&shared.time).filter(|_| runs.iter().all(|r| r.basis == Basis::Client));
             let way = trips.map(|trips| Cause {
-                code: Some("network-delay"),
+                rule: Some(Rule::NetworkDelay),
                 what: shortest(&trips),
                 ..part(shared, "", trips)
             });
@@ -184,7 +185,7 @@ fn part(shared: &Shared, who: &str, change: Change) -> Cause {
     let shown = |ns: f64| format_duration(ns as i64);
     let of_all = |ns: f64| (ns * calls as f64) as i64;
     Cause {
-        code: None,
+        rule: None,
         what: format!(
             "{who} {} instead of {} per call",
             shown(change.problem),

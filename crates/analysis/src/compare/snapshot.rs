@@ -5,6 +5,7 @@ use super::blocks::{Blocks, Sums};
 use super::gather::{Parts, Tap, Wire};
 use crate::diagnose::Kind;
 use crate::facts::{Account, Basis};
+use crate::findings::Rule;
 use crate::results::{ConnectionResult, Diagnosis, Side, Vantage};
 use crate::stats::bucket_value;
 use crate::streams::{DIRECTIONS, Streams};
@@ -297,7 +298,7 @@ pub struct SavedCapture {
 /// A finding as far as a comparison names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedFinding {
-    pub code: String,
+    pub rule: Rule,
     pub side: Side,
     pub cost_ns: Option<i64>,
     /// It ends the work.
@@ -357,7 +358,7 @@ impl Measured {
             damaged: c.problems.any_damage(),
         });
         let findings = d.findings.iter().map(|f| SavedFinding {
-            code: f.code.to_owned(),
+            rule: f.rule,
             side: f.side,
             cost_ns: f.cost_ns,
             fatal: f.fatal,

@@ -8,6 +8,7 @@ use super::snapshot::{CallSums, Line, SavedCapture, SavedFinding, Snapshot, Subj
 use super::{Kept, sentence};
 use crate::diagnose::Kind;
 use crate::facts::Basis;
+use crate::findings::Rule;
 use crate::results::{Side, Vantage};
 use crate::stats::Distribution;
 use model::{Direction, Time, TimeClass};
@@ -132,33 +133,33 @@ fn compared(a: Made, b: Made) -> Comparison {
 
 #[test]
 fn what_was_added_is_named_with_its_seconds() {
-    for (change, code) in [
+    for (change, rule) in [
         (
             Made {
                 server_ns: 5 * MS,
                 ..PLAIN
             },
-            "server-slow",
+            Rule::ServerSlow,
         ),
         (
             Made {
                 path_ns: 5 * MS,
                 ..PLAIN
             },
-            "network-delay",
+            Rule::NetworkDelay,
         ),
         (
             Made {
                 held_ns: 4 * MS,
                 ..PLAIN
             },
-            "small-window",
+            Rule::SmallWindow,
         ),
     ] {
         let c = compared(PLAIN, Made { seed: 2, ..change });
-        assert_eq!((c.outcome, c.cause), (Outcome::Slower, Some(code)));
+        assert_eq!((c.outcome, c.cause), (Outcome::Slower, Some(rule)));
         let seconds = c.added_ns as f64 / 1e9;
-        assert!((3.9..4.1).contains(&seconds), "{code}: {seconds}");
+        assert!((3.9..4.1).contains(&seconds), "{rule:?}: {seconds}");
         assert!(c.sentence.contains("added seconds"), "{}", c.sentence);
     }
 }
@@ -191,7 +192,7 @@ fn calls_that_carry_less_cost_more_a_byte() {
     };
     let c = compared(PLAIN, small);
     assert_eq!((c.outcome, c.unit), (Outcome::Slower, Unit::Byte));
-    assert_eq!(c.cause, Some("small-fetch"));
+    assert_eq!(c.cause, Some(Rule::SmallFetch));
     // 250 of the 2,000 calls would have done, of some 2.15 ms each.
     let seconds = c.added_ns as f64 / 1e9;
     assert!((3.7..3.85).contains(&seconds), "{seconds}");
@@ -316,7 +317,7 @@ fn what_ends_work_from_another_side_is_a_difference() {
     let with = |side, fatal| {
         let mut run = PLAIN.run();
         run.findings.push(SavedFinding {
-            code: "connection-reset".into(),
+            rule: Rule::ConnectionReset,
             side,
             cost_ns: None,
             fatal,
@@ -439,7 +440,7 @@ proptest! {
         let (t, b) = (there.time.expect("calls"), back.time.expect("calls"));
         prop_assert_eq!(t.difference(), -b.difference());
         prop_assert_eq!(t.interval, b.interval.map(|(low, high)| (-high, -low)));
-        let cause = |c: &Comparison| c.causes.first().map(|c| c.code);
+        let cause = |c: &Comparison| c.causes.first().map(|c| c.rule);
         prop_assert_eq!(cause(&there), cause(&back));
     }
 

@@ -26,16 +26,19 @@
 //! An application that by chance writes again just as the timer runs out. A sender
 //! that waits for each acknowledgement is as much to blame as the receiver.
 
-use super::Rule;
-use super::under_way::{Said, UnderWay};
+use super::under_way::UnderWay;
+use super::{Entry, Of, Rule, numbers};
 use crate::facts::Facts;
 use crate::results::Finding;
 use crate::streams::DIRECTIONS;
-use model::{Direction, EpisodeKind, format_duration};
+use crate::text::{Value, text};
+use model::{Direction, EpisodeKind};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "ack-frequency",
     title: "the sender waits for late acknowledgements",
+    side: None,
+    of: Of::Bytes,
     source: include_str!("ack_frequency.rs"),
     check,
 };
@@ -83,28 +86,37 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     if !TIMERS_NS.contains(&each) {
         return None;
     }
-    let (waiter, delays) = waits.words();
-    Some(waits.finding(
-        &RULE,
-        Said {
-            title: format!("The {waiter} waits for acknowledgements that the {delays} delays"),
-            side: waits.receiver(),
-            cost_ns: Some(cost),
-            confidence: 0.8,
-            numbers: &[
-                ("waits", waits.count as i64),
-                ("wait_mean_ns", each),
-                ("not_awaited", ignored as i64),
-            ],
-            shows: "the last segment before the wait and the one that left after the acknowledgement",
-            why: format!(
-                "{} times the {delays} acknowledged what had come only after {} on average, and the {waiter} sent nothing before and more at once after that; {ignored} times it did not wait.",
-                waits.count,
-                format_duration(each)
-            ),
-            remedy: format!(
-                "look for what delays acknowledgements on the {delays} (every n-th segment only, a long timer), and why the {waiter} stops until it has them (a small send buffer)"
-            ),
-        },
-    ))
+    let (waiter, delays) = (waits.sender(), waits.receiver());
+    Some(Finding {
+        title: text!(
+            "The {waiter} waits for acknowledgements that the {delays} delays",
+            waiter = waiter,
+            delays = delays
+        ),
+        side: waits.receiver(),
+        cost_ns: Some(cost),
+        confidence: 0.8,
+        facts: numbers([
+            ("waits", waits.count as i64),
+            ("wait_mean_ns", each),
+            ("not_awaited", ignored as i64),
+        ]),
+        why: text!(
+            "{times} times the {delays} acknowledged what had come only after {each} on average, and the {waiter} sent nothing before and more at once after that; {ignored} times it did not wait.",
+            times = waits.count,
+            delays = delays,
+            each = Value::Duration(each),
+            waiter = waiter,
+            ignored = ignored,
+        ),
+        remedy: vec![text!(
+            "look for what delays acknowledgements on the {delays} (every n-th segment only, a long timer), and why the {waiter} stops until it has them (a small send buffer)",
+            delays = delays,
+            waiter = waiter,
+        )],
+        ..waits.finding(
+            Rule::AckFrequency,
+            "the last segment before the wait and the one that left after the acknowledgement",
+        )
+    })
 }

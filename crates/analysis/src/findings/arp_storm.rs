@@ -20,15 +20,17 @@
 //! Monitoring and inventory search networks on purpose. On the mirror of a trunk
 //! each VLAN has its own questions, and a large network's router asks often.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers, whole};
 use crate::facts::Facts;
-use crate::neighbours::{STORM_QUESTIONS, hardware_text};
-use crate::results::{Fact, Finding, Side};
-use model::{format_duration, grouped};
+use crate::neighbours::STORM_QUESTIONS;
+use crate::results::{Finding, Side};
+use crate::text::{Text, Value, text};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "arp-storm",
     title: "a host asks for very many addresses",
+    side: Some(Side::Network),
+    of: Of::Network,
     source: include_str!("arp_storm.rs"),
     check,
 };
@@ -39,53 +41,62 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         seen.max_by_key(|(c, found)| (found.first().map(|a| a.questions), usize::MAX - c))?;
     let asker = *askers.first()?;
     let (shortest_ns, busiest) = asker.storm()?;
-    let who = format!("{} ({})", asker.address, hardware_text(asker.hardware));
+    let (address, hardware) = (asker.address, asker.hardware);
     let targets = asker.targets();
     let asked = match asker.range() {
         Some((low, high)) if targets > 1 => {
-            format!("for {targets} different addresses from {low} to {high}")
+            text!(
+                "for {n} different addresses from {low} to {high}",
+                n = targets,
+                low = low,
+                high = high
+            )
         }
-        Some((only, _)) => format!("for {only} again and again"),
-        None => String::new(),
+        Some((only, _)) => text!("for {only} again and again", only = only),
+        None => Text::default(),
     };
     // The same question this often is not a host's asking.
     let repeats = (targets as u64).saturating_mul(10) < asker.questions;
     let others = match askers.len() {
-        1 => String::new(),
-        n => format!(" {} more hosts ask as much.", n - 1),
+        1 => Text::default(),
+        n => text!(" {n} more hosts ask as much.", n = n - 1),
     };
-    let fact = |name, value| Fact { name, value };
     Some(Finding {
-        code: RULE.code,
         title: match repeats {
-            true => format!("{who} repeats its questions without end"),
-            false => format!("{who} searches the network"),
+            true => text!(
+                "{address} ({hardware}) repeats its questions without end",
+                address = address,
+                hardware = hardware
+            ),
+            false => text!(
+                "{address} ({hardware}) searches the network",
+                address = address,
+                hardware = hardware
+            ),
         },
-        side: Side::Network,
-        cost_ns: None,
-        elapsed_cost_ns: None,
-        fatal: false,
         confidence: 0.9,
         first: Some(asker.first.time),
         last: Some(asker.last.time),
-        facts: vec![
-            fact(
-                "questions",
-                i64::try_from(asker.questions).unwrap_or(i64::MAX),
-            ),
-            fact("targets", targets as i64),
-            fact("busiest_ns", shortest_ns),
-            fact("hosts", askers.len() as i64),
-        ],
+        facts: numbers([
+            ("questions", whole(asker.questions)),
+            ("targets", targets as i64),
+            ("busiest_ns", shortest_ns),
+            ("hosts", askers.len() as i64),
+        ]),
         evidence: evidence::of_packets(
             facts,
             busiest.iter().map(|m| (capture, m.packet)),
             "first and last of its busiest hundred questions",
         ),
-        why: format!(
-            "{who} asks {} times {asked}, {STORM_QUESTIONS} times within {} where it is busiest.{others}",
-            grouped(asker.questions),
-            format_duration(shortest_ns)
+        why: text!(
+            "{address} ({hardware}) asks {questions,} times {asked}, {busiest} times within {time} where it is busiest.{others}",
+            address = address,
+            hardware = hardware,
+            questions = asker.questions,
+            asked = asked,
+            busiest = STORM_QUESTIONS,
+            time = Value::Duration(shortest_ns),
+            others = others,
         ),
         remedy: match repeats {
             true => vec![
@@ -98,5 +109,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
                 "limit broadcasts on the switches (storm control)".into(),
             ],
         },
+        ..Rule::ArpStorm.finding()
     })
 }

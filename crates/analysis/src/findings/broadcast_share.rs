@@ -21,15 +21,17 @@
 //! sees all of them. Where most of them are questions of ARP, arp-storm names who
 //! asks, and this is silent.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers, whole};
 use crate::facts::Facts;
 use crate::health::Floods;
-use crate::neighbours::hardware_text;
-use crate::results::{Fact, Finding, Side};
+use crate::results::{Finding, Side};
+use crate::text::{Text, Value, text};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "broadcast-share",
     title: "much of the traffic goes to everybody",
+    side: Some(Side::Network),
+    of: Of::Network,
     source: include_str!("broadcast_share.rs"),
     check,
 };
@@ -53,44 +55,42 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let (most, ends) = floods.busiest()?;
     let sender = *floods.senders().first()?;
     let all = packets(capture).max(1);
-    let fact = |name, value: u64| Fact {
-        name,
-        value: i64::try_from(value).unwrap_or(i64::MAX),
-    };
     let share = floods.broadcast.packets as f64 * 100.0 / all as f64;
     Some(Finding {
-        code: RULE.code,
-        title: format!("{share:.0} % of all packets go to everybody"),
-        side: Side::Network,
-        cost_ns: None,
-        elapsed_cost_ns: None,
-        fatal: false,
+        title: text!(
+            "{share} of all packets go to everybody",
+            share = Value::Percent(share.round_ties_even() as i64)
+        ),
         confidence: 0.8,
         first: Some(sender.first.time),
         last: Some(sender.last.time),
-        facts: vec![
-            fact("broadcasts", floods.broadcast.packets),
-            fact("broadcast_bytes", floods.broadcast.bytes),
-            fact("most_in_a_second", most),
-            fact("of_one_sender", sender.broadcast.packets),
-        ],
+        facts: numbers([
+            ("broadcasts", whole(floods.broadcast.packets)),
+            ("broadcast_bytes", whole(floods.broadcast.bytes)),
+            ("most_in_a_second", whole(most)),
+            ("of_one_sender", whole(sender.broadcast.packets)),
+        ]),
         evidence: evidence::of_packets(
             facts,
             ends.iter().map(|m| (capture, m.packet)),
             "first and last of the busiest second",
         ),
-        why: format!(
-            "{} of {all} packets are broadcasts, {most} in the busiest second. {} sends {} of them{}.",
-            floods.broadcast.packets,
-            hardware_text(sender.hardware),
-            sender.broadcast.packets,
-            sender
-                .holds()
-                .map_or(String::new(), |k| format!(", mostly {k}"))
+        why: text!(
+            "{broadcasts} of {all} packets are broadcasts, {most} in the busiest second. {sender} sends {own} of them{kind}.",
+            broadcasts = floods.broadcast.packets,
+            all = all,
+            most = most,
+            sender = sender.hardware,
+            own = sender.broadcast.packets,
+            kind = sender.holds().map_or(Text::default(), |k| text!(
+                ", mostly {k}",
+                k = k.to_string()
+            )),
         ),
         remedy: vec![
             "look for a loop: spanning tree, and ports joined by a cable".into(),
             "limit broadcasts on the switches (storm control), or divide the network".into(),
         ],
+        ..Rule::BroadcastShare.finding()
     })
 }

@@ -19,13 +19,16 @@
 //! Packets that take another path than the captured one (asymmetric routing, a bond
 //! with one port mirrored) are missing for a better reason.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::Facts;
-use crate::results::{Fact, Finding, Side};
+use crate::results::{Finding, Side};
+use crate::text::{Text, Value, text};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "capture-incomplete",
     title: "packets lost by the capture",
+    side: Some(Side::Undetermined),
+    of: Of::Network,
     source: include_str!("capture_incomplete.rs"),
     check,
 };
@@ -41,37 +44,31 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         .captures
         .iter()
         .max_by_key(|c| (c.tcp.missing_gaps, facts.results[c.index].dropped))?;
-    let mut why = format!(
-        "{gaps} gaps ({bytes} bytes) were acknowledged by the receiver but are not in the capture{}.",
-        match Some(worst.index) {
-            _ if facts.captures.len() < 2 => "",
-            at if at == facts.client => ", most of them at the client",
-            at if at == facts.server => ", most of them at the server",
-            _ => "",
-        }
-    );
-    if dropped > 0 {
-        why.push_str(&format!(
-            " The capturing host counted {dropped} dropped packets."
-        ));
-    }
+    let most = match Some(worst.index) {
+        _ if facts.captures.len() < 2 => "",
+        at if at == facts.client => ", most of them at the client",
+        at if at == facts.server => ", most of them at the server",
+        _ => "",
+    };
+    let counted = match dropped {
+        0 => Text::default(),
+        n => text!(" The capturing host counted {n} dropped packets.", n = n),
+    };
     Some(Finding {
-        code: RULE.code,
         title: "The capture lacks packets".into(),
-        side: Side::Undetermined,
-        cost_ns: None,
-        elapsed_cost_ns: None,
-        fatal: false,
         confidence: 0.95,
         first: worst.first,
         last: worst.last,
-        facts: vec![
-            Fact { name: "gaps", value: gaps as i64 },
-            Fact { name: "missing_bytes", value: bytes as i64 },
-            Fact { name: "dropped_packets", value: dropped as i64 },
-        ],
+        facts: numbers([("gaps", gaps as i64), ("missing_bytes", bytes as i64), ("dropped_packets", dropped as i64)]),
         evidence: evidence::of_packets(facts, worst.gaps.iter().map(|&p| (worst.index, p)), "packets at which a gap showed"),
-        why,
+        why: text!(
+            "{gaps} gaps ({bytes}) were acknowledged by the receiver but are not in the capture{most}.{counted}",
+            gaps = gaps,
+            bytes = Value::Bytes(bytes),
+            most = most,
+            counted = counted,
+        ),
         remedy: vec!["capture with a larger buffer (tcpdump -B 65536), a smaller snap length (-s 256) or fewer hosts".into()],
+        ..Rule::CaptureIncomplete.finding()
     })
 }

@@ -27,15 +27,17 @@
 //! Where each request needs the answer to the last one (a walk through pointers, a
 //! transaction with decisions between its steps) only a shorter path helps.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::{Basis, Facts};
-use crate::results::{Fact, Finding, Side};
+use crate::results::{Finding, Side};
 use crate::sql::habits::{self, Pattern};
-use model::format_duration;
+use crate::text::{Text, Value, text};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "chatty",
     title: "many small requests, one after another",
+    side: Some(Side::Client),
+    of: Of::Calls,
     source: include_str!("chatty.rs"),
     check,
 };
@@ -52,51 +54,49 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let trip = a.chatty_ns / (chatter.calls - chatter.needed).max(1) as i64;
     let each = chatter.bytes / chatter.calls.max(1);
     Some(Finding {
-        code: RULE.code,
         title: "The client asks for little at a time".into(),
-        side: Side::Client,
         cost_ns: Some(a.chatty_ns),
-        elapsed_cost_ns: None,
-        fatal: false,
         confidence: 0.8,
         first: facts.worst.network.first,
         last: facts.worst.network.last,
-        facts: vec![
-            Fact { name: "turns", value: chatter.calls as i64 },
-            Fact { name: "turns_needed", value: chatter.needed as i64 },
-            Fact { name: "bytes_mean", value: each as i64 },
-            Fact { name: "round_trip_ns", value: trip },
-        ],
+        facts: numbers([("turns", chatter.calls as i64), ("turns_needed", chatter.needed as i64), ("bytes_mean", each as i64), ("round_trip_ns", trip)]),
         evidence: evidence::of_calls(facts, facts.worst.network, "request and response of turns that crossed the path for little"),
-        why: format!(
-            "{} turns of {each} bytes on average, one after another, each wait {} for the path; what they carry fits into {}.{}",
-            chatter.calls,
-            format_duration(trip),
-            chatter.needed,
-            told(facts)
+        why: text!(
+            "{turns} turns of {each} on average, one after another, each wait {trip} for the path; what they carry fits into {needed}.{habit}",
+            turns = chatter.calls,
+            each = Value::Bytes(each),
+            trip = Value::Duration(trip),
+            needed = chatter.needed,
+            habit = habit(facts),
         ),
         remedy: vec![
             "ask for more per turn: a larger fetch or array size, prefetch, batched statements, one query in place of a loop of lookups".into(),
             "where that cannot be, move the client nearer to the server".into(),
         ],
+        ..Rule::Chatty.finding()
     })
 }
 
 /// What the client of a database does, where its statements show it.
-fn told(facts: &Facts<'_>) -> String {
+fn habit(facts: &Facts<'_>) -> Text {
     let Some(profile) = facts.sql else {
-        return String::new();
+        return Text::default();
     };
     let all = habits::habits(profile);
     all.iter()
         .find(|h| h.pattern != Pattern::SmallFetch)
-        .map_or_else(String::new, |h| {
+        .map_or_else(Text::default, |h| {
             let what = match h.pattern {
                 Pattern::RowByRow | Pattern::SmallFetch => "fetches bring a row each",
                 Pattern::OneByOne => "executions of one statement are a loop",
                 Pattern::CommitEach => "commits are one for each change",
             };
-            format!(" {} {what}. {}", h.trips, evidence::named(h.statement))
+            text!(
+                " {trips} {what}. {statement}",
+                trips = h.trips,
+                what = what,
+                statement = evidence::named(h.statement)
+            )
         })
 }
 
@@ -112,39 +112,32 @@ fn by_statements(facts: &Facts<'_>) -> Option<Finding> {
     let measured = a.basis == Basis::Matched;
     let trip = worst.saved_ns / (worst.trips - worst.needed).max(1) as i64;
     Some(Finding {
-        code: RULE.code,
         title: "The client asks for little at a time".into(),
-        side: Side::Client,
         cost_ns: Some(a.chatty_ns),
-        elapsed_cost_ns: None,
-        fatal: false,
         confidence: match measured {
             true => 0.8,
             false => 0.6,
         },
         first: s.first,
         last: s.last,
-        facts: vec![
-            Fact { name: "turns", value: worst.trips as i64 },
-            Fact { name: "turns_needed", value: worst.needed as i64 },
-            Fact { name: "round_trip_ns", value: trip },
-        ],
+        facts: numbers([("turns", worst.trips as i64), ("turns_needed", worst.needed as i64), ("round_trip_ns", trip)]),
         evidence: evidence::of_statement(
             facts,
             facts.sql_capture(),
             s,
             "the slowest call of this statement",
         ),
-        why: format!(
-            "Of {} round trips {} would do; each waits {} for the path{}.{}",
-            worst.trips,
-            worst.needed,
-            format_duration(trip),
-            if measured { "" } else { ", an estimate" },
-            told(facts)
+        why: text!(
+            "Of {trips} round trips {needed} would do; each waits {trip} for the path{estimate}.{habit}",
+            trips = worst.trips,
+            needed = worst.needed,
+            trip = Value::Duration(trip),
+            estimate = if measured { "" } else { ", an estimate" },
+            habit = habit(facts),
         ),
         remedy: vec![
             "ask for more per turn: a larger fetch or array size, prefetch, batched statements, one query in place of a loop of lookups, a commit for many changes".into(),
         ],
+        ..Rule::Chatty.finding()
     })
 }

@@ -24,16 +24,19 @@
 //! is no larger than a frame it looks like an error. Captures whose bytes were
 //! changed afterwards, a little.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers, whole};
 use crate::facts::Facts;
 use crate::health::{Meaning, Verified};
-use crate::results::{Fact, Finding, Side};
+use crate::results::{Finding, Side};
+use crate::text::{Text, text};
 use model::ChecksumOf;
 use std::net::IpAddr;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "checksum-errors",
     title: "packets were damaged on the way",
+    side: Some(Side::Network),
+    of: Of::Network,
     source: include_str!("checksum_errors.rs"),
     check,
 };
@@ -58,48 +61,47 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let total = count(&senders);
     let shown = senders.iter().flat_map(|(.., v)| &v.shown);
     let shown: Vec<_> = shown.copied().take(6).collect();
-    let fact = |name, value: u64| Fact {
-        name,
-        value: i64::try_from(value).unwrap_or(i64::MAX),
-    };
     let more = match senders.len() {
-        1 => String::new(),
-        n => format!(" So it is with {n} senders and kinds of checksum, {total} packets in all."),
+        1 => Text::default(),
+        n => text!(
+            " So it is with {n} senders and kinds of checksum, {total} packets in all.",
+            n = n,
+            total = total
+        ),
     };
     Some(Finding {
-        code: RULE.code,
         title: match total {
             1 => "A packet was damaged on the way".into(),
-            n => format!("{n} packets were damaged on the way"),
+            n => text!("{n} packets were damaged on the way", n = n),
         },
-        side: Side::Network,
-        cost_ns: None,
-        elapsed_cost_ns: None,
-        fatal: false,
         confidence: 0.75,
         first: senders.iter().filter_map(|(.., v)| v.first_wrong).map(|m| m.time).min(),
         last: senders.iter().filter_map(|(.., v)| v.last_wrong).map(|m| m.time).max(),
-        facts: vec![
-            fact("packets", total),
-            fact("senders", senders.len() as u64),
-            fact("right", worst.right),
-        ],
+        facts: numbers([
+            ("packets", whole(total)),
+            ("senders", whole(senders.len() as u64)),
+            ("right", whole(worst.right)),
+        ]),
         evidence: evidence::of_packets(
             facts,
             shown.iter().map(|m| (capture, m.packet)),
             "packets whose checksum does not hold",
         ),
-        why: format!(
-            "Of {} packets of {source} {} have a wrong checksum of {}, the others hold. Their receiver \
-             drops them; what sending them again cost is under network-loss.{more}",
-            worst.right + worst.wrong,
-            worst.wrong,
-            of.name().to_uppercase()
+        why: text!(
+            "Of {packets} packets of {source} {wrong} have a wrong checksum of {of}, the others hold. Their \
+             receiver drops them; what sending them again cost is under {loss}.{more}",
+            packets = worst.right + worst.wrong,
+            source = *source,
+            wrong = worst.wrong,
+            of = of.name().to_uppercase(),
+            loss = Rule::NetworkLoss.code(),
+            more = more,
         ),
         remedy: vec![
             "look at the error counters of the ports on the way (ethtool -S, show interface)".into(),
             "change the cable or transceiver where they count; suspect a device in between where not"
                 .into(),
         ],
+        ..Rule::ChecksumErrors.finding()
     })
 }

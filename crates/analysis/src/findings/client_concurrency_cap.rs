@@ -20,17 +20,20 @@
 //! N synchronous application threads give the same picture, and then nothing
 //! queues.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers, whole};
 use crate::capture_facts::CaptureFacts;
 use crate::concurrency::{ClientCap, Scope};
 use crate::facts::{Basis, Facts};
 use crate::results::{Fact, Finding, Side};
-use model::{Endpoint, format_duration};
+use crate::text::{Text, Value, text};
+use model::Endpoint;
 use std::net::IpAddr;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "client-concurrency-cap",
     title: "the client keeps a limited number of calls outstanding",
+    side: Some(Side::Client),
+    of: Of::Application,
     source: include_str!("client_concurrency_cap.rs"),
     check,
 };
@@ -84,54 +87,51 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let queue = facts
         .app
         .filter(|app| app.host_mean_ns >= facts.thresholds.fast_enough_ns);
-    let flat = (found.share * 100.0) as i64;
-    let mut why = format!(
-        "{client} has {cap} calls outstanding on {server} for {flat} % of the time and never more; {} of {sent} requests that filled the last place left just after a reply.",
-        released
-    );
-    match queue {
-        Some(app) => why.push_str(&format!(
-            " The application waits {} per operation above the wire ({}).",
-            format_duration(app.host_mean_ns),
-            app.basis
-        )),
-        None => why.push_str(" Whether anything queues above the wire no capture can show: give the application's own latencies with --app."),
-    }
-    let mut numbers = vec![
-        Fact {
-            name: "cap",
-            value: cap as i64,
-        },
-        Fact {
-            name: "released_by_reply",
-            value: released as i64,
-        },
-    ];
+    let above = match queue {
+        Some(app) => text!(
+            "The application waits {each} per operation above the wire ({basis}).",
+            each = Value::Duration(app.host_mean_ns),
+            basis = app.basis.clone(),
+        ),
+        None => text!(
+            "Whether anything queues above the wire no capture can show: give the application's own latencies with --app."
+        ),
+    };
+    let mut numbers = numbers([("cap", cap as i64), ("released_by_reply", released as i64)]);
     if capture.slots > 0 {
         numbers.push(Fact {
             name: "session_slots",
-            value: capture.slots as i64,
+            value: whole(capture.slots),
         });
     }
     Some(Finding {
-        code: RULE.code,
-        title: format!("The client keeps {cap} calls outstanding and no more"),
-        side: Side::Client,
+        title: text!(
+            "The client keeps {cap} calls outstanding and no more",
+            cap = cap
+        ),
         cost_ns: queue.map(|app| app.host_total_ns),
-        elapsed_cost_ns: None,
-        fatal: false,
         confidence: if queue.is_some() { 0.9 } else { 0.5 },
         first: capture.first,
         last: capture.last,
         facts: numbers,
         evidence: evidence::of_calls(facts, &capture.slowest, "the longest calls"),
-        why,
+        why: text!(
+            "{client} has {cap} calls outstanding on {server} for {flat} of the time and never more; {released} of {sent} requests that filled the last place left just after a reply. {above}",
+            client = client,
+            cap = cap,
+            server = server,
+            flat = Value::Percent((found.share * 100.0) as i64),
+            released = released,
+            sent = sent,
+            above = above,
+        ),
         remedy: remedy(server.port),
+        ..Rule::ClientConcurrencyCap.finding()
     })
 }
 
 /// What raises the limit, by whom is asked.
-fn remedy(port: u16) -> Vec<String> {
+fn remedy(port: u16) -> Vec<Text> {
     let (raise, see) = match port {
         NFS => (
             "Linux: raise sunrpc.tcp_slot_table_entries, mount with nconnect=4, or raise max_session_slots for NFSv4.1",

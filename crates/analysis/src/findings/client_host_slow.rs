@@ -20,14 +20,16 @@
 //! When the application's clock counts from another moment than assumed, such as
 //! from before a queue of its own.
 
-use super::{RULES, Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::Facts;
-use crate::results::{Fact, Finding, Side};
-use model::format_duration;
+use crate::results::{Finding, Side};
+use crate::text::{Value, text};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "client-host-slow",
     title: "time spent on the client host, above the wire",
+    side: Some(Side::Client),
+    of: Of::Application,
     source: include_str!("client_host_slow.rs"),
     check,
 };
@@ -37,36 +39,26 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let slow = app.host_mean_ns >= facts.thresholds.fast_enough_ns
         && app.host_mean_ns.saturating_mul(4) >= app.application_mean_ns;
     // The queue of a capped client is that finding's cost, and no nanosecond is charged twice.
-    let capped = RULES
-        .iter()
-        .find(|r| r.code == "client-concurrency-cap")
-        .and_then(|r| (r.check)(facts));
+    let capped = Rule::ClientConcurrencyCap.check(facts);
     if !slow || capped.is_some_and(|f| f.cost_ns.is_some()) {
         return None;
     }
     let capture = facts.at_client().unwrap_or(&facts.captures[0]);
     Some(Finding {
-        code: RULE.code,
         title: "The client host is slow".into(),
-        side: Side::Client,
         cost_ns: Some(app.host_total_ns),
-        elapsed_cost_ns: None,
-        fatal: false,
         confidence: if app.matched > 0 { 0.9 } else { 0.6 },
         first: capture.first,
         last: capture.last,
-        facts: vec![
-            Fact { name: "application_mean_ns", value: app.application_mean_ns },
-            Fact { name: "host_mean_ns", value: app.host_mean_ns },
-            Fact { name: "operations", value: app.operations as i64 },
-        ],
+        facts: numbers([("application_mean_ns", app.application_mean_ns), ("host_mean_ns", app.host_mean_ns), ("operations", app.operations as i64)]),
         evidence: evidence::of_calls(facts, &capture.slowest, "the longest calls: what the wire adds at most"),
-        why: format!(
-            "The application waits {} per operation, of which {} are above the wire ({}).",
-            format_duration(app.application_mean_ns),
-            format_duration(app.host_mean_ns),
-            app.basis
+        why: text!(
+            "The application waits {all} per operation, of which {above} are above the wire ({basis}).",
+            all = Value::Duration(app.application_mean_ns),
+            above = Value::Duration(app.host_mean_ns),
+            basis = app.basis.clone(),
         ),
         remedy: vec!["look at CPU run queue, paging and locks of the client host, and at the NFS client's queue (nfsiostat)".into()],
+        ..Rule::ClientHostSlow.finding()
     })
 }

@@ -23,15 +23,18 @@
 //! request; the path's mean round trip is taken off, and a path that varies leaves
 //! a rest. On connections shared by many users pauses are nobody's.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers};
 use crate::capture_facts::CaptureFacts;
 use crate::facts::Facts;
-use crate::results::{Fact, Finding, Side};
-use model::{Direction, format_duration};
+use crate::results::{Finding, Side};
+use crate::text::{Value, text};
+use model::Direction;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "client-think",
     title: "most of the time no call is under way",
+    side: Some(Side::Client),
+    of: Of::Application,
     source: include_str!("client_think.rs"),
     check,
 };
@@ -65,26 +68,20 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     }
     let share = (ns as f64 / (ns + think.calls_ns).max(1) as f64 * 100.0).round();
     Some(Finding {
-        code: RULE.code,
         title: "The client thinks between its calls".into(),
-        side: Side::Client,
-        cost_ns: None,
-        elapsed_cost_ns: None,
-        fatal: false,
         confidence: 0.9,
         first: think.longest.first,
         last: think.longest.last,
-        facts: vec![
-            Fact { name: "think_ns", value: ns },
-            Fact { name: "pauses", value: count as i64 },
-            Fact { name: "pause_p50_ns", value: think.pauses.quantile(0.5) },
-        ],
+        facts: numbers([("think_ns", ns), ("pauses", count as i64), ("pause_p50_ns", think.pauses.quantile(0.5))]),
         evidence: evidence::of_calls(facts, &think.longest, "the end of an answer and the next request, of the longest pauses"),
-        why: format!(
-            "{} of the time of connections with one call at a time ({share} %) passed between an answer and the next request, {} at a time ({count} pauses).",
-            format_duration(ns),
-            format_duration(ns / count.max(1) as i64)
+        why: text!(
+            "{all} of the time of connections with one call at a time ({share}) passed between an answer and the next request, {each} at a time ({count} pauses).",
+            all = Value::Duration(ns),
+            share = Value::Percent(share as i64),
+            each = Value::Duration(ns / count.max(1) as i64),
+            count = count,
         ),
         remedy: vec!["nothing, if the work comes at its own pace; else look at what the client does between its calls".into()],
+        ..Rule::ClientThink.finding()
     })
 }

@@ -16,13 +16,16 @@
 //! Clients that probe several ports on purpose, such as for another protocol
 //! version.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::Facts;
-use crate::results::{Fact, Finding, Side};
+use crate::results::{Finding, Side};
+use crate::text::text;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "connection-refused",
     title: "attempts to connect that were refused",
+    side: Some(Side::Server),
+    of: Of::Connects,
     source: include_str!("connection_refused.rs"),
     check,
 };
@@ -41,33 +44,25 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         .collect();
     let (worst, _) = refused.first()?;
     Some(Finding {
-        code: RULE.code,
-        title: format!("{} refuses connections", worst.server),
-        side: Side::Server,
-        cost_ns: None,
-        elapsed_cost_ns: None,
+        title: text!("{server} refuses connections", server = worst.server),
         fatal: refused.len() == facts.streams.connections.len(),
         confidence: 0.9,
         first: refused.iter().map(|(c, _)| c.first).min(),
         last: refused.iter().map(|(c, _)| c.first).max(),
-        facts: vec![Fact {
-            name: "attempts",
-            value: refused.len() as i64,
-        }],
+        facts: numbers([("attempts", refused.len() as i64)]),
         evidence: evidence::of_packets(
             facts,
             refused.iter().take(3).map(|(_, (i, r))| (*i, r.at.packet)),
             "the refusal",
         ),
-        why: format!(
-            "{} attempt{} to connect {} answered by a reset.",
-            refused.len(),
-            if refused.len() == 1 { "" } else { "s" },
-            if refused.len() == 1 { "was" } else { "were" },
+        why: text!(
+            "{n} attempt{n||s} to connect {n|was|were} answered by a reset.",
+            n = refused.len(),
         ),
         remedy: vec![
             "check that the service listens on that address and port, and what firewalls reject"
                 .into(),
         ],
+        ..Rule::ConnectionRefused.finding()
     })
 }

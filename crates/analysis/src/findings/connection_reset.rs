@@ -22,15 +22,18 @@
 //! its own decision, and one by a host that had closed in order (FIN) its answer to
 //! what came too late: none of them is reported.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::Facts;
-use crate::results::{ConnectionResult, Fact, Finding, Side};
-use crate::streams::{sender, word};
+use crate::results::{ConnectionResult, Finding, Side};
+use crate::streams::sender;
+use crate::text::text;
 use model::{Direction, ResetSeen, Time};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "connection-reset",
     title: "connections cut off by a reset",
+    side: None,
+    of: Of::Connects,
     source: include_str!("connection_reset.rs"),
     check,
 };
@@ -61,43 +64,29 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let life = |c: &ConnectionResult| (c.last - c.first).max(0);
     let all: i64 = facts.streams.connections.iter().map(life).sum();
     let lost: i64 = shown.iter().map(|c| life(c.connection)).sum();
-    let who = match side {
-        Side::Network => "a device on the way".to_owned(),
-        side => format!("the {}'s host", word(side)),
-    };
     let times: Vec<Time> = shown.iter().map(|c| c.reset.at.time).collect();
     let odd = shown.iter().filter(|c| c.reset.odd_ttl).count();
     Some(Finding {
-        code: RULE.code,
-        title: format!("Connections are cut off by {who}"),
+        title: match side {
+            Side::Network => text!("Connections are cut off by a device on the way"),
+            side => text!("Connections are cut off by the {side}'s host", side = side),
+        },
         side,
-        cost_ns: None,
-        elapsed_cost_ns: None,
         // It ends the work where it ends a good part of what there was.
         fatal: lost >= all / 4,
         confidence: if facts.captures.len() == 2 { 0.95 } else { 0.7 },
         first: times.iter().min().copied(),
         last: times.iter().max().copied(),
-        facts: vec![
-            Fact {
-                name: "connections",
-                value: shown.len() as i64,
-            },
-            Fact {
-                name: "odd_ttl",
-                value: odd as i64,
-            },
-        ],
+        facts: numbers([("connections", shown.len() as i64), ("odd_ttl", odd as i64)]),
         evidence: evidence::of_packets(
             facts,
             shown.iter().take(3).map(|c| (c.capture, c.reset.at.packet)),
             "the reset",
         ),
-        why: format!(
-            "{} connection{} ended with a reset while something was under way{}.",
-            shown.len(),
-            if shown.len() == 1 { "" } else { "s" },
-            match side {
+        why: text!(
+            "{n} connection{n||s} ended with a reset while something was under way{proof}.",
+            n = shown.len(),
+            proof = match side {
                 Side::Network if facts.captures.len() == 2 =>
                     "; the host it claims to be from did not send it",
                 Side::Network =>
@@ -110,11 +99,12 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
                 "look for a firewall, load balancer or intrusion prevention that ends connections"
                     .into()
             }
-            side => format!(
-                "read the log of the process on the {} at that time",
-                word(side)
+            side => text!(
+                "read the log of the process on the {side} at that time",
+                side = side
             ),
         }],
+        ..Rule::ConnectionReset.finding()
     })
 }
 

@@ -22,14 +22,16 @@
 //! several cards in one network that all answer (arp_ignore 0), proxies that
 //! answer for others, and captures of several VLANs that use the same addresses.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers, whole};
 use crate::facts::Facts;
-use crate::neighbours::hardware_text;
-use crate::results::{Fact, Finding, Side};
+use crate::results::{Finding, Side};
+use crate::text::{Text, text};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "duplicate-address",
     title: "two hosts answer for one IP address",
+    side: Some(Side::Network),
+    of: Of::Network,
     source: include_str!("duplicate_address.rs"),
     check,
 };
@@ -40,39 +42,42 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let worst = conflicts
         .iter()
         .max_by_key(|c| (c.moves, std::cmp::Reverse(c.address)))?;
-    let [first, second] = worst.holders.map(hardware_text);
+    let [first, second] = worst.holders;
     let more = match conflicts.len() {
-        1 => String::new(),
-        n => format!(" So it is with {n} addresses."),
+        1 => Text::default(),
+        n => text!(" So it is with {n} addresses.", n = n),
     };
-    let fact = |name, value| Fact { name, value };
     Some(Finding {
-        code: RULE.code,
-        title: format!("{} is held by two hosts", worst.address),
-        side: Side::Network,
-        cost_ns: None,
-        elapsed_cost_ns: None,
-        fatal: false,
+        title: text!("{address} is held by two hosts", address = worst.address),
         confidence: 0.85,
         first: conflicts.iter().map(|c| c.packets[0].time).min(),
         last: conflicts.iter().map(|c| c.last).max(),
-        facts: vec![
-            fact("addresses", conflicts.len() as i64),
-            fact("moves", i64::try_from(worst.moves).unwrap_or(i64::MAX)),
-        ],
+        facts: numbers([
+            ("addresses", conflicts.len() as i64),
+            ("moves", whole(worst.moves)),
+        ]),
         evidence: evidence::of_packets(
             facts,
             worst.packets.iter().map(|m| (capture, m.packet)),
             "the one, the other, and the first again",
         ),
-        why: format!(
-            "{} is said to be at {first}, then at {second}, and at {first} again; it went from one to \
-             another {} times.{more}",
-            worst.address, worst.moves
+        why: text!(
+            "{address} is said to be at {first}, then at {second}, and at {first} again; it went from one to \
+             another {moves} times.{more}",
+            address = worst.address,
+            first = first,
+            second = second,
+            moves = worst.moves,
+            more = more,
         ),
         remedy: vec![
-            format!("find both in the switch's table of addresses: {first} and {second}"),
+            text!(
+                "find both in the switch's table of addresses: {first} and {second}",
+                first = first,
+                second = second
+            ),
             "give one of them another address, or take it off the network".into(),
         ],
+        ..Rule::DuplicateAddress.finding()
     })
 }

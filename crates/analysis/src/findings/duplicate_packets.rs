@@ -23,13 +23,16 @@
 //! Hosts that number all their packets alike, where the same is sent again within
 //! a millisecond for a reason that the capture does not show.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::Facts;
-use crate::results::{Fact, Finding, Side};
+use crate::results::{Finding, Side};
+use crate::text::text;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "duplicate-packets",
     title: "packets are in the capture more than once",
+    side: None,
+    of: Of::Network,
     source: include_str!("duplicate_packets.rs"),
     check,
 };
@@ -54,11 +57,11 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     }
     let (title, side, why, remedy) = if looped {
         (
-            "Packets go round in a circle of routers",
+            text!("Packets go round in a circle of routers"),
             Side::Network,
-            format!(
-                "{} packets passed again and again with the same identification and less time to live each time.",
-                t.looped_packets
+            text!(
+                "{looped} packets passed again and again with the same identification and less time to live each time.",
+                looped = t.looped_packets,
             ),
             "find the routers that send these addresses to each other (traceroute repeats them)",
         )
@@ -68,39 +71,28 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             false => "",
         };
         (
-            "The capture holds packets twice",
+            text!("The capture holds packets twice"),
             Side::Undetermined,
-            format!(
-                "{copies} copies beside {} packets, with the same identification, sequence and time stamps{behind}. They were taken out; no figure counts them.",
-                t.packets
+            text!(
+                "{copies} copies beside {packets} packets, with the same identification, sequence and time stamps{behind}. They were taken out; no figure counts them.",
+                copies = copies,
+                packets = t.packets,
+                behind = behind,
             ),
             "none is needed; to keep captures small, capture at one place (one interface, one direction of a mirror)",
         )
     };
     Some(Finding {
-        code: RULE.code,
-        title: title.into(),
+        title,
         side,
-        cost_ns: None,
-        elapsed_cost_ns: None,
-        fatal: false,
         confidence: 0.9,
         first: None,
         last: None,
-        facts: vec![
-            Fact {
-                name: "copies",
-                value: copies as i64,
-            },
-            Fact {
-                name: "routed",
-                value: t.duplicates_routed as i64,
-            },
-            Fact {
-                name: "looped",
-                value: t.looped_packets as i64,
-            },
-        ],
+        facts: numbers([
+            ("copies", copies as i64),
+            ("routed", t.duplicates_routed as i64),
+            ("looped", t.looped_packets as i64),
+        ]),
         evidence: evidence::of_packets(
             facts,
             t.first_duplicates
@@ -110,5 +102,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ),
         why,
         remedy: vec![remedy.into()],
+        ..Rule::DuplicatePackets.finding()
     })
 }

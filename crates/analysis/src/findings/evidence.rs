@@ -3,6 +3,7 @@
 use crate::facts::Facts;
 use crate::results::{CaptureResult, Evidence};
 use crate::sql::StatementResult;
+use crate::text::{Text, text};
 use crate::worst::Worst;
 use model::PacketRef;
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ use std::collections::BTreeMap;
 const SHOWN: usize = 3;
 
 /// The worst calls of a kind.
-pub(super) fn of_calls(facts: &Facts<'_>, worst: &Worst, shows: &str) -> Vec<Evidence> {
+pub(super) fn of_calls(facts: &Facts<'_>, worst: &Worst, shows: &'static str) -> Vec<Evidence> {
     let worst = worst.exhibits.iter().take(SHOWN);
     of_packets(
         facts,
@@ -25,28 +26,19 @@ pub(super) fn of_statement(
     facts: &Facts<'_>,
     capture: usize,
     statement: &StatementResult,
-    shows: &str,
+    shows: &'static str,
 ) -> Vec<Evidence> {
     let worst = statement.worst.iter();
     let packets = worst.flat_map(|w| [(capture, w.request), (capture, w.response)]);
     of_packets(facts, packets, shows)
 }
 
-/// A statement in a sentence of its own: its normal form, shortened, between quotation marks that stand
-/// nowhere else (by them it is found again where names are hidden), and its id.
-pub(super) fn named(statement: &StatementResult) -> String {
-    const CHARACTERS: usize = 120;
+/// A statement in a sentence of its own.
+pub(super) fn named(statement: &StatementResult) -> Text {
     match (&statement.statement, &statement.op) {
-        (Some(s), _) => {
-            let plain = |c| if matches!(c, '“' | '”') { '"' } else { c };
-            let mut text: String = s.normal.chars().take(CHARACTERS).map(plain).collect();
-            if s.normal.chars().nth(CHARACTERS).is_some() {
-                text.push('…');
-            }
-            format!("Statement {:016x}: “{text}”", s.id)
-        }
-        (None, Some(op)) => format!("Statement not seen ({op})."),
-        (None, None) => String::new(),
+        (Some(s), _) => text!("{statement}", statement = s),
+        (None, Some(op)) => text!("Statement not seen ({op}).", op = op.clone()),
+        (None, None) => Text::default(),
     }
 }
 
@@ -54,7 +46,7 @@ pub(super) fn named(statement: &StatementResult) -> String {
 pub(super) fn of_packets(
     facts: &Facts<'_>,
     packets: impl Iterator<Item = (usize, PacketRef)>,
-    shows: &str,
+    shows: &'static str,
 ) -> Vec<Evidence> {
     by_file(facts.results, packets, shows)
 }
@@ -63,7 +55,7 @@ pub(super) fn of_packets(
 pub(crate) fn by_file(
     results: &[CaptureResult],
     packets: impl Iterator<Item = (usize, PacketRef)>,
-    shows: &str,
+    shows: &'static str,
 ) -> Vec<Evidence> {
     let mut by_file: BTreeMap<(usize, u16), Vec<u32>> = BTreeMap::new();
     for (capture, p) in packets {
@@ -81,7 +73,7 @@ pub(crate) fn by_file(
                 file: usize::from(file).min(files(capture).saturating_sub(1)),
                 filter: format!("frame.number in {{{}}}", list.join(",")),
                 frames,
-                shows: shows.to_owned(),
+                shows,
             }
         })
         .collect();

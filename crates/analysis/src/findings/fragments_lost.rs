@@ -23,14 +23,17 @@
 //! Where fragments take several links of a bond or paths of a router, and the
 //! capture sees only one of them.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers, whole};
 use crate::facts::Facts;
-use crate::results::{Fact, Finding, Side};
-use model::{LostFragments, Mark, format_duration};
+use crate::results::{Finding, Side};
+use crate::text::{Text, Value, text};
+use model::{LostFragments, Mark};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "fragments-lost",
     title: "datagrams lack fragments",
+    side: Some(Side::Network),
+    of: Of::Calls,
     source: include_str!("fragments_lost.rs"),
     check,
 };
@@ -61,7 +64,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     }
     let (capture, lost, all) = worst?;
     let (_, example) = lost.first()?;
-    let fact = |name, value: i64| Fact { name, value };
     let waited = facts.account.fragments_ns;
     let cost = facts.is_guilty(waited, facts.response()).then_some(waited);
     let resent = lost.iter().filter_map(|(at, l)| Some(l.resent? - at.time));
@@ -69,27 +71,24 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         (n + 1, sum.saturating_add(ns))
     });
     let again = match resent {
-        0 => String::new(),
-        n => format!(
-            " {n} were sent again, after {} on average.",
-            format_duration(after / n)
+        0 => Text::default(),
+        n => text!(
+            " {n} were sent again, after {time} on average.",
+            n = n.unsigned_abs(),
+            time = Value::Duration(after / n),
         ),
     };
     Some(Finding {
-        code: RULE.code,
-        title: format!("{} of {all} datagrams lack fragments", lost.len()),
-        side: Side::Network,
+        title: text!("{lost} of {all} datagrams lack fragments", lost = lost.len(), all = all),
         cost_ns: cost,
-        elapsed_cost_ns: None,
-        fatal: false,
         confidence: if resent > 0 { 0.85 } else { 0.6 },
         first: lost.iter().map(|(at, _)| at.time).min(),
         last: lost.iter().map(|(_, l)| l.last.time).max(),
-        facts: vec![
-            fact("datagrams", lost.len() as i64),
-            fact("of_datagrams", i64::try_from(all).unwrap_or(i64::MAX)),
-            fact("resent", resent),
-        ],
+        facts: numbers([
+            ("datagrams", lost.len() as i64),
+            ("of_datagrams", whole(all)),
+            ("resent", resent),
+        ]),
         evidence: evidence::of_packets(
             facts,
             lost.iter()
@@ -98,15 +97,16 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
                 .map(|p| (capture, p)),
             "first and last fragment that came",
         ),
-        why: format!(
-            "Of one from {} to {} {}{} came. The whole datagram is lost with any of its fragments.{again}",
-            example.source,
-            example.destination,
-            example.held_bytes,
-            match example.bytes {
-                Some(bytes) => format!(" of {bytes} bytes"),
-                None => " bytes, and not the last fragment,".to_owned(),
-            }
+        why: text!(
+            "Of one from {source} to {destination} {held}{of} came. The whole datagram is lost with any of its fragments.{again}",
+            source = example.source,
+            destination = example.destination,
+            held = example.held_bytes,
+            of = match example.bytes {
+                Some(bytes) => text!(" of {bytes}", bytes = Value::Bytes(bytes.into())),
+                None => text!(" bytes, and not the last fragment,"),
+            },
+            again = again,
         ),
         remedy: vec![
             "use TCP in place of UDP (NFS: mount with proto=tcp), which sends again what is missing alone"
@@ -114,5 +114,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             "or make messages fit into one packet (NFS: rsize, wsize), or use jumbo frames on all links"
                 .into(),
         ],
+        ..Rule::FragmentsLost.finding()
     })
 }

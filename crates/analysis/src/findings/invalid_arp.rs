@@ -21,16 +21,18 @@
 //! answer with a group's address (Microsoft NLB) and frames whose source differs
 //! from the sender in them (bonds, proxies) are counted by info, not reported.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers, whole};
 use crate::facts::Facts;
 use crate::health::{Health, InvalidArps};
-use crate::neighbours::hardware_text;
-use crate::results::{Fact, Finding, Side};
+use crate::results::{Finding, Side};
+use crate::text::{Text, Value, text};
 use model::ArpFault;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "invalid-arp",
     title: "ARP packets that say what cannot be",
+    side: Some(Side::Network),
+    of: Of::Network,
     source: include_str!("invalid_arp.rs"),
     check,
 };
@@ -60,46 +62,38 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let shown = broken(health).flat_map(|(_, a)| a.shown.iter().copied());
     let shown: Vec<_> = shown.collect();
     let total = count(health);
-    let kinds: Vec<String> = broken(health)
-        .map(|(f, a)| format!("{}: {}", a.count, fault_text(f)))
+    let kinds: Vec<Text> = broken(health)
+        .map(|(f, a)| text!("{n}: {fault}", n = a.count, fault = fault_text(f)))
         .collect();
     let others = health.invalid_arps.get(&ArpFault::OtherSource);
-    let fact = |name, value: u64| Fact {
-        name,
-        value: i64::try_from(value).unwrap_or(i64::MAX),
-    };
     Some(Finding {
-        code: RULE.code,
         title: match total {
             1 => "An ARP packet says what cannot be".into(),
-            n => format!("{n} ARP packets say what cannot be"),
+            n => text!("{n} ARP packets say what cannot be", n = n),
         },
-        side: Side::Network,
-        cost_ns: None,
-        elapsed_cost_ns: None,
-        fatal: false,
         confidence: 0.9,
         first: shown.iter().map(|m| m.time).min(),
         last: shown.iter().map(|m| m.time).max(),
-        facts: vec![
-            fact("packets", total),
-            fact("kinds", kinds.len() as u64),
-            fact("other_source", others.map_or(0, |a| a.count)),
-        ],
+        facts: numbers([
+            ("packets", whole(total)),
+            ("kinds", whole(kinds.len() as u64)),
+            ("other_source", whole(others.map_or(0, |a| a.count))),
+        ]),
         evidence: evidence::of_packets(
             facts,
             shown.iter().map(|m| (capture, m.packet)),
             "the first of each kind",
         ),
-        why: format!(
-            "{}. The first with {} came from {}.",
-            kinds.join("; "),
-            fault_text(fault),
-            hardware_text(most.source)
+        why: text!(
+            "{kinds}. The first with {fault} came from {source}.",
+            kinds = Value::List(kinds, "; "),
+            fault = fault_text(fault),
+            source = most.source,
         ),
         remedy: vec![
             "find the port of the frames' source in the switch's table of addresses".into(),
             "let the switches check ARP (dynamic ARP inspection)".into(),
         ],
+        ..Rule::InvalidArp.finding()
     })
 }

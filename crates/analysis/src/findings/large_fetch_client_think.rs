@@ -19,14 +19,16 @@
 //! # When it is wrong
 //! A user who pages through a result thinks too.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::Facts;
-use crate::results::{Fact, Finding, Side};
-use model::format_duration;
+use crate::results::{Finding, Side};
+use crate::text::{Value, text};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "large-fetch-client-think",
     title: "the client digests rows for longer than it waits for them",
+    side: Some(Side::Client),
+    of: Of::Application,
     source: include_str!("large_fetch_client_think.rs"),
     check,
 };
@@ -44,37 +46,29 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let mean = s.think_ns / s.thinks.max(1) as i64;
     let rows = s.rows / s.row_trips.max(1);
     Some(Finding {
-        code: RULE.code,
         title: "The client digests what it fetches".into(),
-        side: Side::Client,
-        cost_ns: None,
         elapsed_cost_ns: Some(s.think_ns),
-        fatal: false,
         confidence: 0.8,
         first: s.first,
         last: s.last,
-        facts: vec![
-            Fact { name: "think_ns", value: s.think_ns },
-            Fact { name: "think_mean_ns", value: mean },
-            Fact { name: "fetches", value: s.fetches as i64 },
-            Fact { name: "rows_per_fetch_mean", value: rows as i64 },
-        ],
+        facts: numbers([("think_ns", s.think_ns), ("think_mean_ns", mean), ("fetches", s.fetches as i64), ("rows_per_fetch_mean", rows as i64)]),
         evidence: evidence::of_statement(
             facts,
             facts.sql_capture(),
             s,
             "the slowest call of this statement",
         ),
-        why: format!(
-            "After {} of its calls the client takes {} on average before it asks for more, {} in all, beside {} in the calls. {}",
-            s.thinks,
-            format_duration(mean),
-            format_duration(s.think_ns),
-            format_duration(s.times.total_ns),
-            evidence::named(s)
+        why: text!(
+            "After {thinks} of its calls the client takes {mean} on average before it asks for more, {all} in all, beside {calls} in the calls. {statement}",
+            thinks = s.thinks,
+            mean = Value::Duration(mean),
+            all = Value::Duration(s.think_ns),
+            calls = Value::Duration(s.times.total_ns),
+            statement = evidence::named(s),
         ),
         remedy: vec![
             "let the client fetch ahead while it computes, or find what it waits for with these rows".into(),
         ],
+        ..Rule::LargeFetchClientThink.finding()
     })
 }

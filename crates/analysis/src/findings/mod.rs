@@ -1,5 +1,5 @@
-//! The findings: one file each, one line each in [`RULES`]. The file's head is its manual page, which
-//! `slowside explain` prints; its `check` looks at [`Facts`] and decides.
+//! The findings: one file each, one line each in the list of [`Rule`]s. The file's head is its manual page,
+//! which `slowside explain` prints; its `check` looks at [`Facts`], decides, and says why as [`Text`].
 
 mod ack_frequency;
 mod arp_storm;
@@ -42,99 +42,216 @@ mod small_window;
 mod small_writes;
 mod split_writes;
 mod stp_topology_change;
+#[cfg(test)]
+mod testing;
 mod undeliverable;
 mod under_way;
 mod window_scaling_off;
 mod wrong_vlan;
 
 pub(crate) use client_concurrency_cap::client_cap;
-pub use owned::cost_of;
 pub use wrong_vlan::hint_text;
 
 use crate::facts::Facts;
-use crate::results::Finding;
+use crate::results::{Fact, Finding, Side};
+use crate::text::Text;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
 
-/// A finding: its name, its manual page and its check.
-pub struct Rule {
-    pub code: &'static str,
+/// What the list knows of a finding; each has its own in its file.
+struct Entry {
+    code: &'static str,
     /// One line.
-    pub title: &'static str,
+    title: &'static str,
+    /// Whom it accuses, where that is always the same.
+    side: Option<Side>,
+    of: Of,
     /// The source of its file, whose `//!` lines are the manual page.
     source: &'static str,
-    pub check: fn(&Facts<'_>) -> Option<Finding>,
+    check: fn(&Facts<'_>) -> Option<Finding>,
+}
+
+/// What a finding is about, and what its cost is time of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Of {
+    Calls,
+    /// Bytes under way, of calls or of streams that nobody answers.
+    Bytes,
+    /// Connections: their opening and their end.
+    Connects,
+    /// What applications waited above the wire, or thought between calls.
+    Application,
+    /// The network's health, or the capture's.
+    Network,
+}
+
+macro_rules! rules {
+    ($($rule:ident: $file:ident,)+) => {
+        /// A finding's name, known here, and as text to its own file alone.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Rule {
+            $($rule),+
+        }
+
+        impl Rule {
+            /// Every finding.
+            pub const ALL: &[Rule] = &[$(Rule::$rule),+];
+
+            const fn entry(self) -> &'static Entry {
+                match self {
+                    $(Rule::$rule => &$file::ENTRY),+
+                }
+            }
+        }
+    };
+}
+
+rules! {
+    AckFrequency: ack_frequency,
+    ArpStorm: arp_storm,
+    BroadcastShare: broadcast_share,
+    CaptureIncomplete: capture_incomplete,
+    Chatty: chatty,
+    ChecksumErrors: checksum_errors,
+    ClientConcurrencyCap: client_concurrency_cap,
+    ClientHostSlow: client_host_slow,
+    ClientThink: client_think,
+    ConnectionRefused: connection_refused,
+    ConnectionReset: connection_reset,
+    DuplicateAddress: duplicate_address,
+    DuplicatePackets: duplicate_packets,
+    FragmentsLost: fragments_lost,
+    InvalidArp: invalid_arp,
+    LargeFetchClientThink: large_fetch_client_think,
+    MtuBlackHole: mtu_black_hole,
+    MtuMismatch: mtu_mismatch,
+    Nagle: nagle,
+    NagleDelayedAck: nagle_delayed_ack,
+    NetworkBandwidth: network_bandwidth,
+    NetworkBufferbloat: network_bufferbloat,
+    NetworkDelay: network_delay,
+    NetworkLoss: network_loss,
+    NetworkOutage: network_outage,
+    NetworkReordering: network_reordering,
+    PlaintextPassword: plaintext_password,
+    ReceiveWindowLimited: receive_window_limited,
+    SenderApplicationLimited: sender_application_limited,
+    ServerConcurrencyCap: server_concurrency_cap,
+    ServerSlow: server_slow,
+    ServerStall: server_stall,
+    SlowConnect: slow_connect,
+    SmallFetch: small_fetch,
+    SmallSdu: small_sdu,
+    SmallWindow: small_window,
+    SmallWrites: small_writes,
+    SplitWrites: split_writes,
+    StpTopologyChange: stp_topology_change,
+    Undeliverable: undeliverable,
+    WindowScalingOff: window_scaling_off,
+    WrongVlan: wrong_vlan,
 }
 
 impl Rule {
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        self.entry().code
+    }
+
+    #[must_use]
+    pub fn of_code(code: &str) -> Option<Rule> {
+        Rule::ALL.iter().copied().find(|r| r.code() == code)
+    }
+
+    /// One line.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        self.entry().title
+    }
+
+    #[must_use]
+    pub fn of(self) -> Of {
+        self.entry().of
+    }
+
     /// The manual page, as text with `#` headings.
     #[must_use]
-    pub fn manual(&self) -> String {
-        let lines = self.source.lines().take_while(|l| l.starts_with("//!"));
+    pub fn manual(self) -> String {
+        let lines = self.entry().source.lines();
         let text: Vec<&str> = lines
+            .take_while(|l| l.starts_with("//!"))
             .map(|l| l.trim_start_matches("//!").strip_prefix(' ').unwrap_or(""))
             .collect();
         text.join("\n")
     }
+
+    fn check(self, facts: &Facts<'_>) -> Option<Finding> {
+        (self.entry().check)(facts)
+    }
+
+    /// One that says nothing yet.
+    fn finding(self) -> Finding {
+        Finding {
+            rule: self,
+            title: Text::default(),
+            side: self.entry().side.unwrap_or(Side::Undetermined),
+            cost_ns: None,
+            elapsed_cost_ns: None,
+            fatal: false,
+            confidence: 0.0,
+            first: None,
+            last: None,
+            facts: Vec::new(),
+            evidence: Vec::new(),
+            why: Text::default(),
+            remedy: Vec::new(),
+        }
+    }
 }
 
-/// Every finding.
-pub const RULES: &[Rule] = &[
-    ack_frequency::RULE,
-    arp_storm::RULE,
-    broadcast_share::RULE,
-    capture_incomplete::RULE,
-    chatty::RULE,
-    checksum_errors::RULE,
-    client_concurrency_cap::RULE,
-    client_host_slow::RULE,
-    client_think::RULE,
-    connection_refused::RULE,
-    connection_reset::RULE,
-    duplicate_address::RULE,
-    duplicate_packets::RULE,
-    fragments_lost::RULE,
-    invalid_arp::RULE,
-    large_fetch_client_think::RULE,
-    mtu_black_hole::RULE,
-    mtu_mismatch::RULE,
-    nagle::RULE,
-    nagle_delayed_ack::RULE,
-    network_bandwidth::RULE,
-    network_bufferbloat::RULE,
-    network_delay::RULE,
-    network_loss::RULE,
-    network_outage::RULE,
-    network_reordering::RULE,
-    plaintext_password::RULE,
-    receive_window_limited::RULE,
-    sender_application_limited::RULE,
-    server_concurrency_cap::RULE,
-    server_slow::RULE,
-    server_stall::RULE,
-    slow_connect::RULE,
-    small_fetch::RULE,
-    small_sdu::RULE,
-    small_window::RULE,
-    small_writes::RULE,
-    split_writes::RULE,
-    stp_topology_change::RULE,
-    undeliverable::RULE,
-    window_scaling_off::RULE,
-    wrong_vlan::RULE,
-];
+/// Its code.
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.code())
+    }
+}
+
+/// By its code.
+impl Serialize for Rule {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.code())
+    }
+}
+
+impl<'de> Deserialize<'de> for Rule {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Rule, D::Error> {
+        let code = String::deserialize(from)?;
+        let unknown = || serde::de::Error::custom(format!("no finding is called {code}"));
+        Rule::of_code(&code).ok_or_else(unknown)
+    }
+}
+
+/// The numbers of a finding, by name.
+fn numbers<const N: usize>(named: [(&'static str, i64); N]) -> Vec<Fact> {
+    let fact = |(name, value)| Fact { name, value };
+    named.map(fact).into()
+}
+
+/// A count as a number among others.
+fn whole(n: impl TryInto<i64>) -> i64 {
+    n.try_into().unwrap_or(i64::MAX)
+}
 
 /// Runs every check. What ends the work comes first, then by cost, what has no cost last.
 #[must_use]
 pub fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    let mut found: Vec<Finding> = RULES
-        .iter()
-        .filter_map(|rule| (rule.check)(facts))
-        .collect();
+    let rules = Rule::ALL.iter();
+    let mut found: Vec<Finding> = rules.filter_map(|rule| rule.check(facts)).collect();
     found.sort_by_key(|f| {
         (
             !f.fatal,
             f.cost_ns.is_none(),
             std::cmp::Reverse(f.cost_ns),
-            f.code,
+            f.rule.code(),
         )
     });
     found
@@ -145,21 +262,27 @@ mod tests {
     use super::*;
 
     /// Files that are no finding.
-    const SHARED: [&str; 4] = ["evidence.rs", "mod.rs", "owned.rs", "under_way.rs"];
+    const SHARED: [&str; 5] = [
+        "evidence.rs",
+        "mod.rs",
+        "owned.rs",
+        "testing.rs",
+        "under_way.rs",
+    ];
 
     #[test]
-    fn every_file_is_listed_under_its_name_and_has_its_headings() {
+    fn every_file_is_listed_once_and_has_its_headings() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/findings");
-        let mut files: Vec<String> = std::fs::read_dir(folder)
-            .unwrap()
-            .map(|f| f.unwrap().file_name().into_string().unwrap())
-            .filter(|f| !SHARED.contains(&f.as_str()))
-            .map(|f| f.trim_end_matches(".rs").replace('_', "-"))
+        let files = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap());
+        let files = files.filter(|f| !SHARED.iter().any(|s| f.file_name() == *s));
+        let mut files: Vec<String> = files
+            .map(|f| std::fs::read_to_string(f.path()).unwrap())
             .collect();
+        let mut listed: Vec<&str> = Rule::ALL.iter().map(|r| r.entry().source).collect();
         files.sort();
-        let listed: Vec<&str> = RULES.iter().map(|r| r.code).collect();
+        listed.sort_unstable();
         assert_eq!(files, listed);
-        for rule in RULES {
+        for rule in Rule::ALL {
             let manual = rule.manual();
             for heading in [
                 "# What it says",
@@ -168,13 +291,21 @@ mod tests {
                 "# What to check next",
                 "# When it is wrong",
             ] {
-                assert!(manual.contains(heading), "{}: no {heading}", rule.code);
+                assert!(manual.contains(heading), "{}: no {heading}", rule.code());
             }
             assert!(
-                rule.manual().lines().all(|l| l.chars().count() <= 80),
+                manual.lines().all(|l| l.chars().count() <= 80),
                 "{}",
-                rule.code
+                rule.code()
             );
         }
+    }
+
+    #[test]
+    fn codes_are_distinct_and_found_again() {
+        for rule in Rule::ALL {
+            assert_eq!(Rule::of_code(rule.code()), Some(*rule));
+        }
+        assert_eq!(Rule::of_code("no-such-finding"), None);
     }
 }

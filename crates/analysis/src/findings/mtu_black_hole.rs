@@ -17,15 +17,18 @@
 //! # When it is wrong
 //! A receiver that stopped in a way that only its acknowledgements of data stop.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::Facts;
-use crate::results::{ConnectionResult, Fact, Finding, Side};
+use crate::results::{ConnectionResult, Finding, Side};
+use crate::text::{Value, text};
 
-use model::{Direction, Stuck, format_duration};
+use model::{Direction, Stuck};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "mtu-black-hole",
     title: "large packets vanish on the way",
+    side: Some(Side::Network),
+    of: Of::Network,
     source: include_str!("mtu_black_hole.rs"),
     check,
 };
@@ -37,20 +40,13 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let (_, _, worst) = stuck.first()?;
     let cost = stuck.iter().map(|(.., s)| lasted(s)).sum();
     Some(Finding {
-        code: RULE.code,
         title: "Large packets vanish on the way, small ones arrive".into(),
-        side: Side::Network,
         cost_ns: Some(cost),
-        elapsed_cost_ns: None,
         fatal: true,
         confidence: 0.85,
         first: stuck.iter().map(|(.., s)| s.first.time).min(),
         last: stuck.iter().map(|(.., s)| s.last.time).max(),
-        facts: vec![
-            Fact { name: "segment_bytes", value: worst.bytes as i64 },
-            Fact { name: "times", value: worst.times as i64 },
-            Fact { name: "connections", value: stuck.len() as i64 },
-        ],
+        facts: numbers([("segment_bytes", worst.bytes as i64), ("times", worst.times as i64), ("connections", stuck.len() as i64)]),
         evidence: evidence::of_packets(
             facts,
             stuck.iter().take(3).flat_map(|(c, d, s)| {
@@ -62,12 +58,13 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             }),
             "the segment that never arrived, sent again for the first and the last time",
         ),
-        why: format!(
-            "A segment of {} bytes was sent again {} times over {} and never acknowledged, though the other side was heard.",
-            worst.bytes,
-            worst.times,
-            format_duration(lasted(worst))
+        why: text!(
+            "A segment of {bytes} was sent again {times} times over {time} and never acknowledged, though the other side was heard.",
+            bytes = Value::Bytes(worst.bytes.into()),
+            times = worst.times,
+            time = Value::Duration(lasted(worst)),
         ),
         remedy: vec!["find the link with the small MTU (tunnel, VPN) and let ICMP \"fragmentation needed\" pass, or clamp the MSS there".into()],
+        ..Rule::MtuBlackHole.finding()
     })
 }

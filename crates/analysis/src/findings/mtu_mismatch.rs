@@ -21,16 +21,19 @@
 //! Somebody may forge the message. Path MTU discovery that works looks like this
 //! once for each new path, and costs little.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers, whole};
 use crate::facts::Facts;
 use crate::health::Returned;
-use crate::results::{Fact, Finding, Side};
+use crate::results::{Finding, Side};
+use crate::text::{Value, text};
 use model::IcmpReason;
 use std::collections::BTreeSet;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "mtu-mismatch",
     title: "routers give packets back as too large",
+    side: Some(Side::Network),
+    of: Of::Network,
     source: include_str!("mtu_mismatch.rs"),
     check,
 };
@@ -55,29 +58,30 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let flows: BTreeSet<_> = returned.iter().map(|(r, _)| r.flow).collect();
     let [source, destination] = worst.hosts;
     let size = match mtu {
-        0 => "of a size that it does not name".to_owned(),
-        mtu => format!("of {mtu} bytes"),
+        0 => text!("of a size that it does not name"),
+        mtu => text!("of {mtu}", mtu = Value::Bytes(mtu.into())),
     };
-    let fact = |name, value: i64| Fact { name, value };
     Some(Finding {
-        code: RULE.code,
         title: match mtu {
-            0 => format!("{} has a link too small for these packets", worst.from),
-            mtu => format!("{} has a link that takes {mtu} bytes only", worst.from),
+            0 => text!(
+                "{router} has a link too small for these packets",
+                router = worst.from
+            ),
+            mtu => text!(
+                "{router} has a link that takes {mtu} only",
+                router = worst.from,
+                mtu = Value::Bytes(mtu.into())
+            ),
         },
-        side: Side::Network,
-        cost_ns: None,
-        elapsed_cost_ns: None,
-        fatal: false,
         confidence: 0.9,
         first: returned.iter().map(|(r, _)| r.first.time).min(),
         last: returned.iter().map(|(r, _)| r.last.time).max(),
-        facts: vec![
-            fact("mtu_bytes", mtu.into()),
-            fact("packet_bytes", worst.length.into()),
-            fact("packets", i64::try_from(packets).unwrap_or(i64::MAX)),
-            fact("connections", flows.len() as i64),
-        ],
+        facts: numbers([
+            ("mtu_bytes", mtu.into()),
+            ("packet_bytes", worst.length.into()),
+            ("packets", whole(packets)),
+            ("connections", flows.len() as i64),
+        ]),
         evidence: evidence::of_packets(
             facts,
             returned
@@ -87,19 +91,22 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
                 .map(|m| (capture, m.packet)),
             "the router's messages",
         ),
-        why: format!(
-            "{} gives back packets of {} bytes that {source} sends to {destination}, for a link {size}: {packets} \
-             packet{} of {} connection{}. They have to be sent again, smaller.",
-            worst.from,
-            worst.length,
-            if packets == 1 { "" } else { "s" },
-            flows.len(),
-            if flows.len() == 1 { "" } else { "s" },
+        why: text!(
+            "{router} gives back packets of {length} that {source} sends to {destination}, for a link {size}: {packets} \
+             packet{packets||s} of {flows} connection{flows||s}. They have to be sent again, smaller.",
+            router = worst.from,
+            length = Value::Bytes(worst.length.into()),
+            source = source,
+            destination = destination,
+            size = size,
+            packets = packets,
+            flows = flows.len(),
         ),
         remedy: vec![
             "give all links of the path one MTU, or clamp the MSS at the router with the small one"
                 .into(),
             "or lower the MTU of the sender's interface or route to that size".into(),
         ],
+        ..Rule::MtuMismatch.finding()
     })
 }

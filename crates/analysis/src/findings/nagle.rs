@@ -21,14 +21,17 @@
 //! under way; then every request follows a reply, not a bare acknowledgement, and
 //! this is not said.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::Facts;
-use crate::results::{Fact, Finding, Side};
-use model::{Direction, format_duration};
+use crate::results::{Finding, Side};
+use crate::text::{Value, text};
+use model::Direction;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "nagle",
     title: "small segments held back for an acknowledgement",
+    side: Some(Side::Client),
+    of: Of::Calls,
     source: include_str!("nagle.rs"),
     check,
 };
@@ -48,38 +51,29 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     }
     let held = facts.worst.held.count.max(1);
     Some(Finding {
-        code: RULE.code,
         title: "The client's TCP holds small segments back".into(),
-        side: Side::Client,
         cost_ns: Some(a.nagle_ns),
-        elapsed_cost_ns: None,
-        fatal: false,
         confidence: 0.8,
         first: facts.worst.held.first,
         last: facts.worst.held.last,
-        facts: vec![
-            Fact {
-                name: "released_by_ack",
-                value: released as i64,
-            },
-            Fact {
-                name: "sent_unacknowledged",
-                value: early as i64,
-            },
-            Fact {
-                name: "held_mean_ns",
-                value: a.nagle_ns / held as i64,
-            },
-        ],
+        facts: numbers([
+            ("released_by_ack", released as i64),
+            ("sent_unacknowledged", early as i64),
+            ("held_mean_ns", a.nagle_ns / held as i64),
+        ]),
         evidence: evidence::of_calls(
             facts,
             facts.worst.held,
             "requests whose end left only after an acknowledgement",
         ),
-        why: format!(
-            "{released} small segments left just after an acknowledgement and {early} while one was outstanding; {held} requests were held for {} on average.",
-            format_duration(a.nagle_ns / held as i64)
+        why: text!(
+            "{released} small segments left just after an acknowledgement and {early} while one was outstanding; {held} requests were held for {each} on average.",
+            released = released,
+            early = early,
+            held = held,
+            each = Value::Duration(a.nagle_ns / held as i64),
         ),
         remedy: vec!["set TCP_NODELAY in the client, or write each request in one piece".into()],
+        ..Rule::Nagle.finding()
     })
 }

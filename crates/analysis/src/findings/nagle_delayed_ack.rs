@@ -19,15 +19,18 @@
 //! # When it is wrong
 //! An application that by chance writes again just as the acknowledgement comes.
 
-use super::Rule;
-use super::under_way::{Said, UnderWay};
+use super::under_way::UnderWay;
+use super::{Entry, Of, Rule, numbers};
 use crate::facts::Facts;
 use crate::results::Finding;
-use model::{Direction, TimeClass, format_duration};
+use crate::text::{Value, text};
+use model::{Direction, TimeClass};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "nagle-delayed-ack",
     title: "small segments wait for a delayed acknowledgement",
+    side: None,
+    of: Of::Bytes,
     source: include_str!("nagle_delayed_ack.rs"),
     check,
 };
@@ -43,25 +46,30 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     }
     let count = waits.count;
     let each = cost / count.max(1) as i64;
-    let (holds, delays) = waits.words();
-    Some(waits.finding(
-        &RULE,
-        Said {
-            title: format!(
-                "The {holds} holds back small segments, the {delays} delays acknowledgements"
-            ),
-            side: waits.sender(),
-            cost_ns: Some(cost),
-            confidence: 0.9,
-            numbers: &[("waits", count as i64), ("wait_mean_ns", each)],
-            shows: "the segment before the wait and the one that ended it",
-            why: format!(
-                "{count} times a small segment of the {holds} left only after a bare acknowledgement of everything before it, {} later on average.",
-                format_duration(each)
-            ),
-            remedy: format!(
-                "write each message in one piece at the {holds}, or set TCP_NODELAY there"
-            ),
-        },
-    ))
+    let (holds, delays) = (waits.sender(), waits.receiver());
+    Some(Finding {
+        title: text!(
+            "The {holds} holds back small segments, the {delays} delays acknowledgements",
+            holds = holds,
+            delays = delays,
+        ),
+        side: waits.sender(),
+        cost_ns: Some(cost),
+        confidence: 0.9,
+        facts: numbers([("waits", count as i64), ("wait_mean_ns", each)]),
+        why: text!(
+            "{times} times a small segment of the {holds} left only after a bare acknowledgement of everything before it, {each} later on average.",
+            times = count,
+            holds = holds,
+            each = Value::Duration(each),
+        ),
+        remedy: vec![text!(
+            "write each message in one piece at the {holds}, or set TCP_NODELAY there",
+            holds = holds,
+        )],
+        ..waits.finding(
+            Rule::NagleDelayedAck,
+            "the segment before the wait and the one that ended it",
+        )
+    })
 }

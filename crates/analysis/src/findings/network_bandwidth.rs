@@ -20,18 +20,21 @@
 //! # When it is wrong
 //! A receiver that becomes slow to acknowledge stretches round trips as well.
 
-use super::under_way::{Said, UnderWay};
-use super::{Rule, evidence};
+use super::under_way::UnderWay;
+use super::{Entry, Of, Rule, evidence, numbers, whole};
 use crate::diagnose::Kind;
 use crate::facts::Facts;
 use crate::narrowest::Link;
-use crate::results::{Fact, Finding, Side};
-use crate::streams::{DIRECTIONS, receiver, sender, word};
-use model::{TimeClass, format_duration};
+use crate::results::{Finding, Side};
+use crate::streams::{DIRECTIONS, receiver, sender};
+use crate::text::{Value, text};
+use model::TimeClass;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "network-bandwidth",
     title: "a link on the way is full",
+    side: Some(Side::Network),
+    of: Of::Bytes,
     source: include_str!("network_bandwidth.rs"),
     check,
 };
@@ -57,29 +60,25 @@ fn of_streams(facts: &Facts<'_>) -> Option<Finding> {
     if !facts.holds_up(cost) {
         return None;
     }
-    let (rate, round_trips) = (waits.goodput_bps, waits.round_trips);
-    Some(waits.finding(
-        &RULE,
-        Said {
-            title: "A link on the way is full".into(),
-            side: Side::Network,
-            cost_ns: Some(cost),
-            confidence: 0.85,
-            numbers: &[
-                ("goodput_bps", i64::try_from(rate).unwrap_or(i64::MAX)),
-                ("round_trip_min_ns", round_trips.min_ns),
-                ("round_trip_p50_ns", round_trips.p50_ns),
-            ],
-            shows: SHOWS,
-            why: format!(
-                "The sender was held back by the path alone, {:.1} Mbit/s passed, and round trips took {} instead of {}.",
-                rate as f64 / 1e6,
-                format_duration(round_trips.p50_ns),
-                format_duration(round_trips.min_ns)
-            ),
-            remedy: REMEDY.into(),
-        },
-    ))
+    let (rate, round_trips) = (whole(waits.goodput_bps), waits.round_trips);
+    Some(Finding {
+        title: "A link on the way is full".into(),
+        cost_ns: Some(cost),
+        confidence: 0.85,
+        facts: numbers([
+            ("goodput_bps", rate),
+            ("round_trip_min_ns", round_trips.min_ns),
+            ("round_trip_p50_ns", round_trips.p50_ns),
+        ]),
+        why: text!(
+            "The sender was held back by the path alone, {rate} passed, and round trips took {usual} instead of {least}.",
+            rate = Value::Rate(rate),
+            usual = Value::Duration(round_trips.p50_ns),
+            least = Value::Duration(round_trips.min_ns),
+        ),
+        remedy: vec![REMEDY.into()],
+        ..waits.finding(Rule::NetworkBandwidth, SHOWS)
+    })
 }
 
 /// What the messages of matched calls say.
@@ -91,39 +90,30 @@ fn of_calls(facts: &Facts<'_>) -> Option<Finding> {
         return None;
     }
     let slowest = facts.matched?.narrowest[worst.direction.index()].slowest();
-    let (from, to) = (sender(worst.direction), receiver(worst.direction));
     let busy = worst.busy_ns.saturating_mul(100) / worst.elapsed_ns.max(1);
     Some(Finding {
-        code: RULE.code,
         title: "A link on the way is full".into(),
-        side: Side::Network,
         cost_ns: Some(cost),
-        elapsed_cost_ns: None,
-        fatal: false,
         confidence: 0.85,
         first: slowest.first,
         last: slowest.last,
-        facts: vec![
-            Fact {
-                name: "link_bps",
-                value: worst.rate_bps,
-            },
-            Fact {
-                name: "link_busy_ns",
-                value: worst.busy_ns,
-            },
-        ],
+        facts: numbers([
+            ("link_bps", worst.rate_bps),
+            ("link_busy_ns", worst.busy_ns),
+        ]),
         evidence: evidence::of_calls(
             facts,
             slowest,
             "the first and the last packet of messages that passed slowest",
         ),
-        why: format!(
-            "What the {} sends at once reaches the {} at {:.1} Mbit/s, message after message: the rate of a link, which the connections kept busy {busy} % of the time.",
-            word(from),
-            word(to),
-            worst.rate_bps as f64 / 1e6,
+        why: text!(
+            "What the {from} sends at once reaches the {to} at {rate}, message after message: the rate of a link, which the connections kept busy {busy} of the time.",
+            from = sender(worst.direction),
+            to = receiver(worst.direction),
+            rate = Value::Rate(worst.rate_bps),
+            busy = Value::Percent(busy),
         ),
         remedy: vec![REMEDY.into()],
+        ..Rule::NetworkBandwidth.finding()
     })
 }

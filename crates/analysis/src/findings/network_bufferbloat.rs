@@ -20,16 +20,18 @@
 //! Links that send nothing for a while (wireless, satellite) stretch round trips
 //! too.
 
-use super::Rule;
 use super::network_bandwidth::{CLASS, SHOWS};
-use super::under_way::{Said, UnderWay};
+use super::under_way::UnderWay;
+use super::{Entry, Of, Rule, numbers};
 use crate::facts::Facts;
 use crate::results::{Finding, Side};
-use model::format_duration;
+use crate::text::{Value, text};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "network-bufferbloat",
     title: "a queue on the way is far too long",
+    side: Some(Side::Network),
+    of: Of::Bytes,
     source: include_str!("network_bufferbloat.rs"),
     check,
 };
@@ -44,25 +46,20 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     if round_trips.p50_ns < round_trips.min_ns.saturating_mul(TIMES) || above < ABOVE_NS {
         return None;
     }
-    Some(waits.finding(
-        &RULE,
-        Said {
-            title: "A queue on the way is far too long".into(),
-            side: Side::Network,
-            // Its cost is that of whoever else uses the link.
-            cost_ns: None,
-            confidence: 0.8,
-            numbers: &[
-                ("round_trip_min_ns", round_trips.min_ns),
-                ("round_trip_p50_ns", round_trips.p50_ns),
-            ],
-            shows: SHOWS,
-            why: format!(
-                "While the link was full, round trips took {}, {} more than the path needs: so long is the queue.",
-                format_duration(round_trips.p50_ns),
-                format_duration(above)
-            ),
-            remedy: "shorten the queue before the full link: active queue management (fq_codel, CAKE), or a rate limit just below the link's".into(),
-        },
-    ))
+    Some(Finding {
+        title: "A queue on the way is far too long".into(),
+        // Its cost is that of whoever else uses the link.
+        confidence: 0.8,
+        facts: numbers([
+            ("round_trip_min_ns", round_trips.min_ns),
+            ("round_trip_p50_ns", round_trips.p50_ns),
+        ]),
+        why: text!(
+            "While the link was full, round trips took {usual}, {above} more than the path needs: so long is the queue.",
+            usual = Value::Duration(round_trips.p50_ns),
+            above = Value::Duration(above),
+        ),
+        remedy: vec!["shorten the queue before the full link: active queue management (fq_codel, CAKE), or a rate limit just below the link's".into()],
+        ..waits.finding(Rule::NetworkBufferbloat, SHOWS)
+    })
 }

@@ -24,14 +24,16 @@
 //! them out: packets that wait in a host's receive queue or virtual switch count as
 //! network.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::{Basis, Facts};
-use crate::results::{Fact, Finding, Side};
-use model::format_duration;
+use crate::results::{Finding, Side};
+use crate::text::{Value, text};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "network-delay",
     title: "the path between client and server",
+    side: Some(Side::Network),
+    of: Of::Calls,
     source: include_str!("network_delay.rs"),
     check,
 };
@@ -43,41 +45,38 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     }
     let mean = a.path_ns / a.calls.max(1) as i64;
     let share = a.path_ns.saturating_mul(100) / a.total_ns.max(1);
-    let mut numbers = vec![Fact {
-        name: "network_mean_ns",
-        value: mean,
-    }];
-    let why = match (a.basis, facts.path) {
-        (Basis::Matched, _) => format!(
-            "A call takes {} longer at the client than at the server, {share} % of its response time{}.",
-            format_duration(mean),
-            if a.loss_ns + a.outage_ns > 0 {
-                ", beyond what losses explain"
-            } else {
-                "; nothing was lost on the way"
-            }
+    let share = Value::Percent(share);
+    let shortest = |ns| numbers([("network_mean_ns", mean), ("round_trip_min_ns", ns)]);
+    let (facts_of_it, why) = match (a.basis, facts.path) {
+        (Basis::Matched, _) => (
+            numbers([("network_mean_ns", mean)]),
+            text!(
+                "A call takes {mean} longer at the client than at the server, {share} of its response time{losses}.",
+                mean = Value::Duration(mean),
+                share = share,
+                losses = match a.loss_ns + a.outage_ns {
+                    1.. => ", beyond what losses explain",
+                    _ => "; nothing was lost on the way",
+                },
+            ),
         ),
-        (Basis::Server, Some(path)) => {
-            numbers.push(Fact {
-                name: "round_trip_min_ns",
-                value: path.min_ns,
-            });
-            format!(
-                "The path to the client and back takes {} at least, as handshakes show: {share} % of what a client waits for a call. This capture was taken at the server, whose calls do not show it.",
-                format_duration(path.min_ns),
-            )
-        }
-        (_, Some(path)) => {
-            numbers.push(Fact {
-                name: "round_trip_min_ns",
-                value: path.min_ns,
-            });
-            format!(
-                "The path to the server and back takes {}. That is {} of each call, {share} % of its time: an estimate.",
-                path.words(),
-                format_duration(mean),
-            )
-        }
+        (Basis::Server, Some(path)) => (
+            shortest(path.min_ns),
+            text!(
+                "The path to the client and back takes {least} at least, as handshakes show: {share} of what a client waits for a call. This capture was taken at the server, whose calls do not show it.",
+                least = Value::Duration(path.min_ns),
+                share = share,
+            ),
+        ),
+        (_, Some(path)) => (
+            shortest(path.min_ns),
+            text!(
+                "The path to the server and back takes {path}. That is {mean} of each call, {share} of its time: an estimate.",
+                path = path.words(),
+                mean = Value::Duration(mean),
+                share = share,
+            ),
+        ),
         (_, None) => return None,
     };
     // Of one capture's slowest calls nobody knows whether it was the path that made them so.
@@ -86,21 +85,18 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         _ => "request and reply of the slowest calls, each with the path in it",
     };
     Some(Finding {
-        code: RULE.code,
         title: "The network takes the time".into(),
-        side: Side::Network,
         cost_ns: Some(a.path_ns),
-        elapsed_cost_ns: None,
-        fatal: false,
         confidence: if a.basis == Basis::Matched { 0.95 } else { 0.6 },
         first: facts.worst.network.first,
         last: facts.worst.network.last,
-        facts: numbers,
+        facts: facts_of_it,
         evidence: evidence::of_calls(facts, facts.worst.network, shows),
         why,
         remedy: vec![
             "compare with the round trip of an idle moment: the same is distance, more is a queue or device on the way".into(),
             "fewer, larger or more parallel calls hide distance; they do not hide a queue".into(),
         ],
+        ..Rule::NetworkDelay.finding()
     })
 }

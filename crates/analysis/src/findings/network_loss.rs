@@ -20,15 +20,18 @@
 //! Loss behind the captures (in a host's own receive queue) looks like loss on the
 //! network.
 
-use super::under_way::{Said, UnderWay};
-use super::{Rule, evidence};
+use super::under_way::UnderWay;
+use super::{Entry, Of, Rule, evidence, numbers, whole};
 use crate::facts::{Basis, Facts};
-use crate::results::{Fact, Finding, Side};
-use model::{TimeClass, counted, format_duration};
+use crate::results::{Finding, Side};
+use crate::text::{Value, text};
+use model::TimeClass;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "network-loss",
     title: "packets lost between the two ends",
+    side: Some(Side::Network),
+    of: Of::Calls,
     source: include_str!("network_loss.rs"),
     check,
 };
@@ -51,23 +54,21 @@ fn of_streams(facts: &Facts<'_>) -> Option<Finding> {
         .iter()
         .map(|c| c.tcp.retransmitted_packets[d]);
     let resent = resent.max().unwrap_or(0);
-    Some(waits.finding(
-        &RULE,
-        Said {
-            title: "Packets are lost on the way".into(),
-            side: Side::Network,
-            cost_ns: Some(cost),
-            confidence: if facts.captures.len() == 2 { 0.9 } else { 0.6 },
-            numbers: &[("retransmitted_packets", i64::try_from(resent).unwrap_or(i64::MAX))],
-            shows: "the segments before and after the longest recoveries",
-            why: format!(
-                "{} {} sent again, and until they had arrived the stream waited, or went on slowly.",
-                counted(resent, "packet"),
-                if resent == 1 { "was" } else { "were" },
-            ),
-            remedy: REMEDY.into(),
-        },
-    ))
+    Some(Finding {
+        title: "Packets are lost on the way".into(),
+        cost_ns: Some(cost),
+        confidence: if facts.captures.len() == 2 { 0.9 } else { 0.6 },
+        facts: numbers([("retransmitted_packets", whole(resent))]),
+        why: text!(
+            "{resent,} packet{resent||s} {resent|was|were} sent again, and until they had arrived the stream waited, or went on slowly.",
+            resent = resent,
+        ),
+        remedy: vec![REMEDY.into()],
+        ..waits.finding(
+            Rule::NetworkLoss,
+            "the segments before and after the longest recoveries",
+        )
+    })
 }
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
@@ -95,37 +96,27 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     }
     let calls = facts.worst.loss.count;
     Some(Finding {
-        code: RULE.code,
         title: "Packets are lost on the way".into(),
-        side: Side::Network,
         cost_ns: Some(a.loss_ns),
-        elapsed_cost_ns: None,
-        fatal: false,
         confidence: if a.basis == Basis::Matched { 0.9 } else { 0.6 },
         first: facts.worst.loss.first,
         last: facts.worst.loss.last,
-        facts: vec![
-            Fact {
-                name: "retransmitted_packets",
-                value: resent as i64,
-            },
-            Fact {
-                name: "calls_delayed",
-                value: calls as i64,
-            },
-        ],
+        facts: numbers([
+            ("retransmitted_packets", resent as i64),
+            ("calls_delayed", calls as i64),
+        ]),
         evidence: evidence::of_calls(
             facts,
             facts.worst.loss,
             "request and reply of calls that waited for a retransmission",
         ),
-        why: format!(
-            "{} {} sent again and {} waited for it, {} each beyond the usual path.",
-            counted(resent, "packet"),
-            if resent == 1 { "was" } else { "were" },
-            counted(calls, "call"),
-            format_duration(a.loss_ns / calls.max(1) as i64)
+        why: text!(
+            "{resent,} packet{resent||s} {resent|was|were} sent again and {calls,} call{calls||s} waited for it, {each} each beyond the usual path.",
+            resent = resent,
+            calls = calls,
+            each = Value::Duration(a.loss_ns / calls.max(1) as i64),
         ),
         remedy: vec![REMEDY.into()],
+        ..Rule::NetworkLoss.finding()
     })
 }

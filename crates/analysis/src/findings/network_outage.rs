@@ -19,14 +19,16 @@
 //! A host that was down or frozen hard enough not to acknowledge looks like a path
 //! that was.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::{Basis, Facts, outages};
-use crate::results::{Fact, Finding, Side};
-use model::{counted, format_duration};
+use crate::results::{Finding, Side};
+use crate::text::{Value, text};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "network-outage",
     title: "nothing got through for a while",
+    side: Some(Side::Network),
+    of: Of::Calls,
     source: include_str!("network_outage.rs"),
     check,
 };
@@ -42,26 +44,20 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let (count, longest) = facts.captures.iter().map(outages).max_by_key(|o| o.1)?;
     let calls = facts.worst.outage.count;
     Some(Finding {
-        code: RULE.code,
         title: "The path was interrupted".into(),
-        side: Side::Network,
         cost_ns: Some(a.outage_ns),
         elapsed_cost_ns: Some(longest),
-        fatal: false,
         confidence: if a.basis == Basis::Matched { 0.9 } else { 0.5 },
         first: facts.worst.outage.first,
         last: facts.worst.outage.last,
-        facts: vec![
-            Fact { name: "recoveries", value: count as i64 },
-            Fact { name: "longest_ns", value: longest },
-            Fact { name: "calls_delayed", value: calls as i64 },
-        ],
+        facts: numbers([("recoveries", count as i64), ("longest_ns", longest), ("calls_delayed", calls as i64)]),
         evidence: evidence::of_calls(facts, facts.worst.outage, "calls that waited through it"),
-        why: format!(
-            "Retransmissions went unanswered for up to {}; {} waited through it.",
-            format_duration(longest),
-            counted(calls, "call")
+        why: text!(
+            "Retransmissions went unanswered for up to {longest}; {calls,} call{calls||s} waited through it.",
+            longest = Value::Duration(longest),
+            calls = calls,
         ),
         remedy: vec!["look for events on the path at that time: link flap, spanning tree, routing, firewall fail-over, VM migration".into()],
+        ..Rule::NetworkOutage.finding()
     })
 }

@@ -18,13 +18,16 @@
 //! The capture itself may have written packets in the wrong order (several receive
 //! queues); captures of both ends that agree rule that out.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::Facts;
-use crate::results::{ConnectionResult, Fact, Finding, Side};
+use crate::results::{ConnectionResult, Finding, Side};
+use crate::text::text;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "network-reordering",
     title: "packets overtake each other",
+    side: Some(Side::Network),
+    of: Of::Network,
     source: include_str!("network_reordering.rs"),
     check,
 };
@@ -53,25 +56,14 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let spurious = facts.streams.connections.iter().flat_map(|c| &c.directions);
     let spurious: u64 = spurious.map(|r| r.account.spurious_retransmissions).sum();
     Some(Finding {
-        code: RULE.code,
         title: "Packets overtake each other on the way".into(),
-        side: Side::Network,
-        cost_ns: None,
-        elapsed_cost_ns: None,
-        fatal: false,
         confidence: if facts.captures.len() == 2 { 0.85 } else { 0.6 },
         first: Some(worst.first),
         last: Some(worst.last),
-        facts: vec![
-            Fact {
-                name: "packets",
-                value: late as i64,
-            },
-            Fact {
-                name: "spurious_retransmissions",
-                value: spurious as i64,
-            },
-        ],
+        facts: numbers([
+            ("packets", late as i64),
+            ("spurious_retransmissions", spurious as i64),
+        ]),
         evidence: evidence::of_packets(
             facts,
             worst
@@ -80,9 +72,13 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
                 .flat_map(|(i, first, last)| [(*i, first.packet), (*i, last.packet)]),
             "the first and the last packet of the connection with most of them",
         ),
-        why: format!(
-            "{late} of {packets} packets came after later ones, and {spurious} were sent again needlessly."
+        why: text!(
+            "{late} of {packets} packets came after later ones, and {spurious} were sent again needlessly.",
+            late = late,
+            packets = packets,
+            spurious = spurious,
         ),
         remedy: vec!["look for load balancing by packet instead of by flow on the way".into()],
+        ..Rule::NetworkReordering.finding()
     })
 }

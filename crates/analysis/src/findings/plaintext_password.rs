@@ -15,13 +15,16 @@
 //! # When it is wrong
 //! A method may be called a clear password and carry a token that is used once.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::Facts;
-use crate::results::{Fact, Finding, Side};
+use crate::results::{Finding, Side};
+use crate::text::text;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "plaintext-password",
     title: "a password crosses the network readable",
+    side: Some(Side::Client),
+    of: Of::Connects,
     source: include_str!("plaintext_password.rs"),
     check,
 };
@@ -32,19 +35,11 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let first = readable.iter().min_by_key(|s| (s.first, s.client))?;
     let capture = facts.sql_capture();
     Some(Finding {
-        code: RULE.code,
         title: "A password is readable on the wire".into(),
-        side: Side::Client,
-        cost_ns: None,
-        elapsed_cost_ns: None,
-        fatal: false,
         confidence: 0.95,
         first: first.first,
         last: first.last,
-        facts: vec![Fact {
-            name: "sessions",
-            value: readable.len() as i64,
-        }],
+        facts: numbers([("sessions", readable.len() as i64)]),
         evidence: evidence::of_packets(
             facts,
             first
@@ -53,13 +48,13 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
                 .flat_map(|w| [(capture, w.request), (capture, w.response)]),
             "the longest call of its logon",
         ),
-        why: format!(
-            "{} session{} sent it unencrypted, {} to {} first.",
-            readable.len(),
-            if readable.len() == 1 { "" } else { "s" },
-            first.client,
-            first.server
+        why: text!(
+            "{n} session{n||s} sent it unencrypted, {client} to {server} first.",
+            n = readable.len(),
+            client = first.client,
+            server = first.server,
         ),
         remedy: vec!["use TLS, or a method that does not send the password".into()],
+        ..Rule::PlaintextPassword.finding()
     })
 }

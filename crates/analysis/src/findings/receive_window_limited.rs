@@ -19,15 +19,18 @@
 //! A proxy or load balancer that ends the connection is itself the receiver: the
 //! application behind it may be innocent, or the next connection may be the limit.
 
-use super::Rule;
-use super::under_way::{Said, UnderWay};
+use super::under_way::UnderWay;
+use super::{Entry, Of, Rule, numbers};
 use crate::facts::Facts;
 use crate::results::Finding;
-use model::{Direction, TimeClass, format_duration};
+use crate::text::{Value, text};
+use model::{Direction, TimeClass};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "receive-window-limited",
     title: "the receiver reads too slowly: its window closes",
+    side: None,
+    of: Of::Bytes,
     source: include_str!("receive_window_limited.rs"),
     check,
 };
@@ -46,24 +49,30 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         return None;
     }
     let zero_ns = waits.zero_window_ns;
-    let (other, who) = waits.words();
-    Some(waits.finding(
-        &RULE,
-        Said {
-            title: format!("The {who}'s application does not read fast enough"),
-            side: waits.receiver(),
-            cost_ns: Some(cost),
-            confidence: 0.9,
-            numbers: &[("zero_window_ns", zero_ns), ("window_limited_ns", cost)],
-            shows: "from when the window was full to the segment that left when it opened",
-            why: format!(
-                "Calls waited {} in all while the {other} had data and the {who}'s window no room for it; {} of that it was closed altogether.",
-                format_duration(cost),
-                format_duration(zero_ns.min(cost))
-            ),
-            remedy: format!(
-                "look at what the receiving process on the {who} does instead of reading its socket"
-            ),
-        },
-    ))
+    let (sender, reader) = (waits.sender(), waits.receiver());
+    Some(Finding {
+        title: text!(
+            "The {reader}'s application does not read fast enough",
+            reader = reader
+        ),
+        side: waits.receiver(),
+        cost_ns: Some(cost),
+        confidence: 0.9,
+        facts: numbers([("zero_window_ns", zero_ns), ("window_limited_ns", cost)]),
+        why: text!(
+            "Calls waited {all} in all while the {sender} had data and the {reader}'s window no room for it; {closed} of that it was closed altogether.",
+            all = Value::Duration(cost),
+            sender = sender,
+            reader = reader,
+            closed = Value::Duration(zero_ns.min(cost)),
+        ),
+        remedy: vec![text!(
+            "look at what the receiving process on the {reader} does instead of reading its socket",
+            reader = reader,
+        )],
+        ..waits.finding(
+            Rule::ReceiveWindowLimited,
+            "from when the window was full to the segment that left when it opened",
+        )
+    })
 }

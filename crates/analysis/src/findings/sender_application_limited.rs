@@ -21,17 +21,20 @@
 //! A congestion window that happens to be full at each end of a write looks the
 //! same from outside.
 
-use super::Rule;
-use super::under_way::{Said, UnderWay};
+use super::under_way::UnderWay;
+use super::{Entry, Of, Rule, numbers};
 use crate::diagnose::Kind;
 use crate::facts::{Basis, Facts};
 use crate::results::Finding;
 use crate::streams::DIRECTIONS;
-use model::{Direction, EpisodeKind, TimeClass, format_duration};
+use crate::text::{Value, text};
+use model::{Direction, EpisodeKind, TimeClass};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "sender-application-limited",
     title: "the sending application pauses within its messages",
+    side: None,
+    of: Of::Bytes,
     source: include_str!("sender_application_limited.rs"),
     check,
 };
@@ -80,21 +83,29 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     }
     let count = pauses.count;
     let each = cost / count.max(1) as i64;
-    let (who, _) = pauses.words();
-    Some(pauses.finding(
-        &RULE,
-        Said {
-            title: format!("The {who}'s application pauses between its writes"),
-            side: pauses.sender(),
-            cost_ns: Some(cost),
-            confidence: 0.8,
-            numbers: &[("pauses", count as i64), ("pause_mean_ns", each)],
-            shows: "the segments before and after the longest pauses",
-            why: format!(
-                "{count} times the {who} had room to send and did not, for {} on average.",
-                format_duration(each)
-            ),
-            remedy: format!("look at what the sending process on the {who} does between writes"),
-        },
-    ))
+    let who = pauses.sender();
+    Some(Finding {
+        title: text!(
+            "The {who}'s application pauses between its writes",
+            who = who
+        ),
+        side: pauses.sender(),
+        cost_ns: Some(cost),
+        confidence: 0.8,
+        facts: numbers([("pauses", count as i64), ("pause_mean_ns", each)]),
+        why: text!(
+            "{times} times the {who} had room to send and did not, for {each} on average.",
+            times = count,
+            who = who,
+            each = Value::Duration(each),
+        ),
+        remedy: vec![text!(
+            "look at what the sending process on the {who} does between writes",
+            who = who
+        )],
+        ..pauses.finding(
+            Rule::SenderApplicationLimited,
+            "the segments before and after the longest pauses",
+        )
+    })
 }

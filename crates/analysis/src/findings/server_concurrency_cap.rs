@@ -22,14 +22,16 @@
 //! time. When the capture holds no call that found the server unloaded, the service
 //! time is not known and server-slow is said instead.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers, whole};
 use crate::facts::Facts;
-use crate::results::{Fact, Finding, Side};
-use model::format_duration;
+use crate::results::{Finding, Side};
+use crate::text::{Value, text};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "server-concurrency-cap",
     title: "the server works on a limited number of calls at a time",
+    side: Some(Side::Server),
+    of: Of::Calls,
     source: include_str!("server_concurrency_cap.rs"),
     check,
 };
@@ -41,38 +43,33 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         return None;
     }
     let n = cap.cap.round().max(1.0) as i64;
-    let why = format!(
-        "{server} answers about {n} calls at a time: {} {}, and with {:.0} outstanding a call takes {}.",
-        if cap.sure {
+    let n = n.unsigned_abs();
+    let why = text!(
+        "{server} answers about {n} calls at a time: {how} {time}, and with {busy} outstanding a call takes {wait}.",
+        server = server,
+        n = n,
+        how = if cap.sure {
             "a call that finds it unloaded takes"
         } else {
             "replies leave in rounds every"
         },
-        format_duration(cap.service_ns),
-        cap.busy_level,
-        format_duration(cap.busy_wait_ns),
+        time = Value::Duration(cap.service_ns),
+        busy = cap.busy_level.round_ties_even() as u64,
+        wait = Value::Duration(cap.busy_wait_ns),
     );
     Some(Finding {
-        code: RULE.code,
-        title: format!("The server works on about {n} calls at a time"),
-        side: Side::Server,
+        title: text!("The server works on about {n} calls at a time", n = n),
         cost_ns: Some(a.queue_ns),
-        elapsed_cost_ns: None,
-        fatal: false,
         confidence: if cap.sure { 0.85 } else { 0.65 },
         first: facts.worst.server.first,
         last: facts.worst.server.last,
-        facts: vec![
-            Fact { name: "cap", value: n },
-            Fact { name: "service_ns", value: cap.service_ns },
-            Fact { name: "busy_outstanding", value: cap.busy_level.round() as i64 },
-            Fact { name: "busy_wait_ns", value: cap.busy_wait_ns },
-        ],
+        facts: numbers([("cap", whole(n)), ("service_ns", cap.service_ns), ("busy_outstanding", cap.busy_level.round() as i64), ("busy_wait_ns", cap.busy_wait_ns)]),
         evidence: evidence::of_calls(facts, facts.worst.server, "request and reply of the longest waits"),
         why,
         remedy: vec![
             "raise the server's NFS threads (Linux: echo 64 > /proc/fs/nfsd/threads; illumos: sharectl set -p servers=1024 nfs)".into(),
             "or find what those few are waiting for: one busy disk is a cap of one".into(),
         ],
+        ..Rule::ServerConcurrencyCap.finding()
     })
 }

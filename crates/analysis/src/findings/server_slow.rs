@@ -24,16 +24,18 @@
 //! surprising for its storage team. Turns of an unknown protocol may have waited
 //! for an event and not for the server (long polls, agents that fetch orders).
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::{Basis, Facts};
-use crate::results::{Fact, Finding, Side};
+use crate::results::{Finding, Side};
 use crate::sql::StatementResult;
 use crate::stats::Summary;
-use model::format_duration;
+use crate::text::{Text, Value, text};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "server-slow",
     title: "the server's own time",
+    side: Some(Side::Server),
+    of: Of::Calls,
     source: include_str!("server_slow.rs"),
     check,
 };
@@ -49,23 +51,21 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let mean = a.service_ns / a.calls.max(1) as i64;
     let share = a.service_ns.saturating_mul(100) / a.total_ns.max(1);
     let measured = a.basis != Basis::Client;
-    let why = format!(
-        "Of {} calls the server holds each for {} on average, {share} % of the response time{}.",
-        a.calls,
-        format_duration(mean),
-        if measured {
+    let why = text!(
+        "Of {calls} calls the server holds each for {mean} on average, {share} of the response time{estimate}.{statement}",
+        calls = a.calls,
+        mean = Value::Duration(mean),
+        share = Value::Percent(share),
+        estimate = if measured {
             ""
         } else {
             " (what the path's round trip leaves of it, an estimate)"
-        }
-    ) + &statement(facts);
+        },
+        statement = statement(facts),
+    );
     Some(Finding {
-        code: RULE.code,
         title: "The server is slow".into(),
-        side: Side::Server,
         cost_ns: Some(a.service_ns),
-        elapsed_cost_ns: None,
-        fatal: false,
         confidence: match a.basis {
             // A handful may have had a bad moment.
             _ if a.calls < FEW => 0.5,
@@ -75,16 +75,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         },
         first: facts.worst.server.first,
         last: facts.worst.server.last,
-        facts: vec![
-            Fact {
-                name: "service_mean_ns",
-                value: mean,
-            },
-            Fact {
-                name: "calls",
-                value: a.calls as i64,
-            },
-        ],
+        facts: numbers([("service_mean_ns", mean), ("calls", a.calls as i64)]),
         evidence: evidence::of_calls(
             facts,
             facts.worst.server,
@@ -100,43 +91,41 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             }
             .into(),
         ],
+        ..Rule::ServerSlow.finding()
     })
 }
 
 /// The statement that has most of the server's time, where databases speak, and whether it waits as one
 /// does for a lock.
-fn statement(facts: &Facts<'_>) -> String {
+fn statement(facts: &Facts<'_>) -> Text {
     let Some(profile) = facts.sql else {
-        return String::new();
+        return Text::default();
     };
     let server = |s: &StatementResult| s.server_ns.unwrap_or_else(|| s.wait_ns());
     let all = profile.statements.iter();
     let Some(top) = all.max_by_key(|s| server(s)) else {
-        return String::new();
+        return Text::default();
     };
     let share = server(top).saturating_mul(100) / facts.account.service_ns.max(1);
-    let mut text = format!(
-        " {} % of it is one statement's, {} call{}. {}",
-        share.min(100),
-        top.calls,
-        if top.calls == 1 { "" } else { "s" },
-        evidence::named(top)
-    );
     // A tenth of the time, or it is not worth a word.
     let worth = profile
         .statements
         .iter()
         .filter(|s| server(s) >= facts.account.service_ns / 10);
     let faces = worth.filter_map(|s| Some((s, two_faces(s)?)));
-    if let Some((s, (fast, slow))) = faces.max_by_key(|(s, _)| server(s)) {
-        text.push_str(&format!(
-            " One in ten calls takes {} or less, one in ten {} or more, as statements do that wait for locks: {}",
-            format_duration(fast),
-            format_duration(slow),
-            evidence::named(s)
-        ));
-    }
-    text
+    let faces = faces.max_by_key(|(s, _)| server(s));
+    text!(
+        " {share} of it is one statement's, {calls} call{calls||s}. {statement}{faces}",
+        share = Value::Percent(share.min(100)),
+        calls = top.calls,
+        statement = evidence::named(top),
+        faces = faces.map_or(Text::default(), |(s, (fast, slow))| text!(
+            " One in ten calls takes {fast} or less, one in ten {slow} or more, as statements do that wait for locks: {statement}",
+            fast = Value::Duration(fast),
+            slow = Value::Duration(slow),
+            statement = evidence::named(s),
+        )),
+    )
 }
 
 /// What the server takes for the fastest and the slowest tenth of a statement's calls, where these are

@@ -18,15 +18,17 @@
 //! A server that was asked for only one slow thing several times over looks like
 //! one that stands still.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers};
 use crate::concurrency::Scope;
 use crate::facts::{Basis, Facts};
-use crate::results::{Fact, Finding, Side};
-use model::format_duration;
+use crate::results::{Finding, Side};
+use crate::text::{Value, text};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "server-stall",
     title: "the server answered nobody for a while",
+    side: Some(Side::Server),
+    of: Of::Calls,
     source: include_str!("server_stall.rs"),
     check,
 };
@@ -55,32 +57,25 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let elapsed = silences
         .iter()
         .fold(0i64, |sum, s| sum.saturating_add(s.last - s.first));
-    let why = format!(
-        "{} time{} the server sent no reply for up to {} while requests kept arriving; its usual wait is {}.",
-        silences.len(),
-        if silences.len() == 1 { "" } else { "s" },
-        format_duration(longest),
-        format_duration(usual),
+    let why = text!(
+        "{n} time{n||s} the server sent no reply for up to {longest} while requests kept arriving; its usual wait is {usual}.",
+        n = silences.len(),
+        longest = Value::Duration(longest),
+        usual = Value::Duration(usual),
     );
     Some(Finding {
-        code: RULE.code,
         title: "The server stood still".into(),
-        side: Side::Server,
         cost_ns: Some(a.stall_ns),
         elapsed_cost_ns: Some(elapsed),
-        fatal: false,
         confidence: if a.basis == Basis::Client { 0.6 } else { 0.9 },
         first: silences.first().map(|s| s.first),
         last: silences.last().map(|s| s.last),
-        facts: vec![
-            Fact { name: "stalls", value: silences.len() as i64 },
-            Fact { name: "longest_ns", value: longest },
-            Fact { name: "usual_wait_ns", value: usual },
-        ],
+        facts: numbers([("stalls", silences.len() as i64), ("longest_ns", longest), ("usual_wait_ns", usual)]),
         evidence: evidence::of_calls(facts, facts.worst.stall, "requests that waited through a stall, and their replies"),
         why,
         remedy: vec![
             "look in the server's logs at these times: paused process or VM, garbage collection, cache flush, storage fail-over".into(),
         ],
+        ..Rule::ServerStall.finding()
     })
 }

@@ -27,15 +27,18 @@
 //! # When it is wrong
 //! A host that was being started, or a port that opened only then.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::Facts;
 use crate::results::{ConnectionResult, Fact, Finding, Side};
 use crate::startup::{Ending, Sum, WaitKind, reason};
-use model::{TimeClass, format_duration};
+use crate::text::{Text, Value, text};
+use model::TimeClass;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "slow-connect",
     title: "connections that are slow to open",
+    side: None,
+    of: Of::Connects,
     source: include_str!("slow_connect.rs"),
     check,
 };
@@ -66,21 +69,13 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         _ => "Connections are slow to open",
     };
     Some(Finding {
-        code: RULE.code,
         title: title.into(),
         side,
         cost_ns: Some(cost),
-        elapsed_cost_ns: None,
-        fatal: false,
         confidence: if side == Side::Undetermined { 0.5 } else { 0.9 },
         first: slow.iter().map(|(c, ..)| c.first).min(),
         last: slow.iter().map(|(c, ..)| c.first).max(),
-        facts: vec![
-            Fact { name: "connections", value: slow.len() as i64 },
-            Fact { name: "retries", value: retries as i64 },
-            Fact { name: "longest_ns", value: worst.1 },
-            Fact { name: "unanswered", value: unanswered as i64 },
-        ],
+        facts: numbers([("connections", slow.len() as i64), ("retries", retries as i64), ("longest_ns", worst.1), ("unanswered", unanswered as i64)]),
         evidence: evidence::of_packets(
             facts,
             slow.iter().take(3).flat_map(|(c, ..)| {
@@ -91,23 +86,22 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             }),
             "the first SYN, and the packet that opened the connection or was its last",
         ),
-        why: format!(
-            "{} connection{} waited up to {} to open{}; SYN or SYN/ACK {} sent again {retries} time{}.",
-            slow.len(),
-            if slow.len() == 1 { "" } else { "s" },
-            format_duration(worst.1),
-            match unanswered {
-                0 => String::new(),
-                n if n == slow.len() => ", in vain".into(),
-                n => format!(", {n} of them in vain"),
+        why: text!(
+            "{n} connection{n||s} waited up to {longest} to open{vain}; SYN or SYN/ACK {retries|was|were} sent again {retries} time{retries||s}.",
+            n = slow.len(),
+            longest = Value::Duration(worst.1),
+            vain = match unanswered {
+                0 => Text::default(),
+                n if n == slow.len() => text!(", in vain"),
+                n => text!(", {n} of them in vain", n = n),
             },
-            if retries == 1 { "was" } else { "were" },
-            if retries == 1 { "" } else { "s" },
+            retries = retries,
         ),
         remedy: vec![match side {
             Side::Server => "let the server accept faster, or lengthen its listen queue (somaxconn, the application's backlog)".into(),
             _ => "look for what drops SYN or SYN/ACK: firewall, load balancer, a link with loss".into(),
         }],
+        ..Rule::SlowConnect.finding()
     })
 }
 
@@ -191,25 +185,22 @@ fn by_startup(facts: &Facts<'_>) -> Option<Finding> {
     {
         return None;
     }
-    let named: Vec<String> = sums()
+    let named: Vec<Text> = sums()
         .filter(|(s, _)| s.cost_ns > cost / 100)
         .map(|(s, _)| {
-            format!(
-                "{} {}",
-                format_duration(s.cost_ns),
-                reason(s.kind, s.ending)
+            text!(
+                "{time} {reason}",
+                time = Value::Duration(s.cost_ns),
+                reason = reason(s.kind, s.ending),
             )
         })
         .collect();
     let worst = sums().filter_map(|(s, _)| startup.waits.get(s.worst));
-    let client = startup.addresses.first()?;
+    let client = *startup.addresses.first()?;
     Some(Finding {
-        code: RULE.code,
         title: "A client waited in vain before it was served".into(),
         side: Side::Undetermined,
-        cost_ns: None,
         elapsed_cost_ns: Some(cost),
-        fatal: false,
         confidence: 0.8,
         first: Some(startup.first),
         last: Some(startup.last),
@@ -225,15 +216,18 @@ fn by_startup(facts: &Facts<'_>) -> Option<Finding> {
                 .flat_map(|w| [(capture, w.begun), (capture, w.ended)]),
             "the longest wait of each kind: what began it, and what ended it",
         ),
-        why: format!(
-            "{client} waited {} of {} in vain: {}.",
-            format_duration(cost),
-            format_duration(startup.elapsed_ns()),
-            named.join(", ")
+        why: text!(
+            "{client} waited {time} of {elapsed} in vain: {reasons}.",
+            client = client,
+            time = Value::Duration(cost),
+            elapsed = Value::Duration(startup.elapsed_ns()),
+            reasons = Value::List(named, ", "),
         ),
-        remedy: vec![format!(
-            "slowside startup --client {client} shows each wait with what ended it: correct the name, the name server, the address or the path that is asked for first"
+        remedy: vec![text!(
+            "slowside startup --client {client} shows each wait with what ended it: correct the name, the name server, the address or the path that is asked for first",
+            client = client,
         )],
+        ..Rule::SlowConnect.finding()
     })
 }
 
@@ -252,7 +246,7 @@ fn by_logon(facts: &Facts<'_>) -> Option<Finding> {
     let all = slow.iter().map(|s| s.opening_ns());
     let capture = facts.sql_capture();
     // What was not seen, or was not needed, has no time.
-    let seen: Vec<(&'static str, &str, i64)> = [
+    let seen: Vec<(&'static str, &'static str, i64)> = [
         ("tcp_ns", "TCP", worst.tcp_ns),
         ("tls_ns", "TLS", worst.tls_ns),
         ("connect_ns", "finding the server", worst.connect_ns),
@@ -264,15 +258,12 @@ fn by_logon(facts: &Facts<'_>) -> Option<Finding> {
     .collect();
     let phases = seen
         .iter()
-        .map(|(_, what, ns)| format!("{what} {}", format_duration(*ns)));
-    let phases: Vec<String> = phases.collect();
+        .map(|(_, what, ns)| text!("{what} {time}", what = *what, time = Value::Duration(*ns)));
+    let phases: Vec<Text> = phases.collect();
     Some(Finding {
-        code: RULE.code,
         title: "Sessions of the database are slow to open".into(),
         side: Side::Undetermined,
-        cost_ns: None,
         elapsed_cost_ns: Some(all.fold(0, i64::saturating_add)),
-        fatal: false,
         confidence: 0.8,
         first: slow.iter().filter_map(|s| s.first).min(),
         last: slow.iter().filter_map(|s| s.first).max(),
@@ -292,15 +283,15 @@ fn by_logon(facts: &Facts<'_>) -> Option<Finding> {
                 .flat_map(|w| [(capture, w.request), (capture, w.response)]),
             "the longest call of the longest logon",
         ),
-        why: format!(
-            "{} session{} took a second or more to open; the longest {}: {}.",
-            slow.len(),
-            if slow.len() == 1 { "" } else { "s" },
-            format_duration(worst.opening_ns()),
-            phases.join(", ")
+        why: text!(
+            "{n} session{n||s} took a second or more to open; the longest {longest}: {phases}.",
+            n = slow.len(),
+            longest = Value::Duration(worst.opening_ns()),
+            phases = Value::List(phases, ", "),
         ),
         remedy: vec![
             "look at what the server does at logon (name lookups of clients, authentication servers, process start), and at how often the application logs on: a pool spares it".into(),
         ],
+        ..Rule::SlowConnect.finding()
     })
 }

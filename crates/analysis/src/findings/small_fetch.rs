@@ -21,15 +21,17 @@
 //! Where the client wants the first rows soon and then stops. Very wide rows fill
 //! the path however many are fetched at once.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::{Basis, Facts};
-use crate::results::{Fact, Finding, Side};
+use crate::results::{Finding, Side};
 use crate::sql::habits::{Pattern, habits};
-use model::format_duration;
+use crate::text::{Value, text};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "small-fetch",
     title: "rows are fetched a few at a time",
+    side: Some(Side::Client),
+    of: Of::Calls,
     source: include_str!("small_fetch.rs"),
     check,
 };
@@ -46,37 +48,28 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let trip = worst.saved_ns / (worst.trips - worst.needed).max(1) as i64;
     let capture = facts.sql_capture();
     Some(Finding {
-        code: RULE.code,
         title: "The client fetches few rows at a time".into(),
-        side: Side::Client,
         cost_ns: Some(cost),
-        elapsed_cost_ns: None,
-        fatal: false,
         confidence: match facts.account.basis {
             Basis::Matched => 0.9,
             _ => 0.7,
         },
         first: s.first,
         last: s.last,
-        facts: vec![
-            Fact { name: "fetches", value: worst.trips as i64 },
-            Fact { name: "fetches_needed", value: worst.needed as i64 },
-            Fact { name: "rows_asked", value: s.rows_asked as i64 },
-            Fact { name: "rows", value: s.rows as i64 },
-            Fact { name: "round_trip_ns", value: trip },
-        ],
+        facts: numbers([("fetches", worst.trips as i64), ("fetches_needed", worst.needed as i64), ("rows_asked", s.rows_asked as i64), ("rows", s.rows as i64), ("round_trip_ns", trip)]),
         evidence: evidence::of_statement(facts, capture, s, "the slowest call of this statement"),
-        why: format!(
-            "{} fetches of {} rows at most bring {} rows; {} would do at 1,000 rows each, and each waits {} for the path. {}",
-            worst.trips,
-            s.rows_asked,
-            s.rows,
-            worst.needed,
-            format_duration(trip),
-            evidence::named(s)
+        why: text!(
+            "{fetches} fetches of {asked} rows at most bring {rows} rows; {needed} would do at 1,000 rows each, and each waits {trip} for the path. {statement}",
+            fetches = worst.trips,
+            asked = s.rows_asked,
+            rows = s.rows,
+            needed = worst.needed,
+            trip = Value::Duration(trip),
+            statement = evidence::named(s),
         ),
         remedy: vec![
             "raise the fetch or array size of this client (slowside whatif --fetch-size 500 predicts the effect)".into(),
         ],
+        ..Rule::SmallFetch.finding()
     })
 }

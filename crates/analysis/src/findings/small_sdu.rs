@@ -19,13 +19,16 @@
 //! # When it is wrong
 //! On fast hosts and paths the difference is not measurable.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::Facts;
-use crate::results::{Fact, Finding, Side};
+use crate::results::{Finding, Side};
+use crate::text::{Text, Value, text};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "small-sdu",
     title: "responses fill the session data unit many times",
+    side: None,
+    of: Of::Calls,
     source: include_str!("small_sdu.rs"),
     check,
 };
@@ -43,37 +46,36 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let sdu = session.session.sdu_bytes?;
     let mean = session.received_bytes / session.calls.max(1);
     let offered = session.session.sdu_offered_bytes.filter(|&o| o > sdu);
-    let who = offered.map_or(String::new(), |o| {
-        format!(" The client offered {o} bytes, the server took less.")
+    let who = offered.map_or(Text::default(), |o| {
+        text!(
+            " The client offered {offered}, the server took less.",
+            offered = Value::Bytes(o.into())
+        )
     });
     let busiest = profile.statements.iter().max_by_key(|s| s.response_bytes)?;
     Some(Finding {
-        code: RULE.code,
         title: "The session data unit is small for this traffic".into(),
         side: if offered.is_some() { Side::Server } else { Side::Client },
-        cost_ns: None,
-        elapsed_cost_ns: None,
-        fatal: false,
         confidence: 0.9,
         first: session.first,
         last: session.last,
-        facts: vec![
-            Fact { name: "sdu_bytes", value: sdu.into() },
-            Fact { name: "response_mean_bytes", value: mean as i64 },
-            Fact { name: "calls", value: session.calls as i64 },
-        ],
+        facts: numbers([("sdu_bytes", sdu.into()), ("response_mean_bytes", mean as i64), ("calls", session.calls as i64)]),
         evidence: evidence::of_statement(
             facts,
             facts.sql_capture(),
             busiest,
             "a call of the statement with the largest responses",
         ),
-        why: format!(
-            "{} responses have {mean} bytes on average, in units of {sdu}.{who}",
-            session.calls
+        why: text!(
+            "{responses} responses have {mean} on average, in units of {sdu}.{who}",
+            responses = session.calls,
+            mean = Value::Bytes(mean),
+            sdu = sdu,
+            who = who,
         ),
         remedy: vec![
             "set DEFAULT_SDU_SIZE (sqlnet.ora) on both sides to 65535, or SDU= in the connect descriptor and the listener".into(),
         ],
+        ..Rule::SmallSdu.finding()
     })
 }

@@ -20,15 +20,18 @@
 //! before.
 
 use super::receive_window_limited::window_ns;
-use super::under_way::{Said, UnderWay};
-use super::{Rule, window_scaling_off};
+use super::under_way::UnderWay;
+use super::{Entry, Of, Rule, numbers, window_scaling_off};
 use crate::facts::Facts;
 use crate::results::Finding;
-use model::{TimeClass, format_duration};
+use crate::text::{Value, text};
+use model::TimeClass;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "small-window",
     title: "the receive window is too small for the path",
+    side: None,
+    of: Of::Bytes,
     source: include_str!("small_window.rs"),
     check,
 };
@@ -46,26 +49,29 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     }
     let window = waits.window_bytes;
     let (_, round_trip) = waits.round_trip;
-    let (_, who) = waits.words();
-    Some(waits.finding(
-        &RULE,
-        Said {
-            title: format!("The {who}'s receive window is too small for this path"),
-            side: waits.receiver(),
-            cost_ns: Some(cost),
-            confidence: 0.85,
-            numbers: &[
-                ("window_max_bytes", window as i64),
-                waits.round_trip,
-            ],
-            shows: "a full window and the segment that left when it moved",
-            why: format!(
-                "The {who} offers {window} bytes at most, and a round trip takes {}: more cannot be under way.",
-                format_duration(round_trip)
-            ),
-            remedy: format!(
-                "let the {who}'s receive buffer grow: no SO_RCVBUF in the application, larger tcp_rmem, window scaling on"
-            ),
-        },
-    ))
+    let who = waits.receiver();
+    Some(Finding {
+        title: text!(
+            "The {who}'s receive window is too small for this path",
+            who = who
+        ),
+        side: waits.receiver(),
+        cost_ns: Some(cost),
+        confidence: 0.85,
+        facts: numbers([("window_max_bytes", window as i64), waits.round_trip]),
+        why: text!(
+            "The {who} offers {window} at most, and a round trip takes {trip}: more cannot be under way.",
+            who = who,
+            window = Value::Bytes(window),
+            trip = Value::Duration(round_trip),
+        ),
+        remedy: vec![text!(
+            "let the {who}'s receive buffer grow: no SO_RCVBUF in the application, larger tcp_rmem, window scaling on",
+            who = who,
+        )],
+        ..waits.finding(
+            Rule::SmallWindow,
+            "a full window and the segment that left when it moved",
+        )
+    })
 }

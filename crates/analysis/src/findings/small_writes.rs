@@ -19,14 +19,17 @@
 //! # When it is wrong
 //! Writes that come one by one by their nature, such as commits of a log.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::Facts;
-use crate::results::{Fact, Finding, Side};
-use model::{Direction, format_duration};
+use crate::results::{Finding, Side};
+use crate::text::{Value, text};
+use model::Direction;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "small-writes",
     title: "small writes, each waiting for its confirmation",
+    side: Some(Side::Client),
+    of: Of::Calls,
     source: include_str!("small_writes.rs"),
     check,
 };
@@ -50,45 +53,31 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         .write_size(Direction::ToServer)
         .unwrap_or(mean);
     Some(Finding {
-        code: RULE.code,
         title: "The client writes little at a time".into(),
-        side: Side::Client,
         cost_ns: Some(cost),
-        elapsed_cost_ns: None,
-        fatal: false,
         confidence: 0.7,
         first: facts.worst.network.first,
         last: facts.worst.network.last,
-        facts: vec![
-            Fact {
-                name: "writes",
-                value: writes.calls as i64,
-            },
-            Fact {
-                name: "writes_needed",
-                value: writes.needed as i64,
-            },
-            Fact {
-                name: "bytes_mean",
-                value: mean as i64,
-            },
-            Fact {
-                name: "write_bytes",
-                value: each as i64,
-            },
-        ],
+        facts: numbers([
+            ("writes", writes.calls as i64),
+            ("writes_needed", writes.needed as i64),
+            ("bytes_mean", mean as i64),
+            ("write_bytes", each as i64),
+        ]),
         evidence: evidence::of_calls(
             facts,
             facts.worst.network,
             "writes and their confirmations that crossed slowest",
         ),
-        why: format!(
-            "{} writes, most of them of {each} bytes, waited for the one before, {} of each on the path.",
-            writes.calls,
-            format_duration(cost / spared)
+        why: text!(
+            "{writes} writes, most of them of {each}, waited for the one before, {spared} of each on the path.",
+            writes = writes.calls,
+            each = Value::Bytes(each),
+            spared = Value::Duration(cost / spared),
         ),
         remedy: vec![
             "write more at once (64,000 bytes), or let several writes be under way".into(),
         ],
+        ..Rule::SmallWrites.finding()
     })
 }

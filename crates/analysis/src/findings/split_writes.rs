@@ -20,15 +20,18 @@
 //! # When it is wrong
 //! It is a waste, not a fault: without other findings nobody waits for it.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::Facts;
-use crate::results::{Fact, Finding};
-use crate::streams::{DIRECTIONS, sender, word};
+use crate::results::Finding;
+use crate::streams::{DIRECTIONS, sender};
+use crate::text::{Value, text};
 use model::TimeClass;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "split-writes",
     title: "each write leaves as a large and a small segment",
+    side: None,
+    of: Of::Bytes,
     source: include_str!("split_writes.rs"),
     check,
 };
@@ -51,31 +54,18 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let (c, d, split) = worst?;
     let a = &c.directions[d.index()].account;
     let size = a.write_size_bytes.unwrap_or(0);
-    let who = word(sender(d));
+    let who = sender(d);
     Some(Finding {
-        code: RULE.code,
-        title: format!("The {who}'s writes leave in two pieces"),
-        side: sender(d),
-        cost_ns: None,
-        elapsed_cost_ns: None,
-        fatal: false,
+        title: text!("The {who}'s writes leave in two pieces", who = who),
+        side: who,
         confidence: 0.8,
         first: a.first_data,
         last: a.last_data,
-        facts: vec![
-            Fact {
-                name: "writes",
-                value: split as i64,
-            },
-            Fact {
-                name: "write_bytes",
-                value: size as i64,
-            },
-            Fact {
-                name: "rest_bytes",
-                value: a.split_rest_bytes as i64,
-            },
-        ],
+        facts: numbers([
+            ("writes", split as i64),
+            ("write_bytes", size as i64),
+            ("rest_bytes", a.split_rest_bytes as i64),
+        ]),
         evidence: evidence::of_packets(
             facts,
             c.ends
@@ -83,14 +73,18 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
                 .flat_map(|(i, first, last)| [(*i, first.packet), (*i, last.packet)]),
             "the first and the last packet of the connection",
         ),
-        why: format!(
-            "{split} of {} writes, mostly of {size} bytes, left as {} and {} bytes.",
-            a.writes,
-            size.saturating_sub(a.split_rest_bytes),
-            a.split_rest_bytes
+        why: text!(
+            "{split} of {writes} writes, mostly of {size}, left as {first} and {rest}.",
+            split = split,
+            writes = a.writes,
+            size = Value::Bytes(size),
+            first = size.saturating_sub(a.split_rest_bytes),
+            rest = Value::Bytes(a.split_rest_bytes),
         ),
-        remedy: vec![format!(
-            "let the application on the {who} write a little less at once, such as 64,000 bytes"
+        remedy: vec![text!(
+            "let the application on the {who} write a little less at once, such as 64,000 bytes",
+            who = who,
         )],
+        ..Rule::SplitWrites.finding()
     })
 }

@@ -23,15 +23,18 @@
 //! bridge and port; where the capture moved from one link to another, the root
 //! seems to change.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::Facts;
-use crate::health::{Health, RootChange, TopologyChange, bridge_text};
-use crate::results::{Fact, Finding, Side};
-use model::{Mark, Time, format_duration};
+use crate::health::{Health, RootChange, TopologyChange};
+use crate::results::{Finding, Side};
+use crate::text::{Text, Value, text};
+use model::{Bridge, Mark, Time};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "stp-topology-change",
     title: "bridges rebuilt the spanning tree",
+    side: Some(Side::Network),
+    of: Of::Network,
     source: include_str!("stp_topology_change.rs"),
     check,
 };
@@ -70,73 +73,78 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     }
     let (title, what) = match roots.first() {
         Some(r) => (
-            "Another bridge became the root of the spanning tree".to_owned(),
-            format!(
-                "The root was {} and became {}{}.{}",
-                bridge_text(r.old),
-                bridge_text(r.new),
-                in_vlan(r.vlan),
-                match roots.len() {
-                    1 => String::new(),
-                    n => format!(" Roots changed {n} times in all."),
-                }
+            text!("Another bridge became the root of the spanning tree"),
+            text!(
+                "The root was {old} and became {new}{vlan}.{all}",
+                old = bridge(r.old),
+                new = bridge(r.new),
+                vlan = in_vlan(r.vlan),
+                all = match roots.len() {
+                    1 => Text::default(),
+                    n => text!(" Roots changed {n} times in all.", n = n),
+                },
             ),
         ),
         None => (
-            "The topology of the spanning tree changed".to_owned(),
-            format!(
-                "Bridges say {} that ports began or ceased to forward{}.",
-                match changes.len() {
-                    1 => "once".to_owned(),
-                    n => format!("{n} times"),
+            text!("The topology of the spanning tree changed"),
+            text!(
+                "Bridges say {times} that ports began or ceased to forward{vlan}.",
+                times = match changes.len() {
+                    1 => text!("once"),
+                    n => text!("{n} times", n = n),
                 },
-                changes.first().map_or(String::new(), |c| in_vlan(c.vlan))
+                vlan = changes.first().map_or(Text::default(), |c| in_vlan(c.vlan)),
             ),
         ),
     };
     let waited = match longest {
-        Some(ns) => format!(
-            " Packets were sent again around it, the longest over {}.",
-            format_duration(ns)
+        Some(ns) => text!(
+            " Packets were sent again around it, the longest over {time}.",
+            time = Value::Duration(ns),
         ),
-        None => " No call waited for packets to be sent again around it.".to_owned(),
+        None => text!(" No call waited for packets to be sent again around it."),
     };
     let packets = roots.iter().flat_map(|r| r.packets);
     let packets = packets.chain(changes.iter().flat_map(|c| c.shown.iter().copied().take(1)));
     let packets: Vec<Mark> = packets.take(2 * SHOWN).collect();
-    let fact = |name, value| Fact { name, value };
     Some(Finding {
-        code: RULE.code,
         title,
-        side: Side::Network,
-        cost_ns: None,
-        elapsed_cost_ns: None,
-        fatal: false,
         confidence: if longest.is_some() { 0.8 } else { 0.6 },
         first: Some(first),
         last: Some(last),
-        facts: vec![
-            fact("root_changes", roots.len() as i64),
-            fact("topology_changes", changes.len() as i64),
-            fact("resent_around_it", waits.len() as i64),
-            fact("longest_resent_ns", longest.unwrap_or(0)),
-        ],
+        facts: numbers([
+            ("root_changes", roots.len() as i64),
+            ("topology_changes", changes.len() as i64),
+            ("resent_around_it", waits.len() as i64),
+            ("longest_resent_ns", longest.unwrap_or(0)),
+        ]),
         evidence: evidence::of_packets(
             facts,
             packets.iter().map(|m| (capture, m.packet)),
             "what bridges said before and after",
         ),
-        why: format!("{what}{waited}"),
+        why: text!("{what}{waited}", what = what, waited = waited),
         remedy: vec![
             "look in the switches' logs for the port that went up or down at that time".into(),
             "mark ports of hosts as such (portfast, edge), and set the root's priority (4096)"
                 .into(),
         ],
+        ..Rule::StpTopologyChange.finding()
     })
 }
 
-fn in_vlan(vlan: Option<u16>) -> String {
-    vlan.map_or(String::new(), |v| format!(" in VLAN {v}"))
+fn in_vlan(vlan: Option<u16>) -> Text {
+    vlan.map_or(Text::default(), |v| text!(" in VLAN {vlan}", vlan = v))
+}
+
+/// As switches write it: the priority without the number of its VLAN.
+fn bridge(b: Bridge) -> Text {
+    let priority = b.priority & 0xf000;
+    text!(
+        "{address} (priority {priority})",
+        address = b.hardware,
+        priority = priority
+    )
 }
 
 /// Long recoveries while ports may not have forwarded.

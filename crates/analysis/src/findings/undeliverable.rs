@@ -21,17 +21,20 @@
 //! that find the way by packets that do not arrive (traceroute over TCP) are known
 //! by two routers or more that they hear of, and are left out.
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers, whole};
 use crate::facts::Facts;
 use crate::health::{Concern, Returned};
-use crate::results::{Fact, Finding, Side};
+use crate::results::{Finding, Side};
+use crate::text::text;
 use model::{IcmpReason, Transport};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "undeliverable",
     title: "packets of connections are given back by routers",
+    side: None,
+    of: Of::Network,
     source: include_str!("undeliverable.rs"),
     check,
 };
@@ -97,31 +100,35 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     };
     // Who gives packets to itself back is no router.
     let by_host = worst.from == end.address;
-    let fact = |name, value: i64| Fact { name, value };
     Some(Finding {
-        code: RULE.code,
         title: match by_host {
-            true => format!("{} gives back packets to {end}", worst.from),
-            false => format!("{} cannot deliver packets to {end}", worst.from),
+            true => text!(
+                "{from} gives back packets to {end}",
+                from = worst.from,
+                end = end
+            ),
+            false => text!(
+                "{from} cannot deliver packets to {end}",
+                from = worst.from,
+                end = end
+            ),
         },
         side: match (by_host, concern.to_server) {
             (true, true) => Side::Server,
             (true, false) => Side::Client,
             (false, _) => Side::Network,
         },
-        cost_ns: None,
-        elapsed_cost_ns: None,
         fatal: facts.response().count() == 0
             && connections > 0
             && unanswered.len() as u64 >= connections,
         confidence: 0.8,
         first: returned.iter().map(|(r, _)| r.first.time).min(),
         last: returned.iter().map(|(r, _)| r.last.time).max(),
-        facts: vec![
-            fact("packets", i64::try_from(packets).unwrap_or(i64::MAX)),
-            fact("connections", flows.len() as i64),
-            fact("unanswered", unanswered.len() as i64),
-        ],
+        facts: numbers([
+            ("packets", whole(packets)),
+            ("connections", flows.len() as i64),
+            ("unanswered", unanswered.len() as i64),
+        ]),
         evidence: evidence::of_packets(
             facts,
             returned
@@ -131,33 +138,35 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
                 .map(|m| (capture, m.packet)),
             "the messages that give them back",
         ),
-        why: format!(
-            "{} says that {} ({}): {} packet{} of {} connection{}, of which {} had no answer.",
-            worst.from,
-            reason_text(worst.reason),
-            worst.reason.name(),
-            packets,
-            if packets == 1 { "" } else { "s" },
-            flows.len(),
-            if flows.len() == 1 { "" } else { "s" },
-            unanswered.len()
+        why: text!(
+            "{from} says that {what} ({reason}): {packets} packet{packets||s} of {flows} connection{flows||s}, of which {unanswered} had no answer.",
+            from = worst.from,
+            what = reason_text(worst.reason),
+            reason = worst.reason.name(),
+            packets = packets,
+            flows = flows.len(),
+            unanswered = unanswered.len(),
         ),
         remedy: vec![match worst.reason {
             IcmpReason::PortUnreachable => {
                 "check that the service listens on that address and port".into()
             }
             IcmpReason::Prohibited => {
-                format!("look at the filters of {}, which rejects it", worst.from)
+                text!(
+                    "look at the filters of {from}, which rejects it",
+                    from = worst.from
+                )
             }
             IcmpReason::TimeExceeded => {
                 "find the routers that send these addresses to each other (traceroute repeats them)"
                     .into()
             }
-            _ => format!(
-                "look at the routes of {}, and whether the host is up",
-                worst.from
+            _ => text!(
+                "look at the routes of {from}, and whether the host is up",
+                from = worst.from
             ),
         }],
+        ..Rule::Undeliverable.finding()
     })
 }
 

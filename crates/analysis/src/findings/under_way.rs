@@ -8,8 +8,8 @@ use super::{Rule, evidence};
 use crate::capture_facts::Episodes;
 use crate::diagnose::Kind;
 use crate::facts::Facts;
-use crate::results::{Fact, Finding, Side};
-use crate::streams::{DIRECTIONS, receiver, sender, word};
+use crate::results::{Finding, Side};
+use crate::streams::{DIRECTIONS, receiver, sender};
 use crate::worst::Exhibit;
 use model::{Direction, EpisodeKind, PacketRef, RoundTrips, Time, TimeClass};
 
@@ -37,19 +37,6 @@ pub(super) struct UnderWay<'a> {
     packets: Vec<(usize, PacketRef)>,
     first: Option<Time>,
     last: Option<Time>,
-}
-
-/// What a finding says of such waits.
-pub(super) struct Said<'a> {
-    pub title: String,
-    pub side: Side,
-    pub cost_ns: Option<i64>,
-    pub confidence: f64,
-    pub numbers: &'a [(&'static str, i64)],
-    /// What the packets named as evidence are.
-    pub shows: &'a str,
-    pub why: String,
-    pub remedy: String,
 }
 
 impl<'a> UnderWay<'a> {
@@ -165,27 +152,13 @@ impl<'a> UnderWay<'a> {
         receiver(self.direction)
     }
 
-    /// The sender and the receiver, as words in a sentence.
-    pub(super) fn words(&self) -> (&'static str, &'static str) {
-        (word(self.sender()), word(self.receiver()))
-    }
-
-    pub(super) fn finding(&self, rule: &Rule, said: Said<'_>) -> Finding {
-        let fact = |&(name, value): &(&'static str, i64)| Fact { name, value };
+    /// A finding of when they were and of their packets, which `shows` says what they are.
+    pub(super) fn finding(&self, rule: Rule, shows: &'static str) -> Finding {
         Finding {
-            code: rule.code,
-            title: said.title,
-            side: said.side,
-            cost_ns: said.cost_ns,
-            elapsed_cost_ns: None,
-            fatal: false,
-            confidence: said.confidence,
             first: self.first,
             last: self.last,
-            facts: said.numbers.iter().map(fact).collect(),
-            evidence: evidence::of_packets(self.facts, self.packets.iter().copied(), said.shows),
-            why: said.why,
-            remedy: vec![said.remedy],
+            evidence: evidence::of_packets(self.facts, self.packets.iter().copied(), shows),
+            ..rule.finding()
         }
     }
 }

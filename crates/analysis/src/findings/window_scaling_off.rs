@@ -23,17 +23,19 @@
 //! With a capture of one end only, a device on the way may have taken the option
 //! out of the other side's SYN.
 
-use super::Rule;
 use super::receive_window_limited::window_ns;
-use super::under_way::{Said, UnderWay};
+use super::under_way::UnderWay;
+use super::{Entry, Of, Rule, numbers};
 use crate::facts::Facts;
 use crate::results::{Finding, Side};
-use crate::streams::word;
-use model::{Direction, TimeClass, format_duration};
+use crate::text::{Value, text};
+use model::{Direction, TimeClass};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "window-scaling-off",
     title: "windows cannot grow: scaling was not negotiated",
+    side: None,
+    of: Of::Bytes,
     source: include_str!("window_scaling_off.rs"),
     check,
 };
@@ -77,31 +79,31 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let window = waits.window_bytes;
     let (_, round_trip) = waits.round_trip;
     let who = match side {
-        Side::Network => "A device on the way takes window scaling out".to_owned(),
-        side => format!("The {} does not offer window scaling", word(side)),
+        Side::Network => text!("A device on the way takes window scaling out"),
+        side => text!("The {side} does not offer window scaling", side = side),
     };
-    Some(waits.finding(
-        &RULE,
-        Said {
-            side,
-            cost_ns: Some(cost),
-            confidence: 0.9,
-            numbers: &[("window_bytes", window as i64), waits.round_trip],
-            shows: "a full window and the segment that left when it moved",
-            why: format!(
-                "{who}, so a window is {FIELD} bytes at most ({window} here), and a round trip takes {}: more cannot be under way.",
-                format_duration(round_trip)
+    Some(Finding {
+        side,
+        cost_ns: Some(cost),
+        confidence: 0.9,
+        facts: numbers([("window_bytes", window as i64), waits.round_trip]),
+        why: text!(
+            "{who}, so a window is {field} at most ({window} here), and a round trip takes {trip}: more cannot be under way.",
+            who = who.clone(),
+            field = Value::Bytes(FIELD),
+            window = window,
+            trip = Value::Duration(round_trip),
+        ),
+        remedy: vec![match side {
+            Side::Network => {
+                "find the firewall or load balancer that removes TCP options (window scale, RFC 7323)".into()
+            }
+            side => text!(
+                "switch window scaling on at the {side} (Linux: net.ipv4.tcp_window_scaling=1; Windows: netsh int tcp set global autotuninglevel=normal), or take out the SO_RCVBUF that is set there",
+                side = side,
             ),
-            remedy: match side {
-                Side::Network => {
-                    "find the firewall or load balancer that removes TCP options (window scale, RFC 7323)".into()
-                }
-                side => format!(
-                    "switch window scaling on at the {} (Linux: net.ipv4.tcp_window_scaling=1; Windows: netsh int tcp set global autotuninglevel=normal), or take out the SO_RCVBUF that is set there",
-                    word(side)
-                ),
-            },
-            title: who,
-        },
-    ))
+        }],
+        title: who,
+        ..waits.finding(Rule::WindowScalingOff, "a full window and the segment that left when it moved")
+    })
 }

@@ -20,31 +20,45 @@
 //! # When it is wrong
 //! Bridges between VLANs on purpose (transparent firewalls, private VLANs).
 
-use super::{Rule, evidence};
+use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::Facts;
 use crate::health::{Hint, HintKind};
-use crate::neighbours::hardware_text;
-use crate::results::{Fact, Finding, Side};
+use crate::results::{Finding, Side};
+use crate::text::{Text, text};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const ENTRY: Entry = Entry {
     code: "wrong-vlan",
     title: "a host seems to be in the wrong VLAN",
+    side: Some(Side::Network),
+    of: Of::Network,
     source: include_str!("wrong_vlan.rs"),
     check,
 };
 
 /// What it is, in a sentence.
 #[must_use]
-pub fn hint_text(hint: &Hint) -> String {
+pub fn hint_text(hint: &Hint) -> Text {
     let [a, b] = hint.hosts;
-    let [from, to] = hint.hardware.map(hardware_text);
+    let [from, to] = hint.hardware;
     let [first, second] = hint.vlans;
     match hint.kind {
-        HintKind::Several => format!(
-            "Packets of {a} ({from}) to {b} ({to}) are in VLAN {first} and in VLAN {second}."
+        HintKind::Several => text!(
+            "Packets of {a} ({from}) to {b} ({to}) are in VLAN {first} and in VLAN {second}.",
+            a = a,
+            from = from,
+            b = b,
+            to = to,
+            first = first,
+            second = second,
         ),
-        HintKind::EachItsOwn => format!(
-            "{a} ({from}) sends to {b} ({to}) in VLAN {first}, and {b} answers in VLAN {second}."
+        HintKind::EachItsOwn => text!(
+            "{a} ({from}) sends to {b} ({to}) in VLAN {first}, and {b} answers in VLAN {second}.",
+            a = a,
+            from = from,
+            b = b,
+            to = to,
+            first = first,
+            second = second,
         ),
     }
 }
@@ -54,27 +68,19 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let (capture, hints) = seen.max_by_key(|(i, hints)| (hints.len(), usize::MAX - i))?;
     let worst = hints.first()?;
     let more = match hints.len() {
-        1 => String::new(),
-        n => format!(" So it is with {n} pairs of hosts."),
+        1 => Text::default(),
+        n => text!(" So it is with {n} pairs of hosts.", n = n),
     };
     let times = || hints.iter().flat_map(|h| h.packets).map(|m| m.time);
     Some(Finding {
-        code: RULE.code,
         title: match worst.kind {
             HintKind::Several => "The same hosts' packets are in several VLANs".into(),
             HintKind::EachItsOwn => "Two hosts speak to each other in two VLANs".into(),
         },
-        side: Side::Network,
-        cost_ns: None,
-        elapsed_cost_ns: None,
-        fatal: false,
         confidence: 0.5,
         first: times().min(),
         last: times().max(),
-        facts: vec![Fact {
-            name: "pairs",
-            value: hints.len() as i64,
-        }],
+        facts: numbers([("pairs", hints.len() as i64)]),
         evidence: evidence::of_packets(
             facts,
             hints
@@ -84,10 +90,11 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
                 .map(|m| (capture, m.packet)),
             "a packet in each VLAN",
         ),
-        why: format!("{}{more}", hint_text(worst)),
+        why: text!("{hint}{more}", hint = hint_text(worst), more = more),
         remedy: vec![
             "check the VLAN of both hosts' ports, and the native VLAN at both ends of trunks"
                 .into(),
         ],
+        ..Rule::WrongVlan.finding()
     })
 }

@@ -1,18 +1,20 @@
 //! Diagnoses of the last packets, one after another, into findings with the time at which each appeared.
 
+use crate::findings::Rule;
 use crate::results::{Diagnosis, Side, Verdict};
+use crate::text::Text;
 use model::Time;
 
 /// A finding of one of the diagnoses.
 #[derive(Clone, Debug)]
 pub struct FoundRow {
-    pub code: &'static str,
+    pub rule: Rule,
     pub side: Side,
     /// What it costs in the packets that were looked at last.
     pub cost_ns: Option<i64>,
-    pub why: String,
+    pub why: Text,
     /// What to do first.
-    pub remedy: Option<String>,
+    pub remedy: Option<Text>,
     /// The ends of the packets in which it was first and last found.
     pub appeared: Time,
     pub last: Time,
@@ -29,22 +31,22 @@ pub struct Found {
 }
 
 impl Found {
-    /// Takes in a diagnosis of packets up to `at`; gives the codes that are new, or there again.
-    pub fn add(&mut self, diagnosis: &Diagnosis, at: Time) -> Vec<&'static str> {
+    /// Takes in a diagnosis of packets up to `at`; gives the rules whose findings are new, or there again.
+    pub fn add(&mut self, diagnosis: &Diagnosis, at: Time) -> Vec<Rule> {
         let mut new = Vec::new();
         for row in &mut self.rows {
-            row.now &= diagnosis.findings.iter().any(|f| f.code == row.code);
+            row.now &= diagnosis.findings.iter().any(|f| f.rule == row.rule);
         }
-        let mut told: Vec<&'static str> = Vec::new();
+        let mut told: Vec<Rule> = Vec::new();
         for f in &diagnosis.findings {
             // Those of one code stand in order of cost: the first says most.
-            if told.contains(&f.code) {
+            if told.contains(&f.rule) {
                 continue;
             }
-            told.push(f.code);
-            let known = self.rows.iter().position(|r| r.code == f.code);
+            told.push(f.rule);
+            let known = self.rows.iter().position(|r| r.rule == f.rule);
             let row = FoundRow {
-                code: f.code,
+                rule: f.rule,
                 side: f.side,
                 cost_ns: f.cost_ns,
                 why: f.why.clone(),
@@ -62,12 +64,12 @@ impl Found {
                     };
                     *known = FoundRow { appeared, ..row };
                     if again {
-                        new.push(f.code);
+                        new.push(f.rule);
                     }
                 }
                 None => {
                     self.rows.push(row);
-                    new.push(f.code);
+                    new.push(f.rule);
                 }
             }
         }

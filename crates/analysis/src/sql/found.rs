@@ -5,6 +5,7 @@ use super::tests::{call, connection, mark, sql};
 use crate::diagnose::Options;
 use crate::diagnosers::Diagnosers;
 use crate::facts::Thresholds;
+use crate::findings::Rule;
 use crate::results::{CaptureResult, Diagnosis, Finding, Side, Vantage};
 use model::sql::op;
 use model::{Call, Field, Mark, Name, Sql, SqlSession, Time};
@@ -94,8 +95,8 @@ fn query() -> Arc<Sql> {
     sql("scott", Some("select * from emp where deptno = 10"))
 }
 
-fn found<'a>(d: &'a Diagnosis, code: &str) -> Option<&'a Finding> {
-    d.findings.iter().find(|f| f.code == code)
+fn found<'a>(d: &'a Diagnosis, rule: Rule) -> Option<&'a Finding> {
+    d.findings.iter().find(|f| f.rule == rule)
 }
 
 /// An execution and so many fetches of so many rows each.
@@ -111,12 +112,14 @@ fn fetches(count: u64, size: u64) -> Diagnosis {
 #[test]
 fn rows_fetched_a_few_at_a_time_are_found_with_what_that_costs() {
     let d = fetches(100, 15);
-    let f = found(&d, "small-fetch").expect("a finding");
+    let f = found(&d, Rule::SmallFetch).expect("a finding");
     assert_eq!(f.side, Side::Client);
     // 1,500 rows in two fetches instead of a hundred, 10 ms each.
     assert_eq!(f.cost_ns, Some(98 * 10 * MS));
     assert!(
-        f.why.contains("select * from emp where deptno = ?"),
+        f.why
+            .to_string()
+            .contains("select * from emp where deptno = ?"),
         "{}",
         f.why
     );
@@ -128,16 +131,16 @@ fn rows_fetched_a_few_at_a_time_are_found_with_what_that_costs() {
 
 #[test]
 fn large_fetches_and_few_are_not_found() {
-    assert!(found(&fetches(100, 1_000), "small-fetch").is_none());
-    assert!(found(&fetches(10, 15), "small-fetch").is_none());
+    assert!(found(&fetches(100, 1_000), Rule::SmallFetch).is_none());
+    assert!(found(&fetches(10, 15), Rule::SmallFetch).is_none());
 }
 
 #[test]
 fn row_by_row_is_chatty_and_named() {
     let d = fetches(100, 1);
-    assert!(found(&d, "small-fetch").is_none());
-    let f = found(&d, "chatty").expect("a finding");
-    assert!(f.why.contains("a row each"), "{}", f.why);
+    assert!(found(&d, Rule::SmallFetch).is_none());
+    let f = found(&d, Rule::Chatty).expect("a finding");
+    assert!(f.why.to_string().contains("a row each"), "{}", f.why);
 }
 
 #[test]
@@ -160,8 +163,12 @@ fn a_commit_for_each_change_is_chatty() {
         client.sql = insert;
     }
     let d = client.diagnosis();
-    let f = found(&d, "chatty").expect("a finding");
-    assert!(f.why.contains("one for each change"), "{}", f.why);
+    let f = found(&d, Rule::Chatty).expect("a finding");
+    assert!(
+        f.why.to_string().contains("one for each change"),
+        "{}",
+        f.why
+    );
 }
 
 fn digesting(think: i64) -> Diagnosis {
@@ -176,10 +183,10 @@ fn digesting(think: i64) -> Diagnosis {
 #[test]
 fn a_client_that_digests_longer_than_it_waits_is_found_and_not_blamed() {
     let d = digesting(50);
-    let f = found(&d, "large-fetch-client-think").expect("a finding");
+    let f = found(&d, Rule::LargeFetchClientThink).expect("a finding");
     assert_eq!((f.cost_ns, f.elapsed_cost_ns), (None, Some(20 * 50 * MS)));
-    assert_ne!(d.verdict.cause, Some("large-fetch-client-think"));
-    assert!(found(&digesting(1), "large-fetch-client-think").is_none());
+    assert_ne!(d.verdict.cause, Some(Rule::LargeFetchClientThink));
+    assert!(found(&digesting(1), Rule::LargeFetchClientThink).is_none());
 }
 
 fn with_session(session: SqlSession, response_bytes: u64) -> Diagnosis {
@@ -203,11 +210,11 @@ fn responses_far_above_the_session_data_unit_are_found() {
         ..SqlSession::default()
     };
     let d = with_session(session(2_048), 20_000);
-    let f = found(&d, "small-sdu").expect("a finding");
+    let f = found(&d, Rule::SmallSdu).expect("a finding");
     // The client offered more.
     assert_eq!((f.side, f.cost_ns), (Side::Server, None));
-    assert!(found(&with_session(session(65_535), 20_000), "small-sdu").is_none());
-    assert!(found(&with_session(session(2_048), 2_000), "small-sdu").is_none());
+    assert!(found(&with_session(session(65_535), 20_000), Rule::SmallSdu).is_none());
+    assert!(found(&with_session(session(2_048), 2_000), Rule::SmallSdu).is_none());
 }
 
 #[test]
@@ -217,10 +224,10 @@ fn a_readable_password_is_found_and_decides_nothing() {
         ..SqlSession::default()
     };
     let d = with_session(readable(true), 100);
-    let f = found(&d, "plaintext-password").expect("a finding");
+    let f = found(&d, Rule::PlaintextPassword).expect("a finding");
     assert_eq!(f.cost_ns, None);
-    assert_ne!(d.verdict.cause, Some("plaintext-password"));
-    assert!(found(&with_session(readable(false), 100), "plaintext-password").is_none());
+    assert_ne!(d.verdict.cause, Some(Rule::PlaintextPassword));
+    assert!(found(&with_session(readable(false), 100), Rule::PlaintextPassword).is_none());
 }
 
 fn logon(service: i64) -> Diagnosis {
@@ -237,7 +244,7 @@ fn logon(service: i64) -> Diagnosis {
 #[test]
 fn a_logon_of_seconds_is_told_phase_by_phase() {
     let d = logon(3_000);
-    let f = found(&d, "slow-connect").expect("a finding");
+    let f = found(&d, Rule::SlowConnect).expect("a finding");
     // The handshake of TCP took 4 ms.
     assert_eq!(f.elapsed_cost_ns, Some((4 + 110 + 30 + 3_010) * MS));
     assert!(!f.evidence.is_empty());
@@ -245,7 +252,7 @@ fn a_logon_of_seconds_is_told_phase_by_phase() {
     assert_eq!(fact("tcp_ns"), Some(4 * MS));
     assert_eq!(fact("connect_ns"), Some(110 * MS));
     assert_eq!(fact("logon_ns"), Some(3_010 * MS));
-    assert!(found(&logon(30), "slow-connect").is_none());
+    assert!(found(&logon(30), Rule::SlowConnect).is_none());
 }
 
 #[test]
@@ -257,7 +264,7 @@ fn the_statement_that_has_the_server_s_time_is_named() {
         client.ask(op::EXECUTE, [0, service], [0, 1]);
     }
     let d = client.diagnosis();
-    let f = found(&d, "server-slow").expect("a finding");
-    assert!(f.why.contains("deptno = ?"), "{}", f.why);
-    assert!(f.why.contains("wait for locks"), "{}", f.why);
+    let f = found(&d, Rule::ServerSlow).expect("a finding");
+    assert!(f.why.to_string().contains("deptno = ?"), "{}", f.why);
+    assert!(f.why.to_string().contains("wait for locks"), "{}", f.why);
 }

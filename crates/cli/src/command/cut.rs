@@ -170,7 +170,7 @@ fn words(args: &Cut) -> String {
     if let Some(finding) = &args.finding {
         words.push(match finding {
             slowside::WhichFinding::Number(n) => format!("--finding {n}"),
-            slowside::WhichFinding::Code(code) => format!("--finding {code}"),
+            slowside::WhichFinding::Rule(rule) => format!("--finding {rule}"),
         });
     }
     words.extend(args.connection.map(|n| format!("--connection {n}")));

@@ -69,7 +69,7 @@ fn sentence(text: &str) -> String {
 /// What ends the work costs more than any number of seconds.
 fn reaches(finding: &Finding, limit: &FailOn) -> bool {
     match limit {
-        FailOn::Code(code) => finding.code == *code,
+        FailOn::Rule(rule) => finding.rule == *rule,
         FailOn::CostNs(limit) => finding.fatal || finding.cost_ns.is_some_and(|c| c >= *limit),
     }
 }

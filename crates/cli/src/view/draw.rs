@@ -627,7 +627,7 @@ fn finding_lines(state: &State, f: &FoundRow, width: u16) -> Vec<Line<'static>> 
     };
     let head = vec![
         Span::raw(format!("{}  ", clock(f.appeared, &state.zone))),
-        Span::styled(f.code, style(state, tone)),
+        Span::styled(f.rule.code(), style(state, tone)),
         Span::raw(format!("  {}{cost}{until}", f.side.name())),
     ];
     let mut lines = vec![Line::from(head)];
@@ -638,7 +638,7 @@ fn finding_lines(state: &State, f: &FoundRow, width: u16) -> Vec<Line<'static>> 
         }
     };
     if f.now {
-        say(&f.why);
+        say(&f.why.to_string());
         if let Some(remedy) = f.remedy.as_ref().filter(|_| state.pane == Pane::Findings) {
             say(&format!("Do: {remedy}"));
         }

@@ -6,6 +6,7 @@
 use crate::classes::{self, Party};
 use crate::page::{Tone, columns, pad, prose};
 use crate::text::{Unit, bar, counted, wrap};
+use analysis::findings::Rule;
 use analysis::results::{Diagnosis, Side};
 use model::{Direction, TimeClass, format_duration};
 
@@ -93,7 +94,7 @@ impl Parts {
             true => 0,
             false => (d.call_time_ns / calls - known).max(0),
         };
-        let fragments = d.findings.iter().find(|f| f.code == "fragments-lost");
+        let fragments = d.findings.iter().find(|f| f.rule == Rule::FragmentsLost);
         let fragments_ns = fragments.and_then(|f| f.cost_ns).unwrap_or(0) / calls;
         let total_ns = b.client_host_ns.unwrap_or(0) + known + rest_ns;
         if b.calls == 0 || parts.iter().all(|(_, ns)| ns.is_none()) || total_ns <= 0 {

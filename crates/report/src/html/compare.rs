@@ -188,7 +188,7 @@ fn runs(c: &Comparison, labels: &[String; 2], zone: &TimeZone) -> Markup {
                         "Findings: "
                         @for (i, f) in run.findings.iter().enumerate() {
                             @if i > 0 { ", " }
-                            span.code { (f.code) } (cost(f))
+                            span.code { (f.rule) } (cost(f))
                         }
                         "."
                     }

@@ -153,7 +153,7 @@ fn load(l: &LatencyByOutstanding) -> Value {
         "mean_ns": l.levels.iter().map(|a| a.mean_ns).collect::<Vec<_>>(),
         "cap": cap.map(|(side, cap)| json!({
             "outstanding": cap.outstanding,
-            "code": cap.code,
+            "code": cap.rule.code(),
             "side": side,
         })),
     })

@@ -25,9 +25,9 @@ fn finding(number: usize, f: &Finding, d: &Diagnosis) -> Markup {
     };
     let facts: Vec<String> = f.facts.iter().map(fact).collect();
     html! {
-        article class=(class) id={ "finding-" (number) } data-side=(f.side.name()) data-code=(f.code) aria-labelledby={ "finding-" (number) "-title" } {
+        article class=(class) id={ "finding-" (number) } data-side=(f.side.name()) data-code=(f.rule) aria-labelledby={ "finding-" (number) "-title" } {
             h3 id={ "finding-" (number) "-title" } {
-                span.code { (f.code) } " "
+                span.code { (f.rule) } " "
                 span.side { (f.side.name()) } " "
                 span.cost data-ns=[f.cost_ns] { (cost(f)) }
             }
@@ -41,7 +41,7 @@ fn finding(number: usize, f: &Finding, d: &Diagnosis) -> Markup {
                 h4 { "See" }
                 @for e in &f.evidence { (evidence(e, d)) }
             }
-            p.more { "More: " code { "slowside explain " (f.code) } }
+            p.more { "More: " code { "slowside explain " (f.rule) } }
         }
     }
 }

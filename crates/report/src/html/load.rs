@@ -146,13 +146,13 @@ fn by_outstanding(l: &LatencyByOutstanding) -> String {
     if let Some(cap) = l.server_cap {
         text.push_str(&format!(
             " The server works on about {} at a time ({}).",
-            cap.outstanding, cap.code
+            cap.outstanding, cap.rule
         ));
     }
     if let Some(cap) = l.client_cap {
         text.push_str(&format!(
             " The client keeps at most {} outstanding ({}).",
-            cap.outstanding, cap.code
+            cap.outstanding, cap.rule
         ));
     }
     text

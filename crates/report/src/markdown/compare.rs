@@ -50,7 +50,7 @@ fn causes(c: &Comparison) -> String {
             _ => "",
         };
         rows.push(vec![
-            cause.code.map_or(String::new(), |c| code(c, true)),
+            cause.rule.map_or(String::new(), |r| code(r.code(), true)),
             escaped(&format!("{}{unsure}", cause.what)),
             signed(cause.added_ns),
             range(cause).unwrap_or_default(),

@@ -87,18 +87,18 @@ fn findings(d: &Diagnosis) -> String {
 fn finding(number: usize, f: &Finding, d: &Diagnosis) -> String {
     let mut text = format!(
         "{number}. {}, {}: **{}**\n",
-        code(f.code, false),
+        code(f.rule.code(), false),
         f.side.name(),
         cost(f)
     );
     let mut item = |line: String| text.push_str(&format!("   - {line}\n"));
-    item(escaped(&f.why));
+    item(escaped(&f.why.to_string()));
     if !f.facts.is_empty() {
         let facts: Vec<String> = f.facts.iter().map(fact).collect();
         item(escaped(&facts.join(", ")));
     }
     for remedy in &f.remedy {
-        item(format!("Do: {}", escaped(remedy)));
+        item(format!("Do: {}", escaped(&remedy.to_string())));
     }
     for e in f.evidence.iter().take(EVIDENCE) {
         let (what, command) = shown(e, d);

@@ -183,13 +183,13 @@ fn finding(
     let all = || (1..).zip(&d.findings);
     let chosen: Vec<(usize, &Finding)> = match which {
         WhichFinding::Number(n) => all().filter(|(i, _)| i == n).collect(),
-        WhichFinding::Code(code) => all().filter(|(_, f)| f.code == code).collect(),
+        WhichFinding::Rule(rule) => all().filter(|(_, f)| f.rule == *rule).collect(),
     };
     if chosen.is_empty() {
-        let known: Vec<String> = all().map(|(i, f)| format!("{i} {}", f.code)).collect();
+        let known: Vec<String> = all().map(|(i, f)| format!("{i} {}", f.rule)).collect();
         let what = match which {
             WhichFinding::Number(n) => format!("there is no finding {n}"),
-            WhichFinding::Code(code) => format!("{code} is not among the findings"),
+            WhichFinding::Rule(rule) => format!("{rule} is not among the findings"),
         };
         return Err(Error::Message(if known.is_empty() {
             format!("{what}: the diagnosis has none; choose packets by --call, --where or --frames")
@@ -209,14 +209,14 @@ fn finding(
             };
             for &frame in &e.frames {
                 let at = PacketRef { file, frame };
-                let code = format!("finding {number} {}", f.code);
+                let code = format!("finding {number} {}", f.rule);
                 found.why(capture, at, format!("{code} ({})", e.shows));
                 frames.insert((capture, at), code);
             }
         }
     }
     if frames.is_empty() {
-        let codes: Vec<&str> = chosen.iter().map(|(_, f)| f.code).collect();
+        let codes: Vec<&str> = chosen.iter().map(|(_, f)| f.rule.code()).collect();
         return Err(Error::Message(format!(
             "{} names no packets; choose some by --where, --connection or --from and --to",
             codes.join(", ")

@@ -81,8 +81,8 @@ impl<W: Write> Lines<'_, W> {
             (LiveEvent::Moment { moment, held, .. }, None) => {
                 report::live_moment_json(moment, kept(held), self.top, out)?;
             }
-            (LiveEvent::Findings { found, codes, at }, text) => {
-                let new = |f: &&FoundRow| codes.contains(&f.code);
+            (LiveEvent::Findings { found, rules, at }, text) => {
+                let new = |f: &&FoundRow| rules.contains(&f.rule);
                 let rows: Vec<&FoundRow> = found.rows().iter().filter(new).collect();
                 match text {
                     Some(text) => text.findings(&rows, found.verdict(), *at, out)?,

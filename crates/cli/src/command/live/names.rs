@@ -23,9 +23,9 @@ pub(super) fn told<R>(
             held: *held,
             found: &(*found).clone().anonymised(names),
         }),
-        LiveEvent::Findings { found, codes, at } => sink(&LiveEvent::Findings {
+        LiveEvent::Findings { found, rules, at } => sink(&LiveEvent::Findings {
             found: &(*found).clone().anonymised(names),
-            codes: codes.clone(),
+            rules: rules.clone(),
             at: *at,
         }),
         LiveEvent::Crossing {

@@ -35,7 +35,7 @@ pub(super) fn causes(c: &Comparison) -> Option<Markup> {
                         }
                         td {
                             (scale.bar(cause))
-                            @if let Some(code) = cause.code { span.code { (code) } ": " }
+                            @if let Some(rule) = cause.rule { span.code { (rule) } ": " }
                             (cause.what)
                             @if cause.beyond_chance == Some(false) { "; may be chance" }
                         }
