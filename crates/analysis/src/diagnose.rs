@@ -9,7 +9,7 @@ use crate::facts::{self, ACCUSED_SHARE, Account, Basis, Exhibits, Facts, Thresho
 use crate::findings::{self, Rule, client_cap};
 use crate::half::{Completeness, Half, OpTable, work_of};
 use crate::join::Join;
-use crate::ledgers::{BothWhole, Missing, OneWhole, Spared};
+use crate::ledgers::{BothWhole, Look, Looked, Missing, OneWhole, Spared};
 use crate::matched::{MatchedFacts, is_outage, number_of};
 use crate::narrowest;
 use crate::path::{Acknowledged, Crossed};
@@ -17,7 +17,7 @@ use crate::results::{
     Budget, CaptureResult, Clock, Diagnosis, Finding, OpResult, Side, Unmatched, Vantage, Verdict,
 };
 use crate::rounds::{Chatter, Habit, Rounds};
-use ledger::{Kept, Ledger, Lost, One, Sums};
+use ledger::{Kept, Lost, One, Sums};
 use crate::sql::habits::{Pattern, habits};
 use crate::sql::{self, Profiler, SqlKey, SqlResult};
 use crate::stats::Distribution;
@@ -52,9 +52,6 @@ pub struct Options {
     /// Whether all of the captures' time is looked at, and all calls.
     pub whole: bool,
 }
-
-/// Who looks at each call's ledger, with the number of its row.
-pub type Look<'a> = dyn FnMut(u64, &Ledger) + 'a;
 
 /// What a diagnosis is of; see [`diagnosers`](crate::diagnosers).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -188,6 +185,11 @@ impl Diagnoser {
         if let Some(parts) = &mut self.alone.parts {
             parts.blocks.begin(at);
         }
+    }
+
+    /// Keeps where the server's capture has each call.
+    pub(crate) fn keep_rows(&mut self) {
+        self.matched.at_server = Some(Vec::new());
     }
 
     /// Keeps the slowest calls from here on.
@@ -414,7 +416,7 @@ impl Diagnoser {
         &mut self,
         results: Vec<CaptureResult>,
         gathered: &Gathered,
-        look: &mut Look<'_>,
+        look: Option<&mut Look<'_>>,
     ) -> (Diagnosis, Option<Measured>) {
         if self.captures.len() == 2 {
             self.finish_two(results, gathered, look)
@@ -427,7 +429,7 @@ impl Diagnoser {
         &mut self,
         mut results: Vec<CaptureResult>,
         gathered: &Gathered,
-        look: &mut Look<'_>,
+        look: Option<&mut Look<'_>>,
     ) -> (Diagnosis, Option<Measured>) {
         let mut pairs = Vec::new();
         let left = self.join.finish(&mut pairs);
@@ -512,7 +514,18 @@ impl Diagnoser {
             false => self.divide(Basis::Matched, sums, sql.as_ref(), &m.rounds, chatter, 0),
         };
         account.cap = facts::server_cap(&self.captures[server]);
-        whole.each(&spared, |call, ledger| look(call.row, ledger));
+        let mut rows = m.at_server.iter().flatten();
+        let look = look.into_iter();
+        look.for_each(|look| whole.each(&spared, |call, ledger| {
+            let at = Time(call.at_ns);
+            look(&Looked {
+                row: call.row,
+                ledger,
+                is_judged: true,
+                server: rows.next(),
+                clock_offset_ns: clock.as_ref().map_or(0, |c| m.offset_ns(c, at)),
+            });
+        }));
         self.cap = account.cap.as_ref().map(|(cap, server)| (*server, cap.cap));
         self.at_client = Some(client);
         let m = &self.matched;
@@ -800,7 +813,7 @@ impl Diagnoser {
         &mut self,
         mut results: Vec<CaptureResult>,
         gathered: &Gathered,
-        look: &mut Look<'_>,
+        look: Option<&mut Look<'_>>,
     ) -> (Diagnosis, Option<Measured>) {
         self.alone.settle(&mut self.captures[0], None);
         let own = &self.captures[0];
@@ -874,7 +887,16 @@ impl Diagnoser {
             false => self.divide(basis, sums, sql.as_ref(), rounds, chatter, least),
         };
         account.cap = facts::server_cap(own);
-        whole.each(&spared, |call, ledger| look(call.row, ledger));
+        let look = look.into_iter();
+        look.for_each(|look| whole.each(&spared, |call, ledger| {
+            look(&Looked {
+                row: call.row,
+                ledger,
+                is_judged: true,
+                server: None,
+                clock_offset_ns: 0,
+            });
+        }));
         let given = self.app[0].take();
         let unused = given.is_some() && side != Vantage::Client;
         let (app, said) = match given.filter(|_| !unused) {

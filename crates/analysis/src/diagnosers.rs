@@ -15,10 +15,10 @@ use crate::charts::Charts;
 use crate::compare::Snapshot;
 use crate::compare::gather::Wire;
 use crate::diagnose::{Diagnoser, Kind, Options};
+use crate::ledgers::{Look, Looked};
 use crate::results::{CaptureResult, Diagnosis, OpResult, Vantage};
 use crate::startup::{Startup, is_of_startup};
 use crate::streams::Gathered;
-use ledger::Ledger;
 use model::{
     Arp, Call, ConnectionSummary, Episode, Interval, Knock, Mark, Notice, Outstanding, Protocol,
     Time, grouped,
@@ -205,16 +205,40 @@ impl Diagnosers {
         self,
         results: Vec<CaptureResult>,
     ) -> (Diagnosis, Charts, Option<Snapshot>) {
-        self.finish_looked_at(results, &mut |_, _, _| {})
+        self.judge(results, None)
     }
 
-    /// The same, with a look at each call's ledger: the number of its row, and whether it is judged.
+    /// The same, with a look at each call's ledger.
     #[must_use]
     pub fn finish_looked_at(
+        self,
+        results: Vec<CaptureResult>,
+        look: &mut Look<'_>,
+    ) -> (Diagnosis, Charts, Option<Snapshot>) {
+        self.judge(results, Some(look))
+    }
+
+    /// Keeps where the server's capture has each call; to be said before the first record.
+    pub fn keep_rows(&mut self) {
+        for d in [&mut self.calls, &mut self.turns, &mut self.lookups] {
+            d.keep_rows();
+        }
+    }
+
+    fn judge(
         mut self,
         mut results: Vec<CaptureResult>,
-        look: &mut dyn FnMut(u64, &Ledger, bool),
+        mut look: Option<&mut Look<'_>>,
     ) -> (Diagnosis, Charts, Option<Snapshot>) {
+        // What is only listed.
+        let mut beside = |l: &Looked<'_>| {
+            if let Some(look) = &mut look {
+                look(&Looked {
+                    is_judged: false,
+                    ..*l
+                });
+            }
+        };
         for (result, health) in results.iter_mut().zip(&self.gathered.health) {
             health.note_bounds(&result.files, &mut result.problems);
         }
@@ -225,11 +249,7 @@ impl Diagnosers {
             0 => Vec::new(),
             _ => {
                 self.lookups
-                    .finish(
-                        results.clone(),
-                        &Gathered::default(),
-                        &mut |row, ledger| look(row, ledger, false),
-                    )
+                    .finish(results.clone(), &Gathered::default(), Some(&mut beside))
                     .0
                     .ops
             }
@@ -241,12 +261,8 @@ impl Diagnosers {
             false => (&mut self.calls, &mut self.turns),
         };
         let gathered = &self.gathered;
-        let (mut d, measured) = judged.finish(results.clone(), gathered, &mut |row, ledger| {
-            look(row, ledger, true);
-        });
-        let (other, _) = listed.finish(results, gathered, &mut |row, ledger| {
-            look(row, ledger, false);
-        });
+        let (other, _) = listed.finish(results.clone(), gathered, Some(&mut beside));
+        let (mut d, measured) = judged.finish(results, gathered, look);
         if !about_turns && turns > 0 {
             d.notes.push(format!(
                 "{} turns of connections that speak no known protocol are listed and not judged; --where protocol=tcp looks at them alone.",

@@ -18,7 +18,44 @@ use ledger::{
     Both, BothFacts, Cause, Classes, Half, Kept, Ledger, NarrowLink, One, OneFacts, Sums,
     divide_both, divide_one,
 };
-use model::{Direction, Time};
+use model::{Direction, Mark, Time};
+
+/// Where the server's capture has a call: the number of its row there, and its packets.
+#[derive(Clone, Copy, Debug)]
+pub struct AtServer {
+    pub row: u64,
+    pub marks: [Mark; 4],
+}
+
+/// A call's ledger, shown to who asks for each.
+#[derive(Clone, Copy, Debug)]
+pub struct Looked<'a> {
+    /// The number of its row among the calls of the client's capture, or of the only one.
+    pub row: u64,
+    pub ledger: &'a Ledger,
+    /// Whether the judgement rests on it.
+    pub is_judged: bool,
+    /// Where rows were [kept](crate::diagnosers::Diagnosers::keep_rows).
+    pub server: Option<&'a AtServer>,
+    /// How far the server's clock was ahead then.
+    pub clock_offset_ns: i64,
+}
+
+/// What is known of a call once its captures were judged.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Judged {
+    pub ledger: Ledger,
+    /// Whether the judgement rests on it; turns beside calls of known protocols are only listed.
+    pub in_diagnosis: bool,
+    /// Where the server's capture has it, if there is one that does: request first and last, response first
+    /// and last.
+    pub server: Option<[Mark; 4]>,
+    /// How far the server's clock was ahead then, in nanoseconds.
+    pub clock_offset_ns: i64,
+}
+
+/// Who looks at them.
+pub type Look<'a> = dyn FnMut(&Looked<'_>) + 'a;
 
 /// So many of so many trips could have been spared, and why.
 type Share = (Cause, u64, u64);

@@ -8,6 +8,7 @@ use crate::capture_facts::{CaptureFacts, Trouble};
 use crate::clock::Corridor;
 use crate::compare::gather::Parts;
 use crate::half::Half;
+use crate::ledgers::AtServer;
 use crate::narrowest::{Narrowest, Passing};
 use crate::results::{Clock, Matched};
 use crate::rounds::Rounds;
@@ -74,6 +75,7 @@ struct Unsettled {
     server_end: model::Endpoint,
     bytes: [u64; 2],
     row: u64,
+    server_row: u64,
     work: u64,
     is_datagram: bool,
 }
@@ -118,6 +120,8 @@ pub struct MatchedFacts {
     unsettled: VecDeque<Unsettled>,
     /// Each of them, to be divided when all is known that bears on it.
     pub kept: Kept<Both>,
+    /// Where rows are wanted: where the server's capture has each of them.
+    pub at_server: Option<Vec<AtServer>>,
     pub rounds: Rounds,
     /// Rates at which messages came out of the path, client to server and back.
     pub narrowest: [Narrowest; 2],
@@ -210,6 +214,7 @@ impl MatchedFacts {
             server_end: server.server,
             bytes: [client.request_bytes, client.response_bytes].map(u64::from),
             row: client.row,
+            server_row: server.row,
             work: client.work,
             is_datagram: client.is_datagram(),
         });
@@ -326,6 +331,12 @@ impl MatchedFacts {
             false => call.request_held_ns - causes.sum(Direction::ToServer),
         };
         let nagle = nagle.clamp(0, transfer.max(0));
+        if let Some(rows) = &mut self.at_server {
+            rows.push(AtServer {
+                row: call.server_row,
+                marks: [s.request_first, s.request_last, s.response_first, s.response_last],
+            });
+        }
         self.kept.push(&Both {
             row: call.row,
             connection: c.connection.0,
@@ -396,6 +407,13 @@ impl MatchedFacts {
         let out = mean(sum(|o| o.out) - shift, n);
         let server = mean(sum(|o| o.server_wait_ns), n);
         [out, server, mean(total, n) - server - out]
+    }
+
+    /// How far the server's clock is ahead of the client's when that shows `at`.
+    #[must_use]
+    pub fn offset_ns(&self, clock: &Clock, at: Time) -> i64 {
+        let Some(origin) = self.origin else { return 0 };
+        self.offset_sum(clock, i128::from(at - origin), 1) as i64
     }
 
     /// The sum of the clock offset over `n` calls whose client times sum to `at`.

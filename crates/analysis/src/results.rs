@@ -241,6 +241,34 @@ pub struct Finding {
     pub remedy: Vec<Text>,
 }
 
+/// What a finding's cost is time of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CostOf {
+    Calls,
+    /// Elapsed time of streams that nobody answers.
+    Streams,
+    /// Connects, and waits before the first call.
+    Connects,
+    /// What applications waited above the wire, or thought between calls.
+    Application,
+    /// The network's health.
+    Network,
+}
+
+impl CostOf {
+    /// The word in machine output.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            CostOf::Calls => "calls",
+            CostOf::Streams => "streams",
+            CostOf::Connects => "connects",
+            CostOf::Application => "application",
+            CostOf::Network => "network",
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Verdict {
     pub side: Side,

@@ -153,9 +153,8 @@ Examples:
   slowside calls server.pcap --where 'op = READ and response_time > 20ms'
   slowside calls ring/ --from '2026-03-01 14:00:00' --sort start --format jsonl")]
 pub(crate) struct Calls {
-    /// Files of one capture, or a directory; `-` for standard input
-    #[arg(value_name = "CAPTURE", required = true)]
-    pub(crate) captures: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) inputs: Inputs,
 
     /// How to write the rows
     #[arg(long, value_enum, default_value_t = RowFormat::Csv)]

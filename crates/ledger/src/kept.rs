@@ -70,6 +70,10 @@ impl<T: Pack> Kept<T> {
 pub struct Packer<'a>(&'a mut Vec<u8>);
 
 impl Packer<'_> {
+    pub fn new(into: &mut Vec<u8>) -> Packer<'_> {
+        Packer(into)
+    }
+
     pub fn number(&mut self, mut n: u64) {
         while n >= 0x80 {
             self.0.push(n as u8 | 0x80);
@@ -109,6 +113,11 @@ impl Packer<'_> {
 pub struct Unpacker<'a>(&'a [u8]);
 
 impl Unpacker<'_> {
+    #[must_use]
+    pub fn new(from: &[u8]) -> Unpacker<'_> {
+        Unpacker(from)
+    }
+
     pub fn number(&mut self) -> Option<u64> {
         let mut n = 0;
         for shift in (0..64).step_by(7) {

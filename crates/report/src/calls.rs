@@ -2,6 +2,7 @@
 
 use crate::table::rows::{Form, RowWriter, integer, json_string, key};
 use crate::table::{Column, Kind, Table};
+use analysis::ledgers::Judged;
 use model::{Call, Endpoint, FieldKind, Mark, Protocol};
 use std::io::Write;
 use std::net::IpAddr;
@@ -19,6 +20,10 @@ pub struct CallRow<'a> {
     pub call: &'a Call,
     /// Names of the capture's files, by [`PacketRef::file`](model::PacketRef).
     pub files: &'a [String],
+    /// Those of the server's capture, where there are two.
+    pub server_files: &'a [String],
+    /// What the judgement of its captures knows of it.
+    pub judged: Option<&'a Judged>,
 }
 
 impl RowWriter<Calls> {
@@ -30,7 +35,7 @@ impl RowWriter<Calls> {
 
 type C = Column<Calls>;
 
-const COLUMNS: [C; 24] = [
+const COLUMNS: [C; 38] = [
     C::new(
         "capture",
         Kind::Text,
@@ -179,6 +184,105 @@ const COLUMNS: [C; 24] = [
         "fields of the protocol, those that are known",
         detail,
     ),
+    C::new(
+        "server_capture",
+        Kind::Text,
+        "of a pair: the file of the call's first packet in the server's capture, as given",
+        |r| {
+            let file = r.server(0).map(|m| usize::from(m.packet.file));
+            file.and_then(|f| r.server_files.get(f)).map(String::as_str).into()
+        },
+    )
+    .or_null(),
+    C::new(
+        "server_request_first_frame",
+        Kind::Frame,
+        "frame number of the request's first packet in the server's capture, of a pair",
+        |r| r.server(0).map(|m| m.packet.frame).into(),
+    )
+    .or_null(),
+    C::new(
+        "server_request_last_frame",
+        Kind::Frame,
+        "frame number of the request's last packet in the server's capture, of a pair",
+        |r| r.server(1).map(|m| m.packet.frame).into(),
+    )
+    .or_null(),
+    C::new(
+        "server_response_first_frame",
+        Kind::Frame,
+        "frame number of the response's first packet in the server's capture, of a pair",
+        |r| r.server(2).map(|m| m.packet.frame).into(),
+    )
+    .or_null(),
+    C::new(
+        "server_response_last_frame",
+        Kind::Frame,
+        "frame number of the response's last packet in the server's capture, of a pair",
+        |r| r.server(3).map(|m| m.packet.frame).into(),
+    )
+    .or_null(),
+    C::new(
+        "client_response_lo_ns",
+        Kind::Duration,
+        "what the client waited for the call at least; at the client, and of a pair, the response time",
+        |r| r.judged.map(|j| j.ledger.response.lo_ns).into(),
+    )
+    .or_null(),
+    C::new(
+        "client_response_hi_ns",
+        Kind::Duration,
+        "and at most; unknown where there is no bound",
+        |r| r.judged.and_then(|j| j.ledger.response.hi_ns).into(),
+    )
+    .or_null(),
+    C::new(
+        "in_diagnosis",
+        Kind::Flag,
+        "whether diagnose judges it; turns beside calls of known protocols are only listed",
+        |r| r.judged.is_some_and(|j| j.in_diagnosis).into(),
+    ),
+    C::new(
+        "network_out_ns",
+        Kind::Duration,
+        "of a pair: the server's last byte of the request − the client's first",
+        |r| r.parts().map(|[out, _, _]| out).into(),
+    )
+    .or_null(),
+    C::new(
+        "server_ns",
+        Kind::Duration,
+        "of a pair: the server's first byte of the response − its last of the request",
+        |r| r.parts().map(|[_, server, _]| server).into(),
+    )
+    .or_null(),
+    C::new(
+        "network_back_ns",
+        Kind::Duration,
+        "of a pair: the client's last byte of the response − the server's first",
+        |r| r.parts().map(|[_, _, back]| back).into(),
+    )
+    .or_null(),
+    C::new(
+        "server_request_first_ns",
+        Kind::Time,
+        "when the request's first byte passed at the server, by its clock, ns since the epoch",
+        |r| r.server(0).map(|m| m.time.0).into(),
+    )
+    .or_null(),
+    C::new(
+        "server_response_last_ns",
+        Kind::Time,
+        "when the response's last byte did, ns since the epoch",
+        |r| r.server(3).map(|m| m.time.0).into(),
+    )
+    .or_null(),
+    C::json(
+        "ledger",
+        "array",
+        "what held it up: place, side, cause, lo_ns and hi_ns (null: no bound) of each line; docs/ledger.md",
+        ledger,
+    ),
 ];
 
 impl CallRow<'_> {
@@ -196,6 +300,21 @@ impl CallRow<'_> {
     /// detail those of packets that stand in another one.
     fn file(&self) -> Option<u16> {
         self.marks().iter().flatten().next().map(|m| m.packet.file)
+    }
+
+    /// Its packet of this number, from 0, in the server's capture.
+    fn server(&self, which: usize) -> Option<Mark> {
+        self.judged?.server?.get(which).copied()
+    }
+
+    /// Network out, server and network back of a matched call: they add up to its response time.
+    fn parts(&self) -> Option<[i64; 3]> {
+        let judged = self.judged?;
+        let [_, asked, answers, _] = judged.server?;
+        let whole = self.call.response_time_ns()?;
+        let out = asked.time - self.call.request_first?.time - judged.clock_offset_ns;
+        let server = answers.time - asked.time;
+        Some([out, server, whole - out - server])
     }
 
     fn file_name(&self, file: u16) -> Option<&str> {
@@ -236,6 +355,35 @@ fn hexadecimal(value: u64, digits: u32, out: &mut Vec<u8>) {
         let nibble = (value >> (4 * i) & 15) as u8;
         out.push(nibble + if nibble < 10 { b'0' } else { b'a' - 10 });
     }
+}
+
+/// The ledger as a JSON list, empty where there is none.
+fn ledger(row: &CallRow<'_>, out: &mut Vec<u8>) {
+    out.push(b'[');
+    let lines = row.judged.map_or_else(Vec::new, |j| j.ledger.lines());
+    for (i, line) in lines.iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        out.push(b'{');
+        for (name, word) in [
+            ("place", line.place.name()),
+            ("side", line.side.name()),
+            ("cause", line.cause.name()),
+        ] {
+            key(name, out);
+            json_string(word, out);
+        }
+        key("lo_ns", out);
+        integer(line.ns.lo_ns, out);
+        key("hi_ns", out);
+        match line.ns.hi_ns {
+            Some(hi) => integer(hi, out),
+            None => out.extend_from_slice(b"null"),
+        }
+        out.push(b'}');
+    }
+    out.push(b']');
 }
 
 /// The detail as a JSON object.
@@ -309,7 +457,13 @@ mod tests {
     fn row(form: Form, call: &Call) -> String {
         let files = &["a,1.pcap".to_owned(), "b.pcap".to_owned()];
         let mut out = Vec::new();
-        RowWriter::calls(form).write(&CallRow { call, files }, &mut out);
+        let row = CallRow {
+            call,
+            files,
+            server_files: &[],
+            judged: None,
+        };
+        RowWriter::calls(form).write(&row, &mut out);
         String::from_utf8(out).expect("UTF-8")
     }
 

@@ -8,6 +8,7 @@ use analysis::results::{
     field_text,
 };
 use analysis::stats::Summary;
+use ledger::{Sum, Sums};
 use model::Field;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
@@ -54,9 +55,32 @@ pub fn diagnosis_json(d: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
         "call_time_ns": d.call_time_ns,
         "elapsed_ns": d.elapsed_ns,
         "app": d.app.as_ref().map(|a| app(a, d)),
+        "ledger": ledger(&d.ledger),
+        "streams_ledger": d.streams_ledger.as_ref().map(ledger),
     });
     value::write(out, &value)?;
     out.write_all(b"\n")
+}
+
+/// Sums of ledgers: their lines, the largest by what is certain first.
+fn ledger(sums: &Sums) -> Value {
+    let lines = sums.lines();
+    let line = |s: &Sum| {
+        json!({
+            "place": s.line.place.name(),
+            "side": s.line.side.name(),
+            "cause": s.line.cause.name(),
+            "lo_ns": s.line.ns.lo_ns,
+            "hi_ns": s.line.ns.hi_ns,
+            "calls": s.calls,
+        })
+    };
+    json!({
+        "calls": sums.calls,
+        "total_lo_ns": sums.total.lo_ns,
+        "total_hi_ns": sums.total.hi_ns,
+        "lines": lines.iter().map(line).collect::<Vec<_>>(),
+    })
 }
 
 fn stats(summary: Option<&Summary>) -> Value {
@@ -191,6 +215,10 @@ fn finding(d: &Diagnosis) -> impl Fn(&Finding) -> Value + '_ {
             .map(|fact| (fact.name.to_owned(), fact.value.into()))
             .collect();
         let evidence: Vec<Value> = f.evidence.iter().map(|e| evidence(e, d)).collect();
+        let lines = match f.cost_ns {
+            Some(_) => f.lines(d.streams_ledger.as_ref().unwrap_or(&d.ledger)),
+            None => Vec::new(),
+        };
         json!({
             "code": f.rule.code(),
             "title": f.title.to_string(),
@@ -205,6 +233,9 @@ fn finding(d: &Diagnosis) -> impl Fn(&Finding) -> Value + '_ {
             "why": f.why.to_string(),
             "remedy": f.remedy.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "fatal": f.fatal,
+            "of": f.cost_of(d).name(),
+            "lines": lines.iter().map(|l| json!([l.line.place.name(), l.line.side.name(), l.line.cause.name()])).collect::<Vec<_>>(),
+            "where": Vec::<Value>::new(),
         })
     }
 }

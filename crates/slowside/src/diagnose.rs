@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::config::{Captures, Config, Event};
+use crate::judged::AllJudged;
 use crate::link::Wanted;
 use crate::merge::Answers;
 use crate::run::{self, Selection, Tally};
@@ -11,6 +12,7 @@ use analysis::compare::Kept;
 use analysis::compare::blocks::FIRST_WIDTH_NS;
 use analysis::diagnose::Options;
 use analysis::diagnosers::Diagnosers;
+use analysis::ledgers::{Judged, Looked};
 use analysis::facts::Thresholds;
 use analysis::results::{CaptureResult, Diagnosis, Vantage};
 use capture::Capture;
@@ -39,12 +41,7 @@ pub fn diagnose(
     config: &Config,
     events: &mut dyn FnMut(Event),
 ) -> Result<Diagnosis, Error> {
-    let read = Read {
-        app,
-        config,
-        charts: false,
-        measure: false,
-    };
+    let read = Read::new(app, config);
     Ok(read.as_is_best(captures, events)?.diagnosis)
 }
 
@@ -59,10 +56,8 @@ pub fn measure(
     events: &mut dyn FnMut(Event),
 ) -> Result<(Diagnosis, Kept), Error> {
     let read = Read {
-        app,
-        config,
-        charts: false,
         measure: true,
+        ..Read::new(app, config)
     };
     let d = read.as_is_best(captures, events)?;
     let lost = || Error::Message("nothing was measured; please report this".into());
@@ -77,6 +72,8 @@ pub(crate) struct Diagnosed {
     pub(crate) kept: Option<Kept>,
     /// What was read as what in the end.
     pub(crate) captures: Captures,
+    /// Each call's ledger, where that was asked for.
+    pub(crate) judged: Option<AllJudged>,
 }
 
 /// How captures are read.
@@ -87,9 +84,29 @@ pub(crate) struct Read<'a> {
     pub(crate) charts: bool,
     /// Whether to gather what comparisons need.
     pub(crate) measure: bool,
+    /// Whether to keep each call's ledger.
+    pub(crate) rows: bool,
 }
 
-impl Read<'_> {
+/// What was made of captures.
+struct Made {
+    diagnosis: Diagnosis,
+    charts: Charts,
+    kept: Option<Kept>,
+    judged: Option<AllJudged>,
+}
+
+impl<'a> Read<'a> {
+    pub(crate) fn new(app: Option<&'a Arc<trace::Application>>, config: &'a Config) -> Read<'a> {
+        Read {
+            app,
+            config,
+            charts: false,
+            measure: false,
+            rows: false,
+        }
+    }
+
     /// As two captures, or as one where that explains them better.
     pub(crate) fn as_is_best(
         &self,
@@ -142,8 +159,8 @@ impl Read<'_> {
 
     /// A capture that is open already.
     pub(crate) fn one(&self, capture: Capture) -> Result<Diagnosis, Error> {
-        let (diagnosis, ..) = self.open(vec![capture], [None, None], &mut |_| {})?;
-        Ok(diagnosis)
+        let made = self.open(vec![capture], [None, None], &mut |_| {})?;
+        Ok(made.diagnosis)
     }
 
     fn read(&self, captures: &Captures, events: &mut dyn FnMut(Event)) -> Result<Diagnosed, Error> {
@@ -158,12 +175,13 @@ impl Read<'_> {
             Captures::Server(a) => (vec![a], [Some(Vantage::Server), None]),
         };
         let opened: Result<Vec<Capture>, Error> = inputs.into_iter().map(run::open).collect();
-        let (diagnosis, charts, kept) = self.open(opened?, stated, events)?;
+        let made = self.open(opened?, stated, events)?;
         Ok(Diagnosed {
-            diagnosis,
-            charts,
-            kept,
+            diagnosis: made.diagnosis,
+            charts: made.charts,
+            kept: made.kept,
             captures: captures.clone(),
+            judged: made.judged,
         })
     }
 
@@ -172,7 +190,7 @@ impl Read<'_> {
         captures: Vec<Capture>,
         stated: [Option<Vantage>; 2],
         events: &mut dyn FnMut(Event),
-    ) -> Result<(Diagnosis, Charts, Option<Kept>), Error> {
+    ) -> Result<Made, Error> {
         let config = self.config;
         let options = Options {
             thresholds: Thresholds {
@@ -186,6 +204,9 @@ impl Read<'_> {
         let mut diagnoser = Diagnosers::new(captures.len(), options.clone(), self.app);
         if self.charts {
             diagnoser = diagnoser.with_charts(captures.len());
+        }
+        if self.rows {
+            diagnoser.keep_rows();
         }
         let mut wanted = Wanted::Everything;
         if self.measure {
@@ -242,7 +263,19 @@ impl Read<'_> {
             results.push(side.tally.result(&finished));
         }
         let as_read = results.clone();
-        let (diagnosis, charts, whole) = diagnoser.finish_measured(results);
+        let mut judged = self.rows.then(AllJudged::default);
+        let mut look = |l: &Looked<'_>| {
+            if let Some(all) = &mut judged {
+                let one = Judged {
+                    ledger: l.ledger.clone(),
+                    in_diagnosis: l.is_judged,
+                    server: l.server.map(|s| s.marks),
+                    clock_offset_ns: l.clock_offset_ns,
+                };
+                all.add(l.row, &one, l.server.map(|s| s.row));
+            }
+        };
+        let (diagnosis, charts, whole) = diagnoser.finish_looked_at(results, &mut look);
         let mut alone = Vec::new();
         for ((mut end, result), capture) in ends.into_iter().zip(as_read).zip(&diagnosis.captures) {
             if let Some(side) = capture.side {
@@ -251,7 +284,12 @@ impl Read<'_> {
             alone.extend(end.finish_measured(vec![result]).2);
         }
         let kept = whole.map(|whole| Kept { whole, ends: alone });
-        Ok((diagnosis, charts, kept))
+        Ok(Made {
+            diagnosis,
+            charts,
+            kept,
+            judged,
+        })
     }
 }
 

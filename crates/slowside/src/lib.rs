@@ -2,6 +2,7 @@
 //!
 //! Nothing in here prints; what is worth telling while it runs leaves as [`Event`]s.
 
+mod calls;
 mod compare;
 mod config;
 mod conns;
@@ -10,6 +11,7 @@ mod diagnose;
 mod ends;
 mod firsts;
 mod flows;
+mod judged;
 mod link;
 mod live;
 mod merge;
@@ -25,6 +27,7 @@ mod startup;
 mod stream;
 mod trace;
 
+pub use calls::{CallSeen, CallSink, calls};
 pub use compare::{Run, compare, save};
 pub use config::{Captures, Config, Event, Moment, Source};
 pub use conns::{conns, series};
@@ -58,12 +61,12 @@ pub enum Error {
     Output(#[from] std::io::Error),
 }
 
-/// Reads one capture and hands every call to `sink`, in order of completion. The second argument of
-/// `sink` names the capture's files by [`PacketRef::file`](model::PacketRef).
+/// Reads one capture and hands every call to `sink`, in order of completion, as soon as it is over and
+/// without its ledger. The second argument of `sink` names the capture's files.
 ///
 /// # Errors
 /// When no input can be read, or `sink` fails.
-pub fn calls(
+pub fn each_call(
     inputs: &[PathBuf],
     config: &Config,
     sink: &mut dyn FnMut(&Call, &[String]) -> std::io::Result<()>,

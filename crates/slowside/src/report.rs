@@ -53,16 +53,14 @@ pub fn report(
     spool(captures, events)?;
     let mut passes = Passes::default();
     let read = Read {
-        app,
-        config,
         charts: true,
-        measure: false,
+        ..Read::new(app, config)
     };
     let Diagnosed {
         diagnosis,
         charts,
         captures,
-        kept: _,
+        ..
     } = read.as_is_best(captures, &mut |e| events(passes.part(e)))?;
     passes.next();
     let conns = conns(&captures, config, &mut |e| events(passes.part(e)))?;

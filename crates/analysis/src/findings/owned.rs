@@ -1,7 +1,7 @@
 //! Which lines of the ledger a finding owns: no line is owned twice.
 
 use super::{Of, Rule};
-use crate::results::{Finding, Side};
+use crate::results::{CostOf, Diagnosis, Finding, Side};
 use ledger::{Cause, Place, Sum, Sums};
 
 /// The causes whose lines a finding owns: of those that are somebody's, only that side's.
@@ -43,6 +43,18 @@ impl Finding {
     #[must_use]
     pub fn is_of_calls(&self) -> bool {
         matches!(self.rule.of(), Of::Calls | Of::Bytes)
+    }
+
+    /// What its cost is time of.
+    #[must_use]
+    pub fn cost_of(&self, d: &Diagnosis) -> CostOf {
+        match self.rule.of() {
+            Of::Calls | Of::Bytes if d.streams_ledger.is_some() => CostOf::Streams,
+            Of::Calls | Of::Bytes => CostOf::Calls,
+            Of::Connects => CostOf::Connects,
+            Of::Application => CostOf::Application,
+            Of::Network => CostOf::Network,
+        }
     }
 
     /// The lines of these sums that it owns.

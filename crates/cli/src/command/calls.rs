@@ -1,18 +1,17 @@
 //! `slowside calls`: a row per call.
 
-use super::{CANNOT_WRITE, check_standard_input, inputs, tell};
+use super::{CANNOT_WRITE, inputs, tell};
 use crate::args::{Calls, Order, RowFormat};
 use crate::exit::Done;
 use crate::progress::Progress;
 use anyhow::Context;
-use model::{Call, NameKind};
+use model::NameKind;
 use report::{CallRow, Form, RowWriter};
-use slowside::Sorter;
+use slowside::{CallSeen, Sorter};
 use std::io::{self, BufWriter, Write};
 
 pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
-    check_standard_input(&args.captures)?;
-    inputs::one(&args.captures)?;
+    let (captures, notes) = inputs::captures(&args.inputs)?;
     let config = args.reading.config()?;
     let mut progress = Progress::new(args.reading.quiet, args.sort == Order::Completion);
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
@@ -28,21 +27,29 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
     let mut failed = None;
 
     let names = args.reading.anonymiser()?;
-    let mut file_names = Vec::new();
-    let mut sink = |call: &Call, files: &[String]| {
+    let mut sink = |seen: &CallSeen<'_>| {
+        let mut shown = CallRow {
+            call: seen.call,
+            files: seen.files,
+            server_files: seen.server_files,
+            judged: seen.judged.as_ref(),
+        };
         row.clear();
         match &names {
             Some(names) => {
-                if file_names.is_empty() {
-                    file_names.extend(files.iter().map(|f| names.name(NameKind::File, f)));
-                }
-                let mut call = call.clone();
+                let hide = |files: &[String]| -> Vec<String> {
+                    files.iter().map(|f| names.name(NameKind::File, f)).collect()
+                };
+                let files = [hide(seen.files), hide(seen.server_files)];
+                let mut call = seen.call.clone();
                 names.call(&mut call);
-                let files = &file_names;
-                writer.write(&CallRow { call: &call, files }, &mut row);
+                shown.call = &call;
+                [shown.files, shown.server_files] = files.each_ref().map(Vec::as_slice);
+                writer.write(&shown, &mut row);
             }
-            None => writer.write(&CallRow { call, files }, &mut row),
+            None => writer.write(&shown, &mut row),
         }
+        let call = seen.call;
         let done = match &mut sorter {
             Some(sorter) => {
                 let start = call.request_first.or(call.response_first);
@@ -60,13 +67,13 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
             io::Error::from(kind)
         })
     };
-    let result = slowside::calls(&args.captures, &config, &mut sink, &mut |e| {
-        progress.event(e);
-    });
+    let mut event = |e| progress.event(e);
+    slowside::spool(&captures, &mut event)?;
+    let result = slowside::calls(&captures, &config, &mut sink, &mut event);
     if let Some(e) = failed {
         return Err(e).context(CANNOT_WRITE);
     }
-    let capture = result?;
+    let read = result?;
     drop(progress);
     let rest = || -> io::Result<()> {
         if let Some(header) = header {
@@ -78,7 +85,9 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
         out.flush()
     };
     rest().context(CANNOT_WRITE)?;
-    let captures = std::slice::from_ref(&capture);
-    tell(&config, captures, true, args.reading.quiet);
-    Ok(Done::with_damage(capture.problems.any_damage()))
+    if !args.reading.quiet {
+        notes.iter().for_each(|note| eprintln!("{note}"));
+    }
+    tell(&config, &read, true, args.reading.quiet);
+    Ok(Done::with_damage(read.iter().any(|c| c.problems.any_damage())))
 }

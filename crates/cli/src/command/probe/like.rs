@@ -27,7 +27,7 @@ pub(super) fn mix(
         calls.add(call);
         Ok(())
     };
-    slowside::calls(captures, &config, &mut sink, &mut |e| progress.event(e))?;
+    slowside::each_call(captures, &config, &mut sink, &mut |e| progress.event(e))?;
     drop(progress);
     calls.exchanges.mix().context(
         "--like has no calls with request and response; `slowside calls` shows what is in it",

@@ -1,0 +1,146 @@
+//! Each call's ledger by the number of its row: kept while captures are judged, some fifty bytes a call,
+//! and asked when they are read again for their rows.
+
+use analysis::ledgers::Judged;
+use ledger::{Bounds, Cause, Ledger, Packer, Unpacker};
+use model::{Direction, Mark, PacketRef, Time};
+use std::collections::HashSet;
+
+/// All of them.
+#[derive(Default)]
+pub(crate) struct AllJudged {
+    bytes: Vec<u8>,
+    /// Where each begins, and one more; 0 where there is none.
+    starts: Vec<usize>,
+    /// Rows of the server's capture that stand in a row of the client's.
+    matched: HashSet<u64>,
+}
+
+impl AllJudged {
+    pub(crate) fn add(&mut self, row: u64, judged: &Judged, server_row: Option<u64>) {
+        let Ok(row) = usize::try_from(row) else {
+            return;
+        };
+        if self.starts.len() <= row {
+            self.starts.resize(row + 1, 0);
+        }
+        if let Some(start) = self.starts.get_mut(row) {
+            *start = self.bytes.len() + 1;
+        }
+        self.matched.extend(server_row);
+        let mut p = Packer::new(&mut self.bytes);
+        p.number(u64::from(judged.in_diagnosis) + 2 * u64::from(judged.server.is_some()));
+        put(&mut p, judged.ledger.response);
+        p.number(judged.ledger.charges().len() as u64);
+        for c in judged.ledger.charges() {
+            p.number(c.cause as u64 * 2 + c.direction.index() as u64);
+            put(&mut p, c.ns);
+        }
+        let mut before = 0;
+        for mark in judged.server.iter().flatten() {
+            p.signed(mark.time.0 - before);
+            before = mark.time.0;
+            p.number(u64::from(mark.packet.file) << 32 | u64::from(mark.packet.frame));
+        }
+        p.signed(judged.clock_offset_ns);
+    }
+
+    pub(crate) fn get(&self, row: u64) -> Option<Judged> {
+        let start = *self.starts.get(usize::try_from(row).ok()?)?;
+        let mut u = Unpacker::new(self.bytes.get(start.checked_sub(1)?..)?);
+        let flags = u.number()?;
+        let mut ledger = Ledger::default();
+        ledger.clear(take(&mut u)?);
+        for _ in 0..u.number()? {
+            let which = usize::try_from(u.number()?).ok()?;
+            let d = match which % 2 {
+                0 => Direction::ToServer,
+                _ => Direction::ToClient,
+            };
+            ledger.charge(*Cause::ALL.get(which / 2)?, d, take(&mut u)?);
+        }
+        let mut server = None;
+        if flags & 2 != 0 {
+            let mut marks = [Mark::default(); 4];
+            let mut before = 0;
+            for mark in &mut marks {
+                before += u.signed()?;
+                let packet = u.number()?;
+                *mark = Mark {
+                    time: Time(before),
+                    packet: PacketRef {
+                        file: u16::try_from(packet >> 32).ok()?,
+                        frame: packet as u32,
+                    },
+                };
+            }
+            server = Some(marks);
+        }
+        Some(Judged {
+            ledger,
+            in_diagnosis: flags & 1 != 0,
+            server,
+            clock_offset_ns: u.signed()?,
+        })
+    }
+
+    /// Whether this row of the server's capture stands in one of the client's.
+    pub(crate) fn is_matched(&self, server_row: u64) -> bool {
+        self.matched.contains(&server_row)
+    }
+}
+
+/// Bounds: what is certain, and how far the upper one lies above it, counted from 1; 0 for none.
+fn put(p: &mut Packer<'_>, ns: Bounds) {
+    p.signed(ns.lo_ns);
+    p.number(ns.hi_ns.map_or(0, |hi| (hi - ns.lo_ns) as u64 + 1));
+}
+
+fn take(u: &mut Unpacker<'_>) -> Option<Bounds> {
+    let lo_ns = u.signed()?;
+    let above = u.number()?;
+    let hi_ns = above.checked_sub(1).map(|above| lo_ns + above as i64);
+    Some(Bounds { lo_ns, hi_ns })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_judged_comes_back_by_its_row() {
+        let mut ledger = Ledger::default();
+        ledger.clear(Bounds::exactly(100));
+        ledger.charge(Cause::Path, Direction::ToServer, Bounds::between(5, 10));
+        let unbounded = Bounds {
+            lo_ns: 3,
+            hi_ns: None,
+        };
+        ledger.charge(Cause::NotReading, Direction::ToClient, unbounded);
+        let mark = |ns| Mark {
+            time: Time(1_700_000_000_000_000_000 + ns),
+            packet: PacketRef {
+                file: 1,
+                frame: ns as u32,
+            },
+        };
+        let judged = Judged {
+            ledger,
+            in_diagnosis: true,
+            server: Some([mark(1), mark(2), mark(30), mark(40)]),
+            clock_offset_ns: -7,
+        };
+        let alone = Judged {
+            server: None,
+            in_diagnosis: false,
+            ..judged.clone()
+        };
+        let mut all = AllJudged::default();
+        all.add(3, &judged, Some(9));
+        all.add(1, &alone, None);
+        assert_eq!(all.get(3), Some(judged));
+        assert_eq!(all.get(1), Some(alone));
+        assert_eq!((all.get(0), all.get(4)), (None, None));
+        assert!(all.is_matched(9) && !all.is_matched(3));
+    }
+}
