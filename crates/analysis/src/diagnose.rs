@@ -16,7 +16,7 @@ use crate::path::{Acknowledged, Crossed};
 use crate::results::{
     Budget, CaptureResult, Clock, Diagnosis, Finding, OpResult, Side, Unmatched, Vantage, Verdict,
 };
-use crate::rounds::{Chatter, Habit, Rounds};
+use crate::rounds::{Habit, Rounds};
 use ledger::{Kept, Lost, One, Sums};
 use crate::sql::habits::{Pattern, habits};
 use crate::sql::{self, Profiler, SqlKey, SqlResult};
@@ -121,6 +121,9 @@ struct Brief {
     work: u64,
     is_datagram: bool,
 }
+
+/// No path takes longer.
+const LONG_PATH_NS: i64 = 1_000_000_000;
 
 /// As for matched calls: longer than a retransmission timer usually backs off to.
 const SETTLE_NS: i64 = 4_000_000_000;
@@ -508,10 +511,9 @@ impl Diagnoser {
             streams: (self.kind == Kind::Turns).then_some(&streams),
         };
         let sums = |spared: &Spared| whole.sums(spared);
-        let chatter = Habit::ALL.map(|habit| m.rounds.chatter(habit, 0));
         let (mut account, spared) = match self.is_of_streams() {
             true => (Account::of(Basis::Streams, streams.sums()), Spared::default()),
-            false => self.divide(Basis::Matched, sums, sql.as_ref(), &m.rounds, chatter, 0),
+            false => self.divide(Basis::Matched, sums, sql.as_ref(), &m.rounds, (0, 0)),
         };
         account.cap = facts::server_cap(&self.captures[server]);
         let mut rows = m.at_server.iter().flatten();
@@ -639,40 +641,40 @@ impl Diagnoser {
     }
 
     /// The account of all calls, of which `sums` makes the ledgers' sums when it is told which trips could
-    /// have been spared: statements say that best, else connections that ask for little at a time.
+    /// have been spared: connections that ask for little at a time show in the bytes alone, and statements
+    /// name what else they ask too often. `path_ns`: what the path takes of a call at least and at most,
+    /// beyond what rounds know of it.
     fn divide(
         &self,
         basis: Basis,
         sums: impl Fn(&Spared) -> Sums,
         sql: Option<&SqlResult>,
         rounds: &Rounds,
-        chatter: [Chatter; 2],
-        least_ns: i64,
+        (least_ns, most_ns): (i64, i64),
     ) -> (Account, Spared) {
         let mut account = Account::of(basis, sums(&Spared::default()));
-        let all = sql.map_or_else(Vec::new, habits);
+        let mut spared = Spared::default();
         let path_is_known = matches!(basis, Basis::Client | Basis::Matched);
-        let told = all
-            .iter()
-            .filter(|h| path_is_known || h.pattern == Pattern::SmallFetch);
-        let mut spared = Spared::by_statements(told);
-        if spared.is_empty() {
-            let own: &[Habit] = match self.kind {
-                // Only turns tell requests to write from questions.
-                Kind::Turns => &Habit::ALL,
-                Kind::Calls if self.is_alternating() => &[Habit::Questions],
-                Kind::Calls => &[],
-            };
-            let worth = (account.total_ns / ACCUSED_SHARE).max(WORTH_NS);
-            // Less than may be accused stays the path's.
-            let own: Vec<Habit> = own
-                .iter()
-                .copied()
-                .filter(|&habit| chatter[habit as usize].saved_ns.min(account.path_ns) >= worth)
-                .collect();
-            spared = Spared::by_connections(rounds, &own, least_ns);
-            for habit in own {
-                account.chatter[habit as usize] = chatter[habit as usize];
+        for habit in sql.map_or_else(Vec::new, habits) {
+            let is_sure = path_is_known || habit.pattern == Pattern::SmallFetch;
+            spared.by_statement(&habit, is_sure);
+        }
+        let own: &[Habit] = match self.kind {
+            // Only turns tell requests to write from questions.
+            Kind::Turns => &Habit::ALL,
+            Kind::Calls if self.is_alternating() => &[Habit::Questions],
+            Kind::Calls => &[],
+        };
+        // Less than may be accused stays the path's.
+        let worth = (account.total_ns / ACCUSED_SHARE).max(WORTH_NS);
+        for &habit in own {
+            let sure = rounds.chatter(habit, least_ns);
+            if sure.saved_ns >= worth {
+                account.chatter[habit as usize] = sure;
+                spared.by_connections(rounds, habit, least_ns, true);
+            }
+            if rounds.chatter(habit, most_ns).saved_ns >= worth {
+                spared.by_connections(rounds, habit, most_ns, false);
             }
         }
         if !spared.is_empty() {
@@ -865,7 +867,8 @@ impl Diagnoser {
         };
         let streams = gathered.of_one();
         let sql = profiler.map(|p| sql::of_one(p, Vec::new(), side));
-        let least = path.map_or(0, |p| p.min_ns);
+        let crossing = to_server.bounds().plus(to_client.bounds());
+        let (least, most) = (crossing.lo_ns, crossing.hi_ns.unwrap_or(LONG_PATH_NS));
         let rounds = &self.alone.rounds;
         let whole = OneWhole {
             kept: &self.alone.kept,
@@ -876,7 +879,6 @@ impl Diagnoser {
             streams: (self.kind == Kind::Turns).then_some(&streams),
         };
         let sums = |spared: &Spared| whole.sums(spared);
-        let chatter = Habit::ALL.map(|h| rounds.chatter(h, least));
         let basis = match side {
             Vantage::Server => Basis::Server,
             Vantage::Client => Basis::Client,
@@ -884,7 +886,7 @@ impl Diagnoser {
         };
         let (mut account, spared) = match self.is_of_streams() {
             true => (Account::of(Basis::Streams, streams.sums()), Spared::default()),
-            false => self.divide(basis, sums, sql.as_ref(), rounds, chatter, least),
+            false => self.divide(basis, sums, sql.as_ref(), rounds, (least, most)),
         };
         account.cap = facts::server_cap(own);
         let look = look.into_iter();

@@ -15,7 +15,7 @@ use crate::sql::habits::Habit as SqlHabit;
 use crate::streams::Streams;
 use hashbrown::HashMap;
 use ledger::{
-    Both, BothFacts, Cause, Classes, Half, Kept, Ledger, NarrowLink, One, OneFacts, Sums,
+    Both, BothFacts, Cause, Classes, Half, Kept, Ledger, NarrowLink, One, OneFacts, Share, Sums,
     divide_both, divide_one,
 };
 use model::{Direction, Mark, Time};
@@ -57,10 +57,8 @@ pub struct Judged {
 /// Who looks at them.
 pub type Look<'a> = dyn FnMut(&Looked<'_>) + 'a;
 
-/// So many of so many trips could have been spared, and why.
-type Share = (Cause, u64, u64);
-
-/// Trips that could have been spared: by connection, and by what calls work on.
+/// Trips that could have been spared: by connection, which shows in the bytes alone, and by what calls
+/// work on.
 #[derive(Default)]
 pub struct Spared {
     connections: HashMap<u64, Share, foldhash::fast::FixedState>,
@@ -68,28 +66,26 @@ pub struct Spared {
 }
 
 impl Spared {
-    /// By statements, of these habits.
-    pub fn by_statements<'a>(habits: impl Iterator<Item = &'a SqlHabit<'a>>) -> Spared {
-        Spared {
-            works: habits.map(|h| (h.work(), h.spared())).collect(),
-            ..Spared::default()
-        }
+    /// By a statement's habit, sure or not.
+    pub fn by_statement(&mut self, habit: &SqlHabit<'_>, is_sure: bool) {
+        self.works.insert(habit.work(), habit.spared(is_sure));
     }
 
-    /// By connections that have one of these habits.
-    #[must_use]
-    pub fn by_connections(rounds: &Rounds, habits: &[Habit], least_ns: i64) -> Spared {
-        let mut spared = Spared::default();
-        for &habit in habits {
-            let cause = match habit {
-                Habit::Questions => Cause::Chatty,
-                Habit::Writes => Cause::SmallWrites,
+    /// By connections that have this habit if the path takes so much of each call at least.
+    pub fn by_connections(&mut self, rounds: &Rounds, habit: Habit, least_ns: i64, is_sure: bool) {
+        let cause = match habit {
+            Habit::Questions => Cause::Chatty,
+            Habit::Writes => Cause::SmallWrites,
+        };
+        for (connection, trips, of) in rounds.spared(habit, least_ns) {
+            let share = Share {
+                cause,
+                trips,
+                of,
+                is_sure,
             };
-            for (connection, spare, all) in rounds.spared(habit, least_ns) {
-                spared.connections.insert(connection.0, (cause, spare, all));
-            }
+            self.connections.entry(connection.0).or_insert(share);
         }
-        spared
     }
 
     #[must_use]
@@ -100,9 +96,14 @@ impl Spared {
     fn of(&self, connection: u64, work: u64) -> Option<Share> {
         let by_work = match work {
             0 => None,
-            work => self.works.get(&work),
+            work => self.works.get(&work).copied(),
         };
-        by_work.or_else(|| self.connections.get(&connection)).copied()
+        let by_connection = self.connections.get(&connection).copied();
+        match (by_connection, by_work) {
+            (Some(share), Some(Share { cause, .. })) => Some(Share { cause, ..share }),
+            (Some(share), None) => Some(share),
+            (None, by_work) => by_work,
+        }
     }
 }
 

@@ -288,7 +288,7 @@ impl MatchedFacts {
         let passing_there = (s.response_last.time - s.request_first.time).saturating_sub(wait);
         let passing = passing_there.clamp(0, rest);
         let mut transfer = passing + held + unread;
-        let path = rest - passing;
+        let mut path = rest - passing;
         self.server_wait.add(service + stall);
         let shown = |value, capture: &CaptureFacts, b: &Brief| {
             Exhibit::of(value, capture.index, b.request_first, b.response_last)
@@ -326,11 +326,12 @@ impl MatchedFacts {
             }
             causes = causes.take_from(&mut transfer);
         }
-        let nagle = match is_lossy {
-            true => 0,
-            false => call.request_held_ns - causes.sum(Direction::ToServer),
-        };
-        let nagle = nagle.clamp(0, transfer.max(0));
+        let nagle = call.request_held_ns - causes.sum(Direction::ToServer);
+        // What the client's TCP held back, passes the server as it came, or before it came there.
+        let nagle = nagle.clamp(0, (transfer + path).max(0));
+        let held_there = nagle.min(transfer);
+        transfer -= held_there;
+        path -= nagle - held_there;
         if let Some(rows) = &mut self.at_server {
             rows.push(AtServer {
                 row: call.server_row,
@@ -348,7 +349,7 @@ impl MatchedFacts {
             service_ns: service,
             stall_ns: stall,
             behind_ns: blocked,
-            transfer_ns: transfer - nagle,
+            transfer_ns: transfer,
             request_passing_ns: (s.request_last.time - s.request_first.time).max(0),
             nagle_ns: nagle,
             path_ns: path,
@@ -387,7 +388,7 @@ impl MatchedFacts {
             received: (c.response_first, c.response_last),
             receiver: client.index,
         });
-        self.clean_network.add(path + transfer - nagle);
+        self.clean_network.add(path + transfer);
         self.slow_network.add(shown(path, client, c));
         self.rounds.add(c.connection, life, call.bytes, path);
         if nagle > 0 {
@@ -402,11 +403,9 @@ impl MatchedFacts {
         let n: u64 = self.ops.iter().map(|o| o.forward).sum();
         let sum = |f: fn(&OpSums) -> i128| self.ops.iter().map(f).sum::<i128>();
         let shift = self.offset_sum(clock, sum(|o| o.at), n);
-        // The parts add up to the whole before rounding; after it, the last takes what is left.
-        let total = sum(|o| o.out) + sum(|o| o.server_wait_ns) + sum(|o| o.back);
-        let out = mean(sum(|o| o.out) - shift, n);
+        // They add up to the mean response time but for what rounding takes.
         let server = mean(sum(|o| o.server_wait_ns), n);
-        [out, server, mean(total, n) - server - out]
+        [mean(sum(|o| o.out) - shift, n), server, mean(sum(|o| o.back) + shift, n)]
     }
 
     /// How far the server's clock is ahead of the client's when that shows `at`.

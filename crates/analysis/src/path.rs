@@ -17,6 +17,8 @@ const FEW: u64 = 10;
 const VARIES: i64 = 4;
 /// An acknowledgement is sent before its host has woken anybody up: no path is known better.
 const HOST_NS: i64 = 100_000;
+/// And it has woken up after this, as a rule.
+const WOKEN_NS: i64 = 1_000_000;
 
 /// Handshakes and acknowledgements of connections.
 #[derive(Clone, Copy, Default, Debug)]
@@ -93,10 +95,10 @@ impl Acknowledged {
         }
         let varies = match self.prompt_count {
             0..FEW => fastest.saturating_mul(VARIES).max(self.prompt_max_ns),
-            _ => self.prompt_max_ns + self.prompt_max_ns / 4,
+            _ => self.prompt_max_ns + self.prompt_max_ns / 10 * 3,
         };
         let most = calls.mean_ns.map_or(i64::MAX, |quick| quick + quick / 2);
-        let most = varies.min(most).max(fastest).saturating_add(HOST_NS);
+        let most = varies.min(most).max(fastest).saturating_add(WOKEN_NS);
         Half::Away(Bounds::between((fastest - HOST_NS).max(0), most))
     }
 

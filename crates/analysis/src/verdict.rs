@@ -7,8 +7,8 @@ use crate::streams::word;
 use ledger::Place;
 use model::{format_duration, grouped};
 
-/// A second side of which this share of the first's is certain makes the verdict `mixed`.
-const MIXED: f64 = 0.67;
+/// A second side that has this share of the first's for certain makes the verdict `mixed`.
+const MIXED: f64 = 0.8;
 
 /// What is certain of a side, and what may be its, with what it costs beside calls.
 #[derive(Clone, Copy)]
@@ -32,9 +32,14 @@ impl Blame {
         }
     }
 
-    /// Whether as much of it is certain as makes it share the blame with one that has more.
+    /// Whether it has nearly as much as the one that has most, and not more, wherever in its bounds the truth
+    /// lies.
     fn shares_with(&self, first: &Blame) -> bool {
-        self.sure_ns > 0 && self.sure_ns as f64 >= MIXED * first.sure_ns as f64
+        let nearly = |a: &Blame, b: &Blame| {
+            b.most_ns
+                .is_some_and(|most| a.sure_ns as f64 >= MIXED * most as f64)
+        };
+        self.sure_ns > 0 && nearly(self, first) && nearly(first, self)
     }
 
     /// Whether what is certain of it outweighs all that may be another's.
@@ -131,7 +136,7 @@ fn one_part_is_known(facts: &Facts<'_>, top: &Finding) -> Verdict {
 fn nobodys(top: &Finding) -> Verdict {
     Verdict {
         side: Side::Undetermined,
-        cause: None,
+        cause: Some(top.rule),
         confidence: 0.3,
         sentence: format!(
             "{} ({}), but one capture cannot tell who is to blame. Capture the other end too.",

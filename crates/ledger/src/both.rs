@@ -8,7 +8,7 @@
 use crate::classes::Classes;
 use crate::held::Held;
 use crate::kept::{Pack, Packer, Unpacker};
-use crate::one::{Lost, path};
+use crate::one::{Lost, Share, path};
 use crate::{Bounds, Cause, Ledger};
 use model::Direction;
 
@@ -122,7 +122,7 @@ pub struct BothFacts<'a> {
     pub unloaded_ns: Option<i64>,
     /// How long fragments of its datagrams were missing.
     pub fragments_ns: i64,
-    pub spared: Option<(Cause, u64, u64)>,
+    pub spared: Option<Share>,
     /// Of turns of a byte stream: what their connections' accounts say of the time in which they passed.
     pub classes: Option<Classes>,
 }

@@ -16,6 +16,9 @@ use crate::kept::{Pack, Packer, Unpacker};
 use crate::{Bounds, Cause, Ledger};
 use model::{Direction, EpisodeKind, PerClass, TimeClass};
 
+/// By how much a message's end may stand earlier or later in a capture than it was.
+const JOINED_NS: i64 = 100_000;
+
 /// Whether something was lost while a call was under way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Lost {
@@ -179,8 +182,8 @@ pub struct OneFacts {
     pub to_client: Half,
     /// What the server takes for a call that finds nothing to queue behind, where it has a cap.
     pub unloaded_ns: Option<i64>,
-    /// Of what the path takes, what fewer calls would spare, as a share: so many of so many.
-    pub spared: Option<(Cause, u64, u64)>,
+    /// Of what the path takes, what fewer calls would spare.
+    pub spared: Option<Share>,
     /// How long fragments of its datagrams were missing.
     pub fragments_ns: i64,
     /// Of turns of a byte stream: what their connection's account says of the time in which they passed.
@@ -208,7 +211,8 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     let known = held.sum(d).min(request);
     passing(&held, d, facts.to_client, &mut request, ledger);
     passing(&held, back, facts.to_server, &mut reply, ledger);
-    if !is_lossy {
+    if facts.to_client.is_here() {
+        // Only next to a sender it shows that its TCP held something back.
         let nagle = (call.request_held_ns - known).clamp(0, request);
         ledger.charge(Cause::Nagle, d, Bounds::exactly(nagle));
         request -= nagle;
@@ -268,7 +272,9 @@ fn by_classes(
 /// sender may have written it no faster.
 fn rest_of(cause: Cause, ns: i64, d: Direction, sender: Half, ledger: &mut Ledger) {
     if sender.is_here() {
-        ledger.charge(cause, d, Bounds::exactly(ns));
+        // Segments that the host joins stand in its capture a little before or after they were cut apart.
+        ledger.charge(cause, d, Bounds::between((ns - JOINED_NS).max(0), ns));
+        ledger.charge(Cause::NotWriting, d, Bounds::between(0, ns.min(JOINED_NS)));
     } else {
         ledger.charge(cause, d, Bounds::between(0, ns));
         ledger.charge(Cause::NotWriting, d, Bounds::between(0, ns));
@@ -323,21 +329,38 @@ fn waiting(call: &One, wait: i64, facts: &OneFacts, ledger: &mut Ledger) {
     path(crossing, facts.spared, ledger);
 }
 
+/// So many of so many trips could have been spared, and why; or may have been, where it is not sure that
+/// they were too many.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Share {
+    pub cause: Cause,
+    pub trips: u64,
+    pub of: u64,
+    pub is_sure: bool,
+}
+
 /// What the path takes, and what of it could have been spared.
-pub(crate) fn path(ns: Bounds, spared: Option<(Cause, u64, u64)>, ledger: &mut Ledger) {
+pub(crate) fn path(ns: Bounds, spared: Option<Share>, ledger: &mut Ledger) {
     let d = Direction::ToServer;
-    let Some((cause, so_many, of)) = spared else {
+    let Some(spared) = spared else {
         return ledger.charge(Cause::Path, d, ns);
     };
-    let share = |ns: i64| (i128::from(ns) * i128::from(so_many) / i128::from(of.max(1))) as i64;
-    let part = Bounds {
+    let share = |ns: i64| {
+        let part = i128::from(ns) * i128::from(spared.trips) / i128::from(spared.of.max(1));
+        part as i64
+    };
+    let mut part = Bounds {
         lo_ns: share(ns.lo_ns),
         hi_ns: ns.hi_ns.map(share),
     };
-    let rest = Bounds {
+    let mut rest = Bounds {
         lo_ns: ns.lo_ns - part.lo_ns,
         hi_ns: ns.hi_ns.zip(part.hi_ns).map(|(all, part)| all - part),
     };
-    ledger.charge(cause, d, part);
+    if !spared.is_sure {
+        part.lo_ns = 0;
+        rest.hi_ns = ns.hi_ns;
+    }
+    ledger.charge(spared.cause, d, part);
     ledger.charge(Cause::Path, d, rest);
 }

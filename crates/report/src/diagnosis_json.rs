@@ -233,7 +233,7 @@ fn finding(d: &Diagnosis) -> impl Fn(&Finding) -> Value + '_ {
             "why": f.why.to_string(),
             "remedy": f.remedy.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "fatal": f.fatal,
-            "of": f.cost_of(d).name(),
+            "of": f.cost_ns.map(|_| f.cost_of(d).name()),
             "lines": lines.iter().map(|l| json!([l.line.place.name(), l.line.side.name(), l.line.cause.name()])).collect::<Vec<_>>(),
             "where": Vec::<Value>::new(),
         })

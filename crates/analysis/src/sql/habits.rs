@@ -5,7 +5,7 @@
 
 use super::result::{SqlResult, StatementResult};
 use crate::half::work_of_op;
-use ledger::Cause;
+use ledger::{Cause, Share};
 use model::sql::op;
 
 /// Fewer than this are a beginning.
@@ -139,15 +139,20 @@ impl Habit<'_> {
         }
     }
 
-    /// What of their path it could spare: why, and so many round trips of so many.
+    /// What of their path it could spare.
     #[must_use]
-    pub fn spared(&self) -> (Cause, u64, u64) {
+    pub fn spared(&self, is_sure: bool) -> Share {
         let cause = match self.pattern {
             Pattern::SmallFetch => Cause::SmallFetch,
             _ => Cause::Chatty,
         };
         let all = self.statement.round_trips.max(self.trips);
-        (cause, self.trips - self.needed, all)
+        Share {
+            cause,
+            trips: self.trips - self.needed,
+            of: all,
+            is_sure,
+        }
     }
 }
 
