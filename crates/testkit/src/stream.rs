@@ -21,13 +21,15 @@ pub enum Event {
 }
 
 /// The client sends a segment or a datagram.
-pub fn up(bytes: impl AsRef<[u8]>) -> Event {
-    Event::Bytes(Direction::ToServer, bytes.as_ref().to_vec())
+#[must_use]
+pub fn up(bytes: &[u8]) -> Event {
+    Event::Bytes(Direction::ToServer, bytes.to_vec())
 }
 
 /// The server does.
-pub fn down(bytes: impl AsRef<[u8]>) -> Event {
-    Event::Bytes(Direction::ToClient, bytes.as_ref().to_vec())
+#[must_use]
+pub fn down(bytes: &[u8]) -> Event {
+    Event::Bytes(Direction::ToClient, bytes.to_vec())
 }
 
 /// What is told of an event.
@@ -107,12 +109,12 @@ mod tests {
     #[test]
     fn bytes_have_their_frame_time_and_place_in_the_stream() {
         let events = [
-            up("ask"),
+            up(b"ask"),
             Event::Gap(ToServer, 7),
             Event::Pause(20),
             Event::Cut(ToServer, vec![0; 5], 2),
             Event::Late(ToClient, vec![1], 2),
-            up([]),
+            up(&[]),
         ];
         let mut told = Vec::new();
         let end = tell(&events, |d, (order, now), what| match what {

@@ -493,12 +493,10 @@ fn what_cannot_be_cut_is_said_with_the_cure() {
         assert!(message.contains(part), "{message}");
         assert!(!Path::new(out).exists(), "{arguments:?}");
     }
-    assert!(
-        refused(&["cut", path, "--frames", "1", "-o", path]).contains("is one of the captures")
-    );
-    let nowhere = refused(&["cut", path, "--frames", "1", "-o", "/nowhere/x"]);
+    assert!(refused(["cut", path, "--frames", "1", "-o", path]).contains("is one of the captures"));
+    let nowhere = refused(["cut", path, "--frames", "1", "-o", "/nowhere/x"]);
     assert!(nowhere.contains("cannot write /nowhere/x"), "{nowhere}");
-    let two = refused(&["cut", path, out, "--frames", "1", "-o", "-"]);
+    let two = refused(["cut", path, out, "--frames", "1", "-o", "-"]);
     assert!(two.contains("two captures make two files"), "{two}");
 }
 

@@ -57,7 +57,7 @@ impl Pair {
             want: want.clone(),
             truth: json(&folder.join("truth.json")),
             both: diagnose(&["--client", c, "--server", s]),
-            conns: answer("conns", &["--client", c, "--server", s]),
+            conns: answer("conns", ["--client", c, "--server", s]),
             alone: [diagnose(&[c]), diagnose(&[s])],
             with_app,
         }

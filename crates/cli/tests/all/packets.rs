@@ -131,12 +131,8 @@ fn sizes_are_those_of_tcpstat() {
     const ETHERNET: u64 = 14;
     // It does not read several interfaces.
     let readable = |p: &PathBuf| !p.ends_with("many_interfaces-1.pcapng");
-    for path in TIMED
-        .iter()
-        .filter_map(|name| sample(name))
-        .into_iter()
-        .filter(readable)
-    {
+    let timed = TIMED.iter().filter_map(|name| sample(name));
+    for path in timed.filter(readable) {
         let form = ["-o", "%n %N %d %m %M\n", "-r"];
         let Some(theirs) = other("tcpstat", &form, &path) else {
             return;

@@ -362,7 +362,7 @@ fn pair(client: &str, server: &str) -> Option<(Vec<Value>, Value)> {
     let paths = [client.as_path(), server.as_path()];
     let mut both = connections_of(&paths);
     both.retain(|c| !c["directions"][OUT]["lost_on_network_packets"].is_null());
-    Some((both, answer("diagnose", &paths)))
+    Some((both, answer("diagnose", paths)))
 }
 
 /// Every packet of these connections is in both captures, though NAT gave them other addresses.

@@ -53,7 +53,7 @@ fn names_may_point_back_and_never_in_circles() {
 #[test]
 fn an_answer_ends_a_question() {
     let answer = response(0, 2);
-    let events = [up(QUERY), down(&answer)];
+    let events = [up(&QUERY), down(&answer)];
     let calls = datagrams(53, &events, Close::Expired);
     assert_eq!(calls.len(), 1);
     let call = &calls[0];
@@ -68,8 +68,8 @@ fn an_answer_ends_a_question() {
 fn a_question_sent_again_is_one_call_from_its_first_sending() {
     let answer = response(3, 0);
     let events = [
-        up(QUERY),
-        up(QUERY),
+        up(&QUERY),
+        up(&QUERY),
         down(&answer),
         // The answer to the second sending.
         down(&answer),
@@ -83,7 +83,7 @@ fn a_question_sent_again_is_one_call_from_its_first_sending() {
 
 #[test]
 fn what_is_not_answered_says_so() {
-    let silent = datagrams(53, &[up(QUERY)], Close::Expired);
+    let silent = datagrams(53, &[up(&QUERY)], Close::Expired);
     assert_eq!(silent[0].outcome, Outcome::NoResponse(Reason::NoAnswer));
     let answer = response(0, 1);
     let stray = datagrams(53, &[down(&answer)], Close::Expired);
@@ -92,7 +92,7 @@ fn what_is_not_answered_says_so() {
 
 #[test]
 fn the_port_says_which_of_the_three_it_is() {
-    let of = |port| datagrams(port, &[up(QUERY)], Close::Expired)[0].protocol;
+    let of = |port| datagrams(port, &[up(&QUERY)], Close::Expired)[0].protocol;
     assert_eq!(of(5353), Protocol::Mdns);
     assert_eq!(of(5355), Protocol::Llmnr);
     // Also elsewhere a whole query about a name is one.
@@ -154,6 +154,6 @@ proptest! {
             *byte = value;
         }
         bytes.truncate(cut);
-        datagrams(53, &[up(QUERY), down(&bytes)], Close::Expired);
+        datagrams(53, &[up(&QUERY), down(&bytes)], Close::Expired);
     }
 }

@@ -36,19 +36,19 @@ fn bytes(n: usize) -> Vec<u8> {
 /// So many turns of a request and a response each.
 fn turns(n: usize) -> Vec<Event> {
     (0..n)
-        .flat_map(|_| [up(bytes(10)), down(bytes(20))])
+        .flat_map(|_| [up(&bytes(10)), down(&bytes(20))])
         .collect()
 }
 
 #[test]
 fn a_turn_is_what_the_client_says_and_what_the_server_says_to_it() {
     let calls = calls(&[
-        up(bytes(3)),
-        up(bytes(4)),
-        down(bytes(5)),
-        down(bytes(6)),
-        up(bytes(1)),
-        down(bytes(2)),
+        up(&bytes(3)),
+        up(&bytes(4)),
+        down(&bytes(5)),
+        down(&bytes(6)),
+        up(&bytes(1)),
+        down(&bytes(2)),
     ]);
     assert_eq!(calls.len(), 2);
     let (a, b) = (&calls[0], &calls[1]);
@@ -63,16 +63,16 @@ fn a_turn_is_what_the_client_says_and_what_the_server_says_to_it() {
 
 #[test]
 fn a_greeting_of_the_server_opens_no_turn() {
-    let greeted = calls(&[down(bytes(30)), up(bytes(3)), down(bytes(5))]);
+    let greeted = calls(&[down(&bytes(30)), up(&bytes(3)), down(&bytes(5))]);
     assert_eq!(greeted.len(), 1);
     assert_eq!(frames(&greeted[0]), [Some(2), Some(2), Some(3), Some(3)]);
-    assert!(calls(&[down(bytes(30)), down(bytes(30))]).is_empty());
+    assert!(calls(&[down(&bytes(30)), down(&bytes(30))]).is_empty());
 }
 
 #[test]
 fn a_transfer_one_way_is_one_turn() {
-    let mut upload: Vec<_> = (0..500).map(|_| up(bytes(1_448))).collect();
-    upload.push(down(bytes(1)));
+    let mut upload: Vec<_> = (0..500).map(|_| up(&bytes(1_448))).collect();
+    upload.push(down(&bytes(1)));
     let calls = calls(&upload);
     assert_eq!(calls.len(), 1);
     assert_eq!(
@@ -83,7 +83,7 @@ fn a_transfer_one_way_is_one_turn() {
 
 #[test]
 fn what_nobody_answered_says_why() {
-    let unanswered = [up(bytes(3)), down(bytes(1)), up(bytes(9))];
+    let unanswered = [up(&bytes(3)), down(&bytes(1)), up(&bytes(9))];
     let last = |why, wait| {
         let events = [&unanswered[..], &[Pause(wait)]].concat();
         let (calls, _) = run(&opened(PORT), &events, why);
@@ -93,7 +93,7 @@ fn what_nobody_answered_says_why() {
     assert_eq!(last(Close::Reset, 0), no(Reason::NoAnswer));
     assert_eq!(last(Close::EndOfCapture, 0), no(Reason::AfterCapture));
     assert_eq!(last(Close::EndOfCapture, 100_000), no(Reason::NoAnswer));
-    let hidden = [up(bytes(3)), Gap(DOWN, 5), up(bytes(9)), down(bytes(1))];
+    let hidden = [up(&bytes(3)), Gap(DOWN, 5), up(&bytes(9)), down(&bytes(1))];
     assert_eq!(
         outcomes(&hidden),
         [Outcome::NoResponse(Reason::CaptureGap), Outcome::Ok]
@@ -102,7 +102,7 @@ fn what_nobody_answered_says_why() {
 
 #[test]
 fn a_response_that_the_end_of_the_capture_cuts_short_has_no_end() {
-    let events = [up(bytes(3)), down(bytes(100))];
+    let events = [up(&bytes(3)), down(&bytes(100))];
     let (short, _) = run(&opened(PORT), &events, Close::EndOfCapture);
     assert_eq!(short[0].outcome, Outcome::Incomplete(Reason::AfterCapture));
     assert_eq!(frames(&short[0]), [Some(1), Some(1), Some(2), None]);
@@ -117,8 +117,8 @@ fn a_response_that_the_end_of_the_capture_cuts_short_has_no_end() {
 #[test]
 fn a_gap_within_a_message_costs_nothing_but_an_unknown_end() {
     let lost = Outcome::Incomplete(Reason::CaptureGap);
-    let c = || up(bytes(3));
-    let s = || down(bytes(5));
+    let c = || up(&bytes(3));
+    let s = || down(&bytes(5));
     assert_eq!(outcomes(&[c(), Gap(UP, 9), c(), s()]), [Outcome::Ok]);
     assert_eq!(outcomes(&[c(), s(), Gap(DOWN, 9), s()]), [Outcome::Ok]);
     let ends = [c(), Gap(UP, 9), s(), Gap(DOWN, 9)];
@@ -134,8 +134,8 @@ fn a_gap_within_a_message_costs_nothing_but_an_unknown_end() {
 
 #[test]
 fn a_request_in_a_gap_is_paired_with_nothing() {
-    let c = || up(bytes(3));
-    let s = || down(bytes(5));
+    let c = || up(&bytes(3));
+    let s = || down(&bytes(5));
     let events = [c(), s(), Gap(UP, 9), c(), s(), c(), s()];
     let found = calls(&events);
     assert_eq!(found[0].outcome, Outcome::Incomplete(Reason::CaptureGap));
@@ -148,7 +148,12 @@ fn a_request_in_a_gap_is_paired_with_nothing() {
 
 #[test]
 fn in_mid_connection_turns_begin_behind_the_server() {
-    let events = [up(bytes(3)), down(bytes(5)), up(bytes(3)), down(bytes(5))];
+    let events = [
+        up(&bytes(3)),
+        down(&bytes(5)),
+        up(&bytes(3)),
+        down(&bytes(5)),
+    ];
     let (calls, _) = run(&joined(PORT), &events, Close::Finished);
     assert_eq!(calls.len(), 1);
     assert_eq!(frames(&calls[0]), [Some(3), Some(3), Some(4), Some(4)]);
@@ -163,8 +168,8 @@ fn in_mid_connection_turns_begin_behind_the_server() {
 fn a_connection_whose_sides_do_not_wait_has_no_turns() {
     for overlapping in [Crossing(UP, bytes(10)), Crossing(DOWN, bytes(20))] {
         let pair = match overlapping {
-            Crossing(UP, _) => [overlapping, down(bytes(20))],
-            _ => [up(bytes(10)), overlapping],
+            Crossing(UP, _) => [overlapping, down(&bytes(20))],
+            _ => [up(&bytes(10)), overlapping],
         };
         for n in [3, 100] {
             let events: Vec<_> = (0..n).flat_map(|_| pair.clone()).collect();
@@ -183,7 +188,7 @@ fn an_overlap_now_and_then_costs_the_turns_beside_it() {
     assert_eq!(calls.len(), 18);
     assert_eq!(problems, ["overlapping-turns"]);
     // The server goes on with its last answer, not knowing of the next request.
-    events[20] = up(bytes(10));
+    events[20] = up(&bytes(10));
     events[21] = Crossing(DOWN, bytes(10));
     assert_eq!(super::tests::calls(&events).len(), 18);
 }
@@ -191,7 +196,7 @@ fn an_overlap_now_and_then_costs_the_turns_beside_it() {
 #[test]
 fn a_connection_that_becomes_pipelined_is_told_no_further() {
     let mut events = turns(50);
-    events.extend((0..500).flat_map(|_| [Crossing(UP, bytes(10)), down(bytes(20))]));
+    events.extend((0..500).flat_map(|_| [Crossing(UP, bytes(10)), down(&bytes(20))]));
     let (calls, problems) = run(&opened(PORT), &events, Close::Finished);
     assert_eq!(calls.len(), 49);
     assert_eq!(problems, ["overlapping-turns", "pipelined-turns"]);
@@ -202,10 +207,10 @@ fn a_protocol_that_claims_the_connection_leaves_no_turns() {
     let greeting = b"SLOWtpl\x01".to_vec();
     let before = limits::TURNS_HELD - 1;
     let mut events = turns(before);
-    events.push(up(greeting.clone()));
+    events.push(up(&greeting.clone()));
     assert!(calls(&events).is_empty(), "claimed in time");
     let mut events = turns(before + 2);
-    events.push(up(greeting));
+    events.push(up(&greeting));
     assert_eq!(calls(&events).len(), before + 3, "not asked any more");
 }
 
@@ -214,7 +219,7 @@ fn a_tls_alert_opens_no_turn() {
     let mut events = turns(2);
     let mut alert = vec![21, 3, 3, 0, 26];
     alert.extend(bytes(26));
-    events.push(up(alert));
+    events.push(up(&alert));
     assert_eq!(outcomes(&events), [Outcome::Ok, Outcome::Ok]);
 }
 
@@ -257,10 +262,10 @@ proptest! {
         let mut split = Vec::new();
         let mut whole = Vec::new();
         for (request, response) in &script {
-            split.extend(request.iter().map(|&n| up(bytes(n))));
-            split.extend(response.iter().map(|&n| down(bytes(n))));
-            whole.push(up(bytes(request.iter().sum())));
-            whole.push(down(bytes(response.iter().sum())));
+            split.extend(request.iter().map(|&n| up(&bytes(n))));
+            split.extend(response.iter().map(|&n| down(&bytes(n))));
+            whole.push(up(&bytes(request.iter().sum())));
+            whole.push(down(&bytes(response.iter().sum())));
         }
         let of = |events: &[Event]| -> Vec<_> {
             let key = |c: &Call| (c.id, c.request_bytes, c.response_sequence, c.response_bytes, c.outcome);
@@ -292,8 +297,8 @@ proptest! {
         known: bool,
     ) {
         let events: Vec<_> = events.into_iter().map(|(kind, data, n)| match kind {
-            0 => up(data),
-            1 => down(data),
+            0 => up(&data),
+            1 => down(&data),
             2 => Crossing(UP, data),
             3 => Crossing(DOWN, data),
             4 => Late(DOWN, data, n),

@@ -15,7 +15,7 @@ fn calls(events: &[Event], end: Close) -> Vec<Call> {
 
 #[test]
 fn a_request_and_its_response_are_a_call() {
-    let events = [up(GREETING), up(REQUEST), down(RESPONSE)];
+    let events = [up(&GREETING), up(&REQUEST), down(&RESPONSE)];
     let calls = calls(&events, Close::Finished);
     assert_eq!(calls.len(), 1);
     let call = &calls[0];
@@ -31,7 +31,7 @@ fn a_request_and_its_response_are_a_call() {
 
 #[test]
 fn without_its_greeting_it_is_not_recognised() {
-    let events = [up(REQUEST), down(RESPONSE)];
+    let events = [up(&REQUEST), down(&RESPONSE)];
     let calls = calls(&events, Close::Finished);
     assert!(calls.iter().all(|call| call.op.as_str() == "TURN"));
 }
@@ -43,7 +43,7 @@ fn any_cut_into_segments_gives_the_same_call() {
             let (a, b) = REQUEST.split_at(sent);
             let (c, d) = RESPONSE.split_at(answered);
             let calls = calls(
-                &[up(GREETING), up(a), up(b), down(c), down(d)],
+                &[up(&GREETING), up(a), up(b), down(c), down(d)],
                 Close::Finished,
             );
             assert_eq!(calls.len(), 1, "split at {sent} and {answered}");
@@ -58,10 +58,10 @@ fn a_hole_within_a_body_costs_nothing_but_an_unknown_end() {
     // Header of the request, then the snap length; the next request is found all the same.
     let second = [0, 0, 0, 5, 1, 0, 0, 0, 8];
     let cut = [
-        up(GREETING),
+        up(&GREETING),
         Cut(UP, REQUEST[..9].to_vec(), 3),
-        up(second),
-        down(RESPONSE),
+        up(&second),
+        down(&RESPONSE),
     ];
     let found = calls(&cut, Close::Reset);
     let outcomes: Vec<_> = found.iter().map(|c| (c.id, c.outcome)).collect();
@@ -70,7 +70,12 @@ fn a_hole_within_a_body_costs_nothing_but_an_unknown_end() {
         [(7, Outcome::Ok), (8, Outcome::NoResponse(Reason::NoAnswer))]
     );
     // The same bytes in a packet that the capture lacks: when they came is not known.
-    let gap = [up(GREETING), up(&REQUEST[..9]), Gap(UP, 3), down(RESPONSE)];
+    let gap = [
+        up(&GREETING),
+        up(&REQUEST[..9]),
+        Gap(UP, 3),
+        down(&RESPONSE),
+    ];
     let found = calls(&gap, Close::Finished);
     assert_eq!(found[0].outcome, Outcome::Incomplete(Reason::CaptureGap));
     assert_eq!(frames(&found[0]), [Some(2), None, Some(4), Some(4)]);
@@ -82,11 +87,11 @@ fn behind_a_hole_the_next_message_is_found_in_the_middle_of_a_segment() {
     let segment = [&[9, 9, 9, 9, 9][..], &next].concat();
     let answer = [0, 0, 0, 5, 2, 0, 0, 0, 8];
     let events = [
-        up(GREETING),
-        up(REQUEST),
+        up(&GREETING),
+        up(&REQUEST),
         Gap(UP, 100),
-        up(segment),
-        down(answer),
+        up(&segment),
+        down(&answer),
     ];
     let found = calls(&events, Close::EndOfCapture);
     let outcomes: Vec<_> = found.iter().map(|c| (c.id, c.outcome)).collect();
@@ -99,12 +104,12 @@ fn a_response_to_a_request_in_a_hole_says_so() {
     let next = [0, 0, 0, 5, 1, 0, 0, 0, 9];
     let answers = [[0, 0, 0, 5, 2, 0, 0, 0, 7], [0, 0, 0, 5, 2, 0, 0, 0, 8]];
     let events = [
-        up(GREETING),
-        up(REQUEST),
+        up(&GREETING),
+        up(&REQUEST),
         Gap(UP, 9),
-        up(next),
-        down(answers[0]),
-        down(answers[1]),
+        up(&next),
+        down(&answers[0]),
+        down(&answers[1]),
     ];
     let found = calls(&events, Close::Finished);
     let outcomes: Vec<_> = found.iter().map(|c| (c.id, c.outcome)).collect();
@@ -123,7 +128,7 @@ proptest! {
     fn any_bytes_behind_the_greeting_do_no_harm(
         chunks in proptest::collection::vec((any::<bool>(), proptest::collection::vec(0u8..10, 1..40), 0u32..20), 0..20)
     ) {
-        let events: Vec<Event> = std::iter::once(up(GREETING))
+        let events: Vec<Event> = std::iter::once(up(&GREETING))
             .chain(chunks.iter().map(|(is_up, data, cut)| Cut(if *is_up { UP } else { DOWN }, data.clone(), *cut)))
             .collect();
         for call in calls(&events, Close::Finished) {
