@@ -10,6 +10,8 @@ mod connection;
 pub mod dhcp;
 pub mod dns;
 pub mod driver;
+#[cfg(test)]
+mod kit;
 pub mod list;
 pub mod mount;
 pub mod mysql;

@@ -14,16 +14,14 @@ use slowside::{Captures, Config, conns, plots, points_within, spool};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use testkit::at_hand::{has_known_tshark, nanoseconds, root, sample};
 use testkit::{Conversation, Format, TestPacket, pcap, rpc};
-
-/// The version of tshark whose words these are.
-const VERSION: &str = "4.0";
 
 /// More points than any capture here has.
 const EVERYTHING: usize = limits::PLOT_POINTS;
 
 fn lab() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/lab")
+    root().join("tests/lab")
 }
 
 fn cases() -> Vec<PathBuf> {
@@ -110,13 +108,8 @@ fn pictures_of_the_lab_show_what_conns_counts() {
 }
 
 #[test]
-#[allow(clippy::print_stderr, reason = "says that nothing was tested")]
 fn pictures_of_public_captures_show_what_conns_counts() {
-    let samples = lab().join("../../../shared/samples");
-    if !samples.exists() {
-        eprintln!("skipped: there are no captures of others");
-        return;
-    }
+    let Some(samples) = sample("") else { return };
     let mut held = 0;
     for folder in ["tcp", "nfs", "db"] {
         let files = std::fs::read_dir(samples.join(folder)).expect("a folder");
@@ -309,28 +302,6 @@ struct Shown {
     probe: bool,
 }
 
-/// Nanoseconds of a decimal number of seconds.
-fn nanoseconds(text: &str) -> i64 {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    let parse = |digits: &str| digits.parse::<i64>().expect("digits");
-    parse(whole) * 1_000_000_000 + parse(&format!("{fraction:0<9}"))
-}
-
-#[allow(clippy::print_stderr, reason = "says that nothing was tested")]
-fn tshark_is_there() -> bool {
-    let version = Command::new("tshark").arg("--version").output();
-    let found = version
-        .is_ok_and(|v| String::from_utf8_lossy(&v.stdout).contains(&format!(") {VERSION}.")));
-    if !found {
-        assert!(
-            std::env::var_os("CI").is_none(),
-            "tshark {VERSION} is needed here"
-        );
-        eprintln!("skipped: there is no tshark {VERSION}");
-    }
-    found
-}
-
 fn tshark(path: &Path) -> BTreeMap<u32, Shown> {
     const FIELDS: [&str; 15] = [
         "frame.number",
@@ -385,7 +356,7 @@ fn name(end: Endpoint) -> String {
 
 #[test]
 fn every_point_is_the_packet_that_tshark_sees() {
-    if !tshark_is_there() {
+    if !has_known_tshark() {
         return;
     }
     let (mut segments, mut acks, mut retransmissions) = (0, 0, 0);

@@ -3,6 +3,7 @@
 //! A [`Conversation`] writes what two TCP hosts would send; [`datagram`] and [`fragments`] do so for
 //! UDP; [`faults`] turns the packets into what real captures hold (loss, copies, reordering,
 //! offload, snap lengths, other clocks, NAT); [`pcap`], [`pcapng`] and [`batch`] hand them on.
+//! [`stream`] is a script for those who see a connection's bytes and no packets, [`at_hand`] what may be missing.
 //! Everything is deterministic: randomness comes from a seeded [`Random`].
 #![allow(
     clippy::unwrap_used,
@@ -10,12 +11,14 @@
     reason = "a test that cannot be set up should fail"
 )]
 
+pub mod at_hand;
 mod conversation;
 pub mod faults;
 mod file;
 mod frame;
 mod random;
 pub mod rpc;
+pub mod stream;
 mod udp;
 
 pub use conversation::Conversation;

@@ -1,7 +1,7 @@
 //! Literal bytes and conversations.
 
 use super::*;
-use crate::asked::kit::{DOWN, Event, UP, calls};
+use crate::kit::{datagrams, down, up};
 use model::{Close, Reason};
 use proptest::prelude::*;
 
@@ -42,14 +42,14 @@ fn an_address_is_offered_asked_for_and_given() {
         message(1, REQUEST, [0; 4]),
     );
     let ack = message(2, ACK, [10, 0, 0, 5]);
-    let calls = calls(
+    let calls = datagrams(
         67,
         &[
-            Event::Datagram(UP, &discover),
-            Event::Datagram(UP, &discover),
-            Event::Datagram(DOWN, &offer),
-            Event::Datagram(UP, &request),
-            Event::Datagram(DOWN, &ack),
+            up(&discover),
+            up(&discover),
+            down(&offer),
+            up(&request),
+            down(&ack),
         ],
         Close::Expired,
     );
@@ -68,13 +68,9 @@ fn an_address_is_offered_asked_for_and_given() {
 fn a_request_may_be_refused_or_not_answered() {
     let request = message(1, REQUEST, [0; 4]);
     let nak = message(2, NAK, [0; 4]);
-    let refused = calls(
-        67,
-        &[Event::Datagram(UP, &request), Event::Datagram(DOWN, &nak)],
-        Close::Expired,
-    );
+    let refused = datagrams(67, &[up(&request), down(&nak)], Close::Expired);
     assert_eq!(refused[0].outcome, Outcome::Error("NAK"));
-    let silent = calls(67, &[Event::Datagram(UP, &request)], Close::Expired);
+    let silent = datagrams(67, &[up(&request)], Close::Expired);
     assert_eq!(silent[0].outcome, Outcome::NoResponse(Reason::NoAnswer));
 }
 
@@ -86,6 +82,6 @@ proptest! {
             *byte = value;
         }
         bytes.truncate(end);
-        calls(67, &[Event::Datagram(UP, &bytes)], Close::Expired);
+        datagrams(67, &[up(&bytes)], Close::Expired);
     }
 }

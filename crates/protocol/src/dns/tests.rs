@@ -1,7 +1,7 @@
 //! Literal bytes, conversations over UDP and TCP, and random bytes.
 
 use super::message::{self, Kind, Question};
-use crate::asked::kit::{DOWN, Event, UP, calls};
+use crate::kit::{DOWN, Event, UP, datagrams, down, segments, up};
 use model::{Close, Field, Outcome, Protocol, Reason};
 use proptest::prelude::*;
 
@@ -53,8 +53,8 @@ fn names_may_point_back_and_never_in_circles() {
 #[test]
 fn an_answer_ends_a_question() {
     let answer = response(0, 2);
-    let events = [Event::Datagram(UP, &QUERY), Event::Datagram(DOWN, &answer)];
-    let calls = calls(53, &events, Close::Expired);
+    let events = [up(&QUERY), down(&answer)];
+    let calls = datagrams(53, &events, Close::Expired);
     assert_eq!(calls.len(), 1);
     let call = &calls[0];
     assert_eq!((call.protocol, call.op.as_str()), (Protocol::Dns, "A"));
@@ -68,13 +68,13 @@ fn an_answer_ends_a_question() {
 fn a_question_sent_again_is_one_call_from_its_first_sending() {
     let answer = response(3, 0);
     let events = [
-        Event::Datagram(UP, &QUERY),
-        Event::Datagram(UP, &QUERY),
-        Event::Datagram(DOWN, &answer),
+        up(&QUERY),
+        up(&QUERY),
+        down(&answer),
         // The answer to the second sending.
-        Event::Datagram(DOWN, &answer),
+        down(&answer),
     ];
-    let calls = calls(53, &events, Close::Expired);
+    let calls = datagrams(53, &events, Close::Expired);
     assert_eq!(calls.len(), 1);
     assert_eq!(calls[0].outcome, Outcome::Error("NXDOMAIN"));
     assert_eq!(calls[0].retransmits, 1);
@@ -83,16 +83,16 @@ fn a_question_sent_again_is_one_call_from_its_first_sending() {
 
 #[test]
 fn what_is_not_answered_says_so() {
-    let silent = calls(53, &[Event::Datagram(UP, &QUERY)], Close::Expired);
+    let silent = datagrams(53, &[up(&QUERY)], Close::Expired);
     assert_eq!(silent[0].outcome, Outcome::NoResponse(Reason::NoAnswer));
     let answer = response(0, 1);
-    let stray = calls(53, &[Event::Datagram(DOWN, &answer)], Close::Expired);
+    let stray = datagrams(53, &[down(&answer)], Close::Expired);
     assert_eq!(stray[0].outcome, Outcome::NoRequest(Reason::BeforeCapture));
 }
 
 #[test]
 fn the_port_says_which_of_the_three_it_is() {
-    let of = |port| calls(port, &[Event::Datagram(UP, &QUERY)], Close::Expired)[0].protocol;
+    let of = |port| datagrams(port, &[up(&QUERY)], Close::Expired)[0].protocol;
     assert_eq!(of(5353), Protocol::Mdns);
     assert_eq!(of(5355), Protocol::Llmnr);
     // Also elsewhere a whole query about a name is one.
@@ -107,22 +107,14 @@ fn messages_over_tcp_have_a_length_before_them() {
         all
     };
     let (query, answer) = (framed(&QUERY), framed(&response(0, 1)));
-    let whole = calls(
-        53,
-        &[Event::Segment(UP, &query), Event::Segment(DOWN, &answer)],
-        Close::Finished,
-    );
+    let whole = segments(53, &[up(&query), down(&answer)], Close::Finished);
     assert_eq!(whole.len(), 1);
     assert_eq!(whole[0].outcome, Outcome::Ok);
     // The answer in any two pieces.
     for at in 1..answer.len() {
         let (head, rest) = answer.split_at(at);
-        let events = [
-            Event::Segment(UP, &query),
-            Event::Segment(DOWN, head),
-            Event::Segment(DOWN, rest),
-        ];
-        let split = calls(53, &events, Close::Finished);
+        let events = [up(&query), down(head), down(rest)];
+        let split = segments(53, &events, Close::Finished);
         assert_eq!((split.len(), split[0].outcome), (1, Outcome::Ok), "at {at}");
     }
 }
@@ -132,12 +124,12 @@ fn a_length_in_a_segment_of_its_own_begins_a_message() {
     let (query, answer) = (QUERY, response(0, 1));
     let lengths = [&query[..], &answer].map(|m| (m.len() as u16).to_be_bytes());
     let events = [
-        Event::Segment(UP, &lengths[0]),
-        Event::Segment(UP, &query),
-        Event::Segment(DOWN, &lengths[1]),
-        Event::Segment(DOWN, &answer),
+        up(&lengths[0]),
+        up(&query),
+        down(&lengths[1]),
+        down(&answer),
     ];
-    let calls = calls(53, &events, Close::Finished);
+    let calls = segments(53, &events, Close::Finished);
     assert_eq!((calls.len(), calls[0].outcome), (1, Outcome::Ok));
     assert!(calls[0].request_first < calls[0].request_last);
 }
@@ -145,14 +137,14 @@ fn a_length_in_a_segment_of_its_own_begins_a_message() {
 proptest! {
     #[test]
     fn no_bytes_make_it_panic(
-        datagrams in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<u8>(), 0..80)), 0..20),
+        told in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<u8>(), 0..80)), 0..20),
         port in prop::sample::select(vec![53u16, 137, 5353, 5355, 40_000]),
     ) {
-        let events: Vec<Event<'_>> = datagrams
+        let events: Vec<Event> = told
             .iter()
-            .map(|(up, bytes)| Event::Datagram(if *up { UP } else { DOWN }, bytes))
+            .map(|(up, bytes)| Event::Bytes(if *up { UP } else { DOWN }, bytes.clone()))
             .collect();
-        calls(port, &events, Close::Expired);
+        datagrams(port, &events, Close::Expired);
     }
 
     #[test]
@@ -162,6 +154,6 @@ proptest! {
             *byte = value;
         }
         bytes.truncate(cut);
-        calls(53, &[Event::Datagram(UP, &QUERY), Event::Datagram(DOWN, &bytes)], Close::Expired);
+        datagrams(53, &[up(&QUERY), down(&bytes)], Close::Expired);
     }
 }

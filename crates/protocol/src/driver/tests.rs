@@ -2,8 +2,9 @@
 //! which its bytes may come.
 
 use super::*;
-use crate::{ConnectionInfo, Output, Shared};
-use model::{Close, ConnectionId, Endpoint, Mark, PacketRef, Problems, Time, Transport};
+use crate::kit::{Cut, Event, Gap, Told, UP, opened, tell};
+use crate::{Output, Shared};
+use model::{Close, Problems, Time};
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
 
@@ -114,81 +115,37 @@ impl Session for Toy {
     fn close(&mut self, _: &mut Context<'_>, _: Close) {}
 }
 
-/// One thing that happens to a direction.
-#[derive(Clone, Debug)]
-enum Part {
-    Data(Vec<u8>, u32),
-    Gap(u64),
-}
-
-/// Feeds the parts to a new driver, each as a packet of its own, numbered from 1.
-fn run(parts: &[Part]) -> Log {
+/// Feeds the events to a new driver.
+fn run(events: &[Event]) -> Log {
     let log = Arc::new(Mutex::new(Log::default()));
     let mut driver = Driver::new(Box::new(Toy {
         passing: None,
         log: Arc::clone(&log),
     }));
-    let end = Endpoint {
-        address: "10.0.0.1".parse().unwrap(),
-        port: 1,
-    };
-    let info = ConnectionInfo {
-        id: ConnectionId(0),
-        transport: Transport::Tcp,
-        client: end,
-        server: end,
-        roles_known: true,
-    };
+    let info = opened(1);
     let (mut output, mut problems) = (Output::default(), Problems::default());
     let mut shared = Shared::default();
-    let mut sequence = 1000u32;
-    for (i, part) in parts.iter().enumerate() {
-        let frame = i as u32 + 1;
-        let now = Time(i64::from(frame));
-        let mut cx = Context {
+    let mut with = |(order, now), f: &mut dyn FnMut(&mut Context<'_>)| {
+        f(&mut Context {
             connection: &info,
             output: &mut output,
             problems: &mut problems,
             shared: &mut shared,
-            order: i as u64,
+            order,
             now,
-        };
-        match part {
-            Part::Data(data, cut) => {
-                let mark = Mark {
-                    time: now,
-                    packet: PacketRef { file: 0, frame },
-                };
-                let chunk = Chunk {
-                    data,
-                    cut: *cut,
-                    mark,
-                    sequence,
-                    order: i as u64,
-                    now,
-                    held_since: None,
-                    heard_all: true,
-                };
-                driver.data(&mut cx, Direction::ToServer, &chunk);
-                sequence = sequence.wrapping_add(data.len() as u32 + cut);
-            }
-            Part::Gap(n) => {
-                driver.gap(&mut cx, Direction::ToServer, *n);
-                sequence = sequence.wrapping_add(*n as u32);
-            }
-        }
+        });
+    };
+    let (order, _) = tell(events, |d, at, told| {
+        with(at, &mut |cx| match &told {
+            Told::Chunk(chunk) => drop(driver.data(cx, d, chunk)),
+            Told::Gap(length) => driver.gap(cx, d, *length),
+        });
         let held = driver.lanes.to_server.held.len();
         assert!(held <= limits::HEAD_BYTES, "{held} bytes held");
-    }
-    let mut cx = Context {
-        connection: &info,
-        output: &mut output,
-        problems: &mut problems,
-        shared: &mut shared,
-        order: parts.len() as u64,
-        now: Time(i64::MAX),
-    };
-    driver.close(&mut cx, Close::EndOfCapture);
+    });
+    with((order, Time(i64::MAX)), &mut |cx| {
+        driver.close(cx, Close::EndOfCapture)
+    });
     drop(driver);
     Arc::into_inner(log).unwrap().into_inner().unwrap()
 }
@@ -200,8 +157,8 @@ fn frame(id: u8, length: u16) -> Vec<u8> {
     bytes
 }
 
-fn data(bytes: &[u8]) -> Part {
-    Part::Data(bytes.to_vec(), 0)
+fn data(bytes: &[u8]) -> Event {
+    Cut(UP, bytes.to_vec(), 0)
 }
 
 fn ids(log: &Log) -> Vec<u8> {
@@ -244,14 +201,14 @@ fn pieces<'a>(mut bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
 fn what_is_skipped_is_told_at_once_and_the_next_packet_looked_at() {
     let frame = [MAGIC, 7, 0, 0];
     let log = run(&[
-        Part::Data(frame.to_vec(), 0),
+        Cut(UP, frame.to_vec(), 0),
         // Behind a frame in its packet; with what was held back of it; with what was cut off it.
-        Part::Data([&frame[..], &[SKIP, 0, 0, 0, 0]].concat(), 0),
-        Part::Data(vec![SKIP, 1], 0),
-        Part::Data(vec![0; 9], 0),
-        Part::Data(vec![SKIP, 0, 0, 0], 30),
-        Part::Gap(50),
-        Part::Data(frame.to_vec(), 0),
+        Cut(UP, [&frame[..], &[SKIP, 0, 0, 0, 0]].concat(), 0),
+        Cut(UP, vec![SKIP, 1], 0),
+        Cut(UP, vec![0; 9], 0),
+        Cut(UP, vec![SKIP, 0, 0, 0], 30),
+        Gap(UP, 50),
+        Cut(UP, frame.to_vec(), 0),
     ]);
     let frames: Vec<_> = log.frames.iter().map(|f| (f.id, f.first)).collect();
     assert_eq!(frames, [(7, 1), (7, 2), (7, 7)]);
@@ -310,8 +267,8 @@ proptest! {
             seen[at + keep..at + piece.len()].fill(false);
             at += piece.len();
             parts.push(match keep {
-                0 => Part::Gap(piece.len() as u64),
-                _ => Part::Data(piece[..keep].to_vec(), (piece.len() - keep) as u32),
+                0 => Gap(UP, piece.len() as u64),
+                _ => Cut(UP, piece[..keep].to_vec(), (piece.len() - keep) as u32),
             });
         }
         let log = run(&parts);
@@ -336,8 +293,8 @@ proptest! {
         parts in prop::collection::vec(
             prop_oneof![
                 (prop::collection::vec(prop_oneof![Just(MAGIC), any::<u8>()], 0..80), 0u32..9)
-                    .prop_map(|(d, cut)| Part::Data(d, cut)),
-                (1u64..1000).prop_map(Part::Gap),
+                    .prop_map(|(d, cut)| Cut(UP, d, cut)),
+                (1u64..1000).prop_map(|n| Gap(UP, n)),
             ],
             0..40,
         )
@@ -350,7 +307,7 @@ proptest! {
 #[test]
 fn a_gap_inside_a_body_keeps_position() {
     let stream = [frame(1, 100), frame(2, 10)].concat();
-    let log = run(&[data(&stream[..50]), Part::Gap(20), data(&stream[70..])]);
+    let log = run(&[data(&stream[..50]), Gap(UP, 20), data(&stream[70..])]);
     let first = log.frames[0];
     assert_eq!((first.bytes, first.first, first.last), (104, 1, 3));
     assert!(!first.end_missing);
@@ -361,7 +318,7 @@ fn a_gap_inside_a_body_keeps_position() {
 #[test]
 fn a_gap_over_the_end_of_a_body_leaves_its_end_unknown() {
     let stream = [frame(1, 100), frame(2, 10)].concat();
-    let log = run(&[data(&stream[..50]), Part::Gap(54), data(&stream[104..])]);
+    let log = run(&[data(&stream[..50]), Gap(UP, 54), data(&stream[104..])]);
     let first = log.frames[0];
     assert_eq!((first.bytes, first.last, first.end_missing), (104, 1, true));
     assert_eq!(ids(&log), [1, 2]);
@@ -371,8 +328,8 @@ fn a_gap_over_the_end_of_a_body_leaves_its_end_unknown() {
 #[test]
 fn a_cut_body_ends_in_its_packet() {
     let log = run(&[
-        Part::Data(frame(1, 100)[..20].to_vec(), 40),
-        Part::Data(frame(1, 100)[60..70].to_vec(), 34),
+        Cut(UP, frame(1, 100)[..20].to_vec(), 40),
+        Cut(UP, frame(1, 100)[60..70].to_vec(), 34),
         data(&frame(2, 0)),
     ]);
     let first = log.frames[0];
@@ -383,11 +340,7 @@ fn a_cut_body_ends_in_its_packet() {
 
 #[test]
 fn a_cut_that_hides_a_header_is_told_and_the_next_header_found() {
-    let log = run(&[
-        Part::Data(frame(1, 10), 30),
-        data(&[0; 9]),
-        data(&frame(3, 5)),
-    ]);
+    let log = run(&[Cut(UP, frame(1, 10), 30), data(&[0; 9]), data(&frame(3, 5))]);
     assert_eq!(ids(&log), [1, 3]);
     assert_eq!(log.holes, [Hole::Cut]);
 }
@@ -405,6 +358,6 @@ fn a_header_over_the_border_of_two_chunks_is_found_while_lost() {
 
 #[test]
 fn a_header_is_not_made_of_bytes_from_both_sides_of_a_gap() {
-    let log = run(&[data(&[0, MAGIC, 1]), Part::Gap(100), data(&[0, 0, 0])]);
+    let log = run(&[data(&[0, MAGIC, 1]), Gap(UP, 100), data(&[0, 0, 0])]);
     assert_eq!(ids(&log), []);
 }

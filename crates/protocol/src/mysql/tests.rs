@@ -4,32 +4,8 @@ mod calls;
 mod holes;
 mod properties;
 
-use crate::{ConnectionInfo, Context, Conversation, Output, Shared};
-use model::{
-    Call, Change, Chunk, Close, ConnectionId, Direction, Endpoint, Field, Mark, PacketRef,
-    Problems, Time, Transport,
-};
-
-const UP: Direction = Direction::ToServer;
-const DOWN: Direction = Direction::ToClient;
-
-/// What a connection carries, in order.
-#[derive(Clone, Debug)]
-enum Event {
-    Bytes(Direction, Vec<u8>),
-    /// Bytes of a segment of which so many more were cut off.
-    Cut(Direction, Vec<u8>, u32),
-    Gap(Direction, u64),
-}
-use Event::{Bytes, Cut, Gap};
-
-fn up(bytes: &[u8]) -> Event {
-    Bytes(UP, bytes.to_vec())
-}
-
-fn down(bytes: &[u8]) -> Event {
-    Bytes(DOWN, bytes.to_vec())
-}
+use crate::kit::{self, Bytes, Cut, DOWN, Event, Gap, Seen, UP, down, frames, up};
+use model::{Call, Close, Field};
 
 /// Payloads into packets, numbered from `sequence` on.
 fn packets(sequence: u8, payloads: &[&[u8]]) -> Vec<u8> {
@@ -70,120 +46,25 @@ fn result(rows: usize) -> Vec<u8> {
     packets(1, &payloads)
 }
 
-/// What was found of one connection.
-struct Seen {
-    calls: Vec<Call>,
-    problems: Problems,
-}
-
-/// A connection whose handshake was seen; event n, counted from 1, is frame n and comes at n
-/// milliseconds.
+/// Of a connection whose handshake was seen.
 fn seen(events: &[Event], end: Close) -> Seen {
-    play(events, end, true)
+    kit::seen(&kit::opened(3_306), events, end)
 }
 
 /// The same, joined in mid-connection.
 fn joined(events: &[Event], end: Close) -> Seen {
-    play(events, end, false)
-}
-
-fn play(events: &[Event], end: Close, opened: bool) -> Seen {
-    let endpoint = |host, port| Endpoint {
-        address: [10, 0, 0, host].into(),
-        port,
-    };
-    let connection = ConnectionInfo {
-        id: ConnectionId(0),
-        transport: Transport::Tcp,
-        client: endpoint(1, 50_000),
-        server: endpoint(2, 3_306),
-        roles_known: opened,
-    };
-    let mut conversation = Conversation::default();
-    let (mut output, mut problems, mut shared) =
-        (Output::default(), Problems::default(), Shared::default());
-    let mut sequences = [1_000, 2_000];
-    let mark = |order: u64| Mark {
-        time: Time(order as i64 * 1_000_000),
-        packet: PacketRef {
-            file: 0,
-            frame: order as u32,
-        },
-    };
-    if opened {
-        conversation.opened(mark(0));
-    }
-    let mut order = 0;
-    for event in events.iter().map(Some).chain([None]) {
-        order += 1;
-        let mut cx = Context {
-            connection: &connection,
-            output: &mut output,
-            problems: &mut problems,
-            shared: &mut shared,
-            order,
-            now: mark(order).time,
-        };
-        let mut feed = |d: Direction, data: &[u8], cut| {
-            let sequence = &mut sequences[d.index()];
-            let chunk = Chunk {
-                data,
-                cut,
-                mark: mark(order),
-                sequence: *sequence,
-                order,
-                now: mark(order).time,
-                held_since: None,
-                heard_all: true,
-            };
-            *sequence += data.len() as u32 + cut;
-            conversation.data(&mut cx, d, &chunk);
-        };
-        match event {
-            Some(Bytes(d, data)) => feed(*d, data, 0),
-            Some(Cut(d, data, cut)) => feed(*d, data, *cut),
-            Some(Gap(d, length)) => {
-                sequences[d.index()] += *length as u32;
-                conversation.gap(&mut cx, *d, *length);
-            }
-            None => conversation.close(&mut cx, end),
-        }
-    }
-    let waiting: i64 = output
-        .outstanding
-        .iter()
-        .map(|o| match o.change {
-            Change::Sent => 1,
-            Change::Settled => -1,
-            Change::Stray | Change::Spoke => 0,
-        })
-        .sum();
-    assert_eq!(waiting, 0, "what was sent is settled in the end");
-    Seen {
-        calls: output.calls,
-        problems,
-    }
+    kit::seen(&kit::joined(3_306), events, end)
 }
 
 /// Operation, outcome, and frames of request first and last byte, response first and last byte.
 type Summary = (String, String, [Option<u32>; 4]);
 
 fn summary(call: &Call) -> Summary {
-    let frames = [
-        call.request_first,
-        call.request_last,
-        call.response_first,
-        call.response_last,
-    ];
     let outcome = match call.outcome.reason() {
         Some(reason) => format!("{} {}", call.outcome.name(), reason.name()),
         None => call.outcome.name().to_owned(),
     };
-    (
-        call.op.to_string(),
-        outcome,
-        frames.map(|mark| mark.map(|m| m.packet.frame)),
-    )
+    (call.op.to_string(), outcome, frames(call))
 }
 
 fn summaries(calls: &[Call]) -> Vec<Summary> {

@@ -1,7 +1,7 @@
 //! Literal bytes and conversations.
 
 use super::*;
-use crate::asked::kit::{DOWN, Event, UP, calls};
+use crate::kit::{datagrams, down, up};
 use model::{Close, Reason};
 
 /// `NB FILESERVER<20>`, broadcast (RFC 1002 section 4.2.12).
@@ -40,8 +40,8 @@ fn a_name_is_found_or_not() {
     let query = query();
     for (rcode, outcome) in [(0, Outcome::Ok), (3, Outcome::Error("NAM_ERR"))] {
         let answer = response(rcode);
-        let events = [Event::Datagram(UP, &query), Event::Datagram(DOWN, &answer)];
-        let calls = calls(137, &events, Close::Expired);
+        let events = [up(&query), down(&answer)];
+        let calls = datagrams(137, &events, Close::Expired);
         assert_eq!(calls.len(), 1);
         assert_eq!((calls[0].op.as_str(), calls[0].outcome), ("NB", outcome));
         assert_eq!(calls[0].text.as_deref(), Some("FILESERVER<20>"));
@@ -51,8 +51,8 @@ fn a_name_is_found_or_not() {
 #[test]
 fn a_name_asked_for_again_and_not_answered_is_one_call() {
     let query = query();
-    let events = [Event::Datagram(UP, &query), Event::Datagram(UP, &query)];
-    let calls = calls(137, &events, Close::Expired);
+    let events = [up(&query), up(&query)];
+    let calls = datagrams(137, &events, Close::Expired);
     assert_eq!(calls.len(), 1);
     assert_eq!(calls[0].retransmits, 1);
     assert_eq!(calls[0].outcome, Outcome::NoResponse(Reason::NoAnswer));
@@ -62,6 +62,6 @@ fn a_name_asked_for_again_and_not_answered_is_one_call() {
 fn a_claim_to_everybody_that_nobody_disputes_is_no_call() {
     let mut claim = query();
     claim[2] = 0x29;
-    let events = [Event::Datagram(UP, &claim)];
-    assert!(calls(137, &events, Close::Expired).is_empty());
+    let events = [up(&claim)];
+    assert!(datagrams(137, &events, Close::Expired).is_empty());
 }

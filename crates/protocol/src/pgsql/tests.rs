@@ -1,112 +1,21 @@
 //! Conversations in literal bytes, whole, split, cut, and with holes.
 
-use crate::{ConnectionInfo, Context, Conversation, Output, Shared};
-use model::{
-    Call, Change, Chunk, Close, ConnectionId, Direction, Endpoint, Field, Mark, Outcome, PacketRef,
-    Problems, Protocol, Reason, Time, Transport,
-};
+use crate::kit::{self, Bytes, Cut, DOWN, Event, Gap, Pause, UP, down, frames, up};
+use model::{Call, Close, Direction, Field, Outcome, Protocol, Reason};
 use proptest::prelude::*;
 
-const UP: Direction = Direction::ToServer;
-const DOWN: Direction = Direction::ToClient;
-
-#[derive(Clone, Debug)]
-enum Event {
-    Bytes(Direction, Vec<u8>),
-    /// Of which so many bytes were captured.
-    Cut(Direction, Vec<u8>, usize),
-    Gap(Direction, u64),
-    /// So many milliseconds pass.
-    Pause(i64),
-}
-use Event::{Bytes, Cut, Gap, Pause};
-
-fn up(bytes: &[u8]) -> Event {
-    Bytes(UP, bytes.to_vec())
+/// The calls of one connection, in the order of their requests.
+fn run(events: &[Event], end: Close, opened: bool) -> Vec<Call> {
+    let connection = if opened { kit::opened } else { kit::joined };
+    let mut calls = kit::seen(&connection(5_432), events, end).calls;
+    calls.sort_by_key(|c| c.request_sequence);
+    calls
 }
 
-fn down(bytes: &[u8]) -> Event {
-    Bytes(DOWN, bytes.to_vec())
-}
-
-/// The calls of one connection, in the order of their requests; event n, counted from 1, is frame n, a
-/// hundredth of a millisecond after the one before it.
-fn run(events: &[Event], end: Close, roles_known: bool) -> Vec<Call> {
-    let endpoint = |host| Endpoint {
-        address: [10, 0, 0, host].into(),
-        port: 5432,
-    };
-    let connection = ConnectionInfo {
-        id: ConnectionId(0),
-        transport: Transport::Tcp,
-        client: endpoint(1),
-        server: endpoint(2),
-        roles_known,
-    };
-    let mut conversation = Conversation::default();
-    let (mut output, mut problems, mut shared) =
-        (Output::default(), Problems::default(), Shared::default());
-    let (mut order, mut at, mut sequences) = (0, 0, [1u32, 1]);
-    for event in events.iter().map(Some).chain([None]) {
-        order += 1;
-        at += 10_000;
-        if let Some(Pause(ms)) = event {
-            at += ms * 1_000_000;
-        }
-        let now = Time(at);
-        let mut cx = Context {
-            connection: &connection,
-            output: &mut output,
-            problems: &mut problems,
-            shared: &mut shared,
-            order,
-            now,
-        };
-        let mut feed = |d: Direction, data: &[u8], cut: u32| {
-            let frame = order as u32;
-            let sequence = &mut sequences[d.index()];
-            let chunk = Chunk {
-                data,
-                cut,
-                mark: Mark {
-                    time: now,
-                    packet: PacketRef { file: 0, frame },
-                },
-                sequence: *sequence,
-                order,
-                now,
-                held_since: None,
-                heard_all: true,
-            };
-            *sequence += data.len() as u32 + cut;
-            conversation.data(&mut cx, d, &chunk);
-        };
-        match event {
-            Some(Bytes(d, data)) => feed(*d, data, 0),
-            Some(Cut(d, data, captured)) => {
-                let head = &data[..*captured];
-                feed(*d, head, (data.len() - head.len()) as u32);
-            }
-            Some(Gap(d, length)) => {
-                sequences[d.index()] += *length as u32;
-                conversation.gap(&mut cx, *d, *length);
-            }
-            Some(Pause(_)) => {}
-            None => conversation.close(&mut cx, end),
-        }
-    }
-    let waiting: i64 = output
-        .outstanding
-        .iter()
-        .map(|o| match o.change {
-            Change::Sent => 1,
-            Change::Settled => -1,
-            Change::Stray | Change::Spoke => 0,
-        })
-        .sum();
-    assert_eq!(waiting, 0, "what was sent is settled in the end");
-    output.calls.sort_by_key(|c| c.request_sequence);
-    output.calls
+/// Of which so many bytes were captured.
+fn snapped(d: Direction, data: &[u8], captured: usize) -> Event {
+    let (head, rest) = data.split_at(captured);
+    Cut(d, head.to_vec(), rest.len() as u32)
 }
 
 fn calls(events: &[Event]) -> Vec<Call> {
@@ -117,16 +26,6 @@ fn calls(events: &[Event]) -> Vec<Call> {
 fn told(calls: &[Call]) -> Vec<(&str, &str)> {
     let of = calls.iter();
     of.map(|c| (c.op.as_str(), c.outcome.name())).collect()
-}
-
-fn frames(call: &Call) -> [Option<u32>; 4] {
-    [
-        call.request_first,
-        call.request_last,
-        call.response_first,
-        call.response_last,
-    ]
-    .map(|mark| mark.map(|m| m.packet.frame))
 }
 
 fn rows(call: &Call) -> Option<u64> {
@@ -454,8 +353,8 @@ fn headers_in_a_cut_are_inferred_where_the_client_waits() {
     );
     let calls = calls(&logged_on(&[
         up(&query("select x")),
-        Cut(DOWN, first[..first.len() - 20].to_vec(), 60),
-        Cut(DOWN, second, 10),
+        snapped(DOWN, &first[..first.len() - 20], 60),
+        snapped(DOWN, &second, 10),
         up(&query("select y")),
         down(&answer(1)),
     ]));
@@ -472,9 +371,9 @@ fn an_extended_request_that_was_cut_is_known_by_its_parse() {
     let cycle = [parse("", &text), bind("", ""), execute("", 0), sync()].concat();
     let reply = [message(b'1', b""), message(b'2', b""), answer(1)].concat();
     let calls = calls(&logged_on(&[
-        Cut(UP, cycle.clone(), 100),
+        snapped(UP, &cycle, 100),
         down(&reply),
-        Cut(UP, cycle.clone(), 100),
+        snapped(UP, &cycle, 100),
         down(&reply),
     ]));
     assert_eq!(told(&calls)[1..], [("PREPARE", "ok"), ("PREPARE", "ok")]);
@@ -661,7 +560,7 @@ proptest! {
         let (first, _) = conversation(&kinds[..8 / ahead * ahead], ahead, size);
         let truth = run(&whole, Close::Finished, true);
         let cut: Vec<Event> = whole.iter().enumerate().map(|(i, e)| match e {
-            Bytes(d, bytes) if i >= first.len() && bytes.len() > snap => Cut(*d, bytes.clone(), snap),
+            Bytes(d, bytes) if i >= first.len() && bytes.len() > snap => snapped(*d, bytes, snap),
             other => other.clone(),
         }).collect();
         for call in run(&cut, Close::Finished, true).iter().filter(|c| c.is_complete()) {
@@ -684,7 +583,7 @@ proptest! {
             let tag = tags[usize::from(n) % tags.len()];
             events.push(match kind {
                 0 => Gap(d, u64::from(n) + 1),
-                1 => Cut(d, [message(tag, &bytes), vec![0; usize::from(n)]].concat(), bytes.len()),
+                1 => snapped(d, &[message(tag, &bytes), vec![0; usize::from(n)]].concat(), bytes.len()),
                 2 => Bytes(d, bytes),
                 3 => Pause(2_000),
                 4 => down(&ready()),

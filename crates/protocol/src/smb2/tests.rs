@@ -1,7 +1,7 @@
 //! Conversations in literal bytes, whole and split at every byte.
 
 use super::header::{HEADER, Header};
-use crate::asked::kit::{DOWN, Event, UP, calls};
+use crate::kit::{Bytes, DOWN, Event, Gap, UP, down, segments, up};
 use model::{Close, Field, Outcome, Protocol, Reason};
 use proptest::prelude::*;
 
@@ -51,8 +51,8 @@ fn read() -> Vec<u8> {
     body
 }
 
-fn of(events: &[Event<'_>]) -> Vec<model::Call> {
-    calls(445, events, Close::Finished)
+fn of(events: &[Event]) -> Vec<model::Call> {
+    segments(445, events, Close::Finished)
 }
 
 #[test]
@@ -78,10 +78,7 @@ fn a_file_that_is_not_there_is_found_missing_by_name() {
         0,
         &[9, 0, 0, 0, 0, 0, 0, 0],
     ));
-    let calls = of(&[
-        Event::Segment(UP, &request),
-        Event::Segment(DOWN, &response),
-    ]);
+    let calls = of(&[up(&request), down(&response)]);
     assert_eq!(calls.len(), 1);
     let call = &calls[0];
     assert_eq!(
@@ -98,11 +95,7 @@ fn an_interim_response_is_not_the_answer() {
     let request = framed(&message(READ, 4, 0, 0, 0, &read()));
     let interim = framed(&message(READ, 4, 3, PENDING, 0, &[9, 0, 0, 0, 0, 0, 0, 0]));
     let answer = framed(&message(READ, 4, 3, 0, 0, &[17, 0, 80, 0, 0, 16, 0, 0]));
-    let calls = of(&[
-        Event::Segment(UP, &request),
-        Event::Segment(DOWN, &interim),
-        Event::Segment(DOWN, &answer),
-    ]);
+    let calls = of(&[up(&request), down(&interim), down(&answer)]);
     assert_eq!(calls.len(), 1);
     assert_eq!(calls[0].outcome, Outcome::Ok);
     assert_eq!(calls[0].response_time_ns(), Some(2_000_000));
@@ -135,10 +128,7 @@ fn requests_in_one_message_are_a_call_each() {
         message(CREATE, 5, 1, NOT_FOUND, 0, &[9, 0]),
         message(READ, 6, 5, 0xc000_0008, 0, &[9, 0]),
     );
-    let calls = of(&[
-        Event::Segment(UP, &request),
-        Event::Segment(DOWN, &response),
-    ]);
+    let calls = of(&[up(&request), down(&response)]);
     let seen: Vec<_> = calls
         .iter()
         .map(|c| (c.op.as_str(), c.id, c.outcome.name()))
@@ -159,7 +149,7 @@ fn smb_1_may_ask_for_smb_2_and_be_refused_it() {
     ask.extend(b"\0\x0b\0\x02SMB 2.???\0");
     let ask = framed(&ask);
     let granted = framed(&message(0, 0, 1, 0, 0, &[65, 0]));
-    let calls = of(&[Event::Segment(UP, &ask), Event::Segment(DOWN, &granted)]);
+    let calls = of(&[up(&ask), down(&granted)]);
     assert_eq!(calls.len(), 1);
     assert_eq!(
         (calls[0].op.as_str(), calls[0].outcome),
@@ -168,7 +158,7 @@ fn smb_1_may_ask_for_smb_2_and_be_refused_it() {
     let mut refused = b"\xffSMB\x72\0\0\0\0\x80".to_vec();
     refused.resize(40, 0);
     let refused = framed(&refused);
-    let calls = of(&[Event::Segment(UP, &ask), Event::Segment(DOWN, &refused)]);
+    let calls = of(&[up(&ask), down(&refused)]);
     assert!(
         calls.iter().all(|c| c.protocol == Protocol::Tcp),
         "{calls:?}"
@@ -181,11 +171,7 @@ fn any_split_gives_the_same_calls() {
     let response = framed(&message(CREATE, 3, 1, 0, 0, &[0; 88]));
     for at in 1..response.len() {
         let (head, rest) = response.split_at(at);
-        let calls = of(&[
-            Event::Segment(UP, &request),
-            Event::Segment(DOWN, head),
-            Event::Segment(DOWN, rest),
-        ]);
+        let calls = of(&[up(&request), down(head), down(rest)]);
         assert_eq!(calls.len(), 1, "at {at}");
         assert_eq!(calls[0].outcome, Outcome::Ok, "at {at}");
     }
@@ -196,12 +182,7 @@ fn behind_a_hole_pairs_are_found_again_and_none_is_made_up() {
     let request = |id| framed(&message(READ, id, 0, 0, 0, &read()));
     let response = |id| framed(&message(READ, id, 1, 0, 0, &[17, 0, 80, 0, 0, 16, 0, 0]));
     let (r1, r2, a1, a2) = (request(1), request(2), response(1), response(2));
-    let calls = of(&[
-        Event::Segment(UP, &r1),
-        Event::Gap(DOWN, a1.len() as u64),
-        Event::Segment(UP, &r2),
-        Event::Segment(DOWN, &a2),
-    ]);
+    let calls = of(&[up(&r1), Gap(DOWN, a1.len() as u64), up(&r2), down(&a2)]);
     let seen: Vec<_> = calls.iter().map(|c| (c.id, c.outcome)).collect();
     assert_eq!(
         seen,
@@ -218,8 +199,8 @@ proptest! {
         segments in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<u8>(), 0..120)), 0..12),
     ) {
         let start = framed(&message(READ, 1, 0, 0, 0, &read()));
-        let mut events = vec![Event::Segment(UP, &start)];
-        events.extend(segments.iter().map(|(up, bytes)| Event::Segment(if *up { UP } else { DOWN }, bytes)));
+        let mut events = vec![up(&start)];
+        events.extend(segments.iter().map(|(up, bytes)| Bytes(if *up { UP } else { DOWN }, bytes.clone())));
         of(&events);
     }
 
@@ -230,6 +211,6 @@ proptest! {
             *byte = value;
         }
         let response = framed(&message(CREATE, 3, 1, 0, 0, &[0; 88]));
-        of(&[Event::Segment(UP, &request), Event::Segment(DOWN, &response)]);
+        of(&[up(&request), down(&response)]);
     }
 }

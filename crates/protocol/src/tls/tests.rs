@@ -1,11 +1,8 @@
 //! Handshakes in literal bytes.
 
 use super::*;
-use model::{PacketRef, Time};
+use crate::kit::{self, Bytes, DOWN, Event, Told, UP, down, tell, up};
 use proptest::prelude::*;
-
-const UP: Direction = Direction::ToServer;
-const DOWN: Direction = Direction::ToClient;
 
 /// A record with a handshake message.
 fn record_of(kind: u8, body: &[u8]) -> Vec<u8> {
@@ -49,33 +46,17 @@ fn server_hello() -> Vec<u8> {
     hello(2, &[0x13, 0x01, 0, 0, 6, 0, 43, 0, 2, 3, 4])
 }
 
-fn calls(events: &[(Direction, &[u8])]) -> Vec<Call> {
+fn calls(events: &[Event]) -> Vec<Call> {
     let mut handshakes = Handshakes::default();
-    let end = |host, port| Endpoint {
-        address: [10, 0, 0, host].into(),
-        port,
-    };
-    let between = (ConnectionId(0), end(1, 40_000), end(2, 443));
+    let connection = kit::opened(443);
+    let between = (connection.id, connection.client, connection.server);
     let mut calls = Vec::new();
-    for (i, (d, data)) in events.iter().enumerate() {
-        let now = Time((i as i64 + 1) * 1_000_000);
-        let packet = PacketRef {
-            file: 0,
-            frame: i as u32 + 1,
-        };
-        let chunk = Chunk {
-            data,
-            cut: 0,
-            mark: Mark { time: now, packet },
-            sequence: 0,
-            order: i as u64,
-            now,
-            held_since: None,
-            heard_all: true,
-        };
-        calls.extend(handshakes.data(between, *d, &chunk));
-    }
-    calls.extend(handshakes.close(between, 99, Close::EndOfCapture));
+    let (order, _) = tell(events, |d, _, told| {
+        if let Told::Chunk(chunk) = told {
+            calls.extend(handshakes.data(between, d, &chunk));
+        }
+    });
+    calls.extend(handshakes.close(between, order, Close::EndOfCapture));
     calls
 }
 
@@ -99,12 +80,12 @@ fn a_handshake_ends_with_what_the_server_said_before_the_first_data() {
     let more = [23, 3, 3, 0, 1, 9];
     let finished = [20, 3, 3, 0, 1, 1, 23, 3, 3, 0, 1, 9];
     let calls = calls(&[
-        (UP, b"\0\0\0\x08\x04\xd2\x16\x2f"),
-        (DOWN, b"S"),
-        (UP, &client),
-        (DOWN, &server),
-        (DOWN, &more),
-        (UP, &finished),
+        up(b"\0\0\0\x08\x04\xd2\x16\x2f"),
+        down(b"S"),
+        up(&client),
+        down(&server),
+        down(&more),
+        up(&finished),
     ]);
     assert_eq!(calls.len(), 1);
     let call = &calls[0];
@@ -119,11 +100,11 @@ fn a_handshake_ends_with_what_the_server_said_before_the_first_data() {
 #[test]
 fn a_handshake_may_fail_or_get_no_answer() {
     let client = client_hello();
-    let failed = calls(&[(UP, &client), (DOWN, &[21, 3, 3, 0, 2, 2, 40])]);
+    let failed = calls(&[up(&client), down(&[21, 3, 3, 0, 2, 2, 40])]);
     assert_eq!(failed[0].outcome, Outcome::Error("alert"));
-    let silent = calls(&[(UP, &client)]);
+    let silent = calls(&[up(&client)]);
     assert_eq!(silent[0].outcome, Outcome::NoResponse(Reason::AfterCapture));
-    assert!(calls(&[(UP, b"GET / HTTP/1.1\r\n"), (DOWN, b"HTTP/1.1 200 OK\r\n")]).is_empty());
+    assert!(calls(&[up(b"GET / HTTP/1.1\r\n"), down(b"HTTP/1.1 200 OK\r\n")]).is_empty());
 }
 
 proptest! {
@@ -133,8 +114,8 @@ proptest! {
         cut in 0usize..90,
     ) {
         let hello = client_hello();
-        let mut events = vec![(UP, &hello[..cut.min(hello.len())])];
-        events.extend(segments.iter().map(|(up, bytes)| (if *up { UP } else { DOWN }, &bytes[..])));
+        let mut events = vec![up(&hello[..cut.min(hello.len())])];
+        events.extend(segments.iter().map(|(is_up, bytes)| Bytes(if *is_up { UP } else { DOWN }, bytes.clone())));
         calls(&events);
     }
 }

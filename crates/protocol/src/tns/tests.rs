@@ -2,13 +2,8 @@
 
 mod holes;
 
-use crate::{ConnectionInfo, Context, Conversation, Output, Shared};
-use model::{
-    Call, Change, Chunk, Close, ConnectionId, Direction, Endpoint, Field, Found, Hidden, Mark,
-    Outcome, PacketRef, Problems, Protocol, Reason, Time, Transport,
-};
-const UP: Direction = Direction::ToServer;
-const DOWN: Direction = Direction::ToClient;
+use crate::kit::{self, Bytes, Cut, DOWN, Event, Gap, Seen, UP, frames};
+use model::{Call, Close, Field, Found, Hidden, Outcome, Protocol, Reason};
 
 /// Bytes in the notation of these tests: `00*3` is three of them, and `'text'` its characters.
 pub(super) fn hex(text: &str) -> Vec<u8> {
@@ -130,104 +125,17 @@ fn rows(call: u8, n: u8, total: u8, end: bool) -> String {
     )
 }
 
-/// What a connection carries, in order.
-#[derive(Clone, Debug)]
-enum Event {
-    Bytes(Direction, Vec<u8>),
-    /// Bytes of a segment of which so many more were cut off.
-    Cut(Direction, Vec<u8>, u32),
-    Gap(Direction, u64),
-}
-use Event::{Bytes, Cut, Gap};
-
-/// The calls of one connection, and what was noted; event n, counted from 1, is frame n and comes at
-/// n milliseconds.
-fn run(events: &[Event], end: Close, roles_known: bool) -> (Vec<Call>, Problems) {
-    let endpoint = |host, port| Endpoint {
-        address: [10, 0, 0, host].into(),
-        port,
-    };
-    let connection = ConnectionInfo {
-        id: ConnectionId(0),
-        transport: Transport::Tcp,
-        client: endpoint(1, 40_000),
-        server: endpoint(2, 1_521),
-        roles_known,
-    };
-    let mut conversation = Conversation::default();
-    let (mut output, mut problems, mut shared) =
-        (Output::default(), Problems::default(), Shared::default());
-    let mut order = 0;
-    let mut sequence = [1_000_u32, 500_000];
-    for event in events.iter().map(Some).chain([None]) {
-        order += 1;
-        let now = Time(order as i64 * 1_000_000);
-        let mut cx = Context {
-            connection: &connection,
-            output: &mut output,
-            problems: &mut problems,
-            shared: &mut shared,
-            order,
-            now,
-        };
-        let mut feed = |d: Direction, data: &[u8], cut: u32| {
-            let packet = PacketRef {
-                file: 0,
-                frame: order as u32,
-            };
-            let chunk = Chunk {
-                data,
-                cut,
-                mark: Mark { time: now, packet },
-                sequence: sequence[d.index()],
-                order,
-                now,
-                held_since: None,
-                heard_all: true,
-            };
-            sequence[d.index()] += data.len() as u32 + cut;
-            conversation.data(&mut cx, d, &chunk);
-        };
-        match event {
-            Some(Bytes(d, data)) => feed(*d, data, 0),
-            Some(Cut(d, data, cut)) => feed(*d, data, *cut),
-            Some(Gap(d, length)) => {
-                sequence[d.index()] += *length as u32;
-                conversation.gap(&mut cx, *d, *length);
-            }
-            None => conversation.close(&mut cx, end),
-        }
-    }
-    let waiting: i64 = output
-        .outstanding
-        .iter()
-        .map(|o| match o.change {
-            Change::Sent => 1,
-            Change::Settled => -1,
-            Change::Stray | Change::Spoke => 0,
-        })
-        .sum();
-    assert_eq!(waiting, 0, "what was sent is settled in the end");
-    (output.calls, problems)
+fn run(events: &[Event], end: Close, opened: bool) -> Seen {
+    let connection = if opened { kit::opened } else { kit::joined };
+    kit::seen(&connection(1_521), events, end)
 }
 
 fn calls(events: &[Event]) -> Vec<Call> {
-    run(events, Close::Finished, true).0
+    run(events, Close::Finished, true).calls
 }
 
 fn ops(calls: &[Call]) -> Vec<&str> {
     calls.iter().map(|c| c.op.as_str()).collect()
-}
-
-/// Frames of request first and last byte, response first and last byte.
-fn frames(call: &Call) -> [Option<u32>; 4] {
-    [
-        call.request_first,
-        call.request_last,
-        call.response_first,
-        call.response_last,
-    ]
-    .map(|mark| mark.map(|m| m.packet.frame))
 }
 
 fn text(call: &Call) -> Option<&str> {
@@ -402,7 +310,9 @@ fn a_redirection_says_where_to() {
         Bytes(UP, connect(314, DESCRIPTOR)),
         Bytes(DOWN, short(5, &body)),
     ];
-    let (calls, problems) = run(&events, Close::Finished, true);
+    let Seen {
+        calls, problems, ..
+    } = run(&events, Close::Finished, true);
     assert_eq!(calls[0].outcome, Outcome::Ok);
     assert_eq!(calls[0].detail.get(Field::Redirected), Some(1));
     let (kind, note) = problems.iter().next().unwrap();
@@ -599,7 +509,7 @@ fn joined_in_the_middle_calls_begin_with_a_request() {
         for roles_known in [true, false] {
             // In the middle of a response, then as it is.
             let events = session(form)[5..].to_vec();
-            let (calls, _) = run(&events, Close::EndOfCapture, roles_known);
+            let calls = run(&events, Close::EndOfCapture, roles_known).calls;
             assert_eq!(ops(&calls), ["FETCH", "FETCH", "COMMIT", "FETCH", "LOGOFF"]);
             assert_eq!(
                 calls[0].detail.get(Field::Rows),
@@ -619,7 +529,7 @@ fn the_side_that_asks_is_the_client_whatever_the_ports_say() {
         other => other.clone(),
     };
     let events: Vec<Event> = session(Form::Long)[6..].iter().map(flip).collect();
-    let (calls, _) = run(&events, Close::Finished, false);
+    let calls = run(&events, Close::Finished, false).calls;
     assert_eq!(ops(&calls), ["FETCH", "FETCH", "COMMIT", "FETCH", "LOGOFF"]);
     assert!(calls.iter().all(|c| c.client.port == 1_521));
     assert_eq!(calls[1].detail.get(Field::Rows), Some(5));

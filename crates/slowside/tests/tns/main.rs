@@ -10,20 +10,9 @@ mod statements;
 use model::{Call, Protocol};
 use std::path::PathBuf;
 
-/// The folder of captures; `None`, and a word about it, where there is none.
-#[allow(clippy::print_stderr, reason = "says that nothing was tested")]
-fn samples() -> Option<PathBuf> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/samples/tns");
-    if folder.exists() {
-        return Some(folder);
-    }
-    eprintln!("skipped: no samples at hand");
-    None
-}
-
 /// All captures, by name.
 fn all() -> Vec<PathBuf> {
-    let Some(folder) = samples() else {
+    let Some(folder) = testkit::at_hand::sample("tns") else {
         return Vec::new();
     };
     let entries = std::fs::read_dir(folder).expect("a folder");

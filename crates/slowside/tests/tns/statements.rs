@@ -2,7 +2,7 @@
 //! hand.
 
 use crate::framing::client_bytes;
-use crate::{all, name, samples, tns};
+use crate::{all, name, tns};
 use model::{Call, Field, Found, Outcome};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -143,7 +143,7 @@ fn rows(calls: &[Call], text: &str) -> Vec<(u64, u64)> {
 }
 
 fn sample(name: &str) -> Option<Vec<Call>> {
-    Some(tns(&samples()?.join(name)))
+    Some(tns(&testkit::at_hand::sample("tns")?.join(name)))
 }
 
 fn outcomes(calls: &[Call]) -> Vec<&str> {

@@ -11,9 +11,7 @@ use model::Batch;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-
-/// The version whose rules these are.
-const VERSION: &str = "4.0";
+use testkit::at_hand::{has_known_tshark, nanoseconds, root, sample};
 
 /// Where tshark reads a packet in another way.
 const ODD: [(&str, Option<u32>, &str); 2] = [
@@ -118,13 +116,6 @@ fn tshark(path: &Path) -> BTreeMap<u32, Shown> {
         Some((number(0)?, shown))
     });
     rows.collect()
-}
-
-/// Nanoseconds of a decimal number of seconds.
-fn nanoseconds(text: &str) -> i64 {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    let parse = |digits: &str| digits.parse::<i64>().unwrap();
-    parse(whole) * 1_000_000_000 + parse(&format!("{fraction:0<9}"))
 }
 
 /// What the tracker says of each packet whose connection goes on; `None` where the capture is in a
@@ -334,25 +325,6 @@ fn compare(path: &Path, tally: &mut Tally) {
     }
 }
 
-/// Whether there is a tshark of that version; in CI there must be.
-fn tshark_is_there() -> bool {
-    let version = Command::new("tshark").arg("--version").output();
-    let found = version
-        .is_ok_and(|v| String::from_utf8_lossy(&v.stdout).contains(&format!(") {VERSION}.")));
-    if !found {
-        assert!(
-            std::env::var_os("CI").is_none(),
-            "tshark {VERSION} is needed here"
-        );
-        eprintln!("skipped: there is no tshark {VERSION}");
-    }
-    found
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
 /// Compares all files, and holds each rule against a frame that is known to be its.
 fn hold(files: &[PathBuf], named: &[(&str, u32, Rule)]) {
     let mut tally = Tally::default();
@@ -379,7 +351,7 @@ fn hold(files: &[PathBuf], named: &[(&str, u32, Rule)]) {
 
 #[test]
 fn round_trips_and_filled_windows_of_the_lab_are_tshark_s() {
-    if !tshark_is_there() {
+    if !has_known_tshark() {
         return;
     }
     let mut files = Vec::new();
@@ -410,8 +382,8 @@ fn round_trips_and_filled_windows_of_the_lab_are_tshark_s() {
 
 #[test]
 fn round_trips_and_filled_windows_of_public_captures_are_tshark_s() {
-    let samples = root().join("../shared/samples/tcp");
-    if !samples.exists() || !tshark_is_there() {
+    let Some(samples) = sample("tcp") else { return };
+    if !has_known_tshark() {
         return;
     }
     let files = std::fs::read_dir(samples).unwrap().flatten();

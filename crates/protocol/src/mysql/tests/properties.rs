@@ -98,6 +98,7 @@ proptest! {
                     told.extend(late[d.index()].take());
                     told.push(event);
                 }
+                _ => {}
             }
         }
         told.extend(late.into_iter().flatten());

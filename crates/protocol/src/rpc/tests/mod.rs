@@ -7,24 +7,13 @@ mod pairing;
 mod properties;
 mod protection;
 
+use crate::kit::{DOWN, UP, chunk, connection, endpoint, weight};
 use crate::{ConnectionInfo, Context, Conversation, Output, Shared};
-use model::{
-    Call, Change, Chunk, Close, ConnectionId, Direction, Endpoint, Mark, Outstanding, PacketRef,
-    Problems, Time, Transport,
-};
+use model::{Call, Change, Close, ConnectionId, Direction, Outstanding, Problems, Time, Transport};
 
-const UP: Direction = Direction::ToServer;
-const DOWN: Direction = Direction::ToClient;
 const MS: i64 = 1_000_000;
 const NFS: u32 = 100_003;
 const READ: u32 = 6;
-
-fn endpoint(host: u8, port: u16) -> Endpoint {
-    Endpoint {
-        address: [10, 0, 0, host].into(),
-        port,
-    }
-}
 
 /// What one thread sees of some connections of one client to one server.
 struct Wire {
@@ -57,13 +46,11 @@ impl Wire {
 
     fn open(&mut self, transport: Transport, port: u16) -> usize {
         let id = self.connections.len();
-        let info = ConnectionInfo {
+        let mut info = ConnectionInfo {
             id: ConnectionId(id as u64),
-            transport,
-            client: endpoint(1, 700 + id as u16),
-            server: endpoint(2, port),
-            roles_known: true,
+            ..connection(transport, port)
         };
+        info.client.port = 700 + id as u16;
         self.connections.push((info, Conversation::default()));
         id
     }
@@ -89,26 +76,10 @@ impl Wire {
         let sequence = self.sequence;
         self.sequence += data.len() as u32 + cut;
         self.with(id, now, |cx, conversation| {
-            let mark = Mark {
-                time: now,
-                packet: PacketRef {
-                    file: 0,
-                    frame: order as u32,
-                },
-            };
-            let chunk = Chunk {
-                data,
-                cut,
-                mark,
-                sequence,
-                order,
-                now,
-                held_since: None,
-                heard_all: true,
-            };
+            let chunk = chunk(data, cut, (order, now), sequence);
             match cx.connection.transport {
                 Transport::Tcp => conversation.data(cx, d, &chunk),
-                Transport::Udp => conversation.datagram(cx, d, &chunk, mark),
+                Transport::Udp => conversation.datagram(cx, d, &chunk, chunk.mark),
             }
         });
     }
@@ -181,15 +152,6 @@ fn times(call: &Call) -> [Option<i64>; 4] {
         call.response_last,
     ];
     marks.map(|m| m.map(|m| m.time.0 / MS))
-}
-
-/// What a change adds to the number of outstanding calls.
-fn weight(o: &Outstanding) -> i64 {
-    match o.change {
-        Change::Sent => 1,
-        Change::Settled => -1,
-        Change::Stray | Change::Spoke => 0,
-    }
 }
 
 fn ids(calls: &[Call]) -> Vec<u32> {

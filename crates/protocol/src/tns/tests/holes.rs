@@ -2,7 +2,7 @@
 
 use super::{
     Bytes, Call, Close, Cut, DOWN, EXECUTE, Event, Field, Form, Gap, Outcome, Reason, SESSION_OPS,
-    UP, block, calls, data, flagged, frames, hex, marker, ops, run, session, short, text,
+    Seen, UP, block, calls, data, flagged, frames, hex, marker, ops, run, session, short, text,
 };
 use proptest::prelude::*;
 
@@ -109,7 +109,9 @@ fn long_statements_and_responses_take_bounded_room() {
         Bytes(DOWN, flagged(Form::Long, 0, &response)),
         Bytes(UP, data(Form::Long, "03 0e 05")),
     ]);
-    let (calls, problems) = run(&events, Close::Finished, true);
+    let Seen {
+        calls, problems, ..
+    } = run(&events, Close::Finished, true);
     assert_eq!(ops(&calls)[2..], ["EXECUTE", "EXECUTE", "COMMIT"]);
     for call in &calls[2..4] {
         let statement = call.sql.as_ref().unwrap().statement.clone().unwrap();

@@ -1,0 +1,25 @@
+//! The command from outside, by topic: `cargo test -p cli --test all TOPIC::` runs one. One binary for all,
+//! because each is linked with everything that the command is made of.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
+mod command;
+mod compare;
+mod cut;
+mod docs;
+mod field;
+mod health;
+mod kernel;
+mod kit;
+mod lab;
+mod mysql;
+mod packets;
+mod pgsql;
+mod report;
+mod samples;
+mod sql;
+mod startup;
+mod traces;
+mod tshark;
+#[cfg(unix)]
+mod view;
