@@ -9,6 +9,7 @@
 mod judge;
 mod judgement;
 mod list;
+mod subject;
 
 use judge::{Run, Said};
 use list::Line;
