@@ -1,9 +1,7 @@
 """Measuring before blaming: the path measured beside its capture, sizes by interval, the database's own trace."""
 
-import json
 import os
 import subprocess
-import sys
 import time
 
 from kit import expect, truth

@@ -50,6 +50,9 @@ class Host:
     def sh(self, line, check=True):
         return sh(self.command("sh", "-c", line), check)
 
+    def listens(self, port):
+        return f":{port} " in self.sh("ss -ltnH", check=False)
+
 
 class Wire:
     """A wire between two devices; see `src/wire.c` for what it can do to frames."""
@@ -170,6 +173,16 @@ class Bench:
         self.processes.append(process)
         return process
 
+    def until(self, ready, process, what):
+        """Returns when a program that was started is `ready()`."""
+        for _ in range(200):
+            if ready():
+                return
+            if process.poll() is not None:
+                raise RuntimeError(f"{what} exited")
+            time.sleep(0.1)
+        raise RuntimeError(f"{what} does not answer")
+
     def run(self, host, *args, timeout=PATIENCE_S, check=True, preload=True, **options):
         """Runs a program on a host to its end."""
         command = host.command("timeout", timeout, *(self.preload if preload else []), *args)
@@ -240,15 +253,9 @@ class Bench:
         self.end()
 
     def _keep_wire(self, rows):
-        import csv
-        import gzip
-
-        if not rows:
-            return
-        with gzip.open(f"{self.folder}/wire.csv.gz", "wt") as file:
-            out = csv.DictWriter(file, ["wire", *rows[0][1]])
-            out.writeheader()
-            out.writerows({"wire": name, **frame} for name, frame in rows)
+        if rows:
+            columns = ["wire", *rows[0][1]]
+            truth.write(f"{self.folder}/wire.csv.gz", columns, ((name, *frame.values()) for name, frame in rows))
 
     def end(self):
         for process in reversed(self.processes):

@@ -29,6 +29,14 @@ def rows(path):
         return list(csv.DictReader(file))
 
 
+def write(path, columns, rows):
+    """Rows into a gzipped CSV file."""
+    with gzip.open(path, "wt") as file:
+        out = csv.writer(file)
+        out.writerow(columns)
+        out.writerows(rows)
+
+
 def of_wire(frames):
     """What a wire did to its frames, by direction."""
     measured = {}
