@@ -13,8 +13,9 @@ def missed(wanted, diagnosis):
         found = [f for f in diagnosis["findings"] if f["code"] in one["of"]]
         said = [entry for f in found for entry in f.get("where") or []]
         if not any(_holds(one, entry) for entry in said):
-            instead = [f"{entry['by']} {entry['value']}" for entry in said] or ["nobody" if found else "no such finding"]
-            misses.append(f"{' or '.join(one['of'])} on {one['any']}, {one.get('durations_s', '')}: said is {', '.join(instead)}")
+            asked = " or ".join(f"{by} {pattern}" for by, pattern in one["any"].items())
+            instead = ", ".join(f"{entry['by']} {entry['value']}" for entry in said) or ("nobody" if found else "no such finding")
+            misses.append(f"{' or '.join(one['of'])} on {asked} {one.get('durations_s', '')}: said is {instead}")
     return misses
 
 
