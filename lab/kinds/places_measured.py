@@ -25,7 +25,9 @@ def wire_ms(bench):
       healthy=dict(round_trip_ms=0.4, size=250, rate=150),
       draw=lambda d: dict(round_trip_ms=d.log_uniform(2.5, 60), size=d.choice([64, 250, 1400, 8192]), rate=d.randint(20, 100)))
 def probe(case, round_trip_ms, size, rate):
-    """Needs slowside itself (target/release): its probe is what is measured with."""
+    """Its probe is what is measured with."""
+    if not os.path.exists(SLOWSIDE):
+        raise RuntimeError("needs slowside itself: cargo build --release")
     with case.bench(snap=200) as b:
         b.wire(f"both delay_us={round_trip_ms * 500:.0f}")
         port, token = f"{b.server.address}:1521", f"{b.scratch}/token"
