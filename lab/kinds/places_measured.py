@@ -34,7 +34,8 @@ def probe(case, round_trip_ms, size, rate):
         with open(token, "w") as file:
             file.write("a token of the lab, 32 bytes long")
         os.chmod(token, 0o600)
-        listening = b.start(b.server.command(*b.preload, SLOWSIDE, "probe", "--listen", port, "--token-file", token), stderr=subprocess.DEVNULL)
+        listening = b.start(b.server.command(*b.preload, SLOWSIDE, "probe", "--listen", port, "--token-file", token),
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(1)
         with b.capture():
             measure = [SLOWSIDE, "probe", port, "--warm-up", "0s", "--format", "json"]
