@@ -11,6 +11,7 @@ and find each other by ARP.
 import glob
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -86,7 +87,9 @@ class Bench:
         self.offload, self.snap, self.congestion, self.mtu = offload, snap, congestion, mtu
         self.noise_limits = noise_limits or noise.Limits()
         self.scratch = f"{sandbox.SCRATCH}/{case.name.replace('/', '-')}"
-        os.makedirs(self.scratch, exist_ok=True)
+        # Nothing of a recording that was thrown away may be taken for this one's.
+        shutil.rmtree(self.scratch, ignore_errors=True)
+        os.makedirs(self.scratch)
         os.chmod(self.scratch, 0o777)
         self.processes, self.injected, self.events, self._captures = [], [], [], []
         # Programs on hosts run with this: the congestion control of their sockets.
@@ -232,7 +235,6 @@ class Bench:
     def save(self, name, source):
         """A file into the case's folder, gzipped where the name says so."""
         import gzip
-        import shutil
 
         with open(source, "rb") as i, (gzip.open if name.endswith(".gz") else open)(f"{self.folder}/{name}", "wb") as o:
             shutil.copyfileobj(i, o)
