@@ -51,7 +51,7 @@ def _of(rows, served, path_ms, rest, causes, **more):
     expected = expect.of_calls(seconds, mean_ms, p99_ms, causes, **more)
     if expected.side != ["none"] and mean_ms < 1.2 * expect.FAST_ENOUGH_MS and beyond_tail(rows) < 0.015:
         # At the floor: what an application waits above the wire decides whether anybody is to blame.
-        expected.side, expected.cause, expected.find = [*expected.side, "none"], [*(expected.cause or []), None], []
+        expected.side, expected.cause, expected.find, expected.where = [*expected.side, "none"], [*(expected.cause or []), None], [], []
     return expected
 
 
@@ -80,6 +80,16 @@ def in_window(case, rows, served, path_ms, rest):
         if len(inside) >= 10:
             sides += _of(inside, served, path_ms, rest, CAUSES).side
     return {"window": sorted(set(sides)), "cut out": sorted(set(sides))} if sides else {}
+
+
+def where_runs(expected, at_server=(), says=()):
+    """Runs that must say on whom the cost concentrates: from both ends all of it, from the server's capture alone what it
+    holds of that; as numbers, and in words."""
+    if not expected.where:
+        return []
+    sides = dict(side=expected.side, forbid=expected.forbid)
+    runs = [expect.run("both ends", "diagnose", ["client.pcap", "server.pcap"], **sides, where=expected.where, says=list(says))]
+    return runs + [expect.run("server alone", "diagnose", ["server.pcap"], where=list(at_server))] * bool(at_server)
 
 
 def lost_frames(case):

@@ -1,12 +1,14 @@
 """Several clients, or several connections of one: who of them is slow, and by whom."""
 
-from kinds.nfs import CAUSES, NEVER, carried, judged, recorded
+from kinds.nfs import CAUSES, NEVER, carried, judged, recorded, where_runs
 from kinds.nfs_network import MOUNTED_S
 from kit import expect
 from kit.apps import nfsload
 from kit.apps.ganesha import Ganesha
 from kit.kinds import kind
 
+# The share of a finding's cost that is one client's.
+MOST = [0.7, 1]
 # Kinds of evidence that hold one end only.
 ALONE = ["{0} alone", "window, {0}", "snaplen 96, {0}", "snaplen 200, {0}", "capture loss, {0}", "no beginning, {0}"]
 
@@ -30,6 +32,7 @@ def sessions(case, conns, trunked=True, delay_ms=0.15, mean_ms=0):
 
 
 @kind("nfs-two-clients", "two clients of one server, each slow for a reason of its own; captured at the first and at the server",
+      field_case="J30",
       mild=dict(first="delay", delay_ms=4, second="file", read_ms=10), harsh=dict(first="loss", loss=0.02, second="file", read_ms=40),
       healthy=dict(first="delay", delay_ms=0.1, second="file", read_ms=0), capped=dict(first="delay", delay_ms=15, second="cap"),
       draw=lambda d: dict(**d.choice([dict(first="delay", delay_ms=d.log_uniform(2, 30)), dict(first="loss", loss=d.log_uniform(0.008, 0.04))]),
@@ -37,8 +40,8 @@ def sessions(case, conns, trunked=True, delay_ms=0.15, mean_ms=0):
 def two_clients(case, first, second, delay_ms=1.0, loss=0.0, read_ms=0.0):
     # A cap of the second client shows over a path that is not short.
     second_ms = 3.0 if second == "cap" else 0.1
-    mine = dict(rate=150, cap=96, ops=750, secs=5, file="data.bin")
-    theirs = dict(file="data2.bin", secs=5, **(dict(jobs=24, cap=3, ops=1500) if second == "cap" else dict(rate=120, cap=96, ops=600)))
+    mine = dict(rate=100, cap=96, ops=500, secs=5, file="data.bin")
+    theirs = dict(file="data2.bin", secs=5, **(dict(jobs=24, cap=3, ops=1500) if second == "cap" else dict(rate=90, cap=96, ops=450)))
     with case.bench(clients=2) as bench:
         server = Ganesha(bench, read_us=read_ms * 1000, only="data2.bin")
         bench.wire(f"both delay_us={delay_ms * 1000:.0f}", at=0)
@@ -48,7 +51,7 @@ def two_clients(case, first, second, delay_ms=1.0, loss=0.0, read_ms=0.0):
             running = [nfsload.begin(bench, name="client", **mine),
                        nfsload.begin(bench, host=bench.clients[1], name="client2", **dict(theirs, seed=case.seed + 1))]
             own, others = (nfsload.end(bench, one) for one in running)
-        addresses = [c.address.replace(".", r"\.") for c in bench.clients]
+        addresses = [r"\b" + c.address.replace(".", r"\.") + r"\b" for c in bench.clients]
         log = server.log()
     return of_two(case, own, others, log, 2 * delay_ms, 2 * second_ms, addresses, "network-loss" if loss else "network-delay")
 
@@ -69,18 +72,24 @@ def of_two(case, own, others, log, own_path_ms, others_path_ms, addresses, fault
     if theirs["server"] > 0.2 * sum(both.values()):
         # What the server took for the second client is certain in its capture; what its path took for the first is not.
         expected.side = [*dict.fromkeys([*expected.side, "mixed", "server"])]
-        expected.where = [f"{addresses[1]}|data2"]
+        expected.where = [expect.on(CAUSES["server"], client=addresses[1], connection=addresses[1], file="data2", share=MOST)]
     else:
         expected.forbid = ["server-slow", "server-stall", "server-concurrency-cap"]
     recovery = nfsload.shares(own, served[0], own_path_ms)["rest"]
     named = fault if fault == "network-delay" or recovery > 0.2 * sum(mine.values()) else "network-delay"
     expected.find = [named] if "network" in own_sides else []
-    expected.where = [*expected.where, *([addresses[0]] if "network" in own_sides else [])]
+    if expected.find:
+        expected.where.append(expect.on(expected.find, client=addresses[0], connection=addresses[0], file=r"data\.bin", share=MOST))
     expected.cause = None if "mixed" in expected.side else [c for s in expected.side for c in {**CAUSES, "none": [None]}.get(s, [])]
+    if "none" in expected.side:
+        expected.where = []
     expected.forbid += ["capture-incomplete", "connection-reset", "duplicate-packets", *([] if fault == "network-loss" else ["network-loss"])]
     expected.without = {evidence.format("client"): own_sides for evidence in ALONE}
     # The server's capture is of other calls: those of the second client too, and of the first only what came.
     expected.without.update({evidence.format("server"): expected.side for evidence in ALONE})
+    if expected.where:
+        # The server's capture does not show what the first client waits for on its way.
+        expected.runs = where_runs(expected, expected.where[:1] if theirs["server"] > 0.2 * sum(both.values()) else [], says=addresses)
     return expected
 
 

@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from kinds.nfs import CAUSES, NEVER, VERSIONS, carried, judged, lost_frames, recorded
-from kit import truth
+from kinds.nfs import CAUSES, NEVER, VERSIONS, carried, judged, lost_frames, recorded, where_runs
+from kit import expect, truth
 from kit.apps import nfsload
 from kit.kinds import kind
 
@@ -81,7 +81,7 @@ def jitter(case, jitter_ms, delay_ms=1, version="3"):
                   forbid=["network-loss", "network-outage", "network-reordering", "server-slow", *NEVER])
 
 
-@kind("nfs-delay-onset", "the path is good, and from the middle on takes long",
+@kind("nfs-delay-onset", "the path is good, and from the middle on takes long", field_case="J31",
       mild=dict(then_ms=8), harsh=dict(then_ms=30), healthy=dict(then_ms=0.2),
       draw=lambda d: dict(then_ms=d.log_uniform(4, 40), begin_s=round(d.uniform(1.2, 3.8), 2), direction=d.choice(["both", "c2s", "s2c"])))
 def delay_onset(case, then_ms, begin_s=2.5, direction="both"):
@@ -89,6 +89,8 @@ def delay_onset(case, then_ms, begin_s=2.5, direction="both"):
                             steps=[(begin_s, f"{direction} delay_us={then_ms * 1000:.0f}")])
     onset = case.truth["events"][-1]["t_ns"]
     slow = 2 * then_ms if direction == "both" else then_ms + 0.2
-    ill = dict(where=[r"(?i)\b(since|from|after|onset)\b"]) if slow > 4 else {}
-    return judged(rows, served, lambda issued: slow if issued > onset else 0.4, rest="network", case=case, skip=["one_way"],
+    ill = dict(where=[expect.since(["network-delay"], onset)]) if slow > 4 else {}
+    told = judged(rows, served, lambda issued: slow if issued > onset else 0.4, rest="network", case=case, skip=["one_way"],
                   forbid=["network-loss", "network-outage", "server-slow", *NEVER], **ill)
+    told.runs = where_runs(told, says=[r"(?i)\bsince .*\d\d:\d\d:\d\d"])
+    return told

@@ -3,7 +3,8 @@
 import signal
 import time
 
-from kinds.nfs import CAUSES, NEVER, VERSIONS, carried, judged, recorded
+from kinds.nfs import CAUSES, NEVER, VERSIONS, carried, judged, recorded, where_runs
+from kit import expect
 from kit.apps import nfsload
 from kit.kinds import kind
 
@@ -42,7 +43,7 @@ def stall(case, stall_ms, times, delay_ms=0.3, version="3"):
                   forbid=["network-delay", "network-loss", "network-outage", "server-concurrency-cap", *NEVER])
 
 
-@kind("nfs-periodic-stall", "the server stands still at regular intervals",
+@kind("nfs-periodic-stall", "the server stands still at regular intervals", field_case="J32",
       mild=dict(every_s=2, stall_ms=100), harsh=dict(every_s=1, stall_ms=250), healthy=dict(every_s=2, stall_ms=0),
       draw=lambda d: dict(every_s=d.choice([0.5, 1, 1.5, 2]), stall_ms=d.log_uniform(60, 250), by=d.choice(["process", "storage"])))
 def periodic_stall(case, every_s, stall_ms, by="process"):
@@ -56,9 +57,11 @@ def periodic_stall(case, every_s, stall_ms, by="process"):
     moment = stopped(stall_ms / 1000) if by == "process" else slow_moment
     steps = [(0.6 + i * every_s, moment) for i in range(int((seconds - 0.6) / every_s))] if stall_ms else []
     rows, served = recorded(case, wire=["both delay_us=150"], steps=steps, load=dict(rate=150, cap=256, ops=1500, secs=seconds))
-    ill = dict(where=[rf"(?i)every (about |some |~)?{every_s:g}(\.0+)? ?s|every (about |some |~)?{every_s * 1000:.0f} ?ms"]) if steps else {}
-    return judged(rows, served, 0.3, rest="server", case=case, causes={**CAUSES, "server": ["server-stall", "server-slow"]},
+    ill = dict(where=[expect.every(CAUSES["server"], every_s, stall_ms / 1e3)]) if steps else {}
+    told = judged(rows, served, 0.3, rest="server", case=case, causes={**CAUSES, "server": ["server-stall", "server-slow"]},
                   find=[["server-stall", "server-slow"]], forbid=["network-delay", "network-loss", "server-concurrency-cap", *NEVER], **ill)
+    told.runs = where_runs(told, told.where, says=[r"(?i)\bevery \d"])
+    return told
 
 
 @kind("nfs-worker-cap", "the server has fewer workers than calls to work on",
@@ -78,15 +81,17 @@ def worker_cap(case, service_ms, jobs=0, rate=0, threads=8, version="3"):
                   forbid=["network-delay", "network-loss", *NEVER], **states)
 
 
-@kind("nfs-storage-onset", "storage is fast, and from the middle on slow",
+@kind("nfs-storage-onset", "storage is fast, and from the middle on slow", field_case="J31",
       mild=dict(then_ms=10), harsh=dict(then_ms=40), healthy=dict(then_ms=0.1),
       draw=lambda d: dict(then_ms=d.log_uniform(5, 60), begin_s=round(d.uniform(1.2, 3.8), 2), version=d.choice(VERSIONS)))
 def storage_onset(case, then_ms, begin_s=2.5, version="3"):
     slower = lambda _, server: server.waits(read_us=then_ms * 1000, write_us=then_ms * 1000, distribution="exponential")
     rows, served = recorded(case, wire=["both delay_us=150"], steps=[(begin_s, slower)],
                             load=dict(version=version, rate=200, cap=96, ops=1000, secs=5))
-    ill = dict(where=[r"(?i)\b(since|from|after|onset)\b"]) if then_ms > 4 else {}
-    return judged(rows, served, 0.3, rest="server", case=case, forbid=["network-delay", "network-loss", *NEVER], **ill)
+    ill = dict(where=[expect.since(CAUSES["server"], case.truth["storage"][-1]["t_ns"])]) if then_ms > 4 else {}
+    told = judged(rows, served, 0.3, rest="server", case=case, forbid=["network-delay", "network-loss", *NEVER], **ill)
+    told.runs = where_runs(told, told.where, says=[r"(?i)\bsince .*\d\d:\d\d:\d\d"])
+    return told
 
 
 @kind("nfs-overrun", "one connection sends more calls than the server has workers, until the server no longer reads",

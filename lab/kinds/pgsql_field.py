@@ -162,6 +162,7 @@ def hidden_session(case, query_ms, delay_ms=0.2):
         expect.run("by connection", "sql", [*pair, "--by", "connection", "--all"], says=sorted({str(r["port"]) for r in rows}), never=SECRETS),
         expect.run("its statement alone", "sql", ["server.pcap", "--where", "sql ~ '*session_statistics*'"],
                    json={"statements[0].executions": {"between": [asked, asked]}}),
+        *on_whom(whole, pair, rows),
         expect.run("with literals", "sql", ["client.pcap", "--show-literals"], says=SECRETS),
     ]
     for command, *more in WRITERS:
@@ -169,6 +170,15 @@ def hidden_session(case, query_ms, delay_ms=0.2):
         runs.append(expect.run(" ".join([command, *more]), command, [*files, *more], never=SECRETS))
     whole.runs = runs
     return whole
+
+
+def on_whom(expected, pair, rows):
+    """Whose statement it is that costs: of the session that nobody looks at."""
+    if expected.side != ["server"]:
+        return []
+    port = next(str(r["port"]) for r in rows if r["session"] == "s1")
+    hidden = expect.on(["server-slow", "server-stall", "server-concurrency-cap"], statement="session_statistics", connection=rf":{port}\b", share=[0.7, 1])
+    return [expect.run("on whom", "diagnose", pair, where=[hidden], never=SECRETS)]
 
 
 @kind("pgsql-throughput", "transactions a second at three round trip times, each told from the others", field_case="H27",

@@ -1,9 +1,7 @@
 """Measuring before blaming: the path measured beside its capture, sizes by interval, the database's own trace."""
 
-import json
 import os
 import subprocess
-import sys
 import time
 
 from kit import expect, truth
@@ -27,14 +25,17 @@ def wire_ms(bench):
       healthy=dict(round_trip_ms=0.4, size=250, rate=150),
       draw=lambda d: dict(round_trip_ms=d.log_uniform(2.5, 60), size=d.choice([64, 250, 1400, 8192]), rate=d.randint(20, 100)))
 def probe(case, round_trip_ms, size, rate):
-    """Needs slowside itself (target/release): its probe is what is measured with."""
+    """Its probe is what is measured with."""
+    if not os.path.exists(SLOWSIDE):
+        raise RuntimeError("needs slowside itself: cargo build --release")
     with case.bench(snap=200) as b:
         b.wire(f"both delay_us={round_trip_ms * 500:.0f}")
         port, token = f"{b.server.address}:1521", f"{b.scratch}/token"
         with open(token, "w") as file:
             file.write("a token of the lab, 32 bytes long")
         os.chmod(token, 0o600)
-        listening = b.start(b.server.command(*b.preload, SLOWSIDE, "probe", "--listen", port, "--token-file", token), stderr=subprocess.DEVNULL)
+        listening = b.start(b.server.command(*b.preload, SLOWSIDE, "probe", "--listen", port, "--token-file", token),
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(1)
         with b.capture():
             measure = [SLOWSIDE, "probe", port, "--warm-up", "0s", "--format", "json"]

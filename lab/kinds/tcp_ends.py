@@ -25,27 +25,22 @@ def _slow_connect(app, side, retry_ms=900, **more):
     )
 
 
-@kind(
-    "tcp-syn-loss",
-    "the first SYNs are lost",
-    mild=dict(lost=1),
-    harsh=dict(lost=2),
-    healthy=dict(lost=0),
-    draw=lambda d: dict(lost=d.randint(1, 2), rtt_ms=d.log_uniform(0.1, 1.2)),
-)
+def _lost_handshakes(most):
+    return dict(
+        mild=dict(lost=1),
+        harsh=dict(lost=2),
+        healthy=dict(lost=0),
+        draw=lambda d: dict(lost=d.randint(1, most), rtt_ms=d.log_uniform(0.1, 1.2)),
+    )
+
+
+@kind("tcp-syn-loss", "the first SYNs are lost", **_lost_handshakes(2))
 def syn_loss(case, lost, rtt_ms=0.8):
     app, _ = recorded(case, wire=[*delays(rtt_ms / 2), f"c2s dropsyn={lost}"], **CALLS)
     return _slow_connect(app, "network")
 
 
-@kind(
-    "tcp-synack-loss",
-    "the first SYN/ACKs are lost",
-    mild=dict(lost=1),
-    harsh=dict(lost=2),
-    healthy=dict(lost=0),
-    draw=lambda d: dict(lost=d.randint(1, 3), rtt_ms=d.log_uniform(0.1, 1.2)),
-)
+@kind("tcp-synack-loss", "the first SYN/ACKs are lost", **_lost_handshakes(3))
 def synack_loss(case, lost, rtt_ms=0.8):
     app, _ = recorded(case, wire=[*delays(rtt_ms / 2), f"s2c dropsynack={lost}"], **CALLS)
     return _slow_connect(app, "network")
@@ -73,13 +68,11 @@ def backlog(case, accept_after_s, rtt_ms=0.8):
     draw=lambda d: dict(at=d.uniform(0.2, 0.95), rtt_ms=d.log_uniform(0.1, 1.2), work_ms=d.choice([0, 0.5])),
 )
 def abort(case, at, rtt_ms=0.8, work_ms=0, half=False):
-    if at is None:
-        # It aborts the idle connection when all was answered, as some do instead of closing it.
-        recorded(case, wire=delays(rtt_ms / 2), **{**CALLS, "n": 300}, svc_us=work_ms * 1000, rst_idle=1, linger_ms=600)
-        return expect.healthy()
     n = 600 if half else 300
-    recorded(case, wire=delays(rtt_ms / 2), **{**CALLS, "n": n}, svc_us=work_ms * 1000, rst_at=int(at * n))
-    return _reset("server")
+    # Or it aborts the idle connection when all was answered, as some do instead of closing it.
+    aborts = dict(rst_idle=1, linger_ms=600) if at is None else dict(rst_at=int(at * n))
+    recorded(case, wire=delays(rtt_ms / 2), **{**CALLS, "n": n}, svc_us=work_ms * 1000, **aborts)
+    return expect.healthy() if at is None else _reset("server")
 
 
 @kind(

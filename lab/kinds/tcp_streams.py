@@ -18,17 +18,39 @@ def ends(direction):
     return ("client", "server") if direction == "up" else ("server", "client")
 
 
-def stream(case, *, direction, wire=(), bench=None, **told):
-    """Records a stream; returns what held its sender, in seconds. Both applications read and write without pause unless told."""
+def streams(name, title, **sets):
+    """Declares a kind of streams, whose healthy twin is `unhindered`."""
+
+    def declare(record):
+        def either(case, hindered=True, direction="up", **told):
+            return record(case, direction, **told) if hindered else unhindered(case, direction)
+
+        kind(name, title, healthy=dict(hindered=False), **sets)(either)
+        return record
+
+    return declare
+
+
+def stream(case, direction, rtt_ms, line=None, *, bench=None, **told):
+    """Records a stream over a path that does `line` to what the sender sends; returns what held the sender, in seconds. Both
+    applications read and write without pause unless told."""
     told = {"write": 65536, "read": 262144, "bytes": 40_000_000, "secs": 4.5, **told}
-    app, _ = recorded(case, wire=wire, bench=bench, mode="bulk", direction=direction, nodelay_c=0, nodelay_s=0, **told)
+    app, _ = recorded(case, wire=path(direction, rtt_ms, line), bench=bench, mode="bulk", direction=direction, nodelay_c=0, nodelay_s=0, **told)
     case.truth["limits_s"] = limits = tcpapp.limits(app)
     return limits
 
 
+def path(direction, rtt_ms, line):
+    return [*delays(rtt_ms / 2), *([f"{_way(direction)} {line}"] if line else [])]
+
+
+def _way(direction):
+    return "c2s" if direction == "up" else "s2c"
+
+
 def unhindered(case, direction):
-    """The healthy twin: as many bytes, in pieces with pauses between. A stream without a pause is held by something, always:
-    here by this machine's processor, which must wait in turn for the applications, the wire and the captures."""
+    """As many bytes, in pieces with pauses between. A stream without a pause is held by something, always: here by this
+    machine's processor, which must wait in turn for the applications, the wire and the captures."""
     return paced_transfers(case, direction=direction, size=65536, rtt_ms=0.2, think_ms=8)
 
 
@@ -42,12 +64,11 @@ def judged(limits, direction, network_causes=(), **more):
     return expect.Expectation(side=expected_sides, cause=allowed or None, skip=["one_way"], **more)
 
 
-@kind(
+@streams(
     "tcp-slow-reader",
     "the receiving application reads slowly: the window closes",
     mild=dict(read=65536, pause_ms=10, buffer=65536),
     harsh=dict(read=8192, pause_ms=20, buffer=16384),
-    healthy=dict(pause_ms=0),
     down=dict(read=16384, pause_ms=10, buffer=32768, direction="down"),
     draw=lambda d: dict(
         read=d.choice([4096, 8192, 32768, 131072]),
@@ -58,44 +79,33 @@ def judged(limits, direction, network_causes=(), **more):
         timestamps=d.random() < 0.7,
     ),
 )
-def slow_reader(case, pause_ms, read=65536, buffer=0, rtt_ms=2, direction="up", timestamps=True):
+def slow_reader(case, direction, pause_ms, read=65536, buffer=0, rtt_ms=2, timestamps=True):
     _, receiver = ends(direction)
-    if not pause_ms:
-        return unhindered(case, direction)
-    limits = stream(
-        case,
-        direction=direction,
-        wire=delays(rtt_ms / 2),
-        bench=dict(timestamps=timestamps),
-        **{f"read_{receiver[0]}": read, f"read_sleep_us_{receiver[0]}": pause_ms * 1000, f"rcvbuf_{receiver[0]}": buffer},
-    )
+    reading = {f"read_{receiver[0]}": read, f"read_sleep_us_{receiver[0]}": pause_ms * 1000, f"rcvbuf_{receiver[0]}": buffer}
+    limits = stream(case, direction, rtt_ms, bench=dict(timestamps=timestamps), **reading)
     return judged(limits, direction, forbid=["network-loss", "network-bandwidth", "capture-incomplete"])
 
 
-@kind(
+@streams(
     "tcp-small-window",
     "a fast reader whose receive buffer is too small for the path",
     mild=dict(buffer=98304, rtt_ms=10),
     harsh=dict(buffer=16384, rtt_ms=30),
-    healthy=dict(buffer=0, rtt_ms=4),
     down=dict(buffer=49152, rtt_ms=20, direction="down"),
     draw=lambda d: dict(buffer=int(d.log_uniform(8192, 131072)), rtt_ms=d.log_uniform(5, 60), direction=d.choice(_WAYS), timestamps=d.random() < 0.7),
 )
-def small_window(case, buffer, rtt_ms, direction="up", timestamps=True):
+def small_window(case, direction, buffer, rtt_ms, timestamps=True):
     _, receiver = ends(direction)
-    if not buffer:
-        return unhindered(case, direction)
     # Linux gives about as much window as was asked for.
-    limits = stream(case, direction=direction, wire=delays(rtt_ms / 2), bench=dict(timestamps=timestamps), **{f"rcvbuf_{receiver[0]}": buffer})
+    limits = stream(case, direction, rtt_ms, bench=dict(timestamps=timestamps), **{f"rcvbuf_{receiver[0]}": buffer})
     return judged(limits, direction, ["network-delay"], forbid=["network-loss", "network-bandwidth", "capture-incomplete"])
 
 
-@kind(
+@streams(
     "tcp-slow-sender",
     "the sending application pauses between its writes",
     mild=dict(pause_ms=8),
     harsh=dict(pause_ms=60, write=4096),
-    healthy=dict(pause_ms=0),
     down=dict(pause_ms=20, direction="down"),
     draw=lambda d: dict(
         pause_ms=d.log_uniform(8, 150),
@@ -105,10 +115,8 @@ def small_window(case, buffer, rtt_ms, direction="up", timestamps=True):
         distribution=d.choice(["fixed", "exponential"]),
     ),
 )
-def slow_sender(case, pause_ms, write=16384, rtt_ms=4, direction="up", distribution="fixed"):
-    if not pause_ms:
-        return unhindered(case, direction)
-    limits = stream(case, direction=direction, wire=delays(rtt_ms / 2), write=write, think_us=pause_ms * 1000, think_distribution=distribution)
+def slow_sender(case, direction, pause_ms, write=16384, rtt_ms=4, distribution="fixed"):
+    limits = stream(case, direction, rtt_ms, write=write, think_us=pause_ms * 1000, think_distribution=distribution)
     return judged(limits, direction, ["network-delay"], forbid=["network-bandwidth", "receive-window-limited", "network-loss", "capture-incomplete"])
 
 
@@ -117,12 +125,11 @@ def slow_sender(case, pause_ms, write=16384, rtt_ms=4, direction="up", distribut
 LOSS = ["network-loss"]
 
 
-@kind(
+@streams(
     "tcp-loss-upload",
     "a stream whose frames get lost at random",
     mild=dict(loss=0.002),
     harsh=dict(loss=0.03),
-    healthy=dict(loss=0),
     frames=dict(loss=0.005, offload=False),
     bbr=dict(loss=0.01, congestion="bbr"),
     down=dict(loss=0.005, direction="down"),
@@ -134,21 +141,15 @@ LOSS = ["network-loss"]
         direction=d.choice(_WAYS),
     ),
 )
-def loss_upload(case, loss, rtt_ms=20, congestion="cubic", offload=True, direction="up"):
-    wire = delays(rtt_ms / 2)
-    if not loss:
-        return unhindered(case, direction)
-    wire.append(f"{_way(direction)} loss={loss}")
-    limits = stream(case, direction=direction, wire=wire, bench=dict(offload=offload, congestion=congestion))
-    return _of_loss(case, limits, direction, congestion)
+def loss_upload(case, direction, loss, rtt_ms=20, congestion="cubic", offload=True):
+    return _lossy(case, direction, rtt_ms, f"loss={loss}", congestion, offload)
 
 
-@kind(
+@streams(
     "tcp-loss-burst",
     "a stream whose frames get lost in bursts (Gilbert-Elliott)",
     mild=dict(enter=0.0005),
     harsh=dict(enter=0.004),
-    healthy=dict(enter=0),
     draw=lambda d: dict(
         enter=d.log_uniform(0.0005, 0.006),
         leave=d.choice([0.1, 0.2, 0.4]),
@@ -158,19 +159,12 @@ def loss_upload(case, loss, rtt_ms=20, congestion="cubic", offload=True, directi
         direction=d.choice(_WAYS),
     ),
 )
-def loss_burst(case, enter, leave=0.2, rtt_ms=20, congestion="cubic", offload=True, direction="up"):
-    if not enter:
-        return unhindered(case, direction)
-    limits = stream(
-        case,
-        direction=direction,
-        wire=[*delays(rtt_ms / 2), f"{_way(direction)} ge_p={enter} ge_r={leave} ge_h=0.8"],
-        bench=dict(offload=offload, congestion=congestion),
-    )
-    return _of_loss(case, limits, direction, congestion)
+def loss_burst(case, direction, enter, leave=0.2, rtt_ms=20, congestion="cubic", offload=True):
+    return _lossy(case, direction, rtt_ms, f"ge_p={enter} ge_r={leave} ge_h=0.8", congestion, offload)
 
 
-def _of_loss(case, limits, direction, congestion):
+def _lossy(case, direction, rtt_ms, line, congestion, offload):
+    limits = stream(case, direction, rtt_ms, line, bench=dict(offload=offload, congestion=congestion))
     lost = case.truth["wire_measured"][_way(direction)]["dropped_tcp_data_frames"]
     bbr = congestion == "bbr"
     # BBR goes on at the rate that it measures: the path's own, or this machine's.
@@ -185,16 +179,11 @@ def _of_loss(case, limits, direction, congestion):
     return expected
 
 
-def _way(direction):
-    return "c2s" if direction == "up" else "s2c"
-
-
-@kind(
+@streams(
     "tcp-narrow-line",
     "a stream through a narrow line with a short queue",
     mild=dict(mbit=40),
     harsh=dict(mbit=4),
-    healthy=dict(mbit=0),
     down=dict(mbit=20, direction="down"),
     draw=lambda d: dict(
         mbit=d.log_uniform(2, 60),
@@ -205,16 +194,9 @@ def _way(direction):
         congestion=d.choice(["cubic", "cubic", "bbr"]),
     ),
 )
-def narrow_line(case, mbit, queue_ms=20, rtt_ms=10, direction="up", offload=True, congestion="cubic"):
-    if not mbit:
-        return unhindered(case, direction)
-    queue_kb = max(16, mbit * queue_ms / 8)
-    limits = stream(
-        case,
-        direction=direction,
-        wire=[*delays(rtt_ms / 2), f"{_way(direction)} rate_mbit={mbit} queue_kb={queue_kb:.0f}"],
-        bench=dict(offload=offload, congestion=congestion),
-    )
+def narrow_line(case, direction, mbit, queue_ms=20, rtt_ms=10, offload=True, congestion="cubic"):
+    line = f"rate_mbit={mbit} queue_kb={max(16, mbit * queue_ms / 8):.0f}"
+    limits = stream(case, direction, rtt_ms, line, bench=dict(offload=offload, congestion=congestion))
     causes = ["network-bandwidth", "network-bufferbloat", *([] if queue_ms >= rtt_ms else LOSS)]
     return judged(
         limits,
@@ -225,38 +207,29 @@ def narrow_line(case, mbit, queue_ms=20, rtt_ms=10, direction="up", offload=True
     )
 
 
-@kind(
+@streams(
     "tcp-bufferbloat",
     "a stream through a narrow line with a deep queue",
     mild=dict(mbit=30, queue_ms=150),
     harsh=dict(mbit=10, queue_ms=600),
-    healthy=dict(mbit=0),
     down=dict(mbit=20, queue_ms=300, direction="down"),
     draw=lambda d: dict(
         mbit=d.log_uniform(3, 40), queue_ms=d.log_uniform(150, 800), rtt_ms=d.log_uniform(2, 25), direction=d.choice(_WAYS), offload=d.random() < 0.6
     ),
 )
-def bufferbloat(case, mbit, queue_ms=0, rtt_ms=10, direction="up", offload=True):
-    if not mbit:
-        return unhindered(case, direction)
-    queue_kb = mbit * queue_ms / 8
-    limits = stream(
-        case,
-        direction=direction,
-        wire=[*delays(rtt_ms / 2), f"{_way(direction)} rate_mbit={mbit} queue_kb={queue_kb:.0f}"],
-        bench=dict(offload=offload),
-    )
+def bufferbloat(case, direction, mbit, queue_ms=0, rtt_ms=10, offload=True):
+    line = f"rate_mbit={mbit} queue_kb={mbit * queue_ms / 8:.0f}"
+    limits = stream(case, direction, rtt_ms, line, bench=dict(offload=offload))
     waited = case.truth["wire_measured"][_way(direction)]["emulator_delay_ms"]["p50"] - rtt_ms / 2
     find = [["network-bufferbloat"]] if waited > max(2 * rtt_ms, 40) else []
     return judged(limits, direction, ["network-bandwidth", "network-bufferbloat"], find=find, forbid=["receive-window-limited", "capture-incomplete"])
 
 
-@kind(
+@streams(
     "tcp-reordering",
     "a stream whose frames come late one by one, or twice; none is lost",
     mild=dict(share=0.005, late_ms=2),
     harsh=dict(share=0.04, late_ms=6),
-    healthy=dict(share=0),
     draw=lambda d: dict(
         share=d.log_uniform(0.005, 0.06),
         late_ms=d.log_uniform(1, 8),
@@ -266,18 +239,10 @@ def bufferbloat(case, mbit, queue_ms=0, rtt_ms=10, direction="up", offload=True)
         direction=d.choice(_WAYS),
     ),
 )
-def reordering(case, share, late_ms=3, twice=0.003, mbit=40, rtt_ms=10, direction="up"):
-    if not share:
-        return unhindered(case, direction)
-    way = _way(direction)
-    limits = stream(
-        case,
-        direction=direction,
-        bench=dict(offload=False),
-        bytes=12_000_000,
-        wire=[*delays(rtt_ms / 2), f"{way} reorder={share} reorder_us={late_ms * 1000:.0f} dup={twice} rate_mbit={mbit} queue_kb=4096"],
-    )
-    find = ["network-reordering"] if case.truth["wire_measured"][way]["verdicts"].get("reorder", 0) >= 10 else []
+def reordering(case, direction, share, late_ms=3, twice=0.003, mbit=40, rtt_ms=10):
+    line = f"reorder={share} reorder_us={late_ms * 1000:.0f} dup={twice} rate_mbit={mbit} queue_kb=4096"
+    limits = stream(case, direction, rtt_ms, line, bench=dict(offload=False), bytes=12_000_000)
+    find = ["network-reordering"] if case.truth["wire_measured"][_way(direction)]["verdicts"].get("reorder", 0) >= 10 else []
     return judged(
         limits,
         direction,
@@ -287,21 +252,18 @@ def reordering(case, share, late_ms=3, twice=0.003, mbit=40, rtt_ms=10, directio
     )
 
 
-@kind(
+@streams(
     "tcp-black-hole",
     "a path that drops big frames and says nothing (ICMP filtered)",
     mild=dict(mtu=1400),
     harsh=dict(mtu=600),
-    healthy=dict(mtu=0),
     down=dict(mtu=1300, direction="down"),
     draw=lambda d: dict(mtu=d.randint(576, 1480), rtt_ms=d.log_uniform(0.5, 30), direction=d.choice(["up", "down"]), offload=d.random() < 0.6),
 )
-def black_hole(case, mtu, rtt_ms=2, direction="up", offload=True):
-    if not mtu:
-        return unhindered(case, direction)
+def black_hole(case, direction, mtu, rtt_ms=2, offload=True):
     recorded(
         case,
-        wire=[*delays(rtt_ms / 2), f"{_way(direction)} mtu={mtu}"],
+        wire=path(direction, rtt_ms, f"mtu={mtu}"),
         bench=dict(offload=offload),
         mode="bulk",
         direction=direction,

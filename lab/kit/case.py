@@ -28,26 +28,30 @@ class Case:
 
 
 def record(kind, parameters, name, folder, seed):
-    """Records into `folder`; returns the expectation. Raises `noise.TooNoisy` when the machine does not allow it."""
+    """Records into `folder`, which is there when it is whole; returns the expectation. Raises `noise.TooNoisy` when the
+    machine does not allow it."""
+    making = os.path.join(os.path.dirname(folder), f".{os.path.basename(folder)}")
     for left in reversed(range(TRIES)):
-        shutil.rmtree(folder, ignore_errors=True)
-        os.makedirs(folder)
-        case = Case(name, folder, seed)
+        shutil.rmtree(making, ignore_errors=True)
+        os.makedirs(making)
+        case = Case(name, making, seed)
         begun = time.time()
         try:
             with slot():
                 expected = kind.record(case, **parameters)
             break
         except noise.TooNoisy as too_noisy:
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(making, ignore_errors=True)
             if not left:
                 raise
             print(f"{name}: {too_noisy}; once more", flush=True)
     case.truth = {"case": name, "kind": kind.name, "description": kind.title, "parameters": parameters, "seed": seed,
                   "versions": versions(), **case.truth, "recorded_in_s": round(time.time() - begun, 1)}
-    case.truth["files"] = {os.path.basename(f): os.path.getsize(f) for f in sorted(glob.glob(f"{folder}/*"))}
-    _write(f"{folder}/truth.json", case.truth)
-    _write(f"{folder}/expected.json", expected.as_json())
+    case.truth["files"] = {os.path.basename(f): os.path.getsize(f) for f in sorted(glob.glob(f"{making}/*"))}
+    _write(f"{making}/truth.json", case.truth)
+    _write(f"{making}/expected.json", expected.as_json())
+    shutil.rmtree(folder, ignore_errors=True)
+    os.rename(making, folder)
     return expected
 
 
@@ -55,7 +59,6 @@ def record_all(jobs, folder, seed):
     """Records each `(name, kind, parameters)` and collects what is expected in `folder/expected.json`; returns the names
     of those that could not be, and whether noise was the reason."""
     os.makedirs(folder, exist_ok=True)
-    collected = f"{folder}/expected.json"
     failed, noisy = [], False
     for name, kind, parameters in jobs:
         try:
@@ -69,10 +72,19 @@ def record_all(jobs, folder, seed):
             failed.append(name)
             print(f"{name}: failed: {type(reason).__name__}: {reason}", flush=True)
             continue
-        known = json.load(open(collected)) if os.path.exists(collected) else {}
-        _write(collected, {**known, name: expected.as_json()})
+        _collect(folder, name, expected)
         print(f"{name}: {'/'.join(expected.side)} {expected.cause or ''} {parameters}", flush=True)
     return failed, noisy
+
+
+def _collect(folder, name, expected):
+    """Another lab may record into the same folder."""
+    collected = f"{folder}/expected.json"
+    with open(f"{folder}/.collecting", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        known = json.load(open(collected)) if os.path.exists(collected) else {}
+        _write(f"{folder}/.expected.json", {**known, name: expected.as_json()})
+        os.rename(f"{folder}/.expected.json", collected)
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 The fields are those that the checks read (see `Expectation`). Nothing here may look at what slowside says.
 """
 
+import time
 from dataclasses import asdict, dataclass, field
 
 # Calls that are fast enough blame nobody (docs: `--fast-enough`, `--tail`).
@@ -26,7 +27,7 @@ class Expectation:
     forbid: list = field(default_factory=list)   # findings that must not be there
     facts: dict = field(default_factory=dict)    # {finding: {fact: [low, high]}}
     first: list = field(default_factory=list)    # patterns (regular expressions) that the first sentence must match
-    where: list = field(default_factory=list)    # patterns of a finding's subject: on whom its cost concentrates
+    where: list = field(default_factory=list)    # on whom or when a finding's cost concentrates (`on`, `since`, `every`)
     coverage: float | None = None                # share of the application's operations whose request the capture holds
     matched: float | None = None                 # share matched between both captures
     alone: list = field(default_factory=list)    # further sides allowed from one capture alone
@@ -44,12 +45,33 @@ class Expectation:
 
 def run(name, command, args, **checks):
     """One command over a case's files and what it must say. `args` name files of the case's folder. Checks:
-    side, cause, find, forbid, facts as above (of the diagnosis); `cost_s` {finding: [low, high]}; `first`: regular
+    side, cause, find, forbid, facts, where as above (of the diagnosis); `cost_s` {finding: [low, high]}; `first`: regular
     expressions that the first sentence must match (of a diagnosis its verdict's sentence, else the first paragraph);
     `never`: expressions that stand nowhere in the text; `says`: expressions that stand somewhere in it; `json`
     {"dotted.path[0].of.a.field": {"between": [low, high]} | {"in": [values]}}; `exit`: the exit codes that are right, where
     they are others than 0, 1 and 3. Text is taken as one line, wherever it was broken, with standard error at its end."""
     return {"name": name, "command": command, "args": list(args), **checks}
+
+
+def on(findings, *, share=None, durations_s=None, **subjects):
+    """One of these findings must say that its cost concentrates on one of these subjects: {what it is divided by (client,
+    server, export, file, operation, statement, connection, user, time): pattern of the value}, with a `share` of its cost
+    in this range, and with the durations that the value names, in seconds, in these ranges. `kit/where.py` judges it."""
+    asked = {"of": list(findings), "any": subjects, "share": share, "durations_s": durations_s}
+    return {k: v for k, v in asked.items() if v}
+
+
+def since(findings, begun_ns, **more):
+    """From that time on, within a second (of UTC)."""
+    seconds = range(int(begun_ns / 1e9 - 0.5), int(begun_ns / 1e9 + 1) + 1)
+    times = "|".join(time.strftime("%H:%M:%S", time.gmtime(s)) for s in seconds)
+    return on(findings, time=rf"^since .*({times})", **more)
+
+
+def every(findings, period_s, lasting_s, **more):
+    """At intervals of so long, each time for so long; who waits for the end of one may wait for as long again."""
+    ranges = [[round(0.9 * period_s, 3), round(1.1 * period_s, 3)], [round(0.4 * lasting_s, 4), round(2.5 * lasting_s, 4)]]
+    return on(findings, time="^every ", durations_s=ranges, **more)
 
 
 def healthy(**more):

@@ -27,13 +27,16 @@ class Limits:
         return noise["p99_ms"] <= self.p99_ms and noise["worst_ms"] <= self.worst_ms
 
 
-def measure(seconds):
-    """Lateness of wake-ups in this process over that time."""
-    late, end = [], time.monotonic() + seconds
-    while (start := time.monotonic()) < end:
+def measure(over):
+    """Lateness of wake-ups in this process until `over()`, and the share of the processors' time that the machine's own
+    host gave to others meanwhile."""
+    late, before = [], _processors()
+    while not over():
+        begun = time.monotonic()
         time.sleep(PERIOD_S)
-        late.append(time.monotonic() - start - PERIOD_S)
-    return summary(late)
+        late.append(time.monotonic() - begun - PERIOD_S)
+    whole, stolen = (after - then for after, then in zip(_processors(), before))
+    return {**summary(late), "stolen": round(stolen / max(1, whole), 3)}
 
 
 def summary(late):
@@ -42,13 +45,26 @@ def summary(late):
     return {"wakeups": len(late), "p50_ms": at(0.5), "p99_ms": at(0.99), "worst_ms": at(1)}
 
 
+def _after(seconds):
+    """Tells when so much time is over."""
+    end = time.monotonic() + seconds
+    return lambda: time.monotonic() > end
+
+
+def _processors():
+    """Time of all processors since the machine started, and what of it its host gave to others (proc_stat(5): steal)."""
+    times = [int(t) for t in open("/proc/stat").readline().split()[1:]]
+    return sum(times[:8]), times[7]
+
+
 def wait_until_quiet(limits, patience_s=120):
     """Returns when half a second passed quietly, or raises TooNoisy."""
     end = time.monotonic() + patience_s
-    while not limits.bears(noise := measure(0.5)):
+    while not limits.bears(noise := measure(_after(0.5))):
         if time.monotonic() > end:
             raise TooNoisy(f"the machine is not quiet: a sleeper woke {noise['p99_ms']} ms late (99th percentile), "
-                           f"{noise['worst_ms']} ms at worst; end what else runs here, or wait")
+                           f"{noise['worst_ms']} ms at worst, and {noise['stolen']:.0%} of the processors went to other machines of "
+                           "its host; end what else runs here, or wait")
 
 
 class Watch:
@@ -68,10 +84,5 @@ class Watch:
 if __name__ == "__main__":
     import select
 
-    lateness = []
     print("measuring", flush=True)
-    while not select.select([sys.stdin], [], [], 0)[0]:
-        begun = time.monotonic()
-        time.sleep(PERIOD_S)
-        lateness.append(time.monotonic() - begun - PERIOD_S)
-    print(json.dumps(summary(lateness)))
+    print(json.dumps(measure(lambda: select.select([sys.stdin], [], [], 0)[0])))

@@ -9,11 +9,14 @@ import contextlib
 import ctypes
 import os
 import signal
+import struct
 import subprocess
 import sys
 
 SCRATCH = "/run/slowside-lab"
 INSIDE = "SLOWSIDE_LAB_INSIDE"
+# The kernel lets who asks for little at a time run as soon as it is woken, also beside those who compute.
+SLICE_NS = 100_000
 
 
 def enter():
@@ -56,3 +59,13 @@ def _furnish():
             group.write("-20")
     with contextlib.suppress(PermissionError):
         os.nice(-10)
+    _short_slices()
+
+
+def _short_slices():
+    """Asks for slices of `SLICE_NS`, for this process and all that it starts; kernels before Linux 6.12 ignore it."""
+    SYS_SCHED_SETATTR = {"x86_64": 314, "aarch64": 274}.get(os.uname().machine)
+    # struct sched_attr: its size, policy (normal), flags, nice, priority, slice, deadline, period
+    wanted = struct.pack("<IIQiIQQQ", 48, 0, 0, os.getpriority(os.PRIO_PROCESS, 0), 0, SLICE_NS, 0, 0)
+    if SYS_SCHED_SETATTR:
+        ctypes.CDLL(None).syscall(SYS_SCHED_SETATTR, 0, wanted, 0)

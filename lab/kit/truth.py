@@ -29,6 +29,14 @@ def rows(path):
         return list(csv.DictReader(file))
 
 
+def write(path, columns, rows):
+    """Rows into a gzipped CSV file."""
+    with gzip.open(path, "wt") as file:
+        out = csv.writer(file)
+        out.writerow(columns)
+        out.writerows(rows)
+
+
 def of_wire(frames):
     """What a wire did to its frames, by direction."""
     measured = {}
@@ -45,6 +53,21 @@ def of_wire(frames):
             "tcp_resent_frames": _resent(data),
             "dropped_tcp_data_frames": sum(f["verdict"].startswith("drop") for f in data),
             "tcp_data_frames": len(data),
+        }
+    return measured
+
+
+def of_path(wires):
+    """What wires one behind the other did together, of what each did (`of_wire`): delays add up, what any of them lost is
+    lost, and of frames there were as many as the wire saw that saw most."""
+    measured = {}
+    for direction in ("c2s", "s2c"):
+        each = [wire[direction] for wire in wires]
+        passed = [wire["emulator_delay_ms"] for wire in each if wire["emulator_delay_ms"]["n"]]
+        measured[direction] = {
+            **{count: max(wire[count] for wire in each) for count in ("frames", "tcp_resent_frames", "tcp_data_frames")},
+            "dropped_tcp_data_frames": sum(wire["dropped_tcp_data_frames"] for wire in each),
+            "emulator_delay_ms": {"n": min((d["n"] for d in passed), default=0), "mean": round(sum(d["mean"] for d in passed), 4)},
         }
     return measured
 

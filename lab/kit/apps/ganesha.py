@@ -1,8 +1,6 @@
 """NFS-Ganesha over a file in memory, with waits below it and a log of its own of every read and write."""
 
-import gzip
 import os
-import shutil
 import struct
 import subprocess
 import time
@@ -51,14 +49,7 @@ LOG {{ Default_Log_Level=EVENT; }}
                                  f"LD_PRELOAD={binary('slow.so')}:{binary('cc.so')} exec ganesha.nfsd -F -f {config} -L {log} "
                                  f"-p {bench.scratch}/ganesha.pid -N NIV_EVENT"),
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for _ in range(200):
-            if ":2049 " in bench.server.sh("ss -ltnH", check=False):
-                break
-            if self.process.poll() is not None:
-                raise RuntimeError("Ganesha exited")
-            time.sleep(0.1)
-        else:
-            raise RuntimeError("Ganesha does not listen")
+        bench.until(lambda: bench.server.listens(2049), self.process, "Ganesha")
         bench.truth["server"] = {"software": "nfs-ganesha, FSAL_VFS", "RPC_Ioq_ThrdMax": threads or "default (200)"}
 
     def waits(self, read_us=0, write_us=0, distribution="fixed", slow_p=0, slow_us=0):
@@ -85,9 +76,7 @@ LOG {{ Default_Log_Level=EVENT; }}
         for i in range(count):
             start, end, offset, length, thread, op, result = struct.unpack_from("<QQQIIIi", data, 4096 + 40 * i)
             rows.append((("READ", "WRITE", "FSYNC")[op & 255], offset, length, start, end, thread, result, op >> 8))
-        with gzip.open(f"{self.bench.folder}/server_ops.csv.gz", "wt") as file:
-            file.write("op,offset,len,t_start_ns,t_end_ns,tid,rc,marked\n")
-            file.writelines(",".join(map(str, r)) + "\n" for r in rows)
+        truth.write(f"{self.bench.folder}/server_ops.csv.gz", ["op", "offset", "len", "t_start_ns", "t_end_ns", "tid", "rc", "marked"], rows)
         took = lambda op: [(r[4] - r[3]) / 1e6 for r in rows if r[0] == op]
         self.bench.truth["server_app"] = {
             "what": "time inside preadv/pwritev below FSAL_VFS, ms",

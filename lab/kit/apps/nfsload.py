@@ -5,7 +5,6 @@ the application (`t_enq_ns`), handed to the NFS client (`t_issue_ns`), done (`t_
 """
 
 import csv
-import os
 import subprocess
 import sys
 

@@ -2,9 +2,8 @@
 
 import shutil
 import subprocess
-import time
 
-from kit.apps.postgresql import AS_POSTGRES
+from kit.apps.database import as_user
 
 PORT = 6432
 
@@ -35,14 +34,9 @@ ignore_startup_parameters = extra_float_digits
 """)
         for path in (config, users):
             shutil.chown(path, "postgres", "postgres")
-        bench.start(bench.server.command(*bench.preload, *AS_POSTGRES, "pgbouncer", "-q", config),
-                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for _ in range(100):
-            if f":{PORT} " in bench.server.sh("ss -ltnH", check=False):
-                break
-            time.sleep(0.1)
-        else:
-            raise RuntimeError("PgBouncer does not listen")
+        pooler = bench.start(bench.server.command(*bench.preload, *as_user("postgres"), "pgbouncer", "-q", config),
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        bench.until(lambda: bench.server.listens(PORT), pooler, "PgBouncer")
         self._capture = bench.start(bench.server.command(
             "tcpdump", "-i", "lo", "-n", "-Z", "root", "-s", bench.snap, "--time-stamp-precision=nano", "-w", f"{bench.folder}/backend.pcap",
             "tcp", "port", "5432"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

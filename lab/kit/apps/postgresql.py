@@ -1,25 +1,23 @@
 """PostgreSQL with a log of its own of every statement, and its clients: sessions of the lab's own and pgbench."""
 
-import csv
 import glob
-import gzip
-import json
 import os
 import re
 import shutil
 import signal
 import subprocess
-import time
 
 from kit import truth
+from kit.apps import database
+from kit.apps.database import ms
 from kit.bench import sh
-from kit.build import SOURCES
-from kit.sandbox import SCRATCH
 
 BIN = "/usr/lib/postgresql/15/bin"
-AS_POSTGRES = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"]
-# Debian's own, for which its psycopg2 is installed.
-PYTHON = "/usr/bin/python3"
+_TRUSTED = """local all all trust
+host all all 10.0.0.0/8 trust
+host all all 127.0.0.1/32 trust
+host replication all 10.0.0.0/8 trust
+"""
 _LOGGED = re.compile(r"^(\d+\.\d+) (\d+) LOG:  duration: ([\d.]+) ms(?:  (?:statement|execute [^:]*|parse [^:]*|bind [^:]*): (.*))?", re.M)
 
 
@@ -30,9 +28,9 @@ class PostgreSQL:
     def __init__(self, bench, *, settings=None, setup="", tls=False, tables=False, local=False):
         self.bench = bench
         self.address = "127.0.0.1" if local else bench.server.address
-        self.data, self._log = f"{bench.scratch}/postgresql", f"{bench.scratch}/postgresql.log"
-        shutil.rmtree(self.data, ignore_errors=True)
-        sh(["cp", "-a", _template(), self.data])
+        self.data, self._log = database.fresh_data(bench, "postgres", _install), f"{bench.scratch}/postgresql.log"
+        with open(f"{self.data}/pg_hba.conf", "w") as file:
+            file.write(_TRUSTED)
         open(self._log, "w").close()
         os.chmod(self._log, 0o666)
         values = {"listen_addresses": self.address, "unix_socket_directories": bench.scratch, "fsync": "off", "shared_buffers": "64MB",
@@ -42,16 +40,10 @@ class PostgreSQL:
             values.update(ssl="on", ssl_cert_file=_certificate(self.data)[0], ssl_key_file=_certificate(self.data)[1])
         values.update(settings or {})
         options = [word for k, v in values.items() for word in ("-c", f"{k}={v}")]
-        command = bench.server.command(*bench.preload, *AS_POSTGRES, f"{BIN}/postgres", "-D", self.data, *options)
+        command = bench.server.command(*bench.preload, *database.as_user("postgres"), f"{BIN}/postgres", "-D", self.data, *options)
         self.process = bench.start(command, stdout=subprocess.DEVNULL, stderr=open(self._log, "a"))
-        for _ in range(150):
-            if not subprocess.run(bench.server.command(f"{BIN}/pg_isready", "-q", "-h", self.address)).returncode:
-                break
-            if self.process.poll() is not None:
-                raise RuntimeError("PostgreSQL exited")
-            time.sleep(0.1)
-        else:
-            raise RuntimeError("PostgreSQL does not answer")
+        ask = bench.server.command(f"{BIN}/pg_isready", "-q", "-h", self.address)
+        bench.until(lambda: not subprocess.run(ask).returncode, self.process, "PostgreSQL")
         if tables:
             sh(bench.server.command(f"{BIN}/pgbench", "-h", bench.scratch, "-U", "postgres", "-i", "-s", "1", "-q", "postgres"))
         if setup:
@@ -68,28 +60,14 @@ class PostgreSQL:
         """Its statements into `server_ops.csv.gz` and the truth; returns them as (end in s, process, ms, statement)."""
         text = open(self._log, errors="replace").read()
         rows = [(float(end), int(pid), float(took), said or "") for end, pid, took, said in _LOGGED.findall(text)]
-        with gzip.open(f"{self.bench.folder}/server_ops.csv.gz", "wt") as file:
-            out = csv.writer(file)
-            out.writerow(["t_end_s", "process", "duration_ms", "statement"])
-            out.writerows((*r[:3], r[3][:60]) for r in rows)
-        self.bench.truth["server_app"] = {"what": "log_min_duration_statement=0: ms of each statement",
-                                          "statement_ms": truth.summary([r[2] for r in rows])}
+        database.keep_log(self.bench, "log_min_duration_statement=0: ms of each statement", ["t_end_s", "process", "duration_ms", "statement"],
+                          rows, statement_ms=[r[2] for r in rows])
         self.process.send_signal(signal.SIGINT)
         return rows
 
 
-def _template():
-    """A database cluster to copy, made once in a sandbox."""
-    data = f"{SCRATCH}/postgresql-template"
-    if not os.path.exists(f"{data}/PG_VERSION"):
-        os.makedirs(data)
-        shutil.chown(data, "postgres", "postgres")
-        os.chmod(data, 0o700)
-        sh([*AS_POSTGRES, f"{BIN}/initdb", "-D", data, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--wal-segsize=1"])
-        with open(f"{data}/pg_hba.conf", "w") as file:
-            file.write("local all all trust\nhost all all 10.0.0.0/8 trust\nhost all all 127.0.0.1/32 trust\n"
-                       "host replication all 10.0.0.0/8 trust\n")
-    return data
+def _install(data):
+    return [f"{BIN}/initdb", "-D", data, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--wal-segsize=1"]
 
 
 def _certificate(folder):
@@ -103,34 +81,10 @@ def _certificate(folder):
     return certificate, key
 
 
-def load(bench, sessions, *, host=None, name="client", port=5432, options="sslmode=disable", timeout=45):
-    """Runs sessions (`src/pgload.py`) to their end and returns their operations: dicts of session, port, op, t_issue_ns,
-    t_done_ns, rows."""
-    return end(bench, begin(bench, sessions, host=host, name=name, port=port, options=options, timeout=timeout))
-
-
-def begin(bench, sessions, *, host=None, name="client", port=5432, options="sslmode=disable", timeout=45):
-    """Starts sessions, for several hosts at a time."""
-    host, out = host or bench.client, f"{bench.scratch}/{name}-ops.csv"
-    sessions = [{"name": f"s{i}", **s} for i, s in enumerate(sessions)]
-    told = {"dsn": f"host={bench.server.address} port={port} user=postgres dbname=postgres connect_timeout=10 gssencmode=disable {options}",
-            "out": out, "seed": bench.case.seed, "sessions": sessions}
-    command = host.command("timeout", timeout, *bench.preload, PYTHON, f"{SOURCES}/pgload.py", json.dumps(told))
-    return name, out, told, bench.start(command, stderr=subprocess.PIPE, text=True)
-
-
-def end(bench, running):
-    name, out, told, process = running
-    said = process.communicate()[1]
-    if process.returncode:
-        raise RuntimeError(f"sessions of {name}: exit {process.returncode}: {said[-800:]}")
-    bench.save(f"{name}_ops.csv.gz", out)
-    rows = [{k: v if k in ("session", "op") else int(v) for k, v in r.items()} for r in truth.rows(out)]
-    bench.truth["client" if name == "client" else name] = {"software": "psycopg2 (src/pgload.py)", "dsn": told["dsn"], "sessions": told["sessions"]}
-    kinds = sorted({r["op"] for r in rows})
-    bench.truth["app" if name == "client" else f"app_{name}"] = {
-        op: {"ms": truth.summary([ms(r) for r in rows if r["op"] == op]), "rows": sum(r["rows"] for r in rows if r["op"] == op)} for op in kinds}
-    return rows
+def load(bench, sessions, *, port=5432, options="sslmode=disable", **more):
+    """Runs sessions (`src/pgload.py`) to their end and returns their operations (`database.sessions`), with the local `port`."""
+    dsn = f"host={bench.server.address} port={port} user=postgres dbname=postgres connect_timeout=10 gssencmode=disable {options}"
+    return database.sessions(bench, "pgload.py", sessions, dsn=dsn, **more)
 
 
 def pgbench(bench, *, clients=4, transactions=100, mode="simple", script=None, options=(), timeout=45):
@@ -143,17 +97,12 @@ def pgbench(bench, *, clients=4, transactions=100, mode="simple", script=None, o
         command += ["-f", f"{bench.scratch}/pgbench.sql"]
     run = bench.run(bench.client, "env", f"--chdir={bench.scratch}", *command, "postgres", timeout=timeout)
     lines = [line.split() for log in glob.glob(f"{bench.scratch}/pgbench.*") if not log.endswith(".sql") for line in open(log)]
-    with gzip.open(f"{bench.folder}/transactions.csv.gz", "wt") as file:
-        file.write("client,transaction,latency_us,script,t_end_s,t_end_us\n")
-        file.writelines(",".join(line[:6]) + "\n" for line in lines)
+    columns = ["client", "transaction", "latency_us", "script", "t_end_s", "t_end_us"]
+    truth.write(f"{bench.folder}/transactions.csv.gz", columns, (line[:6] for line in lines))
     took = [int(line[2]) / 1e3 for line in lines]
     bench.truth["client"] = {"software": "pgbench 15", "command": [str(c) for c in command[1:]]}
     bench.truth["app"] = {"transaction_ms": truth.summary(took), "said": run.stdout.strip().splitlines()[-6:]}
     return took
-
-
-def ms(row):
-    return (row["t_done_ns"] - row["t_issue_ns"]) / 1e6
 
 
 def calls(rows):

@@ -1,5 +1,6 @@
 //! What a run must say (`lab/kit/expect.py`, `run`) and what was said, into the checks that do not hold.
 
+use crate::subject::Subject;
 use regex_lite::Regex;
 use serde_json::{Map, Value};
 
@@ -33,7 +34,7 @@ pub(crate) struct Check {
 }
 
 /// `low` and `high` are allowed themselves.
-struct Range {
+pub(crate) struct Range {
     low: f64,
     high: f64,
 }
@@ -46,6 +47,7 @@ enum Must {
     Forbid(String),
     Fact(String, String, Range),
     Cost(String, Range),
+    Where(Subject),
     /// The verdict's sentence, or the text's first paragraph.
     First {
         verdict: bool,
@@ -127,6 +129,12 @@ impl Run {
                     self.add(code, Must::Cost(code.clone(), range(bounds)?));
                 }
             }
+            "where" => {
+                for one in values(wanted)? {
+                    let subject = Subject::read(&one)?;
+                    self.add(&subject.name(), Must::Where(subject));
+                }
+            }
             "first" => {
                 for one in strings(wanted)? {
                     let pattern = pattern(&one)?;
@@ -174,6 +182,7 @@ impl Run {
             Must::Forbid(_) => "forbid ",
             Must::Fact(..) => "facts ",
             Must::Cost(..) => "cost_s ",
+            Must::Where(_) => "where ",
             Must::First { .. } => "first ",
             Must::Says(_) => "says ",
             Must::Never(_) => "never ",
@@ -254,6 +263,7 @@ impl Must {
                     seconds.map_or("no cost".into(), |s| format!("{s:.3} s")),
                 )
             }
+            Must::Where(subject) => subject.missed(&said.json["findings"]),
             Must::First { verdict, pattern } => {
                 let first = if *verdict {
                     sentence().into()
@@ -280,7 +290,7 @@ impl Must {
 }
 
 impl Range {
-    fn holds(&self, value: &Value) -> bool {
+    pub(crate) fn holds(&self, value: &Value) -> bool {
         value
             .as_f64()
             .is_some_and(|v| self.low <= v && v <= self.high)
@@ -348,20 +358,20 @@ fn text(fields: &Map<String, Value>, name: &str) -> Result<String, String> {
     value.map(str::to_owned).ok_or(format!("no {name}"))
 }
 
-fn object(value: &Value) -> Result<&Map<String, Value>, String> {
+pub(crate) fn object(value: &Value) -> Result<&Map<String, Value>, String> {
     value
         .as_object()
         .ok_or_else(|| format!("{value} is no object"))
 }
 
-fn values(value: &Value) -> Result<Vec<Value>, String> {
+pub(crate) fn values(value: &Value) -> Result<Vec<Value>, String> {
     value
         .as_array()
         .cloned()
         .ok_or_else(|| format!("{value} is no list"))
 }
 
-fn strings(value: &Value) -> Result<Vec<String>, String> {
+pub(crate) fn strings(value: &Value) -> Result<Vec<String>, String> {
     let all = values(value)?;
     let texts = all.iter().map(|v| v.as_str().map(str::to_owned));
     texts
@@ -369,7 +379,7 @@ fn strings(value: &Value) -> Result<Vec<String>, String> {
         .ok_or_else(|| format!("{value} is no list of texts"))
 }
 
-fn range(value: &Value) -> Result<Range, String> {
+pub(crate) fn range(value: &Value) -> Result<Range, String> {
     match values(value)?.as_slice() {
         [low, high] => match (low.as_f64(), high.as_f64()) {
             (Some(low), Some(high)) if low <= high => Ok(Range { low, high }),
@@ -379,7 +389,7 @@ fn range(value: &Value) -> Result<Range, String> {
     }
 }
 
-fn pattern(text: &str) -> Result<Regex, String> {
+pub(crate) fn pattern(text: &str) -> Result<Regex, String> {
     match Regex::new(text) {
         Ok(pattern) if pattern.is_match("") => Err(format!("{text} matches everything")),
         Ok(pattern) => Ok(pattern),

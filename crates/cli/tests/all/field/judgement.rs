@@ -11,7 +11,10 @@ fn said() -> Said {
         json: json!({
             "verdict": {"side": "server", "cause": "server-slow", "sentence": "The SERVER is slow: 4 ms."},
             "findings": [
-                {"code": "server-slow", "title": "Slow it is", "cost_ns": 1_500_000_000, "facts": {"cap": 4}},
+                {"code": "server-slow", "title": "Slow it is", "cost_ns": 1_500_000_000, "facts": {"cap": 4}, "where": [
+                    {"by": "client", "value": "10.0.1.1", "share": 0.9},
+                    {"by": "time", "value": "every 2.0 s for 1,100 ms", "share": 1.0},
+                ]},
                 {"code": "chatty", "title": "It chats", "cost_ns": null, "facts": {}},
             ],
             "ops": [{"op": "READ", "count": 7}, {"op": null}],
@@ -40,6 +43,13 @@ fn what_is_said_holds() {
         ("forbid", json!(["network-loss"])),
         ("facts", json!({"server-slow": {"cap": [4, 4]}})),
         ("cost_s", json!({"server-slow": [1.5, 2]})),
+        (
+            "where",
+            json!([
+                {"of": ["chatty", "server-slow"], "any": {"file": "data2", "client": r"10\.0\.1\.1\b"}, "share": [0.8, 1]},
+                {"of": ["server-slow"], "any": {"time": "^every "}, "durations_s": [[1.9, 2.1], [1, 1.2]]},
+            ]),
+        ),
         ("first", json!(["^The SERVER .* 4 ms"])),
         // Across the end of a line; on standard error.
         ("says", json!(["it works on 4", "another hour"])),
@@ -95,6 +105,18 @@ fn what_is_not_said_misses() {
             "no cost",
         ),
         ("cost_s", json!({"loss": [0, 9]}), "cost_s loss", only),
+        (
+            "where",
+            json!([{"of": ["loss"], "any": {"client": "10"}}]),
+            "where loss on client 10",
+            "no such finding",
+        ),
+        (
+            "where",
+            json!([{"of": ["chatty"], "any": {"client": "10"}}]),
+            "where chatty on client 10",
+            "on nobody",
+        ),
         ("first", json!(["works on"]), "first works on", sentence),
         ("says", json!(["client"]), "says client", paragraph),
         ("never", json!(["on \\d"]), "never on \\d", "on 4"),
@@ -120,6 +142,28 @@ fn what_is_not_said_misses() {
         assert_eq!(
             missed(field, wanted),
             [(check.to_owned(), instead.to_owned())]
+        );
+    }
+}
+
+/// The subject, the value, the share and each duration that it names must be as asked.
+#[test]
+fn a_cost_on_somebody_else_misses() {
+    let every = |seconds: Value| json!({"of": ["server-slow"], "any": {"time": "^every "}, "durations_s": seconds});
+    for wanted in [
+        json!({"of": ["server-slow"], "any": {"client": r"10\.0\.0\.1\b"}}),
+        json!({"of": ["server-slow"], "any": {"file": r"10\.0\.1\.1\b"}}),
+        json!({"of": ["server-slow"], "any": {"client": "10"}, "share": [0.95, 1]}),
+        every(json!([[0.9, 1.1], [1, 1.2]])),
+        every(json!([[1.9, 2.1], [0.1, 0.2]])),
+        every(json!([[1.9, 2.1]])),
+    ] {
+        let misses = missed("where", json!([wanted]));
+        assert_eq!(misses.len(), 1, "{wanted}");
+        assert!(
+            misses[0]
+                .1
+                .starts_with("on client 10.0.1.1, share 0.9; time every")
         );
     }
 }
@@ -182,6 +226,13 @@ fn what_cannot_fail_or_be_understood_is_refused() {
         ("first", json!([".*"])),
         ("says", json!(["(unfinished"])),
         ("never", json!([])),
+        ("where", json!([{"of": [], "any": {"client": "a"}}])),
+        ("where", json!([{"of": ["chatty"], "any": {}}])),
+        ("where", json!([{"of": ["chatty"], "any": {"client": ""}}])),
+        (
+            "where",
+            json!([{"of": ["chatty"], "any": {"client": "a"}, "low": 1}]),
+        ),
         ("json", json!({"ops": {}})),
         ("json", json!({"ops": {"between": [1, 2], "in": [1]}})),
         ("find", json!(["chatty", "chatty"])),

@@ -7,6 +7,7 @@
 mod judge;
 mod judgement;
 mod list;
+mod subject;
 
 use crate::kit::{command, root};
 use judge::{Run, Said};
