@@ -15,8 +15,8 @@
 //!   the same order give the same places, whatever the number of threads elsewhere. Calls of two captures
 //!   of one matched pair are one call.
 //! - Attributes are numbers that the caller gives out: an interned index, or a hash that is the same in
-//!   each run. A call has those that it has: one without a file says nothing of files, and such calls belong
-//!   to the rest. Give each attribute once.
+//!   each run. A call has those that it has: one without a file says nothing of files, and files are held
+//!   against other files only. Give each attribute once.
 //! - What a call is charged is what is above normal where that is known; whole response times do, too, but
 //!   an operation that is by nature longer than others then is a place, which is true and of no use.
 //!
@@ -60,7 +60,7 @@ const TIMES_AS_MUCH: f64 = 1.5;
 /// Calls that a rest must have to be one.
 const LEAST_CALLS: u64 = 8;
 
-/// What calls can have in common; the coarser before the finer, which is said first of two that are the
+/// What calls can have in common: the coarser before the finer, which is said first of two that are the
 /// same.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum By {
@@ -128,7 +128,8 @@ pub struct Place {
     /// What those calls cost, and its share (0 to 1) of the whole cost.
     pub cost_ns: i64,
     pub share: f64,
-    /// Mean cost of a call without any of the attribute's places.
+    /// Mean cost of the calls that have another value of the attribute than the places named; for time, of
+    /// all other calls.
     pub rest_mean_ns: i64,
 }
 
@@ -140,6 +141,8 @@ pub struct Concentration {
     calls: u64,
     whole: Course,
     values: [Values; By::Time as usize],
+    /// The whole by which attributes calls have (a bit for each), in blocks.
+    having: Vec<(u16, Course)>,
     stretches: Vec<Stretches>,
 }
 
@@ -152,6 +155,7 @@ impl Concentration {
             calls: 0,
             whole: Course::default(),
             values: Default::default(),
+            having: Vec::new(),
             stretches: vec![Stretches::default(); accounts],
         }
     }
@@ -162,19 +166,37 @@ impl Concentration {
         while cell >= CELLS {
             self.clock.double();
             self.whole.halve(self.accounts);
-            // A block's cells stay together, so its neighbours' join them.
             self.values
                 .iter_mut()
                 .for_each(|values| values.halve(self.accounts));
+            self.having
+                .iter_mut()
+                .for_each(|(_, course)| course.halve(self.accounts));
             cell = self.clock.cell(charge.at_ns);
         }
         self.calls += 1;
         self.whole.add(cell, self.accounts, charge.costs);
+        let weight = charge.costs.iter().fold(0, |sum: u64, (_, cost_ns)| {
+            sum.saturating_add(cost_ns.max(&0).unsigned_abs())
+        });
+        let mut has: u16 = 0;
         for (by, value) in charge.attributes {
             if let Some(values) = self.values.get_mut(*by as usize) {
-                values.add(*value, cell / BLOCK, self.accounts, charge.costs);
+                values.add(*value, weight, cell / BLOCK, self.accounts, charge.costs);
+                has |= 1 << *by as usize;
             }
         }
+        let having = self
+            .having
+            .iter()
+            .position(|(having, _)| *having == has)
+            .unwrap_or_else(|| {
+                self.having.push((has, Course::default()));
+                self.having.len() - 1
+            });
+        self.having[having]
+            .1
+            .add(cell / BLOCK, self.accounts, charge.costs);
         let end_ns = charge.at_ns.saturating_add(charge.response_ns.max(0));
         for (account, cost_ns) in charge.costs {
             if let Some(stretches) = self.stretches.get_mut(*account) {
@@ -216,17 +238,25 @@ impl Concentration {
         let sets = ATTRIBUTES
             .iter()
             .zip(&self.values)
-            .filter_map(|(by, values)| blocks.set(*by, &values.sorted(), self.accounts, accounts));
+            .filter_map(|(by, values)| {
+                let having = self
+                    .having
+                    .iter()
+                    .filter(|(has, _)| has & 1 << *by as usize != 0);
+                let all = having.map(|(_, course)| course);
+                blocks.set(*by, all, &values.sorted(), |course| {
+                    course.of(self.accounts, accounts).collect()
+                })
+            });
         let mut sets = who::once(sets.collect());
         let sharpness = |sum: Cell| sum.share_of(whole) - sum.calls as f64 / whole.calls as f64;
         sets.sort_by(|a, b| sharpness(b.sum).total_cmp(&sharpness(a.sum)));
         let places = sets.into_iter().flat_map(|mut set| {
             set.members
                 .sort_by_key(|(value, sum)| (std::cmp::Reverse(sum.cost_ns), *value));
-            let rest = whole.without(set.sum);
             set.members
                 .into_iter()
-                .map(move |(value, sum)| place(set.by, Value::Of(value), sum, rest, whole))
+                .map(move |(value, sum)| place(set.by, Value::Of(value), sum, set.rest, whole))
         });
         places.collect()
     }

@@ -471,6 +471,64 @@ fn who_only_worked_while_all_was_slow_is_not_to_blame() {
 }
 
 #[test]
+fn files_are_held_against_files_not_against_calls_without_any() {
+    let attributes = |_: u64, random: &mut Random| match random.below(4) {
+        0 => vec![(By::Operation, 1), (By::File, random.uneven(20))],
+        operation => vec![(By::Operation, operation + 1)],
+    };
+    let places = stream(
+        8_000,
+        Pace::Random(MS),
+        21,
+        attributes,
+        |_, attributes, random| {
+            if has(attributes, By::Operation, 1) {
+                random.exponential(1e7) as i64
+            } else {
+                0
+            }
+        },
+    );
+    assert_eq!(who(&places), [(By::Operation, Value::Of(1))]);
+}
+
+#[test]
+fn a_client_that_is_slow_since_a_moment_is_told_with_the_moment() {
+    let places = stream(
+        10_000,
+        Pace::Random(MS),
+        22,
+        two_clients,
+        |at_ns, attributes, random| {
+            let slower = if at_ns > 6 * S && has(attributes, By::Client, 0) {
+                20.0
+            } else {
+                1.0
+            };
+            (slower * random.exponential(1e6)) as i64
+        },
+    );
+    assert!(
+        matches!(
+            places[..],
+            [
+                Place {
+                    by: By::Client,
+                    value: Value::Of(0),
+                    ..
+                },
+                Place {
+                    by: By::Time,
+                    value: Value::Since(_),
+                    ..
+                }
+            ]
+        ),
+        "{places:?}"
+    );
+}
+
+#[test]
 fn accounts_are_added_up_when_asked_for() {
     let mut random = Random::new(17);
     let mut concentration = Concentration::new(3);
@@ -556,7 +614,7 @@ fn healthy(seed: u64) -> Vec<Place> {
         } else {
             client
         };
-        vec![
+        let mut all = vec![
             (By::Client, client),
             (By::Server, random.uneven(2)),
             (By::User, random.uneven(3)),
@@ -565,11 +623,19 @@ fn healthy(seed: u64) -> Vec<Place> {
             (By::File, random.uneven(files)),
             (By::Statement, random.uneven(50)),
             (By::Connection, client * 8 + random.below(connections)),
-        ]
+        ];
+        // Not every call has them all.
+        all.truncate(5 + random.below(4) as usize);
+        all
+    };
+    let pace = if random.below(2) == 0 {
+        Pace::Steady(gap_ns)
+    } else {
+        Pace::Random(gap_ns)
     };
     stream(
         calls,
-        gap_ns,
+        pace,
         seed,
         attributes,
         move |at_ns, attributes, random| {
@@ -614,11 +680,13 @@ fn the_costliest_of_any_number_of_values_is_kept_in_bounded_room() {
     let mut random = Random::new(19);
     for call in 0..50_000_u64 {
         let value = if call % 50 == 49 { 7 } else { 1_000 + call };
+        let cost_ns = random.exponential(1e6) as i64;
         values.add(
             value,
+            cost_ns as u64,
             call as usize / 1_000,
             1,
-            &[(0, random.exponential(1e6) as i64)],
+            &[(0, cost_ns)],
         );
     }
     let kept = values.sorted();

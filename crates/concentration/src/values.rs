@@ -10,6 +10,9 @@ use hashbrown::HashMap;
 /// Values kept of one attribute.
 pub(crate) const VALUES: usize = 256;
 
+const RECENT_SHIFT: u32 = 58;
+const RECENT: usize = 1 << (u64::BITS - RECENT_SHIFT);
+
 #[derive(Clone, Debug)]
 struct Kept {
     value: u64,
@@ -22,32 +25,36 @@ struct Kept {
 pub(crate) struct Values {
     kept: Vec<Kept>,
     places: HashMap<u64, usize, foldhash::fast::FixedState>,
-    /// Calls that follow each other are often alike.
-    last: Option<(u64, usize)>,
+    /// Where values lately were, by a few bits of them: most calls need no more than that.
+    recent: Vec<(u64, usize)>,
     /// There were more values than room; from then on only what costs is taken in.
     full: bool,
 }
 
 impl Values {
+    /// A call with a value, the cost of all its accounts, and each account's.
     pub(crate) fn add(
         &mut self,
         value: u64,
+        weight: u64,
         block: usize,
         accounts: usize,
         costs: &[(usize, i64)],
     ) {
-        let weight = costs.iter().fold(0, |sum: u64, (_, cost_ns)| {
-            sum.saturating_add(cost_ns.max(&0).unsigned_abs())
-        });
-        let place = match self.last {
-            Some((last, place)) if last == value => place,
-            _ => match self.places.get(&value) {
-                Some(place) => *place,
-                None if self.full && weight == 0 => return,
-                None => self.take_in(value),
-            },
+        let slot = (value.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> RECENT_SHIFT) as usize;
+        let place = match self.recent.get(slot) {
+            Some((recent, place)) if *recent == value && *place < self.kept.len() => *place,
+            _ => {
+                let place = match self.places.get(&value) {
+                    Some(place) => *place,
+                    None if self.full && weight == 0 => return,
+                    None => self.take_in(value),
+                };
+                self.recent.resize(RECENT, (0, usize::MAX));
+                self.recent[slot] = (value, place);
+                place
+            }
         };
-        self.last = Some((value, place));
         let kept = &mut self.kept[place];
         kept.weight = kept.weight.saturating_add(weight);
         kept.course.add(block, accounts, costs);
@@ -82,6 +89,7 @@ impl Values {
                 .enumerate()
                 .map(|(place, kept)| (kept.value, place)),
         );
+        self.recent.clear();
         self.full = true;
     }
 

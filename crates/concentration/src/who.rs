@@ -26,6 +26,8 @@ pub(crate) struct Set {
     /// All members' together, by block.
     course: Vec<Cell>,
     pub(crate) sum: Cell,
+    /// All calls with another value.
+    pub(crate) rest: Cell,
 }
 
 /// Blocks of the whole capture, each with calls enough to hold some against others.
@@ -77,25 +79,33 @@ impl Blocks {
             .collect()
     }
 
-    /// The smallest set of values that holds most of the cost, if there is one that is beyond chance.
-    pub(crate) fn set(
+    /// The smallest set of values that holds most of the cost, if there is one that is beyond chance:
+    /// `all` are the calls that have the attribute, `told` the course of the cost asked for.
+    pub(crate) fn set<'a>(
         &self,
         by: By,
+        all: impl Iterator<Item = &'a Course>,
         values: &[(u64, &Course)],
-        accounts: usize,
-        chosen: &[usize],
+        told: impl Fn(&Course) -> Vec<Cell>,
     ) -> Option<Set> {
         let whole = Cell::sum(&self.cells);
         let mut left: Vec<(u64, Vec<Cell>, Cell)> = values
             .iter()
             .map(|(value, course)| {
-                let cells = self.of(&course.of(accounts, chosen).collect::<Vec<_>>());
+                let cells = self.of(&told(course));
                 let sum = Cell::sum(&cells);
                 (*value, cells, sum)
             })
             .filter(|(_, _, sum)| sum.share_of(whole) >= MEMBER_SHARE)
             .collect();
-        let mut rest = self.cells.clone();
+        let all = all.fold(vec![Cell::default(); self.cells.len()], |all, course| {
+            let course = self.of(&told(course));
+            all.iter()
+                .zip(&course)
+                .map(|(all, cell)| all.with(*cell))
+                .collect()
+        });
+        let mut rest = all.clone();
         let mut members = Vec::new();
         loop {
             let pool = Cell::sum(&rest);
@@ -125,8 +135,7 @@ impl Blocks {
             members.push((taken, *sum));
             left.retain(|(value, ..)| *value != taken);
         }
-        let course: Vec<Cell> = self
-            .cells
+        let course: Vec<Cell> = all
             .iter()
             .zip(&rest)
             .map(|(all, rest)| all.without(*rest))
@@ -138,6 +147,7 @@ impl Blocks {
             members,
             course,
             sum,
+            rest: Cell::sum(&rest),
         })
     }
 
