@@ -20,6 +20,25 @@
 //! - What a call is charged is what is above normal where that is known; whole response times do, too, but
 //!   an operation that is by nature longer than others then is a place, which is true and of no use.
 //!
+//! ```
+//! use concentration::{By, Charge, Concentration, Value};
+//!
+//! let mut concentration = Concentration::new(1);
+//! for call in 0..1_000 {
+//!     let client = (call * call) as u64 % 7 % 3;
+//!     let cost_ns = if client == 2 { 9_000_000 } else { 100_000 };
+//!     concentration.charge(&Charge {
+//!         at_ns: call * 1_000_000,
+//!         response_ns: cost_ns,
+//!         costs: &[(0, cost_ns)],
+//!         attributes: &[(By::Client, client), (By::Server, 1)],
+//!     });
+//! }
+//! let places = concentration.finish(&[0]);
+//! assert_eq!(places.len(), 1);
+//! assert_eq!((places[0].by, places[0].value), (By::Client, Value::Of(2)));
+//! ```
+//!
 //! # What it says, and how sure
 //!
 //! Who (`who.rs`): blocks of time, within each a value's calls against the others', by a jackknife over
@@ -28,14 +47,34 @@
 //! When (`window.rs`, `period.rs`): ranks of blocks, corrected for their autocorrelation, and evenness of
 //! gaps. Moments are told to a 500th of the capture.
 //!
-//! Healthy streams that were named a place, in the tests here: MEASURED.
-//! A burst that happened once is no place: one event proves nothing about whom or when.
+//! Of 10,000 healthy streams (30 to 20,000 calls; exponential, Pareto and lognormal costs, rare losses,
+//! irregular stalls of all or of one client at a time; eight attributes each), none was given a wrong
+//! client or other value and two (0.02 %) a wrong time, stalls that chance had drawn together; the first
+//! 200 are a test. Of two clients that share the calls evenly the slower one is named, in 40 streams with
+//! exponential costs:
+//!
+//! | calls | twice as slow | 4 times | 20 times |
+//! |---|---|---|---|
+//! | 100 | 0 | 13 | 33 |
+//! | 300 | 12 | 40 | 40 |
+//! | 1,000 and more | 40 | 40 | 40 |
+//!
+//! What it does not do: a burst that happened once is no place, as one event proves nothing about whom,
+//! and about when only if it fills eight blocks, a tenth of the capture or so. Of places that go together
+//! (a statement that one client alone uses) it knows the sums of each, not of both. More than eight values
+//! are no place. A period is not found where stretches fill half of it.
 //!
 //! # Cost
 //!
-//! BENCH
+//! 60 to 150 ns a charge of one processor that others used too, with eight attributes of up to a hundred
+//! values, one account or two of eight charged; 270 to 350 ns where three attributes have thousands of
+//! values, all of which cost (release build without LTO, `examples/ns_per_charge.rs`, which varies that
+//! much between runs). One with many accounts costs little more than one with one account, where a
+//! `Concentration` for each finding would cost that much each. [`Concentration::finish`] takes under a
+//! millisecond.
+//!
 //! Memory has a bound: 256 values of an attribute, 64 blocks of each, and in each one number and one for
-//! each account (1.2 MB per attribute with eight accounts, if there are that many values); 4,096 stretches
+//! each account (1.2 MB per attribute with eight accounts, where there are that many values and all last); 4,096 stretches
 //! of 32 bytes for each account.
 
 mod course;

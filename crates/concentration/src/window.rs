@@ -21,6 +21,10 @@ const BEYOND_CHANCE: f64 = 5.0;
 /// Blocks inside and outside a window at least.
 const LEAST_BLOCKS: usize = 8;
 
+/// Of a window's blocks, how many must cost more than the median of the others: a few events that came
+/// near each other by chance leave blocks between them that do not.
+const THROUGHOUT: f64 = 0.75;
+
 /// A window with two edges must be better than one with one edge by this much of its square.
 const SECOND_EDGE: f64 = 1.2;
 
@@ -103,15 +107,22 @@ fn best(cells: &[Cell], blocks: &[Range<usize>]) -> Option<Range<usize>> {
     if deviations(from, end) * independence(&ranks, from, end) < BEYOND_CHANCE {
         return None;
     }
-    let mean = |range: Range<usize>| sums_mean(&blocks, range);
-    let inside = mean(from..end);
-    let others: Vec<f64> = blocks
-        .iter()
-        .enumerate()
-        .filter(|(at, _)| !(from..end).contains(at))
-        .map(|(_, (_, mean))| *mean)
-        .collect();
-    let outside = others.iter().sum::<f64>() / others.len().max(1) as f64;
+    let means = |within: bool| -> Vec<f64> {
+        let chosen = blocks
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| (from..end).contains(at) == within);
+        chosen.map(|(_, (_, mean))| *mean).collect()
+    };
+    let (inside, mut outside) = (means(true), means(false));
+    outside.sort_unstable_by(f64::total_cmp);
+    let usual = outside.get(outside.len() / 2).copied().unwrap_or(0.0);
+    let costly = inside.iter().filter(|mean| **mean > usual).count();
+    if (costly as f64) < THROUGHOUT * inside.len() as f64 {
+        return None;
+    }
+    let mean = |means: &[f64]| means.iter().sum::<f64>() / means.len().max(1) as f64;
+    let (inside, outside) = (mean(&inside), mean(&outside));
     let middle = (inside * outside).sqrt().max(outside);
     // The edges lie somewhere in the blocks beside them.
     let begin = match from {
@@ -127,14 +138,6 @@ fn best(cells: &[Cell], blocks: &[Range<usize>]) -> Option<Range<usize>> {
         }),
     };
     (begin < finish).then_some(begin..finish)
-}
-
-fn sums_mean(blocks: &[(Range<usize>, f64)], range: Range<usize>) -> f64 {
-    blocks[range.clone()]
-        .iter()
-        .map(|(_, mean)| mean)
-        .sum::<f64>()
-        / range.len().max(1) as f64
 }
 
 /// Ranks around zero; equals share theirs.
