@@ -1,4 +1,5 @@
-//! What a charge costs, in nanoseconds: `cargo run --release -p concentration --example ns_per_charge`.
+//! What a charge costs, in nanoseconds: `cargo run --release -p concentration --example
+//! ns_per_charge`.
 #![allow(clippy::print_stdout, reason = "its purpose")]
 
 use concentration::{By, Charge, Concentration};

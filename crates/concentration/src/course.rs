@@ -1,7 +1,8 @@
-//! Calls and cost over time, in cells whose width doubles as the capture grows, so that a capture of a
-//! second and one of a day take the same room.
+//! Calls and cost over time, in cells whose width doubles as the capture grows, so that a capture
+//! of a second and one of a day take the same room.
 
-/// Cells of the whole, of which half at least are in use: a moment is told to a 500th of the capture.
+/// Cells of the whole, of which half at least are in use: a moment is told to a 500th of the
+/// capture.
 pub(crate) const CELLS: usize = 1_024;
 
 /// Cells that make a block, of which there are 32 to 64: what a value's own course is kept in.
@@ -59,8 +60,8 @@ impl Clock {
     /// A capture of a millisecond is told to the microsecond.
     const FIRST_WIDTH_BITS: u32 = 10;
 
-    /// The cell of a moment, which may be beyond the last one. What is earlier than the first call told
-    /// of is in the first cell.
+    /// The cell of a moment, which may be beyond the last one. What is earlier than the first call
+    /// told of is in the first cell.
     pub(crate) fn cell(&mut self, at_ns: i64) -> usize {
         let start_ns = *self.start_ns.get_or_insert(at_ns);
         self.since(start_ns, at_ns)
@@ -86,8 +87,8 @@ impl Clock {
     }
 }
 
-/// What is counted in each cell (or block), from the first one with a call: a row of calls, then the cost
-/// of each account.
+/// What is counted in each cell (or block), from the first one with a call: a row of calls, then
+/// the cost of each account.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Course {
     first: usize,

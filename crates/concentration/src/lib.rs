@@ -1,24 +1,26 @@
 //! A stream of costs into where they concentrate: on whom, on what, when.
 //!
-//! The places are those that hold most of a cost and differ from the rest beyond chance. What is not
-//! significant is not said: costs that are spread evenly, however heavy their tail, give an empty list.
+//! The places are those that hold most of a cost and differ from the rest beyond chance. What is
+//! not significant is not said: costs that are spread evenly, however heavy their tail, give an
+//! empty list.
 //!
 //! # How to feed it
 //!
-//! One [`Concentration`] for a diagnosis, with an account for each thing that costs: a finding, or, as
-//! findings are known only at the end, a line of the ledger (place, side, cause). Sums over accounts are
-//! made in [`Concentration::finish`], which takes the accounts that a finding owns.
+//! One [`Concentration`] for a diagnosis, with an account for each thing that costs: a finding, or,
+//! as findings are known only at the end, a line of the ledger (place, side, cause). Sums over
+//! accounts are made in [`Concentration::finish`], which takes the accounts that a finding owns.
 //!
-//! - [`Concentration::charge`] once for every call that judgement rests on, also those that cost nothing:
-//!   they are the rest that places are held against. Calls that are not fed do not exist.
-//! - In order of time, by start or by end; what comes late is counted where it belongs. The same calls in
-//!   the same order give the same places, whatever the number of threads elsewhere. Calls of two captures
-//!   of one matched pair are one call.
-//! - Attributes are numbers that the caller gives out: an interned index, or a hash that is the same in
-//!   each run. A call has those that it has: one without a file says nothing of files, and files are held
-//!   against other files only. Give each attribute once.
-//! - What a call is charged is what is above normal where that is known; whole response times do, too, but
-//!   an operation that is by nature longer than others then is a place, which is true and of no use.
+//! - [`Concentration::charge`] once for every call that judgement rests on, also those that cost
+//!   nothing: they are the rest that places are held against. Calls that are not fed do not exist.
+//! - In order of time, by start or by end; what comes late is counted where it belongs. The same
+//!   calls in the same order give the same places, whatever the number of threads elsewhere. Calls
+//!   of two captures of one matched pair are one call.
+//! - Attributes are numbers that the caller gives out: an interned index, or a hash that is the
+//!   same in each run. A call has those that it has: one without a file says nothing of files, and
+//!   files are held against other files only. Give each attribute once.
+//! - What a call is charged is what is above normal where that is known; whole response times do,
+//!   too, but an operation that is by nature longer than others then is a place, which is true and
+//!   of no use.
 //!
 //! ```
 //! use concentration::{By, Charge, Concentration, Value};
@@ -41,17 +43,17 @@
 //!
 //! # What it says, and how sure
 //!
-//! Who (`who.rs`): blocks of time, within each a value's calls against the others', by a jackknife over
-//! blocks and a permutation of cells, of which the less surprising counts; a value stands out at four
-//! standard deviations, with 1.5 times the rest's mean, and the set must hold more than half of the cost.
-//! When (`window.rs`, `period.rs`): ranks of blocks, corrected for their autocorrelation, and evenness of
-//! gaps. Moments are told to a 500th of the capture.
+//! Who (`who.rs`): blocks of time, within each a value's calls against the others', by a jackknife
+//! over blocks and a permutation of cells, of which the less surprising counts; a value stands out
+//! at 3.5 standard deviations, with 1.5 times the rest's mean, and the set must hold more than half
+//! of the cost. When (`window.rs`, `period.rs`): ranks of blocks, corrected for their
+//! autocorrelation, and evenness of gaps. Moments are told to a 500th of the capture.
 //!
-//! Of 10,000 healthy streams (30 to 20,000 calls; exponential, Pareto and lognormal costs, rare losses,
-//! irregular stalls of all or of one client at a time; eight attributes each), none was given a wrong
-//! client or other value and two (0.02 %) a wrong time, stalls that chance had drawn together; the first
-//! 200 are a test. Of two clients that share the calls evenly the slower one is named, in 40 streams with
-//! exponential costs:
+//! Of 10,000 healthy streams (30 to 20,000 calls; exponential, Pareto and lognormal costs, rare
+//! losses, irregular stalls of all or of one client at a time; eight attributes each), none was
+//! given a wrong client or other value and two (0.02 %) a wrong time, stalls that chance had drawn
+//! together; the first 200 are a test. Of two clients that share the calls evenly the slower one is
+//! named, in 40 streams with exponential costs:
 //!
 //! | calls | twice as slow | 4 times | 20 times |
 //! |---|---|---|---|
@@ -59,23 +61,23 @@
 //! | 300 | 12 | 40 | 40 |
 //! | 1,000 and more | 40 | 40 | 40 |
 //!
-//! What it does not do: a burst that happened once is no place, as one event proves nothing about whom,
-//! and about when only if it fills eight blocks, a tenth of the capture or so. Of places that go together
-//! (a statement that one client alone uses) it knows the sums of each, not of both. More than eight values
-//! are no place. A period is not found where stretches fill half of it.
+//! What it does not do: a burst that happened once is no place, as one event proves nothing about
+//! whom, and about when only if it fills eight blocks, a tenth of the capture or so. Of places that
+//! go together (a statement that one client alone uses) it knows the sums of each, not of both.
+//! More than eight values are no place. A period is not found where stretches fill half of it.
 //!
 //! # Cost
 //!
-//! 60 to 150 ns a charge of one processor that others used too, with eight attributes of up to a hundred
-//! values, one account or two of eight charged; 270 to 350 ns where three attributes have thousands of
-//! values, all of which cost (release build without LTO, `examples/ns_per_charge.rs`, which varies that
-//! much between runs). One with many accounts costs little more than one with one account, where a
-//! `Concentration` for each finding would cost that much each. [`Concentration::finish`] takes under a
-//! millisecond.
+//! 60 to 150 ns a charge of one processor that others used too, with eight attributes of up to a
+//! hundred values, one account or two of eight charged; 270 to 350 ns where three attributes have
+//! thousands of values, all of which cost (release build without LTO, `examples/ns_per_charge.rs`,
+//! which varies that much between runs). One with many accounts costs little more than one with one
+//! account, where a `Concentration` for each finding would cost that much each.
+//! [`Concentration::finish`] takes under a millisecond.
 //!
-//! Memory has a bound: 256 values of an attribute, 64 blocks of each, and in each one number and one for
-//! each account (1.2 MB per attribute with eight accounts, where there are that many values and all last); 4,096 stretches
-//! of 32 bytes for each account.
+//! Memory has a bound: 256 values of an attribute, 64 blocks of each, and in each one number and
+//! one for each account (1.2 MB per attribute with eight accounts, where there are that many values
+//! and all last); 4,096 stretches of 32 bytes for each account.
 
 mod course;
 mod period;
@@ -99,8 +101,8 @@ const TIMES_AS_MUCH: f64 = 1.5;
 /// Calls that a rest must have to be one.
 const LEAST_CALLS: u64 = 8;
 
-/// What calls can have in common: the coarser before the finer, which is said first of two that are the
-/// same.
+/// What calls can have in common: the coarser before the finer, which is said first of two that are
+/// the same.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum By {
     Client,
@@ -150,7 +152,8 @@ pub struct Charge<'a> {
     /// When its request began, in nanoseconds since any moment.
     pub at_ns: i64,
     pub response_ns: i64,
-    /// Accounts and what they are charged, in nanoseconds; an account that is left out is charged nothing.
+    /// Accounts and what they are charged, in nanoseconds; an account that is left out is charged
+    /// nothing.
     pub costs: &'a [(usize, i64)],
     /// What it has, in the caller's numbers. Time is not among them.
     pub attributes: &'a [(By, u64)],
@@ -167,8 +170,8 @@ pub struct Place {
     /// What those calls cost, and its share (0 to 1) of the whole cost.
     pub cost_ns: i64,
     pub share: f64,
-    /// Mean cost of the calls that have another value of the attribute than the places named; for time, of
-    /// all other calls.
+    /// Mean cost of the calls that have another value of the attribute than the places named; for
+    /// time, of all other calls.
     pub rest_mean_ns: i64,
 }
 
@@ -249,8 +252,8 @@ impl Concentration {
         }
     }
 
-    /// Where the cost of these accounts together concentrates: attributes first, the sharpest before the
-    /// others, then time. Empty when it does not, or not beyond chance.
+    /// Where the cost of these accounts together concentrates: attributes first, the sharpest
+    /// before the others, then time. Empty when it does not, or not beyond chance.
     pub fn finish(&self, accounts: &[usize]) -> Vec<Place> {
         let cells: Vec<Cell> = self.whole.of(self.accounts, accounts).collect();
         let whole = Cell::sum(&cells);

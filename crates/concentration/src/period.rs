@@ -1,11 +1,12 @@
 //! Every so often, for so long: costly stretches whose beginnings are evenly spaced.
 //!
-//! A call is costly when it costs at least twice the mean so far; costly calls that overlap, or are closer
-//! than they are long, are one stretch. Of the stretches those count that are about as heavy as the one
-//! that holds the middle of the cost. Regular is what has most gaps within a tenth of their median, more
-//! than chance makes of it (binomial), and twice the gap at twice the distance (the autocorrelation of the
-//! beginnings at its first two lags). Calls that come at a steady beat and are costly at random are held
-//! off by asking for four calls between stretches that are not costly.
+//! A call is costly when it costs at least twice the mean so far; costly calls that overlap, or are
+//! closer than they are long, are one stretch. Of the stretches those count that are about as heavy
+//! as the one that holds the middle of the cost. Regular is what has most gaps within a tenth of
+//! their median, more than chance makes of it (binomial), and twice the gap at twice the distance
+//! (the autocorrelation of the beginnings at its first two lags). Calls that come at a steady beat
+//! and are costly at random are held off by asking for four calls between stretches that are not
+//! costly.
 
 use crate::MOST;
 use crate::course::{Cell, Clock};
@@ -19,8 +20,8 @@ const LEAST_GAPS: usize = 5;
 /// Of a gap, how far it may be from the period.
 const TOLERANCE: f64 = 0.1;
 
-/// A gap's chance of being that near by chance, at most: of gaps drawn evenly, or of steps of which one in
-/// five is costly. Exponential ones have 0.07.
+/// A gap's chance of being that near by chance, at most: of gaps drawn evenly, or of steps of which
+/// one in five is costly. Exponential ones have 0.07.
 const NEAR_BY_CHANCE: f64 = 0.2;
 
 /// So often may chance make so many gaps regular.
@@ -95,8 +96,8 @@ impl Stretches {
         self.list.push(new);
     }
 
-    /// The stretches of several accounts, in order of time. Calls may be charged in more than one of them,
-    /// so at least as many as in one are counted.
+    /// The stretches of several accounts, in order of time. Calls may be charged in more than one
+    /// of them, so at least as many as in one are counted.
     pub(crate) fn together<'a>(all: impl Iterator<Item = &'a Stretches>) -> Stretches {
         let mut list: Vec<Stretch> = all
             .flat_map(|stretches| stretches.list.iter().copied())

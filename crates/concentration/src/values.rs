@@ -1,8 +1,9 @@
 //! The values of one attribute that cost most, in bounded memory.
 //!
-//! "Frequent items" by cost (Misra and Gries 1982, in the form that takes off the median of all when there
-//! is no room, Anderson et al. 2017): whatever holds more than a 128th of all cost is kept, for any
-//! order. Its calls and cost are counted from when it was taken in, so they are never too high.
+//! "Frequent items" by cost (Misra and Gries 1982, in the form that takes off the median of all
+//! when there is no room, Anderson et al. 2017): whatever holds more than a 128th of all cost is
+//! kept, for any order. Its calls and cost are counted from when it was taken in, so they are never
+//! too high.
 
 use crate::course::Course;
 use hashbrown::HashMap;

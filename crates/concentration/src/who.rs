@@ -1,16 +1,17 @@
 //! The values that hold most of the cost and differ from the rest beyond chance.
 //!
-//! Values are taken out one after another, that with the largest excess first, each held against those
-//! that are left, so that two slow clients do not hide each other. Excess is the cost of a value's calls
-//! less what as many calls cost on the average *in the same block of time*: who only worked while
-//! everything was slow has none. Without a difference its expectation is zero in each block, and
-//! [`surprise`] says how far from zero it is.
+//! Values are taken out one after another, that with the largest excess first, each held against
+//! those that are left, so that two slow clients do not hide each other. Excess is the cost of a
+//! value's calls less what as many calls cost on the average *in the same block of time*: who only
+//! worked while everything was slow has none. Without a difference its expectation is zero in each
+//! block, and [`Blocks::surprise`] says how far from zero it is.
 
 use crate::course::{BLOCK, Cell, Course};
 use crate::{By, LEAST_CALLS, MOST, TIMES_AS_MUCH};
 
-/// Standard deviations that count as beyond chance. One value in thirty thousand would get there by
-/// chance; hundreds are tried, but those with a share that is worth a word are few.
+/// Standard deviations that count as beyond chance. One value in four thousand would get there if
+/// costs were normal; of the values tried few have a share that is worth a word, and both answers
+/// must agree.
 const BEYOND_CHANCE: f64 = 3.5;
 
 /// A set of more values than this is no place.
@@ -79,8 +80,9 @@ impl Blocks {
             .collect()
     }
 
-    /// The smallest set of values that holds most of the cost, if there is one that is beyond chance:
-    /// `all` are the calls that have the attribute, `told` the course of the cost asked for.
+    /// The smallest set of values that holds most of the cost, if there is one that is beyond
+    /// chance: `all` are the calls that have the attribute, `told` the course of the cost asked
+    /// for.
     pub(crate) fn set<'a>(
         &self,
         by: By,
@@ -151,15 +153,16 @@ impl Blocks {
         })
     }
 
-    /// How many standard deviations the excess of a value is away from zero: the lesser of two answers.
+    /// How many standard deviations the excess of a value is away from zero: the lesser of two
+    /// answers.
     ///
-    /// - By blocks (jackknife): the mean of the blocks' excesses over their own spread, Student's t with as
-    ///   many degrees of freedom as blocks have both a call of the value and one of the rest, as the normal
-    ///   deviate that is as rare (Wallace 1959). Calls within a block may depend on each other as they
-    ///   like. One outlier, however large, gives 1. But where the rest is small and no large cost
-    ///   happened to meet it, the spread is too small.
-    /// - By cells (permutation): the spread if the whole cost of each cell, a sixteenth of a block, had
-    ///   met one call at random. That needs as many costly cells that could have met the rest.
+    /// - By blocks (jackknife): the mean of the blocks' excesses over their own spread, Student's t
+    ///   with as many degrees of freedom as blocks have both a call of the value and one of the
+    ///   rest, as the normal deviate that is as rare (Wallace 1959). Calls within a block may
+    ///   depend on each other as they like. One outlier, however large, gives 1. But where the rest
+    ///   is small and no large cost happened to meet it, the spread is too small.
+    /// - By cells (permutation): the spread if the whole cost of each cell, a sixteenth of a block,
+    ///   had met one call at random. That needs as many costly cells that could have met the rest.
     fn surprise(&self, set: &[Cell], pool: &[Cell]) -> f64 {
         let (mut sum, mut square, mut variance, mut blocks) = (0.0, 0.0, 0.0, 0.0);
         for (((set, pool), whole), cells) in
@@ -186,9 +189,10 @@ impl Blocks {
     }
 }
 
-/// Says what is the same once. Of two sets that hold about the same cost, the one with much fewer calls
-/// says more; of two with the same calls the coarser attribute does ("client" before "connection").
-/// Where one attribute is a part of the other (a file of an export), one of them is said.
+/// Says what is the same once. Of two sets that hold about the same cost, the one with much fewer
+/// calls says more; of two with the same calls the coarser attribute does ("client" before
+/// "connection"). Where one attribute is a part of the other (a file of an export), one of them is
+/// said.
 pub(crate) fn once(mut sets: Vec<Set>) -> Vec<Set> {
     sets.sort_by_key(|set| set.by);
     let mut dropped = vec![false; sets.len()];

@@ -1,9 +1,9 @@
 //! Since when, until when, from when to when: the window of time that holds most of the cost.
 //!
-//! Blocks are ranked by the mean cost of their calls, and the window is taken in which ranks are highest
-//! (Mann and Whitney's statistic, maximised over windows), so no outlier can make one. Its variance is
-//! widened by how alike blocks beside each other are (an autoregression of first order within and
-//! without the window), as blocks are not independent either.
+//! Blocks are ranked by the mean cost of their calls, and the window is taken in which ranks are
+//! highest (Mann and Whitney's statistic, maximised over windows), so no outlier can make one. Its
+//! variance is widened by how alike blocks beside each other are (an autoregression of first order
+//! within and without the window), as blocks are not independent either.
 
 use crate::course::Cell;
 use crate::{LEAST_CALLS, MOST, TIMES_AS_MUCH};
@@ -21,8 +21,8 @@ const BEYOND_CHANCE: f64 = 5.0;
 /// Blocks inside and outside a window at least.
 const LEAST_BLOCKS: usize = 8;
 
-/// Of a window's blocks, how many must cost more than the median of the others: a few events that came
-/// near each other by chance leave blocks between them that do not.
+/// Of a window's blocks, how many must cost more than the median of the others: a few events that
+/// came near each other by chance leave blocks between them that do not.
 const THROUGHOUT: f64 = 0.75;
 
 /// A window with two edges must be better than one with one edge by this much of its square.
@@ -35,9 +35,9 @@ pub(crate) fn window(cells: &[Cell]) -> Option<Range<usize>> {
         .step_by(BLOCK)
         .map(|from| from..(from + BLOCK).min(cells.len()))
         .collect();
-    // The mean of few calls is mostly less than the mean of many where some cost much. So blocks of equal
-    // time may only tell of windows in which calls are not more than elsewhere; else those of equally
-    // many calls must.
+    // The mean of few calls is mostly less than the mean of many where some cost much. So blocks of
+    // equal time may only tell of windows in which calls are not more than elsewhere; else those of
+    // equally many calls must.
     let density = |range: Range<usize>| {
         let inside = Cell::sum(&cells[range.clone()]).calls;
         let (long, rest) = (range.len(), cells.len() - range.len());
