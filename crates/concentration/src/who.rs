@@ -156,7 +156,7 @@ impl Blocks {
     /// How many standard deviations the excess of a value is away from zero: the lesser of two
     /// answers.
     ///
-    /// - By blocks (jackknife): the mean of the blocks' excesses over their own spread, Student's t
+    /// - By blocks: the mean of the blocks' excesses over their own spread, Student's t
     ///   with as many degrees of freedom as blocks have both a call of the value and one of the
     ///   rest, as the normal deviate that is as rare (Wallace 1959). Calls within a block may
     ///   depend on each other as they like. One outlier, however large, gives 1. But where the rest
