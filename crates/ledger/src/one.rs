@@ -16,7 +16,7 @@ use crate::kept::{Pack, Packer, Unpacker};
 use crate::{Bounds, Cause, Ledger};
 use model::{Direction, EpisodeKind, PerClass, TimeClass};
 
-/// By how much a message's end may stand earlier or later in a capture than it was.
+/// By how much a message's end may stand later in its sender's capture than it was.
 const JOINED_NS: i64 = 100_000;
 
 /// Whether something was lost while a call was under way.
@@ -271,10 +271,13 @@ fn by_classes(
 /// The rest of a message's passing: at its sender TCP let it out as the path took it; elsewhere the
 /// sender may have written it no faster.
 fn rest_of(cause: Cause, ns: i64, d: Direction, sender: Half, ledger: &mut Ledger) {
-    if sender.is_here() {
-        // Segments that the host joins stand in its capture a little before or after they were cut apart.
+    if sender.is_here() && d == Direction::ToServer {
+        // Segments that the host joins stand in its capture a little later than they were: the server may
+        // have had them by then.
         ledger.charge(cause, d, Bounds::between((ns - JOINED_NS).max(0), ns));
-        ledger.charge(Cause::NotWriting, d, Bounds::between(0, ns.min(JOINED_NS)));
+        ledger.charge(Cause::Service, d, Bounds::between(0, ns.min(JOINED_NS)));
+    } else if sender.is_here() {
+        ledger.charge(cause, d, Bounds::exactly(ns));
     } else {
         ledger.charge(cause, d, Bounds::between(0, ns));
         ledger.charge(Cause::NotWriting, d, Bounds::between(0, ns));
