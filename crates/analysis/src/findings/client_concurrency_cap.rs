@@ -157,8 +157,7 @@ mod tests {
     use crate::app::{AppFacts, ComparedBy};
     use model::{Change, ConnectionId, Outstanding, Time};
 
-    /// A client that keeps so many calls outstanding, each new one sent after a reply; or, without a limit,
-    /// sends them in rounds that grow.
+    /// A client that keeps so many calls outstanding, each new one sent just after a reply.
     fn outstanding(f: &mut Fixture, limit: u32, calls: u32) {
         let mut change = |id: u32, at: i64, change| {
             f.captures[0].outstanding(&Outstanding {

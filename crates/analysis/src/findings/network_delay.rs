@@ -47,7 +47,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let share = a.path_ns.saturating_mul(100) / a.total_ns.max(1);
     let share = Value::Percent(share);
     let shortest = |ns| numbers([("network_mean_ns", mean), ("round_trip_min_ns", ns)]);
-    let (facts_of_it, why) = match (a.basis, facts.path) {
+    let (known, why) = match (a.basis, facts.path) {
         (Basis::Matched, _) => (
             numbers([("network_mean_ns", mean)]),
             text!(
@@ -90,7 +90,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         confidence: if a.basis == Basis::Matched { 0.95 } else { 0.6 },
         first: facts.worst.network.first,
         last: facts.worst.network.last,
-        facts: facts_of_it,
+        facts: known,
         evidence: evidence::of_calls(facts, facts.worst.network, shows),
         why,
         remedy: vec![

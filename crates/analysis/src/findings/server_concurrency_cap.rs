@@ -42,8 +42,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     if !facts.is_guilty_of(a.queue_ns, a.server_ns(), facts.server_part()) {
         return None;
     }
-    let n = cap.cap.round().max(1.0) as i64;
-    let n = n.unsigned_abs();
+    let n = cap.cap.round().max(1.0) as u64;
     let why = text!(
         "{server} answers about {n} calls at a time: {how} {time}, and with {busy} outstanding a call takes {wait}.",
         server = server,

@@ -86,32 +86,24 @@ mod tests {
     use super::*;
     use model::{Change, ConnectionId, Outstanding, Time};
 
-    /// A server that answers each call after a millisecond, and one after so long, while others arrive.
+    /// A server that answers five calls at once, after so long.
     fn silence(ns: i64, waited_ns: i64) -> Option<Finding> {
         found(Rule::ServerStall, |f| {
             f.account.stall_ns = waited_ns;
             f.captures[1].usual_wait_ns = MS;
-            let mut change = |id: u32, at: i64, change| {
-                f.captures[1].outstanding(&Outstanding {
-                    order: 0,
-                    time: Time(at),
-                    connection: ConnectionId(1),
-                    client: end(1, 40_000),
-                    server: end(2, 2_049),
-                    id,
-                    change,
-                });
-            };
-            let mut now = 0;
-            for id in 0..40 {
-                let wait = if id == 20 { ns } else { MS };
-                change(2 * id, now, Change::Sent);
-                if id == 20 {
-                    change(2 * id + 1, now + 1, Change::Sent);
-                    change(2 * id + 1, now + wait, Change::Settled);
+            let calls = [0, ns].into_iter().zip([Change::Sent, Change::Settled]);
+            for (at, change) in calls {
+                for id in 0..5 {
+                    f.captures[1].outstanding(&Outstanding {
+                        order: 0,
+                        time: Time(at + i64::from(id)),
+                        connection: ConnectionId(1),
+                        client: end(1, 40_000),
+                        server: end(2, 2_049),
+                        id,
+                        change,
+                    });
                 }
-                change(2 * id, now + wait, Change::Settled);
-                now += wait + MS;
             }
         })
     }
@@ -133,7 +125,9 @@ mod tests {
     }
 
     #[test]
-    fn a_twentieth_of_the_time_is_enough() {
+    fn a_twentieth_of_the_time_and_50_ms_are_enough() {
+        assert!(silence(50 * MS, TOTAL_NS).is_some());
+        assert!(silence(50 * MS - 1, TOTAL_NS).is_none());
         assert!(silence(2_000 * MS, TOTAL_NS / 20).is_some());
         assert!(silence(2_000 * MS, TOTAL_NS / 20 - 1).is_none());
     }
