@@ -9,8 +9,8 @@
 //!   address it is stays: private, loopback, link-local, multicast, broadcast.
 //! - **Statements** are shown in their normal form, without literals; keywords and common functions stay,
 //!   every other name becomes a pseudonym.
-//! - **Text for people** is looked through for addresses, and for statements, which stand between `“` and
-//!   `”`; everything else in it must come without names.
+//! - **Findings** hold names as values, which become pseudonyms one by one before a sentence is written. What
+//!   is text for people from the beginning is looked through for addresses, and must come without other names.
 //!
 //! What stays: times, sizes, counts, ports, operations, versions of servers.
 
@@ -21,7 +21,6 @@ use crate::{Call, Endpoint, Field, Protocol, Sql, SqlSession, Statement, limits,
 use hmac_sha256::HMAC;
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fmt::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
@@ -325,67 +324,19 @@ impl Anonymiser {
         }
     }
 
-    /// A sentence for people, with pseudonyms for the addresses and statements in it.
+    /// A sentence for people, with pseudonyms for the addresses in it.
     #[must_use]
     pub fn text(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(first) = rest.chars().next() {
             let (taken, new) = self
-                .quoted_statement(rest)
-                .or_else(|| self.named_statement(rest))
-                .or_else(|| self.leading_hardware(rest))
-                .or_else(|| self.leading_address(rest))
+                .leading_address(rest)
                 .unwrap_or_else(|| (first.len_utf8(), first.to_string()));
             out.push_str(&new);
             rest = rest.get(taken..).unwrap_or_default();
         }
         out
-    }
-
-    /// `“select …”`: how long it is, and what it becomes.
-    fn quoted_statement(&self, text: &str) -> Option<(usize, String)> {
-        let inner = text.strip_prefix('“')?;
-        // What was shortened may lack its end.
-        let end = inner.find('”').unwrap_or(inner.len());
-        let sql = inner.get(..end)?;
-        let whole = sql.strip_suffix('…');
-        let mut new = format!("“{}", self.sql(whole.unwrap_or(sql)));
-        if whole.is_some() {
-            new.push('…');
-        }
-        new.push('”');
-        let close = inner
-            .get(end..)
-            .map_or(0, |rest| rest.len().min('”'.len_utf8()));
-        Some(('“'.len_utf8() + end + close, new))
-    }
-
-    /// `Statement 00c0ffee00c0ffee`.
-    fn named_statement(&self, text: &str) -> Option<(usize, String)> {
-        const WORD: &str = "Statement ";
-        let id = text.strip_prefix(WORD)?.get(..16)?;
-        let id = u64::from_str_radix(id, 16).ok()?;
-        let mut new = WORD.to_owned();
-        // Writing to memory cannot fail.
-        let _ = write!(new, "{:016x}", self.statement_id(id));
-        Some((WORD.len() + 16, new))
-    }
-
-    /// `00:07:0d:af:f4:54`, which is no part of an IPv6 address.
-    fn leading_hardware(&self, text: &str) -> Option<(usize, String)> {
-        const LENGTH: usize = 17;
-        let goes_on = |c: char| c == ':' || c.is_ascii_hexdigit();
-        let (own, behind) = text.split_at_checked(LENGTH)?;
-        let mut mac = [0; 6];
-        let mut groups = own.split(':');
-        for byte in &mut mac {
-            let group = groups.next().filter(|g| g.len() == 2)?;
-            *byte = u8::from_str_radix(group, 16).ok()?;
-        }
-        let ends = groups.next().is_none() && !behind.starts_with(goes_on);
-        let pseudonym = self.mac(mac).map(|byte| format!("{byte:02x}"));
-        ends.then(|| (LENGTH, pseudonym.join(":")))
     }
 
     /// The longest address that `text` begins with.

@@ -2,9 +2,9 @@
 //! shown under `--anonymise`, whatever its format. [`model::Anonymiser`] says how names become
 //! pseudonyms and what stays.
 //!
-//! Sentences hold addresses and statements, which are found in them again. Examples of what was wrong
-//! with the input may hold anything that stood in it, so they are left out; their kinds, counts and
-//! places stay.
+//! What findings say holds names as values, each of which becomes its pseudonym. Other sentences hold
+//! addresses, which are found in them again. Examples of what was wrong with the input may hold anything
+//! that stood in it, so they are left out; their kinds, counts and places stay.
 
 mod live;
 mod trace;

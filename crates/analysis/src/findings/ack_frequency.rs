@@ -120,3 +120,42 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         )
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{TOTAL_NS, found};
+    use super::*;
+    use crate::results::Side;
+
+    fn waits(times: u64, ns: i64, not_awaited: u64) -> Option<Finding> {
+        found(Rule::AckFrequency, |f| {
+            f.held(Direction::ToServer, EpisodeKind::DelayedAck, times, ns);
+            f.captures[0].tcp.late_acks_awaited[0] = times;
+            f.captures[0].tcp.late_acks_ignored[0] = not_awaited;
+        })
+    }
+
+    #[test]
+    fn who_waits_for_late_acknowledgements_waits_for_their_sender() {
+        let f = waits(100, TOTAL_NS / 2, 0).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Server, Some(TOTAL_NS / 2)));
+        assert!(
+            f.why
+                .to_string()
+                .contains("100 times the server acknowledged")
+        );
+    }
+
+    #[test]
+    fn who_sends_on_without_them_or_waits_for_no_timer_does_not() {
+        assert!(waits(100, TOTAL_NS / 2, 21).is_none());
+        assert!(waits(10_000, TOTAL_NS / 2, 0).is_none());
+    }
+
+    #[test]
+    fn ten_waits_that_are_a_quarter_of_the_time_are_enough() {
+        assert!(waits(10, TOTAL_NS / 4, 2).is_some());
+        assert!(waits(9, TOTAL_NS / 4, 0).is_none());
+        assert!(waits(10, TOTAL_NS / 4 - 1, 0).is_none());
+    }
+}

@@ -112,3 +112,61 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ..Rule::ArpStorm.finding()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{arp, found};
+    use super::*;
+
+    /// Questions of one host, so many milliseconds apart, for so many addresses.
+    fn asks(questions: u32, apart: u32, targets: u32) -> Option<Finding> {
+        found(Rule::ArpStorm, |f| {
+            for n in 0..questions {
+                let target = 100 + (n % targets) as u8;
+                f.health[0].arp(&arp(1 + n * apart, 1, (7, 7), target));
+            }
+        })
+    }
+
+    #[test]
+    fn a_host_that_asks_for_very_many_addresses_searches() {
+        let f = asks(150, 1, 150).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Network, None));
+        assert_eq!(
+            f.title.to_string(),
+            "10.0.0.7 (02:00:00:00:00:07) searches the network"
+        );
+        let why = f.why.to_string();
+        assert!(
+            why.contains("150 times for 150 different addresses from 10.0.0.100"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn few_questions_are_no_storm_however_fast() {
+        assert!(asks(99, 1, 99).is_none());
+    }
+
+    #[test]
+    fn a_hundred_in_ten_seconds_are_one() {
+        assert!(asks(100, 101, 100).is_some());
+        assert!(asks(100, 102, 100).is_none());
+    }
+
+    #[test]
+    fn the_same_question_very_often_is_a_loop() {
+        let title = asks(101, 1, 10).unwrap().title.to_string();
+        assert!(
+            title.ends_with("repeats its questions without end"),
+            "{title}"
+        );
+        assert!(
+            asks(100, 1, 10)
+                .unwrap()
+                .title
+                .to_string()
+                .ends_with("searches the network")
+        );
+    }
+}

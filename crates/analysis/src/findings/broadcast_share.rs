@@ -94,3 +94,49 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ..Rule::BroadcastShare.finding()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::found;
+    use super::*;
+    use model::{Cast, Flooded, NoticeKind, SightKind};
+
+    /// So many broadcasts in one second among so many packets.
+    fn broadcasts(count: u64, packets: u64, holds: SightKind) -> Option<Finding> {
+        found(Rule::BroadcastShare, |f| {
+            f.results[0].packets = packets;
+            for n in 0..count {
+                let flooded = NoticeKind::Flooded(Flooded {
+                    cast: Cast::Broadcast,
+                    source: [2, 0, 0, 0, 0, 1],
+                    holds,
+                    bytes: 60,
+                });
+                f.notice(1 + n as u32 / 10, flooded);
+            }
+        })
+    }
+
+    #[test]
+    fn what_goes_to_everybody_is_told_with_its_sender() {
+        let f = broadcasts(2_000, 4_000, SightKind::Udp).unwrap();
+        assert_eq!(f.title.to_string(), "50 % of all packets go to everybody");
+        let why = f.why.to_string();
+        assert!(
+            why.contains("02:00:00:00:00:01 sends 2000 of them, mostly"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn questions_for_addresses_have_a_finding_of_their_own() {
+        assert!(broadcasts(2_000, 4_000, SightKind::Arp).is_none());
+    }
+
+    #[test]
+    fn a_thousand_in_a_second_and_a_tenth_of_all_are_enough() {
+        assert!(broadcasts(1_000, 10_000, SightKind::Udp).is_some());
+        assert!(broadcasts(999, 999, SightKind::Udp).is_none());
+        assert!(broadcasts(1_000, 10_001, SightKind::Udp).is_none());
+    }
+}

@@ -72,3 +72,37 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ..Rule::CaptureIncomplete.finding()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::found;
+    use super::*;
+
+    fn lacks(gaps: u64, dropped: Option<u64>) -> Option<Finding> {
+        found(Rule::CaptureIncomplete, |f| {
+            f.captures[1].tcp.missing_gaps = gaps;
+            f.captures[1].tcp.missing_bytes = gaps * 1_448;
+            f.results[0].dropped = dropped;
+        })
+    }
+
+    #[test]
+    fn gaps_are_counted_and_said_where() {
+        let why = lacks(7, None).unwrap().why.to_string();
+        assert!(
+            why.starts_with("7 gaps (10136 bytes)") && why.contains("at the server"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn a_whole_capture_lacks_nothing() {
+        assert!(lacks(0, None).is_none() && lacks(0, Some(0)).is_none());
+    }
+
+    #[test]
+    fn one_dropped_packet_is_enough() {
+        let why = lacks(0, Some(1)).unwrap().why.to_string();
+        assert!(why.ends_with("counted 1 dropped packets."), "{why}");
+    }
+}

@@ -141,3 +141,44 @@ fn by_statements(facts: &Facts<'_>) -> Option<Finding> {
         ..Rule::Chatty.finding()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{TOTAL_NS, found};
+    use super::*;
+    use crate::rounds::Chatter;
+
+    fn turns(calls: u64, spared_ns: i64) -> Option<Finding> {
+        found(Rule::Chatty, |f| {
+            f.account.chatty_ns = spared_ns;
+            f.account.chatter[0] = Chatter {
+                calls,
+                needed: calls / 50,
+                bytes: calls * 64,
+                ..Chatter::default()
+            };
+        })
+    }
+
+    #[test]
+    fn many_turns_for_little_cost_what_fewer_would_spare() {
+        let f = turns(500, TOTAL_NS / 2).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Client, Some(TOTAL_NS / 2)));
+        assert!(
+            f.why
+                .to_string()
+                .starts_with("500 turns of 64 bytes on average")
+        );
+    }
+
+    #[test]
+    fn without_such_turns_nobody_is_chatty() {
+        assert!(turns(0, TOTAL_NS / 2).is_none());
+    }
+
+    #[test]
+    fn a_quarter_of_the_time_is_enough() {
+        assert!(turns(500, TOTAL_NS / 4).is_some());
+        assert!(turns(500, TOTAL_NS / 4 - 1).is_none());
+    }
+}

@@ -105,3 +105,48 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ..Rule::ChecksumErrors.finding()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{found, mark};
+    use super::*;
+    use model::{Checksums, NoticeKind, SHOWN_CHECKSUMS};
+
+    fn sums(right: u64, unfinished: u64, wrong: u64) -> Option<Finding> {
+        found(Rule::ChecksumErrors, |f| {
+            let checksums = NoticeKind::Checksums(Checksums {
+                of: ChecksumOf::Udp,
+                source: [10, 0, 0, 1].into(),
+                right,
+                unfinished,
+                joined: 0,
+                wrong,
+                shown: [Some(mark(3)); SHOWN_CHECKSUMS],
+            });
+            f.notice(1, checksums);
+        })
+    }
+
+    #[test]
+    fn wrong_sums_among_many_that_hold_are_damage() {
+        let f = sums(998, 0, 2).unwrap();
+        assert_eq!(f.title.to_string(), "2 packets were damaged on the way");
+        let why = f.why.to_string();
+        assert!(
+            why.starts_with("Of 1000 packets of 10.0.0.1 2 have a wrong checksum of UDP"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn what_the_sender_s_card_completes_is_none() {
+        assert!(sums(500, 500, 0).is_none());
+        assert!(sums(1_000, 0, 0).is_none());
+    }
+
+    #[test]
+    fn ten_that_hold_for_one_that_does_not_are_enough() {
+        assert!(sums(10, 0, 1).is_some());
+        assert!(sums(9, 0, 1).is_none());
+    }
+}

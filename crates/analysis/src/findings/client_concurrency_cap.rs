@@ -148,3 +148,85 @@ fn remedy(port: u16) -> Vec<Text> {
     };
     vec![raise.into(), see.into()]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{CALLS, MS};
+    use super::super::testing::{Fixture, end, found};
+    use super::*;
+    use crate::app::{AppFacts, ComparedBy};
+    use model::{Change, ConnectionId, Outstanding, Time};
+
+    /// A client that keeps so many calls outstanding, each new one sent just after a reply.
+    fn outstanding(f: &mut Fixture, limit: u32, calls: u32) {
+        let mut change = |id: u32, at: i64, change| {
+            f.captures[0].outstanding(&Outstanding {
+                order: 0,
+                time: Time(at),
+                connection: ConnectionId(1),
+                client: end(1, 800),
+                server: end(2, NFS),
+                id,
+                change,
+            });
+        };
+        for id in 0..limit {
+            change(id, 0, Change::Sent);
+        }
+        for id in limit..calls {
+            let at = i64::from(id) * MS;
+            change(id - limit, at, Change::Settled);
+            change(id, at + 1_000, Change::Sent);
+        }
+    }
+
+    fn capped(limit: u32, calls: u32) -> Option<Finding> {
+        found(Rule::ClientConcurrencyCap, |f| outstanding(f, limit, calls))
+    }
+
+    #[test]
+    fn a_flat_top_is_a_fact_without_cost() {
+        let f = capped(16, 1_000).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Client, None));
+        assert_eq!(
+            f.title.to_string(),
+            "The client keeps 16 calls outstanding and no more"
+        );
+        let why = f.why.to_string();
+        assert!(
+            why.starts_with("10.0.0.1 has 16 calls outstanding on 10.0.0.2:2049"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn what_the_application_waits_above_the_wire_is_its_cost() {
+        let f = found(Rule::ClientConcurrencyCap, |f| {
+            outstanding(f, 16, 1_000);
+            f.app = Some(AppFacts {
+                operations: CALLS,
+                matched: CALLS,
+                application_mean_ns: 150 * MS,
+                host_mean_ns: 50 * MS,
+                host_total_ns: 5_000 * MS,
+                by: ComparedBy::Mean,
+                basis: "a log".into(),
+                join: None,
+            });
+        });
+        let f = f.unwrap();
+        assert_eq!(f.cost_ns, Some(5_000 * MS));
+        assert!(
+            f.why
+                .to_string()
+                .ends_with("waits 50.0 ms per operation above the wire (a log).")
+        );
+    }
+
+    #[test]
+    fn one_call_at_a_time_and_few_calls_are_no_cap() {
+        assert!(capped(1, 1_000).is_none());
+        assert!(capped(16, 115).is_some());
+        assert!(capped(16, 114).is_none());
+    }
+}

@@ -62,3 +62,44 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ..Rule::ClientHostSlow.finding()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{MS, found};
+    use super::*;
+    use crate::app::{AppFacts, ComparedBy};
+
+    fn waits(application_ns: i64, above_ns: i64) -> Option<Finding> {
+        found(Rule::ClientHostSlow, |f| {
+            f.app = Some(AppFacts {
+                operations: 10,
+                matched: 10,
+                application_mean_ns: application_ns,
+                host_mean_ns: above_ns,
+                host_total_ns: above_ns * 10,
+                by: ComparedBy::Mean,
+                basis: "a log".into(),
+                join: None,
+            });
+        })
+    }
+
+    #[test]
+    fn what_is_above_the_wire_is_the_client_host_s() {
+        let f = waits(100 * MS, 60 * MS).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Client, Some(600 * MS)));
+    }
+
+    #[test]
+    fn what_is_on_the_wire_is_not() {
+        assert!(waits(100 * MS, MS).is_none());
+        assert!(found(Rule::ClientHostSlow, |_| ()).is_none());
+    }
+
+    #[test]
+    fn a_quarter_is_enough_if_it_is_slow_by_itself() {
+        assert!(waits(8 * MS, 2 * MS).is_some());
+        assert!(waits(8 * MS + 1, 2 * MS).is_none());
+        assert!(waits(7 * MS, 2 * MS - 1).is_none());
+    }
+}

@@ -85,3 +85,40 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ..Rule::ClientThink.finding()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{MS, found};
+    use super::*;
+
+    fn thinks(pauses: u64, each_ns: i64, calls_ns: i64) -> Option<Finding> {
+        found(Rule::ClientThink, |f| {
+            let think = &mut f.captures[0].think;
+            (0..pauses).for_each(|_| think.pauses.add(each_ns));
+            think.calls_ns = calls_ns;
+        })
+    }
+
+    #[test]
+    fn long_pauses_between_calls_are_thinking_and_cost_nothing() {
+        let f = thinks(100, 90 * MS, 1_000 * MS).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Client, None));
+        let why = f.why.to_string();
+        assert!(
+            why.starts_with("9.00 s of the time") && why.contains("(90 %)"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn who_waits_for_longer_than_it_thinks_does_not() {
+        assert!(thinks(100, 90 * MS, 9_001 * MS).is_none());
+    }
+
+    #[test]
+    fn twenty_pauses_and_a_second_are_enough() {
+        assert!(thinks(20, 50 * MS, 0).is_some());
+        assert!(thinks(19, 100 * MS, 0).is_none());
+        assert!(thinks(20, 50 * MS - 1, 0).is_none());
+    }
+}

@@ -66,3 +66,49 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ..Rule::ConnectionRefused.finding()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{connection, found, mark};
+    use super::*;
+    use model::{Direction, ResetSeen};
+
+    fn resets(refusals: &[bool]) -> Option<Finding> {
+        found(Rule::ConnectionRefused, |f| {
+            let connections = refusals.iter().map(|refuses| {
+                let mut c = connection();
+                c.resets[0] = Some(ResetSeen {
+                    direction: Direction::ToClient,
+                    at: mark(2),
+                    odd_ttl: false,
+                    refuses: *refuses,
+                    after_fin: false,
+                });
+                c
+            });
+            f.streams.connections = connections.collect();
+        })
+    }
+
+    #[test]
+    fn a_reset_in_answer_to_a_syn_refuses() {
+        let f = resets(&[true, true]).unwrap();
+        assert_eq!((f.side, f.fatal), (Side::Server, true));
+        assert_eq!(f.title.to_string(), "10.0.0.2:2049 refuses connections");
+        assert_eq!(
+            f.why.to_string(),
+            "2 attempts to connect were answered by a reset."
+        );
+    }
+
+    #[test]
+    fn a_reset_of_an_open_connection_does_not() {
+        assert!(resets(&[false]).is_none());
+        assert!(resets(&[]).is_none());
+    }
+
+    #[test]
+    fn where_another_was_accepted_the_work_did_not_end() {
+        assert!(!resets(&[true, false]).unwrap().fatal);
+    }
+}

@@ -147,3 +147,51 @@ fn is_under_way(c: &ConnectionResult, reset: Direction) -> bool {
         Direction::ToServer => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{connection, found, mark};
+    use super::*;
+
+    /// The client's last data, and the server's, at these times.
+    fn reset(asked: i64, answered: i64, direction: Direction) -> Option<Finding> {
+        found(Rule::ConnectionReset, |f| {
+            let mut c = connection();
+            c.resets = [1, 0]
+                .map(|_| ResetSeen {
+                    direction,
+                    at: mark(9),
+                    odd_ttl: false,
+                    refuses: false,
+                    after_fin: false,
+                })
+                .map(Some)
+                .into();
+            for (d, at) in [asked, answered].into_iter().enumerate() {
+                c.directions[d].account.last_data = Some(Time(at));
+            }
+            f.streams.connections = vec![c];
+        })
+    }
+
+    #[test]
+    fn a_reset_in_place_of_an_answer_cuts_off() {
+        let f = reset(5, 3, Direction::ToClient).unwrap();
+        assert_eq!((f.side, f.fatal), (Side::Server, true));
+        assert_eq!(
+            f.title.to_string(),
+            "Connections are cut off by the server's host"
+        );
+    }
+
+    #[test]
+    fn a_client_that_goes_away_cuts_nothing_off() {
+        assert!(reset(5, 3, Direction::ToServer).is_none());
+    }
+
+    #[test]
+    fn once_it_is_answered_nothing_is_under_way() {
+        assert!(reset(4, 3, Direction::ToClient).is_some());
+        assert!(reset(3, 3, Direction::ToClient).is_none());
+    }
+}

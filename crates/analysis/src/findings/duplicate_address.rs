@@ -81,3 +81,40 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ..Rule::DuplicateAddress.finding()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{arp, found};
+    use super::*;
+
+    /// Who answers for one address, packet by packet.
+    fn answers(holders: &[u8]) -> Option<Finding> {
+        found(Rule::DuplicateAddress, |f| {
+            for (n, holder) in (1..).zip(holders) {
+                f.health[0].arp(&arp(n, 2, (7, *holder), 9));
+            }
+        })
+    }
+
+    #[test]
+    fn two_that_answer_for_one_address_are_both_named() {
+        let f = answers(&[1, 2, 1, 2]).unwrap();
+        assert_eq!(f.title.to_string(), "10.0.0.7 is held by two hosts");
+        let remedy = f.remedy[0].to_string();
+        assert!(
+            remedy.contains("02:00:00:00:00:01 and 02:00:00:00:00:02"),
+            "{remedy}"
+        );
+    }
+
+    #[test]
+    fn one_that_answers_for_itself_is_no_conflict() {
+        assert!(answers(&[1, 1, 1, 1]).is_none());
+    }
+
+    #[test]
+    fn an_address_that_moved_once_is_none_until_it_comes_back() {
+        assert!(answers(&[1, 1, 2, 2]).is_none());
+        assert!(answers(&[1, 1, 2, 1]).is_some());
+    }
+}

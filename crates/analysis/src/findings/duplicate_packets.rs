@@ -105,3 +105,40 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ..Rule::DuplicatePackets.finding()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::found;
+    use super::*;
+
+    fn copies(copies: u64, packets: u64, looped: u64) -> Option<Finding> {
+        found(Rule::DuplicatePackets, |f| {
+            let tcp = &mut f.captures[0].tcp;
+            (tcp.duplicate_packets, tcp.packets, tcp.looped_packets) = (copies, packets, looped);
+        })
+    }
+
+    #[test]
+    fn many_copies_are_the_captures() {
+        let f = copies(500, 500, 0).unwrap();
+        assert_eq!(f.side, Side::Undetermined);
+        assert!(
+            f.why
+                .to_string()
+                .starts_with("500 copies beside 500 packets")
+        );
+    }
+
+    #[test]
+    fn packets_in_a_circle_are_the_network_s() {
+        assert_eq!(copies(3, 10_000, 3).unwrap().side, Side::Network);
+        assert!(copies(2, 10_000, 2).is_none());
+    }
+
+    #[test]
+    fn twenty_copies_and_a_hundredth_are_enough() {
+        assert!(copies(20, 1_980, 0).is_some());
+        assert!(copies(19, 0, 0).is_none());
+        assert!(copies(20, 1_981, 0).is_none());
+    }
+}

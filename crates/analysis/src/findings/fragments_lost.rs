@@ -117,3 +117,62 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ..Rule::FragmentsLost.finding()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{found, mark};
+    use super::*;
+    use model::{Fragments, NoticeKind};
+
+    fn lost(lost: u32, complete: u64, dropped: Option<u64>) -> Option<Finding> {
+        found(Rule::FragmentsLost, |f| {
+            f.results[0].last = Some(mark(200_000).time);
+            f.results[0].dropped = dropped;
+            f.notice(
+                1,
+                NoticeKind::Fragments(Fragments {
+                    fragments: 0,
+                    complete,
+                }),
+            );
+            for n in 0..lost {
+                let datagram = NoticeKind::LostFragments(LostFragments {
+                    source: [10, 0, 0, 1].into(),
+                    destination: [10, 0, 0, 2].into(),
+                    protocol: 17,
+                    last: mark(100_001 + n),
+                    held_bytes: 1_480,
+                    bytes: Some(8_192),
+                    resent: None,
+                });
+                f.notice(100_000 + n, datagram);
+            }
+        })
+    }
+
+    #[test]
+    fn datagrams_that_lack_fragments_are_the_network_s() {
+        let f = lost(5, 95, None).unwrap();
+        assert_eq!(f.side, Side::Network);
+        assert_eq!(f.title.to_string(), "5 of 100 datagrams lack fragments");
+        assert!(
+            f.why
+                .to_string()
+                .contains("10.0.0.2 1480 of 8192 bytes came.")
+        );
+    }
+
+    #[test]
+    fn a_capture_that_loses_packets_may_have_lost_them() {
+        assert!(lost(5, 95, Some(1)).is_none());
+    }
+
+    #[test]
+    fn three_and_a_hundredth_are_enough_and_half_is_another_way() {
+        assert!(lost(3, 297, None).is_some());
+        assert!(lost(2, 0, None).is_none());
+        assert!(lost(3, 298, None).is_none());
+        assert!(lost(4, 4, None).is_none());
+        assert!(lost(4, 5, None).is_some());
+    }
+}

@@ -97,3 +97,44 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ..Rule::InvalidArp.finding()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{found, mark};
+    use super::*;
+
+    fn faults(faults: &[(ArpFault, u64)]) -> Option<Finding> {
+        found(Rule::InvalidArp, |f| {
+            let arps = |count| InvalidArps {
+                count,
+                shown: vec![mark(1)],
+                source: [2, 0, 0, 0, 0, 5],
+            };
+            f.health[0].invalid_arps = faults.iter().map(|(k, n)| (*k, arps(*n))).collect();
+        })
+    }
+
+    #[test]
+    fn packets_that_say_what_cannot_be_are_counted_by_fault() {
+        let f = faults(&[(ArpFault::Lengths, 2), (ArpFault::Operation, 3)]).unwrap();
+        assert_eq!(f.title.to_string(), "5 ARP packets say what cannot be");
+        let why = f.why.to_string();
+        assert!(
+            why.contains("; 3: neither question nor answer. The first with"),
+            "{why}"
+        );
+        assert!(why.ends_with("came from 02:00:00:00:00:05."), "{why}");
+    }
+
+    #[test]
+    fn a_frame_that_another_interface_sends_may_be_meant() {
+        assert!(faults(&[(ArpFault::OtherSource, 9)]).is_none());
+        assert!(faults(&[]).is_none());
+    }
+
+    #[test]
+    fn one_is_enough() {
+        let title = faults(&[(ArpFault::Lengths, 1)]).unwrap().title.to_string();
+        assert_eq!(title, "An ARP packet says what cannot be");
+    }
+}

@@ -72,3 +72,42 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ..Rule::LargeFetchClientThink.finding()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{MS, found, session, statement};
+    use super::*;
+    use model::SqlSession;
+
+    fn digests(fetches: u64, think_ns: i64, calls_ns: i64) -> Option<Finding> {
+        found(Rule::LargeFetchClientThink, |f| {
+            let mut fetched = statement();
+            (fetched.fetches, fetched.thinks, fetched.rows) = (fetches, fetches, fetches * 500);
+            (fetched.think_ns, fetched.times.total_ns) = (think_ns, calls_ns);
+            f.profile(fetched, session(SqlSession::default()));
+        })
+    }
+
+    #[test]
+    fn who_digests_longer_than_it_waits_is_told_without_cost() {
+        let f = digests(20, 1_000 * MS, 200 * MS).unwrap();
+        assert_eq!((f.cost_ns, f.elapsed_cost_ns), (None, Some(1_000 * MS)));
+        assert!(
+            f.why
+                .to_string()
+                .starts_with("After 20 of its calls the client takes 50.0 ms")
+        );
+    }
+
+    #[test]
+    fn who_waits_longer_than_it_digests_is_not() {
+        assert!(digests(20, 1_000 * MS, 1_000 * MS).is_none());
+    }
+
+    #[test]
+    fn ten_fetches_and_two_milliseconds_each_are_enough() {
+        assert!(digests(MANY, 20 * MS, MS).is_some());
+        assert!(digests(MANY - 1, 20 * MS, MS).is_none());
+        assert!(digests(MANY, 20 * MS - 1, MS).is_none());
+    }
+}

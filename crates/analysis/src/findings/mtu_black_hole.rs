@@ -68,3 +68,46 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ..Rule::MtuBlackHole.finding()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::MS;
+    use super::super::testing::{connection, found, mark};
+    use super::*;
+
+    fn in_vain(bytes: u64, receiver_heard: bool) -> Option<Finding> {
+        found(Rule::MtuBlackHole, |f| {
+            let mut c = connection();
+            c.directions[1].account.stuck = Some(Stuck {
+                bytes,
+                times: 7,
+                first: mark(100),
+                last: mark(600),
+                receiver_heard,
+            });
+            f.streams.connections = vec![c];
+        })
+    }
+
+    #[test]
+    fn a_large_segment_that_never_arrives_ends_the_work() {
+        let f = in_vain(1_448, true).unwrap();
+        assert_eq!((f.fatal, f.cost_ns), (true, Some(500 * MS)));
+        assert!(
+            f.why
+                .to_string()
+                .starts_with("A segment of 1448 bytes was sent again 7 times")
+        );
+    }
+
+    #[test]
+    fn where_the_receiver_is_silent_the_path_is_down() {
+        assert!(in_vain(1_448, false).is_none());
+    }
+
+    #[test]
+    fn what_fits_through_every_link_is_no_sign_of_a_small_one() {
+        assert!(in_vain(1_200, true).is_some());
+        assert!(in_vain(1_199, true).is_none());
+    }
+}

@@ -110,3 +110,72 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ..Rule::MtuMismatch.finding()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::end;
+    use super::super::testing::{found, mark};
+    use super::*;
+    use model::{ConnectionSummary, DirectionSummary, IcmpError, NoticeKind, Transport};
+
+    fn returned(reason: IcmpReason, client_port: u16) -> Option<Finding> {
+        found(Rule::MtuMismatch, |f| {
+            let ends = [end(1, client_port), end(2, 2_049)];
+            let error = NoticeKind::Icmp(IcmpError {
+                from: [10, 0, 0, 9].into(),
+                reason,
+                flow: Some((Transport::Tcp, ends)),
+                hosts: ends.map(|e| e.address),
+                length: 1_500,
+            });
+            f.notice(2, error);
+            let packets = DirectionSummary {
+                packets: 10,
+                ..DirectionSummary::default()
+            };
+            f.health[0].connection(&ConnectionSummary {
+                id: model::ConnectionId(1),
+                transport: Transport::Tcp,
+                client: end(1, 1_000),
+                server: end(2, 2_049),
+                first: mark(1),
+                last: mark(9),
+                close: model::Close::EndOfCapture,
+                handshake: Default::default(),
+                reset: None,
+                directions: [packets; 2],
+                accounts: None,
+                protocol: None,
+            });
+        })
+    }
+
+    #[test]
+    fn a_router_that_gives_packets_back_is_named_with_its_link() {
+        let f = returned(IcmpReason::TooBig(1_400), 1_000).unwrap();
+        assert_eq!(
+            f.title.to_string(),
+            "10.0.0.9 has a link that takes 1400 bytes only"
+        );
+        let why = f.why.to_string();
+        assert!(
+            why.contains("for a link of 1400 bytes: 1 packet of 1 connection."),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn other_reasons_and_others_packets_are_not_its_business() {
+        assert!(returned(IcmpReason::TimeExceeded, 1_000).is_none());
+        assert!(returned(IcmpReason::TooBig(1_400), 1_001).is_none());
+    }
+
+    #[test]
+    fn a_router_that_names_no_size_is_told_all_the_same() {
+        let f = returned(IcmpReason::TooBig(0), 1_000).unwrap();
+        assert_eq!(
+            f.title.to_string(),
+            "10.0.0.9 has a link too small for these packets"
+        );
+    }
+}

@@ -77,3 +77,41 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ..Rule::Nagle.finding()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{TOTAL_NS, found};
+    use super::*;
+
+    fn released(by_acks: u64, early: u64, ns: i64) -> Option<Finding> {
+        found(Rule::Nagle, |f| {
+            let tcp = &mut f.captures[0].tcp;
+            tcp.small_released_by_ack[0] = by_acks;
+            tcp.small_while_unacknowledged[0] = early;
+            f.account.nagle_ns = ns;
+        })
+    }
+
+    #[test]
+    fn small_segments_that_leave_on_acknowledgements_are_held_back() {
+        let f = released(200, 0, TOTAL_NS / 4).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Client, Some(TOTAL_NS / 4)));
+        assert!(
+            f.why
+                .to_string()
+                .starts_with("200 small segments left just after")
+        );
+    }
+
+    #[test]
+    fn a_sender_that_does_not_wait_for_them_is_not() {
+        assert!(released(200, 11, TOTAL_NS / 4).is_none());
+    }
+
+    #[test]
+    fn twenty_of_them_and_a_fiftieth_of_the_time_are_enough() {
+        assert!(released(20, 1, TOTAL_NS / 50).is_some());
+        assert!(released(19, 0, TOTAL_NS / 50).is_none());
+        assert!(released(20, 0, TOTAL_NS / 50 - 1).is_none());
+    }
+}

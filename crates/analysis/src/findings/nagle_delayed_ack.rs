@@ -73,3 +73,35 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         )
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{TOTAL_NS, found};
+    use super::*;
+    use crate::results::Side;
+    use model::EpisodeKind;
+
+    fn held(kind: EpisodeKind, ns: i64) -> Option<Finding> {
+        found(Rule::NagleDelayedAck, |f| {
+            f.held(Direction::ToServer, kind, 50, ns)
+        })
+    }
+
+    #[test]
+    fn small_segments_that_wait_for_a_timer_are_their_sender_s() {
+        let f = held(EpisodeKind::NagleDelayedAck, TOTAL_NS / 2).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Client, Some(TOTAL_NS / 2)));
+        assert!(f.why.to_string().ends_with("100 ms later on average."));
+    }
+
+    #[test]
+    fn where_nothing_small_is_held_back_it_is_another_finding_s() {
+        assert!(held(EpisodeKind::DelayedAck, TOTAL_NS / 2).is_none());
+    }
+
+    #[test]
+    fn a_quarter_of_the_time_is_enough() {
+        assert!(held(EpisodeKind::NagleDelayedAck, TOTAL_NS / 4).is_some());
+        assert!(held(EpisodeKind::NagleDelayedAck, TOTAL_NS / 4 - 1).is_none());
+    }
+}

@@ -117,3 +117,44 @@ fn of_calls(facts: &Facts<'_>) -> Option<Finding> {
         ..Rule::NetworkBandwidth.finding()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{TOTAL_NS, found};
+    use super::*;
+    use model::Direction;
+
+    fn full(cost_ns: i64) -> Option<Finding> {
+        found(Rule::NetworkBandwidth, |f| {
+            f.links = vec![Link {
+                direction: Direction::ToClient,
+                rate_bps: 10_000_000,
+                busy_ns: TOTAL_NS / 2,
+                elapsed_ns: TOTAL_NS,
+                cost_ns,
+            }];
+        })
+    }
+
+    #[test]
+    fn a_link_that_holds_calls_up_is_full() {
+        let f = full(TOTAL_NS / 2).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Network, Some(TOTAL_NS / 2)));
+        let why = f.why.to_string();
+        assert!(
+            why.contains("reaches the client at 10.0 Mbit/s") && why.contains("50 %"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn without_a_link_none_is() {
+        assert!(found(Rule::NetworkBandwidth, |_| ()).is_none());
+    }
+
+    #[test]
+    fn a_quarter_of_the_time_is_enough() {
+        assert!(full(TOTAL_NS / 4).is_some());
+        assert!(full(TOTAL_NS / 4 - 1).is_none());
+    }
+}

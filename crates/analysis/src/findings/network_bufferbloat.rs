@@ -63,3 +63,51 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ..waits.finding(Rule::NetworkBufferbloat, SHOWS)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{MS, TOTAL_NS, connection, found, mark};
+    use super::*;
+    use crate::diagnose::Kind;
+    use model::{RoundTrips, Wait};
+
+    fn queue(least_ns: i64, usual_ns: i64) -> Option<Finding> {
+        found(Rule::NetworkBufferbloat, |f| {
+            let mut c = connection();
+            let account = &mut c.directions[1].account;
+            account.longest[CLASS] = Some(Wait {
+                first: mark(1),
+                last: mark(9),
+                ns: 8 * MS,
+            });
+            account.rtt = RoundTrips {
+                min_ns: least_ns,
+                p50_ns: usual_ns,
+                ..RoundTrips::default()
+            };
+            f.kind = Kind::Turns;
+            f.streams.connections = vec![c];
+            f.account.under_way[1][CLASS] = TOTAL_NS / 2;
+        })
+    }
+
+    #[test]
+    fn a_queue_many_times_the_path_is_far_too_long() {
+        let f = queue(20 * MS, 400 * MS).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Network, None));
+        assert!(f.why.to_string().contains("400 ms, 380 ms more"));
+    }
+
+    #[test]
+    fn a_short_one_is_as_it_should_be() {
+        assert!(queue(20 * MS, 30 * MS).is_none());
+    }
+
+    #[test]
+    fn four_times_the_path_and_50_ms_are_enough() {
+        assert!(queue(20 * MS, 80 * MS).is_some());
+        assert!(queue(20 * MS, 80 * MS - 1).is_none());
+        assert!(queue(MS, 51 * MS).is_some());
+        assert!(queue(MS, 51 * MS - 1).is_none());
+    }
+}

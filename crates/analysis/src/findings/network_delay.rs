@@ -47,7 +47,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let share = a.path_ns.saturating_mul(100) / a.total_ns.max(1);
     let share = Value::Percent(share);
     let shortest = |ns| numbers([("network_mean_ns", mean), ("round_trip_min_ns", ns)]);
-    let (facts_of_it, why) = match (a.basis, facts.path) {
+    let (known, why) = match (a.basis, facts.path) {
         (Basis::Matched, _) => (
             numbers([("network_mean_ns", mean)]),
             text!(
@@ -90,7 +90,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         confidence: if a.basis == Basis::Matched { 0.95 } else { 0.6 },
         first: facts.worst.network.first,
         last: facts.worst.network.last,
-        facts: facts_of_it,
+        facts: known,
         evidence: evidence::of_calls(facts, facts.worst.network, shows),
         why,
         remedy: vec![
@@ -99,4 +99,50 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ],
         ..Rule::NetworkDelay.finding()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Fixture, TOTAL_NS, found};
+    use super::*;
+    use crate::path::PathEstimate;
+    use crate::results::Vantage;
+
+    fn path(ns: i64) -> Option<Finding> {
+        found(Rule::NetworkDelay, |f| f.account.path_ns = ns)
+    }
+
+    #[test]
+    fn what_the_path_takes_is_the_network_s() {
+        let f = path(TOTAL_NS / 2).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Network, Some(TOTAL_NS / 2)));
+        assert_eq!(
+            f.why.to_string(),
+            "A call takes 50.0 ms longer at the client than at the server, 50 % of its response \
+             time; nothing was lost on the way."
+        );
+    }
+
+    #[test]
+    fn one_capture_needs_an_estimate_of_the_path() {
+        let mut f = Fixture::alone(Vantage::Client);
+        f.account.path_ns = TOTAL_NS / 2;
+        assert!(f.finds(Rule::NetworkDelay).is_none());
+        f.path = Some(PathEstimate {
+            min_ns: 45_000_000,
+            mean_ns: 50_000_000,
+            most_ns: 55_000_000,
+            samples: 9,
+            by_calls: false,
+            by_answer: false,
+        });
+        let found = f.finds(Rule::NetworkDelay).unwrap();
+        assert!(found.confidence < 0.9 && found.why.to_string().ends_with("an estimate."));
+    }
+
+    #[test]
+    fn a_quarter_of_the_time_is_enough() {
+        assert!(path(TOTAL_NS / 4).is_some());
+        assert!(path(TOTAL_NS / 4 - 1).is_none());
+    }
 }

@@ -120,3 +120,39 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ..Rule::NetworkLoss.finding()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{TOTAL_NS, found};
+    use super::*;
+
+    fn lost(ns: i64, resent: u64, calls: u64) -> Option<Finding> {
+        found(Rule::NetworkLoss, |f| {
+            f.account.loss_ns = ns;
+            f.captures[0].tcp.retransmitted_packets = [resent, 0];
+            f.worst.count = calls;
+        })
+    }
+
+    #[test]
+    fn calls_that_waited_for_a_retransmission_are_the_network_s() {
+        let f = lost(TOTAL_NS / 2, 1, 5).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Network, Some(TOTAL_NS / 2)));
+        assert_eq!(
+            f.why.to_string(),
+            "1 packet was sent again and 5 calls waited for it, 1.00 s each beyond the usual path."
+        );
+    }
+
+    #[test]
+    fn without_retransmissions_nothing_was_lost() {
+        assert!(lost(TOTAL_NS / 2, 0, 5).is_none());
+    }
+
+    #[test]
+    fn three_calls_and_a_fiftieth_of_the_time_are_enough() {
+        assert!(lost(TOTAL_NS / 50, 3, 3).is_some());
+        assert!(lost(TOTAL_NS / 50 - 1, 3, 3).is_none());
+        assert!(lost(TOTAL_NS / 50, 3, 2).is_none());
+    }
+}

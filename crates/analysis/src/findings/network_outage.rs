@@ -61,3 +61,34 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ..Rule::NetworkOutage.finding()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{MS, found};
+    use super::*;
+
+    fn interrupted(ns: i64, calls: u64) -> Option<Finding> {
+        found(Rule::NetworkOutage, |f| {
+            f.account.outage_ns = ns;
+            f.worst.count = calls;
+        })
+    }
+
+    #[test]
+    fn calls_that_waited_through_it_are_its_cost() {
+        let f = interrupted(4_000 * MS, 4).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Network, Some(4_000 * MS)));
+        assert!(f.why.to_string().ends_with("4 calls waited through it."));
+    }
+
+    #[test]
+    fn an_outage_that_nobody_waited_through_is_not_told() {
+        assert!(interrupted(4_000 * MS, 0).is_none());
+    }
+
+    #[test]
+    fn half_a_second_of_ten_is_enough() {
+        assert!(interrupted(500 * MS, 1).is_some());
+        assert!(interrupted(500 * MS - 1, 1).is_none());
+    }
+}

@@ -82,3 +82,38 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ..Rule::NetworkReordering.finding()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{connection, found};
+    use super::*;
+
+    fn late(late: u64, packets: u64) -> Option<Finding> {
+        found(Rule::NetworkReordering, |f| {
+            let mut c = connection();
+            c.directions[1].counts.out_of_order_packets = late;
+            c.directions[1].counts.packets = packets;
+            f.streams.connections = vec![c];
+        })
+    }
+
+    #[test]
+    fn packets_that_overtake_each_other_are_the_network_s_without_cost() {
+        let f = late(50, 1_000).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Network, None));
+        assert!(f.why.to_string().starts_with("50 of 1000 packets"));
+    }
+
+    #[test]
+    fn packets_in_order_are_not_told() {
+        assert!(late(0, 1_000).is_none());
+        assert!(found(Rule::NetworkReordering, |_| ()).is_none());
+    }
+
+    #[test]
+    fn ten_of_ten_thousand_are_enough() {
+        assert!(late(10, 10_000).is_some());
+        assert!(late(9, 1_000).is_none());
+        assert!(late(10, 10_001).is_none());
+    }
+}

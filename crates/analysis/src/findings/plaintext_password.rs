@@ -58,3 +58,36 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ..Rule::PlaintextPassword.finding()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{found, session, statement};
+    use super::*;
+    use model::SqlSession;
+
+    fn logons(plaintext_password: bool) -> Option<Finding> {
+        found(Rule::PlaintextPassword, |f| {
+            let known = SqlSession {
+                plaintext_password,
+                ..SqlSession::default()
+            };
+            f.profile(statement(), session(known));
+        })
+    }
+
+    #[test]
+    fn a_readable_password_is_told_with_the_hosts_and_costs_nothing() {
+        let f = logons(true).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Client, None));
+        assert_eq!(
+            f.why.to_string(),
+            "1 session sent it unencrypted, 10.0.0.1:40000 to 10.0.0.2:1521 first."
+        );
+    }
+
+    #[test]
+    fn without_one_nothing_is_told() {
+        assert!(logons(false).is_none());
+        assert!(found(Rule::PlaintextPassword, |_| ()).is_none());
+    }
+}

@@ -76,3 +76,40 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         )
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{TOTAL_NS, found};
+    use super::*;
+    use crate::results::Side;
+    use model::EpisodeKind;
+
+    fn window(closed_ns: i64, small_ns: i64) -> Option<Finding> {
+        found(Rule::ReceiveWindowLimited, |f| {
+            f.held(Direction::ToClient, EpisodeKind::ZeroWindow, 10, closed_ns);
+            f.held(Direction::ToClient, EpisodeKind::SmallWindow, 10, small_ns);
+        })
+    }
+
+    #[test]
+    fn a_closed_window_is_the_receiver_s() {
+        let f = window(TOTAL_NS / 2, 0).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Client, Some(TOTAL_NS / 2)));
+        let why = f.why.to_string();
+        assert!(
+            why.contains("the server had data and the client's window"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn a_window_that_is_only_small_is_another_finding_s() {
+        assert!(window(TOTAL_NS / 8, TOTAL_NS / 4).is_none());
+    }
+
+    #[test]
+    fn a_quarter_of_the_time_is_enough() {
+        assert!(window(TOTAL_NS / 8, TOTAL_NS / 8).is_some());
+        assert!(window(TOTAL_NS / 4 - 1, 0).is_none());
+    }
+}

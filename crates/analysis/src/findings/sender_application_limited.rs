@@ -109,3 +109,54 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         )
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{TOTAL_NS, connection, found};
+    use super::*;
+    use crate::results::Side;
+
+    fn pauses(d: Direction, ns: i64) -> Option<Finding> {
+        found(Rule::SenderApplicationLimited, |f| {
+            f.held(d, EpisodeKind::SenderPause, 10, ns)
+        })
+    }
+
+    #[test]
+    fn a_silence_inside_a_message_is_its_sender_s() {
+        for (d, side) in [
+            (Direction::ToServer, Side::Client),
+            (Direction::ToClient, Side::Server),
+        ] {
+            let f = pauses(d, TOTAL_NS / 2).unwrap();
+            assert_eq!((f.side, f.cost_ns), (side, Some(TOTAL_NS / 2)));
+            assert!(f.why.to_string().ends_with("for 500 ms on average."));
+        }
+    }
+
+    #[test]
+    fn small_messages_of_an_unknown_protocol_with_pauses_between_are_events() {
+        let paused = |bytes: u64| {
+            found(Rule::SenderApplicationLimited, |f| {
+                let mut c = connection();
+                c.directions[1].counts.payload_bytes = bytes;
+                f.streams.connections = vec![c];
+                f.kind = Kind::Turns;
+                f.held(
+                    Direction::ToClient,
+                    EpisodeKind::SenderPause,
+                    10,
+                    TOTAL_NS / 2,
+                );
+            })
+        };
+        assert!(paused(10 * MESSAGE_BYTES).is_some());
+        assert!(paused(10 * MESSAGE_BYTES - 1).is_none());
+    }
+
+    #[test]
+    fn a_quarter_of_the_time_is_enough() {
+        assert!(pauses(Direction::ToClient, TOTAL_NS / 4).is_some());
+        assert!(pauses(Direction::ToClient, TOTAL_NS / 4 - 1).is_none());
+    }
+}

@@ -42,8 +42,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     if !facts.is_guilty_of(a.queue_ns, a.server_ns(), facts.server_part()) {
         return None;
     }
-    let n = cap.cap.round().max(1.0) as i64;
-    let n = n.unsigned_abs();
+    let n = cap.cap.round().max(1.0) as u64;
     let why = text!(
         "{server} answers about {n} calls at a time: {how} {time}, and with {busy} outstanding a call takes {wait}.",
         server = server,
@@ -72,4 +71,58 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ],
         ..Rule::ServerConcurrencyCap.finding()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::end;
+    use super::super::testing::{TOTAL_NS, found};
+    use super::*;
+    use crate::concurrency::ServerCap;
+
+    fn capped(queue_ns: i64) -> Option<Finding> {
+        found(Rule::ServerConcurrencyCap, |f| {
+            let cap = ServerCap {
+                cap: 3.9,
+                service_ns: 4_000_000,
+                queue_ns,
+                calls: 100,
+                busy_level: 32.0,
+                busy_wait_ns: 33_000_000,
+                sure: true,
+            };
+            f.account.queue_ns = queue_ns;
+            f.account.cap = Some((cap, end(2, 2_049)));
+        })
+    }
+
+    #[test]
+    fn what_calls_queue_for_is_the_server_s() {
+        let f = capped(TOTAL_NS / 2).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Server, Some(TOTAL_NS / 2)));
+        assert_eq!(
+            f.title.to_string(),
+            "The server works on about 4 calls at a time"
+        );
+        assert!(
+            f.why
+                .to_string()
+                .starts_with("10.0.0.2:2049 answers about 4 calls")
+        );
+    }
+
+    #[test]
+    fn without_a_cap_there_is_no_queue() {
+        assert!(
+            found(Rule::ServerConcurrencyCap, |f| f.account.queue_ns =
+                TOTAL_NS / 2)
+            .is_none()
+        );
+    }
+
+    #[test]
+    fn a_quarter_of_the_time_is_enough() {
+        assert!(capped(TOTAL_NS / 4).is_some());
+        assert!(capped(TOTAL_NS / 4 - 1).is_none());
+    }
 }

@@ -138,3 +138,39 @@ fn two_faces(s: &StatementResult) -> Option<(i64, i64)> {
     let told = s.statement.is_some() && s.waits.count >= Summary::P90_NEEDS;
     (told && slow >= LONG_NS && slow >= fast.saturating_mul(TIMES)).then_some((fast, slow))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{CALLS, TOTAL_NS, found};
+    use super::*;
+
+    fn held(ns: i64, calls: u64) -> Option<Finding> {
+        found(Rule::ServerSlow, |f| {
+            f.account.service_ns = ns;
+            f.account.calls = calls;
+        })
+    }
+
+    #[test]
+    fn what_the_server_holds_is_its_own() {
+        let f = held(TOTAL_NS / 2, CALLS).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Server, Some(TOTAL_NS / 2)));
+        assert_eq!(
+            f.why.to_string(),
+            "Of 100 calls the server holds each for 50.0 ms on average, 50 % of the response time."
+        );
+    }
+
+    #[test]
+    fn a_server_that_answers_at_once_is_not_slow() {
+        assert!(held(0, CALLS).is_none());
+    }
+
+    #[test]
+    fn a_quarter_of_the_time_is_enough_and_of_few_calls_less_sure() {
+        assert!(held(TOTAL_NS / 4, CALLS).is_some());
+        assert!(held(TOTAL_NS / 4 - 1, CALLS).is_none());
+        assert!(held(TOTAL_NS / 2, FEW).unwrap().confidence > 0.9);
+        assert!(held(TOTAL_NS / 2, FEW - 1).unwrap().confidence < 0.6);
+    }
+}

@@ -79,3 +79,56 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ..Rule::ServerStall.finding()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{MS, TOTAL_NS, end, found};
+    use super::*;
+    use model::{Change, ConnectionId, Outstanding, Time};
+
+    /// A server that answers five calls at once, after so long.
+    fn silence(ns: i64, waited_ns: i64) -> Option<Finding> {
+        found(Rule::ServerStall, |f| {
+            f.account.stall_ns = waited_ns;
+            f.captures[1].usual_wait_ns = MS;
+            let calls = [0, ns].into_iter().zip([Change::Sent, Change::Settled]);
+            for (at, change) in calls {
+                for id in 0..5 {
+                    f.captures[1].outstanding(&Outstanding {
+                        order: 0,
+                        time: Time(at + i64::from(id)),
+                        connection: ConnectionId(1),
+                        client: end(1, 40_000),
+                        server: end(2, 2_049),
+                        id,
+                        change,
+                    });
+                }
+            }
+        })
+    }
+
+    #[test]
+    fn a_server_that_answers_nobody_for_a_while_stands_still() {
+        let f = silence(2_000 * MS, 4_000 * MS).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Server, Some(4_000 * MS)));
+        let why = f.why.to_string();
+        assert!(
+            why.starts_with("1 time the server sent no reply for up to 2.00 s"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn a_server_that_answers_as_usual_does_not() {
+        assert!(silence(MS, 4_000 * MS).is_none());
+    }
+
+    #[test]
+    fn a_twentieth_of_the_time_and_50_ms_are_enough() {
+        assert!(silence(50 * MS, TOTAL_NS).is_some());
+        assert!(silence(50 * MS - 1, TOTAL_NS).is_none());
+        assert!(silence(2_000 * MS, TOTAL_NS / 20).is_some());
+        assert!(silence(2_000 * MS, TOTAL_NS / 20 - 1).is_none());
+    }
+}

@@ -295,3 +295,53 @@ fn by_logon(facts: &Facts<'_>) -> Option<Finding> {
         ..Rule::SlowConnect.finding()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{MS, connection, found};
+    use super::*;
+    use model::{Handshake, Time};
+
+    /// SYNs sent and arrived, and when the connection was open.
+    fn opened(sent: u32, arrived: u32, at: i64) -> Option<Finding> {
+        found(Rule::SlowConnect, |f| {
+            let opening = |retries| Handshake {
+                syn: Some(Time(0)),
+                syn_ack: Some(Time(at)),
+                ack: Some(Time(at)),
+                syn_retries: retries,
+                ..Handshake::default()
+            };
+            let mut c = connection();
+            c.handshake.seen = true;
+            c.openings = vec![opening(sent), opening(arrived)];
+            f.streams.connections = vec![c];
+        })
+    }
+
+    #[test]
+    fn attempts_that_arrive_and_are_not_answered_are_the_server_s() {
+        let f = opened(1, 1, 1_000 * MS).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Server, Some(1_000 * MS)));
+        assert_eq!(
+            f.why.to_string(),
+            "1 connection waited up to 1.00 s to open; SYN or SYN/ACK was sent again 1 time."
+        );
+    }
+
+    #[test]
+    fn attempts_that_do_not_arrive_are_the_network_s() {
+        assert_eq!(opened(2, 1, 3_000 * MS).unwrap().side, Side::Network);
+    }
+
+    #[test]
+    fn who_asks_once_is_not_kept_waiting() {
+        assert!(opened(0, 0, 1_000 * MS).is_none());
+    }
+
+    #[test]
+    fn half_a_second_is_enough() {
+        assert!(opened(1, 1, SLOW_NS).is_some());
+        assert!(opened(1, 1, SLOW_NS - 1).is_none());
+    }
+}

@@ -73,3 +73,52 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ..Rule::SmallFetch.finding()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{TOTAL_NS, found, session, statement};
+    use super::*;
+    use crate::sql::StatementResult;
+    use model::SqlSession;
+
+    /// Fetches of so many rows each, and what larger ones would spare.
+    fn fetches(fetches: u64, rows: u64, cost_ns: i64) -> Option<Finding> {
+        found(Rule::SmallFetch, |f| {
+            let fetched = StatementResult {
+                executions: 1,
+                fetches,
+                rows: fetches * rows,
+                rows_asked: rows,
+                full_fetches: fetches,
+                round_trips: fetches,
+                network_ns: Some(cost_ns),
+                ..statement()
+            };
+            f.profile(fetched, session(SqlSession::default()));
+            f.account.small_fetch_ns = cost_ns;
+        })
+    }
+
+    #[test]
+    fn rows_a_few_at_a_time_are_the_client_s_with_the_statement() {
+        let f = fetches(100, 15, TOTAL_NS / 2).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Client, Some(TOTAL_NS / 2)));
+        assert_eq!(
+            f.why.to_string(),
+            "100 fetches of 15 rows at most bring 1500 rows; 2 would do at 1,000 rows each, and each \
+             waits 50.0 ms for the path. Statement 0000000000000e3b: “select * from emp”"
+        );
+    }
+
+    #[test]
+    fn large_fetches_are_as_they_should_be() {
+        assert!(fetches(100, 500, TOTAL_NS / 2).is_none());
+    }
+
+    #[test]
+    fn fifty_fetches_and_a_quarter_of_the_time_are_enough() {
+        assert!(fetches(50, 499, TOTAL_NS / 4).is_some());
+        assert!(fetches(49, 499, TOTAL_NS / 4).is_none());
+        assert!(fetches(50, 499, TOTAL_NS / 4 - 1).is_none());
+    }
+}

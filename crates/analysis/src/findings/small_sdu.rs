@@ -79,3 +79,52 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ..Rule::SmallSdu.finding()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{found, session, statement};
+    use super::*;
+    use crate::sql::SessionResult;
+    use model::SqlSession;
+
+    /// Calls, bytes of each response, and the unit that the client offered for one of 2,048.
+    fn fills(calls: u64, each: u64, offered: Option<u32>) -> Option<Finding> {
+        found(Rule::SmallSdu, |f| {
+            let known = SqlSession {
+                sdu_bytes: Some(2_048),
+                sdu_offered_bytes: offered,
+                ..SqlSession::default()
+            };
+            let filled = SessionResult {
+                calls,
+                received_bytes: calls * each,
+                ..session(known)
+            };
+            f.profile(statement(), filled);
+        })
+    }
+
+    #[test]
+    fn responses_far_above_the_unit_are_told_of_whom_set_it() {
+        let f = fills(100, 20_000, Some(65_535)).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Server, None));
+        assert_eq!(
+            f.why.to_string(),
+            "100 responses have 20000 bytes on average, in units of 2048. The client offered 65535 \
+             bytes, the server took less."
+        );
+        assert_eq!(fills(100, 20_000, None).unwrap().side, Side::Client);
+    }
+
+    #[test]
+    fn responses_that_fit_are_not() {
+        assert!(fills(100, 2_000, None).is_none());
+    }
+
+    #[test]
+    fn fifty_calls_and_four_units_are_enough() {
+        assert!(fills(MANY, 4 * 2_048, None).is_some());
+        assert!(fills(MANY - 1, 4 * 2_048, None).is_none());
+        assert!(fills(MANY, 4 * 2_048 - 1, None).is_none());
+    }
+}

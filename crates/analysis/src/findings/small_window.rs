@@ -75,3 +75,42 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         )
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{TOTAL_NS, found};
+    use super::*;
+    use crate::results::Side;
+    use model::{Direction, EpisodeKind};
+
+    fn window(small_ns: i64, closed_ns: i64) -> Option<Finding> {
+        found(Rule::SmallWindow, |f| {
+            f.held(Direction::ToClient, EpisodeKind::SmallWindow, 10, small_ns);
+            f.held(Direction::ToClient, EpisodeKind::ZeroWindow, 10, closed_ns);
+            f.captures[1].episodes[1][EpisodeKind::SmallWindow].window = 16_384;
+            f.captures[1].tcp.ack_rtt_min_ns[1] = Some(20_000_000);
+        })
+    }
+
+    #[test]
+    fn a_small_window_is_its_receiver_s() {
+        let f = window(TOTAL_NS / 2, 0).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Client, Some(TOTAL_NS / 2)));
+        assert_eq!(
+            f.why.to_string(),
+            "The client offers 16384 bytes at most, and a round trip takes 20.0 ms: more cannot be \
+             under way."
+        );
+    }
+
+    #[test]
+    fn a_window_that_is_rather_closed_is_another_finding_s() {
+        assert!(window(TOTAL_NS / 4, TOTAL_NS / 4).is_none());
+    }
+
+    #[test]
+    fn a_quarter_of_the_time_is_enough() {
+        assert!(window(TOTAL_NS / 4, 0).is_some());
+        assert!(window(TOTAL_NS / 4 - 1, 0).is_none());
+    }
+}

@@ -81,3 +81,47 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ..Rule::SmallWrites.finding()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{TOTAL_NS, found};
+    use super::*;
+    use crate::rounds::Chatter;
+
+    fn writes(cost_ns: i64, calls: u64) -> Option<Finding> {
+        found(Rule::SmallWrites, |f| {
+            f.account.small_writes_ns = cost_ns;
+            f.account.chatter[1] = Chatter {
+                calls,
+                needed: 0,
+                sent: calls * 8_156,
+                ..Chatter::default()
+            };
+        })
+    }
+
+    #[test]
+    fn writes_that_wait_for_each_other_are_the_client_s() {
+        let f = writes(TOTAL_NS, 1_000).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Client, Some(TOTAL_NS)));
+        let why = f.why.to_string();
+        assert!(
+            why.starts_with("1000 writes, most of them of 8156 bytes"),
+            "{why}"
+        );
+        assert!(why.contains("10.0 ms of each on the path"), "{why}");
+    }
+
+    #[test]
+    fn a_path_that_takes_next_to_nothing_is_not_worth_a_change() {
+        assert!(writes(TOTAL_NS, 1_000_000).is_none());
+    }
+
+    #[test]
+    fn half_of_the_time_is_enough() {
+        assert!(writes(TOTAL_NS / 2, 1_000).is_some());
+        assert!(writes(TOTAL_NS / 2 - 1, 1_000).is_none());
+        assert!(writes(TOTAL_NS, (TOTAL_NS / WORTH_EACH_NS) as u64).is_some());
+        assert!(writes(TOTAL_NS, (TOTAL_NS / WORTH_EACH_NS) as u64 + 1).is_none());
+    }
+}

@@ -88,3 +88,44 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ..Rule::SplitWrites.finding()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{MS, connection, found};
+    use super::*;
+    use crate::results::Side;
+
+    fn split(split: u64, writes: u64, idle_ns: i64) -> Option<Finding> {
+        found(Rule::SplitWrites, |f| {
+            let mut c = connection();
+            let a = &mut c.directions[0].account;
+            (a.split_writes, a.writes, a.split_rest_bytes) = (split, writes, 328);
+            a.write_size_bytes = Some(65_488);
+            a.time_ns[TimeClass::Idle] = idle_ns;
+            f.streams.connections = vec![c];
+        })
+    }
+
+    #[test]
+    fn writes_in_two_pieces_are_told_with_their_size() {
+        let f = split(90, 100, 2_000 * MS).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Client, None));
+        assert_eq!(
+            f.why.to_string(),
+            "90 of 100 writes, mostly of 65488 bytes, left as 65160 and 328 bytes."
+        );
+    }
+
+    #[test]
+    fn who_does_not_wait_between_them_is_not_held_up() {
+        assert!(split(90, 100, 0).is_none());
+    }
+
+    #[test]
+    fn twenty_that_are_half_of_all_are_enough() {
+        assert!(split(20, 40, 1_000 * MS).is_some());
+        assert!(split(19, 19, 1_000 * MS).is_none());
+        assert!(split(20, 41, 1_000 * MS).is_none());
+        assert!(split(20, 40, 1_000 * MS - 1).is_none());
+    }
+}

@@ -177,3 +177,63 @@ fn waits(
         .map(|t| (t.last - t.first, t.first))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::found;
+    use super::*;
+    use model::{Bpdu, NoticeKind, Tree};
+
+    fn bridge_of(n: u8) -> Bridge {
+        Bridge {
+            priority: 0x1000 * u16::from(n),
+            hardware: [2, 0, 0, 0, 0, n],
+        }
+    }
+
+    /// One bridge says, again and again, who is the root and whether the topology changed.
+    fn says(roots: &[u8], changing: bool, calls: u64) -> Option<Finding> {
+        found(Rule::StpTopologyChange, |f| {
+            f.results[0].calls = calls;
+            for (n, root) in (1..).zip(roots) {
+                let packet = NoticeKind::Bridge(Bpdu {
+                    vlan: Some(7),
+                    version: 2,
+                    tree: Some(Tree {
+                        root: bridge_of(*root),
+                        bridge: bridge_of(3),
+                        port: 1,
+                        changing,
+                        max_age_ns: MAX_AGE_NS,
+                        hello_ns: 1_000_000_000,
+                        forward_delay_ns: FORWARD_DELAY_NS,
+                    }),
+                });
+                f.notice(n * 1_000, packet);
+            }
+        })
+    }
+
+    #[test]
+    fn another_root_is_told_with_both() {
+        let why = says(&[1, 2], false, 100).unwrap().why.to_string();
+        assert!(
+            why.starts_with(
+                "The root was 02:00:00:00:00:01 (priority 4096) and became 02:00:00:00:00:02 \
+                 (priority 8192) in VLAN 7."
+            ),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn a_tree_that_stays_is_not_told() {
+        assert!(says(&[1, 1, 1], false, 0).is_none());
+    }
+
+    #[test]
+    fn a_change_that_no_call_waited_for_is_told_only_where_there_are_none() {
+        assert!(says(&[1, 1], true, 0).is_some());
+        assert!(says(&[1, 1], true, 1).is_none());
+    }
+}

@@ -13,16 +13,18 @@ use crate::path::PathEstimate;
 use crate::results::{
     CaptureResult, ConnectionResult, DirectionResult, Finding, HandshakeResult, Vantage,
 };
-use crate::sql::SqlResult;
+use crate::sql::{SessionResult, SqlResult, StatementResult, Totals};
 use crate::startup::ClientStartup;
 use crate::stats::Distribution;
 use crate::streams::Streams;
 use crate::vantage::VantageFrom;
 use crate::worst::{Exhibit, Worst};
 use model::{
-    Close, ConnectionId, Direction, Endpoint, EpisodeKind, Mark, PacketRef, Problems, Time,
+    Arp, Close, ConnectionId, Direction, Endpoint, EpisodeKind, Mark, Notice, NoticeKind,
+    PacketRef, Protocol, SqlSession, Statement, Time,
 };
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
 
 pub(super) const MS: i64 = 1_000_000;
 pub(super) const CALLS: u64 = 100;
@@ -58,21 +60,20 @@ fn alike(ns: i64) -> Distribution {
 
 impl Fixture {
     /// A hundred calls of 100 ms, each of which both captures have.
-    pub fn new() -> Fixture {
+    pub(super) fn new() -> Fixture {
         let mut worst = Worst::default();
         (1..=3).for_each(|n| worst.add(Exhibit::of(CALL_NS, 0, mark(n), mark(n + 1))));
+        let mut matched = MatchedFacts::new();
+        matched.client = alike(CALL_NS);
+        matched.server_wait = alike(CALL_NS / 2);
+        matched.clean_network = alike(CALL_NS / 2);
         Fixture {
             kind: Kind::Calls,
             captures: [0, 1].map(CaptureFacts::new).into(),
             results: [Vantage::Client, Vantage::Server].map(capture).into(),
             client: Some(0),
             server: Some(1),
-            matched: Some(MatchedFacts {
-                client: alike(CALL_NS),
-                server_wait: alike(CALL_NS / 2),
-                clean_network: alike(CALL_NS / 2),
-                ..MatchedFacts::new()
-            }),
+            matched: Some(matched),
             app: None,
             path: None,
             account: Account {
@@ -91,7 +92,7 @@ impl Fixture {
     }
 
     /// The same, of one capture.
-    pub fn alone(vantage: Vantage) -> Fixture {
+    pub(super) fn alone(vantage: Vantage) -> Fixture {
         let mut f = Fixture::new();
         f.captures.truncate(1);
         f.captures[0].response = alike(CALL_NS);
@@ -107,7 +108,7 @@ impl Fixture {
     }
 
     /// Something held calls up, so often and for so long in all.
-    pub fn held(&mut self, d: Direction, kind: EpisodeKind, times: u64, ns: i64) {
+    pub(super) fn held(&mut self, d: Direction, kind: EpisodeKind, times: u64, ns: i64) {
         let sender = match d {
             Direction::ToServer => self.client,
             Direction::ToClient => self.server,
@@ -116,12 +117,35 @@ impl Fixture {
         episodes.ns = ns;
         for n in 1..=times {
             let each = ns / times.max(1) as i64;
-            episodes.worst.add(Exhibit::of(each, 0, mark(n as u32), mark(n as u32 + 1)));
+            episodes
+                .worst
+                .add(Exhibit::of(each, 0, mark(n as u32), mark(n as u32 + 1)));
         }
         self.account.under_way[d.index()][kind.class()] = ns;
         if kind == EpisodeKind::DelayedAck {
             self.account.delayed_ack_ns[d.index()] = ns;
         }
+    }
+
+    /// What a packet of the first capture says of the network.
+    pub(super) fn notice(&mut self, frame: u32, kind: NoticeKind) {
+        self.health[0].notice(&Notice {
+            order: frame.into(),
+            at: mark(frame),
+            kind,
+        });
+    }
+
+    /// A database's statement and session.
+    pub(super) fn profile(&mut self, statement: StatementResult, session: SessionResult) {
+        self.sql = Some(SqlResult {
+            captures: Vec::new(),
+            totals: Totals::default(),
+            statements: vec![statement],
+            sessions: vec![session],
+            hidden: Vec::new(),
+            notes: Vec::new(),
+        });
     }
 
     fn facts(&self) -> Facts<'_> {
@@ -157,12 +181,15 @@ impl Fixture {
     }
 
     /// What a rule finds in it, every sentence of it written.
-    pub fn finds(&self, rule: Rule) -> Option<Finding> {
+    pub(super) fn finds(&self, rule: Rule) -> Option<Finding> {
         let found = rule.check(&self.facts())?;
         assert_eq!(found.rule, rule);
         for text in [&found.title, &found.why].into_iter().chain(&found.remedy) {
             let text = text.to_string();
-            assert!(!text.is_empty() && !text.contains(['{', '}', '|']), "{text}");
+            assert!(
+                !text.is_empty() && !text.contains(['{', '}', '|']),
+                "{text}"
+            );
         }
         Some(found)
     }
@@ -195,23 +222,11 @@ pub(super) fn capture(vantage: Vantage) -> CaptureResult {
     CaptureResult {
         files: vec![format!("{}.pcap", vantage.name())],
         side: Some(vantage),
-        concluded: Some(vantage),
-        side_from: String::new(),
         packets: 1_000,
-        bytes: 100_000,
         first: Some(Time(0)),
         last: Some(Time(TOTAL_NS)),
-        snaplen: None,
-        link_types: vec![1],
-        dropped: None,
-        missing_gaps: 0,
-        missing_bytes: 0,
-        not_ip: 0,
-        other_transport: 0,
-        connections: 1,
         calls: CALLS,
-        half_calls: Vec::new(),
-        problems: Problems::default(),
+        ..CaptureResult::default()
     }
 }
 
@@ -243,5 +258,88 @@ pub(super) fn connection() -> ConnectionResult {
         directions: [direction(), direction()],
         at_stake_ns: 0,
         top: None,
+    }
+}
+
+/// A statement that was never executed.
+pub(super) fn statement() -> StatementResult {
+    let text: Arc<str> = "select * from emp".into();
+    StatementResult {
+        protocol: Protocol::Tns,
+        statement: Some(Arc::new(Statement {
+            id: 0xe3b,
+            normal: Arc::clone(&text),
+            text,
+            truncated: false,
+            found: model::Found::default(),
+        })),
+        op: None,
+        keys: Vec::new(),
+        times: Default::default(),
+        waits: Default::default(),
+        waits_p10_ns: 0,
+        calls: 0,
+        executions: 0,
+        fetches: 0,
+        rows: 0,
+        rows_hidden: 0,
+        row_trips: 0,
+        rows_asked: 0,
+        full_fetches: 0,
+        affected: 0,
+        errors: 0,
+        incomplete: 0,
+        request_bytes: 0,
+        response_bytes: 0,
+        round_trips: 0,
+        server_ns: None,
+        network_ns: None,
+        unknown_ns: 0,
+        transfer_ns: 0,
+        think_ns: 0,
+        thinks: 0,
+        worst: None,
+        first: None,
+        last: None,
+    }
+}
+
+/// A session without calls.
+pub(super) fn session(session: SqlSession) -> SessionResult {
+    SessionResult {
+        protocol: Protocol::Tns,
+        client: end(1, 40_000),
+        server: end(2, 1_521),
+        session: Arc::new(session),
+        first: None,
+        last: None,
+        round_trips: 0,
+        calls: 0,
+        sent_bytes: 0,
+        received_bytes: 0,
+        largest_response_bytes: 0,
+        response_time_ns: 0,
+        think_ns: 0,
+        rows: 0,
+        errors: 0,
+        tcp_ns: 0,
+        tls_ns: 0,
+        connect_ns: 0,
+        negotiate_ns: 0,
+        logon_ns: 0,
+        slowest_opening: None,
+    }
+}
+
+/// An ARP packet of host `n`'s interface.
+pub(super) fn arp(frame: u32, operation: u16, (sender, n): (u8, u8), target: u8) -> Arp {
+    Arp {
+        order: frame.into(),
+        at: mark(frame),
+        operation,
+        sender: Ipv4Addr::new(10, 0, 0, sender),
+        sender_hardware: [2, 0, 0, 0, 0, n],
+        target: Ipv4Addr::new(10, 0, 0, target),
+        target_hardware: [0; 6],
     }
 }

@@ -172,8 +172,11 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::{end, found, mark};
     use super::*;
-    use model::{Mark, PacketRef, Time};
+    use model::{
+        ConnectionSummary, DirectionSummary, IcmpError, Mark, NoticeKind, PacketRef, Time,
+    };
 
     fn returned(from: u8, to: u8) -> Returned {
         let address = |n: u8| IpAddr::from([10, 0, 0, n]);
@@ -207,5 +210,70 @@ mod tests {
         let all: Vec<&Returned> = all.iter().collect();
         let hosts: Vec<_> = traced(&all).into_iter().collect();
         assert_eq!(hosts, [all[0].hosts]);
+    }
+
+    /// Host `from` gives back what the client of a connection sent to `port`; `again`: it sent packets twice.
+    fn returns(from: u8, reason: IcmpReason, port: u16, again: u64) -> Option<Finding> {
+        found(Rule::Undeliverable, |f| {
+            let ends = [end(1, 1_000), end(2, port)];
+            let error = NoticeKind::Icmp(IcmpError {
+                from: [10, 0, 0, from].into(),
+                reason,
+                flow: Some((Transport::Tcp, ends)),
+                hosts: ends.map(|e| e.address),
+                length: 60,
+            });
+            f.notice(2, error);
+            let packets = DirectionSummary {
+                packets: 10,
+                retransmitted_packets: again,
+                ..DirectionSummary::default()
+            };
+            f.health[0].connection(&ConnectionSummary {
+                id: model::ConnectionId(1),
+                transport: Transport::Tcp,
+                client: end(1, 1_000),
+                server: end(2, 2_049),
+                first: mark(1),
+                last: mark(9),
+                close: model::Close::EndOfCapture,
+                handshake: Default::default(),
+                reset: None,
+                directions: [packets; 2],
+                accounts: None,
+                protocol: None,
+            });
+        })
+    }
+
+    #[test]
+    fn a_router_that_gives_a_connection_s_packets_back_is_named() {
+        let f = returns(9, IcmpReason::Prohibited, 2_049, 1).unwrap();
+        assert_eq!(f.side, Side::Network);
+        assert_eq!(
+            f.title.to_string(),
+            "10.0.0.9 cannot deliver packets to 10.0.0.2:2049"
+        );
+        assert_eq!(
+            f.remedy[0].to_string(),
+            "look at the filters of 10.0.0.9, which rejects it"
+        );
+    }
+
+    #[test]
+    fn packets_of_others_and_too_large_ones_are_not_its_business() {
+        assert!(returns(9, IcmpReason::Prohibited, 2_050, 1).is_none());
+        assert!(returns(9, IcmpReason::TooBig(1_400), 2_049, 1).is_none());
+    }
+
+    #[test]
+    fn what_harmed_nothing_is_not_told_and_who_gives_back_its_own_is_no_router() {
+        assert!(returns(9, IcmpReason::PortUnreachable, 2_049, 0).is_none());
+        let f = returns(2, IcmpReason::PortUnreachable, 2_049, 1).unwrap();
+        assert_eq!(f.side, Side::Server);
+        assert_eq!(
+            f.title.to_string(),
+            "10.0.0.2 gives back packets to 10.0.0.2:2049"
+        );
     }
 }

@@ -107,3 +107,50 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ..waits.finding(Rule::WindowScalingOff, "a full window and the segment that left when it moved")
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{TOTAL_NS, found};
+    use super::*;
+    use model::EpisodeKind;
+
+    /// Which sides offer no scaling, and the window.
+    fn refused(client: bool, server: bool, window: u64) -> Option<Finding> {
+        found(Rule::WindowScalingOff, |f| {
+            f.held(
+                Direction::ToClient,
+                EpisodeKind::SmallWindow,
+                10,
+                TOTAL_NS / 2,
+            );
+            f.captures[1].episodes[1][EpisodeKind::SmallWindow].window = window;
+            f.captures[1].tcp.unscaled_ns[1] =
+                [client, server].map(|no| i64::from(no) * TOTAL_NS / 2);
+            for capture in &mut f.captures {
+                capture.tcp.unscaled = [client, server].map(u64::from);
+            }
+        })
+    }
+
+    #[test]
+    fn who_does_not_offer_scaling_keeps_windows_small() {
+        let f = refused(true, false, 65_535).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Client, Some(TOTAL_NS / 2)));
+        assert_eq!(
+            f.title.to_string(),
+            "The client does not offer window scaling"
+        );
+        assert_eq!(refused(false, true, 65_535).unwrap().side, Side::Server);
+    }
+
+    #[test]
+    fn where_both_offer_it_a_small_window_is_another_finding_s() {
+        assert!(refused(false, false, 65_535).is_none());
+    }
+
+    #[test]
+    fn scaling_would_not_help_who_offers_less_than_half_of_the_field() {
+        assert!(refused(true, false, FILLS_THE_FIELD).is_some());
+        assert!(refused(true, false, FILLS_THE_FIELD - 1).is_none());
+    }
+}

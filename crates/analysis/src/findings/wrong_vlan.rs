@@ -98,3 +98,50 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ..Rule::WrongVlan.finding()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::found;
+    use super::*;
+    use model::{NoticeKind, Tagged};
+
+    /// Packets in these VLANs, from one host to another.
+    fn tagged(packets: &[(u16, [u8; 2])], routed: bool) -> Option<Finding> {
+        found(Rule::WrongVlan, |f| {
+            for (n, (vlan, hosts)) in (1..).zip(packets) {
+                let packet = NoticeKind::Tagged(Tagged {
+                    vlans: [Some(*vlan), None],
+                    hosts: hosts.map(|n| [10, 0, 0, n].into()),
+                    hardware: hosts.map(|n| [2, 0, 0, 0, 0, n]),
+                    routed,
+                });
+                f.notice(n, packet);
+            }
+        })
+    }
+
+    #[test]
+    fn the_same_hosts_in_two_vlans_are_a_hint() {
+        let f = tagged(&[(10, [1, 2]), (20, [1, 2])], false).unwrap();
+        assert_eq!(
+            f.why.to_string(),
+            "Packets of 10.0.0.1 (02:00:00:00:00:01) to 10.0.0.2 (02:00:00:00:00:02) are in VLAN 10 \
+             and in VLAN 20."
+        );
+    }
+
+    #[test]
+    fn one_vlan_there_and_another_back_are_another() {
+        let f = tagged(&[(10, [1, 2]), (20, [2, 1])], false).unwrap();
+        assert_eq!(
+            f.title.to_string(),
+            "Two hosts speak to each other in two VLANs"
+        );
+    }
+
+    #[test]
+    fn one_vlan_and_what_routers_send_on_are_none() {
+        assert!(tagged(&[(10, [1, 2]), (10, [2, 1])], false).is_none());
+        assert!(tagged(&[(10, [1, 2]), (20, [2, 1])], true).is_none());
+    }
+}

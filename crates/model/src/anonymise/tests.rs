@@ -91,7 +91,6 @@ proptest! {
     fn any_text_is_survived(text in "\\PC{0,80}") {
         let names = anonymiser();
         let _ = names.text(&text);
-        let _ = names.text(&format!("“{text}"));
         let _ = names.sql(&text);
     }
 }
@@ -157,7 +156,7 @@ fn statements_keep_their_shape_and_lose_their_names() {
 }
 
 #[test]
-fn addresses_and_statements_in_text_are_found() {
+fn addresses_in_text_are_found() {
     let a = anonymiser();
     let address = |text: &str| a.address(text.parse().expect("an address")).to_string();
     assert_eq!(
@@ -168,30 +167,5 @@ fn addresses_and_statements_in_text_are_found() {
             address("fe80::1")
         )
     );
-    let text = a.text("Slow. Statement 00c0ffee00c0ffee: “select a from secret w…” One in ten.");
-    assert!(
-        text.starts_with("Slow. Statement ") && text.ends_with("…” One in ten."),
-        "{text}"
-    );
-    assert!(
-        !text.contains("00c0ffee") && !text.contains("secret"),
-        "{text}"
-    );
-    assert!(!a.text("“select a from secret").contains("secret"));
     assert_eq!(a.text("naïve – 50 % of 3.2.1"), "naïve – 50 % of 3.2.1");
-}
-
-#[test]
-fn hardware_addresses_in_text_are_found_and_parts_of_others_are_not() {
-    let a = anonymiser();
-    let text =
-        a.text("It was at 00:07:0d:af:f4:54 (priority 4096), 10:20:30:40:50:60:0:1 is none.");
-    let mac = a.mac([0, 7, 0x0d, 0xaf, 0xf4, 0x54]);
-    let mac = mac.map(|b| format!("{b:02x}")).join(":");
-    assert!(
-        text.starts_with(&format!("It was at {mac} (priority 4096), ")),
-        "{text}"
-    );
-    assert!(!text.contains("10:20"), "{text}");
-    assert_eq!(a.text("at ff:ff:ff:ff:ff:ff"), "at ff:ff:ff:ff:ff:ff");
 }

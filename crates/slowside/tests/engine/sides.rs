@@ -4,6 +4,7 @@
 use crate::kit::{
     EPOCH, MILLISECOND, Plan, SECOND, Script, TempFile, Wire, diagnosis, diagnosis_of,
 };
+use analysis::findings::Rule;
 use analysis::results::{ClockBasis, Diagnosis, Side, Unmatched, Vantage};
 use proptest::prelude::*;
 use slowside::Captures;
@@ -30,7 +31,7 @@ fn clock_free(d: &Diagnosis) -> String {
         network.map(|(out, back)| out + back)
     );
     for f in &d.findings {
-        text += &format!("{} {:?} {:?} {}\n", f.code, f.side, f.cost_ns, f.fatal);
+        text += &format!("{} {:?} {:?} {}\n", f.rule, f.side, f.cost_ns, f.fatal);
     }
     text += &format!("{} {}\n", d.call_time_ns, d.elapsed_ns);
     text
@@ -214,7 +215,7 @@ fn captures_that_overlap_in_part_say_what_lies_outside() {
     let lost = count(|u| u.not_in_client_capture + u.not_in_server_capture);
     assert_eq!(lost, 0, "{:?}", d.ops);
     assert!(
-        d.findings.iter().all(|f| f.code != "capture-incomplete"),
+        d.findings.iter().all(|f| f.rule != Rule::CaptureIncomplete),
         "{:?}",
         d.findings
     );
