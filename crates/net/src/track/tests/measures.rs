@@ -406,6 +406,6 @@ fn an_episode_in_which_time_steps_back_does_not_end_before_it_began() {
     t.wait(-10_000 * MS).s(1, 4, b"");
     let seen = t.one();
     assert_eq!(seen.episodes.len(), 1);
-    let episode = seen.episodes[0];
+    let episode = seen.episodes[0].clone();
     assert_eq!(episode.last, episode.first);
 }
