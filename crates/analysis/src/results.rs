@@ -334,8 +334,10 @@ pub struct Diagnosis {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum KeyValue {
     Text(Arc<str>),
-    /// For [`Key::File`](crate::group::Key), [`Key::Size`](crate::group::Key) and times.
+    /// For [`Key::Size`](crate::group::Key) and times.
     Number(i64),
+    /// The hash of a file's handle.
+    File(u64),
     Unknown,
 }
 
@@ -346,6 +348,8 @@ pub struct GroupResult {
     pub op: Option<String>,
     /// Name and value of the other grouping keys, in the order given.
     pub keys: Vec<(&'static str, KeyValue)>,
+    /// Of the file by which it is grouped, as far as names were seen.
+    pub path: Option<String>,
     pub stats: Summary,
     pub errors: u64,
     pub retransmits: u64,
@@ -356,6 +360,23 @@ pub struct GroupResult {
     pub no_request: u64,
     pub incomplete: u64,
     pub histogram: Histogram,
+}
+
+impl GroupResult {
+    /// Whether it was grouped by files.
+    #[must_use]
+    pub fn is_of_a_file(&self) -> bool {
+        self.keys.iter().any(|(name, _)| *name == "file")
+    }
+
+    /// The handle's hash of the file by which it is grouped.
+    #[must_use]
+    pub fn file(&self) -> Option<u64> {
+        self.keys.iter().find_map(|(_, value)| match value {
+            KeyValue::File(file) => Some(*file),
+            _ => None,
+        })
+    }
 }
 
 /// Everything `ops` says.

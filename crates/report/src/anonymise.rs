@@ -155,9 +155,7 @@ fn key(names: &Anonymiser, (key, value): (&'static str, KeyValue)) -> (&'static 
         ("user", KeyValue::Text(text)) => named(NameKind::User, &text),
         ("service", KeyValue::Text(text)) => named(NameKind::Database, &text),
         (_, KeyValue::Text(text)) => KeyValue::Text(names.text(&text).into()),
-        ("file", KeyValue::Number(handle)) => {
-            KeyValue::Number(names.file_handle(handle.cast_unsigned()).cast_signed())
-        }
+        (_, KeyValue::File(handle)) => KeyValue::File(names.file_handle(handle)),
         (_, other) => other,
     };
     (key, value)
@@ -167,6 +165,7 @@ impl Anonymise for GroupResult {
     fn anonymised(self, names: &Anonymiser) -> GroupResult {
         GroupResult {
             keys: self.keys.into_iter().map(|k| key(names, k)).collect(),
+            path: self.path.map(|path| names.path(&path)),
             ..self
         }
     }

@@ -70,9 +70,10 @@ impl CallWriter {
         }
     }
 
-    /// Appends the row of `call`, with its line end. `files` names the capture's files by
+    /// Appends the row of `call`, with its line end. `path` is that of its file, as far as it is known;
+    /// `files` names the capture's files by
     /// [`PacketRef::file`](model::PacketRef).
-    pub fn write(&mut self, call: &Call, files: &[String], out: &mut Vec<u8>) {
+    pub fn write(&mut self, call: &Call, path: Option<&str>, files: &[String], out: &mut Vec<u8>) {
         let marks = [
             call.request_first,
             call.request_last,
@@ -83,7 +84,7 @@ impl CallWriter {
         // detail those of packets that stand in another one.
         let file = marks.iter().flatten().next().map(|m| m.packet.file);
         self.detail.clear();
-        detail(call, &marks, file, files, &mut self.detail);
+        detail(call, path, &marks, (file, files), &mut self.detail);
 
         let mut row = Row {
             form: self.form,
@@ -225,9 +226,9 @@ fn hexadecimal(value: u64, digits: u32, out: &mut Vec<u8>) {
 /// The detail as a JSON object.
 fn detail(
     call: &Call,
+    path: Option<&str>,
     marks: &[Option<Mark>; 4],
-    file: Option<u16>,
-    files: &[String],
+    (file, files): (Option<u16>, &[String]),
     out: &mut Vec<u8>,
 ) {
     out.push(b'{');
@@ -272,6 +273,10 @@ fn detail(
                 json_string(text, out);
             }
         }
+    }
+    if let Some(path) = path {
+        key("path", out);
+        json_string(path, out);
     }
     if let Some(reason) = call.outcome.reason() {
         key("reason", out);
@@ -331,7 +336,7 @@ mod tests {
     fn row(mut writer: CallWriter, call: &Call) -> String {
         let files = ["a,1.pcap".to_owned(), "b.pcap".to_owned()];
         let mut out = Vec::new();
-        writer.write(call, &files, &mut out);
+        writer.write(call, Some("/srv/a \"b\""), &files, &mut out);
         String::from_utf8(out).expect("UTF-8")
     }
 

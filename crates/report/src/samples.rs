@@ -84,6 +84,7 @@ pub(crate) fn ops() -> OpsResult {
         protocol: Protocol::Nfs3,
         op: Some("READ".into()),
         keys: vec![("client", KeyValue::Text("10.0.0.1".into()))],
+        path: None,
         stats: Summary {
             count: 1834,
             total_ns: 60_870_460_000,
@@ -114,6 +115,7 @@ pub(crate) fn ops() -> OpsResult {
     let getattr = GroupResult {
         op: Some("GETATTR".into()),
         keys: vec![("client", KeyValue::Unknown)],
+        path: None,
         stats: Summary {
             count: 20,
             total_ns: 4_000_000,

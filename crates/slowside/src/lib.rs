@@ -42,6 +42,7 @@ pub use sql::sql;
 pub use startup::startup;
 pub use trace::trace;
 
+use analysis::file_names::FileNames;
 use analysis::group::{Groups, Key};
 use analysis::results::{CaptureResult, OpsResult};
 use model::Call;
@@ -72,6 +73,19 @@ pub fn calls(
     run::read(inputs, config, sink, events)
 }
 
+/// The same; `sink` is also told what packets said of files' names until then.
+///
+/// # Errors
+/// When no input can be read, or `sink` fails.
+pub fn named_calls(
+    inputs: &[PathBuf],
+    config: &Config,
+    sink: &mut dyn FnMut(&Call, &FileNames, &[String]) -> std::io::Result<()>,
+    events: &mut dyn FnMut(Event),
+) -> Result<CaptureResult, Error> {
+    Ok(run::read_named(inputs, config, true, sink, events)?.0)
+}
+
 /// Reads one capture and groups its calls.
 ///
 /// # Errors
@@ -83,13 +97,18 @@ pub fn ops(
     events: &mut dyn FnMut(Event),
 ) -> Result<OpsResult, Error> {
     let mut groups = Groups::new(keys.to_vec());
-    let mut add = |call: &Call, _: &[String]| {
+    let mut add = |call: &Call, _: &FileNames, _: &[String]| {
         groups.add(call);
         Ok(())
     };
-    let mut capture = run::read(inputs, config, &mut add, events)?;
+    // Nobody else asks how files are called.
+    let named = keys.contains(&Key::File);
+    let (mut capture, names) = run::read_named(inputs, config, named, &mut add, events)?;
     capture.problems.merge(&groups.problems);
-    let groups = groups.finish();
+    let mut groups = groups.finish();
+    for group in groups.iter_mut() {
+        group.path = group.file().and_then(|file| names.path(file));
+    }
     let total_ns = groups.iter().map(|g| g.stats.total_ns).sum();
     Ok(OpsResult {
         captures: vec![capture],

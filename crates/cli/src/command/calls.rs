@@ -4,6 +4,7 @@ use super::{CANNOT_WRITE, check_standard_input, inputs, tell};
 use crate::args::{Calls, Order, RowFormat};
 use crate::exit::Done;
 use crate::progress::Progress;
+use analysis::file_names::FileNames;
 use anyhow::Context;
 use model::{Call, NameKind};
 use report::CallWriter;
@@ -29,8 +30,9 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
 
     let names = args.reading.anonymiser()?;
     let mut file_names = Vec::new();
-    let mut sink = |call: &Call, files: &[String]| {
+    let mut sink = |call: &Call, paths: &FileNames, files: &[String]| {
         row.clear();
+        let path = paths.path_of(call);
         match &names {
             Some(names) => {
                 if file_names.is_empty() {
@@ -38,9 +40,10 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
                 }
                 let mut call = call.clone();
                 names.call(&mut call);
-                writer.write(&call, &file_names, &mut row);
+                let path = path.map(|path| names.path(&path));
+                writer.write(&call, path.as_deref(), &file_names, &mut row);
             }
-            None => writer.write(call, files, &mut row),
+            None => writer.write(call, path.as_deref(), files, &mut row),
         }
         let done = match &mut sorter {
             Some(sorter) => {
@@ -59,7 +62,7 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
             io::Error::from(kind)
         })
     };
-    let result = slowside::calls(&args.captures, &config, &mut sink, &mut |e| {
+    let result = slowside::named_calls(&args.captures, &config, &mut sink, &mut |e| {
         progress.event(e);
     });
     if let Some(e) = failed {
