@@ -46,6 +46,11 @@ impl FileNames {
     pub fn learn(&mut self, said: &FileName) {
         match &said.naming {
             Naming::Is { file, within, name } => self.name(*file, *within, name),
+            Naming::Also { file, within, name } => {
+                if !self.files.contains_key(file) {
+                    self.name(*file, *within, name);
+                }
+            }
             Naming::Moved { from, to } => {
                 if let Some(&file) = self.holders.get(from) {
                     self.name(file, to.0, &to.1);
@@ -187,6 +192,18 @@ mod tests {
         assert_eq!(path(&said, 2).as_deref(), Some("b"));
         assert_eq!(path(&said, 3).as_deref(), Some("c"));
         assert_eq!(path(&[moved((File(1), "x"), (File(1), "y"))], 1), None);
+    }
+
+    #[test]
+    fn a_hard_link_names_only_what_has_no_name() {
+        let also = |file| Naming::Also {
+            file,
+            within: Root,
+            name: "link".into(),
+        };
+        let said = [is(2, Root, "a"), also(2), also(3)];
+        assert_eq!(path(&said, 2).as_deref(), Some("/a"));
+        assert_eq!(path(&said, 3).as_deref(), Some("/link"));
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod diagnose;
 pub mod diagnosers;
 pub mod facts;
 pub mod file_names;
+pub mod files;
 pub mod filter;
 pub mod findings;
 pub mod group;

@@ -4,8 +4,15 @@
 //! Where the capture stands before the loss, it holds the copy that was lost and the one sent again; behind
 //! the loss, only the latter. A segment sent again and again was lost each time but the last.
 
-use model::{Direction, Episode, EpisodeKind, PacketRef, Resent, Time};
+use crate::facts::Facts;
+use crate::findings::evidence;
+use crate::results::{Evidence, Fact};
+use crate::streams::DIRECTIONS;
+use model::{Direction, Episode, EpisodeKind, PacketRef, Resent, Time, counted};
 use std::cmp::Reverse;
+
+/// Segments of each direction that are shown.
+const SEGMENTS: usize = 8;
 
 /// Recoveries kept of each direction.
 const KEPT: usize = 8;
@@ -77,7 +84,9 @@ impl Losses {
         let mut known: Vec<u32> = Vec::new();
         for recovery in &self.longest[d.index()] {
             for (i, r) in recovery.resent.iter().enumerate() {
-                let is_again = recovery.resent[..i].iter().any(|b| b.sequence == r.sequence);
+                let is_again = recovery.resent[..i]
+                    .iter()
+                    .any(|b| b.sequence == r.sequence);
                 if !is_again && known.len() == segments {
                     return shown;
                 }
@@ -117,6 +126,76 @@ impl Shown {
             .unzip();
         (self.lost, self.sequences) = (lost, sequences);
     }
+}
+
+/// The direction as it stands in a sentence.
+fn towards(d: Direction) -> &'static str {
+    match d {
+        Direction::ToServer => "to the server",
+        Direction::ToClient => "to the client",
+    }
+}
+
+/// How many segments were lost each way, as the capture nearest to their sender tells it.
+pub(crate) fn numbers(facts: &Facts<'_>) -> [Fact; 2] {
+    let of = |name, d: Direction| Fact {
+        name,
+        value: i64::try_from(facts.at_sender(d).losses.segments(d)).unwrap_or(i64::MAX),
+    };
+    [
+        of("segments_lost_to_server", Direction::ToServer),
+        of("segments_lost_to_client", Direction::ToClient),
+    ]
+}
+
+/// The same in a sentence; nothing where none is known.
+pub(crate) fn said(facts: &Facts<'_>) -> String {
+    let lost = ways(facts)
+        .map(|(d, segments)| format!("{} on the way {}", counted(segments, "segment"), towards(d)));
+    let lost: Vec<String> = lost.collect();
+    match lost.is_empty() {
+        true => String::new(),
+        false => format!(" Lost were {}.", lost.join(" and ")),
+    }
+}
+
+/// The directions in which segments were lost, and how many; the one with most first.
+fn ways(facts: &Facts<'_>) -> impl Iterator<Item = (Direction, u64)> {
+    let mut ways = DIRECTIONS.map(|d| (d, facts.at_sender(d).losses.segments(d)));
+    ways.sort_by_key(|(_, segments)| Reverse(*segments));
+    ways.into_iter().filter(|(_, segments)| *segments > 0)
+}
+
+/// For each direction the packets that were lost, in the capture nearest to their sender, and those sent
+/// again.
+pub(crate) fn shown(facts: &Facts<'_>) -> Vec<Evidence> {
+    let mut all = Vec::new();
+    for (d, segments) in ways(facts) {
+        let sender = facts.at_sender(d);
+        let mut shown = sender.losses.shown(d, SEGMENTS);
+        let other = facts.captures.iter().find(|c| c.index != sender.index);
+        if let Some(receiver) = other {
+            shown.but_those_in(&receiver.losses, d);
+        }
+        let way = towards(d);
+        let lost = match other.is_some() {
+            true => format!("copies of segments {way} that got lost: the other capture has none"),
+            false => format!("segments {way} that had to be sent again"),
+        };
+        let again = match shown.lost.is_empty() {
+            true => {
+                format!("segments {way} sent again; their first copies are not in this capture")
+            }
+            false => format!("the segments {way} sent again"),
+        };
+        let segments = counted(segments, "segment");
+        for (packets, what) in [(shown.lost, lost), (shown.again, again)] {
+            let packets = packets.into_iter().map(|p| (sender.index, p));
+            let what = format!("{what} (of {segments} lost)");
+            all.extend(evidence::by_file(facts.results, packets, &what));
+        }
+    }
+    all
 }
 
 #[cfg(test)]
@@ -218,7 +297,11 @@ mod tests {
     fn a_copy_that_the_receiver_has_was_not_lost_before_it() {
         let both = vec![resent(1, Some(10), 15), resent(7, Some(11), 16)];
         let sender = losses(&[recovery(10, 20, both)]);
-        let receiver = losses(&[recovery(2, 9, vec![resent(1, Some(2), 5), resent(7, None, 6)])]);
+        let receiver = losses(&[recovery(
+            2,
+            9,
+            vec![resent(1, Some(2), 5), resent(7, None, 6)],
+        )]);
         let mut shown = sender.shown(D, 8);
         shown.but_those_in(&receiver, D);
         assert_eq!(frames(&shown.lost), [11]);

@@ -3,6 +3,7 @@
 use crate::app::AppFacts;
 use crate::charts::Charts;
 use crate::connections::Connections;
+pub use crate::files::FileResult;
 use crate::sql::SqlResult;
 use crate::stats::{Histogram, Summary};
 use crate::trace_join::align::TraceClock;
@@ -284,12 +285,14 @@ pub struct EventSum {
 }
 
 /// A data file, as far as it was learned which it is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DataFile {
     /// The database's number.
     pub file: u32,
     /// Hash of the NFS file handle.
     pub handle: Option<u64>,
+    /// As far as names were seen.
+    pub path: Option<String>,
     pub joined: u64,
 }
 
@@ -322,6 +325,8 @@ pub struct Diagnosis {
     pub findings: Vec<Finding>,
     /// What the application's own times say, where they could be held against the calls.
     pub app: Option<AppFacts>,
+    /// The files that took most time, as the capture nearest to the client saw it; a bounded number.
+    pub files: Vec<FileResult>,
     /// Things worth knowing that are not findings: assumptions, what one capture cannot show.
     pub notes: Vec<String>,
     /// Total response time of matched calls (two captures) or of all calls (one), and the span of

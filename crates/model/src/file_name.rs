@@ -26,6 +26,12 @@ pub enum Naming {
         within: Directory,
         name: Arc<str>,
     },
+    /// It is called so as well: a hard link.
+    Also {
+        file: u64,
+        within: Directory,
+        name: Arc<str>,
+    },
     /// What was the one is the other now.
     Moved {
         from: (Directory, Arc<str>),

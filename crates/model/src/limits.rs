@@ -73,6 +73,9 @@ pub const HIDDEN_RUNS: usize = 16_384;
 /// wait for each other.
 pub const TURNS_HELD: usize = 8;
 
+/// Files of a capture whose calls are summed up in a diagnosis.
+pub const FILES: usize = 50_000;
+
 /// Segments sent again that are kept of one recovery.
 pub const RESENT: usize = 16;
 

@@ -123,6 +123,7 @@ impl Anonymise for TraceJoinResult {
     fn anonymised(mut self, names: &Anonymiser) -> TraceJoinResult {
         for file in &mut self.files {
             file.handle = file.handle.map(|h| names.file_handle(h));
+            file.path = file.path.take().map(|path| names.path(&path));
         }
         for read in &mut self.worst {
             read.evidence = std::mem::take(&mut read.evidence).anonymised(names);
@@ -134,6 +135,10 @@ impl Anonymise for TraceJoinResult {
 impl Anonymise for Diagnosis {
     fn anonymised(mut self, names: &Anonymiser) -> Diagnosis {
         self.verdict.sentence = self.verdict.sentence.anonymised(names);
+        for file in &mut self.files {
+            file.file = names.file_handle(file.file);
+            file.path = file.path.take().map(|path| names.path(&path));
+        }
         if let Some(app) = &mut self.app {
             app.basis = std::mem::take(&mut app.basis).anonymised(names);
             app.join = app.join.take().anonymised(names);

@@ -4,6 +4,7 @@
 
 mod budget;
 pub(crate) mod captures;
+pub(crate) mod files;
 mod joined;
 pub(crate) mod tables;
 
@@ -31,6 +32,7 @@ pub fn diagnosis_text(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -> io
         tables::response_times(&d.ops),
         tables::matched(&d.ops),
         tables::unmatched(&d.ops),
+        files::files(d),
         d.app.as_ref().map_or_else(String::new, joined::joined),
         findings(d),
         captures::captures(d, zone),

@@ -5,7 +5,9 @@
 //! not do, what groups are by takes a line of its own above their numbers.
 
 use crate::page::{Tone, pad, prose, shortened, width};
-use crate::text::{Grid, bar, bytes, counted, damage, grouped, moment, share, tight, wrap};
+use crate::text::{
+    Grid, bar, bytes, counted, damage, grouped, harmless, moment, share, tight, wrap,
+};
 use crate::value;
 use analysis::results::{GroupResult, KeyValue, OpsResult};
 use analysis::stats::Summary;
@@ -95,7 +97,7 @@ fn columns<'a>(result: &'a OpsResult, style: &'a OpsStyle) -> Vec<Column<'a>> {
         ));
     }
     if has_paths(result) {
-        let path = |g: &GroupResult| g.path.clone().unwrap_or_else(|| "-".to_owned());
+        let path = |g: &GroupResult| g.path.as_deref().map_or_else(|| "-".to_owned(), harmless);
         columns.push(column("path", Box::new(path), false));
     }
     let total = result.total_ns;

@@ -2,8 +2,8 @@
 
 use analysis::results::{
     Budget, CaptureResult, Clock, ClockBasis, ConnectionResult, ConnsResult, Diagnosis,
-    DirectionResult, Evidence, Fact, Finding, GroupResult, HandshakeResult, KeyValue, Matched,
-    OpResult, OpsResult, Side, Unmatched, Vantage, VantageFrom, Verdict,
+    DirectionResult, Evidence, Fact, FileResult, Finding, GroupResult, HandshakeResult, KeyValue,
+    Matched, OpResult, OpsResult, Side, Unmatched, Vantage, VantageFrom, Verdict,
 };
 use analysis::stats::Summary;
 use model::{
@@ -293,6 +293,14 @@ pub(crate) fn diagnosis() -> Diagnosis {
             },
         ],
         app: None,
+        files: vec![FileResult {
+            file: 0xdead_beef,
+            path: Some("/srv/db/undo01.dbf".into()),
+            calls: 2_100,
+            total_ns: 69_700_000_000,
+            request_bytes: 378_000,
+            response_bytes: 137_700_000,
+        }],
         notes: vec!["What the application waited before it called is not on the wire.".into()],
         call_time_ns: 86_300_000_000,
         elapsed_ns: 2_700_000_000,

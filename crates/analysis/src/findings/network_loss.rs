@@ -12,6 +12,10 @@
 //! already (spurious ones), copies made by the capture and packets missing only
 //! from a capture do not count.
 //!
+//! The evidence names packets: those that were lost, from the capture nearest to
+//! their sender, and those sent again. Taken behind the loss, a capture holds only
+//! the latter.
+//!
 //! # What to check next
 //! Interface error and drop counters on both hosts and every device between, duplex
 //! and cabling, queue drops of a full link, policers.
@@ -23,6 +27,7 @@
 use super::under_way::{Said, UnderWay};
 use super::{Rule, evidence};
 use crate::facts::{Basis, Facts};
+use crate::losses;
 use crate::results::{Fact, Finding, Side};
 use model::{TimeClass, counted, format_duration};
 
@@ -51,7 +56,7 @@ fn of_streams(facts: &Facts<'_>) -> Option<Finding> {
         .iter()
         .map(|c| c.tcp.retransmitted_packets[d]);
     let resent = resent.max().unwrap_or(0);
-    Some(waits.finding(
+    let mut finding = waits.finding(
         &RULE,
         Said {
             title: "Packets are lost on the way".into(),
@@ -61,13 +66,17 @@ fn of_streams(facts: &Facts<'_>) -> Option<Finding> {
             numbers: &[("retransmitted_packets", i64::try_from(resent).unwrap_or(i64::MAX))],
             shows: "the segments before and after the longest recoveries",
             why: format!(
-                "{} {} sent again, and until they had arrived the stream waited, or went on slowly.",
+                "{} {} sent again, and until they had arrived the stream waited, or went on slowly.{}",
                 counted(resent, "packet"),
                 if resent == 1 { "was" } else { "were" },
+                losses::said(facts),
             ),
             remedy: REMEDY.into(),
         },
-    ))
+    );
+    finding.facts.extend(losses::numbers(facts));
+    finding.evidence.splice(0..0, losses::shown(facts));
+    Some(finding)
 }
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
@@ -94,6 +103,13 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         return None;
     }
     let calls = facts.worst.loss.count;
+    let mut evidence = losses::shown(facts);
+    evidence.extend(evidence::of_calls(
+        facts,
+        facts.worst.loss,
+        "request and reply of calls that waited for a retransmission",
+    ));
+    let [to_server, to_client] = losses::numbers(facts);
     Some(Finding {
         code: RULE.code,
         title: "Packets are lost on the way".into(),
@@ -113,18 +129,17 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
                 name: "calls_delayed",
                 value: calls as i64,
             },
+            to_server,
+            to_client,
         ],
-        evidence: evidence::of_calls(
-            facts,
-            facts.worst.loss,
-            "request and reply of calls that waited for a retransmission",
-        ),
+        evidence,
         why: format!(
-            "{} {} sent again and {} waited for it, {} each beyond the usual path.",
+            "{} {} sent again and {} waited for it, {} each beyond the usual path.{}",
             counted(resent, "packet"),
             if resent == 1 { "was" } else { "were" },
             counted(calls, "call"),
-            format_duration(a.loss_ns / calls.max(1) as i64)
+            format_duration(a.loss_ns / calls.max(1) as i64),
+            losses::said(facts),
         ),
         remedy: vec![REMEDY.into()],
     })

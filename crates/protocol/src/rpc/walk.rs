@@ -130,7 +130,8 @@ impl Walker {
                 let Directory::File(file) = linked.within else {
                     return None;
                 };
-                return self.current.as_ref()?.holds(name, file);
+                let (within, name) = self.current.as_ref()?.join(name)?.key();
+                return Some(Naming::Also { file, within, name });
             }
             Step::Handle => {
                 let file = handle?;
@@ -242,7 +243,11 @@ mod tests {
         );
         assert_eq!(
             between(Step::Link("b".into())),
-            [is(1, Directory::File(2), "b")]
+            [Naming::Also {
+                file: 1,
+                within: Directory::File(2),
+                name: "b".into(),
+            }]
         );
     }
 }
