@@ -150,12 +150,12 @@ pub(crate) fn numbers(facts: &Facts<'_>) -> [Fact; 2] {
 
 /// The same in a sentence; nothing where none is known.
 pub(crate) fn said(facts: &Facts<'_>) -> String {
-    let lost = ways(facts)
-        .map(|(d, segments)| format!("{} on the way {}", counted(segments, "segment"), towards(d)));
-    let lost: Vec<String> = lost.collect();
+    let lost: Vec<String> = ways(facts)
+        .map(|(d, n)| format!("{} on the way {}", counted(n, "segment"), towards(d)))
+        .collect();
     match lost.is_empty() {
         true => String::new(),
-        false => format!(" Lost were {}.", lost.join(" and ")),
+        false => format!(" What was lost: {}.", lost.join(", ")),
     }
 }
 
@@ -179,19 +179,19 @@ pub(crate) fn shown(facts: &Facts<'_>) -> Vec<Evidence> {
         }
         let way = towards(d);
         let lost = match other.is_some() {
-            true => format!("copies of segments {way} that got lost: the other capture has none"),
+            true => format!("copies of segments {way} that the other capture lacks"),
             false => format!("segments {way} that had to be sent again"),
         };
         let again = match shown.lost.is_empty() {
             true => {
-                format!("segments {way} sent again; their first copies are not in this capture")
+                format!("segments {way} sent again, whose first copies are not in this capture")
             }
             false => format!("the segments {way} sent again"),
         };
         let segments = counted(segments, "segment");
         for (packets, what) in [(shown.lost, lost), (shown.again, again)] {
             let packets = packets.into_iter().map(|p| (sender.index, p));
-            let what = format!("{what} (of {segments} lost)");
+            let what = format!("{what}, of {segments} lost");
             all.extend(evidence::by_file(facts.results, packets, &what));
         }
     }

@@ -165,6 +165,25 @@ mod tests {
     }
 
     #[test]
+    fn mnt_names_the_root_of_what_is_mounted() {
+        let body = b"\0\0\0\x04/srv";
+        let a = Mount.arguments(3, 1, body);
+        let walk = Mount.walk(3, 1, &a, body).expect("a walk");
+        let mut said = Vec::new();
+        let ok = [0, 0, 0, 0, 0, 0, 0, 4, 1, 2, 3, 4];
+        Mount.walked(3, 1, &walk, &ok, &mut |n| said.push(n));
+        Mount.walked(3, 1, &walk, &[0, 0, 0, 13], &mut |n| said.push(n));
+        let srv = Naming::Is {
+            file: handle_hash(&[1, 2, 3, 4]),
+            within: model::Directory::Root,
+            name: "srv".into(),
+        };
+        assert_eq!(said, [srv]);
+        // UMNT names nothing.
+        assert_eq!(Mount.walk(3, 3, &a, body), None);
+    }
+
+    #[test]
     fn lists_have_no_status() {
         let mut a = Mount.arguments(3, 5, &[]);
         assert_eq!(a.op.as_str(), "EXPORT");

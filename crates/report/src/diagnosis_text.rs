@@ -137,8 +137,8 @@ fn finding(number: usize, f: &Finding, d: &Diagnosis) -> String {
     if f.evidence.len() > EVIDENCE {
         let rest = (f.evidence.len() - EVIDENCE) as u64;
         text.push_str(&format!(
-            "        … and {} (--format json)\n",
-            counted(rest, "more")
+            "        … and {} more (--format json)\n",
+            grouped(rest)
         ));
     }
     let more = format!("   More: slowside explain {}\n", f.code);

@@ -95,28 +95,33 @@ fn unnamed(call: &CallHeader) -> Arguments {
     arguments
 }
 
-/// Tells what an accepted and successful reply says of names; the entries of a directory are still to be
-/// read, where the answer says, in bytes from the start of the results.
+/// Tells what an accepted and successful reply to a call with a walk says of names. The entries of a directory
+/// are still to be read, as the call says then, in bytes from the start of the message.
 pub(super) fn file_names(
     reply: &ReplyHeader,
     results: &[u8],
     call: &mut Pending,
     from: (u64, ConnectionId),
     output: &mut Output,
-) -> Option<Box<Listing>> {
-    let walk = call.walk.take()?;
-    let skip = call.security.wrapper()?;
-    if matches!(reply.status, ReplyStatus::Error(_)) {
-        return None;
-    }
+) {
+    let Some(walk) = call.walk.take() else {
+        return;
+    };
+    let program = program_of(call).filter(|_| matches!(reply.status, ReplyStatus::Success));
+    let body = call.security.wrapper().zip(reply.body);
+    let (Some(program), Some((skip, at))) = (program, body) else {
+        return;
+    };
+    let results = results.get(skip..).unwrap_or_default();
     let (version, procedure) = (call.version, call.procedure);
-    let program = program_of(call)?;
-    let body = results.get(skip..)?;
-    let mut listing = output.name_files(from, |tell| {
-        program.walked(version, procedure, &walk, body, tell)
-    })??;
-    listing.at += skip;
-    Some(Box::new(listing))
+    let walked = |tell: &mut dyn FnMut(_)| program.walked(version, procedure, &walk, results, tell);
+    let listing = output.name_files(from, walked).flatten();
+    call.listing = listing.map(|listing| {
+        Box::new(Listing {
+            at: listing.at + skip + at,
+            ..listing
+        })
+    });
 }
 
 /// How the call ended, and what its results say.

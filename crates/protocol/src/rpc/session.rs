@@ -8,7 +8,6 @@ use super::pending::Pending;
 use super::program::HEAD;
 use super::resync::{self, WHOLE_HEADER};
 use super::tls::{Record, Turns};
-use super::walk::Listing;
 use crate::list::Entry;
 use crate::nfs;
 use crate::session::{Both, Context, Hole, More, Run, Session as SessionTrait, Span, Step};
@@ -73,8 +72,6 @@ struct Lane {
     phase: Phase,
     message: Option<Message>,
     fragments: Option<Fragments>,
-    /// The directory whose entries pass, where names are wanted.
-    listing: Option<Box<Listing>>,
 }
 
 /// One connection.
@@ -111,7 +108,6 @@ impl Session {
 
     /// Reads the start of a message. `None`: it is not one.
     fn read(&mut self, cx: &mut Context<'_>, d: Direction, head: &[u8]) -> Option<Message> {
-        self.lanes.of_mut(d).listing = None;
         let header = match header::parse(head)? {
             // Only the direction can tell which half this is.
             Header::XidOnly { xid } if d == Direction::ToServer => {
@@ -148,13 +144,10 @@ impl Session {
                 match cx.shared.rpc.remove_if(key, named) {
                     Some(mut call) => {
                         call.outcome = body::outcome(&header, results, &mut call);
-                        let from = (cx.order, cx.connection.id);
-                        let mut listing =
+                        if call.walk.is_some() {
+                            let from = (cx.order, cx.connection.id);
                             body::file_names(&header, results, &mut call, from, cx.output);
-                        if let (Some(listing), Some(at)) = (&mut listing, header.body) {
-                            listing.at += at;
                         }
-                        self.lanes.of_mut(d).listing = listing;
                         Message::Reply(call)
                     }
                     None => Message::Early(Box::new(Early {
@@ -265,7 +258,11 @@ impl Session {
         let shown = bytes.get(..left).unwrap_or(bytes);
         let lane = self.lanes.of_mut(d);
         let from = (cx.order, cx.connection.id);
-        let read = lane.listing.as_deref().and_then(|listing| {
+        let listing = match &lane.message {
+            Some(Message::Reply(call)) => call.listing.as_deref(),
+            _ => None,
+        };
+        let read = listing.and_then(|listing| {
             (cx.output).name_files(from, |tell| nfs::entries(listing, shown, tell))
         });
         let (read, goes_on) = read.unwrap_or((0, false));
@@ -278,7 +275,6 @@ impl Session {
         if goes_on && wanted > shown.len() && more == More::Yes {
             return Step::Need(wanted);
         }
-        lane.listing = None;
         lane.phase = Phase::Mark;
         Step::End(length - at)
     }
@@ -308,14 +304,14 @@ impl Session {
         let Some(message) = self.read(cx, d, head) else {
             return Step::Lost;
         };
-        let tail = match &message {
-            Message::Call(call) => call.arguments.tail_at,
-            _ => None,
+        let (tail, entries) = match &message {
+            Message::Call(call) => (call.arguments.tail_at, None),
+            Message::Reply(call) => (None, call.listing.as_ref().map(|l| l.at as u64)),
+            Message::Early(_) => (None, None),
         };
         let length = u64::from(mark.length);
         let lane = self.lanes.of_mut(d);
         lane.message = Some(message);
-        let entries = lane.listing.as_ref().map(|listing| listing.at as u64);
         let mark = RecordMark::BYTES as u64;
         match (tail, entries) {
             (Some(at), _) if at < length => {
@@ -418,7 +414,6 @@ impl SessionTrait for Session {
     ) {
         let lane = self.lanes.of_mut(d);
         lane.phase = Phase::Mark;
-        lane.listing = None;
         let passed = lane.fragments.take().and_then(|f| f.passed);
         let message = lane.message.take();
         let Some(mut span) = span.or(passed) else {
@@ -458,10 +453,12 @@ impl SessionTrait for Session {
             _ => false,
         };
         if believable && let Some(message) = self.read(cx, d, head) {
-            if let Some(listing) = self.lanes.of_mut(d).listing.take() {
+            if let Message::Reply(call) = &message
+                && let Some(listing) = &call.listing
+            {
                 let rest = bytes.get(listing.at..).unwrap_or_default();
                 let from = (cx.order, cx.connection.id);
-                (cx.output).name_files(from, |tell| nfs::entries(&listing, rest, tell));
+                (cx.output).name_files(from, |tell| nfs::entries(listing, rest, tell));
             }
             self.finish(cx, message, &span, Reason::CaptureGap);
         }

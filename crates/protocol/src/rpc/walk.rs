@@ -147,7 +147,7 @@ impl Walker {
 /// A directory's entries that are still to come in a message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Listing {
-    /// Where the first one stands, in bytes from the start of the results.
+    /// Where the first one stands, in bytes from the start of the results, and then of the message.
     pub at: usize,
     pub directory: Place,
     pub version: u32,
