@@ -11,7 +11,7 @@ pub(crate) mod tables;
 pub(crate) use budget::{Part, Parts};
 
 use crate::page::{Tone, columns, prose};
-use crate::text::{bytes, counted, grouped, quoted, rate, shell, wrap};
+use crate::text::{bytes, grouped, quoted, rate, shell, wrap};
 use analysis::results::{Diagnosis, Evidence, Fact, Finding, Side, Verdict};
 use jiff::tz::TimeZone;
 use model::format_duration;

@@ -35,6 +35,7 @@ pub use live::{Control, Held, Keep, LiveEvent, LiveOptions, Written, live};
 pub use packets::{info, stat};
 pub use plots::{plots, points_within};
 pub use report::{ReportOptions, report};
+pub use run::Sink;
 pub use series::RowSink;
 pub use sort::{Key as SortKey, Sorter};
 pub use spool::spool;
@@ -80,7 +81,7 @@ pub fn calls(
 pub fn named_calls(
     inputs: &[PathBuf],
     config: &Config,
-    sink: &mut dyn FnMut(&Call, &FileNames, &[String]) -> std::io::Result<()>,
+    sink: Sink<'_>,
     events: &mut dyn FnMut(Event),
 ) -> Result<CaptureResult, Error> {
     Ok(run::read_named(inputs, config, true, sink, events)?.0)

@@ -251,8 +251,8 @@ pub(crate) fn read(
     Ok(read_named(inputs, config, false, &mut sink, events)?.0)
 }
 
-/// Takes a call, and what was known of files' names by then.
-pub(crate) type Sink<'a> = &'a mut dyn FnMut(&Call, &FileNames, &[String]) -> std::io::Result<()>;
+/// Takes a call, what was known of files' names by then, and how the capture's files are called.
+pub type Sink<'a> = &'a mut dyn FnMut(&Call, &FileNames, &[String]) -> std::io::Result<()>;
 
 /// The same, with the names of files where they are wanted, and all of them at the end.
 pub(crate) fn read_named(

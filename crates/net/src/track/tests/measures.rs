@@ -434,7 +434,8 @@ fn what_was_lost_before_the_capture_is_not_among_its_packets() {
     let mut t = Script::new();
     t.open();
     // The first three bytes never come this far.
-    t.c(4, 1, b"def").s(1, 1, b"");
+    t.c(4, 1, b"def");
+    t.s(1, 1, b"");
     t.wait(300 * MS).c(1, 1, b"abc");
     t.wait(10 * MS).s(1, 7, b"");
     let seen = t.one();
