@@ -289,6 +289,10 @@ mod tests {
 
             Not matched: 4 calls: 4 outside the time that both captures cover.
 
+            Files that took most time, in ms
+              share  calls   mean  file
+              81%    2,100  33.19  /srv/db/undo01.dbf
+
             Findings
             1  server-concurrency-cap   server   75.1 s (2.30 s elapsed)
                cap 4, unloaded service time 4.11 ms

@@ -3,7 +3,7 @@
 use crate::contract::json;
 use crate::{capture, file, slowside, text};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use testkit::{Conversation, TestPacket, rpc};
 
 const MOUNT: (u32, u32) = (100_005, 3);
@@ -95,7 +95,7 @@ fn named(test: &str) -> PathBuf {
 }
 
 /// Path and calls of each file that was read, slowest first.
-fn by_file(path: &PathBuf, more: &[&str]) -> Vec<(Option<String>, u64)> {
+fn by_file(path: &Path, more: &[&str]) -> Vec<(Option<String>, u64)> {
     let words = [
         "ops",
         "--by",

@@ -1,6 +1,6 @@
 //! The files that took most time, as a table: those that a reader would look for first.
 
-use crate::page::Tone;
+use crate::page::{self, Tone, columns};
 use crate::text::{Grid, Unit, grouped, harmless, share};
 use crate::value;
 use analysis::results::{Diagnosis, FileResult};
@@ -52,12 +52,25 @@ pub(crate) fn name(f: &FileResult) -> String {
     }
 }
 
+/// The end of a path that is too long: its beginning tells least.
+fn end_of(path: &str, room: usize) -> String {
+    if columns(path) <= room {
+        return path.to_owned();
+    }
+    let starts = path.char_indices().map(|(i, _)| i);
+    let ends = starts.filter_map(|i| path.get(i..));
+    let fits = |end: &&str| columns(end) < room;
+    format!("…{}", ends.into_iter().find(fits).unwrap_or_default())
+}
+
 pub(super) fn files(d: &Diagnosis) -> String {
     let Some(FileTable { title, mut rows }) = table(d) else {
         return String::new();
     };
     let names: Vec<String> = rows.iter_mut().filter_map(Vec::pop).collect();
-    let lines = Grid::fitting(rows).lines().into_iter().zip(names);
-    let lines = lines.map(|(line, name)| format!("  {line}  {name}\n"));
+    let grid = Grid::fitting(rows);
+    let room = page::width().saturating_sub(grid.width() + 4);
+    let lines = grid.lines().into_iter().zip(names);
+    let lines = lines.map(|(line, name)| format!("  {line}  {}\n", end_of(&name, room)));
     Tone::Title.paint(&title) + "\n" + &lines.collect::<String>()
 }
