@@ -58,9 +58,9 @@ fn end_of(path: &str, room: usize) -> String {
         return path.to_owned();
     }
     let starts = path.char_indices().map(|(i, _)| i);
-    let ends = starts.filter_map(|i| path.get(i..));
+    let mut ends = starts.filter_map(|i| path.get(i..));
     let fits = |end: &&str| columns(end) < room;
-    format!("…{}", ends.into_iter().find(fits).unwrap_or_default())
+    format!("…{}", ends.find(fits).unwrap_or_default())
 }
 
 pub(super) fn files(d: &Diagnosis) -> String {
