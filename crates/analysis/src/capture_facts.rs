@@ -2,6 +2,7 @@
 //! connections went through.
 
 use crate::concurrency::{Concurrency, STALL_NS, Scope};
+use crate::losses::Losses;
 use crate::stats::Distribution;
 use crate::streams::DIRECTIONS;
 use crate::think::Think;
@@ -146,6 +147,8 @@ pub struct CaptureFacts {
     pub troubles: HashMap<ConnectionId, VecDeque<Trouble>, foldhash::fast::FixedState>,
     /// By direction of the bytes that waited and by kind.
     pub episodes: [PerKind<Episodes>; 2],
+    /// Segments that were lost and sent again.
+    pub losses: Losses,
     /// Longest recoveries of all connections.
     pub longest: Vec<Trouble>,
     pub slowest: Worst,
@@ -311,6 +314,7 @@ impl CaptureFacts {
     }
 
     pub fn episode(&mut self, e: &Episode) {
+        self.losses.episode(e);
         let trouble = Trouble {
             first: e.first.time,
             last: e.last.time,

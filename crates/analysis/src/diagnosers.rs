@@ -16,12 +16,13 @@ use crate::compare::Snapshot;
 use crate::compare::gather::Wire;
 use crate::diagnose::{Diagnoser, Kind, Options};
 use crate::ledgers::{Look, Looked};
+use crate::files::{self, Files};
 use crate::results::{CaptureResult, Diagnosis, OpResult, Vantage};
 use crate::startup::{Startup, is_of_startup};
 use crate::streams::Gathered;
 use model::{
-    Arp, Call, ConnectionSummary, Episode, Interval, Knock, Mark, Notice, Outstanding, Protocol,
-    Time, grouped,
+    Arp, Call, ConnectionSummary, Episode, FileName, Interval, Knock, Mark, Notice, Outstanding,
+    Protocol, Time, grouped,
 };
 use std::sync::Arc;
 use trace::Application;
@@ -38,6 +39,7 @@ pub struct Diagnosers {
     /// Calls seen so far, by capture.
     rows: [u64; 2],
     startups: [Startup; 2],
+    files: [Files; 2],
     /// What connections did over time, where a comparison is wanted.
     wire: Option<Box<[Wire; 2]>>,
     charts: Option<Charts>,
@@ -53,6 +55,7 @@ impl Diagnosers {
             gathered: Gathered::default(),
             rows: [0; 2],
             startups: Default::default(),
+            files: Default::default(),
             wire: None,
             charts: None,
         }
@@ -97,10 +100,20 @@ impl Diagnosers {
         self
     }
 
+    /// What a packet of capture `which` said of a file's name; to be told before calls that came later.
+    pub fn file_name(&mut self, which: usize, said: &FileName) {
+        if let Some(files) = self.files.get_mut(which) {
+            files.name(said);
+        }
+    }
+
     /// Takes a call of capture `which`.
     pub fn call(&mut self, which: usize, call: &Call) {
         let row = self.rows[which];
         self.rows[which] += 1;
+        if let Some(files) = self.files.get_mut(which) {
+            files.call(call);
+        }
         if let Some(startup) = self.startups.get_mut(which)
             && is_of_startup(call)
         {
@@ -242,6 +255,9 @@ impl Diagnosers {
         for (result, health) in results.iter_mut().zip(&self.gathered.health) {
             health.note_bounds(&result.files, &mut result.problems);
         }
+        for (result, files) in results.iter_mut().zip(&self.files) {
+            files.note_bounds(&mut result.problems);
+        }
         self.gathered.startups = std::mem::take(&mut self.startups).map(Startup::longest);
         let (calls, turns) = (self.calls.timed(), self.turns.timed());
         let lookups = self.lookups.timed();
@@ -274,6 +290,17 @@ impl Diagnosers {
                 "{} lookups of names and the like are listed and not judged; slowside startup tells what a client waited for.",
                 grouped(lookups)
             ));
+        }
+        let sides = d.captures.iter().map(|c| c.side);
+        let client = sides.enumerate().find(|(_, s)| *s == Some(Vantage::Client));
+        d.files = files::told(&self.files, client.map_or(0, |(i, _)| i));
+        for file in d
+            .app
+            .iter_mut()
+            .flat_map(|a| &mut a.join)
+            .flat_map(|j| &mut j.files)
+        {
+            file.path = file.handle.and_then(|h| files::path(&self.files, h));
         }
         d.ops.extend(other.ops);
         d.ops.extend(looked_up);

@@ -45,7 +45,7 @@ impl Key {
             Key::File => call
                 .detail
                 .get(Field::File)
-                .map_or(KeyValue::Unknown, |f| text(format!("{f:016x}"))),
+                .map_or(KeyValue::Unknown, KeyValue::File),
             Key::Size => number(
                 call.detail
                     .get(Field::Count)
@@ -163,6 +163,7 @@ impl Groups {
                 protocol,
                 op: with_op.then(|| op.to_string()),
                 keys: names.iter().copied().zip(values).collect(),
+                path: None,
                 stats: g.times.summary(),
                 errors: g.errors,
                 retransmits: g.retransmits,

@@ -4,6 +4,7 @@ use crate::app::AppFacts;
 use crate::charts::Charts;
 use crate::connections::Connections;
 use crate::findings::Rule;
+pub use crate::files::FileResult;
 use crate::sql::SqlResult;
 use crate::stats::{Histogram, Summary};
 use crate::text::Text;
@@ -315,12 +316,14 @@ pub struct EventSum {
 }
 
 /// A data file, as far as it was learned which it is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DataFile {
     /// The database's number.
     pub file: u32,
     /// Hash of the NFS file handle.
     pub handle: Option<u64>,
+    /// As far as names were seen.
+    pub path: Option<String>,
     pub joined: u64,
 }
 
@@ -353,6 +356,8 @@ pub struct Diagnosis {
     pub findings: Vec<Finding>,
     /// What the application's own times say, where they could be held against the calls.
     pub app: Option<AppFacts>,
+    /// The files that took most time, as the capture nearest to the client saw it; a bounded number.
+    pub files: Vec<FileResult>,
     /// Things worth knowing that are not findings: assumptions, what one capture cannot show.
     pub notes: Vec<String>,
     /// Total response time of matched calls (two captures) or of all calls (one), and the span of
@@ -369,8 +374,10 @@ pub struct Diagnosis {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum KeyValue {
     Text(Arc<str>),
-    /// For [`Key::File`](crate::group::Key), [`Key::Size`](crate::group::Key) and times.
+    /// For [`Key::Size`](crate::group::Key) and times.
     Number(i64),
+    /// The hash of a file's handle.
+    File(u64),
     Unknown,
 }
 
@@ -381,6 +388,8 @@ pub struct GroupResult {
     pub op: Option<String>,
     /// Name and value of the other grouping keys, in the order given.
     pub keys: Vec<(&'static str, KeyValue)>,
+    /// Of the file by which it is grouped, as far as names were seen.
+    pub path: Option<String>,
     pub stats: Summary,
     pub errors: u64,
     pub retransmits: u64,
@@ -391,6 +400,23 @@ pub struct GroupResult {
     pub no_request: u64,
     pub incomplete: u64,
     pub histogram: Histogram,
+}
+
+impl GroupResult {
+    /// Whether it was grouped by files.
+    #[must_use]
+    pub fn is_of_a_file(&self) -> bool {
+        self.keys.iter().any(|(name, _)| *name == "file")
+    }
+
+    /// The handle's hash of the file by which it is grouped.
+    #[must_use]
+    pub fn file(&self) -> Option<u64> {
+        self.keys.iter().find_map(|(_, value)| match value {
+            KeyValue::File(file) => Some(*file),
+            _ => None,
+        })
+    }
 }
 
 /// Everything `ops` says.

@@ -8,7 +8,7 @@ use ledger::Place;
 use model::{format_duration, grouped};
 
 /// A second side that has this share of the first's for certain makes the verdict `mixed`.
-const MIXED: f64 = 0.8;
+const MIXED: f64 = 0.67;
 
 /// What is certain of a side, and what may be its, with what it costs beside calls.
 #[derive(Clone, Copy)]
@@ -32,14 +32,16 @@ impl Blame {
         }
     }
 
-    /// Whether it has nearly as much as the one that has most, and not more, wherever in its bounds the truth
-    /// lies.
+    /// Whether it has nearly as much as the one that has most, and not more: wherever in its bounds the truth
+    /// lies, or as far as anything is certain where that one outweighs it.
     fn shares_with(&self, first: &Blame) -> bool {
         let nearly = |a: &Blame, b: &Blame| {
             b.most_ns
                 .is_some_and(|most| a.sure_ns as f64 >= MIXED * most as f64)
         };
-        self.sure_ns > 0 && nearly(self, first) && nearly(first, self)
+        let sure = self.sure_ns as f64 >= MIXED * first.sure_ns as f64;
+        let everywhere = nearly(self, first) && nearly(first, self);
+        self.sure_ns > 0 && (everywhere || (sure && first.outweighs(self)))
     }
 
     /// Whether what is certain of it outweighs all that may be another's.

@@ -229,6 +229,13 @@ impl Anonymiser {
         format!("{}-{hash:08x}{ending}", kind.prefix())
     }
 
+    /// The path of a file on a server, with a pseudonym for each directory.
+    #[must_use]
+    pub fn path(&self, path: &str) -> String {
+        let names = path.split('/').map(|n| self.name(NameKind::File, n));
+        names.collect::<Vec<_>>().join("/")
+    }
+
     fn shared(&self, kind: NameKind, name: Option<&Arc<str>>) -> Option<Arc<str>> {
         name.map(|name| self.name(kind, name).into())
     }

@@ -55,8 +55,21 @@ impl EpisodeKind {
     }
 }
 
+/// A segment that was sent again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Resent {
+    /// The packet that brought its bytes first, if it was captured.
+    pub original: Option<Mark>,
+    pub again: Mark,
+    /// The sequence number of its first byte, as it stands in the packet.
+    pub sequence: u32,
+    pub bytes: u32,
+    /// Everything in it had been acknowledged before: it was not lost.
+    pub needless: bool,
+}
+
 /// A stretch of time of one direction of a connection.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Episode {
     /// The order of the packet that ended it.
     pub order: u64,
@@ -77,6 +90,8 @@ pub struct Episode {
     pub spurious: bool,
     /// Bytes that the window offered while it was full (0 for other kinds).
     pub window: u64,
+    /// The first of the segments sent again.
+    pub resent: Vec<Resent>,
 }
 
 /// The three packets that open a connection, as far as they were seen. The last SYN and the last

@@ -12,6 +12,7 @@ mod count;
 mod detail;
 mod endpoint;
 mod episode;
+mod file_name;
 mod habits;
 mod knock;
 pub mod limits;
@@ -36,8 +37,9 @@ pub use count::{counted, grouped};
 pub use detail::{Detail, Field, FieldKind};
 pub use endpoint::{ConnectionId, Endpoint, Transport};
 pub use episode::{
-    ConnectionSummary, DirectionSummary, Episode, EpisodeKind, Handshake, ResetSeen,
+    ConnectionSummary, DirectionSummary, Episode, EpisodeKind, Handshake, Resent, ResetSeen,
 };
+pub use file_name::{Directory, FileName, Naming};
 pub use habits::{CongestionWindow, EcnCounts, Pauses, Retransmissions, SegmentSizes};
 pub use knock::{Arp, Knock, KnockKind};
 pub use name::Name;

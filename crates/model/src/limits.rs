@@ -73,6 +73,20 @@ pub const HIDDEN_RUNS: usize = 16_384;
 /// wait for each other.
 pub const TURNS_HELD: usize = 8;
 
+/// Files of a capture whose calls are summed up in a diagnosis.
+pub const FILES: usize = 50_000;
+
+/// Segments sent again that are kept of one recovery.
+pub const RESENT: usize = 16;
+
+/// Bytes of one name or path of a file; longer ones are left out.
+pub const FILE_NAME: usize = 1_024;
+
+/// What names of files take up in memory, with [`FILE_NAME_BYTES_EACH`] beside each: further files go
+/// without.
+pub const FILE_NAME_BYTES: usize = 32 << 20;
+pub const FILE_NAME_BYTES_EACH: usize = 160;
+
 /// Bytes of one message that a protocol may ask to see in one piece.
 pub const HEAD_BYTES: usize = 16_384;
 

@@ -3,10 +3,12 @@
 //!
 //! Only MNT has a status. In v1 and v2 it is a UNIX error number, so it is named like one.
 
+use crate::nfs::handle_hash;
 use crate::rpc::program::{Arguments, Program};
 use crate::rpc::programs;
+use crate::rpc::walk::{Listing, Step, Walk, Walker, text};
 use crate::xdr::Xdr;
-use model::{Name, Outcome, Protocol};
+use model::{Name, Naming, Outcome, Protocol};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Mount;
@@ -22,6 +24,9 @@ const PROCEDURES: [Name; 8] = Name::all([
     "PATHCONF",
 ]);
 const MNT: u32 = 1;
+
+/// Bytes of a handle before version 3 (RFC 1094 section A.2).
+const HANDLE2: usize = 32;
 
 const ERRNO: &[(u32, &str)] = &[
     (1, "EPERM"),
@@ -88,6 +93,39 @@ impl Program for Mount {
         }
     }
 
+    /// The path that is mounted: a name in the root of all that the server has.
+    fn walk(&self, _version: u32, procedure: u32, _a: &Arguments, body: &[u8]) -> Option<Walk> {
+        let path = Xdr::new(body).opaque().filter(|_| procedure == MNT)?;
+        Some(Walk(vec![
+            Step::Root,
+            Step::Enter(text(path)),
+            Step::Handle,
+        ]))
+    }
+
+    fn walked(
+        &self,
+        version: u32,
+        _procedure: u32,
+        walk: &Walk,
+        results: &[u8],
+        tell: &mut dyn FnMut(Naming),
+    ) -> Option<Listing> {
+        let mut x = Xdr::new(results);
+        if x.u32()? != 0 {
+            return None;
+        }
+        let file = match version {
+            3 => handle_hash(x.opaque()?),
+            _ => handle_hash(x.fixed::<HANDLE2>()?),
+        };
+        let mut walker = Walker::default();
+        for step in &walk.0 {
+            walker.step(step, Some(file)).map(&mut *tell);
+        }
+        None
+    }
+
     fn believes(&self, version: u32, procedure: u32) -> bool {
         (procedure as usize) < procedures(version).len()
     }
@@ -124,6 +162,25 @@ mod tests {
             Outcome::Error("error")
         );
         assert_eq!(a.detail.get(Field::Status), Some(77));
+    }
+
+    #[test]
+    fn mnt_names_the_root_of_what_is_mounted() {
+        let body = b"\0\0\0\x04/srv";
+        let a = Mount.arguments(3, 1, body);
+        let walk = Mount.walk(3, 1, &a, body).expect("a walk");
+        let mut said = Vec::new();
+        let ok = [0, 0, 0, 0, 0, 0, 0, 4, 1, 2, 3, 4];
+        Mount.walked(3, 1, &walk, &ok, &mut |n| said.push(n));
+        Mount.walked(3, 1, &walk, &[0, 0, 0, 13], &mut |n| said.push(n));
+        let srv = Naming::Is {
+            file: handle_hash(&[1, 2, 3, 4]),
+            within: model::Directory::Root,
+            name: "srv".into(),
+        };
+        assert_eq!(said, [srv]);
+        // UMNT names nothing.
+        assert_eq!(Mount.walk(3, 3, &a, body), None);
     }
 
     #[test]

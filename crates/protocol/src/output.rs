@@ -1,6 +1,6 @@
 //! Where sessions put what they find.
 
-use model::{Call, Outcome, Outstanding};
+use model::{Call, ConnectionId, FileName, Naming, Outcome, Outstanding};
 
 /// What is looked at of what is found.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -23,6 +23,8 @@ pub struct Output {
     pub wanted: Wanted,
     /// Whether calls are to have the names of files in their text.
     pub names: bool,
+    /// What was said of files' names, where that is wanted.
+    pub file_names: Option<Vec<FileName>>,
     /// Calls with both halves that were counted and not made.
     pub complete: u64,
 }
@@ -33,6 +35,22 @@ impl Output {
     #[inline]
     pub(crate) fn call(&mut self, make: impl FnOnce() -> Call) {
         self.calls.extend(std::iter::once_with(make));
+    }
+
+    /// Adds what the packet with this order said of files' names; `read` is only asked where that is wanted.
+    pub(crate) fn name_files<R>(
+        &mut self,
+        (order, connection): (u64, ConnectionId),
+        read: impl FnOnce(&mut dyn FnMut(Naming)) -> R,
+    ) -> Option<R> {
+        let names = self.file_names.as_mut()?;
+        Some(read(&mut |naming| {
+            names.push(FileName {
+                order,
+                connection,
+                naming,
+            });
+        }))
     }
 
     /// Counts a call that ended so, if that is all anybody wants of it.

@@ -147,6 +147,7 @@ impl Anonymise for TraceJoinResult {
     fn anonymised(mut self, names: &Anonymiser) -> TraceJoinResult {
         for file in &mut self.files {
             file.handle = file.handle.map(|h| names.file_handle(h));
+            file.path = file.path.take().map(|path| names.path(&path));
         }
         self
     }
@@ -155,6 +156,10 @@ impl Anonymise for TraceJoinResult {
 impl Anonymise for Diagnosis {
     fn anonymised(mut self, names: &Anonymiser) -> Diagnosis {
         self.verdict.sentence = self.verdict.sentence.anonymised(names);
+        for file in &mut self.files {
+            file.file = names.file_handle(file.file);
+            file.path = file.path.take().map(|path| names.path(&path));
+        }
         if let Some(app) = &mut self.app {
             app.basis = std::mem::take(&mut app.basis).anonymised(names);
             app.join = app.join.take().anonymised(names);
@@ -176,9 +181,7 @@ fn key(names: &Anonymiser, (key, value): (&'static str, KeyValue)) -> (&'static 
         ("user", KeyValue::Text(text)) => named(NameKind::User, &text),
         ("service", KeyValue::Text(text)) => named(NameKind::Database, &text),
         (_, KeyValue::Text(text)) => KeyValue::Text(names.text(&text).into()),
-        ("file", KeyValue::Number(handle)) => {
-            KeyValue::Number(names.file_handle(handle.cast_unsigned()).cast_signed())
-        }
+        (_, KeyValue::File(handle)) => KeyValue::File(names.file_handle(handle)),
         (_, other) => other,
     };
     (key, value)
@@ -188,6 +191,7 @@ impl Anonymise for GroupResult {
     fn anonymised(self, names: &Anonymiser) -> GroupResult {
         GroupResult {
             keys: self.keys.into_iter().map(|k| key(names, k)).collect(),
+            path: self.path.map(|path| names.path(&path)),
             ..self
         }
     }

@@ -24,6 +24,8 @@ pub struct CallRow<'a> {
     pub server_files: &'a [String],
     /// What the judgement of its captures knows of it.
     pub judged: Option<&'a Judged>,
+    /// The path of its file, as far as it is known.
+    pub path: Option<&'a str>,
 }
 
 impl RowWriter<Calls> {
@@ -424,6 +426,10 @@ fn detail(row: &CallRow<'_>, out: &mut Vec<u8>) {
             }
         }
     }
+    if let Some(path) = row.path {
+        key("path", out);
+        json_string(path, out);
+    }
     if let Some(reason) = call.outcome.reason() {
         key("reason", out);
         json_string(reason.name(), out);
@@ -462,6 +468,7 @@ mod tests {
             files,
             server_files: &[],
             judged: None,
+            path: Some("/srv/a \"b\""),
         };
         RowWriter::calls(form).write(&row, &mut out);
         String::from_utf8(out).expect("UTF-8")

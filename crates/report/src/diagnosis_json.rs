@@ -4,12 +4,11 @@ use crate::{classes, value};
 use analysis::app::{AppFacts, ComparedBy};
 use analysis::findings::Rule;
 use analysis::results::{
-    Diagnosis, Evidence, Finding, JoinedRead, Matched, OpResult, TraceJoinResult, Unmatched,
-    field_text,
+    Diagnosis, Evidence, FileResult, Finding, JoinedRead, Matched, OpResult, TraceJoinResult,
+    Unmatched,
 };
 use analysis::stats::Summary;
 use ledger::{Sum, Sums};
-use model::Field;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
@@ -51,6 +50,7 @@ pub fn diagnosis_json(d: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
             "offset_at_ns": c.offset_at.0,
         })),
         "findings": d.findings.iter().map(finding(d)).collect::<Vec<_>>(),
+        "files": d.files.iter().map(file).collect::<Vec<_>>(),
         "notes": d.notes,
         "call_time_ns": d.call_time_ns,
         "elapsed_ns": d.elapsed_ns,
@@ -138,9 +138,21 @@ fn app(a: &AppFacts, d: &Diagnosis) -> Value {
         })).collect()),
         "files": list(|j| j.files.iter().map(|f| json!({
             "file": f.file,
-            "handle": f.handle.map(|h| field_text(Field::File, h)),
+            "handle": f.handle.map(value::file),
+            "path": f.path,
             "joined": f.joined,
         })).collect()),
+    })
+}
+
+fn file(f: &FileResult) -> Value {
+    json!({
+        "file": value::file(f.file),
+        "path": f.path,
+        "calls": f.calls,
+        "total_ns": f.total_ns,
+        "request_bytes": f.request_bytes,
+        "response_bytes": f.response_bytes,
     })
 }
 

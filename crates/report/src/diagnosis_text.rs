@@ -4,13 +4,14 @@
 
 mod budget;
 pub(crate) mod captures;
+pub(crate) mod files;
 mod joined;
 pub(crate) mod tables;
 
 pub(crate) use budget::{Part, Parts};
 
 use crate::page::{Tone, columns, prose};
-use crate::text::{bytes, counted, grouped, quoted, rate, shell, wrap};
+use crate::text::{bytes, grouped, quoted, rate, shell, wrap};
 use analysis::results::{Diagnosis, Evidence, Fact, Finding, Side, Verdict};
 use jiff::tz::TimeZone;
 use model::format_duration;
@@ -31,6 +32,7 @@ pub fn diagnosis_text(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -> io
         tables::response_times(&d.ops),
         tables::matched(&d.ops),
         tables::unmatched(&d.ops),
+        files::files(d),
         d.app.as_ref().map_or_else(String::new, joined::joined),
         findings(d),
         captures::captures(d, zone),
@@ -135,8 +137,8 @@ fn finding(number: usize, f: &Finding, d: &Diagnosis) -> String {
     if f.evidence.len() > EVIDENCE {
         let rest = (f.evidence.len() - EVIDENCE) as u64;
         text.push_str(&format!(
-            "        … and {} (--format json)\n",
-            counted(rest, "more")
+            "        … and {} more (--format json)\n",
+            grouped(rest)
         ));
     }
     let more = format!("   More: slowside explain {}\n", f.rule);
@@ -286,6 +288,10 @@ mod tests {
             WRITE    766   33.17   33.06  0.11   33.17   33.06  0.11
 
             Not matched: 4 calls: 4 outside the time that both captures cover.
+
+            Files that took most time, in ms
+              share  calls   mean  file
+              81%    2,100  33.19  /srv/db/undo01.dbf
 
             Findings
             1  server-concurrency-cap   server   75.1 s (2.30 s elapsed)

@@ -33,9 +33,13 @@ pub(crate) fn group(g: &GroupResult) -> Value {
             match key {
                 KeyValue::Text(text) => (&**text).into(),
                 KeyValue::Number(n) => (*n).into(),
+                KeyValue::File(handle) => value::file(*handle).into(),
                 KeyValue::Unknown => Value::Null,
             },
         );
+    }
+    if g.is_of_a_file() {
+        object.insert("path".to_owned(), g.path.as_deref().into());
     }
     value::add_stats(&mut object, &g.stats);
     let mut put = |name: &str, value: Value| object.insert(name.to_owned(), value);
@@ -63,11 +67,12 @@ fn counts(g: &GroupResult) -> [(&'static str, u64); 7] {
     ]
 }
 
-/// Writes a row per group: protocol, op, the grouping keys, `{stats}` and the counts.
+/// Writes a row per group: protocol, op, the grouping keys, `{stats}` and the counts; of files, their path
+/// at the end.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn ops_csv(result: &OpsResult, keys: &[&str], out: &mut dyn Write) -> io::Result<()> {
+pub fn ops_csv(result: &OpsResult, keys_given: &[&str], out: &mut dyn Write) -> io::Result<()> {
     let mut line = String::from("protocol,op");
     let count_names = [
         "errors",
@@ -78,10 +83,14 @@ pub fn ops_csv(result: &OpsResult, keys: &[&str], out: &mut dyn Write) -> io::Re
         "no_request",
         "incomplete",
     ];
-    let keys = keys.iter().copied().filter(|k| *k != "op");
+    let keys = keys_given.iter().copied().filter(|k| *k != "op");
     for name in keys.chain(value::STATS).chain(count_names) {
         line.push(',');
         line.push_str(name);
+    }
+    let by_file = keys_given.contains(&"file");
+    if by_file {
+        line.push_str(",path");
     }
     writeln!(out, "{line}")?;
     let mut row = Vec::new();
@@ -95,6 +104,7 @@ pub fn ops_csv(result: &OpsResult, keys: &[&str], out: &mut dyn Write) -> io::Re
             match key {
                 KeyValue::Text(text) => csv_field(text.as_bytes(), &mut row),
                 KeyValue::Number(n) => write!(row, "{n}")?,
+                KeyValue::File(handle) => row.extend_from_slice(value::file(*handle).as_bytes()),
                 KeyValue::Unknown => {}
             }
         }
@@ -106,6 +116,10 @@ pub fn ops_csv(result: &OpsResult, keys: &[&str], out: &mut dyn Write) -> io::Re
         }
         for (_, count) in counts(g) {
             write!(row, ",{count}")?;
+        }
+        if by_file {
+            row.push(b',');
+            csv_field(g.path.as_deref().unwrap_or_default().as_bytes(), &mut row);
         }
         row.push(b'\n');
         out.write_all(&row)?;

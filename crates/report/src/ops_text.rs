@@ -5,7 +5,10 @@
 //! not do, what groups are by takes a line of its own above their numbers.
 
 use crate::page::{Tone, pad, prose, shortened, width};
-use crate::text::{Grid, bar, bytes, counted, damage, grouped, moment, share, tight, wrap};
+use crate::text::{
+    Grid, bar, bytes, counted, damage, grouped, harmless, moment, share, tight, wrap,
+};
+use crate::value;
 use analysis::results::{GroupResult, KeyValue, OpsResult};
 use analysis::stats::Summary;
 use jiff::tz::TimeZone;
@@ -93,6 +96,10 @@ fn columns<'a>(result: &'a OpsResult, style: &'a OpsStyle) -> Vec<Column<'a>> {
             false,
         ));
     }
+    if has_paths(result) {
+        let path = |g: &GroupResult| g.path.as_deref().map_or_else(|| "-".to_owned(), harmless);
+        columns.push(column("path", Box::new(path), false));
+    }
     let total = result.total_ns;
     columns.extend([
         column(
@@ -126,6 +133,17 @@ fn columns<'a>(result: &'a OpsResult, style: &'a OpsStyle) -> Vec<Column<'a>> {
     columns
 }
 
+/// Whether any file by which it is grouped has a name.
+fn has_paths(result: &OpsResult) -> bool {
+    result.groups.iter().any(|g| g.path.is_some())
+}
+
+/// How many columns say what a group is.
+fn names(result: &OpsResult) -> usize {
+    let keys = result.groups.first().map_or(0, |g| g.keys.len());
+    1 + keys + usize::from(has_paths(result))
+}
+
 /// A count of what should not be.
 fn noted(n: u64) -> String {
     let text = grouped(n);
@@ -145,14 +163,14 @@ fn key((name, value): &(&'static str, KeyValue), style: &OpsStyle) -> String {
             _ => format!("{n}B"),
         },
         KeyValue::Number(n) => n.to_string(),
+        KeyValue::File(handle) => value::file(*handle),
         KeyValue::Unknown => "-".to_owned(),
     }
 }
 
 /// All columns of the table, and how many of them are text.
 pub(crate) fn rows(result: &OpsResult, style: &OpsStyle) -> (Vec<Vec<String>>, usize) {
-    let keys = result.groups.first().map_or(0, |g| g.keys.len());
-    (cells(result, &columns(result, style)), 1 + keys)
+    (cells(result, &columns(result, style)), names(result))
 }
 
 fn cells(result: &OpsResult, columns: &[Column<'_>]) -> Vec<Vec<String>> {
@@ -223,8 +241,7 @@ pub(crate) fn summary(result: &OpsResult) -> String {
 
 /// The table with each group above its numbers.
 fn below(result: &OpsResult, mut columns: Vec<Column<'_>>) -> String {
-    let keys = result.groups.first().map_or(0, |g| g.keys.len());
-    let numbers = columns.split_off(columns.len().min(1 + keys));
+    let numbers = columns.split_off(columns.len().min(names(result)));
     let row = |cell: &dyn Fn(&Column<'_>) -> String| {
         let indent = std::iter::once("  ".to_owned());
         indent.chain(numbers.iter().map(cell)).collect()

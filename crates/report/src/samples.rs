@@ -3,8 +3,8 @@
 use analysis::findings::Rule;
 use analysis::results::{
     Budget, CaptureResult, Clock, ClockBasis, ConnectionResult, ConnsResult, Diagnosis,
-    DirectionResult, Evidence, Fact, Finding, GroupResult, HandshakeResult, KeyValue, Matched,
-    OpResult, OpsResult, Side, Unmatched, Vantage, VantageFrom, Verdict,
+    DirectionResult, Evidence, Fact, FileResult, Finding, GroupResult, HandshakeResult, KeyValue,
+    Matched, OpResult, OpsResult, Side, Unmatched, Vantage, VantageFrom, Verdict,
 };
 use analysis::stats::Summary;
 use model::{
@@ -85,6 +85,7 @@ pub(crate) fn ops() -> OpsResult {
         protocol: Protocol::Nfs3,
         op: Some("READ".into()),
         keys: vec![("client", KeyValue::Text("10.0.0.1".into()))],
+        path: None,
         stats: Summary {
             count: 1834,
             total_ns: 60_870_460_000,
@@ -115,6 +116,7 @@ pub(crate) fn ops() -> OpsResult {
     let getattr = GroupResult {
         op: Some("GETATTR".into()),
         keys: vec![("client", KeyValue::Unknown)],
+        path: None,
         stats: Summary {
             count: 20,
             total_ns: 4_000_000,
@@ -292,6 +294,14 @@ pub(crate) fn diagnosis() -> Diagnosis {
             },
         ],
         app: None,
+        files: vec![FileResult {
+            file: 0xdead_beef,
+            path: Some("/srv/db/undo01.dbf".into()),
+            calls: 2_100,
+            total_ns: 69_700_000_000,
+            request_bytes: 378_000,
+            response_bytes: 137_700_000,
+        }],
         notes: vec!["What the application waited before it called is not on the wire.".into()],
         call_time_ns: 86_300_000_000,
         elapsed_ns: 2_700_000_000,

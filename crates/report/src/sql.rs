@@ -64,6 +64,7 @@ fn key(value: &KeyValue) -> Value {
     match value {
         KeyValue::Text(text) => (&**text).into(),
         KeyValue::Number(n) => (*n).into(),
+        KeyValue::File(handle) => value::file(*handle).into(),
         KeyValue::Unknown => Value::Null,
     }
 }

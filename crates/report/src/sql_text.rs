@@ -6,6 +6,7 @@ use crate::sql::{filter, id};
 use crate::text::{
     Grid, bytes, counted, damage, grouped, harmless, share, shell, spoken, tight, wrap,
 };
+use crate::value;
 use analysis::results::KeyValue;
 use analysis::sql::{SessionResult, SqlResult, StatementResult};
 use analysis::stats::Summary;
@@ -279,6 +280,7 @@ pub(crate) fn what(s: &StatementResult, style: SqlStyle) -> String {
         let value = match value {
             KeyValue::Text(text) => text.to_string(),
             KeyValue::Number(n) => n.to_string(),
+            KeyValue::File(handle) => value::file(*handle),
             KeyValue::Unknown => "unknown".to_owned(),
         };
         if !what.is_empty() {

@@ -1,8 +1,8 @@
 //! Pieces that the JSON outputs share.
 
-use analysis::results::CaptureResult;
+use analysis::results::{CaptureResult, field_text};
 use analysis::stats::Summary;
-use model::Time;
+use model::{Field, Time};
 use serde_json::{Map, Number, Value, json};
 use std::io::{self, Write};
 
@@ -40,6 +40,11 @@ pub(crate) fn add_stats(object: &mut Map<String, Value>, s: &Summary) {
 /// A number that is no integer, with two decimals.
 pub(crate) fn decimal(value: f64) -> Value {
     Number::from_f64((value * 100.0).round() / 100.0).map_or(Value::Null, Value::Number)
+}
+
+/// The hash of a file's handle.
+pub(crate) fn file(handle: u64) -> String {
+    field_text(Field::File, handle)
 }
 
 pub(crate) fn time(time: Option<Time>) -> Value {

@@ -4,6 +4,7 @@
 use crate::config::{Captures, Config, Event};
 use crate::diagnose::{Diagnosed, Read};
 use crate::{Error, run};
+use analysis::file_names::FileNames;
 use analysis::ledgers::Judged;
 use analysis::results::{CaptureResult, Vantage};
 use model::Call;
@@ -18,6 +19,8 @@ pub struct CallSeen<'a> {
     pub files: &'a [String],
     pub server_files: &'a [String],
     pub judged: Option<Judged>,
+    /// What packets said of files' names until then.
+    pub names: &'a FileNames,
 }
 
 /// Who takes the rows.
@@ -81,7 +84,7 @@ fn rows(
     events: &mut dyn FnMut(Event),
 ) -> Result<(), Error> {
     let mut number = 0;
-    let mut take = |call: &Call, files: &[String]| {
+    let mut take = |call: &Call, names: &FileNames, files: &[String]| {
         let (wanted, judged) = judged(number);
         number += 1;
         match wanted {
@@ -90,10 +93,11 @@ fn rows(
                 files,
                 server_files,
                 judged,
+                names,
             }),
             false => Ok(()),
         }
     };
-    run::read(inputs, config, &mut take, events)?;
+    run::read_named(inputs, config, true, &mut take, events)?;
     Ok(())
 }

@@ -375,6 +375,10 @@ fn feed(diagnoser: &mut Diagnosers, which: usize, side: &Side<'_>, records: &Ans
     for notice in records.notices().filter(|n| within(n.at.time)) {
         diagnoser.notice(which, notice);
     }
+    // What outside of the times asked for says of names holds within them.
+    for said in records.file_names() {
+        diagnoser.file_name(which, said);
+    }
     for call in records.calls() {
         while let Some(change) = changes.next_if(|c| c.order < call.order) {
             diagnoser.outstanding(which, change);

@@ -38,6 +38,7 @@ pub use live::{Control, Held, Keep, LiveEvent, LiveOptions, Written, live};
 pub use packets::{info, stat};
 pub use plots::{plots, points_within};
 pub use report::{ReportOptions, report};
+pub use run::Sink;
 pub use series::RowSink;
 pub use sort::{Key as SortKey, Sorter};
 pub use spool::spool;
@@ -45,6 +46,7 @@ pub use sql::sql;
 pub use startup::startup;
 pub use trace::trace;
 
+use analysis::file_names::FileNames;
 use analysis::group::{Groups, Key};
 use analysis::results::{CaptureResult, OpsResult};
 use model::Call;
@@ -86,13 +88,18 @@ pub fn ops(
     events: &mut dyn FnMut(Event),
 ) -> Result<OpsResult, Error> {
     let mut groups = Groups::new(keys.to_vec());
-    let mut add = |call: &Call, _: &[String]| {
+    let mut add = |call: &Call, _: &FileNames, _: &[String]| {
         groups.add(call);
         Ok(())
     };
-    let mut capture = run::read(inputs, config, &mut add, events)?;
+    // Nobody else asks how files are called.
+    let named = keys.contains(&Key::File);
+    let (mut capture, names) = run::read_named(inputs, config, named, &mut add, events)?;
     capture.problems.merge(&groups.problems);
-    let groups = groups.finish();
+    let mut groups = groups.finish();
+    for group in groups.iter_mut() {
+        group.path = group.file().and_then(|file| names.path(file));
+    }
     let total_ns = groups.iter().map(|g| g.stats.total_ns).sum();
     Ok(OpsResult {
         captures: vec![capture],

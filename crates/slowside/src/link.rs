@@ -6,9 +6,9 @@ use crate::live::tap::Kept;
 use crate::run::CallTally;
 use analysis::live::Stretch;
 use model::{
-    Arp, Call, Change, Chunk, Close, ConnectionId, ConnectionSummary, Direction, Episode, Interval,
-    Knock, KnockKind, Mark, Notice, Outstanding, PacketRef, PerClass, Problems, Protocol, Sight,
-    Time, TimeClass, Transport, Where,
+    Arp, Call, Change, Chunk, Close, ConnectionId, ConnectionSummary, Direction, Episode, FileName,
+    Interval, Knock, KnockKind, Mark, Notice, Outstanding, PacketRef, PerClass, Problems, Protocol,
+    Sight, Time, TimeClass, Transport, Where,
 };
 use net::{Connection, Handler, Segment};
 use protocol::tls::Handshakes;
@@ -31,6 +31,8 @@ pub(crate) struct Records {
     /// Of calls that nobody looks at.
     pub tally: CallTally,
     pub outstanding: Vec<Outstanding>,
+    /// What packets said of files' names, where it is wanted.
+    pub file_names: Vec<FileName>,
     pub episodes: Vec<Episode>,
     /// With the order of the packet that ended each.
     pub connections: Vec<(u64, ConnectionSummary)>,
@@ -60,6 +62,7 @@ impl Records {
         self.calls.clear();
         self.tally = CallTally::default();
         self.outstanding.clear();
+        self.file_names.clear();
         self.episodes.clear();
         self.connections.clear();
         self.gaps.clear();
@@ -78,6 +81,7 @@ impl Records {
     fn sort_from(&mut self, order: u64) {
         sort_from(&mut self.calls, order, call_key);
         sort_from(&mut self.outstanding, order, outstanding_key);
+        sort_from(&mut self.file_names, order, file_name_key);
         // These are told some packets after they ended.
         self.episodes.sort_by_key(episode_key);
         sort_from(&mut self.connections, order, connection_key);
@@ -112,6 +116,10 @@ pub(crate) fn outstanding_key(o: &Outstanding) -> (u64, (Time, ConnectionId)) {
     (o.order, (o.time, o.connection))
 }
 
+pub(crate) fn file_name_key(n: &FileName) -> (u64, ConnectionId) {
+    (n.order, n.connection)
+}
+
 pub(crate) fn episode_key(e: &Episode) -> (u64, (Mark, ConnectionId)) {
     (e.order, (e.last, e.connection))
 }
@@ -131,7 +139,9 @@ pub(crate) const END: u64 = u64::MAX;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Wanted {
     Calls,
-    /// The same, where a connection is told of behind the last of its calls.
+    /// The same, and what packets say of files' names.
+    Named,
+    /// Calls, where a connection is told of behind the last of its calls.
     Sessions,
     /// What connections waited for; of calls only how many there are.
     Accounts,
@@ -156,7 +166,10 @@ pub(crate) enum Wanted {
 impl Wanted {
     /// Whether connections that the end of the capture closes may come before what else it completes.
     pub(crate) fn takes_parts(self) -> bool {
-        matches!(self, Wanted::Calls | Wanted::Accounts | Wanted::Live(_))
+        matches!(
+            self,
+            Wanted::Calls | Wanted::Named | Wanted::Accounts | Wanted::Live(_)
+        )
     }
 }
 
@@ -208,6 +221,7 @@ impl Link {
         let mut link = Link::default();
         link.output.wanted = match wanted {
             Wanted::Calls
+            | Wanted::Named
             | Wanted::Sessions
             | Wanted::Startup
             | Wanted::Packets
@@ -226,6 +240,11 @@ impl Link {
         link.knocks = knocks.then(Vec::new);
         link.handshakes = wanted == Wanted::Startup;
         link.output.names = wanted == Wanted::Startup;
+        let named = matches!(
+            wanted,
+            Wanted::Named | Wanted::Everything | Wanted::Measured(_)
+        );
+        link.output.file_names = named.then(Vec::new);
         link.accounts = counts || matches!(wanted, Wanted::Measured(_) | Wanted::Live(_));
         link.stretches = matches!(wanted, Wanted::Live(_)).then(Vec::new);
         link
@@ -241,6 +260,9 @@ impl Link {
         }
         std::mem::swap(&mut into.calls, &mut self.output.calls);
         std::mem::swap(&mut into.outstanding, &mut self.output.outstanding);
+        if let Some(names) = &mut self.output.file_names {
+            std::mem::swap(&mut into.file_names, names);
+        }
         std::mem::swap(&mut into.episodes, &mut self.episodes);
         std::mem::swap(&mut into.connections, &mut self.connections);
         std::mem::swap(&mut into.gaps, &mut self.gaps);

@@ -1,10 +1,13 @@
 //! The records of one batch from several threads, visited in the order of packets without moving them.
 
-use crate::link::{Records, call_key, connection_key, episode_key, gap_key, outstanding_key};
+use crate::link::{
+    Records, call_key, connection_key, episode_key, file_name_key, gap_key, outstanding_key,
+};
 use crate::live::tap::Kept;
 use analysis::live::Stretch;
 use model::{
-    Arp, Call, ConnectionSummary, Episode, Interval, Knock, Mark, Notice, Outstanding, Sight, Time,
+    Arp, Call, ConnectionSummary, Episode, FileName, Interval, Knock, Mark, Notice, Outstanding,
+    Sight, Time,
 };
 
 /// One batch's records, by thread.
@@ -56,6 +59,10 @@ impl Answers {
 
     pub(crate) fn outstanding(&self) -> impl Iterator<Item = &Outstanding> {
         self.merge(|r| &r.outstanding, outstanding_key)
+    }
+
+    pub(crate) fn file_names(&self) -> impl Iterator<Item = &FileName> {
+        self.merge(|r| &r.file_names, file_name_key)
     }
 
     pub(crate) fn episodes(&self) -> impl Iterator<Item = &Episode> {

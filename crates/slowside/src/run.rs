@@ -5,6 +5,7 @@ use crate::config::{Config, Event, Moment};
 use crate::link::Wanted;
 use crate::merge::Answers;
 use crate::stream::{Finished, Progress, Stream};
+use analysis::file_names::FileNames;
 use analysis::results::CaptureResult;
 use capture::Capture;
 use model::{Call, ConnectionSummary, Outcome, Time};
@@ -246,19 +247,44 @@ pub(crate) fn read(
     sink: &mut dyn FnMut(&Call, &[String]) -> std::io::Result<()>,
     events: &mut dyn FnMut(Event),
 ) -> Result<CaptureResult, Error> {
+    let mut sink = |call: &Call, _: &FileNames, files: &[String]| sink(call, files);
+    Ok(read_named(inputs, config, false, &mut sink, events)?.0)
+}
+
+/// Takes a call, what was known of files' names by then, and how the capture's files are called.
+pub type Sink<'a> = &'a mut dyn FnMut(&Call, &FileNames, &[String]) -> std::io::Result<()>;
+
+/// The same, with the names of files where they are wanted, and all of them at the end.
+pub(crate) fn read_named(
+    inputs: &[PathBuf],
+    config: &Config,
+    named: bool,
+    sink: Sink<'_>,
+    events: &mut dyn FnMut(Event),
+) -> Result<(CaptureResult, FileNames), Error> {
     let capture = open(inputs)?;
     let files = capture.files().to_vec();
-    let mut stream = Stream::start(capture, threads(config, 1), Wanted::Calls);
+    let wanted = match named {
+        true => Wanted::Named,
+        false => Wanted::Calls,
+    };
+    let mut stream = Stream::start(capture, threads(config, 1), wanted);
+    let mut names = FileNames::default();
     let mut records = Answers::default();
     let mut tally = Tally::default();
     let mut selection = Selection::new(config);
     loop {
         let more = stream.next(&mut records);
         selection.starts_at(stream.first_time());
+        let mut said = records.file_names().peekable();
         for call in records.calls().filter(|c| selection.takes(c)) {
+            while let Some(said) = said.next_if(|said| said.order <= call.order) {
+                names.learn(said);
+            }
             tally.call(call);
-            sink(call, &files)?;
+            sink(call, &names, &files)?;
         }
+        said.for_each(|said| names.learn(said));
         for c in records.connections() {
             tally.connection(c);
         }
@@ -268,5 +294,7 @@ pub(crate) fn read(
         }
     }
     let finished = stream.take_finished()?;
-    Ok(tally.result(&finished))
+    let mut result = tally.result(&finished);
+    result.problems.merge(&names.problems);
+    Ok((result, names))
 }

@@ -61,7 +61,11 @@ impl Connections {
         let tracker = Tracker::new(Link::new(wanted));
         Connections {
             tracker: match wanted {
-                Wanted::Calls | Wanted::Sessions | Wanted::Startup | Wanted::Packets => tracker,
+                Wanted::Calls
+                | Wanted::Named
+                | Wanted::Sessions
+                | Wanted::Startup
+                | Wanted::Packets => tracker,
                 Wanted::Accounts | Wanted::Worth => tracker.with_accounts(),
                 Wanted::Everything => tracker.with_accounts().with_timelines(),
                 Wanted::Measured(width_ns) => tracker.with_intervals(width_ns).with_timelines(),

@@ -12,6 +12,10 @@
 //! already (spurious ones), copies made by the capture and packets missing only
 //! from a capture do not count.
 //!
+//! The evidence names packets: those that were lost, from the capture nearest to
+//! their sender, and those sent again. Taken behind the loss, a capture holds only
+//! the latter.
+//!
 //! # What to check next
 //! Interface error and drop counters on both hosts and every device between, duplex
 //! and cabling, queue drops of a full link, policers.
@@ -23,6 +27,7 @@
 use super::under_way::UnderWay;
 use super::{Entry, Of, Rule, evidence, numbers, whole};
 use crate::facts::{Basis, Facts};
+use crate::losses;
 use crate::results::{Finding, Side};
 use crate::text::{Value, text};
 use model::TimeClass;
@@ -54,21 +59,25 @@ fn of_streams(facts: &Facts<'_>) -> Option<Finding> {
         .iter()
         .map(|c| c.tcp.retransmitted_packets[d]);
     let resent = resent.max().unwrap_or(0);
-    Some(Finding {
+    let mut finding = Finding {
         title: "Packets are lost on the way".into(),
         cost_ns: Some(cost),
         confidence: if facts.captures.len() == 2 { 0.9 } else { 0.6 },
         facts: numbers([("retransmitted_packets", whole(resent))]),
         why: text!(
-            "{resent,} packet{resent||s} {resent|was|were} sent again, and until they had arrived the stream waited, or went on slowly.",
+            "{resent,} packet{resent||s} {resent|was|were} sent again, and until they had arrived the stream waited, or went on slowly.{lost}",
             resent = resent,
+            lost = losses::said(facts),
         ),
         remedy: vec![REMEDY.into()],
         ..waits.finding(
             Rule::NetworkLoss,
             "the segments before and after the longest recoveries",
         )
-    })
+    };
+    finding.facts.extend(numbers(losses::numbers(facts)));
+    finding.evidence.splice(0..0, losses::shown(facts));
+    Some(finding)
 }
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
@@ -95,6 +104,13 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         return None;
     }
     let calls = facts.worst.loss.count;
+    let mut evidence = losses::shown(facts);
+    evidence.extend(evidence::of_calls(
+        facts,
+        facts.worst.loss,
+        "request and reply of calls that waited for a retransmission",
+    ));
+    let [to_server, to_client] = losses::numbers(facts);
     Some(Finding {
         title: "Packets are lost on the way".into(),
         cost_ns: Some(a.loss_ns),
@@ -104,17 +120,16 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         facts: numbers([
             ("retransmitted_packets", resent as i64),
             ("calls_delayed", calls as i64),
+            to_server,
+            to_client,
         ]),
-        evidence: evidence::of_calls(
-            facts,
-            facts.worst.loss,
-            "request and reply of calls that waited for a retransmission",
-        ),
+        evidence,
         why: text!(
-            "{resent,} packet{resent||s} {resent|was|were} sent again and {calls,} call{calls||s} waited for it, {each} each beyond the usual path.",
+            "{resent,} packet{resent||s} {resent|was|were} sent again and {calls,} call{calls||s} waited for it, {each} each beyond the usual path.{lost}",
             resent = resent,
             calls = calls,
             each = Value::Duration(a.loss_ns / calls.max(1) as i64),
+            lost = losses::said(facts),
         ),
         remedy: vec![REMEDY.into()],
         ..Rule::NetworkLoss.finding()

@@ -152,6 +152,7 @@ fn what_was_lost_is_not_the_servers() {
         timeouts: 1,
         spurious: false,
         window: 0,
+        resent: Vec::new(),
     });
     profiler.call(&call(op::EXECUTE, &query, 0, 230, 1));
     profiler.connection(&connection());

@@ -105,6 +105,7 @@ impl Joining<'_> {
                 .map(|(file, joined)| DataFile {
                     file,
                     handle: handles.get(&file).copied(),
+                    path: None,
                     joined,
                 })
                 .collect(),

@@ -33,8 +33,11 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
             files: seen.files,
             server_files: seen.server_files,
             judged: seen.judged.as_ref(),
+            path: None,
         };
         row.clear();
+        let path = seen.names.path_of(seen.call);
+        shown.path = path.as_deref();
         match &names {
             Some(names) => {
                 let hide = |files: &[String]| -> Vec<String> {
@@ -43,7 +46,9 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
                 let files = [hide(seen.files), hide(seen.server_files)];
                 let mut call = seen.call.clone();
                 names.call(&mut call);
+                let path = path.as_ref().map(|path| names.path(path));
                 shown.call = &call;
+                shown.path = path.as_deref();
                 [shown.files, shown.server_files] = files.each_ref().map(Vec::as_slice);
                 writer.write(&shown, &mut row);
             }

@@ -48,6 +48,7 @@ impl<H: Handler> Output<'_, H> {
             timeouts: stretch.timeouts,
             spurious: stretch.spurious,
             window: stretch.window,
+            resent: stretch.resent,
         };
         self.handler.episode(self.connection, self.state, episode);
     }

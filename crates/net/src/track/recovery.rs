@@ -8,7 +8,7 @@
 
 use super::MILLISECOND;
 use super::sequence::before;
-use model::{Mark, Time};
+use model::{Mark, Time, limits};
 use serde::{Deserialize, Serialize};
 
 /// Bounds of the wait for a duplicate SACK; else two round trips.
@@ -18,7 +18,7 @@ const DUPLICATE_SACK_WAIT_NS: std::ops::RangeInclusive<i64> =
 const REBUILDING_ROUND_TRIPS: i64 = 8;
 
 /// A stretch of time that is ready to be reported.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Stretch {
     pub order: u64,
     pub first: Mark,
@@ -27,6 +27,8 @@ pub(super) struct Stretch {
     pub timeouts: u32,
     pub spurious: bool,
     pub window: u64,
+    /// The first of the segments sent again.
+    pub resent: Vec<model::Resent>,
 }
 
 impl Stretch {
@@ -40,6 +42,7 @@ impl Stretch {
             timeouts: 0,
             spurious: false,
             window: 0,
+            resent: Vec::new(),
         }
     }
 }
@@ -55,9 +58,11 @@ pub(super) struct Resent {
     pub needless: bool,
     pub timeout: bool,
     pub ts_value: Option<u32>,
+    /// The same as it is told.
+    pub told: model::Resent,
 }
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Open {
     first: Mark,
     /// Everything sent when it began.
@@ -74,6 +79,7 @@ struct Open {
     duplicate_sacked: u64,
     echo_checked: bool,
     original_arrived: bool,
+    told: Vec<model::Resent>,
 }
 
 impl Open {
@@ -86,6 +92,7 @@ impl Open {
             retransmissions: self.retransmissions,
             timeouts: self.timeouts,
             spurious: self.spurious(),
+            resent: self.told.clone(),
             ..Stretch::of(self.first, last, order)
         }
     }
@@ -147,6 +154,7 @@ impl Recovery {
                 duplicate_sacked: 0,
                 echo_checked: false,
                 original_arrived: false,
+                told: Vec::new(),
             })
         });
         let bytes = resent.end - resent.start;
@@ -155,6 +163,9 @@ impl Recovery {
         open.retransmissions += 1;
         open.timeouts += u32::from(resent.timeout);
         open.bytes += bytes;
+        if open.told.len() < limits::RESENT {
+            open.told.push(resent.told);
+        }
         if resent.needless {
             open.acknowledged_before += bytes;
         }

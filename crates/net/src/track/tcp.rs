@@ -631,13 +631,22 @@ fn old_data<H: Handler>(
     } else {
         stream.flight.sent_again(start, old_end)
     };
+    let needless = acknowledged.is_some_and(|a| a >= old_end) && !fills;
     let resent = Resent {
         first: first.unwrap_or(s.mark),
         start,
         end: old_end,
-        needless: acknowledged.is_some_and(|a| a >= old_end) && !fills,
+        needless,
         timeout: s.mark.time - progress >= TIMEOUT_NS,
         ts_value: origin.ts_value,
+        told: model::Resent {
+            // What showed that it was missing is not it.
+            original: first.filter(|_| !fills),
+            again: s.mark,
+            sequence: s.tcp.sequence,
+            bytes: (old_end - start) as u32,
+            needless,
+        },
     };
     stream.again = Some(Again::of(s, stream, !fills));
     stream.flight.resent(old_end, s.mark.time, origin.ts_value);

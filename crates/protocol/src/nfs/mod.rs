@@ -11,6 +11,7 @@ mod callback;
 mod compound;
 mod handle;
 mod names;
+mod naming;
 mod operation;
 mod status;
 mod v2;
@@ -21,10 +22,12 @@ mod v4_results;
 pub use acl::Acl;
 pub use callback::{CALLBACK, is_cb_compound};
 pub(crate) use handle::hash as handle_hash;
+pub(crate) use naming::entries;
 
 use crate::rpc::program::{Arguments, Program};
 use crate::rpc::programs;
-use model::{Outcome, Protocol};
+use crate::rpc::walk::{Listing, Walk};
+use model::{Naming, Outcome, Protocol};
 
 /// NFS itself, programme 100003.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +72,21 @@ impl Program for Nfs {
 
     fn name(&self, version: u32, procedure: u32, body: &[u8]) -> Option<String> {
         names::read(version, procedure, body)
+    }
+
+    fn walk(&self, version: u32, procedure: u32, a: &Arguments, body: &[u8]) -> Option<Walk> {
+        naming::walk(version, procedure, a, body)
+    }
+
+    fn walked(
+        &self,
+        version: u32,
+        procedure: u32,
+        walk: &Walk,
+        results: &[u8],
+        tell: &mut dyn FnMut(Naming),
+    ) -> Option<Listing> {
+        naming::walked(version, procedure, walk, results, tell)
     }
 
     fn believes(&self, version: u32, procedure: u32) -> bool {

@@ -11,18 +11,31 @@ use model::{Detail, Field, Name, Outcome, Protocol};
 const PROCEDURES: [Name; 2] = Name::all(["NULL", "COMPOUND"]);
 pub(super) const COMPOUND: u32 = 1;
 
-const CREATE: u32 = 6;
-const LOOKUP: u32 = 15;
+pub(super) const CREATE: u32 = 6;
+pub(super) const GETFH: u32 = 10;
+pub(super) const LINK: u32 = 11;
+pub(super) const LOOKUP: u32 = 15;
 const LOOKUPP: u32 = 16;
-const OPEN: u32 = 18;
+pub(super) const OPEN: u32 = 18;
 const OPENATTR: u32 = 19;
-const PUTFH: u32 = 22;
+pub(super) const PUTFH: u32 = 22;
 const PUTPUBFH: u32 = 23;
-const PUTROOTFH: u32 = 24;
-const RESTOREFH: u32 = 31;
-const SAVEFH: u32 = 32;
+pub(super) const PUTROOTFH: u32 = 24;
+pub(super) const READDIR: u32 = 26;
+pub(super) const RENAME: u32 = 29;
+pub(super) const RESTOREFH: u32 = 31;
+pub(super) const SAVEFH: u32 = 32;
+const SECINFO: u32 = 33;
+const SECINFO_NO_NAME: u32 = 52;
 const SEQUENCE: u32 = 53;
 const ILLEGAL: u32 = 10044;
+
+/// Operations that may tell names, as [`Arguments::operations`] has them: CREATE, LINK, LOOKUP, OPEN,
+/// PUTROOTFH, READDIR, RENAME.
+pub(super) const TELL_NAMES: [u8; 7] = [6, 11, 15, 18, 24, 26, 29];
+
+/// Those that leave the current file for one that nobody named, or for none.
+pub(super) const LEAVES: [u32; 5] = [LOOKUPP, OPENATTR, PUTPUBFH, SECINFO, SECINFO_NO_NAME];
 
 /// The first operation's number (RFC 7530 section 13.1: 0 to 2 are not used).
 const FIRST: u32 = 3;

@@ -39,7 +39,7 @@ const NULL: u32 = 0;
 const READ: u32 = 6;
 const WRITE: u32 = 7;
 const READDIR: u32 = 16;
-const READDIRPLUS: u32 = 17;
+pub(super) const READDIRPLUS: u32 = 17;
 const COMMIT: u32 = 21;
 
 /// `fattr3` (section 2.6).

@@ -4,8 +4,10 @@ use super::header::{CallHeader, ReplyHeader, ReplyStatus};
 use super::pending::Pending;
 use super::program::{Arguments, Program};
 use super::programs;
+use super::walk::Listing;
 use crate::nfs;
-use model::{Field, Name, Outcome, Protocol};
+use crate::output::Output;
+use model::{ConnectionId, Field, Name, Outcome, Protocol};
 
 /// Numbers that programmes are given for a while (RFC 5531 section 13).
 const TRANSIENT: std::ops::Range<u32> = 0x4000_0000..0x6000_0000;
@@ -17,9 +19,9 @@ const CB_COMPOUND: u32 = 1;
 pub(super) const UNNAMED: Name = Name::of("CALL");
 
 /// Reads a call's arguments into `pending`, as far as its header and protection let them be read. A
-/// transient number says nothing; the NFSv4 callbacks among them are told by what stands in them. `names`:
-/// whether names are wanted.
-pub(super) fn arguments(call: &CallHeader, head: &[u8], names: bool, pending: &mut Pending) {
+/// transient number says nothing; the NFSv4 callbacks among them are told by what stands in them. `wanted`
+/// says whether names are.
+pub(super) fn arguments(call: &CallHeader, head: &[u8], wanted: &Output, pending: &mut Pending) {
     let skip = call.security.wrapper().zip(call.body);
     let at = skip.map(|(wrapper, body)| wrapper + body);
     let body = at.and_then(|at| head.get(at..)).unwrap_or_default();
@@ -28,11 +30,15 @@ pub(super) fn arguments(call: &CallHeader, head: &[u8], names: bool, pending: &m
         return;
     };
     let (version, procedure) = (pending.version, pending.procedure);
-    if names {
+    if wanted.names {
         let name = program.name(version, procedure, body);
         pending.name = Some(name.unwrap_or_default().into());
     }
     program.read(version, procedure, body, &mut pending.arguments);
+    if wanted.file_names.is_some() {
+        let walk = program.walk(version, procedure, &pending.arguments, body);
+        pending.walk = walk.map(Box::new);
+    }
     if call.procedure.is_none() {
         pending.arguments.op = UNNAMED;
     }
@@ -87,6 +93,35 @@ fn unnamed(call: &CallHeader) -> Arguments {
         }
     }
     arguments
+}
+
+/// Tells what an accepted and successful reply to a call with a walk says of names. The entries of a directory
+/// are still to be read, as the call says then, in bytes from the start of the message.
+pub(super) fn file_names(
+    reply: &ReplyHeader,
+    results: &[u8],
+    call: &mut Pending,
+    from: (u64, ConnectionId),
+    output: &mut Output,
+) {
+    let Some(walk) = call.walk.take() else {
+        return;
+    };
+    let program = program_of(call).filter(|_| matches!(reply.status, ReplyStatus::Success));
+    let body = call.security.wrapper().zip(reply.body);
+    let (Some(program), Some((skip, at))) = (program, body) else {
+        return;
+    };
+    let results = results.get(skip..).unwrap_or_default();
+    let (version, procedure) = (call.version, call.procedure);
+    let walked = |tell: &mut dyn FnMut(_)| program.walked(version, procedure, &walk, results, tell);
+    let listing = output.name_files(from, walked).flatten();
+    call.listing = listing.map(|listing| {
+        Box::new(Listing {
+            at: listing.at + skip + at,
+            ..listing
+        })
+    });
 }
 
 /// How the call ended, and what its results say.

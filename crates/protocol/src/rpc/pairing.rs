@@ -182,6 +182,8 @@ impl Pairing {
         match early.or_else(|| self.kept_reply(d, pending.xid, sent)) {
             Some(e) => {
                 pending.outcome = body::outcome(&e.header, &e.results, &mut pending);
+                let from = (cx.order, cx.connection.id);
+                body::file_names(&e.header, &e.results, &mut pending, from, cx.output);
                 self.reply(cx, &mut pending, &e.span, e.missing);
             }
             None => cx.shared.rpc.insert(pending),

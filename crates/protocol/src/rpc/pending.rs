@@ -10,6 +10,7 @@
 use super::body;
 use super::header::Security;
 use super::program::Arguments;
+use super::walk::{Listing, Walk};
 use crate::output::Output;
 use crate::session::{Span, held_ns};
 use arrayvec::ArrayVec;
@@ -41,6 +42,10 @@ pub(super) struct Pending {
     pub arguments: Arguments,
     /// Where names are wanted: empty if the arguments have none.
     pub name: Option<Arc<str>>,
+    /// Where names of files are wanted: what its reply may say of them.
+    pub walk: Option<Box<Walk>>,
+    /// What it still says: the entries of a directory.
+    pub listing: Option<Box<Listing>>,
     pub outstanding: u32,
     pub retransmits: u32,
     /// How many calls of this connection had been answered when this one was sent.
@@ -85,6 +90,8 @@ impl Pending {
             security: Security::None,
             arguments: Arguments::new(Protocol::Rpc, Name::default()),
             name: None,
+            walk: None,
+            listing: None,
             outstanding: 0,
             retransmits: 0,
             answered_before: 0,
@@ -240,6 +247,8 @@ impl Shared {
         match self.spare.pop() {
             Some(mut call) => {
                 call.name = None;
+                call.walk = None;
+                call.listing = None;
                 call.outstanding = 0;
                 call.retransmits = 0;
                 call.counted = true;

@@ -1,8 +1,9 @@
 //! The seam between ONC-RPC and the programmes it carries (NFS, MOUNT, …): a programme reads the
 //! arguments of a call and the results of a reply, both without the RPC header, both possibly cut.
 
+use super::walk::{Listing, Walk};
 use arrayvec::ArrayVec;
-use model::{Detail, Name, Outcome, Protocol};
+use model::{Detail, Name, Naming, Outcome, Protocol};
 
 /// What a programme read from a call's arguments.
 #[derive(Clone, Debug)]
@@ -79,6 +80,24 @@ pub trait Program: Sync {
 
     /// The name that arguments carry, of a file for example.
     fn name(&self, _version: u32, _procedure: u32, _body: &[u8]) -> Option<String> {
+        None
+    }
+
+    /// What a call does to handles and names, if its reply may say how files are called.
+    fn walk(&self, _version: u32, _procedure: u32, _a: &Arguments, _body: &[u8]) -> Option<Walk> {
+        None
+    }
+
+    /// Tells what the results of such a call say, successful or not. The entries of a directory, which may
+    /// be many, are read later from where the answer says.
+    fn walked(
+        &self,
+        _version: u32,
+        _procedure: u32,
+        _walk: &Walk,
+        _results: &[u8],
+        _tell: &mut dyn FnMut(Naming),
+    ) -> Option<Listing> {
         None
     }
 

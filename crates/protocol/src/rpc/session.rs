@@ -9,6 +9,7 @@ use super::program::HEAD;
 use super::resync::{self, WHOLE_HEADER};
 use super::tls::{Record, Turns};
 use crate::list::Entry;
+use crate::nfs;
 use crate::session::{Both, Context, Hole, More, Run, Session as SessionTrait, Span, Step};
 use model::{Close, Direction, Outcome, Protocol, Reason, Time};
 
@@ -24,8 +25,13 @@ pub const ENTRY: Entry = Entry {
 const SMALL_CALL: usize = 576;
 /// What is collected of a reply where no compounds were seen: a verifier and a READ's own fields.
 const SMALL_REPLY: usize = 256;
-/// Message type, programme and version decide which of these it is.
+/// Message type, programme and version decide which of these it is, and the procedure where names are
+/// wanted: two of them take more than a READ's or WRITE's own fields.
 const KIND: usize = 20;
+const KIND_OF_NAMED: usize = 24;
+
+/// Bytes that one entry of a directory may take.
+const ENTRY_BYTES: usize = 4_096;
 
 /// Segments that look like TLS from which on a connection that the capture joins is taken for it.
 const TLS_SEGMENTS: u8 = 4;
@@ -48,6 +54,8 @@ enum Phase {
     Mark,
     /// Behind the data of a compound's WRITE, `at` bytes into a message of `length`.
     Tail { at: u64, length: u64 },
+    /// At an entry of a directory, likewise.
+    Entry { at: u64, length: u64 },
 }
 
 /// A message in several fragments: its start, and what of it has passed.
@@ -81,10 +89,17 @@ pub(super) struct Session {
 
 impl Session {
     /// How much of a message, of which `message` is the start, is collected before it is read.
-    fn wanted(&self, message: &[u8]) -> usize {
+    fn wanted(&self, message: &[u8], names: bool) -> usize {
         let word = |at| header::word(message, at);
         match (word(4), word(12), word(16)) {
             (Some(REPLY), ..) if !self.compounds => SMALL_REPLY,
+            (Some(CALL), Some(100_003), Some(version @ (2 | 3))) if names => {
+                match (version, word(20)) {
+                    (2, Some(6 | 8)) | (3, Some(6 | 7)) => SMALL_CALL,
+                    (_, Some(_)) => HEAD,
+                    _ => KIND_OF_NAMED,
+                }
+            }
             (Some(CALL), Some(100_003), Some(2 | 3)) => SMALL_CALL,
             (Some(_), Some(_), Some(_)) => HEAD,
             _ => KIND,
@@ -112,7 +127,7 @@ impl Session {
                 pending.version = call.version.unwrap_or(0);
                 pending.procedure = call.procedure.unwrap_or(0);
                 pending.security = call.security;
-                body::arguments(&call, head, cx.output.names, &mut pending);
+                body::arguments(&call, head, cx.output, &mut pending);
                 self.compounds |= matches!(
                     pending.arguments.protocol,
                     Protocol::Nfs40 | Protocol::Nfs41 | Protocol::Nfs42 | Protocol::NfsCallback
@@ -129,6 +144,10 @@ impl Session {
                 match cx.shared.rpc.remove_if(key, named) {
                     Some(mut call) => {
                         call.outcome = body::outcome(&header, results, &mut call);
+                        if call.walk.is_some() {
+                            let from = (cx.order, cx.connection.id);
+                            body::file_names(&header, results, &mut call, from, cx.output);
+                        }
                         Message::Reply(call)
                     }
                     None => Message::Early(Box::new(Early {
@@ -226,6 +245,40 @@ impl Session {
         Step::End(length - at)
     }
 
+    /// The reply goes on with entries of a directory.
+    fn entries(
+        &mut self,
+        cx: &mut Context<'_>,
+        d: Direction,
+        (at, length): (u64, u64),
+        bytes: &[u8],
+        more: More,
+    ) -> Step {
+        let left = (length - at).min(usize::MAX as u64) as usize;
+        let shown = bytes.get(..left).unwrap_or(bytes);
+        let lane = self.lanes.of_mut(d);
+        let from = (cx.order, cx.connection.id);
+        let listing = match &lane.message {
+            Some(Message::Reply(call)) => call.listing.as_deref(),
+            _ => None,
+        };
+        let read = listing.and_then(|listing| {
+            (cx.output).name_files(from, |tell| nfs::entries(listing, shown, tell))
+        });
+        let (read, goes_on) = read.unwrap_or((0, false));
+        if goes_on && read > 0 && read < left {
+            let at = at + read as u64;
+            lane.phase = Phase::Entry { at, length };
+            return Step::Pass(read as u64);
+        }
+        let wanted = (2 * shown.len()).clamp(HEAD, ENTRY_BYTES).min(left);
+        if goes_on && wanted > shown.len() && more == More::Yes {
+            return Step::Need(wanted);
+        }
+        lane.phase = Phase::Mark;
+        Step::End(length - at)
+    }
+
     fn record(&mut self, cx: &mut Context<'_>, d: Direction, bytes: &[u8], more: More) -> Step {
         let Some(mark) = RecordMark::parse(bytes) else {
             return match more {
@@ -242,7 +295,8 @@ impl Session {
             return self.fragment(cx, d, mark, bytes, more);
         }
         let message = bytes.get(RecordMark::BYTES..).unwrap_or_default();
-        let wanted = self.wanted(message).min(mark.length as usize);
+        let names = cx.output.file_names.is_some();
+        let wanted = self.wanted(message, names).min(mark.length as usize);
         if message.len() < wanted && more == More::Yes {
             return Step::Need(RecordMark::BYTES + wanted);
         }
@@ -250,19 +304,25 @@ impl Session {
         let Some(message) = self.read(cx, d, head) else {
             return Step::Lost;
         };
-        let tail = match &message {
-            Message::Call(call) => call.arguments.tail_at,
-            _ => None,
+        let (tail, entries) = match &message {
+            Message::Call(call) => (call.arguments.tail_at, None),
+            Message::Reply(call) => (None, call.listing.as_ref().map(|l| l.at as u64)),
+            Message::Early(_) => (None, None),
         };
         let length = u64::from(mark.length);
         let lane = self.lanes.of_mut(d);
         lane.message = Some(message);
-        match tail {
-            Some(at) if at < length => {
+        let mark = RecordMark::BYTES as u64;
+        match (tail, entries) {
+            (Some(at), _) if at < length => {
                 lane.phase = Phase::Tail { at, length };
-                Step::Pass(RecordMark::BYTES as u64 + at)
+                Step::Pass(mark + at)
             }
-            _ => Step::End(RecordMark::BYTES as u64 + length),
+            (_, Some(at)) if at < length => {
+                lane.phase = Phase::Entry { at, length };
+                Step::Pass(mark + at)
+            }
+            _ => Step::End(mark + length),
         }
     }
 
@@ -301,6 +361,7 @@ impl SessionTrait for Session {
         }
         match self.lanes.of(d).phase {
             Phase::Tail { at, length } => self.tail(d, at, length, bytes, more),
+            Phase::Entry { at, length } => self.entries(cx, d, (at, length), bytes, more),
             Phase::Mark => self.record(cx, d, bytes, more),
         }
     }
@@ -392,6 +453,13 @@ impl SessionTrait for Session {
             _ => false,
         };
         if believable && let Some(message) = self.read(cx, d, head) {
+            if let Message::Reply(call) = &message
+                && let Some(listing) = &call.listing
+            {
+                let rest = bytes.get(listing.at..).unwrap_or_default();
+                let from = (cx.order, cx.connection.id);
+                (cx.output).name_files(from, |tell| nfs::entries(listing, rest, tell));
+            }
             self.finish(cx, message, &span, Reason::CaptureGap);
         }
     }

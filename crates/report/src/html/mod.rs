@@ -13,6 +13,7 @@ mod command;
 mod compare;
 mod connections;
 mod data;
+mod files;
 mod findings;
 mod ladders;
 mod load;
@@ -120,6 +121,7 @@ fn page(report: &Report, places: &Places<'_>, made: &Made, zone: &TimeZone, data
             "Operations",
             operations::section(report, places),
         ),
+        ("files", "Files", files::section(d)),
         (
             "statements",
             "Statements",

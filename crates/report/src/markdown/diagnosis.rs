@@ -2,7 +2,7 @@
 
 use super::{code, escaped, sections, table, write};
 use crate::diagnosis_text::tables::{OpTable, matched_table, response_table, unmatched};
-use crate::diagnosis_text::{EVIDENCE, Parts, captures, confidence, cost, fact, shown};
+use crate::diagnosis_text::{EVIDENCE, Parts, captures, confidence, cost, fact, files, shown};
 use crate::text::{Unit, problem, share};
 use analysis::results::{CaptureResult, Diagnosis, Finding};
 use jiff::tz::TimeZone;
@@ -24,6 +24,7 @@ pub fn diagnosis_markdown(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -
         let tables = tables.into_iter().flatten().map(op_table);
         let rest = [
             escaped(&one_line(&unmatched(&d.ops))),
+            all_files(d),
             findings(d),
             all_captures(d, zone),
             notes.collect(),
@@ -71,6 +72,16 @@ fn op_table(mut op: OpTable) -> String {
         escaped(&op.title),
         escaped(&op.more)
     )
+}
+
+fn all_files(d: &Diagnosis) -> String {
+    let Some(mut files) = files::table(d) else {
+        return String::new();
+    };
+    // What a row is about stands first.
+    files.rows.iter_mut().for_each(|row| row.rotate_right(1));
+    let rows = table(&files.rows, 1, |_| false);
+    format!("### {}\n\n{rows}", escaped(&files.title))
 }
 
 fn findings(d: &Diagnosis) -> String {

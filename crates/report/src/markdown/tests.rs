@@ -47,6 +47,12 @@ fn a_diagnosis() {
 
         Not matched: 4 calls: 4 outside the time that both captures cover.
 
+        ### Files that took most time, in ms
+
+        | file | share | calls | mean |
+        | :-- | --: | --: | --: |
+        | /srv/db/undo01.dbf | 81% | 2,100 | 33.19 |
+
         ### Findings
 
         1. `server-concurrency-cap`, server: **75.1 s (2.30 s elapsed)**

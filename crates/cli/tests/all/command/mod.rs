@@ -14,6 +14,7 @@ mod damage;
 mod findings;
 mod inputs;
 mod live;
+mod names;
 mod probe;
 mod schema;
 mod series;

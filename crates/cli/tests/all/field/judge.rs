@@ -1,6 +1,6 @@
 //! What a run must say (`lab/kit/expect.py`, `run`) and what was said, into the checks that do not hold.
 
-use crate::subject::Subject;
+use super::subject::Subject;
 use regex_lite::Regex;
 use serde_json::{Map, Value};
 

@@ -1,6 +1,6 @@
 //! On whom a finding's cost must concentrate, or when (`lab/kit/expect.py`, `on`), against the `where` of findings.
 
-use crate::judge::{Range, object, pattern, range, strings, values};
+use super::judge::{Range, object, pattern, range, strings, values};
 use regex_lite::Regex;
 use serde_json::Value;
 

@@ -406,6 +406,43 @@ fn an_episode_in_which_time_steps_back_does_not_end_before_it_began() {
     t.wait(-10_000 * MS).s(1, 4, b"");
     let seen = t.one();
     assert_eq!(seen.episodes.len(), 1);
-    let episode = seen.episodes[0];
+    let episode = seen.episodes[0].clone();
     assert_eq!(episode.last, episode.first);
+}
+
+#[test]
+fn a_recovery_tells_the_packet_that_was_lost_and_the_one_that_replaced_it() {
+    let mut t = Script::new();
+    t.open();
+    t.c(1, 1, b"abc");
+    t.wait(300 * MS).c(1, 1, b"abc");
+    t.wait(10 * MS).s(1, 4, b"");
+    let seen = t.one();
+    let [episode] = &seen.episodes[..] else {
+        panic!("{:?}", seen.episodes);
+    };
+    let [resent] = &episode.resent[..] else {
+        panic!("{episode:?}");
+    };
+    assert_eq!(resent.original, Some(episode.first));
+    assert!(resent.again.time - episode.first.time >= 300 * MS);
+    assert_eq!((resent.bytes, resent.needless), (3, false));
+}
+
+#[test]
+fn what_was_lost_before_the_capture_is_not_among_its_packets() {
+    let mut t = Script::new();
+    t.open();
+    // The first three bytes never come this far.
+    t.c(4, 1, b"def");
+    t.s(1, 1, b"");
+    t.wait(300 * MS).c(1, 1, b"abc");
+    t.wait(10 * MS).s(1, 7, b"");
+    let seen = t.one();
+    let resent: Vec<_> = seen.episodes.iter().flat_map(|e| &e.resent).collect();
+    let [resent] = &resent[..] else {
+        panic!("{:?}", seen.episodes);
+    };
+    assert_eq!(resent.original, None);
+    assert_eq!(resent.bytes, 3);
 }

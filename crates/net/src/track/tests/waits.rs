@@ -117,7 +117,7 @@ fn a_sender_that_goes_on_with_each_late_acknowledgement_had_waited_for_it() {
     let t = threes(FULL, 40 * MS, 0);
     assert_eq!(kinds(&t), [EpisodeKind::DelayedAck; 11]);
     assert_eq!(late_acks(&t), (11, 0));
-    let first = t.one().episodes[0];
+    let first = t.one().episodes[0].clone();
     assert_eq!((first.first.packet.frame, first.last.packet.frame), (7, 9));
     assert_eq!((first.last.time - first.first.time) / MS, 40);
 }
@@ -208,7 +208,7 @@ fn windows(offered: u16) -> Script {
 fn a_window_that_comes_back_whole_is_small_and_one_that_does_not_is_closing() {
     let t = windows(4_000);
     assert_eq!(kinds(&t), [EpisodeKind::SmallWindow; 3]);
-    let e = t.one().episodes[0];
+    let e = t.one().episodes[0].clone();
     assert_eq!((e.window, (e.last.time - e.first.time) / MS), (4_000, 10));
     assert_eq!(kinds(&windows(900)), [EpisodeKind::ClosingWindow; 3]);
     // Full until it closes, then closed.

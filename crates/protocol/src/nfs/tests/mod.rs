@@ -4,6 +4,7 @@ mod callback;
 mod compound;
 mod grammar;
 mod names;
+mod naming;
 mod properties;
 mod v2_v3;
 
