@@ -1,115 +1,191 @@
 //! Statistics of intervals: CSV and JSON lines for programs, a table for people.
 
 use crate::page::{Tone, pad, pad_left};
+use crate::table::rows::{Form, RowWriter};
+use crate::table::{Cell, Column, Kind, Table};
 use crate::text::{bytes, grouped, moment, rate, tight};
-use crate::value::{self, decimal};
 use analysis::intervals::IntervalRow;
 use analysis::stats::Summary;
 use jiff::tz::TimeZone;
 use model::Time;
-use serde_json::{Map, Value};
 use std::io::{self, Write};
 
-/// Columns before those of `{stats}`, in order.
-const COLUMNS: [&str; 17] = [
-    "start_ns",
-    "width_ns",
-    "packets",
-    "bytes",
-    "size_min_bytes",
-    "size_mean",
-    "size_max_bytes",
-    "size_deviation",
-    "packets_per_second",
-    "rate_bps",
-    "tcp_packets",
-    "udp_packets",
-    "icmp_packets",
-    "arp_packets",
-    "other_packets",
-    "errors",
-    "half_calls",
+/// The rows of `slowside stat`.
+pub struct Intervals;
+
+impl Table for Intervals {
+    type Row<'a> = IntervalRow;
+}
+
+impl RowWriter<Intervals> {
+    #[must_use]
+    pub fn intervals(form: Form) -> RowWriter<Intervals> {
+        RowWriter::of(&COLUMNS, form)
+    }
+}
+
+type C = Column<Intervals>;
+
+const COLUMNS: [C; 26] = [
+    C::new(
+        "start_ns",
+        Kind::Time,
+        "when the interval begins, ns since the epoch; the first begins with the first packet",
+        |r| r.start.0.into(),
+    ),
+    C::new("width_ns", Kind::Duration, "width of the interval", |r| {
+        r.width_ns.into()
+    }),
+    C::new("packets", Kind::Count, "packets in it", |r| {
+        r.sizes.count.into()
+    }),
+    C::new("bytes", Kind::Bytes, "their bytes on the wire", |r| {
+        r.sizes.bytes.into()
+    }),
+    C::new(
+        "size_min_bytes",
+        Kind::Bytes,
+        "size of the smallest packet on the wire, bytes; null without packets",
+        |r| size(r, r.sizes.min),
+    )
+    .or_null(),
+    C::new(
+        "size_mean",
+        Kind::Number,
+        "mean size, bytes, two decimals",
+        |r| r.sizes.mean().map(decimal).into(),
+    )
+    .or_null(),
+    C::new("size_max_bytes", Kind::Bytes, "size of the largest", |r| {
+        size(r, r.sizes.max)
+    })
+    .or_null(),
+    C::new(
+        "size_deviation",
+        Kind::Number,
+        "standard deviation of their sizes, bytes, two decimals",
+        |r| r.sizes.deviation().map(decimal).into(),
+    )
+    .or_null(),
+    C::new(
+        "packets_per_second",
+        Kind::Number,
+        "packets in a second of the interval, two decimals",
+        |r| decimal(r.per_second(r.sizes.count)).into(),
+    ),
+    C::new(
+        "rate_bps",
+        Kind::Rate,
+        "bits per second of the interval",
+        |r| rate_bps(r).into(),
+    ),
+    C::new("tcp_packets", Kind::Count, "packets of TCP", |r| {
+        r.kinds.tcp.into()
+    }),
+    C::new("udp_packets", Kind::Count, "packets of UDP", |r| {
+        r.kinds.udp.into()
+    }),
+    C::new(
+        "icmp_packets",
+        Kind::Count,
+        "packets of ICMP and ICMPv6",
+        |r| r.kinds.icmp.into(),
+    ),
+    C::new("arp_packets", Kind::Count, "packets of ARP", |r| {
+        r.kinds.arp.into()
+    }),
+    C::new("other_packets", Kind::Count, "all other packets", |r| {
+        r.kinds.other.into()
+    }),
+    C::new(
+        "errors",
+        Kind::Count,
+        "calls completed in it that failed",
+        |r| r.errors.into(),
+    ),
+    C::new(
+        "half_calls",
+        Kind::Count,
+        "calls given up in it without request, response or a part",
+        |r| r.half_calls.into(),
+    ),
+    C::new("calls", Kind::Count, "calls completed in it", |r| {
+        r.calls.into()
+    }),
+    C::new(
+        "response_mean_ns",
+        Kind::Duration,
+        "response times of those calls, mean, ns; null without calls",
+        |r| response(r, |s| s.mean_ns),
+    )
+    .or_null(),
+    C::new(
+        "response_min_ns",
+        Kind::Duration,
+        "response times of those calls, shortest, ns; null without calls",
+        |r| response(r, |s| s.min_ns),
+    )
+    .or_null(),
+    C::new(
+        "response_p50_ns",
+        Kind::Duration,
+        "response times of those calls, median, ns; null without calls",
+        |r| response(r, |s| s.p50_ns),
+    )
+    .or_null(),
+    C::new(
+        "response_p90_ns",
+        Kind::Duration,
+        "response times of those calls, 90th percentile, ns; null without calls",
+        |r| response(r, |s| s.p90_ns),
+    )
+    .or_null(),
+    C::new(
+        "response_p95_ns",
+        Kind::Duration,
+        "response times of those calls, 95th percentile, ns; null without calls",
+        |r| response(r, |s| s.p95_ns),
+    )
+    .or_null(),
+    C::new(
+        "response_p99_ns",
+        Kind::Duration,
+        "response times of those calls, 99th percentile, ns; null without calls",
+        |r| response(r, |s| s.p99_ns),
+    )
+    .or_null(),
+    C::new(
+        "response_p999_ns",
+        Kind::Duration,
+        "response times of those calls, 99.9th percentile, ns; null without calls",
+        |r| response(r, |s| s.p999_ns),
+    )
+    .or_null(),
+    C::new(
+        "response_max_ns",
+        Kind::Duration,
+        "response times of those calls, longest, ns; null without calls",
+        |r| response(r, |s| s.max_ns),
+    )
+    .or_null(),
 ];
 
-/// The statistics of response times, in order.
-const CALLS: [&str; 9] = [
-    "calls",
-    "response_mean_ns",
-    "response_min_ns",
-    "response_p50_ns",
-    "response_p90_ns",
-    "response_p95_ns",
-    "response_p99_ns",
-    "response_p999_ns",
-    "response_max_ns",
-];
-
-fn values(r: &IntervalRow) -> Vec<Value> {
-    let s = &r.sizes;
-    let size = |bytes: u32| match s.count {
-        0 => Value::Null,
-        _ => bytes.into(),
-    };
-    let k = &r.kinds;
-    let mut row: Vec<Value> = vec![
-        r.start.0.into(),
-        r.width_ns.into(),
-        s.count.into(),
-        s.bytes.into(),
-        size(s.min),
-        s.mean().map_or(Value::Null, decimal),
-        size(s.max),
-        s.deviation().map_or(Value::Null, decimal),
-        decimal(r.per_second(s.count)),
-        (r.per_second(s.bytes.saturating_mul(8)).round() as u64).into(),
-        k.tcp.into(),
-        k.udp.into(),
-        k.icmp.into(),
-        k.arp.into(),
-        k.other.into(),
-        r.errors.into(),
-        r.half_calls.into(),
-        r.calls.into(),
-    ];
-    let stats = value::stats_values(&r.responses);
-    row.extend(stats.into_iter().skip(2).map(Value::from));
-    row
+/// A size of packets, if there were any.
+fn size(r: &IntervalRow, bytes: u32) -> Cell<'_> {
+    (r.sizes.count > 0).then_some(bytes).into()
 }
 
-fn names() -> impl Iterator<Item = &'static str> {
-    COLUMNS.into_iter().chain(CALLS)
+fn rate_bps(r: &IntervalRow) -> u64 {
+    r.per_second(r.sizes.bytes.saturating_mul(8)).round() as u64
 }
 
-/// Writes the names of the columns.
-///
-/// # Errors
-/// Those of `out`.
-pub fn stat_csv_header(out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{}", names().collect::<Vec<_>>().join(","))
+fn response(r: &IntervalRow, get: fn(&Summary) -> i64) -> Cell<'_> {
+    (r.responses.count > 0).then(|| get(&r.responses)).into()
 }
 
-/// Writes an interval as a row of CSV.
-///
-/// # Errors
-/// Those of `out`.
-pub fn stat_csv(row: &IntervalRow, out: &mut dyn Write) -> io::Result<()> {
-    let cell = |v: Value| match v {
-        Value::Null => String::new(),
-        v => v.to_string(),
-    };
-    let cells: Vec<String> = values(row).into_iter().map(cell).collect();
-    writeln!(out, "{}", cells.join(","))
-}
-
-/// Writes an interval as a line of JSON, `slowside.stat/1`.
-///
-/// # Errors
-/// Those of `out`.
-pub fn stat_jsonl(row: &IntervalRow, out: &mut dyn Write) -> io::Result<()> {
-    let names = names().map(str::to_owned);
-    let object: Map<String, Value> = names.zip(values(row)).collect();
-    value::write(out, &Value::Object(object))?;
-    out.write_all(b"\n")
+/// Two decimals.
+fn decimal(value: f64) -> f64 {
+    (value * 100.0).round() / 100.0
 }
 
 /// Columns of the table and how wide they are, as rows are written before all are known.
@@ -215,7 +291,7 @@ fn cells(time: String, r: &IntervalRow) -> [String; 10] {
         time,
         grouped(s.count),
         bytes(s.bytes),
-        rate(r.per_second(s.bytes.saturating_mul(8)).round() as u64),
+        rate(rate_bps(r)),
         size(s.min.to_string()),
         size(format!("{:.0}", s.mean().unwrap_or_default())),
         size(s.max.to_string()),
@@ -234,4 +310,15 @@ fn line(cells: &[String; 10]) -> String {
         }
     }
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::schema;
+
+    #[test]
+    fn the_schema_describes_the_columns() {
+        schema::assert_described("slowside.stat.1", "", &COLUMNS);
+    }
 }
