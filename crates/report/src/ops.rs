@@ -3,7 +3,7 @@
 use crate::page::Tone;
 use crate::table::rows::{csv_table, integer, json_list};
 use crate::table::times::{Timed, times};
-use crate::table::{Cell, Column, Get, Kind, Table};
+use crate::table::{Cell, Column, Get, Kind, Table, columns};
 use crate::text::{grouped, moment, share};
 use crate::value;
 use analysis::results::{GroupResult, KeyValue, OpsResult};
@@ -127,54 +127,23 @@ const NOTED: [C; 2] = [
         .needed_if(|r| r.group.retransmits > 0),
 ];
 
-const SUMS: [C; 9] = [
-    C::new(
-        "errors",
-        Kind::Count,
-        "calls that the server answered with an error",
-        |r| r.group.errors.into(),
-    ),
-    C::new(
-        "retransmits",
-        Kind::Count,
-        "requests that were sent again",
-        |r| r.group.retransmits.into(),
-    ),
-    C::new("request_bytes", Kind::Bytes, "bytes of requests", |r| {
-        r.group.request_bytes.into()
-    }),
-    C::new("response_bytes", Kind::Bytes, "bytes of responses", |r| {
-        r.group.response_bytes.into()
-    }),
-    C::people("bytes", Kind::Bytes, |r| {
-        (r.group.request_bytes + r.group.response_bytes).into()
-    }),
-    C::new(
-        "no_response",
-        Kind::Count,
-        "calls without a response: not timed",
-        |r| r.group.no_response.into(),
-    ),
-    C::new(
-        "no_request",
-        Kind::Count,
-        "responses without a request: not timed",
-        |r| r.group.no_request.into(),
-    ),
-    C::new(
-        "incomplete",
-        Kind::Count,
-        "calls that the capture cut: not timed",
-        |r| r.group.incomplete.into(),
-    ),
-    C::json(
-        "histogram",
-        "array",
-        "durations by powers of two",
-        histogram,
-    )
-    .only_json(),
-];
+const SUMS: &[C] = &columns! {
+    "errors" Count "calls that the server answered with an error" |r| r.group.errors;
+    "retransmits" Count "requests that were sent again" |r| r.group.retransmits;
+    "request_bytes" Bytes "bytes of requests" |r| r.group.request_bytes;
+    "response_bytes" Bytes "bytes of responses" |r| r.group.response_bytes;
+    "no_response" Count "calls without a response: not timed" |r| r.group.no_response;
+    "no_request" Count "responses without a request: not timed" |r| r.group.no_request;
+    "incomplete" Count "calls that the capture cut: not timed" |r| r.group.incomplete;
+};
+
+const HISTOGRAM: C = C::json(
+    "histogram",
+    "array",
+    "durations by powers of two",
+    histogram,
+)
+.only_json();
 
 /// All columns, with these grouping keys.
 pub(crate) fn columns<'a>(keys: impl IntoIterator<Item = &'a str>) -> Vec<C> {
@@ -189,7 +158,11 @@ pub(crate) fn columns<'a>(keys: impl IntoIterator<Item = &'a str>) -> Vec<C> {
     columns.extend([share, count]);
     columns.extend(NOTED);
     columns.extend(times);
+    columns.push(C::people("bytes", Kind::Bytes, |r| {
+        (r.group.request_bytes + r.group.response_bytes).into()
+    }));
     columns.extend(SUMS);
+    columns.push(HISTOGRAM);
     columns
 }
 

@@ -5,7 +5,7 @@
 use crate::classes;
 use crate::conns::{DIRECTIONS, line};
 use crate::table::rows::{Form, RowWriter};
-use crate::table::{Column, Kind, Table};
+use crate::table::{Column, Table, columns};
 use crate::text::{bytes, grouped, moment, rate, wrap};
 use analysis::results::{ConnsResult, SeriesRow, Vantage};
 use jiff::tz::TimeZone;
@@ -28,88 +28,55 @@ impl RowWriter<Series> {
 
 type C = Column<Series>;
 
-const COLUMNS: [C; 9] = [
-    C::new(
-        "capture",
-        Kind::Text,
-        "the capture's first file, as given",
-        |(result, row)| {
-            let capture = result.captures.get(row.capture);
-            capture
-                .and_then(|c| c.files.first())
-                .map(String::as_str)
-                .into()
-        },
-    )
-    .or_null(),
-    C::new(
-        "captured_at",
-        Kind::Text,
-        "where it was taken: client, server, middle, unknown",
-        |(result, row)| taken_at(result, row).name().into(),
-    ),
-    C::new(
-        "connection",
-        Kind::Count,
-        "number of the connection, as --connection takes it",
-        |(_, row)| row.connection.number.into(),
-    ),
-    C::new(
-        "client",
-        Kind::Text,
-        "address:port of who opened it",
-        |(_, row)| row.connection.client.to_string().into(),
-    ),
-    C::new(
-        "server",
-        Kind::Text,
-        "address:port of the other end",
-        |(_, row)| row.connection.server.to_string().into(),
-    ),
-    C::new("protocol", Kind::Text, "what it carries", |(_, row)| {
-        row.connection.protocol.map(|p| p.name()).into()
-    })
-    .or_null(),
-    C::new(
-        "start_ns",
-        Kind::Time,
-        "when the interval begins, since the epoch: a multiple of its width",
-        |(_, row)| row.interval.start.0.into(),
-    ),
-    C::new("width_ns", Kind::Duration, "how long it is", |(_, row)| {
-        row.width_ns.into()
-    }),
-    C::new(
-        "outstanding_max",
-        Kind::Count,
-        "most calls outstanding at once; empty where the protocol is not known",
-        |(_, row)| row.outstanding.into(),
-    )
-    .or_null(),
-];
+const COLUMNS: &[C] = &columns! {
+    "capture" Text "the capture's first file, as given"
+        |(result, row)| result.captures.get(row.capture).and_then(|c| c.files.first()).map(String::as_str)
+        => or_null;
+    "captured_at" Text "where it was taken: client, server, middle, unknown"
+        |(result, row)| taken_at(result, row).name();
+    "connection" Count "number of the connection, as --connection takes it"
+        |(_, row)| row.connection.number;
+    "client" Text "address:port of who opened it" |(_, row)| row.connection.client.to_string();
+    "server" Text "address:port of the other end" |(_, row)| row.connection.server.to_string();
+    "protocol" Text "what it carries"
+        |(_, row)| row.connection.protocol.map(|p| p.name()) => or_null;
+    "start_ns" Time "when the interval begins, since the epoch: a multiple of its width"
+        |(_, row)| row.interval.start.0;
+    "width_ns" Duration "how long it is" |(_, row)| row.width_ns;
+    "outstanding_max" Count "most calls outstanding at once; empty where the protocol is not known"
+        |(_, row)| row.outstanding => or_null;
+};
 
 /// Of each direction, whose name stands before.
-const DIRECTION: [C; 10] = [
-    C::of("packets", Kind::Count, "packets sent this way", |(_, row), c| counts(row, c).packets.into()),
-    C::of("payload_bytes", Kind::Bytes, "payload sent this way, retransmitted bytes included", |(_, row), c| counts(row, c).payload_bytes.into()),
-    C::of("throughput_bps", Kind::Rate, "the same in bits per second of the interval", |(_, row), c| throughput(row, counts(row, c)).into()),
-    C::of("retransmitted_packets", Kind::Count, "packets with bytes that were sent before", |(_, row), c| counts(row, c).retransmitted_packets.into()),
-    C::of("rtt_count", Kind::Count, "round trips of this data that ended in it: from the capture to the receiver", |(_, row), c| counts(row, c).rtt_count.into()),
-    C::of("rtt_min_ns", Kind::Duration, "the shortest of them", |(_, row), c| counts(row, c).rtt_min_ns.into()).or_null(),
-    C::of("rtt_mean_ns", Kind::Duration, "their mean", |(_, row), c| {
-            let d = counts(row, c);
-            let count = i64::try_from(d.rtt_count).unwrap_or(i64::MAX);
-            d.rtt_sum_ns.checked_div(count).into()
-        }).or_null(),
-    C::of("flight_max_bytes", Kind::Bytes, "most bytes sent and not yet acknowledged", |(_, row), c| counts(row, c).flight_max_bytes.into()),
-    C::of("window_min_bytes", Kind::Bytes, "smallest window of the receiver in force, zero included; empty where the scale is not known", |(_, row), c| counts(row, c).window_min_bytes.into()).or_null(),
-    C::of("congestion_window_bytes", Kind::Bytes, "largest estimate of the congestion window made in it; empty where there is none", |(_, row), c| counts(row, c).congestion_window_bytes.into()).or_null(),
-];
+const DIRECTION: &[C] = &columns! {
+    "packets" Count "packets sent this way" |(_, row), c| counts(row, c).packets;
+    "payload_bytes" Bytes "payload sent this way, retransmitted bytes included"
+        |(_, row), c| counts(row, c).payload_bytes;
+    "throughput_bps" Rate "the same in bits per second of the interval"
+        |(_, row), c| throughput(row, counts(row, c));
+    "retransmitted_packets" Count "packets with bytes that were sent before"
+        |(_, row), c| counts(row, c).retransmitted_packets;
+    "rtt_count" Count "round trips of this data that ended in it: from the capture to the receiver"
+        |(_, row), c| counts(row, c).rtt_count;
+    "rtt_min_ns" Duration "the shortest of them" |(_, row), c| counts(row, c).rtt_min_ns => or_null;
+    "rtt_mean_ns" Duration "their mean"
+        |(_, row), c| rtt_mean_ns(counts(row, c)) => or_null;
+    "flight_max_bytes" Bytes "most bytes sent and not yet acknowledged"
+        |(_, row), c| counts(row, c).flight_max_bytes;
+    "window_min_bytes" Bytes "smallest window of the receiver in force, zero included; empty where the scale is not known"
+        |(_, row), c| counts(row, c).window_min_bytes => or_null;
+    "congestion_window_bytes" Bytes "largest estimate of the congestion window made in it; empty where there is none"
+        |(_, row), c| counts(row, c).congestion_window_bytes => or_null;
+};
 
 fn columns() -> Vec<C> {
     let directions = DIRECTIONS.into_iter().enumerate();
-    let of = |(i, d)| DIRECTION.map(|c| c.behind(classes::direction(d), i));
-    COLUMNS.into_iter().chain(directions.flat_map(of)).collect()
+    let of = |(i, d)| {
+        let columns = DIRECTION.iter();
+        columns.map(move |c| c.behind(classes::direction(d), i))
+    };
+    let columns = COLUMNS.iter().copied();
+    columns.chain(directions.flat_map(of)).collect()
 }
 
 fn taken_at(result: &ConnsResult, row: &SeriesRow<'_>) -> Vantage {
@@ -122,6 +89,11 @@ fn throughput(row: &SeriesRow<'_>, counts: &IntervalCounts) -> u64 {
     let bits = u128::from(counts.payload_bytes) * 8 * 1_000_000_000;
     let width = u128::from(row.width_ns.unsigned_abs().max(1));
     u64::try_from(bits / width).unwrap_or(u64::MAX)
+}
+
+fn rtt_mean_ns(counts: &IntervalCounts) -> Option<i64> {
+    let count = i64::try_from(counts.rtt_count).unwrap_or(i64::MAX);
+    counts.rtt_sum_ns.checked_div(count)
 }
 
 /// What was counted in the direction of a column.

@@ -4,7 +4,7 @@ use crate::ops::key_cell;
 use crate::sql_text::{rows_each, rows_of};
 use crate::table::rows::{csv_table, json_list};
 use crate::table::times::{Timed, times};
-use crate::table::{Cell, Column, Get, Kind, Table};
+use crate::table::{Cell, Column, Get, Kind, Table, columns};
 use crate::text::share;
 use crate::value;
 use analysis::sql::{SessionResult, SqlResult, StatementResult, Totals};
@@ -88,64 +88,22 @@ const fn key(name: &'static str, help: &'static str) -> C {
     .optional()
 }
 
-const COUNTS: [C; 13] = [
-    C::new("calls", Kind::Count, "calls, timed or not", |r| {
-        r.s.calls.into()
-    }),
-    C::new("executions", Kind::Count, "executions", |r| {
-        r.s.executions.into()
-    }),
-    C::new("fetches", Kind::Count, "calls that only fetched", |r| {
-        r.s.fetches.into()
-    }),
-    C::new("rows", Kind::Count, "rows that came back", |r| {
-        r.s.rows.into()
-    })
-    .shown("rows")
-    .seen_as(Get::Cell(|r| rows_of(r.s).into())),
-    C::new(
-        "rows_hidden",
-        Kind::Count,
-        "rows at most in what was not captured",
-        |r| r.s.rows_hidden.into(),
-    ),
-    C::new(
-        "rows_asked",
-        Kind::Count,
-        "rows asked for a fetch, the most",
-        |r| r.s.rows_asked.into(),
-    ),
-    C::new(
-        "affected",
-        Kind::Count,
-        "rows inserted, changed or deleted",
-        |r| r.s.affected.into(),
-    ),
-    C::new("errors", Kind::Count, "calls that failed", |r| {
-        r.s.errors.into()
-    }),
-    C::new(
-        "incomplete",
-        Kind::Count,
-        "calls that could not be timed",
-        |r| r.s.incomplete.into(),
-    ),
-    C::new("round_trips", Kind::Count, "round trips", |r| {
-        r.s.round_trips.into()
-    }),
-    C::new("request_bytes", Kind::Bytes, "bytes of requests", |r| {
-        r.s.request_bytes.into()
-    }),
-    C::new("response_bytes", Kind::Bytes, "bytes of responses", |r| {
-        r.s.response_bytes.into()
-    }),
-    C::new(
-        "full_fetches",
-        Kind::Count,
-        "fetches that brought as many rows as were asked for",
-        |r| r.s.full_fetches.into(),
-    ),
-];
+const COUNTS: &[C] = &columns! {
+    "calls" Count "calls, timed or not" |r| r.s.calls;
+    "executions" Count "executions" |r| r.s.executions;
+    "fetches" Count "calls that only fetched" |r| r.s.fetches;
+    "rows" Count "rows that came back"
+        |r| r.s.rows => shown("rows") seen_as(Get::Cell(|r| rows_of(r.s).into()));
+    "rows_hidden" Count "rows at most in what was not captured" |r| r.s.rows_hidden;
+    "rows_asked" Count "rows asked for a fetch, the most" |r| r.s.rows_asked;
+    "affected" Count "rows inserted, changed or deleted" |r| r.s.affected;
+    "errors" Count "calls that failed" |r| r.s.errors;
+    "incomplete" Count "calls that could not be timed" |r| r.s.incomplete;
+    "round_trips" Count "round trips" |r| r.s.round_trips;
+    "request_bytes" Bytes "bytes of requests" |r| r.s.request_bytes;
+    "response_bytes" Bytes "bytes of responses" |r| r.s.response_bytes;
+    "full_fetches" Count "fetches that brought as many rows as were asked for" |r| r.s.full_fetches;
+};
 
 const PER_FETCH: [C; 2] = [
     C::new(
@@ -167,51 +125,20 @@ const PER_FETCH: [C; 2] = [
     })),
 ];
 
-const PARTS: [C; 6] = [
-    C::new(
-        "wait_ns",
-        Kind::Duration,
-        "from the last byte of requests to the first of responses",
-        |r| r.s.wait_ns().into(),
-    )
-    .shown("wait")
-    .only_if(|r| !r.divided),
-    C::new(
-        "server_ns",
-        Kind::Duration,
-        "of it the server's; null where that is not known",
-        |r| r.s.server_ns.into(),
-    )
-    .or_null()
-    .shown("server")
-    .only_if(|r| r.divided),
-    C::new("network_ns", Kind::Duration, "of it the network's", |r| {
-        r.s.network_ns.into()
-    })
-    .or_null()
-    .shown("network")
-    .only_if(|r| r.network),
-    C::new(
-        "transfer_ns",
-        Kind::Duration,
-        "bytes of requests and responses passing",
-        |r| r.s.transfer_ns.into(),
-    )
-    .shown("transfer"),
-    C::new(
-        "think_ns",
-        Kind::Duration,
-        "what the client took before it asked for more",
-        |r| r.s.think_ns.into(),
-    )
-    .shown("think"),
-    C::new(
-        "unknown_ns",
-        Kind::Duration,
-        "of the waits, what is the server's or the network's, nobody knows whose, ns; with the known ones of server_ns and network_ns and with transfer_ns it makes the response time",
-        |r| r.s.unknown_ns.into(),
-    ),
-];
+const PARTS: &[C] = &columns! {
+    "wait_ns" Duration "from the last byte of requests to the first of responses"
+        |r| r.s.wait_ns() => shown("wait") only_if(|r| !r.divided);
+    "server_ns" Duration "of it the server's; null where that is not known"
+        |r| r.s.server_ns => or_null shown("server") only_if(|r| r.divided);
+    "network_ns" Duration "of it the network's"
+        |r| r.s.network_ns => or_null shown("network") only_if(|r| r.network);
+    "transfer_ns" Duration "bytes of requests and responses passing"
+        |r| r.s.transfer_ns => shown("transfer");
+    "think_ns" Duration "what the client took before it asked for more"
+        |r| r.s.think_ns => shown("think");
+    "unknown_ns" Duration "of the waits, what is the server's or the network's, nobody knows whose, ns; with the known ones of server_ns and network_ns and with transfer_ns it makes the response time"
+        |r| r.s.unknown_ns;
+};
 
 const REST: [C; 3] = [
     C::new(

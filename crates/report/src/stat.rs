@@ -2,7 +2,7 @@
 
 use crate::page::{Tone, pad, pad_left};
 use crate::table::rows::{Form, RowWriter};
-use crate::table::{Cell, Column, Kind, Table};
+use crate::table::{Cell, Column, Table, columns};
 use crate::text::{bytes, grouped, moment, rate, tight};
 use analysis::intervals::IntervalRow;
 use analysis::stats::Summary;
@@ -26,149 +26,46 @@ impl RowWriter<Intervals> {
 
 type C = Column<Intervals>;
 
-const COLUMNS: [C; 26] = [
-    C::new(
-        "start_ns",
-        Kind::Time,
-        "when the interval begins, ns since the epoch; the first begins with the first packet",
-        |r| r.start.0.into(),
-    ),
-    C::new("width_ns", Kind::Duration, "width of the interval", |r| {
-        r.width_ns.into()
-    }),
-    C::new("packets", Kind::Count, "packets in it", |r| {
-        r.sizes.count.into()
-    }),
-    C::new("bytes", Kind::Bytes, "their bytes on the wire", |r| {
-        r.sizes.bytes.into()
-    }),
-    C::new(
-        "size_min_bytes",
-        Kind::Bytes,
-        "size of the smallest packet on the wire, bytes; null without packets",
-        |r| size(r, r.sizes.min),
-    )
-    .or_null(),
-    C::new(
-        "size_mean",
-        Kind::Number,
-        "mean size, bytes, two decimals",
-        |r| r.sizes.mean().map(decimal).into(),
-    )
-    .or_null(),
-    C::new("size_max_bytes", Kind::Bytes, "size of the largest", |r| {
-        size(r, r.sizes.max)
-    })
-    .or_null(),
-    C::new(
-        "size_deviation",
-        Kind::Number,
-        "standard deviation of their sizes, bytes, two decimals",
-        |r| r.sizes.deviation().map(decimal).into(),
-    )
-    .or_null(),
-    C::new(
-        "packets_per_second",
-        Kind::Number,
-        "packets in a second of the interval, two decimals",
-        |r| decimal(r.per_second(r.sizes.count)).into(),
-    ),
-    C::new(
-        "rate_bps",
-        Kind::Rate,
-        "bits per second of the interval",
-        |r| rate_bps(r).into(),
-    ),
-    C::new("tcp_packets", Kind::Count, "packets of TCP", |r| {
-        r.kinds.tcp.into()
-    }),
-    C::new("udp_packets", Kind::Count, "packets of UDP", |r| {
-        r.kinds.udp.into()
-    }),
-    C::new(
-        "icmp_packets",
-        Kind::Count,
-        "packets of ICMP and ICMPv6",
-        |r| r.kinds.icmp.into(),
-    ),
-    C::new("arp_packets", Kind::Count, "packets of ARP", |r| {
-        r.kinds.arp.into()
-    }),
-    C::new("other_packets", Kind::Count, "all other packets", |r| {
-        r.kinds.other.into()
-    }),
-    C::new(
-        "errors",
-        Kind::Count,
-        "calls completed in it that failed",
-        |r| r.errors.into(),
-    ),
-    C::new(
-        "half_calls",
-        Kind::Count,
-        "calls given up in it without request, response or a part",
-        |r| r.half_calls.into(),
-    ),
-    C::new("calls", Kind::Count, "calls completed in it", |r| {
-        r.calls.into()
-    }),
-    C::new(
-        "response_mean_ns",
-        Kind::Duration,
-        "response times of those calls, mean, ns; null without calls",
-        |r| response(r, |s| s.mean_ns),
-    )
-    .or_null(),
-    C::new(
-        "response_min_ns",
-        Kind::Duration,
-        "response times of those calls, shortest, ns; null without calls",
-        |r| response(r, |s| s.min_ns),
-    )
-    .or_null(),
-    C::new(
-        "response_p50_ns",
-        Kind::Duration,
-        "response times of those calls, median, ns; null without calls",
-        |r| response(r, |s| s.p50_ns),
-    )
-    .or_null(),
-    C::new(
-        "response_p90_ns",
-        Kind::Duration,
-        "response times of those calls, 90th percentile, ns; null without calls",
-        |r| response(r, |s| s.p90_ns),
-    )
-    .or_null(),
-    C::new(
-        "response_p95_ns",
-        Kind::Duration,
-        "response times of those calls, 95th percentile, ns; null without calls",
-        |r| response(r, |s| s.p95_ns),
-    )
-    .or_null(),
-    C::new(
-        "response_p99_ns",
-        Kind::Duration,
-        "response times of those calls, 99th percentile, ns; null without calls",
-        |r| response(r, |s| s.p99_ns),
-    )
-    .or_null(),
-    C::new(
-        "response_p999_ns",
-        Kind::Duration,
-        "response times of those calls, 99.9th percentile, ns; null without calls",
-        |r| response(r, |s| s.p999_ns),
-    )
-    .or_null(),
-    C::new(
-        "response_max_ns",
-        Kind::Duration,
-        "response times of those calls, longest, ns; null without calls",
-        |r| response(r, |s| s.max_ns),
-    )
-    .or_null(),
-];
+const COLUMNS: &[C] = &columns! {
+    "start_ns" Time "when the interval begins, ns since the epoch; the first begins with the first packet"
+        |r| r.start.0;
+    "width_ns" Duration "width of the interval" |r| r.width_ns;
+    "packets" Count "packets in it" |r| r.sizes.count;
+    "bytes" Bytes "their bytes on the wire" |r| r.sizes.bytes;
+    "size_min_bytes" Bytes "size of the smallest packet on the wire, bytes; null without packets"
+        |r| size(r, r.sizes.min) => or_null;
+    "size_mean" Number "mean size, bytes, two decimals" |r| r.sizes.mean().map(decimal) => or_null;
+    "size_max_bytes" Bytes "size of the largest" |r| size(r, r.sizes.max) => or_null;
+    "size_deviation" Number "standard deviation of their sizes, bytes, two decimals"
+        |r| r.sizes.deviation().map(decimal) => or_null;
+    "packets_per_second" Number "packets in a second of the interval, two decimals"
+        |r| decimal(r.per_second(r.sizes.count));
+    "rate_bps" Rate "bits per second of the interval" |r| rate_bps(r);
+    "tcp_packets" Count "packets of TCP" |r| r.kinds.tcp;
+    "udp_packets" Count "packets of UDP" |r| r.kinds.udp;
+    "icmp_packets" Count "packets of ICMP and ICMPv6" |r| r.kinds.icmp;
+    "arp_packets" Count "packets of ARP" |r| r.kinds.arp;
+    "other_packets" Count "all other packets" |r| r.kinds.other;
+    "errors" Count "calls completed in it that failed" |r| r.errors;
+    "half_calls" Count "calls given up in it without request, response or a part" |r| r.half_calls;
+    "calls" Count "calls completed in it" |r| r.calls;
+    "response_mean_ns" Duration "response times of those calls, mean, ns; null without calls"
+        |r| response(r, |s| s.mean_ns) => or_null;
+    "response_min_ns" Duration "response times of those calls, shortest, ns; null without calls"
+        |r| response(r, |s| s.min_ns) => or_null;
+    "response_p50_ns" Duration "response times of those calls, median, ns; null without calls"
+        |r| response(r, |s| s.p50_ns) => or_null;
+    "response_p90_ns" Duration "response times of those calls, 90th percentile, ns; null without calls"
+        |r| response(r, |s| s.p90_ns) => or_null;
+    "response_p95_ns" Duration "response times of those calls, 95th percentile, ns; null without calls"
+        |r| response(r, |s| s.p95_ns) => or_null;
+    "response_p99_ns" Duration "response times of those calls, 99th percentile, ns; null without calls"
+        |r| response(r, |s| s.p99_ns) => or_null;
+    "response_p999_ns" Duration "response times of those calls, 99.9th percentile, ns; null without calls"
+        |r| response(r, |s| s.p999_ns) => or_null;
+    "response_max_ns" Duration "response times of those calls, longest, ns; null without calls"
+        |r| response(r, |s| s.max_ns) => or_null;
+};
 
 /// A size of packets, if there were any.
 fn size(r: &IntervalRow, bytes: u32) -> Cell<'_> {

@@ -295,6 +295,24 @@ impl<T: Table> Column<T> {
     }
 }
 
+/// Columns, one after the other: `"name" Kind "help" |row| value => or_null shown("heading");`, where
+/// what stands behind the arrow are functions of [`Column`].
+macro_rules! columns {
+    ($($name:literal $kind:ident $help:literal |$($row:pat_param),+| $get:expr
+        $(=> $($also:ident $(($($with:tt)*))?)+)?;)*) => {
+        [$($crate::table::columns!(
+            @one ($name, $crate::table::Kind::$kind, $help) |$($row),+| $get
+        ) $($(.$also($($($with)*)?))+)?),*]
+    };
+    (@one ($($what:expr),*) |$row:pat_param| $get:expr) => {
+        C::new($($what),*, |$row| $crate::table::Cell::from($get))
+    };
+    (@one ($($what:expr),*) |$row:pat_param, $column:pat_param| $get:expr) => {
+        C::of($($what),*, |$row, $column| $crate::table::Cell::from($get))
+    };
+}
+pub(crate) use columns;
+
 macro_rules! copied {
     ($($name:ident)*) => {$(
         impl<T: Table> Clone for $name<T> {

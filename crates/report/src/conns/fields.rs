@@ -7,7 +7,7 @@
 use super::{DIRECTIONS, capture_of, file_of};
 use crate::classes::{self, words};
 use crate::table::rows::{key, object};
-use crate::table::{Cell, Column, Kind, Table};
+use crate::table::{Cell, Column, Kind, Table, columns};
 use analysis::results::{ConnectionResult, ConnsResult, DirectionResult};
 use model::{CongestionWindow, Direction, DirectionSummary, Mark, RoundTrips, TimeClass};
 use serde_json::{Value, json};
@@ -42,118 +42,37 @@ impl<'a> ConnRow<'a> {
 type C = Column<Conns>;
 
 /// Of the connection, before its directions.
-pub(super) const CONNECTION: [C; 19] = [
-    C::new(
-        "number",
-        Kind::Count,
-        "counts from 1 in the order of first packets; what --connection takes",
-        |r| r.c.number.into(),
-    ),
-    C::new("client", Kind::Text, "address:port of who opened it", |r| {
-        r.c.client.to_string().into()
-    }),
-    C::new("server", Kind::Text, "address:port of the other end", |r| {
-        r.c.server.to_string().into()
-    }),
-    C::new(
-        "protocol",
-        Kind::Text,
-        "what it carries, as in the column of `slowside calls`",
-        |r| r.c.protocol.map(|p| p.name()).into(),
-    )
-    .or_null(),
-    C::new(
-        "first_ns",
-        Kind::Time,
-        "time of its first packet, since the epoch",
-        |r| r.c.first.0.into(),
-    ),
-    C::new(
-        "last_ns",
-        Kind::Time,
-        "time of its last packet, since the epoch",
-        |r| r.c.last.0.into(),
-    ),
-    C::new(
-        "vantage",
-        Kind::Text,
-        "where it was captured: client, server, middle, unknown",
-        |r| r.c.vantage.name().into(),
-    ),
-    C::new(
-        "vantage_from",
-        Kind::Text,
-        "what that was concluded from, in words",
-        |r| r.c.vantage_from.to_string().into(),
-    ),
-    C::new(
-        "vantage_confidence",
-        Kind::Number,
-        "how sure that is, 0 to 1",
-        |r| r.c.vantage_confidence.into(),
-    ),
-    C::new(
-        "close",
-        Kind::Text,
-        "how it ended: finished, reset, replaced, forgotten, expired, end-of-capture",
-        |r| r.c.close.name().into(),
-    ),
-    C::new(
-        "seen",
-        Kind::Flag,
-        "whether SYN and SYN/ACK are in the capture",
-        |r| r.c.handshake.seen.into(),
-    )
-    .within("handshake"),
-    C::new("syn_retries", Kind::Count, "SYNs sent again", |r| {
-        r.c.handshake.syn_retries.into()
-    })
-    .within("handshake"),
-    C::new("synack_retries", Kind::Count, "SYN/ACKs sent again", |r| {
-        r.c.handshake.syn_ack_retries.into()
-    })
-    .within("handshake"),
-    C::new(
-        "syn_to_synack_ns",
-        Kind::Duration,
-        "from the last SYN to the SYN/ACK: from the point of capture to the server and back",
-        |r| r.c.handshake.syn_to_syn_ack_ns.into(),
-    )
-    .within("handshake")
-    .or_null(),
-    C::new(
-        "synack_to_ack_ns",
-        Kind::Duration,
-        "from there to the client's acknowledgement: to the client and back",
-        |r| r.c.handshake.syn_ack_to_ack_ns.into(),
-    )
-    .within("handshake")
-    .or_null(),
-    C::new(
-        "at_stake_ns",
-        Kind::Duration,
-        "time not idle, of the direction with more of it; connections are sorted by it",
-        |r| r.c.at_stake_ns.into(),
-    ),
-    C::new(
-        "direction",
-        Kind::Text,
-        "the direction of the longest wait: client_to_server or server_to_client",
-        |r| r.c.top.map(|(d, ..)| classes::direction(d)).into(),
-    )
-    .within("top"),
-    C::new("class", Kind::Text, "its time class", |r| {
-        r.c.top.map(|(_, class, _)| class.name()).into()
-    })
-    .within("top"),
-    C::new(
-        "ns",
-        Kind::Duration,
-        "how long it was, all stretches together",
-        |r| r.c.top.map(|(.., ns)| ns).into(),
-    )
-    .within("top"),
-];
+pub(super) const CONNECTION: &[C] = &columns! {
+    "number" Count "counts from 1 in the order of first packets; what --connection takes"
+        |r| r.c.number;
+    "client" Text "address:port of who opened it" |r| r.c.client.to_string();
+    "server" Text "address:port of the other end" |r| r.c.server.to_string();
+    "protocol" Text "what it carries, as in the column of `slowside calls`"
+        |r| r.c.protocol.map(|p| p.name()) => or_null;
+    "first_ns" Time "time of its first packet, since the epoch" |r| r.c.first.0;
+    "last_ns" Time "time of its last packet, since the epoch" |r| r.c.last.0;
+    "vantage" Text "where it was captured: client, server, middle, unknown" |r| r.c.vantage.name();
+    "vantage_from" Text "what that was concluded from, in words" |r| r.c.vantage_from.to_string();
+    "vantage_confidence" Number "how sure that is, 0 to 1" |r| r.c.vantage_confidence;
+    "close" Text "how it ended: finished, reset, replaced, forgotten, expired, end-of-capture"
+        |r| r.c.close.name();
+    "seen" Flag "whether SYN and SYN/ACK are in the capture"
+        |r| r.c.handshake.seen => within("handshake");
+    "syn_retries" Count "SYNs sent again" |r| r.c.handshake.syn_retries => within("handshake");
+    "synack_retries" Count "SYN/ACKs sent again"
+        |r| r.c.handshake.syn_ack_retries => within("handshake");
+    "syn_to_synack_ns" Duration "from the last SYN to the SYN/ACK: from the point of capture to the server and back"
+        |r| r.c.handshake.syn_to_syn_ack_ns => within("handshake") or_null;
+    "synack_to_ack_ns" Duration "from there to the client's acknowledgement: to the client and back"
+        |r| r.c.handshake.syn_ack_to_ack_ns => within("handshake") or_null;
+    "at_stake_ns" Duration "time not idle, of the direction with more of it; connections are sorted by it"
+        |r| r.c.at_stake_ns;
+    "direction" Text "the direction of the longest wait: client_to_server or server_to_client"
+        |r| r.c.top.map(|(d, ..)| classes::direction(d)) => within("top");
+    "class" Text "its time class" |r| r.c.top.map(|(_, class, _)| class.name()) => within("top");
+    "ns" Duration "how long it was, all stretches together"
+        |r| r.c.top.map(|(.., ns)| ns) => within("top");
+};
 
 /// JSON has both directions inside of the connection, CSV has a row for each.
 const WHICH: [C; 2] = [
@@ -171,202 +90,63 @@ const WHICH: [C; 2] = [
 ];
 
 /// Of each direction, before its time by class.
-const SENT: [C; 31] = [
-    C::new("packets", Kind::Count, "packets sent this way", |r| {
-        r.own().counts.packets.into()
-    }),
-    C::new(
-        "payload_bytes",
-        Kind::Bytes,
-        "payload sent this way, retransmitted bytes included",
-        |r| r.own().counts.payload_bytes.into(),
-    ),
-    C::new(
-        "retransmitted_packets",
-        Kind::Count,
-        "packets with bytes that were sent before",
-        |r| r.own().counts.retransmitted_packets.into(),
-    ),
-    C::new(
-        "retransmitted_bytes",
-        Kind::Bytes,
-        "bytes that were sent before",
-        |r| r.own().counts.retransmitted_bytes.into(),
-    ),
-    C::new(
-        "spurious_retransmissions",
-        Kind::Count,
-        "packets sent again although the receiver had them",
-        |r| r.own().account.spurious_retransmissions.into(),
-    ),
-    C::new(
-        "lost_on_network_packets",
-        Kind::Count,
-        "packets the network dropped, every copy counted",
-        |r| r.own().lost_on_network_packets.into(),
-    )
-    .or_null(),
-    C::new(
-        "lost_on_network_bytes",
-        Kind::Bytes,
-        "payload the network dropped, every copy counted",
-        |r| r.own().lost_on_network_bytes.into(),
-    )
-    .or_null(),
-    C::new(
-        "missing_from_capture_packets",
-        Kind::Count,
-        "packets the receiver got and the capture lacks, of full size, at least one a gap",
-        |r| r.own().counts.missing_from_capture_packets.into(),
-    ),
-    C::new(
-        "missing_from_capture_bytes",
-        Kind::Bytes,
-        "bytes the receiver acknowledged and the capture lacks",
-        |r| r.own().counts.missing_from_capture_bytes.into(),
-    ),
-    C::new(
-        "out_of_order_packets",
-        Kind::Count,
-        "packets that others overtook on the way",
-        |r| r.own().counts.out_of_order_packets.into(),
-    ),
-    C::new(
-        "duplicate_packets",
-        Kind::Count,
-        "packets the capture holds twice",
-        |r| r.own().counts.duplicate_packets.into(),
-    ),
-    C::new(
-        "duplicate_acks",
-        Kind::Count,
-        "acknowledgements of this data by its receiver that say nothing new",
-        |r| r.back().duplicate_acks.into(),
-    ),
-    C::new(
-        "zero_windows",
-        Kind::Count,
-        "how often the receiver of this data closed its window",
-        |r| r.back().zero_windows.into(),
-    ),
-    C::new(
-        "zero_window_ns",
-        Kind::Duration,
-        "how long that window was closed",
-        |r| r.own().account.zero_window_ns.into(),
-    ),
-    C::new("mss", Kind::Count, "maximum segment size, bytes", |r| {
-        r.own().account.mss.into()
-    })
-    .or_null(),
-    C::new(
-        "window_scale",
-        Kind::Count,
-        "window scale as an exponent of 2",
-        |r| r.own().account.window_scale.into(),
-    )
-    .or_null(),
-    C::new(
-        "sack",
-        Kind::Flag,
-        "selective acknowledgement offered",
-        |r| r.own().account.sack.into(),
-    )
-    .or_null(),
-    C::new("timestamps", Kind::Flag, "TCP timestamps offered", |r| {
-        r.own().account.timestamps.into()
-    })
-    .or_null(),
-    C::new(
-        "count",
-        Kind::Count,
-        "round trips from the point of capture to the receiver: how many are certain",
-        |r| r.own().account.rtt.count.into(),
-    )
-    .within("rtt"),
-    C::new("min_ns", Kind::Duration, "the shortest of them", |r| {
-        rtt(r, |r| r.min_ns)
-    })
-    .within("rtt")
-    .or_null(),
-    C::new(
-        "p50_ns",
-        Kind::Duration,
-        "half are shorter (within 2 %)",
-        |r| rtt(r, |r| r.p50_ns),
-    )
-    .within("rtt")
-    .or_null(),
-    C::new(
-        "p90_ns",
-        Kind::Duration,
-        "90 % are shorter (within 2 %)",
-        |r| rtt(r, |r| r.p90_ns),
-    )
-    .within("rtt")
-    .or_null(),
-    C::new(
-        "p99_ns",
-        Kind::Duration,
-        "99 % are shorter (within 2 %)",
-        |r| rtt(r, |r| r.p99_ns),
-    )
-    .within("rtt")
-    .or_null(),
-    C::new("max_ns", Kind::Duration, "the longest of them", |r| {
-        rtt(r, |r| r.max_ns)
-    })
-    .within("rtt")
-    .or_null(),
-    C::new(
-        "flight_max_bytes",
-        Kind::Bytes,
-        "most bytes sent and not yet acknowledged",
-        |r| r.own().account.flight_max_bytes.into(),
-    ),
-    C::new(
-        "window_min_bytes",
-        Kind::Bytes,
-        "smallest window above zero that the receiver of this data offered",
-        |r| r.own().account.window_min_bytes.into(),
-    )
-    .or_null(),
-    C::new(
-        "window_max_bytes",
-        Kind::Bytes,
-        "largest window that it offered",
-        |r| r.own().account.window_max_bytes.into(),
-    )
-    .or_null(),
-    C::new(
-        "goodput_bps",
-        Kind::Rate,
-        "new payload in bits per second, from the first data to the last",
-        |r| r.own().goodput_bps.into(),
-    )
-    .or_null(),
-    C::new(
-        "segments_per_ack",
-        Kind::Number,
-        "data segments for each acknowledgement that came back without data",
-        segments_per_ack,
-    )
-    .or_null(),
-    C::new(
-        "delayed_ack_ns",
-        Kind::Duration,
-        "median delay of acknowledgements that waited for a timer",
-        |r| r.own().account.delayed_ack_ns.into(),
-    )
-    .or_null(),
-    C::new(
-        "write_size_bytes",
-        Kind::Bytes,
-        "what the application writes at once most often",
-        |r| r.own().account.write_size_bytes.into(),
-    )
-    .or_null(),
-];
+const SENT: &[C] = &columns! {
+    "packets" Count "packets sent this way" |r| r.own().counts.packets;
+    "payload_bytes" Bytes "payload sent this way, retransmitted bytes included"
+        |r| r.own().counts.payload_bytes;
+    "retransmitted_packets" Count "packets with bytes that were sent before"
+        |r| r.own().counts.retransmitted_packets;
+    "retransmitted_bytes" Bytes "bytes that were sent before"
+        |r| r.own().counts.retransmitted_bytes;
+    "spurious_retransmissions" Count "packets sent again although the receiver had them"
+        |r| r.own().account.spurious_retransmissions;
+    "lost_on_network_packets" Count "packets the network dropped, every copy counted"
+        |r| r.own().lost_on_network_packets => or_null;
+    "lost_on_network_bytes" Bytes "payload the network dropped, every copy counted"
+        |r| r.own().lost_on_network_bytes => or_null;
+    "missing_from_capture_packets" Count "packets the receiver got and the capture lacks, of full size, at least one a gap"
+        |r| r.own().counts.missing_from_capture_packets;
+    "missing_from_capture_bytes" Bytes "bytes the receiver acknowledged and the capture lacks"
+        |r| r.own().counts.missing_from_capture_bytes;
+    "out_of_order_packets" Count "packets that others overtook on the way"
+        |r| r.own().counts.out_of_order_packets;
+    "duplicate_packets" Count "packets the capture holds twice"
+        |r| r.own().counts.duplicate_packets;
+    "duplicate_acks" Count "acknowledgements of this data by its receiver that say nothing new"
+        |r| r.back().duplicate_acks;
+    "zero_windows" Count "how often the receiver of this data closed its window"
+        |r| r.back().zero_windows;
+    "zero_window_ns" Duration "how long that window was closed" |r| r.own().account.zero_window_ns;
+    "mss" Count "maximum segment size, bytes" |r| r.own().account.mss => or_null;
+    "window_scale" Count "window scale as an exponent of 2"
+        |r| r.own().account.window_scale => or_null;
+    "sack" Flag "selective acknowledgement offered" |r| r.own().account.sack => or_null;
+    "timestamps" Flag "TCP timestamps offered" |r| r.own().account.timestamps => or_null;
+    "count" Count "round trips from the point of capture to the receiver: how many are certain"
+        |r| r.own().account.rtt.count => within("rtt");
+    "min_ns" Duration "the shortest of them" |r| rtt(r, |r| r.min_ns) => within("rtt") or_null;
+    "p50_ns" Duration "half are shorter (within 2 %)"
+        |r| rtt(r, |r| r.p50_ns) => within("rtt") or_null;
+    "p90_ns" Duration "90 % are shorter (within 2 %)"
+        |r| rtt(r, |r| r.p90_ns) => within("rtt") or_null;
+    "p99_ns" Duration "99 % are shorter (within 2 %)"
+        |r| rtt(r, |r| r.p99_ns) => within("rtt") or_null;
+    "max_ns" Duration "the longest of them" |r| rtt(r, |r| r.max_ns) => within("rtt") or_null;
+    "flight_max_bytes" Bytes "most bytes sent and not yet acknowledged"
+        |r| r.own().account.flight_max_bytes;
+    "window_min_bytes" Bytes "smallest window above zero that the receiver of this data offered"
+        |r| r.own().account.window_min_bytes => or_null;
+    "window_max_bytes" Bytes "largest window that it offered"
+        |r| r.own().account.window_max_bytes => or_null;
+    "goodput_bps" Rate "new payload in bits per second, from the first data to the last"
+        |r| r.own().goodput_bps => or_null;
+    "segments_per_ack" Number "data segments for each acknowledgement that came back without data"
+        |r| segments_per_ack(r) => or_null;
+    "delayed_ack_ns" Duration "median delay of acknowledgements that waited for a timer"
+        |r| r.own().account.delayed_ack_ns => or_null;
+    "write_size_bytes" Bytes "what the application writes at once most often"
+        |r| r.own().account.write_size_bytes => or_null;
+};
 
 const LONGEST: C = C::json(
     "longest",
@@ -378,164 +158,55 @@ const LONGEST: C = C::json(
 .only_json();
 
 /// Of each direction, behind its time by class, as they came later and columns keep their places.
-const HABITS: [C; 25] = [
-    C::new(
-        "writes",
-        Kind::Count,
-        "what it wrote at once, of any size: ended by a push and a pause or an answer",
-        |r| r.own().account.writes.into(),
-    ),
-    C::new(
-        "up_to_64_bytes",
-        Kind::Count,
-        "data segments of up to 64 bytes of payload, as the capture has them",
-        |r| segments(r, 0),
-    )
-    .within("segments"),
-    C::new("up_to_256_bytes", Kind::Count, "of 65 to 256", |r| {
-        segments(r, 1)
-    })
-    .within("segments"),
-    C::new("up_to_512_bytes", Kind::Count, "of 257 to 512", |r| {
-        segments(r, 2)
-    })
-    .within("segments"),
-    C::new("up_to_1460_bytes", Kind::Count, "of 513 to 1,460", |r| {
-        segments(r, 3)
-    })
-    .within("segments"),
-    C::new(
-        "up_to_8960_bytes",
-        Kind::Count,
-        "of 1,461 to 8,960: jumbo frames, or joined by offloading",
-        |r| segments(r, 4),
-    )
-    .within("segments"),
-    C::new(
-        "larger",
-        Kind::Count,
-        "larger ones: joined, or not yet cut, by offloading",
-        |r| segments(r, 5),
-    )
-    .within("segments"),
-    C::new(
-        "fast",
-        Kind::Count,
-        "packets sent again because of duplicate or selective ACKs, and in the recovery after",
-        |r| r.own().account.retransmissions.fast.into(),
-    )
-    .within("retransmissions"),
-    C::new(
-        "timeout",
-        Kind::Count,
-        "packets sent again after 200 ms without progress, and in the recovery after",
-        |r| r.own().account.retransmissions.timeout.into(),
-    )
-    .within("retransmissions"),
-    C::new(
-        "tail_probe",
-        Kind::Count,
-        "last packets sent again sooner, to find out whether they arrived",
-        |r| r.own().account.retransmissions.tail_probe.into(),
-    )
-    .within("retransmissions"),
-    C::new(
-        "other",
-        Kind::Count,
-        "packets sent again for which nothing tells why",
-        |r| r.own().account.retransmissions.other.into(),
-    )
-    .within("retransmissions"),
-    C::new(
-        "count",
-        Kind::Count,
-        "how often the sender stopped though window and application had more, until an ACK came",
-        |r| r.own().account.congestion_window.count.into(),
-    )
-    .within("congestion_window"),
-    C::new(
-        "min_bytes",
-        Kind::Bytes,
-        "what was in flight then, an estimate of the congestion window: the least",
-        |r| congestion(r, |w| Some(w.min_bytes)),
-    )
-    .within("congestion_window")
-    .or_null(),
-    C::new("mean_bytes", Kind::Bytes, "the mean", |r| {
-        congestion(r, |w| w.mean_bytes())
-    })
-    .within("congestion_window")
-    .or_null(),
-    C::new("max_bytes", Kind::Bytes, "the most", |r| {
-        congestion(r, |w| Some(w.max_bytes))
-    })
-    .within("congestion_window")
-    .or_null(),
-    C::new("last_bytes", Kind::Bytes, "the last", |r| {
-        congestion(r, |w| Some(w.last_bytes))
-    })
-    .within("congestion_window")
-    .or_null(),
-    C::new(
-        "count",
-        Kind::Count,
-        "silences of the sender above 200 µs with nothing outstanding, until it sent again",
-        |r| r.own().account.pauses.count.into(),
-    )
-    .within("pauses"),
-    C::new("total_ns", Kind::Duration, "all of them together", |r| {
-        r.own().account.pauses.total_ns.into()
-    })
-    .within("pauses"),
-    C::new("longest_ns", Kind::Duration, "the longest", |r| {
-        let longest = r.own().account.pauses.longest;
-        longest.map(|wait| wait.ns).into()
-    })
-    .within("pauses")
-    .or_null(),
-    C::new(
-        "stretch_acks",
-        Kind::Count,
-        "acknowledgements without data of more than two full segments",
-        |r| r.own().account.stretch_acks.into(),
-    ),
-    C::new(
-        "negotiated",
-        Kind::Flag,
-        "whether both sides agreed on explicit congestion notification",
-        |r| r.own().account.ecn_negotiated.into(),
-    )
-    .within("ecn")
-    .or_null(),
-    C::new(
-        "capable_packets",
-        Kind::Count,
-        "packets sent this way that routers may mark (ECT), marked ones included",
-        |r| r.own().account.ecn.capable_packets.into(),
-    )
-    .within("ecn"),
-    C::new(
-        "ce_packets",
-        Kind::Count,
-        "packets sent this way that a router marked (CE)",
-        |r| r.own().account.ecn.ce_packets.into(),
-    )
-    .within("ecn"),
-    C::new(
-        "ece_packets",
-        Kind::Count,
-        "packets by which the receiver of this data says that marks came (ECE, RFC 3168)",
-        |r| own(r.c, r.d.reverse()).account.ecn.ece_packets.into(),
-    )
-    .within("ecn"),
-    C::new(
-        "cwr_packets",
-        Kind::Count,
-        "packets by which the sender says that it slowed down for them (CWR, RFC 3168)",
-        |r| r.own().account.ecn.cwr_packets.into(),
-    )
-    .within("ecn"),
-];
+const HABITS: &[C] = &columns! {
+    "writes" Count "what it wrote at once, of any size: ended by a push and a pause or an answer"
+        |r| r.own().account.writes;
+    "up_to_64_bytes" Bytes "data segments of up to 64 bytes of payload, as the capture has them"
+        |r| segments(r, 0) => within("segments");
+    "up_to_256_bytes" Bytes "of 65 to 256" |r| segments(r, 1) => within("segments");
+    "up_to_512_bytes" Bytes "of 257 to 512" |r| segments(r, 2) => within("segments");
+    "up_to_1460_bytes" Bytes "of 513 to 1,460" |r| segments(r, 3) => within("segments");
+    "up_to_8960_bytes" Bytes "of 1,461 to 8,960: jumbo frames, or joined by offloading"
+        |r| segments(r, 4) => within("segments");
+    "larger" Count "larger ones: joined, or not yet cut, by offloading"
+        |r| segments(r, 5) => within("segments");
+    "fast" Count "packets sent again because of duplicate or selective ACKs, and in the recovery after"
+        |r| r.own().account.retransmissions.fast => within("retransmissions");
+    "timeout" Count "packets sent again after 200 ms without progress, and in the recovery after"
+        |r| r.own().account.retransmissions.timeout => within("retransmissions");
+    "tail_probe" Count "last packets sent again sooner, to find out whether they arrived"
+        |r| r.own().account.retransmissions.tail_probe => within("retransmissions");
+    "other" Count "packets sent again for which nothing tells why"
+        |r| r.own().account.retransmissions.other => within("retransmissions");
+    "count" Count "how often the sender stopped though window and application had more, until an ACK came"
+        |r| r.own().account.congestion_window.count => within("congestion_window");
+    "min_bytes" Bytes "what was in flight then, an estimate of the congestion window: the least"
+        |r| congestion(r, |w| Some(w.min_bytes)) => within("congestion_window") or_null;
+    "mean_bytes" Bytes "the mean"
+        |r| congestion(r, |w| w.mean_bytes()) => within("congestion_window") or_null;
+    "max_bytes" Bytes "the most"
+        |r| congestion(r, |w| Some(w.max_bytes)) => within("congestion_window") or_null;
+    "last_bytes" Bytes "the last"
+        |r| congestion(r, |w| Some(w.last_bytes)) => within("congestion_window") or_null;
+    "count" Count "silences of the sender above 200 µs with nothing outstanding, until it sent again"
+        |r| r.own().account.pauses.count => within("pauses");
+    "total_ns" Duration "all of them together"
+        |r| r.own().account.pauses.total_ns => within("pauses");
+    "longest_ns" Duration "the longest"
+        |r| r.own().account.pauses.longest.map(|wait| wait.ns) => within("pauses") or_null;
+    "stretch_acks" Count "acknowledgements without data of more than two full segments"
+        |r| r.own().account.stretch_acks;
+    "negotiated" Flag "whether both sides agreed on explicit congestion notification"
+        |r| r.own().account.ecn_negotiated => within("ecn") or_null;
+    "capable_packets" Count "packets sent this way that routers may mark (ECT), marked ones included"
+        |r| r.own().account.ecn.capable_packets => within("ecn");
+    "ce_packets" Count "packets sent this way that a router marked (CE)"
+        |r| r.own().account.ecn.ce_packets => within("ecn");
+    "ece_packets" Count "packets by which the receiver of this data says that marks came (ECE, RFC 3168)"
+        |r| own(r.c, r.d.reverse()).account.ecn.ece_packets => within("ecn");
+    "cwr_packets" Count "packets by which the sender says that it slowed down for them (CWR, RFC 3168)"
+        |r| r.own().account.ecn.cwr_packets => within("ecn");
+};
 
 /// Of each direction.
 pub(super) static DIRECTION: LazyLock<Vec<C>> = LazyLock::new(|| {
@@ -562,11 +233,8 @@ pub(super) static DIRECTION: LazyLock<Vec<C>> = LazyLock::new(|| {
 /// All columns.
 pub(super) fn columns() -> Vec<C> {
     let direction = DIRECTION.iter().map(|c| c.only_csv());
-    CONNECTION
-        .into_iter()
-        .chain(WHICH)
-        .chain(direction)
-        .collect()
+    let connection = CONNECTION.iter().copied();
+    connection.chain(WHICH).chain(direction).collect()
 }
 
 fn directions(r: &ConnRow<'_>, out: &mut Vec<u8>) {
