@@ -88,7 +88,7 @@ pub fn conns_fields(out: &mut dyn Write) -> io::Result<()> {
         columns.map(|c| line(&c.path(), c.help)).collect()
     };
     // Times and what was longest stand last.
-    let connection = lines(&CONNECTION, |_| true);
+    let connection = lines(CONNECTION, |_| true);
     let direction = lines(&DIRECTION, |c| c.csv && c.within != "time_ns");
     let classes = lines(&DIRECTION, |c| !c.csv || c.within == "time_ns");
     let notes = "Windows and acknowledgements stand with the direction of the data that they are \

@@ -20,7 +20,7 @@ impl Table for Intervals {
 impl RowWriter<Intervals> {
     #[must_use]
     pub fn intervals(form: Form) -> RowWriter<Intervals> {
-        RowWriter::of(&COLUMNS, form)
+        RowWriter::of(COLUMNS, form)
     }
 }
 
@@ -216,6 +216,6 @@ mod tests {
 
     #[test]
     fn the_schema_describes_the_columns() {
-        schema::assert_described("slowside.stat.1", "", &COLUMNS);
+        schema::assert_described("slowside.stat.1", "", COLUMNS);
     }
 }
