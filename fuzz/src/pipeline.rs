@@ -15,7 +15,7 @@ fn calls(files: &[PathBuf], threads: usize) -> Vec<String> {
         lines.push(format!("{call:?}"));
         Ok(())
     };
-    let end = slowside::calls(files, &config, &mut take, &mut |_| ());
+    let end = slowside::each_call(files, &config, &mut take, &mut |_| ());
     match end {
         Ok(result) => {
             assert_eq!(result.calls, lines.len() as u64);

@@ -74,12 +74,16 @@ impl Account {
             let line: &mut PerClass<i64> = &mut under_way[d.index()];
             line[TimeClass::ReceiverApplication] = sure(Cause::NotReading);
             line[TimeClass::SmallWindow] = sure(Cause::SmallWindow) + sure(Cause::WindowScalingOff);
-            line[TimeClass::NagleDelayedAck] = sure(Cause::NagleDelayedAck) + sure(Cause::DelayedAck);
+            line[TimeClass::NagleDelayedAck] =
+                sure(Cause::NagleDelayedAck) + sure(Cause::DelayedAck);
             line[TimeClass::SenderApplication] = sure(Cause::NotWriting);
             line[TimeClass::Bandwidth] = sure(Cause::Bandwidth);
             delayed_ack_ns[d.index()] = sure(Cause::DelayedAck);
         }
-        let known = sums.lines().iter().fold(0i64, |sum, s| sum.saturating_add(s.line.ns.lo_ns));
+        let known = sums
+            .lines()
+            .iter()
+            .fold(0i64, |sum, s| sum.saturating_add(s.line.ns.lo_ns));
         Account {
             basis,
             calls: sums.calls,

@@ -17,7 +17,6 @@ use crate::results::{
     Budget, CaptureResult, Clock, Diagnosis, Finding, OpResult, Side, Unmatched, Vantage, Verdict,
 };
 use crate::rounds::{Habit, Rounds};
-use ledger::{Kept, Lost, One, Sums};
 use crate::sql::habits::{Pattern, habits};
 use crate::sql::{self, Profiler, SqlKey, SqlResult};
 use crate::stats::Distribution;
@@ -27,6 +26,7 @@ use crate::verdict::verdict;
 use crate::waits::{Times, held_up};
 use crate::worst::{Exhibit, Worst};
 use hashbrown::HashMap;
+use ledger::{Kept, Lost, One, Sums};
 use model::limits;
 use model::{
     Call, ConnectionSummary, Direction, Episode, EpisodeKind, Mark, Outstanding, Time, TimeClass,
@@ -512,22 +512,27 @@ impl Diagnoser {
         };
         let sums = |spared: &Spared| whole.sums(spared);
         let (mut account, spared) = match self.is_of_streams() {
-            true => (Account::of(Basis::Streams, streams.sums()), Spared::default()),
+            true => (
+                Account::of(Basis::Streams, streams.sums()),
+                Spared::default(),
+            ),
             false => self.divide(Basis::Matched, sums, sql.as_ref(), &m.rounds, (0, 0)),
         };
         account.cap = facts::server_cap(&self.captures[server]);
         let mut rows = m.at_server.iter().flatten();
         let look = look.into_iter();
-        look.for_each(|look| whole.each(&spared, |call, ledger| {
-            let at = Time(call.at_ns);
-            look(&Looked {
-                row: call.row,
-                ledger,
-                is_judged: true,
-                server: rows.next(),
-                clock_offset_ns: clock.as_ref().map_or(0, |c| m.offset_ns(c, at)),
-            });
-        }));
+        look.for_each(|look| {
+            whole.each(&spared, |call, ledger| {
+                let at = Time(call.at_ns);
+                look(&Looked {
+                    row: call.row,
+                    ledger,
+                    is_judged: true,
+                    server: rows.next(),
+                    clock_offset_ns: clock.as_ref().map_or(0, |c| m.offset_ns(c, at)),
+                });
+            })
+        });
         self.cap = account.cap.as_ref().map(|(cap, server)| (*server, cap.cap));
         self.at_client = Some(client);
         let m = &self.matched;
@@ -886,20 +891,25 @@ impl Diagnoser {
             _ => Basis::Unknown,
         };
         let (mut account, spared) = match self.is_of_streams() {
-            true => (Account::of(Basis::Streams, streams.sums()), Spared::default()),
+            true => (
+                Account::of(Basis::Streams, streams.sums()),
+                Spared::default(),
+            ),
             false => self.divide(basis, sums, sql.as_ref(), rounds, (least, most)),
         };
         account.cap = facts::server_cap(own);
         let look = look.into_iter();
-        look.for_each(|look| whole.each(&spared, |call, ledger| {
-            look(&Looked {
-                row: call.row,
-                ledger,
-                is_judged: true,
-                server: None,
-                clock_offset_ns: 0,
-            });
-        }));
+        look.for_each(|look| {
+            whole.each(&spared, |call, ledger| {
+                look(&Looked {
+                    row: call.row,
+                    ledger,
+                    is_judged: true,
+                    server: None,
+                    clock_offset_ns: 0,
+                });
+            })
+        });
         let given = self.app[0].take();
         let unused = given.is_some() && side != Vantage::Client;
         let (app, said) = match given.filter(|_| !unused) {

@@ -131,7 +131,10 @@ impl Missing {
             return 0;
         }
         let (from, to) = (Time(from_ns), Time(from_ns) + response_ns);
-        let near = self.0.iter().filter(|(first, last)| *first < to && *last > from);
+        let near = self
+            .0
+            .iter()
+            .filter(|(first, last)| *first < to && *last > from);
         let waited = near.map(|(first, last)| (*last).min(to) - (*first).max(from));
         waited.max().unwrap_or(0)
     }
@@ -181,7 +184,11 @@ impl BothWhole<'_> {
     fn classes(&self, streams: &Streams, call: &Both) -> Option<Classes> {
         let ends = [
             (self.client_capture, call.connection, Direction::ToServer),
-            (1 - self.client_capture, call.server_connection, Direction::ToClient),
+            (
+                1 - self.client_capture,
+                call.server_connection,
+                Direction::ToClient,
+            ),
         ];
         let mut classes = Classes::default();
         for (capture, connection, d) in ends {

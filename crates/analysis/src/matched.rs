@@ -335,7 +335,12 @@ impl MatchedFacts {
         if let Some(rows) = &mut self.at_server {
             rows.push(AtServer {
                 row: call.server_row,
-                marks: [s.request_first, s.request_last, s.response_first, s.response_last],
+                marks: [
+                    s.request_first,
+                    s.request_last,
+                    s.response_first,
+                    s.response_last,
+                ],
             });
         }
         self.kept.push(&Both {
@@ -405,7 +410,11 @@ impl MatchedFacts {
         let shift = self.offset_sum(clock, sum(|o| o.at), n);
         // They add up to the mean response time but for what rounding takes.
         let server = mean(sum(|o| o.server_wait_ns), n);
-        [mean(sum(|o| o.out) - shift, n), server, mean(sum(|o| o.back) + shift, n)]
+        [
+            mean(sum(|o| o.out) - shift, n),
+            server,
+            mean(sum(|o| o.back) + shift, n),
+        ]
     }
 
     /// How far the server's clock is ahead of the client's when that shows `at`.

@@ -3,8 +3,8 @@
 use crate::app::AppFacts;
 use crate::charts::Charts;
 use crate::connections::Connections;
-use crate::findings::Rule;
 pub use crate::files::FileResult;
+use crate::findings::Rule;
 use crate::sql::SqlResult;
 use crate::stats::{Histogram, Summary};
 use crate::text::Text;

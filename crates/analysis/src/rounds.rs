@@ -92,8 +92,7 @@ impl Chatter {
 
 impl Connection {
     fn path_ns(&self, least_ns: i64) -> i64 {
-        self.path_ns
-            .max(least_ns.saturating_mul(self.calls as i64))
+        self.path_ns.max(least_ns.saturating_mul(self.calls as i64))
     }
 
     /// Calls that would have done, where it has this habit.

@@ -143,7 +143,9 @@ impl Streams {
         connection: u64,
         d: Direction,
     ) -> Option<(&Timeline, bool)> {
-        let c = self.connections.get(*self.plain.get(&(capture, connection))?)?;
+        let c = self
+            .connections
+            .get(*self.plain.get(&(capture, connection))?)?;
         let r = c.direction(d);
         Some((&r.account.timeline, needed(r) > 0))
     }

@@ -24,7 +24,9 @@ impl Blame {
         let beside = findings
             .iter()
             .filter(|f| f.side == side && !f.is_of_calls());
-        let beside = beside.filter_map(|f| f.cost_ns).fold(0, i64::saturating_add);
+        let beside = beside
+            .filter_map(|f| f.cost_ns)
+            .fold(0, i64::saturating_add);
         Blame {
             side,
             sure_ns: bounds.lo_ns.saturating_add(beside),
@@ -107,9 +109,11 @@ pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
         cause: Some(cause.rule),
         confidence: cause.confidence,
         sentence: match side {
-            Side::Mixed if facts.app.is_none() => {
-                shared(facts, [(first.sure_ns, first.side), (second.sure_ns, second.side)], cause)
-            }
+            Side::Mixed if facts.app.is_none() => shared(
+                facts,
+                [(first.sure_ns, first.side), (second.sure_ns, second.side)],
+                cause,
+            ),
             side => sentence(facts, side, cause),
         },
     }

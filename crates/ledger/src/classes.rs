@@ -65,9 +65,9 @@ impl Classes {
 /// was idle is not part of it.
 pub fn divide_stream(d: Direction, classes: &Classes, ledger: &mut Ledger) {
     let time = classes.time_ns[d.index()];
-    let waited = time.iter().filter(|(class, _)| {
-        !matches!(class, TimeClass::Idle | TimeClass::Handshake)
-    });
+    let waited = time
+        .iter()
+        .filter(|(class, _)| !matches!(class, TimeClass::Idle | TimeClass::Handshake));
     let all = waited.fold(0i64, |sum, (_, ns)| sum.saturating_add(*ns));
     ledger.clear(Bounds::exactly(all));
     let unknown = time[TimeClass::Unknown];

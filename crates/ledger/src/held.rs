@@ -110,7 +110,6 @@ pub struct HeldUp {
     pub waiting: Held,
 }
 
-
 impl Cause {
     /// What a stretch of this kind is charged to.
     #[must_use]

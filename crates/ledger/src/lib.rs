@@ -55,7 +55,10 @@ impl Bounds {
     pub fn plus(self, other: Bounds) -> Bounds {
         Bounds {
             lo_ns: self.lo_ns.saturating_add(other.lo_ns),
-            hi_ns: self.hi_ns.zip(other.hi_ns).map(|(a, b)| a.saturating_add(b)),
+            hi_ns: self
+                .hi_ns
+                .zip(other.hi_ns)
+                .map(|(a, b)| a.saturating_add(b)),
         }
     }
 }

@@ -12,7 +12,6 @@ pub struct Sum {
     pub calls: u64,
 }
 
-
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Sums {
     pub calls: u64,
@@ -85,7 +84,8 @@ impl Sums {
                 _ => Direction::ToClient,
             };
             let (place, side) = cause.of(d);
-            let same = |s: &&mut Sum| (s.line.place, s.line.side, s.line.cause) == (place, side, cause);
+            let same =
+                |s: &&mut Sum| (s.line.place, s.line.side, s.line.cause) == (place, side, cause);
             match lines.iter_mut().find(same) {
                 Some(sum) => {
                     sum.line.ns = sum.line.ns.plus(ns);

@@ -1,7 +1,9 @@
 //! What a direction of a TCP connection waited for, and what was measured of it: filled in only where
 //! somebody asks for it, as it takes memory and time for every segment.
 
-use crate::{CongestionWindow, EcnCounts, Mark, Pauses, Retransmissions, SegmentSizes, Time, Timeline};
+use crate::{
+    CongestionWindow, EcnCounts, Mark, Pauses, Retransmissions, SegmentSizes, Time, Timeline,
+};
 use serde::{Deserialize, Serialize};
 use std::ops::{Index, IndexMut};
 

@@ -57,5 +57,5 @@ pub use problem::{Problem, Problems, Where};
 pub use series::{Interval, IntervalCounts};
 pub use sight::{Cast, Sight, SightKind};
 pub use sql::{Found, Hidden, Sql, SqlSession, Statement};
-pub use timeline::Timeline;
 pub use time::{Time, format_duration};
+pub use timeline::Timeline;

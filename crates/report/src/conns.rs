@@ -2,95 +2,35 @@
 
 pub(crate) mod fields;
 
-use crate::classes;
-use crate::classes::words;
 use crate::series;
-use crate::table::rows::csv_field;
+use crate::table::Column;
+use crate::table::rows::{Form, JsonList, RowWriter};
 use crate::text::wrap;
 use crate::value;
 use analysis::results::{ConnectionResult, ConnsResult, Vantage};
-use fields::{CONNECTION, DIRECTION, Field, HABITS, class_column, column, own};
-use model::{Direction, Mark, TimeClass};
-use serde_json::{Map, Value, json};
+use fields::{CONNECTION, ConnRow, Conns, DIRECTION, columns};
+use model::{Direction, Mark};
+use serde_json::Value;
 use std::io::{self, Write};
 
 pub(crate) const DIRECTIONS: [Direction; 2] = [Direction::ToServer, Direction::ToClient];
 
-/// Writes `slowside.conns/1`, a connection per line: there may be many thousands.
+/// Writes `slowside.conns/1`.
 ///
 /// # Errors
 /// Those of `out`.
 pub fn conns_json(result: &ConnsResult, out: &mut dyn Write) -> io::Result<()> {
-    out.write_all(b"{\"schema\":\"slowside.conns/1\",\"connections\":[")?;
-    for (i, c) in result.connections.iter().enumerate() {
-        out.write_all(if i == 0 { b"\n" } else { b",\n" })?;
-        value::write(out, &connection(result, &c))?;
+    out.write_all(b"{\"schema\":\"slowside.conns/1\",\"connections\":")?;
+    let mut list = JsonList::new(&columns(), out);
+    for c in result.connections.iter() {
+        let d = Direction::ToServer;
+        list.write(&ConnRow { result, c: &c, d })?;
     }
-    write!(out, "\n],\"left_out\":{},\"captures\":", result.left_out)?;
+    list.end()?;
+    write!(out, ",\"left_out\":{},\"captures\":", result.left_out)?;
     let captures: Vec<Value> = result.captures.iter().map(value::capture).collect();
     value::write(out, &captures.into())?;
     out.write_all(b"}\n")
-}
-
-fn connection(result: &ConnsResult, c: &ConnectionResult) -> Value {
-    let mut object = objects(&CONNECTION, c, Direction::ToServer);
-    if c.top.is_none() {
-        object.insert("top".to_owned(), Value::Null);
-    }
-    let directions: Map<String, Value> = DIRECTIONS
-        .into_iter()
-        .map(|d| (classes::direction(d).to_owned(), direction(result, c, d)))
-        .collect();
-    object.insert("directions".to_owned(), directions.into());
-    Value::Object(object)
-}
-
-fn direction(result: &ConnsResult, c: &ConnectionResult, d: Direction) -> Value {
-    let mut object = objects(&DIRECTION, c, d);
-    let account = &own(c, d).account;
-    let time: Map<String, Value> = account
-        .time_ns
-        .iter()
-        .map(|(class, ns)| (class.name().to_owned(), (*ns).into()))
-        .collect();
-    object.insert("time_ns".to_owned(), time.into());
-    let capture = capture_of(result, c, d);
-    let file = |mark: Mark| file_of(result, capture, mark);
-    let longest: Vec<Value> = account
-        .longest
-        .iter()
-        .filter_map(|(class, wait)| Some((class, (*wait)?)))
-        .map(|(class, wait)| {
-            json!({
-                "class": class.name(),
-                "ns": wait.ns,
-                "frames": [wait.first.packet.frame, wait.last.packet.frame],
-                "capture": capture,
-                "files": [file(wait.first), file(wait.last)],
-            })
-        })
-        .collect();
-    object.insert("longest".to_owned(), longest.into());
-    object.extend(objects(&HABITS, c, d));
-    Value::Object(object)
-}
-
-/// The fields' values; what stands before a dot is an object.
-fn objects(fields: &[Field], c: &ConnectionResult, d: Direction) -> Map<String, Value> {
-    let mut object = Map::new();
-    for field in fields {
-        let value = (field.get)(c, d);
-        match field.name.split_once('.') {
-            None => drop(object.insert(field.name.to_owned(), value)),
-            Some((outer, name)) => {
-                let inner = object.entry(outer).or_insert_with(|| Map::new().into());
-                if let Value::Object(inner) = inner {
-                    inner.insert(name.to_owned(), value);
-                }
-            }
-        }
-    }
-    object
 }
 
 /// The capture that a direction was measured in: the one nearest to its sender of those that hold the
@@ -120,46 +60,22 @@ pub(crate) fn file_of(result: &ConnsResult, capture: usize, mark: Mark) -> Optio
 /// # Errors
 /// Those of `out`.
 pub fn conns_csv(result: &ConnsResult, out: &mut dyn Write) -> io::Result<()> {
-    let of = |fields: &[Field]| fields.iter().map(|f| column(f.name)).collect::<Vec<_>>();
-    let mut names = of(&CONNECTION);
-    names.push("direction".to_owned());
-    names.extend(of(&DIRECTION));
-    names.extend(TimeClass::ALL.map(class_column));
-    names.extend(of(&HABITS));
-    writeln!(out, "{}", names.join(","))?;
+    let mut writer = RowWriter::of(&columns(), Form::Csv);
+    out.write_all(writer.head().as_bytes())?;
     let mut row = Vec::new();
     for c in result.connections.iter() {
-        let c = &c;
         for d in DIRECTIONS {
             row.clear();
-            let mut cell = |value: &Value| match value {
-                Value::Null => row.push(b','),
-                Value::String(text) => {
-                    csv_field(text.as_bytes(), &mut row);
-                    row.push(b',');
-                }
-                other => row.extend_from_slice(format!("{other},").as_bytes()),
-            };
-            for field in &CONNECTION {
-                cell(&(field.get)(c, d));
-            }
-            cell(&classes::direction(d).into());
-            for field in &DIRECTION {
-                cell(&(field.get)(c, d));
-            }
-            for (_, ns) in own(c, d).account.time_ns.iter() {
-                cell(&(*ns).into());
-            }
-            for field in &HABITS {
-                cell(&(field.get)(c, d));
-            }
-            // The comma behind the last column ends the row.
-            row.pop();
-            row.push(b'\n');
+            writer.write(&ConnRow { result, c: &c, d }, &mut row);
             out.write_all(&row)?;
         }
     }
     Ok(())
+}
+
+/// A line about a column.
+pub(crate) fn line(name: &str, help: &str) -> String {
+    wrap(&format!("  {name:<28} "), 31, help)
 }
 
 /// Writes what each field means.
@@ -167,24 +83,14 @@ pub fn conns_csv(result: &ConnsResult, out: &mut dyn Write) -> io::Result<()> {
 /// # Errors
 /// Those of `out`.
 pub fn conns_fields(out: &mut dyn Write) -> io::Result<()> {
-    let line = |name: &str, meaning: &str| wrap(&format!("  {name:<28} "), 31, meaning);
-    let lines = |fields: &[Field]| fields.iter().map(|f| line(f.name, f.meaning)).collect();
-    let classes: String = TimeClass::ALL
-        .into_iter()
-        .map(|class| line(&format!("time_ns.{}", class.name()), words(class).meaning))
-        .collect();
-    let sections: [String; 5] = [
-        lines(&CONNECTION),
-        lines(&DIRECTION),
-        lines(&HABITS),
-        classes,
-        line(
-            "longest[]",
-            "the longest stretch of each class: class, ns, first and last frame, index of the \
-             capture, files of the frames (JSON only)",
-        ),
-    ];
-    let [connection, direction, habits, classes, longest] = sections;
+    let lines = |columns: &[Column<Conns>], is: fn(&Column<Conns>) -> bool| -> String {
+        let columns = columns.iter().filter(|c| is(c));
+        columns.map(|c| line(&c.path(), c.help)).collect()
+    };
+    // Times and what was longest stand last.
+    let connection = lines(CONNECTION, |_| true);
+    let direction = lines(&DIRECTION, |c| c.csv && c.within != "time_ns");
+    let classes = lines(&DIRECTION, |c| !c.csv || c.within == "time_ns");
     let notes = "Windows and acknowledgements stand with the direction of the data that they are \
                  about. JSON has an object for what stands before a dot, CSV a row per direction \
                  and the columns handshake_seen, …, time_idle_ns, …";
@@ -193,9 +99,9 @@ pub fn conns_fields(out: &mut dyn Write) -> io::Result<()> {
     write!(
         out,
         "Of each connection:\n{connection}\n\
-         Of each direction, client_to_server and server_to_client:\n{direction}{habits}\n\
+         Of each direction, client_to_server and server_to_client:\n{direction}\n\
          Of each direction, its time by class, which adds up to the connection's:\n\
-         {classes}{longest}\n{}\n{}{}",
+         {classes}\n{}\n{}{}",
         wrap("", 0, notes),
         wrap("", 0, rows),
         series::fields(),
@@ -206,12 +112,19 @@ pub fn conns_fields(out: &mut dyn Write) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::samples;
+    use crate::table::schema;
     use expect_test::expect;
 
     fn written(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> String {
         let mut out = Vec::new();
         write(&mut out).expect("memory");
         String::from_utf8(out).expect("UTF-8")
+    }
+
+    #[test]
+    fn the_schema_describes_the_columns() {
+        schema::assert_described("slowside.conns.1", "/$defs/connection", &columns());
+        schema::assert_described("slowside.conns.1", "/$defs/direction", &DIRECTION);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A capture that goes on, for programs: `slowside.live/1`, a line of JSON for each thing that happens.
 
-use crate::ops::group;
+use crate::ops;
 use crate::value;
 use analysis::findings::Rule;
 use analysis::live::{
@@ -252,7 +252,6 @@ pub fn live_written_json(written: LiveFile<'_>, out: &mut dyn Write) -> io::Resu
 /// # Errors
 /// Those of `out`.
 pub fn live_total_json(result: &LiveResult, out: &mut dyn Write) -> io::Result<()> {
-    let groups: Vec<Value> = result.ops.groups.iter().map(group).collect();
     let statements: Vec<Value> = result.statements.iter().map(statement).collect();
     let connections: Vec<Value> = result
         .conns
@@ -262,7 +261,7 @@ pub fn live_total_json(result: &LiveResult, out: &mut dyn Write) -> io::Result<(
         .collect();
     let rest = json!({
         "capture": result.ops.captures.first().map(value::capture),
-        "groups": groups,
+        "groups": ops::groups(&result.ops),
         "total_ns": result.ops.total_ns,
         "statements": statements,
         "connections": connections,

@@ -1,137 +1,300 @@
-//! Groups of calls for programs: `slowside.ops/1` and the same as CSV.
+//! Groups of calls: the columns of `slowside ops`, and its formats for programs, `slowside.ops/1` and CSV.
 
-use crate::table::rows::csv_field;
+use crate::page::Tone;
+use crate::table::rows::{csv_table, integer, json_list};
+use crate::table::times::{Timed, times};
+use crate::table::{Cell, Column, Get, Kind, Table, columns};
+use crate::text::{grouped, harmless, moment, share};
 use crate::value;
 use analysis::results::{GroupResult, KeyValue, OpsResult};
-use serde_json::{Map, Value, json};
+use analysis::stats::Summary;
+use jiff::tz::TimeZone;
+use model::Time;
+use serde_json::Value;
 use std::io::{self, Write};
 
-/// Writes `slowside.ops/1`, a group per line: there may be hundreds of thousands.
+/// The rows of `slowside ops`.
+pub(crate) struct Ops;
+
+impl Table for Ops {
+    type Row<'a> = GroupRow<'a>;
+}
+
+impl Timed for Ops {
+    fn times<'a>(row: &'a GroupRow<'a>) -> &'a Summary {
+        &row.group.stats
+    }
+}
+
+pub(crate) struct GroupRow<'a> {
+    group: &'a GroupResult,
+    /// Response time of all groups together.
+    total_ns: i64,
+    /// Whether the groups are of several protocols.
+    several: bool,
+    zone: &'a TimeZone,
+}
+
+/// The rows, with moments in `zone`.
+pub(crate) fn rows<'a>(result: &'a OpsResult, zone: &'a TimeZone) -> Vec<GroupRow<'a>> {
+    let first = result.groups.first().map(|g| g.protocol);
+    let several = result.groups.iter().any(|g| Some(g.protocol) != first);
+    let row = |group| GroupRow {
+        group,
+        total_ns: result.total_ns,
+        several,
+        zone,
+    };
+    result.groups.iter().map(row).collect()
+}
+
+type C = Column<Ops>;
+
+const SUBJECT: [C; 4] = [
+    C::new(
+        "protocol",
+        Kind::Text,
+        "what it carries: nfs3, nfs4.1, tns, pgsql, mysql, tcp, …",
+        |r| r.group.protocol.name().into(),
+    ),
+    C::new(
+        "op",
+        Kind::Text,
+        "the operation; null where groups are not by operation",
+        |r| r.group.op.as_deref().into(),
+    )
+    .or_null(),
+    C::people("op", Kind::Text, |r| match &r.group.op {
+        Some(op) if r.several => format!("{} {op}", r.group.protocol).into(),
+        op => op.as_deref().into(),
+    })
+    .only_if(|r| r.group.op.is_some()),
+    C::people("protocol", Kind::Text, |r| r.group.protocol.name().into())
+        .only_if(|r| r.group.op.is_none()),
+];
+
+/// The other grouping keys, of which there are those that were asked for.
+const KEYS: [C; 6] = [
+    key(
+        "client",
+        Kind::Text,
+        "address of who asked, with --by client",
+    ),
+    key(
+        "server",
+        Kind::Text,
+        "address of who answered, with --by server",
+    ),
+    key(
+        "connection",
+        Kind::Text,
+        "both ends, address:port, with --by connection",
+    ),
+    key(
+        "file",
+        Kind::Text,
+        "hash of the file handle, 16 hexadecimal digits, with --by file",
+    ),
+    key(
+        "size",
+        Kind::Integer,
+        "bytes asked for, rounded up to a power of two, with --by size",
+    ),
+    key(
+        "time",
+        Kind::Time,
+        "start of the interval, ns since the epoch, with --by time=…",
+    ),
+];
+
+const fn key(name: &'static str, kind: Kind, help: &'static str) -> C {
+    C::of(name, kind, help, |r, c| {
+        r.key(c.name).map_or(Cell::Unknown, key_cell)
+    })
+    .or_null()
+    .optional()
+    .shown(name)
+    .seen_as(Get::Of(|r, c| {
+        r.key(c.name).map(|k| key_text(c.name, k, r.zone)).into()
+    }))
+}
+
+/// What people see before the times; programs have it elsewhere.
+const NOTED: [C; 2] = [
+    C::people("err", Kind::Text, |r| noted(r.group.errors).into())
+        .needed_if(|r| r.group.errors > 0),
+    C::people("rexmit", Kind::Text, |r| noted(r.group.retransmits).into())
+        .needed_if(|r| r.group.retransmits > 0),
+];
+
+const SUMS: &[C] = &columns! {
+    "errors" Count "calls that the server answered with an error" |r| r.group.errors;
+    "retransmits" Count "requests that were sent again" |r| r.group.retransmits;
+    "request_bytes" Bytes "bytes of requests" |r| r.group.request_bytes;
+    "response_bytes" Bytes "bytes of responses" |r| r.group.response_bytes;
+    "no_response" Count "calls without a response: not timed" |r| r.group.no_response;
+    "no_request" Count "responses without a request: not timed" |r| r.group.no_request;
+    "incomplete" Count "calls that the capture cut: not timed" |r| r.group.incomplete;
+};
+
+/// The names of files, at the end of rows by file; people see them beside the file, where there are any.
+const PATH: C = C::new(
+    "path",
+    Kind::Text,
+    "path of the file as far as packets name it, with --by file",
+    |r| r.group.path.as_deref().into(),
+)
+.or_null()
+.optional();
+const PATH_SEEN: C = C::people("path", Kind::Text, |r| {
+    r.group
+        .path
+        .as_deref()
+        .map_or_else(|| "-".to_owned(), harmless)
+        .into()
+})
+.needed_if(|r| r.group.path.is_some());
+
+const HISTOGRAM: C = C::json(
+    "histogram",
+    "array",
+    "durations by powers of two",
+    histogram,
+)
+.only_json();
+
+/// All columns, with these grouping keys.
+pub(crate) fn columns<'a>(keys: impl IntoIterator<Item = &'a str>) -> Vec<C> {
+    let keys = keys.into_iter();
+    let keys: Vec<C> = keys
+        .filter_map(|name| KEYS.iter().find(|k| k.name == name).cloned())
+        .collect();
+    let by_file = keys.iter().any(|k| k.name == "file");
+    let share = C::people("share", Kind::Text, |r| {
+        share(r.group.stats.total_ns, r.total_ns).into()
+    });
+    let [count, times @ ..] = times();
+    let mut columns = SUBJECT.to_vec();
+    columns.extend(keys);
+    columns.extend(by_file.then_some(PATH_SEEN));
+    columns.extend([share, count]);
+    columns.extend(NOTED);
+    columns.extend(times);
+    columns.push(C::people("bytes", Kind::Bytes, |r| {
+        (r.group.request_bytes + r.group.response_bytes).into()
+    }));
+    columns.extend(SUMS);
+    columns.extend(by_file.then_some(PATH));
+    columns.push(HISTOGRAM);
+    columns
+}
+
+impl GroupRow<'_> {
+    fn key(&self, name: &str) -> Option<&KeyValue> {
+        let mut keys = self.group.keys.iter();
+        keys.find(|(key, _)| *key == name).map(|(_, value)| value)
+    }
+}
+
+pub(crate) fn key_cell(value: &KeyValue) -> Cell<'_> {
+    match value {
+        KeyValue::Text(text) => (&**text).into(),
+        KeyValue::Number(n) => (*n).into(),
+        KeyValue::File(handle) => value::file(*handle).into(),
+        KeyValue::Unknown => Cell::Unknown,
+    }
+}
+
+/// A grouping key as people read it.
+pub(crate) fn key_text(name: &str, value: &KeyValue, zone: &TimeZone) -> String {
+    match value {
+        KeyValue::Text(text) => text.to_string(),
+        KeyValue::Number(n) if name == "time" => moment(Time(*n), zone),
+        KeyValue::Number(n) if name == "size" => match u64::try_from(*n) {
+            Ok(n) if n >= 1 << 20 => format!("{}MiB", n >> 20),
+            Ok(n) if n >= 1 << 10 => format!("{}KiB", n >> 10),
+            _ => format!("{n}B"),
+        },
+        KeyValue::Number(n) => n.to_string(),
+        KeyValue::File(handle) => value::file(*handle),
+        KeyValue::Unknown => "-".to_owned(),
+    }
+}
+
+/// A count of what should not be.
+fn noted(n: u64) -> String {
+    let text = grouped(n);
+    if n == 0 {
+        return text;
+    }
+    Tone::Notable.paint(&text)
+}
+
+fn histogram(row: &GroupRow<'_>, out: &mut Vec<u8>) {
+    out.push(b'[');
+    for (i, (upper, n)) in row.group.histogram.iter().enumerate() {
+        out.extend_from_slice(if i == 0 { b"[" } else { b",[" });
+        integer(*upper, out);
+        out.push(b',');
+        integer(*n, out);
+        out.push(b']');
+    }
+    out.push(b']');
+}
+
+/// The names of the grouping keys that there are.
+pub(crate) fn keys(result: &OpsResult) -> impl Iterator<Item = &'static str> {
+    let first = result.groups.first().into_iter();
+    first.flat_map(|g| &g.keys).map(|(name, _)| *name)
+}
+
+/// Writes `slowside.ops/1`.
 ///
 /// # Errors
 /// Those of `out`.
 pub fn ops_json(result: &OpsResult, out: &mut dyn Write) -> io::Result<()> {
-    out.write_all(b"{\"schema\":\"slowside.ops/1\",\"groups\":[")?;
-    for (i, g) in result.groups.iter().enumerate() {
-        out.write_all(if i == 0 { b"\n" } else { b",\n" })?;
-        value::write(out, &group(g))?;
-    }
-    write!(out, "\n],\"total_ns\":{},\"captures\":", result.total_ns)?;
+    out.write_all(b"{\"schema\":\"slowside.ops/1\",\"groups\":")?;
+    groups_json(result, out)?;
+    write!(out, ",\"total_ns\":{},\"captures\":", result.total_ns)?;
     let captures: Vec<Value> = result.captures.iter().map(value::capture).collect();
     value::write(out, &captures.into())?;
     out.write_all(b"}\n")
 }
 
-pub(crate) fn group(g: &GroupResult) -> Value {
-    let mut object = Map::new();
-    let mut put = |name: &str, value: Value| object.insert(name.to_owned(), value);
-    put("protocol", g.protocol.name().into());
-    put("op", g.op.as_deref().into());
-    for (name, key) in &g.keys {
-        put(
-            name,
-            match key {
-                KeyValue::Text(text) => (&**text).into(),
-                KeyValue::Number(n) => (*n).into(),
-                KeyValue::File(handle) => value::file(*handle).into(),
-                KeyValue::Unknown => Value::Null,
-            },
-        );
-    }
-    if g.is_of_a_file() {
-        object.insert("path".to_owned(), g.path.as_deref().into());
-    }
-    value::add_stats(&mut object, &g.stats);
-    let mut put = |name: &str, value: Value| object.insert(name.to_owned(), value);
-    for (name, count) in counts(g) {
-        put(name, count.into());
-    }
-    let histogram: Vec<Value> = g
-        .histogram
-        .iter()
-        .map(|(upper, n)| json!([upper, n]))
-        .collect();
-    put("histogram", histogram.into());
-    Value::Object(object)
+fn groups_json(result: &OpsResult, out: &mut dyn Write) -> io::Result<()> {
+    json_list(&columns(keys(result)), &rows(result, &TimeZone::UTC), out)
 }
 
-fn counts(g: &GroupResult) -> [(&'static str, u64); 7] {
-    [
-        ("errors", g.errors),
-        ("retransmits", g.retransmits),
-        ("request_bytes", g.request_bytes),
-        ("response_bytes", g.response_bytes),
-        ("no_response", g.no_response),
-        ("no_request", g.no_request),
-        ("incomplete", g.incomplete),
-    ]
+/// The groups for another output.
+pub(crate) fn groups(result: &OpsResult) -> Value {
+    let mut list = Vec::new();
+    // Neither writing to memory nor reading what was written fails.
+    drop(groups_json(result, &mut list));
+    serde_json::from_slice(&list).unwrap_or_default()
 }
 
-/// Writes a row per group: protocol, op, the grouping keys, `{stats}` and the counts; of files, their path
-/// at the end.
+/// Writes a row per group; `keys` are those that groups are by.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn ops_csv(result: &OpsResult, keys_given: &[&str], out: &mut dyn Write) -> io::Result<()> {
-    let mut line = String::from("protocol,op");
-    let count_names = [
-        "errors",
-        "retransmits",
-        "request_bytes",
-        "response_bytes",
-        "no_response",
-        "no_request",
-        "incomplete",
-    ];
-    let keys = keys_given.iter().copied().filter(|k| *k != "op");
-    for name in keys.chain(value::STATS).chain(count_names) {
-        line.push(',');
-        line.push_str(name);
-    }
-    let by_file = keys_given.contains(&"file");
-    if by_file {
-        line.push_str(",path");
-    }
-    writeln!(out, "{line}")?;
-    let mut row = Vec::new();
-    for g in &result.groups {
-        row.clear();
-        row.extend_from_slice(g.protocol.name().as_bytes());
-        row.push(b',');
-        csv_field(g.op.as_deref().unwrap_or_default().as_bytes(), &mut row);
-        for (_, key) in &g.keys {
-            row.push(b',');
-            match key {
-                KeyValue::Text(text) => csv_field(text.as_bytes(), &mut row),
-                KeyValue::Number(n) => write!(row, "{n}")?,
-                KeyValue::File(handle) => row.extend_from_slice(value::file(*handle).as_bytes()),
-                KeyValue::Unknown => {}
-            }
-        }
-        for v in value::stats_values(&g.stats) {
-            row.push(b',');
-            if let Some(v) = v {
-                write!(row, "{v}")?;
-            }
-        }
-        for (_, count) in counts(g) {
-            write!(row, ",{count}")?;
-        }
-        if by_file {
-            row.push(b',');
-            csv_field(g.path.as_deref().unwrap_or_default().as_bytes(), &mut row);
-        }
-        row.push(b'\n');
-        out.write_all(&row)?;
-    }
-    Ok(())
+pub fn ops_csv(result: &OpsResult, keys: &[&str], out: &mut dyn Write) -> io::Result<()> {
+    let columns = columns(keys.iter().copied());
+    csv_table(&columns, &rows(result, &TimeZone::UTC), out)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::samples;
+    use crate::table::schema;
     use expect_test::expect;
+
+    #[test]
+    fn the_schemas_describe_the_columns() {
+        let all = columns(KEYS.iter().map(|k| k.name));
+        schema::assert_described("slowside.ops.1", "/$defs/group", &all);
+        schema::assert_described("slowside.live.1", "/$defs/group", &columns([]));
+    }
 
     #[test]
     fn json_holds_groups_with_keys_stats_and_histogram() {

@@ -4,15 +4,13 @@
 //! is wider than the page, columns that say nothing go first; what they said stands below it. If that does
 //! not do, what groups are by takes a line of its own above their numbers.
 
+use crate::ops::{self, GroupRow, Ops};
 use crate::page::{Tone, pad, prose, shortened, width};
-use crate::text::{
-    Grid, bar, bytes, counted, damage, grouped, harmless, moment, share, tight, wrap,
-};
-use crate::value;
-use analysis::results::{GroupResult, KeyValue, OpsResult};
-use analysis::stats::Summary;
+use crate::table::{Column, people};
+use crate::text::{Grid, bar, counted, damage, grouped, tight, wrap};
+use analysis::results::{GroupResult, OpsResult};
 use jiff::tz::TimeZone;
-use model::{Time, format_duration};
+use model::format_duration;
 use std::io::{self, Write};
 
 /// What the table is to show.
@@ -48,152 +46,38 @@ pub fn ops_text(result: &OpsResult, style: &OpsStyle, out: &mut dyn Write) -> io
     Ok(())
 }
 
-/// A column: its heading, its cell for a group, and whether it may go when the page is too narrow.
-struct Column<'a> {
-    name: &'static str,
-    cell: Box<dyn Fn(&GroupResult) -> String + 'a>,
-    dispensable: bool,
+/// The columns of the table.
+fn shown(result: &OpsResult, rows: &[GroupRow<'_>]) -> Vec<Column<Ops>> {
+    people::shown(&ops::columns(ops::keys(result)), rows)
 }
 
-fn columns<'a>(result: &'a OpsResult, style: &'a OpsStyle) -> Vec<Column<'a>> {
-    let all = |empty: fn(&GroupResult) -> bool| result.groups.iter().all(empty);
-    let column = |name, cell: Box<dyn Fn(&GroupResult) -> String + 'a>, dispensable| Column {
-        name,
-        cell,
-        dispensable,
-    };
-    let quantile = |get: fn(&Summary) -> i64, needs: u64| {
-        Box::new(move |g: &GroupResult| {
-            if g.stats.count >= needs {
-                tight(get(&g.stats))
-            } else {
-                "-".to_owned()
-            }
-        })
-    };
-    let first = result.groups.first();
-    let several = result
-        .groups
-        .iter()
-        .any(|g| Some(g.protocol) != first.map(|f| f.protocol));
-    let mut columns = vec![column(
-        if first.is_some_and(|g| g.op.is_some()) {
-            "op"
-        } else {
-            "protocol"
-        },
-        Box::new(move |g| match &g.op {
-            Some(op) if several => format!("{} {op}", g.protocol),
-            Some(op) => op.clone(),
-            None => g.protocol.to_string(),
-        }),
-        false,
-    )];
-    for (i, (name, _)) in first.iter().flat_map(|g| &g.keys).enumerate() {
-        columns.push(column(
-            name,
-            Box::new(move |g| g.keys.get(i).map_or_else(String::new, |k| key(k, style))),
-            false,
-        ));
-    }
-    if has_paths(result) {
-        let path = |g: &GroupResult| g.path.as_deref().map_or_else(|| "-".to_owned(), harmless);
-        columns.push(column("path", Box::new(path), false));
-    }
-    let total = result.total_ns;
-    columns.extend([
-        column(
-            "share",
-            Box::new(move |g| share(g.stats.total_ns, total)),
-            false,
-        ),
-        column("calls", Box::new(|g| grouped(g.stats.count)), false),
-        column("err", Box::new(|g| noted(g.errors)), all(|g| g.errors == 0)),
-        column(
-            "rexmit",
-            Box::new(|g| noted(g.retransmits)),
-            all(|g| g.retransmits == 0),
-        ),
-        column("mean", quantile(|s| s.mean_ns, 1), false),
-        column("p50", quantile(|s| s.p50_ns, 1), false),
-        column("p90", quantile(|s| s.p90_ns, Summary::P90_NEEDS), false),
-        column("p99", quantile(|s| s.p99_ns, Summary::P99_NEEDS), false),
-        column(
-            "p99.9",
-            quantile(|s| s.p999_ns, Summary::P999_NEEDS),
-            all(|g| g.stats.count < Summary::P999_NEEDS),
-        ),
-        column("max", quantile(|s| s.max_ns, 1), false),
-        column(
-            "bytes",
-            Box::new(|g| bytes(g.request_bytes + g.response_bytes).replace(' ', "")),
-            false,
-        ),
-    ]);
-    columns
-}
-
-/// Whether any file by which it is grouped has a name.
-fn has_paths(result: &OpsResult) -> bool {
-    result.groups.iter().any(|g| g.path.is_some())
-}
-
-/// How many columns say what a group is.
-fn names(result: &OpsResult) -> usize {
-    let keys = result.groups.first().map_or(0, |g| g.keys.len());
-    1 + keys + usize::from(has_paths(result))
-}
-
-/// A count of what should not be.
-fn noted(n: u64) -> String {
-    let text = grouped(n);
-    if n == 0 {
-        return text;
-    }
-    Tone::Notable.paint(&text)
-}
-
-fn key((name, value): &(&'static str, KeyValue), style: &OpsStyle) -> String {
-    match value {
-        KeyValue::Text(text) => text.to_string(),
-        KeyValue::Number(n) if *name == "time" => moment(Time(*n), &style.zone),
-        KeyValue::Number(n) if *name == "size" => match u64::try_from(*n) {
-            Ok(n) if n >= 1 << 20 => format!("{}MiB", n >> 20),
-            Ok(n) if n >= 1 << 10 => format!("{}KiB", n >> 10),
-            _ => format!("{n}B"),
-        },
-        KeyValue::Number(n) => n.to_string(),
-        KeyValue::File(handle) => value::file(*handle),
-        KeyValue::Unknown => "-".to_owned(),
-    }
+fn cells(columns: &[Column<Ops>], rows: &[GroupRow<'_>]) -> Vec<Vec<String>> {
+    people::table(columns, rows.get(..ROWS).unwrap_or(rows))
 }
 
 /// All columns of the table, and how many of them are text.
 pub(crate) fn rows(result: &OpsResult, style: &OpsStyle) -> (Vec<Vec<String>>, usize) {
-    (cells(result, &columns(result, style)), names(result))
+    let rows = ops::rows(result, &style.zone);
+    (cells(&shown(result, &rows), &rows), subject(result))
 }
 
-fn cells(result: &OpsResult, columns: &[Column<'_>]) -> Vec<Vec<String>> {
-    let heads = columns.iter().map(|c| c.name.to_owned()).collect();
-    let groups = result.groups.iter().take(ROWS);
-    let rows = groups.map(|g| columns.iter().map(|c| (c.cell)(g)).collect());
-    std::iter::once(heads).chain(rows).collect()
+/// How many columns say what a group is.
+fn subject(result: &OpsResult) -> usize {
+    let named = result.groups.iter().any(|g| g.path.is_some());
+    1 + ops::keys(result).count() + usize::from(named)
 }
 
 fn table(result: &OpsResult, style: &OpsStyle, out: &mut dyn Write) -> io::Result<()> {
-    let mut columns = columns(result, style);
-    let grid = |columns: &[Column<'_>]| Grid::new(cells(result, columns), 1);
-    let mut page = grid(&columns);
-    while page.width() > width()
-        && let Some(last) = columns.iter().rposition(|c| c.dispensable)
-    {
-        columns.remove(last);
-        page = grid(&columns);
+    let rows = ops::rows(result, &style.zone);
+    let mut columns = shown(result, &rows);
+    let mut page = Grid::new(cells(&columns, &rows), 1);
+    while page.width() > width() && people::narrow(&mut columns, &rows) {
+        page = Grid::new(cells(&columns, &rows), 1);
     }
     if page.width() <= width() {
         out.write_all(page.text().as_bytes())?;
     } else {
-        out.write_all(below(result, columns).as_bytes())?;
+        out.write_all(below(cells(&columns, &rows), subject(result)).as_bytes())?;
     }
     if let Some(more) = more(result) {
         writeln!(out, "{more}")?;
@@ -239,36 +123,34 @@ pub(crate) fn summary(result: &OpsResult) -> String {
     line
 }
 
-/// The table with each group above its numbers.
-fn below(result: &OpsResult, mut columns: Vec<Column<'_>>) -> String {
-    let numbers = columns.split_off(columns.len().min(names(result)));
-    let row = |cell: &dyn Fn(&Column<'_>) -> String| {
-        let indent = std::iter::once("  ".to_owned());
-        indent.chain(numbers.iter().map(cell)).collect()
-    };
-    let mut rows = vec![row(&|c| c.name.to_owned())];
-    let groups = || result.groups.iter().take(ROWS);
-    rows.extend(groups().map(|g| row(&|c| (c.cell)(g))));
-    let named = |cell: &dyn Fn(&Column<'_>) -> String| {
-        let cells: Vec<String> = columns.iter().map(cell).collect();
+/// The table with each group, which so many columns tell, above its numbers.
+fn below(cells: Vec<Vec<String>>, subject: usize) -> String {
+    let named = |cells: &[String]| {
         let line = wrap("", 2, &cells.join(" "));
         let lines = line.lines().map(|l| shortened(l, width()) + "\n");
         lines.collect::<String>()
     };
-    let mut lines = Grid::new(rows, 1).lines().into_iter();
-    let mut text = Tone::Faint.paint_lines(&named(&|c| c.name.to_owned()));
-    text.push_str(&format!("{}\n", lines.next().unwrap_or_default()));
-    for (line, g) in lines.zip(groups()) {
-        text.push_str(&named(&|c| (c.cell)(g)));
-        text.push_str(&format!("{line}\n"));
+    let mut names = Vec::new();
+    let mut numbers = Vec::new();
+    for mut row in cells {
+        let rest = row.split_off(row.len().min(subject));
+        numbers.push(std::iter::once("  ".to_owned()).chain(rest).collect());
+        names.push(named(&row));
     }
-    text
+    if let Some(heads) = names.first_mut() {
+        *heads = Tone::Faint.paint_lines(heads);
+    }
+    let lines = Grid::new(numbers, 1).lines();
+    let pairs = names.iter().zip(&lines);
+    pairs
+        .map(|(name, line)| format!("{name}{line}\n"))
+        .collect()
 }
 
 /// ` client=10.0.0.1 size=4KiB`.
 fn keys_of(g: &GroupResult, style: &OpsStyle) -> String {
     let keys = g.keys.iter();
-    keys.map(|k| format!(" {}={}", k.0, key(k, style)))
+    keys.map(|(name, value)| format!(" {name}={}", ops::key_text(name, value, &style.zone)))
         .collect()
 }
 

@@ -1,138 +1,83 @@
 //! What connections did over time: a row of CSV, a line of JSON, or a line of text for each interval.
 //!
-//! The columns stand once, in [`COLUMNS`] and [`DIRECTION`]; JSON has the same names. Rows may be
-//! millions, so they are written as they come.
+//! Rows may be millions, so they are written as they come.
 
 use crate::classes;
-use crate::conns::DIRECTIONS;
-use crate::table::rows::csv_field;
+use crate::conns::{DIRECTIONS, line};
+use crate::table::rows::{Form, RowWriter};
+use crate::table::{Column, Table, columns};
 use crate::text::{bytes, grouped, moment, rate, wrap};
 use analysis::results::{ConnsResult, SeriesRow, Vantage};
 use jiff::tz::TimeZone;
-use model::{Direction, IntervalCounts, Time, format_duration};
-use serde_json::{Map, Value};
+use model::{IntervalCounts, Time, format_duration};
 use std::io::{self, Write};
 
-struct Column {
-    name: &'static str,
-    meaning: &'static str,
-    get: fn(&ConnsResult, &SeriesRow<'_>) -> Value,
+/// The rows of `slowside conns --series`.
+pub struct Series;
+
+impl Table for Series {
+    type Row<'a> = (&'a ConnsResult, &'a SeriesRow<'a>);
 }
 
-const COLUMNS: [Column; 9] = [
-    Column {
-        name: "capture",
-        meaning: "the capture's first file, as given",
-        get: |result, row| {
-            let capture = result.captures.get(row.capture);
-            capture.and_then(|c| c.files.first()).cloned().into()
-        },
-    },
-    Column {
-        name: "captured_at",
-        meaning: "where it was taken: client, server, middle, unknown",
-        get: |result, row| taken_at(result, row).name().into(),
-    },
-    Column {
-        name: "connection",
-        meaning: "number of the connection, as --connection takes it",
-        get: |_, row| row.connection.number.into(),
-    },
-    Column {
-        name: "client",
-        meaning: "address:port of who opened it",
-        get: |_, row| row.connection.client.to_string().into(),
-    },
-    Column {
-        name: "server",
-        meaning: "address:port of the other end",
-        get: |_, row| row.connection.server.to_string().into(),
-    },
-    Column {
-        name: "protocol",
-        meaning: "what it carries",
-        get: |_, row| row.connection.protocol.map(|p| p.name()).into(),
-    },
-    Column {
-        name: "start_ns",
-        meaning: "when the interval begins, since the epoch: a multiple of its width",
-        get: |_, row| row.interval.start.0.into(),
-    },
-    Column {
-        name: "width_ns",
-        meaning: "how long it is",
-        get: |_, row| row.width_ns.into(),
-    },
-    Column {
-        name: "outstanding_max",
-        meaning: "most calls outstanding at once; empty where the protocol is not known",
-        get: |_, row| row.outstanding.into(),
-    },
-];
-
-/// Of each direction; the name follows the direction's, as in `client_to_server_packets`.
-struct Measure {
-    name: &'static str,
-    meaning: &'static str,
-    get: fn(&SeriesRow<'_>, &IntervalCounts) -> Value,
+impl RowWriter<Series> {
+    #[must_use]
+    pub fn series(form: Form) -> RowWriter<Series> {
+        RowWriter::of(&columns(), form)
+    }
 }
 
-const DIRECTION: [Measure; 10] = [
-    Measure {
-        name: "packets",
-        meaning: "packets sent this way",
-        get: |_, d| d.packets.into(),
-    },
-    Measure {
-        name: "payload_bytes",
-        meaning: "payload sent this way, retransmitted bytes included",
-        get: |_, d| d.payload_bytes.into(),
-    },
-    Measure {
-        name: "throughput_bps",
-        meaning: "the same in bits per second of the interval",
-        get: |row, d| throughput(row, d).into(),
-    },
-    Measure {
-        name: "retransmitted_packets",
-        meaning: "packets with bytes that were sent before",
-        get: |_, d| d.retransmitted_packets.into(),
-    },
-    Measure {
-        name: "rtt_count",
-        meaning: "round trips of this data that ended in it: from the capture to the receiver",
-        get: |_, d| d.rtt_count.into(),
-    },
-    Measure {
-        name: "rtt_min_ns",
-        meaning: "the shortest of them",
-        get: |_, d| d.rtt_min_ns.into(),
-    },
-    Measure {
-        name: "rtt_mean_ns",
-        meaning: "their mean",
-        get: |_, d| {
-            let count = i64::try_from(d.rtt_count).unwrap_or(i64::MAX);
-            d.rtt_sum_ns.checked_div(count).into()
-        },
-    },
-    Measure {
-        name: "flight_max_bytes",
-        meaning: "most bytes sent and not yet acknowledged",
-        get: |_, d| d.flight_max_bytes.into(),
-    },
-    Measure {
-        name: "window_min_bytes",
-        meaning: "smallest window of the receiver in force, zero included; empty where the scale is \
-                  not known",
-        get: |_, d| d.window_min_bytes.into(),
-    },
-    Measure {
-        name: "congestion_window_bytes",
-        meaning: "largest estimate of the congestion window made in it; empty where there is none",
-        get: |_, d| d.congestion_window_bytes.into(),
-    },
-];
+type C = Column<Series>;
+
+const COLUMNS: &[C] = &columns! {
+    "capture" Text "the capture's first file, as given"
+        |(result, row)| result.captures.get(row.capture).and_then(|c| c.files.first()).map(String::as_str)
+        => or_null;
+    "captured_at" Text "where it was taken: client, server, middle, unknown"
+        |(result, row)| taken_at(result, row).name();
+    "connection" Count "number of the connection, as --connection takes it"
+        |(_, row)| row.connection.number;
+    "client" Text "address:port of who opened it" |(_, row)| row.connection.client.to_string();
+    "server" Text "address:port of the other end" |(_, row)| row.connection.server.to_string();
+    "protocol" Text "what it carries"
+        |(_, row)| row.connection.protocol.map(|p| p.name()) => or_null;
+    "start_ns" Time "when the interval begins, since the epoch: a multiple of its width"
+        |(_, row)| row.interval.start.0;
+    "width_ns" Duration "how long it is" |(_, row)| row.width_ns;
+    "outstanding_max" Count "most calls outstanding at once; empty where the protocol is not known"
+        |(_, row)| row.outstanding => or_null;
+};
+
+/// Of each direction, whose name stands before.
+const DIRECTION: &[C] = &columns! {
+    "packets" Count "packets sent this way" |(_, row), c| counts(row, c).packets;
+    "payload_bytes" Bytes "payload sent this way, retransmitted bytes included"
+        |(_, row), c| counts(row, c).payload_bytes;
+    "throughput_bps" Rate "the same in bits per second of the interval"
+        |(_, row), c| throughput(row, counts(row, c));
+    "retransmitted_packets" Count "packets with bytes that were sent before"
+        |(_, row), c| counts(row, c).retransmitted_packets;
+    "rtt_count" Count "round trips of this data that ended in it: from the capture to the receiver"
+        |(_, row), c| counts(row, c).rtt_count;
+    "rtt_min_ns" Duration "the shortest of them" |(_, row), c| counts(row, c).rtt_min_ns => or_null;
+    "rtt_mean_ns" Duration "their mean"
+        |(_, row), c| rtt_mean_ns(counts(row, c)) => or_null;
+    "flight_max_bytes" Bytes "most bytes sent and not yet acknowledged"
+        |(_, row), c| counts(row, c).flight_max_bytes;
+    "window_min_bytes" Bytes "smallest window of the receiver in force, zero included; empty where the scale is not known"
+        |(_, row), c| counts(row, c).window_min_bytes => or_null;
+    "congestion_window_bytes" Bytes "largest estimate of the congestion window made in it; empty where there is none"
+        |(_, row), c| counts(row, c).congestion_window_bytes => or_null;
+};
+
+fn columns() -> Vec<C> {
+    let directions = DIRECTIONS.into_iter().enumerate();
+    let of = |(i, d)| {
+        let columns = DIRECTION.iter();
+        columns.map(move |c| c.behind(classes::direction(d), i))
+    };
+    let columns = COLUMNS.iter().copied();
+    columns.chain(directions.flat_map(of)).collect()
+}
 
 fn taken_at(result: &ConnsResult, row: &SeriesRow<'_>) -> Vantage {
     let capture = result.captures.get(row.capture);
@@ -146,87 +91,25 @@ fn throughput(row: &SeriesRow<'_>, counts: &IntervalCounts) -> u64 {
     u64::try_from(bits / width).unwrap_or(u64::MAX)
 }
 
-fn counts<'a>(row: &'a SeriesRow<'_>, d: Direction) -> &'a IntervalCounts {
+fn rtt_mean_ns(counts: &IntervalCounts) -> Option<i64> {
+    let count = i64::try_from(counts.rtt_count).unwrap_or(i64::MAX);
+    counts.rtt_sum_ns.checked_div(count)
+}
+
+/// What was counted in the direction of a column.
+fn counts<'a>(row: &'a SeriesRow<'_>, column: &C) -> &'a IntervalCounts {
     let [to_server, to_client] = &row.interval.directions;
-    match d {
-        Direction::ToServer => to_server,
-        Direction::ToClient => to_client,
+    if column.index == 0 {
+        to_server
+    } else {
+        to_client
     }
-}
-
-/// The values of a row, in order.
-fn values<'a>(result: &'a ConnsResult, row: &'a SeriesRow<'_>) -> impl Iterator<Item = Value> + 'a {
-    let measures = DIRECTIONS.into_iter().flat_map(move |d| {
-        let counts = counts(row, d);
-        DIRECTION.iter().map(move |m| (m.get)(row, counts))
-    });
-    let columns = COLUMNS.iter().map(move |c| (c.get)(result, row));
-    columns.chain(measures)
-}
-
-/// The names of the columns, in the same order.
-fn names() -> impl Iterator<Item = String> {
-    let measures = DIRECTIONS
-        .into_iter()
-        .flat_map(|d| DIRECTION.iter().map(move |m| name(d, m)));
-    COLUMNS.iter().map(|c| c.name.to_owned()).chain(measures)
-}
-
-fn name(d: Direction, measure: &Measure) -> String {
-    format!("{}_{}", classes::direction(d), measure.name)
-}
-
-/// Writes the names of the columns.
-///
-/// # Errors
-/// Those of `out`.
-pub fn series_csv_header(out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{}", names().collect::<Vec<_>>().join(","))
-}
-
-/// Writes a row.
-///
-/// # Errors
-/// Those of `out`.
-pub fn series_csv(
-    result: &ConnsResult,
-    row: &SeriesRow<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let mut line = Vec::with_capacity(256);
-    for value in values(result, row) {
-        match value {
-            Value::Null => {}
-            Value::String(text) => csv_field(text.as_bytes(), &mut line),
-            other => write!(line, "{other}")?,
-        }
-        line.push(b',');
-    }
-    // The comma behind the last column ends the row.
-    line.pop();
-    line.push(b'\n');
-    out.write_all(&line)
-}
-
-/// Writes a row as a line of JSON.
-///
-/// # Errors
-/// Those of `out`.
-pub fn series_jsonl(
-    result: &ConnsResult,
-    row: &SeriesRow<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let object: Map<String, Value> = names().zip(values(result, row)).collect();
-    serde_json::to_writer(&mut *out, &object)?;
-    out.write_all(b"\n")
 }
 
 /// Writes what the columns mean.
 pub(crate) fn fields() -> String {
-    let line = |name: &str, meaning: &str| wrap(&format!("  {name:<28} "), 31, meaning);
-    let columns = COLUMNS.iter().map(|c| line(c.name, c.meaning));
-    let measures = DIRECTION.iter().map(|m| line(m.name, m.meaning));
+    let columns = COLUMNS.iter().map(|c| line(c.name, c.help));
+    let measures = DIRECTION.iter().map(|c| line(c.name, c.help));
     columns
         .chain(["and for both directions, as client_to_server_packets and so on:\n".to_owned()])
         .chain(measures)
@@ -275,13 +158,12 @@ impl SeriesText {
             (_, Vantage::Server) => "S ",
             (..) => "",
         };
-        for d in DIRECTIONS {
-            let n = counts(row, d);
+        for (d, n) in DIRECTIONS.into_iter().zip(&row.interval.directions) {
             if n.packets == 0 && n.flight_max_bytes == 0 {
                 continue;
             }
             let known = |value: Option<u64>| value.map_or("-".to_owned(), bytes);
-            let line = format!(
+            let text = format!(
                 "{time:>8} {:>3}{:>7}{:>13}{:>9}{:>9}{:>9}{:>9}{:>6}{calls:>6}",
                 format!("{taken}{}", classes::arrow(d)),
                 grouped(n.packets),
@@ -292,7 +174,7 @@ impl SeriesText {
                 known(n.congestion_window_bytes),
                 grouped(n.retransmitted_packets),
             );
-            writeln!(out, "{}", line.trim_end())?;
+            writeln!(out, "{}", text.trim_end())?;
             (time, calls) = (String::new(), String::new());
         }
         Ok(())
@@ -344,9 +226,11 @@ impl SeriesText {
 mod tests {
     use super::*;
     use crate::samples;
+    use crate::table::schema;
     use analysis::results::ConnectionResult;
     use expect_test::expect;
     use model::{ConnectionId, Interval};
+    use serde_json::{Map, Value};
 
     fn first(result: &ConnsResult) -> ConnectionResult {
         result.connections.get(0).expect("samples")
@@ -381,23 +265,24 @@ mod tests {
             .into()
     }
 
-    fn written(
-        write: impl Fn(&ConnsResult, &SeriesRow<'_>, &mut dyn Write) -> io::Result<()>,
-    ) -> String {
+    fn written(form: Form) -> String {
         let result = samples::conns();
         let mut out = Vec::new();
         for row in rows(&first(&result)) {
-            write(&result, &row, &mut out).expect("memory");
+            RowWriter::series(form).write(&(&result, &row), &mut out);
         }
         String::from_utf8(out).expect("UTF-8")
     }
 
     #[test]
+    fn the_schema_describes_the_columns() {
+        schema::assert_described("slowside.series.1", "", &columns());
+    }
+
+    #[test]
     fn csv_and_json_have_the_same_columns() {
-        let mut header = Vec::new();
-        series_csv_header(&mut header).expect("memory");
-        let header = String::from_utf8(header).expect("UTF-8");
-        let csv = written(series_csv);
+        let header = RowWriter::series(Form::Csv).head();
+        let csv = written(Form::Csv);
         expect![[r#"
             capture,captured_at,connection,client,server,protocol,start_ns,width_ns,outstanding_max,client_to_server_packets,client_to_server_payload_bytes,client_to_server_throughput_bps,client_to_server_retransmitted_packets,client_to_server_rtt_count,client_to_server_rtt_min_ns,client_to_server_rtt_mean_ns,client_to_server_flight_max_bytes,client_to_server_window_min_bytes,client_to_server_congestion_window_bytes,server_to_client_packets,server_to_client_payload_bytes,server_to_client_throughput_bps,server_to_client_retransmitted_packets,server_to_client_rtt_count,server_to_client_rtt_min_ns,server_to_client_rtt_mean_ns,server_to_client_flight_max_bytes,server_to_client_window_min_bytes,server_to_client_congestion_window_bytes
             client.pcap,client,1,10.0.0.1:41818,10.0.0.2:2049,nfs4.1,1700000000000000000,100000000,,3,4344,347520,1,3,2100000,2200000,5792,64512,,1,0,0,0,0,,,0,,
@@ -405,7 +290,7 @@ mod tests {
             client.pcap,client,1,10.0.0.1:41818,10.0.0.2:2049,nfs4.1,1700000012300000000,100000000,0,0,0,0,0,0,,,5792,,,1,0,0,0,0,,,0,,
         "#]].assert_eq(&format!("{header}{csv}"));
         let names: Vec<&str> = header.trim_end().split(',').collect();
-        for (row, line) in csv.lines().zip(written(series_jsonl).lines()) {
+        for (row, line) in csv.lines().zip(written(Form::Jsonl).lines()) {
             let object: Map<String, Value> = serde_json::from_str(line).expect("JSON");
             let cells = row.split(',');
             for (name, cell) in names.iter().zip(cells) {

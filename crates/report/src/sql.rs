@@ -1,12 +1,241 @@
-//! The profile of statements for programs: `slowside.sql/1` and its statements as CSV.
+//! The profile of statements: its columns, and its formats for programs, `slowside.sql/1` and CSV.
 
-use crate::table::rows::csv_field;
+use crate::ops::key_cell;
+use crate::sql_text::{rows_each, rows_of};
+use crate::table::rows::{csv_table, json_list};
+use crate::table::times::{Timed, times};
+use crate::table::{Cell, Column, Get, Kind, Table, columns};
+use crate::text::share;
 use crate::value;
-use analysis::results::KeyValue;
 use analysis::sql::{SessionResult, SqlResult, StatementResult, Totals};
+use analysis::stats::Summary;
 use model::Found;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
+
+/// The rows of `slowside sql`.
+pub(crate) struct Statements;
+
+impl Table for Statements {
+    type Row<'a> = StatementRow<'a>;
+}
+
+impl Timed for Statements {
+    fn times<'a>(row: &'a StatementRow<'a>) -> &'a Summary {
+        &row.s.times
+    }
+}
+
+pub(crate) struct StatementRow<'a> {
+    pub(crate) s: &'a StatementResult,
+    result: &'a SqlResult,
+    /// Its place by time, from 1.
+    rank: i64,
+    /// Whether the server's part is known of any, and the network's.
+    divided: bool,
+    network: bool,
+}
+
+/// The rows.
+pub(crate) fn rows(result: &SqlResult) -> Vec<StatementRow<'_>> {
+    let divided = result.statements.iter().any(|s| s.server_ns.is_some());
+    let network = result.statements.iter().any(|s| s.network_ns.is_some());
+    let row = |(s, rank)| StatementRow {
+        s,
+        result,
+        rank,
+        divided,
+        network,
+    };
+    result.statements.iter().zip(1..).map(row).collect()
+}
+
+type C = Column<Statements>;
+
+/// What `--show-literals` adds.
+const TEXT: C = C::new(
+    "text",
+    Kind::Text,
+    "as it was first sent, with --show-literals",
+    |r| r.s.statement.as_ref().map(|s| &*s.text).into(),
+)
+.or_null();
+
+const SQL: C = C::new(
+    "sql",
+    Kind::Text,
+    "its normal form, without literals",
+    |r| r.s.statement.as_ref().map(|s| &*s.normal).into(),
+)
+.or_null();
+
+/// The other grouping keys, of which there are those that were asked for.
+const KEYS: [C; 5] = [
+    key("client", "address, with --by client"),
+    key("program", "the client's program, with --by program"),
+    key("user", "with --by user"),
+    key("service", "service or database, with --by service"),
+    key("connection", "both ends, with --by connection"),
+];
+
+const fn key(name: &'static str, help: &'static str) -> C {
+    C::of(name, Kind::Text, help, |r, c| {
+        let mut keys = r.s.keys.iter();
+        let key = keys.find(|(key, _)| *key == c.name);
+        key.map_or(Cell::Unknown, |(_, value)| key_cell(value))
+    })
+    .or_null()
+    .optional()
+}
+
+const COUNTS: &[C] = &columns! {
+    "calls" Count "calls, timed or not" |r| r.s.calls;
+    "executions" Count "executions" |r| r.s.executions;
+    "fetches" Count "calls that only fetched" |r| r.s.fetches;
+    "rows" Count "rows that came back"
+        |r| r.s.rows => shown("rows") seen_as(Get::Cell(|r| rows_of(r.s).into()));
+    "rows_hidden" Count "rows at most in what was not captured" |r| r.s.rows_hidden;
+    "rows_asked" Count "rows asked for a fetch, the most" |r| r.s.rows_asked;
+    "affected" Count "rows inserted, changed or deleted" |r| r.s.affected;
+    "errors" Count "calls that failed" |r| r.s.errors;
+    "incomplete" Count "calls that could not be timed" |r| r.s.incomplete;
+    "round_trips" Count "round trips" |r| r.s.round_trips;
+    "request_bytes" Bytes "bytes of requests" |r| r.s.request_bytes;
+    "response_bytes" Bytes "bytes of responses" |r| r.s.response_bytes;
+    "full_fetches" Count "fetches that brought as many rows as were asked for" |r| r.s.full_fetches;
+};
+
+const PER_FETCH: [C; 2] = [
+    C::new(
+        "rows_per_fetch",
+        Kind::Number,
+        "rows for each call that brought rows",
+        |r| r.s.rows_per_fetch().into(),
+    )
+    .or_null()
+    .only_json(),
+    C::new("rows_per_fetch", Kind::Number, "", |r| {
+        r.s.rows_per_fetch().map(|rows| format!("{rows:.3}")).into()
+    })
+    .only_csv()
+    .shown("each")
+    .seen_as(Get::Cell(|r| {
+        let each = r.s.rows_per_fetch().filter(|_| r.s.rows_hidden == 0);
+        each.map(rows_each).into()
+    })),
+];
+
+const PARTS: &[C] = &columns! {
+    "wait_ns" Duration "from the last byte of requests to the first of responses"
+        |r| r.s.wait_ns() => shown("wait") only_if(|r| !r.divided);
+    "server_ns" Duration "of it the server's; null where that is not known"
+        |r| r.s.server_ns => or_null shown("server") only_if(|r| r.divided);
+    "network_ns" Duration "of it the network's"
+        |r| r.s.network_ns => or_null shown("network") only_if(|r| r.network);
+    "transfer_ns" Duration "bytes of requests and responses passing"
+        |r| r.s.transfer_ns => shown("transfer");
+    "think_ns" Duration "what the client took before it asked for more"
+        |r| r.s.think_ns => shown("think");
+    "unknown_ns" Duration "of the waits, what is the server's or the network's, nobody knows whose, ns; with the known ones of server_ns and network_ns and with transfer_ns it makes the response time"
+        |r| r.s.unknown_ns;
+};
+
+const REST: [C; 3] = [
+    C::new(
+        "truncated",
+        Kind::Flag,
+        "whether the statement's end was not captured",
+        |r| r.s.statement.as_ref().is_some_and(|s| s.truncated).into(),
+    )
+    .only_json(),
+    C::new(
+        "scanned",
+        Kind::Flag,
+        "whether it was found by looking for SQL, not by the protocol's layout",
+        |r| {
+            let found = r.s.statement.as_ref().map(|s| s.found);
+            (found == Some(Found::Scanned)).into()
+        },
+    )
+    .only_json(),
+    C::json("worst", "object", "the slowest call", worst)
+        .or_null()
+        .only_json(),
+];
+
+/// All columns, with these grouping keys.
+pub(crate) fn columns(keys: &[&str], literals: bool) -> Vec<C> {
+    let mut columns = vec![
+        C::new("rank", Kind::Integer, "place by time, from 1", |r| {
+            r.rank.into()
+        })
+        .shown("#"),
+        C::new("protocol", Kind::Text, "what the session speaks", |r| {
+            r.s.protocol.name().into()
+        }),
+        C::new(
+            "statement",
+            Kind::Text,
+            "hash of its normal form, 16 hexadecimal digits; null for calls without a statement",
+            |r| id(r.s).into(),
+        )
+        .or_null(),
+    ];
+    columns.extend(match literals {
+        // In CSV one takes the place of the other.
+        true => vec![
+            SQL.only_json(),
+            TEXT.only_json().optional(),
+            C {
+                name: "sql",
+                ..TEXT
+            }
+            .only_csv(),
+        ],
+        false => vec![SQL],
+    });
+    columns.push(
+        C::new(
+            "op",
+            Kind::Text,
+            "what the calls are, where they have no statement",
+            |r| r.s.op.as_deref().into(),
+        )
+        .or_null(),
+    );
+    let keys = keys.iter();
+    columns.extend(keys.filter_map(|name| KEYS.iter().find(|k| k.name == *name)));
+    columns.extend([
+        C::people("share", Kind::Text, |r| {
+            share(r.s.times.total_ns, r.result.totals.response_time_ns).into()
+        }),
+        C::people("calls", Kind::Count, |r| r.s.calls.into()),
+        C::people("mean", Kind::Duration, |r| r.s.times.mean_ns.into()),
+    ]);
+    let times = times::<Statements>();
+    columns.extend(times.map(|c| if c.name == "p99_ns" { c } else { c.hidden() }));
+    columns.extend(COUNTS);
+    columns.extend(PER_FETCH);
+    columns.extend(PARTS);
+    columns.extend(REST);
+    columns
+}
+
+fn worst(r: &StatementRow<'_>, out: &mut Vec<u8>) {
+    let files = r.result.captures.first().map(|c| c.files.as_slice());
+    let file = |p: model::PacketRef| files.and_then(|f| f.get(usize::from(p.file)));
+    let worst = r.s.worst.map(|w| {
+        json!({
+            "response_time_ns": w.response_time_ns,
+            "first_ns": w.first.0,
+            "file": file(w.request),
+            "frames": [w.request.frame, w.response.frame],
+            "filter": filter(r.s),
+        })
+    });
+    // Writing to memory cannot fail.
+    drop(serde_json::to_writer(out, &worst));
+}
 
 /// Writes `slowside.sql/1`, a statement per line. `literals`: statements also as they were sent.
 ///
@@ -15,12 +244,11 @@ use std::io::{self, Write};
 pub fn sql_json(result: &SqlResult, literals: bool, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"{\"schema\":\"slowside.sql/1\",\"totals\":")?;
     value::write(out, &totals(&result.totals))?;
-    out.write_all(b",\"statements\":[")?;
-    for (i, s) in result.statements.iter().enumerate() {
-        out.write_all(if i == 0 { b"\n" } else { b",\n" })?;
-        value::write(out, &statement(i + 1, s, result, literals))?;
-    }
-    out.write_all(b"\n],\"sessions\":[")?;
+    out.write_all(b",\"statements\":")?;
+    let first = result.statements.first().into_iter();
+    let keys: Vec<&str> = first.flat_map(|s| &s.keys).map(|(name, _)| *name).collect();
+    json_list(&columns(&keys, literals), &rows(result), out)?;
+    out.write_all(b",\"sessions\":[")?;
     for (i, s) in result.sessions.iter().enumerate() {
         out.write_all(if i == 0 { b"\n" } else { b",\n" })?;
         value::write(out, &session(s))?;
@@ -60,64 +288,9 @@ fn totals(t: &Totals) -> Value {
     })
 }
 
-fn key(value: &KeyValue) -> Value {
-    match value {
-        KeyValue::Text(text) => (&**text).into(),
-        KeyValue::Number(n) => (*n).into(),
-        KeyValue::File(handle) => value::file(*handle).into(),
-        KeyValue::Unknown => Value::Null,
-    }
-}
-
 /// The name of a statement in output.
 pub(crate) fn id(s: &StatementResult) -> Option<String> {
     s.statement.as_ref().map(|s| format!("{:016x}", s.id))
-}
-
-fn statement(rank: usize, s: &StatementResult, result: &SqlResult, literals: bool) -> Value {
-    let mut object = Map::new();
-    let mut put = |name: &str, value: Value| object.insert(name.to_owned(), value);
-    put("rank", rank.into());
-    put("protocol", s.protocol.name().into());
-    put("statement", id(s).into());
-    put("sql", s.statement.as_ref().map(|s| &*s.normal).into());
-    if literals {
-        put("text", s.statement.as_ref().map(|s| &*s.text).into());
-    }
-    put("op", s.op.as_deref().into());
-    for (name, value) in &s.keys {
-        put(name, key(value));
-    }
-    value::add_stats(&mut object, &s.times);
-    let mut put = |name: &str, value: Value| object.insert(name.to_owned(), value);
-    for (name, n) in counts(s) {
-        put(name, n.into());
-    }
-    put("rows_per_fetch", s.rows_per_fetch().into());
-    for (name, ns) in parts(s) {
-        put(name, ns.into());
-    }
-    let flags = s.statement.as_ref();
-    put("truncated", flags.is_some_and(|s| s.truncated).into());
-    let scanned = flags.is_some_and(|s| s.found == Found::Scanned);
-    put("scanned", scanned.into());
-    put("worst", worst(s, result));
-    Value::Object(object)
-}
-
-fn worst(s: &StatementResult, result: &SqlResult) -> Value {
-    let Some(w) = &s.worst else {
-        return Value::Null;
-    };
-    let files = result.captures.first().map(|c| c.files.as_slice());
-    let file = |p: model::PacketRef| files.and_then(|f| f.get(usize::from(p.file)));
-    json!({
-        "response_time_ns": w.response_time_ns,
-        "first_ns": w.first.0,
-        "file": file(w.request),
-        "frames": [w.request.frame, w.response.frame],
-        "filter": filter(s),
-    })
 }
 
 /// A Wireshark filter for the worst call's packets, in the file of its request.
@@ -129,35 +302,6 @@ pub(crate) fn filter(s: &StatementResult) -> Option<String> {
     } else {
         format!("frame.number in {{{},{}}}", a.frame, b.frame)
     })
-}
-
-fn counts(s: &StatementResult) -> [(&'static str, u64); 13] {
-    [
-        ("calls", s.calls),
-        ("executions", s.executions),
-        ("fetches", s.fetches),
-        ("rows", s.rows),
-        ("rows_hidden", s.rows_hidden),
-        ("rows_asked", s.rows_asked),
-        ("affected", s.affected),
-        ("errors", s.errors),
-        ("incomplete", s.incomplete),
-        ("round_trips", s.round_trips),
-        ("request_bytes", s.request_bytes),
-        ("response_bytes", s.response_bytes),
-        ("full_fetches", s.full_fetches),
-    ]
-}
-
-fn parts(s: &StatementResult) -> [(&'static str, Option<i64>); 6] {
-    [
-        ("wait_ns", Some(s.wait_ns())),
-        ("server_ns", s.server_ns),
-        ("network_ns", s.network_ns),
-        ("transfer_ns", Some(s.transfer_ns)),
-        ("think_ns", Some(s.think_ns)),
-        ("unknown_ns", Some(s.unknown_ns)),
-    ]
 }
 
 fn session(s: &SessionResult) -> Value {
@@ -199,8 +343,7 @@ fn session(s: &SessionResult) -> Value {
     })
 }
 
-/// Writes a row per statement: rank, protocol, statement, sql, op, the other keys, `{stats}`, counts
-/// and parts.
+/// Writes a row per statement; `keys` are those that they are by, beside the statement.
 ///
 /// # Errors
 /// Those of `out`.
@@ -210,93 +353,14 @@ pub fn sql_csv(
     literals: bool,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let fixed = ["rank", "protocol", "statement", "sql", "op"];
-    let (count_names, part_names) = names();
-    let mut header: Vec<&str> = fixed.to_vec();
-    header.extend(keys);
-    header.extend(value::STATS);
-    header.extend(count_names);
-    header.push("rows_per_fetch");
-    header.extend(part_names);
-    writeln!(out, "{}", header.join(","))?;
-    let mut row = Vec::new();
-    for (i, s) in result.statements.iter().enumerate() {
-        row.clear();
-        write!(row, "{},{},", i + 1, s.protocol)?;
-        row.extend_from_slice(id(s).unwrap_or_default().as_bytes());
-        let text = s.statement.as_ref().map(|s| match literals {
-            true => &*s.text,
-            false => &*s.normal,
-        });
-        for field in [text, s.op.as_deref()] {
-            row.push(b',');
-            csv_field(field.unwrap_or_default().as_bytes(), &mut row);
-        }
-        for (_, value) in &s.keys {
-            row.push(b',');
-            if let KeyValue::Text(text) = value {
-                csv_field(text.as_bytes(), &mut row);
-            }
-        }
-        let stats = value::stats_values(&s.times);
-        let counts = counts(s).map(|(_, n)| i64::try_from(n).ok());
-        for v in stats.into_iter().chain(counts) {
-            number(v, &mut row)?;
-        }
-        row.push(b',');
-        if let Some(rows) = s.rows_per_fetch() {
-            write!(row, "{rows:.3}")?;
-        }
-        for (_, v) in parts(s) {
-            number(v, &mut row)?;
-        }
-        row.push(b'\n');
-        out.write_all(&row)?;
-    }
-    Ok(())
-}
-
-fn number(value: Option<i64>, row: &mut Vec<u8>) -> io::Result<()> {
-    row.push(b',');
-    match value {
-        Some(v) => write!(row, "{v}"),
-        None => Ok(()),
-    }
-}
-
-/// The columns of [`counts`] and [`parts`].
-fn names() -> ([&'static str; 13], [&'static str; 6]) {
-    (
-        [
-            "calls",
-            "executions",
-            "fetches",
-            "rows",
-            "rows_hidden",
-            "rows_asked",
-            "affected",
-            "errors",
-            "incomplete",
-            "round_trips",
-            "request_bytes",
-            "response_bytes",
-            "full_fetches",
-        ],
-        [
-            "wait_ns",
-            "server_ns",
-            "network_ns",
-            "transfer_ns",
-            "think_ns",
-            "unknown_ns",
-        ],
-    )
+    csv_table(&columns(keys, literals), &rows(result), out)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::samples;
+    use crate::table::schema;
     use crate::{SqlStyle, sql_text};
     use expect_test::expect;
 
@@ -308,6 +372,12 @@ mod tests {
         };
         sql_text(&samples::profile(), style, &mut out).expect("memory");
         String::from_utf8(out).expect("UTF-8")
+    }
+
+    #[test]
+    fn the_schema_describes_the_columns() {
+        let keys = KEYS.map(|k| k.name);
+        schema::assert_described("slowside.sql.1", "/$defs/statement", &columns(&keys, true));
     }
 
     #[test]

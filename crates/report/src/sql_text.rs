@@ -2,14 +2,11 @@
 //! with its numbers above its text.
 
 use crate::page::{Tone, columns, prose};
-use crate::sql::{filter, id};
-use crate::text::{
-    Grid, bytes, counted, damage, grouped, harmless, share, shell, spoken, tight, wrap,
-};
-use crate::value;
+use crate::sql::{self, filter, id};
+use crate::table::people;
+use crate::text::{Grid, bytes, counted, damage, grouped, harmless, share, shell, spoken, wrap};
 use analysis::results::KeyValue;
 use analysis::sql::{SessionResult, SqlResult, StatementResult};
-use analysis::stats::Summary;
 use model::{Found, Hidden, format_duration};
 use std::io::{self, Write};
 
@@ -130,49 +127,11 @@ pub(crate) fn numbers(
     result: &SqlResult,
     style: SqlStyle,
 ) -> (Vec<Vec<String>>, &[StatementResult], usize) {
-    let (rows, more) = shown(&result.statements, style, ROWS);
-    let total = result.totals.response_time_ns;
-    let divided = result.statements.iter().any(|s| s.server_ns.is_some());
-    let network = result.statements.iter().any(|s| s.network_ns.is_some());
-    let mut header = vec!["#", "share", "calls", "mean", "p99", "rows", "each"];
-    if divided {
-        header.push("server");
-    } else {
-        header.push("wait");
-    }
-    if network {
-        header.push("network");
-    }
-    header.extend(["transfer", "think"]);
-    let mut cells = vec![header.into_iter().map(str::to_owned).collect()];
-    cells.extend(rows.iter().enumerate().map(|(i, s)| {
-        let part = |ns: Option<i64>| ns.map_or("-".to_owned(), tight);
-        let p99 = match s.times.count >= Summary::P99_NEEDS {
-            true => tight(s.times.p99_ns),
-            false => "-".to_owned(),
-        };
-        let each = s.rows_per_fetch().filter(|_| s.rows_hidden == 0);
-        let each = each.map_or("-".to_owned(), rows_each);
-        let mut row = vec![
-            format!("{}", i + 1),
-            share(s.times.total_ns, total),
-            grouped(s.calls),
-            tight(s.times.mean_ns),
-            p99,
-            rows_of(s),
-            each,
-            match divided {
-                true => part(s.server_ns),
-                false => part(Some(s.wait_ns())),
-            },
-        ];
-        if network {
-            row.push(part(s.network_ns));
-        }
-        row.extend([tight(s.transfer_ns), tight(s.think_ns)]);
-        row
-    }));
-    (cells, rows, more)
+    let (statements, more) = shown(&result.statements, style, ROWS);
+    let rows = sql::rows(result);
+    let (rows, _) = shown(&rows, style, ROWS);
+    let columns = people::shown(&sql::columns(&[], style.literals), rows);
+    (people::table(&columns, rows), statements, more)
 }
 
 fn statements(result: &SqlResult, style: SqlStyle) -> String {
@@ -217,14 +176,14 @@ pub(crate) fn slowest(result: &SqlResult) -> Option<(String, String)> {
 }
 
 /// Rows as far as they were captured.
-fn rows_of(s: &StatementResult) -> String {
+pub(crate) fn rows_of(s: &StatementResult) -> String {
     match s.rows_hidden {
         0 => grouped(s.rows),
         hidden => format!("≤{}", grouped(s.rows.saturating_add(hidden))),
     }
 }
 
-fn rows_each(rows: f64) -> String {
+pub(crate) fn rows_each(rows: f64) -> String {
     match rows {
         r if r >= 99.95 || r.fract() == 0.0 => format!("{r:.0}"),
         r => format!("{r:.1}"),
@@ -280,7 +239,7 @@ pub(crate) fn what(s: &StatementResult, style: SqlStyle) -> String {
         let value = match value {
             KeyValue::Text(text) => text.to_string(),
             KeyValue::Number(n) => n.to_string(),
-            KeyValue::File(handle) => value::file(*handle),
+            KeyValue::File(handle) => crate::value::file(*handle),
             KeyValue::Unknown => "unknown".to_owned(),
         };
         if !what.is_empty() {

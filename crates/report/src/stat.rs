@@ -1,115 +1,88 @@
 //! Statistics of intervals: CSV and JSON lines for programs, a table for people.
 
 use crate::page::{Tone, pad, pad_left};
+use crate::table::rows::{Form, RowWriter};
+use crate::table::{Cell, Column, Table, columns};
 use crate::text::{bytes, grouped, moment, rate, tight};
-use crate::value::{self, decimal};
 use analysis::intervals::IntervalRow;
 use analysis::stats::Summary;
 use jiff::tz::TimeZone;
 use model::Time;
-use serde_json::{Map, Value};
 use std::io::{self, Write};
 
-/// Columns before those of `{stats}`, in order.
-const COLUMNS: [&str; 17] = [
-    "start_ns",
-    "width_ns",
-    "packets",
-    "bytes",
-    "size_min_bytes",
-    "size_mean",
-    "size_max_bytes",
-    "size_deviation",
-    "packets_per_second",
-    "rate_bps",
-    "tcp_packets",
-    "udp_packets",
-    "icmp_packets",
-    "arp_packets",
-    "other_packets",
-    "errors",
-    "half_calls",
-];
+/// The rows of `slowside stat`.
+pub struct Intervals;
 
-/// The statistics of response times, in order.
-const CALLS: [&str; 9] = [
-    "calls",
-    "response_mean_ns",
-    "response_min_ns",
-    "response_p50_ns",
-    "response_p90_ns",
-    "response_p95_ns",
-    "response_p99_ns",
-    "response_p999_ns",
-    "response_max_ns",
-];
-
-fn values(r: &IntervalRow) -> Vec<Value> {
-    let s = &r.sizes;
-    let size = |bytes: u32| match s.count {
-        0 => Value::Null,
-        _ => bytes.into(),
-    };
-    let k = &r.kinds;
-    let mut row: Vec<Value> = vec![
-        r.start.0.into(),
-        r.width_ns.into(),
-        s.count.into(),
-        s.bytes.into(),
-        size(s.min),
-        s.mean().map_or(Value::Null, decimal),
-        size(s.max),
-        s.deviation().map_or(Value::Null, decimal),
-        decimal(r.per_second(s.count)),
-        (r.per_second(s.bytes.saturating_mul(8)).round() as u64).into(),
-        k.tcp.into(),
-        k.udp.into(),
-        k.icmp.into(),
-        k.arp.into(),
-        k.other.into(),
-        r.errors.into(),
-        r.half_calls.into(),
-        r.calls.into(),
-    ];
-    let stats = value::stats_values(&r.responses);
-    row.extend(stats.into_iter().skip(2).map(Value::from));
-    row
+impl Table for Intervals {
+    type Row<'a> = IntervalRow;
 }
 
-fn names() -> impl Iterator<Item = &'static str> {
-    COLUMNS.into_iter().chain(CALLS)
+impl RowWriter<Intervals> {
+    #[must_use]
+    pub fn intervals(form: Form) -> RowWriter<Intervals> {
+        RowWriter::of(COLUMNS, form)
+    }
 }
 
-/// Writes the names of the columns.
-///
-/// # Errors
-/// Those of `out`.
-pub fn stat_csv_header(out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{}", names().collect::<Vec<_>>().join(","))
+type C = Column<Intervals>;
+
+const COLUMNS: &[C] = &columns! {
+    "start_ns" Time "when the interval begins, ns since the epoch; the first begins with the first packet"
+        |r| r.start.0;
+    "width_ns" Duration "width of the interval" |r| r.width_ns;
+    "packets" Count "packets in it" |r| r.sizes.count;
+    "bytes" Bytes "their bytes on the wire" |r| r.sizes.bytes;
+    "size_min_bytes" Bytes "size of the smallest packet on the wire, bytes; null without packets"
+        |r| size(r, r.sizes.min) => or_null;
+    "size_mean" Number "mean size, bytes, two decimals" |r| r.sizes.mean().map(decimal) => or_null;
+    "size_max_bytes" Bytes "size of the largest" |r| size(r, r.sizes.max) => or_null;
+    "size_deviation" Number "standard deviation of their sizes, bytes, two decimals"
+        |r| r.sizes.deviation().map(decimal) => or_null;
+    "packets_per_second" Number "packets in a second of the interval, two decimals"
+        |r| decimal(r.per_second(r.sizes.count));
+    "rate_bps" Rate "bits per second of the interval" |r| rate_bps(r);
+    "tcp_packets" Count "packets of TCP" |r| r.kinds.tcp;
+    "udp_packets" Count "packets of UDP" |r| r.kinds.udp;
+    "icmp_packets" Count "packets of ICMP and ICMPv6" |r| r.kinds.icmp;
+    "arp_packets" Count "packets of ARP" |r| r.kinds.arp;
+    "other_packets" Count "all other packets" |r| r.kinds.other;
+    "errors" Count "calls completed in it that failed" |r| r.errors;
+    "half_calls" Count "calls given up in it without request, response or a part" |r| r.half_calls;
+    "calls" Count "calls completed in it" |r| r.calls;
+    "response_mean_ns" Duration "response times of those calls, mean, ns; null without calls"
+        |r| response(r, |s| s.mean_ns) => or_null;
+    "response_min_ns" Duration "response times of those calls, shortest, ns; null without calls"
+        |r| response(r, |s| s.min_ns) => or_null;
+    "response_p50_ns" Duration "response times of those calls, median, ns; null without calls"
+        |r| response(r, |s| s.p50_ns) => or_null;
+    "response_p90_ns" Duration "response times of those calls, 90th percentile, ns; null without calls"
+        |r| response(r, |s| s.p90_ns) => or_null;
+    "response_p95_ns" Duration "response times of those calls, 95th percentile, ns; null without calls"
+        |r| response(r, |s| s.p95_ns) => or_null;
+    "response_p99_ns" Duration "response times of those calls, 99th percentile, ns; null without calls"
+        |r| response(r, |s| s.p99_ns) => or_null;
+    "response_p999_ns" Duration "response times of those calls, 99.9th percentile, ns; null without calls"
+        |r| response(r, |s| s.p999_ns) => or_null;
+    "response_max_ns" Duration "response times of those calls, longest, ns; null without calls"
+        |r| response(r, |s| s.max_ns) => or_null;
+};
+
+/// A size of packets, if there were any.
+fn size(r: &IntervalRow, bytes: u32) -> Cell<'_> {
+    (r.sizes.count > 0).then_some(bytes).into()
 }
 
-/// Writes an interval as a row of CSV.
-///
-/// # Errors
-/// Those of `out`.
-pub fn stat_csv(row: &IntervalRow, out: &mut dyn Write) -> io::Result<()> {
-    let cell = |v: Value| match v {
-        Value::Null => String::new(),
-        v => v.to_string(),
-    };
-    let cells: Vec<String> = values(row).into_iter().map(cell).collect();
-    writeln!(out, "{}", cells.join(","))
+fn rate_bps(r: &IntervalRow) -> u64 {
+    r.per_second(r.sizes.bytes.saturating_mul(8)).round() as u64
 }
 
-/// Writes an interval as a line of JSON, `slowside.stat/1`.
-///
-/// # Errors
-/// Those of `out`.
-pub fn stat_jsonl(row: &IntervalRow, out: &mut dyn Write) -> io::Result<()> {
-    let names = names().map(str::to_owned);
-    let object: Map<String, Value> = names.zip(values(row)).collect();
-    value::write(out, &Value::Object(object))?;
-    out.write_all(b"\n")
+fn response(r: &IntervalRow, get: fn(&Summary) -> i64) -> Cell<'_> {
+    (r.responses.count > 0).then(|| get(&r.responses)).into()
+}
+
+/// Two decimals.
+fn decimal(value: f64) -> f64 {
+    (value * 100.0).round() / 100.0
 }
 
 /// Columns of the table and how wide they are, as rows are written before all are known.
@@ -215,7 +188,7 @@ fn cells(time: String, r: &IntervalRow) -> [String; 10] {
         time,
         grouped(s.count),
         bytes(s.bytes),
-        rate(r.per_second(s.bytes.saturating_mul(8)).round() as u64),
+        rate(rate_bps(r)),
         size(s.min.to_string()),
         size(format!("{:.0}", s.mean().unwrap_or_default())),
         size(s.max.to_string()),
@@ -234,4 +207,15 @@ fn line(cells: &[String; 10]) -> String {
         }
     }
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::schema;
+
+    #[test]
+    fn the_schema_describes_the_columns() {
+        schema::assert_described("slowside.stat.1", "", COLUMNS);
+    }
 }

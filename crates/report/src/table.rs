@@ -2,9 +2,11 @@
 //! Every format knows columns only ([`rows`] and [`people`]), and the schemas of `docs/schemas` are
 //! written from them ([`schema`]).
 
+pub(crate) mod people;
 pub(crate) mod rows;
 #[cfg(test)]
 pub(crate) mod schema;
+pub(crate) mod times;
 
 use std::borrow::Cow;
 
@@ -15,26 +17,23 @@ pub trait Table: 'static {
 
 /// What a column's values are, and so their unit, their type in JSON, and how people read them.
 #[derive(Clone, Copy, PartialEq, Debug)]
-#[allow(
-    dead_code,
-    reason = "kinds of outputs that do not follow from columns yet"
-)]
 pub(crate) enum Kind {
     Text,
-    /// One of these words.
-    Word(&'static [&'static str]),
-    /// 16 hexadecimal digits.
-    Hash,
     Flag,
+    Integer,
     Count,
     /// The number of a packet, from 1.
     Frame,
     Bytes,
+    /// Bits per second.
+    Rate,
+    /// With a fraction, and without a unit that all formats know.
+    Number,
     /// Nanoseconds.
     Duration,
     /// Nanoseconds since the epoch.
     Time,
-    /// JSON of its own, as text in CSV; the schema says by hand what is in it.
+    /// JSON of this type, as text in CSV; the schema says by hand what is in it.
     Json(&'static str),
 }
 
@@ -45,6 +44,7 @@ pub(crate) enum Cell<'a> {
     Flag(bool),
     Integer(i64),
     Natural(u64),
+    Number(f64),
     Text(Cow<'a, str>),
 }
 
@@ -63,6 +63,12 @@ cells! {
     i64 => |v| Cell::Integer(v);
     u64 => |v| Cell::Natural(v);
     u32 => |v| Cell::Natural(v.into());
+    u16 => |v| Cell::Natural(v.into());
+    u8 => |v| Cell::Natural(v.into());
+    f64 => |v| match v.is_finite() {
+        true => Cell::Number(v),
+        false => Cell::Unknown,
+    };
     String => |v| Cell::Text(v.into());
     &'a str => |v| Cell::Text(v.into());
 }
@@ -76,6 +82,8 @@ impl<'a, T: Into<Cell<'a>>> From<Option<T>> for Cell<'a> {
 /// Where a column's value comes from.
 pub(crate) enum Get<T: Table> {
     Cell(for<'a> fn(&'a T::Row<'a>) -> Cell<'a>),
+    /// Of one of several columns that are alike.
+    Of(for<'a> fn(&'a T::Row<'a>, &Column<T>) -> Cell<'a>),
     /// Text without anything that a format would have to quote, written where it goes.
     Plain(for<'a> fn(&'a T::Row<'a>, &mut Vec<u8>)),
     /// JSON, written where it goes.
@@ -83,28 +91,57 @@ pub(crate) enum Get<T: Table> {
 }
 
 /// A column of an output.
-#[cfg_attr(
-    not(test),
-    allow(dead_code, reason = "kind and help are for the schema")
-)]
 pub struct Column<T: Table> {
+    /// What stands before the name: of a JSON object that holds it, or in front of it, as in
+    /// `client_to_server_packets`.
+    pub(crate) within: &'static str,
+    pub(crate) nested: bool,
     pub(crate) name: &'static str,
+    /// Which of several that are alike.
+    pub(crate) index: usize,
     pub(crate) kind: Kind,
     /// What it says, without its unit.
     pub(crate) help: &'static str,
     pub(crate) get: Get<T>,
     /// Whether it may be unknown: `null` in JSON, empty in CSV.
     pub(crate) nullable: bool,
+    /// Whether there are outputs without it.
+    pub(crate) optional: bool,
+    pub(crate) csv: bool,
+    pub(crate) json: bool,
+    /// How people are shown it, if they are.
+    pub(crate) shown: Option<Shown<T>>,
+}
+
+/// What a row says of a column.
+type Says<T> = for<'a> fn(&'a <T as Table>::Row<'a>) -> bool;
+
+/// A column of a table for people.
+pub(crate) struct Shown<T: Table> {
+    pub(crate) heading: &'static str,
+    /// What they see in place of the column's value.
+    pub(crate) get: Option<Get<T>>,
+    /// Shown only if one of the rows says so.
+    pub(crate) only_if: Option<Says<T>>,
+    /// On a narrow page it goes unless one of the rows says otherwise.
+    pub(crate) needed_if: Option<Says<T>>,
 }
 
 impl<T: Table> Column<T> {
     const fn with(name: &'static str, kind: Kind, help: &'static str, get: Get<T>) -> Column<T> {
         Column {
+            within: "",
+            nested: false,
             name,
+            index: 0,
             kind,
             help,
             get,
             nullable: false,
+            optional: false,
+            csv: true,
+            json: true,
+            shown: None,
         }
     }
 
@@ -115,6 +152,16 @@ impl<T: Table> Column<T> {
         get: for<'a> fn(&'a T::Row<'a>) -> Cell<'a>,
     ) -> Column<T> {
         Column::with(name, kind, help, Get::Cell(get))
+    }
+
+    /// One of several that are alike, told apart by name or index.
+    pub(crate) const fn of(
+        name: &'static str,
+        kind: Kind,
+        help: &'static str,
+        get: for<'a> fn(&'a T::Row<'a>, &Column<T>) -> Cell<'a>,
+    ) -> Column<T> {
+        Column::with(name, kind, help, Get::Of(get))
     }
 
     /// Of text that needs no quoting: addresses, numbers in hexadecimal.
@@ -136,24 +183,146 @@ impl<T: Table> Column<T> {
         Column::with(name, Kind::Json(kind), help, Get::Json(write))
     }
 
+    /// Of a table for people alone.
+    pub(crate) const fn people(
+        heading: &'static str,
+        kind: Kind,
+        get: for<'a> fn(&'a T::Row<'a>) -> Cell<'a>,
+    ) -> Column<T> {
+        let mut column = Column::new(heading, kind, "", get).shown(heading);
+        (column.csv, column.json) = (false, false);
+        column
+    }
+
+    /// Inside of a JSON object.
+    pub(crate) const fn within(mut self, object: &'static str) -> Column<T> {
+        (self.within, self.nested) = (object, true);
+        self
+    }
+
+    /// One of several that are alike, with this in front of its name.
+    pub(crate) const fn behind(mut self, prefix: &'static str, index: usize) -> Column<T> {
+        (self.within, self.index) = (prefix, index);
+        self
+    }
+
     pub(crate) const fn or_null(mut self) -> Column<T> {
         self.nullable = true;
         self
     }
-}
 
-impl<T: Table> Clone for Get<T> {
-    fn clone(&self) -> Get<T> {
-        *self
+    /// There are outputs without it.
+    pub(crate) const fn optional(mut self) -> Column<T> {
+        self.optional = true;
+        self
+    }
+
+    pub(crate) const fn only_csv(mut self) -> Column<T> {
+        self.json = false;
+        self
+    }
+
+    pub(crate) const fn only_json(mut self) -> Column<T> {
+        self.csv = false;
+        self
+    }
+
+    /// People see it, with its value as its kind is read.
+    pub(crate) const fn shown(mut self, heading: &'static str) -> Column<T> {
+        self.shown = Some(Shown {
+            heading,
+            get: None,
+            only_if: None,
+            needed_if: None,
+        });
+        self
+    }
+
+    /// People do not see it.
+    pub(crate) const fn hidden(mut self) -> Column<T> {
+        self.shown = None;
+        self
+    }
+
+    /// What people see in place of the column's value.
+    pub(crate) const fn seen_as(mut self, get: Get<T>) -> Column<T> {
+        if let Some(shown) = &mut self.shown {
+            shown.get = Some(get);
+        }
+        self
+    }
+
+    /// Shown only if one of the rows says so.
+    pub(crate) const fn only_if(mut self, says: Says<T>) -> Column<T> {
+        if let Some(shown) = &mut self.shown {
+            shown.only_if = Some(says);
+        }
+        self
+    }
+
+    /// On a narrow page it goes unless one of the rows says otherwise.
+    pub(crate) const fn needed_if(mut self, says: Says<T>) -> Column<T> {
+        if let Some(shown) = &mut self.shown {
+            shown.needed_if = Some(says);
+        }
+        self
     }
 }
 
-impl<T: Table> Copy for Get<T> {}
+impl<T: Table> Column<T> {
+    /// The JSON object that it stands in, or nothing.
+    fn object(&self) -> &'static str {
+        if self.nested { self.within } else { "" }
+    }
 
-impl<T: Table> Clone for Column<T> {
-    fn clone(&self) -> Column<T> {
-        *self
+    /// Its name in one word: `handshake_seen`, `time_small_window_ns` with its unit last.
+    fn word(&self) -> String {
+        let name = self.name.replace('-', "_");
+        match (self.within, self.within.strip_suffix("_ns")) {
+            ("", _) => name,
+            (_, Some(within)) => format!("{within}_{name}_ns"),
+            (within, None) => format!("{within}_{name}"),
+        }
+    }
+
+    /// Its name in JSON with that of its object: `handshake.seen`, `longest[]`.
+    pub(crate) fn path(&self) -> String {
+        match self.object() {
+            "" if self.kind == Kind::Json("array") => format!("{}[]", self.name),
+            "" => self.word(),
+            object => format!("{object}.{}", self.name),
+        }
     }
 }
 
-impl<T: Table> Copy for Column<T> {}
+/// Columns, one after the other: `"name" Kind "help" |row| value => or_null shown("heading");`, where
+/// what stands behind the arrow are functions of [`Column`].
+macro_rules! columns {
+    ($($name:literal $kind:ident $help:literal |$($row:pat_param),+| $get:expr
+        $(=> $($also:ident $(($($with:tt)*))?)+)?;)*) => {
+        [$($crate::table::columns!(
+            @one ($name, $crate::table::Kind::$kind, $help) |$($row),+| $get
+        ) $($(.$also($($($with)*)?))+)?),*]
+    };
+    (@one ($($what:expr),*) |$row:pat_param| $get:expr) => {
+        C::new($($what),*, |$row| $crate::table::Cell::from($get))
+    };
+    (@one ($($what:expr),*) |$row:pat_param, $column:pat_param| $get:expr) => {
+        C::of($($what),*, |$row, $column| $crate::table::Cell::from($get))
+    };
+}
+pub(crate) use columns;
+
+macro_rules! copied {
+    ($($name:ident)*) => {$(
+        impl<T: Table> Clone for $name<T> {
+            fn clone(&self) -> $name<T> {
+                *self
+            }
+        }
+
+        impl<T: Table> Copy for $name<T> {}
+    )*};
+}
+
+copied! { Get Shown Column }

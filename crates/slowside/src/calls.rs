@@ -51,7 +51,14 @@ pub fn calls(
     let judged = judged.unwrap_or_default();
     match &captures {
         Captures::One(files) | Captures::Client(files) | Captures::Server(files) => {
-            rows(files, &[], config, |row| (true, judged.get(row)), sink, events)?;
+            rows(
+                files,
+                &[],
+                config,
+                |row| (true, judged.get(row)),
+                sink,
+                events,
+            )?;
         }
         Captures::Two(a, b)
         | Captures::Sides {
@@ -66,7 +73,14 @@ pub fn calls(
             let names = diagnosis.captures.iter();
             let at_server = names.clone().find(|c| c.side == Some(Vantage::Server));
             let names = at_server.map_or(&[][..], |c| &c.files);
-            rows(client, names, config, |row| (true, judged.get(row)), sink, events)?;
+            rows(
+                client,
+                names,
+                config,
+                |row| (true, judged.get(row)),
+                sink,
+                events,
+            )?;
             let alone = |row| (!judged.is_matched(row), None);
             rows(server, &[], config, alone, sink, events)?;
         }

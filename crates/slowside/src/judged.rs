@@ -117,7 +117,7 @@ mod tests {
             hi_ns: None,
         };
         ledger.charge(Cause::NotReading, Direction::ToClient, unbounded);
-        let mark = |ns| Mark {
+        let mark = |ns: i64| Mark {
             time: Time(1_700_000_000_000_000_000 + ns),
             packet: PacketRef {
                 file: 1,

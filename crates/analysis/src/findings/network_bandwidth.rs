@@ -131,8 +131,8 @@ mod tests {
                 rate_bps: 10_000_000,
                 busy_ns: TOTAL_NS / 2,
                 elapsed_ns: TOTAL_NS,
-                cost_ns,
             }];
+            f.account.under_way[Direction::ToClient.index()][CLASS] = cost_ns;
         })
     }
 

@@ -5,7 +5,7 @@ use super::Rule;
 use crate::app::AppFacts;
 use crate::capture_facts::CaptureFacts;
 use crate::diagnose::Kind;
-use crate::facts::{Account, Basis, Exhibits, Facts, Thresholds, account_of_streams};
+use crate::facts::{Account, Basis, Exhibits, Facts, Thresholds};
 use crate::health::Health;
 use crate::matched::MatchedFacts;
 use crate::narrowest::Link;
@@ -80,7 +80,7 @@ impl Fixture {
                 basis: Basis::Matched,
                 calls: CALLS,
                 total_ns: TOTAL_NS,
-                ..account_of_streams(&Streams::default())
+                ..Account::of(Basis::Matched, ledger::Sums::new())
             },
             streams: Streams::default(),
             links: Vec::new(),

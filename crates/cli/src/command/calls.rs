@@ -41,7 +41,10 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
         match &names {
             Some(names) => {
                 let hide = |files: &[String]| -> Vec<String> {
-                    files.iter().map(|f| names.name(NameKind::File, f)).collect()
+                    files
+                        .iter()
+                        .map(|f| names.name(NameKind::File, f))
+                        .collect()
                 };
                 let files = [hide(seen.files), hide(seen.server_files)];
                 let mut call = seen.call.clone();
@@ -94,5 +97,7 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
         notes.iter().for_each(|note| eprintln!("{note}"));
     }
     tell(&config, &read, true, args.reading.quiet);
-    Ok(Done::with_damage(read.iter().any(|c| c.problems.any_damage())))
+    Ok(Done::with_damage(
+        read.iter().any(|c| c.problems.any_damage()),
+    ))
 }

@@ -7,7 +7,7 @@ use crate::progress::Progress;
 use analysis::results::{ConnsResult, SeriesRow};
 use anyhow::Context;
 use jiff::tz::TimeZone;
-use report::{Anonymise, SeriesText};
+use report::{Anonymise, Form, RowWriter, SeriesText};
 use slowside::{Captures, Config};
 use std::io::{self, BufWriter, Write};
 
@@ -79,7 +79,14 @@ fn series(
     let mut progress = Progress::new(args.reading.quiet, false);
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let mut text = SeriesText::new(TimeZone::system());
-    let mut begun = false;
+    let mut rows = match args.format {
+        ConnsFormat::Csv => Some(RowWriter::series(Form::Csv)),
+        ConnsFormat::Json | ConnsFormat::Jsonl => Some(RowWriter::series(Form::Jsonl)),
+        ConnsFormat::Text | ConnsFormat::Markdown => None,
+    };
+    // A header without a capture behind it would look like an answer.
+    let mut header = rows.as_ref().map(RowWriter::head);
+    let mut line = Vec::new();
     // The engine may only say in words that the sink failed; what failed decides the exit code.
     let mut failed = None;
     let names = args.reading.anonymiser()?;
@@ -100,16 +107,15 @@ fn series(
             }),
             None => result,
         };
-        let header = match args.format {
-            ConnsFormat::Csv if !begun => report::series_csv_header(&mut out),
-            _ => Ok(()),
+        line.clear();
+        line.extend(header.take().into_iter().flat_map(String::into_bytes));
+        let done = match &mut rows {
+            Some(rows) => {
+                rows.write(&(result, row), &mut line);
+                out.write_all(&line)
+            }
+            None => text.row(result, row, &mut out),
         };
-        begun = true;
-        let done = header.and_then(|()| match args.format {
-            ConnsFormat::Csv => report::series_csv(result, row, &mut out),
-            ConnsFormat::Json | ConnsFormat::Jsonl => report::series_jsonl(result, row, &mut out),
-            ConnsFormat::Text | ConnsFormat::Markdown => text.row(result, row, &mut out),
-        });
         done.map_err(|e| {
             let kind = e.kind();
             failed = Some(e);
@@ -128,11 +134,9 @@ fn series(
         let known = result.connections.iter().any(|c| c.number == number);
         anyhow::ensure!(known, none(number, result.connections.len()));
     }
-    let header = match args.format {
-        ConnsFormat::Csv if !begun => report::series_csv_header(&mut out),
-        _ => Ok(()),
-    };
-    header.and_then(|()| out.flush()).context(CANNOT_WRITE)?;
+    let header = header.unwrap_or_default();
+    let rest = out.write_all(header.as_bytes()).and_then(|()| out.flush());
+    rest.context(CANNOT_WRITE)?;
     Ok(done(&result, args, config, true))
 }
 

@@ -7,7 +7,7 @@ use crate::progress::Progress;
 use analysis::intervals::IntervalRow;
 use anyhow::Context;
 use jiff::tz::TimeZone;
-use report::StatText;
+use report::{Form, RowWriter, StatText};
 use std::io::{self, BufWriter, Write};
 
 pub(crate) fn run(args: &Stat) -> anyhow::Result<Done> {
@@ -16,17 +16,28 @@ pub(crate) fn run(args: &Stat) -> anyhow::Result<Done> {
     let source = source(&args.captures, &args.from_interface)?;
     let mut progress = Progress::new(args.reading.quiet, live);
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    if args.format == StatFormat::Csv {
-        report::stat_csv_header(&mut out).context(CANNOT_WRITE)?;
+    let form = match args.format {
+        StatFormat::Csv => Some(Form::Csv),
+        StatFormat::Jsonl => Some(Form::Jsonl),
+        StatFormat::Text => None,
+    };
+    let mut rows = form.map(RowWriter::intervals);
+    if let Some(rows) = &rows {
+        out.write_all(rows.head().as_bytes())
+            .context(CANNOT_WRITE)?;
     }
+    let mut line = Vec::new();
     let mut text = StatText::new(TimeZone::system());
     // The engine may only say in words that the sink failed; what failed decides the exit code.
     let mut failed = None;
     let mut sink = |row: &IntervalRow| {
-        let done = match args.format {
-            StatFormat::Csv => report::stat_csv(row, &mut out),
-            StatFormat::Jsonl => report::stat_jsonl(row, &mut out),
-            StatFormat::Text => text.row(row, &mut out),
+        let done = match &mut rows {
+            Some(rows) => {
+                line.clear();
+                rows.write(row, &mut line);
+                out.write_all(&line)
+            }
+            None => text.row(row, &mut out),
         };
         // Somebody looks at rows of an interface as they come.
         let done = if live {

@@ -1,416 +1,302 @@
-//! What machine output says of a connection: each field once, with its name, its meaning, and where
-//! it is taken from.
+//! What machine output says of a connection: each column once.
 //!
-//! JSON makes an object of what stands before a dot; CSV has a column of its own for each. What the
-//! receiver of a direction's data says of that data (windows, acknowledgements) stands with the
+//! What the receiver of a direction's data says of that data (windows, acknowledgements) stands with the
 //! direction of the data, as it governs how that flows. The tracker counts some of it with the
-//! packets that carry it, which go the other way: those fields are taken from [`back`].
+//! packets that carry it, which go the other way: those are taken from [`back`](ConnRow::back).
 
-use crate::classes;
-use analysis::results::{ConnectionResult, DirectionResult};
-use model::{CongestionWindow, Direction, DirectionSummary, RoundTrips, TimeClass};
-use serde_json::Value;
+use super::{DIRECTIONS, capture_of, file_of};
+use crate::classes::{self, words};
+use crate::table::rows::{key, object};
+use crate::table::{Cell, Column, Kind, Table, columns};
+use analysis::results::{ConnectionResult, ConnsResult, DirectionResult};
+use model::{CongestionWindow, Direction, DirectionSummary, Mark, RoundTrips, TimeClass};
+use serde_json::{Value, json};
+use std::sync::LazyLock;
 
-pub(super) struct Field {
-    pub(super) name: &'static str,
-    pub(super) meaning: &'static str,
-    /// The direction means nothing to the fields of the whole connection.
-    pub(super) get: fn(&ConnectionResult, Direction) -> Value,
+/// The rows of `slowside conns`.
+pub(crate) struct Conns;
+
+impl Table for Conns {
+    type Row<'a> = ConnRow<'a>;
 }
 
-type Get = fn(&ConnectionResult, Direction) -> Value;
-
-const fn field(name: &'static str, meaning: &'static str, get: Get) -> Field {
-    Field { name, meaning, get }
+/// A connection, and one of its directions.
+#[derive(Clone, Copy)]
+pub(crate) struct ConnRow<'a> {
+    pub(crate) result: &'a ConnsResult,
+    pub(crate) c: &'a ConnectionResult,
+    pub(crate) d: Direction,
 }
+
+impl<'a> ConnRow<'a> {
+    fn own(&self) -> &'a DirectionResult {
+        own(self.c, self.d)
+    }
+
+    /// What is counted with the packets that come back: the receiver's windows and acknowledgements.
+    fn back(&self) -> &'a DirectionSummary {
+        back(self.c, self.d)
+    }
+}
+
+type C = Column<Conns>;
 
 /// Of the connection, before its directions.
-pub(super) const CONNECTION: [Field; 19] = [
-    field(
-        "number",
-        "counts from 1 in the order of first packets; what --connection takes",
-        |c, _| c.number.into(),
-    ),
-    field("client", "address:port of who opened it", |c, _| {
-        c.client.to_string().into()
-    }),
-    field("server", "address:port of the other end", |c, _| {
-        c.server.to_string().into()
-    }),
-    field(
-        "protocol",
-        "what it carries, as in the column of `slowside calls`",
-        |c, _| c.protocol.map(|p| p.name()).into(),
-    ),
-    field(
-        "first_ns",
-        "time of its first packet, since the epoch",
-        |c, _| c.first.0.into(),
-    ),
-    field(
-        "last_ns",
-        "time of its last packet, since the epoch",
-        |c, _| c.last.0.into(),
-    ),
-    field(
-        "vantage",
-        "where it was captured: client, server, middle, unknown",
-        |c, _| c.vantage.name().into(),
-    ),
-    field(
-        "vantage_from",
-        "what that was concluded from, in words",
-        |c, _| c.vantage_from.to_string().into(),
-    ),
-    field("vantage_confidence", "how sure that is, 0 to 1", |c, _| {
-        c.vantage_confidence.into()
-    }),
-    field(
-        "close",
-        "how it ended: finished, reset, replaced, forgotten, expired, end-of-capture",
-        |c, _| c.close.name().into(),
-    ),
-    field(
-        "handshake.seen",
-        "whether SYN and SYN/ACK are in the capture",
-        |c, _| c.handshake.seen.into(),
-    ),
-    field("handshake.syn_retries", "SYNs sent again", |c, _| {
-        c.handshake.syn_retries.into()
-    }),
-    field("handshake.synack_retries", "SYN/ACKs sent again", |c, _| {
-        c.handshake.syn_ack_retries.into()
-    }),
-    field(
-        "handshake.syn_to_synack_ns",
-        "from the last SYN to the SYN/ACK: from the point of capture to the server and back",
-        |c, _| c.handshake.syn_to_syn_ack_ns.into(),
-    ),
-    field(
-        "handshake.synack_to_ack_ns",
-        "from there to the client's acknowledgement: to the client and back",
-        |c, _| c.handshake.syn_ack_to_ack_ns.into(),
-    ),
-    field(
-        "at_stake_ns",
-        "time not idle, of the direction with more of it; connections are sorted by it",
-        |c, _| c.at_stake_ns.into(),
-    ),
-    field(
-        "top.direction",
-        "the direction of the longest wait: client_to_server or server_to_client",
-        |c, _| c.top.map(|(d, ..)| classes::direction(d)).into(),
-    ),
-    field("top.class", "its time class", |c, _| {
-        c.top.map(|(_, class, _)| class.name()).into()
-    }),
-    field(
-        "top.ns",
-        "how long it was, all stretches together",
-        |c, _| c.top.map(|(.., ns)| ns).into(),
-    ),
+pub(super) const CONNECTION: &[C] = &columns! {
+    "number" Count "counts from 1 in the order of first packets; what --connection takes"
+        |r| r.c.number;
+    "client" Text "address:port of who opened it" |r| r.c.client.to_string();
+    "server" Text "address:port of the other end" |r| r.c.server.to_string();
+    "protocol" Text "what it carries, as in the column of `slowside calls`"
+        |r| r.c.protocol.map(|p| p.name()) => or_null;
+    "first_ns" Time "time of its first packet, since the epoch" |r| r.c.first.0;
+    "last_ns" Time "time of its last packet, since the epoch" |r| r.c.last.0;
+    "vantage" Text "where it was captured: client, server, middle, unknown" |r| r.c.vantage.name();
+    "vantage_from" Text "what that was concluded from, in words" |r| r.c.vantage_from.to_string();
+    "vantage_confidence" Number "how sure that is, 0 to 1" |r| r.c.vantage_confidence;
+    "close" Text "how it ended: finished, reset, replaced, forgotten, expired, end-of-capture"
+        |r| r.c.close.name();
+    "seen" Flag "whether SYN and SYN/ACK are in the capture"
+        |r| r.c.handshake.seen => within("handshake");
+    "syn_retries" Count "SYNs sent again" |r| r.c.handshake.syn_retries => within("handshake");
+    "synack_retries" Count "SYN/ACKs sent again"
+        |r| r.c.handshake.syn_ack_retries => within("handshake");
+    "syn_to_synack_ns" Duration "from the last SYN to the SYN/ACK: from the point of capture to the server and back"
+        |r| r.c.handshake.syn_to_syn_ack_ns => within("handshake") or_null;
+    "synack_to_ack_ns" Duration "from there to the client's acknowledgement: to the client and back"
+        |r| r.c.handshake.syn_ack_to_ack_ns => within("handshake") or_null;
+    "at_stake_ns" Duration "time not idle, of the direction with more of it; connections are sorted by it"
+        |r| r.c.at_stake_ns;
+    "direction" Text "the direction of the longest wait: client_to_server or server_to_client"
+        |r| r.c.top.map(|(d, ..)| classes::direction(d)) => within("top");
+    "class" Text "its time class" |r| r.c.top.map(|(_, class, _)| class.name()) => within("top");
+    "ns" Duration "how long it was, all stretches together"
+        |r| r.c.top.map(|(.., ns)| ns) => within("top");
+};
+
+/// JSON has both directions inside of the connection, CSV has a row for each.
+const WHICH: [C; 2] = [
+    C::json(
+        "directions",
+        "object",
+        "client_to_server and server_to_client",
+        directions,
+    )
+    .only_json(),
+    C::new("direction", Kind::Text, "", |r| {
+        classes::direction(r.d).into()
+    })
+    .only_csv(),
 ];
 
 /// Of each direction, before its time by class.
-pub(super) const DIRECTION: [Field; 31] = [
-    field("packets", "packets sent this way", |c, d| {
-        own(c, d).counts.packets.into()
-    }),
-    field(
-        "payload_bytes",
-        "payload sent this way, retransmitted bytes included",
-        |c, d| own(c, d).counts.payload_bytes.into(),
-    ),
-    field(
-        "retransmitted_packets",
-        "packets with bytes that were sent before",
-        |c, d| own(c, d).counts.retransmitted_packets.into(),
-    ),
-    field(
-        "retransmitted_bytes",
-        "bytes that were sent before",
-        |c, d| own(c, d).counts.retransmitted_bytes.into(),
-    ),
-    field(
-        "spurious_retransmissions",
-        "packets sent again although the receiver had them",
-        |c, d| own(c, d).account.spurious_retransmissions.into(),
-    ),
-    field(
-        "lost_on_network_packets",
-        "packets the network dropped, every copy counted",
-        |c, d| own(c, d).lost_on_network_packets.into(),
-    ),
-    field(
-        "lost_on_network_bytes",
-        "payload the network dropped, every copy counted",
-        |c, d| own(c, d).lost_on_network_bytes.into(),
-    ),
-    field(
-        "missing_from_capture_packets",
-        "packets the receiver got and the capture lacks, of full size, at least one a gap",
-        |c, d| own(c, d).counts.missing_from_capture_packets.into(),
-    ),
-    field(
-        "missing_from_capture_bytes",
-        "bytes the receiver acknowledged and the capture lacks",
-        |c, d| own(c, d).counts.missing_from_capture_bytes.into(),
-    ),
-    field(
-        "out_of_order_packets",
-        "packets that others overtook on the way",
-        |c, d| own(c, d).counts.out_of_order_packets.into(),
-    ),
-    field(
-        "duplicate_packets",
-        "packets the capture holds twice",
-        |c, d| own(c, d).counts.duplicate_packets.into(),
-    ),
-    field(
-        "duplicate_acks",
-        "acknowledgements of this data by its receiver that say nothing new",
-        |c, d| back(c, d).duplicate_acks.into(),
-    ),
-    field(
-        "zero_windows",
-        "how often the receiver of this data closed its window",
-        |c, d| back(c, d).zero_windows.into(),
-    ),
-    field(
-        "zero_window_ns",
-        "how long that window was closed",
-        |c, d| own(c, d).account.zero_window_ns.into(),
-    ),
-    field("mss", "maximum segment size, bytes", |c, d| {
-        own(c, d).account.mss.into()
-    }),
-    field(
-        "window_scale",
-        "window scale as an exponent of 2",
-        |c, d| own(c, d).account.window_scale.into(),
-    ),
-    field("sack", "selective acknowledgement offered", |c, d| {
-        own(c, d).account.sack.into()
-    }),
-    field("timestamps", "TCP timestamps offered", |c, d| {
-        own(c, d).account.timestamps.into()
-    }),
-    field(
-        "rtt.count",
-        "round trips from the point of capture to the receiver: how many are certain",
-        |c, d| own(c, d).account.rtt.count.into(),
-    ),
-    field("rtt.min_ns", "the shortest of them", |c, d| {
-        rtt(c, d, |r| r.min_ns)
-    }),
-    field("rtt.p50_ns", "half are shorter (within 2 %)", |c, d| {
-        rtt(c, d, |r| r.p50_ns)
-    }),
-    field("rtt.p90_ns", "90 % are shorter (within 2 %)", |c, d| {
-        rtt(c, d, |r| r.p90_ns)
-    }),
-    field("rtt.p99_ns", "99 % are shorter (within 2 %)", |c, d| {
-        rtt(c, d, |r| r.p99_ns)
-    }),
-    field("rtt.max_ns", "the longest of them", |c, d| {
-        rtt(c, d, |r| r.max_ns)
-    }),
-    field(
-        "flight_max_bytes",
-        "most bytes sent and not yet acknowledged",
-        |c, d| own(c, d).account.flight_max_bytes.into(),
-    ),
-    field(
-        "window_min_bytes",
-        "smallest window above zero that the receiver of this data offered",
-        |c, d| own(c, d).account.window_min_bytes.into(),
-    ),
-    field(
-        "window_max_bytes",
-        "largest window that it offered",
-        |c, d| own(c, d).account.window_max_bytes.into(),
-    ),
-    field(
-        "goodput_bps",
-        "new payload in bits per second, from the first data to the last",
-        |c, d| own(c, d).goodput_bps.into(),
-    ),
-    field(
-        "segments_per_ack",
-        "data segments for each acknowledgement that came back without data",
-        segments_per_ack,
-    ),
-    field(
-        "delayed_ack_ns",
-        "median delay of acknowledgements that waited for a timer",
-        |c, d| own(c, d).account.delayed_ack_ns.into(),
-    ),
-    field(
-        "write_size_bytes",
-        "what the application writes at once most often",
-        |c, d| own(c, d).account.write_size_bytes.into(),
-    ),
-];
+const SENT: &[C] = &columns! {
+    "packets" Count "packets sent this way" |r| r.own().counts.packets;
+    "payload_bytes" Bytes "payload sent this way, retransmitted bytes included"
+        |r| r.own().counts.payload_bytes;
+    "retransmitted_packets" Count "packets with bytes that were sent before"
+        |r| r.own().counts.retransmitted_packets;
+    "retransmitted_bytes" Bytes "bytes that were sent before"
+        |r| r.own().counts.retransmitted_bytes;
+    "spurious_retransmissions" Count "packets sent again although the receiver had them"
+        |r| r.own().account.spurious_retransmissions;
+    "lost_on_network_packets" Count "packets the network dropped, every copy counted"
+        |r| r.own().lost_on_network_packets => or_null;
+    "lost_on_network_bytes" Bytes "payload the network dropped, every copy counted"
+        |r| r.own().lost_on_network_bytes => or_null;
+    "missing_from_capture_packets" Count "packets the receiver got and the capture lacks, of full size, at least one a gap"
+        |r| r.own().counts.missing_from_capture_packets;
+    "missing_from_capture_bytes" Bytes "bytes the receiver acknowledged and the capture lacks"
+        |r| r.own().counts.missing_from_capture_bytes;
+    "out_of_order_packets" Count "packets that others overtook on the way"
+        |r| r.own().counts.out_of_order_packets;
+    "duplicate_packets" Count "packets the capture holds twice"
+        |r| r.own().counts.duplicate_packets;
+    "duplicate_acks" Count "acknowledgements of this data by its receiver that say nothing new"
+        |r| r.back().duplicate_acks;
+    "zero_windows" Count "how often the receiver of this data closed its window"
+        |r| r.back().zero_windows;
+    "zero_window_ns" Duration "how long that window was closed" |r| r.own().account.zero_window_ns;
+    "mss" Count "maximum segment size, bytes" |r| r.own().account.mss => or_null;
+    "window_scale" Count "window scale as an exponent of 2"
+        |r| r.own().account.window_scale => or_null;
+    "sack" Flag "selective acknowledgement offered" |r| r.own().account.sack => or_null;
+    "timestamps" Flag "TCP timestamps offered" |r| r.own().account.timestamps => or_null;
+    "count" Count "round trips from the point of capture to the receiver: how many are certain"
+        |r| r.own().account.rtt.count => within("rtt");
+    "min_ns" Duration "the shortest of them" |r| rtt(r, |r| r.min_ns) => within("rtt") or_null;
+    "p50_ns" Duration "half are shorter (within 2 %)"
+        |r| rtt(r, |r| r.p50_ns) => within("rtt") or_null;
+    "p90_ns" Duration "90 % are shorter (within 2 %)"
+        |r| rtt(r, |r| r.p90_ns) => within("rtt") or_null;
+    "p99_ns" Duration "99 % are shorter (within 2 %)"
+        |r| rtt(r, |r| r.p99_ns) => within("rtt") or_null;
+    "max_ns" Duration "the longest of them" |r| rtt(r, |r| r.max_ns) => within("rtt") or_null;
+    "flight_max_bytes" Bytes "most bytes sent and not yet acknowledged"
+        |r| r.own().account.flight_max_bytes;
+    "window_min_bytes" Bytes "smallest window above zero that the receiver of this data offered"
+        |r| r.own().account.window_min_bytes => or_null;
+    "window_max_bytes" Bytes "largest window that it offered"
+        |r| r.own().account.window_max_bytes => or_null;
+    "goodput_bps" Rate "new payload in bits per second, from the first data to the last"
+        |r| r.own().goodput_bps => or_null;
+    "segments_per_ack" Number "data segments for each acknowledgement that came back without data"
+        |r| segments_per_ack(r) => or_null;
+    "delayed_ack_ns" Duration "median delay of acknowledgements that waited for a timer"
+        |r| r.own().account.delayed_ack_ns => or_null;
+    "write_size_bytes" Bytes "what the application writes at once most often"
+        |r| r.own().account.write_size_bytes => or_null;
+};
+
+const LONGEST: C = C::json(
+    "longest",
+    "array",
+    "the longest stretch of each class: class, ns, first and last frame, index of the capture, files \
+     of the frames (JSON only)",
+    longest,
+)
+.only_json();
 
 /// Of each direction, behind its time by class, as they came later and columns keep their places.
-pub(super) const HABITS: [Field; 25] = [
-    field(
-        "writes",
-        "what it wrote at once, of any size: ended by a push and a pause or an answer",
-        |c, d| own(c, d).account.writes.into(),
-    ),
-    field(
-        "segments.up_to_64_bytes",
-        "data segments of up to 64 bytes of payload, as the capture has them",
-        |c, d| segments(c, d, 0),
-    ),
-    field("segments.up_to_256_bytes", "of 65 to 256", |c, d| {
-        segments(c, d, 1)
-    }),
-    field("segments.up_to_512_bytes", "of 257 to 512", |c, d| {
-        segments(c, d, 2)
-    }),
-    field("segments.up_to_1460_bytes", "of 513 to 1,460", |c, d| {
-        segments(c, d, 3)
-    }),
-    field(
-        "segments.up_to_8960_bytes",
-        "of 1,461 to 8,960: jumbo frames, or joined by offloading",
-        |c, d| segments(c, d, 4),
-    ),
-    field(
-        "segments.larger",
-        "larger ones: joined, or not yet cut, by offloading",
-        |c, d| segments(c, d, 5),
-    ),
-    field(
-        "retransmissions.fast",
-        "packets sent again because of duplicate or selective ACKs, and in the recovery after",
-        |c, d| own(c, d).account.retransmissions.fast.into(),
-    ),
-    field(
-        "retransmissions.timeout",
-        "packets sent again after 200 ms without progress, and in the recovery after",
-        |c, d| own(c, d).account.retransmissions.timeout.into(),
-    ),
-    field(
-        "retransmissions.tail_probe",
-        "last packets sent again sooner, to find out whether they arrived",
-        |c, d| own(c, d).account.retransmissions.tail_probe.into(),
-    ),
-    field(
-        "retransmissions.other",
-        "packets sent again for which nothing tells why",
-        |c, d| own(c, d).account.retransmissions.other.into(),
-    ),
-    field(
-        "congestion_window.count",
-        "how often the sender stopped though window and application had more, until an ACK came",
-        |c, d| own(c, d).account.congestion_window.count.into(),
-    ),
-    field(
-        "congestion_window.min_bytes",
-        "what was in flight then, an estimate of the congestion window: the least",
-        |c, d| congestion(c, d, |w| Some(w.min_bytes)),
-    ),
-    field("congestion_window.mean_bytes", "the mean", |c, d| {
-        congestion(c, d, |w| w.mean_bytes())
-    }),
-    field("congestion_window.max_bytes", "the most", |c, d| {
-        congestion(c, d, |w| Some(w.max_bytes))
-    }),
-    field("congestion_window.last_bytes", "the last", |c, d| {
-        congestion(c, d, |w| Some(w.last_bytes))
-    }),
-    field(
-        "pauses.count",
-        "silences of the sender above 200 µs with nothing outstanding, until it sent again",
-        |c, d| own(c, d).account.pauses.count.into(),
-    ),
-    field("pauses.total_ns", "all of them together", |c, d| {
-        own(c, d).account.pauses.total_ns.into()
-    }),
-    field("pauses.longest_ns", "the longest", |c, d| {
-        let longest = own(c, d).account.pauses.longest;
-        longest.map(|wait| wait.ns).into()
-    }),
-    field(
-        "stretch_acks",
-        "acknowledgements without data of more than two full segments",
-        |c, d| own(c, d).account.stretch_acks.into(),
-    ),
-    field(
-        "ecn.negotiated",
-        "whether both sides agreed on explicit congestion notification",
-        |c, d| own(c, d).account.ecn_negotiated.into(),
-    ),
-    field(
-        "ecn.capable_packets",
-        "packets sent this way that routers may mark (ECT), marked ones included",
-        |c, d| own(c, d).account.ecn.capable_packets.into(),
-    ),
-    field(
-        "ecn.ce_packets",
-        "packets sent this way that a router marked (CE)",
-        |c, d| own(c, d).account.ecn.ce_packets.into(),
-    ),
-    field(
-        "ecn.ece_packets",
-        "packets by which the receiver of this data says that marks came (ECE, RFC 3168)",
-        |c, d| own(c, d.reverse()).account.ecn.ece_packets.into(),
-    ),
-    field(
-        "ecn.cwr_packets",
-        "packets by which the sender says that it slowed down for them (CWR, RFC 3168)",
-        |c, d| own(c, d).account.ecn.cwr_packets.into(),
-    ),
-];
+const HABITS: &[C] = &columns! {
+    "writes" Count "what it wrote at once, of any size: ended by a push and a pause or an answer"
+        |r| r.own().account.writes;
+    "up_to_64_bytes" Bytes "data segments of up to 64 bytes of payload, as the capture has them"
+        |r| segments(r, 0) => within("segments");
+    "up_to_256_bytes" Bytes "of 65 to 256" |r| segments(r, 1) => within("segments");
+    "up_to_512_bytes" Bytes "of 257 to 512" |r| segments(r, 2) => within("segments");
+    "up_to_1460_bytes" Bytes "of 513 to 1,460" |r| segments(r, 3) => within("segments");
+    "up_to_8960_bytes" Bytes "of 1,461 to 8,960: jumbo frames, or joined by offloading"
+        |r| segments(r, 4) => within("segments");
+    "larger" Count "larger ones: joined, or not yet cut, by offloading"
+        |r| segments(r, 5) => within("segments");
+    "fast" Count "packets sent again because of duplicate or selective ACKs, and in the recovery after"
+        |r| r.own().account.retransmissions.fast => within("retransmissions");
+    "timeout" Count "packets sent again after 200 ms without progress, and in the recovery after"
+        |r| r.own().account.retransmissions.timeout => within("retransmissions");
+    "tail_probe" Count "last packets sent again sooner, to find out whether they arrived"
+        |r| r.own().account.retransmissions.tail_probe => within("retransmissions");
+    "other" Count "packets sent again for which nothing tells why"
+        |r| r.own().account.retransmissions.other => within("retransmissions");
+    "count" Count "how often the sender stopped though window and application had more, until an ACK came"
+        |r| r.own().account.congestion_window.count => within("congestion_window");
+    "min_bytes" Bytes "what was in flight then, an estimate of the congestion window: the least"
+        |r| congestion(r, |w| Some(w.min_bytes)) => within("congestion_window") or_null;
+    "mean_bytes" Bytes "the mean"
+        |r| congestion(r, |w| w.mean_bytes()) => within("congestion_window") or_null;
+    "max_bytes" Bytes "the most"
+        |r| congestion(r, |w| Some(w.max_bytes)) => within("congestion_window") or_null;
+    "last_bytes" Bytes "the last"
+        |r| congestion(r, |w| Some(w.last_bytes)) => within("congestion_window") or_null;
+    "count" Count "silences of the sender above 200 µs with nothing outstanding, until it sent again"
+        |r| r.own().account.pauses.count => within("pauses");
+    "total_ns" Duration "all of them together"
+        |r| r.own().account.pauses.total_ns => within("pauses");
+    "longest_ns" Duration "the longest"
+        |r| r.own().account.pauses.longest.map(|wait| wait.ns) => within("pauses") or_null;
+    "stretch_acks" Count "acknowledgements without data of more than two full segments"
+        |r| r.own().account.stretch_acks;
+    "negotiated" Flag "whether both sides agreed on explicit congestion notification"
+        |r| r.own().account.ecn_negotiated => within("ecn") or_null;
+    "capable_packets" Count "packets sent this way that routers may mark (ECT), marked ones included"
+        |r| r.own().account.ecn.capable_packets => within("ecn");
+    "ce_packets" Count "packets sent this way that a router marked (CE)"
+        |r| r.own().account.ecn.ce_packets => within("ecn");
+    "ece_packets" Count "packets by which the receiver of this data says that marks came (ECE, RFC 3168)"
+        |r| own(r.c, r.d.reverse()).account.ecn.ece_packets => within("ecn");
+    "cwr_packets" Count "packets by which the sender says that it slowed down for them (CWR, RFC 3168)"
+        |r| r.own().account.ecn.cwr_packets => within("ecn");
+};
+
+/// Of each direction.
+pub(super) static DIRECTION: LazyLock<Vec<C>> = LazyLock::new(|| {
+    let time = |class: TimeClass| {
+        C::of(
+            class.name(),
+            Kind::Duration,
+            words(class).meaning,
+            |r, c| {
+                let mut times = r.own().account.time_ns.iter();
+                let time = times.find(|(class, _)| class.name() == c.name);
+                time.map(|(_, ns)| *ns).into()
+            },
+        )
+        .within("time_ns")
+    };
+    let mut columns = SENT.to_vec();
+    columns.extend(TimeClass::ALL.map(time));
+    columns.push(LONGEST);
+    columns.extend(HABITS);
+    columns
+});
+
+/// All columns.
+pub(super) fn columns() -> Vec<C> {
+    let direction = DIRECTION.iter().map(|c| c.only_csv());
+    let connection = CONNECTION.iter().copied();
+    connection.chain(WHICH).chain(direction).collect()
+}
+
+fn directions(r: &ConnRow<'_>, out: &mut Vec<u8>) {
+    out.push(b'{');
+    for d in DIRECTIONS {
+        key(classes::direction(d), out);
+        object(&DIRECTION, &ConnRow { d, ..*r }, out);
+    }
+    out.push(b'}');
+}
+
+fn longest(r: &ConnRow<'_>, out: &mut Vec<u8>) {
+    let capture = capture_of(r.result, r.c, r.d);
+    let file = |mark: Mark| file_of(r.result, capture, mark);
+    let waits = r.own().account.longest.iter();
+    let waits = waits.filter_map(|(class, wait)| Some((class, (*wait)?)));
+    let waits: Value = waits
+        .map(|(class, wait)| {
+            json!({
+                "class": class.name(),
+                "ns": wait.ns,
+                "frames": [wait.first.packet.frame, wait.last.packet.frame],
+                "capture": capture,
+                "files": [file(wait.first), file(wait.last)],
+            })
+        })
+        .collect();
+    // Writing to memory cannot fail.
+    drop(serde_json::to_writer(out, &waits));
+}
 
 pub(crate) fn own(c: &ConnectionResult, direction: Direction) -> &DirectionResult {
     c.direction(direction)
 }
 
-/// What is counted with the packets that come back: the receiver's windows and acknowledgements.
+/// What is counted with the packets that come back.
 pub(crate) fn back(c: &ConnectionResult, direction: Direction) -> &DirectionSummary {
     &own(c, direction.reverse()).counts
 }
 
 /// A duration of the round trips; none is known without a sample.
-fn rtt(c: &ConnectionResult, direction: Direction, get: fn(&RoundTrips) -> i64) -> Value {
-    let rtt = &own(c, direction).account.rtt;
+fn rtt<'a>(r: &ConnRow<'_>, get: fn(&RoundTrips) -> i64) -> Cell<'a> {
+    let rtt = &r.own().account.rtt;
     (rtt.count > 0).then(|| get(rtt)).into()
 }
 
-fn segments(c: &ConnectionResult, direction: Direction, class: usize) -> Value {
-    let sizes = own(c, direction).account.segment_sizes.0;
+fn segments<'a>(r: &ConnRow<'_>, class: usize) -> Cell<'a> {
+    let sizes = r.own().account.segment_sizes.0;
     sizes.get(class).copied().into()
 }
 
 /// What is known of the congestion window where it could be seen.
-fn congestion(
-    c: &ConnectionResult,
-    direction: Direction,
-    get: fn(&CongestionWindow) -> Option<u64>,
-) -> Value {
-    let window = &own(c, direction).account.congestion_window;
+fn congestion<'a>(r: &ConnRow<'_>, get: fn(&CongestionWindow) -> Option<u64>) -> Cell<'a> {
+    let window = &r.own().account.congestion_window;
     (window.count > 0).then(|| get(window)).flatten().into()
 }
 
-fn segments_per_ack(c: &ConnectionResult, direction: Direction) -> Value {
-    let account = &own(c, direction).account;
+fn segments_per_ack<'a>(r: &ConnRow<'_>) -> Cell<'a> {
+    let account = &r.own().account;
     if account.acknowledgements == 0 {
-        return Value::Null;
+        return Cell::Unknown;
     }
     let exact = account.segments_acknowledged as f64 / account.acknowledgements as f64;
     ((exact * 1000.0).round() / 1000.0).into()
-}
-
-/// The CSV column of a field: `rtt.p50_ns` is `rtt_p50_ns`.
-pub(super) fn column(name: &str) -> String {
-    name.replace('.', "_")
-}
-
-/// The CSV column of a time class; its unit comes last, as everywhere.
-pub(super) fn class_column(class: TimeClass) -> String {
-    format!("time_{}_ns", class.name().replace('-', "_"))
 }

@@ -4,6 +4,7 @@
 //! allocates for one.
 
 use super::{Cell, Column, Get, Table};
+use std::io::{self, Write};
 
 /// How rows are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,16 +17,20 @@ pub enum Form {
 /// Writes rows with these columns.
 pub struct RowWriter<T: Table> {
     form: Form,
-    columns: &'static [Column<T>],
+    columns: Vec<Column<T>>,
     /// JSON that CSV has to quote.
     json: Vec<u8>,
 }
 
 impl<T: Table> RowWriter<T> {
-    pub(crate) fn of(columns: &'static [Column<T>], form: Form) -> RowWriter<T> {
+    pub(crate) fn of(columns: &[Column<T>], form: Form) -> RowWriter<T> {
+        let of_form = |c: &&Column<T>| match form {
+            Form::Csv => c.csv,
+            Form::Jsonl => c.json,
+        };
         RowWriter {
             form,
-            columns,
+            columns: columns.iter().filter(of_form).copied().collect(),
             json: Vec::new(),
         }
     }
@@ -36,24 +41,26 @@ impl<T: Table> RowWriter<T> {
         if self.form == Form::Jsonl {
             return String::new();
         }
-        let names: Vec<&str> = self.columns.iter().map(|c| c.name).collect();
+        let names: Vec<String> = self.columns.iter().map(Column::word).collect();
         names.join(",") + "\n"
     }
 
     /// Appends a row, with its line end.
     pub fn write<'a>(&mut self, row: &'a T::Row<'a>, out: &mut Vec<u8>) {
-        match self.form {
-            Form::Csv => {
-                for (i, column) in self.columns.iter().enumerate() {
-                    if i > 0 {
-                        out.push(b',');
-                    }
-                    csv(column, row, &mut self.json, out);
-                }
-            }
-            Form::Jsonl => object(self.columns, row, out),
-        }
+        self.row(row, out);
         out.push(b'\n');
+    }
+
+    fn row<'a>(&mut self, row: &'a T::Row<'a>, out: &mut Vec<u8>) {
+        if self.form == Form::Jsonl {
+            return object(&self.columns, row, out);
+        }
+        for (i, column) in self.columns.iter().enumerate() {
+            if i > 0 {
+                out.push(b',');
+            }
+            csv(column, row, &mut self.json, out);
+        }
     }
 }
 
@@ -64,11 +71,8 @@ fn csv<'a, T: Table>(
     out: &mut Vec<u8>,
 ) {
     match column.get {
-        Get::Cell(get) => match get(row) {
-            Cell::Unknown => {}
-            Cell::Text(text) => csv_field(text.as_bytes(), out),
-            other => json_cell(&other, out),
-        },
+        Get::Cell(get) => csv_cell(&get(row), out),
+        Get::Of(get) => csv_cell(&get(row, column), out),
         Get::Plain(write) => write(row, out),
         Get::Json(write) => {
             json.clear();
@@ -78,13 +82,102 @@ fn csv<'a, T: Table>(
     }
 }
 
+/// Writes rows as CSV.
+pub(crate) fn csv_table<'a, T: Table>(
+    columns: &[Column<T>],
+    rows: &'a [T::Row<'a>],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut writer = RowWriter::of(columns, Form::Csv);
+    out.write_all(writer.head().as_bytes())?;
+    let mut line = Vec::new();
+    for row in rows {
+        line.clear();
+        writer.write(row, &mut line);
+        out.write_all(&line)?;
+    }
+    Ok(())
+}
+
+/// A JSON list with an object per line: there may be hundreds of thousands.
+pub(crate) struct JsonList<'o, T: Table> {
+    writer: RowWriter<T>,
+    line: Vec<u8>,
+    out: &'o mut dyn Write,
+    begun: bool,
+}
+
+impl<'o, T: Table> JsonList<'o, T> {
+    pub(crate) fn new(columns: &[Column<T>], out: &'o mut dyn Write) -> JsonList<'o, T> {
+        JsonList {
+            writer: RowWriter::of(columns, Form::Jsonl),
+            line: Vec::new(),
+            out,
+            begun: false,
+        }
+    }
+
+    pub(crate) fn write<'a>(&mut self, row: &'a T::Row<'a>) -> io::Result<()> {
+        self.line.clear();
+        self.line
+            .extend_from_slice(if self.begun { b",\n" } else { b"[\n" });
+        self.begun = true;
+        self.writer.row(row, &mut self.line);
+        self.out.write_all(&self.line)
+    }
+
+    pub(crate) fn end(self) -> io::Result<()> {
+        self.out
+            .write_all(if self.begun { b"\n]" } else { b"[\n]" })
+    }
+}
+
+/// Writes rows as a JSON list.
+pub(crate) fn json_list<'a, T: Table>(
+    columns: &[Column<T>],
+    rows: &'a [T::Row<'a>],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut list = JsonList::new(columns, out);
+    rows.iter().try_for_each(|row| list.write(row))?;
+    list.end()
+}
+
 /// A row as a JSON object.
 pub(crate) fn object<'a, T: Table>(columns: &[Column<T>], row: &'a T::Row<'a>, out: &mut Vec<u8>) {
     out.push(b'{');
+    for group in columns.chunk_by(|a, b| a.object() == b.object()) {
+        let object = group.first().map_or("", Column::object);
+        if object.is_empty() {
+            fields(group, row, out);
+            continue;
+        }
+        key(object, out);
+        let known = |c: &Column<T>| match c.get {
+            Get::Cell(get) => get(row) != Cell::Unknown,
+            _ => true,
+        };
+        if group.iter().any(known) {
+            out.push(b'{');
+            fields(group, row, out);
+            out.push(b'}');
+        } else {
+            out.extend_from_slice(b"null");
+        }
+    }
+    out.push(b'}');
+}
+
+fn fields<'a, T: Table>(columns: &[Column<T>], row: &'a T::Row<'a>, out: &mut Vec<u8>) {
     for column in columns {
-        key(column.name, out);
+        match column.within {
+            _ if column.nested => key(column.name, out),
+            "" => key(column.name, out),
+            _ => key(&column.word(), out),
+        }
         match column.get {
             Get::Cell(get) => json_cell(&get(row), out),
+            Get::Of(get) => json_cell(&get(row, column), out),
             Get::Plain(write) => {
                 out.push(b'"');
                 write(row, out);
@@ -93,7 +186,6 @@ pub(crate) fn object<'a, T: Table>(columns: &[Column<T>], row: &'a T::Row<'a>, o
             Get::Json(write) => write(row, out),
         }
     }
-    out.push(b'}');
 }
 
 /// The name of an object's next value, which needs no quoting.
@@ -106,6 +198,14 @@ pub(crate) fn key(name: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(b"\":");
 }
 
+fn csv_cell(cell: &Cell<'_>, out: &mut Vec<u8>) {
+    match cell {
+        Cell::Unknown => {}
+        Cell::Text(text) => csv_field(text.as_bytes(), out),
+        other => json_cell(other, out),
+    }
+}
+
 fn json_cell(cell: &Cell<'_>, out: &mut Vec<u8>) {
     match cell {
         Cell::Unknown => out.extend_from_slice(b"null"),
@@ -113,6 +213,8 @@ fn json_cell(cell: &Cell<'_>, out: &mut Vec<u8>) {
         Cell::Flag(false) => out.extend_from_slice(b"false"),
         Cell::Integer(n) => integer(*n, out),
         Cell::Natural(n) => integer(*n, out),
+        // Writing to memory cannot fail.
+        Cell::Number(n) => drop(serde_json::to_writer(out, n)),
         Cell::Text(text) => json_string(text, out),
     }
 }

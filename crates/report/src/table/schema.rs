@@ -19,57 +19,93 @@ pub(crate) fn assert_described<T: Table>(title: &str, place: &str, columns: &[Co
 }
 
 fn describe<T: Table>(columns: &[Column<T>], object: &mut Map<String, Value>) {
-    let names: Vec<&str> = columns.iter().map(|c| c.name).collect();
-    object.insert("required".to_owned(), json!(names));
-    let before = object["properties"].as_object().cloned();
-    let mut before = before.unwrap_or_default();
+    let columns: Vec<&Column<T>> = columns.iter().filter(|c| c.json).collect();
+    let mut before = take(object, "properties");
+    let mut required = Vec::new();
     let mut properties = Map::new();
-    for c in columns {
-        let before = before.remove(c.name).unwrap_or_default();
-        properties.insert(c.name.to_owned(), property(c, before));
+    for group in columns.chunk_by(|a, b| a.object() == b.object()) {
+        let name = group[0].object();
+        if name.is_empty() {
+            add(group, &mut before, &mut required, &mut properties);
+            continue;
+        }
+        let mut inner = take(&mut before, name);
+        before.shift_remove(name);
+        inner.entry("type").or_insert("object".into());
+        let mut inner_before = take(&mut inner, "properties");
+        let (mut names, mut described) = (Vec::new(), Map::new());
+        add(group, &mut inner_before, &mut names, &mut described);
+        inner.insert("required".to_owned(), json!(names));
+        inner.insert("properties".to_owned(), described.into());
+        required.push(name.to_owned());
+        properties.insert(name.to_owned(), inner.into());
     }
     properties.extend(before);
+    object.insert("required".to_owned(), json!(required));
     object.insert("properties".to_owned(), properties.into());
 }
 
-fn property<T: Table>(c: &Column<T>, before: Value) -> Value {
-    let (kind, unit) = match c.kind {
-        Kind::Text | Kind::Hash => ("string", ""),
-        Kind::Flag => ("boolean", ""),
-        Kind::Count | Kind::Frame => ("integer", ""),
-        Kind::Bytes => ("integer", "bytes"),
-        Kind::Duration | Kind::Time => ("integer", "ns"),
-        Kind::Word(_) => ("", ""),
-        Kind::Json(kind) => (kind, ""),
-    };
-    let kind = match c.nullable {
-        true => json!([kind, "null"]),
-        false => json!(kind),
-    };
-    let mut property = match before {
-        Value::Object(before) if matches!(c.kind, Kind::Json(_)) => before,
+/// What was an object there, or nothing; its place stays.
+fn take(object: &mut Map<String, Value>, name: &str) -> Map<String, Value> {
+    match object.get_mut(name).map(Value::take) {
+        Some(Value::Object(inner)) => inner,
         _ => Map::new(),
-    };
-    match c.kind {
-        Kind::Word(words) => {
-            let null = c.nullable.then_some(Value::Null);
-            let words = words.iter().map(|w| Value::from(*w)).chain(null);
-            property.insert("enum".to_owned(), words.collect());
-        }
-        _ => drop(property.insert("type".to_owned(), kind)),
     }
-    match c.kind {
-        Kind::Hash => drop(property.insert("pattern".to_owned(), "^[0-9a-f]{16}$".into())),
-        Kind::Frame => drop(property.insert("minimum".to_owned(), 1.into())),
-        Kind::Count | Kind::Bytes => drop(property.insert("minimum".to_owned(), 0.into())),
-        _ => {}
+}
+
+fn add<T: Table>(
+    columns: &[&Column<T>],
+    before: &mut Map<String, Value>,
+    required: &mut Vec<String>,
+    properties: &mut Map<String, Value>,
+) {
+    for c in columns {
+        let name = match c.nested {
+            true => c.name.to_owned(),
+            false => c.word(),
+        };
+        let property = property(c, take(before, &name));
+        before.shift_remove(&name);
+        required.extend((!c.optional).then(|| name.clone()));
+        properties.insert(name, property.into());
     }
-    let says_unit = c.help.split([' ', ',', ';']).any(|word| word == unit);
-    let help = match unit {
-        "" => c.help.to_owned(),
-        _ if says_unit => c.help.to_owned(),
-        unit => format!("{}, {unit}", c.help),
+}
+
+/// Bounds and words that were said by hand stay.
+fn property<T: Table>(c: &Column<T>, mut said: Map<String, Value>) -> Map<String, Value> {
+    let (kind, least, unit) = match c.kind {
+        Kind::Text => ("string", None, ""),
+        Kind::Flag => ("boolean", None, ""),
+        Kind::Integer => ("integer", None, ""),
+        Kind::Count => ("integer", Some(0), ""),
+        Kind::Frame => ("integer", Some(1), ""),
+        Kind::Bytes => ("integer", Some(0), "bytes"),
+        Kind::Rate => ("integer", Some(0), "bits per second"),
+        Kind::Number => ("number", None, ""),
+        Kind::Duration | Kind::Time => ("integer", None, "ns"),
+        Kind::Json(kind) => (kind, None, ""),
     };
-    property.insert("description".to_owned(), help.into());
-    property.into()
+    if !said.contains_key("enum") {
+        let kind = if c.nullable {
+            json!([kind, "null"])
+        } else {
+            json!(kind)
+        };
+        said.insert("type".to_owned(), kind);
+    }
+    if let Some(least) = least {
+        said.insert("minimum".to_owned(), least.into());
+    }
+    let words = [" ", ",", ";"].map(|end| format!(" {unit}{end}"));
+    let help = format!(" {} ", c.help);
+    let says_unit = unit.is_empty() || words.iter().any(|w| help.contains(w));
+    let help = match says_unit {
+        true => c.help.to_owned(),
+        false => format!("{}, {unit}", c.help),
+    };
+    if !matches!(c.kind, Kind::Json(_)) {
+        said.shift_remove("description");
+    }
+    said.insert("description".to_owned(), help.into());
+    said
 }

@@ -5,7 +5,7 @@
 
 use analysis::results::Diagnosis;
 use model::{Call, Detail, Field, LinkType, Name};
-use slowside::{Captures, Config, calls, diagnose};
+use slowside::{Captures, Config, diagnose, each_call};
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -116,7 +116,7 @@ pub(crate) fn rows(inputs: &[PathBuf], threads: usize) -> Vec<Row> {
         rows.push(Row::of(call));
         Ok(())
     };
-    calls(inputs, &config, &mut sink, &mut |_| ()).expect("a readable capture");
+    each_call(inputs, &config, &mut sink, &mut |_| ()).expect("a readable capture");
     rows.sort_by_key(|r| (r.times, r.id));
     rows
 }

@@ -35,7 +35,7 @@ fn calls(path: &std::path::Path) -> Vec<Call> {
         Ok(())
     };
     let config = slowside::Config::default();
-    slowside::calls(&[path.to_owned()], &config, &mut sink, &mut |_| {}).expect("a capture");
+    slowside::each_call(&[path.to_owned()], &config, &mut sink, &mut |_| {}).expect("a capture");
     calls
 }
 

@@ -1,0 +1,59 @@
+//! Rows for people: cells of text under their headings, from columns.
+
+use super::{Cell, Column, Get, Kind, Table};
+use crate::text::{bytes, grouped, tight};
+
+/// The columns that people are shown of these rows.
+pub(crate) fn shown<'a, T: Table>(columns: &[Column<T>], rows: &'a [T::Row<'a>]) -> Vec<Column<T>> {
+    let said = |c: &&Column<T>| match c.shown.and_then(|s| s.only_if) {
+        Some(says) => rows.iter().any(says),
+        None => c.shown.is_some(),
+    };
+    columns.iter().filter(said).copied().collect()
+}
+
+/// Takes away the last column that says nothing of these rows, if there is one.
+pub(crate) fn narrow<'a, T: Table>(columns: &mut Vec<Column<T>>, rows: &'a [T::Row<'a>]) -> bool {
+    let idle = |c: &Column<T>| {
+        let needed = c.shown.and_then(|s| s.needed_if);
+        needed.is_some_and(|needed| !rows.iter().any(needed))
+    };
+    let last = columns.iter().rposition(idle);
+    last.map(|last| columns.remove(last)).is_some()
+}
+
+/// The headings, and a line of cells for each row.
+pub(crate) fn table<'a, T: Table>(
+    columns: &[Column<T>],
+    rows: &'a [T::Row<'a>],
+) -> Vec<Vec<String>> {
+    let headings = columns.iter().filter_map(|c| c.shown);
+    let headings = headings.map(|s| s.heading.to_owned()).collect();
+    let line = |row| columns.iter().map(|c| text(c, row)).collect();
+    let lines = rows.iter().map(line);
+    std::iter::once(headings).chain(lines).collect()
+}
+
+/// A value with its unit; `-` where it is not known.
+fn text<'a, T: Table>(column: &Column<T>, row: &'a T::Row<'a>) -> String {
+    let cell = match column.shown.and_then(|s| s.get).unwrap_or(column.get) {
+        Get::Cell(get) => get(row),
+        Get::Of(get) => get(row, column),
+        Get::Plain(write) | Get::Json(write) => {
+            let mut text = Vec::new();
+            write(row, &mut text);
+            String::from_utf8_lossy(&text).into_owned().into()
+        }
+    };
+    match (cell, column.kind) {
+        (Cell::Unknown, _) => "-".to_owned(),
+        (Cell::Text(text), _) => text.into_owned(),
+        (Cell::Integer(n), Kind::Duration) => tight(n),
+        (Cell::Natural(n), Kind::Bytes) => bytes(n).replace(' ', ""),
+        (Cell::Natural(n), Kind::Count) => grouped(n),
+        (Cell::Integer(n), _) => n.to_string(),
+        (Cell::Natural(n), _) => n.to_string(),
+        (Cell::Number(n), _) => n.to_string(),
+        (Cell::Flag(flag), _) => flag.to_string(),
+    }
+}
