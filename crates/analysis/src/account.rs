@@ -78,6 +78,7 @@ impl Account {
                 sure(Cause::NagleDelayedAck) + sure(Cause::DelayedAck);
             line[TimeClass::SenderApplication] = sure(Cause::NotWriting);
             line[TimeClass::Bandwidth] = sure(Cause::Bandwidth);
+            line[TimeClass::LossRecovery] = sure(Cause::Loss) + sure(Cause::Outage);
             delayed_ack_ns[d.index()] = sure(Cause::DelayedAck);
         }
         let known = sums

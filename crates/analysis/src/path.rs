@@ -17,6 +17,8 @@ const FEW: u64 = 10;
 const VARIES: i64 = 4;
 /// An acknowledgement is sent before its host has woken anybody up: no path is known better.
 const HOST_NS: i64 = 100_000;
+/// No timer that delays acknowledgements is shorter.
+const TIMER_NS: i64 = 20_000_000;
 /// And it has woken up after this, as a rule.
 const WOKEN_NS: i64 = 1_000_000;
 
@@ -93,7 +95,10 @@ impl Acknowledged {
         if self.min_ns.or(self.half_ns).is_none() || self.on_the_way(self.mean_ns(fastest)) {
             return Half::ANY;
         }
+        // Next to a faster handshake all of them waited for a timer.
+        let late = self.prompt_max_ns > (fastest + TIMER_NS).max(fastest.saturating_mul(2));
         let varies = match self.prompt_count {
+            _ if late => fastest.saturating_mul(VARIES),
             0..FEW => fastest.saturating_mul(VARIES).max(self.prompt_max_ns),
             _ => self.prompt_max_ns + self.prompt_max_ns / 10 * 3,
         };

@@ -8,7 +8,11 @@ use ledger::Place;
 use model::{format_duration, grouped};
 
 /// A second side that has this share of the first's for certain makes the verdict `mixed`.
-const MIXED: f64 = 0.67;
+const MIXED: f64 = 0.8;
+
+/// What may be another's is no more than this share of what is certain of the one that is accused: the
+/// truth is not near half and half then.
+const OUTWEIGHED: f64 = 0.95;
 
 /// What is certain of a side, and what may be its, with what it costs beside calls.
 #[derive(Clone, Copy)]
@@ -48,7 +52,9 @@ impl Blame {
 
     /// Whether what is certain of it outweighs all that may be another's.
     fn outweighs(&self, other: &Blame) -> bool {
-        other.most_ns.is_some_and(|most| self.sure_ns > most)
+        other
+            .most_ns
+            .is_some_and(|most| OUTWEIGHED * self.sure_ns as f64 > most as f64)
     }
 }
 

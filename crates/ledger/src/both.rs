@@ -140,13 +140,18 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
     charge(Cause::Queue, d, call.service_ns - service);
     charge(Cause::Stall, d, call.stall_ns);
     charge(Cause::Loss, d, call.behind_ns);
-    charge(Cause::Nagle, d, call.nagle_ns);
+    // What holds turns of a stream back, their connections' accounts say.
+    let nagle = match facts.classes {
+        Some(_) => 0,
+        None => call.nagle_ns,
+    };
+    charge(Cause::Nagle, d, nagle);
     for way in [d, back] {
         for (kind, &ns) in call.held.of(way).iter() {
             charge(Cause::of_episode(kind), way, ns);
         }
     }
-    let (mut transfer, mut left) = (call.transfer_ns, call.path_ns);
+    let (mut transfer, mut left) = (call.transfer_ns + call.nagle_ns - nagle, call.path_ns);
     if call.lost != Lost::Nothing {
         // What is beyond a crossing as usual waited for what was lost.
         let mut lost = (left + transfer - facts.usual_path_ns).max(0);

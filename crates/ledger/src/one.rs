@@ -211,7 +211,7 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     let known = held.sum(d).min(request);
     passing(&held, d, facts.to_client, &mut request, ledger);
     passing(&held, back, facts.to_server, &mut reply, ledger);
-    if facts.to_client.is_here() {
+    if facts.to_client.is_here() && facts.classes.is_none() {
         // Only next to a sender it shows that its TCP held something back.
         let nagle = (call.request_held_ns - known).clamp(0, request);
         ledger.charge(Cause::Nagle, d, Bounds::exactly(nagle));

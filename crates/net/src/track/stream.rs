@@ -204,7 +204,12 @@ impl Stream {
         summary.ack_rtt_sum_ns = summary.ack_rtt_sum_ns.saturating_add(ns);
         let min = summary.ack_rtt_min_ns.map_or(ns, |min| min.min(ns));
         summary.ack_rtt_min_ns = Some(min);
-        if ns <= (min + PROMPT_NS).max(min.saturating_mul(2)) {
+        let prompt = (min + PROMPT_NS).max(min.saturating_mul(2));
+        if summary.ack_prompt_max_ns > prompt {
+            // Those before were not.
+            (summary.ack_prompt_count, summary.ack_prompt_max_ns) = (0, 0);
+        }
+        if ns <= prompt {
             summary.ack_prompt_count += 1;
             summary.ack_prompt_max_ns = summary.ack_prompt_max_ns.max(ns);
         }
