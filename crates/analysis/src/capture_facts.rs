@@ -162,6 +162,8 @@ pub struct CaptureFacts {
     pub usual_response_ns: i64,
     /// The first packets at which a gap showed.
     pub gaps: Vec<PacketRef>,
+    /// When gaps showed, by connection; in the order of time.
+    holes: HashMap<ConnectionId, Vec<Time>, foldhash::fast::FixedState>,
     pub first: Option<Time>,
     pub last: Option<Time>,
     pub calls: u64,
@@ -390,11 +392,24 @@ impl CaptureFacts {
             .retain(|_, list| list.back().is_some_and(|t| t.last >= time));
     }
 
-    /// Bytes are missing from the capture; `at` is the packet that showed it.
-    pub fn gap(&mut self, at: Mark) {
+    /// Bytes of a connection are missing from the capture; `at` is the packet that showed it.
+    pub fn gap(&mut self, at: Mark, connection: ConnectionId) {
         if self.gaps.len() < 8 {
             self.gaps.push(at.packet);
         }
+        if self.holes.len() < limits::TROUBLED_CONNECTIONS || self.holes.contains_key(&connection) {
+            let holes = self.holes.entry(connection).or_default();
+            if holes.len() < limits::EPISODES {
+                holes.push(at.time);
+            }
+        }
+    }
+
+    /// Whether bytes of this connection are missing from the capture between these moments.
+    #[must_use]
+    pub fn lacks(&self, connection: ConnectionId, from: Time, to: Time) -> bool {
+        let holes = self.holes.get(&connection);
+        holes.is_some_and(|holes| holes.iter().any(|at| *at >= from && *at <= to))
     }
 
     /// How much of a wait for this server lies in silences that were stalls.

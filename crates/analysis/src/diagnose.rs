@@ -29,7 +29,8 @@ use hashbrown::HashMap;
 use ledger::{Kept, Lost, One, Sums};
 use model::limits;
 use model::{
-    Call, ConnectionSummary, Direction, Episode, EpisodeKind, Mark, Outstanding, Time, TimeClass,
+    Call, ConnectionId, ConnectionSummary, Direction, Episode, EpisodeKind, Mark, Outstanding,
+    Time, TimeClass,
 };
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -370,9 +371,9 @@ impl Diagnoser {
         self.join.closed(which, c.client, c.server);
     }
 
-    /// A gap showed in capture `which`.
-    pub fn gap(&mut self, which: usize, at: Mark) {
-        self.captures[which].gap(at);
+    /// A gap showed in a connection of capture `which`.
+    pub fn gap(&mut self, which: usize, at: Mark, connection: ConnectionId) {
+        self.captures[which].gap(at, connection);
     }
 
     /// Capture `which` has come so far; what both have left behind is settled.
@@ -1096,7 +1097,7 @@ impl OneSided {
                 Lost::Outage => self.outage.add(exhibit(took)),
                 Lost::Segments => self.loss.add(exhibit(took)),
                 Lost::Nothing if one.stall_ns > 0 => self.stall.add(exhibit(one.stall_ns)),
-                Lost::Nothing => {}
+                Lost::Nothing | Lost::Hidden => {}
             }
             self.kept.push(&one);
         }
@@ -1143,12 +1144,19 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
             reached = reached.max(t.last);
             let during = t.last >= asked && t.first <= answered;
             resent |= t.direction == Direction::ToClient && during;
+            if t.direction == Direction::ToServer && t.first <= asked {
+                // What recovery held back is loss.
+                one.request_held_ns = 0;
+            }
             // A server cannot read a request behind bytes that were lost on their way to it.
             if t.direction == Direction::ToServer && t.first <= asked {
                 one.behind_ns = one.behind_ns.max(t.overlap_ns(asked, answered));
             }
         }
         one.held = held_up(facts.overlapping(b.connection, from, to), &times);
+    }
+    if facts.lacks(b.connection, from, to) {
+        one.lost = Lost::Hidden;
     }
     if !resent {
         one.stall_ns = facts.stalled(b.server, asked, answered);

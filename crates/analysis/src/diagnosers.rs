@@ -21,8 +21,8 @@ use crate::results::{CaptureResult, Diagnosis, OpResult, Vantage};
 use crate::startup::{Startup, is_of_startup};
 use crate::streams::Gathered;
 use model::{
-    Arp, Call, ConnectionSummary, Episode, FileName, Interval, Knock, Mark, Notice, Outstanding,
-    Protocol, Time, grouped,
+    Arp, Call, ConnectionId, ConnectionSummary, Episode, FileName, Interval, Knock, Mark, Notice,
+    Outstanding, Protocol, Time, grouped,
 };
 use std::sync::Arc;
 use trace::Application;
@@ -176,11 +176,11 @@ impl Diagnosers {
         self.gathered.add(which, c);
     }
 
-    /// A gap showed in capture `which`.
-    pub fn gap(&mut self, which: usize, at: Mark) {
-        self.calls.gap(which, at);
-        self.turns.gap(which, at);
-        self.lookups.gap(which, at);
+    /// A gap showed in a connection of capture `which`.
+    pub fn gap(&mut self, which: usize, at: Mark, connection: ConnectionId) {
+        self.calls.gap(which, at, connection);
+        self.turns.gap(which, at, connection);
+        self.lookups.gap(which, at, connection);
     }
 
     /// Capture `which` has come so far.
@@ -368,6 +368,12 @@ mod tests {
             };
             d.call(0, &call);
         }
+        // The client is a microsecond away.
+        let mut c = crate::sql::tests::connection();
+        c.handshake.syn = Some(Time(0));
+        c.handshake.syn_ack = Some(Time(1_000));
+        c.handshake.ack = Some(Time(2_000));
+        d.connection(0, &c);
     }
 
     fn diagnosis(fill: impl FnOnce(&mut Diagnosers)) -> Diagnosis {

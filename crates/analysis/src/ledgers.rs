@@ -10,15 +10,21 @@ use crate::facts::server_cap;
 use crate::health::Health;
 use crate::matched::{MatchedFacts, number_of};
 use crate::narrowest::Link;
+use crate::path::{Acknowledged, Crossed};
+use crate::results::Vantage;
 use crate::rounds::{Habit, Rounds};
 use crate::sql::habits::Habit as SqlHabit;
 use crate::streams::Streams;
+use crate::vantage::conclude;
 use hashbrown::HashMap;
 use ledger::{
     Both, BothFacts, Cause, Classes, Half, Kept, Ledger, NarrowLink, One, OneFacts, Share, Sums,
     divide_both, divide_one,
 };
 use model::{Direction, Mark, Time};
+
+/// A capture from which it is so far to the server was taken on the way.
+const ON_THE_WAY_NS: i64 = 500_000;
 
 /// Where the server's capture has a call: the number of its row there, and its packets.
 #[derive(Clone, Copy, Debug)]
@@ -161,10 +167,17 @@ impl BothWhole<'_> {
             least => least,
         };
         let cap = server_cap(self.server).map(|(cap, end)| (number_of(end), cap.service_ns));
+        // A server answers a SYN at once, and its packets have not been routed yet.
+        let is_on_the_way = conclude(&self.server.tcp).vantage == Vantage::Middle;
+        let to_server = match Acknowledged::of(&self.server.tcp).half(Crossed::default()) {
+            Half::Away(way) if is_on_the_way && way.lo_ns >= ON_THE_WAY_NS => Half::Away(way),
+            _ => Half::Here,
+        };
         let mut ledger = Ledger::default();
         self.matched.kept.each(|call| {
             let unloaded = cap.filter(|(server, _)| *server == call.server);
             let facts = BothFacts {
+                to_server,
                 usual_path_ns,
                 least_path_ns,
                 links: &links,

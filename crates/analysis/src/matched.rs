@@ -310,7 +310,13 @@ impl MatchedFacts {
                 }
             }
         }
+        let lacks = |facts: &CaptureFacts, b: &Brief| {
+            facts.lacks(b.connection, b.request_first.time, b.response_last.time)
+        };
         let is_lossy = lost != Lost::Nothing;
+        if lacks(client, c) || lacks(server, s) {
+            lost = Lost::Hidden;
+        }
         let life = (c.request_first.time, c.response_last.time);
         if let Some(parts) = &mut self.parts {
             let path = if is_lossy { 0 } else { path };
@@ -326,7 +332,15 @@ impl MatchedFacts {
             }
             causes = causes.take_from(&mut transfer);
         }
-        let nagle = call.request_held_ns - causes.sum(Direction::ToServer);
+        let told = at_client.passing.sum(Direction::ToServer);
+        // What recovery held back is loss.
+        let recovers = client
+            .overlapping(c.connection, c.request_first.time, c.request_last.time)
+            .any(|t| t.kind == EpisodeKind::Recovery && t.direction == Direction::ToServer);
+        let nagle = match recovers {
+            true => 0,
+            false => call.request_held_ns - told,
+        };
         // What the client's TCP held back, passes the server as it came, or before it came there.
         let nagle = nagle.clamp(0, (transfer + path).max(0));
         let held_there = nagle.min(transfer);
@@ -408,13 +422,11 @@ impl MatchedFacts {
         let n: u64 = self.ops.iter().map(|o| o.forward).sum();
         let sum = |f: fn(&OpSums) -> i128| self.ops.iter().map(f).sum::<i128>();
         let shift = self.offset_sum(clock, sum(|o| o.at), n);
-        // They add up to the mean response time but for what rounding takes.
-        let server = mean(sum(|o| o.server_wait_ns), n);
-        [
-            mean(sum(|o| o.out) - shift, n),
-            server,
-            mean(sum(|o| o.back) + shift, n),
-        ]
+        // Whatever the clock, both ways together are the same; each rounded down.
+        let down = |ns: i128| ns.div_euclid(i128::from(n.max(1))) as i64;
+        let (out, back) = (sum(|o| o.out) - shift, sum(|o| o.back) + shift);
+        let ways = down(out + back);
+        [down(out), down(sum(|o| o.server_wait_ns)), ways - down(out)]
     }
 
     /// How far the server's clock is ahead of the client's when that shows `at`.

@@ -92,7 +92,12 @@ impl Acknowledged {
         let Some(fastest) = known.into_iter().flatten().min() else {
             return Half::ANY;
         };
-        if self.min_ns.or(self.half_ns).is_none() || self.on_the_way(self.mean_ns(fastest)) {
+        if self.is_empty() {
+            // Datagrams are not acknowledged: calls alone bound it.
+            let most = fastest.saturating_mul(VARIES).saturating_add(WOKEN_NS);
+            return Half::Away(Bounds::between(0, most));
+        }
+        if self.on_the_way(self.mean_ns(fastest)) {
             return Half::ANY;
         }
         // Next to a faster handshake all of them waited for a timer.
@@ -104,7 +109,7 @@ impl Acknowledged {
         };
         let most = calls.mean_ns.map_or(i64::MAX, |quick| quick + quick / 2);
         let most = varies.min(most).max(fastest).saturating_add(WOKEN_NS);
-        Half::Away(Bounds::between((fastest - HOST_NS).max(0), most))
+        Half::Away(Bounds::between((fastest - 2 * HOST_NS).max(0), most))
     }
 
     fn mean_ns(&self, fastest: i64) -> i64 {

@@ -12,7 +12,7 @@ const MIXED: f64 = 0.8;
 
 /// What may be another's is no more than this share of what is certain of the one that is accused: the
 /// truth is not near half and half then.
-const OUTWEIGHED: f64 = 0.95;
+const OUTWEIGHED: f64 = 0.99;
 
 /// What is certain of a side, and what may be its, with what it costs beside calls.
 #[derive(Clone, Copy)]

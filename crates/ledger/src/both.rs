@@ -8,7 +8,7 @@
 use crate::classes::Classes;
 use crate::held::Held;
 use crate::kept::{Pack, Packer, Unpacker};
-use crate::one::{Lost, Share, path};
+use crate::one::{Half, Lost, Share, path};
 use crate::{Bounds, Cause, Ledger};
 use model::Direction;
 
@@ -115,6 +115,8 @@ pub struct NarrowLink {
 #[derive(Clone, Copy, Debug)]
 pub struct BothFacts<'a> {
     /// What the path takes of a call of which nothing is lost, as a rule and at least.
+    /// What lies between the capture nearer to the server and that: nothing, unless it was taken on the way.
+    pub to_server: Half,
     pub usual_path_ns: i64,
     pub least_path_ns: i64,
     /// Narrow lines, the busier first.
@@ -131,6 +133,12 @@ pub struct BothFacts<'a> {
 pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
     let (d, back) = (Direction::ToServer, Direction::ToClient);
     ledger.clear(Bounds::exactly(call.response_ns));
+    if call.lost == Lost::Hidden {
+        return ledger.charge(Cause::Unknown, d, ledger.response);
+    }
+    if let Half::Away(way) = facts.to_server {
+        return beyond(call, way, ledger);
+    }
     let mut charge = |cause, d, ns| ledger.charge(cause, d, Bounds::exactly(ns));
     let service = match facts.unloaded_ns {
         Some(unloaded) => call.service_ns.min(unloaded),
@@ -159,11 +167,11 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
         left -= beyond;
         transfer -= lost - beyond;
         if let Some(classes) = &facts.classes {
-            classes.divide(&call.held, &mut lost, ledger);
+            classes.divide(&call.held, &mut lost, 0, ledger);
         }
         ledger.charge(call.lost.cause(), d, Bounds::exactly(lost));
     } else if let Some(classes) = &facts.classes {
-        classes.divide(&call.held, &mut transfer, ledger);
+        classes.divide(&call.held, &mut transfer, 0, ledger);
     }
     let mut charge = |cause, d, ns| ledger.charge(cause, d, Bounds::exactly(ns));
     let waited = facts.fragments_ns.clamp(0, transfer + left);
@@ -191,6 +199,20 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
     }
     charge(Cause::Transfer, d, transfer);
     path(Bounds::exactly(left), facts.spared, ledger);
+}
+
+/// A call of which the second capture was taken on the way: what lies behind it takes part in what would
+/// be the server's own.
+fn beyond(call: &Both, way: Bounds, ledger: &mut Ledger) {
+    let d = Direction::ToServer;
+    let own = call.service_ns + call.stall_ns;
+    let least = way.hi_ns.map_or(0, |hi| (own - hi).max(0));
+    let most = (own - way.lo_ns).max(0);
+    ledger.charge(Cause::Service, d, Bounds::between(least, most));
+    let crossing = way.hi_ns.map_or(own, |hi| hi.min(own));
+    let before = Bounds::exactly(call.response_ns - own);
+    let behind = Bounds::between(way.lo_ns.min(own), crossing);
+    ledger.charge(Cause::Path, d, before.plus(behind));
 }
 
 /// How long so many bytes take to pass, a byte of eight bits.

@@ -44,8 +44,9 @@ impl Classes {
         })
     }
 
-    /// Charges them out of what there is to explain; what episodes have told is not told again.
-    pub(crate) fn divide(&self, told: &Held, left: &mut i64, ledger: &mut Ledger) {
+    /// Charges them out of what there is to explain; what episodes have told is not told again. Each may be
+    /// less by `slack_ns`.
+    pub(crate) fn divide(&self, told: &Held, left: &mut i64, slack_ns: i64, ledger: &mut Ledger) {
         for class in ORDER {
             for d in DIRECTIONS {
                 let Some(cause) = self.cause(class) else {
@@ -54,7 +55,7 @@ impl Classes {
                 let kinds = EpisodeKind::ALL.into_iter().filter(|k| k.class() == class);
                 let told = kinds.fold(0i64, |sum, k| sum.saturating_add(told.of(d)[k]));
                 let ns = (self.time_ns[d.index()][class] - told).clamp(0, (*left).max(0));
-                ledger.charge(cause, d, Bounds::exactly(ns));
+                ledger.charge(cause, d, Bounds::between((ns - slack_ns).max(0), ns));
                 *left -= ns;
             }
         }
@@ -75,6 +76,6 @@ pub fn divide_stream(d: Direction, classes: &Classes, ledger: &mut Ledger) {
     let mut left = all - unknown;
     let mut own = *classes;
     own.time_ns[d.reverse().index()] = PerClass::default();
-    own.divide(&Held::default(), &mut left, ledger);
+    own.divide(&Held::default(), &mut left, 0, ledger);
     ledger.charge(Cause::Transfer, d, Bounds::exactly(left));
 }

@@ -28,6 +28,8 @@ pub enum Lost {
     Segments,
     /// Nothing came through for long.
     Outage,
+    /// The capture lost something of it: what it shows may be another call's.
+    Hidden,
 }
 
 impl Lost {
@@ -36,6 +38,7 @@ impl Lost {
             Lost::Nothing => 0,
             Lost::Segments => 1,
             Lost::Outage => 2,
+            Lost::Hidden => 3,
         }
     }
 
@@ -43,6 +46,7 @@ impl Lost {
         match number {
             1 => Lost::Segments,
             2 => Lost::Outage,
+            3 => Lost::Hidden,
             _ => Lost::Nothing,
         }
     }
@@ -200,6 +204,10 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
         beyond.hi_ns = None;
     }
     ledger.clear(Bounds::exactly(response).plus(beyond));
+    if call.lost == Lost::Hidden {
+        ledger.charge(Cause::Unknown, Direction::ToServer, ledger.response);
+        return;
+    }
     let wait = call.wait_ns.clamp(0, response);
     let mut request = call.request_passing_ns.clamp(0, response - wait);
     let mut reply = response - wait - request;
@@ -208,6 +216,9 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
         true => call.held.passing.by_closed_windows(),
         false => call.held.passing,
     };
+    let missing = facts.fragments_ns.clamp(0, request);
+    ledger.charge(Cause::Fragments, d, Bounds::exactly(missing));
+    request -= missing;
     let known = held.sum(d).min(request);
     passing(&held, d, facts.to_client, &mut request, ledger);
     passing(&held, back, facts.to_server, &mut reply, ledger);
@@ -262,10 +273,23 @@ fn by_classes(
 ) {
     let mut own = *classes;
     own.time_ns[d.reverse().index()] = PerClass::default();
+    let mut paused = 0;
     if !sender.is_here() {
-        own.time_ns[d.index()][TimeClass::SenderApplication] = 0;
+        paused = std::mem::take(&mut own.time_ns[d.index()][TimeClass::SenderApplication]);
     }
-    own.divide(told, left, ledger);
+    let slack_ns = match sender {
+        Half::Here => JOINED_NS,
+        Half::Away(_) => 0,
+    };
+    if *left > 0 && slack_ns > 0 && d == Direction::ToServer {
+        ledger.charge(Cause::Service, d, Bounds::between(0, slack_ns.min(*left)));
+    }
+    own.divide(told, left, slack_ns, ledger);
+    // Further on it may have paused for less, by what the way varies.
+    let way = sender.bounds().hi_ns.unwrap_or(paused);
+    let sure = (paused - way).clamp(0, *left);
+    ledger.charge(Cause::NotWriting, d, Bounds::exactly(sure));
+    *left -= sure;
 }
 
 /// The rest of a message's passing: at its sender TCP let it out as the path took it; elsewhere the
@@ -280,7 +304,9 @@ fn rest_of(cause: Cause, ns: i64, d: Direction, sender: Half, ledger: &mut Ledge
         ledger.charge(cause, d, Bounds::exactly(ns));
     } else {
         ledger.charge(cause, d, Bounds::between(0, ns));
-        ledger.charge(Cause::NotWriting, d, Bounds::between(0, ns));
+        // It may have taken a little longer to leave than to come.
+        let most = ns.saturating_add(ns.min(JOINED_NS));
+        ledger.charge(Cause::NotWriting, d, Bounds::between(0, most));
     }
 }
 
@@ -306,7 +332,7 @@ fn waiting(call: &One, wait: i64, facts: &OneFacts, ledger: &mut Ledger) {
     };
     left -= behind;
     ledger.charge(Cause::Loss, d, Bounds::exactly(resent + behind));
-    let missing = facts.fragments_ns.clamp(0, left);
+    let missing = (facts.fragments_ns - call.request_passing_ns.max(0)).clamp(0, left);
     left -= missing;
     ledger.charge(Cause::Fragments, d, Bounds::exactly(missing));
     let own = left + stall;

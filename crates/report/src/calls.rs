@@ -482,10 +482,10 @@ mod tests {
     #[test]
     fn a_row_has_every_column() {
         expect![[r#"
-            "a,1.pcap",nfs4.1,READ,10.0.0.1:700,[fe80::1]:2049,0x4ecb8123,10,11,12,13,1700000000000000000,1700000000001000000,1700000000021000000,1700000000025000000,25000000,1000000,20000000,4000000,180,65700,ok,4,0,"{""file"":""00000000deadbeef"",""offset"":1048576,""eof"":true,""stable"":""FILE_SYNC"",""operations"":""SEQUENCE,PUTFH,READ""}"
+            "a,1.pcap",nfs4.1,READ,10.0.0.1:700,[fe80::1]:2049,0x4ecb8123,10,11,12,13,1700000000000000000,1700000000001000000,1700000000021000000,1700000000025000000,25000000,1000000,20000000,4000000,180,65700,ok,4,0,"{""file"":""00000000deadbeef"",""offset"":1048576,""eof"":true,""stable"":""FILE_SYNC"",""operations"":""SEQUENCE,PUTFH,READ"",""path"":""/srv/a \""b\""""}",,,,,,,,false,,,,,,[]
         "#]].assert_eq(&row(Form::Csv, &samples::call()));
         expect![[r#"
-            {"capture":"a,1.pcap","protocol":"nfs4.1","op":"READ","client":"10.0.0.1:700","server":"[fe80::1]:2049","id":"0x4ecb8123","request_first_frame":10,"request_last_frame":11,"response_first_frame":12,"response_last_frame":13,"request_first_ns":1700000000000000000,"request_last_ns":1700000000001000000,"response_first_ns":1700000000021000000,"response_last_ns":1700000000025000000,"response_time_ns":25000000,"request_transfer_ns":1000000,"wait_ns":20000000,"response_transfer_ns":4000000,"request_bytes":180,"response_bytes":65700,"outcome":"ok","outstanding":4,"retransmits":0,"detail":{"file":"00000000deadbeef","offset":1048576,"eof":true,"stable":"FILE_SYNC","operations":"SEQUENCE,PUTFH,READ"}}
+            {"capture":"a,1.pcap","protocol":"nfs4.1","op":"READ","client":"10.0.0.1:700","server":"[fe80::1]:2049","id":"0x4ecb8123","request_first_frame":10,"request_last_frame":11,"response_first_frame":12,"response_last_frame":13,"request_first_ns":1700000000000000000,"request_last_ns":1700000000001000000,"response_first_ns":1700000000021000000,"response_last_ns":1700000000025000000,"response_time_ns":25000000,"request_transfer_ns":1000000,"wait_ns":20000000,"response_transfer_ns":4000000,"request_bytes":180,"response_bytes":65700,"outcome":"ok","outstanding":4,"retransmits":0,"detail":{"file":"00000000deadbeef","offset":1048576,"eof":true,"stable":"FILE_SYNC","operations":"SEQUENCE,PUTFH,READ","path":"/srv/a \"b\""},"server_capture":null,"server_request_first_frame":null,"server_request_last_frame":null,"server_response_first_frame":null,"server_response_last_frame":null,"client_response_lo_ns":null,"client_response_hi_ns":null,"in_diagnosis":false,"network_out_ns":null,"server_ns":null,"network_back_ns":null,"server_request_first_ns":null,"server_response_last_ns":null,"ledger":[]}
         "#]].assert_eq(&row(Form::Jsonl, &samples::call()));
     }
 
@@ -498,7 +498,7 @@ mod tests {
         call.text = None;
         call.outcome = Outcome::NoResponse(Reason::AfterCapture);
         expect![[r#"
-            "a,1.pcap",nfs4.1,READ,10.0.0.1:700,[fe80::1]:2049,0x4ecb8123,10,11,,,1700000000000000000,1700000000001000000,,,,1000000,,,180,65700,no-response,4,0,"{""reason"":""after-capture""}"
+            "a,1.pcap",nfs4.1,READ,10.0.0.1:700,[fe80::1]:2049,0x4ecb8123,10,11,,,1700000000000000000,1700000000001000000,,,,1000000,,,180,65700,no-response,4,0,"{""path"":""/srv/a \""b\"""",""reason"":""after-capture""}",,,,,,,,false,,,,,,[]
         "#]].assert_eq(&row(Form::Csv, &call));
         let json: serde_json::Value = serde_json::from_str(&row(Form::Jsonl, &call)).expect("JSON");
         assert!(json["response_time_ns"].is_null());

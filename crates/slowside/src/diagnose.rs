@@ -409,8 +409,8 @@ fn feed(diagnoser: &mut Diagnosers, which: usize, side: &Side<'_>, records: &Ans
     for interval in records.intervals().filter(|i| within(i.start)) {
         diagnoser.interval(which, interval);
     }
-    for gap in records.gaps().filter(|g| within(g.time)) {
-        diagnoser.gap(which, *gap);
+    for (at, connection) in records.gaps().filter(|(at, _)| within(at.time)) {
+        diagnoser.gap(which, at, connection);
     }
     if let Some(now) = records.reached() {
         diagnoser.reached(which, now);

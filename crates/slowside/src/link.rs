@@ -37,7 +37,7 @@ pub(crate) struct Records {
     /// With the order of the packet that ended each.
     pub connections: Vec<(u64, ConnectionSummary)>,
     /// Packets that showed that bytes are missing from the capture, with their orders.
-    pub gaps: Vec<(u64, Mark)>,
+    pub gaps: Vec<(u64, Mark, ConnectionId)>,
     /// What connections did in intervals that are over; in no order.
     pub intervals: Vec<Interval>,
     /// Packets that ask for something before there is a call, and those of ARP, where they are wanted.
@@ -128,7 +128,7 @@ pub(crate) fn connection_key((order, c): &(u64, ConnectionSummary)) -> (u64, Con
     (*order, c.id)
 }
 
-pub(crate) fn gap_key((order, at): &(u64, Mark)) -> (u64, Mark) {
+pub(crate) fn gap_key((order, at, _): &(u64, Mark, ConnectionId)) -> (u64, Mark) {
     (*order, *at)
 }
 
@@ -184,7 +184,7 @@ pub(crate) struct Link {
     accounts: bool,
     episodes: Vec<Episode>,
     connections: Vec<(u64, ConnectionSummary)>,
-    gaps: Vec<(u64, Mark)>,
+    gaps: Vec<(u64, Mark, ConnectionId)>,
     intervals: Vec<Interval>,
     /// Where they are wanted.
     knocks: Option<Vec<Knock>>,
@@ -430,7 +430,7 @@ impl Handler for Link {
         at: Mark,
         order: u64,
     ) {
-        self.gaps.push((order, at));
+        self.gaps.push((order, at, c.id));
         self.with(c, order, at.time, |cx| s.conversation.gap(cx, d, length));
     }
 

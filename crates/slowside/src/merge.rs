@@ -6,8 +6,8 @@ use crate::link::{
 use crate::live::tap::Kept;
 use analysis::live::Stretch;
 use model::{
-    Arp, Call, ConnectionSummary, Episode, FileName, Interval, Knock, Mark, Notice, Outstanding,
-    Sight, Time,
+    Arp, Call, ConnectionId, ConnectionSummary, Episode, FileName, Interval, Knock, Mark, Notice,
+    Outstanding, Sight, Time,
 };
 
 /// One batch's records, by thread.
@@ -74,8 +74,8 @@ impl Answers {
             .map(|(_, c)| c)
     }
 
-    pub(crate) fn gaps(&self) -> impl Iterator<Item = &Mark> {
-        self.merge(|r| &r.gaps, gap_key).map(|(_, at)| at)
+    pub(crate) fn gaps(&self) -> impl Iterator<Item = (Mark, ConnectionId)> {
+        self.merge(|r| &r.gaps, gap_key).map(|&(_, at, c)| (at, c))
     }
 
     pub(crate) fn knocks(&self) -> impl Iterator<Item = &Knock> {

@@ -14,7 +14,7 @@ mod split;
 #[cfg(test)]
 mod found;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use profile::{Profiler, SqlKey};
 pub use result::{SessionResult, SqlResult, StatementResult, Totals, of_one, of_two};

@@ -82,7 +82,7 @@ pub(super) fn call(op: Name, of: &Arc<Sql>, from: i64, wait: i64, rows: u64) -> 
 }
 
 /// The connection: 4 ms to the server and back, as acknowledgements say too.
-pub(super) fn connection() -> ConnectionSummary {
+pub(crate) fn connection() -> ConnectionSummary {
     let mut directions = [DirectionSummary::default(); 2];
     directions[Direction::ToServer.index()] = DirectionSummary {
         ack_rtt_min_ns: Some(4 * MS),

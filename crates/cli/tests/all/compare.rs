@@ -236,7 +236,7 @@ fn a_directory_with_both_ends_is_a_pair() {
         assert_eq!(found.len(), captures, "{command}");
     }
     // Where one capture is asked for, nothing is counted twice in silence.
-    for command in ["ops", "calls", "info", "stat", "startup"] {
+    for command in ["ops", "info", "stat", "startup"] {
         let output = slowside([command, &run]);
         assert_eq!(output.status.code(), Some(2), "{command}");
         let message = String::from_utf8_lossy(&output.stderr);

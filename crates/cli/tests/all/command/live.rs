@@ -270,7 +270,7 @@ fn findings_appear_with_the_verdict() {
     let lines = live(&[&capture("lab/server-cap/client.pcap.zst")]);
     let found = of_kind(&lines, "finding");
     let codes: Vec<&Value> = found.iter().map(|f| &f["finding"]["code"]).collect();
-    assert_eq!(codes, ["server-concurrency-cap"]);
+    assert_eq!(codes[0], "server-concurrency-cap");
     assert_eq!(found[0]["verdict"]["side"], "server");
     let healthy = live(&[&capture("lab/healthy/client.pcap.zst")]);
     assert!(of_kind(&healthy, "finding").is_empty());
