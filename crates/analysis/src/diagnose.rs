@@ -862,8 +862,6 @@ impl Diagnoser {
         };
         let to_server = match side {
             Vantage::Server => ledger::Half::Here,
-            // Where replies are passing for much of the time, calls wait behind those of others.
-            _ if own.waits_behind_others() => ledger::Half::ANY,
             _ => Acknowledged::of(&own.tcp).half(crossed),
         };
         let path = match side {
@@ -882,6 +880,8 @@ impl Diagnoser {
             capture: own,
             to_server,
             to_client,
+            // Where replies are passing for much of the time, calls wait behind those of others.
+            waits_tell: !own.waits_behind_others(),
             missing: Missing::of([(&gathered.health[0], 0)].into_iter()),
             streams: (self.kind == Kind::Turns).then_some(&streams),
         };
@@ -1155,7 +1155,8 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
         }
         one.held = held_up(facts.overlapping(b.connection, from, to), &times);
     }
-    if facts.lacks(b.connection, from, to) {
+    // Databases' calls are told apart by their order alone.
+    if b.work != 0 && facts.lacks(b.connection, from, to) {
         one.lost = Lost::Hidden;
     }
     if !resent {

@@ -227,6 +227,8 @@ pub struct OneWhole<'a> {
     pub capture: &'a CaptureFacts,
     pub to_server: Half,
     pub to_client: Half,
+    /// Whether what a call waits beyond the path is the server's.
+    pub waits_tell: bool,
     pub missing: Missing,
     /// Where calls are turns of byte streams.
     pub streams: Option<&'a Streams>,
@@ -242,6 +244,7 @@ impl OneWhole<'_> {
             let facts = OneFacts {
                 to_server: self.to_server,
                 to_client: self.to_client,
+                waits_tell: self.waits_tell,
                 unloaded_ns: unloaded.map(|(_, ns)| ns),
                 spared: spared.of(call.connection, call.work),
                 fragments_ns: self

@@ -4,7 +4,7 @@ use crate::facts::{Basis, Facts};
 use crate::findings::{Of, Rule};
 use crate::results::{Finding, Side, Verdict};
 use crate::streams::word;
-use ledger::Place;
+use ledger::{Bounds, Place};
 use model::{format_duration, grouped};
 
 /// A second side that has this share of the first's for certain makes the verdict `mixed`.
@@ -24,7 +24,11 @@ struct Blame {
 
 impl Blame {
     fn of(facts: &Facts<'_>, findings: &[Finding], side: Side, place: Place) -> Blame {
-        let bounds = facts.account.side(place);
+        // Calls that are fast are nobody's fault, whatever else costs time.
+        let bounds = match facts.calls_are_slow() {
+            true => facts.account.side(place),
+            false => Bounds::exactly(0),
+        };
         let beside = findings
             .iter()
             .filter(|f| f.side == side && !f.is_of_calls());

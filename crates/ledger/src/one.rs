@@ -184,6 +184,8 @@ impl Half {
 pub struct OneFacts {
     pub to_server: Half,
     pub to_client: Half,
+    /// Whether what a call waits beyond the path is the server's; else it may wait behind others' replies.
+    pub waits_tell: bool,
     /// What the server takes for a call that finds nothing to queue behind, where it has a cap.
     pub unloaded_ns: Option<i64>,
     /// Of what the path takes, what fewer calls would spare.
@@ -220,8 +222,9 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     ledger.charge(Cause::Fragments, d, Bounds::exactly(missing));
     request -= missing;
     let known = held.sum(d).min(request);
-    passing(&held, d, facts.to_client, &mut request, ledger);
-    passing(&held, back, facts.to_server, &mut reply, ledger);
+    let (client, server) = (facts.to_client, facts.to_server);
+    passing(&held, d, [client, server], &mut request, ledger);
+    passing(&held, back, [server, client], &mut reply, ledger);
     if facts.to_client.is_here() && facts.classes.is_none() {
         // Only next to a sender it shows that its TCP held something back.
         let nagle = (call.request_held_ns - known).clamp(0, request);
@@ -245,13 +248,23 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
 
 /// What held a message up while it passed. Further on than its sender's end a stretch shows as much longer
 /// or shorter as the way there varies; a pause is told there from when the sender can have known.
-fn passing(held: &Held, d: Direction, sender: Half, left: &mut i64, ledger: &mut Ledger) {
+fn passing(
+    held: &Held,
+    d: Direction,
+    [sender, receiver]: [Half; 2],
+    left: &mut i64,
+    ledger: &mut Ledger,
+) {
     let whole = *left;
     let taken = held.only(d).take_from(left);
     for (kind, &ns) in taken.of(d).iter().filter(|(_, ns)| **ns > 0) {
         let ns = match (sender, kind) {
             (Half::Here, _) => Bounds::exactly(ns),
             (_, EpisodeKind::SenderPause) => Bounds::between(ns, whole),
+            // Its receiver's windows show at the receiver as they were.
+            (_, EpisodeKind::ZeroWindow | EpisodeKind::ClosingWindow) if receiver.is_here() => {
+                Bounds::between(ns, whole)
+            }
             (Half::Away(way), _) => {
                 let sure = way.hi_ns.map_or(0, |hi| (ns - hi).max(0));
                 Bounds::between(sure, whole)
@@ -343,7 +356,10 @@ fn waiting(call: &One, wait: i64, facts: &OneFacts, ledger: &mut Ledger) {
         ledger.charge(Cause::Service, d, Bounds::between(0, own - lost));
         return;
     }
-    let least = half.hi_ns.map_or(0, |hi| (own - hi).max(0));
+    let hi_ns = half
+        .hi_ns
+        .filter(|_| facts.waits_tell || facts.to_server.is_here());
+    let least = hi_ns.map_or(0, |hi| (own - hi).max(0));
     let most = (own - half.lo_ns).max(0);
     // A stall is the server's as far as anything is.
     let stalled = stall.min(least);

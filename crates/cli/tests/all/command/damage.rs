@@ -110,7 +110,7 @@ fn one_missing_file_of_several_is_damage() {
     let missing = path.with_file_name("missing.pcap");
     let output = slowside(["ops".as_ref(), path.as_os_str(), missing.as_os_str()]);
     assert_eq!(output.status.code(), Some(3), "{output:?}");
-    assert!(text(&output.stderr).contains("missing.pcap"), "{output:?}");
+    assert!(text(&output.stdout).contains("missing.pcap"), "{output:?}");
     let both = refused([missing.as_os_str(), path.as_os_str()]);
     assert!(both.contains("missing.pcap"), "{both}");
 }

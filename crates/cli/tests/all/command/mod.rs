@@ -202,7 +202,7 @@ fn wrong_arguments_are_one_line_with_a_cure() {
     .collect();
     expect![[r#"
         slowside: `exlpain` is neither a file nor a command; did you mean `explain`? (see --help)
-        slowside: the following required arguments were not provided: <CAPTURE>... (see --help)
+        slowside: the following required arguments were not provided: <CAPTURE|--client <FILE>...|--server <FILE>...> (see --help)
         slowside: invalid value 'xml' for '--format <FORMAT>' [possible values: csv, jsonl] (see --help)
         slowside: unexpected argument '--nonsense' found (see --help)
         slowside: invalid value 'colour' for '--by <LIST>': the keys are op, client, server, connection, file, size, time=DURATION (see --help)
