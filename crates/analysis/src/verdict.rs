@@ -24,8 +24,9 @@ struct Blame {
 
 impl Blame {
     fn of(facts: &Facts<'_>, findings: &[Finding], side: Side, place: Place) -> Blame {
-        // Calls that are fast are nobody's fault, whatever else costs time.
-        let bounds = match facts.calls_are_slow() {
+        // Calls that cost nothing are nobody's fault, whatever else costs time.
+        let of_calls = |f: &Finding| f.is_of_calls() && f.cost_ns.is_some_and(|ns| ns > 0);
+        let bounds = match facts.calls_are_slow() || findings.iter().any(of_calls) {
             true => facts.account.side(place),
             false => Bounds::exactly(0),
         };
