@@ -1072,7 +1072,7 @@ fn which_finding(text: &str) -> Result<WhichFinding, String> {
     match text.parse() {
         Ok(0) => Err("findings are numbered from 1".into()),
         Ok(n) => Ok(WhichFinding::Number(n)),
-        Err(_) => rule(text).map(|r| WhichFinding::Rule(r)),
+        Err(_) => rule(text).map(WhichFinding::Rule),
     }
 }
 

@@ -60,7 +60,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ),
         why: text!(
             "A segment of {bytes} was sent again {times} times over {time} and never acknowledged, though the other side was heard.",
-            bytes = Value::Bytes(worst.bytes.into()),
+            bytes = Value::Bytes(worst.bytes),
             times = worst.times,
             time = Value::Duration(lasted(worst)),
         ),

@@ -95,7 +95,7 @@ fn query() -> Arc<Sql> {
     sql("scott", Some("select * from emp where deptno = 10"))
 }
 
-fn found<'a>(d: &'a Diagnosis, rule: Rule) -> Option<&'a Finding> {
+fn found(d: &Diagnosis, rule: Rule) -> Option<&Finding> {
     d.findings.iter().find(|f| f.rule == rule)
 }
 

@@ -2,7 +2,7 @@
 
 use super::{CANNOT_WRITE, inputs, tell};
 use crate::args::{Calls, Order, RowFormat};
-use crate::exit::Done;
+use crate::exit::{Done, complain};
 use crate::progress::Progress;
 use anyhow::Context;
 use model::NameKind;
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
     };
     rest().context(CANNOT_WRITE)?;
     if !args.reading.quiet {
-        notes.iter().for_each(|note| eprintln!("{note}"));
+        notes.iter().for_each(|note| complain(note));
     }
     tell(&config, &read, true, args.reading.quiet);
     Ok(Done::with_damage(
