@@ -1,6 +1,6 @@
 //! Groups of calls for people: a table ordered by total time, with a unit on every number.
 //!
-//! A quantile is shown where the count carries it ([`Summary`]'s `*_NEEDS`), else `-`. When the table
+//! A quantile is shown where the count carries it ([`Summary`](analysis::stats::Summary)'s `*_NEEDS`), else `-`. When the table
 //! is wider than the page, columns that say nothing go first; what they said stands below it. If that does
 //! not do, what groups are by takes a line of its own above their numbers.
 

@@ -1,6 +1,6 @@
 //! What an output holds, declared once: a list of columns, each with its name, kind, help and value.
 //! Every format knows columns only ([`rows`] and [`people`]), and the schemas of `docs/schemas` are
-//! written from them ([`schema`]).
+//! written from them (`schema`).
 
 pub(crate) mod people;
 pub(crate) mod rows;
