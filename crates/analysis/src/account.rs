@@ -73,7 +73,7 @@ impl Account {
             let sure = |cause| sums.of_direction(cause, d).lo_ns;
             let line: &mut PerClass<i64> = &mut under_way[d.index()];
             line[TimeClass::ReceiverApplication] = sure(Cause::NotReading);
-            line[TimeClass::SmallWindow] = sure(Cause::SmallWindow) + sure(Cause::WindowScalingOff);
+            line[TimeClass::SmallWindow] = sure(Cause::SmallWindow);
             line[TimeClass::NagleDelayedAck] =
                 sure(Cause::NagleDelayedAck) + sure(Cause::DelayedAck);
             line[TimeClass::SenderApplication] = sure(Cause::NotWriting);

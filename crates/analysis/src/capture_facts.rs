@@ -138,8 +138,6 @@ pub struct CaptureFacts {
     pub ops: Vec<OpFacts>,
     pub response: Distribution,
     pub wait: Distribution,
-    pub response_held_ns: i64,
-    pub request_held_ns: i64,
     /// Time in which replies were passing.
     pub response_transfer_ns: i64,
     pub concurrency: Concurrency,
@@ -159,7 +157,6 @@ pub struct CaptureFacts {
     pub slots: u64,
     /// Median wait, refreshed now and then.
     pub usual_wait_ns: i64,
-    pub usual_response_ns: i64,
     /// The first packets at which a gap showed.
     pub gaps: Vec<PacketRef>,
     /// When gaps showed, by connection; in the order of time.
@@ -285,13 +282,10 @@ impl CaptureFacts {
         self.wait.add(wait);
         if self.wait.count().is_power_of_two() || self.wait.count().is_multiple_of(4096) {
             self.usual_wait_ns = self.wait.quantile(0.5);
-            self.usual_response_ns = self.response.quantile(0.5);
-            self.concurrency.usual_response_ns = self.usual_response_ns;
+            self.concurrency.usual_response_ns = self.response.quantile(0.5);
         }
-        self.response_held_ns = self.response_held_ns.saturating_add(call.response_held_ns);
         let passing = call.response_transfer_ns().unwrap_or(0).max(0);
         self.response_transfer_ns = self.response_transfer_ns.saturating_add(passing);
-        self.request_held_ns = self.request_held_ns.saturating_add(call.request_held_ns);
         self.concurrency.call(
             call,
             number,

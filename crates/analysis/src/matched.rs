@@ -1,5 +1,5 @@
-//! Matched calls: the time of each divided into network out, server and network back, and the network's
-//! part into what was lost, what was held and what the path takes.
+//! Matched calls: what the times of each say by themselves, the server's own time, what was held, and what
+//! the path takes, kept until all is known that divides them into lines ([`ledgers`](crate::ledgers)).
 //!
 //! A call that TCP had to send again can only be told from others when that episode has ended, after
 //! the call itself. So calls wait here until both captures are [`SETTLE_NS`] past them.

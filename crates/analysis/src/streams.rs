@@ -1,10 +1,8 @@
-//! What TCP connections waited for, as far as it bears on calls: the part of the account that says why
-//! bytes took so long to pass.
+//! The connections of a diagnosis: what each direction waited for and when, for the calls that are turns of
+//! a byte stream, and for streams that nobody answers, which have a ledger over elapsed time.
 //!
-//! A call whose request or response is long spends its time under way, and neither its client nor its
-//! server is to blame before it is known what the stream waited for. Connections' own accounts say
-//! that in nanoseconds, so they are taken as they are: each cause takes its time out of what is there
-//! to explain, and what nobody takes is the transfer itself.
+//! A message that is long spends its time under way, and neither its client nor its server is to blame
+//! before it is known what the stream waited for then. Connections' own accounts say that in nanoseconds.
 
 use crate::connections::Connections;
 use crate::conns;

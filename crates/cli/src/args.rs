@@ -146,11 +146,14 @@ pub(crate) struct Judging {
     pub(crate) tail: i64,
 }
 
-/// Write a row per call: its packets, its times, its outcome
+/// Write a row per call: packets, times, outcome, what held it up
+///
+/// The captures are judged first and read again, as what divides a call's time may come long after it: rows
+/// come at the end. What of it is certain, and what is bounded, docs/ledger.md explains.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  slowside calls server.pcap --where 'op = READ and response_time > 20ms'
+  slowside calls client.pcap server.pcap --where 'response_time > 20ms'
   slowside calls ring/ --from '2026-03-01 14:00:00' --sort start --format jsonl")]
 pub(crate) struct Calls {
     #[command(flatten)]

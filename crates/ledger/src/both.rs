@@ -114,9 +114,9 @@ pub struct NarrowLink {
 /// What divides a call of both captures, known when they are over.
 #[derive(Clone, Copy, Debug)]
 pub struct BothFacts<'a> {
-    /// What the path takes of a call of which nothing is lost, as a rule and at least.
     /// What lies between the capture nearer to the server and that: nothing, unless it was taken on the way.
     pub to_server: Half,
+    /// What the path takes of a call of which nothing is lost, as a rule and at least.
     pub usual_path_ns: i64,
     pub least_path_ns: i64,
     /// Narrow lines, the busier first.

@@ -88,8 +88,6 @@ causes! {
     DelayedAck "delayed-ack",
     /// The receiver reads, but offers a window too small for the path.
     SmallWindow "small-window",
-    /// The same, as one of both did not offer to scale windows.
-    WindowScalingOff "window-scaling-off",
     /// Of the path, what fewer and larger calls would have spared.
     Chatty "chatty",
     /// Of the path, what larger fetches would have spared.
@@ -111,10 +109,7 @@ impl Cause {
         match self {
             Cause::Service | Cause::Queue | Cause::Stall => (Place::Server, Place::Server),
             Cause::NotWriting | Cause::Nagle | Cause::NagleDelayedAck => (sender, sender),
-            Cause::NotReading
-            | Cause::SmallWindow
-            | Cause::WindowScalingOff
-            | Cause::DelayedAck => (sender, receiver),
+            Cause::NotReading | Cause::SmallWindow | Cause::DelayedAck => (sender, receiver),
             Cause::Path
             | Cause::Loss
             | Cause::Outage

@@ -70,12 +70,6 @@ impl Held {
         self.by(&[EpisodeKind::ZeroWindow, EpisodeKind::ClosingWindow])
     }
 
-    /// Only what pauses of the sender did.
-    #[must_use]
-    pub fn by_pauses(self) -> Held {
-        self.by(&[EpisodeKind::SenderPause])
-    }
-
     fn by(mut self, wanted: &[EpisodeKind]) -> Held {
         for kinds in &mut self.0 {
             for kind in EpisodeKind::ALL {

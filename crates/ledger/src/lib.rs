@@ -16,6 +16,8 @@ mod held;
 mod kept;
 mod one;
 mod sums;
+#[cfg(test)]
+mod tests;
 
 pub use both::{Both, BothFacts, NarrowLink, divide_both, passing_ns};
 pub use cause::{Cause, Place};

@@ -370,10 +370,7 @@ fn waiting(call: &One, wait: i64, facts: &OneFacts, ledger: &mut Ledger) {
     ledger.charge(Cause::Service, d, served);
     let queued = Bounds::between(least - work(least), most - work(most));
     ledger.charge(Cause::Queue, d, queued);
-    let crossing = Bounds::between(
-        half.lo_ns.min(own),
-        half.hi_ns.map_or(own, |hi| hi.min(own)),
-    );
+    let crossing = Bounds::between(half.lo_ns.min(own), hi_ns.map_or(own, |hi| hi.min(own)));
     path(crossing, facts.spared, ledger);
 }
 

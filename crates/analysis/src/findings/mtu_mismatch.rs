@@ -113,10 +113,9 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::end;
-    use super::super::testing::{found, mark};
+    use super::super::testing::{end, found, summary};
     use super::*;
-    use model::{ConnectionSummary, DirectionSummary, IcmpError, NoticeKind, Transport};
+    use model::{IcmpError, NoticeKind, Transport};
 
     fn returned(reason: IcmpReason, client_port: u16) -> Option<Finding> {
         found(Rule::MtuMismatch, |f| {
@@ -129,24 +128,7 @@ mod tests {
                 length: 1_500,
             });
             f.notice(2, error);
-            let packets = DirectionSummary {
-                packets: 10,
-                ..DirectionSummary::default()
-            };
-            f.health[0].connection(&ConnectionSummary {
-                id: model::ConnectionId(1),
-                transport: Transport::Tcp,
-                client: end(1, 1_000),
-                server: end(2, 2_049),
-                first: mark(1),
-                last: mark(9),
-                close: model::Close::EndOfCapture,
-                handshake: Default::default(),
-                reset: None,
-                directions: [packets; 2],
-                accounts: None,
-                protocol: None,
-            });
+            f.health[0].connection(&summary(0));
         })
     }
 

@@ -18,11 +18,9 @@ fn causes(rule: Rule) -> &'static [Cause] {
         Rule::Nagle => &[Cause::Nagle],
         Rule::NagleDelayedAck => &[Cause::NagleDelayedAck],
         Rule::AckFrequency => &[Cause::DelayedAck],
-        Rule::ReceiveWindowLimited | Rule::SmallWindow | Rule::WindowScalingOff => &[
-            Cause::NotReading,
-            Cause::SmallWindow,
-            Cause::WindowScalingOff,
-        ],
+        Rule::ReceiveWindowLimited | Rule::SmallWindow | Rule::WindowScalingOff => {
+            &[Cause::NotReading, Cause::SmallWindow]
+        }
         Rule::SenderApplicationLimited => &[Cause::NotWriting],
         Rule::Chatty => &[Cause::Chatty],
         Rule::SmallFetch => &[Cause::SmallFetch],

@@ -20,8 +20,9 @@ use crate::streams::Streams;
 use crate::vantage::VantageFrom;
 use crate::worst::{Exhibit, Worst};
 use model::{
-    Arp, Close, ConnectionId, Direction, Endpoint, EpisodeKind, Mark, Notice, NoticeKind,
-    PacketRef, Protocol, SqlSession, Statement, Time,
+    Arp, Close, ConnectionId, ConnectionSummary, Direction, DirectionSummary, Endpoint,
+    EpisodeKind, Mark, Notice, NoticeKind, PacketRef, Protocol, SqlSession, Statement, Time,
+    Transport,
 };
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -215,6 +216,29 @@ pub(super) fn end(host: u8, port: u16) -> Endpoint {
     Endpoint {
         address: IpAddr::V4(Ipv4Addr::new(10, 0, 0, host)),
         port,
+    }
+}
+
+/// A TCP connection of two ends, of which so many packets each way were sent again.
+pub(super) fn summary(retransmitted_packets: u64) -> ConnectionSummary {
+    let directions = DirectionSummary {
+        packets: 10,
+        retransmitted_packets,
+        ..DirectionSummary::default()
+    };
+    ConnectionSummary {
+        id: ConnectionId(1),
+        transport: Transport::Tcp,
+        client: end(1, 1_000),
+        server: end(2, 2_049),
+        first: mark(1),
+        last: mark(9),
+        close: Close::EndOfCapture,
+        handshake: Default::default(),
+        reset: None,
+        directions: [directions; 2],
+        accounts: None,
+        protocol: None,
     }
 }
 

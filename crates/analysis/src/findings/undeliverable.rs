@@ -172,11 +172,9 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{end, found, mark};
+    use super::super::testing::{end, found, summary};
     use super::*;
-    use model::{
-        ConnectionSummary, DirectionSummary, IcmpError, Mark, NoticeKind, PacketRef, Time,
-    };
+    use model::{IcmpError, Mark, NoticeKind, PacketRef, Time};
 
     fn returned(from: u8, to: u8) -> Returned {
         let address = |n: u8| IpAddr::from([10, 0, 0, n]);
@@ -224,25 +222,7 @@ mod tests {
                 length: 60,
             });
             f.notice(2, error);
-            let packets = DirectionSummary {
-                packets: 10,
-                retransmitted_packets: again,
-                ..DirectionSummary::default()
-            };
-            f.health[0].connection(&ConnectionSummary {
-                id: model::ConnectionId(1),
-                transport: Transport::Tcp,
-                client: end(1, 1_000),
-                server: end(2, 2_049),
-                first: mark(1),
-                last: mark(9),
-                close: model::Close::EndOfCapture,
-                handshake: Default::default(),
-                reset: None,
-                directions: [packets; 2],
-                accounts: None,
-                protocol: None,
-            });
+            f.health[0].connection(&summary(again));
         })
     }
 

@@ -14,8 +14,6 @@ pub struct FragmentFacts {
     pub complete: u64,
     /// With the earliest packet of each.
     lost: Vec<(Mark, LostFragments)>,
-    /// From the first sending of each that was sent again until then.
-    waited_ns: i64,
     pub(super) left_out: LeftOut,
 }
 
@@ -26,19 +24,11 @@ impl FragmentFacts {
     }
 
     pub(super) fn lost(&mut self, lost: &LostFragments, at: Mark) {
-        let waited = lost.resent.map_or(0, |resent| (resent - at.time).max(0));
-        self.waited_ns = self.waited_ns.saturating_add(waited);
         if self.lost.len() < limits::LOST_DATAGRAMS {
             self.lost.push((at, *lost));
         } else {
             self.left_out.add(at);
         }
-    }
-
-    /// How long those who sent lost datagrams again waited before they did, in all.
-    #[must_use]
-    pub fn waited_ns(&self) -> i64 {
-        self.waited_ns
     }
 
     /// Datagrams that never became whole, also those at the ends of the capture.

@@ -66,7 +66,7 @@ fn help_shows_the_commands() {
 
         Commands:
           diagnose  Say which side is slow, by how much, and why (the default command)
-          calls     Write a row per call: its packets, its times, its outcome
+          calls     Write a row per call: packets, times, outcome, what held it up
           ops       Count and time calls by operation, client, file, …
           conns     List TCP connections with what they waited for, those that waited
                     most first

@@ -1,0 +1,269 @@
+//! Ledgers of generated calls: lines divide what the client waited, and what one end knows holds what both do.
+
+use super::*;
+use model::EpisodeKind;
+use proptest::prelude::*;
+
+const MS: i64 = 1_000_000;
+
+/// A call as it was: how long its request took to leave, the way there, the server, its response to leave,
+/// and the way back.
+#[derive(Clone, Copy, Debug)]
+struct Truth {
+    request: i64,
+    out: i64,
+    service: i64,
+    response: i64,
+    back: i64,
+}
+
+impl Truth {
+    fn both(self) -> Both {
+        Both {
+            response_ns: self.request + self.out + self.service + self.response + self.back,
+            service_ns: self.service,
+            transfer_ns: self.request + self.response,
+            request_passing_ns: self.request,
+            path_ns: self.out + self.back,
+            ..Both::default()
+        }
+    }
+
+    fn at_client(self) -> One {
+        One {
+            request_passing_ns: self.request,
+            wait_ns: self.out + self.service + self.back,
+            response_passing_ns: self.response,
+            ..One::default()
+        }
+    }
+
+    fn at_server(self) -> One {
+        One {
+            request_passing_ns: self.request,
+            wait_ns: self.service,
+            response_passing_ns: self.response,
+            ..One::default()
+        }
+    }
+}
+
+fn both_facts() -> BothFacts<'static> {
+    BothFacts {
+        to_server: Half::Here,
+        usual_path_ns: 0,
+        least_path_ns: 0,
+        links: &[],
+        unloaded_ns: None,
+        fragments_ns: 0,
+        spared: None,
+        classes: None,
+    }
+}
+
+fn one_facts(to_server: Half, to_client: Half) -> OneFacts {
+    OneFacts {
+        to_server,
+        to_client,
+        waits_tell: true,
+        unloaded_ns: None,
+        spared: None,
+        fragments_ns: 0,
+        classes: None,
+    }
+}
+
+fn of_both(call: &Both, facts: &BothFacts<'_>) -> Ledger {
+    let mut ledger = Ledger::default();
+    divide_both(call, facts, &mut ledger);
+    ledger
+}
+
+fn of_one(call: &One, facts: &OneFacts) -> Ledger {
+    let mut ledger = Ledger::default();
+    divide_one(call, facts, &mut ledger);
+    ledger
+}
+
+fn side(ledger: &Ledger, side: Place) -> Bounds {
+    let mut sums = Sums::new();
+    sums.add(ledger);
+    sums.side(side)
+}
+
+/// Whether lines have bounds in their order and divide what the client waited.
+fn divides(ledger: &Ledger) -> Result<(), TestCaseError> {
+    let mut sum = Bounds::exactly(0);
+    for line in ledger.lines() {
+        prop_assert!(line.ns.lo_ns >= 0, "{line:?}");
+        prop_assert!(
+            line.ns.hi_ns.is_none_or(|hi| hi >= line.ns.lo_ns),
+            "{line:?}"
+        );
+        sum = sum.plus(line.ns);
+    }
+    let most = ledger.response.hi_ns.unwrap_or(i64::MAX);
+    prop_assert!(sum.lo_ns <= most, "{ledger:?}");
+    prop_assert!(
+        sum.hi_ns.is_none_or(|hi| hi >= ledger.response.lo_ns),
+        "{ledger:?}"
+    );
+    Ok(())
+}
+
+fn contains(less: Bounds, more: Bounds) -> bool {
+    let above = match (less.hi_ns, more.hi_ns) {
+        (Some(less), Some(more)) => less >= more,
+        (None, _) => true,
+        (Some(_), None) => false,
+    };
+    less.lo_ns <= more.lo_ns && above
+}
+
+fn truth() -> impl Strategy<Value = Truth> {
+    let part = || prop_oneof![Just(0), 0..MS, 0..500 * MS];
+    (part(), part(), part(), part(), part()).prop_map(|(request, out, service, response, back)| {
+        Truth {
+            request,
+            out,
+            service,
+            response,
+            back,
+        }
+    })
+}
+
+fn held() -> impl Strategy<Value = Held> {
+    let stretches =
+        proptest::collection::vec((0..EpisodeKind::COUNT, any::<bool>(), 0..900 * MS), 0..4);
+    stretches.prop_map(|list| {
+        let mut held = Held::default();
+        for (kind, forth, ns) in list {
+            let d = match forth {
+                true => Direction::ToServer,
+                false => Direction::ToClient,
+            };
+            held.add(d, EpisodeKind::ALL[kind], ns);
+        }
+        held
+    })
+}
+
+fn half() -> impl Strategy<Value = Half> {
+    prop_oneof![
+        Just(Half::Here),
+        Just(Half::ANY),
+        (0..100 * MS, 0..100 * MS)
+            .prop_map(|(lo, more)| Half::Away(Bounds::between(lo, lo + more))),
+    ]
+}
+
+fn lost() -> impl Strategy<Value = Lost> {
+    prop_oneof![
+        Just(Lost::Nothing),
+        Just(Lost::Segments),
+        Just(Lost::Outage),
+        Just(Lost::Hidden),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn what_one_end_knows_holds_what_both_do(
+        truth in truth(), least in 0..=100i64, more in 0..50 * MS, unloaded in proptest::option::of(0..100 * MS),
+    ) {
+        let both = of_both(&truth.both(), &both_facts());
+        divides(&both)?;
+        let path = truth.out + truth.back;
+        let way = Half::Away(Bounds::between(path * least / 100, path + more));
+        let client = OneFacts { unloaded_ns: unloaded, ..one_facts(way, Half::Here) };
+        let server = OneFacts { unloaded_ns: unloaded, ..one_facts(Half::Here, way) };
+        for ledger in [of_one(&truth.at_client(), &client), of_one(&truth.at_server(), &server)] {
+            divides(&ledger)?;
+            for place in [Place::Client, Place::Network, Place::Server] {
+                let (less, more) = (side(&ledger, place), side(&both, place));
+                prop_assert!(contains(less, more), "{place:?}: {less:?} {more:?}");
+            }
+            prop_assert!(contains(ledger.response, both.response));
+        }
+    }
+
+    #[test]
+    fn lines_divide_what_the_client_waited_whatever_one_capture_saw(
+        truth in truth(), passing in held(), waiting in held(), lost in lost(),
+        (to_server, to_client) in (half(), half()), waits_tell in any::<bool>(),
+        (stall_ns, recovery_ns, behind_ns) in (0..900 * MS, 0..900 * MS, 0..900 * MS),
+        (request_held_ns, response_held_ns, fragments_ns) in (0..900 * MS, 0..900 * MS, 0..900 * MS),
+        spared in proptest::option::of((0..100u64, any::<bool>())),
+    ) {
+        let call = One {
+            stall_ns,
+            recovery_ns,
+            behind_ns,
+            request_held_ns,
+            response_held_ns,
+            lost,
+            held: HeldUp { passing, waiting },
+            ..truth.at_client()
+        };
+        let share = |(trips, is_sure)| Share { cause: Cause::Chatty, trips, of: 100, is_sure };
+        let facts = OneFacts {
+            waits_tell,
+            fragments_ns,
+            spared: spared.map(share),
+            ..one_facts(to_server, to_client)
+        };
+        divides(&of_one(&call, &facts))?;
+    }
+
+    #[test]
+    fn with_both_ends_every_nanosecond_has_one_line(
+        truth in truth(), usual_path_ns in 0..500 * MS, least_path_ns in 0..500 * MS, lost in lost(),
+        fragments_ns in 0..900 * MS, rate_bps in 1_000..1_000_000_000i64, is_busy in any::<bool>(),
+        bytes in any::<u32>(), unloaded_ns in proptest::option::of(0..100 * MS),
+    ) {
+        let call = Both { lost, bytes: [bytes.into(), bytes.into()], ..truth.both() };
+        let link = |direction| NarrowLink { direction, rate_bps, is_busy };
+        let links = [link(Direction::ToServer), link(Direction::ToClient)];
+        let facts = BothFacts {
+            usual_path_ns,
+            least_path_ns,
+            links: &links,
+            unloaded_ns,
+            fragments_ns,
+            ..both_facts()
+        };
+        let ledger = of_both(&call, &facts);
+        divides(&ledger)?;
+        let all = ledger.lines().iter().fold(Bounds::exactly(0), |sum, l| sum.plus(l.ns));
+        prop_assert_eq!(all, Bounds::exactly(call.response_ns));
+    }
+}
+
+#[test]
+fn sums_merge_in_any_order() {
+    let [one, other] = [3, 40].map(|ms| {
+        let truth = Truth {
+            request: MS,
+            out: 2 * MS,
+            service: ms * MS,
+            response: MS,
+            back: 2 * MS,
+        };
+        let mut sums = Sums::new();
+        sums.add(&of_both(&truth.both(), &both_facts()));
+        sums.add(&of_one(
+            &truth.at_client(),
+            &one_facts(Half::ANY, Half::Here),
+        ));
+        sums
+    });
+    let (mut forth, mut back) = (one.clone(), other.clone());
+    forth.merge(&other);
+    back.merge(&one);
+    assert_eq!(forth, back);
+    assert_eq!(
+        (forth.calls, forth.total),
+        (4, Bounds::exactly(2 * (9 + 46) * MS))
+    );
+}
