@@ -146,6 +146,30 @@ impl Missing {
     }
 }
 
+/// What only the whole of one or two captures says.
+pub enum Whole<'a> {
+    One(OneWhole<'a>),
+    Both(BothWhole<'a>),
+}
+
+impl Whole<'_> {
+    /// Shows each call's ledger with the number of its row and when it began, on the clock of that row: in
+    /// the order in which calls were over, or were matched.
+    pub fn each(&self, spared: &Spared, mut look: impl FnMut(u64, Time, &Ledger)) {
+        match self {
+            Whole::One(one) => one.each(spared, |c, ledger| look(c.row, Time(c.at_ns), ledger)),
+            Whole::Both(both) => both.each(spared, |c, ledger| look(c.row, Time(c.at_ns), ledger)),
+        }
+    }
+
+    #[must_use]
+    pub fn sums(&self, spared: &Spared) -> Sums {
+        let mut sums = Sums::new();
+        self.each(spared, |_, _, ledger| sums.add(ledger));
+        sums
+    }
+}
+
 /// What only the whole of two captures says.
 pub struct BothWhole<'a> {
     pub matched: &'a MatchedFacts,
@@ -159,7 +183,7 @@ pub struct BothWhole<'a> {
 
 impl BothWhole<'_> {
     /// Shows each call's ledger, in the order in which they were matched.
-    pub fn each(&self, spared: &Spared, mut look: impl FnMut(&Both, &Ledger)) {
+    fn each(&self, spared: &Spared, mut look: impl FnMut(&Both, &Ledger)) {
         let links: Vec<NarrowLink> = self.links.iter().map(Link::narrow).collect();
         let usual_path_ns = self.matched.clean_network.quantile(0.5);
         let least_path_ns = match self.matched.least_path_ns {
@@ -212,21 +236,14 @@ impl BothWhole<'_> {
         }
         Some(classes)
     }
-
-    #[must_use]
-    pub fn sums(&self, spared: &Spared) -> Sums {
-        let mut sums = Sums::new();
-        self.each(spared, |_, ledger| sums.add(ledger));
-        sums
-    }
 }
 
 /// What only the whole of one capture says.
 pub struct OneWhole<'a> {
     pub kept: &'a Kept<One>,
     pub capture: &'a CaptureFacts,
-    pub to_server: Half,
-    pub to_client: Half,
+    /// From the capture to the server and back, and to the client and back.
+    pub halves: [Half; 2],
     /// Whether what a call waits beyond the path is the server's.
     pub waits_tell: bool,
     pub missing: Missing,
@@ -236,14 +253,15 @@ pub struct OneWhole<'a> {
 
 impl OneWhole<'_> {
     /// Shows each call's ledger, in the order in which they were over.
-    pub fn each(&self, spared: &Spared, mut look: impl FnMut(&One, &Ledger)) {
+    fn each(&self, spared: &Spared, mut look: impl FnMut(&One, &Ledger)) {
         let cap = server_cap(self.capture).map(|(cap, end)| (number_of(end), cap.service_ns));
+        let [to_server, to_client] = self.halves;
         let mut ledger = Ledger::default();
         self.kept.each(|call| {
             let unloaded = cap.filter(|(server, _)| *server == call.server);
             let facts = OneFacts {
-                to_server: self.to_server,
-                to_client: self.to_client,
+                to_server,
+                to_client,
                 waits_tell: self.waits_tell,
                 unloaded_ns: unloaded.map(|(_, ns)| ns),
                 spared: spared.of(call.connection, call.work),
@@ -270,12 +288,5 @@ impl OneWhole<'_> {
             classes.is_lossy |= is_lossy;
         }
         Some(classes)
-    }
-
-    #[must_use]
-    pub fn sums(&self, spared: &Spared) -> Sums {
-        let mut sums = Sums::new();
-        self.each(spared, |_, ledger| sums.add(ledger));
-        sums
     }
 }

@@ -416,6 +416,16 @@ impl MatchedFacts {
         }
     }
 
+    /// How much longer calls take at the client than at the server, on average.
+    #[must_use]
+    pub fn mean_difference_ns(&self) -> i64 {
+        let differences = self.ops.iter().map(|o| &o.difference);
+        let (sum, n) = differences.fold((0, 0), |(sum, n), d| {
+            (sum + i128::from(d.total_ns()), n + i128::from(d.count()))
+        });
+        (sum / n.max(1)) as i64
+    }
+
     /// Mean network out, server and network back per call; they add up to the mean response time at
     /// the client, whatever the clock says.
     #[must_use]

@@ -130,6 +130,17 @@ pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
     }
 }
 
+/// The captures were stated the wrong way round.
+#[must_use]
+pub fn exchanged() -> Verdict {
+    Verdict {
+        side: Side::Undetermined,
+        cause: None,
+        confidence: 0.0,
+        sentence: "The captures look exchanged: the same calls take longer in the one said to be the server's. Swap --client and --server.".into(),
+    }
+}
+
 /// A cause is certain, but whose the rest is, is not, and it is as much.
 fn one_part_is_known(facts: &Facts<'_>, top: &Finding) -> Verdict {
     let a = &facts.account;

@@ -1,0 +1,166 @@
+//! The calls of a single capture into what is kept of each, once the episodes that it overlaps are settled.
+
+use crate::capture_facts::{CaptureFacts, Trouble};
+use crate::compare::gather::Parts;
+use crate::half::work_of;
+use crate::matched::{is_outage, number_of};
+use crate::rounds::Rounds;
+use crate::waits::{Times, held_up};
+use crate::worst::{Exhibit, Worst};
+use ledger::{Kept, Lost, One};
+use model::limits;
+use model::{Call, Direction, EpisodeKind, Mark, Time};
+
+/// As for matched calls: longer than a retransmission timer usually backs off to.
+const SETTLE_NS: i64 = 4_000_000_000;
+
+/// What is only needed of a single capture.
+#[derive(Default)]
+pub(super) struct OneSided {
+    unsettled: std::collections::VecDeque<Brief>,
+    /// Each of them, to be divided when all is known that bears on it.
+    pub kept: Kept<One>,
+    pub loss: Worst,
+    pub outage: Worst,
+    pub stall: Worst,
+    pub rounds: Rounds,
+    pub parts: Option<Box<Parts>>,
+}
+
+/// A call of a single capture that waits for its episodes.
+struct Brief {
+    connection: model::ConnectionId,
+    server: model::Endpoint,
+    request: Mark,
+    request_last: Mark,
+    response_first: Mark,
+    response: Mark,
+    request_held_ns: i64,
+    response_held_ns: i64,
+    bytes: [u64; 2],
+    row: u64,
+    work: u64,
+    is_datagram: bool,
+}
+
+impl OneSided {
+    pub(super) fn call(&mut self, call: &Call, row: u64) {
+        let marks = (
+            call.request_first,
+            call.request_last,
+            call.response_first,
+            call.response_last,
+        );
+        let (Some(request), Some(request_last), Some(response_first), Some(response)) = marks
+        else {
+            return;
+        };
+        if call.is_timed() {
+            self.unsettled.push_back(Brief {
+                connection: call.connection,
+                server: call.server,
+                request,
+                request_last,
+                response_first,
+                response,
+                request_held_ns: call.request_held_ns,
+                response_held_ns: call.response_held_ns,
+                bytes: [call.request_bytes, call.response_bytes],
+                row,
+                work: work_of(call),
+                is_datagram: call.request_sequence == 0,
+            });
+        }
+    }
+
+    /// Looks at calls that the capture has left behind: did they overlap a recovery or a stall?
+    pub(super) fn settle(&mut self, facts: &mut CaptureFacts, reached: Option<Time>) {
+        while let Some(next) = self.unsettled.front() {
+            if reached.is_some_and(|now| now - next.response.time <= SETTLE_NS)
+                && self.unsettled.len() < limits::UNSETTLED
+            {
+                return;
+            }
+            let Some(b) = self.unsettled.pop_front() else {
+                return;
+            };
+            let took = b.response.time - b.request.time;
+            let life = (b.request.time, b.response.time);
+            self.rounds.add(b.connection, life, b.bytes, 0);
+            if let Some(parts) = &mut self.parts {
+                let wait = b.response_first.time - b.request_last.time;
+                parts.call(life, wait.clamp(0, took.max(0)), 0, b.bytes);
+            }
+            let one = settled(&b, facts);
+            let exhibit = |value| Exhibit::of(value, 0, b.request, b.response);
+            match one.lost {
+                Lost::Outage => self.outage.add(exhibit(took)),
+                Lost::Segments => self.loss.add(exhibit(took)),
+                Lost::Nothing if one.stall_ns > 0 => self.stall.add(exhibit(one.stall_ns)),
+                Lost::Nothing | Lost::Hidden => {}
+            }
+            self.kept.push(&one);
+        }
+    }
+}
+
+/// A call with what its connection and its server went through meanwhile.
+fn settled(b: &Brief, facts: &CaptureFacts) -> One {
+    let times = Times {
+        request_first: b.request.time,
+        request_last: b.request_last.time,
+        response_first: b.response_first.time,
+        response_last: b.response.time,
+    };
+    let (from, to) = (times.request_first, times.response_last);
+    let mut one = One {
+        row: b.row,
+        connection: b.connection.0,
+        work: b.work,
+        server: number_of(b.server),
+        at_ns: from.0,
+        request_passing_ns: times.request_last - from,
+        wait_ns: times.response_first - times.request_last,
+        response_passing_ns: to - times.response_first,
+        request_held_ns: b.request_held_ns,
+        response_held_ns: b.response_held_ns,
+        is_datagram: b.is_datagram,
+        ..One::default()
+    };
+    let (asked, answered) = (times.request_last, times.response_first);
+    let mut resent = false;
+    if !facts.is_quiet(b.connection) {
+        // Recoveries of both directions overlap each other.
+        let mut reached = from;
+        let lost = |t: &&Trouble| t.kind == EpisodeKind::Recovery && !t.spurious;
+        for t in facts.overlapping(b.connection, from, to).filter(lost) {
+            one.lost = match one.lost {
+                _ if is_outage(t.timeouts, t.last - t.first) => Lost::Outage,
+                Lost::Nothing => Lost::Segments,
+                lost => lost,
+            };
+            let begins = t.first.max(reached);
+            one.recovery_ns += (t.last.min(to) - begins).max(0);
+            reached = reached.max(t.last);
+            let during = t.last >= asked && t.first <= answered;
+            resent |= t.direction == Direction::ToClient && during;
+            if t.direction == Direction::ToServer && t.first <= asked {
+                // What recovery held back is loss.
+                one.request_held_ns = 0;
+            }
+            // A server cannot read a request behind bytes that were lost on their way to it.
+            if t.direction == Direction::ToServer && t.first <= asked {
+                one.behind_ns = one.behind_ns.max(t.overlap_ns(asked, answered));
+            }
+        }
+        one.held = held_up(facts.overlapping(b.connection, from, to), &times);
+    }
+    // Databases' calls are told apart by their order alone.
+    if b.work != 0 && facts.lacks(b.connection, from, to) {
+        one.lost = Lost::Hidden;
+    }
+    if !resent {
+        one.stall_ns = facts.stalled(b.server, asked, answered);
+    }
+    one
+}

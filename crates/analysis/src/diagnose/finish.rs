@@ -1,0 +1,339 @@
+//! Calls that are settled, and what their captures are, into a diagnosis: each call divided, what that sums
+//! to, findings, verdict. One way for one end and for two.
+
+use super::seen::Seen;
+use super::{Diagnoser, Kind};
+use crate::app::AppFacts;
+use crate::compare::snapshot::Measured;
+use crate::facts::{self, ACCUSED_SHARE, Account, Basis, Exhibits, Facts, WORTH_NS};
+use crate::findings;
+use crate::ledgers::{BothWhole, Look, Looked, Missing, OneWhole, Spared, Whole};
+use crate::narrowest::{self, Link};
+use crate::results::{Budget, CaptureResult, Diagnosis};
+use crate::rounds::Habit;
+use crate::sql::habits::{Pattern, habits};
+use crate::streams::{self, Gathered, Streams};
+use crate::verdict::{exchanged, verdict};
+use ledger::Sums;
+use model::{Direction, TimeClass};
+
+impl Diagnoser {
+    /// The diagnosis. `results` say how each capture was read, `gathered` what connections waited for;
+    /// `look` sees each call's ledger. With it comes what a comparison needs, if it was
+    /// [asked for](Diagnoser::measure).
+    #[must_use]
+    pub fn finish(
+        &mut self,
+        mut results: Vec<CaptureResult>,
+        gathered: &Gathered,
+        look: Option<&mut Look<'_>>,
+    ) -> (Diagnosis, Option<Measured>) {
+        let are_two = self.captures.len() == 2;
+        let (mut seen, streams) = match are_two {
+            true => {
+                let seen = self.see_two(&mut results);
+                let streams = gathered.of_two(seen.main());
+                (seen, streams)
+            }
+            false => (self.see_one(&mut results), gathered.of_one()),
+        };
+        let main = seen.main();
+        let mut notes = std::mem::take(&mut seen.notes);
+        let app = self.held_against_application(&seen, &results, &mut notes);
+        let elapsed = match are_two {
+            true => self.matched.first.zip(self.matched.last),
+            false => self.captures[0].first.zip(self.captures[0].last),
+        };
+        let elapsed_ns = elapsed.map_or(0, |(first, last)| last - first);
+        let links = match self.kind {
+            Kind::Turns => Vec::new(),
+            Kind::Calls => narrowest::links(&self.matched.narrowest, streams.carried(), elapsed_ns),
+        };
+        let account = self.account(&seen, gathered, &streams, &links, look);
+        let facts = Facts {
+            kind: self.kind,
+            thresholds: self.options.thresholds,
+            captures: &self.captures,
+            results: &results,
+            client: seen.client,
+            server: seen.server,
+            matched: are_two.then_some(&self.matched),
+            app: app.as_ref(),
+            path: seen.path,
+            account,
+            streams: &streams,
+            links,
+            sql: seen.sql.as_ref(),
+            startup: gathered.startup(main),
+            health: &gathered.health,
+            worst: self.exhibits(),
+        };
+        let findings = findings::check(&facts);
+        let (verdict, findings) = match seen.are_exchanged {
+            true => (exchanged(), Vec::new()),
+            false => (verdict(&facts, &findings), findings),
+        };
+        let account = facts.account;
+        notes.extend(streams.notes(account.calls));
+        let (ledger, streams_ledger) = match account.basis {
+            Basis::Streams => (Sums::new(), Some(account.sums.clone())),
+            _ => (account.sums.clone(), None),
+        };
+        let diagnosis = Diagnosis {
+            budget: self.budget(&seen, &account, app.as_ref()),
+            ops: self.op_results(&seen),
+            captures: results,
+            verdict,
+            clock: seen.clock,
+            findings,
+            app,
+            files: Vec::new(),
+            notes,
+            call_time_ns: account.total_ns,
+            elapsed_ns,
+            ledger,
+            streams_ledger,
+        };
+        self.cap = account.cap.as_ref().map(|(cap, server)| (*server, cap.cap));
+        self.at_client = Some(main);
+        (diagnosis, self.measured(account, main, streams))
+    }
+
+    /// The application's own times held against the calls of its host. `notes` takes what that says.
+    fn held_against_application(
+        &mut self,
+        seen: &Seen,
+        results: &[CaptureResult],
+        notes: &mut Vec<String>,
+    ) -> Option<AppFacts> {
+        let given = self.app[seen.main()].take()?;
+        let Some(client) = seen.client else {
+            notes.push("The application's latencies were left out: above the wire can only be known with a capture at the client.".into());
+            return None;
+        };
+        let (app, said) = given.finish(client, results);
+        notes.extend(said);
+        app
+    }
+
+    /// All calls divided, shown to `look`, and summed; or what streams waited for, where they are all there
+    /// is.
+    fn account(
+        &self,
+        seen: &Seen,
+        gathered: &Gathered,
+        streams: &Streams,
+        links: &[Link],
+        look: Option<&mut Look<'_>>,
+    ) -> Account {
+        let turns = (self.kind == Kind::Turns).then_some(streams);
+        let [one, other] = &gathered.health;
+        let whole = match (seen.client, seen.server) {
+            (Some(client), Some(server)) => {
+                let offset = seen.clock.as_ref().map_or(0, |c| c.offset_ns);
+                let later = |capture| if capture == client { 0 } else { offset };
+                Whole::Both(BothWhole {
+                    matched: &self.matched,
+                    server: &self.captures[server],
+                    client_capture: client,
+                    links,
+                    missing: Missing::of([(one, later(0)), (other, later(1))].into_iter()),
+                    streams: turns,
+                })
+            }
+            _ => Whole::One(OneWhole {
+                kept: &self.alone.kept,
+                capture: &self.captures[0],
+                halves: seen.halves,
+                // Where replies are passing for much of the time, calls wait behind those of others.
+                waits_tell: !self.captures[0].waits_behind_others(),
+                missing: Missing::of([(one, 0)].into_iter()),
+                streams: turns,
+            }),
+        };
+        let (account, spared) = match self.is_of_streams() {
+            true => (
+                Account::of(Basis::Streams, streams.sums()),
+                Spared::default(),
+            ),
+            false => self.divide(seen, &whole),
+        };
+        if let Some(look) = look {
+            let mut rows = self.matched.at_server.iter().flatten();
+            whole.each(&spared, |row, at, ledger| {
+                let clock = seen.clock.as_ref();
+                look(&Looked {
+                    row,
+                    ledger,
+                    is_judged: true,
+                    server: rows.next(),
+                    clock_offset_ns: clock.map_or(0, |c| self.matched.offset_ns(c, at)),
+                });
+            });
+        }
+        Account {
+            cap: facts::server_cap(&self.captures[seen.server.unwrap_or(0)]),
+            ..account
+        }
+    }
+
+    /// The account of all calls, and which trips could have been spared: connections that ask for little at
+    /// a time show in the bytes alone, and statements name what else they ask too often.
+    fn divide(&self, seen: &Seen, whole: &Whole<'_>) -> (Account, Spared) {
+        let basis = seen.basis;
+        let rounds = match basis {
+            Basis::Matched => &self.matched.rounds,
+            _ => &self.alone.rounds,
+        };
+        let (least_ns, most_ns) = seen.crossing_ns;
+        let mut account = Account::of(basis, whole.sums(&Spared::default()));
+        let mut spared = Spared::default();
+        let path_is_known = matches!(basis, Basis::Client | Basis::Matched);
+        for habit in seen.sql.as_ref().map_or_else(Vec::new, habits) {
+            let is_sure = path_is_known || habit.pattern == Pattern::SmallFetch;
+            spared.by_statement(&habit, is_sure);
+        }
+        let own: &[Habit] = match self.kind {
+            // Only turns tell requests to write from questions.
+            Kind::Turns => &Habit::ALL,
+            Kind::Calls if self.is_alternating() => &[Habit::Questions],
+            Kind::Calls => &[],
+        };
+        // Less than may be accused stays the path's.
+        let worth = (account.total_ns / ACCUSED_SHARE).max(WORTH_NS);
+        for &habit in own {
+            let sure = rounds.chatter(habit, least_ns);
+            if sure.saved_ns >= worth {
+                account.chatter[habit as usize] = sure;
+                spared.by_connections(rounds, habit, least_ns, true);
+            }
+            if rounds.chatter(habit, most_ns).saved_ns >= worth {
+                spared.by_connections(rounds, habit, most_ns, false);
+            }
+        }
+        if !spared.is_empty() {
+            account = Account {
+                chatter: account.chatter,
+                ..Account::of(basis, whole.sums(&spared))
+            };
+        }
+        (account, spared)
+    }
+
+    /// Whether streams that nobody answers are all there is to judge. What connections waited for is known
+    /// over their whole life only.
+    fn is_of_streams(&self) -> bool {
+        self.kind == Kind::Turns && self.options.whole && self.timed() == 0
+    }
+
+    /// Whether most calls are turns, or such of databases: their clients wait for each answer.
+    pub(super) fn is_alternating(&self) -> bool {
+        let timed = |op: usize| {
+            self.captures[0]
+                .ops
+                .get(op)
+                .map_or(0, |o| o.response.count())
+        };
+        let (mut sql, mut all) = (0, 0);
+        for op in 0..self.ops.len() {
+            all += timed(op);
+            sql += match self.ops.name(op as u16).0.is_sql() {
+                true => timed(op),
+                false => 0,
+            };
+        }
+        self.kind == Kind::Turns || sql > all / 2
+    }
+
+    /// The worst calls by kind.
+    fn exhibits(&self) -> Exhibits<'_> {
+        let (m, own) = (&self.matched, &self.captures[0].slowest);
+        match self.captures.len() {
+            2 => Exhibits {
+                server: &m.slow_server,
+                stall: &m.stalled,
+                network: &m.slow_network,
+                loss: &m.lost,
+                outage: &m.outage,
+                held: &m.held,
+            },
+            _ => Exhibits {
+                server: own,
+                stall: &self.alone.stall,
+                network: own,
+                loss: &self.alone.loss,
+                outage: &self.alone.outage,
+                held: own,
+            },
+        }
+    }
+
+    /// The mean of calls' parts, as far as the captures show them.
+    fn budget(&self, seen: &Seen, account: &Account, app: Option<&AppFacts>) -> Budget {
+        let calls = account.calls.max(1) as i64;
+        let server_ns = account.server_ns() / calls;
+        let under_way = under_way(account);
+        let shared = Budget {
+            client_host_ns: app.map(|a| a.host_mean_ns),
+            server_queue_ns: (account.queue_ns > 0).then(|| account.queue_ns / calls),
+            ..Budget::default()
+        };
+        match (seen.basis, &seen.clock) {
+            (Basis::Matched, None) => Budget::default(),
+            (Basis::Matched, Some(clock)) => {
+                let [out, server, back] = self.matched.budget(clock);
+                Budget {
+                    calls: self.matched.client.count(),
+                    network_out_ns: Some(out),
+                    server_ns: Some(server),
+                    network_back_ns: Some(back),
+                    server_held_ns: Some((server - server_ns).max(0)),
+                    under_way,
+                    ..shared
+                }
+            }
+            (basis, _) => {
+                let is_at_server = basis == Basis::Server && account.basis == basis;
+                let least_ns = account.path_total_ns() / calls;
+                let shown = is_at_server && under_way.is_empty() && least_ns > 0;
+                Budget {
+                    calls: account.calls,
+                    server_ns: (basis == Basis::Server).then_some(server_ns),
+                    network_least_ns: shown.then_some(least_ns),
+                    under_way,
+                    ..shared
+                }
+            }
+        }
+    }
+
+    /// What a comparison needs, of which `main` has the calls' times.
+    fn measured(&mut self, account: Account, main: usize, streams: Streams) -> Option<Measured> {
+        let parts = match self.captures.len() {
+            2 => self.matched.parts.take(),
+            _ => self.alone.parts.take(),
+        };
+        Some(Measured {
+            kind: self.kind,
+            account,
+            main,
+            streams,
+            tap: *self.tap.take()?,
+            parts: *parts?,
+            fast_enough_ns: self.options.thresholds.fast_enough_ns,
+            tail_ns: self.options.thresholds.tail_ns,
+        })
+    }
+}
+
+/// What messages waited for under way, per call, where there is something to tell.
+fn under_way(account: &Account) -> Vec<(Direction, TimeClass, i64)> {
+    let calls = account.calls.max(1) as i64;
+    let of = |d: Direction| {
+        let classes = account.under_way[d.index()].iter();
+        classes
+            .filter(|(_, ns)| **ns > 0)
+            .map(move |(class, ns)| (d, class, ns / calls))
+    };
+    streams::DIRECTIONS.into_iter().flat_map(of).collect()
+}

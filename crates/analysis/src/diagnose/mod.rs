@@ -1,0 +1,377 @@
+//! Records of one or two captures into a diagnosis: fed in the order of packets, asked at the end.
+
+mod alone;
+mod finish;
+mod seen;
+mod tables;
+
+use crate::app::AppMatch;
+use crate::capture_facts::CaptureFacts;
+use crate::charts::{Cap, Caps, Ladder, Ladders, LatencyByOutstanding, by_outstanding};
+use crate::compare::gather::Tap;
+use crate::facts::Thresholds;
+use crate::findings::{Rule, client_cap};
+use crate::half::{Completeness, Half, OpTable};
+use crate::join::Join;
+use crate::matched::MatchedFacts;
+use crate::results::{Finding, Unmatched, Vantage};
+use crate::sql::{Profiler, SqlKey};
+use alone::OneSided;
+use hashbrown::HashMap;
+use model::limits;
+use model::{Call, ConnectionId, ConnectionSummary, Episode, Mark, Outstanding, Time};
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+use std::sync::Arc;
+use trace::Application;
+
+/// Matched calls that decide which capture is the client's, when nobody said.
+const DECIDING_CALLS: usize = 200;
+
+/// What the user states.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub thresholds: Thresholds,
+    /// Where capture 0 and 1 were taken, if stated.
+    pub stated: [Option<Vantage>; 2],
+    pub clock_offset_ns: Option<i64>,
+    /// Whether all of the captures' time is looked at, and all calls.
+    pub whole: bool,
+}
+
+/// What a diagnosis is of; see [`diagnosers`](crate::diagnosers).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Kind {
+    Calls,
+    Turns,
+}
+
+/// A diagnosis in the making.
+pub struct Diagnoser {
+    kind: Kind,
+    options: Options,
+    ops: OpTable,
+    captures: Vec<CaptureFacts>,
+    join: Join,
+    matched: MatchedFacts,
+    /// Index of the client's capture, once known.
+    client: Option<usize>,
+    /// Matched calls seen before that.
+    undecided: Vec<[Half; 2]>,
+    pairs: Vec<[Half; 2]>,
+    app: [Option<AppMatch>; 2],
+    unmatched: Vec<Unmatched>,
+    /// Matched calls by pair of hosts, the lower address first: its calls, and those of the other.
+    hosts: HashMap<(IpAddr, IpAddr), [u64; 2], foldhash::fast::FixedState>,
+    /// How far each capture has come, on its own clock, and its last matched call.
+    reached: [Time; 2],
+    last_matched: [Option<Time>; 2],
+    first: [Option<Time>; 2],
+    alone: OneSided,
+    /// The statements of each capture.
+    sql: Vec<Profiler>,
+    /// What a comparison needs beside, where one is wanted.
+    tap: Option<Box<Tap>>,
+    /// The slowest calls, where charts are asked for.
+    ladders: Option<Ladders>,
+    /// The server's cap, and where the client's calls were seen, once the account is made.
+    cap: Option<(model::Endpoint, f64)>,
+    at_client: Option<usize>,
+}
+
+impl Diagnoser {
+    /// The only capture was taken there, whatever its packets say.
+    pub fn state(&mut self, vantage: Vantage) {
+        self.options.stated = [Some(vantage), None];
+    }
+
+    #[must_use]
+    pub fn new(
+        captures: usize,
+        options: Options,
+        app: Option<&Arc<Application>>,
+        kind: Kind,
+    ) -> Diagnoser {
+        let client = match (options.stated, captures) {
+            ([Some(Vantage::Client), _], 2) => Some(0),
+            ([Some(Vantage::Server), _], 2) => Some(1),
+            _ => None,
+        };
+        Diagnoser {
+            kind,
+            options,
+            ops: OpTable::default(),
+            captures: (0..captures).map(CaptureFacts::new).collect(),
+            join: Join::default(),
+            matched: MatchedFacts::new(),
+            client,
+            undecided: Vec::new(),
+            pairs: Vec::new(),
+            app: [app.map(AppMatch::new), app.map(AppMatch::new)],
+            unmatched: Vec::new(),
+            hosts: HashMap::default(),
+            reached: [Time::MIN; 2],
+            last_matched: [None; 2],
+            first: [None; 2],
+            alone: OneSided::default(),
+            sql: (0..captures)
+                .map(|_| Profiler::new(&[SqlKey::Statement]))
+                .collect(),
+            tap: None,
+            ladders: None,
+            cap: None,
+            at_client: None,
+        }
+    }
+
+    /// Keeps what a comparison needs; to be said before the first record.
+    pub fn measure(&mut self) {
+        self.tap = Some(Box::default());
+        self.matched.parts = Some(Box::default());
+        self.alone.parts = Some(Box::default());
+    }
+
+    /// Capture `which` begins so.
+    pub fn begins(&mut self, which: usize, at: Time) {
+        if let Some(tap) = &mut self.tap {
+            tap.begin(which, at);
+        }
+        if let Some(parts) = &mut self.alone.parts {
+            parts.blocks.begin(at);
+        }
+    }
+
+    /// Keeps where the server's capture has each call.
+    pub(crate) fn keep_rows(&mut self) {
+        self.matched.at_server = Some(Vec::new());
+    }
+
+    /// Keeps the slowest calls from here on.
+    pub(crate) fn keep_ladders(&mut self) {
+        self.ladders = Some(Ladders::default());
+    }
+
+    /// The slowest calls of the costliest operations, after [`Diagnoser::finish`].
+    pub(crate) fn ladders(&self) -> Vec<Ladder> {
+        let ladders = self.ladders.as_ref();
+        ladders.map_or_else(Vec::new, |l| l.finish(&self.ops))
+    }
+
+    /// Waits by the number of outstanding calls, after [`Diagnoser::finish`], with the caps that its
+    /// findings name.
+    pub(crate) fn load(&self, findings: &[Finding]) -> Vec<LatencyByOutstanding> {
+        let named = |rule: Rule, outstanding: u64| {
+            let found = findings.iter().any(|f| f.rule == rule);
+            found.then_some(Cap { outstanding, rule })
+        };
+        let server = self.cap.and_then(|(server, cap)| {
+            let cap = cap.round().max(1.0) as u64;
+            Some((server, named(Rule::ServerConcurrencyCap, cap)?))
+        });
+        let capped = self.at_client.and_then(|i| self.captures.get(i));
+        let client = capped.and_then(client_cap).and_then(|capped| {
+            let cap = named(Rule::ClientConcurrencyCap, capped.found.cap as u64)?;
+            Some(((capped.client, capped.server), cap))
+        });
+        let of = |(i, capture): (usize, &CaptureFacts)| {
+            let caps = Caps {
+                server,
+                client: client.filter(|_| self.at_client == Some(i)),
+            };
+            by_outstanding(i, &capture.concurrency, &self.ops, &caps)
+        };
+        self.captures.iter().enumerate().flat_map(of).collect()
+    }
+
+    /// Takes a call of capture `which`, of whose calls it is the one with this number.
+    pub fn call(&mut self, which: usize, call: &Call, row: u64) {
+        let op = self.ops.number(call.protocol, call.op);
+        self.captures[which].call(call, op);
+        // Of two captures only the client's is asked.
+        if self.client.is_none_or(|client| client == which) {
+            self.captures[which].think.call(call, which);
+        }
+        self.sql[which].call(call);
+        if let Some(tap) = &mut self.tap {
+            tap.call(which, call);
+        }
+        if call.is_complete()
+            && let Some(app) = &mut self.app[which]
+        {
+            app.call(call);
+        }
+        if self.captures.len() == 1 {
+            self.alone.call(call, row);
+            if let Some(ladders) = &mut self.ladders {
+                ladders.alone(op, call);
+            }
+            return;
+        }
+        let Some(half) = Half::of(call, op, row) else {
+            return;
+        };
+        self.join.add(which, half, &mut self.pairs);
+        self.take_pairs();
+    }
+
+    fn take_pairs(&mut self) {
+        let mut pairs = std::mem::take(&mut self.pairs);
+        for pair in pairs.drain(..) {
+            for (i, half) in pair.iter().enumerate() {
+                self.last_matched[i] = self.last_matched[i].max(Some(half.request_first.time));
+            }
+            match self.client {
+                Some(client) => self.add_pair(client, &pair),
+                None => {
+                    self.undecided.push(pair);
+                    if self.undecided.len() >= DECIDING_CALLS {
+                        self.decide();
+                    }
+                }
+            }
+        }
+        self.pairs = pairs;
+    }
+
+    fn add_pair(&mut self, client: usize, pair: &[Half; 2]) {
+        if let (Some(tap), Some(parts)) = (&self.tap, &mut self.matched.parts)
+            && let Some(begin) = tap.begins.get(client).copied().flatten()
+        {
+            parts.blocks.begin(begin);
+        }
+        let backwards = self.is_backwards(&pair[client]);
+        let (c, s) = match backwards {
+            false => (&pair[client], &pair[1 - client]),
+            true => (&pair[1 - client], &pair[client]),
+        };
+        match (c.completeness, s.completeness) {
+            (Completeness::Complete, Completeness::Complete) => {
+                // The header may be hidden in one capture only.
+                let op = match self.ops.name(c.op) {
+                    (model::Protocol::Rpc, _) => s.op,
+                    _ => c.op,
+                };
+                self.matched.add(op, c, s, backwards);
+                if let (false, Some(ladders)) = (backwards, &mut self.ladders) {
+                    ladders.matched(op, (client, c), (1 - client, s));
+                }
+                if let (false, Some(app)) = (backwards, &mut self.app[client]) {
+                    app.matched(c, s);
+                }
+            }
+            (Completeness::NoResponse, Completeness::NoResponse) => {
+                self.unmatched(c.op).no_response += 1
+            }
+            _ => self.unmatched(c.op).incomplete += 1,
+        }
+    }
+
+    /// Whether a call goes against the stream: made by the host that serves the other one's calls, as
+    /// NFSv4 callbacks and lock grants are.
+    fn is_backwards(&mut self, seen: &Half) -> bool {
+        let (client, server) = (seen.client.address, seen.server.address);
+        let pair = (client.min(server), client.max(server));
+        if self.hosts.len() >= limits::HOST_PAIRS && !self.hosts.contains_key(&pair) {
+            return false;
+        }
+        let [lower, higher] = self.hosts.entry(pair).or_default();
+        let (own, other) = match client <= server {
+            true => (lower, higher),
+            false => (higher, lower),
+        };
+        *own += 1;
+        *other > *own
+    }
+
+    fn unmatched(&mut self, op: u16) -> &mut Unmatched {
+        let op = usize::from(op);
+        if op >= self.unmatched.len() {
+            self.unmatched.resize(op + 1, Unmatched::default());
+        }
+        &mut self.unmatched[op]
+    }
+
+    /// Which capture is the client's: the one in which calls take longer.
+    fn decide(&mut self) {
+        let longer: i64 = self
+            .undecided
+            .iter()
+            .filter(|p| p.iter().all(|h| h.completeness == Completeness::Complete))
+            .map(|[a, b]| a.response_time_ns() - b.response_time_ns())
+            .sum();
+        let client = usize::from(longer < 0);
+        self.client = Some(client);
+        for pair in std::mem::take(&mut self.undecided) {
+            self.add_pair(client, &pair);
+        }
+    }
+
+    pub fn outstanding(&mut self, which: usize, o: &Outstanding) {
+        self.captures[which].outstanding(o);
+    }
+
+    pub fn episode(&mut self, which: usize, e: &Episode) {
+        self.captures[which].episode(e);
+        self.sql[which].episode(e);
+    }
+
+    pub fn connection(&mut self, which: usize, c: &ConnectionSummary) {
+        self.captures[which].connection(c);
+        self.sql[which].connection(c);
+        self.join.closed(which, c.client, c.server);
+    }
+
+    /// A gap showed in a connection of capture `which`.
+    pub fn gap(&mut self, which: usize, at: Mark, connection: ConnectionId) {
+        self.captures[which].gap(at, connection);
+    }
+
+    /// Capture `which` has come so far; what both have left behind is settled.
+    pub fn reached(&mut self, which: usize, now: Time) {
+        self.reached[which] = self.reached[which].max(now);
+        self.first[which].get_or_insert(now);
+        if self.captures[which].troubles.len() > limits::TROUBLED_CONNECTIONS {
+            self.captures[which].forget_before(now + -60_000_000_000);
+        }
+        if self.captures.len() == 1 {
+            self.alone.settle(&mut self.captures[0], Some(now));
+        } else if let Some(client) = self.client {
+            let reached = [self.reached[client], self.reached[1 - client]];
+            let (c, s) = (&self.captures[client], &self.captures[1 - client]);
+            self.matched.settle(c, s, Some(reached));
+        }
+    }
+
+    /// Which of two captures to read on: the one that is less far beyond the last call both hold;
+    /// before there is one, the one whose clock is behind, or, where clocks are hours apart, the one
+    /// that has been read less.
+    #[must_use]
+    pub fn next(&self) -> usize {
+        let ahead = |i: usize| match (self.last_matched[i], self.first[i]) {
+            _ if self.reached[i] == Time::MIN => i64::MIN,
+            (Some(matched), _) => self.reached[i] - matched,
+            (None, Some(first)) => {
+                let apart = self.first[1 - i].map_or(0, |other| (first - other).abs());
+                if apart < 3_600_000_000_000 {
+                    self.reached[i].0
+                } else {
+                    self.reached[i] - first
+                }
+            }
+            (None, None) => i64::MIN,
+        };
+        usize::from(ahead(1) < ahead(0))
+    }
+
+    /// The latest call that both captures hold.
+    #[must_use]
+    pub fn last_matched(&self) -> Option<Time> {
+        self.last_matched[0]
+    }
+
+    /// Calls with a response time, over all captures.
+    #[must_use]
+    pub fn timed(&self) -> u64 {
+        self.captures.iter().map(|c| c.response.count()).sum()
+    }
+}

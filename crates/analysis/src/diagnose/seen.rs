@@ -1,0 +1,208 @@
+//! Captures that are read to their end into what their ends are: where each was taken, how their clocks
+//! stand to each other, what the path between capture and hosts takes.
+
+use super::Diagnoser;
+use crate::facts::Basis;
+use crate::half::Half as HalfCall;
+use crate::path::{Acknowledged, Crossed, PathEstimate};
+use crate::results::{CaptureResult, Clock, Vantage};
+use crate::sql::{self, SqlResult};
+use crate::stats::Distribution;
+use crate::vantage;
+use ledger::Half;
+use model::{format_duration, grouped};
+
+/// No path takes longer.
+const LONG_PATH_NS: i64 = 1_000_000_000;
+
+/// Calls that take so much less at the client than at the server were stated the wrong way round.
+const EXCHANGED_NS: i64 = 50_000;
+
+/// What is known of one or two captures as a whole.
+pub(super) struct Seen {
+    /// Which capture was taken at the client, which at the server.
+    pub client: Option<usize>,
+    pub server: Option<usize>,
+    pub basis: Basis,
+    /// Of two captures with calls in common.
+    pub clock: Option<Clock>,
+    /// From a single capture to the server and back, and to the client and back.
+    pub halves: [Half; 2],
+    pub path: Option<PathEstimate>,
+    /// What the path takes of a call at least and at most, beyond what its calls' own times know of it.
+    pub crossing_ns: (i64, i64),
+    pub sql: Option<SqlResult>,
+    /// Whether captures were stated the wrong way round.
+    pub are_exchanged: bool,
+    pub notes: Vec<String>,
+}
+
+impl Seen {
+    /// The capture whose calls are judged.
+    pub(super) fn main(&self) -> usize {
+        self.client.unwrap_or(0)
+    }
+}
+
+impl Diagnoser {
+    pub(super) fn see_two(&mut self, results: &mut [CaptureResult]) -> Seen {
+        let left: [Vec<HalfCall>; 2] = self.join.finish(&mut self.pairs);
+        self.take_pairs();
+        if self.client.is_none() {
+            self.decide();
+        }
+        let stated = self.options.stated.iter().any(Option::is_some);
+        if self.matched.client.count() == 0 && !stated {
+            // Without a call in both, their own packets say where they were taken.
+            let own = [0, 1].map(|i| vantage::conclude(&self.captures[i].tcp).vantage);
+            if own == [Vantage::Server, Vantage::Client] {
+                self.client = Some(1);
+            }
+        }
+        let client = self.client.unwrap_or(0);
+        let server = 1 - client;
+        self.matched
+            .settle(&self.captures[client], &self.captures[server], None);
+        let clock = self.matched.corridor.solve(self.options.clock_offset_ns);
+        self.count_unmatched(client, &left, clock.as_ref(), results);
+        let difference_ns = self.matched.mean_difference_ns();
+        for (i, side) in [(client, Vantage::Client), (server, Vantage::Server)] {
+            results[i].side = Some(side);
+            results[i].concluded = Some(vantage::conclude(&self.captures[i].tcp).vantage);
+            results[i].side_from = if stated {
+                "stated".into()
+            } else if self.matched.client.count() > 0 {
+                let than_there = match side {
+                    Vantage::Client => "longer",
+                    _ => "less",
+                };
+                let difference = format_duration(difference_ns.abs());
+                format!("the same calls take {difference} {than_there} here")
+            } else {
+                "a guess: no call is in both captures".into()
+            };
+        }
+        let mut notes = Vec::new();
+        if self.join.translated {
+            notes.push("Addresses differ between the captures (NAT): connections were matched by XID and TCP sequence number.".into());
+        }
+        let evicted: u64 = self.join.evicted().iter().sum();
+        if evicted > 0 {
+            notes.push(format!(
+                "{} calls waited too long for their twin and were left out.",
+                grouped(evicted)
+            ));
+        }
+        Seen {
+            client: Some(client),
+            server: Some(server),
+            basis: Basis::Matched,
+            clock,
+            halves: [Half::Here; 2],
+            path: None,
+            crossing_ns: (0, 0),
+            sql: self.profile_of_two(client),
+            are_exchanged: stated && difference_ns < -EXCHANGED_NS,
+            notes,
+        }
+    }
+
+    /// The statements of both captures, told from the client's.
+    fn profile_of_two(&mut self, client: usize) -> Option<SqlResult> {
+        let mut both = std::mem::take(&mut self.sql);
+        if client == 1 {
+            both.reverse();
+        }
+        let server = both.pop()?;
+        let client = both.pop().filter(|p| !p.is_empty())?;
+        Some(sql::of_two(client, &server, Vec::new()))
+    }
+
+    pub(super) fn see_one(&mut self, results: &mut [CaptureResult]) -> Seen {
+        self.alone.settle(&mut self.captures[0], None);
+        let own = &self.captures[0];
+        // A request that does not wait for an answer may have left before it came.
+        let alternating = self.is_alternating();
+        let soonest = |d: &Distribution| (alternating && d.count() > 0).then(|| d.quantile(0.0));
+        let pause_ns = soonest(&own.think.pauses);
+        let mut concluded = vantage::conclude(&own.tcp);
+        if concluded.vantage == Vantage::Unknown {
+            let answers = vantage::by_turnarounds(soonest(&own.wait), pause_ns);
+            concluded = answers.unwrap_or(concluded);
+        }
+        let stated = self.options.stated[0];
+        let side = stated.unwrap_or(concluded.vantage);
+        results[0].side = Some(side);
+        results[0].side_from = match stated {
+            Some(_) => "stated".into(),
+            None => concluded.from.to_string(),
+        };
+        let profiler = self.sql.pop().filter(|p| !p.is_empty());
+        let crossed = Crossed {
+            min_ns: (own.wait.count() > 0).then(|| own.wait.quantile(0.0).max(0)),
+            mean_ns: profiler.as_ref().and_then(|p| p.crossed().mean_ns),
+        };
+        let asked = Crossed {
+            min_ns: pause_ns,
+            mean_ns: None,
+        };
+        let (by_server, by_client) = (
+            Acknowledged::of(&own.tcp),
+            Acknowledged::by_client(&own.tcp),
+        );
+        let to_server = match side {
+            Vantage::Server => Half::Here,
+            _ => by_server.half(crossed),
+        };
+        let to_client = match side {
+            Vantage::Client => Half::Here,
+            _ => by_client.half(asked),
+        };
+        let (path, basis) = match side {
+            Vantage::Server => (by_client.path_to_client(pause_ns), Basis::Server),
+            Vantage::Client => (by_server.path(crossed), Basis::Client),
+            _ => (by_server.path(crossed), Basis::Unknown),
+        };
+        let mut notes = vec![match side {
+            Vantage::Server => "One capture, at the server: the server's own time is exact; what the client sees beyond it is not in this capture.".to_owned(),
+            Vantage::Client => "One capture, at the client: server and network can only be told apart by an estimate of the path.".to_owned(),
+            _ => "One capture, of which it is not known where it was taken: state it with --client or --server.".to_owned(),
+        }];
+        if concluded.confidence > 0.9
+            && matches!(
+                (stated, concluded.vantage),
+                (Some(Vantage::Client), Vantage::Server) | (Some(Vantage::Server), Vantage::Client)
+            )
+        {
+            notes.push(format!(
+                "The packets say otherwise than stated: this looks like a capture at the {}.",
+                concluded.vantage.name()
+            ));
+        }
+        match (side, path) {
+            (Vantage::Client, Some(path)) => notes.push(format!(
+                "The path to the server and back takes {}.",
+                path.words()
+            )),
+            (Vantage::Server, Some(path)) => notes.push(format!(
+                "The path to the client and back takes {}: what clients wait beyond this capture.",
+                path.words()
+            )),
+            _ => {}
+        }
+        let crossing = to_server.bounds().plus(to_client.bounds());
+        let at = |vantage| (side == vantage).then_some(0);
+        Seen {
+            client: at(Vantage::Client),
+            server: at(Vantage::Server),
+            basis,
+            clock: None,
+            halves: [to_server, to_client],
+            path,
+            crossing_ns: (crossing.lo_ns, crossing.hi_ns.unwrap_or(LONG_PATH_NS)),
+            sql: profiler.map(|p| sql::of_one(p, Vec::new(), side)),
+            are_exchanged: false,
+            notes,
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What was counted of each operation into its row of the answer, and why calls have no twin.
+
+use super::Diagnoser;
+use super::seen::Seen;
+use crate::half::{Completeness, Half};
+use crate::results::{CaptureResult, Clock, OpResult, Unmatched};
+
+impl Diagnoser {
+    /// Why calls have no twin.
+    pub(super) fn count_unmatched(
+        &mut self,
+        client: usize,
+        left: &[Vec<Half>; 2],
+        clock: Option<&Clock>,
+        results: &[CaptureResult],
+    ) {
+        let offset = clock.map_or(0, |c| c.offset_ns);
+        for (i, calls) in left.iter().enumerate() {
+            let other = &results[1 - i];
+            // From this capture's clock to the other's.
+            let shift = if i == client { offset } else { -offset };
+            for call in calls {
+                let at = call.request_first.time + shift;
+                let inside =
+                    other.first.is_some_and(|f| at >= f) && other.last.is_some_and(|l| at <= l);
+                let u = self.unmatched(call.op);
+                match call.completeness {
+                    _ if !inside => u.outside_overlap += 1,
+                    Completeness::NoResponse => u.no_response += 1,
+                    Completeness::Incomplete => u.incomplete += 1,
+                    Completeness::Complete if i == client => u.not_in_server_capture += 1,
+                    Completeness::Complete => u.not_in_client_capture += 1,
+                }
+            }
+        }
+    }
+
+    pub(super) fn op_results(&self, seen: &Seen) -> Vec<OpResult> {
+        let mut out = Vec::new();
+        for op in 0..self.ops.len() {
+            let (protocol, name) = self.ops.name(op as u16);
+            let of = |capture: usize| {
+                let facts = self.captures[capture].ops.get(op)?;
+                (facts.response.count() > 0).then(|| facts.response.summary())
+            };
+            let (client, server) = match (seen.client, seen.server) {
+                (None, Some(server)) => (None, of(server)),
+                (client, server) => (of(client.unwrap_or(0)), server.and_then(of)),
+            };
+            let matched = self.matched.op(op, seen.clock.as_ref());
+            let mut unmatched = self.unmatched.get(op).copied().unwrap_or_default();
+            if self.captures.len() == 1 {
+                let facts = self.captures[0].ops.get(op);
+                unmatched.no_response = facts.map_or(0, |f| f.no_response);
+                unmatched.incomplete = facts.map_or(0, |f| f.incomplete);
+            }
+            if client.is_none() && server.is_none() && unmatched == Unmatched::default() {
+                continue;
+            }
+            out.push(OpResult {
+                protocol,
+                op: name.to_string(),
+                client,
+                server,
+                matched,
+                unmatched,
+            });
+        }
+        out.sort_by(OpResult::by_time);
+        out
+    }
+}
