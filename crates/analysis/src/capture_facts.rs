@@ -53,6 +53,7 @@ pub struct TcpFacts {
     pub ack_rtt_min_ns: [Option<i64>; 2],
     pub ack_prompt_count: [u64; 2],
     pub ack_prompt_max_ns: [i64; 2],
+    pub ack_at_once_max_ns: [i64; 2],
     /// SYN to SYN/ACK, and SYN/ACK to ACK: smallest, over connections opened in the capture.
     pub server_half_ns: Option<i64>,
     pub client_half_ns: Option<i64>,
@@ -205,6 +206,7 @@ impl TcpFacts {
             t.ack_rtt_min_ns[i] = smaller(t.ack_rtt_min_ns[i], d.ack_rtt_min_ns);
             t.ack_prompt_count[i] += d.ack_prompt_count;
             t.ack_prompt_max_ns[i] = t.ack_prompt_max_ns[i].max(d.ack_prompt_max_ns);
+            t.ack_at_once_max_ns[i] = t.ack_at_once_max_ns[i].max(d.ack_at_once_max_ns);
             t.zero_windows[i] += d.zero_windows;
             t.ttl[i] = if d.packets > 0 {
                 t.ttl[i].max(Some(d.ttl_max))

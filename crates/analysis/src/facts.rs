@@ -153,9 +153,6 @@ impl<'a> Facts<'a> {
     /// of a slow server no other is innocent.
     #[must_use]
     pub fn is_guilty_of(&self, part_ns: i64, whole_ns: i64, times: &Distribution) -> bool {
-        if self.are_few_turns() {
-            return false;
-        }
         let mean = whole_ns / self.account.calls.max(1) as i64;
         // Half of what is slow is to blame for it, however fast by itself.
         let slow = mean >= self.thresholds.fast_enough_ns

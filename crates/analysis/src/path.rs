@@ -22,6 +22,9 @@ const TIMER_NS: i64 = 20_000_000;
 /// And it has woken up after this, as a rule.
 const WOKEN_NS: i64 = 1_000_000;
 
+/// No path takes longer where nothing waits on it: what does was answered late, or its times were rewritten.
+const LONGEST_NS: i64 = 1_000_000_000;
+
 /// Handshakes and acknowledgements of connections.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Acknowledged {
@@ -32,6 +35,8 @@ pub struct Acknowledged {
     half_ns: Option<i64>,
     prompt_count: u64,
     prompt_max_ns: i64,
+    /// The longest of those that no timer held back.
+    at_once_max_ns: i64,
 }
 
 /// Calls that bound the path, as they crossed it.
@@ -80,6 +85,7 @@ impl Acknowledged {
             half_ns,
             prompt_count: t.ack_prompt_count[d.index()],
             prompt_max_ns: t.ack_prompt_max_ns[d.index()],
+            at_once_max_ns: t.ack_at_once_max_ns[d.index()],
         }
     }
 
@@ -92,6 +98,9 @@ impl Acknowledged {
         let Some(fastest) = known.into_iter().flatten().min() else {
             return Half::ANY;
         };
+        if fastest > LONGEST_NS {
+            return Half::ANY;
+        }
         if self.is_empty() {
             // Datagrams are not acknowledged: calls alone bound it.
             let most = fastest.saturating_mul(VARIES).saturating_add(WOKEN_NS);
@@ -108,6 +117,8 @@ impl Acknowledged {
             _ => self.prompt_max_ns + self.prompt_max_ns / 10 * 3,
         };
         let most = calls.mean_ns.map_or(i64::MAX, |quick| quick + quick / 2);
+        // Where bytes queue, all that crosses it may.
+        let varies = varies.max(self.at_once_max_ns);
         let most = varies.min(most).max(fastest).saturating_add(WOKEN_NS);
         Half::Away(Bounds::between((fastest - 2 * HOST_NS).max(0), most))
     }

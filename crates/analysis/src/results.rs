@@ -276,8 +276,8 @@ pub struct Verdict {
     /// The finding that carries the verdict.
     pub cause: Option<Rule>,
     pub confidence: f64,
-    /// The answer, in one or two sentences without line breaks.
-    pub sentence: String,
+    /// The answer, in one or two sentences.
+    pub sentence: Text,
 }
 
 /// A wait of a database beside the READs that served it. Times in nanoseconds.

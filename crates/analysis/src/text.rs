@@ -10,7 +10,7 @@ use crate::results::Side;
 use crate::streams::word;
 use model::{Endpoint, Statement, format_duration, grouped};
 use std::borrow::Cow;
-use std::fmt::{self, Display};
+use std::fmt::{self, Display, Write};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
@@ -44,6 +44,8 @@ pub enum Value {
     /// Words that name nobody.
     Words(Cow<'static, str>),
     Text(Text),
+    /// Within another sentence, so that it begins with a small letter.
+    Within(Box<Text>),
     /// And what stands between them.
     List(Vec<Text>, &'static str),
 }
@@ -114,6 +116,15 @@ impl Display for Text {
 }
 
 impl Text {
+    /// As it stands within a sentence.
+    #[must_use]
+    pub fn decapitalised(&self) -> Text {
+        Text {
+            values: vec![("sentence", Value::Within(Box::new(self.clone())))],
+            template: "{sentence}",
+        }
+    }
+
     fn write(&self, place: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = place.split([',', '|']).next().unwrap_or(place);
         let value = self.values.iter().find(|(n, _)| *n == name);
@@ -153,6 +164,12 @@ impl Display for Value {
             }
             Value::Words(words) => f.write_str(words),
             Value::Text(text) => text.fmt(f),
+            Value::Within(text) => {
+                let text = text.to_string();
+                let mut letters = text.chars();
+                let first = letters.next().into_iter().flat_map(char::to_lowercase);
+                first.chain(letters).try_for_each(|c| f.write_char(c))
+            }
             Value::List(texts, between) => {
                 for (i, text) in texts.iter().enumerate() {
                     f.write_str(if i == 0 { "" } else { between })?;

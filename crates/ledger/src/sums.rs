@@ -32,8 +32,13 @@ impl Sums {
     pub fn add(&mut self, ledger: &Ledger) {
         self.calls += 1;
         self.total = self.total.plus(ledger.response);
-        for c in ledger.charges() {
-            self.charge(c.cause, c.direction, c.ns, 1);
+        let charges = ledger.charges();
+        for (i, c) in charges.iter().enumerate() {
+            // A call may be charged twice for one line.
+            let line = c.cause.of(c.direction);
+            let mut before = charges.iter().take(i);
+            let again = before.any(|b| b.cause == c.cause && b.cause.of(b.direction) == line);
+            self.charge(c.cause, c.direction, c.ns, u64::from(!again));
         }
     }
 

@@ -173,6 +173,9 @@ pub struct DirectionSummary {
     /// Of those that did not wait for a timer, for all that their time tells: how many, and the longest.
     pub ack_prompt_count: u64,
     pub ack_prompt_max_ns: i64,
+    /// The longest of those that no timer can have held back, as they acknowledged more than one full
+    /// segment (RFC 5681 section 4.2), with nothing lost.
+    pub ack_at_once_max_ns: i64,
 }
 
 /// A connection as known when it ended (or the capture did).

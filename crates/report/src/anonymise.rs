@@ -119,6 +119,7 @@ impl Anonymise for Value {
             Value::Hardware(hardware) => Value::Hardware(names.mac(hardware)),
             Value::Statement(s) => Value::Statement(Arc::new(names.statement(&s))),
             Value::Text(text) => Value::Text(text.anonymised(names)),
+            Value::Within(text) => Value::Within(Box::new(text.anonymised(names))),
             Value::List(texts, between) => Value::List(texts.anonymised(names), between),
             plain @ (Value::Duration(_)
             | Value::Count(_)

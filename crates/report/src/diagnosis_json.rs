@@ -26,7 +26,7 @@ pub fn diagnosis_json(d: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
             "side": d.verdict.side.name(),
             "cause": d.verdict.cause.map(Rule::code),
             "confidence": d.verdict.confidence,
-            "sentence": d.verdict.sentence,
+            "sentence": d.verdict.sentence.to_string(),
         },
         "budget": {
             "calls": b.calls,

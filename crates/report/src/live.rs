@@ -199,7 +199,7 @@ fn judged(v: &Verdict) -> Value {
         "side": v.side.name(),
         "cause": v.cause.map(Rule::code),
         "confidence": value::decimal(v.confidence),
-        "sentence": v.sentence,
+        "sentence": v.sentence.to_string(),
     })
 }
 

@@ -197,7 +197,11 @@ impl LiveText {
         }
         if let Some(verdict) = verdict {
             let head = format!("{} ", clock(at, &self.zone));
-            write!(out, "{}", wrap(&head, 9, &harmless(&verdict.sentence)))?;
+            write!(
+                out,
+                "{}",
+                wrap(&head, 9, &harmless(&verdict.sentence.to_string()))
+            )?;
         }
         for f in new {
             let cost = f
@@ -253,7 +257,7 @@ impl LiveText {
             write!(
                 out,
                 "{}",
-                wrap("At the end: ", 2, &harmless(&verdict.sentence))
+                wrap("At the end: ", 2, &harmless(&verdict.sentence.to_string()))
             )?;
         }
         for f in &result.findings {

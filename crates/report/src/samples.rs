@@ -7,6 +7,7 @@ use analysis::results::{
     Matched, OpResult, OpsResult, Side, Unmatched, Vantage, VantageFrom, Verdict,
 };
 use analysis::stats::Summary;
+use ledger::{Bounds, Cause, Ledger, Sums};
 use model::{
     Call, Close, CongestionWindow, ConnectionId, Detail, Direction, DirectionAccount,
     DirectionSummary, EcnCounts, Endpoint, Field, Mark, Name, Outcome, PacketRef, Pauses, Problems,
@@ -172,6 +173,24 @@ fn op(name: &str, count: u64, client_ns: i64, server_ns: i64) -> OpResult {
 }
 
 /// The server works on four calls at a time.
+/// Of calls that wait for a capped server.
+fn ledger() -> Sums {
+    let mut sums = Sums::new();
+    let mut call = Ledger::default();
+    for _ in 0..2_600 {
+        call.clear(Bounds::exactly(33_180_000));
+        for (cause, ns) in [
+            (Cause::Queue, Bounds::between(28_960_000, 28_990_000)),
+            (Cause::Service, Bounds::exactly(4_110_000)),
+            (Cause::Path, Bounds::between(80_000, 110_000)),
+        ] {
+            call.charge(cause, Direction::ToServer, ns);
+        }
+        sums.add(&call);
+    }
+    sums
+}
+
 pub(crate) fn diagnosis() -> Diagnosis {
     let capture = |file: &str, side, from: &str| CaptureResult {
         files: vec![file.into()],
@@ -305,7 +324,7 @@ pub(crate) fn diagnosis() -> Diagnosis {
         notes: vec!["What the application waited before it called is not on the wire.".into()],
         call_time_ns: 86_300_000_000,
         elapsed_ns: 2_700_000_000,
-        ledger: Default::default(),
+        ledger: ledger(),
         streams_ledger: None,
     }
 }

@@ -383,7 +383,7 @@ impl Measured {
             kind: self.kind,
             basis: self.account.basis,
             vantage: d.captures.get(self.main).and_then(|c| c.side),
-            verdict: d.verdict.sentence.clone(),
+            verdict: d.verdict.sentence.to_string(),
             findings: findings.collect(),
             calls: self.account.calls,
             total_ns: self.account.total_ns,

@@ -45,7 +45,8 @@ const FEW: u64 = 10;
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let a = &facts.account;
-    if !facts.is_guilty_of(a.service_ns, a.server_ns(), facts.server_part()) {
+    let guilty = facts.is_guilty_of(a.service_ns, a.server_ns(), facts.server_part());
+    if !guilty || facts.are_few_turns() {
         return None;
     }
     let mean = a.service_ns / a.calls.max(1) as i64;

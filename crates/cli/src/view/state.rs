@@ -303,7 +303,7 @@ impl State {
             Side::Undetermined => Mood::Waiting,
             _ => Mood::Bad,
         };
-        (mood, report::harmless(&verdict.sentence))
+        (mood, report::harmless(&verdict.sentence.to_string()))
     }
 
     /// Packets lost by the capturing host in the window.

@@ -197,13 +197,17 @@ impl Stream {
             .map_or(u64::from(self.largest).min(1_460), u64::from)
     }
 
-    pub(super) fn sample(&mut self, ns: i64) {
+    /// An acknowledgement came so long after what it covers; `at_once` if no timer held it back.
+    pub(super) fn sample(&mut self, ns: i64, at_once: bool) {
         self.latest_round_trip_ns = Some(ns);
         let summary = &mut self.summary;
         summary.ack_rtt_count += 1;
         summary.ack_rtt_sum_ns = summary.ack_rtt_sum_ns.saturating_add(ns);
         let min = summary.ack_rtt_min_ns.map_or(ns, |min| min.min(ns));
         summary.ack_rtt_min_ns = Some(min);
+        if at_once {
+            summary.ack_at_once_max_ns = summary.ack_at_once_max_ns.max(ns);
+        }
         let prompt = (min + PROMPT_NS).max(min.saturating_mul(2));
         if summary.ack_prompt_max_ns > prompt {
             // Those before were not.

@@ -385,7 +385,9 @@ fn acknowledge<H: Handler>(
                 && now >= at
             {
                 let ns = now - at;
-                stream.sample(ns);
+                let every_second = position - before > stream.full_sized();
+                let is_whole = stream.recovery.since().is_none();
+                stream.sample(ns, every_second && is_whole);
                 let one_segment = position - before <= stream.full_sized();
                 stream.held.round_trip(ns, one_segment);
             }
@@ -453,7 +455,7 @@ fn selectively_acknowledged(s: &Segment, acknowledged: u64, stream: &mut Stream)
     if arrived_now && let Some(at) = stream.flight.selectively(first.1) {
         let ns = s.mark.time - at;
         if s.payload_length == 0 && ns >= 0 {
-            stream.sample(ns);
+            stream.sample(ns, false);
         }
     }
     stream.sacked = stream.sacked.max(first.1).max(match s.tcp.sack_count {

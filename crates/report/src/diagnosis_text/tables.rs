@@ -67,9 +67,9 @@ pub(crate) struct OpTable {
 }
 
 impl OpTable {
-    fn text(self) -> String {
+    pub(crate) fn text(self) -> String {
         let grid = Grid::fitting(self.rows);
-        let mut text = Tone::Title.paint(&self.title) + "\n";
+        let mut text = Tone::Title.paint_lines(&wrap("", 0, &self.title));
         if !self.groups.is_empty() {
             text.push_str(&above(&grid, &self.groups));
         }

@@ -15,6 +15,7 @@ mod connections;
 mod data;
 mod files;
 mod findings;
+mod held;
 mod ladders;
 mod load;
 mod operations;
@@ -114,7 +115,8 @@ fn page(report: &Report, places: &Places<'_>, made: &Made, zone: &TimeZone, data
     let d = &report.diagnosis;
     let labels: Vec<&str> = places.labels.iter().map(String::as_str).collect();
     let sections = [
-        ("budget", "Time", budget::section(d)),
+        ("ledger", "Time", held::section(d)),
+        ("budget", "Parts", budget::section(d)),
         ("findings", "Findings", findings::section(d)),
         (
             "operations",
@@ -146,7 +148,7 @@ fn page(report: &Report, places: &Places<'_>, made: &Made, zone: &TimeZone, data
         },
         verdict: html! {
             section #verdict data-side=(side) aria-labelledby="verdict-title" {
-                h1 #verdict-title { (unbroken(&d.verdict.sentence)) }
+                h1 #verdict-title { (unbroken(&d.verdict.sentence.to_string())) }
                 p.confidence { (confidence(d)) }
                 (captures::quality(d, places))
             }

@@ -1,6 +1,7 @@
 //! A diagnosis as Markdown: the verdict, where the time goes, the findings with what to do, the captures.
 
 use super::{code, escaped, sections, table, write};
+use crate::diagnosis_text::held::held_up;
 use crate::diagnosis_text::tables::{OpTable, matched_table, response_table, unmatched};
 use crate::diagnosis_text::{EVIDENCE, Parts, captures, confidence, cost, fact, files, shown};
 use crate::text::{Unit, problem, share};
@@ -16,11 +17,11 @@ pub fn diagnosis_markdown(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -
     write(out, || {
         let notes = d.notes.iter().map(|n| format!("- Note: {}\n", escaped(n)));
         let answer = [
-            format!("**{}**", escaped(&d.verdict.sentence)),
+            format!("**{}**", escaped(&d.verdict.sentence.to_string())),
             escaped(&confidence(d)),
             budget(d),
         ];
-        let tables = [response_table(&d.ops), matched_table(&d.ops)];
+        let tables = [held_up(d), response_table(&d.ops), matched_table(&d.ops)];
         let tables = tables.into_iter().flatten().map(op_table);
         let rest = [
             escaped(&one_line(&unmatched(&d.ops))),

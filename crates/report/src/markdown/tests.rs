@@ -18,7 +18,7 @@ fn a_diagnosis() {
     expect![[r#"
         **The SERVER is slow: of 33.2 ms per call it holds 33.1 ms, mostly queueing; it works on about 4 calls at a time while 32 wait (server-concurrency-cap).**
 
-        Costs 75.1 s of 86.3 s of call time in 2.70 s. Confidence high (95 %).
+        Costs 75.1 s of 86.3 s of call time in 2.70 s. Confidence high (95 %). Of the time 99 % is certain.
 
         ### Where a call's 33.2 ms go (2,600 calls)
 
@@ -30,6 +30,15 @@ fn a_diagnosis() {
         | – service | 4.11 | 12% |
         | – queue | 28.96 | 87% |
         | network back | 0.06 | 0.2% |
+
+        ### What held 2,600 calls up for 86.3 s, 33.2 ms each
+
+        |  | a call | in all | at most | calls |
+        | :-- | --: | --: | --: | --: |
+        | server | 33.1 ms | 86.0 s | 86.1 s |  |
+        | queue | 29.0 ms | 75.3 s | 75.4 s | 2,600 |
+        | service | 4.11 ms | 10.7 s |  | 2,600 |
+        | network: path | 80.0 µs | 208 ms | 286 ms | 2,600 |
 
         ### Response times in ms
 

@@ -1,0 +1,260 @@
+//! The ledger's sums and the findings into the side to blame and its largest cause.
+//!
+//! A side is accused where what is certain of it outweighs what could at most be any other's. That rises
+//! with what is certain of it, and falls with what may be another's: with less evidence bounds only widen,
+//! so an accusation may go, and never moves to somebody else. Its confidence is that comparison in numbers.
+
+mod said;
+
+use crate::facts::{Basis, Facts};
+use crate::findings::Of;
+use crate::results::{Finding, Side, Verdict};
+use ledger::{Bounds, Cause, Place, Sum};
+
+/// A second side that has this share of the first's for certain makes the verdict `mixed`.
+const MIXED: f64 = 0.8;
+
+/// What may be another's is no more than this share of what is certain of the one that is accused: the
+/// truth is not near half and half then.
+const OUTWEIGHED: f64 = 0.99;
+
+/// How sure it is at most: packets may lie.
+const MOST_SURE: f64 = 0.99;
+
+/// How sure nobody is to blame where the captures have no calls.
+const HARDLY: f64 = 0.5;
+
+/// What is certain of a side, and what may be its.
+#[derive(Clone, Copy)]
+struct Blame {
+    side: Side,
+    /// Of calls, or of streams where those are judged.
+    calls: Bounds,
+    /// What it costs beside them.
+    beside_ns: i64,
+}
+
+impl Blame {
+    fn of(facts: &Facts<'_>, findings: &[Finding], side: Side, place: Place) -> Blame {
+        // Calls that cost nothing are nobody's fault, whatever else costs time.
+        let of_calls = |f: &Finding| f.is_of_calls() && f.cost_ns.is_some_and(|ns| ns > 0);
+        let calls = match facts.calls_are_slow() || findings.iter().any(of_calls) {
+            true => facts.account.side(place),
+            false => Bounds::exactly(0),
+        };
+        let beside = findings
+            .iter()
+            .filter(|f| f.side == side && !f.is_of_calls())
+            .filter_map(|f| f.cost_ns);
+        Blame {
+            side,
+            calls,
+            beside_ns: beside.fold(0, i64::saturating_add),
+        }
+    }
+
+    fn sure_ns(&self) -> i64 {
+        self.calls.lo_ns.saturating_add(self.beside_ns)
+    }
+
+    fn most_ns(&self) -> Option<i64> {
+        let calls = self.calls.hi_ns?;
+        Some(calls.saturating_add(self.beside_ns))
+    }
+
+    /// What of it is certain by itself, and what more may be another's then: of bytes that pass for no known
+    /// reason, and of what hosts do with them, a finding knows more than the line.
+    fn plain(&self, facts: &Facts<'_>) -> (Blame, i64) {
+        let lines = facts.account.sums.lines();
+        let own = |s: &&Sum| s.line.side.name() == self.side.name();
+        let rest = lines.iter().filter(own).filter(|s| !is_plain(s.line.cause));
+        let rest_ns = rest.fold(0i64, |sum, s| sum.saturating_add(s.line.ns.lo_ns));
+        let mut plain = *self;
+        plain.calls.lo_ns = (self.calls.lo_ns - rest_ns).max(0);
+        (plain, rest_ns)
+    }
+
+    /// Whether it has nearly as much as the one that has most, and not more: wherever in its bounds the truth
+    /// lies, or as far as anything is certain where that one outweighs it.
+    fn shares_with(&self, first: &Blame) -> bool {
+        let nearly = |a: &Blame, b: &Blame| {
+            b.most_ns()
+                .is_some_and(|most| a.sure_ns() as f64 >= MIXED * most as f64)
+        };
+        let sure = self.sure_ns() as f64 >= MIXED * first.sure_ns() as f64;
+        let everywhere = nearly(self, first) && nearly(first, self);
+        self.sure_ns() > 0 && (everywhere || (sure && first.outweighs(self)))
+    }
+
+    /// Whether what is certain of it outweighs all that may be another's.
+    fn outweighs(&self, other: &Blame) -> bool {
+        self.outweighs_with(other, 0)
+    }
+
+    /// The same, where so much more may be the other's.
+    fn outweighs_with(&self, other: &Blame, more_ns: i64) -> bool {
+        other.most_ns().is_some_and(|most| {
+            OUTWEIGHED * self.sure_ns() as f64 > most.saturating_add(more_ns) as f64
+        })
+    }
+}
+
+/// Whether the line alone says that its side is to blame.
+fn is_plain(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::Service
+            | Cause::Queue
+            | Cause::Stall
+            | Cause::Path
+            | Cause::Loss
+            | Cause::Outage
+            | Cause::Fragments
+    )
+}
+
+/// What the verdict is, and what it rests on.
+enum Ground<'a> {
+    /// It ended the work.
+    Ended(&'a Finding),
+    /// What costs most is certain, and not whose it is.
+    Nobodys(&'a Finding),
+    /// A side outweighs the others.
+    Outweighs(Blame, Option<&'a Finding>),
+    /// Two sides have nearly the same.
+    Shared([Blame; 2], Option<&'a Finding>),
+    /// The server took longest over a few turns, which may have waited for an event. What is known beside.
+    FewTurns(Option<&'a Finding>),
+    /// Bounds of two sides overlap; the largest finding of the first.
+    Overlap([Blame; 2], Option<&'a Finding>),
+    /// Calls are not slow, or streams not busy.
+    NotSlow,
+    NoCalls,
+}
+
+/// The verdict over `findings`, which are in order.
+#[must_use]
+pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
+    let mut blames = [
+        (Side::Client, Place::Client),
+        (Side::Network, Place::Network),
+        (Side::Server, Place::Server),
+    ]
+    .map(|(side, place)| Blame::of(facts, findings, side, place));
+    blames.sort_by_key(|b| std::cmp::Reverse(b.sure_ns()));
+    let ground = ground(facts, findings, &blames);
+    let [first, ..] = &blames;
+    let (side, cause) = match &ground {
+        Ground::Ended(f) => (f.side, Some(*f)),
+        Ground::Nobodys(f) => (Side::Undetermined, Some(*f)),
+        Ground::Outweighs(blame, cause) => (blame.side, *cause),
+        Ground::Shared(_, cause) => (Side::Mixed, *cause),
+        Ground::NotSlow => (Side::None, None),
+        Ground::FewTurns(_) | Ground::Overlap(..) | Ground::NoCalls => (Side::Undetermined, None),
+    };
+    let confidence = match &ground {
+        Ground::NoCalls => 0.0,
+        Ground::NotSlow => not_slow(facts),
+        // What no call shows has no bounds: the finding says how sure it is.
+        Ground::Ended(f) => f.confidence,
+        Ground::Outweighs(_, Some(f)) if !f.is_of_calls() => f.confidence,
+        Ground::Outweighs(..) | Ground::Shared(..) => sureness(first, &blames, &ground),
+        // Less than a coin's, or it would not be undetermined.
+        _ => sureness(first, &blames, &ground).min(HARDLY),
+    };
+    Verdict {
+        side,
+        cause: cause.map(|f| f.rule),
+        // A hundredth is more than it is worth.
+        confidence: (confidence * 100.0).round() / 100.0,
+        sentence: said::sentence(facts, &ground),
+    }
+}
+
+/// The captures were stated the wrong way round.
+#[must_use]
+pub fn exchanged() -> Verdict {
+    Verdict {
+        side: Side::Undetermined,
+        cause: None,
+        confidence: 0.0,
+        sentence: "The captures look exchanged: the same calls take longer in the one said to be the server's. Swap --client and --server.".into(),
+    }
+}
+
+fn ground<'a>(facts: &Facts<'_>, findings: &'a [Finding], blames: &[Blame; 3]) -> Ground<'a> {
+    let costs = |f: &&Finding| f.fatal || f.cost_ns.is_some_and(|c| c > 0);
+    let top = findings.iter().find(costs);
+    match top {
+        Some(top) if top.fatal => return Ground::Ended(top),
+        Some(top) if top.side == Side::Undetermined => return Ground::Nobodys(top),
+        Some(_) => {}
+        None if facts.account.total_ns == 0 && facts.response().count() == 0 => {
+            return Ground::NoCalls;
+        }
+        None if !facts.calls_are_slow() => return Ground::NotSlow,
+        None => {}
+    }
+    let [first, second, third] = *blames;
+    let of = |side: Side| findings.iter().find(|f| costs(f) && f.side == side);
+    if facts.are_few_turns() {
+        let answering_ns = facts.account.server_ns();
+        let known = blames.iter().map(|b| match b.side {
+            Side::Server => b.sure_ns() - answering_ns,
+            _ => b.sure_ns(),
+        });
+        if known.max().is_some_and(|known| answering_ns > known) {
+            return Ground::FewTurns(top);
+        }
+    }
+    if second.shares_with(&first) {
+        return Ground::Shared([first, second], top);
+    }
+    let cause = of(first.side);
+    let (sure, rest_ns) = match cause {
+        Some(_) => (first, 0),
+        None => first.plain(facts),
+    };
+    if sure.outweighs_with(&second, rest_ns) && sure.outweighs_with(&third, rest_ns) {
+        return Ground::Outweighs(first, cause);
+    }
+    // Whoever may have most of the rest is what it cannot be told from.
+    let most = |b: &Blame| b.most_ns().unwrap_or(i64::MAX);
+    let other = if most(&third) > most(&second) {
+        third
+    } else {
+        second
+    };
+    Ground::Overlap([first, other], of(first.side))
+}
+
+/// What is certain of the sides that are named, against what may be another's.
+fn sureness(first: &Blame, blames: &[Blame; 3], ground: &Ground<'_>) -> f64 {
+    let (named, others) = match ground {
+        Ground::Shared([first, second], _) => (first.sure_ns() + second.sure_ns(), &blames[2..]),
+        _ => (first.sure_ns(), &blames[1..]),
+    };
+    let most = others.iter().map(Blame::most_ns);
+    let most = most.fold(Some(0), |sum, ns| {
+        sum.zip(ns).map(|(a, b): (i64, i64)| a.max(b))
+    });
+    match most {
+        Some(most) if named > 0 => (named as f64 / (named as f64 + most as f64)).min(MOST_SURE),
+        _ => 0.0,
+    }
+}
+
+/// How much of what clients may have waited was seen.
+fn not_slow(facts: &Facts<'_>) -> f64 {
+    let total = facts.account.sums.total;
+    match total.hi_ns {
+        _ if facts.account.basis == Basis::Streams => HARDLY,
+        Some(most) if most > 0 => (total.lo_ns as f64 / most as f64).min(MOST_SURE),
+        _ => HARDLY,
+    }
+}
+
+/// Whether it is one of those of which no call's time speaks.
+fn is_of_connects(f: &Finding) -> bool {
+    f.fatal || f.rule.of() == Of::Connects
+}

@@ -1,0 +1,327 @@
+//! The verdict in a sentence or two. All of its numbers are sums of the ledger, or a finding's cost.
+
+use super::{Blame, Ground, is_of_connects};
+use crate::facts::{Basis, Facts};
+use crate::findings::{Of, Rule};
+use crate::results::{Finding, Side};
+use crate::text::{Text, Value, text};
+use ledger::{Place, Sum};
+
+pub(super) fn sentence(facts: &Facts<'_>, ground: &Ground<'_>) -> Text {
+    match ground {
+        Ground::Ended(cause) => blamed(cause.side, cause),
+        Ground::Nobodys(top) => text!(
+            "{title} ({code}), but one capture cannot tell who is to blame. Capture the other end too.",
+            title = top.title.clone(),
+            code = top.rule.code(),
+        ),
+        Ground::Outweighs(blame, Some(cause)) if is_of_connects(cause) => blamed(blame.side, cause),
+        Ground::Outweighs(blame, cause) => accused(facts, blame, *cause),
+        Ground::Shared(blames, cause) => shared(facts, blames, *cause),
+        Ground::FewTurns(known) => few_turns(facts, *known),
+        Ground::Overlap(blames, known) => overlap(facts, blames, *known),
+        Ground::NotSlow => not_slow(facts),
+        Ground::NoCalls => no_calls(facts),
+    }
+}
+
+/// Of the calls, each.
+fn each(facts: &Facts<'_>, ns: i64) -> Value {
+    Value::Duration(ns / facts.account.calls.max(1) as i64)
+}
+
+fn who(side: Side) -> &'static str {
+    match side {
+        Side::Client => "CLIENT",
+        Side::Network => "NETWORK",
+        Side::Server => "SERVER",
+        _ => "capture",
+    }
+}
+
+/// Connections that did not come to be, or ended.
+fn blamed(side: Side, cause: &Finding) -> Text {
+    text!(
+        "The {who} is to blame: {title} ({code}).{cost}",
+        who = who(side),
+        title = cause.title.decapitalised(),
+        code = cause.rule.code(),
+        cost = cause.cost_ns.map_or_else(Text::default, |ns| text!(
+            " It costs {cost}.",
+            cost = Value::Duration(ns),
+        )),
+    )
+}
+
+fn accused(facts: &Facts<'_>, blame: &Blame, cause: Option<&Finding>) -> Text {
+    text!(
+        "The {who} is slow{part}{cause}.{cost}",
+        who = who(blame.side),
+        part = part(facts, blame, cause),
+        cause = match cause {
+            Some(cause) => text!(" ({code})", code = cause.rule.code()),
+            None => largest(facts, blame.side),
+        },
+        cost = cause.map_or_else(Text::default, |cause| cost(facts, cause)),
+    )
+}
+
+/// What a call takes, and what of it is that side's.
+fn part(facts: &Facts<'_>, blame: &Blame, cause: Option<&Finding>) -> Text {
+    let a = &facts.account;
+    let title = |f: &Finding| f.title.decapitalised();
+    let rule = cause.map(|f| f.rule);
+    match (facts.app, cause) {
+        (Some(app), Some(f)) if f.rule.of() == Of::Application => {
+            return text!(
+                ": of {all} per operation {part} are above the wire",
+                all = Value::Duration(app.application_mean_ns),
+                part = Value::Duration(match f.rule {
+                    Rule::ClientConcurrencyCap | Rule::ClientHostSlow => app.host_mean_ns,
+                    _ => f.cost_ns.unwrap_or(0) / app.operations.max(1) as i64,
+                }),
+            );
+        }
+        // The title says more than sums by side.
+        (_, Some(f)) if f.rule.of() == Of::Bytes || a.basis == Basis::Streams => {
+            return text!(": {title}", title = title(f));
+        }
+        (_, None) if a.basis == Basis::Streams => {
+            return text!(
+                ": of {total} in which bytes were under way that nobody answers {part} are its doing",
+                total = Value::Duration(a.total_ns),
+                part = Value::Duration(blame.calls.lo_ns),
+            );
+        }
+        _ => {}
+    }
+    text!(
+        ": of {mean} per call {holds}{detail}",
+        mean = each(facts, a.total_ns),
+        holds = match (blame.side, rule) {
+            (Side::Server, _) => text!("it holds {part}", part = each(facts, blame.calls.lo_ns)),
+            (Side::Network, _) => text!("it takes {part}", part = each(facts, blame.calls.lo_ns)),
+            (_, Some(Rule::Chatty | Rule::SmallFetch | Rule::SmallWrites)) => text!(
+                "{part} are the path, crossed for little",
+                part = each(facts, a.chatty_ns + a.small_fetch_ns + a.small_writes_ns),
+            ),
+            _ => text!(
+                "{part} are its doing",
+                part = each(facts, blame.calls.lo_ns)
+            ),
+        },
+        detail = match (rule, cause) {
+            (Some(Rule::ServerConcurrencyCap), Some(f)) =>
+                text!(", mostly queueing: {title}", title = title(f)),
+            (Some(Rule::ServerStall | Rule::Nagle), Some(f)) =>
+                text!(": {title}", title = title(f)),
+            (Some(Rule::NetworkLoss | Rule::NetworkOutage), Some(f)) =>
+                text!("; {title}", title = title(f)),
+            _ => Text::default(),
+        },
+    )
+}
+
+/// What a side's largest line means, where no finding has a quarter of the time.
+fn largest(facts: &Facts<'_>, side: Side) -> Text {
+    let place = match side {
+        Side::Client => Place::Client,
+        Side::Network => Place::Network,
+        _ => Place::Server,
+    };
+    let lines = facts.account.sums.lines();
+    let own = lines.iter().filter(|s| s.line.side == place);
+    own.max_by_key(|s| s.line.ns.lo_ns)
+        .map_or_else(Text::default, |Sum { line, .. }| {
+            text!(
+                ", most of it {cause}, {ns} of {total} in {calls,} call{calls||s}",
+                cause = line.cause.name(),
+                ns = Value::Duration(line.ns.lo_ns),
+                total = Value::Duration(facts.account.total_ns),
+                calls = facts.account.calls,
+            )
+        })
+}
+
+fn cost(facts: &Facts<'_>, cause: &Finding) -> Text {
+    let a = &facts.account;
+    let Some(ns) = cause.cost_ns else {
+        return Text::default();
+    };
+    let cost = Value::Duration(ns);
+    match facts.app {
+        Some(app) if cause.rule.of() == Of::Application => text!(
+            " It costs {cost} of {total} that the application waits.",
+            cost = cost,
+            total = Value::Duration(
+                app.application_mean_ns
+                    .saturating_mul(app.operations as i64)
+            ),
+        ),
+        _ if a.basis == Basis::Streams => text!(
+            " It costs {cost} of {total} in which bytes were under way that nobody answers.",
+            cost = cost,
+            total = Value::Duration(a.total_ns),
+        ),
+        _ => text!(
+            " It costs {cost} of {total} of call time, in {calls,} call{calls||s}.",
+            cost = cost,
+            total = Value::Duration(a.total_ns),
+            calls = a.calls,
+        ),
+    }
+}
+
+/// Two sides, most first.
+fn shared(facts: &Facts<'_>, blames: &[Blame; 2], cause: Option<&Finding>) -> Text {
+    let mut blames = *blames;
+    // As ever, the server before the network.
+    if blames[0].side == Side::Network && blames[1].side == Side::Server {
+        blames.reverse();
+    }
+    let [one, other] = blames;
+    text!(
+        "{one} and {other} share the blame: of {mean} per call the {a} holds {a_ns} and the {b} {b_ns}{cause}.{cost}",
+        one = who(one.side),
+        other = who(other.side),
+        mean = each(facts, facts.account.total_ns),
+        a = one.side,
+        a_ns = each(facts, one.sure_ns()),
+        b = other.side,
+        b_ns = each(facts, other.sure_ns()),
+        cause = cause.map_or_else(Text::default, |f| text!(" ({code})", code = f.rule.code())),
+        cost = cause.map_or_else(Text::default, |f| cost(facts, f)),
+    )
+}
+
+fn few_turns(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
+    let a = &facts.account;
+    text!(
+        "In {calls} turn{calls||s} of a protocol that is not known the server took {server} of {total} to answer; so few do not say whether it worked or waited for an event.{known} A longer capture would.",
+        calls = a.calls,
+        server = Value::Duration(a.server_ns()),
+        total = Value::Duration(a.total_ns),
+        known = known.map_or_else(Text::default, |f| text!(
+            " Of the rest {cost} are known: {title} ({code}).",
+            cost = Value::Duration(f.cost_ns.unwrap_or(0)),
+            title = f.title.decapitalised(),
+            code = f.rule.code(),
+        )),
+    )
+}
+
+/// Bounds of two sides overlap: what is known of both, why no more is, and what would tell.
+fn overlap(facts: &Facts<'_>, blames: &[Blame; 2], known: Option<&Finding>) -> Text {
+    let a = &facts.account;
+    let streams = a.basis == Basis::Streams;
+    let held = |b: &Blame| match b.most_ns() {
+        Some(most) if most > b.sure_ns() => text!(
+            "the {side} {least} to {most}",
+            side = b.side,
+            least = each(facts, b.sure_ns()),
+            most = each(facts, most),
+        ),
+        Some(_) => text!(
+            "the {side} {least}",
+            side = b.side,
+            least = each(facts, b.sure_ns()),
+        ),
+        None => text!(
+            "the {side} {least} or more",
+            side = b.side,
+            least = each(facts, b.sure_ns()),
+        ),
+    };
+    let [first, other] = blames;
+    if streams && known.is_none() {
+        return text!(
+            "No call was answered here. Bytes that nobody answers were under way for {total}, and no one side has most of it: {first}, {other}.{cure}",
+            total = Value::Duration(a.total_ns),
+            first = held(first),
+            other = held(other),
+            cure = cure(facts),
+        );
+    }
+    text!(
+        "{what}: {first}, {other}{known}.{cure}",
+        what = match streams {
+            true => text!(
+                "Of {total} in which bytes were under way that nobody answers no one side has most",
+                total = Value::Duration(a.total_ns),
+            ),
+            false => text!(
+                "Of {mean} per call no one side is certain to have most",
+                mean = each(facts, a.total_ns),
+            ),
+        },
+        first = held(first),
+        other = held(other),
+        known = known.map_or_else(Text::default, |f| text!(
+            " ({code} costs {cost})",
+            code = f.rule.code(),
+            cost = Value::Duration(f.cost_ns.unwrap_or(0)),
+        )),
+        cure = cure(facts),
+    )
+}
+
+/// What would tell, the cheapest first.
+fn cure(facts: &Facts<'_>) -> Text {
+    match facts.account.basis {
+        Basis::Matched => Text::default(),
+        Basis::Unknown => {
+            " Say where it was taken (--client or --server), or capture the other end too.".into()
+        }
+        _ if facts.captures.len() > 1 => Text::default(),
+        _ => " One capture tells no more: capture the other end too.".into(),
+    }
+}
+
+fn not_slow(facts: &Facts<'_>) -> Text {
+    let a = &facts.account;
+    let d = facts.response();
+    if a.basis == Basis::Streams {
+        return text!(
+            "No call was answered here, and bytes that nobody answers were under way for {total} only.",
+            total = Value::Duration(a.total_ns),
+        );
+    }
+    text!(
+        "{what} {calls,} call{calls||s} take{calls|s|} {mean} on average, {most} at most{beyond}.",
+        what = match a.basis {
+            Basis::Server => "The server is not slow: the",
+            _ => "Nothing is slow on the wire: the",
+        },
+        calls = d.count(),
+        mean = Value::Duration(d.mean_ns()),
+        most = Value::Duration(d.max_ns()),
+        beyond = match a.basis {
+            Basis::Server => " (what the client sees beyond is not in this capture)",
+            _ => "",
+        },
+    )
+}
+
+fn no_calls(facts: &Facts<'_>) -> Text {
+    if facts.captures.len() == 2 {
+        return "No call is in both captures, so neither side can be named.".into();
+    }
+    let half = || facts.results.iter().flat_map(|r| &r.half_calls);
+    let all: u64 = facts.results.iter().map(|r| r.calls).sum();
+    let complete = all.saturating_sub(half().map(|(_, n)| n).sum());
+    let unanswered = half().filter(|(kind, _)| kind.starts_with("no-response"));
+    match unanswered.map(|(_, n)| n).sum::<u64>() {
+        // Names that were asked for and the like: listed, but nobody's work waits on them for sure.
+        _ if complete == 1 => "The one call here cannot be held against a side: it looks a name up, or tells of a change.".into(),
+        _ if complete > 0 => text!(
+            "None of the {complete,} calls here can be held against a side: they look names up, or tell of changes.",
+            complete = complete,
+        ),
+        0 => "No complete call was found, so no side can be named.".into(),
+        1 => "The one request has no answer in this capture, so no side can be named.".into(),
+        n => text!(
+            "None of {n} requests has an answer in this capture, so no side can be named.",
+            n = n,
+        ),
+    }
+}
