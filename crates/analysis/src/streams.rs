@@ -220,6 +220,16 @@ impl Streams {
         })
     }
 
+    /// Segments that never arrived, or were never acknowledged, while nothing was heard of their receiver.
+    pub fn in_vain(&self) -> impl Iterator<Item = (&ConnectionResult, Direction, Stuck)> {
+        let unheard = |s: &Stuck| !s.receiver_heard;
+        self.connections.iter().flat_map(move |c| {
+            let of =
+                move |d: Direction| Some((c, d, c.direction(d).account.stuck.filter(unheard)?));
+            DIRECTIONS.into_iter().filter_map(of)
+        })
+    }
+
     /// Whether somebody sends packets in the name of this connection's server.
     #[must_use]
     pub fn is_forged(&self, c: &ConnectionResult) -> bool {

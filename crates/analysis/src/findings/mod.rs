@@ -35,6 +35,7 @@ mod sender_application_limited;
 mod server_concurrency_cap;
 mod server_slow;
 mod server_stall;
+mod silent_peer;
 mod slow_connect;
 mod small_fetch;
 mod small_sdu;
@@ -139,6 +140,7 @@ rules! {
     ServerConcurrencyCap: server_concurrency_cap,
     ServerSlow: server_slow,
     ServerStall: server_stall,
+    SilentPeer: silent_peer,
     SlowConnect: slow_connect,
     SmallFetch: small_fetch,
     SmallSdu: small_sdu,

@@ -9,6 +9,15 @@ use ledger::{Place, Sum};
 
 pub(super) fn sentence(facts: &Facts<'_>, ground: &Ground<'_>) -> Text {
     match ground {
+        Ground::Ended(cause) if cause.side == Side::Undetermined => text!(
+            "The work ended here: {title} ({code}). These packets do not say whether the host or the path is to blame{cure}.",
+            title = cause.title.decapitalised(),
+            code = cause.rule.code(),
+            cure = match facts.captures.len() {
+                1 => "; a capture of the other end would",
+                _ => "",
+            },
+        ),
         Ground::Ended(cause) => blamed(cause.side, cause),
         Ground::Nobodys(top) => text!(
             "{title} ({code}), but one capture cannot tell who is to blame. Capture the other end too.",
@@ -30,12 +39,12 @@ fn each(facts: &Facts<'_>, ns: i64) -> Value {
     Value::Duration(ns / facts.account.calls.max(1) as i64)
 }
 
+/// A side that is accused.
 fn who(side: Side) -> &'static str {
     match side {
         Side::Client => "CLIENT",
         Side::Network => "NETWORK",
-        Side::Server => "SERVER",
-        _ => "capture",
+        _ => "SERVER",
     }
 }
 
