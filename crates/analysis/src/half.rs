@@ -1,8 +1,10 @@
 //! A call as one capture saw it, compact enough to wait by the hundred thousand for its twin.
 
 use hashbrown::HashMap;
-use model::{Call, ConnectionId, Endpoint, Field, Mark, Name, Outcome, Protocol};
+use model::sql::op;
+use model::{Call, ConnectionId, Endpoint, Field, Mark, Name, Outcome, Protocol, Statement};
 use std::hash::BuildHasher;
+use std::sync::Arc;
 
 /// Numbers protocol and operation pairs, so that a waiting call need not hold names.
 #[derive(Default, Debug)]
@@ -81,8 +83,14 @@ pub fn work_of(call: &Call) -> u64 {
     if !call.protocol.is_sql() {
         return 0;
     }
-    let statement = call.sql.as_ref().and_then(|sql| sql.statement.as_ref());
-    statement.map_or_else(|| work_of_op(call.op.as_str()), |s| s.id)
+    statement_of(call).map_or_else(|| work_of_op(call.op.as_str()), |s| s.id)
+}
+
+/// The statement whose work a call is: a logon that carries one takes its time for itself.
+#[must_use]
+pub fn statement_of(call: &Call) -> Option<&Arc<Statement>> {
+    let sql = call.sql.as_ref().filter(|_| call.op != op::LOGON)?;
+    sql.statement.as_ref()
 }
 
 /// The same of an operation without a statement.

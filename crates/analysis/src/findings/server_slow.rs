@@ -86,9 +86,10 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         remedy: vec![
             "look at the server's storage latency, CPU and locks at the times of these calls"
                 .into(),
-            match facts.sql {
-                Some(_) => "look at the statement's plan and what it waits for (slowside sql lists all)",
-                None => "compare operations (slowside ops): slow READs beside fast GETATTRs point to storage",
+            match (facts.sql, most_of(facts)) {
+                (Some(_), Some(StatementResult { statement: None, op: Some(_), .. })) => "look at what the server does when clients connect and log on, or between statements (slowside sql lists all); a pool spares logons",
+                (Some(_), _) => "look at the statement's plan and what it waits for (slowside sql lists all)",
+                (None, _) => "compare operations (slowside ops): slow READs beside fast GETATTRs point to storage",
             }
             .into(),
         ],
@@ -96,15 +97,19 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     })
 }
 
-/// The statement that has most of the server's time, where databases speak, and whether it waits as one
-/// does for a lock.
+fn server(s: &StatementResult) -> i64 {
+    s.server_ns.unwrap_or_else(|| s.wait_ns())
+}
+
+/// The statement, or operation without one, that has most of the server's time, where databases speak.
+fn most_of<'a>(facts: &Facts<'a>) -> Option<&'a StatementResult> {
+    let all = facts.sql?.statements.iter();
+    all.max_by_key(|s| server(s))
+}
+
+/// What has most of the server's time, and whether it waits as one does for a lock.
 fn statement(facts: &Facts<'_>) -> Text {
-    let Some(profile) = facts.sql else {
-        return Text::default();
-    };
-    let server = |s: &StatementResult| s.server_ns.unwrap_or_else(|| s.wait_ns());
-    let all = profile.statements.iter();
-    let Some(top) = all.max_by_key(|s| server(s)) else {
+    let (Some(profile), Some(top)) = (facts.sql, most_of(facts)) else {
         return Text::default();
     };
     let share = server(top).saturating_mul(100) / facts.account.service_ns.max(1);
@@ -116,10 +121,17 @@ fn statement(facts: &Facts<'_>) -> Text {
     let faces = worth.filter_map(|s| Some((s, two_faces(s)?)));
     let faces = faces.max_by_key(|(s, _)| server(s));
     text!(
-        " {share} of it is one statement's, {calls} call{calls||s}. {statement}{faces}",
+        " {share} of it is {whose}, {calls} call{calls||s}.{statement}{faces}",
         share = Value::Percent(share.min(100)),
+        whose = match (&top.statement, &top.op) {
+            (None, Some(op)) => text!("no statement's but {op}", op = op.clone()),
+            _ => "one statement's".into(),
+        },
         calls = top.calls,
-        statement = evidence::named(top),
+        statement = match &top.statement {
+            Some(_) => text!(" {statement}", statement = evidence::named(top)),
+            None => Text::default(),
+        },
         faces = faces.map_or(Text::default(), |(s, (fast, slow))| text!(
             " One in ten calls takes {fast} or less, one in ten {slow} or more, as statements do that wait for locks: {statement}",
             fast = Value::Duration(fast),

@@ -7,6 +7,7 @@
 use super::lane::{Lane, Think};
 use super::sessions::Sessions;
 use super::split::{self, Hosts, Paths};
+use crate::half::statement_of;
 use crate::path::Crossed;
 use crate::results::KeyValue;
 use crate::stats::Distribution;
@@ -144,7 +145,6 @@ impl Group {
     /// `lost_ns`: of its wait, how long something was lost.
     fn add(&mut self, call: &Call, lost_ns: i64) {
         let get = |field| call.detail.get(field);
-        self.calls += 1;
         match call.op {
             o if o == op::FETCH => self.fetches += 1,
             o if [op::PREPARE, op::CLOSE, op::LOB].contains(&o) => {}
@@ -179,6 +179,7 @@ impl Group {
             self.incomplete += 1;
             return;
         };
+        self.calls += 1;
         self.times.add(took);
         self.waits.add(wait.max(0));
         let held = call.response_held_ns.max(lost_ns).clamp(0, wait.max(0));
@@ -284,7 +285,7 @@ impl Profiler {
     /// The number of a call's group.
     fn number(&mut self, call: &Call, sql: &Sql) -> usize {
         let by_statement = self.keys.contains(&SqlKey::Statement);
-        let subject = match &sql.statement {
+        let subject = match statement_of(call) {
             _ if !by_statement => Subject::Any,
             Some(statement) => Subject::Statement(statement.id),
             None => Subject::Op(call.op),
