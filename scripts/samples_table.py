@@ -4,14 +4,19 @@
 usage: samples_table.py SLOWSIDE SAMPLES [--update]
 
 The table, tests/samples.tsv, has a line per file: the exit codes of the three commands, how many calls
-`calls` lists, the kinds of problems found, and a remark. Without --update the samples are held against
-the table, and every difference is printed; with it the table is written anew.
+`calls` lists, the kinds of problems found, a remark, and the diagnosis: side, cause and first sentence.
+Without --update the samples are held against the table, and every difference is printed; with it the
+table is written anew.
 
 A line is clean when all three commands exit with 0. Every other line needs a remark by somebody who
 looked at the file: tests/samples-remarks.tsv, a pattern (as in a shell) and a remark per line, the first
 pattern that fits counts. Only 0, 2 (not a capture) and 3 (damaged) are right exit codes here: a crash, a
 time above TIMEOUT or commands that disagree on whether the file can be read fail the check even when the
 table says so.
+
+Nobody is accused unseen: each file in which a side is named needs a line of somebody who held that against
+the packets, in tests/samples-verdicts.tsv (file, side, what the packets show). Lines of other files are
+welcome there, and held as well: the side must be the one that the line names.
 """
 
 import fnmatch
@@ -27,7 +32,8 @@ TIMEOUT = 10
 TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests")
 TABLE = os.path.join(TESTS, "samples.tsv")
 REMARKS = os.path.join(TESTS, "samples-remarks.tsv")
-HEADER = ["file", "calls_exit", "ops_exit", "diagnose_exit", "calls", "problems", "remark"]
+LOOKED_AT = os.path.join(TESTS, "samples-verdicts.tsv")
+HEADER = ["file", "calls_exit", "ops_exit", "diagnose_exit", "calls", "problems", "remark", "side", "cause", "sentence"]
 
 
 def run(slowside: str, command: str, path: str, *options: str) -> tuple[str, bytes]:
@@ -48,14 +54,17 @@ def row(slowside: str, samples: str, name: str, remarks: list[tuple[str, str]]) 
     diagnose_exit, diagnosis = run(slowside, "diagnose", path, "--format", "json")
     count = max(calls.count(b"\n") - 1, 0)
     kinds = set()
+    verdict = ["-", "-", "-"]
     if diagnosis:
-        for capture in json.loads(diagnosis)["captures"]:
+        said = json.loads(diagnosis)
+        for capture in said["captures"]:
             kinds.update(problem["kind"] for problem in capture["problems"])
+        verdict = [said["verdict"][key] or "-" for key in ("side", "cause", "sentence")]
     exits = [calls_exit, ops_exit, diagnose_exit]
     remark = ""
     if exits != ["0", "0", "0"]:
         remark = next((text for pattern, text in remarks if fnmatch.fnmatchcase(name, pattern)), "")
-    return [name, *exits, str(count), ",".join(sorted(kinds)) or "-", remark or "-"]
+    return [name, *exits, str(count), ",".join(sorted(kinds)) or "-", remark or "-", *verdict]
 
 
 def read_table(path: str) -> list[list[str]]:
@@ -65,15 +74,19 @@ def read_table(path: str) -> list[list[str]]:
         return [line.rstrip("\n").split("\t") for line in lines if line.strip() and not line.startswith("#")]
 
 
-def wrong(line: list[str]) -> str:
+def wrong(line: list[str], looked_at: dict[str, str]) -> str:
     """What is wrong with a line, whatever the table says."""
-    name, *exits, _, _, remark = line
+    name, *exits, _, _, remark, side, _, _ = line
     if not set(exits) <= {"0", "2", "3"}:
         return f"{name}: exit codes {' '.join(exits)}"
     if "2" in exits and set(exits) != {"2"}:
         return f"{name}: one command can read it, another cannot: {' '.join(exits)}"
     if exits != ["0", "0", "0"] and remark == "-":
         return f"{name}: not clean ({' '.join(exits)}) and without a remark in samples-remarks.tsv"
+    if name in looked_at and looked_at[name] != side:
+        return f"{name}: {side}, but the packets say {looked_at[name]} (samples-verdicts.tsv)"
+    if side in ("client", "network", "server", "mixed") and name not in looked_at:
+        return f"{name}: the {side} is accused, and nobody looked at the packets (samples-verdicts.tsv)"
     return ""
 
 
@@ -90,7 +103,8 @@ def main() -> int:
     )
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         rows = list(pool.map(lambda name: row(slowside, samples, name, remarks), names))
-    bad = [text for text in map(wrong, rows) if text]
+    looked_at = {line[0]: line[1] for line in read_table(LOOKED_AT)[1:]}
+    bad = [text for text in (wrong(line, looked_at) for line in rows) if text]
     if sys.argv[3:]:
         with open(TABLE, "w", encoding="utf-8") as table:
             for line in [HEADER, *rows]:

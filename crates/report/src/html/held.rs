@@ -1,6 +1,5 @@
-//! The ledger's sums as a table of the page.
+//! The ledger's sums as a table of the page: who held calls up, by what.
 
-use super::{cell, head, table};
 use crate::diagnosis_text::held::held_up;
 use analysis::results::Diagnosis;
 use maud::{Markup, html};
@@ -8,19 +7,29 @@ use maud::{Markup, html};
 pub(super) fn section(d: &Diagnosis) -> Option<Markup> {
     let held = held_up(d)?;
     let (heads, rows) = held.rows.split_first()?;
-    let heads = html! {
-        tr {
-            @for (i, name) in heads.iter().enumerate() { (head(name, i > 0)) }
-        }
-    };
-    let rows = html! {
-        @for row in rows {
-            tr {
-                @for (i, text) in row.iter().enumerate() {
-                    @if i == 0 { th scope="row" { (text) } } @else { (cell(text, None)) }
+    let numbers = heads.get(1..).unwrap_or_default();
+    Some(html! {
+        h2 #ledger-title { (held.title) }
+        table.parts {
+            caption.hidden { "What is certain of each side and cause, and what is at most theirs" }
+            thead {
+                tr {
+                    th scope="col" { "whose, and what" }
+                    @for name in numbers { th.number scope="col" { (name) } }
+                }
+            }
+            tbody {
+                @for row in rows {
+                    @if let Some((name, numbers)) = row.split_first() {
+                        // A line of the side above.
+                        tr class=[name.starts_with(' ').then_some("of")] {
+                            th scope="row" { (name.trim()) }
+                            @for number in numbers { td.number { (number) } }
+                        }
+                    }
                 }
             }
         }
-    };
-    Some(table(&held.title, &heads, &rows))
+        @if !held.more.is_empty() { p.note { (held.more) } }
+    })
 }
