@@ -223,7 +223,7 @@ fn frame(f: &Frame<'_>) -> Markup {
                     (f.verdict)
                     @for (id, name, markup) in &f.sections {
                         section id=(id) aria-labelledby={ (id) "-title" } {
-                            @if *id != "budget" { h2 id={ (id) "-title" } { (name) } }
+                            @if !matches!(*id, "ledger" | "budget") { h2 id={ (id) "-title" } { (name) } }
                             (markup)
                         }
                     }
