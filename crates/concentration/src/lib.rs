@@ -262,7 +262,9 @@ impl Concentration {
             return Vec::new();
         }
         let mut places = self.who(&cells, whole, accounts);
-        places.extend(self.when(&cells, whole, accounts));
+        let mut times = self.when(&cells, whole, accounts);
+        times.retain(|time| !is_pace(time, &places));
+        places.extend(times);
         places
     }
 
@@ -340,6 +342,23 @@ impl Concentration {
         }
         places
     }
+}
+
+/// Whether a period is only the pace of calls that are named already: all of them are costly, whenever
+/// they are made.
+fn is_pace(time: &Place, named: &[Place]) -> bool {
+    let same = |set: &[Place]| {
+        let sum = set.iter().fold(Cell::default(), |sum, place| {
+            sum.with(Cell {
+                calls: place.calls,
+                cost_ns: place.cost_ns.unsigned_abs(),
+            })
+        });
+        let cost = sum.cost_ns as f64 / time.cost_ns.max(1) as f64;
+        let calls = sum.calls as f64 / time.calls.max(1) as f64;
+        (0.9..=1.0 / 0.9).contains(&cost) && (0.5..=2.0).contains(&calls)
+    };
+    matches!(time.value, Value::Every { .. }) && named.chunk_by(|a, b| a.by == b.by).any(same)
 }
 
 fn place(by: By, value: Value, sum: Cell, rest: Cell, whole: Cell) -> Place {

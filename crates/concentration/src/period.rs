@@ -2,11 +2,12 @@
 //!
 //! A call is costly when it costs at least twice the mean so far; costly calls that overlap, or are
 //! closer than they are long, are one stretch. Of the stretches those count that are about as heavy
-//! as the one that holds the middle of the cost. Regular is what has most gaps within a tenth of
-//! their median, more than chance makes of it (binomial), and twice the gap at twice the distance
-//! (the autocorrelation of the beginnings at its first two lags). Calls that come at a steady beat
-//! and are costly at random are held off by asking for four calls between stretches that are not
-//! costly.
+//! as the one that holds the middle of the cost. Regular is what has most gaps near their median, more
+//! than chance makes of it (binomial), and twice the gap at twice the distance (the autocorrelation of
+//! the beginnings at its first two lags). Near is within a tenth, of which chance needs five gaps, or
+//! within a fiftieth, of which it needs three. Calls that come at a steady beat and are costly at
+//! random are held off by asking for four calls between stretches that are not costly, and as gaps are
+//! then so many steps of that beat, chance makes no two the less alike than a step.
 
 use crate::MOST;
 use crate::course::{Cell, Clock};
@@ -14,15 +15,11 @@ use crate::course::{Cell, Clock};
 /// Stretches remembered; when there are more, the later half is.
 const STRETCHES: usize = 4_096;
 
-/// Gaps that must have been seen: five repeats.
-const LEAST_GAPS: usize = 5;
+/// Gaps that must have been seen for one to be in the middle of others.
+const LEAST_GAPS: usize = 3;
 
 /// Of a gap, how far it may be from the period.
-const TOLERANCE: f64 = 0.1;
-
-/// A gap's chance of being that near by chance, at most: of gaps drawn evenly, or of steps of which
-/// one in five is costly. Exponential ones have 0.07.
-const NEAR_BY_CHANCE: f64 = 0.2;
+const TOLERANCES: [f64; 2] = [0.1, 0.02];
 
 /// So often may chance make so many gaps regular.
 const CHANCE: f64 = 0.002;
@@ -117,19 +114,7 @@ impl Stretches {
             .windows(2)
             .map(|pair| pair[1].saturating_sub(pair[0]))
             .collect();
-        let about = median(gaps.clone())? as f64;
-        let near = |gap: i64, lag: f64| (gap as f64 - lag * about).abs() <= TOLERANCE * about;
-        let regular: Vec<i64> = gaps.iter().copied().filter(|gap| near(*gap, 1.0)).collect();
-        let again = begins
-            .windows(3)
-            .filter(|three| near(three[2].saturating_sub(three[0]), 2.0))
-            .count();
-        // One gap is the median itself.
-        if gaps.len() < LEAST_GAPS
-            || 5 * regular.len() < 3 * gaps.len()
-            || 5 * again < 3 * (gaps.len() - 1)
-            || at_least(regular.len() - 1, gaps.len() - 1) > CHANCE
-        {
+        if gaps.len() < LEAST_GAPS {
             return None;
         }
         let sum = heavy
@@ -146,6 +131,24 @@ impl Stretches {
             ),
         );
         let between = seen.calls.saturating_sub(sum.calls);
+        let steps = (between / heavy.len() as u64 + 1) as f64;
+        let about = median(gaps.clone())? as f64;
+        let regular = TOLERANCES.iter().find_map(|tolerance| {
+            let near = |gap: i64, lag: f64| (gap as f64 - lag * about).abs() <= tolerance * about;
+            let regular: Vec<i64> = gaps.iter().copied().filter(|gap| near(*gap, 1.0)).collect();
+            let again = begins
+                .windows(3)
+                .filter(|three| near(three[2].saturating_sub(three[0]), 2.0))
+                .count();
+            // Of gaps drawn evenly, or of steps of which one in so many is costly; exponential ones have a
+            // third of that.
+            let by_chance = (2.0 * tolerance).max(1.0 / steps);
+            // One gap is the median itself.
+            let is_regular = 5 * regular.len() >= 3 * gaps.len()
+                && 5 * again >= 3 * (gaps.len() - 1)
+                && at_least(regular.len() - 1, gaps.len() - 1, by_chance) <= CHANCE;
+            is_regular.then_some(regular)
+        })?;
         let for_ns = median(heavy.iter().map(Stretch::long_ns).collect())?;
         let sum_ns: i128 = regular.iter().map(|gap| i128::from(*gap)).sum();
         let period_ns = (sum_ns / regular.len().max(1) as i128) as i64;
@@ -192,10 +195,10 @@ fn median(mut values: Vec<i64>) -> Option<i64> {
     values.get(middle).copied()
 }
 
-/// The chance of at least so many of so many.
-fn at_least(hits: usize, of: usize) -> f64 {
-    let odds = NEAR_BY_CHANCE / (1.0 - NEAR_BY_CHANCE);
-    let mut exactly = (1.0 - NEAR_BY_CHANCE).powi(of as i32);
+/// The chance of at least so many of so many, each of which has this one.
+fn at_least(hits: usize, of: usize, chance: f64) -> f64 {
+    let odds = chance / (1.0 - chance).max(1e-9);
+    let mut exactly = (1.0 - chance).powi(of as i32);
     let mut below = 0.0;
     for k in 0..hits {
         below += exactly;

@@ -104,7 +104,7 @@ fn a_stall_that_comes_back_says_how_often_and_for_how_long() {
 }
 
 #[test]
-fn four_stalls_are_not_yet_a_beat_and_uneven_ones_are_none() {
+fn three_even_gaps_are_a_beat_and_uneven_ones_are_none() {
     let stall = |begins: Vec<i64>| {
         stream(
             4_000,
@@ -121,7 +121,8 @@ fn four_stalls_are_not_yet_a_beat_and_uneven_ones_are_none() {
             },
         )
     };
-    assert_eq!(stall(vec![S, 3 * S, 5 * S, 7 * S]), []);
+    assert_eq!(stall(vec![S, 3 * S, 5 * S + 200 * MS, 7 * S]), []);
+    assert_eq!(stall(vec![S, 3 * S, 5 * S]), []);
     assert_eq!(
         stall(
             [10, 14, 33, 71, 76, 95, 120, 122, 150, 188]
@@ -130,17 +131,19 @@ fn four_stalls_are_not_yet_a_beat_and_uneven_ones_are_none() {
         ),
         []
     );
-    let even = stall((1..10).map(|second| second * 2 * S).collect());
-    assert!(
-        matches!(
-            even[..],
-            [Place {
-                value: Value::Every { .. },
-                ..
-            }]
-        ),
-        "{even:?}"
-    );
+    for stalls in [4, 10] {
+        let even = stall((1..=stalls).map(|second| second * 2 * S).collect());
+        assert!(
+            matches!(
+                even[..],
+                [Place {
+                    value: Value::Every { .. },
+                    ..
+                }]
+            ),
+            "{even:?}"
+        );
+    }
 }
 
 #[test]
@@ -188,6 +191,32 @@ fn a_client_that_is_slow_since_a_moment_is_told_with_the_moment() {
                     ..
                 }
             ]
+        ),
+        "{places:?}"
+    );
+}
+
+#[test]
+fn who_asks_at_a_steady_beat_and_always_waits_is_named_without_the_beat() {
+    let clients = |call: u64, _: &mut Random| vec![(By::Client, u64::from(call % 25 == 0))];
+    let places = stream(
+        4_000,
+        Pace::Steady(5 * MS),
+        23,
+        clients,
+        |_, attributes, random| match has(attributes, By::Client, 1) {
+            true => 20 * MS,
+            false => random.exponential(2e5) as i64,
+        },
+    );
+    assert!(
+        matches!(
+            places[..],
+            [Place {
+                by: By::Client,
+                value: Value::Of(1),
+                ..
+            }]
         ),
         "{places:?}"
     );
