@@ -17,7 +17,7 @@ use crate::compare::gather::Wire;
 use crate::diagnose::{Diagnoser, Kind, Options};
 use crate::files::{self, Files};
 use crate::ledgers::{Look, Looked};
-use crate::results::{CaptureResult, Diagnosis, OpResult, Vantage};
+use crate::results::{CaptureResult, Diagnosis, OpResult, Vantage, What};
 use crate::startup::{Startup, is_of_startup};
 use crate::streams::Gathered;
 use model::{
@@ -293,6 +293,11 @@ impl Diagnosers {
         }
         let sides = d.captures.iter().map(|c| c.side);
         let client = sides.enumerate().find(|(_, s)| *s == Some(Vantage::Client));
+        for place in d.findings.iter_mut().flat_map(|f| &mut f.places) {
+            if let What::File(handle, path) = &mut place.what {
+                *path = files::path(&self.files, *handle);
+            }
+        }
         d.files = files::told(&self.files, client.map_or(0, |(i, _)| i));
         for file in d
             .app

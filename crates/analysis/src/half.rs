@@ -74,6 +74,8 @@ pub struct Half {
     /// Which of its capture's calls it is, and of which [work](work_of).
     pub row: u64,
     pub work: u64,
+    /// The number of its [attributes](crate::attributes).
+    pub attributes: u32,
 }
 
 /// A number for what a database's call works on: its statement, or, where it has none, its operation; of
@@ -100,9 +102,9 @@ pub fn work_of_op(op: &str) -> u64 {
 }
 
 impl Half {
-    /// `op` is the number of its operation, `row` that of the call. `None` for a response without a request: nothing identifies it in another capture.
+    /// `op` is the number of its operation, `attributes` that of its attributes, `row` that of the call. `None` for a response without a request: nothing identifies it in another capture.
     #[must_use]
-    pub fn of(call: &Call, op: u16, row: u64) -> Option<Half> {
+    pub fn of(call: &Call, op: u16, row: u64, attributes: u32) -> Option<Half> {
         let request_first = call.request_first?;
         let request_last = call.request_last.unwrap_or(request_first);
         let (completeness, first, last) = match (call.response_first, call.response_last) {
@@ -131,6 +133,7 @@ impl Half {
             response_held_ns: call.response_held_ns,
             row,
             work: work_of(call),
+            attributes,
         })
     }
 

@@ -146,6 +146,16 @@ impl Missing {
     }
 }
 
+/// Which call a ledger is of.
+#[derive(Clone, Copy, Debug)]
+pub struct Called {
+    pub row: u64,
+    /// When it began, on the clock of that row.
+    pub at: Time,
+    /// The number of its [attributes](crate::attributes).
+    pub attributes: u64,
+}
+
 /// What only the whole of one or two captures says.
 pub enum Whole<'a> {
     One(OneWhole<'a>),
@@ -153,19 +163,27 @@ pub enum Whole<'a> {
 }
 
 impl Whole<'_> {
-    /// Shows each call's ledger with the number of its row and when it began, on the clock of that row: in
-    /// the order in which calls were over, or were matched.
-    pub fn each(&self, spared: &Spared, mut look: impl FnMut(u64, Time, &Ledger)) {
+    /// Shows each call's ledger: in the order in which calls were over, or were matched.
+    pub fn each(&self, spared: &Spared, mut look: impl FnMut(Called, &Ledger)) {
+        let of = |row, at_ns, attributes| Called {
+            row,
+            at: Time(at_ns),
+            attributes,
+        };
         match self {
-            Whole::One(one) => one.each(spared, |c, ledger| look(c.row, Time(c.at_ns), ledger)),
-            Whole::Both(both) => both.each(spared, |c, ledger| look(c.row, Time(c.at_ns), ledger)),
+            Whole::One(one) => one.each(spared, |c, ledger| {
+                look(of(c.row, c.at_ns, c.attributes), ledger);
+            }),
+            Whole::Both(both) => both.each(spared, |c, ledger| {
+                look(of(c.row, c.at_ns, c.attributes), ledger);
+            }),
         }
     }
 
     #[must_use]
     pub fn sums(&self, spared: &Spared) -> Sums {
         let mut sums = Sums::new();
-        self.each(spared, |_, _, ledger| sums.add(ledger));
+        self.each(spared, |_, ledger| sums.add(ledger));
         sums
     }
 }

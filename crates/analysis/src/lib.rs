@@ -4,6 +4,7 @@
 
 pub mod account;
 pub mod app;
+pub mod attributes;
 pub mod capture_facts;
 pub mod charts;
 pub mod clock;
@@ -32,6 +33,7 @@ pub mod narrowest;
 pub mod neighbours;
 pub mod packed;
 pub mod path;
+pub mod places;
 pub mod results;
 pub mod rounds;
 pub mod sql;

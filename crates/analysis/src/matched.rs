@@ -77,6 +77,7 @@ struct Unsettled {
     row: u64,
     server_row: u64,
     work: u64,
+    attributes: u32,
     is_datagram: bool,
 }
 
@@ -216,6 +217,7 @@ impl MatchedFacts {
             row: client.row,
             server_row: server.row,
             work: client.work,
+            attributes: client.attributes,
             is_datagram: client.is_datagram(),
         });
     }
@@ -362,6 +364,7 @@ impl MatchedFacts {
             row: call.row,
             connection: c.connection.0,
             work: call.work,
+            attributes: call.attributes.into(),
             server: number_of(call.server_end),
             at_ns: life.0.0,
             bytes: call.bytes,

@@ -11,8 +11,9 @@ use crate::text::Text;
 use crate::trace_join::align::TraceClock;
 pub use crate::vantage::VantageFrom;
 use ledger::Sums;
-use model::{Field, Problems, Protocol, Time};
+use model::{Endpoint, Field, Name, Problems, Protocol, Statement, Time};
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// Where a capture was taken.
@@ -240,6 +241,59 @@ pub struct Finding {
     pub evidence: Vec<Evidence>,
     pub why: Text,
     pub remedy: Vec<Text>,
+    /// Where its cost concentrates, if it does: attributes before times, the sharpest first.
+    pub places: Vec<Concentrated>,
+}
+
+/// On whom or what, or when, a cost concentrates.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Concentrated {
+    pub what: What,
+    /// Calls that are its, what they cost, and their share (0 to 1) of the whole cost.
+    pub calls: u64,
+    pub cost_ns: i64,
+    pub share: f64,
+    /// Mean cost of the others.
+    pub rest_mean_ns: i64,
+}
+
+/// What calls can have in common.
+#[derive(Clone, PartialEq, Debug)]
+pub enum What {
+    Client(IpAddr),
+    Server(Endpoint),
+    /// Its client's end and its server's.
+    Connection(Endpoint, Endpoint),
+    Operation(Protocol, Name),
+    /// By the hash of its handle, and its path as far as names were seen.
+    File(u64, Option<String>),
+    Statement(Arc<Statement>),
+    /// They began then.
+    Since(Time),
+    Until(Time),
+    Between(Time, Time),
+    /// Or in stretches that begin so far apart and last so long.
+    Every {
+        period_ns: i64,
+        for_ns: i64,
+        times: u64,
+    },
+}
+
+impl What {
+    /// The word in machine output.
+    #[must_use]
+    pub fn by(&self) -> &'static str {
+        match self {
+            What::Client(_) => "client",
+            What::Server(_) => "server",
+            What::Connection(..) => "connection",
+            What::Operation(..) => "operation",
+            What::File(..) => "file",
+            What::Statement(_) => "statement",
+            What::Since(_) | What::Until(_) | What::Between(..) | What::Every { .. } => "time",
+        }
+    }
 }
 
 /// What a finding's cost is time of.

@@ -19,6 +19,7 @@ pub struct Both {
     pub row: u64,
     pub connection: u64,
     pub work: u64,
+    pub attributes: u64,
     pub server: u64,
     pub at_ns: i64,
     pub bytes: [u64; 2],
@@ -47,9 +48,14 @@ pub struct Both {
 
 impl Pack for Both {
     fn pack(&self, p: &mut Packer<'_>) {
-        for n in [self.row, self.connection, self.work, self.server] {
-            p.number(n);
-        }
+        let numbers = [
+            self.row,
+            self.connection,
+            self.work,
+            self.attributes,
+            self.server,
+        ];
+        numbers.into_iter().for_each(|n| p.number(n));
         p.signed(self.at_ns);
         self.bytes.into_iter().for_each(|n| p.number(n));
         for ns in [
@@ -79,6 +85,7 @@ impl Pack for Both {
             row: u.number()?,
             connection: u.number()?,
             work: u.number()?,
+            attributes: u.number()?,
             server: u.number()?,
             at_ns: u.signed()?,
             bytes: [u.number()?, u.number()?],

@@ -46,6 +46,12 @@ impl Held {
         each.fold(0, i64::saturating_add)
     }
 
+    /// Whether nothing was, in this direction, as mostly.
+    #[must_use]
+    pub fn is_free(&self, d: Direction) -> bool {
+        *self.of(d) == PerKind::default()
+    }
+
     /// As much of it as there is in `left`, which it is taken from.
     #[must_use]
     pub fn take_from(&self, left: &mut i64) -> Held {

@@ -75,6 +75,8 @@ pub struct One {
     /// Number of its connection, and of its kind of work (statement or operation).
     pub connection: u64,
     pub work: u64,
+    /// Number of what it has in common with others: who asked whom for what.
+    pub attributes: u64,
     /// Number of its server, to find whether that has a cap.
     pub server: u64,
     /// When its request's first byte passed.
@@ -109,6 +111,7 @@ impl Pack for One {
         p.number(self.row);
         p.number(self.connection);
         p.number(self.work);
+        p.number(self.attributes);
         p.number(self.server);
         p.signed(self.at_ns);
         for ns in [
@@ -132,6 +135,7 @@ impl Pack for One {
             row: u.number()?,
             connection: u.number()?,
             work: u.number()?,
+            attributes: u.number()?,
             server: u.number()?,
             at_ns: u.signed()?,
             request_passing_ns: u.signed()?,
@@ -255,6 +259,9 @@ fn passing(
     left: &mut i64,
     ledger: &mut Ledger,
 ) {
+    if held.is_free(d) {
+        return;
+    }
     let whole = *left;
     let taken = held.only(d).take_from(left);
     for (kind, &ns) in taken.of(d).iter().filter(|(_, ns)| **ns > 0) {
@@ -330,7 +337,10 @@ fn waiting(call: &One, wait: i64, facts: &OneFacts, ledger: &mut Ledger) {
     let mut left = wait;
     let stall = call.stall_ns.clamp(0, left);
     left -= stall;
-    for way in [back, d] {
+    for way in [back, d]
+        .into_iter()
+        .filter(|way| !call.held.waiting.is_free(*way))
+    {
         let taken = call.held.waiting.only(way).take_from(&mut left);
         for (kind, &ns) in taken.of(way).iter() {
             ledger.charge(Cause::of_episode(kind), way, Bounds::exactly(ns));

@@ -193,6 +193,11 @@ pub const EPISODES: usize = 512;
 /// forgotten.
 pub const ROUNDS_CONNECTIONS: usize = 100_000;
 
+/// What calls of a capture have in common (connection, operation, file or statement), of so many
+/// combinations; calls of further ones go without their files and statements, then without any.
+/// `attributes-full`.
+pub const ATTRIBUTES: usize = 100_000;
+
 /// Calls that wait to be settled; beyond that the oldest are settled early.
 pub const UNSETTLED: usize = 100_000;
 

@@ -14,8 +14,8 @@ use analysis::compare::result::{Cause, OpChange, Run};
 use analysis::connections::Connections;
 use analysis::info::InfoResult;
 use analysis::results::{
-    CaptureResult, ConnectionResult, ConnsResult, Diagnosis, Finding, GroupResult, KeyValue,
-    OpsResult, Report, TraceJoinResult,
+    CaptureResult, Concentrated, ConnectionResult, ConnsResult, Diagnosis, Finding, GroupResult,
+    KeyValue, OpsResult, Report, TraceJoinResult, What,
 };
 use analysis::sql::SqlResult;
 use analysis::startup::{Ending, StartupResult};
@@ -132,6 +132,29 @@ impl Anonymise for Value {
     }
 }
 
+impl Anonymise for Concentrated {
+    fn anonymised(self, names: &Anonymiser) -> Concentrated {
+        let what = match self.what {
+            What::Client(address) => What::Client(names.address(address)),
+            What::Server(end) => What::Server(names.endpoint(end)),
+            What::Connection(client, server) => {
+                What::Connection(names.endpoint(client), names.endpoint(server))
+            }
+            What::File(handle, path) => What::File(
+                names.file_handle(handle),
+                path.map(|path| names.path(&path)),
+            ),
+            What::Statement(s) => What::Statement(Arc::new(names.statement(&s))),
+            plain @ (What::Operation(..)
+            | What::Since(_)
+            | What::Until(_)
+            | What::Between(..)
+            | What::Every { .. }) => plain,
+        };
+        Concentrated { what, ..self }
+    }
+}
+
 /// What it shows is told by frames alone.
 impl Anonymise for Finding {
     fn anonymised(self, names: &Anonymiser) -> Finding {
@@ -139,6 +162,7 @@ impl Anonymise for Finding {
             title: self.title.anonymised(names),
             why: self.why.anonymised(names),
             remedy: self.remedy.anonymised(names),
+            places: self.places.anonymised(names),
             ..self
         }
     }
@@ -393,6 +417,30 @@ mod tests {
         gone(
             &both(&diagnosis, |d, out| crate::diagnosis_text(d, &zone, out)),
             &files,
+        );
+        let mut concentrated = samples::diagnosis();
+        concentrated.findings[0].places = samples::places();
+        let named = [
+            "10.0.0.1",
+            "10.0.0.7",
+            "10.0.0.2:",
+            "undo01",
+            "from t where",
+        ];
+        gone(
+            &both(&concentrated, |d, out| crate::diagnosis_json(d, out)),
+            &named,
+        );
+        let named = &named[..4];
+        gone(
+            &both(&concentrated, |d, out| crate::diagnosis_text(d, &zone, out)),
+            named,
+        );
+        gone(
+            &both(&concentrated, |d, out| {
+                crate::diagnosis_markdown(d, &zone, out)
+            }),
+            named,
         );
         let conns = samples::conns();
         let hosts = ["10.0.0.1:", "2001:db8:1111:2222"];

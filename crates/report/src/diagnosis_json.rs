@@ -1,6 +1,6 @@
 //! A diagnosis for programs: `slowside.diagnosis/1`, field by field.
 
-use crate::{classes, value};
+use crate::{classes, concentrated, value};
 use analysis::app::{AppFacts, ComparedBy};
 use analysis::findings::Rule;
 use analysis::results::{
@@ -247,7 +247,7 @@ fn finding(d: &Diagnosis) -> impl Fn(&Finding) -> Value + '_ {
             "fatal": f.fatal,
             "of": f.cost_ns.map(|_| f.cost_of(d).name()),
             "lines": lines.iter().map(|l| json!([l.line.place.name(), l.line.side.name(), l.line.cause.name()])).collect::<Vec<_>>(),
-            "where": Vec::<Value>::new(),
+            "where": concentrated::json(f),
         })
     }
 }

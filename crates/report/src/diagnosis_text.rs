@@ -11,6 +11,7 @@ pub(crate) mod tables;
 
 pub(crate) use budget::{Part, Parts};
 
+use crate::concentrated;
 use crate::page::{Tone, columns, prose};
 use crate::text::{bytes, grouped, quoted, rate, shell, wrap};
 use analysis::results::{Diagnosis, Evidence, Fact, Finding, Side, Verdict};
@@ -28,7 +29,7 @@ pub(crate) const EVIDENCE: usize = 3;
 /// Those of `out`.
 pub fn diagnosis_text(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -> io::Result<()> {
     let sections = [
-        answer(d),
+        answer(d, zone),
         held::held_up(d).map_or_else(String::new, tables::OpTable::text),
         budget::budget(d),
         tables::response_times(&d.ops),
@@ -36,7 +37,7 @@ pub fn diagnosis_text(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -> io
         tables::unmatched(&d.ops),
         files::files(d),
         d.app.as_ref().map_or_else(String::new, joined::joined),
-        findings(d),
+        findings(d, zone),
         captures::captures(d, zone),
         d.notes
             .iter()
@@ -54,12 +55,12 @@ pub fn diagnosis_text(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -> io
     Ok(())
 }
 
-fn answer(d: &Diagnosis) -> String {
-    verdict(&d.verdict) + &wrap("", 0, &confidence(d))
+fn answer(d: &Diagnosis, zone: &TimeZone) -> String {
+    verdict(&d.verdict) + &wrap("", 0, &confidence(d, zone))
 }
 
-/// What it costs, unless that is said, and how sure it is.
-pub(crate) fn confidence(d: &Diagnosis) -> String {
+/// What it costs, unless that is said, on whom, and how sure it is.
+pub(crate) fn confidence(d: &Diagnosis, zone: &TimeZone) -> String {
     let cause = d.verdict.cause;
     let cost = d
         .findings
@@ -81,6 +82,7 @@ pub(crate) fn confidence(d: &Diagnosis) -> String {
             format_duration(d.elapsed_ns)
         );
     }
+    line.push_str(&concentrated::of_verdict(d, zone));
     let sure = match d.verdict.confidence {
         c if c >= 0.8 => "high",
         c if c >= 0.5 => "moderate",
@@ -110,18 +112,18 @@ fn verdict(v: &Verdict) -> String {
     }
 }
 
-fn findings(d: &Diagnosis) -> String {
+fn findings(d: &Diagnosis, zone: &TimeZone) -> String {
     if d.findings.is_empty() {
         return String::new();
     }
     let mut text = Tone::Title.paint("Findings") + "\n";
     for (i, f) in d.findings.iter().enumerate() {
-        text.push_str(&finding(i + 1, f, d));
+        text.push_str(&finding(i + 1, f, d, zone));
     }
     text
 }
 
-fn finding(number: usize, f: &Finding, d: &Diagnosis) -> String {
+fn finding(number: usize, f: &Finding, d: &Diagnosis, zone: &TimeZone) -> String {
     let cost = cost(f);
     let mut text = format!(
         "{number:<2} {}   {}   {}\n",
@@ -135,6 +137,9 @@ fn finding(number: usize, f: &Finding, d: &Diagnosis) -> String {
     if !f.facts.is_empty() {
         let facts: Vec<String> = f.facts.iter().map(fact).collect();
         text.push_str(&Tone::Faint.paint_lines(&wrap("   ", 3, &facts.join(", "))));
+    }
+    for sentence in concentrated::sentences(f, d, zone) {
+        text.push_str(&wrap("   ", 3, &sentence));
     }
     text.push_str(&wrap("   ", 3, &f.why.to_string()));
     for remedy in &f.remedy {

@@ -8,6 +8,7 @@ mod calls;
 mod classes;
 mod compare;
 mod compare_text;
+mod concentrated;
 mod conns;
 mod conns_text;
 mod diagnosis_csv;

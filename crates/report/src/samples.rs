@@ -2,9 +2,9 @@
 
 use analysis::findings::Rule;
 use analysis::results::{
-    Budget, CaptureResult, Clock, ClockBasis, ConnectionResult, ConnsResult, Diagnosis,
-    DirectionResult, Evidence, Fact, FileResult, Finding, GroupResult, HandshakeResult, KeyValue,
-    Matched, OpResult, OpsResult, Side, Unmatched, Vantage, VantageFrom, Verdict,
+    Budget, CaptureResult, Clock, ClockBasis, Concentrated, ConnectionResult, ConnsResult,
+    Diagnosis, DirectionResult, Evidence, Fact, FileResult, Finding, GroupResult, HandshakeResult,
+    KeyValue, Matched, OpResult, OpsResult, Side, Unmatched, Vantage, VantageFrom, Verdict, What,
 };
 use analysis::stats::Summary;
 use ledger::{Bounds, Cause, Ledger, Sums};
@@ -172,6 +172,44 @@ fn op(name: &str, count: u64, client_ns: i64, server_ns: i64) -> OpResult {
     }
 }
 
+/// On two clients, a file, a statement, a connection and an operation; from a moment on, and again and again.
+pub(crate) fn places() -> Vec<Concentrated> {
+    let end = |host, port| Endpoint {
+        address: [10, 0, 0, host].into(),
+        port,
+    };
+    let statement = profile().statements[0].statement.clone();
+    let place = |(what, share): (What, f64)| Concentrated {
+        what,
+        calls: 100,
+        cost_ns: 1_210_000_000,
+        share,
+        rest_mean_ns: 400_000,
+    };
+    let all = [
+        (What::Client(end(1, 0).address), 0.6),
+        (What::Client(end(7, 0).address), 0.333),
+        (What::Server(end(2, 2049)), 0.9),
+        (What::Connection(end(1, 45_254), end(2, 2049)), 0.9),
+        (What::Operation(Protocol::Nfs3, Name::of("READ")), 0.9),
+        (
+            What::File(0xdead_beef, Some("/srv/db/undo01.dbf".into())),
+            0.9,
+        ),
+        (What::Statement(statement.expect("one")), 0.9),
+        (What::Since(Time(START + 1_000_000_000)), 0.97),
+        (
+            What::Every {
+                period_ns: 2_000_000_000,
+                for_ns: 101_000_000,
+                times: 9,
+            },
+            1.0,
+        ),
+    ];
+    all.map(place).into()
+}
+
 /// The server works on four calls at a time.
 /// Of calls that wait for a capped server.
 fn ledger() -> Sums {
@@ -287,6 +325,7 @@ pub(crate) fn diagnosis() -> Diagnosis {
                 why: "Replies leave in fours every 4.1 ms; time in the server grows by 1.03 ms \
                       with each further call outstanding; below 4 outstanding a call takes 4.2 ms."
                     .into(),
+                places: Vec::new(),
                 remedy: vec![
                     "raise the server's NFS threads (Linux: /proc/fs/nfsd/threads; illumos: \
                      sharectl set -p servers=N nfs), or find what the 4 are waiting for."
@@ -310,6 +349,7 @@ pub(crate) fn diagnosis() -> Diagnosis {
                 evidence: Vec::new(),
                 why: "Each new call waits for a reply.".into(),
                 remedy: Vec::new(),
+                places: Vec::new(),
             },
         ],
         app: None,

@@ -40,11 +40,12 @@ struct Brief {
     bytes: [u64; 2],
     row: u64,
     work: u64,
+    attributes: u32,
     is_datagram: bool,
 }
 
 impl OneSided {
-    pub(super) fn call(&mut self, call: &Call, row: u64) {
+    pub(super) fn call(&mut self, call: &Call, row: u64, attributes: u32) {
         let marks = (
             call.request_first,
             call.request_last,
@@ -68,6 +69,7 @@ impl OneSided {
                 bytes: [call.request_bytes, call.response_bytes],
                 row,
                 work: work_of(call),
+                attributes,
                 is_datagram: call.request_sequence == 0,
             });
         }
@@ -117,6 +119,7 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
         row: b.row,
         connection: b.connection.0,
         work: b.work,
+        attributes: b.attributes.into(),
         server: number_of(b.server),
         at_ns: from.0,
         request_passing_ns: times.request_last - from,

@@ -9,6 +9,7 @@ use crate::facts::{self, ACCUSED_SHARE, Account, Basis, Exhibits, Facts, WORTH_N
 use crate::findings;
 use crate::ledgers::{BothWhole, Look, Looked, Missing, OneWhole, Spared, Whole};
 use crate::narrowest::{self, Link};
+use crate::places::Known;
 use crate::results::{Budget, CaptureResult, Diagnosis};
 use crate::rounds::Habit;
 use crate::sql::habits::{Pattern, habits};
@@ -38,6 +39,7 @@ impl Diagnoser {
             false => (self.see_one(&mut results), gathered.of_one()),
         };
         let main = seen.main();
+        self.attributes[main].note_bounds(&mut results[main].problems);
         let mut notes = std::mem::take(&mut seen.notes);
         let app = self.held_against_application(&seen, &results, &mut notes);
         let elapsed = match are_two {
@@ -49,7 +51,11 @@ impl Diagnoser {
             Kind::Turns => Vec::new(),
             Kind::Calls => narrowest::links(&self.matched.narrowest, streams.carried(), elapsed_ns),
         };
-        let account = self.account(&seen, gathered, &streams, &links, look);
+        let whole = self.whole(&seen, gathered, &streams, &links);
+        let (account, spared) = self.account(&seen, &streams, &whole);
+        if let Some(look) = look {
+            self.show(&seen, &whole, &spared, look);
+        }
         let facts = Facts {
             kind: self.kind,
             thresholds: self.options.thresholds,
@@ -62,13 +68,19 @@ impl Diagnoser {
             path: seen.path,
             account,
             streams: &streams,
-            links,
+            links: links.clone(),
             sql: seen.sql.as_ref(),
             startup: gathered.startup(main),
             health: &gathered.health,
             worst: self.exhibits(),
         };
-        let findings = findings::check(&facts);
+        let mut findings = findings::check(&facts);
+        let known = Known {
+            attributes: &self.attributes[main],
+            ops: &self.ops,
+            sql: seen.sql.as_ref(),
+        };
+        known.tell(&mut findings, &facts.account, &whole, &spared);
         let (verdict, findings) = match seen.are_exchanged {
             true => (exchanged(), Vec::new()),
             false => (verdict(&facts, &findings), findings),
@@ -116,19 +128,17 @@ impl Diagnoser {
         app
     }
 
-    /// All calls divided, shown to `look`, and summed; or what streams waited for, where they are all there
-    /// is.
-    fn account(
-        &self,
+    /// All calls, with what divides them that only the whole of the captures says.
+    fn whole<'a>(
+        &'a self,
         seen: &Seen,
         gathered: &Gathered,
-        streams: &Streams,
-        links: &[Link],
-        look: Option<&mut Look<'_>>,
-    ) -> Account {
+        streams: &'a Streams,
+        links: &'a [Link],
+    ) -> Whole<'a> {
         let turns = (self.kind == Kind::Turns).then_some(streams);
         let [one, other] = &gathered.health;
-        let whole = match (seen.client, seen.server) {
+        match (seen.client, seen.server) {
             (Some(client), Some(server)) => {
                 let offset = seen.clock.as_ref().map_or(0, |c| c.offset_ns);
                 let later = |capture| if capture == client { 0 } else { offset };
@@ -150,31 +160,39 @@ impl Diagnoser {
                 missing: Missing::of([(one, 0)].into_iter()),
                 streams: turns,
             }),
-        };
+        }
+    }
+
+    /// All calls divided and summed, and which trips could have been spared; or what streams waited for,
+    /// where they are all there is.
+    fn account(&self, seen: &Seen, streams: &Streams, whole: &Whole<'_>) -> (Account, Spared) {
         let (account, spared) = match self.is_of_streams() {
             true => (
                 Account::of(Basis::Streams, streams.sums()),
                 Spared::default(),
             ),
-            false => self.divide(seen, &whole),
+            false => self.divide(seen, whole),
         };
-        if let Some(look) = look {
-            let mut rows = self.matched.at_server.iter().flatten();
-            whole.each(&spared, |row, at, ledger| {
-                let clock = seen.clock.as_ref();
-                look(&Looked {
-                    row,
-                    ledger,
-                    is_judged: true,
-                    server: rows.next(),
-                    clock_offset_ns: clock.map_or(0, |c| self.matched.offset_ns(c, at)),
-                });
-            });
-        }
-        Account {
+        let account = Account {
             cap: facts::server_cap(&self.captures[seen.server.unwrap_or(0)]),
             ..account
-        }
+        };
+        (account, spared)
+    }
+
+    /// Shows each call's ledger to `look`.
+    fn show(&self, seen: &Seen, whole: &Whole<'_>, spared: &Spared, look: &mut Look<'_>) {
+        let mut rows = self.matched.at_server.iter().flatten();
+        whole.each(spared, |call, ledger| {
+            let clock = seen.clock.as_ref();
+            look(&Looked {
+                row: call.row,
+                ledger,
+                is_judged: true,
+                server: rows.next(),
+                clock_offset_ns: clock.map_or(0, |c| self.matched.offset_ns(c, call.at)),
+            });
+        });
     }
 
     /// The account of all calls, and which trips could have been spared: connections that ask for little at

@@ -6,6 +6,7 @@ mod seen;
 mod tables;
 
 use crate::app::AppMatch;
+use crate::attributes::AllAttributes;
 use crate::capture_facts::CaptureFacts;
 use crate::charts::{Cap, Caps, Ladder, Ladders, LatencyByOutstanding, by_outstanding};
 use crate::compare::gather::Tap;
@@ -68,6 +69,8 @@ pub struct Diagnoser {
     last_matched: [Option<Time>; 2],
     first: [Option<Time>; 2],
     alone: OneSided,
+    /// What the calls of each capture have in common; of two captures only the client's is asked.
+    attributes: [AllAttributes; 2],
     /// The statements of each capture.
     sql: Vec<Profiler>,
     /// What a comparison needs beside, where one is wanted.
@@ -114,6 +117,7 @@ impl Diagnoser {
             last_matched: [None; 2],
             first: [None; 2],
             alone: OneSided::default(),
+            attributes: Default::default(),
             sql: (0..captures)
                 .map(|_| Profiler::new(&[SqlKey::Statement]))
                 .collect(),
@@ -188,8 +192,11 @@ impl Diagnoser {
         let op = self.ops.number(call.protocol, call.op);
         self.captures[which].call(call, op);
         // Of two captures only the client's is asked.
-        if self.client.is_none_or(|client| client == which) {
+        let is_asked = self.client.is_none_or(|client| client == which);
+        let mut attributes = 0;
+        if is_asked {
             self.captures[which].think.call(call, which);
+            attributes = self.attributes[which].number(call, op);
         }
         self.sql[which].call(call);
         if let Some(tap) = &mut self.tap {
@@ -201,13 +208,13 @@ impl Diagnoser {
             app.call(call);
         }
         if self.captures.len() == 1 {
-            self.alone.call(call, row);
+            self.alone.call(call, row, attributes);
             if let Some(ladders) = &mut self.ladders {
                 ladders.alone(op, call);
             }
             return;
         }
-        let Some(half) = Half::of(call, op, row) else {
+        let Some(half) = Half::of(call, op, row, attributes) else {
             return;
         };
         self.join.add(which, half, &mut self.pairs);

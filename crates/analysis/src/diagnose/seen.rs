@@ -3,7 +3,7 @@
 
 use super::Diagnoser;
 use crate::facts::Basis;
-use crate::half::Half as HalfCall;
+use crate::half::{Completeness, Half as HalfCall};
 use crate::path::{Acknowledged, Crossed, PathEstimate};
 use crate::results::{CaptureResult, Clock, Vantage};
 use crate::sql::{self, SqlResult};
@@ -11,6 +11,8 @@ use crate::stats::Distribution;
 use crate::vantage;
 use ledger::Half;
 use model::{format_duration, grouped};
+use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 /// No path takes longer.
 const LONG_PATH_NS: i64 = 1_000_000_000;
@@ -41,6 +43,18 @@ impl Seen {
     /// The capture whose calls are judged.
     pub(super) fn main(&self) -> usize {
         self.client.unwrap_or(0)
+    }
+}
+
+/// A few by name.
+fn named(clients: &BTreeSet<IpAddr>) -> String {
+    const FEW: usize = 3;
+    match clients.len() {
+        n if n > FEW => format!("{} clients", grouped(n as u64)),
+        _ => {
+            let names: Vec<String> = clients.iter().map(ToString::to_string).collect();
+            names.join(" and ")
+        }
     }
 }
 
@@ -86,6 +100,7 @@ impl Diagnoser {
         if self.join.translated {
             notes.push("Addresses differ between the captures (NAT): connections were matched by XID and TCP sequence number.".into());
         }
+        notes.extend(self.others(client, &left[server]));
         let evicted: u64 = self.join.evicted().iter().sum();
         if evicted > 0 {
             notes.push(format!(
@@ -105,6 +120,37 @@ impl Diagnoser {
             are_exchanged: stated && difference_ns < -EXCHANGED_NS,
             notes,
         }
+    }
+
+    /// Clients whose calls are in the server's capture only: nobody captured at them. `left` are its calls
+    /// without a twin.
+    fn others(&self, client: usize, left: &[HalfCall]) -> Option<String> {
+        let pair = |c: IpAddr, s: IpAddr| (c.min(s), c.max(s));
+        let is_other = |call: &&HalfCall| {
+            let hosts = pair(call.client.address, call.server.address);
+            call.completeness == Completeness::Complete && !self.hosts.contains_key(&hosts)
+        };
+        let others: Vec<IpAddr> = left
+            .iter()
+            .filter(is_other)
+            .map(|c| c.client.address)
+            .collect();
+        let calls = others.len() as u64;
+        let matched = |c: &IpAddr| self.hosts.keys().any(|(a, b)| a == c || b == c);
+        let mut own = self.attributes[client].clients();
+        own.retain(matched);
+        if self.join.translated || own.is_empty() || calls == 0 {
+            return None;
+        }
+        Some(format!(
+            "Judged are calls of {}, which both captures hold. The server's holds {} of {} as well, and tells of them if it is looked at alone (--server).",
+            named(&own),
+            match calls {
+                1 => "a call".into(),
+                n => format!("{} calls", grouped(n)),
+            },
+            named(&others.into_iter().collect()),
+        ))
     }
 
     /// The statements of both captures, told from the client's.

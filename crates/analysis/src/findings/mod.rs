@@ -206,6 +206,7 @@ impl Rule {
             evidence: Vec::new(),
             why: Text::default(),
             remedy: Vec::new(),
+            places: Vec::new(),
         }
     }
 }

@@ -167,7 +167,7 @@ pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
         cause: cause.map(|f| f.rule),
         // A hundredth is more than it is worth.
         confidence: (confidence * 100.0).round() / 100.0,
-        sentence: said::sentence(facts, &ground),
+        sentence: said::sentence(facts, findings, &ground),
     }
 }
 

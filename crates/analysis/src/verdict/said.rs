@@ -3,11 +3,12 @@
 use super::{Blame, Ground, is_of_connects};
 use crate::facts::{Basis, Facts};
 use crate::findings::{Of, Rule};
-use crate::results::{Finding, Side};
+use crate::results::{Concentrated, Finding, Side, What};
 use crate::text::{Text, Value, text};
 use ledger::{Place, Sum};
+use std::net::IpAddr;
 
-pub(super) fn sentence(facts: &Facts<'_>, ground: &Ground<'_>) -> Text {
+pub(super) fn sentence(facts: &Facts<'_>, findings: &[Finding], ground: &Ground<'_>) -> Text {
     match ground {
         Ground::Ended(cause) if cause.side == Side::Undetermined => text!(
             "The work ended here: {title} ({code}). These packets do not say whether the host or the path is to blame{cure}.",
@@ -25,8 +26,8 @@ pub(super) fn sentence(facts: &Facts<'_>, ground: &Ground<'_>) -> Text {
             code = top.rule.code(),
         ),
         Ground::Outweighs(blame, Some(cause)) if is_of_connects(cause) => blamed(blame.side, cause),
-        Ground::Outweighs(blame, cause) => accused(facts, blame, *cause),
-        Ground::Shared(blames, cause) => shared(facts, blames, *cause),
+        Ground::Outweighs(blame, cause) => accused(facts, findings, blame, *cause),
+        Ground::Shared(blames, cause) => shared(facts, findings, blames, *cause),
         Ground::FewTurns(known) => few_turns(facts, *known),
         Ground::Overlap(blames, known) => overlap(facts, blames, *known),
         Ground::NotSlow => not_slow(facts),
@@ -62,13 +63,53 @@ fn blamed(side: Side, cause: &Finding) -> Text {
     )
 }
 
-fn accused(facts: &Facts<'_>, blame: &Blame, cause: Option<&Finding>) -> Text {
+/// The finding's code; where another falls on other clients, whose each is.
+fn cited(cause: &Finding, findings: &[Finding]) -> Text {
+    let own = clients(cause);
+    let falls_on = |f: &Finding| {
+        let clients = clients(f).into_iter();
+        let each = clients.map(|client| text!("{client}", client = client));
+        text!(
+            "{code} on client {clients}",
+            code = f.rule.code(),
+            clients = Value::List(each.collect(), " and "),
+        )
+    };
+    let is_apart = |f: &&Finding| {
+        let theirs = clients(f);
+        !theirs.is_empty() && theirs.iter().all(|client| !own.contains(client))
+    };
+    match findings.iter().find(is_apart) {
+        Some(other) if !own.is_empty() => text!(
+            "{cause}, {other}",
+            cause = falls_on(cause),
+            other = falls_on(other),
+        ),
+        _ => cause.rule.code().into(),
+    }
+}
+
+/// On which its cost concentrates.
+fn clients(f: &Finding) -> Vec<IpAddr> {
+    let client = |place: &Concentrated| match place.what {
+        What::Client(address) => Some(address),
+        _ => None,
+    };
+    f.places.iter().filter_map(client).collect()
+}
+
+fn accused(
+    facts: &Facts<'_>,
+    findings: &[Finding],
+    blame: &Blame,
+    cause: Option<&Finding>,
+) -> Text {
     text!(
         "The {who} is slow{part}{cause}.{cost}",
         who = who(blame.side),
         part = part(facts, blame, cause),
         cause = match cause {
-            Some(cause) => text!(" ({code})", code = cause.rule.code()),
+            Some(cause) => text!(" ({cited})", cited = cited(cause, findings)),
             None => largest(facts, blame.side),
         },
         cost = cause.map_or_else(Text::default, |cause| cost(facts, cause)),
@@ -182,7 +223,12 @@ fn cost(facts: &Facts<'_>, cause: &Finding) -> Text {
 }
 
 /// Two sides, most first.
-fn shared(facts: &Facts<'_>, blames: &[Blame; 2], cause: Option<&Finding>) -> Text {
+fn shared(
+    facts: &Facts<'_>,
+    findings: &[Finding],
+    blames: &[Blame; 2],
+    cause: Option<&Finding>,
+) -> Text {
     let mut blames = *blames;
     // As ever, the server before the network.
     if blames[0].side == Side::Network && blames[1].side == Side::Server {
@@ -198,7 +244,10 @@ fn shared(facts: &Facts<'_>, blames: &[Blame; 2], cause: Option<&Finding>) -> Te
         a_ns = each(facts, one.sure_ns()),
         b = other.side,
         b_ns = each(facts, other.sure_ns()),
-        cause = cause.map_or_else(Text::default, |f| text!(" ({code})", code = f.rule.code())),
+        cause = cause.map_or_else(Text::default, |f| text!(
+            " ({cited})",
+            cited = cited(f, findings)
+        )),
         cost = cause.map_or_else(Text::default, |f| cost(facts, f)),
     )
 }

@@ -2,22 +2,24 @@
 
 use super::command::{editcap, tshark};
 use super::copy;
+use crate::concentrated;
 use crate::diagnosis_text::{cost, fact, shown};
 use analysis::results::{Diagnosis, Evidence, Finding};
+use jiff::tz::TimeZone;
 use maud::{Markup, html};
 
 /// Frames that `editcap` is told of; a filter shows all.
 const FRAMES: usize = 500;
 
-pub(super) fn section(d: &Diagnosis) -> Option<Markup> {
+pub(super) fn section(d: &Diagnosis, zone: &TimeZone) -> Option<Markup> {
     (!d.findings.is_empty()).then(|| {
         html! {
-            @for (i, f) in d.findings.iter().enumerate() { (finding(i + 1, f, d)) }
+            @for (i, f) in d.findings.iter().enumerate() { (finding(i + 1, f, d, zone)) }
         }
     })
 }
 
-fn finding(number: usize, f: &Finding, d: &Diagnosis) -> Markup {
+fn finding(number: usize, f: &Finding, d: &Diagnosis, zone: &TimeZone) -> Markup {
     let class = match (f.fatal, f.cost_ns) {
         (true, _) => "finding fatal",
         (false, None) => "finding costless",
@@ -32,6 +34,7 @@ fn finding(number: usize, f: &Finding, d: &Diagnosis) -> Markup {
                 span.cost data-ns=[f.cost_ns] { (cost(f)) }
             }
             @if !facts.is_empty() { p.facts { (facts.join(", ")) } }
+            @for sentence in concentrated::sentences(f, d, zone) { p.on { (sentence) } }
             p.why { (f.why) }
             @if !f.remedy.is_empty() {
                 h4 { "Do" }

@@ -117,7 +117,7 @@ fn page(report: &Report, places: &Places<'_>, made: &Made, zone: &TimeZone, data
     let sections = [
         ("ledger", "Time", held::section(d)),
         ("budget", "Parts", budget::section(d)),
-        ("findings", "Findings", findings::section(d)),
+        ("findings", "Findings", findings::section(d, zone)),
         (
             "operations",
             "Operations",
@@ -149,7 +149,7 @@ fn page(report: &Report, places: &Places<'_>, made: &Made, zone: &TimeZone, data
         verdict: html! {
             section #verdict data-side=(side) aria-labelledby="verdict-title" {
                 h1 #verdict-title { (unbroken(&d.verdict.sentence.to_string())) }
-                p.confidence { (confidence(d)) }
+                p.confidence { (confidence(d, zone)) }
                 (captures::quality(d, places))
             }
         },

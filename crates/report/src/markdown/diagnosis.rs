@@ -1,6 +1,7 @@
 //! A diagnosis as Markdown: the verdict, where the time goes, the findings with what to do, the captures.
 
 use super::{code, escaped, sections, table, write};
+use crate::concentrated;
 use crate::diagnosis_text::held::held_up;
 use crate::diagnosis_text::tables::{OpTable, matched_table, response_table, unmatched};
 use crate::diagnosis_text::{EVIDENCE, Parts, captures, confidence, cost, fact, files, shown};
@@ -18,7 +19,7 @@ pub fn diagnosis_markdown(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -
         let notes = d.notes.iter().map(|n| format!("- Note: {}\n", escaped(n)));
         let answer = [
             format!("**{}**", escaped(&d.verdict.sentence.to_string())),
-            escaped(&confidence(d)),
+            escaped(&confidence(d, zone)),
             budget(d),
         ];
         let tables = [held_up(d), response_table(&d.ops), matched_table(&d.ops)];
@@ -26,7 +27,7 @@ pub fn diagnosis_markdown(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -
         let rest = [
             escaped(&one_line(&unmatched(&d.ops))),
             all_files(d),
-            findings(d),
+            findings(d, zone),
             all_captures(d, zone),
             notes.collect(),
         ];
@@ -85,18 +86,18 @@ fn all_files(d: &Diagnosis) -> String {
     format!("### {}\n\n{rows}", escaped(&files.title))
 }
 
-fn findings(d: &Diagnosis) -> String {
+fn findings(d: &Diagnosis, zone: &TimeZone) -> String {
     let mut text = String::new();
     for (number, f) in (1..).zip(&d.findings) {
         if number == 1 {
             text.push_str("### Findings\n\n");
         }
-        text.push_str(&finding(number, f, d));
+        text.push_str(&finding(number, f, d, zone));
     }
     text
 }
 
-fn finding(number: usize, f: &Finding, d: &Diagnosis) -> String {
+fn finding(number: usize, f: &Finding, d: &Diagnosis, zone: &TimeZone) -> String {
     let mut text = format!(
         "{number}. {}, {}: **{}**\n",
         code(f.rule.code(), false),
@@ -104,6 +105,9 @@ fn finding(number: usize, f: &Finding, d: &Diagnosis) -> String {
         cost(f)
     );
     let mut item = |line: String| text.push_str(&format!("   - {line}\n"));
+    for sentence in concentrated::sentences(f, d, zone) {
+        item(escaped(&sentence));
+    }
     item(escaped(&f.why.to_string()));
     if !f.facts.is_empty() {
         let facts: Vec<String> = f.facts.iter().map(fact).collect();

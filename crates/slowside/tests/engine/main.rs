@@ -8,6 +8,7 @@
 
 mod kit;
 mod loss;
+mod places;
 mod points;
 mod rotation;
 mod segments;

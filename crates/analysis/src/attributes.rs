@@ -1,0 +1,237 @@
+//! Calls into what they have in common with others (client, server, connection, operation, file or statement), as
+//! a small number that is kept with each of them.
+
+use crate::half::OpTable;
+use crate::matched::number_of;
+use crate::results::What;
+use crate::sql::SqlResult;
+use concentration::By;
+use hashbrown::{HashMap, HashTable};
+use model::{Call, ConnectionId, Endpoint, Field, Problems, Where, limits};
+use std::collections::BTreeSet;
+use std::hash::BuildHasher;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// A call's.
+#[derive(Debug)]
+struct Attributes {
+    lane: u32,
+    op: u16,
+    /// The file or, of databases' calls, the statement.
+    object: Option<u64>,
+}
+
+/// A connection.
+#[derive(Debug)]
+struct Lane {
+    connection: ConnectionId,
+    client: Endpoint,
+    server: Endpoint,
+    /// The client's host and the server, as numbers.
+    ends: [u64; 2],
+}
+
+/// Those of one capture's calls, each combination once.
+#[derive(Default, Debug)]
+pub struct AllAttributes {
+    all: Vec<Attributes>,
+    lanes: Vec<Lane>,
+    /// Where these are found, by what they hold.
+    numbers: HashTable<u32>,
+    lane_numbers: HashMap<ConnectionId, u32, foldhash::fast::FixedState>,
+    problems: Problems,
+}
+
+/// The number of calls of which nothing is known.
+const NOTHING: u32 = 0;
+
+impl AllAttributes {
+    /// The number of a call's attributes; `op` is that of its operation.
+    pub fn number(&mut self, call: &Call, op: u16) -> u32 {
+        let object = match &call.sql {
+            Some(sql) => sql.statement.as_ref().map(|s| s.id),
+            None => call.detail.get(Field::File),
+        };
+        if let Some(number) = self.known(call.connection, op, object) {
+            return number;
+        }
+        if self.all.len() >= limits::ATTRIBUTES {
+            self.problems.note("attributes-full", || {
+                let limit = limits::ATTRIBUTES;
+                let text = format!("more than {limit} combinations of connection, operation and file or statement; on whom the cost of further ones falls is told in part");
+                (text, Where::default())
+            });
+            let without = self.known(call.connection, op, None);
+            return without.unwrap_or(NOTHING);
+        }
+        let lanes = &mut self.lanes;
+        let lane = *self.lane_numbers.entry(call.connection).or_insert_with(|| {
+            lanes.push(Lane {
+                connection: call.connection,
+                client: call.client,
+                server: call.server,
+                ends: [host(call.client), number_of(call.server)],
+            });
+            lanes.len() as u32 - 1
+        });
+        self.all.push(Attributes { lane, op, object });
+        let number = self.all.len() as u32;
+        let (all, lanes) = (&self.all, &self.lanes);
+        let rehash = |number: &u32| match at(all, lanes, u64::from(*number)) {
+            Some((a, lane)) => hash(lane.connection, a.op, a.object),
+            None => 0,
+        };
+        let own = hash(call.connection, op, object);
+        self.numbers.insert_unique(own, number, rehash);
+        number
+    }
+
+    fn known(&self, connection: ConnectionId, op: u16, object: Option<u64>) -> Option<u32> {
+        let is_it = |number: &u32| {
+            let it = at(&self.all, &self.lanes, u64::from(*number));
+            it.is_some_and(|(a, lane)| {
+                (lane.connection, a.op, a.object) == (connection, op, object)
+            })
+        };
+        let found = self.numbers.find(hash(connection, op, object), is_it);
+        found.copied()
+    }
+
+    /// The clients that made them, each once.
+    pub(crate) fn clients(&self) -> BTreeSet<IpAddr> {
+        self.lanes.iter().map(|l| l.client.address).collect()
+    }
+
+    /// Adds what the bound left out.
+    pub fn note_bounds(&self, problems: &mut Problems) {
+        problems.merge(&self.problems);
+    }
+
+    /// Those with this number, as numbers again.
+    pub(crate) fn of(&self, number: u64, ops: &OpTable, into: &mut Vec<(By, u64)>) {
+        into.clear();
+        let Some((a, lane)) = at(&self.all, &self.lanes, number) else {
+            return;
+        };
+        into.extend([
+            (By::Client, lane.ends[0]),
+            (By::Server, lane.ends[1]),
+            (By::Operation, a.op.into()),
+            (By::Connection, lane.connection.0),
+        ]);
+        if let Some(object) = a.object {
+            into.push((object_of(a.op, ops), object));
+        }
+    }
+
+    /// What one of these numbers stands for.
+    pub(crate) fn what(
+        &self,
+        by: By,
+        number: u64,
+        ops: &OpTable,
+        sql: Option<&SqlResult>,
+    ) -> Option<What> {
+        let of = |is: &dyn Fn(&Lane) -> bool| self.lanes.iter().find(|l| is(l));
+        Some(match by {
+            By::Client => What::Client(of(&|l| l.ends[0] == number)?.client.address),
+            By::Server => What::Server(of(&|l| l.ends[1] == number)?.server),
+            By::Connection => {
+                let lane = of(&|l| l.connection.0 == number)?;
+                What::Connection(lane.client, lane.server)
+            }
+            By::Operation => {
+                let (protocol, op) = ops.name(u16::try_from(number).ok()?);
+                What::Operation(protocol, op)
+            }
+            By::File => What::File(number, None),
+            By::Statement => {
+                let mut statements = sql?.statements.iter().filter_map(|s| s.statement.as_ref());
+                let statement = statements.find(|s| s.id == number)?;
+                What::Statement(Arc::clone(statement))
+            }
+            By::User | By::Export | By::Time => return None,
+        })
+    }
+}
+
+/// Those with this number, from 1.
+fn at<'a>(
+    all: &'a [Attributes],
+    lanes: &'a [Lane],
+    number: u64,
+) -> Option<(&'a Attributes, &'a Lane)> {
+    let attributes = all.get(usize::try_from(number).ok()?.checked_sub(1)?)?;
+    Some((attributes, lanes.get(attributes.lane as usize)?))
+}
+
+fn hash(connection: ConnectionId, op: u16, object: Option<u64>) -> u64 {
+    foldhash::fast::FixedState::default().hash_one((connection, op, object))
+}
+
+fn host(end: Endpoint) -> u64 {
+    number_of(Endpoint { port: 0, ..end })
+}
+
+fn object_of(op: u16, ops: &OpTable) -> By {
+    match ops.name(op).0.is_sql() {
+        true => By::Statement,
+        false => By::File,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace_join::tests::call;
+
+    fn of_file(connection: u64, file: u64) -> Call {
+        let mut call = call(1, 0, 0, 0, 0);
+        call.connection = ConnectionId(connection);
+        call.detail.set(Field::File, file);
+        call
+    }
+
+    #[test]
+    fn calls_that_have_the_same_in_common_have_one_number() {
+        let (mut all, mut ops) = (AllAttributes::default(), OpTable::default());
+        let calls = [(1, 7), (1, 8), (2, 7), (1, 7), (2, 7)].map(|(c, file)| of_file(c, file));
+        let op = ops.number(calls[0].protocol, calls[0].op);
+        let numbers = calls.each_ref().map(|call| all.number(call, op));
+        assert_eq!(numbers, [1, 2, 3, 1, 3]);
+        let mut known = Vec::new();
+        all.of(3, &ops, &mut known);
+        let whats = known
+            .iter()
+            .map(|(by, number)| all.what(*by, *number, &ops, None));
+        let (client, server) = (calls[2].client, calls[2].server);
+        let expected = [
+            What::Client(client.address),
+            What::Server(server),
+            What::Operation(calls[0].protocol, calls[0].op),
+            What::Connection(client, server),
+            What::File(7, None),
+        ];
+        assert!(whats.eq(expected.map(Some)), "{known:?}");
+        all.of(0, &ops, &mut known);
+        assert_eq!(known, []);
+    }
+
+    #[test]
+    fn past_the_bound_files_are_left_out_and_counted() {
+        let mut all = AllAttributes::default();
+        let mut plain = of_file(1, 0);
+        plain.detail = model::Detail::default();
+        let without = all.number(&plain, 0);
+        let most = limits::ATTRIBUTES as u64;
+        (1..most).for_each(|file| assert_ne!(all.number(&of_file(1, file), 0), without));
+        assert_eq!(all.number(&of_file(1, most), 0), without);
+        assert_eq!(all.number(&of_file(2, 1), 0), NOTHING);
+        assert_eq!(all.number(&of_file(1, 1), 0), without + 1);
+        let mut problems = Problems::default();
+        all.note_bounds(&mut problems);
+        let counted = problems.iter().map(|(kind, p)| (kind, p.count));
+        assert!(counted.eq([("attributes-full", 2)]));
+    }
+}

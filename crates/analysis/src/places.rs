@@ -1,0 +1,113 @@
+//! Calls' ledgers into where the cost of findings concentrates: on whom, on what, when.
+//!
+//! Findings are known only when calls were divided and summed, so calls are divided once more for those that cost
+//! something; each finding is charged what is certain of the lines that it owns.
+
+use crate::account::{Account, Basis};
+use crate::attributes::AllAttributes;
+use crate::half::OpTable;
+use crate::ledgers::{Spared, Whole};
+use crate::results::{Concentrated, Finding, What};
+use crate::sql::SqlResult;
+use concentration::{Charge, Concentration, Place, Value};
+use ledger::{Cause, Sums};
+use model::{Direction, Time};
+
+const DIRECTIONS: [Direction; 2] = [Direction::ToServer, Direction::ToClient];
+
+/// Which finding owns what is charged to a cause, by direction.
+struct Owners([[Option<usize>; 2]; Cause::ALL.len()]);
+
+impl Owners {
+    fn of(findings: &[Finding], sums: &Sums) -> Owners {
+        let mut owners = Owners([[None; 2]; Cause::ALL.len()]);
+        for (account, finding) in findings.iter().enumerate() {
+            let lines = match finding.cost_ns {
+                Some(_) if finding.is_of_calls() => finding.lines(sums),
+                _ => Vec::new(),
+            };
+            for line in lines.iter().map(|sum| sum.line) {
+                for d in DIRECTIONS {
+                    if line.cause.of(d) == (line.place, line.side) {
+                        owners.0[line.cause as usize][d.index()].get_or_insert(account);
+                    }
+                }
+            }
+        }
+        owners
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.iter().flatten().all(Option::is_none)
+    }
+}
+
+/// What attributes' numbers mean.
+pub(crate) struct Known<'a> {
+    pub(crate) attributes: &'a AllAttributes,
+    pub(crate) ops: &'a OpTable,
+    pub(crate) sql: Option<&'a SqlResult>,
+}
+
+impl Known<'_> {
+    /// Tells each finding where its cost concentrates.
+    pub(crate) fn tell(
+        &self,
+        findings: &mut [Finding],
+        account: &Account,
+        whole: &Whole<'_>,
+        spared: &Spared,
+    ) {
+        let owners = Owners::of(findings, &account.sums);
+        if account.basis == Basis::Streams || owners.is_empty() {
+            return;
+        }
+        let mut concentration = Concentration::new(findings.len());
+        let (mut costs, mut attributes) = (Vec::new(), Vec::new());
+        whole.each(spared, |call, ledger| {
+            costs.clear();
+            for charge in ledger.charges() {
+                let owner = owners.0[charge.cause as usize][charge.direction.index()];
+                let sure_ns = charge.ns.lo_ns;
+                costs.extend(owner.filter(|_| sure_ns > 0).map(|owner| (owner, sure_ns)));
+            }
+            self.attributes
+                .of(call.attributes, self.ops, &mut attributes);
+            concentration.charge(&Charge {
+                at_ns: call.at.0,
+                response_ns: ledger.response.lo_ns,
+                costs: &costs,
+                attributes: &attributes,
+            });
+        });
+        for (account, finding) in findings.iter_mut().enumerate() {
+            let places = concentration.finish(&[account]);
+            let told = places.iter().filter_map(|place| self.concentrated(place));
+            finding.places = told.collect();
+        }
+    }
+
+    fn concentrated(&self, place: &Place) -> Option<Concentrated> {
+        Some(Concentrated {
+            what: match place.value {
+                Value::Of(number) => self.attributes.what(place.by, number, self.ops, self.sql)?,
+                Value::Since(ns) => What::Since(Time(ns)),
+                Value::Until(ns) => What::Until(Time(ns)),
+                Value::Between(from, to) => What::Between(Time(from), Time(to)),
+                Value::Every {
+                    period_ns,
+                    for_ns,
+                    times,
+                } => What::Every {
+                    period_ns,
+                    for_ns,
+                    times,
+                },
+            },
+            calls: place.calls,
+            cost_ns: place.cost_ns,
+            share: place.share,
+            rest_mean_ns: place.rest_mean_ns,
+        })
+    }
+}
