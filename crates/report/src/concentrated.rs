@@ -137,18 +137,27 @@ pub(crate) fn sentences(f: &Finding, d: &Diagnosis, zone: &TimeZone) -> Vec<Stri
     Group::all(f).map(sentence).collect()
 }
 
-/// The sharpest attribute and the times of what carries the verdict, in one sentence below that.
+/// The sharpest attribute and the times of what carries the verdict, or costs most, in one sentence below that.
 pub(crate) fn of_verdict(d: &Diagnosis, zone: &TimeZone) -> String {
     let at = shown(d, zone);
-    let cause = d.findings.iter().find(|f| Some(f.rule) == d.verdict.cause);
-    let groups = cause.into_iter().flat_map(Group::all).enumerate();
+    let told = |f: &&Finding| match d.verdict.cause {
+        Some(cause) => f.rule == cause,
+        None => f.cost_ns.is_some(),
+    };
+    let Some(finding) = d.findings.iter().find(told) else {
+        return String::new();
+    };
+    let groups = Group::all(finding).enumerate();
     let groups = groups.filter(|(i, group)| *i == 0 || group.is_time());
     let parts: Vec<String> = groups
-        .map(|(_, g)| format!("{} {}", g.share(), g.words(&at)))
+        .map(|(i, group)| {
+            let is = if i == 0 { " is" } else { "" };
+            format!("{}{is} {}", group.share(), group.words(&at))
+        })
         .collect();
     match parts.is_empty() {
         true => String::new(),
-        false => format!("Of its cost {}. ", parts.join(", ")),
+        false => format!("Of the cost of {} {}. ", finding.rule, parts.join(", ")),
     }
 }
 
@@ -184,7 +193,7 @@ mod tests {
             On statement “select * from t where name = ?”: 90 % of its cost, 12.1 ms per call against 400 µs for the rest.
             Since 22:13:21: 97 % of its cost, 12.1 ms per call against 400 µs for the rest.
             Every 2.00 s for 101 ms, 9 times: 100 % of its cost, 12.1 ms per call against 400 µs for the rest."#]].assert_eq(&said);
-        expect!["Of its cost 93 % on clients 10.0.0.1 (60 %) and 10.0.0.7 (33 %), 97 % since 22:13:21, 100 % every 2.00 s for 101 ms. "].assert_eq(&of_verdict(&d, &TimeZone::UTC));
+        expect!["Of the cost of server-concurrency-cap 93 % is on clients 10.0.0.1 (60 %) and 10.0.0.7 (33 %), 97 % since 22:13:21, 100 % every 2.00 s for 101 ms. "].assert_eq(&of_verdict(&d, &TimeZone::UTC));
         let mut page = Vec::new();
         diagnosis_text(&d, &TimeZone::UTC, &mut page).expect("memory");
         let page = String::from_utf8(page).expect("UTF-8");
