@@ -68,8 +68,13 @@ impl Known<'_> {
             costs.clear();
             for charge in ledger.charges() {
                 let owner = owners.0[charge.cause as usize][charge.direction.index()];
-                let sure_ns = charge.ns.lo_ns;
-                costs.extend(owner.filter(|_| sure_ns > 0).map(|owner| (owner, sure_ns)));
+                let Some(owner) = owner.filter(|_| charge.ns.lo_ns > 0) else {
+                    continue;
+                };
+                match costs.iter_mut().find(|(own, _)| *own == owner) {
+                    Some((_, ns)) => *ns += charge.ns.lo_ns,
+                    None => costs.push((owner, charge.ns.lo_ns)),
+                }
             }
             self.attributes
                 .of(call.attributes, self.ops, &mut attributes);
