@@ -30,6 +30,8 @@ pub struct OpFacts {
 #[derive(Clone, Debug, Default)]
 pub struct TcpFacts {
     pub connections: u64,
+    /// Of them, those of a host with itself.
+    pub within_host: u64,
     pub retransmitted_packets: [u64; 2],
     pub payload_packets: [u64; 2],
     pub packets: u64,
@@ -183,6 +185,7 @@ impl TcpFacts {
     pub fn add(&mut self, c: &ConnectionSummary) {
         let t = self;
         t.connections += 1;
+        t.within_host += u64::from(c.client.address == c.server.address);
         for (i, d) in c.directions.iter().enumerate() {
             t.retransmitted_packets[i] += d.retransmitted_packets;
             t.payload_packets[i] += d.packets;

@@ -136,10 +136,19 @@ impl<'a> Facts<'a> {
         self.is_slow(self.response()) || (beyond && mean >= self.thresholds.fast_enough_ns)
     }
 
-    /// Whether there are only a few turns of an unknown protocol, whose waits are held against nobody.
+    /// Whether a few turns of an unknown protocol make most of what the server took, which are held against
+    /// nobody.
     #[must_use]
     pub fn are_few_turns(&self) -> bool {
-        self.kind == Kind::Turns && self.account.calls < FEW_TURNS
+        let server = self.server_part();
+        let few = || {
+            let longest = FEW_TURNS.min(server.count() / 8).max(1);
+            let rest = 1.0 - longest as f64 / server.count() as f64;
+            let (longest_ns, _) = server.beyond(server.quantile(rest));
+            longest_ns > server.total_ns() / 2
+        };
+        self.kind == Kind::Turns
+            && (self.account.calls < FEW_TURNS || (server.count() > 0 && few()))
     }
 
     /// Whether a part of the account may be accused: calls are slow, it is a quarter of their time, and

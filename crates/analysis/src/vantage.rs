@@ -25,6 +25,8 @@ pub enum VantageFrom {
     #[default]
     Nothing,
     BothEnds,
+    /// Client and server are one host.
+    OneHost,
     Handshake {
         server_ns: i64,
         client_ns: i64,
@@ -46,6 +48,7 @@ impl fmt::Display for VantageFrom {
                 return f.write_str("no handshake and no acknowledgements to go by");
             }
             VantageFrom::BothEnds => return f.write_str("captured at both ends"),
+            VantageFrom::OneHost => return f.write_str("client and server are one host"),
             VantageFrom::Handshake {
                 server_ns,
                 client_ns,
@@ -83,6 +86,13 @@ const TELLING_NS: i64 = 5_000;
 /// Where one capture was taken, from its own packets.
 #[must_use]
 pub fn conclude(tcp: &TcpFacts) -> Conclusion {
+    if tcp.connections > 0 && tcp.within_host == tcp.connections {
+        return Conclusion {
+            vantage: Vantage::Server,
+            from: VantageFrom::OneHost,
+            confidence: 1.0,
+        };
+    }
     if let (Some(server), Some(client)) = (tcp.server_half_ns, tcp.client_half_ns) {
         let from = VantageFrom::Handshake {
             server_ns: server,

@@ -122,6 +122,10 @@ pub struct ResetSeen {
     pub refuses: bool,
     /// Its sender had ended its data before (FIN): a closed socket answers so to what still comes.
     pub after_fin: bool,
+    /// The other side had ended its data: nobody waits to send more.
+    pub after_peers_fin: bool,
+    /// Nothing else was heard of its sender, nor how the connection opened: it may have had none.
+    pub is_all: bool,
 }
 
 /// Counts of one direction.

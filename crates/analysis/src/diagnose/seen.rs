@@ -8,7 +8,7 @@ use crate::path::{Acknowledged, Crossed, PathEstimate};
 use crate::results::{CaptureResult, Clock, Vantage};
 use crate::sql::{self, SqlResult};
 use crate::stats::Distribution;
-use crate::vantage;
+use crate::vantage::{self, VantageFrom};
 use ledger::Half;
 use model::{format_duration, grouped};
 use std::collections::BTreeSet;
@@ -196,20 +196,25 @@ impl Diagnoser {
             Acknowledged::of(&own.tcp),
             Acknowledged::by_client(&own.tcp),
         );
+        let is_one_host = concluded.from == VantageFrom::OneHost;
         let to_server = match side {
+            _ if is_one_host => Half::Here,
             Vantage::Server => Half::Here,
             _ => by_server.half(crossed),
         };
         let to_client = match side {
+            _ if is_one_host => Half::Here,
             Vantage::Client => Half::Here,
             _ => by_client.half(asked),
         };
         let (path, basis) = match side {
+            _ if is_one_host => (None, Basis::Server),
             Vantage::Server => (by_client.path_to_client(pause_ns), Basis::Server),
             Vantage::Client => (by_server.path(crossed), Basis::Client),
             _ => (by_server.path(crossed), Basis::Unknown),
         };
         let mut notes = vec![match side {
+            _ if is_one_host => "Client and server are one host: there is no network between them.".to_owned(),
             Vantage::Server => "One capture, at the server: the server's own time is exact; what the client sees beyond it is not in this capture.".to_owned(),
             Vantage::Client => "One capture, at the client: server and network can only be told apart by an estimate of the path.".to_owned(),
             _ => "One capture, of which it is not known where it was taken: state it with --client or --server.".to_owned(),

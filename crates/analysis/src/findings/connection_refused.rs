@@ -83,6 +83,8 @@ mod tests {
                     odd_ttl: false,
                     refuses: *refuses,
                     after_fin: false,
+                    after_peers_fin: false,
+                    is_all: false,
                 });
                 c
             });

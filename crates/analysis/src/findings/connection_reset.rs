@@ -112,7 +112,10 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
 fn cut(c: &ConnectionResult, forged: bool) -> Option<Cut<'_>> {
     let seen = c.resets.iter().zip(&c.ends);
     let seen = seen.filter_map(|(r, (capture, ..))| Some(((*r)?, *capture)));
-    let cuts_off = |r: &ResetSeen| !r.refuses && !r.after_fin && is_under_way(c, r.direction);
+    let cuts_off = |r: &ResetSeen| {
+        let is_over = r.refuses || r.after_fin || r.after_peers_fin || r.is_all;
+        !is_over && is_under_way(c, r.direction)
+    };
     // Of two that crossed the one that cut something off counts.
     let (reset, capture) = seen.min_by_key(|(r, _)| !cuts_off(r))?;
     // Who sends a reset has it in its own capture: where each end has only the other's, neither sent any.
@@ -164,6 +167,8 @@ mod tests {
                     odd_ttl: false,
                     refuses: false,
                     after_fin: false,
+                    after_peers_fin: false,
+                    is_all: false,
                 })
                 .map(Some)
                 .into();
@@ -182,6 +187,30 @@ mod tests {
             f.title.to_string(),
             "Connections are cut off by the server's host"
         );
+    }
+
+    #[test]
+    fn what_was_over_or_never_seen_alive_is_not_cut_off() {
+        let over = |change: fn(&mut ResetSeen)| {
+            let mut c = connection();
+            let mut seen = ResetSeen {
+                direction: Direction::ToClient,
+                at: mark(9),
+                odd_ttl: false,
+                refuses: false,
+                after_fin: false,
+                after_peers_fin: false,
+                is_all: false,
+            };
+            change(&mut seen);
+            c.resets = vec![Some(seen), Some(seen)];
+            c.directions[0].account.last_data = Some(Time(5));
+            found(Rule::ConnectionReset, |f| f.streams.connections = vec![c]).is_none()
+        };
+        assert!(!over(|_| {}));
+        assert!(over(|r| r.after_fin = true));
+        assert!(over(|r| r.after_peers_fin = true));
+        assert!(over(|r| r.is_all = true));
     }
 
     #[test]

@@ -18,15 +18,14 @@
 //! links and routes at that moment.
 //!
 //! # When it is wrong
-//! A capture that ends during an outage which the connection survived. A capture in
-//! which the other direction is missing altogether is no proof, and is left out.
+//! A capture that ends during an outage which the connection survived.
 
 use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::Facts;
 use crate::results::{ConnectionResult, Finding, Side};
 use crate::streams::receiver;
 use crate::text::{Value, text};
-use model::{Direction, Stuck};
+use model::{Close, Direction, Stuck};
 
 pub(super) const ENTRY: Entry = Entry {
     code: "silent-peer",
@@ -42,11 +41,8 @@ const LONG_NS: i64 = 1_000_000_000;
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let mut silent: Vec<(&ConnectionResult, Direction, Stuck)> = facts.streams.in_vain().collect();
-    silent.retain(|(c, d, s)| {
-        // Who was never heard may speak past this capture.
-        let peer = c.direction(d.reverse());
-        s.lasted_ns() >= LONG_NS && peer.counts.packets > 0
-    });
+    // Who was never heard may speak past this capture, but is heard by nobody, or nothing were sent again.
+    silent.retain(|(c, _, s)| s.lasted_ns() >= LONG_NS && !is_closing(c));
     silent.sort_by_key(|(c, _, s)| (std::cmp::Reverse(s.lasted_ns()), c.number));
     let (connection, d, worst) = *silent.first()?;
     let first = silent.iter().map(|(.., s)| s.first.time).min()?;
@@ -101,6 +97,11 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     })
 }
 
+/// What ends a connection may be lost: who closed it waits for nothing.
+fn is_closing(c: &ConnectionResult) -> bool {
+    matches!(c.close, Close::Finished | Close::Reset | Close::Expired)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::testing::{MS, connection, found, mark};
@@ -109,6 +110,7 @@ mod tests {
     fn silent(change: impl FnOnce(&mut ConnectionResult, &mut Stuck)) -> Option<Finding> {
         found(Rule::SilentPeer, |f| {
             let mut c = connection();
+            c.close = Close::EndOfCapture;
             let mut stuck = Stuck {
                 bytes: 440,
                 times: 5,
@@ -116,8 +118,6 @@ mod tests {
                 last: mark(1_100),
                 receiver_heard: false,
             };
-            c.directions[0].counts.packets = 9;
-            c.directions[1].counts.packets = 9;
             change(&mut c, &mut stuck);
             c.directions[1].account.stuck = Some(stuck);
             f.streams.connections = vec![c];
@@ -148,9 +148,9 @@ mod tests {
     }
 
     #[test]
-    fn who_was_heard_or_never_heard_or_for_less_than_a_second_is_not_silent() {
+    fn who_was_heard_or_has_closed_or_for_less_than_a_second_is_not_silent() {
         assert!(silent(|_, s| s.receiver_heard = true).is_none());
-        assert!(silent(|c, _| c.directions[0].counts.packets = 0).is_none());
+        assert!(silent(|c, _| c.close = Close::Expired).is_none());
         assert!(silent(|_, s| s.last = mark(1_099)).is_none());
     }
 }

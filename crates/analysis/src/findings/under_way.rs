@@ -82,6 +82,14 @@ impl<'a> UnderWay<'a> {
         facts.holds_up(ns).then_some((waits, ns))
     }
 
+    /// Whether what fills the window waits in a queue on the way: with a larger window it only would for
+    /// longer. Round trips are several times what they are where nothing waits.
+    pub(super) fn is_queueing(&self) -> bool {
+        const TIMES: i64 = 3;
+        let trips = &self.round_trips;
+        trips.count > 0 && trips.p50_ns > trips.min_ns.saturating_mul(TIMES)
+    }
+
     /// Of which `cost_ns` is held against somebody.
     fn of_connections(
         facts: &'a Facts<'a>,

@@ -141,7 +141,8 @@ pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
         (Side::Server, Place::Server),
     ]
     .map(|(side, place)| Blame::of(facts, findings, side, place));
-    blames.sort_by_key(|b| std::cmp::Reverse(b.sure_ns()));
+    let most = |b: &Blame| b.most_ns().unwrap_or(i64::MAX);
+    blames.sort_by_key(|b| std::cmp::Reverse((b.sure_ns(), most(b))));
     let ground = ground(facts, findings, &blames);
     let [first, ..] = &blames;
     let (side, cause) = match &ground {

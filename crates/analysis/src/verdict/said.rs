@@ -255,7 +255,7 @@ fn shared(
 fn few_turns(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
     let a = &facts.account;
     text!(
-        "In {calls} turn{calls||s} of a protocol that is not known the server took {server} of {total} to answer; so few do not say whether it worked or waited for an event.{known} A longer capture would.",
+        "In {calls,} turn{calls||s} of a protocol that is not known the server took {server} of {total} to answer, most of it in few of them, which does not say whether it worked or waited for an event.{known} A longer capture would.",
         calls = a.calls,
         server = Value::Duration(a.server_ns()),
         total = Value::Duration(a.total_ns),
@@ -344,6 +344,8 @@ fn not_slow(facts: &Facts<'_>) -> Text {
             total = Value::Duration(a.total_ns),
         );
     }
+    // With a path between, clients waited for longer than what was seen.
+    let beyond = a.basis == Basis::Server && a.sums.total.hi_ns != Some(a.sums.total.lo_ns);
     text!(
         "{what} {calls,} call{calls||s} take{calls|s|} {mean} on average, {most} at most{beyond}.",
         what = match a.basis {
@@ -353,9 +355,9 @@ fn not_slow(facts: &Facts<'_>) -> Text {
         calls = d.count(),
         mean = Value::Duration(d.mean_ns()),
         most = Value::Duration(d.max_ns()),
-        beyond = match a.basis {
-            Basis::Server => " (what the client sees beyond is not in this capture)",
-            _ => "",
+        beyond = match beyond {
+            true => " (what the client sees beyond is not in this capture)",
+            false => "",
         },
     )
 }

@@ -198,7 +198,8 @@ fn a_client_that_is_slow_since_a_moment_is_told_with_the_moment() {
 
 #[test]
 fn who_asks_at_a_steady_beat_and_always_waits_is_named_without_the_beat() {
-    let clients = |call: u64, _: &mut Random| vec![(By::Client, u64::from(call.is_multiple_of(25)))];
+    let clients =
+        |call: u64, _: &mut Random| vec![(By::Client, u64::from(call.is_multiple_of(25)))];
     let places = stream(
         4_000,
         Pace::Steady(5 * MS),

@@ -211,6 +211,8 @@ impl Tcp {
                 odd_ttl,
                 refuses: peer.isn.is_some() && alone,
                 after_fin,
+                after_peers_fin: peer.fin.is_some(),
+                is_all: alone && peer.isn.is_none(),
             });
         }
         verdict
