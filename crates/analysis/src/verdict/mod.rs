@@ -125,6 +125,8 @@ enum Ground<'a> {
     Shared([Blame; 2], Option<&'a Finding>),
     /// The server took longest over a few turns, which may have waited for an event. What is known beside.
     FewTurns(Option<&'a Finding>),
+    /// A side outweighs the others only by what its lines alone do not hold against it.
+    Unexplained(Blame),
     /// Bounds of two sides overlap; the largest finding of the first.
     Overlap([Blame; 2], Option<&'a Finding>),
     /// Calls are not slow, or streams not busy.
@@ -151,7 +153,9 @@ pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
         Ground::Outweighs(blame, cause) => (blame.side, *cause),
         Ground::Shared(_, cause) => (Side::Mixed, *cause),
         Ground::NotSlow => (Side::None, None),
-        Ground::FewTurns(_) | Ground::Overlap(..) | Ground::NoCalls => (Side::Undetermined, None),
+        Ground::FewTurns(_) | Ground::Unexplained(_) | Ground::Overlap(..) | Ground::NoCalls => {
+            (Side::Undetermined, None)
+        }
     };
     let confidence = match &ground {
         Ground::NoCalls => 0.0,
@@ -218,6 +222,9 @@ fn ground<'a>(facts: &Facts<'_>, findings: &'a [Finding], blames: &[Blame; 3]) -
     };
     if sure.outweighs_with(&second, rest_ns) && sure.outweighs_with(&third, rest_ns) {
         return Ground::Outweighs(first, cause);
+    }
+    if first.outweighs(&second) && first.outweighs(&third) {
+        return Ground::Unexplained(first);
     }
     // Whoever may have most of the rest is what it cannot be told from.
     let most = |b: &Blame| b.most_ns().unwrap_or(i64::MAX);

@@ -1,6 +1,7 @@
 //! The verdict in a sentence or two. All of its numbers are sums of the ledger, or a finding's cost.
 
 use super::{Blame, Ground, is_of_connects};
+use crate::diagnose::Kind;
 use crate::facts::{Basis, Facts};
 use crate::findings::{Of, Rule};
 use crate::results::{Concentrated, Finding, Side, What};
@@ -29,6 +30,7 @@ pub(super) fn sentence(facts: &Facts<'_>, findings: &[Finding], ground: &Ground<
         Ground::Outweighs(blame, cause) => accused(facts, findings, blame, *cause),
         Ground::Shared(blames, cause) => shared(facts, findings, blames, *cause),
         Ground::FewTurns(known) => few_turns(facts, *known),
+        Ground::Unexplained(blame) => unexplained(facts, blame),
         Ground::Overlap(blames, known) => overlap(facts, blames, *known),
         Ground::NotSlow => not_slow(facts),
         Ground::NoCalls => no_calls(facts),
@@ -184,11 +186,9 @@ fn largest(facts: &Facts<'_>, side: Side) -> Text {
     own.max_by_key(|s| s.line.ns.lo_ns)
         .map_or_else(Text::default, |Sum { line, .. }| {
             text!(
-                ", most of it {cause}, {ns} of {total} in {calls,} call{calls||s}",
+                ", most of it {cause}, {ns} in all",
                 cause = line.cause.name(),
                 ns = Value::Duration(line.ns.lo_ns),
-                total = Value::Duration(facts.account.total_ns),
-                calls = facts.account.calls,
             )
         })
 }
@@ -265,6 +265,39 @@ fn few_turns(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
             title = f.title.decapitalised(),
             code = f.rule.code(),
         )),
+    )
+}
+
+/// What passed at a side, and why nobody is accused of it.
+fn unexplained(facts: &Facts<'_>, blame: &Blame) -> Text {
+    let a = &facts.account;
+    let (all, part) = match a.basis {
+        Basis::Streams => (
+            text!(
+                "{total} in which bytes were under way that nobody answers",
+                total = Value::Duration(a.total_ns)
+            ),
+            Value::Duration(blame.calls.lo_ns),
+        ),
+        _ => (
+            text!("{mean} per call", mean = each(facts, a.total_ns)),
+            each(facts, blame.calls.lo_ns),
+        ),
+    };
+    text!(
+        "Nobody is to blame for certain. Of {all} {part} passed {at} the {side}{most}; {why}.",
+        all = all,
+        part = part,
+        at = match blame.side {
+            Side::Network => "on",
+            _ => "at",
+        },
+        side = blame.side,
+        most = largest(facts, blame.side),
+        why = match facts.kind {
+            Kind::Turns => "in a protocol that is not known that may be time between messages",
+            Kind::Calls => "why it did, these packets do not say",
+        },
     )
 }
 
