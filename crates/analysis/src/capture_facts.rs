@@ -239,6 +239,12 @@ impl TcpFacts {
 }
 
 impl CaptureFacts {
+    /// From the first call to the last.
+    #[must_use]
+    pub fn captured_ns(&self) -> Option<i64> {
+        self.first.zip(self.last).map(|(first, last)| last - first)
+    }
+
     #[must_use]
     pub fn new(index: usize) -> CaptureFacts {
         CaptureFacts {

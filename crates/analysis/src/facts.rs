@@ -33,6 +33,12 @@ pub const ACCUSED_SHARE: i64 = 4;
 /// Fewer, larger calls that would spare less are not worth a change.
 pub const WORTH_NS: i64 = 500_000_000;
 
+/// The same of writes, which go on: of a short capture, what would spare less than may be accused.
+#[must_use]
+pub fn worth_of_writes_ns(captured_ns: Option<i64>) -> i64 {
+    captured_ns.map_or(WORTH_NS, |ns| WORTH_NS.min(ns / ACCUSED_SHARE))
+}
+
 /// Below what nobody is accused.
 #[derive(Clone, Copy, Debug)]
 pub struct Thresholds {
@@ -81,6 +87,15 @@ impl<'a> Facts<'a> {
     /// The health of the network as each capture shows it, with the capture's index.
     pub fn healths(&self) -> impl Iterator<Item = (usize, &'a Health)> {
         self.health.iter().enumerate().take(self.captures.len())
+    }
+
+    /// From the first call to the last; of streams, how long they were under way.
+    #[must_use]
+    pub fn captured_ns(&self) -> Option<i64> {
+        match self.account.basis {
+            Basis::Streams => Some(self.account.total_ns),
+            _ => self.captures[self.client.unwrap_or(0)].captured_ns(),
+        }
     }
 
     /// The distribution of the response times that the account divides.

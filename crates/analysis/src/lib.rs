@@ -3,6 +3,7 @@
 //! Pure: no I/O, no bytes, no output formats.
 
 pub mod account;
+pub mod answered;
 pub mod app;
 pub mod attributes;
 pub mod capture_facts;

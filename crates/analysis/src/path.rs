@@ -16,7 +16,7 @@ const FEW: u64 = 10;
 /// What is beyond so many times the fastest is no variation of a path of which only that is known.
 const VARIES: i64 = 4;
 /// An acknowledgement is sent before its host has woken anybody up: no path is known better.
-const HOST_NS: i64 = 100_000;
+pub(crate) const HOST_NS: i64 = 100_000;
 /// No timer that delays acknowledgements is shorter.
 const TIMER_NS: i64 = 20_000_000;
 /// And it has woken up after this, as a rule.

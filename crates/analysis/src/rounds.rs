@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 use model::{ConnectionId, Time, limits};
 
 /// Fewer calls than this are a beginning, not a habit.
-const MANY: u64 = 50;
+pub(crate) const MANY: u64 = 50;
 
 /// A call that carries more than this, both ways together, is not small: two segments.
 const LITTLE_BYTES: u64 = 2 * 1_460;
@@ -17,10 +17,10 @@ const LITTLE_BYTES: u64 = 2 * 1_460;
 const OVERLAPPING: u64 = 20;
 
 /// What a write may carry at once with ease.
-const WRITE_BYTES: u64 = 64_000;
+pub(crate) const WRITE_BYTES: u64 = 64_000;
 
 /// What one round trip carries without waiting for acknowledgements (RFC 6928: ten segments).
-const ROUND_BYTES: u64 = 10 * 1_460;
+pub(crate) const ROUND_BYTES: u64 = 10 * 1_460;
 
 #[derive(Clone, Copy, Debug)]
 struct Connection {
@@ -39,7 +39,10 @@ struct Connection {
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Chatter {
     pub connections: u64,
+    /// Calls that waited for each other; of a stream with several writes under way, round trips.
     pub calls: u64,
+    /// As many, and of a stream all of its writes.
+    pub writes: u64,
     pub bytes: u64,
     /// Of which in requests.
     pub sent: u64,
@@ -81,12 +84,26 @@ impl Chatter {
         };
         let path_ns = c.path_ns(least_ns);
         let saved = i128::from(path_ns) * i128::from(c.calls - needed) / i128::from(c.calls);
-        self.connections += 1;
-        self.calls += c.calls;
-        self.bytes += c.bytes;
-        self.sent += c.sent;
-        self.needed += needed;
-        self.saved_ns = self.saved_ns.saturating_add(saved as i64);
+        self.merge(&Chatter {
+            connections: 1,
+            calls: c.calls,
+            writes: c.calls,
+            bytes: c.bytes,
+            sent: c.sent,
+            needed,
+            saved_ns: saved as i64,
+        });
+    }
+
+    /// Adds another's.
+    pub fn merge(&mut self, other: &Chatter) {
+        self.connections += other.connections;
+        self.calls += other.calls;
+        self.writes += other.writes;
+        self.bytes += other.bytes;
+        self.sent += other.sent;
+        self.needed += other.needed;
+        self.saved_ns = self.saved_ns.saturating_add(other.saved_ns);
     }
 }
 

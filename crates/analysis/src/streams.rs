@@ -4,13 +4,15 @@
 //! A message that is long spends its time under way, and neither its client nor its server is to blame
 //! before it is known what the stream waited for then. Connections' own accounts say that in nanoseconds.
 
+use crate::answered::Waits;
 use crate::connections::Connections;
 use crate::conns;
 use crate::health::Health;
 use crate::packed::Packed;
 use crate::results::{ConnectionResult, DirectionResult, Side};
+use crate::rounds::Chatter;
 use crate::startup::ClientStartup;
-use ledger::{Classes, Ledger, Sums, divide_stream};
+use ledger::{Bounds, Classes, Ledger, Sums, divide_stream};
 use model::{
     ConnectionSummary, Direction, Endpoint, Protocol, Stuck, TimeClass, Timeline, Transport, Wait,
     limits,
@@ -170,11 +172,32 @@ impl Streams {
                 time[TimeClass::SenderApplication] -= application;
                 time[TimeClass::Unknown] += application;
             }
+            let waits = Waits::of(c).filter(|_| d == Direction::ToServer);
+            if let Some(waits) = &waits {
+                time[TimeClass::Idle] -= waits.idle_ns;
+                time[TimeClass::Transfer] += waits.crossing_ns;
+                let unsure = waits.unsure_ns.min(time[TimeClass::SenderApplication]);
+                time[TimeClass::SenderApplication] -= unsure;
+                time[TimeClass::Unknown] += waits.idle_ns - waits.crossing_ns + unsure;
+            }
             classes.time_ns[d.index()] = time;
-            divide_stream(d, &classes, &mut ledger);
+            let spared = waits.map_or(Bounds::exactly(0), |w| w.spared());
+            divide_stream(d, &classes, spared, &mut ledger);
             sums.add(&ledger);
         }
         sums
+    }
+
+    /// What clients' streams wait for answers to that could do with fewer.
+    #[must_use]
+    pub fn chatter(&self) -> Chatter {
+        let plain = self.connections.iter().filter(|c| is_plain(c));
+        let mut sum = Chatter::default();
+        if self.direction() == Some(Direction::ToServer) {
+            let waits = plain.filter_map(Waits::of);
+            waits.for_each(|w| sum.merge(&w.chatter()));
+        }
+        sum
     }
 
     /// Which way connections that speak nothing known carry most, if they carry anything.
@@ -204,9 +227,14 @@ impl Streams {
     /// The size of most writes in this direction, of the connection that carries most of it.
     #[must_use]
     pub fn write_size(&self, d: Direction) -> Option<u64> {
+        self.busiest(d)?.direction(d).account.write_size_bytes
+    }
+
+    /// The connection that speaks nothing known and carries most of what goes in this direction.
+    #[must_use]
+    pub fn busiest(&self, d: Direction) -> Option<&ConnectionResult> {
         let plain = self.connections.iter().filter(|c| is_plain(c));
-        let most = plain.max_by_key(|c| c.direction(d).counts.payload_bytes)?;
-        most.direction(d).account.write_size_bytes
+        plain.max_by_key(|c| c.direction(d).counts.payload_bytes)
     }
 
     /// Large segments that never arrived, though their receiver was heard: less data fits through every link

@@ -92,7 +92,7 @@ causes! {
     Chatty "chatty",
     /// Of the path, what larger fetches would have spared.
     SmallFetch "small-fetch",
-    /// Of the path, what larger writes would have spared that wait for a confirmation each.
+    /// Of the path, what larger writes would have spared, where each waits for a confirmation, or as many as are under way.
     SmallWrites "small-writes",
     /// Nothing tells.
     Unknown "unknown",

@@ -63,8 +63,8 @@ impl Classes {
 }
 
 /// Divides the time in which one direction's bytes were under way that nobody answers: what a connection
-/// was idle is not part of it.
-pub fn divide_stream(d: Direction, classes: &Classes, ledger: &mut Ledger) {
+/// was idle is not part of it. `spared` is what larger writes would have spared of what they took to pass.
+pub fn divide_stream(d: Direction, classes: &Classes, spared: Bounds, ledger: &mut Ledger) {
     let time = classes.time_ns[d.index()];
     let waited = time
         .iter()
@@ -77,5 +77,9 @@ pub fn divide_stream(d: Direction, classes: &Classes, ledger: &mut Ledger) {
     let mut own = *classes;
     own.time_ns[d.reverse().index()] = PerClass::default();
     own.divide(&Held::default(), &mut left, 0, ledger);
-    ledger.charge(Cause::Transfer, d, Bounds::exactly(left));
+    let most = spared.hi_ns.map_or(left, |hi| hi.min(left));
+    let spared = Bounds::between(spared.lo_ns.min(most), most);
+    ledger.charge(Cause::SmallWrites, d, spared);
+    let passed = Bounds::between(left - most, left - spared.lo_ns);
+    ledger.charge(Cause::Transfer, d, passed);
 }

@@ -1,7 +1,7 @@
 //! Ledgers of generated calls: lines divide what the client waited, and what one end knows holds what both do.
 
 use super::*;
-use model::EpisodeKind;
+use model::{EpisodeKind, TimeClass};
 use proptest::prelude::*;
 
 const MS: i64 = 1_000_000;
@@ -266,4 +266,29 @@ fn sums_merge_in_any_order() {
         (forth.calls, forth.total),
         (4, Bounds::exactly(2 * (9 + 46) * MS))
     );
+}
+
+#[test]
+fn what_larger_writes_spare_a_stream_is_part_of_what_it_took_to_pass() {
+    let d = Direction::ToServer;
+    let mut classes = Classes::default();
+    classes.time_ns[0][TimeClass::Transfer] = 10 * MS;
+    classes.time_ns[0][TimeClass::SenderApplication] = 5 * MS;
+    let divided = |lo, hi| {
+        let mut ledger = Ledger::default();
+        divide_stream(d, &classes, Bounds::between(lo, hi), &mut ledger);
+        let of = |cause| {
+            let own = ledger.lines().into_iter().find(|l| l.cause == cause);
+            own.map(|l| l.ns)
+        };
+        assert_eq!(ledger.response, Bounds::exactly(15 * MS));
+        (of(Cause::SmallWrites), of(Cause::Transfer))
+    };
+    let between = |lo, hi| Some(Bounds::between(lo, hi));
+    assert_eq!(divided(0, 0), (None, between(10 * MS, 10 * MS)));
+    assert_eq!(
+        divided(4 * MS, 6 * MS),
+        (between(4 * MS, 6 * MS), between(4 * MS, 6 * MS))
+    );
+    assert_eq!(divided(20 * MS, 30 * MS), (between(10 * MS, 10 * MS), None));
 }

@@ -2,7 +2,8 @@
 //! somebody asks for it, as it takes memory and time for every segment.
 
 use crate::{
-    CongestionWindow, EcnCounts, Mark, Pauses, Retransmissions, SegmentSizes, Time, Timeline,
+    Answered, CongestionWindow, EcnCounts, Mark, Pauses, Retransmissions, SegmentSizes, Time,
+    Timeline,
 };
 use serde::{Deserialize, Serialize};
 use std::ops::{Index, IndexMut};
@@ -204,6 +205,7 @@ pub struct DirectionAccount {
     pub segment_sizes: SegmentSizes,
     pub retransmissions: Retransmissions,
     pub pauses: Pauses,
+    pub answered: Answered,
     pub congestion_window: CongestionWindow,
     /// Acknowledgements without data of more than two full segments (RFC 5681 section 4.2).
     pub stretch_acks: u64,

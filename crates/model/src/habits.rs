@@ -38,6 +38,21 @@ pub struct Pauses {
     pub longest: Option<Wait>,
 }
 
+/// What a sender sent as soon as the other side had: it had waited for an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct Answered {
+    /// How often, and how long it had waited then since it had sent last.
+    pub count: u64,
+    pub waited_ns: i64,
+    /// Of that, with everything acknowledged.
+    pub idle_ns: i64,
+    /// From an answer to what it let go, where the sender is far away: the path's or the sender's.
+    pub unsure_ns: i64,
+    /// The shortest time from an answer, as it passed here, to what it let go: the sender's end of the path
+    /// and back, and what the sender took.
+    pub soonest_ns: Option<i64>,
+}
+
 /// The congestion window, estimated: what the sender had in flight each time it stopped although the
 /// window of its receiver had room for half as much again and its application had more, and an
 /// acknowledgement let it go on. A send buffer that is too small looks the same. Bytes.

@@ -40,7 +40,7 @@ pub use episode::{
     ConnectionSummary, DirectionSummary, Episode, EpisodeKind, Handshake, Resent, ResetSeen,
 };
 pub use file_name::{Directory, FileName, Naming};
-pub use habits::{CongestionWindow, EcnCounts, Pauses, Retransmissions, SegmentSizes};
+pub use habits::{Answered, CongestionWindow, EcnCounts, Pauses, Retransmissions, SegmentSizes};
 pub use knock::{Arp, Knock, KnockKind};
 pub use name::Name;
 pub use normal::{SqlDialect, normalise, normalise_as, statement_id};

@@ -71,6 +71,8 @@ pub enum ArpFault {
     SenderHardware,
     /// The sender's address is everybody's, a group's, of the loopback, or, in an answer, nobody's.
     SenderAddress,
+    /// An answer to one host gives another hardware address as that host's than its frame goes to.
+    TargetHardware,
     /// The frame comes from another hardware address than the sender gives.
     OtherSource,
 }
@@ -84,6 +86,7 @@ impl ArpFault {
             ArpFault::Operation => "operation",
             ArpFault::SenderHardware => "sender-hardware",
             ArpFault::SenderAddress => "sender-address",
+            ArpFault::TargetHardware => "target-hardware",
             ArpFault::OtherSource => "other-source",
         }
     }

@@ -285,6 +285,13 @@ pub(crate) fn told_of(run: &Run) -> String {
 
 /// How much a run did.
 pub(crate) fn volume(run: &Run) -> String {
+    if run.calls == 0 && run.bytes > 0 {
+        return format!(
+            "{} in {}, no calls to time",
+            bytes(run.bytes),
+            spoken(run.elapsed_ns)
+        );
+    }
     format!(
         "{} with {} in {}, {} of response time",
         counted(run.calls, "call"),

@@ -8,17 +8,17 @@
 
 use super::bootstrap::{Draws, Interval};
 use super::effect::{self, excludes_nothing};
-use super::matching::{round_trip, sees};
+use super::matching::{round_trip, sees, way, written_at_once};
 use super::result::{Cause, Change, Unit};
 use super::sentence::{self, amount};
 use super::snapshot::{Line, PartSums, Snapshot, WireGroup};
 use super::work::Scale;
 use crate::findings::Rule;
-use model::{Direction, TimeClass, format_duration};
+use model::{Direction, TimeClass, format_duration, grouped};
 use std::collections::BTreeSet;
 
 /// What adds less than this share of the difference is not worth a line of its own.
-const SHARE: f64 = 0.01;
+pub(super) const SHARE: f64 = 0.01;
 
 /// A path that changed by less than this share is the same.
 const SAME: f64 = 0.05;
@@ -246,7 +246,7 @@ impl Frame<'_> {
     }
 }
 
-fn empty() -> Cause {
+pub(super) fn empty() -> Cause {
     Cause {
         rule: None,
         what: String::new(),
@@ -280,6 +280,20 @@ fn size(runs: [&Snapshot; 2], parts: &[PartSums; 2], unit: Unit) -> Option<Cause
     let each = |of: fn(&PartSums) -> u64| parts.map(|p| of(&p) as f64 / p.calls.max(1) as f64);
     let [sent, brought] = [each(|p| p.request_bytes), each(|p| p.response_bytes)];
     let gap = |[a, b]: [f64; 2]| (b - a).abs();
+    let units = runs.map(|r| written_at_once(r, Direction::ToServer));
+    if let [Some(a), Some(b)] = units
+        && gap(sent) >= gap(brought)
+    {
+        let sizes = [a as f64, b as f64];
+        return Some(Cause {
+            rule: Some(Rule::SmallWrites),
+            what: write_size(sizes, Direction::ToServer),
+            change: effect::setting(sizes[0], sizes[1]),
+            per: "byte",
+            explains: true,
+            ..empty()
+        });
+    }
     let (rule, words, way, [a, b]) = match gap(sent) >= gap(brought) {
         true => (
             Rule::SmallWrites,
@@ -302,6 +316,23 @@ fn size(runs: [&Snapshot; 2], parts: &[PartSums; 2], unit: Unit) -> Option<Cause
         explains: true,
         ..empty()
     })
+}
+
+/// What an application writes at once, to the byte.
+pub(super) fn write_size([a, b]: [f64; 2], d: Direction) -> String {
+    let of = |bytes: f64| grouped(bytes as u64);
+    format!("writes of {} bytes instead of {}, {}", of(b), of(a), way(d))
+}
+
+/// A line that changed by so much per byte.
+pub(super) fn of_line(runs: [&Snapshot; 2], line: Line, change: Change) -> Cause {
+    Wording {
+        runs,
+        line,
+        change,
+        per: "byte",
+    }
+    .cause()
 }
 
 /// A line that changed, to be put in words.
@@ -344,10 +375,6 @@ impl Wording<'_> {
     }
 
     fn words(&self, times: &str) -> (Option<Rule>, String, bool) {
-        let way = |d: Direction| match d {
-            Direction::ToServer => "client to server",
-            Direction::ToClient => "server to client",
-        };
         let sure = |rule, what: String| (Some(rule), what, true);
         match self.line {
             Line::Service => sure(Rule::ServerSlow, format!("the server itself takes {times}")),

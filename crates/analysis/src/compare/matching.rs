@@ -154,7 +154,7 @@ pub(super) fn metrics(runs: [&Snapshot; 2]) -> Vec<Metric> {
     all
 }
 
-fn way(d: Direction) -> &'static str {
+pub(super) fn way(d: Direction) -> &'static str {
     match d {
         Direction::ToServer => "client to server",
         Direction::ToClient => "server to client",
@@ -259,6 +259,15 @@ fn over_time(runs: [&Snapshot; 2]) -> Vec<Metric> {
         }
     }
     all
+}
+
+/// What the application writes at once in this direction, of the busiest connections: the size that most
+/// of its writes have.
+#[must_use]
+pub(super) fn written_at_once(run: &Snapshot, d: Direction) -> Option<u64> {
+    let totals = run.groups.first()?.directions.get(d.index())?;
+    let is_unit = totals.writes >= FEW && totals.writes_of_that_size >= totals.writes / 2;
+    totals.write_size_bytes.filter(|_| is_unit)
 }
 
 /// Whether a run was captured where this direction's bytes come from.

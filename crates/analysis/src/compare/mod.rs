@@ -18,6 +18,7 @@ mod estimate;
 mod matching;
 mod sentence;
 mod shared;
+mod streams;
 mod work;
 
 pub use kept::Kept;
@@ -31,6 +32,7 @@ use effect::{excludes_nothing, matters};
 use model::grouped;
 use result::{Change, Outcome, Run, Unit};
 use snapshot::SavedFinding;
+use streams::Streams;
 use work::Scale;
 
 /// Of what is fast enough to accuse nobody, the share by which calls of two runs differ for no reason
@@ -94,7 +96,9 @@ fn compared(seen: [&Snapshot; 2], ends: Option<[&Snapshot; 2]>) -> Comparison {
     let mut notes = Vec::new();
     let in_common = matching::in_common(&ops);
     let elsewhere_seen = elsewhere_seen(runs);
-    let other_work = in_common < IN_COMMON;
+    // Where calls do not compare them, what they carried does.
+    let streams = Streams::of(runs);
+    let other_work = streams.is_none() && in_common < IN_COMMON;
     let incomparable = elsewhere_seen.clone().or_else(|| {
         other_work.then(|| {
             format!(
@@ -104,6 +108,7 @@ fn compared(seen: [&Snapshot; 2], ends: Option<[&Snapshot; 2]>) -> Comparison {
         })
     });
     let partly = elsewhere_seen.is_none()
+        && streams.is_none()
         && in_common < 1.0 - OTHER_WORK
         && (other_work || scale.unit == Unit::Call);
     let shared = match partly {
@@ -142,9 +147,10 @@ fn compared(seen: [&Snapshot; 2], ends: Option<[&Snapshot; 2]>) -> Comparison {
         gone: Vec::new(),
         shared,
         notes,
-        unit: match shared {
-            Some(_) => Unit::Call,
-            None => scale.unit,
+        unit: match (shared, &streams) {
+            (Some(_), _) => Unit::Call,
+            (None, Some(_)) => Unit::Byte,
+            (None, None) => scale.unit,
         },
         time: None,
         added_ns: 0,
@@ -164,7 +170,19 @@ fn compared(seen: [&Snapshot; 2], ends: Option<[&Snapshot; 2]>) -> Comparison {
         (_, Some(true)) if time.difference() > 0.0 => Outcome::Slower,
         (_, Some(true)) => Outcome::Faster,
     };
-    if let Some(shared) = shared {
+    if let Some(streams) = &streams {
+        let time = streams.change();
+        c.outcome = judged(time, matters(time.baseline, time.problem, 0.0));
+        let [_, (bytes, _)] = streams.volumes();
+        c.added_ns = (time.difference() * bytes as f64) as i64;
+        c.time = Some(time);
+        if c.outcome != Outcome::NotComparable {
+            c.causes = streams.causes();
+        }
+        for (run, (bytes, ns)) in c.runs.iter_mut().zip(streams.volumes()) {
+            (run.bytes, run.elapsed_ns) = (bytes, ns);
+        }
+    } else if let Some(shared) = shared {
         let floor = floor(runs, &c.ops, Scale::CALLS);
         let counts = matters(shared.time.baseline, shared.time.problem, floor);
         c.outcome = judged(shared.time, counts);
@@ -212,7 +230,10 @@ fn compared(seen: [&Snapshot; 2], ends: Option<[&Snapshot; 2]>) -> Comparison {
     if matches!(c.outcome, Outcome::Slower | Outcome::Faster) {
         c.cause = sentence::main_cause(&c.causes, c.added_ns).and_then(|m| m.rule);
     }
-    c.notes.extend(volumes(&c, scale));
+    c.notes.extend(match &streams {
+        Some(_) => vec![carried(&c)],
+        None => volumes(&c, scale),
+    });
     if elsewhere_seen.is_none() || runs.iter().any(|r| r.calls == 0) {
         c.beside = beside(&c);
         c.gone = gone(&c);
@@ -378,6 +399,14 @@ fn run(s: &Snapshot) -> Run {
         all_time_ns: sums.time_ns,
         elapsed_ns: s.elapsed_ns,
     }
+}
+
+/// What is said of runs of which one has no calls to time.
+fn carried(c: &Comparison) -> String {
+    let [a, b] = c.runs.each_ref().map(|r| sentence::amount(r.bytes as f64));
+    format!(
+        "There are no calls to time in both: {b} in the problem and {a} in the baseline are compared by what went by for each byte."
+    )
 }
 
 /// What is said of unequal volumes.

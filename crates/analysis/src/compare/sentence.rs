@@ -126,6 +126,10 @@ fn moved(c: &Comparison, f: &SavedFinding) -> Option<String> {
 /// What only one run did, where that is part of its time.
 fn only(c: &Comparison) -> String {
     let mut said = String::new();
+    // What was carried is compared, not calls.
+    if c.runs.iter().any(|r| r.calls == 0) {
+        return said;
+    }
     for (i, name) in ["baseline", "problem"].into_iter().enumerate() {
         let alone = c.only(i);
         let time: i64 = alone

@@ -179,6 +179,7 @@ pub struct WireTotals {
     pub window_max_bytes: Option<u64>,
     /// The most frequent write, of the connection with most of them.
     pub write_size_bytes: Option<u64>,
+    pub writes_of_that_size: u64,
     pub writes: u64,
 }
 
@@ -247,6 +248,7 @@ impl WireGroup {
             t.window_max_bytes = most(t.window_max_bytes, a.window_max_bytes);
             if a.writes > t.writes {
                 t.write_size_bytes = a.write_size_bytes;
+                t.writes_of_that_size = a.writes_of_that_size;
             }
             t.writes = t.writes.max(a.writes);
         }
@@ -385,7 +387,11 @@ impl Measured {
             vantage: d.captures.get(self.main).and_then(|c| c.side),
             verdict: d.verdict.sentence.to_string(),
             findings: findings.collect(),
-            calls: self.account.calls,
+            // A stream is none.
+            calls: match self.account.basis {
+                Basis::Streams => 0,
+                _ => self.account.calls,
+            },
             total_ns: self.account.total_ns,
             elapsed_ns: d.elapsed_ns,
             lines: lines(&self.account),

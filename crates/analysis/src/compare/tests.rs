@@ -4,7 +4,9 @@ use super::blocks::{Blocks, Sums};
 use super::gather::Parts;
 use super::result::{Comparison, Outcome, Unit};
 use super::saved::{self, Unreadable};
-use super::snapshot::{CallSums, Line, SavedCapture, SavedFinding, Snapshot, Subject};
+use super::snapshot::{
+    CallSums, Line, SavedCapture, SavedFinding, Snapshot, Subject, WireGroup, WireSums, WireTotals,
+};
 use super::{Kept, sentence};
 use crate::diagnose::Kind;
 use crate::facts::Basis;
@@ -414,7 +416,7 @@ fn saved_runs_are_read_back_and_others_are_refused() {
         saved::load(&bytes[..bytes.len() - 1]),
         Err(Unreadable::Damaged)
     );
-    assert_eq!(saved::load(b"slowside.saved/2"), Err(Unreadable::Damaged));
+    assert_eq!(saved::load(b"slowside.saved/3"), Err(Unreadable::Damaged));
     assert_eq!(saved::load(b"\xd4\xc3\xb2\xa1"), Err(Unreadable::Other));
     let other = b"slowside.saved/9\n....";
     assert_eq!(
@@ -472,10 +474,79 @@ proptest! {
 
     #[test]
     fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        let mut file = b"slowside.saved/2\n".to_vec();
+        let mut file = b"slowside.saved/3\n".to_vec();
         file.extend(bytes);
         if let Ok(run) = saved::load(&file) {
             let _ = super::compare(&run, &PLAIN.run().into());
         }
     }
+}
+
+/// A stream that nobody answers: 30 MB in writes of one size, each of which takes so long.
+fn stream(write: u64, each_ns: i64) -> Snapshot {
+    let bytes = 30_000_000;
+    let writes = bytes / write;
+    let mut progress = Blocks::<WireSums>::default();
+    progress.begin(Time(0));
+    for i in 0..writes as i64 {
+        let block = progress.at(Time(i * each_ns)).expect("a block");
+        block.payload_bytes += write;
+    }
+    let mut totals = WireTotals {
+        payload_bytes: bytes,
+        write_size_bytes: Some(write),
+        writes,
+        writes_of_that_size: writes,
+        ..WireTotals::default()
+    };
+    totals.time_ns[TimeClass::SenderApplication] = each_ns * writes as i64;
+    Snapshot {
+        kind: Kind::Turns,
+        basis: Basis::Streams,
+        calls: 0,
+        lines: Vec::new(),
+        parts: Default::default(),
+        progress,
+        groups: vec![WireGroup {
+            port: 1_521,
+            protocol: None,
+            connections: 1,
+            lifetime_ns: each_ns * writes as i64,
+            handshake_ns: None,
+            handshake_back_ns: None,
+            directions: [totals, WireTotals::default()],
+        }],
+        sums: CallSums::default(),
+        subjects: Vec::new(),
+        ..PLAIN.run()
+    }
+}
+
+#[test]
+fn streams_are_compared_by_what_went_by_for_each_byte() {
+    let small = compare(&stream(64_000, 3 * MS), &stream(8_156, MS));
+    assert_eq!((small.outcome, small.unit), (Outcome::Slower, Unit::Byte));
+    assert_eq!(small.cause, Some(Rule::SmallWrites));
+    let words = "added seconds: writes of 8,156 bytes instead of 64,000, client to server.";
+    assert!(small.sentence.contains(words), "{}", small.sentence);
+    // Fewer writes spare it again.
+    let large = compare(&stream(8_156, MS), &stream(64_000, 3 * MS));
+    assert_eq!(
+        (large.outcome, large.cause),
+        (Outcome::Faster, Some(Rule::SmallWrites))
+    );
+    let slow = compare(&stream(64_000, 3 * MS), &stream(64_000, 9 * MS));
+    assert_eq!(slow.cause, Some(Rule::SenderApplicationLimited));
+    let same = compare(&stream(64_000, 3 * MS), &stream(64_000, 3 * MS));
+    assert_eq!(same.outcome, Outcome::NoDifference);
+}
+
+#[test]
+fn what_each_write_takes_longer_is_not_its_size_s() {
+    // Twice as many, each of which takes three times as long.
+    let c = compare(&stream(16_000, MS), &stream(8_000, 3 * MS));
+    let by_size = c.causes.iter().find(|c| c.rule == Some(Rule::SmallWrites));
+    let added = by_size.map_or(0, |c| c.added_ns);
+    assert!((added as f64 / 1.875e9 - 1.0).abs() < 0.02, "{added}");
+    assert_eq!(c.cause, Some(Rule::SenderApplicationLimited));
 }

@@ -5,7 +5,9 @@ use super::seen::Seen;
 use super::{Diagnoser, Kind};
 use crate::app::AppFacts;
 use crate::compare::snapshot::Measured;
-use crate::facts::{self, ACCUSED_SHARE, Account, Basis, Exhibits, Facts, WORTH_NS};
+use crate::facts::{
+    self, ACCUSED_SHARE, Account, Basis, Exhibits, Facts, WORTH_NS, worth_of_writes_ns,
+};
 use crate::findings;
 use crate::ledgers::{BothWhole, Look, Looked, Missing, OneWhole, Spared, Whole};
 use crate::narrowest::{self, Link};
@@ -167,10 +169,11 @@ impl Diagnoser {
     /// where they are all there is.
     fn account(&self, seen: &Seen, streams: &Streams, whole: &Whole<'_>) -> (Account, Spared) {
         let (account, spared) = match self.is_of_streams() {
-            true => (
-                Account::of(Basis::Streams, streams.sums()),
-                Spared::default(),
-            ),
+            true => {
+                let mut account = Account::of(Basis::Streams, streams.sums());
+                account.chatter[Habit::Writes as usize] = streams.chatter();
+                (account, Spared::default())
+            }
             false => self.divide(seen, whole),
         };
         let account = Account {
@@ -218,8 +221,12 @@ impl Diagnoser {
             Kind::Calls => &[],
         };
         // Less than may be accused stays the path's.
-        let worth = (account.total_ns / ACCUSED_SHARE).max(WORTH_NS);
+        let accused = account.total_ns / ACCUSED_SHARE;
         for &habit in own {
+            let worth = accused.max(match habit {
+                Habit::Questions => WORTH_NS,
+                Habit::Writes => worth_of_writes_ns(self.captures[seen.main()].captured_ns()),
+            });
             let sure = rounds.chatter(habit, least_ns);
             if sure.saved_ns >= worth {
                 account.chatter[habit as usize] = sure;

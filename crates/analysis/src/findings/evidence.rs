@@ -1,7 +1,7 @@
 //! Packets as evidence: frames by capture and file, with a display filter that shows them.
 
 use crate::facts::Facts;
-use crate::results::{CaptureResult, Evidence};
+use crate::results::{CaptureResult, ConnectionResult, Evidence};
 use crate::sql::StatementResult;
 use crate::text::{Text, text};
 use crate::worst::Worst;
@@ -18,6 +18,16 @@ pub(super) fn of_calls(facts: &Facts<'_>, worst: &Worst, shows: &'static str) ->
         facts,
         worst.flat_map(|e| [(e.capture, e.request), (e.capture, e.response)]),
         shows,
+    )
+}
+
+/// A whole connection.
+pub(super) fn of_connection(facts: &Facts<'_>, c: &ConnectionResult) -> Vec<Evidence> {
+    let ends = c.ends.iter();
+    of_packets(
+        facts,
+        ends.flat_map(|(i, first, last)| [(*i, first.packet), (*i, last.packet)]),
+        "the first and the last packet of the connection",
     )
 }
 

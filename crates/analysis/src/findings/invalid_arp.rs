@@ -1,7 +1,7 @@
 //! # What it says
 //! ARP packets say what cannot be: a sender whose hardware address is everybody's
-//! or a group's, an answer for nobody's address, lengths that are not those of
-//! Ethernet and IPv4.
+//! or a group's, an answer for nobody's address, or one to another target than its
+//! frame goes to, lengths that are not those of Ethernet and IPv4.
 //!
 //! # Why it costs time
 //! Hosts ignore them or, what is worse, believe them: packets for that address then
@@ -44,6 +44,9 @@ fn fault_text(fault: ArpFault) -> &'static str {
         ArpFault::Operation => "neither question nor answer",
         ArpFault::SenderHardware => "a sender with everybody's, a group's or no hardware address",
         ArpFault::SenderAddress => "a sender with an address that no host has",
+        ArpFault::TargetHardware => {
+            "an answer whose target has another hardware address than its frame goes to"
+        }
         ArpFault::OtherSource => "a frame from another hardware address than its sender's",
     }
 }

@@ -44,7 +44,7 @@ mod small_writes;
 mod split_writes;
 mod stp_topology_change;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod undeliverable;
 mod under_way;
 mod window_scaling_off;

@@ -11,6 +11,10 @@
 //! With captures of both ends the path's part is measured. Said of connections with
 //! 50 writes or more, of more than two and up to ten segments, that spend at least
 //! half of their life on the path. Calls need not be slow each for the sum to be.
+//! Where several writes are under way it is said of clients that wait for answers
+//! for half of their life and write just after each; what they have in flight at
+//! most is what a round trip carries, and handshakes say how long that takes at
+//! least.
 //!
 //! # What to check next
 //! Buffer, block and SDU sizes of the application (replication, backup, file copy);
@@ -20,7 +24,7 @@
 //! Writes that come one by one by their nature, such as commits of a log.
 
 use super::{Entry, Of, Rule, evidence, numbers};
-use crate::facts::Facts;
+use crate::facts::{ACCUSED_SHARE, Basis, Facts, worth_of_writes_ns};
 use crate::results::{Finding, Side};
 use crate::text::{Value, text};
 use model::Direction;
@@ -34,8 +38,7 @@ pub(super) const ENTRY: Entry = Entry {
     check,
 };
 
-/// Less is not worth a change.
-const WORTH_NS: i64 = 500_000_000;
+/// Less of each is not worth a change.
 const WORTH_EACH_NS: i64 = 500_000;
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
@@ -43,40 +46,72 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let [_, writes] = a.chatter;
     let cost = a.small_writes_ns;
     let spared = writes.calls.saturating_sub(writes.needed).max(1) as i64;
-    if cost < WORTH_NS || cost / spared < WORTH_EACH_NS || cost < a.total_ns / 2 {
+    let worth = worth_of_writes_ns(facts.captured_ns());
+    let share = match a.basis {
+        Basis::Streams => a.total_ns / ACCUSED_SHARE,
+        _ => a.total_ns / 2,
+    };
+    if cost < worth || cost / spared < WORTH_EACH_NS || cost < share {
         return None;
     }
-    let mean = writes.sent / writes.calls.max(1);
+    let mean = writes.sent / writes.writes.max(1);
     // As the application passed them, where segments and pauses show that.
     let each = facts
         .streams
         .write_size(Direction::ToServer)
         .unwrap_or(mean);
+    // Where no calls are told apart, the stream is all there is to show.
+    let stream = facts
+        .streams
+        .busiest(Direction::ToServer)
+        .filter(|_| a.basis == Basis::Streams);
+    let (first, last, evidence) = match stream {
+        Some(c) => (
+            Some(c.first),
+            Some(c.last),
+            evidence::of_connection(facts, c),
+        ),
+        None => (
+            facts.worst.network.first,
+            facts.worst.network.last,
+            evidence::of_calls(
+                facts,
+                facts.worst.network,
+                "writes and their confirmations that crossed slowest",
+            ),
+        ),
+    };
     Some(Finding {
         title: "The client writes little at a time".into(),
         cost_ns: Some(cost),
         confidence: 0.7,
-        first: facts.worst.network.first,
-        last: facts.worst.network.last,
+        first,
+        last,
         facts: numbers([
-            ("writes", writes.calls as i64),
+            ("writes", writes.writes as i64),
+            ("round_trips", writes.calls as i64),
             ("writes_needed", writes.needed as i64),
             ("bytes_mean", mean as i64),
             ("write_bytes", each as i64),
         ]),
-        evidence: evidence::of_calls(
-            facts,
-            facts.worst.network,
-            "writes and their confirmations that crossed slowest",
-        ),
-        why: text!(
-            "{writes} writes, most of them of {each}, waited for the one before, {spared} of each on the path.",
-            writes = writes.calls,
-            each = Value::Bytes(each),
-            spared = Value::Duration(cost / spared),
-        ),
+        evidence,
+        why: match writes.writes > writes.calls {
+            false => text!(
+                "{writes} writes, most of them of {each}, waited for the one before, {spared} of each on the path.",
+                writes = writes.writes,
+                each = Value::Bytes(each),
+                spared = Value::Duration(cost / spared),
+            ),
+            true => text!(
+                "{writes} writes, most of them of {each}, took {trips} round trips of {spared}, as many as the client has under way in each.",
+                writes = writes.writes,
+                each = Value::Bytes(each),
+                trips = writes.calls,
+                spared = Value::Duration(cost / spared),
+            ),
+        },
         remedy: vec![
-            "write more at once (64,000 bytes), or let several writes be under way".into(),
+            "write more at once (64,000 bytes), or let more writes be under way at once".into(),
         ],
         ..Rule::SmallWrites.finding()
     })
@@ -93,6 +128,7 @@ mod tests {
             f.account.small_writes_ns = cost_ns;
             f.account.chatter[1] = Chatter {
                 calls,
+                writes: calls,
                 needed: 0,
                 sent: calls * 8_156,
                 ..Chatter::default()

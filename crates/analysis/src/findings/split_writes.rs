@@ -11,7 +11,7 @@
 //!
 //! # How sure
 //! Seen where segments are larger than the wire's, so that the card cuts them, and
-//! the sender waits after each write.
+//! the sender rests between its writes.
 //!
 //! # What to check next
 //! The buffer or SDU size of the application: a little less (64,000 bytes) leaves
@@ -44,9 +44,10 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         for d in DIRECTIONS {
             let a = &c.directions[d.index()].account;
             let usual = a.split_writes >= WRITES && a.split_writes * 2 >= a.writes;
-            // Who waits for an answer to each write is idle between them.
-            let waits = a.time_ns[TimeClass::Idle] >= (c.last - c.first) / 10;
-            if usual && waits && worst.is_none_or(|(_, _, n)| a.split_writes > n) {
+            // Who waits for an answer to each write, or has nothing more to write, rests between them.
+            let rested = a.time_ns[TimeClass::Idle] + a.time_ns[TimeClass::SenderApplication];
+            let rests = rested >= (c.last - c.first) / 10;
+            if usual && rests && worst.is_none_or(|(_, _, n)| a.split_writes > n) {
                 worst = Some((c, d, a.split_writes));
             }
         }
@@ -66,13 +67,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             ("write_bytes", size as i64),
             ("rest_bytes", a.split_rest_bytes as i64),
         ]),
-        evidence: evidence::of_packets(
-            facts,
-            c.ends
-                .iter()
-                .flat_map(|(i, first, last)| [(*i, first.packet), (*i, last.packet)]),
-            "the first and the last packet of the connection",
-        ),
+        evidence: evidence::of_connection(facts, c),
         why: text!(
             "{split} of {writes} writes, mostly of {size}, left as {first} and {rest}.",
             split = split,
@@ -117,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_wait_between_them_is_not_held_up() {
+    fn who_does_not_rest_between_them_is_not_held_up() {
         assert!(split(90, 100, 0).is_none());
     }
 

@@ -27,7 +27,7 @@ use model::{
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-pub(super) const MS: i64 = 1_000_000;
+pub(crate) const MS: i64 = 1_000_000;
 pub(super) const CALLS: u64 = 100;
 /// Response time of each, and of all.
 pub(super) const CALL_NS: i64 = 100 * MS;
@@ -255,7 +255,7 @@ pub(super) fn capture(vantage: Vantage) -> CaptureResult {
 }
 
 /// A connection of 10 s that both captures have, and that does nothing.
-pub(super) fn connection() -> ConnectionResult {
+pub(crate) fn connection() -> ConnectionResult {
     let direction = || DirectionResult {
         counts: Default::default(),
         account: Default::default(),

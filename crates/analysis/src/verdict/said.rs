@@ -140,7 +140,7 @@ fn part(facts: &Facts<'_>, blame: &Blame, cause: Option<&Finding>) -> Text {
         }
         (_, None) if a.basis == Basis::Streams => {
             return text!(
-                ": of {total} in which bytes were under way that nobody answers {part} are its doing",
+                ": of {total} in which bytes were under way {part} are its doing",
                 total = Value::Duration(a.total_ns),
                 part = Value::Duration(blame.calls.lo_ns),
             );
@@ -209,7 +209,7 @@ fn cost(facts: &Facts<'_>, cause: &Finding) -> Text {
             ),
         ),
         _ if a.basis == Basis::Streams => text!(
-            " It costs {cost} of {total} in which bytes were under way that nobody answers.",
+            " It costs {cost} of {total} in which bytes were under way.",
             cost = cost,
             total = Value::Duration(a.total_ns),
         ),
@@ -326,7 +326,7 @@ fn overlap(facts: &Facts<'_>, blames: &[Blame; 2], known: Option<&Finding>) -> T
     let [first, other] = blames;
     if streams && known.is_none() {
         return text!(
-            "No call was answered here. Bytes that nobody answers were under way for {total}, and no one side has most of it: {first}, {other}.{cure}",
+            "There are no calls to time here. Bytes were under way for {total}, and no one side has most of it: {first}, {other}.{cure}",
             total = Value::Duration(a.total_ns),
             first = held(first),
             other = held(other),
@@ -337,7 +337,7 @@ fn overlap(facts: &Facts<'_>, blames: &[Blame; 2], known: Option<&Finding>) -> T
         "{what}: {first}, {other}{known}.{cure}",
         what = match streams {
             true => text!(
-                "Of {total} in which bytes were under way that nobody answers no one side has most",
+                "Of {total} in which bytes were under way no one side has most",
                 total = Value::Duration(a.total_ns),
             ),
             false => text!(
@@ -373,7 +373,7 @@ fn not_slow(facts: &Facts<'_>) -> Text {
     let d = facts.response();
     if a.basis == Basis::Streams {
         return text!(
-            "No call was answered here, and bytes that nobody answers were under way for {total} only.",
+            "There are no calls to time here, and bytes were under way for {total} only.",
             total = Value::Duration(a.total_ns),
         );
     }

@@ -4,8 +4,8 @@
 
 use super::span;
 use model::{
-    CongestionWindow, DirectionAccount, EcnCounts, Mark, Pauses, Retransmissions, SegmentSizes,
-    Wait,
+    Answered, CongestionWindow, DirectionAccount, EcnCounts, Mark, Pauses, Retransmissions,
+    SegmentSizes, Wait,
 };
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +32,7 @@ pub(super) struct Habits {
     paused_ns: i64,
     /// The packets around the longest pause, if there was one.
     longest: (Mark, Mark),
+    answered: Answered,
 }
 
 impl Habits {
@@ -69,6 +70,16 @@ impl Habits {
         }
     }
 
+    /// It sent once after an answer had come, which is all that `one` tells of.
+    pub(super) fn answered(&mut self, one: &Answered) {
+        let a = &mut self.answered;
+        a.count += one.count;
+        a.waited_ns = a.waited_ns.saturating_add(one.waited_ns);
+        a.idle_ns = a.idle_ns.saturating_add(one.idle_ns);
+        a.unsure_ns = a.unsure_ns.saturating_add(one.unsure_ns);
+        a.soonest_ns = [a.soonest_ns, one.soonest_ns].into_iter().flatten().min();
+    }
+
     /// So much was in flight when the congestion window was full.
     pub(super) fn window_was(&mut self, bytes: u64) {
         let w = self.window.get_or_insert_default();
@@ -92,6 +103,7 @@ impl Habits {
             tail_probe,
             other,
         };
+        account.answered = self.answered;
         account.congestion_window = self.window.as_deref().copied().unwrap_or_default();
         let (first, last) = self.longest;
         let ns = span(first.time, last.time);

@@ -244,6 +244,11 @@ impl Meter {
         }
     }
 
+    /// Direction `d`'s data was acknowledged after so long at most, had its receiver not waited.
+    pub(crate) fn took_at_most(&mut self, d: Direction, ns: i64) {
+        self.sender(d).took_at_most(ns);
+    }
+
     /// Direction `d`'s receiver said that it had these bytes already.
     pub(crate) fn received_twice(&mut self, d: Direction) {
         self.sender(d).received_twice();

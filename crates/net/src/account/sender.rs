@@ -8,7 +8,7 @@ use super::round_trips::Distribution;
 use super::trouble::Trouble;
 use super::writes::Writes;
 use super::{segments, span};
-use model::{DirectionAccount, Mark, PerClass, Time, TimeClass};
+use model::{Answered, DirectionAccount, Mark, PerClass, Time, TimeClass};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -75,8 +75,8 @@ pub(crate) struct Transmission {
     pub data_end: u64,
     pub end: u64,
     pub payload: u32,
-    /// Whether it ends with less than a full segment.
-    pub ends_short: bool,
+    /// Whether it ends with less than a full segment; `None` where nobody knows how large that is.
+    pub ends_short: Option<bool>,
     pub pushed: bool,
     pub kind: Kind,
     pub full_sized: u64,
@@ -168,8 +168,15 @@ impl Gap {
 /// The last transmission.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Last {
-    ends_short: bool,
+    ends_short: Option<bool>,
     pushed: bool,
+}
+
+impl Last {
+    /// Whether it may have been all that TCP had to send: it pushes, and does not show to be full.
+    fn may_be_all(self) -> bool {
+        self.pushed && self.ends_short.is_none()
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -200,6 +207,8 @@ pub(super) struct Sender {
     away: Option<Box<Away>>,
     round_trips: Distribution,
     smoothed_ns: i64,
+    /// The way to the receiver and back takes no longer; `i64::MAX` where nothing tells.
+    shortest_ns: i64,
     writes: Writes,
     identifications: Identifications,
     /// Whether the receiver's window had room for half as much again: Linux sends no less than a third
@@ -233,6 +242,7 @@ impl Sender {
             away: None,
             round_trips: Distribution::default(),
             smoothed_ns: 0,
+            shortest_ns: i64::MAX,
             writes: Writes::default(),
             identifications: Identifications::default(),
             had_room: false,
@@ -307,13 +317,19 @@ impl Sender {
         self.away.as_ref().map_or(0, |away| away.ns)
     }
 
+    /// An acknowledgement came after so long, whatever it may have waited for besides.
+    pub(super) fn took_at_most(&mut self, ns: i64) {
+        self.shortest_ns = self.shortest_ns.min(ns);
+    }
+
     /// Whether it counts: it was not an acknowledgement that waited for a timer.
     pub(super) fn round_trip(&mut self, ns: i64, one_segment: bool) -> bool {
         if one_segment && self.is_late(ns) {
-            let min = self.round_trips.min().unwrap_or(0);
-            self.trouble().delays.add(ns.saturating_sub(min));
+            let delay = ns.saturating_sub(self.shortest_ns);
+            self.trouble().delays.add(delay);
             return false;
         }
+        self.took_at_most(ns);
         self.smoothed_ns = match self.round_trips.count() {
             0 => ns,
             _ => self.smoothed_ns + ns.saturating_sub(self.smoothed_ns) / 8,
@@ -579,7 +595,7 @@ impl Sender {
             _ => TimeClass::SenderApplication,
         };
         let last = self.last;
-        let was_small = last.is_some_and(|l| l.ends_short);
+        let was_small = last.is_some_and(|l| l.ends_short == Some(true));
         let had_more = last.is_some_and(|l| !l.pushed);
         let clocked = gap.progress().is_some_and(released);
         let answers = gap.peer().filter(|peer| {
@@ -591,11 +607,24 @@ impl Sender {
                 .drained()
                 .filter(|d| d.time <= peer.time)
                 .unwrap_or(peer);
+            let waited_ns = self.ledger.open_ns(peer);
+            let follows = self.sent > 0 && payload > 0 && released(peer);
             if self.sent > 0 {
                 self.ledger
                     .charge(TimeClass::Transfer, self.arrival(acknowledged));
             }
+            let idle_ns = self.ledger.open_ns(peer);
             self.ledger.charge(TimeClass::Idle, peer);
+            if follows {
+                let (after_ns, away_ns) = (span(peer.time, now.time), self.away_ns());
+                self.habits().answered(&Answered {
+                    count: 1,
+                    waited_ns,
+                    idle_ns,
+                    unsure_ns: if away_ns > 0 { after_ns } else { 0 },
+                    soonest_ns: Some(after_ns.saturating_add(away_ns)),
+                });
+            }
             self.ledger.charge(wait, now);
             return false;
         }
@@ -603,10 +632,14 @@ impl Sender {
         // acknowledged: that shows where a timer held the acknowledgement.
         if first > 0
             && gap.heard.drained_alone
-            && let Some(drained) = gap.drained().filter(|by| released(*by))
+            && let Some(drained) = gap.drained()
         {
             let small = was_small && first < s.full_sized;
-            if small || self.is_late(self.ledger.open_ns(drained)) {
+            // As it passed here.
+            let late = self.is_late(self.ledger.open_ns(drained) - self.away_ns());
+            // Next to a timer the slowest of hosts is quick.
+            let within = if late { RELEASED_MAX_NS } else { release_ns };
+            if (small || late) && span(drained.time, now.time) <= within {
                 if !small {
                     self.trouble().waited_ns += self.ledger.open_ns(now);
                 }
@@ -615,7 +648,16 @@ impl Sender {
             }
         }
         if (clocked && !was_small) || (had_more && outstanding) {
-            let class = self.path_class();
+            let at_once = gap
+                .progress()
+                .is_some_and(|by| span(by.time, now.time) <= PAUSE_NS);
+            let class = match self.path_class() {
+                // Its application's, or either window.
+                TimeClass::Congestion if !at_once && last.is_some_and(Last::may_be_all) => {
+                    TimeClass::Unknown
+                }
+                class => class,
+            };
             self.ledger.charge(class, now);
             return clocked && self.flight > 0 && self.had_room;
         }
@@ -668,8 +710,8 @@ impl Sender {
 
     /// Whether an acknowledgement that took so long had waited for a timer.
     fn is_late(&self, ns: i64) -> bool {
-        let shortest = self.round_trips.min();
-        shortest.is_some_and(|min| ns.saturating_sub(min) > DELAYED_NS.max(min))
+        let shortest = self.shortest_ns;
+        shortest < i64::MAX && ns.saturating_sub(shortest) > DELAYED_NS.max(shortest)
     }
 
     /// What limits a sender that sends as acknowledgements come.

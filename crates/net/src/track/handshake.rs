@@ -148,8 +148,9 @@ impl Opening {
                 h.syn = self.late_syn.take().or(h.syn);
                 h.ack = None;
                 if let (Some(syn), 0, 0) = (h.syn, h.syn_retries, h.syn_ack_retries) {
-                    let [_, to_client] = streams;
+                    let [to_server, to_client] = streams;
                     to_client.held.answered(now - syn, 2);
+                    to_server.held.took_at_most(now - syn);
                 }
             }
             // Simultaneous opening: the other side's SYN, and the SYN/ACK to it.
@@ -207,7 +208,13 @@ impl Opening {
     }
 
     /// The client's acknowledgement of the SYN/ACK, if `s` is that.
-    pub(super) fn acknowledged(&mut self, s: &Segment, d: Direction, stream: &mut Stream) -> bool {
+    pub(super) fn acknowledged(
+        &mut self,
+        s: &Segment,
+        d: Direction,
+        stream: &mut Stream,
+        peer: &mut Stream,
+    ) -> bool {
         let h = &mut self.summary;
         let (Direction::ToServer, None, Some(syn_ack), Some(isn)) =
             (d, h.ack, h.syn_ack, h.server_isn)
@@ -219,6 +226,7 @@ impl Opening {
             h.ack = Some(s.mark.time);
             if h.syn_ack_retries == 0 {
                 stream.held.answered(s.mark.time - syn_ack, 2);
+                peer.held.took_at_most(s.mark.time - syn_ack);
             }
         }
         completes

@@ -122,6 +122,12 @@ impl Held {
         self.peer_sent = true;
     }
 
+    /// Whether an acknowledgement that took so long waited for a timer.
+    pub(super) fn is_late(&self, ns: i64) -> bool {
+        self.usual_ns
+            .is_some_and(|usual| ns - usual > LATE_NS.max(usual))
+    }
+
     /// Data was acknowledged after so long, for certain; `one_segment` if no more than that.
     pub(super) fn round_trip(&mut self, ns: i64, one_segment: bool) {
         let Some(usual) = &mut self.usual_ns else {
@@ -140,6 +146,14 @@ impl Held {
         }
     }
 
+    /// Data was acknowledged by data of the peer, or a SYN was answered, after so long: the way takes no
+    /// longer.
+    pub(super) fn took_at_most(&mut self, ns: i64) {
+        let usual = self.usual_ns.get_or_insert(ns);
+        *usual = ns.min(*usual);
+        self.slow = 0;
+    }
+
     /// The peer acknowledged new data up to `position`, which may be `everything` sent, once each, alone
     /// if without data of its own.
     pub(super) fn acknowledged(
@@ -152,11 +166,11 @@ impl Held {
         let now = mark.time;
         self.advanced = Some(now);
         self.drained = (everything && !self.closed).then_some(mark);
-        if let (Some(since), Some(usual)) = (self.last_data, self.usual_ns)
+        if let Some(since) = self.last_data
             && everything
             && alone
             && !self.peer_sent
-            && now - since.time - usual > LATE_NS.max(usual)
+            && self.is_late(now - since.time)
         {
             self.late = Some(Late { since, at: now });
         }

@@ -185,8 +185,10 @@ fn opened(meter: &mut Meter, s: &Segment, handshake: &Handshake) {
         && let (Some(syn), Some(syn_ack)) = (handshake.syn, handshake.syn_ack)
     {
         meter.sender_is_away(Direction::ToClient, syn_ack - syn);
+        meter.took_at_most(Direction::ToServer, syn_ack - syn);
         if let Some(ack) = handshake.ack {
             meter.sender_is_away(Direction::ToServer, ack - syn_ack);
+            meter.took_at_most(Direction::ToClient, ack - syn_ack);
         }
     }
 }
@@ -201,8 +203,11 @@ fn full_size(s: &Segment, stream: &Stream) -> u64 {
 
 /// Whether a segment of so many bytes, or the last of those that offloading joined in it, is smaller
 /// than it could be. What was joined can only be told apart where the handshake was seen.
-fn ends_short(bytes: u64, full_sized: u64, stream: &Stream) -> bool {
-    bytes < full_sized || (stream.mss.is_some() && !bytes.is_multiple_of(full_sized))
+fn ends_short(bytes: u64, full_sized: u64, stream: &Stream) -> Option<bool> {
+    match bytes {
+        _ if bytes <= full_sized => Some(bytes < full_sized),
+        _ => stream.mss.map(|_| !bytes.is_multiple_of(full_sized)),
+    }
 }
 
 /// Segment `s` acknowledges direction `d`, which is `stream`.
@@ -221,6 +226,9 @@ fn heard(
         meter.round_trip(d, s.mark, ns, (1..=full_sized).contains(&bytes));
         // The sender of what is acknowledged here stands where these acknowledgements come from.
         meter.sender_is_away(d.reverse(), ns);
+    }
+    if let Some(ns) = stream.at_most_ns.take() {
+        meter.took_at_most(d, ns);
     }
     if std::mem::take(&mut stream.received_twice) {
         meter.received_twice(d);

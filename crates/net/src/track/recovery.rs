@@ -194,6 +194,12 @@ impl Recovery {
         }
     }
 
+    /// Whether the last one is over, and everything that was sent again in it had arrived before.
+    pub(super) fn was_needless(&self) -> bool {
+        let ended = self.ended.as_ref().filter(|_| self.open.is_none());
+        ended.is_some_and(|e| e.open.spurious())
+    }
+
     /// Where no acknowledgements were captured, new data shows that recovery is over.
     pub(super) fn new_data(&mut self, start: u64, at: Mark, order: u64) {
         if self.open.as_ref().is_some_and(|open| start >= open.point) {

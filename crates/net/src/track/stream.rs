@@ -107,6 +107,8 @@ pub(super) struct Stream {
     /// What the account is to be told: the last sample of which that is the mean, whether the receiver
     /// said that it got something twice (RFC 2883), and a segment that was sent again.
     pub latest_round_trip_ns: Option<i64>,
+    /// And of one that may have waited for what it carries.
+    pub at_most_ns: Option<i64>,
     pub received_twice: bool,
     pub again: Option<Again>,
 }

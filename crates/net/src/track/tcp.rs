@@ -173,7 +173,7 @@ impl Tcp {
                 stream.begin(s.tcp.sequence.wrapping_add(1));
             }
             self.opening.syn(s, d, &mut self.streams);
-        } else if flags.ack() && self.opening.acknowledged(s, d, stream) {
+        } else if flags.ack() && self.opening.acknowledged(s, d, stream, peer) {
             out.handler.opened(out.connection, out.state, s.mark);
         }
         let (stream, peer) = both(&mut self.streams, d);
@@ -374,6 +374,7 @@ fn acknowledge<H: Handler>(
         return;
     }
     let alone = s.payload_length == 0 && !s.tcp.flags.syn() && !s.tcp.flags.fin();
+    let mut advanced = None;
     if position > before {
         let echo = s.tcp.timestamps.map(|(_, echo)| echo);
         let newest = (stream.flight).acknowledge(before, position, stream.sacked, echo);
@@ -383,20 +384,23 @@ fn acknowledge<H: Handler>(
             }
             if let Some(at) = newest.answers
                 && newest.end == position
-                && alone
                 && now >= at
             {
                 let ns = now - at;
-                let every_second = position - before > stream.full_sized();
-                let is_whole = stream.recovery.since().is_none();
-                stream.sample(ns, every_second && is_whole);
-                let one_segment = position - before <= stream.full_sized();
-                stream.held.round_trip(ns, one_segment);
+                if alone {
+                    let one_segment = position - before <= stream.full_sized();
+                    let is_whole = stream.recovery.since().is_none();
+                    let at_once = !one_segment && is_whole && !stream.held.is_late(ns);
+                    stream.sample(ns, at_once);
+                    stream.held.round_trip(ns, one_segment);
+                } else if s.payload_length > 0 {
+                    stream.held.took_at_most(ns);
+                    stream.at_most_ns = Some(ns);
+                }
             }
         }
-        let once = newest.is_some_and(|n| !n.again) && stream.recovery.since().is_none();
-        let everything = once && position >= stream.sent;
-        (stream.held).acknowledged(position, alone, everything, s.mark);
+        let recovering = stream.recovery.since().is_some();
+        let once = newest.is_some_and(|n| !n.again) && !recovering;
         stream.acknowledged = Some(position);
         stream.acknowledged_at = now;
         stream.duplicate_acks = 0;
@@ -404,6 +408,7 @@ fn acknowledge<H: Handler>(
         stream
             .recovery
             .acknowledged(position, echo, s.mark, s.order, round_trip);
+        advanced = Some((once, recovering));
     } else if alone
         && stream.sent > position
         && s.tcp.window != 0
@@ -419,6 +424,12 @@ fn acknowledge<H: Handler>(
     }
     if s.tcp.sack_count > 0 {
         selectively_acknowledged(s, position, stream);
+    }
+    if let Some((once, recovering)) = advanced {
+        // What was sent again for nothing made nobody wait.
+        let arrived = once || (recovering && stream.recovery.was_needless());
+        let everything = arrived && position >= stream.sent;
+        (stream.held).acknowledged(position, alone, everything, s.mark);
     }
     if !stream.recovery.is_quiet() {
         if let Some(stretch) = stream.recovery.due(now) {

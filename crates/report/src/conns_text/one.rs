@@ -342,6 +342,7 @@ mod tests {
               window closed                                      never            never
               duplicate ACKs                                         0                0
               delayed ACKs                                           0                0
+              window scale                                     unknown          unknown
               selective ACK                                         no               no
               timestamps                                            no               no
 

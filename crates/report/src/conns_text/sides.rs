@@ -125,12 +125,24 @@ const PATH: [Row; 6] = [
     ("  longest", |c, d| rtt(c, d, |a| a.rtt.max_ns)),
 ];
 
-const RECEIVER: [Row; 15] = [
+/// Whether nothing tells how windows are scaled.
+fn scale_is_unknown(c: &ConnectionResult, d: Direction) -> bool {
+    let a = account(c, d);
+    !c.handshake.seen && a.window_scale.is_none() && a.window_max_bytes.is_none()
+}
+
+const RECEIVER: [Row; 16] = [
     ("window, smallest", |c, d| {
         known(account(c, d).window_min_bytes, bytes)
     }),
     ("window, largest", |c, d| {
         known(account(c, d).window_max_bytes, bytes)
+    }),
+    // Nobody sends more than it is offered.
+    ("window, at least", |c, d| {
+        let flight = account(c, d).flight_max_bytes;
+        let proven = Some(flight).filter(|&n| n > 0 && scale_is_unknown(c, d));
+        known(proven, bytes)
     }),
     ("window closed", |c, d| match back(c, d).zero_windows {
         0 => "never".to_owned(),
@@ -160,10 +172,10 @@ const RECEIVER: [Row; 15] = [
             format!("{} B", grouped(mss.into()))
         })
     }),
-    ("window scale", |c, d| {
-        known(account(c, d).window_scale, |shift| {
-            format!("{shift} (×{})", grouped(1 << shift.min(14)))
-        })
+    ("window scale", |c, d| match account(c, d).window_scale {
+        Some(shift) => format!("{shift} (×{})", grouped(1 << shift.min(14))),
+        None if scale_is_unknown(c, d) => "unknown".to_owned(),
+        None => NONE.to_owned(),
     }),
     ("selective ACK", |c, d| yes(account(c, d).sack)),
     ("timestamps", |c, d| yes(account(c, d).timestamps)),

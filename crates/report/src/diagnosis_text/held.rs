@@ -102,7 +102,7 @@ pub(crate) fn held_up(d: &Diagnosis) -> Option<OpTable> {
 fn title(sums: &Sums, calls: u64) -> String {
     let total = format_duration(sums.total.lo_ns);
     match calls {
-        0 => format!("What held up bytes that nobody answers: {total} under way"),
+        0 => format!("What held up the bytes under way: {total}"),
         n => format!(
             "What held {} up for {total}, {} each",
             counted(n, "call"),
@@ -144,7 +144,7 @@ mod tests {
         .assert_eq(&text(&d));
         d.streams_ledger = Some(std::mem::take(&mut d.ledger));
         expect![[r#"
-            What held up bytes that nobody answers: 86.3 s under way
+            What held up the bytes under way: 86.3 s
                            in all  at most
             server         86.0 s   86.1 s
               queue        75.3 s   75.4 s

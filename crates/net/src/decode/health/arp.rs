@@ -9,8 +9,8 @@ const OPERATIONS: std::ops::RangeInclusive<u16> = 1..=25;
 const CLUSTERS: [[u8; 2]; 2] = [[0x03, 0xbf], [0x01, 0x00]];
 
 /// What is wrong with an ARP packet, if anything is. It stands behind Ethernet's addresses and tags,
-/// from the EtherType on; `source` is the frame's.
-pub(super) fn fault(behind: &[u8], source: [u8; 6]) -> Option<InvalidArp> {
+/// from the EtherType on; `source` is the frame's, `to` the one host that it goes to, if it does.
+pub(super) fn fault(behind: &[u8], source: [u8; 6], to: Option<[u8; 6]>) -> Option<InvalidArp> {
     let is = |fault| Some(InvalidArp { fault, source });
     // Ethernet and IPv4: of others nobody knows here what is right.
     let &[_, _, 0, 1, 8, 0, hardware, protocol, o0, o1] = behind.first_chunk()? else {
@@ -37,8 +37,12 @@ pub(super) fn fault(behind: &[u8], source: [u8; 6]) -> Option<InvalidArp> {
     {
         return is(ArpFault::SenderAddress);
     }
-    match *sender == source {
-        true => None,
-        false => is(ArpFault::OtherSource),
+    if *sender != source {
+        return is(ArpFault::OtherSource);
+    }
+    let target = rest.get(4..)?.first_chunk::<6>()?;
+    match (operation, to) {
+        (2, Some(host)) if *target != host => is(ArpFault::TargetHardware),
+        _ => None,
     }
 }

@@ -207,7 +207,9 @@ impl Health {
                 }
             }
             SightKind::Arp => {
-                if let Some(invalid) = arp::fault(behind, source.unwrap_or_default()) {
+                let to = data.first_chunk().copied();
+                let to = to.filter(|_| seen.cast == Cast::Unicast);
+                if let Some(invalid) = arp::fault(behind, source.unwrap_or_default(), to) {
                     notice(NoticeKind::InvalidArp(invalid));
                 }
             }

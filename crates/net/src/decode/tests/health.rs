@@ -99,7 +99,7 @@ fn arp_that_cannot_be_is_told_from_arp_that_can() {
         frame[at..at + bytes.len()].copy_from_slice(bytes);
         frame
     };
-    let cases: [(Vec<u8>, Option<ArpFault>); 12] = [
+    let cases: [(Vec<u8>, Option<ArpFault>); 14] = [
         (ARP.to_vec(), None),
         (change(18, &[8, 4]), Some(ArpFault::Lengths)),
         (change(20, &[0, 0]), Some(ArpFault::Operation)),
@@ -109,6 +109,9 @@ fn arp_that_cannot_be_is_told_from_arp_that_can() {
         (change(28, &[224, 0, 0, 1]), Some(ArpFault::SenderAddress)),
         (change(28, &[255; 4]), Some(ArpFault::SenderAddress)),
         (change(27, &[9]), Some(ArpFault::OtherSource)),
+        (change(32, &[2, 9]), Some(ArpFault::TargetHardware)),
+        // To all of them an answer has no one target.
+        (change(0, &[0xff; 6]), None),
         // Whether anybody has an address is asked from none (RFC 5227).
         (change(20, &[0, 1, 2, 0, 0, 0, 0, 1, 0, 0, 0, 0]), None),
         // Of other networks nobody knows here what is right.

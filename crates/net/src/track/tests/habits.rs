@@ -212,3 +212,25 @@ fn where_flags_count_marks_they_are_not_taken_for_answers_to_them() {
         assert_eq!((account.ecn.ece_packets, account.ecn.cwr_packets), (0, 0));
     }
 }
+
+#[test]
+fn a_sender_that_writes_after_each_answer_had_waited_for_it() {
+    let mut t = Script::new();
+    t.open();
+    let write = [b'x'; 500];
+    // Two writes are under way all the time; each is acknowledged, then answered.
+    t.c(1, 1, &write);
+    t.c(501, 1, &write);
+    for i in 0..10u32 {
+        t.wait(MS);
+        t.s(1 + i * 4, 501 + i * 500, b"");
+        t.wait(MS);
+        t.s(1 + i * 4, 501 + i * 500, b"done");
+        t.c(1_001 + i * 500, 5 + i * 4, &write);
+    }
+    let answered = account(&t).answered;
+    let step = 10 * US;
+    assert_eq!(answered.count, 10);
+    assert_eq!(answered.waited_ns, 10 * (2 * MS + 2 * step));
+    assert_eq!((answered.soonest_ns, answered.unsure_ns), (Some(step), 0));
+}

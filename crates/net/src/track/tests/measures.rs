@@ -304,7 +304,7 @@ fn a_segment_that_a_full_window_had_held_says_since_when() {
     assert_eq!(held, [None, None, Some(Time(full)), None]);
 }
 
-/// Pairs of small writes: header, then a body which leaves when the header is acknowledged.
+/// Pairs of small writes: header, then a body which leaves when the header is acknowledged, as the path has it.
 fn split_writes(nodelay_every: Option<u32>) -> (Script, i64) {
     let mut t = Script::new();
     t.open();
@@ -314,9 +314,9 @@ fn split_writes(nodelay_every: Option<u32>) -> (Script, i64) {
         t.c(seq, ack, b"head");
         if nodelay_every.is_some_and(|n| i % n == 0) {
             t.c(seq + 4, ack, b"body");
-            t.wait(40 * MS);
+            t.wait(5 * MS);
         } else {
-            t.wait(40 * MS);
+            t.wait(5 * MS);
             t.s(ack, seq + 4, b"");
             t.c(seq + 4, ack, b"body");
         }

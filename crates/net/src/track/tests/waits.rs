@@ -269,3 +269,69 @@ fn a_mirror_on_both_sides_of_a_router_is_no_circle() {
         (20, 0)
     );
 }
+
+/// A client that reads what a server sends in windows of ten segments. It acknowledges by a timer, 200 ms
+/// late, and asks for more as soon as it has all; `between` comes while the server waits.
+fn fetches(between: fn(&mut Script, u32)) -> Script {
+    let mut t = opened();
+    let full = vec![b'x'; FULL];
+    let mut seq = 1;
+    for i in 0..12 {
+        let asked = 1 + (i + 1) * 3;
+        t.c(asked - 3, seq, b"ask");
+        t.wait(100 * US);
+        for _ in 0..10 {
+            t.s(seq, asked, &full);
+            seq += FULL as u32;
+        }
+        between(&mut t, seq);
+        t.wait(200 * MS);
+        t.c(asked, seq, b"");
+        t.wait(100 * US);
+        t.s(seq, asked, &full);
+        seq += FULL as u32;
+        t.wait(MS);
+    }
+    t
+}
+
+/// How often the server waited for a late acknowledgement.
+fn waited(t: &Script) -> usize {
+    let seen = t.one();
+    let late = |e: &&Episode| (e.kind, e.direction) == (EpisodeKind::DelayedAck, ToClient);
+    seen.episodes.iter().filter(late).count()
+}
+
+#[test]
+fn where_every_acknowledgement_is_late_answers_show_how_short_the_way_is() {
+    assert_eq!(waited(&fetches(|_, _| {})), 12);
+}
+
+#[test]
+fn a_probe_of_what_had_arrived_changes_nothing_about_a_late_acknowledgement() {
+    let mut t = fetches(|t, seq| {
+        t.wait(10 * MS);
+        let last = seq - FULL as u32;
+        let asked = t.segments.iter().rev().find(|s| s.payload_length == 3);
+        let asked = asked.unwrap().tcp.sequence.wrapping_add(3);
+        let isn = t.segments[1].tcp.sequence;
+        let client = t.segments[0].tcp.sequence;
+        let probe = t.s(last, asked.wrapping_sub(client), &[b'x'; FULL]);
+        assert_eq!(probe.tcp.sequence, isn.wrapping_add(last));
+    });
+    // The receiver says that it had it.
+    let late: Vec<usize> = (1..t.segments.len())
+        .filter(|i| {
+            let gap = t.segments[*i].mark.time - t.segments[i - 1].mark.time;
+            gap >= 200 * MS && t.segments[*i].payload_length == 0
+        })
+        .collect();
+    assert_eq!(late.len(), 12);
+    for i in late {
+        let end = t.segments[i].tcp.acknowledgement;
+        let tcp = &mut t.segments[i].tcp;
+        tcp.sack = [(end.wrapping_sub(FULL as u32), end), (0, 0)];
+        tcp.sack_count = 1;
+    }
+    assert_eq!(waited(&t), 12);
+}
