@@ -172,7 +172,7 @@ impl Streams {
                 time[TimeClass::SenderApplication] -= unsure;
                 time[TimeClass::Unknown] += unsure;
             }
-            classes.time_ns[d.index()] = time;
+            classes.set(d, [time, time]);
             divide_stream(d, &classes, &mut ledger);
             sums.add(&ledger);
         }
