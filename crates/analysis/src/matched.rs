@@ -172,7 +172,8 @@ impl MatchedFacts {
         }
     }
 
-    /// Adds a call of operation number `op` that both captures hold completely. `backwards`: the host that serves the others
+    /// Adds a call of operation number `op` that both captures hold, but perhaps for what came before them.
+    /// `backwards`: the host that serves the others
     /// made it (a callback), so `client` is of the server's capture. It has times, but no part in the
     /// account of the calls that the clients wait for, nor in the clock.
     pub fn add(&mut self, op: u16, client: &Half, server: &Half, backwards: bool) {
@@ -183,9 +184,13 @@ impl MatchedFacts {
         let origin = *self.origin.get_or_insert(client.request_first.time);
         let (c, s) = (client.response_time_ns(), server.response_time_ns());
         let sums = &mut self.ops[op];
-        sums.client.add(c);
-        sums.server.add(s);
-        sums.difference.add(c.saturating_sub(s));
+        // What lacks its beginning has no response time, but what was seen of it is divided.
+        let is_whole = client.is_complete() || server.is_complete();
+        if is_whole {
+            sums.client.add(c);
+            sums.server.add(s);
+            sums.difference.add(c.saturating_sub(s));
+        }
         if backwards {
             return;
         }
@@ -205,7 +210,9 @@ impl MatchedFacts {
             .flatten()
             .min();
         self.last = self.last.max(Some(client.response_last.time));
-        self.client.add(c);
+        if is_whole {
+            self.client.add(c);
+        }
         self.unsettled.push_back(Unsettled {
             op,
             client: Brief::of(client),
@@ -258,7 +265,10 @@ impl MatchedFacts {
             false => (of(client, c), of(server, s)),
         };
         let reply_held = at_server.waiting.sum(Direction::ToClient);
-        let held = call.response_held_ns.max(reply_held).clamp(0, wait);
+        // What was held while the response passed, is told by stretches of that time.
+        let passing_held = at_server.passing.sum(Direction::ToClient);
+        let held = (call.response_held_ns - passing_held).max(reply_held);
+        let held = held.clamp(0, wait);
         let (from, to) = (s.request_last.time, s.response_first.time);
         let mut stall = server.stalled(call.server_end, from, to).min(wait - held);
         let resent =
@@ -327,13 +337,21 @@ impl MatchedFacts {
         }
         let mut causes = Held::default();
         if !quiet {
-            causes = at_server.waiting;
-            causes += at_client.passing.only(Direction::ToServer);
-            causes += at_server.passing.only(Direction::ToClient);
-            if is_lossy {
-                causes = causes.by_closed_windows();
-            }
-            causes = causes.take_from(&mut transfer);
+            let told = |held: Held| match is_lossy {
+                true => held.beside_loss(),
+                false => held,
+            };
+            // What held the client up shows at its own end: longer than the request passed at the server, where
+            // its end was quicker on the way.
+            let there = (s.request_last.time - s.request_first.time).clamp(0, transfer);
+            let mut room = there + path;
+            causes = told(at_client.passing.only(Direction::ToServer)).take_from(&mut room);
+            let on_the_way = (path - room).max(0);
+            transfer -= there + path - room - on_the_way;
+            path -= on_the_way;
+            let mut others = at_server.waiting;
+            others += at_server.passing.only(Direction::ToClient);
+            causes += told(others).take_from(&mut transfer);
         }
         let told = at_client.passing.sum(Direction::ToServer);
         // What recovery held back is loss.
@@ -429,11 +447,17 @@ impl MatchedFacts {
         (sum / n.max(1)) as i64
     }
 
+    /// Calls in the budget.
+    #[must_use]
+    pub fn divided(&self) -> u64 {
+        self.ops.iter().map(|o| o.forward).sum()
+    }
+
     /// Mean network out, server and network back per call; they add up to the mean response time at
     /// the client, whatever the clock says.
     #[must_use]
     pub fn budget(&self, clock: &Clock) -> [i64; 3] {
-        let n: u64 = self.ops.iter().map(|o| o.forward).sum();
+        let n = self.divided();
         let sum = |f: fn(&OpSums) -> i128| self.ops.iter().map(f).sum::<i128>();
         let shift = self.offset_sum(clock, sum(|o| o.at), n);
         // Whatever the clock, both ways together are the same; each rounded down.

@@ -14,7 +14,7 @@ use crate::classes::Classes;
 use crate::held::{Held, HeldUp};
 use crate::kept::{Pack, Packer, Unpacker};
 use crate::{Bounds, Cause, Ledger};
-use model::{Direction, EpisodeKind, PerClass, TimeClass};
+use model::{Direction, EpisodeKind, TimeClass};
 
 /// By how much a message's end may stand later in its sender's capture than it was.
 const JOINED_NS: i64 = 100_000;
@@ -92,9 +92,10 @@ pub struct One {
     pub lost: Lost,
     /// Whether it was sent in datagrams.
     pub is_datagram: bool,
-    /// How long recoveries overlapped it, and how long its wait lay behind requests that had been lost
-    /// before it.
+    /// How long recoveries overlapped its wait, and those of responses its response's passing; and how long the
+    /// wait lay behind requests that had been lost before it.
     pub recovery_ns: i64,
+    pub response_recovery_ns: i64,
     pub behind_ns: i64,
     pub held: HeldUp,
 }
@@ -122,6 +123,7 @@ impl Pack for One {
             self.response_held_ns,
             self.stall_ns,
             self.recovery_ns,
+            self.response_recovery_ns,
             self.behind_ns,
         ] {
             p.signed(ns);
@@ -145,6 +147,7 @@ impl Pack for One {
             response_held_ns: u.signed()?,
             stall_ns: u.signed()?,
             recovery_ns: u.signed()?,
+            response_recovery_ns: u.signed()?,
             behind_ns: u.signed()?,
             ..One::default()
         };
@@ -219,7 +222,7 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     let mut reply = response - wait - request;
     let (d, back) = (Direction::ToServer, Direction::ToClient);
     let held = match is_lossy {
-        true => call.held.passing.by_closed_windows(),
+        true => call.held.passing.beside_loss(),
         false => call.held.passing,
     };
     let missing = facts.fragments_ns.clamp(0, request);
@@ -227,58 +230,78 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     request -= missing;
     let known = held.sum(d).min(request);
     let (client, server) = (facts.to_client, facts.to_server);
-    passing(&held, d, [client, server], &mut request, ledger);
-    passing(&held, back, [server, client], &mut reply, ledger);
+    let mut own = |d, ends, ns: &mut i64| passing(&held, d, ends, is_lossy, ns, ledger);
+    let request_unsure = own(d, [client, server], &mut request);
+    let reply_unsure = own(back, [server, client], &mut reply);
     if facts.to_client.is_here() && facts.classes.is_none() {
         // Only next to a sender it shows that its TCP held something back.
         let nagle = (call.request_held_ns - known).clamp(0, request);
         ledger.charge(Cause::Nagle, d, Bounds::exactly(nagle));
         request -= nagle;
     }
-    if let Some(classes) = &facts.classes {
-        for (left, way, sender) in [
-            (&mut request, d, facts.to_client),
-            (&mut reply, back, facts.to_server),
-        ] {
-            by_classes(classes, &held, way, sender, left, ledger);
-        }
+    for (ns, unsure, way, sender, recovery_ns) in [
+        (request, request_unsure, d, client, 0),
+        (reply, reply_unsure, back, server, call.response_recovery_ns),
+    ] {
+        let rest = match &facts.classes {
+            Some(classes) => by_classes(classes, &held, way, sender, ns, ledger),
+            None => Bounds::exactly(ns),
+        };
+        let rest = rest.plus(Bounds::between(0, unsure));
+        rest_of(call.lost.passing(), rest, recovery_ns, way, sender, ledger);
     }
-    let cause = call.lost.passing();
-    rest_of(cause, request, d, facts.to_client, ledger);
-    rest_of(cause, reply, back, facts.to_server, ledger);
     waiting(call, wait, facts, ledger);
     path(beyond, facts.spared, ledger);
 }
 
 /// What held a message up while it passed. Further on than its sender's end a stretch shows as much longer
-/// or shorter as the way there varies; a pause is told there from when the sender can have known.
+/// or shorter as the way there varies, and a pause is told there from when the sender can have known at the
+/// earliest: gives how much of it may have been the path's. What was lost before the capture, and was all that
+/// was in flight, looks like a pause from there.
 fn passing(
     held: &Held,
     d: Direction,
     [sender, receiver]: [Half; 2],
+    is_lossy: bool,
     left: &mut i64,
     ledger: &mut Ledger,
-) {
+) -> i64 {
     if held.is_free(d) {
-        return;
+        return 0;
     }
     let whole = *left;
+    let mut unsure = 0;
     let taken = held.only(d).take_from(left);
     for (kind, &ns) in taken.of(d).iter().filter(|(_, ns)| **ns > 0) {
-        let ns = match (sender, kind) {
+        let held = match (sender, kind) {
             (Half::Here, _) => Bounds::exactly(ns),
-            (_, EpisodeKind::SenderPause) => Bounds::between(ns, whole),
+            (Half::Away(way), EpisodeKind::SenderPause) => {
+                let sure = match is_lossy {
+                    true => 0,
+                    false => (ns - varies(way)).max(0),
+                };
+                Bounds::between(sure, whole.saturating_add(varies(way)))
+            }
             // Its receiver's windows show at the receiver as they were.
-            (_, EpisodeKind::ZeroWindow | EpisodeKind::ClosingWindow) if receiver.is_here() => {
-                Bounds::between(ns, whole)
+            (Half::Away(way), EpisodeKind::ZeroWindow | EpisodeKind::ClosingWindow)
+                if receiver.is_here() =>
+            {
+                Bounds::between(ns, whole.saturating_add(varies(way)))
             }
             (Half::Away(way), _) => {
                 let sure = way.hi_ns.map_or(0, |hi| (ns - hi).max(0));
-                Bounds::between(sure, whole)
+                Bounds::between(sure, whole.saturating_add(varies(way)))
             }
         };
-        ledger.charge(Cause::of_episode(kind), d, ns);
+        unsure += (ns - held.lo_ns).max(0);
+        ledger.charge(Cause::of_episode(kind), d, held);
     }
+    unsure
+}
+
+/// By how much what passes after a way may have taken more or less time before it.
+fn varies(way: Bounds) -> i64 {
+    way.hi_ns.map_or(0, |hi| hi - way.lo_ns)
 }
 
 /// What the connection's account says of a message's passing. What its sender's application held is only
@@ -288,45 +311,53 @@ fn by_classes(
     told: &Held,
     d: Direction,
     sender: Half,
-    left: &mut i64,
+    ns: i64,
     ledger: &mut Ledger,
-) {
-    let mut own = *classes;
-    own.time_ns[d.reverse().index()] = PerClass::default();
-    let mut paused = 0;
-    if !sender.is_here() {
-        paused = std::mem::take(&mut own.time_ns[d.index()][TimeClass::SenderApplication]);
-    }
-    let slack_ns = match sender {
-        Half::Here => JOINED_NS,
-        Half::Away(_) => 0,
+) -> Bounds {
+    let mut own = classes.only(d);
+    let Half::Away(way) = sender else {
+        if ns > 0 && d == Direction::ToServer {
+            ledger.charge(Cause::Service, d, Bounds::between(0, JOINED_NS.min(ns)));
+        }
+        return own.divide(told, ns, JOINED_NS, ledger);
     };
-    if *left > 0 && slack_ns > 0 && d == Direction::ToServer {
-        ledger.charge(Cause::Service, d, Bounds::between(0, slack_ns.min(*left)));
-    }
-    own.divide(told, left, slack_ns, ledger);
-    // Further on it may have paused for less, by what the way varies.
-    let way = sender.bounds().hi_ns.unwrap_or(paused);
-    let sure = (paused - way).clamp(0, *left);
+    let application = TimeClass::SenderApplication;
+    own.most_ns[d.index()][application] = 0;
+    let paused = std::mem::take(&mut own.least_ns[d.index()][application]);
+    // What episodes have told is not told again; and it may have paused for less, by what the way varies.
+    let paused = paused - told.of(d)[EpisodeKind::SenderPause];
+    let rest = own.divide(told, ns, 0, ledger);
+    let most = rest.hi_ns.unwrap_or(ns);
+    let sure = way.hi_ns.map_or(0, |hi| (paused - hi).clamp(0, most));
     ledger.charge(Cause::NotWriting, d, Bounds::exactly(sure));
-    *left -= sure;
+    Bounds::between((rest.lo_ns - sure).max(0), most - sure)
 }
 
 /// The rest of a message's passing: at its sender TCP let it out as the path took it; elsewhere the
-/// sender may have written it no faster.
-fn rest_of(cause: Cause, ns: i64, d: Direction, sender: Half, ledger: &mut Ledger) {
+/// sender may have written it no faster, but for what was missing of it.
+fn rest_of(
+    cause: Cause,
+    ns: Bounds,
+    missing_ns: i64,
+    d: Direction,
+    sender: Half,
+    ledger: &mut Ledger,
+) {
+    let most = ns.hi_ns.unwrap_or(ns.lo_ns);
     if sender.is_here() && d == Direction::ToServer {
         // Segments that the host joins stand in its capture a little later than they were: the server may
         // have had them by then.
-        ledger.charge(cause, d, Bounds::between((ns - JOINED_NS).max(0), ns));
-        ledger.charge(Cause::Service, d, Bounds::between(0, ns.min(JOINED_NS)));
+        let least = (ns.lo_ns - JOINED_NS).max(0);
+        ledger.charge(cause, d, Bounds::between(least, most));
+        ledger.charge(Cause::Service, d, Bounds::between(0, most.min(JOINED_NS)));
     } else if sender.is_here() {
-        ledger.charge(cause, d, Bounds::exactly(ns));
+        ledger.charge(cause, d, ns);
     } else {
-        ledger.charge(cause, d, Bounds::between(0, ns));
+        let missing = missing_ns.clamp(0, ns.lo_ns);
+        ledger.charge(cause, d, Bounds::between(missing, most));
         // It may have taken a little longer to leave than to come.
-        let most = ns.saturating_add(ns.min(JOINED_NS));
-        ledger.charge(Cause::NotWriting, d, Bounds::between(0, most));
+        let longer = most.saturating_add(most.min(JOINED_NS));
+        ledger.charge(Cause::NotWriting, d, Bounds::between(0, longer - missing));
     }
 }
 
@@ -346,15 +377,16 @@ fn waiting(call: &One, wait: i64, facts: &OneFacts, ledger: &mut Ledger) {
             ledger.charge(Cause::of_episode(kind), way, Bounds::exactly(ns));
         }
     }
-    let known = call.held.waiting.sum(back);
-    let resent = (call.response_held_ns - known).clamp(0, left);
-    left -= resent;
-    let behind = match facts.to_server.is_here() {
-        true => call.behind_ns.clamp(0, left),
-        false => 0,
-    };
-    left -= behind;
-    ledger.charge(Cause::Loss, d, Bounds::exactly(resent + behind));
+    // What else TCP held of it shows at its sender's end; from elsewhere it may be the server's own time.
+    let known = call.held.waiting.sum(back) + call.held.passing.sum(back);
+    let mut resent = (call.response_held_ns - known).clamp(0, left);
+    if facts.to_server.is_here() {
+        let behind = call.behind_ns.clamp(0, left - resent);
+        ledger.charge(call.lost.passing(), back, Bounds::exactly(resent));
+        ledger.charge(Cause::Loss, d, Bounds::exactly(behind));
+        left -= resent + behind;
+        resent = 0;
+    }
     let missing = (facts.fragments_ns - call.request_passing_ns.max(0)).clamp(0, left);
     left -= missing;
     ledger.charge(Cause::Fragments, d, Bounds::exactly(missing));
@@ -369,7 +401,9 @@ fn waiting(call: &One, wait: i64, facts: &OneFacts, ledger: &mut Ledger) {
     let hi_ns = half
         .hi_ns
         .filter(|_| facts.waits_tell || facts.to_server.is_here());
-    let least = hi_ns.map_or(0, |hi| (own - hi).max(0));
+    let resent = resent.min(left);
+    ledger.charge(Cause::Transfer, back, Bounds::between(0, resent));
+    let least = hi_ns.map_or(0, |hi| (own - hi - resent).max(0));
     let most = (own - half.lo_ns).max(0);
     // A stall is the server's as far as anything is.
     let stalled = stall.min(least);
