@@ -166,6 +166,11 @@ impl Streams {
                 ..Classes::default()
             };
             let mut time = r.account.time_ns;
+            if r.account.rtt.count == 0 {
+                // Of what nobody was ever heard to take nobody knows that it was lost.
+                time[TimeClass::Unknown] += time[TimeClass::LossRecovery];
+                time[TimeClass::LossRecovery] = 0;
+            }
             if let Some(way_ns) = way_to_sender(c, d) {
                 // So much of each silence may be the path's.
                 let silences = i64::from(r.account.stretches[TimeClass::SenderApplication]);

@@ -99,11 +99,11 @@ pub fn divide_stream(d: Direction, classes: &Classes, spared: Bounds, ledger: &m
     let unknown = time[TimeClass::Unknown];
     ledger.charge(Cause::Unknown, d, Bounds::exactly(unknown));
     let own = classes.only(d);
-    let left = own.divide(&Held::default(), all - unknown, 0, ledger);
-    let all_left = left.hi_ns.unwrap_or(left.lo_ns);
-    let most = spared.hi_ns.map_or(all_left, |hi| hi.min(all_left));
-    let least = spared.lo_ns.min(left.lo_ns).min(most);
-    ledger.charge(Cause::SmallWrites, d, Bounds::between(least, most));
-    let passed = Bounds::between((left.lo_ns - most).max(0), all_left - least);
+    // Of whole lives nothing lies at an edge.
+    let left = own.divide(&Held::default(), all - unknown, 0, ledger).lo_ns;
+    let most = spared.hi_ns.map_or(left, |hi| hi.min(left));
+    let spared = Bounds::between(spared.lo_ns.min(most), most);
+    ledger.charge(Cause::SmallWrites, d, spared);
+    let passed = Bounds::between(left - most, left - spared.lo_ns);
     ledger.charge(Cause::Transfer, d, passed);
 }

@@ -1,7 +1,7 @@
 //! Ledgers of generated calls: lines divide what the client waited, and what one end knows holds what both do.
 
 use super::*;
-use model::{EpisodeKind, TimeClass};
+use model::{EpisodeKind, PerClass, TimeClass};
 use proptest::prelude::*;
 
 const MS: i64 = 1_000_000;
@@ -272,8 +272,10 @@ fn sums_merge_in_any_order() {
 fn what_larger_writes_spare_a_stream_is_part_of_what_it_took_to_pass() {
     let d = Direction::ToServer;
     let mut classes = Classes::default();
-    classes.time_ns[0][TimeClass::Transfer] = 10 * MS;
-    classes.time_ns[0][TimeClass::SenderApplication] = 5 * MS;
+    let mut time = PerClass::default();
+    time[TimeClass::Transfer] = 10 * MS;
+    time[TimeClass::SenderApplication] = 5 * MS;
+    classes.set(d, [time, time]);
     let divided = |lo, hi| {
         let mut ledger = Ledger::default();
         divide_stream(d, &classes, Bounds::between(lo, hi), &mut ledger);

@@ -43,6 +43,9 @@ pub(super) const ENTRY: Entry = Entry {
 /// segments, which a round trip carries (RFC 6928).
 const MESSAGE_BYTES: u64 = 10 * 1_460;
 
+/// Fewer pauses of a protocol that is not known do not repeat.
+const FEW: u64 = 3;
+
 /// Bytes of this direction for each of so many messages.
 fn message_bytes(facts: &Facts<'_>, d: Direction, messages: u64) -> u64 {
     let connections = facts.streams.connections.iter();
@@ -77,7 +80,11 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             (waits, messages)
         }
     };
-    // Where a protocol is known its messages are, and a pause in one is plain.
+    // Where a protocol is known its messages are, and a pause in one is plain. Elsewhere one that does not
+    // repeat may be anything.
+    if facts.kind == Kind::Turns && pauses.count < FEW {
+        return None;
+    }
     if facts.kind == Kind::Turns && message_bytes(facts, d, messages) < MESSAGE_BYTES {
         return None;
     }
