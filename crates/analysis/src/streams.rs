@@ -166,11 +166,13 @@ impl Streams {
                 ..Classes::default()
             };
             let mut time = r.account.time_ns;
-            if is_at_receiver(c, d) {
-                // How far its sender is, is not known, nor what that waited for.
+            if let Some(way_ns) = way_to_sender(c, d) {
+                // So much of each silence may be the path's.
+                let silences = i64::from(r.account.stretches[TimeClass::SenderApplication]);
                 let application = time[TimeClass::SenderApplication];
-                time[TimeClass::SenderApplication] -= application;
-                time[TimeClass::Unknown] += application;
+                let unsure = application.min(silences.saturating_mul(way_ns));
+                time[TimeClass::SenderApplication] -= unsure;
+                time[TimeClass::Unknown] += unsure;
             }
             let waits = Waits::of(c).filter(|_| d == Direction::ToServer);
             if let Some(waits) = &waits {
@@ -329,15 +331,20 @@ pub fn word(side: Side) -> &'static str {
     }
 }
 
+/// No path takes longer.
+const LONG_PATH_NS: i64 = 1_000_000_000;
+
 /// A host that acknowledges this soon is where the capture was taken.
 const HERE_NS: i64 = 100_000;
 
-/// Whether the only capture of this direction was taken at its receiver, and nothing showed from the
-/// beginning how far away the sender is.
-fn is_at_receiver(c: &ConnectionResult, d: Direction) -> bool {
-    let soonest = c.direction(d).counts.ack_rtt_min_ns;
-    let here = soonest.is_some_and(|ns| ns < HERE_NS);
-    c.ends.len() == 1 && !c.handshake.seen && here
+/// How long it takes to this direction's sender and back, where its only capture was taken at the receiver
+/// and nothing showed that from the beginning: as what the receiver sent was acknowledged later, or as long as
+/// any path.
+fn way_to_sender(c: &ConnectionResult, d: Direction) -> Option<i64> {
+    let soonest = |d| c.direction(d).counts.ack_rtt_min_ns;
+    let here = soonest(d).is_some_and(|ns| ns < HERE_NS);
+    let is_at_receiver = c.ends.len() == 1 && !c.handshake.seen && here;
+    is_at_receiver.then(|| soonest(d.reverse()).unwrap_or(LONG_PATH_NS))
 }
 
 /// Whether its calls are turns of a byte stream, so that its account is theirs.

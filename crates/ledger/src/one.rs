@@ -295,7 +295,9 @@ fn by_classes(
     own.time_ns[d.reverse().index()] = PerClass::default();
     let mut paused = 0;
     if !sender.is_here() {
-        paused = std::mem::take(&mut own.time_ns[d.index()][TimeClass::SenderApplication]);
+        // What episodes have told is not told again.
+        let all = std::mem::take(&mut own.time_ns[d.index()][TimeClass::SenderApplication]);
+        paused = (all - told.of(d)[EpisodeKind::SenderPause]).max(0);
     }
     let slack_ns = match sender {
         Half::Here => JOINED_NS,

@@ -25,8 +25,10 @@ const PAUSE_NS: i64 = 200 * MICROSECOND;
 const RELEASED_SHARE: i64 = 8;
 const RELEASED_MIN_NS: i64 = 500 * MICROSECOND;
 const RELEASED_MAX_NS: i64 = 2 * MILLISECOND;
+/// Silence with nothing in flight is the sender's own from this on: what the path varies is less.
+const SILENT_NS: i64 = 20 * MILLISECOND;
 /// Silence that nothing broke is idleness and not a slow application from this on, or from ten round
-/// trips on.
+/// trips on, unless a message goes on behind it.
 const IDLE_NS: i64 = SECOND;
 /// A round trip this much above the shortest has a queue in it.
 const QUEUED_PERCENT: i64 = 125;
@@ -646,6 +648,14 @@ impl Sender {
                 self.ledger.charge(TimeClass::NagleDelayedAck, now);
                 return false;
             }
+        }
+        // With everything acknowledged TCP may always send, and nothing came that could have released it. What
+        // ends with a full segment goes on: its sender was in the middle of it, however long.
+        let stopped = gap.drained().filter(|d| span(d.time, now.time) >= SILENT_NS);
+        if let Some(drained) = stopped.filter(|_| !was_small && last.is_some()) {
+            self.ledger.charge(TimeClass::Transfer, drained);
+            self.ledger.charge(wait, now);
+            return false;
         }
         if (clocked && !was_small) || (had_more && outstanding) {
             let at_once = gap

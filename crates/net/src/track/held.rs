@@ -41,6 +41,8 @@ const ANSWER_SHARE: i64 = 4;
 
 /// A shorter silence of a sender with nothing in flight is not worth telling.
 const PAUSE_NS: i64 = 20 * MILLISECOND;
+/// There and back, no path takes longer: of a sender that has answered nothing yet that is all there is.
+const LONGEST_PATH_NS: i64 = 1_000 * MILLISECOND;
 
 /// A bare acknowledgement of everything sent that came late.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -235,7 +237,7 @@ impl Held {
     fn paused(&mut self, now: Time) -> Option<Mark> {
         let drained = self.drained.take().filter(|_| !self.peer_sent)?;
         let since = Mark {
-            time: drained.time + self.fastest_ns?,
+            time: drained.time + self.fastest_ns.unwrap_or(LONGEST_PATH_NS),
             ..drained
         };
         (now - since.time >= PAUSE_NS).then_some(since)
