@@ -258,7 +258,10 @@ impl MatchedFacts {
             false => (of(client, c), of(server, s)),
         };
         let reply_held = at_server.waiting.sum(Direction::ToClient);
-        let held = call.response_held_ns.max(reply_held).clamp(0, wait);
+        // What was held while the response passed, is told by stretches of that time.
+        let passing_held = at_server.passing.sum(Direction::ToClient);
+        let held = (call.response_held_ns - passing_held).max(reply_held);
+        let held = held.clamp(0, wait);
         let (from, to) = (s.request_last.time, s.response_first.time);
         let mut stall = server.stalled(call.server_end, from, to).min(wait - held);
         let resent =
@@ -327,13 +330,21 @@ impl MatchedFacts {
         }
         let mut causes = Held::default();
         if !quiet {
-            causes = at_server.waiting;
-            causes += at_client.passing.only(Direction::ToServer);
-            causes += at_server.passing.only(Direction::ToClient);
-            if is_lossy {
-                causes = causes.by_closed_windows();
-            }
-            causes = causes.take_from(&mut transfer);
+            let told = |held: Held| match is_lossy {
+                true => held.by_closed_windows(),
+                false => held,
+            };
+            // What held the client up shows at its own end: longer than the request passed at the server, where
+            // its end was quicker on the way.
+            let there = (s.request_last.time - s.request_first.time).clamp(0, transfer);
+            let mut room = there + path;
+            causes = told(at_client.passing.only(Direction::ToServer)).take_from(&mut room);
+            let on_the_way = (path - room).max(0);
+            transfer -= there + path - room - on_the_way;
+            path -= on_the_way;
+            let mut others = at_server.waiting;
+            others += at_server.passing.only(Direction::ToClient);
+            causes += told(others).take_from(&mut transfer);
         }
         let told = at_client.passing.sum(Direction::ToServer);
         // What recovery held back is loss.

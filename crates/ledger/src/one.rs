@@ -267,18 +267,26 @@ fn passing(
     for (kind, &ns) in taken.of(d).iter().filter(|(_, ns)| **ns > 0) {
         let ns = match (sender, kind) {
             (Half::Here, _) => Bounds::exactly(ns),
-            (_, EpisodeKind::SenderPause) => Bounds::between(ns, whole),
+            (Half::Away(way), EpisodeKind::SenderPause) => Bounds::between(ns, longer(whole, way)),
             // Its receiver's windows show at the receiver as they were.
-            (_, EpisodeKind::ZeroWindow | EpisodeKind::ClosingWindow) if receiver.is_here() => {
-                Bounds::between(ns, whole)
+            (Half::Away(way), EpisodeKind::ZeroWindow | EpisodeKind::ClosingWindow)
+                if receiver.is_here() =>
+            {
+                Bounds::between(ns, longer(whole, way))
             }
             (Half::Away(way), _) => {
                 let sure = way.hi_ns.map_or(0, |hi| (ns - hi).max(0));
-                Bounds::between(sure, whole)
+                Bounds::between(sure, longer(whole, way))
             }
         };
         ledger.charge(Cause::of_episode(kind), d, ns);
     }
+}
+
+/// What passes in this time after a way may have taken longer to leave, by what the way varies.
+fn longer(ns: i64, way: Bounds) -> i64 {
+    let varies = way.hi_ns.map_or(0, |hi| hi - way.lo_ns);
+    ns.saturating_add(varies)
 }
 
 /// What the connection's account says of a message's passing. What its sender's application held is only
@@ -348,15 +356,16 @@ fn waiting(call: &One, wait: i64, facts: &OneFacts, ledger: &mut Ledger) {
             ledger.charge(Cause::of_episode(kind), way, Bounds::exactly(ns));
         }
     }
-    let known = call.held.waiting.sum(back);
-    let resent = (call.response_held_ns - known).clamp(0, left);
-    left -= resent;
-    let behind = match facts.to_server.is_here() {
-        true => call.behind_ns.clamp(0, left),
-        false => 0,
-    };
-    left -= behind;
-    ledger.charge(Cause::Loss, d, Bounds::exactly(resent + behind));
+    // What else TCP held of it shows at its sender's end; from elsewhere it may be the server's own time.
+    let known = call.held.waiting.sum(back) + call.held.passing.sum(back);
+    let mut resent = (call.response_held_ns - known).clamp(0, left);
+    if facts.to_server.is_here() {
+        let behind = call.behind_ns.clamp(0, left - resent);
+        ledger.charge(call.lost.passing(), back, Bounds::exactly(resent));
+        ledger.charge(Cause::Loss, d, Bounds::exactly(behind));
+        left -= resent + behind;
+        resent = 0;
+    }
     let missing = (facts.fragments_ns - call.request_passing_ns.max(0)).clamp(0, left);
     left -= missing;
     ledger.charge(Cause::Fragments, d, Bounds::exactly(missing));
@@ -371,7 +380,9 @@ fn waiting(call: &One, wait: i64, facts: &OneFacts, ledger: &mut Ledger) {
     let hi_ns = half
         .hi_ns
         .filter(|_| facts.waits_tell || facts.to_server.is_here());
-    let least = hi_ns.map_or(0, |hi| (own - hi).max(0));
+    let resent = resent.min(left);
+    ledger.charge(Cause::Transfer, back, Bounds::between(0, resent));
+    let least = hi_ns.map_or(0, |hi| (own - hi - resent).max(0));
     let most = (own - half.lo_ns).max(0);
     // A stall is the server's as far as anything is.
     let stalled = stall.min(least);
