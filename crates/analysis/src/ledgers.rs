@@ -249,7 +249,7 @@ impl BothWhole<'_> {
         for (capture, connection, d) in ends {
             let (at, ns) = (call.sending_at_ns[d.index()], call.sending_ns[d.index()]);
             let (line, is_lossy) = streams.timeline(capture, connection, d)?;
-            classes.time_ns[d.index()] = line.between(Time(at), Time(at) + ns);
+            classes.set(d, line.between(Time(at), Time(at) + ns));
             classes.is_lossy |= is_lossy;
         }
         Some(classes)
@@ -302,7 +302,7 @@ impl OneWhole<'_> {
             (Direction::ToClient, response, call.response_passing_ns),
         ] {
             let (line, is_lossy) = streams.timeline(0, call.connection, d)?;
-            classes.time_ns[d.index()] = line.between(at, at + ns);
+            classes.set(d, line.between(at, at + ns));
             classes.is_lossy |= is_lossy;
         }
         Some(classes)

@@ -182,7 +182,7 @@ impl Streams {
                 time[TimeClass::SenderApplication] -= unsure;
                 time[TimeClass::Unknown] += waits.idle_ns - waits.crossing_ns + unsure;
             }
-            classes.time_ns[d.index()] = time;
+            classes.set(d, [time, time]);
             let spared = waits.map_or(Bounds::exactly(0), |w| w.spared());
             divide_stream(d, &classes, spared, &mut ledger);
             sums.add(&ledger);

@@ -167,18 +167,23 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
         }
     }
     let (mut transfer, mut left) = (call.transfer_ns + call.nagle_ns - nagle, call.path_ns);
+    // Of what messages waited for under way, some may be no more than bounds.
+    let mut unsure = 0;
     if call.lost != Lost::Nothing {
         // What is beyond a crossing as usual waited for what was lost.
-        let mut lost = (left + transfer - facts.usual_path_ns).max(0);
+        let lost = (left + transfer - facts.usual_path_ns).max(0);
         let beyond = lost.min(left);
         left -= beyond;
         transfer -= lost - beyond;
-        if let Some(classes) = &facts.classes {
-            classes.divide(&call.held, &mut lost, 0, ledger);
-        }
-        ledger.charge(call.lost.cause(), d, Bounds::exactly(lost));
+        let rest = match &facts.classes {
+            Some(classes) => classes.divide(&call.held, lost, 0, ledger),
+            None => Bounds::exactly(lost),
+        };
+        ledger.charge(call.lost.cause(), d, rest);
     } else if let Some(classes) = &facts.classes {
-        classes.divide(&call.held, &mut transfer, 0, ledger);
+        let rest = classes.divide(&call.held, transfer, 0, ledger);
+        transfer = rest.lo_ns;
+        unsure = rest.hi_ns.map_or(0, |hi| hi - rest.lo_ns);
     }
     let mut charge = |cause, d, ns| ledger.charge(cause, d, Bounds::exactly(ns));
     let waited = facts.fragments_ns.clamp(0, transfer + left);
@@ -204,7 +209,8 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
         left -= on_path;
         charge(Cause::Bandwidth, link.direction, here + on_path);
     }
-    charge(Cause::Transfer, d, transfer);
+    let transfer = Bounds::between(transfer, transfer + unsure);
+    ledger.charge(Cause::Transfer, d, transfer);
     path(Bounds::exactly(left), facts.spared, ledger);
 }
 

@@ -10,8 +10,9 @@ const DIRECTIONS: [Direction; 2] = [Direction::ToServer, Direction::ToClient];
 /// What each direction's bytes waited for, in a stretch of time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Classes {
-    /// Nanoseconds by direction and class.
-    pub time_ns: [PerClass<i64>; 2],
+    /// Nanoseconds by direction and class, at least and at most.
+    pub least_ns: [PerClass<i64>; 2],
+    pub most_ns: [PerClass<i64>; 2],
     /// Whether something was lost of the connection: a congestion window that lost is small because it
     /// lost.
     pub is_lossy: bool,
@@ -44,9 +45,29 @@ impl Classes {
         })
     }
 
+    /// One direction's.
+    #[must_use]
+    pub fn only(mut self, d: Direction) -> Classes {
+        self.set(d.reverse(), [PerClass::default(); 2]);
+        self
+    }
+
+    pub fn set(&mut self, d: Direction, [least, most]: [PerClass<i64>; 2]) {
+        self.least_ns[d.index()] = least;
+        self.most_ns[d.index()] = most;
+    }
+
     /// Charges them out of what there is to explain; what episodes have told is not told again. Each may be
-    /// less by `slack_ns`.
-    pub(crate) fn divide(&self, told: &Held, left: &mut i64, slack_ns: i64, ledger: &mut Ledger) {
+    /// less by `slack_ns`. Gives what they do not explain.
+    pub(crate) fn divide(
+        &self,
+        told: &Held,
+        whole_ns: i64,
+        slack_ns: i64,
+        ledger: &mut Ledger,
+    ) -> Bounds {
+        let whole_ns = whole_ns.max(0);
+        let (mut left_least, mut left_most) = (whole_ns, whole_ns);
         for class in ORDER {
             for d in DIRECTIONS {
                 let Some(cause) = self.cause(class) else {
@@ -54,18 +75,22 @@ impl Classes {
                 };
                 let kinds = EpisodeKind::ALL.into_iter().filter(|k| k.class() == class);
                 let told = kinds.fold(0i64, |sum, k| sum.saturating_add(told.of(d)[k]));
-                let ns = (self.time_ns[d.index()][class] - told).clamp(0, (*left).max(0));
-                ledger.charge(cause, d, Bounds::between((ns - slack_ns).max(0), ns));
-                *left -= ns;
+                let own =
+                    |time: &[PerClass<i64>; 2]| (time[d.index()][class] - told).clamp(0, left_most);
+                let (least, most) = (own(&self.least_ns), own(&self.most_ns));
+                ledger.charge(cause, d, Bounds::between((least - slack_ns).max(0), most));
+                left_most -= least;
+                left_least = (left_least - most).max(0);
             }
         }
+        Bounds::between(left_least, left_most)
     }
 }
 
 /// Divides the time in which one direction's bytes were under way that nobody answers: what a connection
 /// was idle is not part of it. `spared` is what larger writes would have spared of what they took to pass.
 pub fn divide_stream(d: Direction, classes: &Classes, spared: Bounds, ledger: &mut Ledger) {
-    let time = classes.time_ns[d.index()];
+    let time = classes.least_ns[d.index()];
     let waited = time
         .iter()
         .filter(|(class, _)| !matches!(class, TimeClass::Idle | TimeClass::Handshake));
@@ -73,10 +98,9 @@ pub fn divide_stream(d: Direction, classes: &Classes, spared: Bounds, ledger: &m
     ledger.clear(Bounds::exactly(all));
     let unknown = time[TimeClass::Unknown];
     ledger.charge(Cause::Unknown, d, Bounds::exactly(unknown));
-    let mut left = all - unknown;
-    let mut own = *classes;
-    own.time_ns[d.reverse().index()] = PerClass::default();
-    own.divide(&Held::default(), &mut left, 0, ledger);
+    let own = classes.only(d);
+    // Of whole lives nothing lies at an edge.
+    let left = own.divide(&Held::default(), all - unknown, 0, ledger).lo_ns;
     let most = spared.hi_ns.map_or(left, |hi| hi.min(left));
     let spared = Bounds::between(spared.lo_ns.min(most), most);
     ledger.charge(Cause::SmallWrites, d, spared);

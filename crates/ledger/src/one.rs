@@ -14,7 +14,7 @@ use crate::classes::Classes;
 use crate::held::{Held, HeldUp};
 use crate::kept::{Pack, Packer, Unpacker};
 use crate::{Bounds, Cause, Ledger};
-use model::{Direction, EpisodeKind, PerClass, TimeClass};
+use model::{Direction, EpisodeKind, TimeClass};
 
 /// By how much a message's end may stand later in its sender's capture than it was.
 const JOINED_NS: i64 = 100_000;
@@ -235,17 +235,15 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
         ledger.charge(Cause::Nagle, d, Bounds::exactly(nagle));
         request -= nagle;
     }
-    if let Some(classes) = &facts.classes {
-        for (left, way, sender) in [
-            (&mut request, d, facts.to_client),
-            (&mut reply, back, facts.to_server),
-        ] {
-            by_classes(classes, &held, way, sender, left, ledger);
-        }
-    }
+    let by_classes = |ns, way, sender, ledger: &mut Ledger| match &facts.classes {
+        Some(classes) => by_classes(classes, &held, way, sender, ns, ledger),
+        None => Bounds::exactly(ns),
+    };
     let cause = call.lost.passing();
-    rest_of(cause, request, d, facts.to_client, ledger);
-    rest_of(cause, reply, back, facts.to_server, ledger);
+    let rest = by_classes(request, d, facts.to_client, ledger);
+    rest_of(cause, rest, d, facts.to_client, ledger);
+    let rest = by_classes(reply, back, facts.to_server, ledger);
+    rest_of(cause, rest, back, facts.to_server, ledger);
     waiting(call, wait, facts, ledger);
     path(beyond, facts.spared, ledger);
 }
@@ -296,47 +294,45 @@ fn by_classes(
     told: &Held,
     d: Direction,
     sender: Half,
-    left: &mut i64,
+    ns: i64,
     ledger: &mut Ledger,
-) {
-    let mut own = *classes;
-    own.time_ns[d.reverse().index()] = PerClass::default();
-    let mut paused = 0;
-    if !sender.is_here() {
-        // What episodes have told is not told again.
-        let all = std::mem::take(&mut own.time_ns[d.index()][TimeClass::SenderApplication]);
-        paused = (all - told.of(d)[EpisodeKind::SenderPause]).max(0);
-    }
-    let slack_ns = match sender {
-        Half::Here => JOINED_NS,
-        Half::Away(_) => 0,
+) -> Bounds {
+    let mut own = classes.only(d);
+    let Half::Away(way) = sender else {
+        if ns > 0 && d == Direction::ToServer {
+            ledger.charge(Cause::Service, d, Bounds::between(0, JOINED_NS.min(ns)));
+        }
+        return own.divide(told, ns, JOINED_NS, ledger);
     };
-    if *left > 0 && slack_ns > 0 && d == Direction::ToServer {
-        ledger.charge(Cause::Service, d, Bounds::between(0, slack_ns.min(*left)));
-    }
-    own.divide(told, left, slack_ns, ledger);
-    // Further on it may have paused for less, by what the way varies.
-    let way = sender.bounds().hi_ns.unwrap_or(paused);
-    let sure = (paused - way).clamp(0, *left);
+    let application = TimeClass::SenderApplication;
+    own.most_ns[d.index()][application] = 0;
+    let paused = std::mem::take(&mut own.least_ns[d.index()][application]);
+    // What episodes have told is not told again; and it may have paused for less, by what the way varies.
+    let paused = paused - told.of(d)[EpisodeKind::SenderPause];
+    let rest = own.divide(told, ns, 0, ledger);
+    let most = rest.hi_ns.unwrap_or(ns);
+    let sure = way.hi_ns.map_or(0, |hi| (paused - hi).clamp(0, most));
     ledger.charge(Cause::NotWriting, d, Bounds::exactly(sure));
-    *left -= sure;
+    Bounds::between((rest.lo_ns - sure).max(0), most - sure)
 }
 
 /// The rest of a message's passing: at its sender TCP let it out as the path took it; elsewhere the
 /// sender may have written it no faster.
-fn rest_of(cause: Cause, ns: i64, d: Direction, sender: Half, ledger: &mut Ledger) {
+fn rest_of(cause: Cause, ns: Bounds, d: Direction, sender: Half, ledger: &mut Ledger) {
+    let most = ns.hi_ns.unwrap_or(ns.lo_ns);
     if sender.is_here() && d == Direction::ToServer {
         // Segments that the host joins stand in its capture a little later than they were: the server may
         // have had them by then.
-        ledger.charge(cause, d, Bounds::between((ns - JOINED_NS).max(0), ns));
-        ledger.charge(Cause::Service, d, Bounds::between(0, ns.min(JOINED_NS)));
+        let least = (ns.lo_ns - JOINED_NS).max(0);
+        ledger.charge(cause, d, Bounds::between(least, most));
+        ledger.charge(Cause::Service, d, Bounds::between(0, most.min(JOINED_NS)));
     } else if sender.is_here() {
-        ledger.charge(cause, d, Bounds::exactly(ns));
+        ledger.charge(cause, d, ns);
     } else {
-        ledger.charge(cause, d, Bounds::between(0, ns));
+        ledger.charge(cause, d, Bounds::between(0, most));
         // It may have taken a little longer to leave than to come.
-        let most = ns.saturating_add(ns.min(JOINED_NS));
-        ledger.charge(Cause::NotWriting, d, Bounds::between(0, most));
+        let longer = most.saturating_add(most.min(JOINED_NS));
+        ledger.charge(Cause::NotWriting, d, Bounds::between(0, longer));
     }
 }
 

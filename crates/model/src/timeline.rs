@@ -1,6 +1,6 @@
 //! What a direction's time went to, one piece of time after another, in bounded memory: while there are
 //! few, each stretch of one class is a piece; then two neighbors become one with the time of both, so that
-//! what is said of a stretch of time is no longer exact at its edges, but the sums stay.
+//! of what is said of a stretch of time only bounds are known at its edges, but the sums stay.
 
 use crate::{PerClass, Time, TimeClass};
 use serde::{Deserialize, Serialize};
@@ -56,27 +56,22 @@ impl Timeline {
         self.pieces.is_empty()
     }
 
-    /// What of each class lies between two moments; of a piece at an edge its share.
+    /// What of each class lies between two moments, at least and at most: of a piece at an edge nobody knows
+    /// which part lies inside.
     #[must_use]
-    pub fn between(&self, from: Time, to: Time) -> PerClass<i64> {
-        let mut sum = PerClass::<i64>::default();
+    pub fn between(&self, from: Time, to: Time) -> [PerClass<i64>; 2] {
+        let [mut least, mut most] = [PerClass::<i64>::default(); 2];
         let begin = self.pieces.partition_point(|p| p.until <= from);
         let inside = self.pieces.iter().skip(begin);
         for piece in inside.take_while(|p| p.first < to) {
-            let whole = (piece.until - piece.first).max(1);
+            let whole = (piece.until - piece.first).max(0);
             let part = (piece.until.min(to) - piece.first.max(from)).clamp(0, whole);
             for (class, &ns) in piece.time_ns.iter().filter(|(_, ns)| **ns > 0) {
-                let share = match part == whole {
-                    true => ns,
-                    false => {
-                        let share = i128::from(ns) * i128::from(part) / i128::from(whole);
-                        i64::try_from(share).unwrap_or(i64::MAX)
-                    }
-                };
-                sum[class] = sum[class].saturating_add(share);
+                least[class] = least[class].saturating_add((ns - (whole - part)).max(0));
+                most[class] = most[class].saturating_add(ns.min(part));
             }
         }
-        sum
+        [least, most]
     }
 }
 
@@ -89,9 +84,10 @@ mod tests {
         let mut timeline = Timeline::default();
         timeline.add(TimeClass::Transfer, Time(0), Time(100));
         timeline.add(TimeClass::Idle, Time(100), Time(300));
-        let part = timeline.between(Time(50), Time(150));
-        assert_eq!((part[TimeClass::Transfer], part[TimeClass::Idle]), (50, 50));
-        assert_eq!(timeline.between(Time(400), Time(500)), PerClass::of(0));
+        for part in timeline.between(Time(50), Time(150)) {
+            assert_eq!((part[TimeClass::Transfer], part[TimeClass::Idle]), (50, 50));
+        }
+        assert_eq!(timeline.between(Time(400), Time(500)), [PerClass::of(0); 2]);
     }
 
     #[test]
@@ -106,9 +102,13 @@ mod tests {
             timeline.add(class, Time(i * 10), Time(i * 10 + 10));
         }
         assert!(timeline.pieces.len() <= PIECES);
-        let all = timeline.between(Time(0), Time(many * 10));
-        assert_eq!(all[TimeClass::Transfer], many * 5);
+        for all in timeline.between(Time(0), Time(many * 10)) {
+            assert_eq!(all[TimeClass::Transfer], many * 5);
+        }
         let half = timeline.between(Time(0), Time(many * 5));
-        assert!((half[TimeClass::Idle] - many * 5 / 2).abs() < 100);
+        assert!(half.map(|sum| (sum[TimeClass::Idle] - many * 5 / 2).abs() < 100) == [true; 2]);
+        // Of one stretch in a piece of several nobody knows where in it that class was.
+        let [least, most] = timeline.between(Time(10), Time(20));
+        assert_eq!((least[TimeClass::Idle], most[TimeClass::Idle]), (0, 10));
     }
 }

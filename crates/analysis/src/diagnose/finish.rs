@@ -14,7 +14,7 @@ use crate::narrowest::{self, Link};
 use crate::places::Known;
 use crate::results::{Budget, CaptureResult, Diagnosis};
 use crate::rounds::Habit;
-use crate::sql::habits::{Pattern, habits};
+use crate::sql::habits::{Habit as SqlHabit, Pattern, habits};
 use crate::streams::{self, Gathered, Streams};
 use crate::verdict::{exchanged, verdict};
 use ledger::Sums;
@@ -210,9 +210,17 @@ impl Diagnoser {
         let mut account = Account::of(basis, whole.sums(&Spared::default()));
         let mut spared = Spared::default();
         let path_is_known = matches!(basis, Basis::Client | Basis::Matched);
-        for habit in seen.sql.as_ref().map_or_else(Vec::new, habits) {
+        // Less than may be accused stays the path's; where bounds are all there is, it may be more.
+        let accused = account.total_ns / ACCUSED_SHARE;
+        let found = seen.sql.as_ref().map_or_else(Vec::new, habits);
+        for habit in &found {
+            let same = |h: &&SqlHabit<'_>| h.cause() == habit.cause();
+            let saved = found.iter().filter(same).map(|h| h.saved_ns);
+            let is_worth = saved.fold(0, i64::saturating_add) >= accused;
             let is_sure = path_is_known || habit.pattern == Pattern::SmallFetch;
-            spared.by_statement(&habit, is_sure);
+            if is_worth || basis != Basis::Matched {
+                spared.by_statement(habit, is_sure && is_worth);
+            }
         }
         let own: &[Habit] = match self.kind {
             // Only turns tell requests to write from questions.
@@ -221,7 +229,6 @@ impl Diagnoser {
             Kind::Calls => &[],
         };
         // Less than may be accused stays the path's.
-        let accused = account.total_ns / ACCUSED_SHARE;
         for &habit in own {
             let worth = accused.max(match habit {
                 Habit::Questions => WORTH_NS,

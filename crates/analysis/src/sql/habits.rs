@@ -139,16 +139,21 @@ impl Habit<'_> {
         }
     }
 
+    /// What it is charged to.
+    #[must_use]
+    pub fn cause(&self) -> Cause {
+        match self.pattern {
+            Pattern::SmallFetch => Cause::SmallFetch,
+            _ => Cause::Chatty,
+        }
+    }
+
     /// What of their path it could spare.
     #[must_use]
     pub fn spared(&self, is_sure: bool) -> Share {
-        let cause = match self.pattern {
-            Pattern::SmallFetch => Cause::SmallFetch,
-            _ => Cause::Chatty,
-        };
         let all = self.statement.round_trips.max(self.trips);
         Share {
-            cause,
+            cause: self.cause(),
             trips: self.trips - self.needed,
             of: all,
             is_sure,
