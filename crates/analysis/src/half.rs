@@ -47,6 +47,8 @@ impl OpTable {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Completeness {
     Complete,
+    /// But for the beginning of its request.
+    BegunBefore,
     NoResponse,
     Incomplete,
 }
@@ -109,6 +111,9 @@ impl Half {
         let request_last = call.request_last.unwrap_or(request_first);
         let (completeness, first, last) = match (call.response_first, call.response_last) {
             (Some(first), Some(last)) if call.is_timed() => (Completeness::Complete, first, last),
+            (Some(first), Some(last)) if call.is_begun_before() => {
+                (Completeness::BegunBefore, first, last)
+            }
             _ if matches!(call.outcome, Outcome::NoResponse(_)) => {
                 (Completeness::NoResponse, request_last, request_last)
             }
@@ -135,6 +140,18 @@ impl Half {
             work: work_of(call),
             attributes,
         })
+    }
+
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.completeness == Completeness::Complete
+    }
+
+    /// Whether it can be divided: it lacks nothing, or but for the beginning of its request. A capture that
+    /// begins with the same byte as the other one's call lacks nothing either.
+    #[must_use]
+    pub fn has_times(&self) -> bool {
+        self.is_complete() || self.completeness == Completeness::BegunBefore
     }
 
     /// UDP has no sequence numbers.

@@ -172,7 +172,8 @@ impl MatchedFacts {
         }
     }
 
-    /// Adds a call of operation number `op` that both captures hold completely. `backwards`: the host that serves the others
+    /// Adds a call of operation number `op` that both captures hold, but perhaps for what came before them.
+    /// `backwards`: the host that serves the others
     /// made it (a callback), so `client` is of the server's capture. It has times, but no part in the
     /// account of the calls that the clients wait for, nor in the clock.
     pub fn add(&mut self, op: u16, client: &Half, server: &Half, backwards: bool) {
@@ -183,9 +184,13 @@ impl MatchedFacts {
         let origin = *self.origin.get_or_insert(client.request_first.time);
         let (c, s) = (client.response_time_ns(), server.response_time_ns());
         let sums = &mut self.ops[op];
-        sums.client.add(c);
-        sums.server.add(s);
-        sums.difference.add(c.saturating_sub(s));
+        // What lacks its beginning has no response time, but what was seen of it is divided.
+        let is_whole = client.is_complete() || server.is_complete();
+        if is_whole {
+            sums.client.add(c);
+            sums.server.add(s);
+            sums.difference.add(c.saturating_sub(s));
+        }
         if backwards {
             return;
         }
@@ -205,7 +210,9 @@ impl MatchedFacts {
             .flatten()
             .min();
         self.last = self.last.max(Some(client.response_last.time));
-        self.client.add(c);
+        if is_whole {
+            self.client.add(c);
+        }
         self.unsettled.push_back(Unsettled {
             op,
             client: Brief::of(client),
@@ -440,11 +447,17 @@ impl MatchedFacts {
         (sum / n.max(1)) as i64
     }
 
+    /// Calls in the budget.
+    #[must_use]
+    pub fn divided(&self) -> u64 {
+        self.ops.iter().map(|o| o.forward).sum()
+    }
+
     /// Mean network out, server and network back per call; they add up to the mean response time at
     /// the client, whatever the clock says.
     #[must_use]
     pub fn budget(&self, clock: &Clock) -> [i64; 3] {
-        let n: u64 = self.ops.iter().map(|o| o.forward).sum();
+        let n = self.divided();
         let sum = |f: fn(&OpSums) -> i128| self.ops.iter().map(f).sum::<i128>();
         let shift = self.offset_sum(clock, sum(|o| o.at), n);
         // Whatever the clock, both ways together are the same; each rounded down.

@@ -331,6 +331,17 @@ impl Call {
     /// than no time. Packets of one host may stand a little out of order, so a wait may seem to.
     #[must_use]
     pub fn is_timed(&self) -> bool {
+        self.is_complete() && self.has_times()
+    }
+
+    /// Whether it lacks nothing but its request's beginning, from before the capture: its times are those of what
+    /// was seen of it.
+    #[must_use]
+    pub fn is_begun_before(&self) -> bool {
+        self.outcome == Outcome::Incomplete(Reason::BeforeCapture) && self.has_times()
+    }
+
+    fn has_times(&self) -> bool {
         const OUT_OF_ORDER_NS: i64 = 1_000_000;
         let parts = (
             self.request_transfer_ns(),
@@ -341,7 +352,7 @@ impl Call {
             return false;
         };
         let possible = request >= 0 && response >= 0 && wait >= -OUT_OF_ORDER_NS;
-        self.is_complete() && possible && self.response_time_ns().is_some_and(|ns| ns >= 0)
+        possible && self.response_time_ns().is_some_and(|ns| ns >= 0)
     }
 
     /// Whether both halves were seen to their ends.

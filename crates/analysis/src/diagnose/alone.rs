@@ -56,7 +56,7 @@ impl OneSided {
         else {
             return;
         };
-        if call.is_timed() {
+        if call.is_timed() || call.is_begun_before() {
             self.unsettled.push_back(Brief {
                 connection: call.connection,
                 server: call.server,

@@ -191,7 +191,8 @@ impl Diagnoser {
             look(&Looked {
                 row: call.row,
                 ledger,
-                is_judged: true,
+                // Streams are judged by themselves.
+                is_judged: !self.is_of_streams(),
                 server: rows.next(),
                 clock_offset_ns: clock.map_or(0, |c| self.matched.offset_ns(c, call.at)),
             });
@@ -315,7 +316,7 @@ impl Diagnoser {
             (Basis::Matched, Some(clock)) => {
                 let [out, server, back] = self.matched.budget(clock);
                 Budget {
-                    calls: self.matched.client.count(),
+                    calls: self.matched.divided(),
                     network_out_ns: Some(out),
                     server_ns: Some(server),
                     network_back_ns: Some(back),

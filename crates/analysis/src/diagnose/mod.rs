@@ -252,17 +252,18 @@ impl Diagnoser {
             true => (&pair[1 - client], &pair[client]),
         };
         match (c.completeness, s.completeness) {
-            (Completeness::Complete, Completeness::Complete) => {
+            _ if c.has_times() && s.has_times() => {
                 // The header may be hidden in one capture only.
                 let op = match self.ops.name(c.op) {
                     (model::Protocol::Rpc, _) => s.op,
                     _ => c.op,
                 };
                 self.matched.add(op, c, s, backwards);
-                if let (false, Some(ladders)) = (backwards, &mut self.ladders) {
+                let has_time = !backwards && (c.is_complete() || s.is_complete());
+                if let (true, Some(ladders)) = (has_time, &mut self.ladders) {
                     ladders.matched(op, (client, c), (1 - client, s));
                 }
-                if let (false, Some(app)) = (backwards, &mut self.app[client]) {
+                if let (true, Some(app)) = (has_time, &mut self.app[client]) {
                     app.matched(c, s);
                 }
             }

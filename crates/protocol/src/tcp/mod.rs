@@ -17,8 +17,8 @@
 //!   capture only silence can say so.
 //! - A turn's id is its request's sequence number, which is the same wherever it is captured.
 //! - A server that speaks first (a greeting) opens no turn, nor does a TLS alert, which nobody answers.
-//! - In mid-connection the first bytes may be the middle of a request: turns begin behind the first
-//!   bytes of the server. Who is the server only the ports can say then; where they do not, nothing
+//! - In mid-connection the first bytes may be the middle of a request: a turn that they begin is incomplete
+//!   (`before-capture`), with the times of what was seen of it. Who is the server only the ports can say then; where they do not, nothing
 //!   is told: `turns-roles-unknown`.
 //! - No [`Outstanding`](model::Outstanding) records are made: a connection has one turn at a time by
 //!   construction, so that their number counts connections and says nothing of a limit, and a server

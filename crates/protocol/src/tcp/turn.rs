@@ -69,6 +69,8 @@ pub(super) enum Answer {
 pub(super) struct Turn {
     request: Part,
     pub answer: Answer,
+    /// Whether its request may have begun before the connection's first packet in the capture.
+    pub begun_before: bool,
     /// Whether one side spoke while the other did: what belongs to which request is not known.
     pub overlaps: bool,
     /// Why it has no answer, or why the end of its answer is not known, where that is not a gap.
@@ -81,8 +83,17 @@ impl Turn {
         Turn {
             request: Part::of(chunk, chunk.mark),
             answer: Answer::None,
+            begun_before: false,
             overlaps: false,
             ended: None,
+        }
+    }
+
+    /// The same, of which nobody knows whether those were its first bytes.
+    pub(super) fn in_the_middle(chunk: &Chunk<'_>) -> Turn {
+        Turn {
+            begun_before: true,
+            ..Turn::open(chunk)
         }
     }
 
@@ -141,7 +152,11 @@ impl Turn {
             Answer::Seen(a) if a.end_missing || self.request.end_missing => {
                 Outcome::Incomplete(Reason::CaptureGap)
             }
-            Answer::Seen(_) => self.ended.map_or(Outcome::Ok, Outcome::Incomplete),
+            Answer::Seen(_) => match self.ended {
+                Some(reason) => Outcome::Incomplete(reason),
+                None if self.begun_before => Outcome::Incomplete(Reason::BeforeCapture),
+                None => Outcome::Ok,
+            },
         }
     }
 

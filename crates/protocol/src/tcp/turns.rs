@@ -48,8 +48,9 @@ pub(crate) struct Turns {
     /// Those before it that are not reported yet.
     held: Vec<Turn>,
     state: State,
-    /// Whether the client's next bytes are known to begin a request.
+    /// Whether the client's next bytes are known to begin a request, and whether no bytes were seen before.
     may_open: bool,
+    is_new: bool,
     /// Turns opened, and those that overlapped with the one before.
     turns: u32,
     overlaps: u32,
@@ -70,6 +71,7 @@ impl Turns {
                 false => State::RolesUnknown,
             },
             may_open: connection.roles_known,
+            is_new: true,
             turns: 0,
             overlaps: 0,
             of: None,
@@ -103,22 +105,32 @@ impl Turns {
         if !self.is_told() || chunk.data.is_empty() && chunk.cut == 0 {
             return;
         }
+        if d == Direction::ToClient {
+            // What its client says next is a request of its own.
+            (self.may_open, self.is_new) = (true, false);
+        }
         match (d, &mut self.turn) {
             (Direction::ToServer, Some(turn)) if !turn.is_answered() => turn.ask(chunk),
             (Direction::ToServer, _) => self.open(chunk),
             (Direction::ToClient, Some(turn)) if turn.is_answered() => turn.answer(chunk),
             (Direction::ToClient, Some(_)) => self.answer(cx, chunk),
-            (Direction::ToClient, None) => self.may_open = true,
+            (Direction::ToClient, None) => {}
         }
     }
 
     /// The client speaks, for the first time or again.
     fn open(&mut self, chunk: &Chunk<'_>) {
-        if !self.may_open || is_alert(chunk) {
+        if is_alert(chunk) {
             return;
         }
+        let turn = match self.may_open {
+            true => Turn::open(chunk),
+            false if self.is_new => Turn::in_the_middle(chunk),
+            false => return,
+        };
+        self.is_new = false;
         self.over();
-        self.turn = Some(Turn::open(chunk));
+        self.turn = Some(turn);
         if self.turns >= TURNS {
             self.turns /= 2;
             self.overlaps /= 2;
@@ -176,7 +188,7 @@ impl Turns {
                     turn.doubt_end();
                 }
                 self.over();
-                self.may_open = false;
+                (self.may_open, self.is_new) = (false, false);
             }
             (Direction::ToClient, Some(turn)) => {
                 if !turn.is_answered()
@@ -187,7 +199,7 @@ impl Turns {
                 turn.answer_unseen(length);
                 self.report(cx);
             }
-            (Direction::ToClient, None) => {}
+            (Direction::ToClient, None) => self.is_new = false,
         }
     }
 
@@ -250,7 +262,7 @@ fn tell(cx: &mut Context<'_>, turn: &Turn, of: Option<&Opaque>) {
         note(cx, "overlapping-turns", |ends| {
             format!("{ends}: both sides spoke at the same time, the turn is left out")
         });
-    } else {
+    } else if !turn.begun_before || matches!(turn.answer, Answer::Seen(_)) {
         let call = turn.call(cx, of);
         cx.output.calls.push(call);
     }
