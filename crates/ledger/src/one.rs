@@ -352,16 +352,21 @@ fn waiting(call: &One, wait: i64, facts: &OneFacts, ledger: &mut Ledger) {
             ledger.charge(Cause::of_episode(kind), way, Bounds::exactly(ns));
         }
     }
-    // What else TCP held of it shows at its sender's end; from elsewhere it may be the server's own time.
+    // What else TCP held of it shows at its sender's end, and what was lost wherever it is missing; else it may
+    // be the server's own time.
     let known = call.held.waiting.sum(back) + call.held.passing.sum(back);
     let mut resent = (call.response_held_ns - known).clamp(0, left);
-    if facts.to_server.is_here() {
-        let behind = call.behind_ns.clamp(0, left - resent);
+    if facts.to_server.is_here() || call.lost != Lost::Nothing {
         ledger.charge(call.lost.passing(), back, Bounds::exactly(resent));
-        ledger.charge(Cause::Loss, d, Bounds::exactly(behind));
-        left -= resent + behind;
+        left -= resent;
         resent = 0;
     }
+    let behind = match facts.to_server.is_here() {
+        true => call.behind_ns.clamp(0, left),
+        false => 0,
+    };
+    left -= behind;
+    ledger.charge(Cause::Loss, d, Bounds::exactly(behind));
     let missing = (facts.fragments_ns - call.request_passing_ns.max(0)).clamp(0, left);
     left -= missing;
     ledger.charge(Cause::Fragments, d, Bounds::exactly(missing));

@@ -86,8 +86,8 @@ pub(super) struct Held {
     small: Option<Small>,
     /// The acknowledgement of that segment.
     small_acknowledged: Option<Release>,
-    /// End of the last segment if it was of the maximum size, or several of them: what follows it is of
-    /// the same message.
+    /// End of the last segment if it was of the maximum size, or several of them and nothing more: what follows
+    /// it is of the same message.
     full: Option<u64>,
     /// The last acknowledgement of some of the outstanding data.
     advanced: Option<Time>,
@@ -258,7 +258,7 @@ impl Held {
         &mut self,
         s: &Segment,
         end: u64,
-        is_small: bool,
+        Size { is_small, ends_full }: Size,
         acknowledged: Option<u64>,
         rebuilding: bool,
         summary: &mut DirectionSummary,
@@ -318,29 +318,42 @@ impl Held {
         if is_small {
             self.small = Some(Small { end, at: now });
         }
-        self.full = (!is_small).then_some(end);
+        self.full = ends_full.then_some(end);
         self.last_data = Some(s.mark);
         self.peer_sent = false;
         held_since
     }
 }
 
-/// The segment size below which a segment is small: what both sides' options allow, less the
-/// timestamps, or the largest segment seen, but at least what every host must accept (RFC 9293
-/// section 3.7.1).
-pub(super) fn is_small(s: &Segment, mss: Option<u16>, largest: u32) -> bool {
-    const EVERY_HOST_ACCEPTS: u32 = 536;
-    const TIMESTAMPS: u32 = 12;
-    match mss {
-        Some(mss) => {
-            let options = if s.tcp.timestamps.is_some() {
-                TIMESTAMPS
-            } else {
-                0
+/// How a segment stands to the largest that its connection may carry.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Size {
+    pub is_small: bool,
+    /// Whether its last byte fills a segment; of one that was joined from several that shows where their size is
+    /// known.
+    pub ends_full: bool,
+}
+
+impl Size {
+    /// A segment is small below what both sides' options allow, less the timestamps, or below the largest
+    /// segment seen, but at least what every host must accept (RFC 9293 section 3.7.1).
+    pub(super) fn of(s: &Segment, mss: Option<u16>, largest: u32) -> Size {
+        const EVERY_HOST_ACCEPTS: u32 = 536;
+        const TIMESTAMPS: u32 = 12;
+        let bytes = s.payload_length;
+        let Some(mss) = mss else {
+            let is_small = bytes < largest.max(EVERY_HOST_ACCEPTS);
+            return Size {
+                is_small,
+                ends_full: !is_small,
             };
-            s.payload_length + options < u32::from(mss)
+        };
+        let options = s.tcp.timestamps.map_or(0, |_| TIMESTAMPS);
+        let most = u32::from(mss).saturating_sub(options).max(1);
+        Size {
+            is_small: bytes < most,
+            ends_full: bytes >= most && bytes.is_multiple_of(most),
         }
-        None => s.payload_length < largest.max(EVERY_HOST_ACCEPTS),
     }
 }
 

@@ -5,7 +5,7 @@ use super::Wanted;
 use super::deliver::{deliver, drain, give_up, settle};
 use super::entry::{Patience, Verdict};
 use super::handshake::{Ecn, Opening};
-use super::held::is_small;
+use super::held::Size;
 use super::metering::{self, Again, Before};
 use super::reassembly::Origin;
 use super::recovery::Resent;
@@ -571,11 +571,11 @@ fn new_data<H: Handler>(
         stream.recovery.new_data(start, s.mark, s.order);
     }
     let recovering = stream.recovery.since();
-    let small = is_small(s, stream.mss, stream.largest);
+    let size = Size::of(s, stream.mss, stream.largest);
     let held = stream.held.sent(
         s,
         end,
-        small,
+        size,
         stream.acknowledged,
         stream.recovery.is_rebuilding(),
         &mut stream.summary,
