@@ -3,7 +3,7 @@
 
 use super::*;
 use Direction::{ToClient, ToServer};
-use model::{DirectionAccount, Retransmissions};
+use model::{DirectionAccount, Retransmissions, TimeClass};
 
 const WIDTH: i64 = 100 * MS;
 
@@ -139,6 +139,30 @@ fn without_anything_outstanding_a_sender_pauses() {
         (7, 8)
     );
     assert_eq!(account.congestion_window.count, 0);
+}
+
+/// What a client's silence of five seconds between two writes is charged to: the first ends with so many bytes.
+fn silence_behind(bytes: usize) -> (i64, i64) {
+    let mut t = Script::new();
+    for (d, flags) in [(ToServer, SYN), (ToClient, SYN | ACK)] {
+        t.send(d, flags, 0, u32::from(d == ToClient), b"").tcp.mss = Some(1_000);
+    }
+    t.send(ToServer, ACK, 1, 1, b"");
+    t.c(1, 1, &vec![0; bytes]).tcp.flags.0 |= PSH;
+    let sent = 1 + bytes as u32;
+    t.wait(MS);
+    t.s(1, sent, b"");
+    t.wait(5_000 * MS);
+    t.c(sent, 1, &[0; 1_000]).tcp.flags.0 |= PSH;
+    let time = account(&t).time_ns;
+    let seconds = |class| time[class] / (1_000 * MS);
+    (seconds(TimeClass::SenderApplication), seconds(TimeClass::Idle))
+}
+
+#[test]
+fn a_silence_behind_a_full_segment_is_in_the_middle_of_a_message() {
+    assert_eq!(silence_behind(3_000), (5, 0));
+    assert_eq!(silence_behind(2_999), (0, 5), "that may have been all of it");
 }
 
 #[test]

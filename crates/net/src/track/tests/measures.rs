@@ -304,6 +304,31 @@ fn a_segment_that_a_full_window_had_held_says_since_when() {
     assert_eq!(held, [None, None, Some(Time(full)), None]);
 }
 
+#[test]
+fn what_follows_the_end_of_a_message_was_not_held_behind_it() {
+    // Answers in one joined segment each, of which the last one is short or full; the next leaves as the client
+    // asks again.
+    for (bytes, is_held) in [(2_500, false), (3_000, true)] {
+        let mut t = Script::new();
+        for (d, flags) in [(ToServer, SYN), (ToClient, SYN | ACK)] {
+            t.send(d, flags, 0, u32::from(d == ToClient), b"").tcp.mss = Some(1_000);
+        }
+        t.send(ToServer, ACK, 1, 1, b"");
+        let mut answered = 1;
+        for i in 0..4 {
+            t.c(1 + i * 4, answered, b"ask?");
+            t.s(answered, 5 + i * 4, &vec![0; bytes]);
+            answered += bytes as u32;
+            t.wait(MS);
+            t.c(5 + i * 4, answered, b"");
+            t.wait(5 * MS);
+        }
+        let seen = t.one();
+        let held = seen.chunks.iter().filter(|c| c.held_since.is_some());
+        assert_eq!(held.count() > 0, is_held, "{bytes}");
+    }
+}
+
 /// Pairs of small writes: header, then a body which leaves when the header is acknowledged, as the path has it.
 fn split_writes(nodelay_every: Option<u32>) -> (Script, i64) {
     let mut t = Script::new();
