@@ -78,6 +78,8 @@ pub struct Trouble {
     pub spurious: bool,
     /// Bytes that the window offered while it was full.
     pub window: u64,
+    /// When something was sent again for the last time, as far as is told: what came behind is no loss for certain.
+    pub resent: Time,
     /// How long in it nothing flowed: all of it, but in a run of stretches with bursts between them.
     pub ns: i64,
 }
@@ -333,6 +335,7 @@ impl CaptureFacts {
             timeouts: e.timeouts,
             spurious: e.spurious,
             window: e.window,
+            resent: e.resent.last().map_or(e.first.time, |r| r.again.time),
             ns: (e.last.time - e.first.time).max(0),
         };
         self.episodes[e.direction.index()][e.kind].add(&trouble, self.index);

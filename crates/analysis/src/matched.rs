@@ -338,7 +338,7 @@ impl MatchedFacts {
         let mut causes = Held::default();
         if !quiet {
             let told = |held: Held| match is_lossy {
-                true => held.by_closed_windows(),
+                true => held.beside_loss(),
                 false => held,
             };
             // What held the client up shows at its own end: longer than the request passed at the server, where

@@ -120,7 +120,14 @@ impl Acknowledged {
         // Where bytes queue, all that crosses it may.
         let varies = varies.max(self.at_once_max_ns);
         let most = varies.min(most).max(fastest).saturating_add(WOKEN_NS);
-        Half::Away(Bounds::between((fastest - 2 * HOST_NS).max(0), most))
+        // A call may have been quicker yet: by the less the more have been seen of what varies so much.
+        let varies_ns = self.prompt_max_ns.saturating_sub(fastest).max(0);
+        let quicker = match late {
+            true => 0,
+            false => varies_ns / (self.prompt_count / FEW).max(1) as i64,
+        };
+        let least = fastest - quicker.max(2 * HOST_NS);
+        Half::Away(Bounds::between(least.max(0), most))
     }
 
     fn mean_ns(&self, fastest: i64) -> i64 {

@@ -80,6 +80,7 @@ mod tests {
             timeouts: 0,
             spurious: false,
             window: 0,
+            resent: Time(last * MS),
             ns: (last - first) * MS,
         }
     }
@@ -151,6 +152,6 @@ mod tests {
         assert_eq!(left, 0);
         assert_eq!(taken.sum(Direction::ToServer), 100 * MS);
         assert_eq!(taken.sum(Direction::ToClient), 30 * MS);
-        assert_eq!(held.by_closed_windows().sum(Direction::ToClient), 0);
+        assert_eq!(held.beside_loss().sum(Direction::ToClient), 0);
     }
 }

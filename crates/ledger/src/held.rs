@@ -70,18 +70,17 @@ impl Held {
         self
     }
 
-    /// Only what closed windows did.
+    /// Only what no loss does: closed windows, and silences with nothing in flight.
     #[must_use]
-    pub fn by_closed_windows(self) -> Held {
-        self.by(&[EpisodeKind::ZeroWindow, EpisodeKind::ClosingWindow])
-    }
-
-    fn by(mut self, wanted: &[EpisodeKind]) -> Held {
+    pub fn beside_loss(mut self) -> Held {
+        const BESIDE: [EpisodeKind; 3] = [
+            EpisodeKind::ZeroWindow,
+            EpisodeKind::ClosingWindow,
+            EpisodeKind::SenderPause,
+        ];
         for kinds in &mut self.0 {
-            for kind in EpisodeKind::ALL {
-                if !wanted.contains(&kind) {
-                    kinds[kind] = 0;
-                }
+            for kind in EpisodeKind::ALL.into_iter().filter(|k| !BESIDE.contains(k)) {
+                kinds[kind] = 0;
             }
         }
         self

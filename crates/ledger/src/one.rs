@@ -92,9 +92,10 @@ pub struct One {
     pub lost: Lost,
     /// Whether it was sent in datagrams.
     pub is_datagram: bool,
-    /// How long recoveries overlapped it, and how long its wait lay behind requests that had been lost
-    /// before it.
+    /// How long recoveries overlapped its wait, and those of responses its response's passing; and how long the
+    /// wait lay behind requests that had been lost before it.
     pub recovery_ns: i64,
+    pub response_recovery_ns: i64,
     pub behind_ns: i64,
     pub held: HeldUp,
 }
@@ -122,6 +123,7 @@ impl Pack for One {
             self.response_held_ns,
             self.stall_ns,
             self.recovery_ns,
+            self.response_recovery_ns,
             self.behind_ns,
         ] {
             p.signed(ns);
@@ -145,6 +147,7 @@ impl Pack for One {
             response_held_ns: u.signed()?,
             stall_ns: u.signed()?,
             recovery_ns: u.signed()?,
+            response_recovery_ns: u.signed()?,
             behind_ns: u.signed()?,
             ..One::default()
         };
@@ -219,7 +222,7 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     let mut reply = response - wait - request;
     let (d, back) = (Direction::ToServer, Direction::ToClient);
     let held = match is_lossy {
-        true => call.held.passing.by_closed_windows(),
+        true => call.held.passing.beside_loss(),
         false => call.held.passing,
     };
     let missing = facts.fragments_ns.clamp(0, request);
@@ -227,64 +230,78 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     request -= missing;
     let known = held.sum(d).min(request);
     let (client, server) = (facts.to_client, facts.to_server);
-    passing(&held, d, [client, server], &mut request, ledger);
-    passing(&held, back, [server, client], &mut reply, ledger);
+    let mut own = |d, ends, ns: &mut i64| passing(&held, d, ends, is_lossy, ns, ledger);
+    let request_unsure = own(d, [client, server], &mut request);
+    let reply_unsure = own(back, [server, client], &mut reply);
     if facts.to_client.is_here() && facts.classes.is_none() {
         // Only next to a sender it shows that its TCP held something back.
         let nagle = (call.request_held_ns - known).clamp(0, request);
         ledger.charge(Cause::Nagle, d, Bounds::exactly(nagle));
         request -= nagle;
     }
-    let by_classes = |ns, way, sender, ledger: &mut Ledger| match &facts.classes {
-        Some(classes) => by_classes(classes, &held, way, sender, ns, ledger),
-        None => Bounds::exactly(ns),
-    };
-    let cause = call.lost.passing();
-    let rest = by_classes(request, d, facts.to_client, ledger);
-    rest_of(cause, rest, d, facts.to_client, ledger);
-    let rest = by_classes(reply, back, facts.to_server, ledger);
-    rest_of(cause, rest, back, facts.to_server, ledger);
+    for (ns, unsure, way, sender, recovery_ns) in [
+        (request, request_unsure, d, client, 0),
+        (reply, reply_unsure, back, server, call.response_recovery_ns),
+    ] {
+        let rest = match &facts.classes {
+            Some(classes) => by_classes(classes, &held, way, sender, ns, ledger),
+            None => Bounds::exactly(ns),
+        };
+        let rest = rest.plus(Bounds::between(0, unsure));
+        rest_of(call.lost.passing(), rest, recovery_ns, way, sender, ledger);
+    }
     waiting(call, wait, facts, ledger);
     path(beyond, facts.spared, ledger);
 }
 
 /// What held a message up while it passed. Further on than its sender's end a stretch shows as much longer
-/// or shorter as the way there varies; a pause is told there from when the sender can have known.
+/// or shorter as the way there varies, and a pause is told there from when the sender can have known at the
+/// earliest: gives how much of it may have been the path's. What was lost before the capture, and was all that
+/// was in flight, looks like a pause from there.
 fn passing(
     held: &Held,
     d: Direction,
     [sender, receiver]: [Half; 2],
+    is_lossy: bool,
     left: &mut i64,
     ledger: &mut Ledger,
-) {
+) -> i64 {
     if held.is_free(d) {
-        return;
+        return 0;
     }
     let whole = *left;
+    let mut unsure = 0;
     let taken = held.only(d).take_from(left);
     for (kind, &ns) in taken.of(d).iter().filter(|(_, ns)| **ns > 0) {
-        let ns = match (sender, kind) {
+        let held = match (sender, kind) {
             (Half::Here, _) => Bounds::exactly(ns),
-            (Half::Away(way), EpisodeKind::SenderPause) => Bounds::between(ns, longer(whole, way)),
+            (Half::Away(way), EpisodeKind::SenderPause) => {
+                let sure = match is_lossy {
+                    true => 0,
+                    false => (ns - varies(way)).max(0),
+                };
+                Bounds::between(sure, whole.saturating_add(varies(way)))
+            }
             // Its receiver's windows show at the receiver as they were.
             (Half::Away(way), EpisodeKind::ZeroWindow | EpisodeKind::ClosingWindow)
                 if receiver.is_here() =>
             {
-                Bounds::between(ns, longer(whole, way))
+                Bounds::between(ns, whole.saturating_add(varies(way)))
             }
             (Half::Away(way), _) => {
                 let sure = way.hi_ns.map_or(0, |hi| (ns - hi).max(0));
-                Bounds::between(sure, longer(whole, way))
+                Bounds::between(sure, whole.saturating_add(varies(way)))
             }
         };
-        ledger.charge(Cause::of_episode(kind), d, ns);
+        unsure += (ns - held.lo_ns).max(0);
+        ledger.charge(Cause::of_episode(kind), d, held);
     }
+    unsure
 }
 
-/// What passes in this time after a way may have taken longer to leave, by what the way varies.
-fn longer(ns: i64, way: Bounds) -> i64 {
-    let varies = way.hi_ns.map_or(0, |hi| hi - way.lo_ns);
-    ns.saturating_add(varies)
+/// By how much what passes after a way may have taken more or less time before it.
+fn varies(way: Bounds) -> i64 {
+    way.hi_ns.map_or(0, |hi| hi - way.lo_ns)
 }
 
 /// What the connection's account says of a message's passing. What its sender's application held is only
@@ -317,8 +334,15 @@ fn by_classes(
 }
 
 /// The rest of a message's passing: at its sender TCP let it out as the path took it; elsewhere the
-/// sender may have written it no faster.
-fn rest_of(cause: Cause, ns: Bounds, d: Direction, sender: Half, ledger: &mut Ledger) {
+/// sender may have written it no faster, but for what was missing of it.
+fn rest_of(
+    cause: Cause,
+    ns: Bounds,
+    missing_ns: i64,
+    d: Direction,
+    sender: Half,
+    ledger: &mut Ledger,
+) {
     let most = ns.hi_ns.unwrap_or(ns.lo_ns);
     if sender.is_here() && d == Direction::ToServer {
         // Segments that the host joins stand in its capture a little later than they were: the server may
@@ -329,10 +353,11 @@ fn rest_of(cause: Cause, ns: Bounds, d: Direction, sender: Half, ledger: &mut Le
     } else if sender.is_here() {
         ledger.charge(cause, d, ns);
     } else {
-        ledger.charge(cause, d, Bounds::between(0, most));
+        let missing = missing_ns.clamp(0, ns.lo_ns);
+        ledger.charge(cause, d, Bounds::between(missing, most));
         // It may have taken a little longer to leave than to come.
         let longer = most.saturating_add(most.min(JOINED_NS));
-        ledger.charge(Cause::NotWriting, d, Bounds::between(0, longer));
+        ledger.charge(Cause::NotWriting, d, Bounds::between(0, longer - missing));
     }
 }
 
@@ -352,21 +377,16 @@ fn waiting(call: &One, wait: i64, facts: &OneFacts, ledger: &mut Ledger) {
             ledger.charge(Cause::of_episode(kind), way, Bounds::exactly(ns));
         }
     }
-    // What else TCP held of it shows at its sender's end, and what was lost wherever it is missing; else it may
-    // be the server's own time.
+    // What else TCP held of it shows at its sender's end; from elsewhere it may be the server's own time.
     let known = call.held.waiting.sum(back) + call.held.passing.sum(back);
     let mut resent = (call.response_held_ns - known).clamp(0, left);
-    if facts.to_server.is_here() || call.lost != Lost::Nothing {
+    if facts.to_server.is_here() {
+        let behind = call.behind_ns.clamp(0, left - resent);
         ledger.charge(call.lost.passing(), back, Bounds::exactly(resent));
-        left -= resent;
+        ledger.charge(Cause::Loss, d, Bounds::exactly(behind));
+        left -= resent + behind;
         resent = 0;
     }
-    let behind = match facts.to_server.is_here() {
-        true => call.behind_ns.clamp(0, left),
-        false => 0,
-    };
-    left -= behind;
-    ledger.charge(Cause::Loss, d, Bounds::exactly(behind));
     let missing = (facts.fragments_ns - call.request_passing_ns.max(0)).clamp(0, left);
     left -= missing;
     ledger.charge(Cause::Fragments, d, Bounds::exactly(missing));

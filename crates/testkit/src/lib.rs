@@ -3,6 +3,7 @@
 //! A [`Conversation`] writes what two TCP hosts would send; [`datagram`] and [`fragments`] do so for
 //! UDP; [`faults`] turns the packets into what real captures hold (loss, copies, reordering,
 //! offload, snap lengths, other clocks, NAT); [`pcap`], [`pcapng`] and [`batch`] hand them on.
+//! [`path`] is two hosts and what lies between them, for captures of both.
 //! [`stream`] is a script for those who see a connection's bytes and no packets, [`at_hand`] what may be missing.
 //! Everything is deterministic: randomness comes from a seeded [`Random`].
 #![allow(
@@ -16,6 +17,7 @@ mod conversation;
 pub mod faults;
 mod file;
 mod frame;
+pub mod path;
 mod random;
 pub mod rpc;
 pub mod stream;

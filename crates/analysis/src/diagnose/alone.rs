@@ -134,7 +134,7 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
     let mut resent = false;
     if !facts.is_quiet(b.connection) {
         // Recoveries of both directions overlap each other.
-        let mut reached = from;
+        let mut reached = asked;
         let lost = |t: &&Trouble| t.kind == EpisodeKind::Recovery && !t.spurious;
         for t in facts.overlapping(b.connection, from, to).filter(lost) {
             one.lost = match one.lost {
@@ -142,9 +142,17 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
                 Lost::Nothing => Lost::Segments,
                 lost => lost,
             };
+            // Behind its last resend a request crosses the path, and the server may answer at leisure.
+            let last = match t.direction {
+                Direction::ToServer => t.resent,
+                Direction::ToClient => t.last,
+            };
             let begins = t.first.max(reached);
-            one.recovery_ns += (t.last.min(to) - begins).max(0);
-            reached = reached.max(t.last);
+            one.recovery_ns += (last.min(answered) - begins).max(0);
+            reached = reached.max(last);
+            if t.direction == Direction::ToClient {
+                one.response_recovery_ns += t.overlap_ns(answered, to);
+            }
             let during = t.last >= asked && t.first <= answered;
             resent |= t.direction == Direction::ToClient && during;
             if t.direction == Direction::ToServer && t.first <= asked {

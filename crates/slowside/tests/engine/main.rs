@@ -6,6 +6,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
+mod bounds;
 mod kit;
 mod loss;
 mod places;

@@ -1,0 +1,129 @@
+//! The same conversation from both ends, from each end alone, and cut short: what less evidence says of each
+//! side of a call holds what more does.
+
+use crate::kit::{MILLISECOND, TempFile};
+use ledger::{Bounds, Ledger, Place, Sums};
+use proptest::prelude::*;
+use slowside::{Captures, Config, calls};
+use std::collections::BTreeMap;
+use testkit::path::{Ends, Path};
+use testkit::{Random, TestPacket, faults, rpc};
+
+const CALLS: u32 = 40;
+
+const SIDES: [Place; 3] = [Place::Client, Place::Network, Place::Server];
+
+/// Clocks and what joins packets are no finer.
+const SLACK_NS: i64 = 2_000;
+
+/// READs and WRITEs, one after the other, with pauses within messages.
+fn conversation(path: Path, paused_per_mille: u32, seed: u64) -> [Vec<TestPacket>; 2] {
+    let mut random = Random::new(seed);
+    let mut ends = Ends::open(path, Random::new(seed ^ 1));
+    let upto = |random: &mut Random, ms: i64| random.below((ms * MILLISECOND) as u64) as i64;
+    for id in 0..CALLS {
+        let data = vec![7; 1 + random.below(9_000) as usize];
+        let messages = match random.chance(500) {
+            true => [
+                rpc::read_call(id, &[1; 32], 0, data.len() as u32),
+                rpc::read_reply(id, &data, false),
+            ],
+            false => [
+                rpc::write_call(id, &[1; 32], 0, &data, 2),
+                rpc::write_reply(id, data.len() as u32),
+            ],
+        };
+        let think = upto(&mut random, 20);
+        ends.passes(true, think);
+        for (is_client, message) in [true, false].into_iter().zip(messages) {
+            let bytes = rpc::record(&message);
+            let at = match random.chance(paused_per_mille) {
+                true => bytes.len() / 2,
+                false => bytes.len(),
+            };
+            let (now, later) = bytes.split_at(at);
+            if !is_client {
+                let service = upto(&mut random, 30);
+                ends.passes(false, 50_000 + service);
+            }
+            ends.write(is_client, now);
+            if !later.is_empty() {
+                let pause = 40 * MILLISECOND + upto(&mut random, 300);
+                ends.passes(is_client, pause);
+                ends.write(is_client, later);
+            }
+        }
+    }
+    ends.captures()
+}
+
+/// Each call's, by its id.
+fn ledgers(captures: &Captures) -> BTreeMap<u32, Ledger> {
+    let config = Config {
+        threads: 1,
+        ..Config::default()
+    };
+    let mut all = BTreeMap::new();
+    let mut sink = |seen: &slowside::CallSeen<'_>| {
+        if let Some(judged) = &seen.judged {
+            all.insert(seen.call.id, judged.ledger.clone());
+        }
+        Ok(())
+    };
+    calls(captures, &config, &mut sink, &mut |_| ()).expect("readable captures");
+    all
+}
+
+/// What may be a side's.
+fn of(ledger: &Ledger, side: Place) -> Bounds {
+    let mut sums = Sums::new();
+    sums.add(ledger);
+    sums.side(side)
+}
+
+fn holds(less: Bounds, more: Bounds) -> bool {
+    let above = match (less.hi_ns, more.hi_ns) {
+        (Some(less), Some(more)) => less + SLACK_NS >= more,
+        (less, _) => less.is_none(),
+    };
+    less.lo_ns <= more.lo_ns + SLACK_NS && above
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn less_evidence_holds_what_more_says(
+        seed: u64, way_ns in [20_000..40 * MILLISECOND, 20_000..40 * MILLISECOND], varies_ns in 0..2 * MILLISECOND as u64,
+        lost in prop_oneof![Just([0u32, 0]), (1..30u32).prop_map(|n| [n, 0]), (1..30u32).prop_map(|n| [0, n])], paused_per_mille in prop_oneof![Just(0u32), 0..300u32],
+    ) {
+        let path = Path { way_ns, varies_ns, lost_per_mille: lost };
+        let [client, server] = conversation(path, paused_per_mille, seed);
+        let file = |packets: &[TestPacket]| TempFile::capture(packets);
+        let (c, s) = (file(&client), file(&server));
+        let pair = |c: &TempFile, s: &TempFile| Captures::Sides { client: c.paths(), server: s.paths() };
+        let both = ledgers(&pair(&c, &s));
+        prop_assert_eq!(both.len(), CALLS as usize);
+        let (short_c, short_s) = (file(&faults::snap(&client, 300)), file(&faults::snap(&server, 300)));
+        // What was lost before a capture, and was all that left, that cannot see: it looks like a silence of the host.
+        let [lost_to_server, lost_to_client] = lost.map(|n| n > 0);
+        for (what, captures, sees) in [
+            ("client alone", Captures::Client(c.paths()), !lost_to_client),
+            ("server alone", Captures::Server(s.paths()), !lost_to_server),
+            ("snap length 300", pair(&short_c, &short_s), true),
+        ] {
+            if !sees {
+                continue;
+            }
+            let less = ledgers(&captures);
+            prop_assert_eq!(less.len(), CALLS as usize, "{}", what);
+            for (id, more) in &both {
+                let less = &less[id];
+                for side in SIDES {
+                    let is_held = holds(of(less, side), of(more, side));
+                    prop_assert!(is_held, "{what}, call {id}, {side:?}: {:#?} does not hold {:#?}", less.lines(), more.lines());
+                }
+            }
+        }
+    }
+}
