@@ -99,7 +99,9 @@ impl Ends {
             missing.push((header.clone(), segment));
             header.sequence_number = header.sequence_number.wrapping_add(segment.len() as u32);
         }
-        let first = missing.first().map_or(0, |(header, _)| header.sequence_number);
+        let first = missing
+            .first()
+            .map_or(0, |(header, _)| header.sequence_number);
         self.hosts[from].sequence = header.sequence_number;
         let mut timeout = TIMEOUT_NS;
         loop {
@@ -201,7 +203,9 @@ impl Ends {
         let receiver = &mut self.hosts[1 - from];
         let arrives = (at + self.path.way_ns[from] + varies).max(receiver.reached + 1_000);
         receiver.reached = arrives;
-        receiver.capture.push(TestPacket::new(arrives, bytes.clone()));
+        receiver
+            .capture
+            .push(TestPacket::new(arrives, bytes.clone()));
         self.hosts[from].capture.push(TestPacket::new(at, bytes));
     }
 }

@@ -71,7 +71,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::MS;
     use super::super::testing::{connection, found, mark};
     use super::*;
 

@@ -651,7 +651,9 @@ impl Sender {
         }
         // With everything acknowledged TCP may always send, and nothing came that could have released it. What
         // ends with a full segment goes on: its sender was in the middle of it, however long.
-        let stopped = gap.drained().filter(|d| span(d.time, now.time) >= SILENT_NS);
+        let stopped = gap
+            .drained()
+            .filter(|d| span(d.time, now.time) >= SILENT_NS);
         if let Some(drained) = stopped.filter(|_| !was_small && last.is_some()) {
             self.ledger.charge(TimeClass::Transfer, drained);
             self.ledger.charge(wait, now);

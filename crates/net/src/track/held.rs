@@ -258,7 +258,10 @@ impl Held {
         &mut self,
         s: &Segment,
         end: u64,
-        Size { is_small, ends_full }: Size,
+        Size {
+            is_small,
+            ends_full,
+        }: Size,
         acknowledged: Option<u64>,
         rebuilding: bool,
         summary: &mut DirectionSummary,

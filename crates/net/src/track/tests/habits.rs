@@ -156,13 +156,20 @@ fn silence_behind(bytes: usize) -> (i64, i64) {
     t.c(sent, 1, &[0; 1_000]).tcp.flags.0 |= PSH;
     let time = account(&t).time_ns;
     let seconds = |class| time[class] / (1_000 * MS);
-    (seconds(TimeClass::SenderApplication), seconds(TimeClass::Idle))
+    (
+        seconds(TimeClass::SenderApplication),
+        seconds(TimeClass::Idle),
+    )
 }
 
 #[test]
 fn a_silence_behind_a_full_segment_is_in_the_middle_of_a_message() {
     assert_eq!(silence_behind(3_000), (5, 0));
-    assert_eq!(silence_behind(2_999), (0, 5), "that may have been all of it");
+    assert_eq!(
+        silence_behind(2_999),
+        (0, 5),
+        "that may have been all of it"
+    );
 }
 
 #[test]
