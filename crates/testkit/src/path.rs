@@ -99,6 +99,9 @@ impl Ends {
             missing.push((header.clone(), segment));
             header.sequence_number = header.sequence_number.wrapping_add(segment.len() as u32);
         }
+        if let Some((last, _)) = missing.last_mut() {
+            last.psh = true;
+        }
         let first = missing
             .first()
             .map_or(0, |(header, _)| header.sequence_number);

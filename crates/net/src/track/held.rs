@@ -78,6 +78,8 @@ pub(super) struct Held {
     /// Late ones of several segments since the last that was not.
     slow: u8,
     last_data: Option<Mark>,
+    /// Whether that was pushed: its sender had nothing more queued.
+    pushed: bool,
     late: Option<Late>,
     /// A wait for such an acknowledgement, to be reported.
     ready: Option<Box<(EpisodeKind, Stretch)>>,
@@ -236,6 +238,10 @@ impl Held {
     /// after the acknowledgement passed here, and its byte takes as long back.
     fn paused(&mut self, now: Time) -> Option<Mark> {
         let drained = self.drained.take().filter(|_| !self.peer_sent)?;
+        // Where more was queued, and perhaps has left, something before the capture holds it.
+        if !self.pushed && !self.is_near() {
+            return None;
+        }
         let since = Mark {
             time: drained.time + self.fastest_ns.unwrap_or(LONGEST_PATH_NS),
             ..drained
@@ -323,6 +329,7 @@ impl Held {
         }
         self.full = ends_full.then_some(end);
         self.last_data = Some(s.mark);
+        self.pushed = s.tcp.flags.psh();
         self.peer_sent = false;
         held_since
     }
