@@ -655,7 +655,7 @@ impl Sender {
         let stopped = gap
             .drained()
             .filter(|d| span(d.time, now.time) >= SILENT_NS);
-        let in_the_middle = last.is_some_and(|l| l.pushed && !l.ends_short);
+        let in_the_middle = last.is_some_and(|l| l.pushed && l.ends_short == Some(false));
         if let Some(drained) = stopped.filter(|_| in_the_middle) {
             self.ledger.charge(TimeClass::Transfer, drained);
             self.ledger.charge(wait, now);
