@@ -128,6 +128,16 @@ fn cut(c: &ConnectionResult, forged: bool) -> Option<Cut<'_>> {
     if !forged && !cuts_off(&reset) {
         return None;
     }
+    // Who goes on as if nothing were did not believe it.
+    let receiver = c.direction(reset.direction.reverse());
+    if forged
+        && receiver
+            .account
+            .last_data
+            .is_some_and(|last| last > reset.at.time)
+    {
+        return None;
+    }
     let side = if forged {
         Side::Network
     } else {
@@ -211,6 +221,29 @@ mod tests {
         assert!(over(|r| r.after_fin = true));
         assert!(over(|r| r.after_peers_fin = true));
         assert!(over(|r| r.is_all = true));
+    }
+
+    #[test]
+    fn a_forged_reset_that_nobody_believes_cuts_nothing_off() {
+        let forged = |answered, asked: i64| {
+            found(Rule::ConnectionReset, |f| {
+                let mut c = connection();
+                c.resets = vec![Some(ResetSeen {
+                    direction: Direction::ToClient,
+                    at: mark(9),
+                    odd_ttl: true,
+                    refuses: false,
+                    after_fin: false,
+                    after_peers_fin: false,
+                    is_all: false,
+                })];
+                c.directions[0].account.last_data = Some(mark(asked as u32).time);
+                c.directions[1].account.last_data = Some(mark(answered).time);
+                f.streams.connections = vec![c];
+            })
+        };
+        assert_eq!(forged(20, 9).unwrap().side, Side::Network);
+        assert!(forged(20, 10).is_none());
     }
 
     #[test]

@@ -242,10 +242,8 @@ fn sureness(first: &Blame, blames: &[Blame; 3], ground: &Ground<'_>) -> f64 {
         Ground::Shared([first, second], _) => (first.sure_ns() + second.sure_ns(), &blames[2..]),
         _ => (first.sure_ns(), &blames[1..]),
     };
-    let most = others.iter().map(Blame::most_ns);
-    let most = most.fold(Some(0), |sum, ns| {
-        sum.zip(ns).map(|(a, b): (i64, i64)| a.max(b))
-    });
+    let mut most = others.iter().map(Blame::most_ns);
+    let most = most.try_fold(0, |most: i64, ns| Some(most.max(ns?)));
     match most {
         Some(most) if named > 0 => (named as f64 / (named as f64 + most as f64)).min(MOST_SURE),
         _ => 0.0,
