@@ -16,8 +16,9 @@ pub fn wrap(head: &str, indent: usize, text: &str) -> String {
     let mut column = columns(head);
     let mut fresh = true;
     let width = prose();
-    for word in text.split_whitespace() {
-        let length = columns(word);
+    for word in unbroken(text).split_ascii_whitespace() {
+        let word = word.replace('\u{a0}', " ");
+        let length = columns(&word);
         if !fresh && column + 1 + length > width {
             out.push('\n');
             out.extend(std::iter::repeat_n(' ', indent));
@@ -28,11 +29,31 @@ pub fn wrap(head: &str, indent: usize, text: &str) -> String {
             out.push(' ');
             column += 1;
         }
-        out.push_str(word);
+        out.push_str(&word);
         column += length;
         fresh = false;
     }
     out.push('\n');
+    out
+}
+
+/// `text` in which no line ends between a number and its unit.
+pub(crate) fn unbroken(text: &str) -> String {
+    const UNITS: [&str; 12] = [
+        "ns", "µs", "ms", "s", "min", "h", "B", "kB", "MB", "GB", "%", "Mbit/s",
+    ];
+    let mut out = String::with_capacity(text.len());
+    let mut words = text.split(' ').peekable();
+    while let Some(word) = words.next() {
+        out.push_str(word);
+        let number = word.ends_with(|c: char| c.is_ascii_digit());
+        let unit = |next: &&str| UNITS.contains(&next.trim_end_matches(['.', ',', ';', ':', ')']));
+        match words.peek() {
+            Some(next) if number && unit(next) => out.push('\u{a0}'),
+            Some(_) => out.push(' '),
+            None => {}
+        }
+    }
     out
 }
 

@@ -69,22 +69,17 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{connection, found, mark};
+    use super::super::testing::{connection, found, reset};
     use super::*;
-    use model::{Direction, ResetSeen};
+    use model::ResetSeen;
 
     fn resets(refusals: &[bool]) -> Option<Finding> {
         found(Rule::ConnectionRefused, |f| {
             let connections = refusals.iter().map(|refuses| {
                 let mut c = connection();
                 c.resets[0] = Some(ResetSeen {
-                    direction: Direction::ToClient,
-                    at: mark(2),
-                    odd_ttl: false,
                     refuses: *refuses,
-                    after_fin: false,
-                    after_peers_fin: false,
-                    is_all: false,
+                    ..reset()
                 });
                 c
             });

@@ -163,7 +163,7 @@ fn is_under_way(c: &ConnectionResult, reset: Direction) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{connection, found, mark};
+    use super::super::testing::{connection, found, mark, reset as reset_seen};
     use super::*;
 
     /// The client's last data, and the server's, at these times.
@@ -173,12 +173,7 @@ mod tests {
             c.resets = [1, 0]
                 .map(|_| ResetSeen {
                     direction,
-                    at: mark(9),
-                    odd_ttl: false,
-                    refuses: false,
-                    after_fin: false,
-                    after_peers_fin: false,
-                    is_all: false,
+                    ..reset_seen()
                 })
                 .map(Some)
                 .into();
@@ -203,15 +198,7 @@ mod tests {
     fn what_was_over_or_never_seen_alive_is_not_cut_off() {
         let over = |change: fn(&mut ResetSeen)| {
             let mut c = connection();
-            let mut seen = ResetSeen {
-                direction: Direction::ToClient,
-                at: mark(9),
-                odd_ttl: false,
-                refuses: false,
-                after_fin: false,
-                after_peers_fin: false,
-                is_all: false,
-            };
+            let mut seen = reset_seen();
             change(&mut seen);
             c.resets = vec![Some(seen), Some(seen)];
             c.directions[0].account.last_data = Some(Time(5));
@@ -229,13 +216,8 @@ mod tests {
             found(Rule::ConnectionReset, |f| {
                 let mut c = connection();
                 c.resets = vec![Some(ResetSeen {
-                    direction: Direction::ToClient,
-                    at: mark(9),
                     odd_ttl: true,
-                    refuses: false,
-                    after_fin: false,
-                    after_peers_fin: false,
-                    is_all: false,
+                    ..reset_seen()
                 })];
                 c.directions[0].account.last_data = Some(mark(asked as u32).time);
                 c.directions[1].account.last_data = Some(mark(answered).time);

@@ -5,7 +5,7 @@ use crate::results::{CaptureResult, ConnectionResult, Evidence};
 use crate::sql::StatementResult;
 use crate::text::{Text, text};
 use crate::worst::Worst;
-use model::PacketRef;
+use model::{Direction, PacketRef, Stuck};
 use std::collections::BTreeMap;
 
 /// Calls shown per finding.
@@ -29,6 +29,23 @@ pub(super) fn of_connection(facts: &Facts<'_>, c: &ConnectionResult) -> Vec<Evid
         ends.flat_map(|(i, first, last)| [(*i, first.packet), (*i, last.packet)]),
         "the first and the last packet of the connection",
     )
+}
+
+/// Segments that were sent again in vain: their first and last copies, where their senders are nearest.
+pub(super) fn of_stuck(
+    facts: &Facts<'_>,
+    stuck: &[(&ConnectionResult, Direction, Stuck)],
+    shows: &'static str,
+) -> Vec<Evidence> {
+    let packets = stuck.iter().take(SHOWN).flat_map(|(c, d, s)| {
+        let end = match d {
+            Direction::ToServer => c.ends.first(),
+            Direction::ToClient => c.ends.last(),
+        };
+        end.into_iter()
+            .flat_map(|(i, ..)| [(*i, s.first.packet), (*i, s.last.packet)])
+    });
+    of_packets(facts, packets, shows)
 }
 
 /// The slowest call of a statement.

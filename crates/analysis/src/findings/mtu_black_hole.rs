@@ -47,17 +47,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         first: stuck.iter().map(|(.., s)| s.first.time).min(),
         last: stuck.iter().map(|(.., s)| s.last.time).max(),
         facts: numbers([("segment_bytes", worst.bytes as i64), ("times", worst.times as i64), ("connections", stuck.len() as i64), ("lasted_ns", lasted_ns)]),
-        evidence: evidence::of_packets(
-            facts,
-            stuck.iter().take(3).flat_map(|(c, d, s)| {
-                let end = match d {
-                    Direction::ToServer => c.ends.first(),
-                    Direction::ToClient => c.ends.last(),
-                };
-                end.into_iter().flat_map(|(i, ..)| [(*i, s.first.packet), (*i, s.last.packet)])
-            }),
-            "the segment that never arrived, sent again for the first and the last time",
-        ),
+        evidence: evidence::of_stuck(facts, &stuck, "the segment that never arrived, sent again for the first and the last time"),
         why: text!(
             "A segment of {bytes} was sent again {times} times over {time} and never acknowledged, though the other side was heard.",
             bytes = Value::Bytes(worst.bytes),

@@ -71,18 +71,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             ("times", worst.times as i64),
             ("silent_ns", worst.lasted_ns()),
         ]),
-        evidence: evidence::of_packets(
-            facts,
-            silent.iter().take(3).flat_map(|(c, d, s)| {
-                let end = match d {
-                    Direction::ToServer => c.ends.first(),
-                    Direction::ToClient => c.ends.last(),
-                };
-                end.into_iter()
-                    .flat_map(|(i, ..)| [(*i, s.first.packet), (*i, s.last.packet)])
-            }),
-            "the segment that nobody acknowledged, sent again for the first and the last time",
-        ),
+        evidence: evidence::of_stuck(facts, &silent, "the segment that nobody acknowledged, sent again for the first and the last time"),
         why: text!(
             "A segment of {bytes} was sent again {times} times over {time}, and {peer} was not heard any more.",
             bytes = Value::Bytes(worst.bytes),

@@ -21,8 +21,8 @@ use crate::vantage::VantageFrom;
 use crate::worst::{Exhibit, Worst};
 use model::{
     Arp, Close, ConnectionId, ConnectionSummary, Direction, DirectionSummary, Endpoint,
-    EpisodeKind, Mark, Notice, NoticeKind, PacketRef, Protocol, SqlSession, Statement, Time,
-    Transport,
+    EpisodeKind, Mark, Notice, NoticeKind, PacketRef, Protocol, ResetSeen, SqlSession, Statement,
+    Time, Transport,
 };
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -251,6 +251,19 @@ pub(super) fn capture(vantage: Vantage) -> CaptureResult {
         last: Some(Time(TOTAL_NS)),
         calls: CALLS,
         ..CaptureResult::default()
+    }
+}
+
+/// A reset from the server's side that counts, at frame 9.
+pub(super) fn reset() -> ResetSeen {
+    ResetSeen {
+        direction: Direction::ToClient,
+        at: mark(9),
+        odd_ttl: false,
+        refuses: false,
+        after_fin: false,
+        after_peers_fin: false,
+        is_all: false,
     }
 }
 

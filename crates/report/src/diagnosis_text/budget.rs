@@ -117,7 +117,7 @@ impl Parts {
             };
             lines.push(part(name, ns.ok_or("not known from these packets"), side));
             if let ("server", Some(server)) = (name, ns) {
-                let held = b.server_held_ns.filter(|held| *held >= server / 20);
+                let held = b.server_held_ns.filter(|held| *held >= server / 100);
                 let inner = [("  queue", b.server_queue_ns), ("  held by TCP", held)];
                 let told: i64 = inner.iter().filter_map(|(_, ns)| *ns).sum();
                 if inner.iter().any(|(_, ns)| ns.is_some()) {

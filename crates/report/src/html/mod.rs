@@ -25,7 +25,7 @@ mod statements;
 pub use compare::compare_html;
 
 use crate::diagnosis_text::confidence;
-use crate::text::{moment, spoken};
+use crate::text::{moment, spoken, unbroken};
 use analysis::results::Report;
 use jiff::tz::TimeZone;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -306,26 +306,6 @@ fn copy(what: &str, label: &str, text: &str) -> Markup {
 }
 
 /// The place of a chart, with the sentence that stands for it.
-/// `text` in which no line ends between a number and its unit.
-fn unbroken(text: &str) -> String {
-    const UNITS: [&str; 12] = [
-        "ns", "µs", "ms", "s", "min", "h", "B", "kB", "MB", "GB", "%", "Mbit/s",
-    ];
-    let mut out = String::with_capacity(text.len());
-    let mut words = text.split(' ').peekable();
-    while let Some(word) = words.next() {
-        out.push_str(word);
-        let number = word.ends_with(|c: char| c.is_ascii_digit());
-        let unit = |next: &&str| UNITS.contains(&next.trim_end_matches(['.', ',', ';', ':', ')']));
-        match words.peek() {
-            Some(next) if number && unit(next) => out.push('\u{a0}'),
-            Some(_) => out.push(' '),
-            None => {}
-        }
-    }
-    out
-}
-
 fn figure(chart: &str, index: usize, title: &str, text: &str) -> Markup {
     html! {
         figure.chart data-chart=(chart) data-index=(index) {
