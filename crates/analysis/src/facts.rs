@@ -155,15 +155,8 @@ impl<'a> Facts<'a> {
     /// nobody.
     #[must_use]
     pub fn are_few_turns(&self) -> bool {
-        let server = self.server_part();
-        let few = || {
-            let longest = FEW_TURNS.min(server.count() / 8).max(1);
-            let rest = 1.0 - longest as f64 / server.count() as f64;
-            let (longest_ns, _) = server.beyond(server.quantile(rest));
-            longest_ns > server.total_ns() / 2
-        };
         self.kind == Kind::Turns
-            && (self.account.calls < FEW_TURNS || (server.count() > 0 && few()))
+            && (self.account.calls < FEW_TURNS || rarely_beyond_ns(self.server_part()).is_some())
     }
 
     /// Whether a part of the account may be accused: calls are slow, it is a quarter of their time, and
@@ -232,6 +225,18 @@ impl<'a> Facts<'a> {
     pub fn at_client(&self) -> Option<&'a CaptureFacts> {
         self.client.map(|i| &self.captures[i])
     }
+}
+
+/// What turns of an unknown protocol wait beyond this may be for events, as a few of them make most of all
+/// waits; none where waits are more alike.
+#[must_use]
+pub fn rarely_beyond_ns(waits: &Distribution) -> Option<i64> {
+    if waits.count() == 0 {
+        return None;
+    }
+    let few = FEW_TURNS.min(waits.count() / 8).max(1);
+    let usual_ns = waits.quantile(1.0 - few as f64 / waits.count() as f64);
+    (waits.beyond(usual_ns).0 > waits.total_ns() / 2).then_some(usual_ns)
 }
 
 /// The server with the longest queue.

@@ -197,6 +197,8 @@ pub struct BothWhole<'a> {
     pub missing: Missing,
     /// Where calls are turns of byte streams.
     pub streams: Option<&'a Streams>,
+    /// What calls wait beyond this may be for events.
+    pub doubtful_ns: Option<i64>,
 }
 
 impl BothWhole<'_> {
@@ -231,6 +233,9 @@ impl BothWhole<'_> {
                 classes: self.streams.and_then(|s| self.classes(s, call)),
             };
             divide_both(call, &facts, &mut ledger);
+            if let Some(ns) = self.doubtful_ns {
+                ledger.doubt(Cause::Service, ns);
+            }
             look(call, &ledger);
         });
     }
@@ -267,6 +272,8 @@ pub struct OneWhole<'a> {
     pub missing: Missing,
     /// Where calls are turns of byte streams.
     pub streams: Option<&'a Streams>,
+    /// What calls wait beyond this may be for events.
+    pub doubtful_ns: Option<i64>,
 }
 
 impl OneWhole<'_> {
@@ -289,6 +296,9 @@ impl OneWhole<'_> {
                 classes: self.streams.and_then(|s| self.classes(s, call)),
             };
             divide_one(call, &facts, &mut ledger);
+            if let Some(ns) = self.doubtful_ns {
+                ledger.doubt(Cause::Service, ns);
+            }
             look(call, &ledger);
         });
     }

@@ -109,6 +109,14 @@ impl Ledger {
         }
     }
 
+    /// Nothing is certain of what is charged to a cause for longer than that.
+    pub fn doubt(&mut self, cause: Cause, beyond_ns: i64) {
+        let own = self.charges.iter_mut().filter(|c| c.cause == cause);
+        for c in own.filter(|c| c.ns.hi_ns.is_none_or(|hi| hi > beyond_ns)) {
+            c.ns.lo_ns = 0;
+        }
+    }
+
     #[must_use]
     pub fn charges(&self) -> &[Charge] {
         &self.charges

@@ -294,3 +294,23 @@ fn what_larger_writes_spare_a_stream_is_part_of_what_it_took_to_pass() {
     );
     assert_eq!(divided(20 * MS, 30 * MS), (between(10 * MS, 10 * MS), None));
 }
+
+#[test]
+fn of_what_is_doubted_nothing_is_certain_and_all_of_it_possible() {
+    let mut ledger = Ledger::default();
+    ledger.clear(Bounds::exactly(30 * MS));
+    let d = Direction::ToServer;
+    ledger.charge(Cause::Service, d, Bounds::between(9 * MS, 10 * MS));
+    ledger.charge(Cause::Path, d, Bounds::between(20 * MS, 21 * MS));
+    let service = |ledger: &Ledger| {
+        let own = ledger
+            .lines()
+            .into_iter()
+            .find(|l| l.cause == Cause::Service);
+        own.map(|l| l.ns)
+    };
+    ledger.doubt(Cause::Service, 10 * MS);
+    assert_eq!(service(&ledger), Some(Bounds::between(9 * MS, 10 * MS)));
+    ledger.doubt(Cause::Service, 10 * MS - 1);
+    assert_eq!(service(&ledger), Some(Bounds::between(0, 10 * MS)));
+}

@@ -151,6 +151,8 @@ impl Diagnoser {
                     links,
                     missing: Missing::of([(one, later(0)), (other, later(1))].into_iter()),
                     streams: turns,
+                    doubtful_ns: turns
+                        .and_then(|_| facts::rarely_beyond_ns(&self.matched.server_wait)),
                 })
             }
             _ => Whole::One(OneWhole {
@@ -161,6 +163,7 @@ impl Diagnoser {
                 waits_tell: !self.captures[0].waits_behind_others(),
                 missing: Missing::of([(one, 0)].into_iter()),
                 streams: turns,
+                doubtful_ns: turns.and_then(|_| facts::rarely_beyond_ns(&self.captures[0].wait)),
             }),
         }
     }

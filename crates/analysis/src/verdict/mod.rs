@@ -203,12 +203,11 @@ fn ground<'a>(facts: &Facts<'_>, findings: &'a [Finding], blames: &[Blame; 3]) -
     let [first, second, third] = *blames;
     let of = |side: Side| findings.iter().find(|f| costs(f) && f.side == side);
     if facts.are_few_turns() {
-        let answering_ns = facts.account.server_ns();
         let known = blames.iter().map(|b| match b.side {
-            Side::Server => b.sure_ns() - answering_ns,
+            Side::Server => b.sure_ns() - facts.account.server_ns(),
             _ => b.sure_ns(),
         });
-        if known.max().is_some_and(|known| answering_ns > known) {
+        if known.max().is_some_and(|known| answering_ns(facts) > known) {
             return Ground::FewTurns(top);
         }
     }
@@ -234,6 +233,13 @@ fn ground<'a>(facts: &Facts<'_>, findings: &'a [Finding], blames: &[Blame; 3]) -
         second
     };
     Ground::Overlap([first, other], of(first.side))
+}
+
+/// How long the server took to answer at most: what it did meanwhile, if anything, is not asked.
+fn answering_ns(facts: &Facts<'_>) -> i64 {
+    let own = [Cause::Service, Cause::Queue, Cause::Stall].map(|c| facts.account.sums.of(c));
+    let most = own.iter().map(|ns| ns.hi_ns.unwrap_or(ns.lo_ns));
+    most.fold(0, i64::saturating_add)
 }
 
 /// What is certain of the sides that are named, against what may be another's.

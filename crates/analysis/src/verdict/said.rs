@@ -1,6 +1,6 @@
 //! The verdict in a sentence or two. All of its numbers are sums of the ledger, or a finding's cost.
 
-use super::{Blame, Ground, is_of_connects};
+use super::{Blame, Ground, answering_ns, is_of_connects};
 use crate::diagnose::Kind;
 use crate::facts::{Basis, Facts};
 use crate::findings::{Of, Rule};
@@ -257,7 +257,7 @@ fn few_turns(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
     text!(
         "In {calls,} turn{calls||s} of a protocol that is not known the server took {server} of {total} to answer, most of it in few of them, which does not say whether it worked or waited for an event.{known} A longer capture would.",
         calls = a.calls,
-        server = Value::Duration(a.server_ns()),
+        server = Value::Duration(answering_ns(facts)),
         total = Value::Duration(a.total_ns),
         known = known.map_or_else(Text::default, |f| text!(
             " Of the rest {cost} are known: {title} ({code}).",
