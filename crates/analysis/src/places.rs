@@ -9,11 +9,10 @@ use crate::half::OpTable;
 use crate::ledgers::{Spared, Whole};
 use crate::results::{Concentrated, Finding, What};
 use crate::sql::SqlResult;
+use crate::streams::DIRECTIONS;
 use concentration::{Charge, Concentration, Place, Value};
 use ledger::{Cause, Sums};
-use model::{Direction, Time};
-
-const DIRECTIONS: [Direction; 2] = [Direction::ToServer, Direction::ToClient];
+use model::Time;
 
 /// Which finding owns what is charged to a cause, by direction.
 struct Owners([[Option<usize>; 2]; Cause::ALL.len()]);

@@ -125,7 +125,7 @@ pub struct ResetSeen {
     /// The other side had ended its data: nobody waits to send more.
     pub after_peers_fin: bool,
     /// Nothing else was heard of its sender, nor how the connection opened: it may have had none.
-    pub is_all: bool,
+    pub sender_unheard: bool,
 }
 
 /// Counts of one direction.

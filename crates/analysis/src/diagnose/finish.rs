@@ -232,7 +232,6 @@ impl Diagnoser {
             Kind::Calls if self.is_alternating() => &[Habit::Questions],
             Kind::Calls => &[],
         };
-        // Less than may be accused stays the path's.
         for &habit in own {
             let worth = accused.max(match habit {
                 Habit::Questions => WORTH_NS,

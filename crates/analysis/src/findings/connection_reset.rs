@@ -113,7 +113,7 @@ fn cut(c: &ConnectionResult, forged: bool) -> Option<Cut<'_>> {
     let seen = c.resets.iter().zip(&c.ends);
     let seen = seen.filter_map(|(r, (capture, ..))| Some(((*r)?, *capture)));
     let cuts_off = |r: &ResetSeen| {
-        let is_over = r.refuses || r.after_fin || r.after_peers_fin || r.is_all;
+        let is_over = r.refuses || r.after_fin || r.after_peers_fin || r.sender_unheard;
         !is_over && is_under_way(c, r.direction)
     };
     // Of two that crossed the one that cut something off counts.
@@ -207,7 +207,7 @@ mod tests {
         assert!(!over(|_| {}));
         assert!(over(|r| r.after_fin = true));
         assert!(over(|r| r.after_peers_fin = true));
-        assert!(over(|r| r.is_all = true));
+        assert!(over(|r| r.sender_unheard = true));
     }
 
     #[test]

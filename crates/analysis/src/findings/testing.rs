@@ -263,7 +263,7 @@ pub(super) fn reset() -> ResetSeen {
         refuses: false,
         after_fin: false,
         after_peers_fin: false,
-        is_all: false,
+        sender_unheard: false,
     }
 }
 

@@ -274,7 +274,7 @@ fn unexplained(facts: &Facts<'_>, blame: &Blame) -> Text {
     let (all, part) = match a.basis {
         Basis::Streams => (
             text!(
-                "{total} in which bytes were under way that nobody answers",
+                "{total} in which bytes were under way",
                 total = Value::Duration(a.total_ns)
             ),
             Value::Duration(blame.calls.lo_ns),

@@ -651,7 +651,7 @@ impl Sender {
         }
         // With everything acknowledged TCP may always send, and nothing came that could have released it. Far from
         // the sender more may be on its way, but where the last segment was pushed nothing more was queued. What ends
-        // with a full segment goes on: its sender was in the middle of it, however long.
+        // with a segment that is not known to be short goes on: its sender was in the middle of it, however long.
         let stopped = gap
             .drained()
             .filter(|d| span(d.time, now.time) >= SILENT_NS);

@@ -212,7 +212,7 @@ impl Tcp {
                 refuses: peer.isn.is_some() && alone,
                 after_fin,
                 after_peers_fin: peer.fin.is_some(),
-                is_all: stream.isn.is_none()
+                sender_unheard: stream.isn.is_none()
                     && peer.isn.is_none()
                     && stream.summary.payload_bytes == 0
                     && peer.acknowledged.is_none(),
