@@ -1,5 +1,9 @@
 //! A direction's bytes to the handler: straight from the batch where they come in order, from the
 //! reassembly where they had to wait, and as a gap where they will not come.
+//!
+//! While the capture lacks bytes of one direction that their receiver acknowledged, it is not clear yet
+//! whether they come later, for it has packets in disorder, or never. What the other direction sends in these
+//! milliseconds waits with them: who pairs messages by their order needs both directions in theirs.
 
 use super::output::Output;
 use super::reassembly::Origin;
@@ -18,6 +22,7 @@ pub(super) fn deliver<H: Handler>(
     bytes: &[u8],
     d: Direction,
     stream: &mut Stream,
+    peer: &mut Stream,
     start: u64,
     end: u64,
     origin: Origin,
@@ -29,7 +34,7 @@ pub(super) fn deliver<H: Handler>(
     let waiting = stream.reassembly.is_waiting();
     let reaches =
         start <= next && (!waiting || stream.reassembly.hole().is_some_and(|hole| end <= hole.end));
-    if reaches {
+    if reaches && (waiting || !must_wait(stream, peer, &origin)) {
         if end <= next {
             return;
         }
@@ -48,24 +53,45 @@ pub(super) fn deliver<H: Handler>(
         stream.reassembly.next = end;
         stream.delivered_in_order(s.mark.time, origin.packet);
         out.data(d, &chunk);
-        if waiting {
-            drain(out, d, stream, s.mark.time, s.order);
+        if waiting || peer.reassembly.is_waiting() {
+            drain(out, d, [stream, peer], s.mark.time, s.order);
         }
     } else if end > next {
         stream.reassembly.hold(start, end, payload, origin);
-        drain(out, d, stream, s.mark.time, s.order);
+        drain(out, d, [stream, peer], s.mark.time, s.order);
     }
 }
 
-/// Delivers held bytes that have become the next.
+/// Whether a segment acknowledges bytes of its peer that have not come.
+fn must_wait(stream: &Stream, peer: &Stream, segment: &Origin) -> bool {
+    peer.reassembly.next < segment.heard_to
+        && peer.lacks_acknowledged()
+        && !stream.reassembly.is_over_full()
+}
+
+/// Delivers held bytes that have become the next, of direction `d` and of its peer, in the order in which
+/// they were captured.
 pub(super) fn drain<H: Handler>(
     out: &mut Output<'_, H>,
     d: Direction,
-    stream: &mut Stream,
+    [stream, peer]: [&mut Stream; 2],
     now: Time,
     order: u64,
 ) {
-    while let Some((start, piece)) = stream.reassembly.take_front() {
+    loop {
+        let next = |of: &Stream, other: &Stream| {
+            let front = of.reassembly.front()?;
+            (!must_wait(of, other, front)).then_some(front.packet)
+        };
+        let (d, stream) = match (next(stream, peer), next(peer, stream)) {
+            (Some(own), Some(other)) if own > other => (d.reverse(), &mut *peer),
+            (Some(_), _) => (d, &mut *stream),
+            (None, Some(_)) => (d.reverse(), &mut *peer),
+            (None, None) => return,
+        };
+        let Some((start, piece)) = stream.reassembly.take_front() else {
+            return;
+        };
         let chunk = Chunk {
             data: &piece.data,
             cut: (piece.end - start) as u32 - piece.data.len() as u32,
@@ -77,8 +103,8 @@ pub(super) fn drain<H: Handler>(
             heard_all: piece.origin.heard_all,
         };
         out.data(d, &chunk);
+        stream.sent = stream.sent.max(stream.reassembly.next);
     }
-    stream.sent = stream.sent.max(stream.reassembly.next);
 }
 
 /// Gives up holes that will not be filled. Mostly there are none: that much is done in place, which
@@ -89,12 +115,12 @@ pub(super) fn settle<H: Handler>(
     s: &Segment,
     d: Direction,
     stream: &mut Stream,
-    peer_seen: bool,
+    peer: &mut Stream,
     packet: u64,
 ) {
     stream.settle(s.mark.time, packet);
-    if stream.reassembly.is_waiting() {
-        settle_holes(out, s, d, stream, peer_seen, packet);
+    if stream.reassembly.is_waiting() || peer.reassembly.is_waiting() {
+        settle_holes(out, s, d, stream, peer, packet);
     }
 }
 
@@ -103,10 +129,11 @@ fn settle_holes<H: Handler>(
     s: &Segment,
     d: Direction,
     stream: &mut Stream,
-    peer_seen: bool,
+    peer: &mut Stream,
     packet: u64,
 ) {
     let now = s.mark.time;
+    let peer_seen = peer.summary.packets > 0;
     while let Some(missing) = stream.gives_up(now, packet, peer_seen) {
         let Some(hole) = stream.reassembly.hole() else {
             break;
@@ -119,7 +146,13 @@ fn settle_holes<H: Handler>(
             );
         }
         give_up(out, d, stream, hole.end, missing, s.mark, s.order);
-        drain(out, d, stream, now, s.order);
+        drain(out, d, [stream, peer], now, s.order);
+    }
+    if peer.reassembly.front().is_some()
+        && let Some(end) = stream.settled_without_hole()
+    {
+        give_up(out, d, stream, end, true, s.mark, s.order);
+        drain(out, d, [stream, peer], now, s.order);
     }
 }
 

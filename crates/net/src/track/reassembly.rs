@@ -12,6 +12,8 @@ pub(super) struct Origin {
     pub mark: Mark,
     pub held_since: Option<Time>,
     pub heard_all: bool,
+    /// Up to where it acknowledges the other direction.
+    pub heard_to: u64,
     pub ip_id: Option<u16>,
     pub ts_value: Option<u32>,
     /// Its number among the connection's packets.
@@ -55,10 +57,16 @@ impl Reassembly {
 
     pub(super) fn hole(&self) -> Option<Hole> {
         let (&end, piece) = self.held.first_key_value()?;
-        Some(Hole {
+        (end > self.next).then_some(Hole {
             end,
             exposed: piece.origin,
         })
+    }
+
+    /// The packet whose bytes are the next.
+    pub(super) fn front(&self) -> Option<&Origin> {
+        let (&start, piece) = self.held.first_key_value()?;
+        (start == self.next).then_some(&piece.origin)
     }
 
     /// The segment that showed that bytes before `position` are missing.
@@ -138,6 +146,7 @@ mod tests {
             },
             held_since: None,
             heard_all: true,
+            heard_to: 0,
             ip_id: None,
             ts_value: None,
             packet: 0,

@@ -292,6 +292,20 @@ impl Stream {
         }
     }
 
+    /// Whether bytes were acknowledged that have not come: the capture has lost them, or has them later, which
+    /// comes out within milliseconds.
+    pub(super) fn lacks_acknowledged(&self) -> bool {
+        self.acknowledged.is_some_and(|a| a > self.reassembly.next)
+            && self.start == Start::Certain
+            && self.missing() > 0
+    }
+
+    /// Up to where acknowledged bytes are waited for no more, if some are missing that no hole shows.
+    pub(super) fn settled_without_hole(&self) -> Option<u64> {
+        let end = self.settled.min(self.reassembly.next + self.missing());
+        (self.reassembly.hole().is_none() && end > self.reassembly.next).then_some(end)
+    }
+
     /// Whether the hole at the front is to be given up, and if so whether its bytes are taken to be
     /// missing from the capture: acknowledged, or not sent again by one who hears no one.
     pub(super) fn gives_up(&self, now: Time, packet: u64, peer_seen: bool) -> Option<bool> {
@@ -328,15 +342,18 @@ impl Stream {
         self.given_up = None;
     }
 
-    /// Acknowledged bytes beyond everything delivered: what an ended connection is known to lack.
-    /// One more than was seen, without a FIN, is the FIN.
-    pub(super) fn missing_at_end(&self) -> u64 {
+    /// Acknowledged bytes beyond everything that came: what a connection is known to lack. One more than was
+    /// seen, without a FIN, is the FIN.
+    pub(super) fn missing(&self) -> u64 {
         let (true, Some(acknowledged)) = (
             matches!(self.start, Start::Provisional | Start::Certain),
             self.acknowledged,
         ) else {
             return 0;
         };
+        if self.reassembly.front().is_some() {
+            return 0;
+        }
         let end = self.fin.map_or(acknowledged, |fin| acknowledged.min(fin));
         match (end.saturating_sub(self.reassembly.next), self.fin) {
             (1, None) => 0,

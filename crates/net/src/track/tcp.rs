@@ -180,15 +180,14 @@ impl Tcp {
         let packet = self.packets;
         if flags.ack() {
             acknowledge(out, s, d.reverse(), peer, stream);
-            settle(out, s, d.reverse(), peer, true, packet);
+            settle(out, s, d.reverse(), peer, stream, packet);
         }
-        let peer_seen = peer.summary.packets > 0;
         data(out, s, bytes, d, stream, peer, packet);
         if s.payload_length > 0 {
             peer.held.peer_sent();
         }
         stream.last_window = s.tcp.window;
-        settle(out, s, d, stream, peer_seen, packet);
+        settle(out, s, d, stream, peer, packet);
         if stream.is_finished() && peer.is_finished() {
             return Verdict::Over(Close::Finished);
         }
@@ -254,20 +253,11 @@ impl Tcp {
 
     /// Delivers what is still held and reports what is not over.
     pub(super) fn finish<H: Handler>(&mut self, out: &mut Output<'_, H>, last: Mark, order: u64) {
+        self.give_up_holes(out, last, order);
         for (d, stream) in [Direction::ToServer, Direction::ToClient]
             .into_iter()
             .zip(&mut self.streams)
         {
-            while let Some(hole) = stream.reassembly.hole() {
-                let acknowledged = stream.acknowledged.is_some_and(|a| a >= hole.end);
-                give_up(out, d, stream, hole.end, acknowledged, last, order);
-                drain(out, d, stream, last.time, order);
-            }
-            let missing = stream.missing_at_end();
-            if missing > 0 {
-                let end = stream.reassembly.next + missing;
-                give_up(out, d, stream, end, true, last, order);
-            }
             for stretch in stream.recovery.finish(last, order).into_iter().flatten() {
                 out.episode(d, EpisodeKind::Recovery, stretch);
             }
@@ -275,6 +265,37 @@ impl Tcp {
                 out.episode(d, EpisodeKind::ZeroWindow, stretch);
             }
         }
+    }
+}
+
+impl Tcp {
+    /// Nothing comes any more: delivers what is held behind holes of either direction, those that showed first
+    /// first, and tells what is missing at the end.
+    fn give_up_holes<H: Handler>(&mut self, out: &mut Output<'_, H>, last: Mark, order: u64) {
+        while let Some((d, end)) = self.first_hole() {
+            let (stream, peer) = both(&mut self.streams, d);
+            let acknowledged = stream.acknowledged.is_some_and(|a| a >= end);
+            give_up(out, d, stream, end, acknowledged, last, order);
+            drain(out, d, [stream, peer], last.time, order);
+        }
+    }
+
+    /// Up to where bytes are missing, of the direction in which that showed first.
+    fn first_hole(&self) -> Option<(Direction, u64)> {
+        let of = |d: Direction| {
+            let stream = &self.streams[d.index()];
+            let (shown, end) = match stream.reassembly.hole() {
+                Some(hole) => (hole.exposed.packet, hole.end),
+                None => match stream.missing() {
+                    0 => return None,
+                    missing => (u64::MAX, stream.reassembly.next + missing),
+                },
+            };
+            Some((shown, d, end))
+        };
+        let both = [of(Direction::ToServer), of(Direction::ToClient)];
+        let first = both.into_iter().flatten().min_by_key(|(shown, ..)| *shown);
+        first.map(|(_, d, end)| (d, end))
     }
 }
 
@@ -491,7 +512,7 @@ fn data<H: Handler>(
     bytes: &[u8],
     d: Direction,
     stream: &mut Stream,
-    peer: &Stream,
+    peer: &mut Stream,
     packet: u64,
 ) {
     let flags = s.tcp.flags;
@@ -517,6 +538,10 @@ fn data<H: Handler>(
             mark: s.mark,
             held_since: None,
             heard_all: peer.is_heard_by(s),
+            heard_to: match flags.ack() {
+                true => ack_position(peer.sent, s.tcp.acknowledgement),
+                false => 0,
+            },
             ip_id: s.ip_id,
             ts_value: s.tcp.timestamps.map(|(value, _)| value),
             packet,
@@ -530,7 +555,7 @@ fn data<H: Handler>(
         stream.last_data_at = stream.last_data_at.max(s.mark.time);
         stream.largest = stream.largest.max(s.payload_length);
         if wanted {
-            deliver(out, s, bytes, d, stream, start, end, origin);
+            deliver(out, s, bytes, d, stream, peer, start, end, origin);
         }
     }
     let last = end + u64::from(stream.fin == Some(end) && flags.fin());

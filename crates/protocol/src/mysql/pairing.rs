@@ -189,6 +189,12 @@ impl Pairing {
                 self.pipelined = true;
                 self.go_astray(cx);
             }
+            // Who waits has had its response, in the gap.
+            Some(Progress::InStep) if alone && !self.pipelined => {
+                if self.first().is_some_and(|w| w.doubtful && !w.has_begun()) {
+                    self.give_up_first(cx);
+                }
+            }
             Some(Progress::InStep | Progress::Over) | None => {}
         }
         self.tell_stray(cx, sql);

@@ -4,9 +4,11 @@
 //!   length cuts headers off, all that the server says until the client speaks again answers it, as
 //!   with turns; where the end was not seen, the call is marked as inferred.
 //! - Of a client that was seen to send on without waiting nothing is paired behind such a hole until
-//!   both sides have been silent for a while, when everything has been answered.
+//!   both sides have been silent for a while, when everything has been answered. Of one of which too
+//!   little is known, until it has waited for its answers for a while.
 //! - Packets missing from the capture may hide any number of requests and answers, so calls that were
-//!   under way then never become complete.
+//!   under way then never become complete, but for those of which the beginning and the end of the
+//!   answer were seen.
 
 use super::names::{Portal, Work};
 use super::reply::Reply;
@@ -67,6 +69,8 @@ struct Pending {
     blurred: bool,
     /// Packets are missing that may have held part of it, or all of its answer.
     hurt: Option<Reason>,
+    /// Packets are missing from the midst of its answer, or from its end.
+    gapped: bool,
     /// The server failed it, and will not say more of it than that.
     failed: bool,
     skipped: bool,
@@ -100,6 +104,8 @@ pub(super) struct Queue {
     pipelines: bool,
     /// Requests and answers cannot be told apart any more, and why.
     deaf: Option<Reason>,
+    /// Answers that ended since the client last spoke, while that is so.
+    ended: u32,
     last: Option<Time>,
     /// Whether an exchange was seen from its start to its end; whether headers were ever hidden.
     in_step: bool,
@@ -163,7 +169,8 @@ impl Queue {
         if to_server.is_some() {
             self.early.clear();
         }
-        let hidden = to_server == Some(Hole::Gap);
+        let copies = to_client.is_none() && self.pending.front().is_some_and(|p| p.copying);
+        let hidden = to_server == Some(Hole::Gap) && !copies;
         let several = self.cycles() > 1 || hidden && !self.pending.is_empty();
         if self.pipelines || several && self.waited < WAITED {
             self.lose_count(cx, reason);
@@ -177,8 +184,14 @@ impl Queue {
             self.drop_front(cx, reason);
         }
         let alone = self.pending.len() == 1;
+        let of_client = to_server == Some(Hole::Gap);
         for p in &mut self.pending {
-            if gap || !alone {
+            // While it copies only data comes from the client; and what goes on behind a gap had begun.
+            if alone && p.copying && to_client.is_none() {
+                p.blurred = true;
+            } else if alone && gap && !of_client && p.exchange.response.is_some() {
+                (p.blurred, p.gapped) = (true, true);
+            } else if gap || !alone {
                 p.hurt.get_or_insert(reason);
             } else {
                 p.blurred = true;
@@ -194,6 +207,7 @@ impl Queue {
         }
         self.early.clear();
         self.deaf = Some(reason);
+        self.ended = 0;
         self.in_cycle = false;
         self.skipping = false;
         cx.problems.note("pgsql-out-of-step", || {
@@ -215,15 +229,27 @@ impl Queue {
     /// The client begins something new at `at`.
     fn client_speaks(&mut self, cx: &mut Context<'_>, at: Time) {
         self.heal(cx);
-        if self.deaf.is_some() && self.last.is_some_and(|last| at - last >= SILENCE_NS) {
-            self.deaf = None;
+        if self.deaf.is_some() && !self.in_cycle {
+            // Each time one answer: it waits.
+            self.waited = match std::mem::take(&mut self.ended) {
+                1 => self.waited.saturating_add(1),
+                _ => 0,
+            };
+            let silent = self.last.is_some_and(|last| at - last >= SILENCE_NS);
+            if silent || self.waited >= WAITED && !self.pipelines {
+                self.deaf = None;
+            }
         }
         // Who waits has been answered.
-        while let Some(p) = self.pending.front()
+        while let Some(p) = self.pending.front_mut()
             && !self.pipelines
             && !self.in_cycle
             && (p.hurt.is_some() || p.was_answered_unseen())
         {
+            if p.gapped {
+                // Its end was in the gap.
+                p.hurt = Some(Reason::CaptureGap);
+            }
             if let (Some(reason), true) = (p.hurt, self.waited < WAITED) {
                 self.lose_count(cx, reason);
             } else {
@@ -305,6 +331,7 @@ impl Queue {
             affected: None,
             blurred: kind == Kind::Unknown,
             hurt: std::mem::take(&mut self.doubt).then_some(Reason::CaptureGap),
+            gapped: false,
             failed: false,
             skipped: self.skipping && kind == Kind::Extended,
         });
@@ -531,6 +558,9 @@ impl Queue {
             return;
         }
         self.tell_settled(cx);
+        if self.deaf.is_some() {
+            self.ended = self.ended.max(1);
+        }
         if self.deaf.is_some() || self.streaming {
             return;
         }
@@ -574,6 +604,7 @@ impl Queue {
             return;
         }
         if self.deaf.is_some() {
+            self.ended += u32::from(matches!(reply, Reply::ReadyForQuery { .. }));
             return;
         }
         let Some(p) = self.pending.front_mut() else {

@@ -170,6 +170,49 @@ fn without_acknowledgements_a_hole_is_given_up_after_64_segments_or_a_second() {
     assert_eq!(t.one().chunks[1].order, 2);
 }
 
+/// A question and its answer, four times, each 4 ms after the one before; the capture lacks some.
+fn questions(lacks_answer: &[u32], lacks_question: &[u32]) -> Seen {
+    let mut t = Script::new();
+    for i in 0..6 {
+        if !lacks_question.contains(&i) {
+            t.c(1 + i * 2, 1 + i * 3, b"qq");
+        }
+        t.wait(4 * MS);
+        if !lacks_answer.contains(&i) {
+            t.s(1 + i * 3, 3 + i * 2, b"aaa");
+        }
+        t.wait(4 * MS);
+    }
+    t.one()
+}
+
+#[test]
+fn what_acknowledges_bytes_that_the_capture_lacks_comes_behind_their_gap() {
+    for (answers, questions_lacking) in [
+        (&[1][..], &[][..]),
+        (&[], &[1]),
+        (&[1, 3], &[]),
+        (&[1], &[3]),
+    ] {
+        let seen = questions(answers, questions_lacking);
+        let frames: Vec<u32> = seen.chunks.iter().map(|c| c.frame).collect();
+        assert!(
+            frames.is_sorted(),
+            "{answers:?} {questions_lacking:?}: {frames:?}"
+        );
+        let gaps = |d| {
+            seen.items(d)
+                .iter()
+                .filter(|i| matches!(i, Item::Gap(_)))
+                .count()
+        };
+        assert_eq!(
+            [gaps(ToClient), gaps(ToServer)],
+            [answers.len(), questions_lacking.len()]
+        );
+    }
+}
+
 #[test]
 fn many_losses_of_a_one_way_capture_do_not_pile_up() {
     let mut t = Script::new();

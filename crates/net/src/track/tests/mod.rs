@@ -85,6 +85,7 @@ impl Recorder {
         match (items.last_mut(), item) {
             (Some(Item::Data(bytes)), Item::Data(more)) => bytes.extend(more),
             (Some(Item::Cut(n)), Item::Cut(more)) => *n += more,
+            (Some(Item::Gap(n)), Item::Gap(more)) => *n += more,
             (_, item) => items.push(item),
         }
     }
