@@ -6,7 +6,7 @@
 use super::chain;
 use super::message::Header;
 use super::names::{Names, Portal, Work};
-use super::queue::{Kind, Queue};
+use super::queue::{Queue, RequestKind};
 use super::reply::{self, Reply};
 use super::request::{self, Request, Text};
 use super::startup::{self, Opening};
@@ -289,12 +289,12 @@ impl Session {
             return;
         }
         match message {
-            Message::Startup => self.queue.whole(cx, Kind::Startup, None, span),
-            Message::Negotiation => self.queue.whole(cx, Kind::Negotiation, None, span),
-            Message::Cancel => self.queue.whole(cx, Kind::Cancel, None, span),
-            Message::Query(work) => self.queue.whole(cx, Kind::Simple, Some(&work), span),
+            Message::Startup => self.queue.whole(cx, RequestKind::Startup, None, span),
+            Message::Negotiation => self.queue.whole(cx, RequestKind::Negotiation, None, span),
+            Message::Cancel => self.queue.whole(cx, RequestKind::Cancel, None, span),
+            Message::Query(work) => self.queue.whole(cx, RequestKind::Simple, Some(&work), span),
             Message::Function(oid) => {
-                self.queue.whole(cx, Kind::Simple, None, span);
+                self.queue.whole(cx, RequestKind::Simple, None, span);
                 if LARGE_OBJECT.contains(&oid) {
                     self.queue.call_it(op::LOB);
                 }
