@@ -564,7 +564,7 @@ pub(crate) fn profile() -> analysis::sql::SqlResult {
     use model::sql::op;
     use model::{Field, Found, Sql, SqlSession, Statement};
     let text = "SELECT * FROM t WHERE name = 'secret'";
-    let normal = model::normalise(text);
+    let normal = statement::normalise(text);
     let session = std::sync::Arc::new(SqlSession {
         user: Some("scott".into()),
         database: Some("orcl".into()),
@@ -574,7 +574,7 @@ pub(crate) fn profile() -> analysis::sql::SqlResult {
     let query = Sql {
         session: std::sync::Arc::clone(&session),
         statement: Some(std::sync::Arc::new(Statement {
-            id: model::statement_id(&normal),
+            id: statement::id(&normal),
             normal: normal.into(),
             text: text.into(),
             truncated: false,

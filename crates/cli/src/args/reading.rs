@@ -5,7 +5,8 @@ use crate::moment;
 use analysis::filter::Filter;
 use clap::builder::StyledStr;
 use clap::{Arg, Args};
-use model::Anonymiser;
+
+use pseudonyms::Anonymiser;
 use slowside::{Config, Moment};
 use std::ops::Deref;
 use std::path::PathBuf;

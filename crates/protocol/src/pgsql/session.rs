@@ -16,9 +16,10 @@ use crate::session::{
 };
 use crate::sql::Opaque;
 use model::{
-    Close, Direction, Found, Hidden, Protocol, Sql, SqlDialect, SqlSession, Statement, Time, Where,
-    limits, sql::op,
+    Close, Direction, Found, Hidden, Protocol, Sql, SqlSession, Statement, Time, Where, limits,
+    sql::op,
 };
+use statement::Dialect;
 use std::sync::Arc;
 
 /// A message whose end has not passed, in what the queue needs of it.
@@ -122,7 +123,7 @@ impl Session {
     /// The statement of a text.
     fn work(&mut self, cx: &mut Context<'_>, text: Text<'_>) -> Arc<Work> {
         let statement = cx.shared.statements.of(
-            SqlDialect::PostgreSql,
+            Dialect::PostgreSql,
             text.bytes,
             !text.whole,
             Found::Structured,

@@ -10,7 +10,8 @@ use crate::mysql::response::{Agreed, Response};
 use crate::mysql::waiting::{Effect, Waiting};
 use crate::session::{Context, More, Span, Step};
 use crate::sql::{self, Exchange};
-use model::{Found, Hidden, Name, Sql, SqlDialect, limits, sql::op};
+use model::{Found, Hidden, Name, Sql, limits, sql::op};
+use statement::Dialect;
 use std::sync::Arc;
 
 /// A frame of the client that is passing.
@@ -58,7 +59,7 @@ impl Session {
     /// The text of a statement, of which all was shown unless it was `cut`.
     fn statement(&self, cx: &mut Context<'_>, text: &[u8], cut: bool) -> Arc<Sql> {
         let statements = &mut cx.shared.statements;
-        let statement = statements.of(SqlDialect::MySql, text, cut, Found::Structured);
+        let statement = statements.of(Dialect::MySql, text, cut, Found::Structured);
         Arc::new(Sql {
             session: Arc::clone(&self.about),
             statement: Some(statement),
