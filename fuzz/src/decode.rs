@@ -1,7 +1,8 @@
 //! Packets of any link type through `net::Decoder`.
 
 use arbitrary::{Result, Unstructured};
-use model::{Anonymiser, Batch, LinkType, Packet, PacketRef, Time};
+use model::{Batch, LinkType, Packet, PacketRef, Time};
+use pseudonyms::{Anonymiser};
 use net::{Decoder, PacketAnonymiser, Segment};
 
 /// The link types a packet's first byte chooses from; beyond them, the next two bytes are the type.

@@ -1,7 +1,6 @@
 //! Many results of one kind in little memory: each is [packed](model::pack), and unpacked when it is
 //! looked at.
 
-use model::pack;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::marker::PhantomData;

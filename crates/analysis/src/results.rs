@@ -1,14 +1,23 @@
 //! What an analysis says, as plain data: the shapes that every output is written from.
 
+mod conns;
+mod ops;
+mod trace_join;
+
+pub use conns::{
+    ConnectionPlot, ConnectionResult, ConnsResult, DirectionResult, HandshakeResult, PlotView,
+    SeriesRow,
+};
+pub use ops::{GroupResult, KeyValue, OpsResult};
+pub use trace_join::{DataFile, EventSum, JoinedRead, TraceJoinResult};
+
 use crate::app::AppFacts;
 use crate::charts::Charts;
-use crate::connections::Connections;
 pub use crate::files::FileResult;
 use crate::findings::Rule;
 use crate::sql::SqlResult;
-use crate::stats::{Histogram, Summary};
+use crate::stats::Summary;
 use crate::text::Text;
-use crate::trace_join::align::TraceClock;
 pub use crate::vantage::VantageFrom;
 use ledger::Sums;
 use model::{Endpoint, Field, Name, Problems, Protocol, Statement, Time};
@@ -334,69 +343,6 @@ pub struct Verdict {
     pub sentence: Text,
 }
 
-/// A wait of a database beside the READs that served it. Times in nanoseconds.
-#[derive(Clone, Debug)]
-pub struct JoinedRead {
-    /// As the trace names it: `db file sequential read`.
-    pub event: &'static str,
-    /// The database's number of the file, and the first of so many blocks.
-    pub file: u32,
-    pub block: u32,
-    pub blocks: u32,
-    /// When the wait ended, on the clock of the client's capture.
-    pub end: Time,
-    /// The database's wait.
-    pub oracle_ns: i64,
-    /// From the first request's first byte to the last response's last byte, at the client and, where all
-    /// of them are in its capture, at the server.
-    pub wire_ns: i64,
-    pub server_ns: Option<i64>,
-    /// READs that served it.
-    pub reads: u64,
-    /// Their packets at the client.
-    pub evidence: Vec<Evidence>,
-}
-
-/// Sums of one wait event.
-#[derive(Clone, Debug)]
-pub struct EventSum {
-    pub event: &'static str,
-    /// Waits while the capture ran.
-    pub waits: u64,
-    /// Of those that were joined: the database's time, the wire's at the client and at the server.
-    pub oracle: Summary,
-    pub wire: Summary,
-    pub server: Option<Summary>,
-}
-
-/// A data file, as far as it was learned which it is.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct DataFile {
-    /// The database's number.
-    pub file: u32,
-    /// Hash of the NFS file handle.
-    pub handle: Option<u64>,
-    /// As far as names were seen.
-    pub path: Option<String>,
-    pub joined: u64,
-}
-
-/// A trace joined with the NFS READs of the client's capture.
-#[derive(Clone, Debug)]
-pub struct TraceJoinResult {
-    pub clock: TraceClock,
-    /// Size of the database's blocks, found by the join.
-    pub block_bytes: u64,
-    /// Waits for blocks in the trace, those while the capture ran, and those of them that were joined.
-    pub waits: u64,
-    pub during: u64,
-    pub joined: u64,
-    pub files: Vec<DataFile>,
-    pub events: Vec<EventSum>,
-    /// The longest, longest first; a bounded number.
-    pub worst: Vec<JoinedRead>,
-}
-
 /// Everything `diagnose` says.
 #[derive(Clone, Debug)]
 pub struct Diagnosis {
@@ -424,65 +370,6 @@ pub struct Diagnosis {
     pub streams_ledger: Option<Sums>,
 }
 
-/// The value of one grouping key.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum KeyValue {
-    Text(Arc<str>),
-    /// For [`Key::Size`](crate::group::Key) and times.
-    Number(i64),
-    /// The hash of a file's handle.
-    File(u64),
-    Unknown,
-}
-
-/// One line of `ops`.
-#[derive(Clone, Debug)]
-pub struct GroupResult {
-    pub protocol: Protocol,
-    pub op: Option<String>,
-    /// Name and value of the other grouping keys, in the order given.
-    pub keys: Vec<(&'static str, KeyValue)>,
-    /// Of the file by which it is grouped, as far as names were seen.
-    pub path: Option<String>,
-    pub stats: Summary,
-    pub errors: u64,
-    pub retransmits: u64,
-    pub request_bytes: u64,
-    pub response_bytes: u64,
-    /// Calls without a response, or whose end the capture lost; not in `stats`.
-    pub no_response: u64,
-    pub no_request: u64,
-    pub incomplete: u64,
-    pub histogram: Histogram,
-}
-
-impl GroupResult {
-    /// Whether it was grouped by files.
-    #[must_use]
-    pub fn is_of_a_file(&self) -> bool {
-        self.keys.iter().any(|(name, _)| *name == "file")
-    }
-
-    /// The handle's hash of the file by which it is grouped.
-    #[must_use]
-    pub fn file(&self) -> Option<u64> {
-        self.keys.iter().find_map(|(_, value)| match value {
-            KeyValue::File(file) => Some(*file),
-            _ => None,
-        })
-    }
-}
-
-/// Everything `ops` says.
-#[derive(Clone, Debug)]
-pub struct OpsResult {
-    pub captures: Vec<CaptureResult>,
-    /// Ordered by total time, largest first.
-    pub groups: Vec<GroupResult>,
-    /// Response time of all calls together.
-    pub total_ns: i64,
-}
-
 /// A field of `detail` as text for tables.
 #[must_use]
 pub fn field_text(field: Field, value: u64) -> String {
@@ -496,99 +383,6 @@ pub fn field_text(field: Field, value: u64) -> String {
     }
 }
 
-/// The opening of a connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct HandshakeResult {
-    /// Whether SYN and SYN/ACK are in the capture.
-    pub seen: bool,
-    pub syn_retries: u32,
-    pub syn_ack_retries: u32,
-    /// From the last SYN to the SYN/ACK, and from there to the client's acknowledgement, as seen at
-    /// the point of capture.
-    pub syn_to_syn_ack_ns: Option<i64>,
-    pub syn_ack_to_ack_ns: Option<i64>,
-}
-
-/// One direction of a connection, from the capture nearest to its sender.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct DirectionResult {
-    pub counts: model::DirectionSummary,
-    pub account: model::DirectionAccount,
-    /// Payload that the network dropped, every copy counted; `None` where one capture cannot tell.
-    pub lost_on_network_packets: Option<u64>,
-    pub lost_on_network_bytes: Option<u64>,
-    /// New payload bytes per second between the first and the last data, in bits.
-    pub goodput_bps: Option<u64>,
-}
-
-/// A TCP connection: who, how long, and what it waited for.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ConnectionResult {
-    /// Counts from 1 in the order of first packets: what `--connection` takes.
-    pub number: u64,
-    pub client: model::Endpoint,
-    pub server: model::Endpoint,
-    pub protocol: Option<Protocol>,
-    pub first: Time,
-    pub last: Time,
-    /// Frames of its first and last packet, by capture.
-    pub ends: Vec<(usize, model::Mark, model::Mark)>,
-    /// What each capture knows it by, in the order of `ends`.
-    pub ids: Vec<model::ConnectionId>,
-    pub close: model::Close,
-    pub vantage: Vantage,
-    /// What `vantage` was concluded from.
-    pub vantage_from: VantageFrom,
-    /// How sure that is, 0 to 1.
-    pub vantage_confidence: f64,
-    pub handshake: HandshakeResult,
-    /// The opening and the reset as each capture has them, in the order of `ends`.
-    pub openings: Vec<model::Handshake>,
-    pub resets: Vec<Option<model::ResetSeen>>,
-    /// Client to server, server to client.
-    pub directions: [DirectionResult; 2],
-    /// What is charged to waits that could be avoided: everything but idleness, of the direction in
-    /// which more of it fell. What connections are sorted by.
-    pub at_stake_ns: i64,
-    /// The class with most of `at_stake_ns` and its direction, if anything was waited for.
-    pub top: Option<(model::Direction, model::TimeClass, i64)>,
-}
-
-impl ConnectionResult {
-    #[must_use]
-    pub fn direction(&self, direction: model::Direction) -> &DirectionResult {
-        let [to_server, to_client] = &self.directions;
-        match direction {
-            model::Direction::ToServer => to_server,
-            model::Direction::ToClient => to_client,
-        }
-    }
-}
-
-/// What a connection did in one interval, as one capture saw it.
-#[derive(Clone, Copy, Debug)]
-pub struct SeriesRow<'a> {
-    /// Index of the capture.
-    pub capture: usize,
-    pub connection: &'a ConnectionResult,
-    pub interval: model::Interval,
-    pub width_ns: i64,
-    /// Most calls outstanding; `None` where its protocol is not known.
-    pub outstanding: Option<u64>,
-}
-
-/// What `conns` says.
-#[derive(Clone, Debug, Default)]
-pub struct ConnsResult {
-    pub captures: Vec<CaptureResult>,
-    /// By `at_stake_ns`, most first.
-    pub connections: Connections,
-    /// Connections beyond the bound that are not listed.
-    pub left_out: u64,
-    /// Whether the two captures were given in the other order.
-    pub exchanged: bool,
-}
-
 /// Everything that a report shows.
 #[derive(Debug)]
 pub struct Report {
@@ -600,21 +394,4 @@ pub struct Report {
     /// The connections that are shown in full, and their pictures.
     pub shown: Vec<ConnectionResult>,
     pub plots: Vec<ConnectionPlot>,
-}
-
-/// A connection as a picture, by the captures that have it.
-#[derive(Clone, Debug)]
-pub struct ConnectionPlot {
-    /// As [`ConnectionResult::number`].
-    pub number: u64,
-    /// In the order of [`ConnectionResult::ends`].
-    pub views: Vec<PlotView>,
-}
-
-/// A connection as one capture saw it.
-#[derive(Clone, Debug)]
-pub struct PlotView {
-    /// Index into [`ConnsResult::captures`].
-    pub capture: usize,
-    pub plot: model::Plot,
 }

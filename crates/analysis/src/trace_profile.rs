@@ -24,9 +24,10 @@ pub use results::{
 use crate::stats::Distribution;
 use foldhash::fast::FixedState;
 use model::limits::{TRACE_CURSORS, TRACE_EVENTS, TRACE_STATEMENTS};
-use model::{Problems, SqlDialect, Where, normalise_as, statement_id};
+use model::{Problems, Where};
 use nesting::{Claimed, Nesting, Piece};
 use packets::Packets;
+use statement::{Dialect, normalise_as};
 use std::collections::BTreeMap;
 use trace::oracle::{Call, CallKind, Record, Statement, TransactionEnd, Wait};
 
@@ -219,7 +220,7 @@ impl Profiler {
     }
 
     fn statement(&mut self, statement: &Statement<'_>) {
-        let normal = normalise_as(statement.text, SqlDialect::Oracle);
+        let normal = normalise_as(statement.text, Dialect::Oracle);
         let number = match self.known_statements.get(&normal) {
             Some(&number) => number,
             None if self.statements.len() < TRACE_STATEMENTS => {

@@ -5,7 +5,6 @@
 //! [`Chunk`]s, `protocol` turns chunks into [`Call`]s, `analysis` turns calls into findings.
 
 mod account;
-mod anonymise;
 mod call;
 mod chunk;
 mod count;
@@ -17,9 +16,7 @@ mod habits;
 mod knock;
 pub mod limits;
 mod name;
-mod normal;
 mod notice;
-pub mod pack;
 mod packet;
 mod plot;
 mod problem;
@@ -30,7 +27,6 @@ mod time;
 mod timeline;
 
 pub use account::{DirectionAccount, PerClass, RoundTrips, Stuck, TimeClass, Wait};
-pub use anonymise::{Anonymiser, NameKind};
 pub use call::{Call, Change, Code, Mark, Outcome, Outstanding, Protocol, Reason};
 pub use chunk::{Chunk, Close, Direction};
 pub use count::{counted, grouped};
@@ -43,7 +39,6 @@ pub use file_name::{Directory, FileName, Naming};
 pub use habits::{Answered, CongestionWindow, EcnCounts, Pauses, Retransmissions, SegmentSizes};
 pub use knock::{Arp, Knock, KnockKind};
 pub use name::Name;
-pub use normal::{SqlDialect, normalise, normalise_as, statement_id};
 pub use notice::{
     ArpFault, Bpdu, Bridge, ChecksumOf, Checksums, Flooded, Fragments, IcmpError, IcmpReason,
     InvalidArp, LostFragments, Notice, NoticeKind, SHOWN_CHECKSUMS, Tagged, Tree,

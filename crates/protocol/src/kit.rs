@@ -82,8 +82,8 @@ fn converse(connection: &ConnectionInfo, events: &[Event], end: Close, rests: bo
     let rest = |conversation: &mut Conversation| {
         if rests {
             let mut bytes = Vec::new();
-            assert!(model::pack::pack(&conversation.rest(), &mut bytes));
-            conversation.wake(model::pack::unpack(&bytes).expect("what was packed"));
+            assert!(pack::pack(&conversation.rest(), &mut bytes));
+            conversation.wake(pack::unpack(&bytes).expect("what was packed"));
         }
     };
     let (order, now) = tell(events, |d, (order, now), told| {

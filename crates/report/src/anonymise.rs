@@ -1,5 +1,5 @@
 //! Results into the same results with pseudonyms: the one seam through which everything passes that is
-//! shown under `--anonymise`, whatever its format. [`model::Anonymiser`] says how names become
+//! shown under `--anonymise`, whatever its format. [`pseudonyms::Anonymiser`] says how names become
 //! pseudonyms and what stays.
 //!
 //! What findings say holds names as values, each of which becomes its pseudonym. Other sentences hold
@@ -20,7 +20,8 @@ use analysis::results::{
 use analysis::sql::SqlResult;
 use analysis::startup::{Ending, StartupResult};
 use analysis::text::{Text, Value};
-use model::{Anonymiser, NameKind, Problems};
+use model::Problems;
+use pseudonyms::{Anonymiser, NameKind};
 use std::sync::Arc;
 
 /// What can be shown with pseudonyms in place of names.

@@ -7,7 +7,8 @@
 
 use super::{LeftOut, SHOWN};
 use crate::neighbours::hardware_text;
-use model::{Anonymiser, Bpdu, Bridge, Mark, Time, Tree, limits};
+use model::{Bpdu, Bridge, Mark, Time, Tree, limits};
+use pseudonyms::Anonymiser;
 use std::collections::BTreeMap;
 
 /// What is said of a change within this time is said of the same: the root repeats it for as long as

@@ -7,7 +7,8 @@
 //! whole when it arrived, and was changed by or after the capture.
 
 use super::{LeftOut, SHOWN};
-use model::{Anonymiser, ChecksumOf, Checksums, ConnectionSummary, Mark, limits};
+use model::{ChecksumOf, Checksums, ConnectionSummary, Mark, limits};
+use pseudonyms::Anonymiser;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 

@@ -2,7 +2,8 @@
 
 use super::LeftOut;
 use crate::info::Amount;
-use model::{Anonymiser, Cast, Flooded, Mark, SightKind, limits};
+use model::{Cast, Flooded, Mark, SightKind, limits};
+use pseudonyms::Anonymiser;
 use std::collections::BTreeMap;
 
 const SECOND_NS: i64 = 1_000_000_000;

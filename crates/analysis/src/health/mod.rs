@@ -19,9 +19,9 @@ pub use undelivered::{Concern, Returned, Undelivered};
 
 use crate::neighbours::Neighbours;
 use model::{
-    Anonymiser, Arp, ArpFault, ConnectionSummary, InvalidArp, Mark, Notice, NoticeKind, Problems,
-    Where,
+    Arp, ArpFault, ConnectionSummary, InvalidArp, Mark, Notice, NoticeKind, Problems, Where,
 };
+use pseudonyms::Anonymiser;
 use std::collections::BTreeMap;
 
 /// What a bound left out: how often, and where first.

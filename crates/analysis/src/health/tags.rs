@@ -6,7 +6,8 @@
 //! what has lived for a while.
 
 use super::LeftOut;
-use model::{Anonymiser, Mark, Tagged, limits};
+use model::{Mark, Tagged, limits};
+use pseudonyms::Anonymiser;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 

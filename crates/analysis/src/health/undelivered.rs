@@ -1,9 +1,8 @@
 //! ICMP errors into the connections whose packets were given back, and by whom.
 
 use super::{LeftOut, SHOWN};
-use model::{
-    Anonymiser, ConnectionSummary, Endpoint, IcmpError, IcmpReason, Mark, Time, Transport, limits,
-};
+use model::{ConnectionSummary, Endpoint, IcmpError, IcmpReason, Mark, Time, Transport, limits};
+use pseudonyms::Anonymiser;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 

@@ -32,9 +32,9 @@ pub(super) fn mark(ms: i64) -> Mark {
 
 pub(super) fn sql(user: &str, text: Option<&str>) -> Arc<Sql> {
     let statement = text.map(|t| {
-        let normal = model::normalise(t);
+        let normal = statement::normalise(t);
         Arc::new(Statement {
-            id: model::statement_id(&normal),
+            id: statement::id(&normal),
             normal: normal.into(),
             text: t.into(),
             truncated: false,

@@ -1,8 +1,6 @@
 //! What is known of traces when all of them were read.
 
-use super::{
-    FROM_CLIENT, NO_STATEMENT, OTHER_STATEMENTS, Profiler, Sum, UNKNOWN_STATEMENT, statement_id,
-};
+use super::{FROM_CLIENT, NO_STATEMENT, OTHER_STATEMENTS, Profiler, Sum, UNKNOWN_STATEMENT};
 use crate::stats::Summary;
 use model::{Name, Problems};
 use trace::oracle::TraceFile;
@@ -347,7 +345,7 @@ impl Sum {
         events.sort_by(|a, b| (b.2, &a.0).cmp(&(a.2, &b.0)));
         let fetched = |rows: i64| u64::try_from(rows).ok().filter(|_| self.fetches > 0);
         StatementRow {
-            id: known.then(|| statement_id(&self.normal)),
+            id: known.then(|| statement::id(&self.normal)),
             total_ns: self.own_ns.saturating_add(self.between_ns),
             own_ns: self.own_ns,
             cpu_ns: self.cpu_ns,

@@ -90,7 +90,7 @@ fn nothing_is_counted_twice() {
         (outer.sql_id.as_deref(), outer.depth),
         (Some("s7"), Some(0))
     );
-    assert_eq!(outer.id, Some(statement_id("select a from t where b = ?")));
+    assert_eq!(outer.id, Some(statement::id("select a from t where b = ?")));
     assert_eq!(
         outer.events[0],
         ("SQL*Net message from client".to_owned(), 2, 3_900_000)

@@ -1,6 +1,8 @@
 //! The command line of `slowside live`.
 
-use super::{FromInterface, Names, width};
+use super::interface::FromInterface;
+use super::reading::Names;
+use super::value::width;
 use crate::moment;
 use analysis::filter::{Filter, LiveFilter};
 use clap::{Args, ValueEnum};

@@ -1,6 +1,6 @@
 //! The command line of `slowside probe`, which measures, or with --listen answers.
 
-use super::{AnswerFormat, bandwidth};
+use super::value::{AnswerFormat, bandwidth};
 use crate::moment;
 use analysis::filter::Filter;
 use clap::{Args, ValueEnum};

@@ -5,7 +5,8 @@ use crate::args::{Calls, Order, RowFormat};
 use crate::exit::{Done, complain};
 use crate::progress::Progress;
 use anyhow::Context;
-use model::NameKind;
+
+use pseudonyms::NameKind;
 use report::{CallRow, Form, RowWriter};
 use slowside::{CallSeen, Sorter};
 use std::io::{self, BufWriter, Write};

@@ -7,7 +7,8 @@ use crate::progress::Progress;
 use analysis::results::{Diagnosis, Finding};
 use anyhow::Context;
 use jiff::tz::TimeZone;
-use model::{Anonymiser, NameKind};
+
+use pseudonyms::{Anonymiser, NameKind};
 use report::Anonymise;
 use slowside::Config;
 use std::path::PathBuf;

@@ -72,7 +72,7 @@ fn calls_are_those_that_the_client_made() {
             assert_eq!(d["rows_asked"].as_i64(), m["rows_asked"].as_i64(), "{at}");
             assert_eq!(d["inner_trips"].as_i64(), m["inner_trips"].as_i64(), "{at}");
             if let Some(text) = m["text"].as_str() {
-                let normal = model::normalise_as(text, model::SqlDialect::PostgreSql);
+                let normal = statement::normalise_as(text, statement::Dialect::PostgreSql);
                 assert_eq!(d["sql"].as_str().unwrap_or_default(), normal, "{at}");
             }
         }

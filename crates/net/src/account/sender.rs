@@ -1,47 +1,36 @@
-//! One direction: its sender's transmissions, and what it heard between them, into classes of time.
+//! One direction: its sender's transmissions, and what it heard between them, into classes of time. What it heard
+//! and when it can have known is in [`hearing`], kept until its next transmission in [`gap`]; what it waited for is
+//! decided in [`judge`].
+
+mod gap;
+mod hearing;
+mod judge;
+
+use gap::{Gap, Heard};
+use hearing::{Away, News};
 
 use super::habits::{Habits, Trigger};
 use super::identifications::Identifications;
 use super::ledger::Ledger;
 use super::plot::Band;
 use super::round_trips::Distribution;
+use super::segments;
 use super::trouble::Trouble;
 use super::writes::Writes;
-use super::{segments, span};
-use model::{Answered, DirectionAccount, Mark, PerClass, Time, TimeClass};
+use model::{DirectionAccount, Mark, PerClass, Time, TimeClass};
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
 
 const MICROSECOND: i64 = 1_000;
 const MILLISECOND: i64 = 1_000 * MICROSECOND;
 const SECOND: i64 = 1_000 * MILLISECOND;
 
-/// Segments this close left in one go.
-const BURST_NS: i64 = 50 * MICROSECOND;
 /// Between two writes of an application, if nothing held it up.
 const PAUSE_NS: i64 = 200 * MICROSECOND;
-/// What is sent this soon after something came was released by it: a share of the round trip, as
-/// hosts and captures on long paths are no busier, within bounds.
-const RELEASED_SHARE: i64 = 8;
-const RELEASED_MIN_NS: i64 = 500 * MICROSECOND;
-const RELEASED_MAX_NS: i64 = 2 * MILLISECOND;
-/// Silence with nothing in flight is the sender's own from this on: what the path varies is less.
-const SILENT_NS: i64 = 20 * MILLISECOND;
 /// Silence that nothing broke is idleness and not a slow application from this on, or from ten round
 /// trips on, unless a message goes on behind it.
 const IDLE_NS: i64 = SECOND;
-/// A round trip this much above the shortest has a queue in it.
-const QUEUED_PERCENT: i64 = 125;
-const QUEUED_NS: i64 = 2 * MILLISECOND;
-/// An acknowledgement of one segment this much later than the shortest waited for a timer.
-const DELAYED_NS: i64 = 8 * MILLISECOND;
-/// What a host may save on the fastest turn that was seen.
-const AWAY_SPARE_NS: i64 = 100 * MICROSECOND;
 /// An acknowledgement of more segments is a stretch acknowledgement (RFC 5681 section 4.2).
 const STRETCH: u64 = 2;
-/// Acknowledgements on their way to a sender that is far from the capture; beyond, the oldest count
-/// at once.
-const ON_THE_WAY: usize = 1_024;
 
 /// The receiver acknowledged, or changed its window.
 #[derive(Clone, Copy, Debug)]
@@ -82,89 +71,6 @@ pub(crate) struct Transmission {
     pub pushed: bool,
     pub kind: Kind,
     pub full_sized: u64,
-}
-
-/// What a sender hears, on its way there.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-enum News {
-    Acknowledgement {
-        mark: Mark,
-        position: u64,
-        window: Option<u32>,
-        alone: bool,
-    },
-    Data(Mark),
-}
-
-impl News {
-    fn time(&self) -> Time {
-        match self {
-            News::Acknowledgement { mark, .. } | News::Data(mark) => mark.time,
-        }
-    }
-}
-
-/// A sender that is far from the capture.
-#[derive(Debug, Serialize, Deserialize)]
-struct Away {
-    ns: i64,
-    on_the_way: VecDeque<News>,
-}
-
-/// What the sender heard since its last transmission. The marks count where `heard` says so: that way
-/// a gap ends with a single store.
-#[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
-struct Gap {
-    heard: Heard,
-    /// The last acknowledgement of something new.
-    progress: Mark,
-    /// When everything was acknowledged.
-    drained: Mark,
-    /// When the window last grew, and what was left of it until then.
-    opened: Mark,
-    usable: u64,
-    /// The peer's last data.
-    peer: Mark,
-}
-
-#[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
-struct Heard {
-    progress: bool,
-    drained: bool,
-    /// Everything was acknowledged by an acknowledgement alone.
-    drained_alone: bool,
-    opened: bool,
-    /// The window was shut, or did not move on with what was acknowledged.
-    shut: bool,
-    /// The sender probed the shut window: it had more to send.
-    probed: bool,
-    peer: bool,
-}
-
-impl Gap {
-    fn progress(&self) -> Option<Mark> {
-        self.heard.progress.then_some(self.progress)
-    }
-
-    fn drained(&self) -> Option<Mark> {
-        self.heard.drained.then_some(self.drained)
-    }
-
-    fn opened(&self) -> Option<Mark> {
-        self.heard.opened.then_some(self.opened)
-    }
-
-    fn peer(&self) -> Option<Mark> {
-        self.heard.peer.then_some(self.peer)
-    }
-
-    fn opens(&mut self, mark: Mark, usable: u64) {
-        (self.opened, self.usable, self.heard.opened) = (mark, usable, true);
-    }
-
-    fn hears_peer(&mut self, mark: Mark) {
-        (self.peer, self.heard.peer) = (mark, true);
-    }
 }
 
 /// The last transmission.
@@ -295,30 +201,6 @@ impl Sender {
         self.identifications.saw(id, payload, full_sized);
     }
 
-    /// How long after it passed here something can have an effect that is seen here: a little less
-    /// than the fastest seen so far, as hosts may be faster yet.
-    pub(super) fn is_away(&mut self, ns: i64) {
-        if ns >= self.fastest_ns {
-            return;
-        }
-        self.fastest_ns = ns;
-        let away_ns = (ns - ns / 10 - AWAY_SPARE_NS).max(0);
-        match &mut self.away {
-            Some(away) => away.ns = away_ns,
-            None if away_ns > 0 => {
-                self.away = Some(Box::new(Away {
-                    ns: away_ns,
-                    on_the_way: VecDeque::new(),
-                }));
-            }
-            None => {}
-        }
-    }
-
-    fn away_ns(&self) -> i64 {
-        self.away.as_ref().map_or(0, |away| away.ns)
-    }
-
     /// An acknowledgement came after so long, whatever it may have waited for besides.
     pub(super) fn took_at_most(&mut self, ns: i64) {
         self.shortest_ns = self.shortest_ns.min(ns);
@@ -351,11 +233,7 @@ impl Sender {
 
     /// The peer sent data.
     pub(super) fn peer_sent(&mut self, mark: Mark) {
-        if self.is_near() {
-            self.gap.hears_peer(mark);
-        } else {
-            self.hear(News::Data(mark));
-        }
+        self.hear(News::Data(mark));
     }
 
     pub(super) fn acknowledged(&mut self, ack: &Acknowledgement) {
@@ -386,104 +264,12 @@ impl Sender {
                 }
             }
         }
-        if self.is_near() {
-            self.learned(ack.position, ack.window, ack.alone, ack.mark);
-        } else {
-            self.hear(News::Acknowledgement {
-                mark: ack.mark,
-                position: ack.position,
-                window: ack.window,
-                alone: ack.alone,
-            });
-        }
-    }
-
-    /// Whether what passes here is at the sender at once.
-    fn is_near(&self) -> bool {
-        self.away
-            .as_ref()
-            .is_none_or(|away| away.ns == 0 && away.on_the_way.is_empty())
-    }
-
-    /// Keeps what is on its way to the sender.
-    fn hear(&mut self, news: News) {
-        let Some(away) = &mut self.away else { return };
-        away.on_the_way.push_back(news);
-        if away.on_the_way.len() > ON_THE_WAY
-            && let Some(oldest) = away.on_the_way.pop_front()
-        {
-            let ns = away.ns;
-            self.arrived(oldest, ns);
-        }
-    }
-
-    /// Lets arrive what can have had an effect until `now`.
-    fn listen(&mut self, now: Time) {
-        while let Some(away) = &mut self.away
-            && let Some(news) = away.on_the_way.front().copied()
-            && news.time() + away.ns <= now
-        {
-            away.on_the_way.pop_front();
-            let ns = away.ns;
-            self.arrived(news, ns);
-        }
-    }
-
-    fn arrived(&mut self, news: News, away: i64) {
-        let later = |mark: Mark| Mark {
-            time: mark.time + away,
-            ..mark
-        };
-        match news {
-            News::Data(mark) => self.gap.hears_peer(later(mark)),
-            News::Acknowledgement {
-                mark,
-                position,
-                window,
-                alone,
-            } => self.learned(position, window, alone, later(mark)),
-        }
-    }
-
-    /// The sender has learned of an acknowledgement.
-    fn learned(&mut self, position: u64, window: Option<u32>, alone: bool, mark: Mark) {
-        let gap = &mut self.gap;
-        let progress = position > self.acknowledged;
-        if progress {
-            let outstanding = self.sent > self.acknowledged;
-            self.acknowledged = position;
-            (gap.progress, gap.heard.progress) = (mark, true);
-            if let Some(trouble) = &mut self.trouble {
-                trouble.acknowledged(position, mark);
-            }
-            if outstanding && position >= self.sent {
-                (gap.drained, gap.heard.drained) = (mark, true);
-                gap.heard.drained_alone = alone;
-            }
-        }
-        let shut = window == Some(0);
-        if let Some(bytes) = window {
-            let edge = position + u64::from(bytes);
-            if edge > self.edge {
-                let usable = match self.edge {
-                    _ if self.shut => 0,
-                    0 => u64::MAX,
-                    before => before.saturating_sub(self.sent),
-                };
-                gap.opens(mark, usable);
-                self.edge = edge;
-            } else if progress {
-                gap.heard.shut = true;
-            }
-        } else {
-            if self.shut {
-                gap.opens(mark, 0);
-            }
-            // What a SYN offered says nothing of the windows after it.
-            self.edge = 0;
-        }
-        gap.heard.shut |= shut;
-        self.shut = shut;
+        self.hear(News::Acknowledgement {
+            mark: ack.mark,
+            position: ack.position,
+            window: ack.window,
+            alone: ack.alone,
+        });
     }
 
     /// What the congestion window was seen to be, where it was what this segment waited for.
@@ -541,203 +327,6 @@ impl Sender {
         let flight = s.data_end.saturating_sub(self.acknowledged_here);
         self.flight_max = self.flight_max.max(flight);
         window
-    }
-
-    /// Charges the time before a transmission to what it waited for; whether that was the congestion
-    /// window, and something was in flight.
-    fn judge(&mut self, s: &Transmission) -> bool {
-        let now = s.mark;
-        let gap = &self.gap;
-        let outstanding = self.sent > self.acknowledged || gap.heard.drained;
-        if let Some(trouble) = &self.trouble {
-            if let Some(arrived) = trouble.recovered {
-                self.ledger.charge(TimeClass::LossRecovery, arrived);
-            } else if trouble.recovering.is_some() {
-                self.ledger.charge(TimeClass::LossRecovery, now);
-            }
-        }
-        if let Kind::Again { .. } = s.kind {
-            if let Some(progress) = gap.progress() {
-                self.ledger.charge(TimeClass::Transfer, progress);
-            }
-            self.ledger.charge(TimeClass::LossRecovery, now);
-            return false;
-        }
-        if self.ledger.open_ns(now) <= BURST_NS {
-            self.ledger.charge(TimeClass::Transfer, now);
-            return false;
-        }
-        if gap.heard.probed
-            && let Some(opened) = gap.opened()
-        {
-            self.ledger.charge(TimeClass::ReceiverApplication, opened);
-        }
-        let payload = u64::from(s.payload);
-        // What overtook others was not what left first: that was as large as can be.
-        let overtook = s.data_end.saturating_sub(payload) > self.sent;
-        let first = if overtook { s.full_sized } else { payload };
-        let release_ns = self.release_ns();
-        let released = |by: Mark| span(by.time, now.time) <= release_ns;
-        if let Some(opened) = gap.opened()
-            // All of it: a sender with segmentation offload waits until a large one fits.
-            && gap.usable < first
-            && released(opened)
-        {
-            let class = if gap.heard.shut {
-                TimeClass::ReceiverApplication
-            } else {
-                TimeClass::SmallWindow
-            };
-            self.ledger.charge(class, now);
-            return false;
-        }
-        // Nobody waits for a side that only closes.
-        let wait = match payload {
-            0 => TimeClass::Idle,
-            _ => TimeClass::SenderApplication,
-        };
-        let last = self.last;
-        let was_small = last.is_some_and(|l| l.ends_short == Some(true));
-        let had_more = last.is_some_and(|l| !l.pushed);
-        let clocked = gap.progress().is_some_and(released);
-        let answers = gap.peer().filter(|peer| {
-            gap.progress()
-                .is_none_or(|p| p.time <= peer.time || !(clocked && had_more))
-        });
-        if let Some(peer) = answers {
-            let acknowledged = gap
-                .drained()
-                .filter(|d| d.time <= peer.time)
-                .unwrap_or(peer);
-            let waited_ns = self.ledger.open_ns(peer);
-            let follows = self.sent > 0 && payload > 0 && released(peer);
-            if self.sent > 0 {
-                self.ledger
-                    .charge(TimeClass::Transfer, self.arrival(acknowledged));
-            }
-            let idle_ns = self.ledger.open_ns(peer);
-            self.ledger.charge(TimeClass::Idle, peer);
-            if follows {
-                let (after_ns, away_ns) = (span(peer.time, now.time), self.away_ns());
-                self.habits().answered(&Answered {
-                    count: 1,
-                    waited_ns,
-                    idle_ns,
-                    unsure_ns: if away_ns > 0 { after_ns } else { 0 },
-                    soonest_ns: Some(after_ns.saturating_add(away_ns)),
-                });
-            }
-            self.ledger.charge(wait, now);
-            return false;
-        }
-        // Some hosts hold back what is larger too, or have sent all that they may, until all before is
-        // acknowledged: that shows where a timer held the acknowledgement.
-        if first > 0
-            && gap.heard.drained_alone
-            && let Some(drained) = gap.drained()
-        {
-            let small = was_small && first < s.full_sized;
-            // As it passed here.
-            let late = self.is_late(self.ledger.open_ns(drained) - self.away_ns());
-            // Next to a timer the slowest of hosts is quick.
-            let within = if late { RELEASED_MAX_NS } else { release_ns };
-            if (small || late) && span(drained.time, now.time) <= within {
-                if !small {
-                    self.trouble().waited_ns += self.ledger.open_ns(now);
-                }
-                self.ledger.charge(TimeClass::NagleDelayedAck, now);
-                return false;
-            }
-        }
-        // With everything acknowledged TCP may always send, and nothing came that could have released it. Far from
-        // the sender more may be on its way, but where the last segment was pushed nothing more was queued. What ends
-        // with a segment that is not known to be short goes on: its sender was in the middle of it, however long.
-        let stopped = gap
-            .drained()
-            .filter(|d| span(d.time, now.time) >= SILENT_NS);
-        let in_the_middle = last.is_some_and(|l| l.pushed && l.ends_short != Some(true));
-        if let Some(drained) = stopped.filter(|_| in_the_middle) {
-            self.ledger.charge(TimeClass::Transfer, drained);
-            self.ledger.charge(wait, now);
-            return false;
-        }
-        if (clocked && !was_small) || (had_more && outstanding) {
-            let at_once = gap
-                .progress()
-                .is_some_and(|by| span(by.time, now.time) <= PAUSE_NS);
-            let class = match self.path_class() {
-                // Its application's, or either window.
-                TimeClass::Congestion if !at_once && last.is_some_and(Last::may_be_all) => {
-                    TimeClass::Unknown
-                }
-                class => class,
-            };
-            self.ledger.charge(class, now);
-            return clocked && self.flight > 0 && self.had_room;
-        }
-        if !was_small && self.ledger.open_ns(now) < self.away_ns() {
-            // Far from the sender, its acknowledgements may be later than the fastest were.
-            self.ledger.charge(TimeClass::Transfer, now);
-            return false;
-        }
-        if !was_small && last.is_some() && self.away_ns() > 0 {
-            // What released it cannot be seen from here, and it may have been the path.
-            self.ledger.charge(TimeClass::Unknown, now);
-            return false;
-        }
-        if outstanding && !gap.heard.drained {
-            // A window that is not known may have been full.
-            let class = match self.edge {
-                0 => TimeClass::Unknown,
-                _ => TimeClass::SenderApplication,
-            };
-            self.ledger.charge(class, now);
-            return false;
-        }
-        if let Some(drained) = gap.drained() {
-            self.ledger.charge(TimeClass::Transfer, drained);
-        }
-        let silent = self.ledger.open_ns(now);
-        let class = if silent > IDLE_NS.max(self.smoothed_ns.saturating_mul(10)) {
-            TimeClass::Idle
-        } else {
-            wait
-        };
-        self.ledger.charge(class, now);
-        false
-    }
-
-    /// The way of the last bytes to the receiver and back: until they were acknowledged, but no longer
-    /// than a round trip, as the rest is the other side's.
-    fn arrival(&self, acknowledged: Mark) -> Mark {
-        let round_trip = self.round_trips.min().unwrap_or(i64::MAX);
-        let ns = self.ledger.open_ns(acknowledged).min(round_trip);
-        Mark {
-            time: self.ledger.settled.time + ns,
-            ..acknowledged
-        }
-    }
-
-    fn release_ns(&self) -> i64 {
-        (self.smoothed_ns / RELEASED_SHARE).clamp(RELEASED_MIN_NS, RELEASED_MAX_NS)
-    }
-
-    /// Whether an acknowledgement that took so long had waited for a timer.
-    fn is_late(&self, ns: i64) -> bool {
-        let shortest = self.shortest_ns;
-        shortest < i64::MAX && ns.saturating_sub(shortest) > DELAYED_NS.max(shortest)
-    }
-
-    /// What limits a sender that sends as acknowledgements come.
-    fn path_class(&self) -> TimeClass {
-        let shortest = self.round_trips.min().unwrap_or(0);
-        let queued = self.smoothed_ns > shortest.saturating_mul(QUEUED_PERCENT) / 100
-            && self.smoothed_ns > shortest.saturating_add(QUEUED_NS);
-        if queued {
-            TimeClass::Bandwidth
-        } else {
-            TimeClass::Congestion
-        }
     }
 
     /// The connection is over with this packet. Gives the stretches of time too, where they were kept.

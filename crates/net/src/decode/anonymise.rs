@@ -17,7 +17,8 @@ use super::view::View;
 use super::walk::{Found, Layer, walk_past};
 use super::{Ip, Skip};
 use hashbrown::HashMap;
-use model::{Anonymiser, LinkType, limits};
+use model::{LinkType, limits};
+use pseudonyms::Anonymiser;
 use std::net::IpAddr;
 use std::ops::Range;
 

@@ -1,7 +1,6 @@
 //! Memory for what is [packed](model::pack), in blocks of one size: what is given back fits whatever
 //! comes next, where pieces of any size would leave holes between those that stay.
 
-use model::pack;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::rc::Rc;

@@ -6,7 +6,7 @@
 use super::chain;
 use super::message::Header;
 use super::names::{Names, Portal, Work};
-use super::queue::{Kind, Queue};
+use super::queue::{Queue, RequestKind};
 use super::reply::{self, Reply};
 use super::request::{self, Request, Text};
 use super::startup::{self, Opening};
@@ -16,9 +16,10 @@ use crate::session::{
 };
 use crate::sql::Opaque;
 use model::{
-    Close, Direction, Found, Hidden, Protocol, Sql, SqlDialect, SqlSession, Statement, Time, Where,
-    limits, sql::op,
+    Close, Direction, Found, Hidden, Protocol, Sql, SqlSession, Statement, Time, Where, limits,
+    sql::op,
 };
+use statement::Dialect;
 use std::sync::Arc;
 
 /// A message whose end has not passed, in what the queue needs of it.
@@ -122,7 +123,7 @@ impl Session {
     /// The statement of a text.
     fn work(&mut self, cx: &mut Context<'_>, text: Text<'_>) -> Arc<Work> {
         let statement = cx.shared.statements.of(
-            SqlDialect::PostgreSql,
+            Dialect::PostgreSql,
             text.bytes,
             !text.whole,
             Found::Structured,
@@ -289,12 +290,12 @@ impl Session {
             return;
         }
         match message {
-            Message::Startup => self.queue.whole(cx, Kind::Startup, None, span),
-            Message::Negotiation => self.queue.whole(cx, Kind::Negotiation, None, span),
-            Message::Cancel => self.queue.whole(cx, Kind::Cancel, None, span),
-            Message::Query(work) => self.queue.whole(cx, Kind::Simple, Some(&work), span),
+            Message::Startup => self.queue.whole(cx, RequestKind::Startup, None, span),
+            Message::Negotiation => self.queue.whole(cx, RequestKind::Negotiation, None, span),
+            Message::Cancel => self.queue.whole(cx, RequestKind::Cancel, None, span),
+            Message::Query(work) => self.queue.whole(cx, RequestKind::Simple, Some(&work), span),
             Message::Function(oid) => {
-                self.queue.whole(cx, Kind::Simple, None, span);
+                self.queue.whole(cx, RequestKind::Simple, None, span);
                 if LARGE_OBJECT.contains(&oid) {
                     self.queue.call_it(op::LOB);
                 }

@@ -3,7 +3,8 @@
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
-use model::{Found, SqlDialect, Statement, limits};
+use model::{Found, Statement, limits};
+use statement::Dialect;
 use std::sync::Arc;
 
 /// What is remembered makes a difference in time only, so a bound may differ between threads.
@@ -12,7 +13,7 @@ const REMEMBERED: usize = 4_096;
 /// The statements that one thread has seen lately.
 #[derive(Default)]
 pub struct Statements {
-    known: HashMap<Box<[u8]>, (SqlDialect, Arc<Statement>), FixedState>,
+    known: HashMap<Box<[u8]>, (Dialect, Arc<Statement>), FixedState>,
 }
 
 impl Statements {
@@ -20,7 +21,7 @@ impl Statements {
     /// lost. Of one longer than [`SQL_BYTES`](limits::SQL_BYTES) the beginning is kept.
     pub fn of(
         &mut self,
-        dialect: SqlDialect,
+        dialect: Dialect,
         text: &[u8],
         truncated: bool,
         found: Found,
@@ -35,9 +36,9 @@ impl Statements {
             return Arc::clone(known);
         }
         let text = decode(kept);
-        let normal = model::normalise_as(&text, dialect);
+        let normal = statement::normalise_as(&text, dialect);
         let statement = Arc::new(Statement {
-            id: model::statement_id(&normal),
+            id: statement::id(&normal),
             normal: normal.into(),
             text: text.into(),
             truncated,
@@ -68,7 +69,7 @@ fn decode(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    const ANY: SqlDialect = SqlDialect::Unknown;
+    const ANY: Dialect = Dialect::Unknown;
 
     #[test]
     fn the_same_text_is_one_statement() {

@@ -9,9 +9,9 @@ use super::ttc::{self, Block, Request, RowHeader};
 use super::turn::{Stage, Turn};
 use crate::session::Context;
 use model::{
-    Code, Field, Found, Hidden, Outcome, Problems, Sql, SqlDialect, SqlSession, Statement, Where,
-    sql::op,
+    Code, Field, Found, Hidden, Outcome, Problems, Sql, SqlSession, Statement, Where, sql::op,
 };
+use statement::Dialect;
 use std::sync::Arc;
 
 /// Turns in a row that cannot be read before a session that never could is taken to be encrypted, or
@@ -337,10 +337,7 @@ fn oracle(code: u32) -> Outcome {
 fn statement(cx: &mut Context<'_>, text: &[u8], cut: bool, found: Found) -> Arc<Statement> {
     let end = text.iter().rposition(|&b| b != 0).map_or(0, |at| at + 1);
     let text = text.get(..end).unwrap_or(text);
-    let statement = cx
-        .shared
-        .statements
-        .of(SqlDialect::Oracle, text, cut, found);
+    let statement = cx.shared.statements.of(Dialect::Oracle, text, cut, found);
     if statement.truncated {
         note_truncated(cx.problems);
     }

@@ -6,7 +6,8 @@ use analysis::live::{
     SubjectRow, Worst,
 };
 use analysis::results::Verdict;
-use model::Anonymiser;
+
+use pseudonyms::Anonymiser;
 use std::sync::Arc;
 
 impl Anonymise for Verdict {

@@ -3,7 +3,8 @@
 
 use super::Anonymise;
 use analysis::trace_profile::{NetFacts, StatementRow, TraceFile, TraceResult};
-use model::{Anonymiser, NameKind};
+
+use pseudonyms::{Anonymiser, NameKind};
 
 impl Anonymise for TraceResult {
     fn anonymised(mut self, names: &Anonymiser) -> TraceResult {

@@ -1,6 +1,6 @@
 //! Events with pseudonyms, for those who show them.
 
-use model::Anonymiser;
+use pseudonyms::Anonymiser;
 use report::Anonymise;
 use slowside::LiveEvent;
 

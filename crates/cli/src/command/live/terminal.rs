@@ -9,7 +9,8 @@ use crate::view::{self, Event, Message, Screen, Shared, State};
 use analysis::live::LiveResult;
 use anyhow::Context;
 use jiff::tz::TimeZone;
-use model::{Anonymiser, NameKind};
+
+use pseudonyms::{Anonymiser, NameKind};
 use report::{Anonymise, LiveText, crossed, written_words};
 use slowside::{Config, Control, Error, LiveEvent, LiveOptions, Source};
 use std::sync::Arc;

@@ -4,8 +4,9 @@ use super::*;
 use crate::decode::anonymise::PacketAnonymiser;
 use crate::{Flow, Outline};
 use etherparse::{Ipv4HeaderSlice, Ipv6HeaderSlice, TcpHeader, TcpHeaderSlice};
-use model::Anonymiser;
+
 use proptest::prelude::*;
+use pseudonyms::Anonymiser;
 use std::net::IpAddr;
 
 fn names() -> Anonymiser {

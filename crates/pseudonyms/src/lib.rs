@@ -16,9 +16,9 @@
 
 mod words;
 
-use crate::normal;
-use crate::{Call, Endpoint, Field, Protocol, Sql, SqlSession, Statement, limits, normalise};
 use hmac_sha256::HMAC;
+use model::{Call, Endpoint, Field, Protocol, Sql, SqlSession, Statement, limits};
+use statement::normalise;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -243,7 +243,7 @@ impl Anonymiser {
     /// A statement's normal form with pseudonyms for all names in it.
     #[must_use]
     pub fn sql(&self, sql: &str) -> String {
-        normal::rename(&normalise(sql), &|name| {
+        statement::rename(&normalise(sql), &|name| {
             // `"Emp"` and `emp` may be two things, `EMP` and `emp` are one.
             let folded = match name.contains('"') {
                 true => name.to_owned(),

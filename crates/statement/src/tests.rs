@@ -7,7 +7,7 @@ fn same(statements: &[&str], normal: &str) {
     }
 }
 
-fn in_dialect(dialect: SqlDialect, sql: &str, normal: &str) {
+fn in_dialect(dialect: Dialect, sql: &str, normal: &str) {
     assert_eq!(normalise_as(sql, dialect), normal, "{sql}");
 }
 
@@ -145,42 +145,42 @@ fn half_a_statement_has_half_a_normal_form() {
 fn a_backslash_escapes_unless_that_leaves_a_string_open() {
     same(&["f('it\\'s secret', 'x')"], "f(?, ?)");
     same(&["f('C:\\', 'secret')"], "f(?, ?)");
-    in_dialect(SqlDialect::Oracle, "f('C:\\', 'x\\')", "f(?, ?)");
-    in_dialect(SqlDialect::MySql, "f('it\\'s, ', 'x')", "f(?, ?)");
+    in_dialect(Dialect::Oracle, "f('C:\\', 'x\\')", "f(?, ?)");
+    in_dialect(Dialect::MySql, "f('it\\'s, ', 'x')", "f(?, ?)");
 }
 
 #[test]
 fn dialects_differ_in_quotes_and_comments() {
     in_dialect(
-        SqlDialect::MySql,
+        Dialect::MySql,
         "select \"a\", 5--1 # why\n, `b`",
         "select ?, ? - ?, `b`",
     );
     in_dialect(
-        SqlDialect::PostgreSql,
+        Dialect::PostgreSql,
         "a # b /* x /* y */ z */ #> '{c}'",
         "a # b #> ?",
     );
     in_dialect(
-        SqlDialect::PostgreSql,
+        Dialect::PostgreSql,
         "a::INT = '1'::text",
         "a::int = ?::text",
     );
-    in_dialect(SqlDialect::Oracle, "a.id (+) = b.id", "a.id(+) = b.id");
+    in_dialect(Dialect::Oracle, "a.id (+) = b.id", "a.id(+) = b.id");
 }
 
 #[test]
 fn the_identity_is_that_of_fnv_1a() {
     // From the test vectors of the algorithm's authors.
-    assert_eq!(statement_id(""), 0xcbf2_9ce4_8422_2325);
-    assert_eq!(statement_id("foobar"), 0x8594_4171_f739_67e8);
+    assert_eq!(id(""), 0xcbf2_9ce4_8422_2325);
+    assert_eq!(id("foobar"), 0x8594_4171_f739_67e8);
 }
 
-const DIALECTS: [SqlDialect; 4] = [
-    SqlDialect::Unknown,
-    SqlDialect::Oracle,
-    SqlDialect::PostgreSql,
-    SqlDialect::MySql,
+const DIALECTS: [Dialect; 4] = [
+    Dialect::Unknown,
+    Dialect::Oracle,
+    Dialect::PostgreSql,
+    Dialect::MySql,
 ];
 
 /// Pieces of which trouble is made.

@@ -1,0 +1,117 @@
+//! What `conns` and a report say of connections.
+
+use super::{CaptureResult, Vantage};
+use crate::connections::Connections;
+use crate::vantage::VantageFrom;
+use model::{Protocol, Time};
+use serde::{Deserialize, Serialize};
+
+/// The opening of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct HandshakeResult {
+    /// Whether SYN and SYN/ACK are in the capture.
+    pub seen: bool,
+    pub syn_retries: u32,
+    pub syn_ack_retries: u32,
+    /// From the last SYN to the SYN/ACK, and from there to the client's acknowledgement, as seen at
+    /// the point of capture.
+    pub syn_to_syn_ack_ns: Option<i64>,
+    pub syn_ack_to_ack_ns: Option<i64>,
+}
+
+/// One direction of a connection, from the capture nearest to its sender.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct DirectionResult {
+    pub counts: model::DirectionSummary,
+    pub account: model::DirectionAccount,
+    /// Payload that the network dropped, every copy counted; `None` where one capture cannot tell.
+    pub lost_on_network_packets: Option<u64>,
+    pub lost_on_network_bytes: Option<u64>,
+    /// New payload bytes per second between the first and the last data, in bits.
+    pub goodput_bps: Option<u64>,
+}
+
+/// A TCP connection: who, how long, and what it waited for.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ConnectionResult {
+    /// Counts from 1 in the order of first packets: what `--connection` takes.
+    pub number: u64,
+    pub client: model::Endpoint,
+    pub server: model::Endpoint,
+    pub protocol: Option<Protocol>,
+    pub first: Time,
+    pub last: Time,
+    /// Frames of its first and last packet, by capture.
+    pub ends: Vec<(usize, model::Mark, model::Mark)>,
+    /// What each capture knows it by, in the order of `ends`.
+    pub ids: Vec<model::ConnectionId>,
+    pub close: model::Close,
+    pub vantage: Vantage,
+    /// What `vantage` was concluded from.
+    pub vantage_from: VantageFrom,
+    /// How sure that is, 0 to 1.
+    pub vantage_confidence: f64,
+    pub handshake: HandshakeResult,
+    /// The opening and the reset as each capture has them, in the order of `ends`.
+    pub openings: Vec<model::Handshake>,
+    pub resets: Vec<Option<model::ResetSeen>>,
+    /// Client to server, server to client.
+    pub directions: [DirectionResult; 2],
+    /// What is charged to waits that could be avoided: everything but idleness, of the direction in
+    /// which more of it fell. What connections are sorted by.
+    pub at_stake_ns: i64,
+    /// The class with most of `at_stake_ns` and its direction, if anything was waited for.
+    pub top: Option<(model::Direction, model::TimeClass, i64)>,
+}
+
+impl ConnectionResult {
+    #[must_use]
+    pub fn direction(&self, direction: model::Direction) -> &DirectionResult {
+        let [to_server, to_client] = &self.directions;
+        match direction {
+            model::Direction::ToServer => to_server,
+            model::Direction::ToClient => to_client,
+        }
+    }
+}
+
+/// What a connection did in one interval, as one capture saw it.
+#[derive(Clone, Copy, Debug)]
+pub struct SeriesRow<'a> {
+    /// Index of the capture.
+    pub capture: usize,
+    pub connection: &'a ConnectionResult,
+    pub interval: model::Interval,
+    pub width_ns: i64,
+    /// Most calls outstanding; `None` where its protocol is not known.
+    pub outstanding: Option<u64>,
+}
+
+/// What `conns` says.
+#[derive(Clone, Debug, Default)]
+pub struct ConnsResult {
+    pub captures: Vec<CaptureResult>,
+    /// By `at_stake_ns`, most first.
+    pub connections: Connections,
+    /// Connections beyond the bound that are not listed.
+    pub left_out: u64,
+    /// Whether the two captures were given in the other order.
+    pub exchanged: bool,
+}
+
+/// A connection as a picture, by the captures that have it.
+#[derive(Clone, Debug)]
+pub struct ConnectionPlot {
+    /// As [`ConnectionResult::number`].
+    pub number: u64,
+    /// In the order of [`ConnectionResult::ends`].
+    pub views: Vec<PlotView>,
+}
+
+/// A connection as one capture saw it.
+#[derive(Clone, Debug)]
+pub struct PlotView {
+    /// Index into [`ConnsResult::captures`].
+    pub capture: usize,
+    pub plot: model::Plot,
+}

@@ -1,0 +1,66 @@
+//! `conns`: connections, one of them in full, or what they did over time.
+
+use super::reading::{Inputs, Reading, of_connections};
+use super::value::{number, width};
+use clap::{Args, ValueEnum};
+
+/// List TCP connections with what they waited for, those that waited most first
+///
+/// Each direction's time is divided into classes such as receiver-application (the window was
+/// closed) or loss-recovery; `slowside conns --fields` explains them.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  slowside conns --client c.pcap --server s.pcap --connection 3
+  slowside conns client.pcap --series 100ms --format csv")]
+// An exclusive option goes without required arguments, but not without a required group.
+#[command(mut_group("input", |g| g.required(false)))]
+#[command(mut_arg("captures", |a| a.required_unless_present_any(["client", "server"])))]
+#[command(mut_arg("from", |a| of_connections(a, "end")))]
+#[command(mut_arg("to", |a| of_connections(a, "start")))]
+#[command(mut_arg("filter", |a| a.hide(true)))]
+pub(crate) struct Conns {
+    #[command(flatten)]
+    pub(crate) inputs: Inputs,
+
+    /// How to write the connections
+    #[arg(long, value_enum, default_value_t = ConnsFormat::Text)]
+    pub(crate) format: ConnsFormat,
+
+    /// Only this connection, in full: what it was and did, with frames of its longest waits
+    ///
+    /// Connections are numbered from 1 in the order of their first packets; the list shows the
+    /// numbers.
+    #[arg(long, value_name = "N", value_parser = number)]
+    pub(crate) connection: Option<u64>,
+
+    /// What connections did over time: a row for each interval of this width, such as 100ms
+    ///
+    /// Packets, bytes, round trips, bytes in flight, windows, retransmissions and outstanding
+    /// calls, of each interval in which a packet was seen, by time and connection; --fields
+    /// explains the columns. As CSV, JSON lines or, with --connection, text. Many rows are sorted
+    /// on disk (in TMPDIR).
+    #[arg(long, value_name = "DURATION", value_parser = width)]
+    pub(crate) series: Option<i64>,
+
+    /// List all connections, not only the 20 that waited most (text)
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// Explain the fields of --format json and csv, and of --series; needs no capture
+    #[arg(long, exclusive = true)]
+    pub(crate) fields: bool,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ConnsFormat {
+    Text,
+    Json,
+    Csv,
+    Markdown,
+    /// JSON lines, of --series
+    Jsonl,
+}

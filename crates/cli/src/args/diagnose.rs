@@ -1,0 +1,91 @@
+//! `diagnose`: which captures, what the application measured, what is judged by.
+
+use super::explain::rule;
+use super::reading::{Inputs, Reading};
+use super::value::GroupFormat;
+use crate::moment;
+use analysis::findings::Rule;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Say which side is slow, by how much, and why (the default command)
+///
+/// Give the capture of one end or, better, of both ends. Which capture was taken where is found
+/// out; --client and --server state it.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  slowside client.pcap server.pcap
+  slowside diagnose --client c.pcap0 c.pcap1 --server array/ --fail-on 10")]
+pub(crate) struct Diagnose {
+    #[command(flatten)]
+    pub(crate) inputs: Inputs,
+
+    /// How to write the answer; CSV has a row per finding, Markdown is for tickets
+    #[arg(long, value_enum, default_value_t = GroupFormat::Text)]
+    pub(crate) format: GroupFormat,
+
+    /// What the application measured itself
+    ///
+    /// CSV with a header and a row for each operation: start_ns,end_ns or time,latency_us (time is
+    /// the start), and op, offset, client (an address) where known. They are joined with calls by
+    /// offset and time, or by time alone.
+    ///
+    /// CSV of averages, time,count,latency_ms (time is when the interval began) or
+    /// start_ns,end_ns,count,latency_ms; or a list, latency_ms and nothing else: their mean is held
+    /// against the mean of the calls (of the same time).
+    ///
+    /// A fio latency log, nfsiostat output, or /proc/self/mountstats: for its two snapshots, give
+    /// --app twice.
+    /// Or an extended SQL trace (event 10046) of an Oracle database on the client's host, whose waits
+    /// for blocks are joined with NFS READs I/O by I/O.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) app: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) judging: Judging,
+
+    /// Exit with 1 if a finding costs this many seconds or ends the work, or has this code
+    #[arg(long, value_name = "SECONDS|CODE", value_parser = fail_on)]
+    pub(crate) fail_on: Option<FailOn>,
+
+    /// Also save what `slowside compare` needs of this run: some 10 to 200 kB, names and all
+    #[arg(long, value_name = "FILE", conflicts_with = "anonymise")]
+    pub(crate) save: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+/// What a diagnosis judges by.
+#[derive(Args, Debug)]
+pub(crate) struct Judging {
+    /// Server's clock minus client's clock, such as 1.5ms or -3s
+    ///
+    /// Without it the offset is estimated from the captures.
+    #[arg(long, value_name = "DURATION", value_parser = moment::duration, allow_hyphen_values = true)]
+    pub(crate) clock_offset: Option<i64>,
+
+    /// Mean response time below which nobody is blamed
+    #[arg(long, value_name = "DURATION", value_parser = moment::positive, default_value = "2ms")]
+    pub(crate) fast_enough: i64,
+
+    /// Response time beyond which even a fast mean is no excuse
+    #[arg(long, value_name = "DURATION", value_parser = moment::positive, default_value = "20ms")]
+    pub(crate) tail: i64,
+}
+
+/// What makes a run fail although it could be done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum FailOn {
+    CostNs(i64),
+    Rule(Rule),
+}
+
+fn fail_on(text: &str) -> Result<FailOn, String> {
+    let seconds = text.strip_suffix('s').unwrap_or(text);
+    if seconds.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+        return moment::positive(&format!("{seconds}s")).map(FailOn::CostNs);
+    }
+    rule(text).map(FailOn::Rule)
+}

@@ -1,0 +1,190 @@
+//! What commands that read captures have in common: which captures, which calls of them, which names are
+//! shown; and other words for the same options where a command has no calls.
+
+use crate::moment;
+use analysis::filter::Filter;
+use clap::builder::StyledStr;
+use clap::{Arg, Args};
+
+use pseudonyms::Anonymiser;
+use slowside::{Config, Moment};
+use std::ops::Deref;
+use std::path::PathBuf;
+
+/// The captures of commands that take one end or both.
+#[derive(Args, Debug)]
+#[group(id = "input", required = true, multiple = true)]
+pub(crate) struct Inputs {
+    /// Capture files, `-` for standard input
+    ///
+    /// Two are the two ends of the same traffic. Three or more are one capture, and the answer says
+    /// so. A directory stands for the capture files in it.
+    #[arg(value_name = "CAPTURE", conflicts_with_all = ["client", "server"])]
+    pub(crate) captures: Vec<PathBuf>,
+
+    /// The capture taken at the client: files or a directory
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(crate) client: Vec<PathBuf>,
+
+    /// The capture taken at the server: files or a directory
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(crate) server: Vec<PathBuf>,
+}
+
+impl Inputs {
+    /// All files that are named, with the application's.
+    pub(crate) fn files<'a>(&'a self, app: &'a [PathBuf]) -> [&'a [PathBuf]; 4] {
+        [&self.captures, &self.client, &self.server, app]
+    }
+}
+
+/// What every command that reads captures understands.
+#[derive(Args, Debug)]
+pub(crate) struct Reading {
+    /// Leave out calls that start earlier
+    ///
+    /// 2026-03-01T14:00:00Z, '2026-03-01 14:00:00.5' in local time, @1772373600.5 (seconds since
+    /// the epoch), or 90s or +1.5s after the capture's first packet.
+    #[arg(long, value_name = "TIME", value_parser = moment::moment)]
+    pub(crate) from: Option<Moment>,
+
+    /// Leave out calls that start later; TIME as in --from
+    #[arg(long, value_name = "TIME", value_parser = moment::moment)]
+    pub(crate) to: Option<Moment>,
+
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// The same but for the time, of which `whatif` has a word of its own.
+#[derive(Args, Debug)]
+pub(crate) struct Common {
+    /// Threads for each capture; 0: as many as fit the machine
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) threads: usize,
+
+    /// Only calls of which this is true, such as 'op = READ and response_time > 20ms'
+    ///
+    /// Compares columns of `slowside calls` and fields of their detail with = != < <= > >= and
+    /// ~ (* and ? stand for any characters), joined by and, or, not and parentheses. Values may
+    /// have units (20ms, 64k); client = 10.0.0.0/8 takes a network.
+    #[arg(long = "where", value_name = "EXPR", value_parser = Filter::parse)]
+    pub(crate) filter: Option<Filter>,
+
+    #[command(flatten)]
+    pub(crate) names: Names,
+
+    /// No progress and no notes on standard error
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// What is shown in place of names.
+#[derive(Args, Debug)]
+pub(crate) struct Names {
+    /// Show pseudonyms for addresses, names and what statements name; KEY makes them the same again
+    ///
+    /// The same name has the same pseudonym in everything that is written with the same KEY; without
+    /// KEY they are other ones in each run. Addresses keep what they have in common (two of one
+    /// network stay so) and whether they are private; of statements keywords and shape stay. Who
+    /// guesses KEY can test guesses of names: take a long one and keep it. Times, sizes, ports and
+    /// what follows from them stay as they are, and who knows the traffic may know it again.
+    /// Standard error is not changed.
+    #[arg(long, value_name = "KEY", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = secret)]
+    pub(crate) anonymise: Option<String>,
+}
+
+impl Deref for Reading {
+    type Target = Common;
+
+    fn deref(&self) -> &Common {
+        &self.common
+    }
+}
+
+impl Reading {
+    pub(crate) fn config(&self) -> anyhow::Result<Config> {
+        self.common.config(self.from, self.to)
+    }
+}
+
+impl Deref for Common {
+    type Target = Names;
+
+    fn deref(&self) -> &Names {
+        &self.names
+    }
+}
+
+impl Names {
+    /// What makes pseudonyms, where they are asked for.
+    pub(crate) fn anonymiser(&self) -> anyhow::Result<Option<Anonymiser>> {
+        let Some(key) = &self.anonymise else {
+            return Ok(None);
+        };
+        if key.is_empty() {
+            let mut key = [0; 32];
+            getrandom::fill(&mut key).map_err(|e| {
+                anyhow::anyhow!("the system gives no random key: {e}; give one: --anonymise=KEY")
+            })?;
+            return Ok(Some(Anonymiser::new(&key)));
+        }
+        Ok(Some(Anonymiser::new(key.as_bytes())))
+    }
+}
+
+impl Common {
+    pub(crate) fn config(
+        &self,
+        from: Option<Moment>,
+        to: Option<Moment>,
+    ) -> anyhow::Result<Config> {
+        let empty = match (from, to) {
+            (Some(Moment::Absolute(from)), Some(Moment::Absolute(to))) => from > to,
+            (Some(Moment::AfterStart(from)), Some(Moment::AfterStart(to))) => from > to,
+            _ => false,
+        };
+        anyhow::ensure!(!empty, "--from is later than --to; exchange them");
+        Ok(Config {
+            threads: self.threads,
+            from,
+            to,
+            filter: self.filter.clone(),
+            ..Config::default()
+        })
+    }
+}
+
+/// The key of `--anonymise`; empty where none is given.
+fn secret(text: &str) -> Result<String, String> {
+    match text.len() {
+        1..8 => Err("a key of less than 8 characters is soon guessed; give a longer one".into()),
+        _ => Ok(text.to_owned()),
+    }
+}
+
+/// What the common options say of calls, which start in the time asked for, said of connections, which
+/// overlap it.
+pub(super) fn of_connections(arg: Arg, event: &str) -> Arg {
+    instead(arg, &format!("connections that {event}"))
+}
+
+/// The same, said of packets.
+pub(super) fn of_packets(arg: Arg, event: &str) -> Arg {
+    instead(arg, &format!("packets that {event}"))
+}
+
+/// With other words for calls that start in the time asked for.
+fn instead(arg: Arg, words: &str) -> Arg {
+    let said = |help: Option<&StyledStr>| {
+        let text = help.map(ToString::to_string).unwrap_or_default();
+        text.replace("calls that start", words)
+    };
+    let (short, long) = (said(arg.get_help()), said(arg.get_long_help()));
+    let arg = arg.help(short);
+    if long.is_empty() {
+        arg
+    } else {
+        arg.long_help(long)
+    }
+}

@@ -1,0 +1,53 @@
+//! Formats and values that several commands take.
+
+use crate::moment;
+use clap::ValueEnum;
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum AnswerFormat {
+    Text,
+    Json,
+    Markdown,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum GroupFormat {
+    Text,
+    Json,
+    Csv,
+    Markdown,
+}
+
+pub(super) fn width(text: &str) -> Result<i64, String> {
+    match moment::positive(text)? {
+        ..1_000 => Err("intervals are at least 1us wide, such as 100ms".into()),
+        width => Ok(width),
+    }
+}
+
+pub(super) fn number(text: &str) -> Result<u64, String> {
+    text.parse()
+        .map_err(|_| "connections have numbers, which slowside conns --all shows".to_owned())
+}
+
+pub(super) fn bandwidth(text: &str) -> Result<u64, String> {
+    let wrong = || "a bandwidth is a number and kbit, Mbit or Gbit, such as 100Mbit".to_owned();
+    let ends = text.find(|c: char| c.is_ascii_alphabetic());
+    let (number, unit) = text
+        .split_at_checked(ends.ok_or_else(wrong)?)
+        .ok_or_else(wrong)?;
+    let unit = unit.to_ascii_lowercase();
+    let factor = match unit.trim_end_matches("/s") {
+        "bit" => 1.0,
+        "kbit" => 1e3,
+        "mbit" => 1e6,
+        "gbit" => 1e9,
+        _ => return Err(wrong()),
+    };
+    let number: f64 = number.trim().parse().map_err(|_| wrong())?;
+    let bps = number * factor;
+    match (1.0..1e15).contains(&bps) {
+        true => Ok(bps as u64),
+        false => Err(wrong()),
+    }
+}

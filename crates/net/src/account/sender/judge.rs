@@ -1,0 +1,219 @@
+//! The time before a transmission, into the class of what ended it.
+
+use super::{IDLE_NS, Kind, Last, MICROSECOND, MILLISECOND, PAUSE_NS, Sender, Transmission};
+use crate::account::span;
+use model::{Answered, Mark, TimeClass};
+
+/// Segments this close left in one go.
+const BURST_NS: i64 = 50 * MICROSECOND;
+/// What is sent this soon after something came was released by it: a share of the round trip, as
+/// hosts and captures on long paths are no busier, within bounds.
+const RELEASED_SHARE: i64 = 8;
+const RELEASED_MIN_NS: i64 = 500 * MICROSECOND;
+const RELEASED_MAX_NS: i64 = 2 * MILLISECOND;
+/// Silence with nothing in flight is the sender's own from this on: what the path varies is less.
+const SILENT_NS: i64 = 20 * MILLISECOND;
+/// A round trip this much above the shortest has a queue in it.
+const QUEUED_PERCENT: i64 = 125;
+const QUEUED_NS: i64 = 2 * MILLISECOND;
+/// An acknowledgement of one segment this much later than the shortest waited for a timer.
+const DELAYED_NS: i64 = 8 * MILLISECOND;
+
+impl Sender {
+    /// Charges the time before a transmission to what it waited for; whether that was the congestion
+    /// window, and something was in flight.
+    pub(super) fn judge(&mut self, s: &Transmission) -> bool {
+        let now = s.mark;
+        let gap = &self.gap;
+        let outstanding = self.sent > self.acknowledged || gap.heard.drained;
+        if let Some(trouble) = &self.trouble {
+            if let Some(arrived) = trouble.recovered {
+                self.ledger.charge(TimeClass::LossRecovery, arrived);
+            } else if trouble.recovering.is_some() {
+                self.ledger.charge(TimeClass::LossRecovery, now);
+            }
+        }
+        if let Kind::Again { .. } = s.kind {
+            if let Some(progress) = gap.progress() {
+                self.ledger.charge(TimeClass::Transfer, progress);
+            }
+            self.ledger.charge(TimeClass::LossRecovery, now);
+            return false;
+        }
+        if self.ledger.open_ns(now) <= BURST_NS {
+            self.ledger.charge(TimeClass::Transfer, now);
+            return false;
+        }
+        if gap.heard.probed
+            && let Some(opened) = gap.opened()
+        {
+            self.ledger.charge(TimeClass::ReceiverApplication, opened);
+        }
+        let payload = u64::from(s.payload);
+        // What overtook others was not what left first: that was as large as can be.
+        let overtook = s.data_end.saturating_sub(payload) > self.sent;
+        let first = if overtook { s.full_sized } else { payload };
+        let release_ns = self.release_ns();
+        let released = |by: Mark| span(by.time, now.time) <= release_ns;
+        if let Some(opened) = gap.opened()
+            // All of it: a sender with segmentation offload waits until a large one fits.
+            && gap.usable < first
+            && released(opened)
+        {
+            let class = if gap.heard.shut {
+                TimeClass::ReceiverApplication
+            } else {
+                TimeClass::SmallWindow
+            };
+            self.ledger.charge(class, now);
+            return false;
+        }
+        // Nobody waits for a side that only closes.
+        let wait = match payload {
+            0 => TimeClass::Idle,
+            _ => TimeClass::SenderApplication,
+        };
+        let last = self.last;
+        let was_small = last.is_some_and(|l| l.ends_short == Some(true));
+        let had_more = last.is_some_and(|l| !l.pushed);
+        let clocked = gap.progress().is_some_and(released);
+        let answers = gap.peer().filter(|peer| {
+            gap.progress()
+                .is_none_or(|p| p.time <= peer.time || !(clocked && had_more))
+        });
+        if let Some(peer) = answers {
+            let acknowledged = gap
+                .drained()
+                .filter(|d| d.time <= peer.time)
+                .unwrap_or(peer);
+            let waited_ns = self.ledger.open_ns(peer);
+            let follows = self.sent > 0 && payload > 0 && released(peer);
+            if self.sent > 0 {
+                self.ledger
+                    .charge(TimeClass::Transfer, self.arrival(acknowledged));
+            }
+            let idle_ns = self.ledger.open_ns(peer);
+            self.ledger.charge(TimeClass::Idle, peer);
+            if follows {
+                let (after_ns, away_ns) = (span(peer.time, now.time), self.away_ns());
+                self.habits().answered(&Answered {
+                    count: 1,
+                    waited_ns,
+                    idle_ns,
+                    unsure_ns: if away_ns > 0 { after_ns } else { 0 },
+                    soonest_ns: Some(after_ns.saturating_add(away_ns)),
+                });
+            }
+            self.ledger.charge(wait, now);
+            return false;
+        }
+        // Some hosts hold back what is larger too, or have sent all that they may, until all before is
+        // acknowledged: that shows where a timer held the acknowledgement.
+        if first > 0
+            && gap.heard.drained_alone
+            && let Some(drained) = gap.drained()
+        {
+            let small = was_small && first < s.full_sized;
+            // As it passed here.
+            let late = self.is_late(self.ledger.open_ns(drained) - self.away_ns());
+            // Next to a timer the slowest of hosts is quick.
+            let within = if late { RELEASED_MAX_NS } else { release_ns };
+            if (small || late) && span(drained.time, now.time) <= within {
+                if !small {
+                    self.trouble().waited_ns += self.ledger.open_ns(now);
+                }
+                self.ledger.charge(TimeClass::NagleDelayedAck, now);
+                return false;
+            }
+        }
+        // With everything acknowledged TCP may always send, and nothing came that could have released it. Far from
+        // the sender more may be on its way, but where the last segment was pushed nothing more was queued. What ends
+        // with a segment that is not known to be short goes on: its sender was in the middle of it, however long.
+        let stopped = gap
+            .drained()
+            .filter(|d| span(d.time, now.time) >= SILENT_NS);
+        let in_the_middle = last.is_some_and(|l| l.pushed && l.ends_short != Some(true));
+        if let Some(drained) = stopped.filter(|_| in_the_middle) {
+            self.ledger.charge(TimeClass::Transfer, drained);
+            self.ledger.charge(wait, now);
+            return false;
+        }
+        if (clocked && !was_small) || (had_more && outstanding) {
+            let at_once = gap
+                .progress()
+                .is_some_and(|by| span(by.time, now.time) <= PAUSE_NS);
+            let class = match self.path_class() {
+                // Its application's, or either window.
+                TimeClass::Congestion if !at_once && last.is_some_and(Last::may_be_all) => {
+                    TimeClass::Unknown
+                }
+                class => class,
+            };
+            self.ledger.charge(class, now);
+            return clocked && self.flight > 0 && self.had_room;
+        }
+        if !was_small && self.ledger.open_ns(now) < self.away_ns() {
+            // Far from the sender, its acknowledgements may be later than the fastest were.
+            self.ledger.charge(TimeClass::Transfer, now);
+            return false;
+        }
+        if !was_small && last.is_some() && self.away_ns() > 0 {
+            // What released it cannot be seen from here, and it may have been the path.
+            self.ledger.charge(TimeClass::Unknown, now);
+            return false;
+        }
+        if outstanding && !gap.heard.drained {
+            // A window that is not known may have been full.
+            let class = match self.edge {
+                0 => TimeClass::Unknown,
+                _ => TimeClass::SenderApplication,
+            };
+            self.ledger.charge(class, now);
+            return false;
+        }
+        if let Some(drained) = gap.drained() {
+            self.ledger.charge(TimeClass::Transfer, drained);
+        }
+        let silent = self.ledger.open_ns(now);
+        let class = if silent > IDLE_NS.max(self.smoothed_ns.saturating_mul(10)) {
+            TimeClass::Idle
+        } else {
+            wait
+        };
+        self.ledger.charge(class, now);
+        false
+    }
+
+    /// The way of the last bytes to the receiver and back: until they were acknowledged, but no longer
+    /// than a round trip, as the rest is the other side's.
+    fn arrival(&self, acknowledged: Mark) -> Mark {
+        let round_trip = self.round_trips.min().unwrap_or(i64::MAX);
+        let ns = self.ledger.open_ns(acknowledged).min(round_trip);
+        Mark {
+            time: self.ledger.settled.time + ns,
+            ..acknowledged
+        }
+    }
+
+    fn release_ns(&self) -> i64 {
+        (self.smoothed_ns / RELEASED_SHARE).clamp(RELEASED_MIN_NS, RELEASED_MAX_NS)
+    }
+
+    /// Whether an acknowledgement that took so long had waited for a timer.
+    pub(super) fn is_late(&self, ns: i64) -> bool {
+        let shortest = self.shortest_ns;
+        shortest < i64::MAX && ns.saturating_sub(shortest) > DELAYED_NS.max(shortest)
+    }
+
+    /// What limits a sender that sends as acknowledgements come.
+    fn path_class(&self) -> TimeClass {
+        let shortest = self.round_trips.min().unwrap_or(0);
+        let queued = self.smoothed_ns > shortest.saturating_mul(QUEUED_PERCENT) / 100
+            && self.smoothed_ns > shortest.saturating_add(QUEUED_NS);
+        if queued {
+            TimeClass::Bandwidth
+        } else {
+            TimeClass::Congestion
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What a packet acknowledges, into what the other direction knows: bytes that arrived, round trips, what was
+//! received twice, and what the receiver has that the capture lacks.
+
+use crate::track::output::Output;
+use crate::track::sequence::{ack_position, first_position};
+use crate::track::stream::{FAST_RETRANSMIT_ACKS, Start, Stream};
+use crate::{Handler, Segment};
+use model::{Direction, EpisodeKind};
+
+/// `s`, a packet of `peer`'s direction, acknowledges `stream`.
+pub(super) fn acknowledge<H: Handler>(
+    out: &mut Output<'_, H>,
+    s: &Segment,
+    d: Direction,
+    stream: &mut Stream,
+    peer: &mut Stream,
+) {
+    let now = s.mark.time;
+    let raw = s.tcp.acknowledgement;
+    if stream.start == Start::Unknown {
+        stream.start = Start::Acknowledged;
+        stream.sent = first_position(raw);
+    }
+    let position = ack_position(stream.sent, raw);
+    if stream.start != Start::Acknowledged
+        && !stream.is_plausible(position)
+        && !stream.reassembly.is_waiting()
+    {
+        out.note(
+            s,
+            "odd-acknowledgement",
+            "an acknowledgement far beyond what was sent",
+        );
+        return;
+    }
+    if stream.start == Start::Acknowledged {
+        stream.sent = stream.sent.max(position);
+    }
+    stream.mend_start(position);
+    let before = stream.acknowledged.unwrap_or(position.min(stream.first));
+    let (closed, all) = (s.tcp.window == 0, position >= stream.sent);
+    stream.held.heard(s.mark, closed, all);
+    if position < before {
+        return;
+    }
+    let alone = s.payload_length == 0 && !s.tcp.flags.syn() && !s.tcp.flags.fin();
+    let mut advanced = None;
+    if position > before {
+        let echo = s.tcp.timestamps.map(|(_, echo)| echo);
+        let newest = (stream.flight).acknowledge(before, position, stream.sacked, echo);
+        if let Some(newest) = &newest {
+            if !newest.again {
+                peer.held.answered(now - newest.at, 1);
+            }
+            if let Some(at) = newest.answers
+                && newest.end == position
+                && now >= at
+            {
+                let ns = now - at;
+                if alone {
+                    let one_segment = position - before <= stream.full_sized();
+                    let is_whole = stream.recovery.since().is_none();
+                    let at_once = !one_segment && is_whole && !stream.held.is_late(ns);
+                    stream.sample(ns, at_once);
+                    stream.held.round_trip(ns, one_segment);
+                } else if s.payload_length > 0 {
+                    stream.held.took_at_most(ns);
+                    stream.at_most_ns = Some(ns);
+                }
+            }
+        }
+        let recovering = stream.recovery.since().is_some();
+        let once = newest.is_some_and(|n| !n.again) && !recovering;
+        stream.acknowledged = Some(position);
+        stream.acknowledged_at = now;
+        stream.duplicate_acks = 0;
+        let round_trip = stream.round_trip_ns;
+        stream
+            .recovery
+            .acknowledged(position, echo, s.mark, s.order, round_trip);
+        advanced = Some((once, recovering));
+    } else if alone
+        && stream.sent > position
+        && s.tcp.window != 0
+        && stream.acknowledged.is_some()
+        && (s.tcp.window == peer.last_window || s.tcp.sack_count > 0)
+    {
+        stream.duplicate_acks += 1;
+        peer.summary.duplicate_acks += 1;
+    }
+    if stream.acknowledged.is_none() {
+        stream.acknowledged = Some(position);
+        stream.acknowledged_at = now;
+    }
+    if s.tcp.sack_count > 0 {
+        selectively_acknowledged(s, position, stream);
+    }
+    if let Some((once, recovering)) = advanced {
+        // What was sent again for nothing made nobody wait.
+        let arrived = once || (recovering && stream.recovery.was_needless());
+        let everything = arrived && position >= stream.sent;
+        (stream.held).acknowledged(position, alone, everything, s.mark);
+    }
+    if !stream.recovery.is_quiet() {
+        if let Some(stretch) = stream.recovery.due(now) {
+            out.episode(d, EpisodeKind::Recovery, stretch);
+        }
+        stream.recovery.flight_is(stream.in_flight(), now);
+    }
+    if !s.tcp.flags.syn() {
+        let full_sized = stream.full_sized();
+        let closed = stream
+            .window
+            .advertised(s, position, stream.sent, full_sized);
+        peer.summary.zero_windows += u64::from(closed);
+        if let Some((kind, stretch)) = stream.window.take_ready() {
+            out.episode(d, kind, stretch);
+        }
+    }
+}
+
+/// What arrived just now stands in the first block (RFC 2018 section 4). Below the acknowledgement, or within
+/// the second block, it was received twice (RFC 2883).
+fn selectively_acknowledged(s: &Segment, acknowledged: u64, stream: &mut Stream) {
+    let [first, second] = s.tcp.sack.map(|(start, end)| {
+        (
+            ack_position(stream.sent, start),
+            ack_position(stream.sent, end),
+        )
+    });
+    let within_second =
+        s.tcp.sack_count > 1 && first.0 >= second.0 && first.1 <= second.1 && first != second;
+    // Nothing else was acknowledged, and it was not held back: Linux joins later ones of a row for up to a
+    // millisecond.
+    let at_once = (1..=FAST_RETRANSMIT_ACKS).contains(&stream.duplicate_acks);
+    let arrived_now =
+        at_once && first.0 > acknowledged && !within_second && first.1 > stream.sacked;
+    if arrived_now && let Some(at) = stream.flight.selectively(first.1) {
+        let ns = s.mark.time - at;
+        if s.payload_length == 0 && ns >= 0 {
+            stream.sample(ns, false);
+        }
+    }
+    stream.sacked = stream.sacked.max(first.1).max(match s.tcp.sack_count {
+        1 => 0,
+        _ => second.1,
+    });
+    if first.0 < first.1 && (first.1 <= acknowledged || within_second) {
+        stream.received_twice = true;
+        stream.recovery.duplicate_sack(first.0, first.1);
+    }
+}

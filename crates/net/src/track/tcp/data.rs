@@ -1,0 +1,226 @@
+//! A segment's own bytes, into the order of its stream: new ones, late ones, and those sent again.
+
+use super::TIMEOUT_NS;
+use crate::track::MILLISECOND;
+use crate::track::deliver::deliver;
+use crate::track::held::Size;
+use crate::track::metering::Again;
+use crate::track::output::Output;
+use crate::track::reassembly::Origin;
+use crate::track::recovery::Resent;
+use crate::track::sequence::ack_position;
+use crate::track::stream::{Start, Stream};
+use crate::{Handler, Segment};
+use model::{Direction, EpisodeKind, Time};
+
+/// Bytes that come this soon after they were given up were only late in the file.
+const LATE_WITHIN_NS: i64 = 10 * MILLISECOND;
+
+/// Takes in the segment's own bytes.
+pub(super) fn data<H: Handler>(
+    out: &mut Output<'_, H>,
+    s: &Segment,
+    bytes: &[u8],
+    d: Direction,
+    stream: &mut Stream,
+    peer: &mut Stream,
+    packet: u64,
+) {
+    let flags = s.tcp.flags;
+    let raw = s.tcp.sequence.wrapping_add(u32::from(flags.syn()));
+    let start = stream.place(s, raw);
+    let mut end = start + u64::from(s.payload_length);
+    if let Some(fin) = stream.fin
+        && end > fin
+        && end > start
+    {
+        out.note(s, "data-after-fin", "bytes beyond the end of the stream");
+        end = fin.max(start);
+    }
+    if flags.fin() && stream.fin.is_none() && stream.is_plausible(start) {
+        stream.fin = Some(end);
+    }
+    if end == start || stream.start == Start::Provisional {
+        if s.payload_length == 0 && start < stream.sent {
+            stream.window.probed();
+        }
+    } else {
+        let mut origin = Origin {
+            mark: s.mark,
+            held_since: None,
+            heard_all: peer.is_heard_by(s),
+            heard_to: match flags.ack() {
+                true => ack_position(peer.sent, s.tcp.acknowledgement),
+                false => 0,
+            },
+            ip_id: s.ip_id,
+            ts_value: s.tcp.timestamps.map(|(value, _)| value),
+            packet,
+        };
+        let wanted = if start >= stream.sent {
+            origin.held_since = new_data(out, s, d, stream, start, end, peer.summary.packets > 0);
+            true
+        } else {
+            old_data(out, s, d, stream, start, end, &mut origin)
+        };
+        stream.last_data_at = stream.last_data_at.max(s.mark.time);
+        stream.largest = stream.largest.max(s.payload_length);
+        if wanted {
+            deliver(out, s, bytes, d, stream, peer, start, end, origin);
+        }
+    }
+    let last = end + u64::from(stream.fin == Some(end) && flags.fin());
+    stream.sent_to(start, last);
+}
+
+/// Measures a segment whose bytes were all never sent before; returns since when TCP had held it.
+fn new_data<H: Handler>(
+    out: &mut Output<'_, H>,
+    s: &Segment,
+    d: Direction,
+    stream: &mut Stream,
+    start: u64,
+    end: u64,
+    peer_seen: bool,
+) -> Option<Time> {
+    let now = s.mark.time;
+    let full_sized = stream.full_sized();
+    let near = stream.held.is_near();
+    let mut released = stream.window.held_since(end, now);
+    if released.is_some() {
+        stream.held.was_the_window();
+        released = released.filter(|_| near);
+    } else {
+        stream.window.was_free();
+    }
+    if released.is_some() {
+        stream.window.was_full(s);
+    }
+    if stream.window.is_zero() && s.payload_length <= 1 {
+        stream.probe = Some((start, end));
+    }
+    if stream.window.is_zero() {
+        stream.held.was_the_window();
+    }
+    stream.window.sent(s, end, full_sized, stream.round_trip_ns);
+    if let Some((kind, stretch)) = stream.window.take_ready() {
+        out.episode(d, kind, stretch);
+    }
+    if !peer_seen {
+        stream.recovery.new_data(start, s.mark, s.order);
+    }
+    let recovering = stream.recovery.since();
+    let size = Size::of(s, stream.mss, stream.largest);
+    let held = stream.held.sent(
+        s,
+        end,
+        size,
+        stream.acknowledged,
+        stream.recovery.is_rebuilding(),
+        &mut stream.summary,
+    );
+    if let Some((kind, stretch)) = stream.held.take_ready() {
+        out.episode(d, kind, stretch);
+    }
+    if stream.acknowledged.is_none_or(|a| a < end) && stream.is_plausible(start) {
+        let ts_value = s.tcp.timestamps.map(|(value, _)| value);
+        stream.flight.push(end, s.payload_length, s.mark, ts_value);
+    }
+    recovering.or(released).or(held)
+}
+
+/// Measures a segment that begins in what was sent before: a probe, a late one, or one that was sent
+/// again. Returns whether its bytes are wanted.
+fn old_data<H: Handler>(
+    out: &mut Output<'_, H>,
+    s: &Segment,
+    d: Direction,
+    stream: &mut Stream,
+    start: u64,
+    end: u64,
+    origin: &mut Origin,
+) -> bool {
+    let old_end = end.min(stream.sent);
+    let acknowledged = stream.acknowledged;
+    if s.payload_length == 1
+        && end == stream.sent
+        && acknowledged.is_none_or(|a| a >= end)
+        && !stream.reassembly.lacks(start, end)
+    {
+        return false;
+    }
+    let was_probe = stream
+        .probe
+        .is_some_and(|(from, to)| from <= start && old_end <= to);
+    if stream.window.is_zero() {
+        stream.window.probed();
+    }
+    if was_probe || (stream.window.is_zero() && s.payload_length == 1) {
+        if end > old_end {
+            origin.held_since = stream.window.held_since(end, s.mark.time);
+            stream
+                .flight
+                .push(end, (end - old_end) as u32, s.mark, origin.ts_value);
+        }
+        return true;
+    }
+    let fills = stream.reassembly.lacks(start, old_end);
+    let exposed = stream.reassembly.exposed_after(start);
+    let given_up = stream
+        .given_up
+        .filter(|gap| start < gap.end && gap.start < old_end);
+    let late = given_up.is_some_and(|gap| s.mark.time - gap.at <= LATE_WITHIN_NS);
+    if let Some(gap) = given_up {
+        let bytes = old_end.min(gap.end) - start.max(gap.start);
+        stream.found_again(gap, bytes);
+        out.note(s, "late-data", "bytes that came after they were given up");
+    }
+    if late || (fills && stream.is_reordered(s, exposed)) {
+        stream.summary.out_of_order_packets += 1;
+        return true;
+    }
+    let progress = stream.last_data_at.max(stream.acknowledged_at);
+    let first = if fills {
+        exposed.map(|exposed| exposed.mark)
+    } else {
+        stream.flight.sent_again(start, old_end)
+    };
+    let needless = acknowledged.is_some_and(|a| a >= old_end) && !fills;
+    let resent = Resent {
+        first: first.unwrap_or(s.mark),
+        start,
+        end: old_end,
+        needless,
+        timeout: s.mark.time - progress >= TIMEOUT_NS,
+        ts_value: origin.ts_value,
+        told: model::Resent {
+            // What showed that it was missing is not it.
+            original: first.filter(|_| !fills),
+            again: s.mark,
+            sequence: s.tcp.sequence,
+            bytes: (old_end - start) as u32,
+            needless,
+        },
+    };
+    stream.again = Some(Again::of(s, stream, !fills));
+    stream.flight.resent(old_end, s.mark.time, origin.ts_value);
+    stream.summary.retransmitted_packets += 1;
+    stream.summary.retransmitted_bytes += old_end - start;
+    let (sent, flight) = (stream.sent, stream.in_flight());
+    if let Some(stretch) = stream.recovery.resent(resent, sent, flight) {
+        out.episode(d, EpisodeKind::Recovery, stretch);
+    }
+    origin.held_since = stream.recovery.since();
+    if acknowledged.is_some_and(|a| a >= sent) {
+        let round_trip = stream.round_trip_ns;
+        stream
+            .recovery
+            .acknowledged(sent, None, s.mark, s.order, round_trip);
+    }
+    if end > old_end {
+        stream
+            .flight
+            .push(end, (end - old_end) as u32, s.mark, origin.ts_value);
+    }
+    true
+}
