@@ -61,6 +61,8 @@ pub(super) struct Queue {
     deaf: Option<Reason>,
     /// Answers that ended since the client last spoke, while that is so.
     ended: u32,
+    /// Whether the server has spoken since the last request, or may have.
+    spoken: bool,
     last: Option<Time>,
     /// Whether an exchange was seen from its start to its end; whether headers were ever hidden.
     in_step: bool,
@@ -113,7 +115,10 @@ impl Queue {
         };
         for p in std::mem::take(&mut self.pending) {
             let begun = p.exchange.response.is_some();
-            let over = p.blurred && p.hurt.is_none() && (why != Close::EndOfCapture || silent);
+            let over = p.blurred
+                && !p.gapped
+                && p.hurt.is_none()
+                && (why != Close::EndOfCapture || silent);
             if begun && (p.failed || over) {
                 self.pending.push_front(p);
                 self.settle_front(cx);

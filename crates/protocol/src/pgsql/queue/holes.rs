@@ -7,6 +7,7 @@ use model::{Direction, Field, Reason, Where};
 impl Queue {
     /// Headers may have been in a hole; what follows from it is decided when something follows it.
     pub(in crate::pgsql) fn hole(&mut self, d: Direction, hole: Hole) {
+        self.spoken |= d == Direction::ToClient;
         let known = self.holes.of_mut(d);
         if *known != Some(Hole::Gap) {
             *known = Some(hole);

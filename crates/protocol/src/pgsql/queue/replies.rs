@@ -24,8 +24,10 @@ fn note_stream(cx: &mut Context<'_>) {
 impl Queue {
     /// Bytes of the server of which the header was not seen.
     pub(in crate::pgsql) fn reply_skipped(&mut self, cx: &mut Context<'_>, span: &Span) {
+        self.heal(cx);
         self.last = self.last.max(Some(span.last.time));
         self.heard = self.heard.max(Some(span.last.time));
+        self.spoken = true;
         if self.belongs_to_settled(span) {
             return;
         }
@@ -67,6 +69,7 @@ impl Queue {
         self.heal(cx);
         self.last = self.last.max(Some(span.last.time));
         self.heard = self.heard.max(Some(span.last.time));
+        self.spoken = true;
         if self.streaming {
             self.streaming = !matches!(reply, Reply::ReadyForQuery { .. });
             return;

@@ -20,13 +20,17 @@ impl Queue {
             };
             let silent = self.last.is_some_and(|last| at - last >= SILENCE_NS);
             if silent || self.waited >= WAITED && !self.pipelines {
-                self.deaf = None;
+                let reason = self.deaf.take().unwrap_or(Reason::CaptureGap);
+                while !self.pending.is_empty() {
+                    self.drop_front(cx, reason);
+                }
             }
         }
         // Who waits has been answered.
         while let Some(p) = self.pending.front_mut()
             && !self.pipelines
             && !self.in_cycle
+            && self.spoken
             && (p.hurt.is_some() || p.was_answered_unseen())
         {
             if p.gapped {
@@ -67,6 +71,14 @@ impl Queue {
         }
         self.unasked = false;
         let exchange = Exchange::open(cx, op, *span, sql, self.pending.len());
+        // What is sent behind a request in doubt, which is not answered yet, is so too.
+        let doubt = std::mem::take(&mut self.doubt).then_some(Reason::CaptureGap);
+        let before = self
+            .pending
+            .back()
+            .filter(|p| p.exchange.response.is_none());
+        let hurt = doubt.or(before.and_then(|p| p.hurt));
+        self.spoken = false;
         self.pending.push_back(Pending {
             exchange,
             kind,
@@ -82,7 +94,7 @@ impl Queue {
             returned: None,
             affected: None,
             blurred: kind == RequestKind::Unknown,
-            hurt: std::mem::take(&mut self.doubt).then_some(Reason::CaptureGap),
+            hurt,
             gapped: false,
             failed: false,
             skipped: self.skipping && kind == RequestKind::Extended,
