@@ -8,9 +8,7 @@ use crate::sql::SqlResult;
 use concentration::By;
 use hashbrown::{HashMap, HashTable};
 use model::{Call, ConnectionId, Endpoint, Field, Problems, Where, limits};
-use std::collections::BTreeSet;
 use std::hash::BuildHasher;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 /// A call's.
@@ -96,11 +94,6 @@ impl AllAttributes {
         };
         let found = self.numbers.find(hash(connection, op, object), is_it);
         found.copied()
-    }
-
-    /// The clients that made them, each once.
-    pub(crate) fn clients(&self) -> BTreeSet<IpAddr> {
-        self.lanes.iter().map(|l| l.client.address).collect()
     }
 
     /// Adds what the bound left out.

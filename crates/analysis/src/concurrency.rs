@@ -78,6 +78,8 @@ pub struct Level {
     /// Time between replies while something was outstanding, by [`gap_bucket`].
     pub between_replies_ns: Vec<i64>,
     pub replies: u64,
+    /// The same by the number outstanding when they came, their own included.
+    replied: Vec<u64>,
     /// Replies whose request the capture hides.
     pub hidden_requests: u64,
     /// Requests whose reply the capture hides.
@@ -146,12 +148,13 @@ impl Level {
                 self.arrivals += 1;
             }
             Change::Settled => {
-                self.outstanding = self.outstanding.saturating_sub(1);
-                self.replied(o.time);
+                let n = self.outstanding;
+                self.outstanding = n.saturating_sub(1);
+                self.replied(o.time, n);
             }
             Change::Stray => {
                 self.hidden_requests += 1;
-                self.replied(o.time);
+                self.replied(o.time, self.outstanding);
             }
             Change::Spoke => {
                 self.last_reply = self.last_reply.max(Some(o.time));
@@ -160,9 +163,10 @@ impl Level {
         }
     }
 
-    /// The server has answered somebody.
-    fn replied(&mut self, at: Time) {
+    /// The server has answered somebody, with `n` outstanding.
+    fn replied(&mut self, at: Time, n: u32) {
         self.replies += 1;
+        add(&mut self.replied, n as usize, 1);
         self.last_reply = self.last_reply.max(Some(at));
         if let Some(since) = self.waiting_since {
             let gap = (at - since).max(0);
@@ -418,12 +422,11 @@ impl Level {
         if variation > 0.5 || busy_level < f64::from(2 * FEW) {
             return None;
         }
-        let rate = self.replies as f64 / self.busy_ns().max(1) as f64;
         let (service, sure) = match self.unloaded_service(busy_wait, usual) {
             Some(service) => (service, true),
             None => (self.rounds(busy_wait)?, false),
         };
-        let cap = service * rate;
+        let cap = self.workers(service);
         if service < 1.0 || busy_level < 1.5 * cap || cap < if sure { 0.5 } else { 1.8 } {
             return None;
         }
@@ -450,6 +453,31 @@ impl Level {
             busy_wait_ns: busy_wait as i64,
             sure,
         })
+    }
+
+    /// How many calls of `service` a server works on at a time: its rate while all of its workers are busy,
+    /// which they are where more calls are outstanding than it has. As how many that is comes out of it, it
+    /// is sought from below, where some of them had nothing to do. A server without a bound answers the
+    /// faster the more it has, and goes on to the highest number there was.
+    fn workers(&self, service: f64) -> f64 {
+        let at_rate_above = |n: f64| {
+            let from = n as usize + 1;
+            let replies: u64 = self.replied.iter().skip(from).sum();
+            let time_ns = self
+                .time_ns
+                .iter()
+                .skip(from)
+                .fold(0, |sum: i64, t| sum.plus(*t));
+            service * replies as f64 / time_ns.max(1) as f64
+        };
+        let mut workers = at_rate_above(0.0);
+        loop {
+            let more = at_rate_above(workers);
+            if more as usize <= workers as usize {
+                return workers.max(more);
+            }
+            workers = more;
+        }
     }
 
     /// How long a call takes that finds nothing to queue behind.
@@ -581,5 +609,34 @@ mod tests {
         }
         let all = concurrency.levels().flat_map(|(_, level)| &level.silences);
         assert_eq!(all.count(), 0);
+    }
+
+    /// Four workers of 4 ms, under one call at a time for most of the capture and under 40 in the end.
+    #[test]
+    fn workers_are_counted_while_all_of_them_are_busy() {
+        let mut concurrency = Concurrency::default();
+        for id in 0..200 {
+            let at = i64::from(id) * 5;
+            concurrency.change(&change(id, at, Change::Sent));
+            concurrency.change(&change(id, at + 4, Change::Settled));
+        }
+        let (mut sent, mut settled) = (1_000..1_240, 1_000..1_240);
+        for id in sent.by_ref().take(40) {
+            concurrency.change(&change(id, 1_000, Change::Sent));
+        }
+        for round in 1..=60 {
+            for id in settled.by_ref().take(4) {
+                concurrency.change(&change(id, 1_000 + 4 * round, Change::Settled));
+            }
+            for id in sent.by_ref().take(4) {
+                concurrency.change(&change(id, 1_000 + 4 * round, Change::Sent));
+            }
+        }
+        let (_, level) = concurrency
+            .levels()
+            .find(|(scope, _)| matches!(scope, Scope::Server(_)))
+            .unwrap();
+        let workers = level.workers((4 * MS) as f64);
+        assert!((3.9..4.2).contains(&workers), "{workers}");
     }
 }

@@ -56,6 +56,8 @@ pub struct Facts<'a> {
     pub client: Option<usize>,
     pub server: Option<usize>,
     pub matched: Option<&'a MatchedFacts>,
+    /// Response times and waits of all calls that are judged, where the server's capture alone holds some.
+    pub others: Option<[&'a Distribution; 2]>,
     pub app: Option<&'a AppFacts>,
     pub path: Option<PathEstimate>,
     pub account: Account,
@@ -101,18 +103,20 @@ impl<'a> Facts<'a> {
     /// The distribution of the response times that the account divides.
     #[must_use]
     pub fn response(&self) -> &Distribution {
-        match self.matched {
-            Some(m) => &m.client,
-            None => &self.captures[0].response,
+        match (self.others, self.matched) {
+            (Some([response, _]), _) => response,
+            (None, Some(m)) => &m.client,
+            (None, None) => &self.captures[0].response,
         }
     }
 
     /// The distribution of the server's own part of calls, as far as it is known.
     #[must_use]
     pub fn server_part(&self) -> &Distribution {
-        match self.matched {
-            Some(m) => &m.server_wait,
-            None => &self.captures[0].wait,
+        match (self.others, self.matched) {
+            (Some([_, wait]), _) => wait,
+            (None, Some(m)) => &m.server_wait,
+            (None, None) => &self.captures[0].wait,
         }
     }
 

@@ -39,12 +39,16 @@ impl Sizes {
     /// The standard deviation of all packets (divided by their number), in bytes.
     #[must_use]
     pub fn deviation(&self) -> Option<f64> {
-        let n = u128::from(self.count);
-        let bytes = u128::from(self.bytes);
-        // Exact until here: n Σx² is never below (Σx)².
-        let spread = (n * self.squares).saturating_sub(bytes * bytes);
-        (n > 0).then(|| (spread as f64).sqrt() / n as f64)
+        deviation(self.count, u128::from(self.bytes), self.squares)
     }
+}
+
+/// The standard deviation of `count` values, from their sum and that of their squares.
+fn deviation(count: u64, sum: u128, squares: u128) -> Option<f64> {
+    let n = u128::from(count);
+    // Exact until here: n Σx² is never below (Σx)².
+    let spread = (n.saturating_mul(squares)).saturating_sub(sum.saturating_mul(sum));
+    (n > 0).then(|| (spread as f64).sqrt() / n as f64)
 }
 
 /// What packets hold, counted.
@@ -64,6 +68,9 @@ struct Open {
     sizes: Sizes,
     kinds: Kinds,
     responses: Distribution,
+    /// Sums of response times and of their squares.
+    waited: u128,
+    squares: u128,
     calls: u64,
     errors: u64,
     half_calls: u64,
@@ -82,6 +89,8 @@ pub struct IntervalRow {
     pub half_calls: u64,
     /// Response times of the calls.
     pub responses: Summary,
+    /// Their standard deviation; `None` without calls.
+    pub deviation_ns: Option<i64>,
 }
 
 impl IntervalRow {
@@ -164,6 +173,9 @@ impl Intervals {
                 open.calls += 1;
                 open.errors += u64::from(call.outcome.is_error());
                 open.responses.add(ns);
+                let ns = u128::from(ns.max(0).unsigned_abs());
+                open.waited += ns;
+                open.squares += ns * ns;
             }
             _ => open.half_calls += 1,
         };
@@ -228,6 +240,8 @@ impl Intervals {
             errors: open.errors,
             half_calls: open.half_calls,
             responses: open.responses.summary(),
+            deviation_ns: deviation(open.calls, open.waited, open.squares)
+                .map(|ns| ns.round() as i64),
         }
     }
 

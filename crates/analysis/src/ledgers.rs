@@ -36,8 +36,10 @@ pub struct AtServer {
 /// A call's ledger, shown to who asks for each.
 #[derive(Clone, Copy, Debug)]
 pub struct Looked<'a> {
-    /// The number of its row among the calls of the client's capture, or of the only one.
+    /// The number of its row among the calls of the client's capture, or of the only one; or of the server's,
+    /// if that alone can hold it.
     pub row: u64,
+    pub is_at_server_alone: bool,
     pub ledger: &'a Ledger,
     /// Whether the judgement rests on it.
     pub is_judged: bool,
@@ -150,7 +152,8 @@ impl Missing {
 #[derive(Clone, Copy, Debug)]
 pub struct Called {
     pub row: u64,
-    /// When it began, on the clock of that row.
+    pub is_at_server_alone: bool,
+    /// When it began, on the clock of the client's capture or of the only one.
     pub at: Time,
     /// The number of its [attributes](crate::attributes).
     pub attributes: u64,
@@ -165,18 +168,36 @@ pub enum Whole<'a> {
 impl Whole<'_> {
     /// Shows each call's ledger: in the order in which calls were over, or were matched.
     pub fn each(&self, spared: &Spared, mut look: impl FnMut(Called, &Ledger)) {
-        let of = |row, at_ns, attributes| Called {
-            row,
-            at: Time(at_ns),
-            attributes,
+        let of_one = |c: &One| Called {
+            row: c.row,
+            is_at_server_alone: false,
+            at: Time(c.at_ns),
+            attributes: c.attributes,
         };
         match self {
-            Whole::One(one) => one.each(spared, |c, ledger| {
-                look(of(c.row, c.at_ns, c.attributes), ledger);
-            }),
-            Whole::Both(both) => both.each(spared, |c, ledger| {
-                look(of(c.row, c.at_ns, c.attributes), ledger);
-            }),
+            Whole::One(one) => one.each(spared, |c, ledger| look(of_one(c), ledger)),
+            Whole::Both(both) => {
+                both.each(spared, |c, ledger| {
+                    let called = Called {
+                        row: c.row,
+                        is_at_server_alone: false,
+                        at: Time(c.at_ns),
+                        attributes: c.attributes,
+                    };
+                    look(called, ledger);
+                });
+                for (others, ahead_ns) in &both.others {
+                    // Which trips could be spared is known of matched calls.
+                    others.each(&Spared::default(), |c, ledger| {
+                        let called = Called {
+                            is_at_server_alone: true,
+                            at: Time(c.at_ns) + -ahead_ns,
+                            ..of_one(c)
+                        };
+                        look(called, ledger);
+                    });
+                }
+            }
         }
     }
 
@@ -199,6 +220,19 @@ pub struct BothWhole<'a> {
     pub streams: Option<&'a Streams>,
     /// What calls wait beyond this may be for events.
     pub doubtful_ns: Option<i64>,
+    /// Calls that the server's capture alone can hold, by client, and how far its clock is ahead.
+    pub others: Vec<(OneWhole<'a>, i64)>,
+}
+
+/// How far it is from the server's capture of two to the server.
+#[must_use]
+pub fn half_to_server(server: &CaptureFacts) -> Half {
+    // A server answers a SYN at once, and its packets have not been routed yet.
+    let is_on_the_way = conclude(&server.tcp).vantage == Vantage::Middle;
+    match Acknowledged::of(&server.tcp).half(Crossed::default()) {
+        Half::Away(way) if is_on_the_way && way.lo_ns >= ON_THE_WAY_NS => Half::Away(way),
+        _ => Half::Here,
+    }
 }
 
 impl BothWhole<'_> {
@@ -211,12 +245,7 @@ impl BothWhole<'_> {
             least => least,
         };
         let cap = server_cap(self.server).map(|(cap, end)| (number_of(end), cap.service_ns));
-        // A server answers a SYN at once, and its packets have not been routed yet.
-        let is_on_the_way = conclude(&self.server.tcp).vantage == Vantage::Middle;
-        let to_server = match Acknowledged::of(&self.server.tcp).half(Crossed::default()) {
-            Half::Away(way) if is_on_the_way && way.lo_ns >= ON_THE_WAY_NS => Half::Away(way),
-            _ => Half::Here,
-        };
+        let to_server = half_to_server(self.server);
         let mut ledger = Ledger::default();
         self.matched.kept.each(|call| {
             let unloaded = cap.filter(|(server, _)| *server == call.server);
@@ -311,7 +340,7 @@ impl OneWhole<'_> {
             (Direction::ToServer, request, call.request_passing_ns),
             (Direction::ToClient, response, call.response_passing_ns),
         ] {
-            let (line, is_lossy) = streams.timeline(0, call.connection, d)?;
+            let (line, is_lossy) = streams.timeline(self.capture.index, call.connection, d)?;
             classes.set(d, line.between(at, at + ns));
             classes.is_lossy |= is_lossy;
         }

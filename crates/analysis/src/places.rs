@@ -10,7 +10,7 @@ use crate::ledgers::{Spared, Whole};
 use crate::results::{Concentrated, Finding, What};
 use crate::sql::SqlResult;
 use crate::streams::DIRECTIONS;
-use concentration::{Charge, Concentration, Place, Value};
+use concentration::{By, Charge, Concentration, Place, Value};
 use ledger::{Cause, Sums};
 use model::Time;
 
@@ -43,9 +43,18 @@ impl Owners {
 
 /// What attributes' numbers mean.
 pub(crate) struct Known<'a> {
-    pub(crate) attributes: &'a AllAttributes,
+    /// Of the client's capture or the only one, and of the server's.
+    pub(crate) attributes: [&'a AllAttributes; 2],
     pub(crate) ops: &'a OpTable,
     pub(crate) sql: Option<&'a SqlResult>,
+}
+
+/// Each capture counts its connections by itself: those of the second have the highest bit turned.
+fn told_apart(by: By, number: u64, of: usize) -> u64 {
+    match (by, of) {
+        (By::Connection, 1) => number ^ (1 << 63),
+        _ => number,
+    }
 }
 
 impl Known<'_> {
@@ -75,8 +84,11 @@ impl Known<'_> {
                     None => costs.push((owner, charge.ns.lo_ns)),
                 }
             }
-            self.attributes
-                .of(call.attributes, self.ops, &mut attributes);
+            let of = usize::from(call.is_at_server_alone);
+            self.attributes[of].of(call.attributes, self.ops, &mut attributes);
+            for (by, number) in &mut attributes {
+                *number = told_apart(*by, *number, of);
+            }
             concentration.charge(&Charge {
                 at_ns: call.at.0,
                 response_ns: ledger.response.lo_ns,
@@ -91,10 +103,17 @@ impl Known<'_> {
         }
     }
 
+    fn what(&self, by: By, number: u64) -> Option<What> {
+        self.attributes
+            .iter()
+            .enumerate()
+            .find_map(|(of, known)| known.what(by, told_apart(by, number, of), self.ops, self.sql))
+    }
+
     fn concentrated(&self, place: &Place) -> Option<Concentrated> {
         Some(Concentrated {
             what: match place.value {
-                Value::Of(number) => self.attributes.what(place.by, number, self.ops, self.sql)?,
+                Value::Of(number) => self.what(place.by, number)?,
                 Value::Since(ns) => What::Since(Time(ns)),
                 Value::Until(ns) => What::Until(Time(ns)),
                 Value::Between(from, to) => What::Between(Time(from), Time(to)),

@@ -14,8 +14,8 @@ use crate::rounds::Chatter;
 use crate::startup::ClientStartup;
 use ledger::{Bounds, Classes, Ledger, Sums, divide_stream};
 use model::{
-    ConnectionSummary, Direction, Endpoint, Protocol, Stuck, TimeClass, Timeline, Transport, Wait,
-    limits,
+    ConnectionSummary, Direction, Endpoint, Protocol, Stuck, TimeClass, Timeline, Transport,
+    Vanished, Wait, limits,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -94,6 +94,9 @@ pub struct Longest<'a> {
     pub capture: usize,
     pub wait: Wait,
 }
+
+/// Less data fits through every link (IPv6's minimum of 1,280, less headers).
+const LARGE: u64 = 1_200;
 
 impl Streams {
     fn new(connections: &Connections, left_out: u64) -> Streams {
@@ -244,13 +247,23 @@ impl Streams {
         plain.max_by_key(|c| c.direction(d).counts.payload_bytes)
     }
 
-    /// Large segments that never arrived, though their receiver was heard: less data fits through every link
-    /// (IPv6's minimum of 1,280, less headers).
+    /// Large segments that never arrived, though their receiver was heard.
     pub fn stuck(&self) -> impl Iterator<Item = (&ConnectionResult, Direction, Stuck)> {
-        const LARGE: u64 = 1_200;
         let large = |s: &Stuck| s.bytes >= LARGE && s.receiver_heard;
         self.connections.iter().flat_map(move |c| {
             let of = move |d: Direction| Some((c, d, c.direction(d).account.stuck.filter(large)?));
+            DIRECTIONS.into_iter().filter_map(of)
+        })
+    }
+
+    /// Bytes that went where large segments go, were not seen and never acknowledged, though their sender was
+    /// heard so long after it could have sent them: what is lost by chance is sent again by then, three times.
+    pub fn vanished(&self) -> impl Iterator<Item = (&ConnectionResult, Direction, Vanished)> {
+        const LONG_NS: i64 = 2_000_000_000;
+        let large = |v: &Vanished| v.bytes >= LARGE && v.told.time - v.since >= LONG_NS;
+        self.connections.iter().flat_map(move |c| {
+            let of =
+                move |d: Direction| Some((c, d, c.direction(d).account.vanished.filter(large)?));
             DIRECTIONS.into_iter().filter_map(of)
         })
     }

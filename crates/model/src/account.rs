@@ -133,6 +133,17 @@ impl Stuck {
     }
 }
 
+/// Bytes that were sent, as the number of a later packet of their sender says, and that neither came by nor were
+/// acknowledged until the end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Vanished {
+    pub bytes: u64,
+    /// When their sender was heard before: they were sent after that.
+    pub since: Time,
+    /// The packet that tells of them.
+    pub told: Mark,
+}
+
 /// How round trips are distributed. Nanoseconds; percentiles are within 2 %, the others exact.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct RoundTrips {
@@ -188,6 +199,7 @@ pub struct DirectionAccount {
     pub split_rest_bytes: u64,
     /// What was being sent in vain when the connection ended.
     pub stuck: Option<Stuck>,
+    pub vanished: Option<Vanished>,
     /// Writes of that size, and all writes.
     pub writes_of_that_size: u64,
     pub writes: u64,

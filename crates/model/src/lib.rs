@@ -26,7 +26,7 @@ pub mod sql;
 mod time;
 mod timeline;
 
-pub use account::{DirectionAccount, PerClass, RoundTrips, Stuck, TimeClass, Wait};
+pub use account::{DirectionAccount, PerClass, RoundTrips, Stuck, TimeClass, Vanished, Wait};
 pub use call::{Call, Change, Code, Mark, Outcome, Outstanding, Protocol, Reason};
 pub use chunk::{Chunk, Close, Direction};
 pub use count::{counted, grouped};

@@ -1,9 +1,10 @@
 //! Statistics of intervals: CSV and JSON lines for programs, a table for people.
 
-use crate::page::{Tone, pad, pad_left};
+use crate::page::Tone;
+use crate::table::people::Lines;
 use crate::table::rows::{Form, RowWriter};
-use crate::table::{Cell, Column, Table, columns};
-use crate::text::{bytes, grouped, moment, rate, tight};
+use crate::table::{Cell, Column, Get, Table, columns};
+use crate::text::{bytes, grouped, moment};
 use analysis::intervals::IntervalRow;
 use analysis::stats::Summary;
 use jiff::tz::TimeZone;
@@ -30,17 +31,21 @@ const COLUMNS: &[C] = &columns! {
     "start_ns" Time "when the interval begins, ns since the epoch; the first begins with the first packet"
         |r| r.start.0;
     "width_ns" Duration "width of the interval" |r| r.width_ns;
-    "packets" Count "packets in it" |r| r.sizes.count;
-    "bytes" Bytes "their bytes on the wire" |r| r.sizes.bytes;
+    "packets" Count "packets in it" |r| r.sizes.count => shown("packets");
+    "bytes" Bytes "their bytes on the wire" |r| r.sizes.bytes
+        => shown("bytes") needed_if(|_| false);
     "size_min_bytes" Bytes "size of the smallest packet on the wire, bytes; null without packets"
-        |r| size(r, r.sizes.min) => or_null;
-    "size_mean" Number "mean size, bytes, two decimals" |r| r.sizes.mean().map(decimal) => or_null;
-    "size_max_bytes" Bytes "size of the largest" |r| size(r, r.sizes.max) => or_null;
+        |r| size(r, r.sizes.min) => or_null shown("min") in_full;
+    "size_mean" Number "mean size, bytes, two decimals" |r| r.sizes.mean().map(decimal)
+        => or_null shown("mean") in_full;
+    "size_max_bytes" Bytes "size of the largest" |r| size(r, r.sizes.max)
+        => or_null shown("max") in_full;
     "size_deviation" Number "standard deviation of their sizes, bytes, two decimals"
-        |r| r.sizes.deviation().map(decimal) => or_null;
+        |r| r.sizes.deviation().map(decimal)
+        => or_null shown("dev") in_full;
     "packets_per_second" Number "packets in a second of the interval, two decimals"
         |r| decimal(r.per_second(r.sizes.count));
-    "rate_bps" Rate "bits per second of the interval" |r| rate_bps(r);
+    "rate_bps" Rate "bits per second of the interval" |r| rate_bps(r) => shown("rate");
     "tcp_packets" Count "packets of TCP" |r| r.kinds.tcp;
     "udp_packets" Count "packets of UDP" |r| r.kinds.udp;
     "icmp_packets" Count "packets of ICMP and ICMPv6" |r| r.kinds.icmp;
@@ -48,23 +53,26 @@ const COLUMNS: &[C] = &columns! {
     "other_packets" Count "all other packets" |r| r.kinds.other;
     "errors" Count "calls completed in it that failed" |r| r.errors;
     "half_calls" Count "calls given up in it without request, response or a part" |r| r.half_calls;
-    "calls" Count "calls completed in it" |r| r.calls;
+    "calls" Count "calls completed in it" |r| r.calls => shown("calls");
     "response_mean_ns" Duration "response times of those calls, mean, ns; null without calls"
         |r| response(r, |s| s.mean_ns) => or_null;
     "response_min_ns" Duration "response times of those calls, shortest, ns; null without calls"
         |r| response(r, |s| s.min_ns) => or_null;
     "response_p50_ns" Duration "response times of those calls, median, ns; null without calls"
-        |r| response(r, |s| s.p50_ns) => or_null;
+        |r| response(r, |s| s.p50_ns) => or_null shown("p50");
     "response_p90_ns" Duration "response times of those calls, 90th percentile, ns; null without calls"
         |r| response(r, |s| s.p90_ns) => or_null;
     "response_p95_ns" Duration "response times of those calls, 95th percentile, ns; null without calls"
         |r| response(r, |s| s.p95_ns) => or_null;
     "response_p99_ns" Duration "response times of those calls, 99th percentile, ns; null without calls"
-        |r| response(r, |s| s.p99_ns) => or_null;
+        |r| response(r, |s| s.p99_ns)
+        => or_null shown("p99") seen_as(Get::Cell(|r| p99(r)));
     "response_p999_ns" Duration "response times of those calls, 99.9th percentile, ns; null without calls"
         |r| response(r, |s| s.p999_ns) => or_null;
     "response_max_ns" Duration "response times of those calls, longest, ns; null without calls"
         |r| response(r, |s| s.max_ns) => or_null;
+    "response_deviation_ns" Duration "response times of those calls, standard deviation, ns; null without calls"
+        |r| r.deviation_ns => or_null shown("dev");
 };
 
 /// A size of packets, if there were any.
@@ -80,36 +88,29 @@ fn response(r: &IntervalRow, get: fn(&Summary) -> i64) -> Cell<'_> {
     (r.responses.count > 0).then(|| get(&r.responses)).into()
 }
 
+/// Where there are enough for it to mean anything.
+fn p99(r: &IntervalRow) -> Cell<'_> {
+    (r.responses.count >= Summary::P99_NEEDS)
+        .then_some(r.responses.p99_ns)
+        .into()
+}
+
 /// Two decimals.
 fn decimal(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }
 
-/// Columns of the table and how wide they are, as rows are written before all are known.
-const TABLE: [(&str, usize); 10] = [
-    ("time", 13),
-    ("packets", 8),
-    ("bytes", 8),
-    ("rate", 12),
-    ("min", 5),
-    ("mean", 5),
-    ("max", 6),
-    ("calls", 7),
-    ("p50", 8),
-    ("p99", 8),
-];
-
 /// Writes intervals as a table, a line each.
-#[derive(Debug)]
 pub struct StatText {
     zone: TimeZone,
-    start: Option<Time>,
+    /// When the first began, and the table since.
+    begun: Option<(Time, Lines<Intervals>)>,
 }
 
 impl StatText {
     #[must_use]
     pub fn new(zone: TimeZone) -> StatText {
-        StatText { zone, start: None }
+        StatText { zone, begun: None }
     }
 
     /// Writes the next interval.
@@ -117,24 +118,23 @@ impl StatText {
     /// # Errors
     /// Those of `out`.
     pub fn row(&mut self, r: &IntervalRow, out: &mut dyn Write) -> io::Result<()> {
-        let start = match self.start {
-            Some(start) => start,
-            None => {
-                let heads = TABLE.map(|(name, _)| name.to_owned());
-                writeln!(out, "From {}", moment(r.start, &self.zone))?;
-                writeln!(out, "{}", Tone::Faint.paint(&line(&heads)))?;
-                *self.start.insert(r.start)
-            }
-        };
-        let behind = r.start - start;
         let digits = match r.width_ns {
             w if w % 1_000_000_000 == 0 => 0,
             w if w % 1_000_000 == 0 => 3,
             w if w % 1_000 == 0 => 6,
             _ => 9,
         };
-        let time = format!("+{:.digits$} s", behind as f64 / 1e9);
-        writeln!(out, "{}", line(&cells(time, r)))
+        let (start, lines) = match &mut self.begun {
+            Some(begun) => begun,
+            None => {
+                let lines = Lines::new(COLUMNS, if digits == 0 { 7 } else { 8 + digits });
+                writeln!(out, "From {}", moment(r.start, &self.zone))?;
+                writeln!(out, "{}", Tone::Faint.paint(&lines.head("time")))?;
+                self.begun.insert((r.start, lines))
+            }
+        };
+        let behind = (r.start - *start) as f64 / 1e9;
+        writeln!(out, "{}", lines.line(&format!("+{behind:.digits$} s"), r))
     }
 
     /// Writes the line of all of it.
@@ -142,19 +142,16 @@ impl StatText {
     /// # Errors
     /// Those of `out`.
     pub fn total(&mut self, r: &IntervalRow, out: &mut dyn Write) -> io::Result<()> {
-        if self.start.is_none() {
+        let Some((_, lines)) = &self.begun else {
             return writeln!(out, "No packets.");
-        }
-        writeln!(
-            out,
-            "{}",
-            Tone::Title.paint(&line(&cells("all".to_owned(), r)))
-        )?;
-        if let Some(deviation) = r.sizes.deviation() {
+        };
+        writeln!(out, "{}", Tone::Title.paint(&lines.line("all", r)))?;
+        if r.sizes.count > 0 {
             let k = &r.kinds;
             writeln!(
                 out,
-                "Sizes deviate by {deviation:.0} bytes. TCP {}, UDP {}, ICMP {}, ARP {}, other {}.",
+                "{} in all. TCP {}, UDP {}, ICMP {}, ARP {}, other {}.",
+                bytes(r.sizes.bytes),
                 grouped(k.tcp),
                 grouped(k.udp),
                 grouped(k.icmp),
@@ -172,41 +169,6 @@ impl StatText {
         }
         Ok(())
     }
-}
-
-fn cells(time: String, r: &IntervalRow) -> [String; 10] {
-    let s = &r.sizes;
-    let size = |text: String| match s.count {
-        0 => "-".to_owned(),
-        _ => text,
-    };
-    let response = |ns: fn(&Summary) -> i64, least: u64| match r.responses.count >= least {
-        true => tight(ns(&r.responses)),
-        false => "-".to_owned(),
-    };
-    [
-        time,
-        grouped(s.count),
-        bytes(s.bytes),
-        rate(rate_bps(r)),
-        size(s.min.to_string()),
-        size(format!("{:.0}", s.mean().unwrap_or_default())),
-        size(s.max.to_string()),
-        grouped(r.calls),
-        response(|s| s.p50_ns, 1),
-        response(|s| s.p99_ns, Summary::P99_NEEDS),
-    ]
-}
-
-fn line(cells: &[String; 10]) -> String {
-    let mut line = String::new();
-    for (i, (cell, (_, width))) in cells.iter().zip(TABLE).enumerate() {
-        match i {
-            0 => line.push_str(&pad(cell, width)),
-            _ => line.push_str(&pad_left(cell, width)),
-        }
-    }
-    line
 }
 
 #[cfg(test)]

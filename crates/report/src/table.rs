@@ -125,6 +125,8 @@ pub(crate) struct Shown<T: Table> {
     pub(crate) only_if: Option<Says<T>>,
     /// On a narrow page it goes unless one of the rows says otherwise.
     pub(crate) needed_if: Option<Says<T>>,
+    /// The whole number, in no larger unit.
+    pub(crate) in_full: bool,
 }
 
 impl<T: Table> Column<T> {
@@ -234,6 +236,7 @@ impl<T: Table> Column<T> {
             get: None,
             only_if: None,
             needed_if: None,
+            in_full: false,
         });
         self
     }
@@ -248,6 +251,14 @@ impl<T: Table> Column<T> {
     pub(crate) const fn seen_as(mut self, get: Get<T>) -> Column<T> {
         if let Some(shown) = &mut self.shown {
             shown.get = Some(get);
+        }
+        self
+    }
+
+    /// People see the whole number, in no larger unit.
+    pub(crate) const fn in_full(mut self) -> Column<T> {
+        if let Some(shown) = &mut self.shown {
+            shown.in_full = true;
         }
         self
     }

@@ -55,7 +55,7 @@ pub fn calls(
                 files,
                 &[],
                 config,
-                |row| (true, judged.get(row)),
+                |row| (true, judged.get(0, row)),
                 sink,
                 events,
             )?;
@@ -77,11 +77,11 @@ pub fn calls(
                 client,
                 names,
                 config,
-                |row| (true, judged.get(row)),
+                |row| (true, judged.get(0, row)),
                 sink,
                 events,
             )?;
-            let alone = |row| (!judged.is_matched(row), None);
+            let alone = |row| (!judged.is_matched(row), judged.get(1, row));
             rows(server, &[], config, alone, sink, events)?;
         }
     }

@@ -272,7 +272,8 @@ impl<'a> Read<'a> {
                     server: l.server.map(|s| s.marks),
                     clock_offset_ns: l.clock_offset_ns,
                 };
-                all.add(l.row, &one, l.server.map(|s| s.row));
+                let of = usize::from(l.is_at_server_alone);
+                all.add(of, l.row, &one, l.server.map(|s| s.row));
             }
         };
         let (diagnosis, charts, whole) = diagnoser.finish_looked_at(results, &mut look);

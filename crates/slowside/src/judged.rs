@@ -10,21 +10,24 @@ use std::collections::HashSet;
 #[derive(Default)]
 pub(crate) struct AllJudged {
     bytes: Vec<u8>,
-    /// Where each begins, and one more; 0 where there is none.
-    starts: Vec<usize>,
+    /// Where each begins, and one more; 0 where there is none. By its row of the client's capture or the only
+    /// one, and of the server's.
+    starts: [Vec<usize>; 2],
     /// Rows of the server's capture that stand in a row of the client's.
     matched: HashSet<u64>,
 }
 
 impl AllJudged {
-    pub(crate) fn add(&mut self, row: u64, judged: &Judged, server_row: Option<u64>) {
+    /// Takes what is known of row `row` of the client's capture or the only one (0), or of the server's (1).
+    pub(crate) fn add(&mut self, of: usize, row: u64, judged: &Judged, server_row: Option<u64>) {
         let Ok(row) = usize::try_from(row) else {
             return;
         };
-        if self.starts.len() <= row {
-            self.starts.resize(row + 1, 0);
+        let starts = &mut self.starts[of];
+        if starts.len() <= row {
+            starts.resize(row + 1, 0);
         }
-        if let Some(start) = self.starts.get_mut(row) {
+        if let Some(start) = starts.get_mut(row) {
             *start = self.bytes.len() + 1;
         }
         self.matched.extend(server_row);
@@ -45,8 +48,8 @@ impl AllJudged {
         p.signed(judged.clock_offset_ns);
     }
 
-    pub(crate) fn get(&self, row: u64) -> Option<Judged> {
-        let start = *self.starts.get(usize::try_from(row).ok()?)?;
+    pub(crate) fn get(&self, of: usize, row: u64) -> Option<Judged> {
+        let start = *self.starts[of].get(usize::try_from(row).ok()?)?;
         let mut u = Unpacker::new(self.bytes.get(start.checked_sub(1)?..)?);
         let flags = u.number()?;
         let mut ledger = Ledger::default();
@@ -136,11 +139,11 @@ mod tests {
             ..judged.clone()
         };
         let mut all = AllJudged::default();
-        all.add(3, &judged, Some(9));
-        all.add(1, &alone, None);
-        assert_eq!(all.get(3), Some(judged));
-        assert_eq!(all.get(1), Some(alone));
-        assert_eq!((all.get(0), all.get(4)), (None, None));
+        all.add(0, 3, &judged, Some(9));
+        all.add(0, 1, &alone, None);
+        assert_eq!(all.get(0, 3), Some(judged));
+        assert_eq!(all.get(0, 1), Some(alone));
+        assert_eq!((all.get(0, 0), all.get(0, 4)), (None, None));
         assert!(all.is_matched(9) && !all.is_matched(3));
     }
 }

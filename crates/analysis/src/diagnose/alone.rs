@@ -76,7 +76,7 @@ impl OneSided {
     }
 
     /// Looks at calls that the capture has left behind: did they overlap a recovery or a stall?
-    pub(super) fn settle(&mut self, facts: &mut CaptureFacts, reached: Option<Time>) {
+    pub(super) fn settle(&mut self, facts: &CaptureFacts, reached: Option<Time>) {
         while let Some(next) = self.unsettled.front() {
             if reached.is_some_and(|now| now - next.response.time <= SETTLE_NS)
                 && self.unsettled.len() < limits::UNSETTLED
@@ -94,7 +94,7 @@ impl OneSided {
                 parts.call(life, wait.clamp(0, took.max(0)), 0, b.bytes);
             }
             let one = settled(&b, facts);
-            let exhibit = |value| Exhibit::of(value, 0, b.request, b.response);
+            let exhibit = |value| Exhibit::of(value, facts.index, b.request, b.response);
             match one.lost {
                 Lost::Outage => self.outage.add(exhibit(took)),
                 Lost::Segments => self.loss.add(exhibit(took)),

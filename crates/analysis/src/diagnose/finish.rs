@@ -1,6 +1,7 @@
 //! Calls that are settled, and what their captures are, into a diagnosis: each call divided, what that sums
 //! to, findings, verdict. One way for one end and for two.
 
+use super::others::Client;
 use super::seen::Seen;
 use super::{Diagnoser, Kind};
 use crate::app::AppFacts;
@@ -9,7 +10,8 @@ use crate::facts::{
     self, ACCUSED_SHARE, Account, Basis, Exhibits, Facts, WORTH_NS, worth_of_writes_ns,
 };
 use crate::findings;
-use crate::ledgers::{BothWhole, Look, Looked, Missing, OneWhole, Spared, Whole};
+use crate::health::Health;
+use crate::ledgers::{BothWhole, Look, Looked, Missing, OneWhole, Spared, Whole, half_to_server};
 use crate::narrowest::{self, Link};
 use crate::places::Known;
 use crate::results::{Budget, CaptureResult, Diagnosis};
@@ -41,7 +43,9 @@ impl Diagnoser {
             false => (self.see_one(&mut results), gathered.of_one()),
         };
         let main = seen.main();
-        self.attributes[main].note_bounds(&mut results[main].problems);
+        for (attributes, result) in self.attributes.iter().zip(&mut results) {
+            attributes.note_bounds(&mut result.problems);
+        }
         let mut notes = std::mem::take(&mut seen.notes);
         let app = self.held_against_application(&seen, &results, &mut notes);
         let elapsed = match are_two {
@@ -66,6 +70,7 @@ impl Diagnoser {
             client: seen.client,
             server: seen.server,
             matched: are_two.then_some(&self.matched),
+            others: self.others.judged.as_ref().map(|o| [&o.response, &o.wait]),
             app: app.as_ref(),
             path: seen.path,
             account,
@@ -78,7 +83,7 @@ impl Diagnoser {
         };
         let mut findings = findings::check(&facts);
         let known = Known {
-            attributes: &self.attributes[main],
+            attributes: [&self.attributes[main], &self.attributes[1 - main]],
             ops: &self.ops,
             sql: seen.sql.as_ref(),
         };
@@ -153,6 +158,7 @@ impl Diagnoser {
                     streams: turns,
                     doubtful_ns: turns
                         .and_then(|_| facts::rarely_beyond_ns(&self.matched.server_wait)),
+                    others: self.others_whole(server, &gathered.health[server], turns, offset),
                 })
             }
             _ => Whole::One(OneWhole {
@@ -166,6 +172,32 @@ impl Diagnoser {
                 doubtful_ns: turns.and_then(|_| facts::rarely_beyond_ns(&self.captures[0].wait)),
             }),
         }
+    }
+
+    /// The calls that the server's capture alone can hold, by client, and how far its clock is ahead.
+    fn others_whole<'a>(
+        &'a self,
+        server: usize,
+        health: &Health,
+        streams: Option<&'a Streams>,
+        ahead_ns: i64,
+    ) -> Vec<(OneWhole<'a>, i64)> {
+        let Some(others) = &self.others.judged else {
+            return Vec::new();
+        };
+        let capture = &self.captures[server];
+        let to_server = half_to_server(capture);
+        let of = |client: &'a Client| OneWhole {
+            kept: &client.kept,
+            capture,
+            halves: [to_server, client.half],
+            waits_tell: !capture.waits_behind_others(),
+            missing: Missing::of([(health, 0)].into_iter()),
+            streams,
+            doubtful_ns: streams.and_then(|_| facts::rarely_beyond_ns(&others.wait)),
+        };
+        let all = others.clients.iter();
+        all.map(|client| (of(client), ahead_ns)).collect()
     }
 
     /// All calls divided and summed, and which trips could have been spared; or what streams waited for,
@@ -193,10 +225,14 @@ impl Diagnoser {
             let clock = seen.clock.as_ref();
             look(&Looked {
                 row: call.row,
+                is_at_server_alone: call.is_at_server_alone,
                 ledger,
                 // Streams are judged by themselves.
                 is_judged: !self.is_of_streams(),
-                server: rows.next(),
+                server: match call.is_at_server_alone {
+                    true => None,
+                    false => rows.next(),
+                },
                 clock_offset_ns: clock.map_or(0, |c| self.matched.offset_ns(c, call.at)),
             });
         });
@@ -285,7 +321,11 @@ impl Diagnoser {
         let (m, own) = (&self.matched, &self.captures[0].slowest);
         match self.captures.len() {
             2 => Exhibits {
-                server: &m.slow_server,
+                server: match (&self.others.judged, self.client) {
+                    // Of all its calls, whoever asked.
+                    (Some(_), Some(client)) => &self.captures[1 - client].slowest,
+                    _ => &m.slow_server,
+                },
                 stall: &m.stalled,
                 network: &m.slow_network,
                 loss: &m.lost,

@@ -2,6 +2,7 @@
 
 mod alone;
 mod finish;
+mod others;
 mod seen;
 mod tables;
 
@@ -21,6 +22,7 @@ use alone::OneSided;
 use hashbrown::HashMap;
 use model::limits;
 use model::{Call, ConnectionId, ConnectionSummary, Episode, Mark, Outstanding, Time};
+use others::Others;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -69,7 +71,9 @@ pub struct Diagnoser {
     last_matched: [Option<Time>; 2],
     first: [Option<Time>; 2],
     alone: OneSided,
-    /// What the calls of each capture have in common; of two captures only the client's is asked.
+    others: Others,
+    /// What the calls of each capture have in common; of two captures the client's is asked, and the server's of calls that
+    /// it alone can hold.
     attributes: [AllAttributes; 2],
     /// The statements of each capture.
     sql: Vec<Profiler>,
@@ -117,6 +121,7 @@ impl Diagnoser {
             last_matched: [None; 2],
             first: [None; 2],
             alone: OneSided::default(),
+            others: Others::default(),
             attributes: Default::default(),
             sql: (0..captures)
                 .map(|_| Profiler::new(&[SqlKey::Statement]))
@@ -193,9 +198,14 @@ impl Diagnoser {
         self.captures[which].call(call, op);
         // Of two captures only the client's is asked.
         let is_asked = self.client.is_none_or(|client| client == which);
+        let may_be_other = self.captures.len() == 2
+            && self.others.may_be(which, call)
+            && self.client != Some(which);
         let mut attributes = 0;
         if is_asked {
             self.captures[which].think.call(call, which);
+        }
+        if is_asked || may_be_other {
             attributes = self.attributes[which].number(call, op);
         }
         self.sql[which].call(call);
@@ -213,6 +223,9 @@ impl Diagnoser {
                 ladders.alone(op, call);
             }
             return;
+        }
+        if may_be_other {
+            self.others.call(which, call, row, attributes);
         }
         let Some(half) = Half::of(call, op, row, attributes) else {
             return;
@@ -327,6 +340,9 @@ impl Diagnoser {
         self.captures[which].connection(c);
         self.sql[which].connection(c);
         self.join.closed(which, c.client, c.server);
+        if self.captures.len() == 2 {
+            self.others.connection(which, c);
+        }
     }
 
     /// A gap showed in a connection of capture `which`.
@@ -342,8 +358,11 @@ impl Diagnoser {
             self.captures[which].forget_before(now + -60_000_000_000);
         }
         if self.captures.len() == 1 {
-            self.alone.settle(&mut self.captures[0], Some(now));
-        } else if let Some(client) = self.client {
+            self.alone.settle(&self.captures[0], Some(now));
+            return;
+        }
+        self.others.settle(which, &self.captures[which], Some(now));
+        if let Some(client) = self.client {
             let reached = [self.reached[client], self.reached[1 - client]];
             let (c, s) = (&self.captures[client], &self.captures[1 - client]);
             self.matched.settle(c, s, Some(reached));

@@ -3,7 +3,7 @@
 
 use super::Diagnoser;
 use crate::facts::Basis;
-use crate::half::{Completeness, Half as HalfCall};
+use crate::half::Half as HalfCall;
 use crate::path::{Acknowledged, Crossed, PathEstimate};
 use crate::results::{CaptureResult, Clock, Vantage};
 use crate::sql::{self, SqlResult};
@@ -79,6 +79,11 @@ impl Diagnoser {
             .settle(&self.captures[client], &self.captures[server], None);
         let clock = self.matched.corridor.solve(self.options.clock_offset_ns);
         self.count_unmatched(client, &left, clock.as_ref(), results);
+        if self.matched.client.count() > 0 && !self.join.translated {
+            let of_matched = [&self.matched.client, &self.matched.server_wait];
+            self.others
+                .finish(&self.captures[server], server, of_matched);
+        }
         let difference_ns = self.matched.mean_difference_ns();
         for (i, side) in [(client, Vantage::Client), (server, Vantage::Server)] {
             results[i].side = Some(side);
@@ -100,7 +105,7 @@ impl Diagnoser {
         if self.join.translated {
             notes.push("Addresses differ between the captures (NAT): connections were matched by XID and TCP sequence number.".into());
         }
-        notes.extend(self.others(client, &left[server]));
+        notes.extend(self.seen_at_server_alone());
         let evicted: u64 = self.join.evicted().iter().sum();
         if evicted > 0 {
             notes.push(format!(
@@ -122,34 +127,13 @@ impl Diagnoser {
         }
     }
 
-    /// Clients whose calls are in the server's capture only: nobody captured at them. `left` are its calls
-    /// without a twin.
-    fn others(&self, client: usize, left: &[HalfCall]) -> Option<String> {
-        let pair = |c: IpAddr, s: IpAddr| (c.min(s), c.max(s));
-        let is_other = |call: &&HalfCall| {
-            let hosts = pair(call.client.address, call.server.address);
-            call.completeness == Completeness::Complete && !self.hosts.contains_key(&hosts)
-        };
-        let others: Vec<IpAddr> = left
-            .iter()
-            .filter(is_other)
-            .map(|c| c.client.address)
-            .collect();
-        let calls = others.len() as u64;
-        let matched = |c: &IpAddr| self.hosts.keys().any(|(a, b)| a == c || b == c);
-        let mut own = self.attributes[client].clients();
-        own.retain(matched);
-        if self.join.translated || own.is_empty() || calls == 0 {
-            return None;
-        }
+    /// Clients at whose hosts nobody captured.
+    fn seen_at_server_alone(&self) -> Option<String> {
+        let judged = self.others.judged.as_ref()?;
         Some(format!(
-            "Judged are calls of {}, which both captures hold. The server's holds {} of {} as well, and tells of them if it is looked at alone (--server).",
-            named(&own),
-            match calls {
-                1 => "a call".into(),
-                n => format!("{} calls", grouped(n)),
-            },
-            named(&others.into_iter().collect()),
+            "Of {} only the server's capture holds calls ({}): they are judged as it sees them.",
+            named(&judged.clients.iter().map(|c| c.host).collect()),
+            grouped(judged.calls()),
         ))
     }
 
@@ -165,7 +149,7 @@ impl Diagnoser {
     }
 
     pub(super) fn see_one(&mut self, results: &mut [CaptureResult]) -> Seen {
-        self.alone.settle(&mut self.captures[0], None);
+        self.alone.settle(&self.captures[0], None);
         let own = &self.captures[0];
         // A request that does not wait for an answer may have left before it came.
         let alternating = self.is_alternating();

@@ -108,6 +108,11 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     })
 }
 
+/// Whether a reset cut something off, whoever sent it.
+pub(super) fn cuts_off(c: &ConnectionResult) -> bool {
+    cut(c, false).is_some()
+}
+
 /// `forged`: somebody is known to send in the server's name.
 fn cut(c: &ConnectionResult, forged: bool) -> Option<Cut<'_>> {
     let seen = c.resets.iter().zip(&c.ends);

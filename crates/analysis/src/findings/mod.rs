@@ -244,7 +244,8 @@ fn whole(n: impl TryInto<i64>) -> i64 {
     n.try_into().unwrap_or(i64::MAX)
 }
 
-/// Runs every check. What ends the work comes first, then by cost, what has no cost last.
+/// Runs every check. What ends the work comes first, the network's health before whom that hits, then by cost,
+/// what has no cost last.
 #[must_use]
 pub fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let rules = Rule::ALL.iter();
@@ -252,6 +253,7 @@ pub fn check(facts: &Facts<'_>) -> Vec<Finding> {
     found.sort_by_key(|f| {
         (
             !f.fatal,
+            f.fatal && f.rule.of() != Of::Network,
             f.cost_ns.is_none(),
             std::cmp::Reverse(f.cost_ns),
             f.rule.code(),

@@ -8,7 +8,11 @@
 //!
 //! # How sure
 //! A full-sized segment was sent again three times or more and never acknowledged,
-//! while packets of the other side kept coming.
+//! while packets of the other side kept coming. From the receiver's end alone no
+//! such segment is seen: there the sender's numbers tell of bytes that it had sent
+//! and that never came, seconds after it could have sent them. Whether it sent
+//! them at once, and whether its own host dropped them, only its end shows: no
+//! side is named.
 //!
 //! # What to check next
 //! ping with that size and don't-fragment (ping -M do -s 1472), tunnels and VPNs on
@@ -20,20 +24,67 @@
 use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::Facts;
 use crate::results::{ConnectionResult, Finding, Side};
+use crate::streams::sender;
 use crate::text::{Value, text};
-
-use model::{Direction, Stuck};
+use model::{Direction, Stuck, Vanished};
 
 pub(super) const ENTRY: Entry = Entry {
     code: "mtu-black-hole",
     title: "large packets vanish on the way",
-    side: Some(Side::Network),
+    side: None,
     of: Of::Network,
     source: include_str!("mtu_black_hole.rs"),
     check,
 };
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
+    in_vain(facts).or_else(|| unseen(facts))
+}
+
+/// Told where they vanish, by their receiver's capture.
+fn unseen(facts: &Facts<'_>) -> Option<Finding> {
+    let vanished: Vec<_> = facts.streams.vanished().collect();
+    let waited = |v: &Vanished| v.told.time - v.since;
+    let (connection, d, worst) = vanished.iter().max_by_key(|(.., v)| waited(v))?;
+    let end = match d {
+        Direction::ToServer => connection.ends.last(),
+        Direction::ToClient => connection.ends.first(),
+    };
+    let lasted_ns = vanished.iter().map(|(.., v)| waited(v)).sum::<i64>();
+    Some(Finding {
+        title: "Large packets vanish on the way, small ones arrive".into(),
+        side: Side::Undetermined,
+        fatal: true,
+        confidence: 0.6,
+        first: vanished.iter().map(|(.., v)| v.since).min(),
+        last: vanished.iter().map(|(.., v)| v.told.time).max(),
+        facts: numbers([
+            ("unseen_bytes", worst.bytes as i64),
+            ("connections", vanished.len() as i64),
+            ("lasted_ns", lasted_ns),
+        ]),
+        evidence: evidence::of_packets(
+            facts,
+            end.map(|(capture, ..)| (*capture, worst.told.packet)).into_iter(),
+            "the packet that tells of bytes that never came",
+        ),
+        why: text!(
+            "The {sender} had sent {bytes} that never came and were never acknowledged: its next packet, {time} after \
+             the one before, counts them.",
+            sender = sender(*d),
+            bytes = Value::Bytes(worst.bytes),
+            time = Value::Duration(waited(worst)),
+        ),
+        remedy: vec![
+            "capture at their sender too: it shows whether they are sent again and again; find the link with the small \
+             MTU (tunnel, VPN) between the two"
+                .into(),
+        ],
+        ..Rule::MtuBlackHole.finding()
+    })
+}
+
+fn in_vain(facts: &Facts<'_>) -> Option<Finding> {
     let mut stuck: Vec<(&ConnectionResult, Direction, Stuck)> = facts.streams.stuck().collect();
     let lasted = Stuck::lasted_ns;
     stuck.sort_by_key(|(c, _, s)| (std::cmp::Reverse(lasted(s)), c.number));
@@ -41,6 +92,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let lasted_ns = stuck.iter().map(|(.., s)| lasted(s)).sum::<i64>();
     Some(Finding {
         title: "Large packets vanish on the way, small ones arrive".into(),
+        side: Side::Network,
         // It ended the work: no time would have been enough.
         fatal: true,
         confidence: 0.85,
@@ -64,7 +116,7 @@ mod tests {
     use super::super::testing::{connection, found, mark};
     use super::*;
 
-    fn in_vain(bytes: u64, receiver_heard: bool) -> Option<Finding> {
+    fn sent_in_vain(bytes: u64, receiver_heard: bool) -> Option<Finding> {
         found(Rule::MtuBlackHole, |f| {
             let mut c = connection();
             c.directions[1].account.stuck = Some(Stuck {
@@ -80,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_large_segment_that_never_arrives_ends_the_work() {
-        let f = in_vain(1_448, true).unwrap();
+        let f = sent_in_vain(1_448, true).unwrap();
         assert_eq!((f.fatal, f.cost_ns), (true, None));
         assert!(
             f.why
@@ -89,14 +141,35 @@ mod tests {
         );
     }
 
+    fn counted(bytes: u64, told_ms: u32) -> Option<Finding> {
+        found(Rule::MtuBlackHole, |f| {
+            let mut c = connection();
+            c.directions[1].account.vanished = Some(Vanished {
+                bytes,
+                since: mark(100).time,
+                told: mark(told_ms),
+            });
+            f.streams.connections = vec![c];
+        })
+    }
+
+    #[test]
+    fn bytes_that_are_counted_and_never_came_name_no_side() {
+        let f = counted(20_000, 2_100).unwrap();
+        assert_eq!((f.side, f.fatal), (Side::Undetermined, true));
+        // A loss that would have been mended, and what fits through every link.
+        assert!(counted(20_000, 2_099).is_none());
+        assert!(counted(1_199, 2_100).is_none());
+    }
+
     #[test]
     fn where_the_receiver_is_silent_the_path_is_down() {
-        assert!(in_vain(1_448, false).is_none());
+        assert!(sent_in_vain(1_448, false).is_none());
     }
 
     #[test]
     fn what_fits_through_every_link_is_no_sign_of_a_small_one() {
-        assert!(in_vain(1_200, true).is_some());
-        assert!(in_vain(1_199, true).is_none());
+        assert!(sent_in_vain(1_200, true).is_some());
+        assert!(sent_in_vain(1_199, true).is_none());
     }
 }

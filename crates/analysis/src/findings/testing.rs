@@ -162,6 +162,7 @@ impl Fixture {
             client: self.client,
             server: self.server,
             matched: self.matched.as_ref(),
+            others: None,
             app: self.app.as_ref(),
             path: self.path,
             account: self.account.clone(),

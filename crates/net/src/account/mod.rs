@@ -29,7 +29,7 @@ use habits::Marks;
 use intervals::Intervals;
 use model::{
     ConnectionId, Direction, DirectionAccount, Interval, Mark, PerClass, Plot, PlotRequest,
-    SegmentKind, Time, TimeClass,
+    SegmentKind, Time, TimeClass, Vanished,
 };
 use plot::{Band, Plotter};
 use sender::Sender;
@@ -181,6 +181,17 @@ impl Meter {
     /// How long it takes from the point of capture to this direction's sender and back.
     pub(crate) fn sender_is_away(&mut self, d: Direction, ns: i64) {
         self.sender(d).is_away(ns);
+    }
+
+    /// A packet of direction `d` tells of bytes up to `end` that did not come by.
+    #[cold]
+    pub(crate) fn vanished(&mut self, d: Direction, vanished: Vanished, end: u64) {
+        self.sender(d).vanished(vanished, end);
+    }
+
+    /// Data of direction `d` comes by.
+    pub(crate) fn came_by(&mut self, d: Direction) {
+        self.sender(d).came_by();
     }
 
     /// A packet of direction `d`.

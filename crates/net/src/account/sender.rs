@@ -17,7 +17,7 @@ use super::round_trips::Distribution;
 use super::segments;
 use super::trouble::Trouble;
 use super::writes::Writes;
-use model::{DirectionAccount, Mark, PerClass, Time, TimeClass};
+use model::{DirectionAccount, Mark, PerClass, Time, TimeClass, Vanished};
 use serde::{Deserialize, Serialize};
 
 const MICROSECOND: i64 = 1_000;
@@ -222,6 +222,18 @@ impl Sender {
         true
     }
 
+    /// A packet tells of bytes up to `end` that did not come by.
+    pub(super) fn vanished(&mut self, vanished: Vanished, end: u64) {
+        self.trouble().vanished(vanished, end);
+    }
+
+    /// Data comes by: nothing ended with what did not.
+    pub(super) fn came_by(&mut self) {
+        if let Some(trouble) = &mut self.trouble {
+            trouble.found(u64::MAX);
+        }
+    }
+
     pub(super) fn received_twice(&mut self) {
         self.trouble().received_twice += 1;
     }
@@ -248,6 +260,7 @@ impl Sender {
             self.acknowledged_here = ack.position;
             if let Some(trouble) = &mut self.trouble {
                 trouble.stuck = None;
+                trouble.found(ack.position);
             }
         } else if let Some(trouble) = &mut self.trouble {
             trouble.receiver_heard();

@@ -4,7 +4,7 @@
 use super::round_trips::Distribution;
 use super::sender::Transmission;
 use super::span;
-use model::{DirectionAccount, Mark, Stuck, Time};
+use model::{DirectionAccount, Mark, Stuck, Time, Vanished};
 use serde::{Deserialize, Serialize};
 
 /// A segment sent again so often without getting through is stuck.
@@ -25,6 +25,8 @@ pub(super) struct Trouble {
     repeated_packets: u64,
     pub stuck: Option<Stuck>,
     stuck_end: u64,
+    /// And up to where they go.
+    vanished: Option<(Vanished, u64)>,
     shut_since: Option<Time>,
     shut_ns: i64,
     pub delays: Distribution,
@@ -84,6 +86,16 @@ impl Trouble {
         }
     }
 
+    /// A packet tells of bytes up to `end` that did not come by.
+    pub(super) fn vanished(&mut self, vanished: Vanished, end: u64) {
+        self.vanished.get_or_insert((vanished, end));
+    }
+
+    /// Everything before `position` was acknowledged, or need not be.
+    pub(super) fn found(&mut self, position: u64) {
+        self.vanished = self.vanished.filter(|(_, end)| *end > position);
+    }
+
     pub(super) fn shut(&mut self, at: Time) {
         self.shut_since.get_or_insert(at);
     }
@@ -104,6 +116,7 @@ impl Trouble {
         account.delayed_acks = self.delays.count();
         account.delayed_ack_ns = (self.delays.count() > 0).then(|| self.delays.quantile(0.5));
         account.delayed_ack_wait_ns = self.waited_ns;
+        account.vanished = self.vanished.map(|(vanished, _)| vanished);
         account.stuck = self.stuck.filter(|s| s.times >= STUCK_TIMES);
     }
 }

@@ -7,7 +7,7 @@ use super::stream::{FAST_RETRANSMIT_ACKS, Start, Stream};
 use super::tcp::TIMEOUT_NS;
 use crate::Segment;
 use crate::account::{Acknowledgement, Kind, Meter, Transmission, Trigger};
-use model::{Direction, Handshake, SegmentKind};
+use model::{Direction, Handshake, SegmentKind, Time, Vanished};
 use serde::{Deserialize, Serialize};
 
 /// A tail probe comes two round trips after the last segment, and those of a capture near the receiver
@@ -21,6 +21,8 @@ pub(super) struct Before {
     start: Start,
     /// Of the direction that it acknowledges.
     peer_acknowledged: Option<u64>,
+    /// When its sender was heard last.
+    heard_at: Time,
     out_of_order: u64,
 }
 
@@ -30,6 +32,7 @@ impl Before {
             sent: stream.sent,
             start: stream.start,
             peer_acknowledged: peer.acknowledged,
+            heard_at: stream.last_data_at.max(peer.acknowledged_at),
             out_of_order: stream.summary.out_of_order_packets,
         }
     }
@@ -119,6 +122,20 @@ pub(super) fn tell(
     };
     if meter.has_plot() {
         show(meter, before, s, d, stream, kind);
+    }
+    if s.payload_length > 0 {
+        meter.came_by(d);
+    } else if end > before.sent
+        && before.start == Start::Certain
+        && stream.acknowledged.is_none_or(|a| a < end)
+        && !s.tcp.flags.syn()
+    {
+        let vanished = Vanished {
+            bytes: end - before.sent,
+            since: before.heard_at,
+            told: s.mark,
+        };
+        meter.vanished(d, vanished, end);
     }
     let Some(kind) = kind else {
         // What stands one byte back, or is one byte, asks for the window (RFC 9293 section 3.8.6.1).

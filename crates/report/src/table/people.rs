@@ -1,7 +1,8 @@
 //! Rows for people: cells of text under their headings, from columns.
 
 use super::{Cell, Column, Get, Kind, Table};
-use crate::text::{bytes, grouped, tight};
+use crate::page::{self, pad, pad_left};
+use crate::text::{bytes, grouped, rate, tight};
 
 /// The columns that people are shown of these rows.
 pub(crate) fn shown<'a, T: Table>(columns: &[Column<T>], rows: &'a [T::Row<'a>]) -> Vec<Column<T>> {
@@ -45,9 +46,13 @@ fn text<'a, T: Table>(column: &Column<T>, row: &'a T::Row<'a>) -> String {
             String::from_utf8_lossy(&text).into_owned().into()
         }
     };
+    let in_full = column.shown.is_some_and(|s| s.in_full);
     match (cell, column.kind) {
         (Cell::Unknown, _) => "-".to_owned(),
         (Cell::Text(text), _) => text.into_owned(),
+        (Cell::Natural(n), _) if in_full => n.to_string(),
+        (Cell::Number(n), _) if in_full => format!("{n:.0}"),
+        (Cell::Natural(n), Kind::Rate) => rate(n).replace(' ', ""),
         (Cell::Integer(n), Kind::Duration) => tight(n),
         (Cell::Natural(n), Kind::Bytes) => bytes(n).replace(' ', ""),
         (Cell::Natural(n), Kind::Count) => grouped(n),
@@ -56,4 +61,50 @@ fn text<'a, T: Table>(column: &Column<T>, row: &'a T::Row<'a>) -> String {
         (Cell::Number(n), _) => n.to_string(),
         (Cell::Flag(flag), _) => flag.to_string(),
     }
+}
+
+/// A table of which each line is written before the next row is known: a column is as wide as values of
+/// its kind mostly are, and what is wider pushes the rest of its line aside. The first column is told by
+/// the caller; those that the page is too narrow for go, as [`narrow`] takes them.
+pub(crate) struct Lines<T: Table> {
+    first: usize,
+    columns: Vec<Column<T>>,
+}
+
+impl<T: Table> Lines<T> {
+    pub(crate) fn new(columns: &[Column<T>], first: usize) -> Lines<T> {
+        let mut columns = shown(columns, &[]);
+        let wide = |columns: &[Column<T>]| columns.iter().map(width).sum::<usize>();
+        while first + wide(&columns) > page::width() && narrow(&mut columns, &[]) {}
+        Lines { first, columns }
+    }
+
+    pub(crate) fn head(&self, first: &str) -> String {
+        self.cells(first, |c| c.shown.map_or("", |s| s.heading).to_owned())
+    }
+
+    pub(crate) fn line<'a>(&self, first: &str, row: &'a T::Row<'a>) -> String {
+        self.cells(first, |c| text(c, row))
+    }
+
+    fn cells(&self, first: &str, cell: impl Fn(&Column<T>) -> String) -> String {
+        let mut line = pad(first, self.first);
+        for column in &self.columns {
+            line.push(' ');
+            line.push_str(&pad_left(&cell(column), width(column) - 1));
+        }
+        line
+    }
+}
+
+/// Of a column and the space before it, where rows are not known yet.
+fn width<T: Table>(column: &Column<T>) -> usize {
+    let heading = column.shown.map_or("", |s| s.heading);
+    let values = match column.kind {
+        _ if column.shown.is_some_and(|s| s.in_full) => 5,
+        Kind::Rate => 10,
+        Kind::Count | Kind::Bytes | Kind::Duration => 6,
+        _ => 8,
+    };
+    page::columns(heading).max(values) + 1
 }

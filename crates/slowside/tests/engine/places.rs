@@ -169,3 +169,31 @@ fn two_clients_with_problems_of_their_own_are_two_subjects_of_the_first_sentence
         assert!(sentence.contains(said), "{sentence}");
     }
 }
+
+/// A client at whose host nobody captured has its calls in the server's capture alone. What the client's capture
+/// lacks of a client that it shows is not judged.
+#[test]
+fn calls_that_the_server_s_capture_alone_can_hold_are_judged_too() {
+    let slow = Waits {
+        server_ns: 20 * MILLISECOND,
+        ..FAST
+    };
+    let [client, server] = reads(|client, _| if client == 2 { slow } else { FAST });
+    let all = u64::from(CALLS) * u64::from(CLIENTS);
+    let is_other = |p: &TestPacket| p.bytes.windows(4).any(|b| b == [10, 0, 1, 2]);
+    let until = |until: i64| {
+        let mut shown = client.clone();
+        shown.retain(|p| !is_other(p) || p.time < until);
+        let [d, _] = both_ways(&[shown, server.clone()]);
+        d
+    };
+    let d = until(EPOCH);
+    assert_eq!(d.ledger.calls, all);
+    let places = found(&d, Rule::ServerSlow).places.iter();
+    assert!(
+        places
+            .map(|p| p.what.clone())
+            .eq([What::Client(address(2))])
+    );
+    assert!(until(EPOCH + 6 * SECOND).ledger.calls < all);
+}

@@ -229,6 +229,29 @@ fn sum(times: &PerClass<i64>) -> i64 {
     times.iter().map(|(_, ns)| ns).sum()
 }
 
+/// The server's 3,000 bytes never come by: its next packet counts them.
+#[test]
+fn bytes_that_only_a_number_tells_of_have_vanished_until_they_come_or_are_acknowledged() {
+    let vanished = |then: &dyn Fn(&mut Script)| {
+        let mut t = Script::new();
+        t.open().c(1, 1, b"request");
+        t.send(ToClient, ACK, 1, 8, b"");
+        t.wait(3_000 * MS).send(ToServer, ACK | FIN, 8, 1, b"");
+        t.send(ToClient, ACK, 3_001, 9, b"");
+        then(&mut t);
+        let seen = t.measured(0);
+        let account = &seen.summary().accounts.as_ref().unwrap()[ToClient.index()];
+        account.vanished.map(|v| (v.bytes, v.told.time - v.since))
+    };
+    assert_eq!(vanished(&|_| ()), Some((3_000, 3_000 * MS + 20 * US)));
+    assert_eq!(
+        vanished(&|t| drop(t.send(ToServer, ACK, 9, 3_001, b""))),
+        None
+    );
+    assert_eq!(vanished(&|t| drop(t.s(1, 9, &[0; 1_000]))), None);
+    assert_eq!(vanished(&|t| drop(t.s(3_001, 9, &[0; 1_000]))), None);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 300,
