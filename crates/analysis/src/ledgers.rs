@@ -230,6 +230,7 @@ impl BothWhole<'_> {
                     .missing
                     .within(call.is_datagram, call.at_ns, call.response_ns),
                 spared: spared.of(call.connection, call.work),
+                is_turn: self.streams.is_some(),
                 classes: self.streams.and_then(|s| self.classes(s, call)),
             };
             divide_both(call, &facts, &mut ledger);
@@ -250,7 +251,10 @@ impl BothWhole<'_> {
                 Direction::ToClient,
             ),
         ];
-        let mut classes = Classes::default();
+        let mut classes = Classes {
+            are_turns: true,
+            ..Classes::default()
+        };
         for (capture, connection, d) in ends {
             let (at, ns) = (call.sending_at_ns[d.index()], call.sending_ns[d.index()]);
             let (line, is_lossy) = streams.timeline(capture, connection, d)?;
@@ -293,6 +297,7 @@ impl OneWhole<'_> {
                 fragments_ns: self
                     .missing
                     .within(call.is_datagram, call.at_ns, call.response_ns()),
+                is_turn: self.streams.is_some(),
                 classes: self.streams.and_then(|s| self.classes(s, call)),
             };
             divide_one(call, &facts, &mut ledger);
@@ -306,7 +311,10 @@ impl OneWhole<'_> {
     fn classes(&self, streams: &Streams, call: &One) -> Option<Classes> {
         let request = Time(call.at_ns);
         let response = request + call.request_passing_ns + call.wait_ns;
-        let mut classes = Classes::default();
+        let mut classes = Classes {
+            are_turns: true,
+            ..Classes::default()
+        };
         for (d, at, ns) in [
             (Direction::ToServer, request, call.request_passing_ns),
             (Direction::ToClient, response, call.response_passing_ns),

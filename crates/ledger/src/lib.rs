@@ -109,12 +109,27 @@ impl Ledger {
         }
     }
 
-    /// Nothing is certain of what is charged to a cause for longer than that.
+    /// A sender was silent for so long: within a message, or, in a protocol that is not known, perhaps between
+    /// two, where nobody waited for it.
+    fn charge_silence(&mut self, direction: Direction, ns: Bounds, may_lie_between: bool) {
+        let most = Bounds { lo_ns: 0, ..ns };
+        let written = if may_lie_between { most } else { ns };
+        self.charge(Cause::NotWriting, direction, written);
+        if may_lie_between {
+            self.charge(Cause::Unknown, direction, most);
+        }
+    }
+
+    /// Nothing is certain of what is charged to a cause for longer than that: it may be nobody's.
     pub fn doubt(&mut self, cause: Cause, beyond_ns: i64) {
         let own = self.charges.iter_mut().filter(|c| c.cause == cause);
-        for c in own.filter(|c| c.ns.hi_ns.is_none_or(|hi| hi > beyond_ns)) {
+        let long = own.filter(|c| c.ns.hi_ns.is_none_or(|hi| hi > beyond_ns));
+        let mut nobodys = Bounds::exactly(0);
+        for c in long {
             c.ns.lo_ns = 0;
+            nobodys = nobodys.plus(c.ns);
         }
+        self.charge(Cause::Unknown, Direction::ToServer, nobodys);
     }
 
     #[must_use]

@@ -199,6 +199,8 @@ pub struct OneFacts {
     pub spared: Option<Share>,
     /// How long fragments of its datagrams were missing.
     pub fragments_ns: i64,
+    /// Whether nothing but who speaks tells what its messages are.
+    pub is_turn: bool,
     /// Of turns of a byte stream: what their connection's account says of the time in which they passed.
     pub classes: Option<Classes>,
 }
@@ -230,7 +232,7 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     request -= missing;
     let known = held.sum(d).min(request);
     let (client, server) = (facts.to_client, facts.to_server);
-    let mut own = |d, ends, ns: &mut i64| passing(&held, d, ends, is_lossy, ns, ledger);
+    let mut own = |d, ends, ns: &mut i64| passing(&held, d, ends, is_lossy, facts.is_turn, ns, ledger);
     let request_unsure = own(d, [client, server], &mut request);
     let reply_unsure = own(back, [server, client], &mut reply);
     if facts.to_client.is_here() && facts.classes.is_none() {
@@ -263,6 +265,7 @@ fn passing(
     d: Direction,
     [sender, receiver]: [Half; 2],
     is_lossy: bool,
+    is_turn: bool,
     left: &mut i64,
     ledger: &mut Ledger,
 ) -> i64 {
@@ -275,7 +278,7 @@ fn passing(
     for (kind, &ns) in taken.of(d).iter().filter(|(_, ns)| **ns > 0) {
         let held = match (sender, kind) {
             (Half::Here, _) => Bounds::exactly(ns),
-            (Half::Away(way), EpisodeKind::SenderPause) => {
+            (Half::Away(way), EpisodeKind::SenderPause | EpisodeKind::SenderSilence) => {
                 let sure = match is_lossy {
                     true => 0,
                     false => (ns - varies(way)).max(0),
@@ -294,7 +297,10 @@ fn passing(
             }
         };
         unsure += (ns - held.lo_ns).max(0);
-        ledger.charge(Cause::of_episode(kind), d, held);
+        match kind {
+            EpisodeKind::SenderSilence => ledger.charge_silence(d, held, is_turn),
+            _ => ledger.charge(Cause::of_episode(kind), d, held),
+        }
     }
     unsure
 }
@@ -325,11 +331,12 @@ fn by_classes(
     own.most_ns[d.index()][application] = 0;
     let paused = std::mem::take(&mut own.least_ns[d.index()][application]);
     // What episodes have told is not told again; and it may have paused for less, by what the way varies.
-    let paused = paused - told.of(d)[EpisodeKind::SenderPause];
+    let told_ns = told.of(d)[EpisodeKind::SenderPause] + told.of(d)[EpisodeKind::SenderSilence];
+    let paused = paused - told_ns;
     let rest = own.divide(told, ns, 0, ledger);
     let most = rest.hi_ns.unwrap_or(ns);
     let sure = way.hi_ns.map_or(0, |hi| (paused - hi).clamp(0, most));
-    ledger.charge(Cause::NotWriting, d, Bounds::exactly(sure));
+    ledger.charge_silence(d, Bounds::exactly(sure), true);
     Bounds::between((rest.lo_ns - sure).max(0), most - sure)
 }
 

@@ -26,12 +26,15 @@ pub enum EpisodeKind {
     DelayedAck,
     /// Everything sent had been acknowledged, the window was open, and nothing left: TCP may always send then,
     /// so the sender's application, or what it waited for, held the next byte. From when the sender can have
-    /// known until that byte.
+    /// known until that byte. A full segment came before it, and a message's end is a short one: it lies within
+    /// a message.
     SenderPause,
+    /// The same behind a segment that may have ended a message: within one only where a protocol says so.
+    SenderSilence,
 }
 
 impl EpisodeKind {
-    pub const COUNT: usize = 7;
+    pub const COUNT: usize = 8;
     pub const ALL: [EpisodeKind; EpisodeKind::COUNT] = [
         EpisodeKind::Recovery,
         EpisodeKind::ZeroWindow,
@@ -40,6 +43,7 @@ impl EpisodeKind {
         EpisodeKind::NagleDelayedAck,
         EpisodeKind::DelayedAck,
         EpisodeKind::SenderPause,
+        EpisodeKind::SenderSilence,
     ];
 
     /// What a wait of this kind is for: as the account of a connection has it.
@@ -50,7 +54,7 @@ impl EpisodeKind {
             EpisodeKind::ZeroWindow | EpisodeKind::ClosingWindow => TimeClass::ReceiverApplication,
             EpisodeKind::SmallWindow => TimeClass::SmallWindow,
             EpisodeKind::NagleDelayedAck | EpisodeKind::DelayedAck => TimeClass::NagleDelayedAck,
-            EpisodeKind::SenderPause => TimeClass::SenderApplication,
+            EpisodeKind::SenderPause | EpisodeKind::SenderSilence => TimeClass::SenderApplication,
         }
     }
 }

@@ -6,6 +6,7 @@
 
 mod said;
 
+use crate::diagnose::Kind;
 use crate::facts::{Basis, Facts};
 use crate::findings::Of;
 use crate::results::{Finding, Side, Verdict};
@@ -67,7 +68,7 @@ impl Blame {
     fn plain(&self, facts: &Facts<'_>) -> (Blame, i64) {
         let lines = facts.account.sums.lines();
         let own = |s: &&Sum| s.line.side.name() == self.side.name();
-        let rest = lines.iter().filter(own).filter(|s| !is_plain(s.line.cause));
+        let rest = lines.iter().filter(own).filter(|s| !is_plain(facts, s.line.cause));
         let rest_ns = rest.fold(0i64, |sum, s| sum.saturating_add(s.line.ns.lo_ns));
         let mut plain = *self;
         plain.calls.lo_ns = (self.calls.lo_ns - rest_ns).max(0);
@@ -99,13 +100,18 @@ impl Blame {
     }
 }
 
-/// Whether the line alone says that its side is to blame.
-fn is_plain(cause: Cause) -> bool {
+/// Whether the line alone says that its side is to blame. Nobody knows what is a message of a stream.
+fn is_plain(facts: &Facts<'_>, cause: Cause) -> bool {
+    if cause == Cause::NotWriting {
+        return facts.account.basis != Basis::Streams;
+    }
     matches!(
         cause,
         Cause::Service
             | Cause::Queue
             | Cause::Stall
+            | Cause::Nagle
+            | Cause::NagleDelayedAck
             | Cause::Path
             | Cause::Loss
             | Cause::Outage
@@ -125,6 +131,8 @@ enum Ground<'a> {
     Shared([Blame; 2], Option<&'a Finding>),
     /// The server took longest over a few turns, which may have waited for an event. What is known beside.
     FewTurns(Option<&'a Finding>),
+    /// Senders were silent for longest where a message may have ended. What is known beside.
+    Silent(Option<&'a Finding>),
     /// A side outweighs the others only by what its lines alone do not hold against it.
     Unexplained(Blame),
     /// Bounds of two sides overlap; the largest finding of the first.
@@ -153,9 +161,11 @@ pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
         Ground::Outweighs(blame, cause) => (blame.side, *cause),
         Ground::Shared(_, cause) => (Side::Mixed, *cause),
         Ground::NotSlow => (Side::None, None),
-        Ground::FewTurns(_) | Ground::Unexplained(_) | Ground::Overlap(..) | Ground::NoCalls => {
-            (Side::Undetermined, None)
-        }
+        Ground::FewTurns(_)
+        | Ground::Silent(_)
+        | Ground::Unexplained(_)
+        | Ground::Overlap(..)
+        | Ground::NoCalls => (Side::Undetermined, None),
     };
     let confidence = match &ground {
         Ground::NoCalls => 0.0,
@@ -202,15 +212,6 @@ fn ground<'a>(facts: &Facts<'_>, findings: &'a [Finding], blames: &[Blame; 3]) -
     }
     let [first, second, third] = *blames;
     let of = |side: Side| findings.iter().find(|f| costs(f) && f.side == side);
-    if facts.are_few_turns() {
-        let known = blames.iter().map(|b| match b.side {
-            Side::Server => b.sure_ns() - facts.account.server_ns(),
-            _ => b.sure_ns(),
-        });
-        if known.max().is_some_and(|known| answering_ns(facts) > known) {
-            return Ground::FewTurns(top);
-        }
-    }
     if second.shares_with(&first) {
         return Ground::Shared([first, second], top);
     }
@@ -221,6 +222,9 @@ fn ground<'a>(facts: &Facts<'_>, findings: &'a [Finding], blames: &[Blame; 3]) -
     };
     if sure.outweighs_with(&second, rest_ns) && sure.outweighs_with(&third, rest_ns) {
         return Ground::Outweighs(first, cause);
+    }
+    if let Some(ground) = nobodys(facts, blames, top) {
+        return ground;
     }
     if first.outweighs(&second) && first.outweighs(&third) {
         return Ground::Unexplained(first);
@@ -233,6 +237,45 @@ fn ground<'a>(facts: &Facts<'_>, findings: &'a [Finding], blames: &[Blame; 3]) -
         second
     };
     Ground::Overlap([first, other], of(first.side))
+}
+
+/// What nobody may have waited for in a protocol that is not known, where that is more than what is known of
+/// anybody: events that a few turns waited for, or silences between messages.
+fn nobodys<'a>(
+    facts: &Facts<'_>,
+    blames: &[Blame; 3],
+    top: Option<&'a Finding>,
+) -> Option<Ground<'a>> {
+    let known = blames.iter().map(|b| match b.side {
+        Side::Server => b.sure_ns() - facts.account.server_ns(),
+        _ => b.sure_ns(),
+    });
+    let known = known.max().unwrap_or(0);
+    let answering = match facts.are_few_turns() {
+        true => answering_ns(facts),
+        false => 0,
+    };
+    let silent = silent_ns(facts);
+    if answering.max(silent) <= known {
+        return None;
+    }
+    Some(match answering >= silent {
+        true => Ground::FewTurns(top),
+        false => Ground::Silent(top),
+    })
+}
+
+/// How long senders of turns were silent at most, where that may lie between messages.
+fn silent_ns(facts: &Facts<'_>) -> i64 {
+    let sums = &facts.account.sums;
+    let (written, unknown) = (sums.of(Cause::NotWriting), sums.of(Cause::Unknown));
+    let open = written.hi_ns.unwrap_or(i64::MAX) - written.lo_ns;
+    match facts.kind {
+        Kind::Turns if facts.account.basis != Basis::Streams => {
+            unknown.hi_ns.unwrap_or(i64::MAX).min(open)
+        }
+        _ => 0,
+    }
 }
 
 /// How long the server took to answer at most: what it did meanwhile, if anything, is not asked.
