@@ -156,7 +156,7 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub fn are_few_turns(&self) -> bool {
         self.kind == Kind::Turns
-            && rarely_beyond_ns(self.server_part()).is_some()
+            && (self.account.calls < FEW_TURNS || rarely_beyond_ns(self.server_part()).is_some())
     }
 
     /// Whether a part of the account may be accused: calls are slow, it is a quarter of their time, and
@@ -228,13 +228,11 @@ impl<'a> Facts<'a> {
 }
 
 /// What turns of an unknown protocol wait beyond this may be for events, as a few of them make most of all
-/// waits, or there are no more; none where waits are more alike.
+/// waits; none where waits are more alike.
 #[must_use]
 pub fn rarely_beyond_ns(waits: &Distribution) -> Option<i64> {
-    match waits.count() {
-        0 => return None,
-        1..FEW_TURNS => return Some(0),
-        _ => {}
+    if waits.count() == 0 {
+        return None;
     }
     let few = FEW_TURNS.min(waits.count() / 8).max(1);
     let usual_ns = waits.quantile(1.0 - few as f64 / waits.count() as f64);

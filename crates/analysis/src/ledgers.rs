@@ -235,7 +235,7 @@ impl BothWhole<'_> {
             };
             divide_both(call, &facts, &mut ledger);
             if let Some(ns) = self.doubtful_ns {
-                ledger.doubt(Cause::Service, ns);
+                ledger.doubt_service(ns);
             }
             look(call, &ledger);
         });
@@ -302,7 +302,7 @@ impl OneWhole<'_> {
             };
             divide_one(call, &facts, &mut ledger);
             if let Some(ns) = self.doubtful_ns {
-                ledger.doubt(Cause::Service, ns);
+                ledger.doubt_service(ns);
             }
             look(call, &ledger);
         });

@@ -109,27 +109,23 @@ impl Ledger {
         }
     }
 
-    /// A sender was silent for so long: within a message, or, in a protocol that is not known, perhaps between
-    /// two, where nobody waited for it.
-    fn charge_silence(&mut self, direction: Direction, ns: Bounds, may_lie_between: bool) {
-        let most = Bounds { lo_ns: 0, ..ns };
-        let written = if may_lie_between { most } else { ns };
-        self.charge(Cause::NotWriting, direction, written);
-        if may_lie_between {
-            self.charge(Cause::Unknown, direction, most);
-        }
+    /// A sender was silent for so long behind what may have ended a message: within one, or, in a turn of a
+    /// protocol that is not known, perhaps between two.
+    fn charge_silence(&mut self, direction: Direction, ns: Bounds, is_turn: bool) {
+        let cause = match is_turn {
+            true => Cause::Idle,
+            false => Cause::NotWriting,
+        };
+        self.charge(cause, direction, ns);
     }
 
-    /// Nothing is certain of what is charged to a cause for longer than that: it may be nobody's.
-    pub fn doubt(&mut self, cause: Cause, beyond_ns: i64) {
-        let own = self.charges.iter_mut().filter(|c| c.cause == cause);
-        let long = own.filter(|c| c.ns.hi_ns.is_none_or(|hi| hi > beyond_ns));
-        let mut nobodys = Bounds::exactly(0);
-        for c in long {
-            c.ns.lo_ns = 0;
-            nobodys = nobodys.plus(c.ns);
+    /// What the server took for longer than that may have been a wait for an event.
+    pub fn doubt_service(&mut self, beyond_ns: i64) {
+        let own = self.charges.iter_mut();
+        let long = |ns: Bounds| ns.hi_ns.is_none_or(|hi| hi > beyond_ns);
+        for c in own.filter(|c| c.cause == Cause::Service && long(c.ns)) {
+            c.cause = Cause::Event;
         }
-        self.charge(Cause::Unknown, Direction::ToServer, nobodys);
     }
 
     #[must_use]

@@ -6,7 +6,6 @@
 
 mod said;
 
-use crate::diagnose::Kind;
 use crate::facts::{Basis, Facts};
 use crate::findings::Of;
 use crate::results::{Finding, Side, Verdict};
@@ -212,6 +211,13 @@ fn ground<'a>(facts: &Facts<'_>, findings: &'a [Finding], blames: &[Blame; 3]) -
     }
     let [first, second, third] = *blames;
     let of = |side: Side| findings.iter().find(|f| costs(f) && f.side == side);
+    let silent = silent_ns(facts);
+    if may_be_events(facts, blames) {
+        return match silent > answering_ns(facts) {
+            true => Ground::Silent(top),
+            false => Ground::FewTurns(top),
+        };
+    }
     if second.shares_with(&first) {
         return Ground::Shared([first, second], top);
     }
@@ -223,8 +229,8 @@ fn ground<'a>(facts: &Facts<'_>, findings: &'a [Finding], blames: &[Blame; 3]) -
     if sure.outweighs_with(&second, rest_ns) && sure.outweighs_with(&third, rest_ns) {
         return Ground::Outweighs(first, cause);
     }
-    if let Some(ground) = nobodys(facts, blames, top) {
-        return ground;
+    if silent > first.sure_ns() {
+        return Ground::Silent(top);
     }
     if first.outweighs(&second) && first.outweighs(&third) {
         return Ground::Unexplained(first);
@@ -239,48 +245,27 @@ fn ground<'a>(facts: &Facts<'_>, findings: &'a [Finding], blames: &[Blame; 3]) -
     Ground::Overlap([first, other], of(first.side))
 }
 
-/// What nobody may have waited for in a protocol that is not known, where that is more than what is known of
-/// anybody: events that a few turns waited for, or silences between messages.
-fn nobodys<'a>(
-    facts: &Facts<'_>,
-    blames: &[Blame; 3],
-    top: Option<&'a Finding>,
-) -> Option<Ground<'a>> {
+/// Whether what servers took to answer a few turns, if they worked at all, is more than what else is known of
+/// anybody.
+fn may_be_events(facts: &Facts<'_>, blames: &[Blame; 3]) -> bool {
     let known = blames.iter().map(|b| match b.side {
         Side::Server => b.sure_ns() - facts.account.server_ns(),
         _ => b.sure_ns(),
     });
-    let known = known.max().unwrap_or(0);
-    let answering = match facts.are_few_turns() {
-        true => answering_ns(facts),
-        false => 0,
-    };
-    let silent = silent_ns(facts);
-    if answering.max(silent) <= known {
-        return None;
-    }
-    Some(match answering >= silent {
-        true => Ground::FewTurns(top),
-        false => Ground::Silent(top),
-    })
+    facts.are_few_turns() && known.max().is_some_and(|known| answering_ns(facts) > known)
 }
 
-/// How long senders of turns were silent at most, where that may lie between messages.
+/// How long senders were silent at most where that may lie between messages.
 fn silent_ns(facts: &Facts<'_>) -> i64 {
     let sums = &facts.account.sums;
-    let (written, unknown) = (sums.of(Cause::NotWriting), sums.of(Cause::Unknown));
-    let open = written.hi_ns.unwrap_or(i64::MAX) - written.lo_ns;
-    match facts.kind {
-        Kind::Turns if facts.account.basis != Basis::Streams => {
-            unknown.hi_ns.unwrap_or(i64::MAX).min(open)
-        }
-        _ => 0,
-    }
+    let most = sums.of(Cause::Idle).hi_ns.or(sums.total.hi_ns);
+    most.unwrap_or(i64::MAX).min(facts.account.total_ns)
 }
 
 /// How long the server took to answer at most: what it did meanwhile, if anything, is not asked.
 fn answering_ns(facts: &Facts<'_>) -> i64 {
-    let own = [Cause::Service, Cause::Queue, Cause::Stall].map(|c| facts.account.sums.of(c));
+    let own = [Cause::Service, Cause::Event, Cause::Queue, Cause::Stall];
+    let own = own.map(|c| facts.account.sums.of(c));
     let most = own.iter().map(|ns| ns.hi_ns.unwrap_or(ns.lo_ns));
     most.fold(0, i64::saturating_add)
 }
