@@ -122,6 +122,8 @@ pub struct ResetSeen {
     pub at: Mark,
     /// Its time to live lies outside what that direction's other packets had.
     pub odd_ttl: bool,
+    /// Its IP identification is the next of that direction's, or one of the next: it is its host's own.
+    pub counts_on: bool,
     /// It answers a SYN.
     pub refuses: bool,
     /// Its sender had ended its data before (FIN): a closed socket answers so to what still comes.

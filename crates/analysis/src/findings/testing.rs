@@ -260,6 +260,7 @@ pub(super) fn reset() -> ResetSeen {
         direction: Direction::ToClient,
         at: mark(9),
         odd_ttl: false,
+        counts_on: false,
         refuses: false,
         after_fin: false,
         after_peers_fin: false,

@@ -201,6 +201,7 @@ impl Tcp {
         let usual_ttl = stream.summary.ttl_min..=stream.summary.ttl_max;
         let odd_ttl = stream.summary.packets > 0 && !usual_ttl.contains(&s.ttl);
         let after_fin = stream.fin.is_some();
+        let counts_on = !odd_ttl && stream.recent.counts_on(s);
         count(s, stream);
         let verdict = reset(out, s, stream, peer);
         if verdict != Verdict::Goes {
@@ -209,6 +210,7 @@ impl Tcp {
                 direction: d,
                 at: s.mark,
                 odd_ttl,
+                counts_on,
                 refuses: peer.isn.is_some() && alone,
                 after_fin,
                 after_peers_fin: peer.fin.is_some(),
