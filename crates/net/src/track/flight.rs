@@ -10,8 +10,8 @@ use model::{Mark, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Segments remembered per direction; more are in flight only on very long fat paths, and where no
-/// acknowledgements were captured.
+/// Segments remembered per direction; more are in flight on long fat paths, before a line with a deep queue, and
+/// where no acknowledgements were captured: then every second of them.
 const REMEMBERED: usize = 1_024;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -52,7 +52,11 @@ pub(super) struct Flight {
 impl Flight {
     pub(super) fn push(&mut self, end: u64, length: u32, mark: Mark, ts_value: Option<u32>) {
         if self.segments.len() >= REMEMBERED {
-            self.segments.pop_front();
+            let mut keep = false;
+            self.segments.retain(|_| {
+                keep = !keep;
+                keep
+            });
         }
         self.segments.push_back(Sent {
             end,
