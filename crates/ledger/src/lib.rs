@@ -24,7 +24,7 @@ pub use cause::{Cause, Place};
 pub use classes::{Classes, divide_stream};
 pub use held::{Held, HeldUp, PerKind};
 pub use kept::{Kept, Pack, Packer, Unpacker};
-pub use one::{Half, Lost, One, OneFacts, Share, divide_one};
+pub use one::{Half, Lost, One, OneFacts, Queued, Share, divide_one};
 pub use sums::{Sum, Sums};
 
 use model::Direction;

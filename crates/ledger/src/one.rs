@@ -203,6 +203,15 @@ pub struct OneFacts {
     pub is_turn: bool,
     /// Of turns of a byte stream: what their connection's account says of the time in which they passed.
     pub classes: Option<Classes>,
+    pub queued: Queued,
+}
+
+/// What a line took of a call that was full: of its request's passing, and of the wait until its request had
+/// passed and that was known, at least.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Queued {
+    pub passing_ns: i64,
+    pub wait_ns: i64,
 }
 
 /// Divides a call's time.
@@ -241,6 +250,10 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
         ledger.charge(Cause::Nagle, d, Bounds::exactly(nagle));
         request -= nagle;
     }
+    // Segments that the host joins stand in its capture a little later than they were.
+    let full = (facts.queued.passing_ns).clamp(0, (request - JOINED_NS).max(0));
+    ledger.charge(Cause::Bandwidth, d, Bounds::exactly(full));
+    request -= full;
     for (ns, unsure, way, sender, recovery_ns) in [
         (request, request_unsure, d, client, 0),
         (reply, reply_unsure, back, server, call.response_recovery_ns),
@@ -405,9 +418,13 @@ fn waiting(call: &One, wait: i64, facts: &OneFacts, ledger: &mut Ledger) {
         ledger.charge(Cause::Service, d, Bounds::between(0, own - lost));
         return;
     }
+    let before_line = facts.queued.wait_ns.clamp(0, own);
+    ledger.charge(Cause::Bandwidth, d, Bounds::exactly(before_line));
+    let own = own - before_line;
     let hi_ns = half
         .hi_ns
-        .filter(|_| facts.waits_tell || facts.to_server.is_here());
+        .filter(|_| facts.waits_tell || facts.to_server.is_here())
+        .map(|hi| (hi - before_line).max(half.lo_ns));
     let resent = resent.min(left);
     ledger.charge(Cause::Transfer, back, Bounds::between(0, resent));
     let least = hi_ns.map_or(0, |hi| (own - hi - resent).max(0));

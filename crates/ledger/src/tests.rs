@@ -72,6 +72,7 @@ fn one_facts(to_server: Half, to_client: Half) -> OneFacts {
         fragments_ns: 0,
         is_turn: false,
         classes: None,
+        queued: Queued::default(),
     }
 }
 

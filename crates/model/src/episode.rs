@@ -2,7 +2,7 @@
 //! direction did not flow.
 
 use crate::{
-    Close, ConnectionId, Direction, DirectionAccount, Endpoint, Mark, PacketRef, Protocol, Time,
+    Close, ConnectionId, Direction, DirectionAccount, Endpoint, Line, Mark, PacketRef, Protocol, Time,
     TimeClass, Transport,
 };
 use serde::{Deserialize, Serialize};
@@ -204,6 +204,8 @@ pub struct ConnectionSummary {
     pub directions: [DirectionSummary; 2],
     /// What it waited for, where that was asked for; TCP only. Indexed like `directions`.
     pub accounts: Option<Box<[DirectionAccount; 2]>>,
+    /// The line before which each direction's bytes queued, where timelines were asked for and there is one.
+    pub lines: [Option<Box<Line>>; 2],
     /// What it speaks, where that was found out.
     pub protocol: Option<Protocol>,
 }

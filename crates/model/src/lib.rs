@@ -23,6 +23,7 @@ pub mod pack;
 mod packet;
 mod plot;
 mod problem;
+mod queue;
 mod series;
 mod sight;
 pub mod sql;
@@ -54,6 +55,7 @@ pub use plot::{
     PlotSegment, PlotStretch, PlotThroughput, Points, SegmentKind,
 };
 pub use problem::{Problem, Problems, Where};
+pub use queue::{Line, Queue};
 pub use series::{Interval, IntervalCounts};
 pub use sight::{Cast, Sight, SightKind};
 pub use sql::{Found, Hidden, Sql, SqlSession, Statement};

@@ -238,6 +238,7 @@ pub(super) fn summary(retransmitted_packets: u64) -> ConnectionSummary {
         reset: None,
         directions: [directions; 2],
         accounts: None,
+        lines: [None, None],
         protocol: None,
     }
 }

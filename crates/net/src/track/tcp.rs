@@ -64,11 +64,17 @@ impl Tcp {
             }
         };
         let measured = wanted.accounts && plot.is_none_or(|plot| plot.is_some());
-        Tcp {
+        let mut tcp = Tcp {
             first: s.first,
             meter: measured.then(|| Box::new(meter())),
             ..Tcp::default()
+        };
+        if wanted.timelines {
+            for stream in &mut tcp.streams {
+                stream.queue = Some(Box::default());
+            }
         }
+        tcp
     }
 
     pub(super) fn patience(&self) -> Patience {
@@ -397,6 +403,9 @@ fn acknowledge<H: Handler>(
                     let is_whole = stream.recovery.since().is_none();
                     let at_once = !one_segment && is_whole && !stream.held.is_late(ns);
                     stream.sample(ns, at_once);
+                    if let Some(queue) = stream.queue.as_mut().filter(|_| at_once) {
+                        queue.passed(ns, newest.flight);
+                    }
                     stream.held.round_trip(ns, one_segment);
                 } else if s.payload_length > 0 {
                     stream.held.took_at_most(ns);
@@ -405,6 +414,13 @@ fn acknowledge<H: Handler>(
             }
         }
         let recovering = stream.recovery.since().is_some();
+        if let (Some(queue), Some(newest)) = (&mut stream.queue, &newest)
+            && !newest.again
+            && !recovering
+        {
+            // It had not been acknowledged when what was before it was.
+            queue.waited(newest, stream.acknowledged_at - newest.at);
+        }
         let once = newest.is_some_and(|n| !n.again) && !recovering;
         stream.acknowledged = Some(position);
         stream.acknowledged_at = now;
@@ -590,7 +606,8 @@ fn new_data<H: Handler>(
     }
     if stream.acknowledged.is_none_or(|a| a < end) && stream.is_plausible(start) {
         let ts_value = s.tcp.timestamps.map(|(value, _)| value);
-        stream.flight.push(end, s.payload_length, s.mark, ts_value);
+        let others = stream.in_flight();
+        (stream.flight).push(end, s.payload_length, others, s.mark, ts_value);
     }
     recovering.or(released).or(held)
 }
@@ -624,9 +641,8 @@ fn old_data<H: Handler>(
     if was_probe || (stream.window.is_zero() && s.payload_length == 1) {
         if end > old_end {
             origin.held_since = stream.window.held_since(end, s.mark.time);
-            stream
-                .flight
-                .push(end, (end - old_end) as u32, s.mark, origin.ts_value);
+            let (others, ts_value) = (stream.in_flight(), origin.ts_value);
+            (stream.flight).push(end, (end - old_end) as u32, others, s.mark, ts_value);
         }
         return true;
     }
@@ -684,9 +700,8 @@ fn old_data<H: Handler>(
             .acknowledged(sent, None, s.mark, s.order, round_trip);
     }
     if end > old_end {
-        stream
-            .flight
-            .push(end, (end - old_end) as u32, s.mark, origin.ts_value);
+        let (others, ts_value) = (stream.in_flight(), origin.ts_value);
+        (stream.flight).push(end, (end - old_end) as u32, others, s.mark, ts_value);
     }
     true
 }
