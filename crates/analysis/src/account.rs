@@ -34,6 +34,8 @@ pub struct Account {
     /// What the clients waited at least.
     pub total_ns: i64,
     pub service_ns: i64,
+    /// What may have been service, or a wait for an event.
+    pub event_ns: i64,
     pub queue_ns: i64,
     pub stall_ns: i64,
     pub outage_ns: i64,
@@ -90,6 +92,7 @@ impl Account {
             calls: sums.calls,
             total_ns: sums.total.lo_ns,
             service_ns: sure(Cause::Service),
+            event_ns: sure(Cause::Event),
             queue_ns: sure(Cause::Queue),
             stall_ns: sure(Cause::Stall),
             outage_ns: sure(Cause::Outage),

@@ -11,7 +11,7 @@ use crate::worst::{Exhibit, Worst};
 use hashbrown::HashMap;
 use model::limits;
 use model::{
-    Call, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, EpisodeKind, Field, Mark,
+    Call, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, EpisodeKind, Field, Line, Mark,
     Outstanding, PacketRef, Time,
 };
 use std::collections::VecDeque;
@@ -150,6 +150,8 @@ pub struct CaptureFacts {
     pub troubles: HashMap<ConnectionId, VecDeque<Trouble>, foldhash::fast::FixedState>,
     /// By direction of the bytes that waited and by kind.
     pub episodes: [PerKind<Episodes>; 2],
+    /// Lines before which clients' bytes queue, by connection.
+    pub lines: HashMap<ConnectionId, Line, foldhash::fast::FixedState>,
     /// Segments that were lost and sent again.
     pub losses: Losses,
     /// Longest recoveries of all connections.
@@ -363,6 +365,12 @@ impl CaptureFacts {
     pub fn connection(&mut self, c: &ConnectionSummary) {
         self.tcp.add(c);
         self.think.closed(c.id);
+        let [line, _] = &c.lines;
+        if let Some(line) = line
+            && self.lines.len() < limits::TROUBLED_CONNECTIONS
+        {
+            self.lines.insert(c.id, Line::clone(line));
+        }
         // An answer may only offer what was offered.
         let refuser = match c.handshake.scaling {
             [Some(false), _] => 0,

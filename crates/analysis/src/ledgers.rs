@@ -18,10 +18,11 @@ use crate::streams::Streams;
 use crate::vantage::conclude;
 use hashbrown::HashMap;
 use ledger::{
-    Both, BothFacts, Cause, Classes, Half, Kept, Ledger, NarrowLink, One, OneFacts, Share, Sums,
+    Both, BothFacts, Cause, Classes, Half, Kept, Ledger, NarrowLink, One, OneFacts, Queued, Share,
+    Sums,
     divide_both, divide_one,
 };
-use model::{Direction, Mark, Time};
+use model::{ConnectionId, Direction, Mark, Time};
 
 /// A capture from which it is so far to the server was taken on the way.
 const ON_THE_WAY_NS: i64 = 500_000;
@@ -259,11 +260,12 @@ impl BothWhole<'_> {
                     .missing
                     .within(call.is_datagram, call.at_ns, call.response_ns),
                 spared: spared.of(call.connection, call.work),
+                is_turn: self.streams.is_some(),
                 classes: self.streams.and_then(|s| self.classes(s, call)),
             };
             divide_both(call, &facts, &mut ledger);
             if let Some(ns) = self.doubtful_ns {
-                ledger.doubt(Cause::Service, ns);
+                ledger.doubt_service(ns);
             }
             look(call, &ledger);
         });
@@ -279,7 +281,10 @@ impl BothWhole<'_> {
                 Direction::ToClient,
             ),
         ];
-        let mut classes = Classes::default();
+        let mut classes = Classes {
+            are_turns: true,
+            ..Classes::default()
+        };
         for (capture, connection, d) in ends {
             let (at, ns) = (call.sending_at_ns[d.index()], call.sending_ns[d.index()]);
             let (line, is_lossy) = streams.timeline(capture, connection, d)?;
@@ -322,20 +327,43 @@ impl OneWhole<'_> {
                 fragments_ns: self
                     .missing
                     .within(call.is_datagram, call.at_ns, call.response_ns()),
+                is_turn: self.streams.is_some(),
                 classes: self.streams.and_then(|s| self.classes(s, call)),
+                queued: self.queued(call),
             };
             divide_one(call, &facts, &mut ledger);
             if let Some(ns) = self.doubtful_ns {
-                ledger.doubt(Cause::Service, ns);
+                ledger.doubt_service(ns);
             }
             look(call, &ledger);
         });
     }
 
+    /// What a full line takes of it: what was sent before it passed first. Only next to the client it shows when
+    /// bytes left; of turns their classes say what took them to pass.
+    fn queued(&self, call: &One) -> Queued {
+        let [_, to_client] = self.halves;
+        let line = self.capture.lines.get(&ConnectionId(call.connection));
+        let Some(line) = line.filter(|_| to_client.is_here()) else {
+            return Queued::default();
+        };
+        let began = Time(call.at_ns);
+        Queued {
+            passing_ns: match self.streams {
+                Some(_) => 0,
+                None => line.waited_ns(began),
+            },
+            wait_ns: line.waited_ns(began + call.request_passing_ns),
+        }
+    }
+
     fn classes(&self, streams: &Streams, call: &One) -> Option<Classes> {
         let request = Time(call.at_ns);
         let response = request + call.request_passing_ns + call.wait_ns;
-        let mut classes = Classes::default();
+        let mut classes = Classes {
+            are_turns: true,
+            ..Classes::default()
+        };
         for (d, at, ns) in [
             (Direction::ToServer, request, call.request_passing_ns),
             (Direction::ToClient, response, call.response_passing_ns),

@@ -7,7 +7,7 @@
 
 use crate::capture_facts::{BURST_NS, Trouble};
 pub use ledger::{Held, HeldUp, PerKind};
-use model::{Direction, EpisodeKind, Time};
+use model::{Direction, EpisodeKind, Time, TimeClass};
 
 /// A reply was held up if it, or the next stretch in which replies were, came within this share of a
 /// stretch after its end, or in the same burst.
@@ -30,9 +30,10 @@ pub fn held_up<'a>(troubles: impl DoubleEndedIterator<Item = &'a Trouble>, call:
     for t in troubles.rev().filter(|t| t.kind != EpisodeKind::Recovery) {
         let overlap = |from: Time, to: Time| t.overlap_ns(from, to);
         // Before its first byte a reply is the server's work, not a pause in it.
-        let waiting = match t.kind {
-            EpisodeKind::SenderPause => 0,
-            _ => overlap(call.request_last, call.response_first),
+        let is_silent = t.kind.class() == TimeClass::SenderApplication;
+        let waiting = match is_silent {
+            true => 0,
+            false => overlap(call.request_last, call.response_first),
         };
         match t.direction {
             Direction::ToServer => {
@@ -46,8 +47,7 @@ pub fn held_up<'a>(troubles: impl DoubleEndedIterator<Item = &'a Trouble>, call:
                 let passing = overlap(call.response_first, call.response_last);
                 held.passing.add(t.direction, t.kind, passing);
                 let after = since - t.last;
-                let is_held = t.kind != EpisodeKind::SenderPause;
-                if is_held && after <= BURST_NS.max((t.last - t.first) / SOON_SHARE) {
+                if !is_silent && after <= BURST_NS.max((t.last - t.first) / SOON_SHARE) {
                     held.waiting.add(t.direction, t.kind, waiting);
                     since = since.min(t.first);
                 }

@@ -10,7 +10,7 @@ use crate::held::Held;
 use crate::kept::{Pack, Packer, Unpacker};
 use crate::one::{Half, Lost, Share, path};
 use crate::{Bounds, Cause, Ledger};
-use model::Direction;
+use model::{Direction, EpisodeKind};
 
 /// A call as both captures saw it. All times in nanoseconds; `service_ns`, `stall_ns`, `behind_ns`,
 /// `transfer_ns`, `path_ns` and `held` add up to `response_ns`.
@@ -132,6 +132,8 @@ pub struct BothFacts<'a> {
     /// How long fragments of its datagrams were missing.
     pub fragments_ns: i64,
     pub spared: Option<Share>,
+    /// Whether nothing but who speaks tells what its messages are.
+    pub is_turn: bool,
     /// Of turns of a byte stream: what their connections' accounts say of the time in which they passed.
     pub classes: Option<Classes>,
 }
@@ -163,7 +165,11 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
     charge(Cause::Nagle, d, nagle);
     for way in [d, back] {
         for (kind, &ns) in call.held.of(way).iter() {
-            charge(Cause::of_episode(kind), way, ns);
+            let ns = Bounds::exactly(ns);
+            match kind {
+                EpisodeKind::SenderSilence => ledger.charge_silence(way, ns, facts.is_turn),
+                _ => ledger.charge(Cause::of_episode(kind), way, ns),
+            }
         }
     }
     let (mut transfer, mut left) = (call.transfer_ns + call.nagle_ns - nagle, call.path_ns);

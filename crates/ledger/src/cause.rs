@@ -68,6 +68,10 @@ causes! {
     NotReading "not-reading",
     /// Everything was acknowledged and the window open, and the sender wrote nothing within a message.
     NotWriting "not-writing",
+    /// A sender was silent where a message may have ended: its application paused, or nobody waited.
+    Idle "idle",
+    /// The server took long for a few turns of a protocol that is not known: it worked, or waited for an event.
+    Event "event",
     /// Messages crossed the path.
     Path "path",
     /// Something was lost and sent again.
@@ -109,6 +113,8 @@ impl Cause {
         match self {
             Cause::Service | Cause::Queue | Cause::Stall => (Place::Server, Place::Server),
             Cause::NotWriting | Cause::Nagle | Cause::NagleDelayedAck => (sender, sender),
+            Cause::Idle => (sender, Place::Unknown),
+            Cause::Event => (Place::Server, Place::Unknown),
             Cause::NotReading | Cause::SmallWindow | Cause::DelayedAck => (sender, receiver),
             Cause::Path
             | Cause::Loss

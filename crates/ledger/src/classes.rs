@@ -16,6 +16,8 @@ pub struct Classes {
     /// Whether something was lost of the connection: a congestion window that lost is small because it
     /// lost.
     pub is_lossy: bool,
+    /// Whether it is of turns, between whose bytes nobody knows where a message ends.
+    pub are_turns: bool,
 }
 
 /// The causes of classes in which bytes wait, those that are surest first. The sender's application comes
@@ -78,7 +80,11 @@ impl Classes {
                 let own =
                     |time: &[PerClass<i64>; 2]| (time[d.index()][class] - told).clamp(0, left_most);
                 let (least, most) = (own(&self.least_ns), own(&self.most_ns));
-                ledger.charge(cause, d, Bounds::between((least - slack_ns).max(0), most));
+                let ns = Bounds::between((least - slack_ns).max(0), most);
+                match cause {
+                    Cause::NotWriting => ledger.charge_silence(d, ns, self.are_turns),
+                    _ => ledger.charge(cause, d, ns),
+                }
                 left_most -= least;
                 left_least = (left_least - most).max(0);
             }

@@ -73,10 +73,11 @@ impl Held {
     /// Only what no loss does: closed windows, and silences with nothing in flight.
     #[must_use]
     pub fn beside_loss(mut self) -> Held {
-        const BESIDE: [EpisodeKind; 3] = [
+        const BESIDE: [EpisodeKind; 4] = [
             EpisodeKind::ZeroWindow,
             EpisodeKind::ClosingWindow,
             EpisodeKind::SenderPause,
+            EpisodeKind::SenderSilence,
         ];
         for kinds in &mut self.0 {
             for kind in EpisodeKind::ALL.into_iter().filter(|k| !BESIDE.contains(k)) {
@@ -119,7 +120,7 @@ impl Cause {
             EpisodeKind::SmallWindow => Cause::SmallWindow,
             EpisodeKind::NagleDelayedAck => Cause::NagleDelayedAck,
             EpisodeKind::DelayedAck => Cause::DelayedAck,
-            EpisodeKind::SenderPause => Cause::NotWriting,
+            EpisodeKind::SenderPause | EpisodeKind::SenderSilence => Cause::NotWriting,
         }
     }
 }

@@ -24,7 +24,7 @@ pub use cause::{Cause, Place};
 pub use classes::{Classes, divide_stream};
 pub use held::{Held, HeldUp, PerKind};
 pub use kept::{Kept, Pack, Packer, Unpacker};
-pub use one::{Half, Lost, One, OneFacts, Share, divide_one};
+pub use one::{Half, Lost, One, OneFacts, Queued, Share, divide_one};
 pub use sums::{Sum, Sums};
 
 use model::Direction;
@@ -109,11 +109,22 @@ impl Ledger {
         }
     }
 
-    /// Nothing is certain of what is charged to a cause for longer than that.
-    pub fn doubt(&mut self, cause: Cause, beyond_ns: i64) {
-        let own = self.charges.iter_mut().filter(|c| c.cause == cause);
-        for c in own.filter(|c| c.ns.hi_ns.is_none_or(|hi| hi > beyond_ns)) {
-            c.ns.lo_ns = 0;
+    /// A sender was silent for so long behind what may have ended a message: within one, or, in a turn of a
+    /// protocol that is not known, perhaps between two.
+    fn charge_silence(&mut self, direction: Direction, ns: Bounds, is_turn: bool) {
+        let cause = match is_turn {
+            true => Cause::Idle,
+            false => Cause::NotWriting,
+        };
+        self.charge(cause, direction, ns);
+    }
+
+    /// What the server took for longer than that may have been a wait for an event.
+    pub fn doubt_service(&mut self, beyond_ns: i64) {
+        let own = self.charges.iter_mut();
+        let long = |ns: Bounds| ns.hi_ns.is_none_or(|hi| hi > beyond_ns);
+        for c in own.filter(|c| c.cause == Cause::Service && long(c.ns)) {
+            c.cause = Cause::Event;
         }
     }
 

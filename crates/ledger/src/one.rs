@@ -199,8 +199,19 @@ pub struct OneFacts {
     pub spared: Option<Share>,
     /// How long fragments of its datagrams were missing.
     pub fragments_ns: i64,
+    /// Whether nothing but who speaks tells what its messages are.
+    pub is_turn: bool,
     /// Of turns of a byte stream: what their connection's account says of the time in which they passed.
     pub classes: Option<Classes>,
+    pub queued: Queued,
+}
+
+/// What a line took of a call that was full: of its request's passing, and of the wait until its request had
+/// passed and that was known, at least.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Queued {
+    pub passing_ns: i64,
+    pub wait_ns: i64,
 }
 
 /// Divides a call's time.
@@ -230,7 +241,7 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     request -= missing;
     let known = held.sum(d).min(request);
     let (client, server) = (facts.to_client, facts.to_server);
-    let mut own = |d, ends, ns: &mut i64| passing(&held, d, ends, is_lossy, ns, ledger);
+    let mut own = |d, ends, ns: &mut i64| passing(&held, d, ends, is_lossy, facts.is_turn, ns, ledger);
     let request_unsure = own(d, [client, server], &mut request);
     let reply_unsure = own(back, [server, client], &mut reply);
     if facts.to_client.is_here() && facts.classes.is_none() {
@@ -239,6 +250,10 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
         ledger.charge(Cause::Nagle, d, Bounds::exactly(nagle));
         request -= nagle;
     }
+    // Segments that the host joins stand in its capture a little later than they were.
+    let full = (facts.queued.passing_ns).clamp(0, (request - JOINED_NS).max(0));
+    ledger.charge(Cause::Bandwidth, d, Bounds::exactly(full));
+    request -= full;
     for (ns, unsure, way, sender, recovery_ns) in [
         (request, request_unsure, d, client, 0),
         (reply, reply_unsure, back, server, call.response_recovery_ns),
@@ -263,6 +278,7 @@ fn passing(
     d: Direction,
     [sender, receiver]: [Half; 2],
     is_lossy: bool,
+    is_turn: bool,
     left: &mut i64,
     ledger: &mut Ledger,
 ) -> i64 {
@@ -275,7 +291,7 @@ fn passing(
     for (kind, &ns) in taken.of(d).iter().filter(|(_, ns)| **ns > 0) {
         let held = match (sender, kind) {
             (Half::Here, _) => Bounds::exactly(ns),
-            (Half::Away(way), EpisodeKind::SenderPause) => {
+            (Half::Away(way), EpisodeKind::SenderPause | EpisodeKind::SenderSilence) => {
                 let sure = match is_lossy {
                     true => 0,
                     false => (ns - varies(way)).max(0),
@@ -294,7 +310,10 @@ fn passing(
             }
         };
         unsure += (ns - held.lo_ns).max(0);
-        ledger.charge(Cause::of_episode(kind), d, held);
+        match kind {
+            EpisodeKind::SenderSilence => ledger.charge_silence(d, held, is_turn),
+            _ => ledger.charge(Cause::of_episode(kind), d, held),
+        }
     }
     unsure
 }
@@ -325,11 +344,12 @@ fn by_classes(
     own.most_ns[d.index()][application] = 0;
     let paused = std::mem::take(&mut own.least_ns[d.index()][application]);
     // What episodes have told is not told again; and it may have paused for less, by what the way varies.
-    let paused = paused - told.of(d)[EpisodeKind::SenderPause];
+    let told_ns = told.of(d)[EpisodeKind::SenderPause] + told.of(d)[EpisodeKind::SenderSilence];
+    let paused = paused - told_ns;
     let rest = own.divide(told, ns, 0, ledger);
     let most = rest.hi_ns.unwrap_or(ns);
     let sure = way.hi_ns.map_or(0, |hi| (paused - hi).clamp(0, most));
-    ledger.charge(Cause::NotWriting, d, Bounds::exactly(sure));
+    ledger.charge_silence(d, Bounds::exactly(sure), true);
     Bounds::between((rest.lo_ns - sure).max(0), most - sure)
 }
 
@@ -398,9 +418,13 @@ fn waiting(call: &One, wait: i64, facts: &OneFacts, ledger: &mut Ledger) {
         ledger.charge(Cause::Service, d, Bounds::between(0, own - lost));
         return;
     }
+    let before_line = facts.queued.wait_ns.clamp(0, own);
+    ledger.charge(Cause::Bandwidth, d, Bounds::exactly(before_line));
+    let own = own - before_line;
     let hi_ns = half
         .hi_ns
-        .filter(|_| facts.waits_tell || facts.to_server.is_here());
+        .filter(|_| facts.waits_tell || facts.to_server.is_here())
+        .map(|hi| (hi - before_line).max(half.lo_ns));
     let resent = resent.min(left);
     ledger.charge(Cause::Transfer, back, Bounds::between(0, resent));
     let least = hi_ns.map_or(0, |hi| (own - hi - resent).max(0));

@@ -57,6 +57,7 @@ fn both_facts() -> BothFacts<'static> {
         unloaded_ns: None,
         fragments_ns: 0,
         spared: None,
+        is_turn: false,
         classes: None,
     }
 }
@@ -69,7 +70,9 @@ fn one_facts(to_server: Half, to_client: Half) -> OneFacts {
         unloaded_ns: None,
         spared: None,
         fragments_ns: 0,
+        is_turn: false,
         classes: None,
+        queued: Queued::default(),
     }
 }
 

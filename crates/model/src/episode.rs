@@ -2,7 +2,7 @@
 //! direction did not flow.
 
 use crate::{
-    Close, ConnectionId, Direction, DirectionAccount, Endpoint, Mark, PacketRef, Protocol, Time,
+    Close, ConnectionId, Direction, DirectionAccount, Endpoint, Line, Mark, PacketRef, Protocol, Time,
     TimeClass, Transport,
 };
 use serde::{Deserialize, Serialize};
@@ -26,12 +26,15 @@ pub enum EpisodeKind {
     DelayedAck,
     /// Everything sent had been acknowledged, the window was open, and nothing left: TCP may always send then,
     /// so the sender's application, or what it waited for, held the next byte. From when the sender can have
-    /// known until that byte.
+    /// known until that byte. A full segment came before it, and a message's end is a short one: it lies within
+    /// a message.
     SenderPause,
+    /// The same behind a segment that may have ended a message: within one only where a protocol says so.
+    SenderSilence,
 }
 
 impl EpisodeKind {
-    pub const COUNT: usize = 7;
+    pub const COUNT: usize = 8;
     pub const ALL: [EpisodeKind; EpisodeKind::COUNT] = [
         EpisodeKind::Recovery,
         EpisodeKind::ZeroWindow,
@@ -40,6 +43,7 @@ impl EpisodeKind {
         EpisodeKind::NagleDelayedAck,
         EpisodeKind::DelayedAck,
         EpisodeKind::SenderPause,
+        EpisodeKind::SenderSilence,
     ];
 
     /// What a wait of this kind is for: as the account of a connection has it.
@@ -50,7 +54,7 @@ impl EpisodeKind {
             EpisodeKind::ZeroWindow | EpisodeKind::ClosingWindow => TimeClass::ReceiverApplication,
             EpisodeKind::SmallWindow => TimeClass::SmallWindow,
             EpisodeKind::NagleDelayedAck | EpisodeKind::DelayedAck => TimeClass::NagleDelayedAck,
-            EpisodeKind::SenderPause => TimeClass::SenderApplication,
+            EpisodeKind::SenderPause | EpisodeKind::SenderSilence => TimeClass::SenderApplication,
         }
     }
 }
@@ -118,6 +122,8 @@ pub struct ResetSeen {
     pub at: Mark,
     /// Its time to live lies outside what that direction's other packets had.
     pub odd_ttl: bool,
+    /// Its IP identification is the next of that direction's, or one of the next: it is its host's own.
+    pub counts_on: bool,
     /// It answers a SYN.
     pub refuses: bool,
     /// Its sender had ended its data before (FIN): a closed socket answers so to what still comes.
@@ -198,6 +204,8 @@ pub struct ConnectionSummary {
     pub directions: [DirectionSummary; 2],
     /// What it waited for, where that was asked for; TCP only. Indexed like `directions`.
     pub accounts: Option<Box<[DirectionAccount; 2]>>,
+    /// The line before which each direction's bytes queued, where timelines were asked for and there is one.
+    pub lines: [Option<Box<Line>>; 2],
     /// What it speaks, where that was found out.
     pub protocol: Option<Protocol>,
 }

@@ -20,6 +20,7 @@ mod notice;
 mod packet;
 mod plot;
 mod problem;
+mod queue;
 mod series;
 mod sight;
 pub mod sql;
@@ -49,6 +50,7 @@ pub use plot::{
     PlotSegment, PlotStretch, PlotThroughput, Points, SegmentKind,
 };
 pub use problem::{Problem, Problems, Where};
+pub use queue::{Line, Queue};
 pub use series::{Interval, IntervalCounts};
 pub use sight::{Cast, Sight, SightKind};
 pub use sql::{Found, Hidden, Sql, SqlSession, Statement};

@@ -346,7 +346,7 @@ impl Diagnoser {
     /// The mean of calls' parts, as far as the captures show them.
     fn budget(&self, seen: &Seen, account: &Account, app: Option<&AppFacts>) -> Budget {
         let calls = account.calls.max(1) as i64;
-        let server_ns = account.server_ns() / calls;
+        let server_ns = (account.server_ns() + account.event_ns) / calls;
         let under_way = under_way(account);
         let shared = Budget {
             client_host_ns: app.map(|a| a.host_mean_ns),

@@ -10,7 +10,7 @@
 //! With captures of both ends: a reset that only the receiver's capture holds was
 //! made on the way, one that both hold was sent by the host it names. With one
 //! capture, a time to live (TTL) unlike that of the host's other packets gives a
-//! device away.
+//! device away; an IP identification that counts on from theirs shows the host.
 //!
 //! # What to check next
 //! If a host sent it: the log of the process there (abort, crash, a limit, a socket
@@ -128,7 +128,7 @@ fn cut(c: &ConnectionResult, forged: bool) -> Option<Cut<'_>> {
         [Some(at_client), Some(at_server)] => {
             at_client.direction == Direction::ToClient && at_server.direction == Direction::ToServer
         }
-        _ => reset.odd_ttl || forged,
+        _ => reset.odd_ttl || (forged && !reset.counts_on),
     };
     if !forged && !cuts_off(&reset) {
         return None;

@@ -8,7 +8,10 @@
 //! # How sure
 //! Time counts in which each segment was released by an acknowledgement, the window
 //! had room, and round trips were a quarter and 2 ms above the shortest. It needs a
-//! capture at the sender. Of calls seen in both captures it counts how long a
+//! capture at the sender. Of calls seen there it counts where all that was in flight
+//! passed at one rate, how much ever that was: the rate of a link. A request is
+//! charged with how long its own bytes were acknowledged later than the soonest.
+//! Of calls seen in both captures it counts how long a
 //! message took to leave and to arrive: where most arrive twice as slowly as they
 //! left, all at one rate, that is the rate of a link. It is charged with the bytes'
 //! time on it and, if it was busy half of the time, with the queue before it.
@@ -28,7 +31,7 @@ use crate::narrowest::Link;
 use crate::results::{Finding, Side};
 use crate::streams::{DIRECTIONS, receiver, sender};
 use crate::text::{Value, text};
-use model::TimeClass;
+use model::{Direction, TimeClass};
 
 pub(super) const ENTRY: Entry = Entry {
     code: "network-bandwidth",
@@ -46,9 +49,10 @@ pub(super) const SHOWS: &str =
 const REMEDY: &str = "find the link that is full at that time, or the limit set on it (policer, virtual machine, cloud), and who shares it";
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
-    match facts.kind {
-        Kind::Turns => of_streams(facts),
-        Kind::Calls => of_calls(facts),
+    match (facts.kind, facts.matched) {
+        (Kind::Turns, _) => of_streams(facts),
+        (Kind::Calls, Some(_)) => of_calls(facts),
+        (Kind::Calls, None) => of_line(facts),
     }
 }
 
@@ -78,6 +82,37 @@ fn of_streams(facts: &Facts<'_>) -> Option<Finding> {
         ),
         remedy: vec![REMEDY.into()],
         ..waits.finding(Rule::NetworkBandwidth, SHOWS)
+    })
+}
+
+/// What acknowledgements say of calls in a capture at their client.
+fn of_line(facts: &Facts<'_>) -> Option<Finding> {
+    let cost = facts.under_way(Direction::ToServer, CLASS);
+    if !facts.holds_up(cost) {
+        return None;
+    }
+    let lines = &facts.captures[0].lines;
+    let rate = lines.values().map(|line| line.bps).max()?;
+    let least_ns = lines.values().map(|line| line.least_ns).min()?;
+    let slowest = facts.worst.network;
+    Some(Finding {
+        title: "A link on the way is full".into(),
+        cost_ns: Some(cost),
+        confidence: 0.85,
+        first: slowest.first,
+        last: slowest.last,
+        facts: numbers([("link_bps", rate), ("round_trip_min_ns", least_ns)]),
+        evidence: evidence::of_calls(
+            facts,
+            slowest,
+            "request and reply of calls that waited longest",
+        ),
+        why: text!(
+            "Whatever the client has in flight is acknowledged at {rate}: the rate of a link, before which requests wait for those before them.",
+            rate = Value::Rate(rate),
+        ),
+        remedy: vec![REMEDY.into()],
+        ..Rule::NetworkBandwidth.finding()
     })
 }
 

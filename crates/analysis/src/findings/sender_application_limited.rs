@@ -10,8 +10,10 @@
 //! always send: such a silence inside a message is the application's, or what that
 //! waits for, from whichever end it is captured. Other pauses count that end by
 //! themselves: nothing that came released the next segment, and there was room in
-//! the window. Where no protocol tells what a message is, ten segments or more
-//! between pauses are taken for one: smaller writes may be messages of their own.
+//! the window. Where no protocol tells what a message is, a pause lies within one
+//! if a full segment came before it, as messages end with a short one. Of streams
+//! that nobody answers ten segments or more between pauses are taken for a message:
+//! smaller writes may be messages of their own.
 //!
 //! # What to check next
 //! What the sending process does between its writes: reading a disk, computing,
@@ -43,7 +45,7 @@ pub(super) const ENTRY: Entry = Entry {
 /// segments, which a round trip carries (RFC 6928).
 const MESSAGE_BYTES: u64 = 10 * 1_460;
 
-/// Fewer pauses of a protocol that is not known do not repeat.
+/// Fewer pauses of a stream do not repeat.
 const FEW: u64 = 3;
 
 /// Bytes of this direction for each of so many messages.
@@ -62,8 +64,14 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     if !facts.holds_up(cost) {
         return None;
     }
+    // Of turns only what lies within their messages counts; of streams nobody knows what that is.
+    let is_stream = facts.account.basis == Basis::Streams;
+    let kinds: &[EpisodeKind] = match facts.kind {
+        Kind::Turns if !is_stream => &[EpisodeKind::SenderPause],
+        _ => &[EpisodeKind::SenderPause, EpisodeKind::SenderSilence],
+    };
     // Silences with nothing in flight are certain; of others there may be more, but not for as long.
-    let silences = UnderWay::of_episodes(facts, d, &[EpisodeKind::SenderPause]);
+    let silences = UnderWay::of_episodes(facts, d, kinds);
     let (pauses, messages) = match silences.filter(|s| s.ns >= cost / 2) {
         // What a server sends now and then may be events that somebody waits for.
         Some(silences) if d == Direction::ToClient => {
@@ -73,19 +81,15 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         Some(silences) => (silences, facts.account.calls),
         None => {
             let waits = UnderWay::most(facts, class, |d| facts.under_way(d, class))?;
-            let messages = match facts.account.basis {
-                Basis::Streams => waits.count,
-                _ => facts.account.calls,
+            let messages = match is_stream {
+                true => waits.count,
+                false => facts.account.calls,
             };
             (waits, messages)
         }
     };
-    // Where a protocol is known its messages are, and a pause in one is plain. Elsewhere one that does not
-    // repeat may be anything.
-    if facts.kind == Kind::Turns && pauses.count < FEW {
-        return None;
-    }
-    if facts.kind == Kind::Turns && message_bytes(facts, d, messages) < MESSAGE_BYTES {
+    // A pause within a message is plain. In a stream one that does not repeat may be anything.
+    if is_stream && (pauses.count < FEW || message_bytes(facts, d, messages) < MESSAGE_BYTES) {
         return None;
     }
     let count = pauses.count;
@@ -142,13 +146,14 @@ mod tests {
     }
 
     #[test]
-    fn small_messages_of_an_unknown_protocol_with_pauses_between_are_events() {
+    fn small_writes_of_a_stream_with_pauses_between_are_events() {
         let paused = |bytes: u64| {
             found(Rule::SenderApplicationLimited, |f| {
                 let mut c = connection();
                 c.directions[1].counts.payload_bytes = bytes;
                 f.streams.connections = vec![c];
                 f.kind = Kind::Turns;
+                f.account.basis = Basis::Streams;
                 f.held(
                     Direction::ToClient,
                     EpisodeKind::SenderPause,

@@ -239,6 +239,7 @@ pub(super) fn summary(retransmitted_packets: u64) -> ConnectionSummary {
         reset: None,
         directions: [directions; 2],
         accounts: None,
+        lines: [None, None],
         protocol: None,
     }
 }
@@ -261,6 +262,7 @@ pub(super) fn reset() -> ResetSeen {
         direction: Direction::ToClient,
         at: mark(9),
         odd_ttl: false,
+        counts_on: false,
         refuses: false,
         after_fin: false,
         after_peers_fin: false,

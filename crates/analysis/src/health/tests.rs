@@ -255,6 +255,7 @@ fn connection(out: u64, back: u64, again: u64) -> ConnectionSummary {
         reset: None,
         directions: [direction(out), direction(back)],
         accounts: None,
+        lines: [None, None],
         protocol: None,
     };
     c.directions[0].retransmitted_packets = again;

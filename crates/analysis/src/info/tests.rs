@@ -135,6 +135,7 @@ fn connection(out: u64, back: u64) -> ConnectionSummary {
         reset: None,
         directions: [direction(out), direction(back)],
         accounts: None,
+        lines: [None, None],
         protocol: None,
     }
 }

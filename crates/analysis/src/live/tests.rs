@@ -248,6 +248,7 @@ fn connections_are_listed_up_to_a_bound_and_the_others_counted() {
         reset: None,
         directions: Default::default(),
         accounts: None,
+        lines: [None, None],
         protocol: None,
     };
     for n in 0..limits::LIVE_LISTED as u64 + 5 {

@@ -107,6 +107,7 @@ pub(crate) fn connection() -> ConnectionSummary {
         reset: None,
         directions,
         accounts: None,
+        lines: [None, None],
         protocol: Some(Protocol::Pgsql),
     }
 }

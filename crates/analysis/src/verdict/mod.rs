@@ -67,7 +67,7 @@ impl Blame {
     fn plain(&self, facts: &Facts<'_>) -> (Blame, i64) {
         let lines = facts.account.sums.lines();
         let own = |s: &&Sum| s.line.side.name() == self.side.name();
-        let rest = lines.iter().filter(own).filter(|s| !is_plain(s.line.cause));
+        let rest = lines.iter().filter(own).filter(|s| !is_plain(facts, s.line.cause));
         let rest_ns = rest.fold(0i64, |sum, s| sum.saturating_add(s.line.ns.lo_ns));
         let mut plain = *self;
         plain.calls.lo_ns = (self.calls.lo_ns - rest_ns).max(0);
@@ -99,13 +99,18 @@ impl Blame {
     }
 }
 
-/// Whether the line alone says that its side is to blame.
-fn is_plain(cause: Cause) -> bool {
+/// Whether the line alone says that its side is to blame. Nobody knows what is a message of a stream.
+fn is_plain(facts: &Facts<'_>, cause: Cause) -> bool {
+    if cause == Cause::NotWriting {
+        return facts.account.basis != Basis::Streams;
+    }
     matches!(
         cause,
         Cause::Service
             | Cause::Queue
             | Cause::Stall
+            | Cause::Nagle
+            | Cause::NagleDelayedAck
             | Cause::Path
             | Cause::Loss
             | Cause::Outage
@@ -125,6 +130,8 @@ enum Ground<'a> {
     Shared([Blame; 2], Option<&'a Finding>),
     /// The server took longest over a few turns, which may have waited for an event. What is known beside.
     FewTurns(Option<&'a Finding>),
+    /// Senders were silent for longest where a message may have ended. What is known beside.
+    Silent(Option<&'a Finding>),
     /// A side outweighs the others only by what its lines alone do not hold against it.
     Unexplained(Blame),
     /// Bounds of two sides overlap; the largest finding of the first.
@@ -153,9 +160,11 @@ pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
         Ground::Outweighs(blame, cause) => (blame.side, *cause),
         Ground::Shared(_, cause) => (Side::Mixed, *cause),
         Ground::NotSlow => (Side::None, None),
-        Ground::FewTurns(_) | Ground::Unexplained(_) | Ground::Overlap(..) | Ground::NoCalls => {
-            (Side::Undetermined, None)
-        }
+        Ground::FewTurns(_)
+        | Ground::Silent(_)
+        | Ground::Unexplained(_)
+        | Ground::Overlap(..)
+        | Ground::NoCalls => (Side::Undetermined, None),
     };
     let confidence = match &ground {
         Ground::NoCalls => 0.0,
@@ -202,14 +211,12 @@ fn ground<'a>(facts: &Facts<'_>, findings: &'a [Finding], blames: &[Blame; 3]) -
     }
     let [first, second, third] = *blames;
     let of = |side: Side| findings.iter().find(|f| costs(f) && f.side == side);
-    if facts.are_few_turns() {
-        let known = blames.iter().map(|b| match b.side {
-            Side::Server => b.sure_ns() - facts.account.server_ns(),
-            _ => b.sure_ns(),
-        });
-        if known.max().is_some_and(|known| answering_ns(facts) > known) {
-            return Ground::FewTurns(top);
-        }
+    let silent = silent_ns(facts);
+    if may_be_events(facts, blames) {
+        return match silent > answering_ns(facts) {
+            true => Ground::Silent(top),
+            false => Ground::FewTurns(top),
+        };
     }
     if second.shares_with(&first) {
         return Ground::Shared([first, second], top);
@@ -221,6 +228,9 @@ fn ground<'a>(facts: &Facts<'_>, findings: &'a [Finding], blames: &[Blame; 3]) -
     };
     if sure.outweighs_with(&second, rest_ns) && sure.outweighs_with(&third, rest_ns) {
         return Ground::Outweighs(first, cause);
+    }
+    if silent > first.sure_ns() {
+        return Ground::Silent(top);
     }
     if first.outweighs(&second) && first.outweighs(&third) {
         return Ground::Unexplained(first);
@@ -235,9 +245,27 @@ fn ground<'a>(facts: &Facts<'_>, findings: &'a [Finding], blames: &[Blame; 3]) -
     Ground::Overlap([first, other], of(first.side))
 }
 
+/// Whether what servers took to answer a few turns, if they worked at all, is more than what else is known of
+/// anybody.
+fn may_be_events(facts: &Facts<'_>, blames: &[Blame; 3]) -> bool {
+    let known = blames.iter().map(|b| match b.side {
+        Side::Server => b.sure_ns() - facts.account.server_ns(),
+        _ => b.sure_ns(),
+    });
+    facts.are_few_turns() && known.max().is_some_and(|known| answering_ns(facts) > known)
+}
+
+/// How long senders were silent at most where that may lie between messages.
+fn silent_ns(facts: &Facts<'_>) -> i64 {
+    let sums = &facts.account.sums;
+    let most = sums.of(Cause::Idle).hi_ns.or(sums.total.hi_ns);
+    most.unwrap_or(i64::MAX).min(facts.account.total_ns)
+}
+
 /// How long the server took to answer at most: what it did meanwhile, if anything, is not asked.
 fn answering_ns(facts: &Facts<'_>) -> i64 {
-    let own = [Cause::Service, Cause::Queue, Cause::Stall].map(|c| facts.account.sums.of(c));
+    let own = [Cause::Service, Cause::Event, Cause::Queue, Cause::Stall];
+    let own = own.map(|c| facts.account.sums.of(c));
     let most = own.iter().map(|ns| ns.hi_ns.unwrap_or(ns.lo_ns));
     most.fold(0, i64::saturating_add)
 }

@@ -1,6 +1,6 @@
 //! The verdict in a sentence or two. All of its numbers are sums of the ledger, or a finding's cost.
 
-use super::{Blame, Ground, answering_ns, is_of_connects};
+use super::{Blame, Ground, answering_ns, is_of_connects, silent_ns};
 use crate::diagnose::Kind;
 use crate::facts::{Basis, Facts};
 use crate::findings::{Of, Rule};
@@ -30,6 +30,7 @@ pub(super) fn sentence(facts: &Facts<'_>, findings: &[Finding], ground: &Ground<
         Ground::Outweighs(blame, cause) => accused(facts, findings, blame, *cause),
         Ground::Shared(blames, cause) => shared(facts, findings, blames, *cause),
         Ground::FewTurns(known) => few_turns(facts, *known),
+        Ground::Silent(known) => silent(facts, *known),
         Ground::Unexplained(blame) => unexplained(facts, blame),
         Ground::Overlap(blames, known) => overlap(facts, blames, *known),
         Ground::NotSlow => not_slow(facts),
@@ -259,13 +260,32 @@ fn few_turns(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
         calls = a.calls,
         server = Value::Duration(answering_ns(facts)),
         total = Value::Duration(a.total_ns),
-        known = known.map_or_else(Text::default, |f| text!(
+        known = beside(known),
+    )
+}
+
+/// Who was silent does not say that anybody waited for it.
+fn silent(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
+    let a = &facts.account;
+    text!(
+        "Nobody is to blame for certain. In {calls,} turn{calls||s} of a protocol that is not known a side was silent for {silent} of {total} with nothing on its way, which may be time between messages.{known}",
+        calls = a.calls,
+        silent = Value::Duration(silent_ns(facts)),
+        total = Value::Duration(a.total_ns),
+        known = beside(known),
+    )
+}
+
+/// What is known beside what may be nobody's.
+fn beside(known: Option<&Finding>) -> Text {
+    known.map_or_else(Text::default, |f| {
+        text!(
             " Of the rest {cost} are known: {title} ({code}).",
             cost = Value::Duration(f.cost_ns.unwrap_or(0)),
             title = f.title.decapitalised(),
             code = f.rule.code(),
-        )),
-    )
+        )
+    })
 }
 
 /// What passed at a side, and why nobody is accused of it.

@@ -22,6 +22,7 @@ mod trouble;
 mod writes;
 
 pub(crate) use habits::Trigger;
+pub(crate) use round_trips::Distribution;
 pub(crate) use sender::{Acknowledgement, Kind, Transmission};
 
 use crate::Segment;

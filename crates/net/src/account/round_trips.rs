@@ -14,7 +14,7 @@ const CLOSE_FROM: usize = 16;
 const CLOSE_TIMES: usize = 4;
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Distribution {
+pub(crate) struct Distribution {
     count: u64,
     min: i64,
     max: i64,
@@ -55,7 +55,7 @@ impl Default for Distribution {
 }
 
 impl Distribution {
-    pub(super) fn add(&mut self, ns: i64) {
+    pub(crate) fn add(&mut self, ns: i64) {
         self.min = self.min.min(ns);
         self.max = self.max.max(ns);
         self.count += 1;
@@ -107,12 +107,12 @@ impl Distribution {
         self.buckets = closed;
     }
 
-    pub(super) fn min(&self) -> Option<i64> {
+    pub(crate) fn min(&self) -> Option<i64> {
         (self.count > 0).then_some(self.min)
     }
 
     /// The value that `share` of all do not exceed.
-    pub(super) fn quantile(&self, share: f64) -> i64 {
+    pub(crate) fn quantile(&self, share: f64) -> i64 {
         let rank = ((self.count as f64 * share).ceil() as u64).max(1);
         let mut seen = 0;
         for (bucket, n) in &self.buckets {
@@ -124,7 +124,7 @@ impl Distribution {
         self.max
     }
 
-    pub(super) fn summary(&self) -> RoundTrips {
+    pub(crate) fn summary(&self) -> RoundTrips {
         if self.count == 0 {
             return RoundTrips::default();
         }
@@ -138,7 +138,7 @@ impl Distribution {
         }
     }
 
-    pub(super) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.count
     }
 }

@@ -2,8 +2,9 @@
 //! capture on all interfaces of a host that has the packet on a bridge and on its port.
 //!
 //! A sender that sends again gives the packet a new IP identification and, with RFC 7323 timestamps,
-//! mostly a new timestamp; a copy has the same header throughout. Where neither is there to tell, an
-//! equal header within 1 ms counts as a copy unless there was a reason to send it again.
+//! mostly a new timestamp; a copy has the same header throughout. Where both are the same it is one packet,
+//! however late its copy comes. Where neither is there to tell, an equal header within 1 ms counts as a copy
+//! unless there was a reason to send it again.
 //!
 //! A copy from behind a router has a lower time to live. One packet that comes again and again,
 //! lower each time, goes round in a circle of routers.
@@ -49,6 +50,9 @@ impl Header {
         }
     }
 }
+
+/// A host sends no more packets to others between two of a connection, as a rule.
+const COUNTED: u16 = 16;
 
 /// A packet that falls this often passes more routers than a capture has places.
 const CIRCLES: u8 = 4;
@@ -167,12 +171,24 @@ impl Recent {
         }
     }
 
+    /// Whether `s`, which is remembered, has an identification that its sender had come to: of few packets after
+    /// the one before it. Who sends in somebody's name does not know his counter.
+    pub(super) fn counts_on(&self, s: &Segment) -> bool {
+        let seen = self.packets.len();
+        let before = (self.oldest + seen).checked_sub(2);
+        let before = before.and_then(|before| self.packets.get(before % seen));
+        let before = before.and_then(|packet| packet.header.ip_id);
+        let steps = s.ip_id.zip(before).map(|(id, before)| id.wrapping_sub(before));
+        steps.is_some_and(|n| (1..=COUNTED).contains(&n))
+    }
+
     /// Whether `s` is a copy of a remembered packet, which is counted then. `reason` says that its
     /// sender may have had one to send the same again at once.
     pub(super) fn has(&mut self, s: &Segment, reason: bool, count: &mut DirectionSummary) -> bool {
         let header = Header::of(s);
         let within = match (header.ip_id, header.timestamp) {
-            (Some(_), _) => WITHIN_NS,
+            (Some(_), Some(_)) => i64::MAX,
+            (Some(_), None) => WITHIN_NS,
             (None, _) if reason => return false,
             (None, Some(_)) => WITHIN_NS,
             (None, None) => WITHIN_WITHOUT_IDENTITY_NS,

@@ -244,7 +244,7 @@ impl<S> Entry<S> {
             problems,
         };
         let mut ending = [Last::default(); 2];
-        let (mut accounts, mut reset) = (None, None);
+        let (mut accounts, mut reset, mut lines) = (None, None, [None, None]);
         let (first, handshake, directions) = match self.body {
             Body::Tcp(mut tcp) => {
                 tcp.finish(&mut out, self.last, order);
@@ -258,6 +258,7 @@ impl<S> Entry<S> {
                     }
                 }
                 reset = tcp.reset;
+                lines = tcp.streams.each_mut().map(|s| s.queue.take()?.finish());
                 ending = tcp.streams.each_ref().map(|stream| Last {
                     isn: stream.isn,
                     next: stream.sent,
@@ -283,6 +284,7 @@ impl<S> Entry<S> {
             reset,
             directions,
             accounts,
+            lines,
             protocol: None,
         };
         handler.close(&self.connection, self.state, summary, order, now);

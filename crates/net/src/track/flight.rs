@@ -10,14 +10,16 @@ use model::{Mark, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Segments remembered per direction; more are in flight only on very long fat paths, and where no
-/// acknowledgements were captured.
+/// Segments remembered per direction; more are in flight on long fat paths, before a line with a deep queue, and
+/// where no acknowledgements were captured: then every second of them.
 const REMEMBERED: usize = 1_024;
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Sent {
     end: u64,
     length: u32,
+    /// Bytes in flight with it.
+    flight: u64,
     mark: Mark,
     ts_value: Option<u32>,
     again: bool,
@@ -38,6 +40,9 @@ pub(super) struct Newest {
     pub again: bool,
     /// When what is certainly answered was sent.
     pub answers: Option<Time>,
+    /// Its bytes, and those in flight with it.
+    pub length: u32,
+    pub flight: u64,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -50,13 +55,26 @@ pub(super) struct Flight {
 }
 
 impl Flight {
-    pub(super) fn push(&mut self, end: u64, length: u32, mark: Mark, ts_value: Option<u32>) {
+    /// A segment of `length` bytes up to `end` leaves, with so many others in flight.
+    pub(super) fn push(
+        &mut self,
+        end: u64,
+        length: u32,
+        others: u64,
+        mark: Mark,
+        ts_value: Option<u32>,
+    ) {
         if self.segments.len() >= REMEMBERED {
-            self.segments.pop_front();
+            let mut keep = false;
+            self.segments.retain(|_| {
+                keep = !keep;
+                keep
+            });
         }
         self.segments.push_back(Sent {
             end,
             length,
+            flight: others.saturating_add(length.into()),
             mark,
             ts_value,
             again: false,
@@ -86,6 +104,8 @@ impl Flight {
                 again: segment.again,
                 answers: (!waited(segment.mark.time) && (segment.end > sacked || newest.is_none()))
                     .then_some(segment.mark.time),
+                length: segment.length,
+                flight: segment.flight,
             });
             self.segments.pop_front();
         }

@@ -12,7 +12,8 @@
 
 //!
 //! Where nothing is in flight and the window is open, TCP holds nothing: a silence then is the sender's
-//! own, from when it can have known until its next byte, wherever it is captured.
+//! own, from when it can have known until its next byte, wherever it is captured. A message's end is a short
+//! segment as a rule, so behind a full one its sender was in the middle of it.
 
 use super::MILLISECOND;
 use super::recovery::Stretch;
@@ -80,6 +81,10 @@ pub(super) struct Held {
     last_data: Option<Mark>,
     /// Whether that was pushed: its sender had nothing more queued.
     pushed: bool,
+    /// Whether that was full, so that its message goes on.
+    goes_on: bool,
+    /// The largest that was not pushed: TCP cut it there, as more was queued.
+    cut: u32,
     late: Option<Late>,
     /// A wait for such an acknowledgement, to be reported.
     ready: Option<Box<(EpisodeKind, Stretch)>>,
@@ -267,6 +272,7 @@ impl Held {
         Size {
             is_small,
             ends_full,
+            is_known,
         }: Size,
         acknowledged: Option<u64>,
         rebuilding: bool,
@@ -307,8 +313,11 @@ impl Held {
             self.ready = Some(Box::new((kind, Stretch::of(late.since, s.mark, s.order))));
         }
         if let Some(since) = self.drained.and_then(|_| self.paused(now)) {
-            let pause = Stretch::of(since, s.mark, s.order);
-            self.ready = Some(Box::new((EpisodeKind::SenderPause, pause)));
+            let kind = match self.goes_on {
+                true => EpisodeKind::SenderPause,
+                false => EpisodeKind::SenderSilence,
+            };
+            self.ready = Some(Box::new((kind, Stretch::of(since, s.mark, s.order))));
         }
         let backlog = self.backlog_at(now);
         let held_since = if let Some(late) = late {
@@ -330,6 +339,12 @@ impl Held {
         self.full = ends_full.then_some(end);
         self.last_data = Some(s.mark);
         self.pushed = s.tcp.flags.psh();
+        // Messages may all be as large as the largest that was seen; what TCP cut is full.
+        let bytes = s.payload_length;
+        self.goes_on = (is_known && ends_full) || (self.pushed && bytes == self.cut);
+        if !self.pushed && bytes >= EVERY_HOST_ACCEPTS {
+            self.cut = self.cut.max(bytes);
+        }
         self.peer_sent = false;
         held_since
     }
@@ -342,13 +357,17 @@ pub(super) struct Size {
     /// Whether its last byte fills a segment; of one that was joined from several that shows where their size is
     /// known.
     pub ends_full: bool,
+    /// Whether that largest is known, and not just the largest so far.
+    pub is_known: bool,
 }
+
+/// What every host accepts, at least (RFC 9293 section 3.7.1).
+const EVERY_HOST_ACCEPTS: u32 = 536;
 
 impl Size {
     /// A segment is small below what both sides' options allow, less the timestamps, or below the largest
-    /// segment seen, but at least what every host must accept (RFC 9293 section 3.7.1).
+    /// segment seen, but at least what every host must accept.
     pub(super) fn of(s: &Segment, mss: Option<u16>, largest: u32) -> Size {
-        const EVERY_HOST_ACCEPTS: u32 = 536;
         const TIMESTAMPS: u32 = 12;
         let bytes = s.payload_length;
         let Some(mss) = mss else {
@@ -356,6 +375,7 @@ impl Size {
             return Size {
                 is_small,
                 ends_full: !is_small,
+                is_known: false,
             };
         };
         let options = s.tcp.timestamps.map_or(0, |_| TIMESTAMPS);
@@ -363,6 +383,7 @@ impl Size {
         Size {
             is_small: bytes < most,
             ends_full: bytes >= most && bytes.is_multiple_of(most),
+            is_known: true,
         }
     }
 }

@@ -21,6 +21,7 @@ mod handshake;
 mod held;
 mod metering;
 mod output;
+mod queue;
 mod reassembly;
 mod recovery;
 mod rest;

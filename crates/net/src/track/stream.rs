@@ -4,6 +4,7 @@ use super::copies::Recent;
 use super::flight::Flight;
 use super::held::Held;
 use super::metering::Again;
+use super::queue::Queue;
 use super::reassembly::{Origin, Reassembly};
 use super::recovery::Recovery;
 use super::sequence::{ack_position, before, data_position, first_position};
@@ -111,6 +112,8 @@ pub(super) struct Stream {
     pub at_most_ns: Option<i64>,
     pub received_twice: bool,
     pub again: Option<Again>,
+    /// How long bytes queued when, where that is asked for.
+    pub queue: Option<Box<Queue>>,
 }
 
 impl Stream {

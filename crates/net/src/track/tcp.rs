@@ -64,11 +64,17 @@ impl Tcp {
             }
         };
         let measured = wanted.accounts && plot.is_none_or(|plot| plot.is_some());
-        Tcp {
+        let mut tcp = Tcp {
             first: s.first,
             meter: measured.then(|| Box::new(meter())),
             ..Tcp::default()
+        };
+        if wanted.timelines {
+            for stream in &mut tcp.streams {
+                stream.queue = Some(Box::default());
+            }
         }
+        tcp
     }
 
     pub(super) fn patience(&self) -> Patience {
@@ -200,6 +206,7 @@ impl Tcp {
         let usual_ttl = stream.summary.ttl_min..=stream.summary.ttl_max;
         let odd_ttl = stream.summary.packets > 0 && !usual_ttl.contains(&s.ttl);
         let after_fin = stream.fin.is_some();
+        let counts_on = !odd_ttl && stream.recent.counts_on(s);
         count(s, stream);
         let verdict = reset(out, s, stream, peer);
         if verdict != Verdict::Goes {
@@ -208,6 +215,7 @@ impl Tcp {
                 direction: d,
                 at: s.mark,
                 odd_ttl,
+                counts_on,
                 refuses: peer.isn.is_some() && alone,
                 after_fin,
                 after_peers_fin: peer.fin.is_some(),

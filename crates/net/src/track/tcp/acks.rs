@@ -62,6 +62,9 @@ pub(super) fn acknowledge<H: Handler>(
                     let is_whole = stream.recovery.since().is_none();
                     let at_once = !one_segment && is_whole && !stream.held.is_late(ns);
                     stream.sample(ns, at_once);
+                    if let Some(queue) = stream.queue.as_mut().filter(|_| at_once) {
+                        queue.passed(ns, newest.flight);
+                    }
                     stream.held.round_trip(ns, one_segment);
                 } else if s.payload_length > 0 {
                     stream.held.took_at_most(ns);
@@ -70,6 +73,13 @@ pub(super) fn acknowledge<H: Handler>(
             }
         }
         let recovering = stream.recovery.since().is_some();
+        if let (Some(queue), Some(newest)) = (&mut stream.queue, &newest)
+            && !newest.again
+            && !recovering
+        {
+            // It had not been acknowledged when what was before it was.
+            queue.waited(newest, stream.acknowledged_at - newest.at);
+        }
         let once = newest.is_some_and(|n| !n.again) && !recovering;
         stream.acknowledged = Some(position);
         stream.acknowledged_at = now;

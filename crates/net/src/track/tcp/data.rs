@@ -124,7 +124,8 @@ fn new_data<H: Handler>(
     }
     if stream.acknowledged.is_none_or(|a| a < end) && stream.is_plausible(start) {
         let ts_value = s.tcp.timestamps.map(|(value, _)| value);
-        stream.flight.push(end, s.payload_length, s.mark, ts_value);
+        let others = stream.in_flight();
+        (stream.flight).push(end, s.payload_length, others, s.mark, ts_value);
     }
     recovering.or(released).or(held)
 }
@@ -158,9 +159,8 @@ fn old_data<H: Handler>(
     if was_probe || (stream.window.is_zero() && s.payload_length == 1) {
         if end > old_end {
             origin.held_since = stream.window.held_since(end, s.mark.time);
-            stream
-                .flight
-                .push(end, (end - old_end) as u32, s.mark, origin.ts_value);
+            let (others, ts_value) = (stream.in_flight(), origin.ts_value);
+            (stream.flight).push(end, (end - old_end) as u32, others, s.mark, ts_value);
         }
         return true;
     }
@@ -218,9 +218,8 @@ fn old_data<H: Handler>(
             .acknowledged(sent, None, s.mark, s.order, round_trip);
     }
     if end > old_end {
-        stream
-            .flight
-            .push(end, (end - old_end) as u32, s.mark, origin.ts_value);
+        let (others, ts_value) = (stream.in_flight(), origin.ts_value);
+        (stream.flight).push(end, (end - old_end) as u32, others, s.mark, ts_value);
     }
     true
 }
