@@ -9,7 +9,7 @@ use crate::exchange::Intervals;
 use crate::host::{Cpu, Host};
 use crate::latencies::Latencies;
 use crate::results::{
-    Correction, Ended, Failures, Held, IntervalResult, Measured, ProbeResult, SocketOptions,
+    Correction, Ended, Failures, IntervalResult, Measured, ProbeResult, SocketOptions, Throttled,
 };
 use crate::schedule::{Mix, Pacing};
 use std::io::ErrorKind;
@@ -128,7 +128,7 @@ pub fn measure_connects(
         correction: Correction::Due,
         service: Latencies::default(),
         late,
-        held: Held::default(),
+        held: Throttled::default(),
         unanswered: 0,
         unsent: 0,
         failures,

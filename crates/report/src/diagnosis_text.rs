@@ -9,7 +9,7 @@ pub(crate) mod held;
 mod joined;
 pub(crate) mod tables;
 
-pub(crate) use budget::{Part, Parts};
+pub(crate) use budget::{BudgetLine, Parts};
 
 use crate::concentrated;
 use crate::page::{Tone, columns, prose};

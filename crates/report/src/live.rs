@@ -4,8 +4,8 @@ use crate::ops;
 use crate::value;
 use analysis::findings::Rule;
 use analysis::live::{
-    ConnectionRow, Crossed, Crossing, Figures, FoundRow, Limit, LiveResult, Moment, StatementTotal,
-    SubjectRow, Worst,
+    ConnectionRow, Crossed, Crossing, Figures, FoundRow, Limit, LiveResult, Moment, SlowestCall,
+    StatementTotal, SubjectRow,
 };
 use analysis::results::{ConnectionResult, Verdict};
 use model::{Direction, Statement, Time};
@@ -113,7 +113,7 @@ fn subject(r: &SubjectRow) -> Value {
     Value::Object(object)
 }
 
-fn worst(w: &Worst) -> Value {
+fn worst(w: &SlowestCall) -> Value {
     json!({
         "response_time_ns": w.ns,
         "start_ns": w.request.time.0,

@@ -41,7 +41,7 @@ pub fn diagnose(
     config: &Config,
     events: &mut dyn FnMut(Event),
 ) -> Result<Diagnosis, Error> {
-    let read = Read::new(app, config);
+    let read = ReadOptions::new(app, config);
     Ok(read.as_is_best(captures, events)?.diagnosis)
 }
 
@@ -55,9 +55,9 @@ pub fn measure(
     config: &Config,
     events: &mut dyn FnMut(Event),
 ) -> Result<(Diagnosis, Kept), Error> {
-    let read = Read {
+    let read = ReadOptions {
         measure: true,
-        ..Read::new(app, config)
+        ..ReadOptions::new(app, config)
     };
     let d = read.as_is_best(captures, events)?;
     let lost = || Error::Message("nothing was measured; please report this".into());
@@ -77,7 +77,7 @@ pub(crate) struct Diagnosed {
 }
 
 /// How captures are read.
-pub(crate) struct Read<'a> {
+pub(crate) struct ReadOptions<'a> {
     pub(crate) app: Option<&'a Arc<trace::Application>>,
     pub(crate) config: &'a Config,
     /// Whether to gather what charts are drawn from.
@@ -96,9 +96,12 @@ struct Made {
     judged: Option<AllJudged>,
 }
 
-impl<'a> Read<'a> {
-    pub(crate) fn new(app: Option<&'a Arc<trace::Application>>, config: &'a Config) -> Read<'a> {
-        Read {
+impl<'a> ReadOptions<'a> {
+    pub(crate) fn new(
+        app: Option<&'a Arc<trace::Application>>,
+        config: &'a Config,
+    ) -> ReadOptions<'a> {
+        ReadOptions {
             app,
             config,
             charts: false,

@@ -1,6 +1,6 @@
 //! Rows for people: cells of text under their headings, from columns.
 
-use super::{Cell, Column, Get, Kind, Table};
+use super::{Cell, Column, ColumnKind, Get, Table};
 use crate::text::{bytes, grouped, tight};
 
 /// The columns that people are shown of these rows.
@@ -48,9 +48,9 @@ fn text<'a, T: Table>(column: &Column<T>, row: &'a T::Row<'a>) -> String {
     match (cell, column.kind) {
         (Cell::Unknown, _) => "-".to_owned(),
         (Cell::Text(text), _) => text.into_owned(),
-        (Cell::Integer(n), Kind::Duration) => tight(n),
-        (Cell::Natural(n), Kind::Bytes) => bytes(n).replace(' ', ""),
-        (Cell::Natural(n), Kind::Count) => grouped(n),
+        (Cell::Integer(n), ColumnKind::Duration) => tight(n),
+        (Cell::Natural(n), ColumnKind::Bytes) => bytes(n).replace(' ', ""),
+        (Cell::Natural(n), ColumnKind::Count) => grouped(n),
         (Cell::Integer(n), _) => n.to_string(),
         (Cell::Natural(n), _) => n.to_string(),
         (Cell::Number(n), _) => n.to_string(),
