@@ -20,7 +20,7 @@ pub(super) struct Returned {
     pub(super) eof: Option<bool>,
 }
 
-/// Reads what follows the status `NFS4_OK` of an operation.
+/// Reads what follows the status `NFS4_OK` of an operation. One arm for each: long, and a table.
 pub(super) fn read(op: u32, x: &mut Xdr<'_>, returned: &mut Returned) -> Option<()> {
     match op {
         // Nothing but the status: DELEGPURGE, DELEGRETURN, LOCKT, LOOKUP, LOOKUPP, NVERIFY, OPENATTR,

@@ -56,17 +56,7 @@ pub(super) fn acknowledge<H: Handler>(
                 && newest.end == position
                 && now >= at
             {
-                let ns = now - at;
-                if alone {
-                    let one_segment = position - before <= stream.full_sized();
-                    let is_whole = stream.recovery.since().is_none();
-                    let at_once = !one_segment && is_whole && !stream.held.is_late(ns);
-                    stream.sample(ns, at_once);
-                    stream.held.round_trip(ns, one_segment);
-                } else if s.payload_length > 0 {
-                    stream.held.took_at_most(ns);
-                    stream.at_most_ns = Some(ns);
-                }
+                round_trip(s, stream, now - at, position - before, alone);
             }
         }
         let recovering = stream.recovery.since().is_some();
@@ -116,6 +106,20 @@ pub(super) fn acknowledge<H: Handler>(
         if let Some((kind, stretch)) = stream.window.take_ready() {
             out.episode(d, kind, stretch);
         }
+    }
+}
+
+/// An acknowledgement of so many bytes came so long after the last of them; with data, that is a bound only.
+fn round_trip(s: &Segment, stream: &mut Stream, ns: i64, bytes: u64, alone: bool) {
+    if alone {
+        let one_segment = bytes <= stream.full_sized();
+        let is_whole = stream.recovery.since().is_none();
+        let at_once = !one_segment && is_whole && !stream.held.is_late(ns);
+        stream.sample(ns, at_once);
+        stream.held.round_trip(ns, one_segment);
+    } else if s.payload_length > 0 {
+        stream.held.took_at_most(ns);
+        stream.at_most_ns = Some(ns);
     }
 }
 
