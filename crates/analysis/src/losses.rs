@@ -120,7 +120,7 @@ impl Losses {
 
 impl LossEvidence {
     /// Leaves out of the lost copies those that the receiver's capture holds as well.
-    pub fn but_those_in(&mut self, receiver: &Losses, d: Direction) {
+    pub(crate) fn but_those_in(&mut self, receiver: &Losses, d: Direction) {
         let lost = self.lost.iter().zip(&self.sequences);
         let (lost, sequences) = lost
             .filter(|(_, sequence)| !receiver.holds_both(d, **sequence))

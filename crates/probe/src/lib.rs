@@ -35,5 +35,5 @@ pub use results::{
     Correction, Ended, Failures, IntervalResult, Measured, ProbeResult, SocketOptions, Throttled,
 };
 pub use schedule::{Exchange, Mix, Pacing, RESERVOIR, Reservoir};
-pub use token::{TOKEN_BYTES, Token};
-pub use wire::{REQUEST_BYTES, RESPONSE_BYTES, read_as_each};
+pub use token::Token;
+pub use wire::read_as_each;

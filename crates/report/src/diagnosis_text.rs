@@ -263,9 +263,7 @@ mod tests {
     use expect_test::expect;
 
     fn page(d: &Diagnosis) -> String {
-        let mut out = Vec::new();
-        diagnosis_text(d, &TimeZone::UTC, &mut out).expect("memory");
-        let text = String::from_utf8(out).expect("UTF-8");
+        let text = samples::written(|out| diagnosis_text(d, &TimeZone::UTC, out));
         assert!(
             text.lines()
                 .all(|l| l.chars().count() <= 80 || l.contains("tshark")),

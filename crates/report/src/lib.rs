@@ -62,7 +62,7 @@ pub use markdown::{
 };
 pub use ops::{ops_csv, ops_json};
 pub use ops_text::{OpsStyle, ops_text};
-pub use page::{Page, columns, has_colors, on_page, shortened};
+pub use page::{Page, columns, has_colors, on_page, pad_left, shortened};
 pub use probe_json::{probe_hgrm, probe_json};
 pub use probe_text::{probe_interval, probe_text};
 pub use series::{Series, SeriesText};

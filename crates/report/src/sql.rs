@@ -431,9 +431,7 @@ mod tests {
 
     #[test]
     fn rows_of_csv_have_the_columns_of_its_header() {
-        let mut out = Vec::new();
-        sql_csv(&samples::profile(), &[], false, &mut out).expect("memory");
-        let text = String::from_utf8(out).expect("UTF-8");
+        let text = samples::written(|out| sql_csv(&samples::profile(), &[], false, out));
         expect![[r#"
             rank,protocol,statement,sql,op,count,total_ns,mean_ns,min_ns,p50_ns,p90_ns,p95_ns,p99_ns,p999_ns,max_ns,calls,executions,fetches,rows,rows_hidden,rows_asked,affected,errors,incomplete,round_trips,request_bytes,response_bytes,full_fetches,rows_per_fetch,wait_ns,server_ns,network_ns,transfer_ns,think_ns,unknown_ns
             1,tns,445299c112c75ebf,select * from t where name = ?,,2,58000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,2,1,1,101,0,0,0,0,0,2,360,131400,0,50.500,48000000,40000000,8000000,10000000,1000000,0

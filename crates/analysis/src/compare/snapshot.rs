@@ -415,8 +415,7 @@ impl Snapshot {
     }
 
     /// Whether nobody would be blamed for its calls: fast on average, without a tail that recurs.
-    #[must_use]
-    pub fn is_fast(&self) -> bool {
+    pub(crate) fn is_fast(&self) -> bool {
         let mean = self.total_ns as f64 / self.calls.max(1) as f64;
         let counts = self.subjects.iter().flat_map(|s| &s.curve);
         let of = |beyond: i64| {
