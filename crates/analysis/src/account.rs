@@ -119,8 +119,7 @@ impl Account {
     }
 
     /// What the path takes, also of what fewer, larger calls would have spared.
-    #[must_use]
-    pub fn path_total_ns(&self) -> i64 {
+    pub(crate) fn path_total_ns(&self) -> i64 {
         self.path_ns + self.chatty_ns + self.small_fetch_ns + self.small_writes_ns
     }
 

@@ -77,8 +77,7 @@ impl Waits {
     }
 
     /// The same as of turns: each round trip is one.
-    #[must_use]
-    pub fn chatter(&self) -> Chatter {
+    pub(crate) fn chatter(&self) -> Chatter {
         Chatter {
             connections: 1,
             calls: self.trips,

@@ -30,7 +30,7 @@ use nesting::Nesting;
 use span::Span;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use trace::{Application, Kind, Operation};
+use trace::{Application, Operation, OperationKind};
 use words::Refusal;
 
 /// Slack between the application's clock and the capture's, on one host.
@@ -40,7 +40,7 @@ const SLACK_NS: i64 = 50_000;
 pub struct AppMatch {
     app: Arc<Application>,
     /// Numbers of operations by kind and offset, and those that have found their call.
-    by_place: HashMap<(Kind, u64), VecDeque<u32>, foldhash::fast::FixedState>,
+    by_place: HashMap<(OperationKind, u64), VecDeque<u32>, foldhash::fast::FixedState>,
     found: Vec<bool>,
     absolute: bool,
     calls: Calls,

@@ -11,8 +11,8 @@ use crate::worst::{Exhibit, Worst};
 use hashbrown::HashMap;
 use model::limits;
 use model::{
-    Call, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, EpisodeKind, Field, Line, Mark,
-    Outstanding, PacketRef, Time,
+    Call, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, EpisodeKind, Field, Line,
+    Mark, Outstanding, PacketRef, Time,
 };
 use std::collections::VecDeque;
 
@@ -99,8 +99,7 @@ impl Trouble {
     }
 
     /// How much of a stretch of time nothing flowed.
-    #[must_use]
-    pub fn overlap_ns(&self, from: Time, to: Time) -> i64 {
+    pub(crate) fn overlap_ns(&self, from: Time, to: Time) -> i64 {
         let overlap = (self.last.min(to) - self.first.max(from)).max(0);
         let length = (self.last - self.first).max(1);
         match self.ns >= length {
@@ -174,7 +173,7 @@ pub struct CaptureFacts {
 }
 
 /// A silence is a stall when it is this many times the usual wait.
-pub const STALL_WAITS: i64 = 10;
+pub(crate) const STALL_WAITS: i64 = 10;
 
 const LONGEST: usize = 64;
 /// Packets with copies that are shown as evidence, each with its copy.
@@ -244,8 +243,7 @@ impl TcpFacts {
 
 impl CaptureFacts {
     /// From the first call to the last.
-    #[must_use]
-    pub fn captured_ns(&self) -> Option<i64> {
+    pub(crate) fn captured_ns(&self) -> Option<i64> {
         self.first.zip(self.last).map(|(first, last)| last - first)
     }
 
@@ -388,8 +386,7 @@ impl CaptureFacts {
 
     /// Whether waits say little of the server: replies were passing for much of the time, so that others
     /// waited behind them, or most calls are only seen by half.
-    #[must_use]
-    pub fn waits_behind_others(&self) -> bool {
+    pub(crate) fn waits_behind_others(&self) -> bool {
         let servers = self
             .concurrency
             .levels()
@@ -403,7 +400,7 @@ impl CaptureFacts {
     }
 
     /// Forgets troubles that no call still being looked at can overlap.
-    pub fn forget_before(&mut self, time: Time) {
+    pub(crate) fn forget_before(&mut self, time: Time) {
         self.troubles
             .retain(|_, list| list.back().is_some_and(|t| t.last >= time));
     }

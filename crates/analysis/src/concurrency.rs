@@ -14,7 +14,7 @@ const LEVELS: usize = 1024;
 const RELEASE_NS: std::ops::RangeInclusive<i64> = 300_000..=5_000_000;
 
 /// Silence shorter than this is nobody's stall.
-pub const STALL_NS: i64 = 50_000_000;
+pub(crate) const STALL_NS: i64 = 50_000_000;
 
 /// Longest silences kept for each server.
 const STALLS: usize = 256;
@@ -201,14 +201,12 @@ impl Level {
     }
 
     /// Nanoseconds with anything outstanding.
-    #[must_use]
-    pub fn busy_ns(&self) -> i64 {
+    pub(crate) fn busy_ns(&self) -> i64 {
         self.time_ns.iter().skip(1).fold(0, |sum, t| t.plus(sum))
     }
 
     /// Share of the busy time spent at n or above.
-    #[must_use]
-    pub fn share_from(&self, n: usize) -> f64 {
+    pub(crate) fn share_from(&self, n: usize) -> f64 {
         let above = self
             .time_ns
             .iter()

@@ -273,8 +273,7 @@ fn goodput(counts: &DirectionSummary, account: &DirectionAccount) -> Option<u64>
 }
 
 /// Whether time in this class could have been spared by somebody.
-#[must_use]
-pub fn is_wait(class: TimeClass) -> bool {
+pub(crate) fn is_wait(class: TimeClass) -> bool {
     !matches!(
         class,
         TimeClass::Idle | TimeClass::Transfer | TimeClass::Handshake | TimeClass::Unknown

@@ -28,14 +28,13 @@ const FEW_TURNS: u64 = 20;
 const LONG_NS: i64 = 1_000_000_000;
 
 /// Only a part of so large a share of the time is accused: a quarter.
-pub const ACCUSED_SHARE: i64 = 4;
+pub(crate) const ACCUSED_SHARE: i64 = 4;
 
 /// Fewer, larger calls that would spare less are not worth a change.
-pub const WORTH_NS: i64 = 500_000_000;
+pub(crate) const WORTH_NS: i64 = 500_000_000;
 
 /// The same of writes, which go on: of a short capture, what would spare less than may be accused.
-#[must_use]
-pub fn worth_of_writes_ns(captured_ns: Option<i64>) -> i64 {
+pub(crate) fn worth_of_writes_ns(captured_ns: Option<i64>) -> i64 {
     captured_ns.map_or(WORTH_NS, |ns| WORTH_NS.min(ns / ACCUSED_SHARE))
 }
 
@@ -87,13 +86,12 @@ pub struct Exhibits<'a> {
 
 impl<'a> Facts<'a> {
     /// The health of the network as each capture shows it, with the capture's index.
-    pub fn healths(&self) -> impl Iterator<Item = (usize, &'a Health)> {
+    pub(crate) fn healths(&self) -> impl Iterator<Item = (usize, &'a Health)> {
         self.health.iter().enumerate().take(self.captures.len())
     }
 
     /// From the first call to the last; of streams, how long they were under way.
-    #[must_use]
-    pub fn captured_ns(&self) -> Option<i64> {
+    pub(crate) fn captured_ns(&self) -> Option<i64> {
         match self.account.basis {
             Basis::Streams => Some(self.account.total_ns),
             _ => self.captures[self.client.unwrap_or(0)].captured_ns(),
@@ -111,8 +109,7 @@ impl<'a> Facts<'a> {
     }
 
     /// The distribution of the server's own part of calls, as far as it is known.
-    #[must_use]
-    pub fn server_part(&self) -> &Distribution {
+    pub(crate) fn server_part(&self) -> &Distribution {
         match (self.others, self.matched) {
             (Some([_, wait]), _) => wait,
             (None, Some(m)) => &m.server_wait,
@@ -121,8 +118,7 @@ impl<'a> Facts<'a> {
     }
 
     /// The distribution of the network's part of calls, as far as it is known.
-    #[must_use]
-    pub fn network_part(&self) -> &Distribution {
+    pub(crate) fn network_part(&self) -> &Distribution {
         match self.matched {
             Some(m) => &m.clean_network,
             None => &self.captures[0].response,
@@ -131,8 +127,7 @@ impl<'a> Facts<'a> {
 
     /// Whether these times are slow: on average, or in a tail that recurs (one call in a hundred) and
     /// matters (a tenth of the time). A single hiccup is neither.
-    #[must_use]
-    pub fn is_slow(&self, times: &Distribution) -> bool {
+    pub(crate) fn is_slow(&self, times: &Distribution) -> bool {
         if times.count() == 0 {
             return false;
         }
@@ -144,8 +139,7 @@ impl<'a> Facts<'a> {
 
     /// Whether calls take long for their clients: as the captures have them, or with the path that one at the
     /// server does not show. Streams are judged by elapsed time.
-    #[must_use]
-    pub fn calls_are_slow(&self) -> bool {
+    pub(crate) fn calls_are_slow(&self) -> bool {
         let a = &self.account;
         if a.basis == Basis::Streams {
             return a.total_ns >= LONG_NS;
@@ -157,23 +151,20 @@ impl<'a> Facts<'a> {
 
     /// Whether a few turns of an unknown protocol make most of what the server took, which are held against
     /// nobody.
-    #[must_use]
-    pub fn are_few_turns(&self) -> bool {
+    pub(crate) fn are_few_turns(&self) -> bool {
         self.kind == Kind::Turns
             && (self.account.calls < FEW_TURNS || rarely_beyond_ns(self.server_part()).is_some())
     }
 
     /// Whether a part of the account may be accused: calls are slow, it is a quarter of their time, and
     /// it is slow by itself.
-    #[must_use]
-    pub fn is_guilty(&self, part_ns: i64, times: &Distribution) -> bool {
+    pub(crate) fn is_guilty(&self, part_ns: i64, times: &Distribution) -> bool {
         self.is_guilty_of(part_ns, part_ns, times)
     }
 
     /// The same of one of a side's causes, where all that the side holds is slow: of what one cause explains
     /// of a slow server no other is innocent.
-    #[must_use]
-    pub fn is_guilty_of(&self, part_ns: i64, whole_ns: i64, times: &Distribution) -> bool {
+    pub(crate) fn is_guilty_of(&self, part_ns: i64, whole_ns: i64, times: &Distribution) -> bool {
         let mean = whole_ns / self.account.calls.max(1) as i64;
         // Half of what is slow is to blame for it, however fast by itself.
         let slow = mean >= self.thresholds.fast_enough_ns
@@ -185,8 +176,7 @@ impl<'a> Facts<'a> {
 
     /// Whether a part of what messages waited for under way may be accused: calls are slow, and it is a
     /// quarter of their time.
-    #[must_use]
-    pub fn holds_up(&self, part_ns: i64) -> bool {
+    pub(crate) fn holds_up(&self, part_ns: i64) -> bool {
         let total = self.account.total_ns;
         part_ns > 0 && part_ns >= total / ACCUSED_SHARE && self.calls_are_slow()
     }
@@ -198,14 +188,12 @@ impl<'a> Facts<'a> {
     }
 
     /// How long full windows held this direction up, over all connections.
-    #[must_use]
-    pub fn small_window_ns(&self, d: Direction) -> i64 {
+    pub(crate) fn small_window_ns(&self, d: Direction) -> i64 {
         self.at_sender(d).episodes[d.index()][EpisodeKind::SmallWindow].ns
     }
 
     /// The capture nearest to where this direction's bytes come from.
-    #[must_use]
-    pub fn at_sender(&self, d: Direction) -> &'a CaptureFacts {
+    pub(crate) fn at_sender(&self, d: Direction) -> &'a CaptureFacts {
         let nearest = match d {
             Direction::ToServer => self.client,
             Direction::ToClient => self.server,
@@ -214,8 +202,7 @@ impl<'a> Facts<'a> {
     }
 
     /// The capture whose packets [`Facts::sql`] names.
-    #[must_use]
-    pub fn sql_capture(&self) -> usize {
+    pub(crate) fn sql_capture(&self) -> usize {
         self.client.unwrap_or(0)
     }
 
@@ -233,8 +220,7 @@ impl<'a> Facts<'a> {
 
 /// What turns of an unknown protocol wait beyond this may be for events, as a few of them make most of all
 /// waits; none where waits are more alike.
-#[must_use]
-pub fn rarely_beyond_ns(waits: &Distribution) -> Option<i64> {
+pub(crate) fn rarely_beyond_ns(waits: &Distribution) -> Option<i64> {
     if waits.count() == 0 {
         return None;
     }
@@ -259,8 +245,7 @@ pub fn server_cap(facts: &CaptureFacts) -> Option<(ServerCap, model::Endpoint)> 
 }
 
 /// Longest time that recoveries with two or more timeouts in a row lasted, and how many there were.
-#[must_use]
-pub fn outages(facts: &CaptureFacts) -> (usize, i64) {
+pub(crate) fn outages(facts: &CaptureFacts) -> (usize, i64) {
     let long = facts.longest.iter().filter(|t| {
         t.kind == EpisodeKind::Recovery
             && !t.spurious

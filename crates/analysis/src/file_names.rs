@@ -34,8 +34,8 @@ pub struct FileNames {
 
 impl FileNames {
     /// The same with at most so many bytes.
-    #[must_use]
-    pub fn with_most(bytes: usize) -> FileNames {
+    #[cfg(test)]
+    pub(crate) fn with_most(bytes: usize) -> FileNames {
         FileNames {
             most: Some(bytes),
             ..FileNames::default()

@@ -68,7 +68,7 @@ impl Files {
     }
 
     /// Adds what bounds left out.
-    pub fn note_bounds(&self, problems: &mut Problems) {
+    pub(crate) fn note_bounds(&self, problems: &mut Problems) {
         problems.merge(&self.problems);
         problems.merge(&self.names.problems);
     }

@@ -18,7 +18,7 @@ mod subject;
 pub use live::LiveFilter;
 pub use nearest::nearest;
 
-use lexer::{Kind, Token};
+use lexer::{Token, TokenKind};
 use model::{Call, Sight};
 use packet::PacketTest;
 use std::fmt;
@@ -146,7 +146,8 @@ fn parse<T: Comparison>(text: &str) -> Result<Expression<T>, FilterError> {
     let expression = parser.expression(0, 0)?;
     match parser.peek() {
         Token {
-            kind: Kind::End, ..
+            kind: TokenKind::End,
+            ..
         } => Ok(expression),
         token => Err(token.error("expected `and`, `or` or the end; quote a value that has spaces")),
     }
@@ -191,7 +192,7 @@ impl<T: Comparison> Expression<T> {
 }
 
 struct Parser<T> {
-    /// Ends with [`Kind::End`].
+    /// Ends with [`TokenKind::End`].
     tokens: Vec<Token>,
     next: usize,
     of: PhantomData<T>,
@@ -204,7 +205,7 @@ impl<T: Comparison> Parser<T> {
             .get(self.next.min(last))
             .cloned()
             .unwrap_or(Token {
-                kind: Kind::End,
+                kind: TokenKind::End,
                 column: 1,
             })
     }
@@ -221,8 +222,8 @@ impl<T: Comparison> Parser<T> {
         loop {
             let token = self.peek();
             let and = match token.kind {
-                Kind::And => true,
-                Kind::Or => false,
+                TokenKind::And => true,
+                TokenKind::Or => false,
                 _ => return Ok(left),
             };
             let binding = 1 + u8::from(and);
@@ -241,19 +242,19 @@ impl<T: Comparison> Parser<T> {
             return Err(token.error("nested too deeply"));
         }
         match &token.kind {
-            Kind::Not => Ok(Expression::Not(Box::new(self.operand(depth + 1)?))),
-            Kind::Open => {
+            TokenKind::Not => Ok(Expression::Not(Box::new(self.operand(depth + 1)?))),
+            TokenKind::Open => {
                 let inner = self.expression(0, depth + 1)?;
                 let close = self.take();
                 match close.kind {
-                    Kind::Close => Ok(inner),
+                    TokenKind::Close => Ok(inner),
                     _ => Err(close.error(&format!(
                         "expected `)` for the `(` in column {}",
                         token.column
                     ))),
                 }
             }
-            Kind::Word(name) => self.comparison(name, &token).map(Expression::Test),
+            TokenKind::Word(name) => self.comparison(name, &token).map(Expression::Test),
             _ => Err(token.error(&format!("expected a name such as {}", T::SUCH_AS))),
         }
     }
@@ -261,13 +262,13 @@ impl<T: Comparison> Parser<T> {
     fn comparison(&mut self, name: &str, at: &Token) -> Result<T, FilterError> {
         T::known(name).map_err(|m| at.error(&m))?;
         let operator = self.take();
-        let Kind::Operator(op) = operator.kind else {
+        let TokenKind::Operator(op) = operator.kind else {
             return Err(operator.error(&format!(
                 "expected one of `= != < <= > >= ~` after `{name}`"
             )));
         };
         let value = self.take();
-        let (Kind::Word(text) | Kind::Quoted(text)) = &value.kind else {
+        let (TokenKind::Word(text) | TokenKind::Quoted(text)) = &value.kind else {
             return Err(value.error("expected a value"));
         };
         T::new(name, op, text).map_err(|fault| match fault {

@@ -88,8 +88,7 @@ impl Groups {
     }
 
     /// The same with at most so many groups.
-    #[must_use]
-    pub fn with_most(keys: Vec<Key>, most: usize) -> Groups {
+    pub(crate) fn with_most(keys: Vec<Key>, most: usize) -> Groups {
         let by_op_only = keys == [Key::Op];
         Groups {
             keys,

@@ -19,8 +19,7 @@ use crate::vantage::conclude;
 use hashbrown::HashMap;
 use ledger::{
     Both, BothFacts, Cause, Classes, Half, Kept, Ledger, NarrowLink, One, OneFacts, Queued, Share,
-    Sums,
-    divide_both, divide_one,
+    Sums, divide_both, divide_one,
 };
 use model::{ConnectionId, Direction, Mark, Time};
 

@@ -37,7 +37,7 @@ pub struct Losses {
 
 /// Packets of one direction that show a loss.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Shown {
+pub struct LossEvidence {
     /// Of copies that were lost, as far as they were captured.
     pub lost: Vec<PacketRef>,
     /// Of those sent again.
@@ -80,8 +80,8 @@ impl Losses {
 
     /// The packets of the longest recoveries: some of so many segments.
     #[must_use]
-    pub fn shown(&self, d: Direction, segments: usize) -> Shown {
-        let mut shown = Shown::default();
+    pub fn shown(&self, d: Direction, segments: usize) -> LossEvidence {
+        let mut shown = LossEvidence::default();
         let mut known: Vec<u32> = Vec::new();
         for recovery in &self.longest[d.index()] {
             for (i, r) in recovery.resent.iter().enumerate() {
@@ -118,9 +118,9 @@ impl Losses {
     }
 }
 
-impl Shown {
+impl LossEvidence {
     /// Leaves out of the lost copies those that the receiver's capture holds as well.
-    pub fn but_those_in(&mut self, receiver: &Losses, d: Direction) {
+    pub(crate) fn but_those_in(&mut self, receiver: &Losses, d: Direction) {
         let lost = self.lost.iter().zip(&self.sequences);
         let (lost, sequences) = lost
             .filter(|(_, sequence)| !receiver.holds_both(d, **sequence))
@@ -298,7 +298,7 @@ mod tests {
         };
         let losses = losses(&[recovery(10, 20, vec![needless]), spurious]);
         assert_eq!(losses.segments(D), 0);
-        assert_eq!(losses.shown(D, 8), Shown::default());
+        assert_eq!(losses.shown(D, 8), LossEvidence::default());
     }
 
     #[test]

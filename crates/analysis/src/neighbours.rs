@@ -14,8 +14,8 @@ use std::net::Ipv4Addr;
 pub type Hardware = [u8; 6];
 
 /// Questions within [`STORM_NS`] that are too many of one host.
-pub const STORM_QUESTIONS: usize = 100;
-pub const STORM_NS: i64 = 10_000_000_000;
+pub(crate) const STORM_QUESTIONS: usize = 100;
+pub(crate) const STORM_NS: i64 = 10_000_000_000;
 
 /// Two hosts that hold one address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -198,16 +198,14 @@ impl Neighbours {
     }
 
     /// Addresses that two hosts hold, by address.
-    #[must_use]
-    pub fn conflicts(&self) -> Vec<Conflict> {
+    pub(crate) fn conflicts(&self) -> Vec<Conflict> {
         let mut list: Vec<Conflict> = self.claims.values().filter_map(|c| c.conflict).collect();
         list.sort_by_key(|c| c.address);
         list
     }
 
     /// Hosts that ask too often, those that ask most first.
-    #[must_use]
-    pub fn storms(&self) -> Vec<&Asker> {
+    pub(crate) fn storms(&self) -> Vec<&Asker> {
         let mut list: Vec<&Asker> = self
             .askers
             .values()

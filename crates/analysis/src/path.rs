@@ -141,8 +141,7 @@ impl Acknowledged {
     /// host answers at once, bounds it from below: what carries data may be acknowledged late each time. From
     /// above the soonest next request after an answer bounds it too, where clients have one call at a time.
     /// Nothing, where something on the way acknowledges.
-    #[must_use]
-    pub fn path_to_client(&self, soonest_request_ns: Option<i64>) -> Option<PathEstimate> {
+    pub(crate) fn path_to_client(&self, soonest_request_ns: Option<i64>) -> Option<PathEstimate> {
         let known = [self.min_ns, self.half_ns, soonest_request_ns];
         let fastest = known.into_iter().flatten().min()?;
         let measured = match self.count {

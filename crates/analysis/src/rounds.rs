@@ -174,8 +174,7 @@ impl Rounds {
 
     /// What fewer, larger calls would save, over all connections that could do with them, where the path
     /// takes `least_ns` of each call at least.
-    #[must_use]
-    pub fn chatter(&self, habit: Habit, least_ns: i64) -> Chatter {
+    pub(crate) fn chatter(&self, habit: Habit, least_ns: i64) -> Chatter {
         let [questions, writes] = self.forgotten;
         let mut sum = match habit {
             Habit::Questions => questions,

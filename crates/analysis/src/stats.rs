@@ -7,7 +7,7 @@
 
 /// Samples kept exactly. 4,096 integers take 32 KiB a group; p99.9 needs 3,000 samples to mean
 /// anything, so every quantile that is printed for a group this small is exact.
-pub const EXACT: usize = 4096;
+pub(crate) const EXACT: usize = 4096;
 
 /// Buckets per power of two, as a power of two: 2^-7 = 0.8 % relative width.
 const PRECISION: u32 = 7;
@@ -79,8 +79,7 @@ fn value(bucket: usize) -> i64 {
 }
 
 /// The nanoseconds that a bucket of [`Distribution::sparse`] stands for: its middle.
-#[must_use]
-pub fn bucket_value(bucket: u16) -> i64 {
+pub(crate) fn bucket_value(bucket: u16) -> i64 {
     value(usize::from(bucket).min(BUCKETS - 1))
 }
 

@@ -199,8 +199,7 @@ impl Streams {
     }
 
     /// What clients' streams wait for answers to that could do with fewer.
-    #[must_use]
-    pub fn chatter(&self) -> Chatter {
+    pub(crate) fn chatter(&self) -> Chatter {
         let plain = self.connections.iter().filter(|c| is_plain(c));
         let mut sum = Chatter::default();
         if self.direction() == Some(Direction::ToServer) {
@@ -235,14 +234,12 @@ impl Streams {
     }
 
     /// The size of most writes in this direction, of the connection that carries most of it.
-    #[must_use]
-    pub fn write_size(&self, d: Direction) -> Option<u64> {
+    pub(crate) fn write_size(&self, d: Direction) -> Option<u64> {
         self.busiest(d)?.direction(d).account.write_size_bytes
     }
 
     /// The connection that speaks nothing known and carries most of what goes in this direction.
-    #[must_use]
-    pub fn busiest(&self, d: Direction) -> Option<&ConnectionResult> {
+    pub(crate) fn busiest(&self, d: Direction) -> Option<&ConnectionResult> {
         let plain = self.connections.iter().filter(|c| is_plain(c));
         plain.max_by_key(|c| c.direction(d).counts.payload_bytes)
     }
@@ -269,7 +266,7 @@ impl Streams {
     }
 
     /// Segments that never arrived, or were never acknowledged, while nothing was heard of their receiver.
-    pub fn in_vain(&self) -> impl Iterator<Item = (&ConnectionResult, Direction, Stuck)> {
+    pub(crate) fn in_vain(&self) -> impl Iterator<Item = (&ConnectionResult, Direction, Stuck)> {
         let unheard = |s: &Stuck| !s.receiver_heard;
         self.connections.iter().flat_map(move |c| {
             let of =
@@ -279,8 +276,7 @@ impl Streams {
     }
 
     /// Whether somebody sends packets in the name of this connection's server.
-    #[must_use]
-    pub fn is_forged(&self, c: &ConnectionResult) -> bool {
+    pub(crate) fn is_forged(&self, c: &ConnectionResult) -> bool {
         self.forged.contains(&(c.client, c.server))
     }
 

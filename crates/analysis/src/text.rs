@@ -117,8 +117,7 @@ impl Display for Text {
 
 impl Text {
     /// As it stands within a sentence.
-    #[must_use]
-    pub fn decapitalised(&self) -> Text {
+    pub(crate) fn decapitalised(&self) -> Text {
         Text {
             values: vec![("sentence", Value::Within(Box::new(self.clone())))],
             template: "{sentence}",

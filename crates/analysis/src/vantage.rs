@@ -120,8 +120,7 @@ const HERE_NS: i64 = 100_000;
 /// Where a capture was taken that holds neither handshakes nor acknowledgements of both sides, from the soonest
 /// answer of the server to a request and of the client, with its next request, to an answer. Each is a bound of
 /// the path to that side and back; of the side that answers later nothing is known but that it is not nearer.
-#[must_use]
-pub fn by_turnarounds(server: Option<i64>, client: Option<i64>) -> Option<Conclusion> {
+pub(crate) fn by_turnarounds(server: Option<i64>, client: Option<i64>) -> Option<Conclusion> {
     let (server, client) = (server?, client?);
     let vantage = match (server, client) {
         (HERE_NS.., 0..HERE_NS) => Vantage::Client,

@@ -8,7 +8,7 @@
 
 use crate::error::CaptureError;
 use crate::file::{BATCH_BYTES, BATCH_PACKETS, FileReader};
-use crate::inputs::{self, Files, Held, Pending};
+use crate::inputs::{self, Files, Pending, QueuedFile};
 use crate::pcapng::beside::Beside;
 use crate::source::Raw;
 use crate::summary::{CaptureSummary, FileSummary, Format};
@@ -252,8 +252,8 @@ impl Capture {
             return false;
         };
         let (mut reader, batch) = match pending.held {
-            Held::Open(open) => *open,
-            Held::Path(path) => {
+            QueuedFile::Open(open) => *open,
+            QueuedFile::Path(path) => {
                 let name = &pending.summary.name;
                 match inputs::reopen(&path, name, &self.consumed) {
                     Ok(reader) => (reader, Batch::default()),

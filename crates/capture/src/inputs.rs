@@ -21,12 +21,12 @@ const PROBE_BYTES: usize = 64 << 10;
 /// A file whose turn has not come.
 pub(crate) struct Pending {
     pub(crate) first: Time,
-    pub(crate) held: Held,
+    pub(crate) held: QueuedFile,
     pub(crate) summary: FileSummary,
 }
 
 /// How a file is kept until its turn.
-pub(crate) enum Held {
+pub(crate) enum QueuedFile {
     /// Closed, to be opened again: a capture may have more files than a process may open.
     Path(PathBuf),
     /// Open, with its first packets: what cannot be read twice, and a single file.
@@ -291,8 +291,8 @@ fn hold(mut reader: FileReader, path: Option<PathBuf>, problems: &mut Problems) 
         // A file without packets waits for the end.
         first: batch.packets.first().map_or(Time::MAX, |p| p.time),
         held: match path {
-            Some(path) => Held::Path(path),
-            None => Held::Open(Box::new((reader, batch))),
+            Some(path) => QueuedFile::Path(path),
+            None => QueuedFile::Open(Box::new((reader, batch))),
         },
         summary,
     }

@@ -33,10 +33,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// The longest that a reader waits for bytes.
-pub const HEART_BEAT: Duration = Duration::from_millis(100);
+pub(crate) const HEART_BEAT: Duration = Duration::from_millis(100);
 
 /// Bytes of a packet that are kept where nothing else is said: as tcpdump, more than any packet has.
-pub const SNAPLEN: u32 = 262_144;
+pub(crate) const SNAPLEN: u32 = 262_144;
 
 /// Bytes of the kernel's buffer where nothing else is said: a third of a second of a full 1 Gb/s line, as
 /// the kernel counts packets with what it needs to manage them.

@@ -241,7 +241,8 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     request -= missing;
     let known = held.sum(d).min(request);
     let (client, server) = (facts.to_client, facts.to_server);
-    let mut own = |d, ends, ns: &mut i64| passing(&held, d, ends, is_lossy, facts.is_turn, ns, ledger);
+    let mut own =
+        |d, ends, ns: &mut i64| passing(&held, d, ends, is_lossy, facts.is_turn, ns, ledger);
     let request_unsure = own(d, [client, server], &mut request);
     let reply_unsure = own(back, [server, client], &mut reply);
     if facts.to_client.is_here() && facts.classes.is_none() {

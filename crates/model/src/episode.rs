@@ -2,8 +2,8 @@
 //! direction did not flow.
 
 use crate::{
-    Close, ConnectionId, Direction, DirectionAccount, Endpoint, Line, Mark, PacketRef, Protocol, Time,
-    TimeClass, Transport,
+    Close, ConnectionId, Direction, DirectionAccount, Endpoint, Line, Mark, PacketRef, Protocol,
+    Time, TimeClass, Transport,
 };
 use serde::{Deserialize, Serialize};
 

@@ -92,7 +92,10 @@ mod tests {
         queue.add(Time(100), 40);
         queue.add(Time(200), 60);
         let least = |at| queue.least_ns(Time(at));
-        assert_eq!([99, 100, 110, 150, 200, 230, 300].map(least), [0, 40, 30, 0, 60, 30, 0]);
+        assert_eq!(
+            [99, 100, 110, 150, 200, 230, 300].map(least),
+            [0, 40, 30, 0, 60, 30, 0]
+        );
     }
 
     #[test]

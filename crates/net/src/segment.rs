@@ -107,13 +107,11 @@ pub struct Ecn(pub u8);
 
 impl Ecn {
     /// Whether a router may mark the packet instead of dropping it.
-    #[must_use]
-    pub fn is_capable(self) -> bool {
+    pub(crate) fn is_capable(self) -> bool {
         self.0 & 0x03 != 0
     }
     /// Whether one did.
-    #[must_use]
-    pub fn experienced(self) -> bool {
+    pub(crate) fn experienced(self) -> bool {
         self.0 & 0x03 == 0x03
     }
 }

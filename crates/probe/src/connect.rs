@@ -9,7 +9,7 @@ use crate::exchange::Intervals;
 use crate::host::{Cpu, Host};
 use crate::latencies::Latencies;
 use crate::results::{
-    Correction, Ended, Failures, Held, IntervalResult, Measured, ProbeResult, SocketOptions,
+    Correction, Ended, Failures, IntervalResult, Measured, ProbeResult, SocketOptions, Throttled,
 };
 use crate::schedule::{Mix, Pacing};
 use std::io::ErrorKind;
@@ -102,12 +102,7 @@ pub fn measure_connects(
     };
     let intervals = intervals.finish(finished, on_interval);
     if uncorrected.is_empty() {
-        let why = match failures {
-            Failures { refused: 1.., .. } => return Err(ProbeError::Refused(server)),
-            Failures { silent: 1.., .. } => return Err(silent(server, plan.timeout)),
-            _ => "it ended before the first connect",
-        };
-        return Err(ProbeError::NoAnswers(server, why.to_owned()));
+        return Err(nobody_answered(server, failures, plan.timeout));
     }
     Ok(ProbeResult {
         measured: Measured::Connects,
@@ -128,7 +123,7 @@ pub fn measure_connects(
         correction: Correction::Due,
         service: Latencies::default(),
         late,
-        held: Held::default(),
+        held: Throttled::default(),
         unanswered: 0,
         unsent: 0,
         failures,
@@ -141,6 +136,14 @@ pub fn measure_connects(
         client_options: SocketOptions::default(),
         listener_options: None,
     })
+}
+
+fn nobody_answered(server: SocketAddr, failures: Failures, timeout: Duration) -> ProbeError {
+    match failures {
+        Failures { refused: 1.., .. } => ProbeError::Refused(server),
+        Failures { silent: 1.., .. } => silent(server, timeout),
+        _ => ProbeError::NoAnswers(server, "it ended before the first connect".to_owned()),
+    }
 }
 
 /// The first of the addresses that answers, and the one it is reached from.

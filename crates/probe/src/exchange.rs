@@ -13,7 +13,7 @@ use crate::error::ProbeError;
 use crate::host::Cpu;
 use crate::input::{Cut, Input, Padded, TICK, Until};
 use crate::latencies::Latencies;
-use crate::results::{Correction, Ended, Held, IntervalResult};
+use crate::results::{Correction, Ended, IntervalResult, Throttled};
 use crate::schedule::{Mix, Pacing};
 use crate::wire::{RESPONSE_BYTES, Request, Response};
 use model::limits::PROBE_INTERVALS;
@@ -46,7 +46,7 @@ pub(crate) struct Got {
     pub(crate) correction: Correction,
     pub(crate) service: Latencies,
     pub(crate) late: Latencies,
-    pub(crate) held: Held,
+    pub(crate) held: Throttled,
     pub(crate) unanswered: u64,
     pub(crate) unsent: u64,
     pub(crate) sent_bytes: u64,
@@ -209,7 +209,7 @@ struct Tally<'a> {
     periods: Latencies,
     service: Latencies,
     late: Latencies,
-    held: Held,
+    held: Throttled,
     answered: u64,
     sent_bytes: u64,
     received_bytes: u64,
@@ -227,7 +227,7 @@ impl<'a> Tally<'a> {
             periods: Latencies::default(),
             service: Latencies::default(),
             late: Latencies::default(),
-            held: Held::default(),
+            held: Throttled::default(),
             answered: 0,
             sent_bytes: 0,
             received_bytes: 0,

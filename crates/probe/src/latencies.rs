@@ -46,8 +46,7 @@ impl Latencies {
     /// What somebody would have measured who had asked every `expected_ns`, whether an answer was
     /// there or not: an exchange that takes longer hides those that were not begun meanwhile, and
     /// each of these would have waited for the rest of it (Tene, "How NOT to measure latency").
-    #[must_use]
-    pub fn corrected_for(&self, expected_ns: u64) -> Latencies {
+    pub(crate) fn corrected_for(&self, expected_ns: u64) -> Latencies {
         let corrected = self
             .histogram
             .as_ref()

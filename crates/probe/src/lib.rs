@@ -32,8 +32,8 @@ pub use host::{Cpu, Host};
 pub use latencies::{Latencies, Point};
 pub use listener::{Counts, End, Event, Limits, Listener, Refusal};
 pub use results::{
-    Correction, Ended, Failures, Held, IntervalResult, Measured, ProbeResult, SocketOptions,
+    Correction, Ended, Failures, IntervalResult, Measured, ProbeResult, SocketOptions, Throttled,
 };
 pub use schedule::{Exchange, Mix, Pacing, RESERVOIR, Reservoir};
-pub use token::{TOKEN_BYTES, Token};
-pub use wire::{REQUEST_BYTES, RESPONSE_BYTES, read_as_each};
+pub use token::Token;
+pub use wire::read_as_each;

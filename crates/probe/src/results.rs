@@ -62,7 +62,7 @@ pub enum Ended {
 
 /// Exchanges that the listener's limits held up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Held {
+pub struct Throttled {
     pub count: u64,
     pub total_ns: u64,
 }
@@ -128,7 +128,7 @@ pub struct ProbeResult {
     pub service: Latencies,
     /// How late the probe itself was where nothing kept it but this host.
     pub late: Latencies,
-    pub held: Held,
+    pub held: Throttled,
     /// Sent, and not answered when the measurement ended.
     pub unanswered: u64,
     /// Due, and not sent as too many others were outstanding.

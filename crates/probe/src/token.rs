@@ -6,7 +6,7 @@ use hmac_sha256::HMAC;
 use std::fmt;
 
 /// The shortest token: as hard to guess as a password may be, bytes.
-pub const TOKEN_BYTES: usize = 16;
+pub(crate) const TOKEN_BYTES: usize = 16;
 
 /// Shared by a listener and those who may use it.
 #[derive(Clone)]

@@ -28,9 +28,9 @@ pub(crate) const HELLO_BYTES: usize = 32;
 pub(crate) const PROOF_BYTES: usize = 96;
 pub(crate) const WELCOME_BYTES: usize = 96;
 /// The header of a request, which is the shortest one, in bytes.
-pub const REQUEST_BYTES: u32 = 16;
+pub(crate) const REQUEST_BYTES: u32 = 16;
 /// The header of a response, which is the shortest one, in bytes.
-pub const RESPONSE_BYTES: u32 = 32;
+pub(crate) const RESPONSE_BYTES: u32 = 32;
 
 pub(crate) type Nonce = [u8; 16];
 pub(crate) type Mac = [u8; 32];

@@ -425,10 +425,7 @@ impl SessionTrait for Session {
     }
 
     fn hole(&mut self, d: Direction, hole: Hole, _at: Time) {
-        *self.holes.of_mut(d) = Some(match hole {
-            Hole::Cut => Reason::SnapLength,
-            Hole::Gap => Reason::CaptureGap,
-        });
+        *self.holes.of_mut(d) = Some(hole.reason());
     }
 
     fn datagram(&mut self, cx: &mut Context<'_>, d: Direction, bytes: &[u8], span: Span) {

@@ -13,7 +13,7 @@ pub struct Entry {
 }
 
 /// Asked in this order.
-pub const PROTOCOLS: &[Entry] = &[
+pub(crate) const PROTOCOLS: &[Entry] = &[
     rpc::ENTRY,
     tns::ENTRY,
     pgsql::ENTRY,

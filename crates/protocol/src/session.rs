@@ -4,7 +4,7 @@
 use crate::output::Output;
 use crate::shared::Shared;
 use crate::sql::Opaque;
-use model::{Close, ConnectionId, Direction, Endpoint, Mark, Problems, Time, Transport};
+use model::{Close, ConnectionId, Direction, Endpoint, Mark, Problems, Reason, Time, Transport};
 
 /// What a session says of the bytes it was shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -176,9 +176,7 @@ impl<T> Both<T> {
             Direction::ToClient => &self.to_client,
         }
     }
-
-    #[must_use]
-    pub fn of_mut(&mut self, d: Direction) -> &mut T {
+    pub(crate) fn of_mut(&mut self, d: Direction) -> &mut T {
         match d {
             Direction::ToServer => &mut self.to_server,
             Direction::ToClient => &mut self.to_client,
@@ -193,6 +191,17 @@ pub enum Hole {
     Cut,
     /// Packets missing from the capture.
     Gap,
+}
+
+impl Hole {
+    /// Why what was in it is not known.
+    #[must_use]
+    pub fn reason(self) -> Reason {
+        match self {
+            Hole::Cut => Reason::SnapLength,
+            Hole::Gap => Reason::CaptureGap,
+        }
+    }
 }
 
 /// One connection of one protocol.

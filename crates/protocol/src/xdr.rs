@@ -56,6 +56,14 @@ impl<'a> Xdr<'a> {
         Some(())
     }
 
+    /// Passes over `size` bytes that follow only where the boolean before them is true (section 4.19).
+    pub(crate) fn optional(&mut self, size: usize) -> Option<()> {
+        match self.u32()? {
+            0 => Some(()),
+            _ => self.skip(size),
+        }
+    }
+
     /// An opaque of variable length (section 4.10). Its padding may be cut, its bytes may not.
     pub fn opaque(&mut self) -> Option<&'a [u8]> {
         let (length, rest) = self.rest.split_first_chunk()?;
@@ -66,7 +74,7 @@ impl<'a> Xdr<'a> {
     }
 
     /// An array of variable length (section 4.13) whose items are `size` bytes each, passed over.
-    pub fn skip_array(&mut self, size: usize) -> Option<()> {
+    pub(crate) fn skip_array(&mut self, size: usize) -> Option<()> {
         let mut ahead = self.clone();
         let count = ahead.u32()? as usize;
         ahead.skip(count.checked_mul(size)?)?;

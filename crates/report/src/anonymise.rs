@@ -387,11 +387,8 @@ mod tests {
         result: &T,
         write: impl Fn(&T, &mut dyn Write) -> std::io::Result<()>,
     ) -> [String; 2] {
-        [result.clone(), result.clone().anonymised(&names())].map(|r| {
-            let mut out = Vec::new();
-            write(&r, &mut out).expect("memory");
-            String::from_utf8(out).expect("UTF-8")
-        })
+        [result.clone(), result.clone().anonymised(&names())]
+            .map(|r| samples::written(|out| write(&r, out)))
     }
 
     /// None of the words that stand in the plain output stand in the other.

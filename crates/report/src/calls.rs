@@ -1,7 +1,7 @@
 //! A call into a row: the columns of `slowside calls`, and the fields of its protocol.
 
 use crate::table::rows::{Form, RowWriter, integer, json_string, key};
-use crate::table::{Column, Kind, Table};
+use crate::table::{Column, ColumnKind, Table};
 use analysis::ledgers::Judged;
 use model::{Call, Endpoint, FieldKind, Mark, Protocol};
 use std::io::Write;
@@ -40,7 +40,7 @@ type C = Column<Calls>;
 const COLUMNS: [C; 38] = [
     C::new(
         "capture",
-        Kind::Text,
+        ColumnKind::Text,
         "the file of the call's first packet, as given",
         |r| {
             r.file()
@@ -51,11 +51,11 @@ const COLUMNS: [C; 38] = [
     ),
     C::new(
         "protocol",
-        Kind::Text,
+        ColumnKind::Text,
         "what it carries: nfs3, nfs4.1, smb2, tns, pgsql, mysql, dns, mdns, llmnr, nbns, dhcp, tcp, …",
         |r| r.call.protocol.name().into(),
     ),
-    C::new("op", Kind::Text, "the operation", |r| {
+    C::new("op", ColumnKind::Text, "the operation", |r| {
         r.call.op.as_str().into()
     }),
     C::plain("client", "address:port of who asked", |r, out| {
@@ -71,112 +71,112 @@ const COLUMNS: [C; 38] = [
     ),
     C::new(
         "request_first_frame",
-        Kind::Frame,
+        ColumnKind::Frame,
         "frame number of the request's first packet, from 1 in its file",
         |r| r.call.request_first.map(|m| m.packet.frame).into(),
     )
     .or_null(),
     C::new(
         "request_last_frame",
-        Kind::Frame,
+        ColumnKind::Frame,
         "frame number of the request's last packet, from 1 in its file",
         |r| r.call.request_last.map(|m| m.packet.frame).into(),
     )
     .or_null(),
     C::new(
         "response_first_frame",
-        Kind::Frame,
+        ColumnKind::Frame,
         "frame number of the response's first packet, from 1 in its file",
         |r| r.call.response_first.map(|m| m.packet.frame).into(),
     )
     .or_null(),
     C::new(
         "response_last_frame",
-        Kind::Frame,
+        ColumnKind::Frame,
         "frame number of the response's last packet, from 1 in its file",
         |r| r.call.response_last.map(|m| m.packet.frame).into(),
     )
     .or_null(),
     C::new(
         "request_first_ns",
-        Kind::Time,
+        ColumnKind::Time,
         "when the request's first byte passed, ns since the epoch",
         |r| r.call.request_first.map(|m| m.time.0).into(),
     )
     .or_null(),
     C::new(
         "request_last_ns",
-        Kind::Time,
+        ColumnKind::Time,
         "when the request's last byte passed, ns since the epoch",
         |r| r.call.request_last.map(|m| m.time.0).into(),
     )
     .or_null(),
     C::new(
         "response_first_ns",
-        Kind::Time,
+        ColumnKind::Time,
         "when the response's first byte passed, ns since the epoch",
         |r| r.call.response_first.map(|m| m.time.0).into(),
     )
     .or_null(),
     C::new(
         "response_last_ns",
-        Kind::Time,
+        ColumnKind::Time,
         "when the response's last byte passed, ns since the epoch",
         |r| r.call.response_last.map(|m| m.time.0).into(),
     )
     .or_null(),
     C::new(
         "response_time_ns",
-        Kind::Duration,
+        ColumnKind::Duration,
         "response_last_ns − request_first_ns: the three parts below",
         |r| r.call.response_time_ns().into(),
     )
     .or_null(),
     C::new(
         "request_transfer_ns",
-        Kind::Duration,
+        ColumnKind::Duration,
         "first to last byte of the request",
         |r| r.call.request_transfer_ns().into(),
     )
     .or_null(),
     C::new(
         "wait_ns",
-        Kind::Duration,
+        ColumnKind::Duration,
         "from there to the response's first byte",
         |r| r.call.wait_ns().into(),
     )
     .or_null(),
     C::new(
         "response_transfer_ns",
-        Kind::Duration,
+        ColumnKind::Duration,
         "first to last byte of the response",
         |r| r.call.response_transfer_ns().into(),
     )
     .or_null(),
-    C::new("request_bytes", Kind::Bytes, "length of the request", |r| {
+    C::new("request_bytes", ColumnKind::Bytes, "length of the request", |r| {
         r.call.request_bytes.into()
     }),
     C::new(
         "response_bytes",
-        Kind::Bytes,
+        ColumnKind::Bytes,
         "length of the response",
         |r| r.call.response_bytes.into(),
     ),
     C::new(
         "outcome",
-        Kind::Text,
+        ColumnKind::Text,
         "ok, the protocol's error name, no-response, no-request or incomplete",
         |r| r.call.outcome.name().into(),
     ),
     C::new(
         "outstanding",
-        Kind::Count,
+        ColumnKind::Count,
         "calls of the connection sent and not yet answered when it was sent, itself included",
         |r| r.call.outstanding.into(),
     ),
     C::new(
         "retransmits",
-        Kind::Count,
+        ColumnKind::Count,
         "how often the request was sent again",
         |r| r.call.retransmits.into(),
     ),
@@ -188,7 +188,7 @@ const COLUMNS: [C; 38] = [
     ),
     C::new(
         "server_capture",
-        Kind::Text,
+        ColumnKind::Text,
         "of a pair: the file of the call's first packet in the server's capture, as given",
         |r| {
             let file = r.server(0).map(|m| usize::from(m.packet.file));
@@ -198,83 +198,83 @@ const COLUMNS: [C; 38] = [
     .or_null(),
     C::new(
         "server_request_first_frame",
-        Kind::Frame,
+        ColumnKind::Frame,
         "frame number of the request's first packet in the server's capture, of a pair",
         |r| r.server(0).map(|m| m.packet.frame).into(),
     )
     .or_null(),
     C::new(
         "server_request_last_frame",
-        Kind::Frame,
+        ColumnKind::Frame,
         "frame number of the request's last packet in the server's capture, of a pair",
         |r| r.server(1).map(|m| m.packet.frame).into(),
     )
     .or_null(),
     C::new(
         "server_response_first_frame",
-        Kind::Frame,
+        ColumnKind::Frame,
         "frame number of the response's first packet in the server's capture, of a pair",
         |r| r.server(2).map(|m| m.packet.frame).into(),
     )
     .or_null(),
     C::new(
         "server_response_last_frame",
-        Kind::Frame,
+        ColumnKind::Frame,
         "frame number of the response's last packet in the server's capture, of a pair",
         |r| r.server(3).map(|m| m.packet.frame).into(),
     )
     .or_null(),
     C::new(
         "client_response_lo_ns",
-        Kind::Duration,
+        ColumnKind::Duration,
         "what the client waited for the call at least; at the client, and of a pair, the response time",
         |r| r.judged.map(|j| j.ledger.response.lo_ns).into(),
     )
     .or_null(),
     C::new(
         "client_response_hi_ns",
-        Kind::Duration,
+        ColumnKind::Duration,
         "and at most; unknown where there is no bound",
         |r| r.judged.and_then(|j| j.ledger.response.hi_ns).into(),
     )
     .or_null(),
     C::new(
         "in_diagnosis",
-        Kind::Flag,
+        ColumnKind::Flag,
         "whether diagnose judges it; turns beside calls of known protocols are only listed",
         |r| r.judged.is_some_and(|j| j.in_diagnosis).into(),
     ),
     C::new(
         "network_out_ns",
-        Kind::Duration,
+        ColumnKind::Duration,
         "of a pair: the server's last byte of the request − the client's first",
         |r| r.parts().map(|[out, _, _]| out).into(),
     )
     .or_null(),
     C::new(
         "server_ns",
-        Kind::Duration,
+        ColumnKind::Duration,
         "of a pair: the server's first byte of the response − its last of the request",
         |r| r.parts().map(|[_, server, _]| server).into(),
     )
     .or_null(),
     C::new(
         "network_back_ns",
-        Kind::Duration,
+        ColumnKind::Duration,
         "of a pair: the client's last byte of the response − the server's first",
         |r| r.parts().map(|[_, _, back]| back).into(),
     )
     .or_null(),
     C::new(
         "server_request_first_ns",
-        Kind::Time,
+        ColumnKind::Time,
         "when the request's first byte passed at the server, by its clock, ns since the epoch",
         |r| r.server(0).map(|m| m.time.0).into(),
     )
     .or_null(),
     C::new(
         "server_response_last_ns",
-        Kind::Time,
+        ColumnKind::Time,
         "when the response's last byte did, ns since the epoch",
         |r| r.server(3).map(|m| m.time.0).into(),
     )

@@ -25,7 +25,7 @@ pub fn compare_json(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
         "baseline": run(baseline),
         "problem": run(problem),
         "unit": c.unit.name(),
-        "time_ns_per_unit": c.time.map(|t| change(&t, Kind::Exact)),
+        "time_ns_per_unit": c.time.map(|t| change(&t, Precision::Exact)),
         "causes": c.causes.iter().map(cause).collect::<Vec<_>>(),
         "ops": c.ops.iter().map(op).collect::<Vec<_>>(),
         "metrics": c.metrics.iter().map(metric).collect::<Vec<_>>(),
@@ -74,7 +74,7 @@ fn shared(s: &Shared) -> Value {
     let [baseline, problem] = [0, 1].map(|run: usize| {
         json!({
             "calls": s.calls.get(run),
-            "share": s.shares.get(run).map(|share| Kind::Exact.value(*share)),
+            "share": s.shares.get(run).map(|share| Precision::Exact.value(*share)),
             "only_ns": s.only_ns.get(run),
             "only_server_ns": s.only_server_ns.and_then(|ns| ns.get(run).copied()),
         })
@@ -82,38 +82,38 @@ fn shared(s: &Shared) -> Value {
     json!({
         "baseline": baseline,
         "problem": problem,
-        "time_ns_per_call": change(&s.time, Kind::Whole),
-        "server_ns_per_call": s.server.as_ref().map(|c| change(c, Kind::Whole)),
+        "time_ns_per_call": change(&s.time, Precision::Whole),
+        "server_ns_per_call": s.server.as_ref().map(|c| change(c, Precision::Whole)),
         "added_ns": s.added_ns,
     })
 }
 
 /// How exactly numbers are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum Precision {
     /// Nanoseconds and bytes are integers.
     Whole,
     /// Nanoseconds of a byte, shares, rows per fetch are not.
     Exact,
 }
 
-impl Kind {
+impl Precision {
     fn value(self, number: f64) -> Value {
         match self {
-            Kind::Whole => json!(number.round() as i64),
+            Precision::Whole => json!(number.round() as i64),
             // Millionths are enough, and print alike everywhere.
-            Kind::Exact => json!((number * 1e6).round() / 1e6),
+            Precision::Exact => json!((number * 1e6).round() / 1e6),
         }
     }
 }
 
-fn change(c: &Change, kind: Kind) -> Value {
+fn change(c: &Change, kind: Precision) -> Value {
     json!({
         "baseline": kind.value(c.baseline),
         "problem": kind.value(c.problem),
         "difference": kind.value(c.difference()),
         "interval": c.interval.map(|(low, high)| [kind.value(low), kind.value(high)]),
-        "ratio": c.ratio().map(|r| Kind::Exact.value(r)),
+        "ratio": c.ratio().map(|r| Precision::Exact.value(r)),
         "beyond_chance": c.beyond_chance,
     })
 }
@@ -128,8 +128,8 @@ fn cause(c: &Cause) -> Value {
         "explains": c.explains,
         "found": c.found,
         "per": c.per,
-        "baseline": Kind::Exact.value(c.change.baseline),
-        "problem": Kind::Exact.value(c.change.problem),
+        "baseline": Precision::Exact.value(c.change.baseline),
+        "problem": Precision::Exact.value(c.change.problem),
     })
 }
 
@@ -150,7 +150,7 @@ fn op(o: &OpChange) -> Value {
             "p90_ns": at(&o.p90_ns),
             "p99_ns": at(&o.p99_ns),
             "max_ns": at(&o.max_ns),
-            "rows_per_fetch": o.rows_per_trip.get(run).copied().flatten().map(|r| Kind::Exact.value(r)),
+            "rows_per_fetch": o.rows_per_trip.get(run).copied().flatten().map(|r| Precision::Exact.value(r)),
             "curve": curve.iter().map(|(ns, n)| json!([ns, n])).collect::<Vec<_>>(),
         })
     };
@@ -158,17 +158,17 @@ fn op(o: &OpChange) -> Value {
         "protocol": o.protocol.name(),
         "op": o.op,
         "statement": o.statement,
-        "mean_ns": o.mean.as_ref().map(|m| change(m, Kind::Whole)),
-        "cliffs_delta": o.delta.map(|d| Kind::Exact.value(d)),
+        "mean_ns": o.mean.as_ref().map(|m| change(m, Precision::Whole)),
+        "cliffs_delta": o.delta.map(|d| Precision::Exact.value(d)),
         "baseline": side(0),
         "problem": side(1),
     })
 }
 
-fn kind(measure: Measure) -> Kind {
+fn kind(measure: Measure) -> Precision {
     match measure {
-        Measure::Nanoseconds | Measure::Bytes => Kind::Whole,
-        Measure::Number | Measure::Share => Kind::Exact,
+        Measure::Nanoseconds | Measure::Bytes => Precision::Whole,
+        Measure::Number | Measure::Share => Precision::Exact,
     }
 }
 

@@ -115,12 +115,6 @@ mod tests {
     use crate::table::schema;
     use expect_test::expect;
 
-    fn written(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> String {
-        let mut out = Vec::new();
-        write(&mut out).expect("memory");
-        String::from_utf8(out).expect("UTF-8")
-    }
-
     #[test]
     fn the_schema_describes_the_columns() {
         schema::assert_described("slowside.conns.1", "/$defs/connection", &columns());
@@ -129,7 +123,7 @@ mod tests {
 
     #[test]
     fn json_holds_connections_with_their_directions() {
-        let text = written(|out| conns_json(&samples::conns(), out));
+        let text = samples::written(|out| conns_json(&samples::conns(), out));
         assert_eq!(text.lines().count(), 4);
         let json: Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(json["schema"], "slowside.conns/1");
@@ -144,7 +138,7 @@ mod tests {
 
     #[test]
     fn what_the_receiver_says_stands_with_the_data_it_is_about() {
-        let json = written(|out| conns_json(&samples::conns(), out));
+        let json = samples::written(|out| conns_json(&samples::conns(), out));
         let json: Value = serde_json::from_str(&json).expect("JSON");
         let directions = &json["connections"][0]["directions"];
         for (direction, windows, acks) in [("client_to_server", 64, 3), ("server_to_client", 0, 0)]
@@ -159,7 +153,7 @@ mod tests {
         let mut result = samples::conns();
         let first = result.connections.iter().take(1);
         result.connections = first.map(|c| ConnectionResult { top: None, ..c }).collect();
-        let json = written(|out| conns_json(&result, out));
+        let json = samples::written(|out| conns_json(&result, out));
         let json: Value = serde_json::from_str(&json).expect("JSON");
         assert!(json["connections"][0]["top"].is_null());
     }
@@ -180,7 +174,7 @@ mod tests {
 
     #[test]
     fn csv_has_a_row_per_direction() {
-        let text = written(|out| conns_csv(&samples::conns(), out));
+        let text = samples::written(|out| conns_csv(&samples::conns(), out));
         // Commas between quotation marks are text.
         let plain = |l: &str| l.split('"').step_by(2).collect::<String>();
         let widths: Vec<usize> = text.lines().map(|l| plain(l).split(',').count()).collect();
@@ -197,7 +191,7 @@ mod tests {
 
     #[test]
     fn every_field_is_explained_on_a_page() {
-        let text = written(conns_fields);
+        let text = samples::written(conns_fields);
         assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
         expect![[r#"
             Of each connection:

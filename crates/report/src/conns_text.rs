@@ -308,9 +308,7 @@ mod tests {
     use expect_test::expect;
 
     fn page(result: &ConnsResult, all: bool) -> String {
-        let mut out = Vec::new();
-        conns_text(result, all, &mut out).expect("memory");
-        let text = String::from_utf8(out).expect("UTF-8");
+        let text = samples::written(|out| conns_text(result, all, out));
         assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
         text
     }

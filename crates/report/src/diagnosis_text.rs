@@ -9,7 +9,7 @@ pub(crate) mod held;
 mod joined;
 pub(crate) mod tables;
 
-pub(crate) use budget::{Part, Parts};
+pub(crate) use budget::{BudgetLine, Parts};
 
 use crate::concentrated;
 use crate::page::{Tone, columns, prose};
@@ -263,9 +263,7 @@ mod tests {
     use expect_test::expect;
 
     fn page(d: &Diagnosis) -> String {
-        let mut out = Vec::new();
-        diagnosis_text(d, &TimeZone::UTC, &mut out).expect("memory");
-        let text = String::from_utf8(out).expect("UTF-8");
+        let text = samples::written(|out| diagnosis_text(d, &TimeZone::UTC, out));
         assert!(
             text.lines()
                 .all(|l| l.chars().count() <= 80 || l.contains("tshark")),

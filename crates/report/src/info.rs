@@ -20,32 +20,6 @@ pub fn info_json(info: &InfoResult, out: &mut dyn Write) -> io::Result<()> {
 fn of(info: &InfoResult) -> Value {
     let file = |m: Mark| info.files.files.get(usize::from(m.packet.file));
     let place = |m: Mark| json!({ "file": file(m).map(|f| &f.name), "frame": m.packet.frame });
-    let limits: Vec<Value> = info
-        .worth
-        .limits
-        .iter()
-        .map(|l| {
-            json!({
-                "code": l.code,
-                "weight": l.weight.name(),
-                "says": l.says,
-                "cure": (!l.cure.is_empty()).then_some(l.cure),
-            })
-        })
-        .collect();
-    let files: Vec<Value> = info
-        .files
-        .files
-        .iter()
-        .map(|f| {
-            json!({
-                "name": f.name,
-                "format": f.format,
-                "compression": (f.compression != "none").then_some(f.compression),
-                "packets": f.packets,
-            })
-        })
-        .collect();
     let silences: Vec<Value> = info
         .silences
         .iter()
@@ -55,46 +29,6 @@ fn of(info: &InfoResult) -> Value {
                 "from_ns": s.from.time.0,
                 "after": place(s.from),
                 "between_files": s.between_files(),
-            })
-        })
-        .collect();
-    let kinds: Vec<Value> = info
-        .kinds
-        .iter()
-        .map(|(kind, a)| {
-            let number = match kind {
-                SightKind::Ip(number) => Some(*number),
-                _ => None,
-            };
-            let mut object = amount(a);
-            object["protocol"] = kind.name().into();
-            object["ip_protocol"] = number.into();
-            object
-        })
-        .collect();
-    let spoken: Vec<Value> = info
-        .spoken
-        .iter()
-        .map(|(protocol, s)| {
-            json!({
-                "protocol": protocol.name(),
-                "connections": s.connections,
-                "calls": s.calls,
-                "whole_calls": s.whole,
-            })
-        })
-        .collect();
-    let pairs: Vec<Value> = info
-        .pairs
-        .iter()
-        .map(|p| {
-            let [from, to] = p.hosts;
-            let [out, back] = p.ways;
-            json!({
-                "source": from.to_string(),
-                "destination": to.to_string(),
-                "out": amount(&out),
-                "back": amount(&back),
             })
         })
         .collect();
@@ -108,8 +42,8 @@ fn of(info: &InfoResult) -> Value {
         "schema": "slowside.info/1",
         "worth": info.worth.name(),
         "sentence": info.worth.sentence,
-        "limits": limits,
-        "files": files,
+        "limits": limits(info),
+        "files": files(info),
         "packets": info.total.packets,
         "bytes": info.total.bytes,
         "captured_bytes": info.captured_bytes,
@@ -132,12 +66,12 @@ fn of(info: &InfoResult) -> Value {
             "at": info.backwards.largest_at.map(place),
         },
         "silences": silences,
-        "protocols": kinds,
+        "protocols": kinds(info),
         "unicast": cast(Cast::Unicast),
         "multicast": cast(Cast::Multicast),
         "broadcast": cast(Cast::Broadcast),
         "vlans": info.vlans,
-        "pairs": pairs,
+        "pairs": pairs(info),
         "pair_count": info.pair_count,
         "connections": {
             "tcp": n.tcp,
@@ -151,7 +85,7 @@ fn of(info: &InfoResult) -> Value {
             "duplicate_packets": n.duplicates,
             "skipped_identifications": n.skipped_identifications,
         },
-        "calls": spoken,
+        "calls": spoken(info),
         "health": health(&info.health, &place),
         "side": info.vantage.name(),
         "side_from": info.vantage_from,
@@ -159,45 +93,86 @@ fn of(info: &InfoResult) -> Value {
     })
 }
 
+fn limits(info: &InfoResult) -> Vec<Value> {
+    info.worth
+        .limits
+        .iter()
+        .map(|l| {
+            json!({
+                "code": l.code,
+                "weight": l.weight.name(),
+                "says": l.says,
+                "cure": (!l.cure.is_empty()).then_some(l.cure),
+            })
+        })
+        .collect()
+}
+
+fn files(info: &InfoResult) -> Vec<Value> {
+    info.files
+        .files
+        .iter()
+        .map(|f| {
+            json!({
+                "name": f.name,
+                "format": f.format,
+                "compression": (f.compression != "none").then_some(f.compression),
+                "packets": f.packets,
+            })
+        })
+        .collect()
+}
+
+fn kinds(info: &InfoResult) -> Vec<Value> {
+    info.kinds
+        .iter()
+        .map(|(kind, a)| {
+            let number = match kind {
+                SightKind::Ip(number) => Some(*number),
+                _ => None,
+            };
+            let mut object = amount(a);
+            object["protocol"] = kind.name().into();
+            object["ip_protocol"] = number.into();
+            object
+        })
+        .collect()
+}
+
+fn spoken(info: &InfoResult) -> Vec<Value> {
+    info.spoken
+        .iter()
+        .map(|(protocol, s)| {
+            json!({
+                "protocol": protocol.name(),
+                "connections": s.connections,
+                "calls": s.calls,
+                "whole_calls": s.whole,
+            })
+        })
+        .collect()
+}
+
+fn pairs(info: &InfoResult) -> Vec<Value> {
+    info.pairs
+        .iter()
+        .map(|p| {
+            let [from, to] = p.hosts;
+            let [out, back] = p.ways;
+            json!({
+                "source": from.to_string(),
+                "destination": to.to_string(),
+                "out": amount(&out),
+                "back": amount(&back),
+            })
+        })
+        .collect()
+}
+
 /// Frames shown of each list.
 const LISTED: usize = 20;
 
 fn health(h: &Health, place: &dyn Fn(Mark) -> Value) -> Value {
-    let checksums: Vec<Value> = h
-        .checksums
-        .iter()
-        .map(|(of, sender, v)| {
-            json!({
-                "checksum": of.name(),
-                "sender": sender.to_string(),
-                "meaning": v.meaning().name(),
-                "right": v.right,
-                "unfinished": v.unfinished,
-                "joined": v.joined,
-                "wrong": v.wrong,
-                "wrong_at": v.shown.iter().map(|m| place(*m)).collect::<Vec<_>>(),
-            })
-        })
-        .collect();
-    let roots = h.bridges.roots().map(|(vlan, root)| bridge(vlan, root));
-    let changes = h.bridges.root_changes();
-    let changes = changes.iter().take(LISTED).map(|c| {
-        json!({
-            "vlan": c.vlan,
-            "old": bridge(c.vlan, c.old),
-            "new": bridge(c.vlan, c.new),
-            "at_ns": c.packets[1].time.0,
-            "at": place(c.packets[1]),
-        })
-    });
-    let topology = h.bridges.topology_changes().iter().take(LISTED).map(|c| {
-        json!({
-            "vlan": c.vlan,
-            "first_ns": c.first.time.0,
-            "last_ns": c.last.time.0,
-            "at": place(c.first),
-        })
-    });
     let arps = h.invalid_arps.iter().map(|(fault, a)| {
         json!({
             "fault": fault.name(),
@@ -243,13 +218,8 @@ fn health(h: &Health, place: &dyn Fn(Mark) -> Value) -> Value {
     });
     let (holders, askers) = h.neighbours.hosts();
     json!({
-        "checksums": checksums,
-        "spanning_tree": {
-            "packets": h.bridges.packets,
-            "roots": roots.collect::<Vec<_>>(),
-            "root_changes": changes.collect::<Vec<_>>(),
-            "topology_changes": topology.collect::<Vec<_>>(),
-        },
+        "checksums": checksums(h, place),
+        "spanning_tree": spanning_tree(h, place),
         "arp": {
             "addresses": holders,
             "askers": askers,
@@ -264,6 +234,52 @@ fn health(h: &Health, place: &dyn Fn(Mark) -> Value) -> Value {
         },
         "to_everybody": senders.collect::<Vec<_>>(),
         "wrong_vlan": hints.collect::<Vec<_>>(),
+    })
+}
+
+fn checksums(h: &Health, place: &dyn Fn(Mark) -> Value) -> Vec<Value> {
+    h.checksums
+        .iter()
+        .map(|(of, sender, v)| {
+            json!({
+                "checksum": of.name(),
+                "sender": sender.to_string(),
+                "meaning": v.meaning().name(),
+                "right": v.right,
+                "unfinished": v.unfinished,
+                "joined": v.joined,
+                "wrong": v.wrong,
+                "wrong_at": v.shown.iter().map(|m| place(*m)).collect::<Vec<_>>(),
+            })
+        })
+        .collect()
+}
+
+fn spanning_tree(h: &Health, place: &dyn Fn(Mark) -> Value) -> Value {
+    let roots = h.bridges.roots().map(|(vlan, root)| bridge(vlan, root));
+    let changes = h.bridges.root_changes();
+    let changes = changes.iter().take(LISTED).map(|c| {
+        json!({
+            "vlan": c.vlan,
+            "old": bridge(c.vlan, c.old),
+            "new": bridge(c.vlan, c.new),
+            "at_ns": c.packets[1].time.0,
+            "at": place(c.packets[1]),
+        })
+    });
+    let topology = h.bridges.topology_changes().iter().take(LISTED).map(|c| {
+        json!({
+            "vlan": c.vlan,
+            "first_ns": c.first.time.0,
+            "last_ns": c.last.time.0,
+            "at": place(c.first),
+        })
+    });
+    json!({
+        "packets": h.bridges.packets,
+        "roots": roots.collect::<Vec<_>>(),
+        "root_changes": changes.collect::<Vec<_>>(),
+        "topology_changes": topology.collect::<Vec<_>>(),
     })
 }
 

@@ -116,10 +116,7 @@ fn frame(info: &InfoResult, mark: Mark) -> String {
     }
 }
 
-/// Sentences about the capture as a whole, by name.
-fn facts(info: &InfoResult, zone: &TimeZone) -> Vec<(&'static str, String)> {
-    let mut facts = Vec::new();
-    let mut say = |name, value: String| facts.push((name, value));
+fn files(info: &InfoResult) -> String {
     let files = info.files.files.iter().take(3).map(|f| {
         let packed = match f.compression {
             "none" => String::new(),
@@ -132,7 +129,14 @@ fn facts(info: &InfoResult, zone: &TimeZone) -> Vec<(&'static str, String)> {
         0 => String::new(),
         n => format!(" and {n} more"),
     };
-    say("files", files.join(", ") + &more);
+    files.join(", ") + &more
+}
+
+/// Sentences about the capture as a whole, by name.
+fn facts(info: &InfoResult, zone: &TimeZone) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    let mut say = |name, value: String| facts.push((name, value));
+    say("files", files(info));
     if let (Some(first), Some(last)) = (info.first, info.last) {
         let ns = info.duration_ns();
         say(

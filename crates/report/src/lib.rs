@@ -47,7 +47,7 @@ pub use conns_text::{conn_text, conns_text};
 pub use diagnosis_csv::diagnosis_csv;
 pub use diagnosis_json::diagnosis_json;
 pub use diagnosis_text::diagnosis_text;
-pub use html::{Made, command_line, compare_html, report_html};
+pub use html::{Provenance, command_line, compare_html, report_html};
 pub use info::info_json;
 pub use info_text::{info_markdown, info_text};
 pub use live::{
@@ -62,7 +62,7 @@ pub use markdown::{
 };
 pub use ops::{ops_csv, ops_json};
 pub use ops_text::{OpsStyle, ops_text};
-pub use page::{Page, columns, has_colors, on_page, shortened};
+pub use page::{Page, columns, has_colors, on_page, pad_left, shortened};
 pub use probe_json::{probe_hgrm, probe_json};
 pub use probe_text::{probe_interval, probe_text};
 pub use series::{Series, SeriesText};

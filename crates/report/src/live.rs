@@ -1,14 +1,15 @@
 //! A capture that goes on, for programs: `slowside.live/1`, a line of JSON for each thing that happens.
 
+use crate::classes;
 use crate::ops;
 use crate::value;
 use analysis::findings::Rule;
 use analysis::live::{
-    ConnectionRow, Crossed, Crossing, Figures, FoundRow, Limit, LiveResult, Moment, StatementTotal,
-    SubjectRow, Worst,
+    ConnectionRow, Crossed, Crossing, Figures, FoundRow, Limit, LiveResult, Moment, SlowestCall,
+    StatementTotal, SubjectRow,
 };
 use analysis::results::{ConnectionResult, Verdict};
-use model::{Direction, Statement, Time};
+use model::{Statement, Time};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
@@ -113,7 +114,7 @@ fn subject(r: &SubjectRow) -> Value {
     Value::Object(object)
 }
 
-fn worst(w: &Worst) -> Value {
+fn worst(w: &SlowestCall) -> Value {
     json!({
         "response_time_ns": w.ns,
         "start_ns": w.request.time.0,
@@ -122,17 +123,10 @@ fn worst(w: &Worst) -> Value {
     })
 }
 
-pub(crate) fn direction(d: Direction) -> &'static str {
-    match d {
-        Direction::ToServer => "client_to_server",
-        Direction::ToClient => "server_to_client",
-    }
-}
-
 fn connection(c: &ConnectionRow) -> Value {
     let limit = |l: Limit| {
         json!({
-            "direction": direction(l.direction),
+            "direction": classes::direction(l.direction),
             "class": l.class.name(),
             "share_ppm": (l.share * 1e6).round() as u64,
         })
@@ -301,7 +295,7 @@ fn listed(c: &ConnectionResult) -> Value {
         "to_client_retransmitted_packets": back.counts.retransmitted_packets,
         "at_stake_ns": c.at_stake_ns,
         "top": c.top.map(|(d, class, ns)| json!({
-            "direction": direction(d),
+            "direction": classes::direction(d),
             "class": class.name(),
             "time_ns": ns,
         })),

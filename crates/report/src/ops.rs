@@ -3,7 +3,7 @@
 use crate::page::Tone;
 use crate::table::rows::{csv_table, integer, json_list};
 use crate::table::times::{Timed, times};
-use crate::table::{Cell, Column, Get, Kind, Table, columns};
+use crate::table::{Cell, Column, ColumnKind, Get, Table, columns};
 use crate::text::{grouped, harmless, moment, share};
 use crate::value;
 use analysis::results::{GroupResult, KeyValue, OpsResult};
@@ -53,61 +53,63 @@ type C = Column<Ops>;
 const SUBJECT: [C; 4] = [
     C::new(
         "protocol",
-        Kind::Text,
+        ColumnKind::Text,
         "what it carries: nfs3, nfs4.1, tns, pgsql, mysql, tcp, …",
         |r| r.group.protocol.name().into(),
     ),
     C::new(
         "op",
-        Kind::Text,
+        ColumnKind::Text,
         "the operation; null where groups are not by operation",
         |r| r.group.op.as_deref().into(),
     )
     .or_null(),
-    C::people("op", Kind::Text, |r| match &r.group.op {
+    C::people("op", ColumnKind::Text, |r| match &r.group.op {
         Some(op) if r.several => format!("{} {op}", r.group.protocol).into(),
         op => op.as_deref().into(),
     })
     .only_if(|r| r.group.op.is_some()),
-    C::people("protocol", Kind::Text, |r| r.group.protocol.name().into())
-        .only_if(|r| r.group.op.is_none()),
+    C::people("protocol", ColumnKind::Text, |r| {
+        r.group.protocol.name().into()
+    })
+    .only_if(|r| r.group.op.is_none()),
 ];
 
 /// The other grouping keys, of which there are those that were asked for.
 const KEYS: [C; 6] = [
     key(
         "client",
-        Kind::Text,
+        ColumnKind::Text,
         "address of who asked, with --by client",
     ),
     key(
         "server",
-        Kind::Text,
+        ColumnKind::Text,
         "address of who answered, with --by server",
     ),
     key(
         "connection",
-        Kind::Text,
+        ColumnKind::Text,
         "both ends, address:port, with --by connection",
     ),
     key(
         "file",
-        Kind::Text,
+        ColumnKind::Text,
         "hash of the file handle, 16 hexadecimal digits, with --by file",
     ),
     key(
         "size",
-        Kind::Integer,
+        ColumnKind::Integer,
         "bytes asked for, rounded up to a power of two, with --by size",
     ),
     key(
         "time",
-        Kind::Time,
+        ColumnKind::Time,
         "start of the interval, ns since the epoch, with --by time=…",
     ),
 ];
 
-const fn key(name: &'static str, kind: Kind, help: &'static str) -> C {
+const fn key(name: &'static str, kind: ColumnKind, help: &'static str) -> C {
     C::of(name, kind, help, |r, c| {
         r.key(c.name).map_or(Cell::Unknown, key_cell)
     })
@@ -121,10 +123,12 @@ const fn key(name: &'static str, kind: Kind, help: &'static str) -> C {
 
 /// What people see before the times; programs have it elsewhere.
 const NOTED: [C; 2] = [
-    C::people("err", Kind::Text, |r| noted(r.group.errors).into())
+    C::people("err", ColumnKind::Text, |r| noted(r.group.errors).into())
         .needed_if(|r| r.group.errors > 0),
-    C::people("rexmit", Kind::Text, |r| noted(r.group.retransmits).into())
-        .needed_if(|r| r.group.retransmits > 0),
+    C::people("rexmit", ColumnKind::Text, |r| {
+        noted(r.group.retransmits).into()
+    })
+    .needed_if(|r| r.group.retransmits > 0),
 ];
 
 const SUMS: &[C] = &columns! {
@@ -140,13 +144,13 @@ const SUMS: &[C] = &columns! {
 /// The names of files, at the end of rows by file; people see them beside the file, where there are any.
 const PATH: C = C::new(
     "path",
-    Kind::Text,
+    ColumnKind::Text,
     "path of the file as far as packets name it, with --by file",
     |r| r.group.path.as_deref().into(),
 )
 .or_null()
 .optional();
-const PATH_SEEN: C = C::people("path", Kind::Text, |r| {
+const PATH_SEEN: C = C::people("path", ColumnKind::Text, |r| {
     r.group
         .path
         .as_deref()
@@ -170,7 +174,7 @@ pub(crate) fn columns<'a>(keys: impl IntoIterator<Item = &'a str>) -> Vec<C> {
         .filter_map(|name| KEYS.iter().find(|k| k.name == name).cloned())
         .collect();
     let by_file = keys.iter().any(|k| k.name == "file");
-    let share = C::people("share", Kind::Text, |r| {
+    let share = C::people("share", ColumnKind::Text, |r| {
         share(r.group.stats.total_ns, r.total_ns).into()
     });
     let [count, times @ ..] = times();
@@ -180,7 +184,7 @@ pub(crate) fn columns<'a>(keys: impl IntoIterator<Item = &'a str>) -> Vec<C> {
     columns.extend([share, count]);
     columns.extend(NOTED);
     columns.extend(times);
-    columns.push(C::people("bytes", Kind::Bytes, |r| {
+    columns.push(C::people("bytes", ColumnKind::Bytes, |r| {
         (r.group.request_bytes + r.group.response_bytes).into()
     }));
     columns.extend(SUMS);

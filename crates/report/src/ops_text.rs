@@ -196,9 +196,7 @@ mod tests {
             zone: TimeZone::UTC,
             histogram,
         };
-        let mut out = Vec::new();
-        ops_text(result, &style, &mut out).expect("memory");
-        String::from_utf8(out).expect("UTF-8")
+        samples::written(|out| ops_text(result, &style, out))
     }
 
     #[test]

@@ -130,7 +130,8 @@ pub(crate) fn pad(text: &str, width: usize) -> String {
 }
 
 /// The same in front of it.
-pub(crate) fn pad_left(text: &str, width: usize) -> String {
+#[must_use]
+pub fn pad_left(text: &str, width: usize) -> String {
     let spaces = width.saturating_sub(columns(text));
     format!("{}{text}", " ".repeat(spaces))
 }

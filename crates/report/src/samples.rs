@@ -11,8 +11,16 @@ use analysis::stats::Summary;
 use model::{
     Call, ConnectionId, Detail, Endpoint, Field, Mark, Name, Outcome, PacketRef, Protocol, Time,
 };
+use std::io::{self, Write};
 
 const START: i64 = 1_700_000_000_000_000_000;
+
+/// What an output writes.
+pub(crate) fn written(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> String {
+    let mut out = Vec::new();
+    write(&mut out).expect("memory");
+    String::from_utf8(out).expect("UTF-8")
+}
 
 fn mark(ns: i64, frame: u32) -> Mark {
     Mark {

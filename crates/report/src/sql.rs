@@ -4,7 +4,7 @@ use crate::ops::key_cell;
 use crate::sql_text::{rows_each, rows_of};
 use crate::table::rows::{csv_table, json_list};
 use crate::table::times::{Timed, times};
-use crate::table::{Cell, Column, Get, Kind, Table, columns};
+use crate::table::{Cell, Column, ColumnKind, Get, Table, columns};
 use crate::text::share;
 use crate::value;
 use analysis::sql::{SessionResult, SqlResult, StatementResult, Totals};
@@ -55,7 +55,7 @@ type C = Column<Statements>;
 /// What `--show-literals` adds.
 const TEXT: C = C::new(
     "text",
-    Kind::Text,
+    ColumnKind::Text,
     "as it was first sent, with --show-literals",
     |r| r.s.statement.as_ref().map(|s| &*s.text).into(),
 )
@@ -63,7 +63,7 @@ const TEXT: C = C::new(
 
 const SQL: C = C::new(
     "sql",
-    Kind::Text,
+    ColumnKind::Text,
     "its normal form, without literals",
     |r| r.s.statement.as_ref().map(|s| &*s.normal).into(),
 )
@@ -79,7 +79,7 @@ const KEYS: [C; 5] = [
 ];
 
 const fn key(name: &'static str, help: &'static str) -> C {
-    C::of(name, Kind::Text, help, |r, c| {
+    C::of(name, ColumnKind::Text, help, |r, c| {
         let mut keys = r.s.keys.iter();
         let key = keys.find(|(key, _)| *key == c.name);
         key.map_or(Cell::Unknown, |(_, value)| key_cell(value))
@@ -108,13 +108,13 @@ const COUNTS: &[C] = &columns! {
 const PER_FETCH: [C; 2] = [
     C::new(
         "rows_per_fetch",
-        Kind::Number,
+        ColumnKind::Number,
         "rows for each call that brought rows",
         |r| r.s.rows_per_fetch().into(),
     )
     .or_null()
     .only_json(),
-    C::new("rows_per_fetch", Kind::Number, "", |r| {
+    C::new("rows_per_fetch", ColumnKind::Number, "", |r| {
         r.s.rows_per_fetch().map(|rows| format!("{rows:.3}")).into()
     })
     .only_csv()
@@ -143,14 +143,14 @@ const PARTS: &[C] = &columns! {
 const REST: [C; 3] = [
     C::new(
         "truncated",
-        Kind::Flag,
+        ColumnKind::Flag,
         "whether the statement's end was not captured",
         |r| r.s.statement.as_ref().is_some_and(|s| s.truncated).into(),
     )
     .only_json(),
     C::new(
         "scanned",
-        Kind::Flag,
+        ColumnKind::Flag,
         "whether it was found by looking for SQL, not by the protocol's layout",
         |r| {
             let found = r.s.statement.as_ref().map(|s| s.found);
@@ -165,17 +165,18 @@ const REST: [C; 3] = [
 
 /// All columns, with these grouping keys.
 pub(crate) fn columns(keys: &[&str], literals: bool) -> Vec<C> {
-    let mut columns = vec![
-        C::new("rank", Kind::Integer, "place by time, from 1", |r| {
+    let mut columns =
+        vec![
+        C::new("rank", ColumnKind::Integer, "place by time, from 1", |r| {
             r.rank.into()
         })
         .shown("#"),
-        C::new("protocol", Kind::Text, "what the session speaks", |r| {
+        C::new("protocol", ColumnKind::Text, "what the session speaks", |r| {
             r.s.protocol.name().into()
         }),
         C::new(
             "statement",
-            Kind::Text,
+            ColumnKind::Text,
             "hash of its normal form, 16 hexadecimal digits; null for calls without a statement",
             |r| id(r.s).into(),
         )
@@ -197,7 +198,7 @@ pub(crate) fn columns(keys: &[&str], literals: bool) -> Vec<C> {
     columns.push(
         C::new(
             "op",
-            Kind::Text,
+            ColumnKind::Text,
             "what the calls are, where they have no statement",
             |r| r.s.op.as_deref().into(),
         )
@@ -206,11 +207,11 @@ pub(crate) fn columns(keys: &[&str], literals: bool) -> Vec<C> {
     let keys = keys.iter();
     columns.extend(keys.filter_map(|name| KEYS.iter().find(|k| k.name == *name)));
     columns.extend([
-        C::people("share", Kind::Text, |r| {
+        C::people("share", ColumnKind::Text, |r| {
             share(r.s.times.total_ns, r.result.totals.response_time_ns).into()
         }),
-        C::people("calls", Kind::Count, |r| r.s.calls.into()),
-        C::people("mean", Kind::Duration, |r| r.s.times.mean_ns.into()),
+        C::people("calls", ColumnKind::Count, |r| r.s.calls.into()),
+        C::people("mean", ColumnKind::Duration, |r| r.s.times.mean_ns.into()),
     ]);
     let times = times::<Statements>();
     columns.extend(times.map(|c| if c.name == "p99_ns" { c } else { c.hidden() }));
@@ -430,9 +431,7 @@ mod tests {
 
     #[test]
     fn rows_of_csv_have_the_columns_of_its_header() {
-        let mut out = Vec::new();
-        sql_csv(&samples::profile(), &[], false, &mut out).expect("memory");
-        let text = String::from_utf8(out).expect("UTF-8");
+        let text = samples::written(|out| sql_csv(&samples::profile(), &[], false, out));
         expect![[r#"
             rank,protocol,statement,sql,op,count,total_ns,mean_ns,min_ns,p50_ns,p90_ns,p95_ns,p99_ns,p999_ns,max_ns,calls,executions,fetches,rows,rows_hidden,rows_asked,affected,errors,incomplete,round_trips,request_bytes,response_bytes,full_fetches,rows_per_fetch,wait_ns,server_ns,network_ns,transfer_ns,think_ns,unknown_ns
             1,tns,445299c112c75ebf,select * from t where name = ?,,2,58000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,2,1,1,101,0,0,0,0,0,2,360,131400,0,50.500,48000000,40000000,8000000,10000000,1000000,0

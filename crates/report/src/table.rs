@@ -17,7 +17,7 @@ pub trait Table: 'static {
 
 /// What a column's values are, and so their unit, their type in JSON, and how people read them.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum ColumnKind {
     Text,
     Flag,
     Integer,
@@ -99,7 +99,7 @@ pub struct Column<T: Table> {
     pub(crate) name: &'static str,
     /// Which of several that are alike.
     pub(crate) index: usize,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ColumnKind,
     /// What it says, without its unit.
     pub(crate) help: &'static str,
     pub(crate) get: Get<T>,
@@ -130,7 +130,12 @@ pub(crate) struct Shown<T: Table> {
 }
 
 impl<T: Table> Column<T> {
-    const fn with(name: &'static str, kind: Kind, help: &'static str, get: Get<T>) -> Column<T> {
+    const fn with(
+        name: &'static str,
+        kind: ColumnKind,
+        help: &'static str,
+        get: Get<T>,
+    ) -> Column<T> {
         Column {
             within: "",
             nested: false,
@@ -149,7 +154,7 @@ impl<T: Table> Column<T> {
 
     pub(crate) const fn new(
         name: &'static str,
-        kind: Kind,
+        kind: ColumnKind,
         help: &'static str,
         get: for<'a> fn(&'a T::Row<'a>) -> Cell<'a>,
     ) -> Column<T> {
@@ -159,7 +164,7 @@ impl<T: Table> Column<T> {
     /// One of several that are alike, told apart by name or index.
     pub(crate) const fn of(
         name: &'static str,
-        kind: Kind,
+        kind: ColumnKind,
         help: &'static str,
         get: for<'a> fn(&'a T::Row<'a>, &Column<T>) -> Cell<'a>,
     ) -> Column<T> {
@@ -172,7 +177,7 @@ impl<T: Table> Column<T> {
         help: &'static str,
         write: for<'a> fn(&'a T::Row<'a>, &mut Vec<u8>),
     ) -> Column<T> {
-        Column::with(name, Kind::Text, help, Get::Plain(write))
+        Column::with(name, ColumnKind::Text, help, Get::Plain(write))
     }
 
     /// Of JSON's type `kind`, written by hand.
@@ -182,13 +187,13 @@ impl<T: Table> Column<T> {
         help: &'static str,
         write: for<'a> fn(&'a T::Row<'a>, &mut Vec<u8>),
     ) -> Column<T> {
-        Column::with(name, Kind::Json(kind), help, Get::Json(write))
+        Column::with(name, ColumnKind::Json(kind), help, Get::Json(write))
     }
 
     /// Of a table for people alone.
     pub(crate) const fn people(
         heading: &'static str,
-        kind: Kind,
+        kind: ColumnKind,
         get: for<'a> fn(&'a T::Row<'a>) -> Cell<'a>,
     ) -> Column<T> {
         let mut column = Column::new(heading, kind, "", get).shown(heading);
@@ -299,7 +304,7 @@ impl<T: Table> Column<T> {
     /// Its name in JSON with that of its object: `handshake.seen`, `longest[]`.
     pub(crate) fn path(&self) -> String {
         match self.object() {
-            "" if self.kind == Kind::Json("array") => format!("{}[]", self.name),
+            "" if self.kind == ColumnKind::Json("array") => format!("{}[]", self.name),
             "" => self.word(),
             object => format!("{object}.{}", self.name),
         }
@@ -312,7 +317,7 @@ macro_rules! columns {
     ($($name:literal $kind:ident $help:literal |$($row:pat_param),+| $get:expr
         $(=> $($also:ident $(($($with:tt)*))?)+)?;)*) => {
         [$($crate::table::columns!(
-            @one ($name, $crate::table::Kind::$kind, $help) |$($row),+| $get
+            @one ($name, $crate::table::ColumnKind::$kind, $help) |$($row),+| $get
         ) $($(.$also($($($with)*)?))+)?),*]
     };
     (@one ($($what:expr),*) |$row:pat_param| $get:expr) => {

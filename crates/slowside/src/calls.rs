@@ -2,7 +2,7 @@
 //! as what divides a call's time may come long after it.
 
 use crate::config::{Captures, Config, Event};
-use crate::diagnose::{Diagnosed, Read};
+use crate::diagnose::{Diagnosed, ReadOptions};
 use crate::{Error, run};
 use analysis::file_names::FileNames;
 use analysis::ledgers::Judged;
@@ -38,9 +38,9 @@ pub fn calls(
     sink: &mut CallSink<'_>,
     events: &mut dyn FnMut(Event),
 ) -> Result<Vec<CaptureResult>, Error> {
-    let read = Read {
+    let read = ReadOptions {
         rows: true,
-        ..Read::new(None, config)
+        ..ReadOptions::new(None, config)
     };
     let Diagnosed {
         diagnosis,

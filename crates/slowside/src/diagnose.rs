@@ -41,7 +41,7 @@ pub fn diagnose(
     config: &Config,
     events: &mut dyn FnMut(Event),
 ) -> Result<Diagnosis, Error> {
-    let read = Read::new(app, config);
+    let read = ReadOptions::new(app, config);
     Ok(read.as_is_best(captures, events)?.diagnosis)
 }
 
@@ -55,9 +55,9 @@ pub fn measure(
     config: &Config,
     events: &mut dyn FnMut(Event),
 ) -> Result<(Diagnosis, Kept), Error> {
-    let read = Read {
+    let read = ReadOptions {
         measure: true,
-        ..Read::new(app, config)
+        ..ReadOptions::new(app, config)
     };
     let d = read.as_is_best(captures, events)?;
     let lost = || Error::Message("nothing was measured; please report this".into());
@@ -77,7 +77,7 @@ pub(crate) struct Diagnosed {
 }
 
 /// How captures are read.
-pub(crate) struct Read<'a> {
+pub(crate) struct ReadOptions<'a> {
     pub(crate) app: Option<&'a Arc<trace::Application>>,
     pub(crate) config: &'a Config,
     /// Whether to gather what charts are drawn from.
@@ -96,9 +96,12 @@ struct Made {
     judged: Option<AllJudged>,
 }
 
-impl<'a> Read<'a> {
-    pub(crate) fn new(app: Option<&'a Arc<trace::Application>>, config: &'a Config) -> Read<'a> {
-        Read {
+impl<'a> ReadOptions<'a> {
+    pub(crate) fn new(
+        app: Option<&'a Arc<trace::Application>>,
+        config: &'a Config,
+    ) -> ReadOptions<'a> {
+        ReadOptions {
             app,
             config,
             charts: false,
@@ -191,55 +194,13 @@ impl<'a> Read<'a> {
         stated: [Option<Vantage>; 2],
         events: &mut dyn FnMut(Event),
     ) -> Result<Made, Error> {
-        let config = self.config;
-        let options = Options {
-            thresholds: Thresholds {
-                fast_enough_ns: config.fast_enough_ns,
-                tail_ns: config.tail_ns,
-            },
-            stated,
-            clock_offset_ns: config.clock_offset_ns,
-            whole: config.from.is_none() && config.to.is_none() && config.filter.is_none(),
-        };
-        let mut diagnoser = Diagnosers::new(captures.len(), options.clone(), self.app);
-        if self.charts {
-            diagnoser = diagnoser.with_charts(captures.len());
-        }
-        if self.rows {
-            diagnoser.keep_rows();
-        }
-        let mut wanted = Wanted::Everything;
-        if self.measure {
-            diagnoser.measure();
-            wanted = Wanted::Measured(FIRST_WIDTH_NS);
-        }
+        let mut diagnoser = self.diagnoser(captures.len(), stated);
         // Each end as it would be alone, to be compared with a run that has no other.
         let mut ends = Vec::new();
-        if let (true, [_, _]) = (self.measure, captures.as_slice()) {
-            ends.resize_with(2, || {
-                let stated = [None, None];
-                let mut end = Diagnosers::new(
-                    1,
-                    Options {
-                        stated,
-                        ..options.clone()
-                    },
-                    None,
-                );
-                end.measure();
-                end
-            });
+        if self.measure && captures.len() == 2 {
+            ends.resize_with(2, || self.of_one_end());
         }
-        let threads = run::threads(config, captures.len());
-        let mut sides = Vec::new();
-        for capture in captures {
-            sides.push(Side {
-                stream: Stream::start(capture, threads, wanted),
-                tally: Tally::default(),
-                selection: Selection::new(config),
-                ended: false,
-            });
-        }
+        let mut sides = self.sides(captures);
         let mut records = Answers::default();
         while !sides.iter().all(|s| s.ended) {
             let which = match sides.as_slice() {
@@ -291,6 +252,55 @@ impl<'a> Read<'a> {
             kept,
             judged,
         })
+    }
+
+    fn options(&self, stated: [Option<Vantage>; 2]) -> Options {
+        let config = self.config;
+        Options {
+            thresholds: Thresholds {
+                fast_enough_ns: config.fast_enough_ns,
+                tail_ns: config.tail_ns,
+            },
+            stated,
+            clock_offset_ns: config.clock_offset_ns,
+            whole: config.from.is_none() && config.to.is_none() && config.filter.is_none(),
+        }
+    }
+
+    /// Of so many captures, with everything that is asked for.
+    fn diagnoser(&self, captures: usize, stated: [Option<Vantage>; 2]) -> Diagnosers {
+        let mut diagnoser = Diagnosers::new(captures, self.options(stated), self.app);
+        if self.charts {
+            diagnoser = diagnoser.with_charts(captures);
+        }
+        if self.rows {
+            diagnoser.keep_rows();
+        }
+        if self.measure {
+            diagnoser.measure();
+        }
+        diagnoser
+    }
+
+    fn of_one_end(&self) -> Diagnosers {
+        let mut end = Diagnosers::new(1, self.options([None, None]), None);
+        end.measure();
+        end
+    }
+
+    fn sides(&self, captures: Vec<Capture>) -> Vec<Side<'a>> {
+        let wanted = match self.measure {
+            true => Wanted::Measured(FIRST_WIDTH_NS),
+            false => Wanted::Everything,
+        };
+        let threads = run::threads(self.config, captures.len());
+        let side = |capture| Side {
+            stream: Stream::start(capture, threads, wanted),
+            tally: Tally::default(),
+            selection: Selection::new(self.config),
+            ended: false,
+        };
+        captures.into_iter().map(side).collect()
     }
 }
 

@@ -44,10 +44,10 @@ struct Met {
 
 /// The problems of one thread, or of several.
 #[derive(Default)]
-pub(crate) struct Told(Vec<Met>);
+pub(crate) struct ThreadProblems(Vec<Met>);
 
-impl Told {
-    pub(crate) fn new(problems: &Problems, firsts: &Firsts) -> Told {
+impl ThreadProblems {
+    pub(crate) fn new(problems: &Problems, firsts: &Firsts) -> ThreadProblems {
         let met = problems.iter().map(|(kind, problem)| {
             // What the end of the capture showed was met last.
             let last = ((u64::MAX, ConnectionId(u64::MAX)), None);
@@ -59,10 +59,10 @@ impl Told {
                 problem: problem.clone(),
             }
         });
-        Told(met.collect())
+        ThreadProblems(met.collect())
     }
 
-    pub(crate) fn extend(&mut self, other: Told) {
+    pub(crate) fn extend(&mut self, other: ThreadProblems) {
         self.0.extend(other.0);
     }
 
@@ -94,7 +94,7 @@ mod tests {
     use model::Where;
 
     /// A thread that met a kind of problem at this order, in this frame of the second file.
-    fn thread(order: u64, frame: u32, count: u64, place: Where) -> Told {
+    fn thread(order: u64, frame: u32, count: u64, place: Where) -> ThreadProblems {
         let mut problems = Problems::default();
         let mut firsts = Firsts::default();
         firsts.look(&problems, (0, ConnectionId(0)), None);
@@ -102,7 +102,7 @@ mod tests {
         let at = PacketRef { file: 1, frame };
         firsts.look(&problems, (order, ConnectionId(0)), Some(at));
         firsts.look(&problems, (order + 1, ConnectionId(0)), None);
-        Told::new(&problems, &firsts)
+        ThreadProblems::new(&problems, &firsts)
     }
 
     #[test]
@@ -113,7 +113,7 @@ mod tests {
             if turned {
                 orders.reverse();
             }
-            let mut told = Told::default();
+            let mut told = ThreadProblems::default();
             for (order, frame) in orders {
                 told.extend(thread(order, frame, 5, Where::default()));
             }

@@ -34,7 +34,7 @@ pub use conns::{conns, series};
 pub use cut::{CutCapture, CutRequest, CutResult, Frames, Open, WhichFinding, cut};
 pub use diagnose::{diagnose, measure};
 pub use ends::{Ends, ends};
-pub use live::{Control, Held, Keep, LiveEvent, LiveOptions, Written, live};
+pub use live::{Control, Keep, LiveEvent, LiveOptions, RingFill, Written, live};
 pub use packets::{info, stat};
 pub use plots::{plots, points_within};
 pub use report::{ReportOptions, report};

@@ -1,8 +1,8 @@
 //! Between connections and protocols: hands what the tracker delivers to each connection's
 //! conversation, and keeps what comes out.
 
-use crate::firsts::{Firsts, Told};
-use crate::live::tap::Kept;
+use crate::firsts::{Firsts, ThreadProblems};
+use crate::live::batches::KeptBatch;
 use crate::run::CallTally;
 use analysis::live::Stretch;
 use model::{
@@ -49,7 +49,7 @@ pub(crate) struct Records {
     /// on; in no order.
     pub stretches: Vec<Stretch>,
     /// The packets themselves, and how many came when, where they are wanted.
-    pub kept: Kept,
+    pub kept: KeptBatch,
     /// What packets say of the network's health, where it is wanted.
     pub notices: Vec<Notice>,
     /// Time of the batch's last packet.
@@ -71,7 +71,7 @@ impl Records {
         self.arps.clear();
         self.sights.clear();
         self.stretches.clear();
-        self.kept = Kept::default();
+        self.kept = KeptBatch::default();
         self.notices.clear();
         self.reached = None;
     }
@@ -197,7 +197,7 @@ pub(crate) struct Link {
 }
 
 /// One connection: how the protocol sees it, and what it speaks.
-pub(crate) struct State {
+pub(crate) struct OpenConnection {
     conversation: Conversation,
     /// Where they are wanted.
     handshakes: Option<Handshakes>,
@@ -321,8 +321,8 @@ impl Link {
     }
 
     /// What was wrong with what connections said.
-    pub(crate) fn told(&self) -> Told {
-        Told::new(&self.problems, &self.firsts)
+    pub(crate) fn told(&self) -> ThreadProblems {
+        ThreadProblems::new(&self.problems, &self.firsts)
     }
 
     /// Moves out the connections that the end of the capture has closed so far, and the number of calls
@@ -367,11 +367,11 @@ impl Link {
 }
 
 impl Handler for Link {
-    type State = State;
+    type State = OpenConnection;
     type Rest = protocol::Rest;
 
-    fn open(&mut self, _c: &Connection) -> State {
-        State {
+    fn open(&mut self, _c: &Connection) -> OpenConnection {
+        OpenConnection {
             conversation: Conversation::default(),
             handshakes: self.handshakes.then(Handshakes::default),
             spoke: Time::MIN,
@@ -380,11 +380,11 @@ impl Handler for Link {
         }
     }
 
-    fn opened(&mut self, _c: &Connection, s: &mut State, at: Mark) {
+    fn opened(&mut self, _c: &Connection, s: &mut OpenConnection, at: Mark) {
         s.conversation.opened(at);
     }
 
-    fn data(&mut self, c: &Connection, s: &mut State, d: Direction, chunk: &Chunk<'_>) {
+    fn data(&mut self, c: &Connection, s: &mut OpenConnection, d: Direction, chunk: &Chunk<'_>) {
         if d == Direction::ToClient && chunk.mark.time - s.spoke >= SPOKE_NS {
             s.spoke = chunk.mark.time;
             self.output.change(|| Outstanding {
@@ -424,7 +424,7 @@ impl Handler for Link {
     fn gap(
         &mut self,
         c: &Connection,
-        s: &mut State,
+        s: &mut OpenConnection,
         d: Direction,
         length: u64,
         at: Mark,
@@ -437,7 +437,7 @@ impl Handler for Link {
     fn datagram(
         &mut self,
         c: &Connection,
-        s: &mut State,
+        s: &mut OpenConnection,
         d: Direction,
         chunk: &Chunk<'_>,
         first: Mark,
@@ -474,22 +474,22 @@ impl Handler for Link {
 
     /// In a diagnosis calls of a known protocol have an account of their own, made of their times: that of
     /// the connection would cost a seventh of the run and say little new.
-    fn wants_account(&self, s: &State) -> bool {
+    fn wants_account(&self, s: &OpenConnection) -> bool {
         self.accounts || !s.conversation.is_known()
     }
 
-    fn rest(&mut self, s: &mut State) -> protocol::Rest {
+    fn rest(&mut self, s: &mut OpenConnection) -> protocol::Rest {
         s.conversation.rest()
     }
 
-    fn wake(&mut self, s: &mut State, rest: protocol::Rest) {
+    fn wake(&mut self, s: &mut OpenConnection, rest: protocol::Rest) {
         s.conversation.wake(rest);
     }
 
     fn interval(
         &mut self,
         c: &Connection,
-        s: &mut State,
+        s: &mut OpenConnection,
         interval: Interval,
         spent: &[PerClass<i64>; 2],
     ) {
@@ -514,19 +514,19 @@ impl Handler for Link {
         });
     }
 
-    fn episode(&mut self, _c: &Connection, _s: &mut State, episode: Episode) {
+    fn episode(&mut self, _c: &Connection, _s: &mut OpenConnection, episode: Episode) {
         self.episodes.push(episode);
     }
 
     fn close(
         &mut self,
         c: &Connection,
-        s: State,
+        s: OpenConnection,
         summary: ConnectionSummary,
         order: u64,
         now: Time,
     ) {
-        let State {
+        let OpenConnection {
             mut conversation,
             handshakes,
             protocol,

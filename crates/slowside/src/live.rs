@@ -4,14 +4,14 @@
 //! [`LiveEvent`]s, in the order of packets. From files the events are the same for any number of threads.
 //! Memory follows what is open and the bounds in [`model::limits`], however long it lasts.
 
+pub(crate) mod batches;
 mod evidence;
 mod input;
 mod ring;
-pub(crate) mod tap;
 mod watch;
 
 pub use evidence::Written;
-pub use ring::{Held, Keep};
+pub use ring::{Keep, RingFill};
 
 use crate::Error;
 use crate::config::{Config, Source};
@@ -22,13 +22,13 @@ use analysis::filter::LiveFilter;
 use analysis::findings::Rule;
 use analysis::live::{Crossing, Found, Live, LiveResult, Moment, Triggers};
 use analysis::results::{CaptureResult, ConnsResult, OpsResult};
+use batches::BatchKeeper;
 use capture::Capture;
 use model::Time;
 use ring::{Comments, Ring};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tap::Tap;
 use watch::Watch;
 
 /// How it is looked at.
@@ -103,7 +103,7 @@ pub enum LiveEvent<'a> {
     /// An interval is over.
     Moment {
         moment: &'a Moment,
-        held: Held,
+        held: RingFill,
         found: &'a Found,
     },
     /// Those of these rules are new, or there again.
@@ -160,8 +160,8 @@ pub fn live(
     // One that waits for packets may not hold up the others.
     let threads = run::threads_for_accounts(config).max(1 + usize::from(clock.is_some()));
     let keeps = options.keep.ns > 0 && options.keep.bytes > 0;
-    let tap = Tap::new(options.interval_ns, keeps, control.cut(), clock);
-    let mut stream = Stream::start_live(capture, threads, options.interval_ns, tap);
+    let keeper = BatchKeeper::new(options.interval_ns, keeps, control.cut(), clock);
+    let mut stream = Stream::start_live(capture, threads, options.interval_ns, keeper);
     let mut records = Answers::default();
     let mut tally = Tally::default();
     let selection = Selection::new(config);

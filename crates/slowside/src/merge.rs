@@ -3,7 +3,7 @@
 use crate::link::{
     Records, call_key, connection_key, episode_key, file_name_key, gap_key, outstanding_key,
 };
-use crate::live::tap::Kept;
+use crate::live::batches::KeptBatch;
 use analysis::live::Stretch;
 use model::{
     Arp, Call, ConnectionId, ConnectionSummary, Episode, FileName, Interval, Knock, Mark, Notice,
@@ -105,7 +105,7 @@ impl Answers {
     }
 
     /// What was kept of the packets themselves: with the records of one thread.
-    pub(crate) fn kept(&self) -> impl Iterator<Item = &Kept> {
+    pub(crate) fn kept(&self) -> impl Iterator<Item = &KeptBatch> {
         self.shards.iter().map(|r| &r.kept)
     }
 

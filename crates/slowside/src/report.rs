@@ -5,7 +5,7 @@
 //! and costs one more reading of the captures.
 
 use crate::config::{Captures, Config, Event};
-use crate::diagnose::{Diagnosed, Read};
+use crate::diagnose::{Diagnosed, ReadOptions};
 use crate::flows;
 use crate::{Error, conns, plots, points_within, spool, sql};
 use analysis::results::{ConnectionResult, ConnsResult, Diagnosis, Report};
@@ -52,9 +52,9 @@ pub fn report(
 ) -> Result<Report, Error> {
     spool(captures, events)?;
     let mut passes = Passes::default();
-    let read = Read {
+    let read = ReadOptions {
         charts: true,
-        ..Read::new(app, config)
+        ..ReadOptions::new(app, config)
     };
     let Diagnosed {
         diagnosis,

@@ -10,9 +10,9 @@
 //! reader back, and memory is a handful of batches.
 
 use crate::Error;
-use crate::firsts::{Firsts, Told};
+use crate::firsts::{Firsts, ThreadProblems};
 use crate::link::{END, Link, Number, Records, Wanted};
-use crate::live::tap::{Kept, Tap};
+use crate::live::batches::{BatchKeeper, KeptBatch};
 use crate::merge::Answers;
 use capture::{Capture, CaptureError};
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -33,7 +33,7 @@ pub(crate) struct Decoded {
     pub arps: Vec<Arp>,
     pub sights: Vec<Sight>,
     /// What is kept of the packets, where they are.
-    pub kept: Kept,
+    pub kept: KeptBatch,
     pub notices: Vec<Notice>,
     /// The order behind the packets, and the time of the last of them.
     pub reached: (u64, Time),
@@ -143,11 +143,11 @@ impl Connections {
     }
 
     /// Closes what is still open and gives the last records.
-    fn finish(self, records: &mut Records) -> Told {
+    fn finish(self, records: &mut Records) -> ThreadProblems {
         let (mut link, problems) = self.tracker.finish(END);
         link.finish(records);
         records.number = Some(Number::Last);
-        let mut told = Told::new(&problems, &self.firsts);
+        let mut told = ThreadProblems::new(&problems, &self.firsts);
         told.extend(link.told());
         told
     }
@@ -190,7 +190,7 @@ enum Mode {
     Threads {
         shards: Vec<Shard>,
         reader: JoinHandle<Reader>,
-        workers: Vec<JoinHandle<Told>>,
+        workers: Vec<JoinHandle<ThreadProblems>>,
     },
     Done,
 }
@@ -221,7 +221,7 @@ pub(crate) struct Reader {
     error: Option<CaptureError>,
     ended: bool,
     /// Where packets are kept.
-    tap: Option<Tap>,
+    keeper: Option<BatchKeeper>,
 }
 
 impl Reader {
@@ -234,14 +234,14 @@ impl Reader {
             now: Time::default(),
             error: None,
             ended: false,
-            tap: None,
+            keeper: None,
         }
     }
 
     /// The same, keeping packets.
-    pub(crate) fn with_tap(self, tap: Tap) -> Reader {
+    pub(crate) fn with_keeper(self, keeper: BatchKeeper) -> Reader {
         Reader {
-            tap: Some(tap),
+            keeper: Some(keeper),
             ..self
         }
     }
@@ -275,12 +275,12 @@ impl Reader {
         into.segments.clear();
         into.arps.clear();
         into.sights.clear();
-        into.kept = Kept::default();
+        into.kept = KeptBatch::default();
         into.notices.clear();
         if self.ended {
             return false;
         }
-        if self.tap.as_ref().is_some_and(Tap::is_stopped) {
+        if self.keeper.as_ref().is_some_and(BatchKeeper::is_stopped) {
             self.ended = true;
             return false;
         }
@@ -295,9 +295,9 @@ impl Reader {
                 if let Some(p) = into.batch.packets.last() {
                     self.now = p.time;
                 }
-                if let Some(tap) = &mut self.tap {
-                    into.kept = tap.take(&into.batch, &self.capture);
-                    self.now = tap.now(&into.batch, self.now);
+                if let Some(keeper) = &mut self.keeper {
+                    into.kept = keeper.take(&into.batch, &self.capture);
+                    self.now = keeper.now(&into.batch, self.now);
                 }
                 let behind = self.decoder.decode(&mut into.batch, &mut into.segments);
                 self.decoder.take_arps(&mut into.arps);
@@ -323,7 +323,7 @@ impl Reader {
         }
     }
 
-    fn finish(self, told: Told) -> Finished {
+    fn finish(self, told: ThreadProblems) -> Finished {
         let mut problems = self.decoder.problems().clone();
         problems.merge(&told.problems(self.capture.files()));
         Finished {
@@ -347,8 +347,13 @@ impl Stream {
     }
 
     /// Starts reading a capture that is looked at while it goes on.
-    pub(crate) fn start_live(capture: Capture, threads: usize, width_ns: i64, tap: Tap) -> Stream {
-        let reader = Reader::new(capture).with_tap(tap);
+    pub(crate) fn start_live(
+        capture: Capture,
+        threads: usize,
+        width_ns: i64,
+        keeper: BatchKeeper,
+    ) -> Stream {
+        let reader = Reader::new(capture).with_keeper(keeper);
         Stream::run(reader, threads, Wanted::Live(width_ns))
     }
 
@@ -454,7 +459,7 @@ impl Stream {
                 reader, workers, ..
             } => {
                 // A thread that panicked has printed why; its records are missing, and the run says so.
-                let mut told = Told::default();
+                let mut told = ThreadProblems::default();
                 let mut problems = Problems::default();
                 for worker in workers {
                     match worker.join() {
@@ -546,7 +551,7 @@ fn work(
     owns: impl Fn(&Segment) -> bool,
     first: bool,
     channels: &Channels,
-) -> Told {
+) -> ThreadProblems {
     for decoded in &channels.batches {
         connections.track(&decoded, &owns);
         let mut records = channels.spare.try_recv().unwrap_or_default();

@@ -18,7 +18,7 @@ mod token;
 
 use lists::fold_lists;
 use scanner::tokens;
-use token::{Kind, Token};
+use token::{Token, TokenKind};
 
 /// Whose rules of quoting and comments a statement follows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -60,11 +60,11 @@ fn mask_passwords(tokens: &mut [Token<'_>]) {
         if !here || password.is_word("values") {
             continue;
         }
-        password.kind = Kind::Literal;
+        password.kind = TokenKind::Literal;
         if let [replace, former, ..] = rest
             && replace.is_word("replace")
         {
-            former.kind = Kind::Literal;
+            former.kind = TokenKind::Literal;
         }
     }
 }
@@ -84,13 +84,14 @@ pub fn rename(normal: &str, new: &dyn Fn(&str) -> String) -> String {
         out.extend(std::iter::repeat_n(' ', blanks));
         rest = behind;
         match token.kind {
-            Kind::Literal => out.push('?'),
-            Kind::Sign => out.push_str(token.text),
-            Kind::Word | Kind::Quoted | Kind::Bind => {
+            TokenKind::Literal => out.push('?'),
+            TokenKind::Sign => out.push_str(token.text),
+            TokenKind::Word | TokenKind::Quoted | TokenKind::Bind => {
                 let name = token.text.trim_start_matches([':', '@', '$']);
                 let signs = token.text.len() - name.len();
                 out.push_str(token.text.get(..signs).unwrap_or_default());
-                let numbered = token.kind == Kind::Bind && name.bytes().all(|b| b.is_ascii_digit());
+                let numbered =
+                    token.kind == TokenKind::Bind && name.bytes().all(|b| b.is_ascii_digit());
                 match (numbered, name.chars().next()) {
                     (true, _) | (_, None) => out.push_str(name),
                     (_, Some(open @ ('"' | '`' | '['))) => {
@@ -125,9 +126,9 @@ fn write(tokens: &[Token], room: usize) -> String {
         if before.is_some_and(|before| !tight(before, token)) {
             out.push(' ');
         }
-        let folded = token.kind != Kind::Quoted && !token.text.contains('"');
+        let folded = token.kind != TokenKind::Quoted && !token.text.contains('"');
         match token.kind {
-            Kind::Literal => out.push('?'),
+            TokenKind::Literal => out.push('?'),
             // Beyond ASCII a control character is part of a word; a space would make it two.
             _ if folded => out.extend(token.text.chars().map(|c| match c.is_control() {
                 true => char::REPLACEMENT_CHARACTER,
@@ -145,13 +146,13 @@ fn write(tokens: &[Token], room: usize) -> String {
 
 /// Whether no space stands between two tokens.
 fn tight(left: &Token, right: &Token) -> bool {
-    let sign = |t: &Token, signs: &[&str]| t.kind == Kind::Sign && signs.contains(&t.text);
+    let sign = |t: &Token, signs: &[&str]| t.kind == TokenKind::Sign && signs.contains(&t.text);
     sign(left, &["(", "[", "."])
         || sign(right, &[")", "]", ".", ",", ";"])
         || sign(right, &["["]) && left.is_operand()
         || sign(right, &["("]) && left.is_operand() && !left.is_value()
         || sign(right, &["::"]) && left.is_operand()
-        || sign(left, &["::"]) && right.kind == Kind::Word
+        || sign(left, &["::"]) && right.kind == TokenKind::Word
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Text into tokens, by the rules of a dialect.
 
 use crate::Dialect;
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 
 /// Operators of more than one character, longest first.
 const OPERATORS: [&str; 24] = [
@@ -81,13 +81,13 @@ impl<'a> Scanner<'a> {
     }
 
     /// Takes the next `length` bytes for a token.
-    pub(super) fn take(&mut self, kind: Kind, length: usize) {
+    pub(super) fn take(&mut self, kind: TokenKind, length: usize) {
         let text = self
             .sql
             .get(self.at..self.at + length)
             .unwrap_or(self.rest());
         self.at += text.len().max(1);
-        if kind == Kind::Literal {
+        if kind == TokenKind::Literal {
             self.fold_signs();
         }
         self.line_start = false;
@@ -120,7 +120,7 @@ impl<'a> Scanner<'a> {
             b'$' => self.dollar(),
             b':' => self.colon(),
             b'@' => self.at_sign(),
-            b'?' => self.take(Kind::Literal, 1),
+            b'?' => self.take(TokenKind::Literal, 1),
             b'.' if self.begins_fraction() => self.number(),
             b if b.is_ascii_digit() => self.number(),
             b if word_starts(b) => self.word(),
@@ -172,13 +172,13 @@ impl<'a> Scanner<'a> {
     fn string(&mut self, ahead: usize, escapes: bool) {
         let length = self.closing(ahead, escapes);
         self.closed &= length.is_some();
-        self.take(Kind::Literal, length.unwrap_or(self.rest().len()));
+        self.take(TokenKind::Literal, length.unwrap_or(self.rest().len()));
     }
 
     fn quoted(&mut self) {
         match self.closing(0, false) {
-            Some(length) => self.take(Kind::Quoted, length),
-            None => self.take(Kind::Literal, self.rest().len()),
+            Some(length) => self.take(TokenKind::Quoted, length),
+            None => self.take(TokenKind::Literal, self.rest().len()),
         }
     }
 
@@ -229,9 +229,9 @@ impl<'a> Scanner<'a> {
         let subscript = self.behind_name() || matches!(self.before(), Some(b')' | b'?' | b'\''));
         let named = self.byte(1).is_some_and(word_starts) && self.byte(name + 1) == Some(b']');
         if named && !subscript {
-            self.take(Kind::Quoted, name + 2);
+            self.take(TokenKind::Quoted, name + 2);
         } else {
-            self.take(Kind::Sign, 1);
+            self.take(TokenKind::Sign, 1);
         }
     }
 
@@ -239,29 +239,32 @@ impl<'a> Scanner<'a> {
     fn dollar(&mut self) {
         let digits = self.run_of(1, |b| b.is_ascii_digit());
         if digits > 0 {
-            return self.take(Kind::Bind, 1 + digits);
+            return self.take(TokenKind::Bind, 1 + digits);
         }
         let tag = self.run_of(1, |b| word_starts(b) || b.is_ascii_digit());
         if self.byte(1 + tag) != Some(b'$') {
-            return self.take(Kind::Sign, 1);
+            return self.take(TokenKind::Sign, 1);
         }
         let (tag, body) = self.rest().split_at_checked(tag + 2).unwrap_or_default();
         let length = body.find(tag).map(|at| at + 2 * tag.len());
-        self.take(Kind::Literal, length.unwrap_or(self.rest().len()));
+        self.take(TokenKind::Literal, length.unwrap_or(self.rest().len()));
     }
 
     /// `:1`, `:name`, `:"SYS_B_0"`; not the second half of `1:2`.
     fn colon(&mut self) {
         let name = self.run_of(1, |b| word_starts(b) || b.is_ascii_digit());
-        let literal = self.tokens.last().is_some_and(|t| t.kind == Kind::Literal);
+        let literal = self
+            .tokens
+            .last()
+            .is_some_and(|t| t.kind == TokenKind::Literal);
         if literal && !self.before().is_some_and(blank) {
             self.operator();
         } else if name > 0 {
-            self.take(Kind::Bind, 1 + self.run_of(1, word_goes_on));
+            self.take(TokenKind::Bind, 1 + self.run_of(1, word_goes_on));
         } else if self.byte(1) == Some(b'"')
             && let Some(length) = self.closing(1, false)
         {
-            self.take(Kind::Bind, length);
+            self.take(TokenKind::Bind, length);
         } else {
             self.operator();
         }
@@ -271,7 +274,7 @@ impl<'a> Scanner<'a> {
     fn at_sign(&mut self) {
         let signs = self.run_of(0, |b| b == b'@').min(2);
         if self.byte(signs).is_some_and(word_starts) {
-            self.take(Kind::Word, signs + self.run_of(signs, word_goes_on));
+            self.take(TokenKind::Word, signs + self.run_of(signs, word_goes_on));
         } else {
             self.operator();
         }
@@ -292,7 +295,7 @@ impl<'a> Scanner<'a> {
                 _ => break,
             }
         }
-        self.take(Kind::Literal, length);
+        self.take(TokenKind::Literal, length);
     }
 
     pub(super) fn word(&mut self) {
@@ -310,7 +313,7 @@ impl<'a> Scanner<'a> {
         {
             self.string(length + 1, false);
         } else {
-            self.take(Kind::Word, length);
+            self.take(TokenKind::Word, length);
         }
     }
 
@@ -337,12 +340,12 @@ impl<'a> Scanner<'a> {
         let end = characters.as_str().find(closing);
         self.closed &= end.is_some();
         let length = end.map(|at| ahead + 1 + open + at + closing.len());
-        self.take(Kind::Literal, length.unwrap_or(self.rest().len()));
+        self.take(TokenKind::Literal, length.unwrap_or(self.rest().len()));
     }
 
     fn operator(&mut self) {
         let rest = self.rest();
         let operator = OPERATORS.iter().find(|o| rest.starts_with(**o));
-        self.take(Kind::Sign, operator.map_or(1, |o| o.len()));
+        self.take(TokenKind::Sign, operator.map_or(1, |o| o.len()));
     }
 }

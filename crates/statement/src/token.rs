@@ -1,7 +1,7 @@
 //! What a statement consists of, and what may stand beside what.
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// A keyword or an identifier without quotes.
     Word,
     /// An identifier in quotes of any kind.
@@ -16,43 +16,43 @@ pub(super) enum Kind {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token<'a> {
-    pub kind: Kind,
+    pub kind: TokenKind,
     pub text: &'a str,
 }
 
 impl Token<'_> {
     pub(super) fn is_sign(&self, text: &str) -> bool {
-        self.kind == Kind::Sign && self.text == text
+        self.kind == TokenKind::Sign && self.text == text
     }
 
     pub(super) fn is_word(&self, word: &str) -> bool {
-        self.kind == Kind::Word && self.text.eq_ignore_ascii_case(word)
+        self.kind == TokenKind::Word && self.text.eq_ignore_ascii_case(word)
     }
 
     pub(super) fn is_value(&self) -> bool {
-        matches!(self.kind, Kind::Literal | Kind::Bind)
+        matches!(self.kind, TokenKind::Literal | TokenKind::Bind)
     }
 
     /// Whether a sign behind it stands between two operands.
     pub(super) fn is_operand(&self) -> bool {
         match self.kind {
-            Kind::Word => !self.opens_expression(),
-            Kind::Sign => matches!(self.text, ")" | "]"),
-            Kind::Quoted | Kind::Literal | Kind::Bind => true,
+            TokenKind::Word => !self.opens_expression(),
+            TokenKind::Sign => matches!(self.text, ")" | "]"),
+            TokenKind::Quoted | TokenKind::Literal | TokenKind::Bind => true,
         }
     }
 
     /// Whether it is a keyword behind which an expression or a list begins, so that what follows it is
     /// neither its argument list nor what is subtracted from it.
     fn opens_expression(&self) -> bool {
-        self.kind == Kind::Word && KEYWORDS.iter().any(|k| self.text.eq_ignore_ascii_case(k))
+        self.kind == TokenKind::Word && KEYWORDS.iter().any(|k| self.text.eq_ignore_ascii_case(k))
     }
 
     pub(super) fn like(&self, other: &Token) -> bool {
         self.is_value() && other.is_value()
             || self.kind == other.kind
                 && match self.kind {
-                    Kind::Word => self.text.eq_ignore_ascii_case(other.text),
+                    TokenKind::Word => self.text.eq_ignore_ascii_case(other.text),
                     _ => self.text == other.text,
                 }
     }

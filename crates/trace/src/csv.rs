@@ -20,7 +20,7 @@
 use crate::collector::Collector;
 use crate::lines::{At, Lines};
 use crate::number::scaled;
-use crate::{Error, Kind, Operation, Sample};
+use crate::{Error, Operation, OperationKind, Sample};
 use std::borrow::Cow;
 use std::net::{IpAddr, SocketAddr};
 
@@ -219,7 +219,7 @@ impl Table {
             (None, Times::Latency(latency, digits)) => samples::alone(fields, latency, digits)?,
             _ => self.operation(fields)?,
         };
-        let kind = text(self.op).map_or(Kind::Unsaid, |name| Kind::of(name));
+        let kind = text(self.op).map_or(OperationKind::Unsaid, |name| OperationKind::of(name));
         // A number or a name is no address, and says nothing of whose packets these are.
         let address = text(self.client).and_then(|field| address(field));
         let client = address.and_then(|address| into.client(address));
@@ -279,7 +279,7 @@ impl Table {
             start_ns,
             end_ns,
             absolute,
-            kind: Kind::Unsaid,
+            kind: OperationKind::Unsaid,
             offset: number(self.offset),
             size: number(self.size),
             client: None,

@@ -14,7 +14,7 @@
 
 use crate::collector::Collector;
 use crate::lines::{At, Lines};
-use crate::{Error, Kind, Operation};
+use crate::{Error, Operation, OperationKind};
 
 /// Milliseconds of 1973: a larger time counts from 1970.
 const EPOCH_MS: i64 = 100_000_000_000;
@@ -126,9 +126,9 @@ fn row(line: &str) -> Result<Row, &'static str> {
             end_ns,
             absolute: time_ms >= EPOCH_MS,
             kind: match direction {
-                0 => Kind::Read,
-                1 => Kind::Write,
-                _ => Kind::Other,
+                0 => OperationKind::Read,
+                1 => OperationKind::Write,
+                _ => OperationKind::Other,
             },
             offset,
             size: u64::try_from(size).ok(),

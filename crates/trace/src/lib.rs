@@ -80,7 +80,7 @@ pub struct Operation {
     pub start_ns: i64,
     pub end_ns: i64,
     pub absolute: bool,
-    pub kind: Kind,
+    pub kind: OperationKind,
     pub offset: Option<u64>,
     pub size: Option<u64>,
     /// Whose it is, where the row names an address.
@@ -94,14 +94,14 @@ pub struct Sample {
     pub from_ns: Option<i64>,
     /// … to here, not included.
     pub until_ns: Option<i64>,
-    pub kind: Kind,
+    pub kind: OperationKind,
     pub count: u64,
     pub latency_ns: i64,
     pub client: Option<u16>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Kind {
+pub enum OperationKind {
     Read,
     Write,
     Other,
@@ -109,16 +109,16 @@ pub enum Kind {
     Unsaid,
 }
 
-impl Kind {
+impl OperationKind {
     /// From an operation's name in a log: `READ`, `r`, `pwrite`.
-    fn of(name: &str) -> Kind {
+    fn of(name: &str) -> OperationKind {
         let is = |names: &[&str]| names.iter().any(|n| name.eq_ignore_ascii_case(n));
         if is(&["read", "r", "rd", "pread"]) {
-            Kind::Read
+            OperationKind::Read
         } else if is(&["write", "w", "wr", "pwrite"]) {
-            Kind::Write
+            OperationKind::Write
         } else {
-            Kind::Other
+            OperationKind::Other
         }
     }
 }

@@ -5,7 +5,7 @@ use super::words::{self, Refusal};
 use model::Call;
 use model::limits::APP_CALLS;
 use std::net::IpAddr;
-use trace::{Application, Kind};
+use trace::{Application, OperationKind};
 
 /// Clients of the capture that are named where none of them is the application's.
 const NAMED: usize = 3;
@@ -18,7 +18,7 @@ pub(super) struct Calls {
     other_count: u64,
     beyond_limit: u64,
     /// What the application noted: kinds of operations, and whether any is of an unsaid kind.
-    kinds: Vec<Kind>,
+    kinds: Vec<OperationKind>,
     /// Whether there is an operation that only its time identifies.
     unplaced: bool,
     /// Whether means may be compared, which are those of all calls.
@@ -65,10 +65,10 @@ impl Calls {
             return None;
         }
         let kind = kind_of(call);
-        let wanted = self.kinds.contains(&kind) || self.kinds.contains(&Kind::Unsaid);
+        let wanted = self.kinds.contains(&kind) || self.kinds.contains(&OperationKind::Unsaid);
         call.response_time_ns().filter(|_| wanted)?;
         let (first, last) = call.request_first.zip(call.response_last)?;
-        match self.kinds.contains(&kind) || kind != Kind::Other {
+        match self.kinds.contains(&kind) || kind != OperationKind::Other {
             true => self.count += 1,
             false => self.other_count += 1,
         }
@@ -104,14 +104,14 @@ impl Calls {
 
     /// Those that are left, of the kinds that count.
     pub(super) fn take(&mut self) -> Vec<Span> {
-        let others = self.count == 0 || self.kinds.contains(&Kind::Other);
+        let others = self.count == 0 || self.kinds.contains(&OperationKind::Other);
         let mut kept = std::mem::take(&mut self.kept);
-        kept.retain(|c| others || c.kind != Kind::Other);
+        kept.retain(|c| others || c.kind != OperationKind::Other);
         kept
     }
 
     /// What the operations are, for words.
-    pub(super) fn wanted(&self) -> Vec<Kind> {
+    pub(super) fn wanted(&self) -> Vec<OperationKind> {
         self.kinds.clone()
     }
 

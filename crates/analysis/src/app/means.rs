@@ -7,7 +7,7 @@
 
 use super::span::{Span, mean_ns};
 use super::words::Refusal;
-use trace::{Kind, Operation, Sample};
+use trace::{Operation, OperationKind, Sample};
 
 /// Means, and numbers of operations and calls, that differ by less may be those of the same work: a tenth.
 const ALIKE: u64 = 10;
@@ -73,7 +73,7 @@ impl Means {
         samples: &[Sampled],
         calls: &[Span],
         ran: Option<(i64, i64)>,
-        kinds: Vec<Kind>,
+        kinds: Vec<OperationKind>,
     ) -> Result<Means, Refusal> {
         let within = |s: &Sampled| !s.is_timed() || ran.is_some_and(|ran| s.holds_any(ran));
         let inside: Vec<Sampled> = samples.iter().copied().filter(within).collect();

@@ -11,7 +11,7 @@
 use super::SLACK_NS;
 use super::span::{CLOCKS_APART_NS, Span};
 use hashbrown::HashMap;
-use trace::Kind;
+use trace::OperationKind;
 
 /// Operations by which a shift is found, those by which it is tried, and the shifts that are tried.
 const VOTING: usize = 500;
@@ -40,7 +40,7 @@ impl Nesting {
     pub(super) fn of(mut rows: Vec<Span>, mut calls: Vec<Span>, grain_ns: i64) -> Nesting {
         rows.sort_unstable_by_key(|r| (r.until, r.from, r.client));
         calls.sort_unstable_by_key(|c| (c.until, c.from, c.client));
-        let data = calls.iter().any(|c| c.kind != Kind::Other);
+        let data = calls.iter().any(|c| c.kind != OperationKind::Other);
         let join =
             |rows: &[Span], ahead_ns| nest(rows, &calls, ahead_ns, SLACK_NS + grain_ns, data);
         let least = rows.len().min(calls.len());
@@ -63,7 +63,7 @@ impl Nesting {
 /// Whether a call may be the operation's.
 fn admits(row: &Span, call: &Span, data: bool) -> bool {
     let kind = match row.kind {
-        Kind::Unsaid => !data || call.kind != Kind::Other,
+        OperationKind::Unsaid => !data || call.kind != OperationKind::Other,
         kind => kind == call.kind,
     };
     // Of other places they are not each other's.
@@ -72,7 +72,7 @@ fn admits(row: &Span, call: &Span, data: bool) -> bool {
 
 /// The time above their calls of all operations that have one.
 fn nest(rows: &[Span], calls: &[Span], ahead_ns: i64, late_ns: i64, data: bool) -> Vec<i64> {
-    type Class = (Kind, Option<u16>, bool);
+    type Class = (OperationKind, Option<u16>, bool);
     // Calls that ended and are free, by what they are: the latest at the end.
     let mut free: HashMap<Class, Vec<Span>, foldhash::fast::FixedState> = HashMap::default();
     let mut ending = calls.iter().peekable();

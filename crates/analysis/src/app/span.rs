@@ -1,7 +1,7 @@
 //! From when to when something was under way: an operation of the application, or a call.
 
 use model::Call;
-use trace::{Kind, Operation};
+use trace::{Operation, OperationKind};
 
 /// An application's clock is looked for so far around the capture's.
 pub(super) const CLOCKS_APART_NS: i64 = 1_000_000_000;
@@ -10,7 +10,7 @@ pub(super) const CLOCKS_APART_NS: i64 = 1_000_000_000;
 pub(super) struct Span {
     pub(super) from: i64,
     pub(super) until: i64,
-    pub(super) kind: Kind,
+    pub(super) kind: OperationKind,
     /// Of the hosts that rows name.
     pub(super) client: Option<u16>,
     /// Whether its offset is known.
@@ -34,11 +34,11 @@ impl Span {
 }
 
 /// What a call is to an application.
-pub(super) fn kind_of(call: &Call) -> Kind {
+pub(super) fn kind_of(call: &Call) -> OperationKind {
     match call.op.as_str() {
-        "READ" => Kind::Read,
-        "WRITE" => Kind::Write,
-        _ => Kind::Other,
+        "READ" => OperationKind::Read,
+        "WRITE" => OperationKind::Write,
+        _ => OperationKind::Other,
     }
 }
 

@@ -13,7 +13,7 @@ fn row(from: i64, until: i64) -> Operation {
         start_ns: START + from,
         end_ns: START + until,
         absolute: true,
-        kind: Kind::Read,
+        kind: OperationKind::Read,
         offset: None,
         size: Some(8_192),
         client: None,
@@ -38,7 +38,7 @@ fn sample(from: Option<i64>, until: Option<i64>, count: u64, latency_ns: i64) ->
     Sample {
         from_ns: from.map(|t| START + t),
         until_ns: until.map(|t| START + t),
-        kind: Kind::Unsaid,
+        kind: OperationKind::Unsaid,
         count,
         latency_ns,
         client: None,
@@ -94,7 +94,7 @@ fn around(before: i64, behind: i64) -> Vec<Operation> {
 
 #[test]
 fn an_operation_without_an_offset_takes_the_call_that_it_contains() {
-    for kind in [Kind::Read, Kind::Unsaid] {
+    for kind in [OperationKind::Read, OperationKind::Unsaid] {
         let operations = around(4 * MS, MS).into_iter();
         let operations = operations.map(|o| Operation { kind, ..o });
         let facts = used(rows(operations.collect()), &calls());
@@ -109,7 +109,7 @@ fn an_operation_without_an_offset_takes_the_call_that_it_contains() {
     let writes = around(4 * MS, MS).into_iter();
     let writes = writes
         .map(|o| Operation {
-            kind: Kind::Write,
+            kind: OperationKind::Write,
             ..o
         })
         .collect();
@@ -358,13 +358,17 @@ fn kinds_choose_the_calls() {
         let long = around(MS, 14 * MS).into_iter();
         rows(long.map(|o| Operation { kind, ..o }).collect())
     };
-    for (kind, basis) in [(Kind::Other, 10), (Kind::Unsaid, 10), (Kind::Read, 10)] {
+    for (kind, basis) in [
+        (OperationKind::Other, 10),
+        (OperationKind::Unsaid, 10),
+        (OperationKind::Read, 10),
+    ] {
         assert_eq!(used(of(kind), &all).matched, basis);
     }
     let others: Vec<Call> = all
         .into_iter()
         .filter(|c| c.op.as_str() != "READ")
         .collect();
-    assert_eq!(used(of(Kind::Unsaid), &others).matched, 10);
-    assert!(refused(of(Kind::Read), &others).contains("holds no READ"));
+    assert_eq!(used(of(OperationKind::Unsaid), &others).matched, 10);
+    assert!(refused(of(OperationKind::Read), &others).contains("holds no READ"));
 }

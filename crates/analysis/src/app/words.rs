@@ -4,7 +4,7 @@ use super::means::Means;
 use super::{AppFacts, ComparedBy};
 use model::{format_duration, grouped};
 use std::net::IpAddr;
-use trace::Kind;
+use trace::OperationKind;
 
 /// Why an application's times say nothing of the capture.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,7 +22,7 @@ pub(super) enum Refusal {
         calls: Vec<IpAddr>,
     },
     NoCalls {
-        kinds: Vec<Kind>,
+        kinds: Vec<OperationKind>,
     },
     TooFew {
         joined: u64,
@@ -127,12 +127,16 @@ fn list(hosts: &[IpAddr]) -> String {
     names.join(", ")
 }
 
-fn operations(kinds: &[Kind]) -> &'static str {
+fn operations(kinds: &[OperationKind]) -> &'static str {
     match kinds {
-        [Kind::Read] => "READ",
-        [Kind::Write] => "WRITE",
-        [Kind::Other] => "call that neither reads nor writes",
-        kinds if kinds.contains(&Kind::Unsaid) || kinds.contains(&Kind::Other) => "call",
+        [OperationKind::Read] => "READ",
+        [OperationKind::Write] => "WRITE",
+        [OperationKind::Other] => "call that neither reads nor writes",
+        kinds
+            if kinds.contains(&OperationKind::Unsaid) || kinds.contains(&OperationKind::Other) =>
+        {
+            "call"
+        }
         _ => "READ or WRITE",
     }
 }

@@ -11,7 +11,7 @@ use super::effect::{self, excludes_nothing};
 use super::matching::{round_trip, sees, way, written_at_once};
 use super::result::{Cause, Change, Unit};
 use super::sentence::{self, amount};
-use super::snapshot::{Line, PartSums, Snapshot, WireGroup};
+use super::snapshot::{AccountLine, PartSums, Snapshot, WireGroup};
 use super::work::Scale;
 use crate::findings::Rule;
 use model::{Direction, TimeClass, format_duration, grouped};
@@ -31,31 +31,33 @@ const FEW_LOSSES: f64 = 5.0;
 const MORE_LOSSES: f64 = 3.0;
 
 /// Whether a line's time is there once for every call, not for every byte.
-fn is_per_call(line: Line) -> bool {
+fn is_per_call(line: AccountLine) -> bool {
     match line {
-        Line::Service
-        | Line::Queue
-        | Line::Stall
-        | Line::Path
-        | Line::Nagle
-        | Line::Outage
-        | Line::Unknown => true,
-        Line::Waited(_, class) => class == TimeClass::NagleDelayedAck,
-        Line::Loss | Line::Transfer => false,
+        AccountLine::Service
+        | AccountLine::Queue
+        | AccountLine::Stall
+        | AccountLine::Path
+        | AccountLine::Nagle
+        | AccountLine::Outage
+        | AccountLine::Unknown => true,
+        AccountLine::Waited(_, class) => class == TimeClass::NagleDelayedAck,
+        AccountLine::Loss | AccountLine::Transfer => false,
     }
 }
 
 /// Where only one run can tell the server from the path, both are one.
-fn merged(line: Line) -> Line {
+fn merged(line: AccountLine) -> AccountLine {
     match line {
-        Line::Service | Line::Queue | Line::Stall | Line::Path => Line::Unknown,
+        AccountLine::Service | AccountLine::Queue | AccountLine::Stall | AccountLine::Path => {
+            AccountLine::Unknown
+        }
         line => line,
     }
 }
 
 /// A line of both accounts, per unit of work.
 struct Both {
-    line: Line,
+    line: AccountLine,
     a: Draws,
     b: Draws,
 }
@@ -65,7 +67,7 @@ fn both(runs: [&Snapshot; 2], scale: Scale) -> Vec<Both> {
     let same = a.basis == b.basis;
     let named = |line| if same { line } else { merged(line) };
     let all = runs.into_iter().flat_map(|r| &r.lines);
-    let names: BTreeSet<Line> = all.map(|(line, _)| named(*line)).collect();
+    let names: BTreeSet<AccountLine> = all.map(|(line, _)| named(*line)).collect();
     let of = |run: &Snapshot, line| {
         let own = run.lines.iter().filter(|(l, _)| named(*l) == line);
         scale.line(
@@ -182,7 +184,7 @@ fn together(mut causes: Vec<Cause>) -> Vec<Cause> {
 }
 
 impl Frame<'_> {
-    fn is_per_call(&self, line: Line) -> bool {
+    fn is_per_call(&self, line: AccountLine) -> bool {
         is_per_call(line) && self.calls.iter().all(|c| *c > 0.0)
     }
 
@@ -217,7 +219,7 @@ impl Frame<'_> {
         let mut cause = self.weighed(wording.cause(), added * left, interval);
         // What a connection waits for is told best where its sender is; elsewhere only what the
         // diagnosis is sure of, too, is believed.
-        if let Line::Waited(d, _) = both.line {
+        if let AccountLine::Waited(d, _) = both.line {
             cause.explains &= cause.found || self.runs.iter().all(|r| sees(r, d));
         }
         cause
@@ -325,7 +327,7 @@ pub(super) fn write_size([a, b]: [f64; 2], d: Direction) -> String {
 }
 
 /// A line that changed by so much per byte.
-pub(super) fn of_line(runs: [&Snapshot; 2], line: Line, change: Change) -> Cause {
+pub(super) fn of_line(runs: [&Snapshot; 2], line: AccountLine, change: Change) -> Cause {
     Wording {
         runs,
         line,
@@ -338,7 +340,7 @@ pub(super) fn of_line(runs: [&Snapshot; 2], line: Line, change: Change) -> Cause
 /// A line that changed, to be put in words.
 struct Wording<'a> {
     runs: [&'a Snapshot; 2],
-    line: Line,
+    line: AccountLine,
     change: Change,
     per: &'static str,
 }
@@ -377,23 +379,25 @@ impl Wording<'_> {
     fn words(&self, times: &str) -> (Option<Rule>, String, bool) {
         let sure = |rule, what: String| (Some(rule), what, true);
         match self.line {
-            Line::Service => sure(Rule::ServerSlow, format!("the server itself takes {times}")),
-            Line::Queue => sure(
+            AccountLine::Service => {
+                sure(Rule::ServerSlow, format!("the server itself takes {times}"))
+            }
+            AccountLine::Queue => sure(
                 Rule::ServerConcurrencyCap,
                 format!("calls queue in the server for {times}"),
             ),
-            Line::Stall => sure(Rule::ServerStall, format!("the server stalls for {times}")),
-            Line::Path => self.path(times),
-            Line::Outage => sure(
+            AccountLine::Stall => sure(Rule::ServerStall, format!("the server stalls for {times}")),
+            AccountLine::Path => self.path(times),
+            AccountLine::Outage => sure(
                 Rule::NetworkOutage,
                 format!("nothing got through for {times}"),
             ),
-            Line::Loss => sure(Rule::NetworkLoss, format!("lost packets cost {times}")),
-            Line::Nagle => sure(
+            AccountLine::Loss => sure(Rule::NetworkLoss, format!("lost packets cost {times}")),
+            AccountLine::Nagle => sure(
                 Rule::Nagle,
                 format!("the client's TCP holds small segments back for {times}"),
             ),
-            Line::Waited(d, class) => {
+            AccountLine::Waited(d, class) => {
                 let way = way(d);
                 match class {
                     TimeClass::NagleDelayedAck => sure(
@@ -430,8 +434,8 @@ impl Wording<'_> {
                     ),
                 }
             }
-            Line::Transfer => self.transfer(times),
-            Line::Unknown => (
+            AccountLine::Transfer => self.transfer(times),
+            AccountLine::Unknown => (
                 None,
                 format!(
                     "server and path together, which these captures do not tell apart, take {times}"
@@ -486,7 +490,7 @@ impl Wording<'_> {
                 && more.unsigned_abs() >= (*a).min(*b).unsigned_abs() / 2
         });
         let full = |run: &Snapshot| {
-            let of = |d| run.line(Line::Waited(d, TimeClass::Bandwidth));
+            let of = |d| run.line(AccountLine::Waited(d, TimeClass::Bandwidth));
             of(Direction::ToServer).saturating_add(of(Direction::ToClient))
         };
         let [line_a, line_b] = self.runs.map(full);
@@ -555,7 +559,7 @@ fn window(runs: [&Snapshot; 2], grown: f64) -> Option<String> {
             continue;
         }
         let expected = bytes as f64 / small.max(1.0) * trip;
-        let took = slow.line(Line::Transfer) as f64;
+        let took = slow.line(AccountLine::Transfer) as f64;
         if large >= small * effect::SETTING && (took / 3.0..=took * 2.0).contains(&expected) {
             return Some(format!(
                 "the receive window is {} instead of {}",

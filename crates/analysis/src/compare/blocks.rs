@@ -150,7 +150,7 @@ impl<T: Sums> Blocks<T> {
     }
 
     /// Makes blocks at least so long.
-    pub fn widen(&mut self, width_ns: i64) {
+    pub(crate) fn widen(&mut self, width_ns: i64) {
         while self.width_ns < width_ns && self.width_ns < i64::MAX {
             self.join();
         }

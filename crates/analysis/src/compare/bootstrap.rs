@@ -36,8 +36,7 @@ pub type Interval = (f64, f64);
 impl Draws {
     /// Of the sum of `numerators` over the sum of `denominators`, block by block; `None` where there is
     /// nothing to divide by.
-    #[must_use]
-    pub fn of_ratio(numerators: &[f64], denominators: &[f64]) -> Option<Draws> {
+    pub(crate) fn of_ratio(numerators: &[f64], denominators: &[f64]) -> Option<Draws> {
         let pairs: Vec<(f64, f64)> = numerators
             .iter()
             .copied()
@@ -64,8 +63,7 @@ impl Draws {
     }
 
     /// Whether chance can be told.
-    #[must_use]
-    pub fn has_draws(&self) -> bool {
+    pub(crate) fn has_draws(&self) -> bool {
         self.drawn.is_some()
     }
 

@@ -12,18 +12,15 @@ use crate::stats::bucket_value;
 const LITTLE: f64 = 0.10;
 
 /// Numbers that stand for a setting (sizes, windows) changed when they did by this much.
-pub const SETTING: f64 = 1.25;
+pub(crate) const SETTING: f64 = 1.25;
 
 /// Whether a difference is too large to be nothing.
-#[must_use]
-pub fn matters(a: f64, b: f64, floor: f64) -> bool {
+pub(crate) fn matters(a: f64, b: f64, floor: f64) -> bool {
     let (small, large) = (a.abs().min(b.abs()), a.abs().max(b.abs()));
     let difference = (b - a).abs();
     difference >= floor && difference >= LITTLE * small.max(large * LITTLE)
 }
-
-#[must_use]
-pub fn excludes_nothing((low, high): Interval) -> bool {
+pub(crate) fn excludes_nothing((low, high): Interval) -> bool {
     low > 0.0 || high < 0.0
 }
 
@@ -40,8 +37,7 @@ pub fn change(a: &Draws, b: &Draws, floor: f64) -> Change {
 }
 
 /// The change of something that is as it is: a setting, a habit.
-#[must_use]
-pub fn setting(a: f64, b: f64) -> Change {
+pub(crate) fn setting(a: f64, b: f64) -> Change {
     let (small, large) = (a.min(b), a.max(b));
     Change {
         baseline: a,

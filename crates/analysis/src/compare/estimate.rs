@@ -5,7 +5,7 @@
 //! no difference, though every client waits for it.
 
 use super::matching::round_trip;
-use super::snapshot::{Line, Snapshot};
+use super::snapshot::{AccountLine, Snapshot};
 use crate::facts::Basis;
 use std::borrow::Cow;
 
@@ -26,6 +26,6 @@ fn crossing(run: &Snapshot, trip_ns: i64) -> Snapshot {
         .each(|block| block.path_ns = block.path_ns.saturating_add(of(block.calls)));
     let path = of(run.calls);
     run.total_ns = run.total_ns.saturating_add(path);
-    run.lines.push((Line::Path, path));
+    run.lines.push((AccountLine::Path, path));
     run
 }

@@ -307,6 +307,59 @@ pub(super) fn round_trip(run: &Snapshot) -> (Option<i64>, Option<i64>) {
     (shortest, mean)
 }
 
+/// What is compared of each direction, with less than `floor` being no difference.
+struct OfDirection {
+    name: &'static str,
+    words: &'static str,
+    measure: Measure,
+    floor: f64,
+    value: fn(&WireTotals) -> Option<f64>,
+}
+
+const OF_DIRECTIONS: [OfDirection; 5] = [
+    OfDirection {
+        name: "segment_size",
+        words: "mean segment",
+        measure: Measure::Bytes,
+        floor: 64.0,
+        value: |t| (t.segments >= FEW).then(|| t.payload_bytes as f64 / t.segments as f64),
+    },
+    OfDirection {
+        name: "write_size",
+        words: "most frequent write",
+        measure: Measure::Bytes,
+        floor: 16.0,
+        value: |t| {
+            let size = t.write_size_bytes.filter(|_| t.writes >= FEW);
+            size.map(|n| n as f64)
+        },
+    },
+    OfDirection {
+        name: "window_max",
+        words: "largest window",
+        measure: Measure::Bytes,
+        floor: 1_460.0,
+        value: |t| t.window_max_bytes.map(|n| n as f64),
+    },
+    OfDirection {
+        name: "flight_max",
+        words: "most in flight",
+        measure: Measure::Bytes,
+        floor: 1_460.0,
+        value: |t| (t.segments >= FEW).then_some(t.flight_max_bytes as f64),
+    },
+    OfDirection {
+        name: "lost",
+        words: "lost on the network",
+        measure: Measure::Share,
+        floor: 0.002,
+        value: |t| {
+            let lost = t.lost_packets? as f64;
+            (t.packets >= FEW).then(|| lost / t.packets as f64)
+        },
+    },
+];
+
 fn of_group(pair: [&WireGroup; 2], vantages: [Option<Vantage>; 2]) -> Vec<Metric> {
     let [a, b] = pair;
     let port = Some(a.port);
@@ -345,61 +398,12 @@ fn of_group(pair: [&WireGroup; 2], vantages: [Option<Vantage>; 2]) -> Vec<Metric
     for d in DIRECTIONS {
         let totals = pair.map(|g| g.directions.get(d.index()));
         let [Some(x), Some(y)] = totals else { continue };
-        let each = |of: &dyn Fn(&WireTotals) -> Option<f64>| [of(x), of(y)];
         let way = way(d);
-        let segment =
-            each(&|t| (t.segments >= FEW).then(|| t.payload_bytes as f64 / t.segments as f64));
-        add(
-            "segment_size",
-            format!("mean segment, {way}"),
-            Some(d),
-            Measure::Bytes,
-            segment,
-            64.0,
-        );
-        let write = each(&|t| {
-            t.write_size_bytes
-                .filter(|_| t.writes >= FEW)
-                .map(|n| n as f64)
-        });
-        add(
-            "write_size",
-            format!("most frequent write, {way}"),
-            Some(d),
-            Measure::Bytes,
-            write,
-            16.0,
-        );
-        let window = each(&|t| t.window_max_bytes.map(|n| n as f64));
-        add(
-            "window_max",
-            format!("largest window, {way}"),
-            Some(d),
-            Measure::Bytes,
-            window,
-            1_460.0,
-        );
-        let flight = each(&|t| (t.segments >= FEW).then_some(t.flight_max_bytes as f64));
-        add(
-            "flight_max",
-            format!("most in flight, {way}"),
-            Some(d),
-            Measure::Bytes,
-            flight,
-            1_460.0,
-        );
-        let lost = each(&|t| {
-            let lost = t.lost_packets? as f64;
-            (t.packets >= FEW).then(|| lost / t.packets as f64)
-        });
-        add(
-            "lost",
-            format!("lost on the network, {way}"),
-            Some(d),
-            Measure::Share,
-            lost,
-            0.002,
-        );
+        for m in OF_DIRECTIONS {
+            let values = [x, y].map(m.value);
+            let words = format!("{}, {way}", m.words);
+            add(m.name, words, Some(d), m.measure, values, m.floor);
+        }
         for class in TimeClass::ALL {
             if !is_wait(class) {
                 continue;

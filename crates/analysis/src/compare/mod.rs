@@ -118,26 +118,9 @@ fn compared(seen: [&Snapshot; 2], ends: Option<[&Snapshot; 2]>) -> Comparison {
     // Of what both did, and of runs without calls, the sentence tells.
     let told = shared.is_some() || runs.iter().any(|r| r.calls == 0);
     notes.extend(incomparable.clone().filter(|_| !told));
-    let alone = runs.iter().all(|r| r.basis == crate::facts::Basis::Server);
     // What both did is told of as it was seen.
     let crossed = estimated.is_some() && shared.is_none();
-    if alone && !crossed {
-        notes.push(
-            "Captured at the server alone: what the network takes of a call is not in it."
-                .to_owned(),
-        );
-    }
-    for (name, run) in ["baseline", "problem"].into_iter().zip(runs) {
-        let known = matches!(run.vantage, Some(Vantage::Client | Vantage::Server));
-        if run.calls > 0 && !known {
-            notes.push(format!(
-                "It is not known where the {name} was captured; that it was where the other was is taken for granted."
-            ));
-        }
-    }
-    if crossed {
-        notes.push("Captured at the server alone: for the path, the shortest round trip is added to each call.".to_owned());
-    }
+    notes.extend(where_captured(runs, crossed));
     let mut c = Comparison {
         runs: runs.map(run),
         outcome: Outcome::NotComparable,
@@ -163,16 +146,10 @@ fn compared(seen: [&Snapshot; 2], ends: Option<[&Snapshot; 2]>) -> Comparison {
             .max()
             .unwrap_or(0),
     };
-    let judged = |time: Change, counts: bool| match (&incomparable, time.beyond_chance) {
-        (Some(_), _) => Outcome::NotComparable,
-        (_, None) if counts => Outcome::Undetermined,
-        (_, None | Some(false)) => Outcome::NoDifference,
-        (_, Some(true)) if time.difference() > 0.0 => Outcome::Slower,
-        (_, Some(true)) => Outcome::Faster,
-    };
+    let comparable = incomparable.is_none();
     if let Some(streams) = &streams {
         let time = streams.change();
-        c.outcome = judged(time, matters(time.baseline, time.problem, 0.0));
+        c.outcome = outcome(comparable, time, matters(time.baseline, time.problem, 0.0));
         let [_, (bytes, _)] = streams.volumes();
         c.added_ns = (time.difference() * bytes as f64) as i64;
         c.time = Some(time);
@@ -183,22 +160,88 @@ fn compared(seen: [&Snapshot; 2], ends: Option<[&Snapshot; 2]>) -> Comparison {
             (run.bytes, run.elapsed_ns) = (bytes, ns);
         }
     } else if let Some(shared) = shared {
-        let floor = floor(runs, &c.ops, Scale::CALLS);
-        let counts = matters(shared.time.baseline, shared.time.problem, floor);
-        c.outcome = judged(shared.time, counts);
-        c.added_ns = shared.added_ns;
-        c.time = Some(shared.time);
-        c.causes = shared::causes(runs, &shared);
-        // Where there is little else, the account of all calls is about these.
-        if c.causes.is_empty()
-            && in_common >= MOSTLY
-            && let [Some(a), Some(b)] = runs.map(|r| Scale::CALLS.time(r))
-        {
-            let difference = shared.added_ns as f64 / Scale::CALLS.work(runs[1]).max(1.0);
-            let other_ns = b.point - a.point - difference;
-            c.causes = attribution::causes(runs, Scale::CALLS, difference, other_ns);
+        of_shared(&mut c, runs, shared, comparable, in_common);
+    } else {
+        of_calls(&mut c, runs, scale, comparable);
+    }
+    if matches!(c.outcome, Outcome::Slower | Outcome::Faster) {
+        c.cause = sentence::main_cause(&c.causes, c.added_ns).and_then(|m| m.rule);
+    }
+    c.notes.extend(match &streams {
+        Some(_) => vec![carried(&c)],
+        None => volumes(&c, scale),
+    });
+    if elsewhere_seen.is_none() || runs.iter().any(|r| r.calls == 0) {
+        c.beside = beside(&c);
+        c.gone = gone(&c);
+    }
+    c.notes.extend(elsewhere(&c));
+    c.sentence = sentence::sentence(&c);
+    c
+}
+
+/// What is to be known of where the runs were captured; with `crossed` the path was added to what was seen.
+fn where_captured(runs: [&Snapshot; 2], crossed: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    let alone = runs.iter().all(|r| r.basis == crate::facts::Basis::Server);
+    if alone && !crossed {
+        notes.push(
+            "Captured at the server alone: what the network takes of a call is not in it."
+                .to_owned(),
+        );
+    }
+    for (name, run) in ["baseline", "problem"].into_iter().zip(runs) {
+        let known = matches!(run.vantage, Some(Vantage::Client | Vantage::Server));
+        if run.calls > 0 && !known {
+            notes.push(format!(
+                "It is not known where the {name} was captured; that it was where the other was is taken for granted."
+            ));
         }
-    } else if runs.iter().all(|r| r.calls > 0)
+    }
+    if crossed {
+        notes.push("Captured at the server alone: for the path, the shortest round trip is added to each call.".to_owned());
+    }
+    notes
+}
+
+fn outcome(comparable: bool, time: Change, counts: bool) -> Outcome {
+    match time.beyond_chance {
+        _ if !comparable => Outcome::NotComparable,
+        None if counts => Outcome::Undetermined,
+        None | Some(false) => Outcome::NoDifference,
+        Some(true) if time.difference() > 0.0 => Outcome::Slower,
+        Some(true) => Outcome::Faster,
+    }
+}
+
+/// Compares them by what both did.
+fn of_shared(
+    c: &mut Comparison,
+    runs: [&Snapshot; 2],
+    shared: result::Shared,
+    comparable: bool,
+    in_common: f64,
+) {
+    let floor = floor(runs, &c.ops, Scale::CALLS);
+    let counts = matters(shared.time.baseline, shared.time.problem, floor);
+    c.outcome = outcome(comparable, shared.time, counts);
+    c.added_ns = shared.added_ns;
+    c.time = Some(shared.time);
+    c.causes = shared::causes(runs, &shared);
+    // Where there is little else, the account of all calls is about these.
+    if c.causes.is_empty()
+        && in_common >= MOSTLY
+        && let [Some(a), Some(b)] = runs.map(|r| Scale::CALLS.time(r))
+    {
+        let difference = shared.added_ns as f64 / Scale::CALLS.work(runs[1]).max(1.0);
+        let other_ns = b.point - a.point - difference;
+        c.causes = attribution::causes(runs, Scale::CALLS, difference, other_ns);
+    }
+}
+
+/// Compares them by all of their calls, if both have some.
+fn of_calls(c: &mut Comparison, runs: [&Snapshot; 2], scale: Scale, comparable: bool) {
+    if runs.iter().all(|r| r.calls > 0)
         && let (Some(a), Some(b)) = (scale.time(runs[0]), scale.time(runs[1]))
     {
         let mix_ns = match scale.unit {
@@ -217,7 +260,7 @@ fn compared(seen: [&Snapshot; 2], ends: Option<[&Snapshot; 2]>) -> Comparison {
             beyond_chance: interval.map(|i| excludes_nothing(i) && counts),
         };
         c.added_ns = (difference * scale.work(runs[1])) as i64;
-        c.outcome = match judged(time, counts) {
+        c.outcome = match outcome(comparable, time, counts) {
             Outcome::Slower | Outcome::Faster if difference > 0.0 => Outcome::Slower,
             Outcome::Slower | Outcome::Faster => Outcome::Faster,
             other => other,
@@ -227,20 +270,6 @@ fn compared(seen: [&Snapshot; 2], ends: Option<[&Snapshot; 2]>) -> Comparison {
             c.causes = attribution::causes(runs, scale, difference, mix_ns);
         }
     }
-    if matches!(c.outcome, Outcome::Slower | Outcome::Faster) {
-        c.cause = sentence::main_cause(&c.causes, c.added_ns).and_then(|m| m.rule);
-    }
-    c.notes.extend(match &streams {
-        Some(_) => vec![carried(&c)],
-        None => volumes(&c, scale),
-    });
-    if elsewhere_seen.is_none() || runs.iter().any(|r| r.calls == 0) {
-        c.beside = beside(&c);
-        c.gone = gone(&c);
-    }
-    c.notes.extend(elsewhere(&c));
-    c.sentence = sentence::sentence(&c);
-    c
 }
 
 /// A finding that no line of the account tells of: work that ended, or time before the calls, if that is

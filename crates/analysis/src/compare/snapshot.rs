@@ -116,7 +116,7 @@ impl Subject {
 
 /// Where response time went: the lines of the account, which add up to it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub enum Line {
+pub enum AccountLine {
     Service,
     Queue,
     Stall,
@@ -129,31 +129,31 @@ pub enum Line {
     Unknown,
 }
 
-fn lines(a: &Account) -> Vec<(Line, i64)> {
+fn lines(a: &Account) -> Vec<(AccountLine, i64)> {
     let path = a.path_ns + a.chatty_ns + a.small_fetch_ns + a.small_writes_ns + a.fragments_ns;
     let mut lines = vec![
-        (Line::Service, a.service_ns),
-        (Line::Queue, a.queue_ns),
-        (Line::Stall, a.stall_ns),
-        (Line::Path, path),
-        (Line::Outage, a.outage_ns),
-        (Line::Loss, a.loss_ns),
-        (Line::Nagle, a.nagle_ns),
-        (Line::Transfer, a.transfer_ns),
+        (AccountLine::Service, a.service_ns),
+        (AccountLine::Queue, a.queue_ns),
+        (AccountLine::Stall, a.stall_ns),
+        (AccountLine::Path, path),
+        (AccountLine::Outage, a.outage_ns),
+        (AccountLine::Loss, a.loss_ns),
+        (AccountLine::Nagle, a.nagle_ns),
+        (AccountLine::Transfer, a.transfer_ns),
     ];
     for d in DIRECTIONS {
         for (class, ns) in a.under_way[d.index()].iter() {
             // Loss has its own line.
             if class != TimeClass::LossRecovery {
-                lines.push((Line::Waited(d, class), *ns));
+                lines.push((AccountLine::Waited(d, class), *ns));
             }
         }
     }
     let known: i64 = lines.iter().map(|(_, ns)| *ns).sum();
     // What is not the server's own passes, as far as a capture at the server can tell.
     let rest = match a.basis {
-        Basis::Server => Line::Transfer,
-        _ => Line::Unknown,
+        Basis::Server => AccountLine::Transfer,
+        _ => AccountLine::Unknown,
     };
     lines.push((rest, a.total_ns.saturating_sub(known)));
     lines.retain(|(_, ns)| *ns != 0);
@@ -320,7 +320,7 @@ pub struct Snapshot {
     pub calls: u64,
     pub total_ns: i64,
     pub elapsed_ns: i64,
-    pub lines: Vec<(Line, i64)>,
+    pub lines: Vec<(AccountLine, i64)>,
     pub parts: Blocks<PartSums>,
     /// Payload of the capture in which the calls' times were taken, in both directions, over time.
     pub progress: Blocks<WireSums>,
@@ -409,14 +409,13 @@ impl Measured {
 
 impl Snapshot {
     #[must_use]
-    pub fn line(&self, line: Line) -> i64 {
+    pub fn line(&self, line: AccountLine) -> i64 {
         let found = self.lines.iter().find(|(l, _)| *l == line);
         found.map_or(0, |(_, ns)| *ns)
     }
 
     /// Whether nobody would be blamed for its calls: fast on average, without a tail that recurs.
-    #[must_use]
-    pub fn is_fast(&self) -> bool {
+    pub(crate) fn is_fast(&self) -> bool {
         let mean = self.total_ns as f64 / self.calls.max(1) as f64;
         let counts = self.subjects.iter().flat_map(|s| &s.curve);
         let of = |beyond: i64| {

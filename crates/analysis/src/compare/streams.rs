@@ -11,7 +11,7 @@ use super::bootstrap::Draws;
 use super::effect;
 use super::matching::written_at_once;
 use super::result::{Cause, Change};
-use super::snapshot::{Line, Snapshot, WireGroup, WireSums, WireTotals};
+use super::snapshot::{AccountLine, Snapshot, WireGroup, WireSums, WireTotals};
 use crate::conns::is_wait;
 use crate::diagnose::Kind;
 use crate::findings::Rule;
@@ -103,7 +103,7 @@ impl<'a> Streams<'a> {
             if share.abs() < added.abs() * attribution::SHARE {
                 continue;
             }
-            let line = Line::Waited(self.direction, class);
+            let line = AccountLine::Waited(self.direction, class);
             let mut cause = attribution::of_line(self.runs, line, waited);
             cause.added_ns = (share * all) as i64;
             cause.beyond_chance = change.beyond_chance;

@@ -5,7 +5,8 @@ use super::gather::Parts;
 use super::result::{Comparison, Outcome, Unit};
 use super::saved::{self, Unreadable};
 use super::snapshot::{
-    CallSums, Line, SavedCapture, SavedFinding, Snapshot, Subject, WireGroup, WireSums, WireTotals,
+    AccountLine, CallSums, SavedCapture, SavedFinding, Snapshot, Subject, WireGroup, WireSums,
+    WireTotals,
 };
 use super::{Kept, sentence};
 use crate::diagnose::Kind;
@@ -64,7 +65,7 @@ impl Made {
             server += own;
             all += took;
         }
-        let waited = Line::Waited(Direction::ToServer, TimeClass::SmallWindow);
+        let waited = AccountLine::Waited(Direction::ToServer, TimeClass::SmallWindow);
         Snapshot {
             captures: vec![
                 SavedCapture {
@@ -88,8 +89,8 @@ impl Made {
             total_ns: all,
             elapsed_ns: self.calls * 10 * MS,
             lines: vec![
-                (Line::Service, server),
-                (Line::Path, self.path_ns * self.calls),
+                (AccountLine::Service, server),
+                (AccountLine::Path, self.path_ns * self.calls),
                 (waited, self.held_ns * self.calls),
             ],
             parts: parts.blocks,
@@ -228,8 +229,8 @@ fn where_nothing_says_why_nobody_is_accused() {
     }
     .run();
     for (line, _) in &mut run.lines {
-        if matches!(line, Line::Waited(..)) {
-            *line = Line::Unknown;
+        if matches!(line, AccountLine::Waited(..)) {
+            *line = AccountLine::Unknown;
         }
     }
     let c = compare(&PLAIN.run(), &run);

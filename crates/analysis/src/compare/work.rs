@@ -7,7 +7,7 @@
 use super::blocks::{Blocks, Sums};
 use super::bootstrap::Draws;
 use super::result::Unit;
-use super::snapshot::{Line, PartSums, Snapshot};
+use super::snapshot::{AccountLine, PartSums, Snapshot};
 use crate::facts::Basis;
 
 /// Calls carry another amount when it differs by this factor.
@@ -29,11 +29,13 @@ pub(super) enum Part {
 
 impl Part {
     /// In one capture alone, waits are one part, whoever they are for.
-    fn of(line: Line, basis: Basis) -> Part {
+    fn of(line: AccountLine, basis: Basis) -> Part {
         match (line, basis) {
-            (Line::Service | Line::Queue | Line::Stall, _) => Part::Server,
-            (Line::Path, Basis::Matched | Basis::Server) => Part::Path,
-            (Line::Path | Line::Unknown, Basis::Client | Basis::Unknown) => Part::Server,
+            (AccountLine::Service | AccountLine::Queue | AccountLine::Stall, _) => Part::Server,
+            (AccountLine::Path, Basis::Matched | Basis::Server) => Part::Path,
+            (AccountLine::Path | AccountLine::Unknown, Basis::Client | Basis::Unknown) => {
+                Part::Server
+            }
             _ => Part::Rest,
         }
     }
@@ -165,7 +167,7 @@ impl Scale {
     }
 
     /// The same of one line of the account: as it is over time, the part is that it belongs to.
-    pub(super) fn line(self, run: &Snapshot, line: Line, ns: i64) -> Draws {
+    pub(super) fn line(self, run: &Snapshot, line: AccountLine, ns: i64) -> Draws {
         let total = self.time(run).map_or(0.0, |t| t.point);
         let point = total * ns as f64 / (run.total_ns as f64).max(1.0);
         let part = Part::of(line, run.basis);

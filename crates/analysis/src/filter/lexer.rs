@@ -3,7 +3,7 @@
 use super::{FilterError, Operator};
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     Word(String),
     /// A value in quotes: never a keyword.
     Quoted(String),
@@ -18,7 +18,7 @@ pub(super) enum Kind {
 
 #[derive(Clone, Debug)]
 pub(super) struct Token {
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     /// Counted from 1 in characters.
     pub(super) column: usize,
 }
@@ -28,7 +28,7 @@ impl Token {
         FilterError {
             column: self.column,
             message: match self.kind {
-                Kind::End => format!("{message}, but the text ends"),
+                TokenKind::End => format!("{message}, but the text ends"),
                 _ => message.to_owned(),
             },
         }
@@ -40,7 +40,7 @@ fn ends_word(c: char) -> bool {
     c.is_whitespace() || "()=!<>~\"'&|".contains(c)
 }
 
-/// The tokens of `text`, with [`Kind::End`] as the last.
+/// The tokens of `text`, with [`TokenKind::End`] as the last.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>, FilterError> {
     let mut out = Vec::new();
     let mut chars = text.chars().enumerate().peekable();
@@ -50,20 +50,20 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, FilterError> {
         let unexpected = |message: String| FilterError { column, message };
         let kind = match c {
             c if c.is_whitespace() => continue,
-            '(' => Kind::Open,
-            ')' => Kind::Close,
-            '~' => Kind::Operator(Operator::Like),
+            '(' => TokenKind::Open,
+            ')' => TokenKind::Close,
+            '~' => TokenKind::Operator(Operator::Like),
             '=' => {
                 followed_by('=');
-                Kind::Operator(Operator::Equal)
+                TokenKind::Operator(Operator::Equal)
             }
-            '<' if followed_by('=') => Kind::Operator(Operator::LessOrEqual),
-            '<' => Kind::Operator(Operator::Less),
-            '>' if followed_by('=') => Kind::Operator(Operator::GreaterOrEqual),
-            '>' => Kind::Operator(Operator::Greater),
-            '!' if followed_by('=') => Kind::Operator(Operator::NotEqual),
-            '&' if followed_by('&') => Kind::And,
-            '|' if followed_by('|') => Kind::Or,
+            '<' if followed_by('=') => TokenKind::Operator(Operator::LessOrEqual),
+            '<' => TokenKind::Operator(Operator::Less),
+            '>' if followed_by('=') => TokenKind::Operator(Operator::GreaterOrEqual),
+            '>' => TokenKind::Operator(Operator::Greater),
+            '!' if followed_by('=') => TokenKind::Operator(Operator::NotEqual),
+            '&' if followed_by('&') => TokenKind::And,
+            '|' if followed_by('|') => TokenKind::Or,
             '!' => return Err(unexpected("`!` alone means nothing; write `not`".into())),
             '&' | '|' => {
                 return Err(unexpected(format!(
@@ -74,7 +74,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, FilterError> {
                 let mut value = String::new();
                 loop {
                     match chars.next() {
-                        Some((_, end)) if end == c => break Kind::Quoted(value),
+                        Some((_, end)) if end == c => break TokenKind::Quoted(value),
                         Some((_, other)) => value.push(other),
                         None => return Err(unexpected(format!("the quote `{c}` is not closed"))),
                     }
@@ -86,17 +86,17 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, FilterError> {
                     word.push(c);
                 }
                 match word.to_ascii_lowercase().as_str() {
-                    "and" => Kind::And,
-                    "or" => Kind::Or,
-                    "not" => Kind::Not,
-                    _ => Kind::Word(word),
+                    "and" => TokenKind::And,
+                    "or" => TokenKind::Or,
+                    "not" => TokenKind::Not,
+                    _ => TokenKind::Word(word),
                 }
             }
         };
         out.push(Token { kind, column });
     }
     out.push(Token {
-        kind: Kind::End,
+        kind: TokenKind::End,
         column: text.chars().count() + 1,
     });
     Ok(out)

@@ -351,20 +351,17 @@ impl LiveFilter {
     }
 
     /// Whether it names statements, not operations.
-    #[must_use]
-    pub fn is_about_statements(&self) -> bool {
+    pub(crate) fn is_about_statements(&self) -> bool {
         self.kind == Kind::Statements
     }
 
     /// Whether an operation or statement is beyond it.
-    #[must_use]
-    pub fn matches_subject(&self, row: &SubjectRow) -> bool {
+    pub(crate) fn matches_subject(&self, row: &SubjectRow) -> bool {
         self.kind != Kind::Connections && self.expression.matches(&Row::Subject(row))
     }
 
     /// Whether a connection is beyond it.
-    #[must_use]
-    pub fn matches_connection(&self, row: &ConnectionRow) -> bool {
+    pub(crate) fn matches_connection(&self, row: &ConnectionRow) -> bool {
         self.kind == Kind::Connections && self.expression.matches(&Row::Connection(row))
     }
 }

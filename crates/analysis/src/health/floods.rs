@@ -98,8 +98,7 @@ impl Floods {
     }
 
     /// The most broadcasts in a second, with the first and the last of them.
-    #[must_use]
-    pub fn busiest(&self) -> Option<(u64, [Mark; 2])> {
+    pub(crate) fn busiest(&self) -> Option<(u64, [Mark; 2])> {
         self.busiest
     }
 

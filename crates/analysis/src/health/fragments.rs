@@ -38,7 +38,7 @@ impl FragmentFacts {
     }
 
     /// Those of which the capture should have all parts: it begins and ends that long before and behind.
-    pub fn lost_within(
+    pub(crate) fn lost_within(
         &self,
         first: Option<Time>,
         last: Option<Time>,

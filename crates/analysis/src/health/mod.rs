@@ -137,7 +137,7 @@ impl Health {
     }
 
     /// Which bounds left something out; `files` are those of the capture.
-    pub fn note_bounds(&self, files: &[String], problems: &mut Problems) {
+    pub(crate) fn note_bounds(&self, files: &[String], problems: &mut Problems) {
         self.neighbours.note_bounds(files, problems);
         let bounds = [
             (

@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Longer frames than these were not on an Ethernet as they are: 1,500 bytes of IP, and 9,000, with a
 /// header and two VLAN tags.
 pub const ETHERNET_BYTES: u32 = 1_522;
-pub const JUMBO_BYTES: u32 = 9_022;
+pub(crate) const JUMBO_BYTES: u32 = 9_022;
 
 /// Time that steps back by more was set back; by less, packets came out of several queues.
 pub const STEP_NS: i64 = 50_000_000;

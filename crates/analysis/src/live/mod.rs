@@ -14,7 +14,7 @@ mod trigger;
 
 pub use connections::{ConnectionRow, Limit};
 pub use found::{Found, FoundRow};
-pub use moment::{Figures, LiveResult, Moment, Silence, StatementTotal, SubjectRow, Worst};
+pub use moment::{Figures, LiveResult, Moment, Silence, SlowestCall, StatementTotal, SubjectRow};
 pub use trigger::{Crossed, Crossing, Triggers};
 
 use crate::connections::Lister;

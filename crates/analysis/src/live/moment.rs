@@ -35,7 +35,7 @@ impl Figures {
 
 /// The slowest call of an interval or of a window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Worst {
+pub struct SlowestCall {
     pub ns: i64,
     pub request: Mark,
     pub response: Mark,
@@ -54,7 +54,7 @@ pub struct SubjectRow {
     pub now: Figures,
     pub window: Figures,
     /// Of the window.
-    pub worst: Option<Worst>,
+    pub worst: Option<SlowestCall>,
 }
 
 /// Calls that wait although nothing was answered for a while.

@@ -1,7 +1,7 @@
 //! Calls of operations or statements: in each interval of the window, and of statements in all.
 
 use super::Over;
-use super::moment::{Figures, StatementTotal, SubjectRow, Worst};
+use super::moment::{Figures, SlowestCall, StatementTotal, SubjectRow};
 use crate::stats::Distribution;
 use hashbrown::HashMap;
 use model::{Call, Name, Protocol, Statement};
@@ -15,7 +15,7 @@ pub(super) struct Tally {
     times: Distribution,
     errors: u64,
     half_calls: u64,
-    worst: Option<Worst>,
+    worst: Option<SlowestCall>,
 }
 
 impl Tally {
@@ -29,7 +29,7 @@ impl Tally {
         if self.worst.is_none_or(|w| ns > w.ns)
             && let (Some(request), Some(response)) = (call.request_first, call.response_last)
         {
-            self.worst = Some(Worst {
+            self.worst = Some(SlowestCall {
                 ns,
                 request,
                 response,

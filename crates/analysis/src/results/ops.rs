@@ -38,12 +38,6 @@ pub struct GroupResult {
 }
 
 impl GroupResult {
-    /// Whether it was grouped by files.
-    #[must_use]
-    pub fn is_of_a_file(&self) -> bool {
-        self.keys.iter().any(|(name, _)| *name == "file")
-    }
-
     /// The handle's hash of the file by which it is grouped.
     #[must_use]
     pub fn file(&self) -> Option<u64> {

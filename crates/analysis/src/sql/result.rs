@@ -63,8 +63,7 @@ impl StatementResult {
     }
 
     /// The network's part of a round trip; 0 where it is not known.
-    #[must_use]
-    pub fn trip_ns(&self) -> i64 {
+    pub(crate) fn trip_ns(&self) -> i64 {
         let trips = i64::try_from(self.round_trips.max(1)).unwrap_or(i64::MAX);
         self.network_ns.unwrap_or(0) / trips
     }

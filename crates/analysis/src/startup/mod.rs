@@ -21,7 +21,8 @@ mod tests;
 mod timeline;
 mod wait;
 
-pub use wait::{Ending, WaitKind, is_of_startup, reason};
+pub(crate) use wait::is_of_startup;
+pub use wait::{Ending, WaitKind, reason};
 
 use crate::results::CaptureResult;
 use foldhash::fast::FixedState;
@@ -31,7 +32,7 @@ use model::{Arp, Call, Endpoint, Knock, PacketRef, Problems, Protocol, Time, Whe
 use std::net::IpAddr;
 
 /// How much of a client's life is its start-up, where nobody says.
-pub const STARTUP_NS: i64 = 120_000_000_000;
+pub(crate) const STARTUP_NS: i64 = 120_000_000_000;
 
 /// Start-ups in the making.
 #[derive(Default, Debug)]

@@ -207,8 +207,7 @@ pub(super) fn kind(call: &Call) -> WaitKind {
 }
 
 /// Whether a call stands before the work: finding a name, logging on, looking for what is not there.
-#[must_use]
-pub fn is_of_startup(call: &Call) -> bool {
+pub(crate) fn is_of_startup(call: &Call) -> bool {
     call.protocol.is_lookup() || kind(call) == WaitKind::Logon || ending(call) == Ending::NotFound
 }
 

@@ -33,7 +33,7 @@ const LOOKS: usize = 10_000_000;
 const BINS: usize = 512;
 
 /// Pairs that must agree: fewer do so by chance.
-pub const AGREEING: u64 = 12;
+pub(crate) const AGREEING: u64 = 12;
 
 /// A wait and a READ of the same place, which may belong together.
 #[derive(Clone, Copy, Debug)]
@@ -65,16 +65,14 @@ pub struct TraceClock {
 
 impl TraceClock {
     /// A moment of the trace on the capture's clock.
-    #[must_use]
-    pub fn to_capture(&self, trace: i64) -> i64 {
+    pub(crate) fn to_capture(&self, trace: i64) -> i64 {
         let passed = i128::from(trace) - i128::from(self.origin) - i128::from(self.offset_ns);
         let passed = passed as f64 / (1.0 + self.drift);
         self.origin.saturating_add(passed as i64)
     }
 
     /// How far a moment of the capture may be from its place.
-    #[must_use]
-    pub fn uncertainty_at(&self, capture: i64) -> i64 {
+    pub(crate) fn uncertainty_at(&self, capture: i64) -> i64 {
         let away = capture.saturating_sub(self.origin).unsigned_abs() as f64;
         self.uncertainty_ns
             .saturating_add((away * self.drift_uncertainty) as i64)
@@ -120,7 +118,7 @@ impl Line {
 ///
 /// # Errors
 /// When too few pairs agree, or several clocks explain them.
-pub fn align(pairs: &mut [Pair]) -> Result<(TraceClock, Vec<Pair>), Misfit> {
+pub(crate) fn align(pairs: &mut [Pair]) -> Result<(TraceClock, Vec<Pair>), Misfit> {
     pairs.sort_unstable_by_key(|p| (p.response, p.wait, p.read));
     let (Some(first), Some(last)) = (pairs.first(), pairs.last()) else {
         return Err(Misfit::TooFew { agree: 0, of: 0 });

@@ -1,6 +1,6 @@
 //! What is known of traces when all of them were read.
 
-use super::{FROM_CLIENT, NO_STATEMENT, OTHER_STATEMENTS, Profiler, Sum, UNKNOWN_STATEMENT};
+use super::{Event, FROM_CLIENT, NO_STATEMENT, OTHER_STATEMENTS, Profiler, Sum, UNKNOWN_STATEMENT};
 use crate::stats::Summary;
 use model::{Name, Problems};
 use trace::oracle::TraceFile;
@@ -235,34 +235,7 @@ pub(super) fn finish(profiler: Profiler) -> TraceResult {
         ..
     } = profiler;
     let names: Vec<String> = events.iter().map(|e| e.name.clone()).collect();
-    let mut reads = Vec::new();
-    let mut round_trips = Summary::default();
-    let mut event_rows = Vec::new();
-    for event in events {
-        if event.waits.count() == 0 {
-            continue;
-        }
-        let waits = event.waits.summary();
-        if event.name == FROM_CLIENT {
-            round_trips = waits;
-        }
-        if let Some(path) = ReadPath::of(&event.name) {
-            reads.push(ReadRow {
-                path,
-                event: event.name.clone(),
-                waits,
-                blocks: event.blocks,
-            });
-        }
-        event_rows.push(EventRow {
-            name: event.name,
-            waits,
-            between: event.between,
-            between_ns: event.between_ns,
-        });
-    }
-    event_rows.sort_by(|a, b| (b.waits.total_ns, &a.name).cmp(&(a.waits.total_ns, &b.name)));
-    reads.sort_by(|a, b| (a.path, &a.event).cmp(&(b.path, &b.event)));
+    let (event_rows, reads, round_trips) = waits(events);
     let mut rows: Vec<StatementRow> = statements
         .into_iter()
         .enumerate()
@@ -332,6 +305,39 @@ pub(super) fn finish(profiler: Profiler) -> TraceResult {
         database,
         net: packets.finish(),
     }
+}
+
+/// Events by what they took, the reads among them by their path, and what the client took between calls.
+fn waits(events: Vec<Event>) -> (Vec<EventRow>, Vec<ReadRow>, Summary) {
+    let mut reads = Vec::new();
+    let mut round_trips = Summary::default();
+    let mut event_rows = Vec::new();
+    for event in events {
+        if event.waits.count() == 0 {
+            continue;
+        }
+        let waits = event.waits.summary();
+        if event.name == FROM_CLIENT {
+            round_trips = waits;
+        }
+        if let Some(path) = ReadPath::of(&event.name) {
+            reads.push(ReadRow {
+                path,
+                event: event.name.clone(),
+                waits,
+                blocks: event.blocks,
+            });
+        }
+        event_rows.push(EventRow {
+            name: event.name,
+            waits,
+            between: event.between,
+            between_ns: event.between_ns,
+        });
+    }
+    event_rows.sort_by(|a, b| (b.waits.total_ns, &a.name).cmp(&(a.waits.total_ns, &b.name)));
+    reads.sort_by(|a, b| (a.path, &a.event).cmp(&(b.path, &b.event)));
+    (event_rows, reads, round_trips)
 }
 
 impl Sum {

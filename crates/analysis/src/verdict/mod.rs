@@ -67,7 +67,10 @@ impl Blame {
     fn plain(&self, facts: &Facts<'_>) -> (Blame, i64) {
         let lines = facts.account.sums.lines();
         let own = |s: &&Sum| s.line.side.name() == self.side.name();
-        let rest = lines.iter().filter(own).filter(|s| !is_plain(facts, s.line.cause));
+        let rest = lines
+            .iter()
+            .filter(own)
+            .filter(|s| !is_plain(facts, s.line.cause));
         let rest_ns = rest.fold(0i64, |sum, s| sum.saturating_add(s.line.ns.lo_ns));
         let mut plain = *self;
         plain.calls.lo_ns = (self.calls.lo_ns - rest_ns).max(0);

@@ -4,7 +4,7 @@ use super::print;
 use crate::args::Common;
 use crate::exit::complain;
 use anyhow::{Context, bail, ensure};
-use report::Made;
+use report::Provenance;
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
@@ -39,8 +39,8 @@ pub(super) fn write(page: &[u8], output: &Path, quiet: bool) -> anyhow::Result<(
 }
 
 /// How the page of a command was made.
-pub(super) fn made(command: &str, common: &Common) -> Made {
-    Made {
+pub(super) fn made(command: &str, common: &Common) -> Provenance {
+    Provenance {
         version: env!("CARGO_PKG_VERSION").into(),
         command: match common.anonymise {
             Some(_) => format!("slowside {command} --anonymise … (names are left out)"),

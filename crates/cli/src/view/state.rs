@@ -4,7 +4,7 @@ use analysis::live::{ConnectionRow, Found, FoundRow, Moment, SubjectRow};
 use analysis::results::Side;
 use jiff::tz::TimeZone;
 use model::Time;
-use slowside::Held;
+use slowside::RingFill;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const MESSAGES: usize = 50;
 
 /// What the engine tells.
 pub(crate) enum Event {
-    Moment(Box<Moment>, Held),
+    Moment(Box<Moment>, RingFill),
     Found(Found),
     Message(Message),
     /// The capture has ended, for this reason where it could not go on.
@@ -79,8 +79,8 @@ pub(crate) struct State {
     /// Names are pseudonyms: packets, which hold the true ones, are not written.
     pub(crate) hides: bool,
     /// The latest that was told, and what is shown of it: the same unless somebody paused.
-    latest: Option<(Arc<Moment>, Held)>,
-    pub(crate) shown: Option<(Arc<Moment>, Held)>,
+    latest: Option<(Arc<Moment>, RingFill)>,
+    pub(crate) shown: Option<(Arc<Moment>, RingFill)>,
     latest_found: Found,
     pub(crate) found: Found,
     pub(crate) history: VecDeque<Past>,

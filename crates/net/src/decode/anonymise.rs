@@ -14,7 +14,7 @@
 use super::link;
 use super::outline::{Flow, Outline};
 use super::view::View;
-use super::walk::{Found, Layer, walk_past};
+use super::walk::{Innermost, Layer, walk_past};
 use super::{Ip, Skip};
 use hashbrown::HashMap;
 use model::{LinkType, limits};
@@ -286,9 +286,9 @@ fn headers(first: Layer, bytes: &[u8], length: u32) -> (Vec<Header>, usize, Payl
         });
     });
     let (payload, kind) = match found {
-        Ok(Found::Tcp(header)) => (header.payload.start as usize, Payload::Tcp),
-        Ok(Found::Udp(_, payload)) => (payload.start as usize, Payload::Udp),
-        Ok(Found::Fragment(f, view)) => {
+        Ok(Innermost::Tcp(header)) => (header.payload.start as usize, Payload::Tcp),
+        Ok(Innermost::Udp(_, payload)) => (payload.start as usize, Payload::Udp),
+        Ok(Innermost::Fragment(f, view)) => {
             let udp = f.offset == 0 && f.protocol == UDP;
             (view.start as usize, Payload::Fragment(udp))
         }

@@ -39,7 +39,7 @@ use model::{
 };
 use transport::Ports;
 use view::{Note, Skip, View};
-use walk::{Found, Layer, walk_past};
+use walk::{Innermost, Layer, walk_past};
 
 /// Datagrams joined from fragments within one packet: a tunnel's, and the one inside.
 const JOINS: usize = 4;
@@ -293,7 +293,7 @@ impl Decoder {
             self.note(note, stretch);
         }
         let kind = match found {
-            Ok(Found::Tcp(header)) => {
+            Ok(Innermost::Tcp(header)) => {
                 self.counts.segments += 1;
                 let (ports, tcp) = (header.ports(), header.fields());
                 let payload = header.payload;
@@ -303,13 +303,13 @@ impl Decoder {
                 }
                 SightKind::Tcp
             }
-            Ok(Found::Udp(ports, payload)) => {
+            Ok(Innermost::Udp(ports, payload)) => {
                 self.counts.segments += 1;
                 let tcp = Tcp::default();
                 out.push(segment(Transport::Udp, &ip, ports, tcp, payload, stretch));
                 SightKind::Udp
             }
-            Ok(Found::Fragment(fragment, payload)) => {
+            Ok(Innermost::Fragment(fragment, payload)) => {
                 self.counts.fragments += 1;
                 let ended = self.reassembly.add(&ip, fragment, payload, stretch.mark);
                 if let (true, Some(health)) = (HEALTH, &mut self.health) {

@@ -5,7 +5,7 @@
 use super::ip::Ip;
 use super::link;
 use super::view::View;
-use super::walk::{Found, walk};
+use super::walk::{Innermost, walk};
 use model::{LinkType, Transport};
 use std::net::IpAddr;
 
@@ -43,7 +43,7 @@ impl Outline {
         let mut ip = Ip::NONE;
         let found = walk(link::first(link_type)?, view, &mut ip, &mut Vec::new()).ok()?;
         let (ports, tcp, payload) = match found {
-            Found::Tcp(header) => {
+            Innermost::Tcp(header) => {
                 let fields = header.fields();
                 let tcp = Some((fields.flags, fields.sequence));
                 (
@@ -52,8 +52,10 @@ impl Outline {
                     header.payload.wire > 0,
                 )
             }
-            Found::Udp(ports, payload) => (Some((Transport::Udp, ports)), None, payload.wire > 0),
-            Found::Fragment(..) => (None, None, true),
+            Innermost::Udp(ports, payload) => {
+                (Some((Transport::Udp, ports)), None, payload.wire > 0)
+            }
+            Innermost::Fragment(..) => (None, None, true),
         };
         let from_first = match ports {
             Some((_, (s, d))) => (ip.source, s) <= (ip.destination, d),

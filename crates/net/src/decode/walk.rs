@@ -30,7 +30,7 @@ pub(super) enum Layer {
 }
 
 /// Where a packet's headers end.
-pub(super) enum Found<'a> {
+pub(super) enum Innermost<'a> {
     Tcp(TcpParts<'a>),
     Udp(Ports, View<'a>),
     Fragment(Fragment, View<'a>),
@@ -43,7 +43,7 @@ pub(super) fn walk<'a>(
     view: View<'a>,
     ip: &mut Ip,
     notes: &mut Vec<Note>,
-) -> Result<Found<'a>, Skip> {
+) -> Result<Innermost<'a>, Skip> {
     walk_past(layer, view, ip, notes, |_, _| {})
 }
 
@@ -55,7 +55,7 @@ pub(super) fn walk_past<'a>(
     ip: &mut Ip,
     notes: &mut Vec<Note>,
     mut seen: impl FnMut(&Layer, View<'a>),
-) -> Result<Found<'a>, Skip> {
+) -> Result<Innermost<'a>, Skip> {
     const TCP: u8 = ip_number::TCP.0;
     const UDP: u8 = ip_number::UDP.0;
     for _ in 0..HEADERS {
@@ -69,13 +69,13 @@ pub(super) fn walk_past<'a>(
             Layer::Ppp => link::ppp(view)?,
             Layer::Mpls => tunnel::mpls(view)?,
             Layer::Ip => ip::header(view, ip, notes)?,
-            Layer::Fragment(fragment) => return Ok(Found::Fragment(*fragment, view)),
-            Layer::Payload(TCP) => return Ok(Found::Tcp(transport::tcp(view)?)),
+            Layer::Fragment(fragment) => return Ok(Innermost::Fragment(*fragment, view)),
+            Layer::Payload(TCP) => return Ok(Innermost::Tcp(transport::tcp(view)?)),
             Layer::Payload(UDP) => {
                 let (ports, payload) = transport::udp(view, notes)?;
                 match tunnel::in_udp(ports, payload) {
                     Some(inner) => inner,
-                    None => return Ok(Found::Udp(ports, payload)),
+                    None => return Ok(Innermost::Udp(ports, payload)),
                 }
             }
             Layer::Payload(number) => in_ip(number, view, ip)?,

@@ -178,7 +178,10 @@ impl Recent {
         let before = (self.oldest + seen).checked_sub(2);
         let before = before.and_then(|before| self.packets.get(before % seen));
         let before = before.and_then(|packet| packet.header.ip_id);
-        let steps = s.ip_id.zip(before).map(|(id, before)| id.wrapping_sub(before));
+        let steps = s
+            .ip_id
+            .zip(before)
+            .map(|(id, before)| id.wrapping_sub(before));
         steps.is_some_and(|n| (1..=COUNTED).contains(&n))
     }
 

@@ -166,8 +166,8 @@ impl<H: Handler> Tracker<H> {
 
     /// Lets every connection rest as soon as it can: for tests that this changes nothing.
     #[doc(hidden)]
-    #[must_use]
-    pub fn with_little_awake(self) -> Tracker<H> {
+    #[cfg(test)]
+    pub(crate) fn with_little_awake(self) -> Tracker<H> {
         Tracker {
             awake: Awake::as_few_as_can_be(),
             ..self
@@ -175,7 +175,8 @@ impl<H: Handler> Tracker<H> {
     }
 
     /// Connections that are open now.
-    pub fn open_connections(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn open_connections(&self) -> usize {
         self.connections.len()
     }
 

@@ -115,6 +115,7 @@ impl Default for Awake {
 
 impl Awake {
     /// That lets everything rest as soon as it can.
+    #[cfg(test)]
     pub(super) fn as_few_as_can_be() -> Awake {
         Awake {
             least: 0,

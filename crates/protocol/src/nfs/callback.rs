@@ -45,8 +45,7 @@ const ID: usize = 16;
 
 /// Whether the arguments of procedure 1 begin like those of CB_COMPOUND: tag, minor version up to 2,
 /// callback_ident, and a first operation that exists.
-#[must_use]
-pub fn is_cb_compound(body: &[u8]) -> bool {
+pub(crate) fn is_cb_compound(body: &[u8]) -> bool {
     let mut x = Xdr::new(body);
     let mut looks = || {
         let tag = x.opaque()?.len();

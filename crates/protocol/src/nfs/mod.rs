@@ -20,7 +20,8 @@ mod v4_arguments;
 mod v4_results;
 
 pub use acl::Acl;
-pub use callback::{CALLBACK, is_cb_compound};
+pub use callback::CALLBACK;
+pub(crate) use callback::is_cb_compound;
 pub(crate) use handle::hash as handle_hash;
 pub(crate) use naming::entries;
 

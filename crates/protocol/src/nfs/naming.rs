@@ -6,7 +6,7 @@ use super::v4_arguments::{self, name as skip_opaque};
 use super::v4_results::{self, Returned};
 use super::{handle, operation, v2, v3};
 use crate::rpc::program::Arguments;
-use crate::rpc::walk::{Listing, Place, Step, Walk, Walker, text};
+use crate::rpc::walk::{Listing, Location, Step, Walk, Walker, text};
 use crate::xdr::Xdr;
 use model::Naming;
 
@@ -221,7 +221,7 @@ enum Entry {
 }
 
 /// `entryplus3` (RFC 1813 section 3.3.17), `entry4` (RFC 8881 section 18.23).
-fn entry(version: u32, directory: &Place, x: &mut Xdr<'_>) -> Option<Entry> {
+fn entry(version: u32, directory: &Location, x: &mut Xdr<'_>) -> Option<Entry> {
     if x.u32()? == 0 {
         return Some(Entry::Last);
     }

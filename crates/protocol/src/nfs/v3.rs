@@ -106,25 +106,16 @@ pub(super) fn results(procedure: u32, detail: &mut Detail, body: &[u8]) -> Outco
 fn returned(procedure: u32, x: &mut Xdr<'_>, detail: &mut Detail) -> Option<()> {
     match procedure {
         READ => {
-            optional(x, ATTRIBUTES)?;
+            x.optional(ATTRIBUTES)?;
             detail.set(Field::Returned, x.u32()?.into());
             detail.set(Field::Eof, u64::from(x.u32()? != 0));
         }
         WRITE => {
-            optional(x, WCC_ATTRIBUTES)?;
-            optional(x, ATTRIBUTES)?;
+            x.optional(WCC_ATTRIBUTES)?;
+            x.optional(ATTRIBUTES)?;
             detail.set(Field::Returned, x.u32()?.into());
         }
         _ => {}
     }
     Some(())
-}
-
-/// Passes over `size` bytes that follow only if the boolean before them is true.
-fn optional(x: &mut Xdr<'_>, size: usize) -> Option<()> {
-    if x.u32()? != 0 {
-        x.skip(size)
-    } else {
-        Some(())
-    }
 }

@@ -14,6 +14,7 @@ const TIME: usize = 12;
 /// `verifier4`.
 const VERIFIER: usize = 8;
 
+/// Reads an operation's arguments. One arm for each, in the order of RFC 7530, 8881 and 7862: long, and a table.
 pub(super) fn read(op: u32, x: &mut Xdr<'_>, found: &mut Found) -> Option<()> {
     match op {
         // Without arguments: GETFH, LOOKUPP, PUTPUBFH, PUTROOTFH, READLINK, RESTOREFH, SAVEFH,

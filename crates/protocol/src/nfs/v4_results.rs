@@ -20,7 +20,7 @@ pub(super) struct Returned {
     pub(super) eof: Option<bool>,
 }
 
-/// Reads what follows the status `NFS4_OK` of an operation.
+/// Reads what follows the status `NFS4_OK` of an operation. One arm for each: long, and a table.
 pub(super) fn read(op: u32, x: &mut Xdr<'_>, returned: &mut Returned) -> Option<()> {
     match op {
         // Nothing but the status: DELEGPURGE, DELEGRETURN, LOCKT, LOOKUP, LOOKUPP, NVERIFY, OPENATTR,
@@ -111,7 +111,7 @@ pub(super) fn read(op: u32, x: &mut Xdr<'_>, returned: &mut Returned) -> Option<
             x.skip(4) // eof
         }
         // LAYOUTCOMMIT: new size.
-        49 => optional(x, 8),
+        49 => x.optional(8),
         // LAYOUTGET
         50 => {
             x.skip(4 + STATEID)?; // return_on_close
@@ -121,7 +121,7 @@ pub(super) fn read(op: u32, x: &mut Xdr<'_>, returned: &mut Returned) -> Option<
             })
         }
         // LAYOUTRETURN
-        51 => optional(x, STATEID),
+        51 => x.optional(STATEID),
         // SEQUENCE: session, sequence, slot, highest slot, target highest slot, flags.
         53 => x.skip(ID + 20),
         // TEST_STATEID: a status for each.
@@ -266,12 +266,4 @@ fn exchange_id(x: &mut Xdr<'_>) -> Option<()> {
     name(x)?; // so_major_id
     name(x)?; // server_scope
     implementation(x)
-}
-
-fn optional(x: &mut Xdr<'_>, size: usize) -> Option<()> {
-    if x.u32()? != 0 {
-        x.skip(size)
-    } else {
-        Some(())
-    }
 }

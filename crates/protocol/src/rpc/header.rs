@@ -29,8 +29,7 @@ impl RecordMark {
     }
 
     /// Whether a record of this length may exist.
-    #[must_use]
-    pub fn is_believable(self) -> bool {
+    pub(crate) fn is_believable(self) -> bool {
         (1..=limits::MESSAGE_BYTES).contains(&self.length)
     }
 }
@@ -69,8 +68,7 @@ impl Security {
 
     /// Bytes in front of the arguments and results: `length` and `seq_num` of krb5i (RFC 2203
     /// section 5.3.2.2). `None` where they cannot be read.
-    #[must_use]
-    pub fn wrapper(self) -> Option<usize> {
+    pub(crate) fn wrapper(self) -> Option<usize> {
         match self {
             Security::Krb5i => Some(8),
             Security::Krb5p | Security::Tls => None,
@@ -112,8 +110,7 @@ pub struct ReplyHeader {
 
 impl CallHeader {
     /// A call of which nothing else was captured.
-    #[must_use]
-    pub fn with_xid(xid: u32) -> CallHeader {
+    pub(crate) fn with_xid(xid: u32) -> CallHeader {
         CallHeader {
             xid,
             program: None,
@@ -127,8 +124,7 @@ impl CallHeader {
 
 impl ReplyHeader {
     /// A reply of which nothing else was captured.
-    #[must_use]
-    pub fn with_xid(xid: u32) -> ReplyHeader {
+    pub(crate) fn with_xid(xid: u32) -> ReplyHeader {
         ReplyHeader {
             xid,
             status: ReplyStatus::Success,
@@ -285,8 +281,7 @@ fn parse_reply(xid: u32, bytes: &[u8]) -> Option<ReplyHeader> {
 /// Whether a call's header stands the test of being read without knowing that one starts here. Of a
 /// header that is cut behind the programme number, a number that is known here is proof enough: with
 /// the record mark, message type and RPC version before it that is four words.
-#[must_use]
-pub fn call_is_believable(call: &CallHeader) -> bool {
+pub(crate) fn call_is_believable(call: &CallHeader) -> bool {
     let Some(number) = call.program else {
         return false;
     };

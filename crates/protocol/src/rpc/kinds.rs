@@ -34,7 +34,7 @@ enum Data {
 
 /// One kind of call.
 #[derive(Debug)]
-pub(super) struct Kind {
+pub(super) struct CallKind {
     program: u32,
     version: u32,
     procedure: u32,
@@ -54,7 +54,7 @@ fn padded(length: u64) -> u64 {
     length.next_multiple_of(4)
 }
 
-impl Kind {
+impl CallKind {
     /// Whether a call is of this procedure.
     fn is_of(&self, call: &Pending) -> bool {
         (self.program, self.version, self.procedure) == (call.program, call.version, call.procedure)
@@ -78,7 +78,7 @@ impl Kind {
     }
 
     /// Whether this and another kind differ in lengths only.
-    fn is_same_procedure(&self, other: &Kind) -> bool {
+    fn is_same_procedure(&self, other: &CallKind) -> bool {
         (self.program, self.version, self.procedure)
             == (other.program, other.version, other.procedure)
             && self.arguments.op == other.arguments.op
@@ -140,7 +140,7 @@ impl Kind {
 /// The kinds of one connection and direction.
 #[derive(Default, Debug)]
 pub(super) struct Kinds {
-    kinds: Vec<Kind>,
+    kinds: Vec<CallKind>,
 }
 
 impl Kinds {
@@ -182,7 +182,7 @@ impl Kinds {
         }
         let mut arguments = call.arguments.clone();
         arguments.detail = own;
-        self.kinds.push(Kind {
+        self.kinds.push(CallKind {
             program: call.program,
             version: call.version,
             procedure: call.procedure,
@@ -223,8 +223,8 @@ impl Kinds {
         request_bytes: u64,
         reply: &Early,
         scratch: &mut Pending,
-    ) -> Option<&Kind> {
-        let mut found: Option<&Kind> = None;
+    ) -> Option<&CallKind> {
+        let mut found: Option<&CallKind> = None;
         for kind in &self.kinds {
             if kind.request_bytes != request_bytes || !kind.is_answered_by(reply, scratch) {
                 continue;

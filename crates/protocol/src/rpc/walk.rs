@@ -50,19 +50,19 @@ impl Walk {
 
 /// Somewhere below a handle or the root.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct Location {
     within: Directory,
     path: String,
 }
 
-impl Place {
-    fn at(within: Directory) -> Place {
+impl Location {
+    fn at(within: Directory) -> Location {
         let path = String::new();
-        Place { within, path }
+        Location { within, path }
     }
 
     /// What is called so here; of no name, and of what leads elsewhere, nothing is known.
-    fn join(&self, name: &str) -> Option<Place> {
+    fn join(&self, name: &str) -> Option<Location> {
         let name = name.trim_matches('/');
         let long = self.path.len() + name.len() >= limits::FILE_NAME;
         if matches!(name, "." | "..") || long {
@@ -70,7 +70,7 @@ impl Place {
         }
         let slash = !self.path.is_empty() && !name.is_empty();
         let path = [self.path.as_str(), if slash { "/" } else { "" }, name].concat();
-        Some(Place {
+        Some(Location {
             within: self.within,
             path,
         })
@@ -103,17 +103,17 @@ impl Place {
 /// Walks.
 #[derive(Default)]
 pub struct Walker {
-    pub current: Option<Place>,
-    saved: Option<Place>,
+    pub current: Option<Location>,
+    saved: Option<Location>,
 }
 
 impl Walker {
     /// Takes a step that the server took as well; `handle` is what it told. What this says.
     pub fn step(&mut self, step: &Step, handle: Option<u64>) -> Option<Naming> {
-        let join = |place: &Option<Place>, name: &str| place.as_ref()?.join(name);
+        let join = |place: &Option<Location>, name: &str| place.as_ref()?.join(name);
         match step {
-            Step::Put(file) => self.current = Some(Place::at(Directory::File(*file))),
-            Step::Root => self.current = Some(Place::at(Directory::Root)),
+            Step::Put(file) => self.current = Some(Location::at(Directory::File(*file))),
+            Step::Root => self.current = Some(Location::at(Directory::Root)),
             Step::Enter(name) => self.current = join(&self.current, name),
             Step::Lose => self.current = None,
             Step::Save => self.saved = self.current.clone(),
@@ -135,7 +135,7 @@ impl Walker {
             }
             Step::Handle => {
                 let file = handle?;
-                let here = Place::at(Directory::File(file));
+                let here = Location::at(Directory::File(file));
                 return self.current.replace(here)?.is(file);
             }
             Step::List | Step::Stay => {}
@@ -149,7 +149,7 @@ impl Walker {
 pub struct Listing {
     /// Where the first one stands, in bytes from the start of the results, and then of the message.
     pub at: usize,
-    pub directory: Place,
+    pub directory: Location,
     pub version: u32,
 }
 

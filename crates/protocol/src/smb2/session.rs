@@ -397,10 +397,7 @@ impl SessionTrait for Session {
     }
 
     fn hole(&mut self, d: Direction, hole: Hole, _at: Time) {
-        *self.holes.of_mut(d) = Some(match hole {
-            Hole::Cut => Reason::SnapLength,
-            Hole::Gap => Reason::CaptureGap,
-        });
+        *self.holes.of_mut(d) = Some(hole.reason());
     }
 
     fn datagram(&mut self, _cx: &mut Context<'_>, _d: Direction, _bytes: &[u8], _span: Span) {

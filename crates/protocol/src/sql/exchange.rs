@@ -63,7 +63,7 @@ impl Exchange {
 
     /// The request goes on after the server asked for more of it: what was taken for the response was
     /// an inner round trip.
-    pub fn ask_further(&mut self, span: &Span) {
+    pub(crate) fn ask_further(&mut self, span: &Span) {
         if self.response.take().is_some() {
             self.inner_trips += 1;
         }
@@ -149,7 +149,7 @@ fn settle(cx: &mut Context<'_>, id: u32, time: Time) {
 }
 
 /// What a server said without having been asked, as far as the capture shows, for this reason.
-pub fn unasked(
+pub(crate) fn unasked(
     cx: &mut Context<'_>,
     protocol: Protocol,
     op: Name,
@@ -179,7 +179,7 @@ pub fn unasked(
 
 /// A server's greeting: the answer to a connection that was `opened`, a request without bytes. Its id
 /// is the sequence number of the greeting.
-pub fn greeted(
+pub(crate) fn greeted(
     cx: &mut Context<'_>,
     protocol: Protocol,
     opened: Mark,

@@ -5,6 +5,8 @@ mod exchange;
 mod statements;
 mod verb;
 
-pub use exchange::{Exchange, Opaque, greeted, unasked};
+pub use exchange::{Exchange, Opaque};
+pub(crate) use exchange::{greeted, unasked};
 pub use statements::Statements;
-pub use verb::{operation, skip_blank};
+pub use verb::operation;
+pub(crate) use verb::skip_blank;

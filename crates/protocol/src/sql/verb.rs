@@ -43,8 +43,7 @@ pub fn operation(text: &[u8]) -> Name {
 }
 
 /// Without white space and comments in front: programs sign their statements with one.
-#[must_use]
-pub fn skip_blank(mut text: &[u8]) -> &[u8] {
+pub(crate) fn skip_blank(mut text: &[u8]) -> &[u8] {
     loop {
         text = text.trim_ascii_start();
         if text.starts_with(b"--") {

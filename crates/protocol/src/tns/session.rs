@@ -526,10 +526,7 @@ impl SessionTrait for Session {
     }
 
     fn hole(&mut self, d: Direction, hole: Hole, _at: Time) {
-        let reason = match hole {
-            Hole::Cut => Reason::SnapLength,
-            Hole::Gap => Reason::CaptureGap,
-        };
+        let reason = hole.reason();
         self.lanes.of_mut(d).hole = Some(reason);
         if hole == Hole::Cut {
             return;

@@ -2,8 +2,8 @@
 
 use super::Anonymise;
 use analysis::live::{
-    ConnectionRow, Crossed, Crossing, Found, FoundRow, LiveResult, Moment, Silence, StatementTotal,
-    SubjectRow, Worst,
+    ConnectionRow, Crossed, Crossing, Found, FoundRow, LiveResult, Moment, Silence, SlowestCall,
+    StatementTotal, SubjectRow,
 };
 use analysis::results::Verdict;
 
@@ -35,9 +35,9 @@ impl Anonymise for Found {
     }
 }
 
-impl Anonymise for Worst {
-    fn anonymised(self, names: &Anonymiser) -> Worst {
-        Worst {
+impl Anonymise for SlowestCall {
+    fn anonymised(self, names: &Anonymiser) -> SlowestCall {
+        SlowestCall {
             client: names.endpoint(self.client),
             server: names.endpoint(self.server),
             ..self

@@ -7,7 +7,7 @@
 use super::{DIRECTIONS, capture_of, file_of};
 use crate::classes::{self, words};
 use crate::table::rows::{key, object};
-use crate::table::{Cell, Column, Kind, Table, columns};
+use crate::table::{Cell, Column, ColumnKind, Table, columns};
 use analysis::results::{ConnectionResult, ConnsResult, DirectionResult};
 use model::{CongestionWindow, Direction, DirectionSummary, Mark, RoundTrips, TimeClass};
 use serde_json::{Value, json};
@@ -83,7 +83,7 @@ const WHICH: [C; 2] = [
         directions,
     )
     .only_json(),
-    C::new("direction", Kind::Text, "", |r| {
+    C::new("direction", ColumnKind::Text, "", |r| {
         classes::direction(r.d).into()
     })
     .only_csv(),
@@ -213,7 +213,7 @@ pub(super) static DIRECTION: LazyLock<Vec<C>> = LazyLock::new(|| {
     let time = |class: TimeClass| {
         C::of(
             class.name(),
-            Kind::Duration,
+            ColumnKind::Duration,
             words(class).meaning,
             |r, c| {
                 let mut times = r.own().account.time_ns.iter();

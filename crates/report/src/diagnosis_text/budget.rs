@@ -62,10 +62,10 @@ pub(crate) struct Parts {
     fragments_ns: i64,
     /// Whether the network's part is what the path takes at least.
     at_least: bool,
-    pub(crate) lines: Vec<Part>,
+    pub(crate) lines: Vec<BudgetLine>,
 }
 
-pub(crate) struct Part {
+pub(crate) struct BudgetLine {
     /// Set in where it is part of the one above.
     pub(crate) name: String,
     /// How long it takes, or why that is not known.
@@ -103,7 +103,7 @@ impl Parts {
         let host = b
             .client_host_ns
             .ok_or("not seen on the wire (give the application's times with --app)");
-        let part = |name: &str, ns, side| Part {
+        let part = |name: &str, ns, side| BudgetLine {
             name: name.to_owned(),
             ns,
             side,
@@ -153,7 +153,7 @@ impl Parts {
                     if ns.is_none() {
                         rest_ns = (rest_ns - *waited).max(0);
                     }
-                    lines.push(Part {
+                    lines.push(BudgetLine {
                         class: Some(*class),
                         ..part(&name, Ok(*waited), side)
                     });

@@ -1,6 +1,6 @@
 //! Where a call's time goes: a bar, and its numbers.
 
-use crate::diagnosis_text::{Part, Parts};
+use crate::diagnosis_text::{BudgetLine, Parts};
 use crate::text::{Unit, share};
 use analysis::results::Diagnosis;
 use maud::{Markup, html};
@@ -80,7 +80,7 @@ pub(super) fn section(d: &Diagnosis) -> Option<Markup> {
 }
 
 /// It is a part of the one before that is not.
-fn is_within(part: &Part) -> bool {
+fn is_within(part: &BudgetLine) -> bool {
     part.name.starts_with(' ')
 }
 
@@ -93,7 +93,7 @@ fn row(within: bool, known: bool) -> Option<&'static str> {
 }
 
 /// `network out` is of class `network-out`, a wait under way of that of its time class.
-fn class(part: &Part) -> String {
+fn class(part: &BudgetLine) -> String {
     match part.class {
         Some(class) => format!("class-{}", class.name()),
         None => part.name.trim().replace(' ', "-"),

@@ -8,7 +8,7 @@ mod tables;
 
 use super::data::{in_script, latency};
 use super::operations::{CALLS, CHARTED, OPEN, SHORT, percentiles_of, short, spread_of};
-use super::{Frame, Made, figure, frame, harmless_page, present};
+use super::{Frame, Provenance, figure, frame, harmless_page, present};
 use crate::compare_text::{notes, volume};
 use crate::text::{bytes, counted, moment, taken};
 use analysis::compare::Comparison;
@@ -29,7 +29,7 @@ const NAMES: [&str; 2] = ["baseline", "problem"];
 /// Those of `out`.
 pub fn compare_html(
     c: &Comparison,
-    made: &Made,
+    made: &Provenance,
     zone: &TimeZone,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -44,7 +44,7 @@ fn page(
     c: &Comparison,
     labels: &[String; 2],
     charted: &[Charted<'_>],
-    made: &Made,
+    made: &Provenance,
     zone: &TimeZone,
     data: &str,
 ) -> Markup {

@@ -21,7 +21,7 @@ const HEIGHT: i64 = 170;
 const LABEL: i64 = 15;
 
 /// One part of a call's time; they add up to it.
-pub(super) struct Part {
+pub(super) struct CallPart {
     pub(super) name: &'static str,
     pub(super) ns: i64,
     pub(super) side: &'static str,
@@ -72,8 +72,8 @@ pub(super) fn marks(r: &Rung) -> [(&'static str, Mark); 4] {
 }
 
 /// Where the call's time went.
-pub(super) fn parts(ladder: &Ladder, places: &Places<'_>) -> Vec<Part> {
-    let part = |name, ns, side| Part { name, ns, side };
+pub(super) fn parts(ladder: &Ladder, places: &Places<'_>) -> Vec<CallPart> {
+    let part = |name, ns, side| CallPart { name, ns, side };
     let ends = Ends::of(ladder, places);
     match (ends.client, ends.server) {
         (Some(c), Some(s)) => {

@@ -40,7 +40,7 @@ const HASHES: &str = include_str!("../../assets/csp.txt");
 
 /// How a report was made, for its last line.
 #[derive(Clone, Debug)]
-pub struct Made {
+pub struct Provenance {
     /// Version of slowside.
     pub version: String,
     /// The command line, quoted for a shell.
@@ -74,7 +74,7 @@ pub fn command_line(words: impl IntoIterator<Item = String>) -> String {
 /// Those of `out`.
 pub fn report_html(
     report: &Report,
-    made: &Made,
+    made: &Provenance,
     zone: &TimeZone,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -111,7 +111,13 @@ fn policy() -> String {
     )
 }
 
-fn page(report: &Report, places: &Places<'_>, made: &Made, zone: &TimeZone, data: &str) -> Markup {
+fn page(
+    report: &Report,
+    places: &Places<'_>,
+    made: &Provenance,
+    zone: &TimeZone,
+    data: &str,
+) -> Markup {
     let d = &report.diagnosis;
     let labels: Vec<&str> = places.labels.iter().map(String::as_str).collect();
     let sections = [
@@ -186,7 +192,7 @@ struct Frame<'a> {
     sections: Vec<Section>,
     /// What has to be known of the numbers, for the last line.
     about: Markup,
-    made: &'a Made,
+    made: &'a Provenance,
     /// For the charts, as [`data`] writes it.
     data: &'a str,
 }

@@ -6,12 +6,6 @@ use crate::{OpsStyle, SqlStyle};
 use expect_test::expect;
 use jiff::tz::TimeZone;
 
-fn text(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> String {
-    let mut out = Vec::new();
-    write(&mut out).expect("memory");
-    String::from_utf8(out).expect("UTF-8")
-}
-
 #[test]
 fn a_diagnosis() {
     let d = samples::diagnosis();
@@ -84,7 +78,7 @@ fn a_diagnosis() {
         - Clocks: nothing contradicts that they agree (assumed synchronised; the offset cannot be known better than ±50.0 µs)
 
         - Note: What the application waited before it called is not on the wire.
-    "#]].assert_eq(&text(|out| diagnosis_markdown(&d, &TimeZone::UTC, out)));
+    "#]].assert_eq(&samples::written(|out| diagnosis_markdown(&d, &TimeZone::UTC, out)));
 }
 
 #[test]
@@ -100,7 +94,7 @@ fn operations_connections_and_statements() {
         | GETATTR | - | &lt;0.1% | 20 | 0 | 0 | 200µs | 190µs | - | - | - | 320µs | 7.20kB |
 
         1,854 calls in all, 60.9 s of response time; 3 errors, 1 retransmit. Not timed: 2 without a response, 1 without a request.
-    "#]].assert_eq(&text(|out| ops_markdown(&samples::ops(), &style, out)));
+    "#]].assert_eq(&samples::written(|out| ops_markdown(&samples::ops(), &style, out)));
     expect![[r#"
         2 TCP connections, 3.99 s of waiting; 60 % of it: the receiver's window was closed (server 10.0.0.2)
 
@@ -108,7 +102,7 @@ fn operations_connections_and_statements() {
         | :-- | :-- | :-- | --: | --: | --: | --: | --: | --: | --: | --: |
         | 1 | 10.0.0.1:41818 → 10.0.0.2:2049 | nfs4.1 | 4.00s | 1.50MB | 1B | 2.21ms | 0.2% | 3.91s | 61% | → receiver |
         | 2 | \[2001:db8:1111:2222:3333:4444:5555:6666\]:50000 → \[2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff\]:5432 | - | 1.00s | 0B | 0B | - | - | 80.0ms | 100% | ← sender |
-    "#]].assert_eq(&text(|out| conns_markdown(&samples::conns(), false, out)));
+    "#]].assert_eq(&samples::written(|out| conns_markdown(&samples::conns(), false, out)));
     let style = SqlStyle {
         all: false,
         literals: false,
@@ -128,7 +122,7 @@ fn operations_connections_and_statements() {
         **Sessions**
 
         - 10.0.0.1:700 → \[fe80::1\]:2049 tns: 3 round trips, 540 B sent, 197 kB received, 87.0 ms in calls (user scott, database orcl, SDU 8,192 B)
-    "#]].assert_eq(&text(|out| sql_markdown(&samples::profile(), style, out)));
+    "#]].assert_eq(&samples::written(|out| sql_markdown(&samples::profile(), style, out)));
 }
 
 #[test]

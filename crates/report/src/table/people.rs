@@ -1,6 +1,6 @@
 //! Rows for people: cells of text under their headings, from columns.
 
-use super::{Cell, Column, Get, Kind, Table};
+use super::{Cell, Column, ColumnKind, Get, Table};
 use crate::page::{self, pad, pad_left};
 use crate::text::{bytes, grouped, rate, tight};
 
@@ -52,10 +52,10 @@ fn text<'a, T: Table>(column: &Column<T>, row: &'a T::Row<'a>) -> String {
         (Cell::Text(text), _) => text.into_owned(),
         (Cell::Natural(n), _) if in_full => n.to_string(),
         (Cell::Number(n), _) if in_full => format!("{n:.0}"),
-        (Cell::Natural(n), Kind::Rate) => rate(n).replace(' ', ""),
-        (Cell::Integer(n), Kind::Duration) => tight(n),
-        (Cell::Natural(n), Kind::Bytes) => bytes(n).replace(' ', ""),
-        (Cell::Natural(n), Kind::Count) => grouped(n),
+        (Cell::Natural(n), ColumnKind::Rate) => rate(n).replace(' ', ""),
+        (Cell::Integer(n), ColumnKind::Duration) => tight(n),
+        (Cell::Natural(n), ColumnKind::Bytes) => bytes(n).replace(' ', ""),
+        (Cell::Natural(n), ColumnKind::Count) => grouped(n),
         (Cell::Integer(n), _) => n.to_string(),
         (Cell::Natural(n), _) => n.to_string(),
         (Cell::Number(n), _) => n.to_string(),
@@ -102,8 +102,8 @@ fn width<T: Table>(column: &Column<T>) -> usize {
     let heading = column.shown.map_or("", |s| s.heading);
     let values = match column.kind {
         _ if column.shown.is_some_and(|s| s.in_full) => 5,
-        Kind::Rate => 10,
-        Kind::Count | Kind::Bytes | Kind::Duration => 6,
+        ColumnKind::Rate => 10,
+        ColumnKind::Count | ColumnKind::Bytes | ColumnKind::Duration => 6,
         _ => 8,
     };
     page::columns(heading).max(values) + 1

@@ -1,7 +1,7 @@
 //! The schemas in `docs/schemas` against the columns: `UPDATE_EXPECT=1 cargo test -p report` writes them
 //! anew.
 
-use super::{Column, Kind, Table};
+use super::{Column, ColumnKind, Table};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -74,16 +74,16 @@ fn add<T: Table>(
 /// Bounds and words that were said by hand stay.
 fn property<T: Table>(c: &Column<T>, mut said: Map<String, Value>) -> Map<String, Value> {
     let (kind, least, unit) = match c.kind {
-        Kind::Text => ("string", None, ""),
-        Kind::Flag => ("boolean", None, ""),
-        Kind::Integer => ("integer", None, ""),
-        Kind::Count => ("integer", Some(0), ""),
-        Kind::Frame => ("integer", Some(1), ""),
-        Kind::Bytes => ("integer", Some(0), "bytes"),
-        Kind::Rate => ("integer", Some(0), "bits per second"),
-        Kind::Number => ("number", None, ""),
-        Kind::Duration | Kind::Time => ("integer", None, "ns"),
-        Kind::Json(kind) => (kind, None, ""),
+        ColumnKind::Text => ("string", None, ""),
+        ColumnKind::Flag => ("boolean", None, ""),
+        ColumnKind::Integer => ("integer", None, ""),
+        ColumnKind::Count => ("integer", Some(0), ""),
+        ColumnKind::Frame => ("integer", Some(1), ""),
+        ColumnKind::Bytes => ("integer", Some(0), "bytes"),
+        ColumnKind::Rate => ("integer", Some(0), "bits per second"),
+        ColumnKind::Number => ("number", None, ""),
+        ColumnKind::Duration | ColumnKind::Time => ("integer", None, "ns"),
+        ColumnKind::Json(kind) => (kind, None, ""),
     };
     if !said.contains_key("enum") {
         let kind = if c.nullable {
@@ -103,7 +103,7 @@ fn property<T: Table>(c: &Column<T>, mut said: Map<String, Value>) -> Map<String
         true => c.help.to_owned(),
         false => format!("{}, {unit}", c.help),
     };
-    if !matches!(c.kind, Kind::Json(_)) {
+    if !matches!(c.kind, ColumnKind::Json(_)) {
         said.shift_remove("description");
     }
     said.insert("description".to_owned(), help.into());

@@ -1,6 +1,6 @@
 //! The columns of response times, which several outputs have.
 
-use super::{Cell, Column, Get, Kind, Table};
+use super::{Cell, Column, ColumnKind, Get, Table};
 use analysis::stats::Summary;
 
 /// An output whose rows have response times.
@@ -19,7 +19,7 @@ const fn duration<T: Timed>(
     help: &'static str,
     get: for<'a> fn(&'a T::Row<'a>) -> Cell<'a>,
 ) -> Column<T> {
-    Column::new(name, Kind::Duration, help, get).or_null()
+    Column::new(name, ColumnKind::Duration, help, get).or_null()
 }
 
 /// Their columns. People see a quantile where the count carries it.
@@ -27,11 +27,11 @@ pub(crate) const fn times<T: Timed>() -> [Column<T>; 11] {
     let total = "all of them together";
     let exact = "whether percentiles are exact; else they are within 1 %";
     [
-        Column::new("count", Kind::Count, "how many were timed", |r| {
+        Column::new("count", ColumnKind::Count, "how many were timed", |r| {
             T::times(r).count.into()
         })
         .shown("calls"),
-        Column::new("total_ns", Kind::Duration, total, |r| {
+        Column::new("total_ns", ColumnKind::Duration, total, |r| {
             T::times(r).total_ns.into()
         }),
         duration("mean_ns", "their mean, ns; null without one", |r| {
@@ -65,6 +65,9 @@ pub(crate) const fn times<T: Timed>() -> [Column<T>; 11] {
         }))
         .needed_if(|r| T::times(r).count >= Summary::P999_NEEDS),
         duration("max_ns", "the longest", |r| of::<T>(r, 1, |s| s.max_ns)).shown("max"),
-        Column::new("exact", Kind::Flag, exact, |r| T::times(r).exact.into()).only_json(),
+        Column::new("exact", ColumnKind::Flag, exact, |r| {
+            T::times(r).exact.into()
+        })
+        .only_json(),
     ]
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::samples;
 use crate::trace::{trace_csv, trace_json};
 use analysis::trace_profile::Profiler;
 use expect_test::expect;
@@ -34,9 +35,7 @@ fn sample() -> TraceResult {
 }
 
 fn page(style: TraceStyle) -> String {
-    let mut out = Vec::new();
-    trace_text(&sample(), &style, &mut out).expect("memory");
-    String::from_utf8(out).expect("UTF-8")
+    samples::written(|out| trace_text(&sample(), &style, out))
 }
 
 const PLAIN: TraceStyle = TraceStyle {
@@ -187,11 +186,7 @@ fn profiles_have_the_keys_of_the_contract() {
 
 #[test]
 fn csv_has_a_row_per_statement_or_event() {
-    let csv = |by| {
-        let mut out = Vec::new();
-        trace_csv(&sample(), by, false, &mut out).expect("memory");
-        String::from_utf8(out).expect("UTF-8")
-    };
+    let csv = |by| samples::written(|out| trace_csv(&sample(), by, false, out));
     expect![[r#"
         event,count,total_ns,mean_ns,min_ns,p50_ns,p90_ns,p95_ns,p99_ns,p999_ns,max_ns,between,between_ns
         SQL*Net message from client,2,4000000,2000000,1000000,1000000,3000000,3000000,3000000,3000000,3000000,2,4000000

@@ -148,6 +148,13 @@ pub(super) fn place<'a>(
             });
         }
     }
+    add_loose(windows, loose);
+    windows.values_mut().for_each(join);
+    Ok(placed)
+}
+
+/// Frames in no window so far have windows of their own, one where they are close together.
+fn add_loose(windows: &mut HashMap<Flow, Vec<Window>>, mut loose: Vec<(Flow, u64, Time)>) {
     let mut before: HashMap<Flow, (Window, Time)> = HashMap::new();
     loose.retain(|(flow, order, _)| {
         !windows
@@ -165,8 +172,6 @@ pub(super) fn place<'a>(
     for (flow, (window, _)) in before {
         windows.entry(flow).or_default().push(window);
     }
-    windows.values_mut().for_each(join);
-    Ok(placed)
 }
 
 /// Whether a frame was named by its number.

@@ -1,7 +1,7 @@
 //! The last packets of a capture, in bounded memory: for so many seconds or so many bytes, whichever is
 //! less. They are written as pcapng, into a file or for somebody who reads them again at once.
 
-use super::tap::append;
+use super::batches::append;
 use capture::{Interface, PacketBlock, PcapNgWriter};
 use model::{Batch, LinkType, Packet, PacketRef, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -21,7 +21,7 @@ pub struct Keep {
 
 /// How full the ring is.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Held {
+pub struct RingFill {
     pub packets: u64,
     /// Of memory, bookkeeping included.
     pub bytes: u64,
@@ -107,10 +107,10 @@ impl Ring {
         self.newest + -self.keep.ns
     }
 
-    pub(super) fn held(&self) -> Held {
+    pub(super) fn held(&self) -> RingFill {
         let first = self.chunks.front().and_then(|c| c.packets.first());
         let ns = first.map_or(0, |p| (self.newest - p.time).clamp(0, self.keep.ns));
-        Held {
+        RingFill {
             packets: self.chunks.iter().map(|c| c.packets.len() as u64).sum(),
             bytes: self.bytes as u64,
             ns,

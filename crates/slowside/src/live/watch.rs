@@ -4,7 +4,7 @@
 use super::ring::Snapshot;
 use crate::Error;
 use crate::config::Config;
-use crate::diagnose::Read;
+use crate::diagnose::ReadOptions;
 use analysis::results::Diagnosis;
 use capture::Capture;
 use crossbeam_channel::{Receiver, TryRecvError, bounded};
@@ -111,6 +111,6 @@ impl Watch {
 fn diagnose(config: &Config, name: &str, snapshot: Snapshot) -> Result<Diagnosis, Error> {
     let reader = Box::new(snapshot.into_reader(name));
     let capture = Capture::from_reader(name, reader).map_err(|e| Error::Message(e.to_string()))?;
-    let read = Read::new(None, config);
+    let read = ReadOptions::new(None, config);
     read.one(capture)
 }

@@ -5,7 +5,7 @@
 //! unknown, and so is its other end. Times that do not count from 1970 are no times: nothing says when that was.
 
 use super::{Column, EPOCH_NS, Row, Table, Times, optional, required, unit_of};
-use crate::{Kind, Sample};
+use crate::{OperationKind, Sample};
 use std::borrow::Cow;
 
 impl Table {
@@ -83,7 +83,7 @@ fn sample(from_ns: Option<i64>, until_ns: Option<i64>, count: u64, latency_ns: i
     Row::Sample(Sample {
         from_ns,
         until_ns,
-        kind: Kind::Unsaid,
+        kind: OperationKind::Unsaid,
         count,
         latency_ns,
         client: None,

@@ -1,5 +1,5 @@
 use super::{error, operation, read, read_named, times};
-use crate::Kind;
+use crate::OperationKind;
 
 /// 2026-11-20, in nanoseconds.
 const T: i64 = 1_795_166_662_233_654_921;
@@ -14,11 +14,17 @@ fn the_earliest_stage_is_the_start() {
     assert_eq!(
         found.operations,
         [
-            operation(T, 1_795_166_662_240_235_155, Kind::Write, 37_167_104, 8192),
+            operation(
+                T,
+                1_795_166_662_240_235_155,
+                OperationKind::Write,
+                37_167_104,
+                8192
+            ),
             operation(
                 T + 1,
                 1_795_166_662_240_220_213,
-                Kind::Read,
+                OperationKind::Read,
                 33_062_912,
                 4096
             ),
@@ -100,7 +106,7 @@ fn quotes_separators_and_line_ends_are_those_of_spreadsheets() {
     }
     assert_eq!(
         read("op;start_ns;end_ns\n\"Read\";\"5\";7").operations[0].kind,
-        Kind::Read
+        OperationKind::Read
     );
 }
 
@@ -232,7 +238,14 @@ fn a_latency_alone_is_a_list() {
     );
     let found = read("op,latency_us\nREAD,1\nw,2\n,3\n");
     let kinds: Vec<_> = found.samples.iter().map(|s| s.kind).collect();
-    assert_eq!(kinds, [Kind::Read, Kind::Write, Kind::Unsaid]);
+    assert_eq!(
+        kinds,
+        [
+            OperationKind::Read,
+            OperationKind::Write,
+            OperationKind::Unsaid
+        ]
+    );
     assert_eq!(found.format, "CSV, latency_us without times");
 }
 

@@ -1,5 +1,5 @@
 use super::{error, operation, read, read_named, times};
-use crate::Kind;
+use crate::OperationKind;
 
 #[test]
 fn the_time_of_a_row_is_the_end_of_the_operation() {
@@ -13,7 +13,14 @@ fn the_time_of_a_row_is_the_end_of_the_operation() {
         ]
     );
     let kinds: Vec<_> = found.operations.iter().map(|o| o.kind).collect();
-    assert_eq!(kinds, [Kind::Read, Kind::Write, Kind::Other]);
+    assert_eq!(
+        kinds,
+        [
+            OperationKind::Read,
+            OperationKind::Write,
+            OperationKind::Other
+        ]
+    );
     assert_eq!(found.operations[1].size, Some(8192));
     assert!(!found.operations[0].absolute);
     assert!(
@@ -29,7 +36,13 @@ fn times_of_the_epoch_are_absolute() {
     let end = 1_795_166_662_234_000_000;
     assert_eq!(
         found.operations,
-        [operation(end - 1_000_000, end, Kind::Write, 65_536, 8192)]
+        [operation(
+            end - 1_000_000,
+            end,
+            OperationKind::Write,
+            65_536,
+            8192
+        )]
     );
 }
 

@@ -10,7 +10,7 @@ mod sums;
 
 use crate::collector::Collector;
 use crate::lines::Lines;
-use crate::{Application, Error, Kind, Operation};
+use crate::{Application, Error, Operation, OperationKind};
 use std::io::Cursor;
 
 fn read_named(files: &[(&str, &[u8])], limit: usize) -> Result<Application, Error> {
@@ -37,7 +37,7 @@ fn times(application: &Application) -> Vec<(i64, i64)> {
     operations.map(|o| (o.start_ns, o.end_ns)).collect()
 }
 
-fn operation(start_ns: i64, end_ns: i64, kind: Kind, offset: u64, size: u64) -> Operation {
+fn operation(start_ns: i64, end_ns: i64, kind: OperationKind, offset: u64, size: u64) -> Operation {
     Operation {
         start_ns,
         end_ns,

@@ -9,7 +9,7 @@ use analysis::live::FoundRow;
 use anyhow::Context;
 use jiff::tz::TimeZone;
 use report::{Anonymise, LiveKept, LiveText};
-use slowside::{Config, Control, Held, LiveEvent, LiveOptions, Source};
+use slowside::{Config, Control, LiveEvent, LiveOptions, RingFill, Source};
 use std::io::{self, BufWriter, Write};
 
 pub(super) fn run(
@@ -121,7 +121,7 @@ impl<W: Write> Lines<'_, W> {
     }
 }
 
-fn kept(held: &Held) -> LiveKept {
+fn kept(held: &RingFill) -> LiveKept {
     LiveKept {
         packets: held.packets,
         bytes: held.bytes,

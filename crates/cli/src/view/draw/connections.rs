@@ -11,6 +11,68 @@ use ratatui::layout::Rect;
 use report::{columns, grouped, limit_words, rate, shortened, tight};
 use std::net::IpAddr;
 
+const CONNECTIONS: [Column<ConnectionRow>; 7] = [
+    Column {
+        name: "rate",
+        width: 13,
+        from: 0,
+        cell: |c| (Tone::Plain, rate(c.bps())),
+    },
+    Column {
+        name: "calls",
+        width: 8,
+        from: 95,
+        cell: |c| (Tone::Plain, grouped(c.calls)),
+    },
+    Column {
+        name: "slowest",
+        width: 9,
+        from: 104,
+        cell: |c| match c.calls {
+            0 => (Tone::Plain, "-".to_owned()),
+            _ => (slow(c.max_ns), tight(c.max_ns)),
+        },
+    },
+    Column {
+        name: "rtt",
+        width: 8,
+        from: 0,
+        cell: |c| (Tone::Plain, c.rtt_ns.map_or("-".to_owned(), tight)),
+    },
+    Column {
+        name: "resent",
+        width: 7,
+        from: 0,
+        cell: |c| match c.resent() {
+            None => (Tone::Plain, "-".to_owned()),
+            Some(0.0) => (Tone::Plain, "0%".to_owned()),
+            Some(r) if r < 0.001 => (Tone::Notable, "<0.1%".to_owned()),
+            Some(r) => (Tone::Notable, format!("{:.1}%", r * 100.0)),
+        },
+    },
+    Column {
+        name: "out",
+        width: 5,
+        from: 0,
+        cell: |c| (Tone::Plain, grouped(c.outstanding_most)),
+    },
+    Column {
+        name: "limited by",
+        width: 20,
+        from: 0,
+        cell: |c| match &c.limit {
+            None => (Tone::Faint, "-".to_owned()),
+            Some(l) => {
+                let tone = match l.class {
+                    TimeClass::SenderApplication => Tone::Plain,
+                    _ => Tone::Notable,
+                };
+                (tone, limit_words(l))
+            }
+        },
+    },
+];
+
 pub(super) fn connections_pane(frame: &mut Frame<'_>, state: &State, area: Rect) {
     let rows = state.connections();
     let [_, place, _] = state.places;
@@ -19,67 +81,6 @@ pub(super) fn connections_pane(frame: &mut Frame<'_>, state: &State, area: Rect)
         .copied()
         .unwrap_or("time");
     let text = format!("Connections by {order}");
-    let columns: [Column<ConnectionRow>; 7] = [
-        Column {
-            name: "rate",
-            width: 13,
-            from: 0,
-            cell: |c| (Tone::Plain, rate(c.bps())),
-        },
-        Column {
-            name: "calls",
-            width: 8,
-            from: 95,
-            cell: |c| (Tone::Plain, grouped(c.calls)),
-        },
-        Column {
-            name: "slowest",
-            width: 9,
-            from: 104,
-            cell: |c| match c.calls {
-                0 => (Tone::Plain, "-".to_owned()),
-                _ => (slow(c.max_ns), tight(c.max_ns)),
-            },
-        },
-        Column {
-            name: "rtt",
-            width: 8,
-            from: 0,
-            cell: |c| (Tone::Plain, c.rtt_ns.map_or("-".to_owned(), tight)),
-        },
-        Column {
-            name: "resent",
-            width: 7,
-            from: 0,
-            cell: |c| match c.resent() {
-                None => (Tone::Plain, "-".to_owned()),
-                Some(0.0) => (Tone::Plain, "0%".to_owned()),
-                Some(r) if r < 0.001 => (Tone::Notable, "<0.1%".to_owned()),
-                Some(r) => (Tone::Notable, format!("{:.1}%", r * 100.0)),
-            },
-        },
-        Column {
-            name: "out",
-            width: 5,
-            from: 0,
-            cell: |c| (Tone::Plain, grouped(c.outstanding_most)),
-        },
-        Column {
-            name: "limited by",
-            width: 20,
-            from: 0,
-            cell: |c| match &c.limit {
-                None => (Tone::Faint, "-".to_owned()),
-                Some(l) => {
-                    let tone = match l.class {
-                        TimeClass::SenderApplication => Tone::Plain,
-                        _ => Tone::Notable,
-                    };
-                    (tone, limit_words(l))
-                }
-            },
-        },
-    ];
     let nothing = match &*state.filter {
         "" => "no TCP connection in the window",
         _ => "none contains that text (Esc shows all)",
@@ -95,7 +96,7 @@ pub(super) fn connections_pane(frame: &mut Frame<'_>, state: &State, area: Rect)
         ),
         (&rows, place.first),
         connection_name,
-        &columns,
+        &CONNECTIONS,
     );
 }
 

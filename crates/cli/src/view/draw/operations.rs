@@ -13,6 +13,78 @@ use ratatui::text::Line;
 use ratatui::widgets::Sparkline;
 use report::{carried, grouped, per_second, shortened};
 
+const OPERATIONS: [Column<SubjectRow>; 9] = [
+    Column {
+        name: "calls/s",
+        width: 9,
+        from: 0,
+        cell: |r| (Tone::Plain, per_second(r.window.rate())),
+    },
+    Column {
+        name: "mean",
+        width: 9,
+        from: 100,
+        cell: |r| (Tone::Plain, carried(&r.window, |s| s.mean_ns, 1)),
+    },
+    Column {
+        name: "p50",
+        width: 9,
+        from: 0,
+        cell: |r| {
+            let text = carried(&r.window, |s| s.p50_ns, 1);
+            (slow(r.window.stats.p50_ns), text)
+        },
+    },
+    Column {
+        name: "p90",
+        width: 9,
+        from: 90,
+        cell: |r| {
+            let text = carried(&r.window, |s| s.p90_ns, Summary::P90_NEEDS);
+            (Tone::Plain, text)
+        },
+    },
+    Column {
+        name: "p99",
+        width: 9,
+        from: 0,
+        cell: |r| {
+            let text = carried(&r.window, |s| s.p99_ns, Summary::P99_NEEDS);
+            (slow(r.window.stats.p99_ns), text)
+        },
+    },
+    Column {
+        name: "slowest",
+        width: 9,
+        from: 0,
+        cell: |r| {
+            let text = carried(&r.window, |s| s.max_ns, 1);
+            (slow(r.window.stats.max_ns), text)
+        },
+    },
+    Column {
+        name: "out",
+        width: 7,
+        from: 0,
+        cell: |r| (Tone::Plain, per_second(r.window.outstanding())),
+    },
+    Column {
+        name: "errors",
+        width: 8,
+        from: 0,
+        cell: |r| match r.window.errors {
+            0 => (Tone::Plain, "0".to_owned()),
+            n => (Tone::Notable, grouped(n)),
+        },
+    },
+    Column {
+        name: "halves",
+        width: 8,
+        from: 110,
+        cell: |r| (Tone::Plain, grouped(r.window.half_calls)),
+    },
+];
+
 pub(super) fn operations_pane(frame: &mut Frame<'_>, state: &State, area: Rect) {
     let rows = state.operations();
     let [place, ..] = state.places;
@@ -23,77 +95,6 @@ pub(super) fn operations_pane(frame: &mut Frame<'_>, state: &State, area: Rect) 
     let order = OPERATION_ORDERS.get(place.order).copied().unwrap_or("time");
     let over = state.shown.as_ref().map_or(0, |(m, _)| m.window_ns);
     let text = format!("{what} by {order}, last {}", report::spoken(over));
-    let columns: [Column<SubjectRow>; 9] = [
-        Column {
-            name: "calls/s",
-            width: 9,
-            from: 0,
-            cell: |r| (Tone::Plain, per_second(r.window.rate())),
-        },
-        Column {
-            name: "mean",
-            width: 9,
-            from: 100,
-            cell: |r| (Tone::Plain, carried(&r.window, |s| s.mean_ns, 1)),
-        },
-        Column {
-            name: "p50",
-            width: 9,
-            from: 0,
-            cell: |r| {
-                let text = carried(&r.window, |s| s.p50_ns, 1);
-                (slow(r.window.stats.p50_ns), text)
-            },
-        },
-        Column {
-            name: "p90",
-            width: 9,
-            from: 90,
-            cell: |r| {
-                let text = carried(&r.window, |s| s.p90_ns, Summary::P90_NEEDS);
-                (Tone::Plain, text)
-            },
-        },
-        Column {
-            name: "p99",
-            width: 9,
-            from: 0,
-            cell: |r| {
-                let text = carried(&r.window, |s| s.p99_ns, Summary::P99_NEEDS);
-                (slow(r.window.stats.p99_ns), text)
-            },
-        },
-        Column {
-            name: "slowest",
-            width: 9,
-            from: 0,
-            cell: |r| {
-                let text = carried(&r.window, |s| s.max_ns, 1);
-                (slow(r.window.stats.max_ns), text)
-            },
-        },
-        Column {
-            name: "out",
-            width: 7,
-            from: 0,
-            cell: |r| (Tone::Plain, per_second(r.window.outstanding())),
-        },
-        Column {
-            name: "errors",
-            width: 8,
-            from: 0,
-            cell: |r| match r.window.errors {
-                0 => (Tone::Plain, "0".to_owned()),
-                n => (Tone::Notable, grouped(n)),
-            },
-        },
-        Column {
-            name: "halves",
-            width: 8,
-            from: 110,
-            cell: |r| (Tone::Plain, grouped(r.window.half_calls)),
-        },
-    ];
     let nothing = match (&*state.filter, state.statements) {
         ("", true) => "no statements in the window (o: operations)",
         ("", false) => "no calls in the window",
@@ -115,7 +116,7 @@ pub(super) fn operations_pane(frame: &mut Frame<'_>, state: &State, area: Rect) 
         (title, heading, nothing),
         (&rows, place.first),
         |r, room| shortened(&report::subject_name(r), room),
-        &columns,
+        &OPERATIONS,
     );
     if curve.height > 0 {
         curves(frame, state, curve);

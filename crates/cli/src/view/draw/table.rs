@@ -6,7 +6,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
-use report::{columns, grouped, shortened};
+use report::{columns, grouped, pad_left, shortened};
 
 /// A column: its heading, how wide it is, and from which width of the pane on it is shown.
 pub(super) struct Column<R> {
@@ -73,9 +73,4 @@ pub(super) fn pad(text: &str, width: usize) -> String {
     let text = shortened(text, width);
     let spaces = width.saturating_sub(columns(&text));
     format!("{text}{}", " ".repeat(spaces))
-}
-
-fn pad_left(text: &str, width: usize) -> String {
-    let spaces = width.saturating_sub(columns(text));
-    format!("{}{text}", " ".repeat(spaces))
 }

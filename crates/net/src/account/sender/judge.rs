@@ -22,6 +22,9 @@ const DELAYED_NS: i64 = 8 * MILLISECOND;
 impl Sender {
     /// Charges the time before a transmission to what it waited for; whether that was the congestion
     /// window, and something was in flight.
+    ///
+    /// Causes in the order in which they exclude each other: the first that holds has the time, so they stand in
+    /// one place.
     pub(super) fn judge(&mut self, s: &Transmission) -> bool {
         let now = s.mark;
         let gap = &self.gap;

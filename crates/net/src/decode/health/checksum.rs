@@ -14,7 +14,7 @@ use std::net::IpAddr;
 
 /// How a checksum was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Found {
+pub(super) enum ChecksumState {
     Right,
     Unfinished,
     /// Of several packets that the receiver's card joined.
@@ -36,7 +36,7 @@ struct Sum {
 }
 
 impl Sums {
-    pub(super) fn add(&mut self, of: ChecksumOf, found: Found, at: Mark) {
+    pub(super) fn add(&mut self, of: ChecksumOf, found: ChecksumState, at: Mark) {
         let [ip, tcp, udp] = &mut self.0;
         let sum = match of {
             ChecksumOf::Ip => ip,
@@ -44,10 +44,10 @@ impl Sums {
             ChecksumOf::Udp => udp,
         };
         match found {
-            Found::Right => sum.right += 1,
-            Found::Unfinished => sum.unfinished += 1,
-            Found::Joined => sum.joined += 1,
-            Found::Wrong => {
+            ChecksumState::Right => sum.right += 1,
+            ChecksumState::Unfinished => sum.unfinished += 1,
+            ChecksumState::Joined => sum.joined += 1,
+            ChecksumState::Wrong => {
                 sum.wrong += 1;
                 if let Some(place) = sum.shown.iter_mut().find(|s| s.is_none()) {
                     *place = Some(at);
@@ -72,7 +72,7 @@ impl Sums {
 }
 
 /// Of an IPv4 header; `None` for IPv6, which has none, and for one that was not captured whole.
-pub(super) fn of_ip(view: View<'_>) -> Option<Found> {
+pub(super) fn of_ip(view: View<'_>) -> Option<ChecksumState> {
     let first = view.u8_at(0).filter(|b| b >> 4 == 4)?;
     let header = view.data.get(..usize::from(first & 15) * 4)?;
     let (fixed, options) = header.split_first_chunk::<16>()?;
@@ -83,15 +83,19 @@ pub(super) fn of_ip(view: View<'_>) -> Option<Found> {
         options => sum.add_slice(options),
     };
     Some(match (sum.ones_complement(), view.u16_at(10)?) {
-        (0, _) => Found::Right,
-        (_, 0) => Found::Unfinished,
-        _ => Found::Wrong,
+        (0, _) => ChecksumState::Right,
+        (_, 0) => ChecksumState::Unfinished,
+        _ => ChecksumState::Wrong,
     })
 }
 
 /// Of a TCP segment or UDP datagram, by IP's protocol number; `None` where there is none or it was not
 /// captured whole.
-pub(super) fn of_payload(number: u8, view: View<'_>, ip: &Ip) -> Option<(ChecksumOf, Found)> {
+pub(super) fn of_payload(
+    number: u8,
+    view: View<'_>,
+    ip: &Ip,
+) -> Option<(ChecksumOf, ChecksumState)> {
     let (of, at, length) = match number {
         6 => (ChecksumOf::Tcp, 16, view.wire),
         17 => {
@@ -123,11 +127,11 @@ pub(super) fn of_payload(number: u8, view: View<'_>, ip: &Ip) -> Option<(Checksu
     let field = field.to_be_bytes();
     let is = |sum: Sum16BitWords| sum.ones_complement().to_ne_bytes().map(|b| !b) == field;
     let found = if pseudo.clone().add_slice(bytes).ones_complement() == 0 {
-        Found::Right
+        ChecksumState::Right
     } else if field == [0, 0] || is(pseudo) || is(without_length) {
-        Found::Unfinished
+        ChecksumState::Unfinished
     } else {
-        Found::Wrong
+        ChecksumState::Wrong
     };
     Some((of, found))
 }

@@ -14,7 +14,7 @@ use super::ip::Ip;
 use super::view::View;
 use super::walk::Layer;
 use super::{link, mark_of, sight};
-use checksum::{Found, Sums};
+use checksum::{ChecksumState, Sums};
 use hashbrown::{HashMap, HashSet};
 use model::{
     Cast, ChecksumOf, Flooded, Fragments, LostFragments, Mark, Notice, NoticeKind, Packet,
@@ -132,7 +132,7 @@ impl Health {
         let joins = wire > ETHERNET_BYTES && !joined;
         let sums = self.sums_of(ip.source);
         let mut add = |(of, found)| match found {
-            Found::Wrong if joins => sums.add(of, Found::Joined, at),
+            ChecksumState::Wrong if joins => sums.add(of, ChecksumState::Joined, at),
             found => sums.add(of, found, at),
         };
         if let Some(header) = header {

@@ -56,20 +56,7 @@ pub(super) fn acknowledge<H: Handler>(
                 && newest.end == position
                 && now >= at
             {
-                let ns = now - at;
-                if alone {
-                    let one_segment = position - before <= stream.full_sized();
-                    let is_whole = stream.recovery.since().is_none();
-                    let at_once = !one_segment && is_whole && !stream.held.is_late(ns);
-                    stream.sample(ns, at_once);
-                    if let Some(queue) = stream.queue.as_mut().filter(|_| at_once) {
-                        queue.passed(ns, newest.flight);
-                    }
-                    stream.held.round_trip(ns, one_segment);
-                } else if s.payload_length > 0 {
-                    stream.held.took_at_most(ns);
-                    stream.at_most_ns = Some(ns);
-                }
+                round_trip(s, stream, now - at, position - before, alone, newest.flight);
             }
         }
         let recovering = stream.recovery.since().is_some();
@@ -126,6 +113,23 @@ pub(super) fn acknowledge<H: Handler>(
         if let Some((kind, stretch)) = stream.window.take_ready() {
             out.episode(d, kind, stretch);
         }
+    }
+}
+
+/// An acknowledgement of so many bytes came so long after the last of them; with data, that is a bound only.
+fn round_trip(s: &Segment, stream: &mut Stream, ns: i64, bytes: u64, alone: bool, flight: u64) {
+    if alone {
+        let one_segment = bytes <= stream.full_sized();
+        let is_whole = stream.recovery.since().is_none();
+        let at_once = !one_segment && is_whole && !stream.held.is_late(ns);
+        stream.sample(ns, at_once);
+        if let Some(queue) = stream.queue.as_mut().filter(|_| at_once) {
+            queue.passed(ns, flight);
+        }
+        stream.held.round_trip(ns, one_segment);
+    } else if s.payload_length > 0 {
+        stream.held.took_at_most(ns);
+        stream.at_most_ns = Some(ns);
     }
 }
 

@@ -12,7 +12,7 @@ const LATE_NS: i64 = 200_000_000;
 
 /// Of one batch.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Kept {
+pub(crate) struct KeptBatch {
     /// Its packets, where any are kept.
     pub batch: Option<Arc<Batch>>,
     /// By interval, in the order of packets.
@@ -21,7 +21,7 @@ pub(crate) struct Kept {
     pub dropped: Option<u64>,
 }
 
-pub(crate) struct Tap {
+pub(crate) struct BatchKeeper {
     width_ns: i64,
     /// Whether packets are wanted, not only their numbers.
     keeps: bool,
@@ -32,14 +32,14 @@ pub(crate) struct Tap {
     latest: Option<(Time, i64)>,
 }
 
-impl Tap {
+impl BatchKeeper {
     pub(crate) fn new(
         width_ns: i64,
         keeps: bool,
         stop: Arc<AtomicBool>,
         clock: Option<fn() -> i64>,
-    ) -> Tap {
-        Tap {
+    ) -> BatchKeeper {
+        BatchKeeper {
             width_ns,
             keeps,
             stop,
@@ -53,7 +53,7 @@ impl Tap {
         self.stop.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn take(&mut self, batch: &Batch, capture: &Capture) -> Kept {
+    pub(crate) fn take(&mut self, batch: &Batch, capture: &Capture) -> KeptBatch {
         let mut traffic: Vec<(Time, Traffic)> = Vec::new();
         for p in &batch.packets {
             let start = Interval::start_of(p.time, self.width_ns);
@@ -70,7 +70,7 @@ impl Tap {
             }
         }
         let keeps = self.keeps && !batch.packets.is_empty();
-        Kept {
+        KeptBatch {
             batch: keeps.then(|| Arc::new(compact(batch))),
             traffic,
             dropped: capture.dropped(),
