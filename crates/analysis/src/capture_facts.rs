@@ -2,6 +2,7 @@
 //! connections went through.
 
 use crate::concurrency::{Concurrency, STALL_NS, Scope};
+use crate::locks::Locks;
 use crate::losses::Losses;
 use crate::stats::Distribution;
 use crate::streams::DIRECTIONS;
@@ -145,6 +146,7 @@ pub struct CaptureFacts {
     /// Time in which replies were passing.
     pub response_transfer_ns: i64,
     pub concurrency: Concurrency,
+    pub locks: Locks,
     pub tcp: TcpFacts,
     pub troubles: HashMap<ConnectionId, VecDeque<Trouble>, foldhash::fast::FixedState>,
     /// By direction of the bytes that waited and by kind.
@@ -286,6 +288,7 @@ impl CaptureFacts {
             }
             return;
         }
+        self.locks.call(call);
         let (Some(response), Some(wait)) = (call.response_time_ns(), call.wait_ns()) else {
             return;
         };

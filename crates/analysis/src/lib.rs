@@ -28,6 +28,7 @@ pub mod intervals;
 pub mod join;
 pub mod ledgers;
 pub mod live;
+pub mod locks;
 pub mod losses;
 pub mod matched;
 pub mod narrowest;

@@ -389,6 +389,7 @@ impl MatchedFacts {
             response_ns: total.max(0),
             service_ns: service,
             stall_ns: stall,
+            locked_ns: (server.locks).waited_ns(call.server_end, s.connection, call.work, from, to),
             behind_ns: blocked,
             transfer_ns: transfer,
             request_passing_ns: (s.request_last.time - s.request_first.time).max(0),

@@ -9,7 +9,7 @@ use crate::classes::Classes;
 use crate::held::Held;
 use crate::kept::{Pack, Packer, Unpacker};
 use crate::one::{Half, Lost, Share, path};
-use crate::{Bounds, Cause, Ledger};
+use crate::{Bounds, Cause, Ledger, Locked};
 use model::{Direction, EpisodeKind};
 
 /// A call as both captures saw it. All times in nanoseconds; `service_ns`, `stall_ns`, `behind_ns`,
@@ -27,6 +27,8 @@ pub struct Both {
     /// The server's own.
     pub service_ns: i64,
     pub stall_ns: i64,
+    /// Of both, how much may have been a wait for locks that other sessions held while they asked nothing.
+    pub locked_ns: i64,
     /// Until bytes before the request came, that had been lost.
     pub behind_ns: i64,
     /// Messages passing at the server, as far as nothing below explains it; of requests only.
@@ -62,6 +64,7 @@ impl Pack for Both {
             self.response_ns,
             self.service_ns,
             self.stall_ns,
+            self.locked_ns,
             self.behind_ns,
             self.transfer_ns,
             self.request_passing_ns,
@@ -92,6 +95,7 @@ impl Pack for Both {
             response_ns: u.signed()?,
             service_ns: u.signed()?,
             stall_ns: u.signed()?,
+            locked_ns: u.signed()?,
             behind_ns: u.signed()?,
             transfer_ns: u.signed()?,
             request_passing_ns: u.signed()?,
@@ -148,14 +152,20 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
     if let Half::Away(way) = facts.to_server {
         return beyond(call, way, ledger);
     }
-    let mut charge = |cause, d, ns| ledger.charge(cause, d, Bounds::exactly(ns));
     let service = match facts.unloaded_ns {
         Some(unloaded) => call.service_ns.min(unloaded),
         None => call.service_ns,
     };
-    charge(Cause::Service, d, service);
-    charge(Cause::Queue, d, call.service_ns - service);
-    charge(Cause::Stall, d, call.stall_ns);
+    // What it waited for a lock it stood still for, and then took long for.
+    let (stall, locked) = Locked::of(call.locked_ns).out_of(call.stall_ns);
+    let (queue, locked) = locked.out_of(call.service_ns - service);
+    let (service, _) = locked.out_of(service);
+    ledger.charge(Cause::Service, d, service);
+    ledger.charge(Cause::Queue, d, queue);
+    ledger.charge(Cause::Stall, d, stall);
+    let own = call.service_ns + call.stall_ns;
+    ledger.charge(Cause::Event, d, Bounds::between(0, call.locked_ns.min(own)));
+    let mut charge = |cause, d, ns| ledger.charge(cause, d, Bounds::exactly(ns));
     charge(Cause::Loss, d, call.behind_ns);
     // What holds turns of a stream back, their connections' accounts say.
     let nagle = match facts.classes {

@@ -70,7 +70,7 @@ causes! {
     NotWriting "not-writing",
     /// A sender was silent where a message may have ended: its application paused, or nobody waited.
     Idle "idle",
-    /// The server took long for a few turns of a protocol that is not known: it worked, or waited for an event.
+    /// The server took long and may have waited for an event: a message that was to come, a lock that another session held.
     Event "event",
     /// Messages crossed the path.
     Path "path",

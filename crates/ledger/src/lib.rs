@@ -65,6 +65,22 @@ impl Bounds {
     }
 }
 
+/// How much of what looks like a server's doing may have been a wait for a lock.
+#[derive(Clone, Copy)]
+struct Locked(i64);
+
+impl Locked {
+    fn of(ns: i64) -> Locked {
+        Locked(ns.max(0))
+    }
+
+    /// What of `ns` is certain to be none, and at most; and what may lie elsewhere.
+    fn out_of(self, ns: i64) -> (Bounds, Locked) {
+        let here = self.0.min(ns.max(0));
+        (Bounds::between(ns - here, ns), Locked(self.0 - here))
+    }
+}
+
 /// Part of a call's time: why, and of which direction's bytes (for causes that are of none, towards the
 /// server).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

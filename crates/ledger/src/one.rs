@@ -13,7 +13,7 @@
 use crate::classes::Classes;
 use crate::held::{Held, HeldUp};
 use crate::kept::{Pack, Packer, Unpacker};
-use crate::{Bounds, Cause, Ledger};
+use crate::{Bounds, Cause, Ledger, Locked};
 use model::{Direction, EpisodeKind, TimeClass};
 
 /// By how much a message's end may stand later in its sender's capture than it was.
@@ -89,6 +89,8 @@ pub struct One {
     pub response_held_ns: i64,
     /// Of the wait, what the server was silent on all its connections.
     pub stall_ns: i64,
+    /// Of the wait, how much may have been one for locks that other sessions held while they asked nothing.
+    pub locked_ns: i64,
     pub lost: Lost,
     /// Whether it was sent in datagrams.
     pub is_datagram: bool,
@@ -122,6 +124,7 @@ impl Pack for One {
             self.request_held_ns,
             self.response_held_ns,
             self.stall_ns,
+            self.locked_ns,
             self.recovery_ns,
             self.response_recovery_ns,
             self.behind_ns,
@@ -146,6 +149,7 @@ impl Pack for One {
             request_held_ns: u.signed()?,
             response_held_ns: u.signed()?,
             stall_ns: u.signed()?,
+            locked_ns: u.signed()?,
             recovery_ns: u.signed()?,
             response_recovery_ns: u.signed()?,
             behind_ns: u.signed()?,
@@ -432,8 +436,15 @@ fn waiting(call: &One, wait: i64, facts: &OneFacts, ledger: &mut Ledger) {
     let most = (own - half.lo_ns).max(0);
     // A stall is the server's as far as anything is.
     let stalled = stall.min(least);
-    ledger.charge(Cause::Stall, d, Bounds::exactly(stalled));
+    let (of_stall, locked) = Locked::of(call.locked_ns.min(most)).out_of(stalled);
+    ledger.charge(Cause::Stall, d, of_stall);
     let (least, most) = (least - stalled, most - stalled);
+    let least = locked.out_of(least).0.lo_ns;
+    ledger.charge(
+        Cause::Event,
+        d,
+        Bounds::between(0, call.locked_ns.min(most + stalled)),
+    );
     let work = |ns: i64| facts.unloaded_ns.map_or(ns, |unloaded| ns.min(unloaded));
     let served = Bounds::between(work(least), work(most));
     ledger.charge(Cause::Service, d, served);

@@ -170,6 +170,7 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
     if b.work != 0 && facts.lacks(b.connection, from, to) {
         one.lost = Lost::Hidden;
     }
+    one.locked_ns = (facts.locks).waited_ns(b.server, b.connection, b.work, asked, answered);
     if !resent {
         one.stall_ns = facts.stalled(b.server, asked, answered);
     }

@@ -30,7 +30,7 @@ pub(super) fn mark(ms: i64) -> Mark {
     }
 }
 
-pub(super) fn sql(user: &str, text: Option<&str>) -> Arc<Sql> {
+pub(crate) fn sql(user: &str, text: Option<&str>) -> Arc<Sql> {
     let statement = text.map(|t| {
         let normal = statement::normalise(t);
         Arc::new(Statement {
@@ -51,7 +51,7 @@ pub(super) fn sql(user: &str, text: Option<&str>) -> Arc<Sql> {
 }
 
 /// A call from `from` on: 1 ms of request, `wait` and 2 ms of response.
-pub(super) fn call(op: Name, of: &Arc<Sql>, from: i64, wait: i64, rows: u64) -> Call {
+pub(crate) fn call(op: Name, of: &Arc<Sql>, from: i64, wait: i64, rows: u64) -> Call {
     let mut detail = Detail::default();
     detail.set(Field::Rows, rows);
     Call {

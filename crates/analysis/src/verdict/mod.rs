@@ -6,6 +6,7 @@
 
 mod said;
 
+use crate::diagnose::Kind;
 use crate::facts::{Basis, Facts};
 use crate::findings::Of;
 use crate::results::{Finding, Side, Verdict};
@@ -135,6 +136,8 @@ enum Ground<'a> {
     FewTurns(Option<&'a Finding>),
     /// Senders were silent for longest where a message may have ended. What is known beside.
     Silent(Option<&'a Finding>),
+    /// Most of the time may have been waited for locks that sessions held which asked nothing. What is known beside.
+    Locked(Option<&'a Finding>),
     /// A side outweighs the others only by what its lines alone do not hold against it.
     Unexplained(Blame),
     /// Bounds of two sides overlap; the largest finding of the first.
@@ -165,6 +168,7 @@ pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
         Ground::NotSlow => (Side::None, None),
         Ground::FewTurns(_)
         | Ground::Silent(_)
+        | Ground::Locked(_)
         | Ground::Unexplained(_)
         | Ground::Overlap(..)
         | Ground::NoCalls => (Side::Undetermined, None),
@@ -238,6 +242,9 @@ fn ground<'a>(facts: &Facts<'_>, findings: &'a [Finding], blames: &[Blame; 3]) -
     if first.outweighs(&second) && first.outweighs(&third) {
         return Ground::Unexplained(first);
     }
+    if facts.kind == Kind::Calls && locked_ns(facts) > first.sure_ns() {
+        return Ground::Locked(top);
+    }
     // Whoever may have most of the rest is what it cannot be told from.
     let most = |b: &Blame| b.most_ns().unwrap_or(i64::MAX);
     let other = if most(&third) > most(&second) {
@@ -262,6 +269,12 @@ fn may_be_events(facts: &Facts<'_>, blames: &[Blame; 3]) -> bool {
 fn silent_ns(facts: &Facts<'_>) -> i64 {
     let sums = &facts.account.sums;
     let most = sums.of(Cause::Idle).hi_ns.or(sums.total.hi_ns);
+    most.unwrap_or(i64::MAX).min(facts.account.total_ns)
+}
+
+/// How long calls waited at most for locks that sessions held which asked nothing.
+fn locked_ns(facts: &Facts<'_>) -> i64 {
+    let most = facts.account.sums.of(Cause::Event).hi_ns;
     most.unwrap_or(i64::MAX).min(facts.account.total_ns)
 }
 

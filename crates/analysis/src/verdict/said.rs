@@ -1,6 +1,6 @@
 //! The verdict in a sentence or two. All of its numbers are sums of the ledger, or a finding's cost.
 
-use super::{Blame, Ground, answering_ns, is_of_connects, silent_ns};
+use super::{Blame, Ground, answering_ns, is_of_connects, locked_ns, silent_ns};
 use crate::diagnose::Kind;
 use crate::facts::{Basis, Facts};
 use crate::findings::{Of, Rule};
@@ -31,6 +31,7 @@ pub(super) fn sentence(facts: &Facts<'_>, findings: &[Finding], ground: &Ground<
         Ground::Shared(blames, cause) => shared(facts, findings, blames, *cause),
         Ground::FewTurns(known) => few_turns(facts, *known),
         Ground::Silent(known) => silent(facts, *known),
+        Ground::Locked(known) => locked(facts, *known),
         Ground::Unexplained(blame) => unexplained(facts, blame),
         Ground::Overlap(blames, known) => overlap(facts, blames, *known),
         Ground::NotSlow => not_slow(facts),
@@ -276,6 +277,17 @@ fn silent(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
     )
 }
 
+/// Which rows a transaction held, no packet says.
+fn locked(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
+    let a = &facts.account;
+    text!(
+        "Nobody is to blame for certain. Of {mean} per call up to {locked} may be waits for a lock: other sessions had changed the same table, asked nothing of the server meanwhile, and the answers came when their transactions ended.{known} See what clients do before they commit.",
+        mean = each(facts, a.total_ns),
+        locked = each(facts, locked_ns(facts)),
+        known = beside(known),
+    )
+}
+
 /// What is known beside what may be nobody's.
 fn beside(known: Option<&Finding>) -> Text {
     known.map_or_else(Text::default, |f| {
@@ -330,7 +342,8 @@ fn overlap(facts: &Facts<'_>, blames: &[Blame; 2], known: Option<&Finding>) -> T
             "the {side} {least} to {most}",
             side = b.side,
             least = each(facts, b.sure_ns()),
-            most = each(facts, most),
+            // What may be this cause's or that one's is there once.
+            most = each(facts, most.min(a.total_ns.max(b.sure_ns()))),
         ),
         Some(_) => text!(
             "the {side} {least}",

@@ -1,0 +1,268 @@
+//! Calls of databases into who may have waited for a lock that another session held while it asked nothing.
+//!
+//! A transaction that has changed a table keeps what it changed until it ends. While its client thinks, or
+//! its next statement crosses the path, the server works on nothing for it, and who wants to change the same
+//! waits. On the wire that wait looks like the server's own work. What tells it apart: another session's
+//! transaction on the same table was open meanwhile, and the answer came as soon as that one ended.
+//! Which rows were meant no packet says, so that this bounds what is the server's, and accuses nobody.
+
+use crate::half::{statement_of, work_of};
+use hashbrown::HashMap;
+use model::sql::op;
+use model::{Call, ConnectionId, Endpoint, Time, limits};
+use std::collections::VecDeque;
+use std::hash::BuildHasher;
+
+/// Who waits for a lock goes on at most so much later than it is let go: an idle process is woken, works,
+/// and answers.
+const WOKEN_NS: i64 = 5_000_000;
+
+/// Shorter waits are not looked at: they are not what anybody complains of.
+const WORTH_NS: i64 = 1_000_000;
+
+/// What a server's sessions hold and held.
+#[derive(Default)]
+struct Server {
+    open: HashMap<ConnectionId, Transaction, foldhash::fast::FixedState>,
+    /// In the order in which they ended.
+    ended: VecDeque<Ended>,
+    /// The shortest wait: what nothing is done in.
+    least_wait_ns: Option<i64>,
+}
+
+/// A transaction that has changed something.
+struct Transaction {
+    tables: Vec<u64>,
+    /// Since when it holds something, and what the server has worked for it since then.
+    since: Time,
+    worked_ns: i64,
+}
+
+struct Ended {
+    connection: ConnectionId,
+    transaction: Transaction,
+    /// When the server was told to end it, and when it said that it had.
+    asked: Time,
+    said: Time,
+}
+
+/// Changes of tables, and transactions that held them, by server.
+#[derive(Default)]
+pub struct Locks {
+    servers: HashMap<Endpoint, Server, foldhash::fast::FixedState>,
+    /// The table that a [work](work_of) changes.
+    tables: HashMap<u64, u64, foldhash::fast::FixedState>,
+}
+
+impl Locks {
+    /// Takes a call that is over and has its times.
+    pub fn call(&mut self, call: &Call) {
+        let marks = (call.request_last, call.response_first, call.response_last);
+        let (true, (Some(asked), Some(began), Some(said))) = (call.protocol.is_sql(), marks) else {
+            return;
+        };
+        if self.servers.len() >= limits::LOCK_SERVERS && !self.servers.contains_key(&call.server) {
+            return;
+        }
+        let server = self.servers.entry(call.server).or_default();
+        let wait = began.time - asked.time;
+        let least = server.least_wait_ns.map_or(wait, |least| least.min(wait));
+        server.least_wait_ns = Some(least);
+        match call.op {
+            op::BEGIN => {
+                server.open.remove(&call.connection);
+                return;
+            }
+            op::COMMIT | op::ROLLBACK => {
+                if let Some(transaction) = server.open.remove(&call.connection) {
+                    if server.ended.len() >= limits::LOCKS_ENDED {
+                        server.ended.pop_front();
+                    }
+                    server.ended.push_back(Ended {
+                        connection: call.connection,
+                        transaction,
+                        asked: asked.time,
+                        said: said.time,
+                    });
+                }
+                return;
+            }
+            _ => {}
+        }
+        let table = statement_of(call).and_then(|s| changed_table(&s.normal));
+        let table = table.map(|name| foldhash::fast::FixedState::default().hash_one(name));
+        if let Some(table) = table
+            && self.tables.len() < limits::LOCK_TABLES
+        {
+            self.tables.insert(work_of(call), table);
+        }
+        let has_room = server.open.len() < limits::LOCKS_OPEN;
+        match (server.open.get_mut(&call.connection), table) {
+            (Some(open), table) => {
+                open.worked_ns = open.worked_ns.saturating_add(wait - least);
+                if let Some(table) = table
+                    && !open.tables.contains(&table)
+                    && open.tables.len() < limits::LOCK_TABLES_EACH
+                {
+                    open.tables.push(table);
+                }
+            }
+            (None, Some(table)) if has_room => {
+                let transaction = Transaction {
+                    tables: vec![table],
+                    since: said.time,
+                    worked_ns: 0,
+                };
+                server.open.insert(call.connection, transaction);
+            }
+            (None, _) => {}
+        }
+    }
+
+    /// How much of a wait for an answer may have been one for locks that other sessions held while they asked
+    /// nothing of the server, in nanoseconds; of a call of this [work](work_of) that came whole at `from` and was
+    /// answered at `to`.
+    #[must_use]
+    pub fn waited_ns(
+        &self,
+        server: Endpoint,
+        connection: ConnectionId,
+        work: u64,
+        from: Time,
+        to: Time,
+    ) -> i64 {
+        if work == 0 || to - from < WORTH_NS {
+            return 0;
+        }
+        let (Some(server), Some(table)) = (self.servers.get(&server), self.tables.get(&work))
+        else {
+            return 0;
+        };
+        let first = server.ended.partition_point(|e| e.said <= from);
+        let during = server
+            .ended
+            .range(first..)
+            .take_while(|e| e.said - to <= WOKEN_NS);
+        let held = during.filter(|e| {
+            let others = e.connection != connection && e.transaction.tables.contains(table);
+            others && e.transaction.since < to && e.asked > from
+        });
+        // One after the other holds it.
+        let (mut waited, mut reached, mut let_go) = (0, from, false);
+        for e in held {
+            let begins = e.transaction.since.max(reached);
+            let idle = (e.asked - e.transaction.since - e.transaction.worked_ns).max(0);
+            waited += (e.asked.min(to) - begins).clamp(0, idle);
+            reached = reached.max(e.asked);
+            let_go |= e.asked <= to && to - e.said <= WOKEN_NS;
+        }
+        match let_go {
+            true => waited.min(to - from),
+            false => 0,
+        }
+    }
+}
+
+/// The table that a statement changes or locks, by the first words of its normal form.
+fn changed_table(normal: &str) -> Option<&str> {
+    let mut words = normal.split_ascii_whitespace();
+    let first = words.next()?;
+    let is = |word: &str, other: &str| word.eq_ignore_ascii_case(other);
+    let mut behind = |wanted: &str| {
+        let found = words.find(|w| is(w, wanted));
+        found.and_then(|_| words.next())
+    };
+    let name = match first {
+        _ if is(first, "update") => words.find(|w| !is(w, "only"))?,
+        _ if is(first, "insert") || is(first, "replace") || is(first, "merge") => behind("into")?,
+        _ if is(first, "delete") => behind("from")?,
+        _ if is(first, "lock") => words.find(|w| !is(w, "table") && !is(w, "tables"))?,
+        _ if is(first, "select") && normal.to_ascii_lowercase().contains(" for update") => {
+            behind("from")?
+        }
+        _ => return None,
+    };
+    let end = name.find(['(', ',', ';']).unwrap_or(name.len());
+    name.get(..end).filter(|name| !name.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sql::tests::{call, sql};
+    use model::Name;
+
+    const MS: i64 = 1_000_000;
+    const HOLDER: u64 = 1;
+    const WAITER: u64 = 2;
+    const CHANGE: &str = "update stock set n = 1 where id = 7";
+
+    /// A call of a connection from `from` on, which the server has from 1 ms later for `wait`.
+    fn of(connection: u64, op: Name, text: &str, from: i64, wait: i64) -> Call {
+        Call {
+            connection: ConnectionId(connection),
+            ..call(op, &sql("ann", Some(text)), from, wait, 0)
+        }
+    }
+
+    /// One session changes a row, thinks from 14 to 100 ms, works from 101 to `works` more, and commits from 200 ms
+    /// on for 1 ms; another wants to change `text` from 21 ms on, and has it `until`.
+    fn waited(works: i64, text: &str, until: i64) -> i64 {
+        let mut locks = Locks::default();
+        let waits = of(WAITER, op::EXECUTE, text, 20, until - 21);
+        for call in [
+            of(HOLDER, op::BEGIN, "begin", 0, 1),
+            of(HOLDER, op::EXECUTE, CHANGE, 10, 1),
+            of(HOLDER, op::EXECUTE, "select 1", 100, 1 + works),
+            of(HOLDER, op::COMMIT, "commit", 200, 1),
+        ] {
+            locks.call(&call);
+        }
+        locks.call(&waits);
+        let at = |ms: i64| Time(ms * MS);
+        locks.waited_ns(
+            waits.server,
+            waits.connection,
+            work_of(&waits),
+            at(21),
+            at(until),
+        ) / MS
+    }
+
+    #[test]
+    fn who_is_answered_as_a_transaction_on_the_same_table_ends_may_have_waited_for_it() {
+        assert_eq!(waited(0, CHANGE, 203), 180);
+        assert_eq!(waited(0, "delete from stock where id = 8", 203), 180);
+    }
+
+    #[test]
+    fn what_the_server_works_for_the_holder_is_its_own() {
+        assert_eq!(waited(90, CHANGE, 203), 201 - 14 - 90);
+    }
+
+    #[test]
+    fn other_tables_and_other_moments_are_no_locks() {
+        assert_eq!(waited(0, "update bin set n = 1", 203), 0);
+        assert_eq!(waited(0, "select n from stock", 203), 0);
+        // 204 ms: the commit is answered; 5 ms later who waited for it runs.
+        assert_eq!(waited(0, CHANGE, 209), 180);
+        assert_eq!(waited(0, CHANGE, 210), 0);
+        assert_eq!(waited(0, CHANGE, 190), 0);
+    }
+
+    #[test]
+    fn the_table_that_a_statement_changes() {
+        for (normal, table) in [
+            ("update only stock set n = ?", Some("stock")),
+            ("insert into stock(id, n) values (?)", Some("stock")),
+            ("delete from stock", Some("stock")),
+            ("lock table stock in exclusive mode", Some("stock")),
+            ("select n from stock where id = ? for update", Some("stock")),
+            ("select n from stock", None),
+            ("update", None),
+            ("", None),
+        ] {
+            assert_eq!(changed_table(normal), table, "{normal}");
+        }
+    }
+}
