@@ -228,7 +228,8 @@ pub struct BothWhole<'a> {
 #[must_use]
 pub fn half_to_server(server: &CaptureFacts) -> Half {
     // A server answers a SYN at once, and its packets have not been routed yet.
-    let is_on_the_way = conclude(&server.tcp).vantage == Vantage::Middle;
+    let place = conclude(&server.tcp).vantage;
+    let is_on_the_way = matches!(place, Vantage::Middle | Vantage::Client);
     match Acknowledged::of(&server.tcp).half(Crossed::default()) {
         Half::Away(way) if is_on_the_way && way.lo_ns >= ON_THE_WAY_NS => Half::Away(way),
         _ => Half::Here,
