@@ -9,7 +9,7 @@ use crate::streams::DIRECTIONS;
 use crate::think::Think;
 use crate::waits::PerKind;
 use crate::worst::{Exhibit, Worst};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use model::limits;
 use model::{
     Call, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, EpisodeKind, Field, Line,
@@ -147,6 +147,8 @@ pub struct CaptureFacts {
     pub response_transfer_ns: i64,
     pub concurrency: Concurrency,
     pub locks: Locks,
+    /// Connections of which clients closed windows whose size is not known: the capture lacks what they scale by.
+    unknown_windows: HashSet<ConnectionId, foldhash::fast::FixedState>,
     pub tcp: TcpFacts,
     pub troubles: HashMap<ConnectionId, VecDeque<Trouble>, foldhash::fast::FixedState>,
     /// By direction of the bytes that waited and by kind.
@@ -372,6 +374,13 @@ impl CaptureFacts {
         {
             self.lines.insert(c.id, Line::clone(line));
         }
+        let asked = &c.directions[Direction::ToServer.index()];
+        if c.handshake.scaling == [None, None]
+            && asked.zero_windows > 0
+            && self.unknown_windows.len() < limits::TROUBLED_CONNECTIONS
+        {
+            self.unknown_windows.insert(c.id);
+        }
         // An answer may only offer what was offered.
         let refuser = match c.handshake.scaling {
             [Some(false), _] => 0,
@@ -400,6 +409,11 @@ impl CaptureFacts {
             false => servers.fold(0i64, |sum, (_, l)| sum.saturating_add(l.busy_ns())),
         };
         self.response_transfer_ns >= busy / 10 * 3 || self.response.count() * 10 < self.calls * 6
+    }
+
+    /// Whether the client of the connection with this number closed a window whose size is not known.
+    pub(crate) fn has_unknown_window(&self, connection: u64) -> bool {
+        self.unknown_windows.contains(&ConnectionId(connection))
     }
 
     /// Forgets troubles that no call still being looked at can overlap.

@@ -212,6 +212,7 @@ impl Whole<'_> {
 /// What only the whole of two captures says.
 pub struct BothWhole<'a> {
     pub matched: &'a MatchedFacts,
+    pub client: &'a CaptureFacts,
     pub server: &'a CaptureFacts,
     pub client_capture: usize,
     pub links: &'a [Link],
@@ -264,6 +265,11 @@ impl BothWhole<'_> {
                 classes: self.streams.and_then(|s| self.classes(s, call)),
             };
             divide_both(call, &facts, &mut ledger);
+            if self.client.has_unknown_window(call.connection)
+                && self.server.has_unknown_window(call.server_connection)
+            {
+                ledger.doubt_reading();
+            }
             if let Some(ns) = self.doubtful_ns {
                 ledger.doubt_service(ns);
             }
@@ -332,6 +338,9 @@ impl OneWhole<'_> {
                 queued: self.queued(call),
             };
             divide_one(call, &facts, &mut ledger);
+            if self.capture.has_unknown_window(call.connection) {
+                ledger.doubt_reading();
+            }
             if let Some(ns) = self.doubtful_ns {
                 ledger.doubt_service(ns);
             }

@@ -152,6 +152,7 @@ impl Diagnoser {
                 Whole::Both(BothWhole {
                     matched: &self.matched,
                     server: &self.captures[server],
+                    client: &self.captures[client],
                     client_capture: client,
                     links,
                     missing: Missing::of([(one, later(0)), (other, later(1))].into_iter()),
