@@ -1,4 +1,4 @@
-//! Many results of one kind in little memory: each is [packed](model::pack), and unpacked when it is
+//! Many results of one kind in little memory: each is [packed](mod@pack), and unpacked when it is
 //! looked at.
 
 use serde::Serialize;

@@ -14,7 +14,7 @@ pub struct PacketRef {
     pub frame: u32,
 }
 
-/// As one number it is [packed](crate::pack) into a byte where it comes again.
+/// As one number it is packed (`pack`) into a byte where it comes again.
 impl From<PacketRef> for u64 {
     fn from(packet: PacketRef) -> u64 {
         u64::from(packet.file) << 32 | u64::from(packet.frame)

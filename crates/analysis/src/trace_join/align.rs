@@ -65,7 +65,7 @@ pub struct TraceClock {
 
 impl TraceClock {
     /// A moment of the trace on the capture's clock.
-    pub(crate) fn to_capture(&self, trace: i64) -> i64 {
+    pub(crate) fn to_capture(self, trace: i64) -> i64 {
         let passed = i128::from(trace) - i128::from(self.origin) - i128::from(self.offset_ns);
         let passed = passed as f64 / (1.0 + self.drift);
         self.origin.saturating_add(passed as i64)

@@ -21,7 +21,7 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph, Wrap};
 use report::columns;
-use table::pad;
+use table::{pad, wrapped};
 use tone::{Tone, style};
 
 /// Screens that are smaller cannot hold the panes.
@@ -43,7 +43,9 @@ pub(crate) fn draw(frame: &mut Frame<'_>, state: &State) {
     }
     let (mood, headline) = state.headline();
     // What is wrong is never cut where there is a line more for it.
-    let wrapped = lines_of(&headline, area.width).clamp(1, 3) as u16;
+    let wrapped = wrapped(&headline, usize::from(area.width))
+        .len()
+        .clamp(1, 3) as u16;
     let [head, now, main, foot] = Layout::vertical([
         Constraint::Length(wrapped),
         Constraint::Length(2),
@@ -64,21 +66,6 @@ pub(crate) fn draw(frame: &mut Frame<'_>, state: &State) {
     if state.mode == Mode::Help {
         help(frame, state, area);
     }
-}
-
-/// How many lines a text takes, wrapped between words.
-fn lines_of(text: &str, width: u16) -> usize {
-    let (mut lines, mut at) = (1, 0);
-    for word in text.split_whitespace() {
-        let more = columns(word) + usize::from(at > 0);
-        if at > 0 && at + more > usize::from(width) {
-            lines += 1;
-            at = columns(word);
-        } else {
-            at += more;
-        }
-    }
-    lines
 }
 
 fn panes(frame: &mut Frame<'_>, state: &State, area: Rect) {

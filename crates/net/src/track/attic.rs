@@ -1,4 +1,4 @@
-//! Memory for what is [packed](model::pack), in blocks of one size: what is given back fits whatever
+//! Memory for what is [packed](mod@pack), in blocks of one size: what is given back fits whatever
 //! comes next, where pieces of any size would leave holes between those that stay.
 
 use serde::Serialize;

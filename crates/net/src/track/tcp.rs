@@ -290,8 +290,7 @@ impl Tcp {
 
     /// Up to where bytes are missing, of the direction in which that showed first.
     fn first_hole(&self) -> Option<(Direction, u64)> {
-        let of = |d: Direction| {
-            let stream = &self.streams[d.index()];
+        let of = |d: Direction, stream: &Stream| {
             let (shown, end) = match stream.reassembly.hole() {
                 Some(hole) => (hole.exposed.packet, hole.end),
                 None => match stream.missing() {
@@ -301,7 +300,11 @@ impl Tcp {
             };
             Some((shown, d, end))
         };
-        let both = [of(Direction::ToServer), of(Direction::ToClient)];
+        let [to_server, to_client] = &self.streams;
+        let both = [
+            of(Direction::ToServer, to_server),
+            of(Direction::ToClient, to_client),
+        ];
         let first = both.into_iter().flatten().min_by_key(|(shown, ..)| *shown);
         first.map(|(_, d, end)| (d, end))
     }

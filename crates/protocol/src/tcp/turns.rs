@@ -86,7 +86,7 @@ impl Turns {
         self.may_open = true;
     }
 
-    /// Whether they come out of [`model::pack`] as they were.
+    /// Whether they come out as they were, packed and unpacked.
     pub(crate) fn may_rest(&self) -> bool {
         self.of.is_none()
     }

@@ -103,12 +103,7 @@ pub(super) fn place<'a>(
         }
         if row {
             if rows.len() >= limits::CUT_FLOWS && !rows.contains_key(&flow) {
-                problems.note("connections-without-opening", || {
-                    (
-                        "more connections than are remembered".into(),
-                        Where::default(),
-                    )
-                });
+                note_beyond(problems);
                 return Ok(());
             }
             let fresh = match *time {
@@ -139,18 +134,32 @@ pub(super) fn place<'a>(
         if let (Some((first, flow)), Some((last, _))) =
             (orders.get(&span.first), orders.get(&span.last))
         {
-            windows.entry(*flow).or_default().push(Window {
-                first: *first.min(last),
-                last: *first.max(last),
-                opening: if only { 0 } else { span.opening },
-                lead: span.lead,
-                clip: span.clip,
-            });
+            let opening = if only { 0 } else { span.opening };
+            let window = spanned([*first, *last], opening, &span);
+            windows.entry(*flow).or_default().push(window);
         }
     }
     add_loose(windows, loose);
     windows.values_mut().for_each(join);
     Ok(placed)
+}
+
+fn note_beyond(problems: &mut Problems) {
+    problems.note("connections-without-opening", || {
+        let text = "more connections than are remembered".to_owned();
+        (text, Where::default())
+    });
+}
+
+/// From one of a span's ends to the other, which may stand in either order.
+fn spanned([a, b]: [u64; 2], opening: usize, span: &Span) -> Window {
+    Window {
+        first: a.min(b),
+        last: a.max(b),
+        opening,
+        lead: span.lead,
+        clip: span.clip,
+    }
 }
 
 /// Frames in no window so far have windows of their own, one where they are close together.

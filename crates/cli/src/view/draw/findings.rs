@@ -1,6 +1,6 @@
 //! What was found, and what was noted meanwhile, into the pane below.
 
-use super::table::pad;
+use super::table::{pad, wrapped};
 use super::title;
 use super::tone::{Tone, style};
 use crate::view::state::{Pane, State};
@@ -11,7 +11,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
-use report::{clock, columns, harmless};
+use report::{clock, harmless};
 
 pub(super) fn findings_pane(frame: &mut Frame<'_>, state: &State, found: &[&FoundRow], area: Rect) {
     let [.., place] = state.places;
@@ -71,25 +71,6 @@ pub(super) fn finding_lines(state: &State, f: &FoundRow, width: u16) -> Vec<Line
         if let Some(remedy) = f.remedy.as_ref().filter(|_| state.pane == Pane::Findings) {
             say(&format!("Do: {remedy}"));
         }
-    }
-    lines
-}
-
-pub(super) fn wrapped(text: &str, room: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        if let Some(line) = lines.last_mut() {
-            if line.is_empty() {
-                *line = word.to_owned();
-                continue;
-            }
-            if columns(line) + 1 + columns(word) <= room {
-                line.push(' ');
-                line.push_str(word);
-                continue;
-            }
-        }
-        lines.push(word.to_owned());
     }
     lines
 }

@@ -74,3 +74,23 @@ pub(super) fn pad(text: &str, width: usize) -> String {
     let spaces = width.saturating_sub(columns(&text));
     format!("{text}{}", " ".repeat(spaces))
 }
+
+/// A text in lines of so many columns, between words.
+pub(super) fn wrapped(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        if let Some(line) = lines.last_mut() {
+            if line.is_empty() {
+                *line = word.to_owned();
+                continue;
+            }
+            if columns(line) + 1 + columns(word) <= room {
+                line.push(' ');
+                line.push_str(word);
+                continue;
+            }
+        }
+        lines.push(word.to_owned());
+    }
+    lines
+}
