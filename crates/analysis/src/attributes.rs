@@ -1,13 +1,14 @@
-//! Calls into what they have in common with others (client, server, connection, operation, file or statement), as
-//! a small number that is kept with each of them.
+//! Calls into what they have in common with others (client, server, user, database, program, export, connection,
+//! operation, file or statement), as a small number that is kept with each of them.
 
+use crate::files::Exports;
 use crate::half::OpTable;
 use crate::matched::number_of;
 use crate::results::What;
 use crate::sql::SqlResult;
 use concentration::By;
 use hashbrown::{HashMap, HashTable};
-use model::{Call, ConnectionId, Endpoint, Field, Problems, Where, limits};
+use model::{Call, ConnectionId, Endpoint, Field, Problems, SqlSession, Where, limits};
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
@@ -28,6 +29,53 @@ struct Lane {
     server: Endpoint,
     /// The client's host and the server, as numbers.
     ends: [u64; 2],
+    /// Of a database's: what was said last of it, and its user, database and program.
+    session: Option<Arc<SqlSession>>,
+    names: [Named; 3],
+}
+
+/// Which of a connection's attributes `names` are.
+const NAMES: [By; 3] = [By::User, By::Database, By::Program];
+
+/// A name that all of a connection goes by.
+#[derive(Clone, Default, Debug)]
+enum Named {
+    #[default]
+    Unknown,
+    One(Arc<str>),
+    /// It changed on the way.
+    Several,
+}
+
+impl Named {
+    fn learn(&mut self, name: Option<&Arc<str>>) {
+        match (&*self, name) {
+            (Named::Unknown, Some(name)) => *self = Named::One(Arc::clone(name)),
+            (Named::One(known), Some(name)) if known != name => *self = Named::Several,
+            _ => {}
+        }
+    }
+
+    fn number(&self) -> Option<u64> {
+        match self {
+            Named::One(name) => Some(foldhash::fast::FixedState::default().hash_one(name)),
+            Named::Unknown | Named::Several => None,
+        }
+    }
+}
+
+impl Lane {
+    fn learn(&mut self, session: &Arc<SqlSession>) {
+        let same = |known: &Arc<SqlSession>| Arc::ptr_eq(known, session);
+        if self.session.as_ref().is_some_and(same) {
+            return;
+        }
+        let said = [&session.user, &session.database, &session.program];
+        for (name, said) in self.names.iter_mut().zip(said) {
+            name.learn(said.as_ref());
+        }
+        self.session = Some(Arc::clone(session));
+    }
 }
 
 /// Those of one capture's calls, each combination once.
@@ -51,6 +99,12 @@ impl AllAttributes {
             Some(sql) => sql.statement.as_ref().map(|s| s.id),
             None => call.detail.get(Field::File),
         };
+        if let Some(sql) = &call.sql
+            && let Some(lane) = self.lane_numbers.get(&call.connection)
+            && let Some(lane) = self.lanes.get_mut(*lane as usize)
+        {
+            lane.learn(&sql.session);
+        }
         if let Some(number) = self.known(call.connection, op, object) {
             return number;
         }
@@ -65,12 +119,18 @@ impl AllAttributes {
         }
         let lanes = &mut self.lanes;
         let lane = *self.lane_numbers.entry(call.connection).or_insert_with(|| {
-            lanes.push(Lane {
+            let mut lane = Lane {
                 connection: call.connection,
                 client: call.client,
                 server: call.server,
                 ends: [host(call.client), number_of(call.server)],
-            });
+                session: None,
+                names: Default::default(),
+            };
+            if let Some(sql) = &call.sql {
+                lane.learn(&sql.session);
+            }
+            lanes.push(lane);
             lanes.len() as u32 - 1
         });
         self.all.push(Attributes { lane, op, object });
@@ -102,7 +162,13 @@ impl AllAttributes {
     }
 
     /// Those with this number, as numbers again.
-    pub(crate) fn of(&self, number: u64, ops: &OpTable, into: &mut Vec<(By, u64)>) {
+    pub(crate) fn of(
+        &self,
+        number: u64,
+        ops: &OpTable,
+        exports: &Exports,
+        into: &mut Vec<(By, u64)>,
+    ) {
         into.clear();
         let Some((a, lane)) = at(&self.all, &self.lanes, number) else {
             return;
@@ -113,8 +179,13 @@ impl AllAttributes {
             (By::Operation, a.op.into()),
             (By::Connection, lane.connection.0),
         ]);
+        let names = NAMES.into_iter().zip(&lane.names);
+        into.extend(names.filter_map(|(by, name)| Some((by, name.number()?))));
         if let Some(object) = a.object {
-            into.push((object_of(a.op, ops), object));
+            let by = object_of(a.op, ops);
+            into.push((by, object));
+            let export = exports.number(object).filter(|_| by == By::File);
+            into.extend(export.map(|export| (By::Export, export)));
         }
     }
 
@@ -125,7 +196,16 @@ impl AllAttributes {
         number: u64,
         ops: &OpTable,
         sql: Option<&SqlResult>,
+        exports: &Exports,
     ) -> Option<What> {
+        let name = |which: usize| {
+            let names = self.lanes.iter().filter_map(|l| l.names.get(which));
+            let mut same = names.filter(|name| name.number() == Some(number));
+            match same.next()? {
+                Named::One(name) => Some(Arc::clone(name)),
+                Named::Unknown | Named::Several => None,
+            }
+        };
         let of = |is: &dyn Fn(&Lane) -> bool| self.lanes.iter().find(|l| is(l));
         Some(match by {
             By::Client => What::Client(of(&|l| l.ends[0] == number)?.client.address),
@@ -144,7 +224,11 @@ impl AllAttributes {
                 let statement = statements.find(|s| s.id == number)?;
                 What::Statement(Arc::clone(statement))
             }
-            By::User | By::Export | By::Time => return None,
+            By::User => What::User(name(0)?),
+            By::Database => What::Database(name(1)?),
+            By::Program => What::Program(name(2)?),
+            By::Export => What::Export(exports.path(number)?.to_owned()),
+            By::Time => return None,
         })
     }
 }
@@ -178,6 +262,7 @@ fn object_of(op: u16, ops: &OpTable) -> By {
 mod tests {
     use super::*;
     use crate::trace_join::tests::call;
+    use model::Sql;
 
     fn of_file(connection: u64, file: u64) -> Call {
         let mut call = call(1, 0, 0, 0, 0);
@@ -194,10 +279,10 @@ mod tests {
         let numbers = calls.each_ref().map(|call| all.number(call, op));
         assert_eq!(numbers, [1, 2, 3, 1, 3]);
         let mut known = Vec::new();
-        all.of(3, &ops, &mut known);
+        all.of(3, &ops, &Exports::default(), &mut known);
         let whats = known
             .iter()
-            .map(|(by, number)| all.what(*by, *number, &ops, None));
+            .map(|(by, number)| all.what(*by, *number, &ops, None, &Exports::default()));
         let (client, server) = (calls[2].client, calls[2].server);
         let expected = [
             What::Client(client.address),
@@ -207,8 +292,40 @@ mod tests {
             What::File(7, None),
         ];
         assert!(whats.eq(expected.map(Some)), "{known:?}");
-        all.of(0, &ops, &mut known);
+        all.of(0, &ops, &Exports::default(), &mut known);
         assert_eq!(known, []);
+    }
+
+    /// Its user is known from its second call on, and its database changes.
+    #[test]
+    fn calls_of_a_session_have_its_user_and_not_what_changed() {
+        let mut all = AllAttributes::default();
+        let mut ops = OpTable::default();
+        let mut names_after = |user: Option<&str>, database: &str| {
+            let mut call = of_file(1, 7);
+            let session = SqlSession {
+                user: user.map(Into::into),
+                database: Some(database.into()),
+                ..SqlSession::default()
+            };
+            call.sql = Some(Arc::new(Sql {
+                session: Arc::new(session),
+                statement: None,
+            }));
+            let op = ops.number(call.protocol, call.op);
+            let (number, exports) = (all.number(&call, op), Exports::default());
+            let mut known = Vec::new();
+            all.of(number.into(), &ops, &exports, &mut known);
+            known.retain(|(by, _)| NAMES.contains(by));
+            let what = |(by, n): &(By, u64)| all.what(*by, *n, &ops, None, &exports);
+            known.iter().filter_map(what).collect::<Vec<_>>()
+        };
+        let user = What::User("scott".into());
+        let database = What::Database("a".into());
+        assert_eq!(names_after(None, "a"), [database.clone()]);
+        let both = [user.clone(), database];
+        assert_eq!(names_after(Some("scott"), "a"), both);
+        assert_eq!(names_after(None, "b"), [user]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::charts::Charts;
 use crate::compare::Snapshot;
 use crate::compare::gather::Wire;
 use crate::diagnose::{Diagnoser, Kind, Options};
-use crate::files::{self, Files};
+use crate::files::{self, Exports, Files};
 use crate::ledgers::{Look, Looked};
 use crate::results::{CaptureResult, Diagnosis, OpResult, Vantage, What};
 use crate::startup::{Startup, is_of_startup};
@@ -259,6 +259,7 @@ impl Diagnosers {
             files.note_bounds(&mut result.problems);
         }
         self.gathered.startups = std::mem::take(&mut self.startups).map(Startup::longest);
+        self.gathered.exports = Exports::of(&self.files);
         let (calls, turns) = (self.calls.timed(), self.turns.timed());
         let lookups = self.lookups.timed();
         let looked_up = match lookups {

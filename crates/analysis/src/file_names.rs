@@ -118,6 +118,20 @@ impl FileNames {
         Some(format!("{root}{}", path.join("/")))
     }
 
+    /// What a file lies below where the server's paths begin: its whole name there.
+    #[must_use]
+    pub fn export(&self, file: u64) -> Option<String> {
+        let mut at = file;
+        for _ in 0..DEPTH {
+            let named = self.files.get(&at)?;
+            match named.within {
+                Directory::Root => return Some(format!("/{}", named.name)),
+                Directory::File(above) => at = above,
+            }
+        }
+        None
+    }
+
     /// The path of the file that a call is about.
     #[must_use]
     pub fn path_of(&self, call: &Call) -> Option<String> {
@@ -178,6 +192,7 @@ mod tests {
         assert_eq!(path(&said, 3).as_deref(), Some("/srv/a/b/c"));
         assert_eq!(path(&said, 1).as_deref(), Some("/srv/a"));
         assert_eq!(path(&said, 4), None);
+        assert_eq!(named(&said).export(3).as_deref(), Some("/srv/a"));
         assert_eq!(path(&[is(1, Root, "")], 1).as_deref(), Some("/"));
     }
 

@@ -5,6 +5,7 @@ use crate::file_names::FileNames;
 use hashbrown::HashMap;
 use model::{Call, Field, FileName, Problems, Where, limits};
 use std::cmp::Reverse;
+use std::hash::BuildHasher;
 
 /// Files that a result holds: those that took most time.
 const TOLD: usize = 10;
@@ -78,6 +79,40 @@ impl Files {
 #[must_use]
 pub fn path(captures: &[Files], file: u64) -> Option<String> {
     captures.iter().find_map(|c| c.names.path(file))
+}
+
+/// Below which export of its server each file lies, as far as names reach up to where the server's paths begin: what
+/// was mounted, or the first directory there.
+#[derive(Default)]
+pub struct Exports {
+    /// By a number of theirs, whatever the order in which files were seen.
+    paths: HashMap<u64, String, foldhash::fast::FixedState>,
+    of: HashMap<u64, u64, foldhash::fast::FixedState>,
+}
+
+impl Exports {
+    #[must_use]
+    pub fn of(captures: &[Files]) -> Exports {
+        let mut exports = Exports::default();
+        for file in captures.iter().flat_map(|c| c.sums.keys()) {
+            let Some(path) = captures.iter().find_map(|c| c.names.export(*file)) else {
+                continue;
+            };
+            let number = foldhash::fast::FixedState::default().hash_one(&path);
+            exports.of.insert(*file, number);
+            exports.paths.insert(number, path);
+        }
+        exports
+    }
+
+    /// The number of a file's.
+    pub(crate) fn number(&self, file: u64) -> Option<u64> {
+        self.of.get(&file).copied()
+    }
+
+    pub(crate) fn path(&self, number: u64) -> Option<&str> {
+        self.paths.get(&number).map(String::as_str)
+    }
 }
 
 /// The files of capture `which` that took most time.

@@ -5,6 +5,7 @@
 
 use crate::account::{Account, Basis};
 use crate::attributes::AllAttributes;
+use crate::files::Exports;
 use crate::half::OpTable;
 use crate::ledgers::{Spared, Whole};
 use crate::results::{Concentrated, Finding, What};
@@ -47,6 +48,7 @@ pub(crate) struct Known<'a> {
     pub(crate) attributes: [&'a AllAttributes; 2],
     pub(crate) ops: &'a OpTable,
     pub(crate) sql: Option<&'a SqlResult>,
+    pub(crate) exports: &'a Exports,
 }
 
 /// Each capture counts its connections by itself: those of the second have the highest bit turned.
@@ -85,7 +87,7 @@ impl Known<'_> {
                 }
             }
             let of = usize::from(call.is_at_server_alone);
-            self.attributes[of].of(call.attributes, self.ops, &mut attributes);
+            self.attributes[of].of(call.attributes, self.ops, self.exports, &mut attributes);
             for (by, number) in &mut attributes {
                 *number = told_apart(*by, *number, of);
             }
@@ -104,10 +106,15 @@ impl Known<'_> {
     }
 
     fn what(&self, by: By, number: u64) -> Option<What> {
-        self.attributes
-            .iter()
-            .enumerate()
-            .find_map(|(of, known)| known.what(by, told_apart(by, number, of), self.ops, self.sql))
+        self.attributes.iter().enumerate().find_map(|(of, known)| {
+            known.what(
+                by,
+                told_apart(by, number, of),
+                self.ops,
+                self.sql,
+                self.exports,
+            )
+        })
     }
 
     fn concentrated(&self, place: &Place) -> Option<Concentrated> {

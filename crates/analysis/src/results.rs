@@ -273,6 +273,12 @@ pub enum What {
     Server(Endpoint),
     /// Its client's end and its server's.
     Connection(Endpoint, Endpoint),
+    /// Those of a database's session.
+    User(Arc<str>),
+    Database(Arc<str>),
+    Program(Arc<str>),
+    /// What a server exports, by its path there.
+    Export(String),
     Operation(Protocol, Name),
     /// By the hash of its handle, and its path as far as names were seen.
     File(u64, Option<String>),
@@ -297,6 +303,10 @@ impl What {
             What::Client(_) => "client",
             What::Server(_) => "server",
             What::Connection(..) => "connection",
+            What::User(_) => "user",
+            What::Database(_) => "database",
+            What::Program(_) => "program",
+            What::Export(_) => "export",
             What::Operation(..) => "operation",
             What::File(..) => "file",
             What::Statement(_) => "statement",

@@ -7,6 +7,7 @@
 use crate::answered::Waits;
 use crate::connections::Connections;
 use crate::conns;
+use crate::files::Exports;
 use crate::health::Health;
 use crate::packed::Packed;
 use crate::results::{ConnectionResult, DirectionResult, Side};
@@ -33,6 +34,8 @@ pub struct Gathered {
     pub startups: [Option<ClientStartup>; 2],
     /// What packets say of the network's health, by capture.
     pub health: [Health; 2],
+    /// Below which exports files lie, once all captures were read.
+    pub exports: Exports,
 }
 
 impl Gathered {

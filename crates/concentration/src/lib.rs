@@ -109,6 +109,8 @@ pub enum By {
     Client,
     Server,
     User,
+    Database,
+    Program,
     Export,
     Operation,
     File,
@@ -122,8 +124,10 @@ impl By {
     fn is_part_of(self, coarser: By) -> bool {
         matches!(
             (self, coarser),
-            (By::Connection, By::Client | By::Server | By::User)
-                | (By::File, By::Export | By::Server)
+            (
+                By::Connection,
+                By::Client | By::Server | By::User | By::Database | By::Program
+            ) | (By::File, By::Export | By::Server)
                 | (By::Export, By::Server)
                 | (By::Statement, By::Operation)
         )
@@ -273,6 +277,8 @@ impl Concentration {
             By::Client,
             By::Server,
             By::User,
+            By::Database,
+            By::Program,
             By::Export,
             By::Operation,
             By::File,

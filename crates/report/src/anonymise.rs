@@ -141,6 +141,10 @@ impl Anonymise for Concentrated {
             What::Connection(client, server) => {
                 What::Connection(names.endpoint(client), names.endpoint(server))
             }
+            What::User(name) => What::User(names.name(NameKind::User, &name).into()),
+            What::Database(name) => What::Database(names.name(NameKind::Database, &name).into()),
+            What::Program(name) => What::Program(names.name(NameKind::Program, &name).into()),
+            What::Export(path) => What::Export(names.path(&path)),
             What::File(handle, path) => What::File(
                 names.file_handle(handle),
                 path.map(|path| names.path(&path)),

@@ -41,6 +41,8 @@ fn named(what: &What, at: &dyn Fn(Time) -> String) -> String {
         What::Client(address) => address.to_string(),
         What::Server(end) => end.to_string(),
         What::Connection(client, server) => format!("{client} > {server}"),
+        What::User(name) | What::Database(name) | What::Program(name) => name.to_string(),
+        What::Export(path) => path.clone(),
         What::Operation(protocol, op) => format!("{} {}", protocol.name(), op.as_str()),
         What::File(_, Some(path)) => path.clone(),
         What::File(handle, None) => format!("{handle:016x}"),
@@ -188,6 +190,10 @@ mod tests {
             On clients 10.0.0.1 (60 %) and 10.0.0.7 (33 %): 93 % of its cost, 12.1 ms per call against 400 µs for the rest.
             On server 10.0.0.2:2049: 90 % of its cost, 12.1 ms per call against 400 µs for the rest.
             On connection 10.0.0.1:45254 > 10.0.0.2:2049: 90 % of its cost, 12.1 ms per call against 400 µs for the rest.
+            On user scott: 90 % of its cost, 12.1 ms per call against 400 µs for the rest.
+            On database orcl: 90 % of its cost, 12.1 ms per call against 400 µs for the rest.
+            On program sqlplus@dbhost: 90 % of its cost, 12.1 ms per call against 400 µs for the rest.
+            On export /srv/secret: 90 % of its cost, 12.1 ms per call against 400 µs for the rest.
             On operation nfs3 READ: 90 % of its cost, 12.1 ms per call against 400 µs for the rest.
             On file /srv/db/undo01.dbf: 90 % of its cost, 12.1 ms per call against 400 µs for the rest.
             On statement “select * from t where name = ?”: 90 % of its cost, 12.1 ms per call against 400 µs for the rest.
@@ -221,6 +227,10 @@ mod tests {
             "client" "10.0.0.7"
             "server" "10.0.0.2:2049"
             "connection" "10.0.0.1:45254 > 10.0.0.2:2049"
+            "user" "scott"
+            "database" "orcl"
+            "program" "sqlplus@dbhost"
+            "export" "/srv/secret"
             "operation" "nfs3 READ"
             "file" "/srv/db/undo01.dbf"
             "statement" "select * from t where name = ?"

@@ -86,6 +86,7 @@ impl Diagnoser {
             attributes: [&self.attributes[main], &self.attributes[1 - main]],
             ops: &self.ops,
             sql: seen.sql.as_ref(),
+            exports: &gathered.exports,
         };
         known.tell(&mut findings, &facts.account, &whole, &spared);
         let (verdict, findings) = match seen.are_exchanged {

@@ -52,6 +52,10 @@ pub(crate) fn places() -> Vec<Concentrated> {
         (What::Client(end(7, 0).address), 0.333),
         (What::Server(end(2, 2049)), 0.9),
         (What::Connection(end(1, 45_254), end(2, 2049)), 0.9),
+        (What::User("scott".into()), 0.9),
+        (What::Database("orcl".into()), 0.9),
+        (What::Program("sqlplus@dbhost".into()), 0.9),
+        (What::Export("/srv/secret".into()), 0.9),
         (What::Operation(Protocol::Nfs3, Name::of("READ")), 0.9),
         (
             What::File(0xdead_beef, Some("/srv/db/undo01.dbf".into())),
