@@ -39,6 +39,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "the sender waits for late acknowledgements",
     side: None,
     of: Of::Bytes,
+    sure: [0.8, 0.8],
     source: include_str!("ack_frequency.rs"),
     check,
 };
@@ -95,7 +96,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ),
         side: waits.receiver(),
         cost_ns: Some(cost),
-        confidence: 0.8,
         facts: numbers([
             ("waits", waits.count as i64),
             ("wait_mean_ns", each),

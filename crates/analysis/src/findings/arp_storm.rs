@@ -31,6 +31,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "a host asks for very many addresses",
     side: Some(Side::Network),
     of: Of::Network,
+    sure: [0.9, 0.9],
     source: include_str!("arp_storm.rs"),
     check,
 };
@@ -74,7 +75,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
                 hardware = hardware
             ),
         },
-        confidence: 0.9,
         first: Some(asker.first.time),
         last: Some(asker.last.time),
         facts: numbers([

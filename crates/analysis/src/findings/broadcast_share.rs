@@ -32,6 +32,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "much of the traffic goes to everybody",
     side: Some(Side::Network),
     of: Of::Network,
+    sure: [0.8, 0.8],
     source: include_str!("broadcast_share.rs"),
     check,
 };
@@ -61,7 +62,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             "{share} of all packets go to everybody",
             share = Value::Percent(share.round_ties_even() as i64)
         ),
-        confidence: 0.8,
         first: Some(sender.first.time),
         last: Some(sender.last.time),
         facts: numbers([

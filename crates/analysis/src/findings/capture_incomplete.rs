@@ -29,6 +29,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "packets lost by the capture",
     side: Some(Side::Undetermined),
     of: Of::Network,
+    sure: [0.95, 0.95],
     source: include_str!("capture_incomplete.rs"),
     check,
 };
@@ -56,7 +57,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     };
     Some(Finding {
         title: "The capture lacks packets".into(),
-        confidence: 0.95,
         first: worst.first,
         last: worst.last,
         facts: numbers([("gaps", gaps as i64), ("missing_bytes", bytes as i64), ("dropped_packets", dropped as i64)]),

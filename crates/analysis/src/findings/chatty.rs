@@ -38,6 +38,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "many small requests, one after another",
     side: Some(Side::Client),
     of: Of::Calls,
+    sure: [0.8, 0.6],
     source: include_str!("chatty.rs"),
     check,
 };
@@ -56,7 +57,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     Some(Finding {
         title: "The client asks for little at a time".into(),
         cost_ns: Some(a.chatty_ns),
-        confidence: 0.8,
         first: facts.worst.network.first,
         last: facts.worst.network.last,
         facts: numbers([("turns", chatter.calls as i64), ("turns_needed", chatter.needed as i64), ("bytes_mean", each as i64), ("round_trip_ns", trip)]),
@@ -114,10 +114,6 @@ fn by_statements(facts: &Facts<'_>) -> Option<Finding> {
     Some(Finding {
         title: "The client asks for little at a time".into(),
         cost_ns: Some(a.chatty_ns),
-        confidence: match measured {
-            true => 0.8,
-            false => 0.6,
-        },
         first: s.first,
         last: s.last,
         facts: numbers([("turns", worst.trips as i64), ("turns_needed", worst.needed as i64), ("round_trip_ns", trip)]),

@@ -37,6 +37,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "packets were damaged on the way",
     side: Some(Side::Network),
     of: Of::Network,
+    sure: [0.75, 0.75],
     source: include_str!("checksum_errors.rs"),
     check,
 };
@@ -74,7 +75,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             1 => "A packet was damaged on the way".into(),
             n => text!("{n} packets were damaged on the way", n = n),
         },
-        confidence: 0.75,
         first: senders.iter().filter_map(|(.., v)| v.first_wrong).map(|m| m.time).min(),
         last: senders.iter().filter_map(|(.., v)| v.last_wrong).map(|m| m.time).max(),
         facts: numbers([

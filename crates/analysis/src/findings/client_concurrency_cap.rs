@@ -34,6 +34,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "the client keeps a limited number of calls outstanding",
     side: Some(Side::Client),
     of: Of::Application,
+    sure: [0.9, 0.9],
     source: include_str!("client_concurrency_cap.rs"),
     check,
 };
@@ -110,7 +111,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             cap = cap
         ),
         cost_ns: queue.map(|app| app.host_total_ns),
-        confidence: if queue.is_some() { 0.9 } else { 0.5 },
         first: capture.first,
         last: capture.last,
         facts: numbers,

@@ -30,6 +30,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "time spent on the client host, above the wire",
     side: Some(Side::Client),
     of: Of::Application,
+    sure: [0.9, 0.9],
     source: include_str!("client_host_slow.rs"),
     check,
 };
@@ -47,7 +48,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     Some(Finding {
         title: "The client host is slow".into(),
         cost_ns: Some(app.host_total_ns),
-        confidence: if app.matched > 0 { 0.9 } else { 0.6 },
         first: capture.first,
         last: capture.last,
         facts: numbers([("application_mean_ns", app.application_mean_ns), ("host_mean_ns", app.host_mean_ns), ("operations", app.operations as i64)]),

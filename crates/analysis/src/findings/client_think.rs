@@ -35,6 +35,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "most of the time no call is under way",
     side: Some(Side::Client),
     of: Of::Application,
+    sure: [0.9, 0.9],
     source: include_str!("client_think.rs"),
     check,
 };
@@ -69,7 +70,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let share = (ns as f64 / (ns + think.calls_ns).max(1) as f64 * 100.0).round();
     Some(Finding {
         title: "The client thinks between its calls".into(),
-        confidence: 0.9,
         first: think.longest.first,
         last: think.longest.last,
         facts: numbers([("think_ns", ns), ("pauses", count as i64), ("pause_p50_ns", think.pauses.quantile(0.5))]),

@@ -26,6 +26,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "attempts to connect that were refused",
     side: Some(Side::Server),
     of: Of::Connects,
+    sure: [0.9, 0.9],
     source: include_str!("connection_refused.rs"),
     check,
 };
@@ -46,7 +47,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     Some(Finding {
         title: text!("{server} refuses connections", server = worst.server),
         fatal: refused.len() == facts.streams.connections.len(),
-        confidence: 0.9,
         first: refused.iter().map(|(c, _)| c.first).min(),
         last: refused.iter().map(|(c, _)| c.first).max(),
         facts: numbers([("attempts", refused.len() as i64)]),

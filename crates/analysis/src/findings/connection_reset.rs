@@ -34,6 +34,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "connections cut off by a reset",
     side: None,
     of: Of::Connects,
+    sure: [0.95, 0.7],
     source: include_str!("connection_reset.rs"),
     check,
 };
@@ -74,7 +75,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         side,
         // It ends the work where it ends a good part of what there was.
         fatal: lost >= all / 4,
-        confidence: if facts.captures.len() == 2 { 0.95 } else { 0.7 },
         first: times.iter().min().copied(),
         last: times.iter().max().copied(),
         facts: numbers([("connections", shown.len() as i64), ("odd_ttl", odd as i64)]),

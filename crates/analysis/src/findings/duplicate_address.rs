@@ -34,6 +34,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "two hosts answer for one IP address",
     side: Some(Side::Network),
     of: Of::Network,
+    sure: [0.85, 0.85],
     source: include_str!("duplicate_address.rs"),
     check,
 };
@@ -65,7 +66,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     Some(Finding {
         fatal: hit > 0 && hit >= of / ACCUSED_SHARE as usize,
         title: text!("{address} is held by two hosts", address = worst.address),
-        confidence: 0.85,
         first: conflicts.iter().map(|c| c.packets[0].time).min(),
         last: conflicts.iter().map(|c| c.last).max(),
         facts: numbers([

@@ -33,6 +33,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "packets are in the capture more than once",
     side: None,
     of: Of::Network,
+    sure: [0.9, 0.9],
     source: include_str!("duplicate_packets.rs"),
     check,
 };
@@ -85,7 +86,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     Some(Finding {
         title,
         side,
-        confidence: 0.9,
         first: None,
         last: None,
         facts: numbers([

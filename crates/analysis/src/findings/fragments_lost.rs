@@ -34,6 +34,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "datagrams lack fragments",
     side: Some(Side::Network),
     of: Of::Calls,
+    sure: [0.85, 0.6],
     source: include_str!("fragments_lost.rs"),
     check,
 };
@@ -81,7 +82,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     Some(Finding {
         title: text!("{lost} of {all} datagrams lack fragments", lost = lost.len(), all = all),
         cost_ns: cost,
-        confidence: if resent > 0 { 0.85 } else { 0.6 },
         first: lost.iter().map(|(at, _)| at.time).min(),
         last: lost.iter().map(|(_, l)| l.last.time).max(),
         facts: numbers([

@@ -33,6 +33,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "ARP packets that say what cannot be",
     side: Some(Side::Network),
     of: Of::Network,
+    sure: [0.9, 0.9],
     source: include_str!("invalid_arp.rs"),
     check,
 };
@@ -74,7 +75,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             1 => "An ARP packet says what cannot be".into(),
             n => text!("{n} ARP packets say what cannot be", n = n),
         },
-        confidence: 0.9,
         first: shown.iter().map(|m| m.time).min(),
         last: shown.iter().map(|m| m.time).max(),
         facts: numbers([

@@ -29,6 +29,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "the client digests rows for longer than it waits for them",
     side: Some(Side::Client),
     of: Of::Application,
+    sure: [0.8, 0.8],
     source: include_str!("large_fetch_client_think.rs"),
     check,
 };
@@ -48,7 +49,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     Some(Finding {
         title: "The client digests what it fetches".into(),
         elapsed_cost_ns: Some(s.think_ns),
-        confidence: 0.8,
         first: s.first,
         last: s.last,
         facts: numbers([("think_ns", s.think_ns), ("think_mean_ns", mean), ("fetches", s.fetches as i64), ("rows_per_fetch_mean", rows as i64)]),

@@ -43,6 +43,7 @@ mod small_window;
 mod small_writes;
 mod split_writes;
 mod stp_topology_change;
+mod sureness;
 #[cfg(test)]
 pub(crate) mod testing;
 mod undeliverable;
@@ -67,6 +68,8 @@ struct Entry {
     /// Whom it accuses, where that is always the same.
     side: Option<Side>,
     of: Of,
+    /// How sure it is with captures of both ends, and with one, where it owns no lines that say so.
+    sure: [f64; 2],
     /// The source of its file, whose `//!` lines are the manual page.
     source: &'static str,
     check: fn(&Facts<'_>) -> Option<Finding>,
@@ -250,6 +253,9 @@ fn whole(n: impl TryInto<i64>) -> i64 {
 pub fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let rules = Rule::ALL.iter();
     let mut found: Vec<Finding> = rules.filter_map(|rule| rule.check(facts)).collect();
+    for finding in &mut found {
+        finding.confidence = sureness::of(finding, facts);
+    }
     found.sort_by_key(|f| {
         (
             !f.fatal,
@@ -267,10 +273,11 @@ mod tests {
     use super::*;
 
     /// Files that are no finding.
-    const SHARED: [&str; 5] = [
+    const SHARED: [&str; 6] = [
         "evidence.rs",
         "mod.rs",
         "owned.rs",
+        "sureness.rs",
         "testing.rs",
         "under_way.rs",
     ];

@@ -33,6 +33,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "large packets vanish on the way",
     side: None,
     of: Of::Network,
+    sure: [0.85, 0.85],
     source: include_str!("mtu_black_hole.rs"),
     check,
 };
@@ -55,7 +56,6 @@ fn unseen(facts: &Facts<'_>) -> Option<Finding> {
         title: "Large packets vanish on the way, small ones arrive".into(),
         side: Side::Undetermined,
         fatal: true,
-        confidence: 0.6,
         first: vanished.iter().map(|(.., v)| v.since).min(),
         last: vanished.iter().map(|(.., v)| v.told.time).max(),
         facts: numbers([
@@ -95,7 +95,6 @@ fn in_vain(facts: &Facts<'_>) -> Option<Finding> {
         side: Side::Network,
         // It ended the work: no time would have been enough.
         fatal: true,
-        confidence: 0.85,
         first: stuck.iter().map(|(.., s)| s.first.time).min(),
         last: stuck.iter().map(|(.., s)| s.last.time).max(),
         facts: numbers([("segment_bytes", worst.bytes as i64), ("times", worst.times as i64), ("connections", stuck.len() as i64), ("lasted_ns", lasted_ns)]),

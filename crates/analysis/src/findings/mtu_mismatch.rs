@@ -34,6 +34,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "routers give packets back as too large",
     side: Some(Side::Network),
     of: Of::Network,
+    sure: [0.9, 0.9],
     source: include_str!("mtu_mismatch.rs"),
     check,
 };
@@ -73,7 +74,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
                 mtu = Value::Bytes(mtu.into())
             ),
         },
-        confidence: 0.9,
         first: returned.iter().map(|(r, _)| r.first.time).min(),
         last: returned.iter().map(|(r, _)| r.last.time).max(),
         facts: numbers([

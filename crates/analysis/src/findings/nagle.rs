@@ -32,6 +32,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "small segments held back for an acknowledgement",
     side: Some(Side::Client),
     of: Of::Calls,
+    sure: [0.8, 0.8],
     source: include_str!("nagle.rs"),
     check,
 };
@@ -53,7 +54,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     Some(Finding {
         title: "The client's TCP holds small segments back".into(),
         cost_ns: Some(a.nagle_ns),
-        confidence: 0.8,
         first: facts.worst.held.first,
         last: facts.worst.held.last,
         facts: numbers([

@@ -31,6 +31,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "small segments wait for a delayed acknowledgement",
     side: None,
     of: Of::Bytes,
+    sure: [0.9, 0.9],
     source: include_str!("nagle_delayed_ack.rs"),
     check,
 };
@@ -55,7 +56,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ),
         side: waits.sender(),
         cost_ns: Some(cost),
-        confidence: 0.9,
         facts: numbers([("waits", count as i64), ("wait_mean_ns", each)]),
         why: text!(
             "{times} times a small segment of the {holds} left only after a bare acknowledgement of everything before it, {each} later on average.",

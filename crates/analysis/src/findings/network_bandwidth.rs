@@ -38,6 +38,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "a link on the way is full",
     side: Some(Side::Network),
     of: Of::Bytes,
+    sure: [0.85, 0.85],
     source: include_str!("network_bandwidth.rs"),
     check,
 };
@@ -68,7 +69,6 @@ fn of_streams(facts: &Facts<'_>) -> Option<Finding> {
     Some(Finding {
         title: "A link on the way is full".into(),
         cost_ns: Some(cost),
-        confidence: 0.85,
         facts: numbers([
             ("goodput_bps", rate),
             ("round_trip_min_ns", round_trips.min_ns),
@@ -129,7 +129,6 @@ fn of_calls(facts: &Facts<'_>) -> Option<Finding> {
     Some(Finding {
         title: "A link on the way is full".into(),
         cost_ns: Some(cost),
-        confidence: 0.85,
         first: slowest.first,
         last: slowest.last,
         facts: numbers([

@@ -32,6 +32,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "a queue on the way is far too long",
     side: Some(Side::Network),
     of: Of::Bytes,
+    sure: [0.8, 0.8],
     source: include_str!("network_bufferbloat.rs"),
     check,
 };
@@ -49,7 +50,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     Some(Finding {
         title: "A queue on the way is far too long".into(),
         // Its cost is that of whoever else uses the link.
-        confidence: 0.8,
         facts: numbers([
             ("round_trip_min_ns", round_trips.min_ns),
             ("round_trip_p50_ns", round_trips.p50_ns),

@@ -34,6 +34,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "the path between client and server",
     side: Some(Side::Network),
     of: Of::Calls,
+    sure: [0.95, 0.6],
     source: include_str!("network_delay.rs"),
     check,
 };
@@ -87,7 +88,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     Some(Finding {
         title: "The network takes the time".into(),
         cost_ns: Some(a.path_ns),
-        confidence: if a.basis == Basis::Matched { 0.95 } else { 0.6 },
         first: facts.worst.network.first,
         last: facts.worst.network.last,
         facts: known,

@@ -37,6 +37,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "packets lost between the two ends",
     side: Some(Side::Network),
     of: Of::Calls,
+    sure: [0.9, 0.6],
     source: include_str!("network_loss.rs"),
     check,
 };
@@ -62,7 +63,6 @@ fn of_streams(facts: &Facts<'_>) -> Option<Finding> {
     let mut finding = Finding {
         title: "Packets are lost on the way".into(),
         cost_ns: Some(cost),
-        confidence: if facts.captures.len() == 2 { 0.9 } else { 0.6 },
         facts: numbers([("retransmitted_packets", whole(resent))]),
         why: text!(
             "{resent,} packet{resent||s} {resent|was|were} sent again, and until they had arrived the stream waited, or went on slowly.{lost}",
@@ -114,7 +114,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     Some(Finding {
         title: "Packets are lost on the way".into(),
         cost_ns: Some(a.loss_ns),
-        confidence: if a.basis == Basis::Matched { 0.9 } else { 0.6 },
         first: facts.worst.loss.first,
         last: facts.worst.loss.last,
         facts: numbers([

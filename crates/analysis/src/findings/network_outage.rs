@@ -20,7 +20,7 @@
 //! that was.
 
 use super::{Entry, Of, Rule, evidence, numbers};
-use crate::facts::{Basis, Facts, outages};
+use crate::facts::{Facts, outages};
 use crate::results::{Finding, Side};
 use crate::text::{Value, text};
 
@@ -29,6 +29,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "nothing got through for a while",
     side: Some(Side::Network),
     of: Of::Calls,
+    sure: [0.9, 0.5],
     source: include_str!("network_outage.rs"),
     check,
 };
@@ -47,7 +48,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         title: "The path was interrupted".into(),
         cost_ns: Some(a.outage_ns),
         elapsed_cost_ns: Some(longest),
-        confidence: if a.basis == Basis::Matched { 0.9 } else { 0.5 },
         first: facts.worst.outage.first,
         last: facts.worst.outage.last,
         facts: numbers([("recoveries", count as i64), ("longest_ns", longest), ("calls_delayed", calls as i64)]),

@@ -28,6 +28,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "packets overtake each other",
     side: Some(Side::Network),
     of: Of::Network,
+    sure: [0.85, 0.6],
     source: include_str!("network_reordering.rs"),
     check,
 };
@@ -57,7 +58,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let spurious: u64 = spurious.map(|r| r.account.spurious_retransmissions).sum();
     Some(Finding {
         title: "Packets overtake each other on the way".into(),
-        confidence: if facts.captures.len() == 2 { 0.85 } else { 0.6 },
         first: Some(worst.first),
         last: Some(worst.last),
         facts: numbers([

@@ -25,6 +25,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "a password crosses the network readable",
     side: Some(Side::Client),
     of: Of::Connects,
+    sure: [0.95, 0.95],
     source: include_str!("plaintext_password.rs"),
     check,
 };
@@ -36,7 +37,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let capture = facts.sql_capture();
     Some(Finding {
         title: "A password is readable on the wire".into(),
-        confidence: 0.95,
         first: first.first,
         last: first.last,
         facts: numbers([("sessions", readable.len() as i64)]),

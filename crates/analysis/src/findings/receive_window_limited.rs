@@ -31,6 +31,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "the receiver reads too slowly: its window closes",
     side: None,
     of: Of::Bytes,
+    sure: [0.9, 0.9],
     source: include_str!("receive_window_limited.rs"),
     check,
 };
@@ -57,7 +58,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ),
         side: waits.receiver(),
         cost_ns: Some(cost),
-        confidence: 0.9,
         facts: numbers([("zero_window_ns", zero_ns), ("window_limited_ns", cost)]),
         why: text!(
             "Calls waited {all} in all while the {sender} had data and the {reader}'s window no room for it; {closed} of that it was closed altogether.",

@@ -37,6 +37,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "the sending application pauses within its messages",
     side: None,
     of: Of::Bytes,
+    sure: [0.8, 0.8],
     source: include_str!("sender_application_limited.rs"),
     check,
 };
@@ -102,7 +103,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ),
         side: pauses.sender(),
         cost_ns: Some(cost),
-        confidence: 0.8,
         facts: numbers([("pauses", count as i64), ("pause_mean_ns", each)]),
         why: text!(
             "{times} times the {who} had room to send and did not, for {each} on average.",

@@ -32,6 +32,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "the server works on a limited number of calls at a time",
     side: Some(Side::Server),
     of: Of::Calls,
+    sure: [0.85, 0.65],
     source: include_str!("server_concurrency_cap.rs"),
     check,
 };
@@ -59,7 +60,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     Some(Finding {
         title: text!("The server works on about {n} calls at a time", n = n),
         cost_ns: Some(a.queue_ns),
-        confidence: if cap.sure { 0.85 } else { 0.65 },
         first: facts.worst.server.first,
         last: facts.worst.server.last,
         facts: numbers([("cap", whole(n)), ("service_ns", cap.service_ns), ("busy_outstanding", cap.busy_level.round() as i64), ("busy_wait_ns", cap.busy_wait_ns)]),

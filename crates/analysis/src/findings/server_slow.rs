@@ -36,12 +36,10 @@ pub(super) const ENTRY: Entry = Entry {
     title: "the server's own time",
     side: Some(Side::Server),
     of: Of::Calls,
+    sure: [0.95, 0.6],
     source: include_str!("server_slow.rs"),
     check,
 };
-
-/// Fewer calls than this say little of what is usual.
-const FEW: u64 = 10;
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let a = &facts.account;
@@ -67,13 +65,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     Some(Finding {
         title: "The server is slow".into(),
         cost_ns: Some(a.service_ns),
-        confidence: match a.basis {
-            // A handful may have had a bad moment.
-            _ if a.calls < FEW => 0.5,
-            Basis::Matched => 0.95,
-            Basis::Server => 0.9,
-            _ => 0.6,
-        },
         first: facts.worst.server.first,
         last: facts.worst.server.last,
         facts: numbers([("service_mean_ns", mean), ("calls", a.calls as i64)]),
@@ -180,10 +171,8 @@ mod tests {
     }
 
     #[test]
-    fn a_quarter_of_the_time_is_enough_and_of_few_calls_less_sure() {
+    fn a_quarter_of_the_time_is_enough() {
         assert!(held(TOTAL_NS / 4, CALLS).is_some());
         assert!(held(TOTAL_NS / 4 - 1, CALLS).is_none());
-        assert!(held(TOTAL_NS / 2, FEW).unwrap().confidence > 0.9);
-        assert!(held(TOTAL_NS / 2, FEW - 1).unwrap().confidence < 0.6);
     }
 }

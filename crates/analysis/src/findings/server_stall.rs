@@ -20,7 +20,7 @@
 
 use super::{Entry, Of, Rule, evidence, numbers};
 use crate::concurrency::Scope;
-use crate::facts::{Basis, Facts};
+use crate::facts::Facts;
 use crate::results::{Finding, Side};
 use crate::text::{Value, text};
 
@@ -29,6 +29,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "the server answered nobody for a while",
     side: Some(Side::Server),
     of: Of::Calls,
+    sure: [0.9, 0.6],
     source: include_str!("server_stall.rs"),
     check,
 };
@@ -67,7 +68,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         title: "The server stood still".into(),
         cost_ns: Some(a.stall_ns),
         elapsed_cost_ns: Some(elapsed),
-        confidence: if a.basis == Basis::Client { 0.6 } else { 0.9 },
         first: silences.first().map(|s| s.first),
         last: silences.last().map(|s| s.last),
         facts: numbers([("stalls", silences.len() as i64), ("longest_ns", longest), ("usual_wait_ns", usual)]),

@@ -32,6 +32,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "nothing comes back any more",
     side: None,
     of: Of::Connects,
+    sure: [0.8, 0.8],
     source: include_str!("silent_peer.rs"),
     check,
 };
@@ -63,7 +64,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             _ => Side::Undetermined,
         },
         fatal: !goes_on,
-        confidence: 0.8,
         first: Some(first),
         last: silent.iter().map(|(.., s)| s.last.time).max(),
         facts: numbers([

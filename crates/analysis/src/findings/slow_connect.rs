@@ -39,6 +39,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "connections that are slow to open",
     side: None,
     of: Of::Connects,
+    sure: [0.9, 0.9],
     source: include_str!("slow_connect.rs"),
     check,
 };
@@ -72,7 +73,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         title: title.into(),
         side,
         cost_ns: Some(cost),
-        confidence: if side == Side::Undetermined { 0.5 } else { 0.9 },
         first: slow.iter().map(|(c, ..)| c.first).min(),
         last: slow.iter().map(|(c, ..)| c.first).max(),
         facts: numbers([("connections", slow.len() as i64), ("retries", retries as i64), ("longest_ns", worst.1), ("unanswered", unanswered as i64)]),
@@ -201,7 +201,6 @@ fn by_startup(facts: &Facts<'_>) -> Option<Finding> {
         title: "A client waited in vain before it was served".into(),
         side: Side::Undetermined,
         elapsed_cost_ns: Some(cost),
-        confidence: 0.8,
         first: Some(startup.first),
         last: Some(startup.last),
         facts: [("waited_ns", cost)]
@@ -264,7 +263,6 @@ fn by_logon(facts: &Facts<'_>) -> Option<Finding> {
         title: "Sessions of the database are slow to open".into(),
         side: Side::Undetermined,
         elapsed_cost_ns: Some(all.fold(0, i64::saturating_add)),
-        confidence: 0.8,
         first: slow.iter().filter_map(|s| s.first).min(),
         last: slow.iter().filter_map(|s| s.first).max(),
         facts: [

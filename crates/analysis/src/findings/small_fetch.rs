@@ -22,7 +22,7 @@
 //! the path however many are fetched at once.
 
 use super::{Entry, Of, Rule, evidence, numbers};
-use crate::facts::{Basis, Facts};
+use crate::facts::Facts;
 use crate::results::{Finding, Side};
 use crate::sql::habits::{Pattern, habits};
 use crate::text::{Value, text};
@@ -32,6 +32,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "rows are fetched a few at a time",
     side: Some(Side::Client),
     of: Of::Calls,
+    sure: [0.9, 0.7],
     source: include_str!("small_fetch.rs"),
     check,
 };
@@ -50,10 +51,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     Some(Finding {
         title: "The client fetches few rows at a time".into(),
         cost_ns: Some(cost),
-        confidence: match facts.account.basis {
-            Basis::Matched => 0.9,
-            _ => 0.7,
-        },
         first: s.first,
         last: s.last,
         facts: numbers([("fetches", worst.trips as i64), ("fetches_needed", worst.needed as i64), ("rows_asked", s.rows_asked as i64), ("rows", s.rows as i64), ("round_trip_ns", trip)]),

@@ -29,6 +29,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "responses fill the session data unit many times",
     side: None,
     of: Of::Calls,
+    sure: [0.9, 0.9],
     source: include_str!("small_sdu.rs"),
     check,
 };
@@ -56,7 +57,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     Some(Finding {
         title: "The session data unit is small for this traffic".into(),
         side: if offered.is_some() { Side::Server } else { Side::Client },
-        confidence: 0.9,
         first: session.first,
         last: session.last,
         facts: numbers([("sdu_bytes", sdu.into()), ("response_mean_bytes", mean as i64), ("calls", session.calls as i64)]),

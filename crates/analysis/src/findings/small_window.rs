@@ -32,6 +32,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "the receive window is too small for the path",
     side: None,
     of: Of::Bytes,
+    sure: [0.85, 0.85],
     source: include_str!("small_window.rs"),
     check,
 };
@@ -57,7 +58,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ),
         side: waits.receiver(),
         cost_ns: Some(cost),
-        confidence: 0.85,
         facts: numbers([("window_max_bytes", window as i64), waits.round_trip]),
         why: text!(
             "The {who} offers {window} at most, and a round trip takes {trip}: more cannot be under way.",

@@ -34,6 +34,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "small writes, each waiting for its confirmation",
     side: Some(Side::Client),
     of: Of::Calls,
+    sure: [0.7, 0.7],
     source: include_str!("small_writes.rs"),
     check,
 };
@@ -84,7 +85,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     Some(Finding {
         title: "The client writes little at a time".into(),
         cost_ns: Some(cost),
-        confidence: 0.7,
         first,
         last,
         facts: numbers([

@@ -32,6 +32,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "each write leaves as a large and a small segment",
     side: None,
     of: Of::Bytes,
+    sure: [0.8, 0.8],
     source: include_str!("split_writes.rs"),
     check,
 };
@@ -59,7 +60,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     Some(Finding {
         title: text!("The {who}'s writes leave in two pieces", who = who),
         side: who,
-        confidence: 0.8,
         first: a.first_data,
         last: a.last_data,
         facts: numbers([

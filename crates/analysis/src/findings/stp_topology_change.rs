@@ -35,6 +35,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "bridges rebuilt the spanning tree",
     side: Some(Side::Network),
     of: Of::Network,
+    sure: [0.8, 0.8],
     source: include_str!("stp_topology_change.rs"),
     check,
 };
@@ -109,7 +110,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let packets: Vec<Mark> = packets.take(2 * SHOWN).collect();
     Some(Finding {
         title,
-        confidence: if longest.is_some() { 0.8 } else { 0.6 },
         first: Some(first),
         last: Some(last),
         facts: numbers([

@@ -35,6 +35,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "packets of connections are given back by routers",
     side: None,
     of: Of::Network,
+    sure: [0.8, 0.8],
     source: include_str!("undeliverable.rs"),
     check,
 };
@@ -121,7 +122,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         fatal: facts.response().count() == 0
             && connections > 0
             && unanswered.len() as u64 >= connections,
-        confidence: 0.8,
         first: returned.iter().map(|(r, _)| r.first.time).min(),
         last: returned.iter().map(|(r, _)| r.last.time).max(),
         facts: numbers([

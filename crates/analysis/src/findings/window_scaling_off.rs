@@ -36,6 +36,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "windows cannot grow: scaling was not negotiated",
     side: None,
     of: Of::Bytes,
+    sure: [0.9, 0.9],
     source: include_str!("window_scaling_off.rs"),
     check,
 };
@@ -85,7 +86,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     Some(Finding {
         side,
         cost_ns: Some(cost),
-        confidence: 0.9,
         facts: numbers([("window_bytes", window as i64), waits.round_trip]),
         why: text!(
             "{who}, so a window is {field} at most ({window} here), and a round trip takes {trip}: more cannot be under way.",

@@ -31,6 +31,7 @@ pub(super) const ENTRY: Entry = Entry {
     title: "a host seems to be in the wrong VLAN",
     side: Some(Side::Network),
     of: Of::Network,
+    sure: [0.5, 0.5],
     source: include_str!("wrong_vlan.rs"),
     check,
 };
@@ -77,7 +78,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             HintKind::Several => "The same hosts' packets are in several VLANs".into(),
             HintKind::EachItsOwn => "Two hosts speak to each other in two VLANs".into(),
         },
-        confidence: 0.5,
         first: times().min(),
         last: times().max(),
         facts: numbers([("pairs", hints.len() as i64)]),
