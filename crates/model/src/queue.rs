@@ -15,13 +15,25 @@ struct Piece {
     /// When the first and the last of its segments were sent.
     first: Time,
     last: Time,
+    /// How long what was sent from the first to the last took at least, and the last of them.
     least_ns: i64,
+    last_ns: i64,
 }
 
 impl Piece {
-    /// How long what was sent later took at least.
+    /// With the next, and with what was sent between them.
+    fn joined(self, next: Piece) -> Piece {
+        Piece {
+            first: self.first,
+            last: next.last,
+            least_ns: self.least_ns.min(next.least_ns).min(self.after(next.first)),
+            last_ns: next.last_ns,
+        }
+    }
+
+    /// How long what was sent behind it took at least.
     fn after(&self, sent: Time) -> i64 {
-        (self.least_ns - (sent - self.last).max(0)).max(0)
+        (self.last_ns - (sent - self.last)).max(0)
     }
 }
 
@@ -29,29 +41,38 @@ impl Piece {
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Queue {
     pieces: Vec<Piece>,
+    /// Each piece is of two to the power of so many segments, the last of so many so far.
+    doubled: u32,
+    in_last: u64,
 }
 
 impl Queue {
     /// A segment that was sent no earlier than those before: its first byte took so long at least.
     pub fn add(&mut self, sent: Time, least_ns: i64) {
-        if self.pieces.len() >= PIECES {
-            let pairs = self.pieces.chunks(2).filter_map(|pair| {
-                let (one, other) = (pair.first()?, pair.last()?);
-                // What was sent between them came after the one.
-                let between = one.after(other.first);
-                Some(Piece {
-                    first: one.first,
-                    last: other.last,
-                    least_ns: one.least_ns.min(other.least_ns).min(between),
-                })
-            });
-            self.pieces = pairs.collect();
-        }
-        self.pieces.push(Piece {
+        let own = Piece {
             first: sent,
             last: sent,
             least_ns,
-        });
+            last_ns: least_ns,
+        };
+        match self.pieces.last_mut() {
+            Some(last) if self.in_last < 1 << self.doubled => {
+                *last = last.joined(own);
+                self.in_last += 1;
+                return;
+            }
+            _ => {}
+        }
+        if self.pieces.len() >= PIECES {
+            let pairs = self.pieces.chunks(2).filter_map(|pair| {
+                let (one, other) = (pair.first()?, pair.last()?);
+                Some(if pair.len() == 2 { one.joined(*other) } else { *one })
+            });
+            self.pieces = pairs.collect();
+            self.doubled += 1;
+        }
+        self.pieces.push(own);
+        self.in_last = 1;
     }
 
     /// How long what was sent then took at least.
@@ -60,7 +81,10 @@ impl Queue {
         let begun = self.pieces.partition_point(|p| p.first < sent);
         let own = self.pieces.get(begun).filter(|p| p.first == sent);
         let before = begun.checked_sub(1).and_then(|i| self.pieces.get(i));
-        own.or(before).map_or(0, |p| p.after(sent))
+        own.or(before).map_or(0, |p| match p.last < sent {
+            true => p.after(sent),
+            false => p.least_ns,
+        })
     }
 }
 
@@ -101,10 +125,11 @@ mod tests {
     #[test]
     fn joined_pieces_keep_bounds() {
         let mut queue = Queue::default();
-        for i in 0..5 * PIECES as i64 {
+        for i in 0..3 * PIECES as i64 {
             queue.add(Time(i * 10), 40 + i % 2);
         }
         assert!(queue.pieces.len() <= PIECES);
-        assert_eq!(queue.least_ns(Time(15)), 30, "ten after the first of 40");
+        let (early, late) = (queue.least_ns(Time(15)), queue.least_ns(Time(30 * PIECES as i64)));
+        assert_eq!((early, late), (30, 31), "among joined ones, behind the last");
     }
 }

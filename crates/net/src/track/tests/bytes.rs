@@ -298,7 +298,7 @@ fn keep_alives_bring_no_data_with_or_without_their_byte() {
     assert!(
         seen.episodes
             .iter()
-            .all(|e| e.kind == model::EpisodeKind::SenderPause)
+            .all(|e| e.kind == model::EpisodeKind::SenderSilence)
     );
 }
 

@@ -274,7 +274,7 @@ fn a_window_that_closes_while_nothing_waits_is_no_episode() {
     t.c(4, 1, b"def");
     let seen = t.one();
     let mut held = seen.episodes.iter();
-    assert!(held.all(|e| e.kind == model::EpisodeKind::SenderPause));
+    assert!(held.all(|e| e.kind == model::EpisodeKind::SenderSilence));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::*;
 use Direction::{ToClient, ToServer};
-use model::EpisodeKind;
+use model::{EpisodeKind, TimeClass};
 
 const FULL: usize = 1_000;
 
@@ -43,7 +43,7 @@ fn kinds(t: &Script) -> Vec<EpisodeKind> {
     let seen = t.one();
     assert!(seen.episodes.iter().all(|e| e.direction == ToServer));
     let all = seen.episodes.iter().map(|e| e.kind);
-    all.filter(|kind| *kind != EpisodeKind::SenderPause)
+    all.filter(|kind| kind.class() != TimeClass::SenderApplication)
         .collect()
 }
 
@@ -51,7 +51,7 @@ fn kinds(t: &Script) -> Vec<EpisodeKind> {
 fn pauses(t: &Script) -> Vec<i64> {
     let seen = t.one();
     let own = seen.episodes.iter();
-    own.filter(|e| e.kind == EpisodeKind::SenderPause)
+    own.filter(|e| e.kind.class() == TimeClass::SenderApplication)
         .map(|e| (e.last.time - e.first.time) / MS)
         .collect()
 }
