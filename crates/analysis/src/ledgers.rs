@@ -14,7 +14,7 @@ use crate::path::{Acknowledged, Crossed};
 use crate::results::Vantage;
 use crate::rounds::{Habit, Rounds};
 use crate::sql::habits::Habit as SqlHabit;
-use crate::streams::Streams;
+use crate::streams::{DIRECTIONS, Streams};
 use crate::vantage::conclude;
 use hashbrown::HashMap;
 use ledger::{
@@ -251,6 +251,11 @@ impl BothWhole<'_> {
         let mut ledger = Ledger::default();
         self.matched.kept.each(|call| {
             let unloaded = cap.filter(|(server, _)| *server == call.server);
+            let may_idle = DIRECTIONS.map(|d| {
+                let (capture, connection) = self.at_sender(call, d);
+                let sender = self.streams.map(|s| s.may_idle(capture, connection, d));
+                sender.unwrap_or(false)
+            });
             let facts = BothFacts {
                 to_server,
                 usual_path_ns,
@@ -261,8 +266,8 @@ impl BothWhole<'_> {
                     .missing
                     .within(call.is_datagram, call.at_ns, call.response_ns),
                 spared: spared.of(call.connection, call.work),
-                is_turn: self.streams.is_some(),
-                classes: self.streams.and_then(|s| self.classes(s, call)),
+                may_idle,
+                classes: self.streams.and_then(|s| self.classes(s, call, may_idle)),
             };
             divide_both(call, &facts, &mut ledger);
             if self.client.has_unknown_window(call.connection)
@@ -277,21 +282,22 @@ impl BothWhole<'_> {
         });
     }
 
+    /// The capture at this direction's sender, and what that knows the call's connection by.
+    fn at_sender(&self, call: &Both, d: Direction) -> (usize, u64) {
+        match d {
+            Direction::ToServer => (self.client_capture, call.connection),
+            Direction::ToClient => (1 - self.client_capture, call.server_connection),
+        }
+    }
+
     /// The accounts of both directions' senders, while their messages left.
-    fn classes(&self, streams: &Streams, call: &Both) -> Option<Classes> {
-        let ends = [
-            (self.client_capture, call.connection, Direction::ToServer),
-            (
-                1 - self.client_capture,
-                call.server_connection,
-                Direction::ToClient,
-            ),
-        ];
+    fn classes(&self, streams: &Streams, call: &Both, may_idle: [bool; 2]) -> Option<Classes> {
         let mut classes = Classes {
-            are_turns: true,
+            may_idle,
             ..Classes::default()
         };
-        for (capture, connection, d) in ends {
+        for d in DIRECTIONS {
+            let (capture, connection) = self.at_sender(call, d);
             let (at, ns) = (call.sending_at_ns[d.index()], call.sending_ns[d.index()]);
             let (line, is_lossy) = streams.timeline(capture, connection, d)?;
             classes.set(d, line.between(Time(at), Time(at) + ns));
@@ -324,6 +330,10 @@ impl OneWhole<'_> {
         let mut ledger = Ledger::default();
         self.kept.each(|call| {
             let unloaded = cap.filter(|(server, _)| *server == call.server);
+            let may_idle = DIRECTIONS.map(|d| {
+                let sender = self.streams.map(|s| s.may_idle(0, call.connection, d));
+                sender.unwrap_or(false)
+            });
             let facts = OneFacts {
                 to_server,
                 to_client,
@@ -333,8 +343,8 @@ impl OneWhole<'_> {
                 fragments_ns: self
                     .missing
                     .within(call.is_datagram, call.at_ns, call.response_ns()),
-                is_turn: self.streams.is_some(),
-                classes: self.streams.and_then(|s| self.classes(s, call)),
+                may_idle,
+                classes: self.streams.and_then(|s| self.classes(s, call, may_idle)),
                 queued: self.queued(call),
             };
             divide_one(call, &facts, &mut ledger);
@@ -366,11 +376,11 @@ impl OneWhole<'_> {
         }
     }
 
-    fn classes(&self, streams: &Streams, call: &One) -> Option<Classes> {
+    fn classes(&self, streams: &Streams, call: &One, may_idle: [bool; 2]) -> Option<Classes> {
         let request = Time(call.at_ns);
         let response = request + call.request_passing_ns + call.wait_ns;
         let mut classes = Classes {
-            are_turns: true,
+            may_idle,
             ..Classes::default()
         };
         for (d, at, ns) in [

@@ -23,6 +23,13 @@ use std::collections::{HashMap, HashSet};
 /// Less is no reason to look further.
 const WORTH_A_LOOK_NS: i64 = 1_000_000_000;
 
+/// Who writes this much between silences is within a message: ten segments, which a round trip carries (RFC
+/// 6928). Smaller writes may be messages of their own, or events.
+pub const MESSAGE_BYTES: u64 = 10 * 1_460;
+
+/// Fewer silences do not repeat.
+pub const FEW_SILENCES: u64 = 3;
+
 pub const DIRECTIONS: [Direction; 2] = [Direction::ToServer, Direction::ToClient];
 
 /// The connections of one or two captures, while they are read.
@@ -154,6 +161,19 @@ impl Streams {
             .get(*self.plain.get(&(capture, connection))?)?;
         let r = c.direction(d);
         Some((&r.account.timeline, needed(r) > 0))
+    }
+
+    /// Whether silences of a direction's sender may lie between messages: of one that writes little between them,
+    /// or was silent a few times only.
+    #[must_use]
+    pub fn may_idle(&self, capture: usize, connection: u64, d: Direction) -> bool {
+        let number = self.plain.get(&(capture, connection));
+        let Some(c) = number.and_then(|i| self.connections.get(*i)) else {
+            return true;
+        };
+        let r = c.direction(d);
+        let silences = u64::from(r.account.stretches[TimeClass::SenderApplication]);
+        silences < FEW_SILENCES || r.counts.payload_bytes < silences * MESSAGE_BYTES
     }
 
     /// The ledger of streams that nobody answers: of connections that speak nothing known, the direction that

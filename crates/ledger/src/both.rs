@@ -136,8 +136,8 @@ pub struct BothFacts<'a> {
     /// How long fragments of its datagrams were missing.
     pub fragments_ns: i64,
     pub spared: Option<Share>,
-    /// Whether nothing but who speaks tells what its messages are.
-    pub is_turn: bool,
+    /// Whether silences of each direction's sender may lie between messages.
+    pub may_idle: [bool; 2],
     /// Of turns of a byte stream: what their connections' accounts say of the time in which they passed.
     pub classes: Option<Classes>,
 }
@@ -177,7 +177,9 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
         for (kind, &ns) in call.held.of(way).iter() {
             let ns = Bounds::exactly(ns);
             match kind {
-                EpisodeKind::SenderSilence => ledger.charge_silence(way, ns, facts.is_turn),
+                EpisodeKind::SenderSilence => {
+                    ledger.charge_silence(way, ns, facts.may_idle[way.index()]);
+                }
                 _ => ledger.charge(Cause::of_episode(kind), way, ns),
             }
         }

@@ -16,8 +16,8 @@ pub struct Classes {
     /// Whether something was lost of the connection: a congestion window that lost is small because it
     /// lost.
     pub is_lossy: bool,
-    /// Whether it is of turns, between whose bytes nobody knows where a message ends.
-    pub are_turns: bool,
+    /// Whether silences of each direction's sender may lie between messages.
+    pub may_idle: [bool; 2],
 }
 
 /// The causes of classes in which bytes wait, those that are surest first. The sender's application comes
@@ -82,7 +82,7 @@ impl Classes {
                 let (least, most) = (own(&self.least_ns), own(&self.most_ns));
                 let ns = Bounds::between((least - slack_ns).max(0), most);
                 match cause {
-                    Cause::NotWriting => ledger.charge_silence(d, ns, self.are_turns),
+                    Cause::NotWriting => ledger.charge_silence(d, ns, self.may_idle[d.index()]),
                     _ => ledger.charge(cause, d, ns),
                 }
                 left_most -= least;

@@ -125,10 +125,9 @@ impl Ledger {
         }
     }
 
-    /// A sender was silent for so long behind what may have ended a message: within one, or, in a turn of a
-    /// protocol that is not known, perhaps between two.
-    fn charge_silence(&mut self, direction: Direction, ns: Bounds, is_turn: bool) {
-        let cause = match is_turn {
+    /// A sender was silent for so long behind what may have ended a message: within one, or perhaps between two.
+    fn charge_silence(&mut self, direction: Direction, ns: Bounds, may_idle: bool) {
+        let cause = match may_idle {
             true => Cause::Idle,
             false => Cause::NotWriting,
         };

@@ -203,8 +203,8 @@ pub struct OneFacts {
     pub spared: Option<Share>,
     /// How long fragments of its datagrams were missing.
     pub fragments_ns: i64,
-    /// Whether nothing but who speaks tells what its messages are.
-    pub is_turn: bool,
+    /// Whether silences of each direction's sender may lie between messages.
+    pub may_idle: [bool; 2],
     /// Of turns of a byte stream: what their connection's account says of the time in which they passed.
     pub classes: Option<Classes>,
     pub queued: Queued,
@@ -246,7 +246,7 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     let known = held.sum(d).min(request);
     let (client, server) = (facts.to_client, facts.to_server);
     let mut own =
-        |d, ends, ns: &mut i64| passing(&held, d, ends, is_lossy, facts.is_turn, ns, ledger);
+        |d, ends, ns: &mut i64| passing(&held, d, ends, is_lossy, facts.may_idle, ns, ledger);
     let request_unsure = own(d, [client, server], &mut request);
     let reply_unsure = own(back, [server, client], &mut reply);
     if facts.to_client.is_here() && facts.classes.is_none() {
@@ -283,7 +283,7 @@ fn passing(
     d: Direction,
     [sender, receiver]: [Half; 2],
     is_lossy: bool,
-    is_turn: bool,
+    may_idle: [bool; 2],
     left: &mut i64,
     ledger: &mut Ledger,
 ) -> i64 {
@@ -316,7 +316,7 @@ fn passing(
         };
         unsure += (ns - held.lo_ns).max(0);
         match kind {
-            EpisodeKind::SenderSilence => ledger.charge_silence(d, held, is_turn),
+            EpisodeKind::SenderSilence => ledger.charge_silence(d, held, may_idle[d.index()]),
             _ => ledger.charge(Cause::of_episode(kind), d, held),
         }
     }
@@ -354,7 +354,7 @@ fn by_classes(
     let rest = own.divide(told, ns, 0, ledger);
     let most = rest.hi_ns.unwrap_or(ns);
     let sure = way.hi_ns.map_or(0, |hi| (paused - hi).clamp(0, most));
-    ledger.charge_silence(d, Bounds::exactly(sure), true);
+    ledger.charge_silence(d, Bounds::exactly(sure), own.may_idle[d.index()]);
     Bounds::between((rest.lo_ns - sure).max(0), most - sure)
 }
 

@@ -57,7 +57,7 @@ fn both_facts() -> BothFacts<'static> {
         unloaded_ns: None,
         fragments_ns: 0,
         spared: None,
-        is_turn: false,
+        may_idle: [false; 2],
         classes: None,
     }
 }
@@ -70,7 +70,7 @@ fn one_facts(to_server: Half, to_client: Half) -> OneFacts {
         unloaded_ns: None,
         spared: None,
         fragments_ns: 0,
-        is_turn: false,
+        may_idle: [false; 2],
         classes: None,
         queued: Queued::default(),
     }

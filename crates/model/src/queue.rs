@@ -66,7 +66,11 @@ impl Queue {
         if self.pieces.len() >= PIECES {
             let pairs = self.pieces.chunks(2).filter_map(|pair| {
                 let (one, other) = (pair.first()?, pair.last()?);
-                Some(if pair.len() == 2 { one.joined(*other) } else { *one })
+                Some(if pair.len() == 2 {
+                    one.joined(*other)
+                } else {
+                    *one
+                })
             });
             self.pieces = pairs.collect();
             self.doubled += 1;
@@ -129,7 +133,14 @@ mod tests {
             queue.add(Time(i * 10), 40 + i % 2);
         }
         assert!(queue.pieces.len() <= PIECES);
-        let (early, late) = (queue.least_ns(Time(15)), queue.least_ns(Time(30 * PIECES as i64)));
-        assert_eq!((early, late), (30, 31), "among joined ones, behind the last");
+        let (early, late) = (
+            queue.least_ns(Time(15)),
+            queue.least_ns(Time(30 * PIECES as i64)),
+        );
+        assert_eq!(
+            (early, late),
+            (30, 31),
+            "among joined ones, behind the last"
+        );
     }
 }

@@ -11,8 +11,8 @@
 //! waits for, from whichever end it is captured. Other pauses count that end by
 //! themselves: nothing that came released the next segment, and there was room in
 //! the window. Where no protocol tells what a message is, a pause lies within one
-//! if a full segment came before it, as messages end with a short one. Of streams
-//! that nobody answers ten segments or more between pauses are taken for a message:
+//! if a full segment came before it, as messages end with a short one; or if its
+//! sender pauses again and again, and writes ten segments or more between pauses:
 //! smaller writes may be messages of their own.
 //!
 //! # What to check next
@@ -25,10 +25,9 @@
 
 use super::under_way::UnderWay;
 use super::{Entry, Of, Rule, numbers};
-use crate::diagnose::Kind;
 use crate::facts::{Basis, Facts};
 use crate::results::Finding;
-use crate::streams::DIRECTIONS;
+use crate::streams::{DIRECTIONS, FEW_SILENCES, MESSAGE_BYTES};
 use crate::text::{Value, text};
 use model::{Direction, EpisodeKind, TimeClass};
 
@@ -41,13 +40,6 @@ pub(super) const ENTRY: Entry = Entry {
     source: include_str!("sender_application_limited.rs"),
     check,
 };
-
-/// What a pause has before it: smaller writes with pauses between are messages of their own, or events. Ten
-/// segments, which a round trip carries (RFC 6928).
-const MESSAGE_BYTES: u64 = 10 * 1_460;
-
-/// Fewer pauses of a stream do not repeat.
-const FEW: u64 = 3;
 
 /// Bytes of this direction for each of so many messages.
 fn message_bytes(facts: &Facts<'_>, d: Direction, messages: u64) -> u64 {
@@ -65,14 +57,10 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     if !facts.holds_up(cost) {
         return None;
     }
-    // Of turns only what lies within their messages counts; of streams nobody knows what that is.
     let is_stream = facts.account.basis == Basis::Streams;
-    let kinds: &[EpisodeKind] = match facts.kind {
-        Kind::Turns if !is_stream => &[EpisodeKind::SenderPause],
-        _ => &[EpisodeKind::SenderPause, EpisodeKind::SenderSilence],
-    };
+    let kinds = [EpisodeKind::SenderPause, EpisodeKind::SenderSilence];
     // Silences with nothing in flight are certain; of others there may be more, but not for as long.
-    let silences = UnderWay::of_episodes(facts, d, kinds);
+    let silences = UnderWay::of_episodes(facts, d, &kinds);
     let (pauses, messages) = match silences.filter(|s| s.ns >= cost / 2) {
         // What a server sends now and then may be events that somebody waits for.
         Some(silences) if d == Direction::ToClient => {
@@ -90,7 +78,9 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         }
     };
     // A pause within a message is plain. In a stream one that does not repeat may be anything.
-    if is_stream && (pauses.count < FEW || message_bytes(facts, d, messages) < MESSAGE_BYTES) {
+    if is_stream
+        && (pauses.count < FEW_SILENCES || message_bytes(facts, d, messages) < MESSAGE_BYTES)
+    {
         return None;
     }
     let count = pauses.count;
@@ -125,6 +115,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
 mod tests {
     use super::super::testing::{TOTAL_NS, connection, found};
     use super::*;
+    use crate::diagnose::Kind;
     use crate::results::Side;
 
     fn pauses(d: Direction, ns: i64) -> Option<Finding> {
