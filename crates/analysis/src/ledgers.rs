@@ -252,9 +252,10 @@ impl BothWhole<'_> {
         self.matched.kept.each(|call| {
             let unloaded = cap.filter(|(server, _)| *server == call.server);
             let may_idle = DIRECTIONS.map(|d| {
-                let (capture, connection) = self.at_sender(call, d);
-                let sender = self.streams.map(|s| s.may_idle(capture, connection, d));
-                sender.unwrap_or(false)
+                let at = self.at_sender(call, d);
+                let [request_bytes, _] = call.bytes;
+                let idle = self.streams.map(|s| s.may_idle(at, d, request_bytes));
+                idle.unwrap_or(false)
             });
             let facts = BothFacts {
                 to_server,
@@ -331,8 +332,9 @@ impl OneWhole<'_> {
         self.kept.each(|call| {
             let unloaded = cap.filter(|(server, _)| *server == call.server);
             let may_idle = DIRECTIONS.map(|d| {
-                let sender = self.streams.map(|s| s.may_idle(0, call.connection, d));
-                sender.unwrap_or(false)
+                let at = (0, call.connection);
+                let idle = self.streams.map(|s| s.may_idle(at, d, call.request_bytes));
+                idle.unwrap_or(false)
             });
             let facts = OneFacts {
                 to_server,

@@ -23,8 +23,9 @@ use std::collections::{HashMap, HashSet};
 /// Less is no reason to look further.
 const WORTH_A_LOOK_NS: i64 = 1_000_000_000;
 
-/// Who writes this much between silences is within a message: ten segments, which a round trip carries (RFC
-/// 6928). Smaller writes may be messages of their own, or events.
+/// A request of this much is one message, however it is written; and so is what a server writes of this much
+/// between silences: ten segments, which a round trip carries (RFC 6928). Less may be messages of their own, or
+/// events.
 pub const MESSAGE_BYTES: u64 = 10 * 1_460;
 
 /// Fewer silences do not repeat.
@@ -163,17 +164,26 @@ impl Streams {
         Some((&r.account.timeline, needed(r) > 0))
     }
 
-    /// Whether silences of a direction's sender may lie between messages: of one that writes little between them,
-    /// or was silent a few times only.
+    /// Whether silences of a direction's sender may lie between messages: of a server that writes little between
+    /// them, of a client that asks for little with all it writes, or of who was silent a few times only.
     #[must_use]
-    pub fn may_idle(&self, capture: usize, connection: u64, d: Direction) -> bool {
+    pub fn may_idle(
+        &self,
+        (capture, connection): (usize, u64),
+        d: Direction,
+        request_bytes: u64,
+    ) -> bool {
         let number = self.plain.get(&(capture, connection));
         let Some(c) = number.and_then(|i| self.connections.get(*i)) else {
             return true;
         };
         let r = c.direction(d);
         let silences = u64::from(r.account.stretches[TimeClass::SenderApplication]);
-        silences < FEW_SILENCES || r.counts.payload_bytes < silences * MESSAGE_BYTES
+        let written = match d {
+            Direction::ToServer => request_bytes,
+            Direction::ToClient => r.counts.payload_bytes / silences.max(1),
+        };
+        silences < FEW_SILENCES || written < MESSAGE_BYTES
     }
 
     /// The ledger of streams that nobody answers: of connections that speak nothing known, the direction that

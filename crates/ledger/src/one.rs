@@ -81,6 +81,7 @@ pub struct One {
     pub server: u64,
     /// When its request's first byte passed.
     pub at_ns: i64,
+    pub request_bytes: u64,
     pub request_passing_ns: i64,
     pub wait_ns: i64,
     pub response_passing_ns: i64,
@@ -117,6 +118,7 @@ impl Pack for One {
         p.number(self.attributes);
         p.number(self.server);
         p.signed(self.at_ns);
+        p.number(self.request_bytes);
         for ns in [
             self.request_passing_ns,
             self.wait_ns,
@@ -143,6 +145,7 @@ impl Pack for One {
             attributes: u.number()?,
             server: u.number()?,
             at_ns: u.signed()?,
+            request_bytes: u.number()?,
             request_passing_ns: u.signed()?,
             wait_ns: u.signed()?,
             response_passing_ns: u.signed()?,

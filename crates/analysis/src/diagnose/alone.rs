@@ -122,6 +122,7 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
         attributes: b.attributes.into(),
         server: number_of(b.server),
         at_ns: from.0,
+        request_bytes: b.bytes[Direction::ToServer.index()],
         request_passing_ns: times.request_last - from,
         wait_ns: times.response_first - times.request_last,
         response_passing_ns: to - times.response_first,
