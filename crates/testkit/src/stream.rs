@@ -94,6 +94,7 @@ pub fn chunk(data: &[u8], cut: u32, (order, now): (u64, Time), sequence: u32) ->
         now,
         held_since: None,
         heard_all: true,
+        peer_ended: None,
     }
 }
 

@@ -49,6 +49,7 @@ pub(super) fn deliver<H: Handler>(
             now: s.mark.time,
             held_since: origin.held_since,
             heard_all: origin.heard_all,
+            peer_ended: origin.peer_ended,
         };
         stream.reassembly.next = end;
         stream.delivered_in_order(s.mark.time, origin.packet);
@@ -101,6 +102,7 @@ pub(super) fn drain<H: Handler>(
             now,
             held_since: piece.origin.held_since,
             heard_all: piece.origin.heard_all,
+            peer_ended: piece.origin.peer_ended,
         };
         out.data(d, &chunk);
         stream.sent = stream.sent.max(stream.reassembly.next);

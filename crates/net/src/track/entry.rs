@@ -323,6 +323,7 @@ fn datagram<H: Handler>(
         now: s.mark.time,
         held_since: None,
         heard_all: true,
+        peer_ended: None,
     };
     out.datagram(d, &chunk, s.first);
 }

@@ -14,6 +14,7 @@ pub(super) struct Origin {
     pub heard_all: bool,
     /// Up to where it acknowledges the other direction.
     pub heard_to: u64,
+    pub peer_ended: Option<Time>,
     pub ip_id: Option<u16>,
     pub ts_value: Option<u32>,
     /// Its number among the connection's packets.
@@ -147,6 +148,7 @@ mod tests {
             held_since: None,
             heard_all: true,
             heard_to: 0,
+            peer_ended: None,
             ip_id: None,
             ts_value: None,
             packet: 0,

@@ -85,6 +85,7 @@ pub(super) struct Stream {
     pub sacked: u64,
     /// Position of the FIN: the end of the data.
     pub fin: Option<u64>,
+    pub fin_at: Option<Time>,
     pub reassembly: Reassembly,
     /// When the front of the reassembly last moved by a packet that came in order.
     progressed: Option<Seen>,
@@ -195,6 +196,13 @@ impl Stream {
         self.start == Start::Unknown
             || !s.tcp.flags.ack()
             || ack_position(sent, s.tcp.acknowledgement) >= sent
+    }
+
+    /// When this direction ended, if `s`, a packet of the other, acknowledges that.
+    pub(super) fn ended_before(&self, s: &Segment) -> Option<Time> {
+        let fin = self.fin?;
+        let acknowledged = ack_position(self.sent, s.tcp.acknowledgement) > fin;
+        self.fin_at.filter(|_| s.tcp.flags.ack() && acknowledged)
     }
 
     pub(super) fn full_sized(&self) -> u64 {

@@ -16,6 +16,8 @@
 //! - A response has ended when the client speaks and the server answers that. At the end of the
 //!   capture only silence can say so.
 //! - A turn's id is its request's sequence number, which is the same wherever it is captured.
+//! - What a server says once its client has ended (FIN), many times sooner after that than the end came after the
+//!   turn's last byte, answers the end and belongs to no turn.
 //! - A server that speaks first (a greeting) opens no turn, nor does a TLS alert, which nobody answers.
 //! - In mid-connection the first bytes may be the middle of a request: a turn that they begin is incomplete
 //!   (`before-capture`), with the times of what was seen of it. Who is the server only the ports can say then; where they do not, nothing

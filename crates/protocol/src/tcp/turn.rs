@@ -106,6 +106,14 @@ impl Turn {
         self.request.last
     }
 
+    /// Its last packet so far.
+    pub(super) fn last(&self) -> Mark {
+        match &self.answer {
+            Answer::Seen(part) => part.last,
+            Answer::None | Answer::Hidden => self.request.last,
+        }
+    }
+
     /// The client goes on.
     pub(super) fn ask(&mut self, chunk: &Chunk<'_>) {
         self.request.extend(chunk);

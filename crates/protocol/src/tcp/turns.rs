@@ -26,6 +26,9 @@ const SILENCE_NS: i64 = 1_000_000_000;
 /// server.
 const LOWER_PORTS: [u16; 2] = [32_768, 1_024];
 
+/// What comes so many times sooner after one thing than after another is for that: one in a hundred does by chance.
+const SOONER: i64 = 100;
+
 /// A clock of several receive queues steps back by less than this.
 const OUT_OF_ORDER_NS: i64 = 1_000_000;
 
@@ -105,6 +108,9 @@ impl Turns {
         if !self.is_told() || chunk.data.is_empty() && chunk.cut == 0 {
             return;
         }
+        if d == Direction::ToClient && self.answers_the_end(chunk) {
+            return;
+        }
         if d == Direction::ToClient {
             // What its client says next is a request of its own.
             (self.may_open, self.is_new) = (true, false);
@@ -137,6 +143,15 @@ impl Turns {
         }
         self.turns += 1;
         self.change(chunk);
+    }
+
+    /// Whether the server says this as its client has ended, and not for what that asked for: it comes many times
+    /// sooner after the end than that came after the last of the turn.
+    fn answers_the_end(&self, chunk: &Chunk<'_>) -> bool {
+        let last = self.turn.as_ref().map(Turn::last);
+        let ended = last.zip(chunk.peer_ended);
+        let soon = |ended: Time| (chunk.mark.time - ended).saturating_mul(SOONER);
+        ended.is_some_and(|(last, ended)| soon(ended) < ended - last.time)
     }
 
     /// The server begins to answer.

@@ -38,7 +38,7 @@ pub(super) fn data<H: Handler>(
         end = fin.max(start);
     }
     if flags.fin() && stream.fin.is_none() && stream.is_plausible(start) {
-        stream.fin = Some(end);
+        (stream.fin, stream.fin_at) = (Some(end), Some(s.mark.time));
     }
     if end == start || stream.start == Start::Provisional {
         if s.payload_length == 0 && start < stream.sent {
@@ -49,6 +49,7 @@ pub(super) fn data<H: Handler>(
             mark: s.mark,
             held_since: None,
             heard_all: peer.is_heard_by(s),
+            peer_ended: peer.ended_before(s),
             heard_to: match flags.ack() {
                 true => ack_position(peer.sent, s.tcp.acknowledgement),
                 false => 0,
