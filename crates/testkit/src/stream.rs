@@ -18,6 +18,8 @@ pub enum Event {
     Gap(Direction, u64),
     /// So many milliseconds pass.
     Pause(u32),
+    /// The client says that it will send no more, and the server hears that.
+    End,
 }
 
 /// The client sends a segment or a datagram.
@@ -49,6 +51,7 @@ pub fn tell(
 ) -> (u64, Time) {
     let (mut order, mut ms) = (1, 1);
     let mut sequences = [1_000_u32, 5_000];
+    let mut ended = None;
     for event in events {
         let (d, data, cut, late) = match event {
             Event::Bytes(d, data) | Event::Crossing(d, data) => (*d, data, 0, 0),
@@ -65,12 +68,17 @@ pub fn tell(
                 ms += i64::from(*pause);
                 continue;
             }
+            Event::End => {
+                ended = Some(at(ms));
+                continue;
+            }
         };
         let sequence = &mut sequences[d.index()];
         let mut chunk = chunk(data, cut, (order, at(ms)), *sequence);
         chunk.mark.time = at(ms - i64::from(late));
         chunk.mark.packet.frame = chunk.mark.packet.frame.saturating_sub(late);
         chunk.heard_all = !matches!(event, Event::Crossing(..));
+        chunk.peer_ended = ended.filter(|_| d == Direction::ToClient);
         *sequence = sequence.wrapping_add(data.len() as u32 + cut);
         listener(d, (order, at(ms)), Told::Chunk(chunk));
         (order, ms) = (order + 1, ms + 1);

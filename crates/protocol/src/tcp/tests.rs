@@ -70,6 +70,25 @@ fn a_greeting_of_the_server_opens_no_turn() {
 }
 
 #[test]
+fn what_a_server_says_as_its_client_ends_answers_no_request() {
+    // One that was not answered, one that was, and an answer that takes longer than its client stays open.
+    let last = |events: &[Event]| calls(events).pop().map(|c| (c.outcome, c.response_bytes));
+    let asked = [up(&bytes(3)), Pause(900), Event::End, down(&bytes(5))];
+    let nothing = Outcome::NoResponse(Reason::NoAnswer);
+    assert_eq!(last(&asked), Some((nothing, 0)));
+    let answered = [
+        up(&bytes(3)),
+        down(&bytes(7)),
+        Pause(900),
+        Event::End,
+        down(&bytes(5)),
+    ];
+    assert_eq!(last(&answered), Some((Outcome::Ok, 7)));
+    let slow = [up(&bytes(3)), Event::End, Pause(900), down(&bytes(5))];
+    assert_eq!(last(&slow), Some((Outcome::Ok, 5)));
+}
+
+#[test]
 fn a_transfer_one_way_is_one_turn() {
     let mut upload: Vec<_> = (0..500).map(|_| up(&bytes(1_448))).collect();
     upload.push(down(&bytes(1)));

@@ -417,3 +417,17 @@ fn a_side_that_waited_has_heard_all_that_the_other_said() {
     let heard: Vec<_> = seen.chunks.iter().map(|c| c.heard_all).collect();
     assert_eq!(heard, [true, true, true, false, true, false, true]);
 }
+
+#[test]
+fn who_hears_that_the_other_side_ended_knows_since_when() {
+    let mut t = Script::new();
+    t.open();
+    t.c(1, 1, b"ask");
+    t.s(1, 4, b"answer");
+    t.send(ToServer, ACK | FIN, 4, 7, b"");
+    t.s(7, 4, b"not heard");
+    t.s(16, 5, b"heard");
+    let seen = t.one();
+    let ended: Vec<_> = seen.chunks.iter().map(|c| c.peer_ended.is_some()).collect();
+    assert_eq!(ended, [false, false, false, true]);
+}

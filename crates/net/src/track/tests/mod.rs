@@ -44,6 +44,7 @@ struct Delivered {
     order: u64,
     held_since: Option<Time>,
     heard_all: bool,
+    peer_ended: Option<Time>,
 }
 
 /// All that was seen of one connection.
@@ -119,6 +120,7 @@ impl Handler for Recorder {
             order: chunk.order,
             held_since: chunk.held_since,
             heard_all: chunk.heard_all,
+            peer_ended: chunk.peer_ended,
         });
         if !chunk.data.is_empty() {
             self.push(*s, d, Item::Data(chunk.data.to_vec()));

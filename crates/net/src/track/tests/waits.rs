@@ -95,6 +95,30 @@ fn a_silence_with_nothing_in_flight_and_an_open_window_is_the_sender_s() {
 }
 
 #[test]
+fn behind_a_full_segment_a_message_goes_on() {
+    let kind = |mut t: Script, size: usize| {
+        let mut seq = 1;
+        let mut write = |t: &mut Script, size: usize, flags| {
+            t.send(ToServer, flags, seq, 1, &vec![b'x'; size]);
+            seq += size as u32;
+        };
+        write(&mut t, FULL, ACK);
+        write(&mut t, size, ACK | PSH);
+        t.wait(MS);
+        t.s(1, 1 + (FULL + size) as u32, b"");
+        t.wait(1_500 * MS);
+        write(&mut t, size, ACK | PSH);
+        t.one().episodes.last().map(|e| e.kind)
+    };
+    let [goes_on, may_be_over] = [EpisodeKind::SenderPause, EpisodeKind::SenderSilence].map(Some);
+    assert_eq!(kind(opened(), FULL), goes_on);
+    assert_eq!(kind(opened(), FULL - 1), may_be_over);
+    // Without a handshake what was cut shows how large a full one is.
+    assert_eq!(kind(Script::new(), FULL), goes_on);
+    assert_eq!(kind(Script::new(), FULL + 1), may_be_over);
+}
+
+#[test]
 fn a_sender_that_has_bytes_in_flight_does_not_pause() {
     let mut t = opened();
     let full = vec![b'x'; FULL];
