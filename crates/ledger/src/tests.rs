@@ -298,17 +298,67 @@ fn what_larger_writes_spare_a_stream_is_part_of_what_it_took_to_pass() {
     assert_eq!(divided(20 * MS, 30 * MS), (between(10 * MS, 10 * MS), None));
 }
 
+/// What is charged to a cause.
+fn charged(ledger: &Ledger, cause: Cause) -> Option<Bounds> {
+    let lines = ledger.lines();
+    lines.iter().find(|l| l.cause == cause).map(|l| l.ns)
+}
+
 #[test]
-fn what_the_server_took_for_long_may_have_been_an_event() {
+fn what_may_have_been_an_event_passed_at_the_server_and_is_nobodys_for_certain() {
     let mut ledger = Ledger::default();
-    ledger.clear(Bounds::exactly(30 * MS));
-    let d = Direction::ToServer;
-    ledger.charge(Cause::Service, d, Bounds::between(9 * MS, 10 * MS));
-    ledger.charge(Cause::Path, d, Bounds::between(20 * MS, 21 * MS));
-    let first = |ledger: &Ledger| ledger.charges().first().map(|c| (c.cause, c.ns));
-    let ns = Bounds::between(9 * MS, 10 * MS);
+    ledger.clear(Bounds::exactly(10 * MS));
+    let taken = Bounds::between(9 * MS, 10 * MS);
+    ledger.charge(Cause::Service, Direction::ToServer, taken);
     ledger.doubt_service(10 * MS);
-    assert_eq!(first(&ledger), Some((Cause::Service, ns)));
+    assert_eq!(charged(&ledger, Cause::Service), Some(taken));
     ledger.doubt_service(10 * MS - 1);
-    assert_eq!(first(&ledger), Some((Cause::Event, ns)));
+    assert_eq!(charged(&ledger, Cause::Service), None);
+    assert_eq!(charged(&ledger, Cause::Event), Some(taken));
+    assert_eq!(
+        Cause::Event.of(Direction::ToServer),
+        (Place::Server, Place::Unknown)
+    );
+}
+
+#[test]
+fn a_silence_that_may_lie_between_messages_is_nobodys_for_certain() {
+    let mut call = One {
+        response_passing_ns: 500 * MS,
+        ..One::default()
+    };
+    let (d, ns) = (Direction::ToClient, 400 * MS);
+    (call.held.passing).add(d, EpisodeKind::SenderSilence, ns);
+    let mut facts = one_facts(Half::Here, Half::Here);
+    let silent = Some(Bounds::exactly(ns));
+    let ledger = of_one(&call, &facts);
+    assert_eq!(charged(&ledger, Cause::NotWriting), silent);
+    facts.may_idle = [false, true];
+    let ledger = of_one(&call, &facts);
+    assert_eq!(charged(&ledger, Cause::Idle), silent);
+    assert_eq!(charged(&ledger, Cause::NotWriting), None);
+}
+
+#[test]
+fn what_passed_a_full_line_before_a_call_is_not_its_servers() {
+    let call = One {
+        request_passing_ns: 5 * MS,
+        wait_ns: 10 * MS,
+        ..One::default()
+    };
+    let mut facts = one_facts(Half::Away(Bounds::between(MS, 9 * MS)), Half::Here);
+    facts.queued = Queued {
+        passing_ns: 3 * MS,
+        wait_ns: 7 * MS,
+    };
+    let ledger = of_one(&call, &facts);
+    assert_eq!(
+        charged(&ledger, Cause::Bandwidth),
+        Some(Bounds::exactly(10 * MS))
+    );
+    // One of ten is left to the path at least, two to either.
+    let served = charged(&ledger, Cause::Service).map(|ns| ns.lo_ns);
+    assert_eq!(served, Some(MS));
+    let crossed = charged(&ledger, Cause::Path);
+    assert_eq!(crossed, Some(Bounds::between(MS, 2 * MS)));
 }
