@@ -6,15 +6,15 @@
 //! Bytes pass at the rate of the slowest link, or of what others leave of it.
 //!
 //! # How sure
-//! Time counts in which each segment was released by an acknowledgement, the window
-//! had room, and round trips were a quarter and 2 ms above the shortest. It needs a
-//! capture at the sender. Of calls seen there it counts where all that was in flight
-//! passed at one rate, how much ever that was: the rate of a link. A request is
-//! charged with how long its own bytes were acknowledged later than the soonest.
-//! Of calls seen in both captures it counts how long a
-//! message took to leave and to arrive: where most arrive twice as slowly as they
-//! left, all at one rate, that is the rate of a link. It is charged with the bytes'
-//! time on it and, if it was busy half of the time, with the queue before it.
+//! Time counts in which each segment was released by an acknowledgement, the
+//! window had room, and round trips were a quarter and 2 ms above the shortest. It
+//! needs a capture at the sender. Of calls seen there it counts where all that was
+//! in flight passed at one rate, how much ever that was: the rate of a link. A
+//! request is charged with how much later its own bytes were acknowledged than the
+//! soonest. Of calls seen in both captures it counts how long a message took to
+//! leave and to arrive: where most arrive twice as slowly as they left, all at one
+//! rate, that is the rate of a link. It is charged with the bytes' time on it and,
+//! if it was busy half of the time, with the queue before it.
 //!
 //! # What to check next
 //! The utilization of every link on the way at that time; rate limits and policers

@@ -11,9 +11,9 @@
 //! waits for, from whichever end it is captured. Other pauses count that end by
 //! themselves: nothing that came released the next segment, and there was room in
 //! the window. Where no protocol tells what a message is, a pause lies within one
-//! if a full segment came before it, as messages end with a short one; or, of pauses
-//! that repeat, if the request is of ten segments or more, or as much of a response
-//! lies between them: smaller writes may be messages of their own.
+//! if a full segment came before it, as messages end with a short one; or, where
+//! pauses repeat, if the request is of ten segments or more, or as much of a
+//! response lies between them: smaller writes may be messages of their own.
 //!
 //! # What to check next
 //! What the sending process does between its writes: reading a disk, computing,
