@@ -1,10 +1,10 @@
 //! Calls of databases into who may have waited for a lock that another session held while it asked nothing.
 //!
-//! A transaction that has changed a table keeps what it changed until it ends. While its client thinks, or
-//! its next statement crosses the path, the server works on nothing for it, and who wants to change the same
-//! waits. On the wire that wait looks like the server's own work. What tells it apart: another session's
-//! transaction on the same table was open meanwhile, and the answer came as soon as that one ended.
-//! Which rows were meant no packet says, so that this bounds what is the server's, and accuses nobody.
+//! A transaction that has changed a table keeps what it changed until it ends. While its client thinks, the
+//! server works on nothing for it, and who wants to change the same waits. On the wire that wait looks like the
+//! server's own work. What tells it apart: another session's transaction on the same table was open meanwhile,
+//! its client thought, and the answer came as soon as that one ended. Which rows were meant no packet says, so
+//! that this bounds what is the server's, and accuses nobody.
 
 use crate::half::{statement_of, work_of};
 use hashbrown::HashMap;
@@ -23,19 +23,26 @@ const WORTH_NS: i64 = 1_000_000;
 /// What a server's sessions hold and held.
 #[derive(Default)]
 struct Server {
-    open: HashMap<ConnectionId, Transaction, foldhash::fast::FixedState>,
+    sessions: HashMap<ConnectionId, Session, foldhash::fast::FixedState>,
     /// In the order in which they ended.
     ended: VecDeque<Ended>,
-    /// The shortest wait: what nothing is done in.
-    least_wait_ns: Option<i64>,
+    /// The soonest that any session asked again: so long a crossing may take.
+    least_pause_ns: Option<i64>,
+}
+
+struct Session {
+    /// When its last answer had passed.
+    answered: Time,
+    open: Option<Transaction>,
 }
 
 /// A transaction that has changed something.
+#[derive(Default)]
 struct Transaction {
     tables: Vec<u64>,
-    /// Since when it holds something, and what the server has worked for it since then.
+    /// Since when it holds something, and how long its client has thought since then.
     since: Time,
-    worked_ns: i64,
+    thought_ns: i64,
 }
 
 struct Ended {
@@ -57,24 +64,43 @@ pub struct Locks {
 impl Locks {
     /// Takes a call that is over and has its times.
     pub fn call(&mut self, call: &Call) {
-        let marks = (call.request_last, call.response_first, call.response_last);
-        let (true, (Some(asked), Some(began), Some(said))) = (call.protocol.is_sql(), marks) else {
+        let (Some(begun), Some(asked), Some(said)) =
+            (call.request_first, call.request_last, call.response_last)
+        else {
             return;
         };
-        if self.servers.len() >= limits::LOCK_SERVERS && !self.servers.contains_key(&call.server) {
+        let is_known = self.servers.contains_key(&call.server);
+        if !call.protocol.is_sql() || !is_known && self.servers.len() >= limits::LOCK_SERVERS {
             return;
         }
+        let table = statement_of(call).and_then(|s| changed_table(&s.normal));
+        let table = table.map(|name| foldhash::fast::FixedState::default().hash_one(name));
+        if let Some(table) = table
+            && self.tables.len() < limits::LOCK_TABLES
+        {
+            self.tables.insert(work_of(call), table);
+        }
         let server = self.servers.entry(call.server).or_default();
-        let wait = began.time - asked.time;
-        let least = server.least_wait_ns.map_or(wait, |least| least.min(wait));
-        server.least_wait_ns = Some(least);
-        match call.op {
-            op::BEGIN => {
-                server.open.remove(&call.connection);
-                return;
+        let Some(session) = server.sessions.get_mut(&call.connection) else {
+            if server.sessions.len() < limits::LOCK_SESSIONS {
+                let session = Session::new(said.time, table);
+                server.sessions.insert(call.connection, session);
             }
+            return;
+        };
+        let pause = (begun.time - session.answered).max(0);
+        let least = server
+            .least_pause_ns
+            .map_or(pause, |least| least.min(pause));
+        server.least_pause_ns = Some(least);
+        session.answered = said.time;
+        if let Some(open) = &mut session.open {
+            open.thought_ns = open.thought_ns.saturating_add(pause - least);
+        }
+        match call.op {
+            op::BEGIN => session.open = None,
             op::COMMIT | op::ROLLBACK => {
-                if let Some(transaction) = server.open.remove(&call.connection) {
+                if let Some(transaction) = session.open.take() {
                     if server.ended.len() >= limits::LOCKS_ENDED {
                         server.ended.pop_front();
                     }
@@ -85,42 +111,17 @@ impl Locks {
                         said: said.time,
                     });
                 }
-                return;
             }
-            _ => {}
-        }
-        let table = statement_of(call).and_then(|s| changed_table(&s.normal));
-        let table = table.map(|name| foldhash::fast::FixedState::default().hash_one(name));
-        if let Some(table) = table
-            && self.tables.len() < limits::LOCK_TABLES
-        {
-            self.tables.insert(work_of(call), table);
-        }
-        let has_room = server.open.len() < limits::LOCKS_OPEN;
-        match (server.open.get_mut(&call.connection), table) {
-            (Some(open), table) => {
-                open.worked_ns = open.worked_ns.saturating_add(wait - least);
-                if let Some(table) = table
-                    && !open.tables.contains(&table)
-                    && open.tables.len() < limits::LOCK_TABLES_EACH
-                {
-                    open.tables.push(table);
-                }
-            }
-            (None, Some(table)) if has_room => {
-                let transaction = Transaction {
-                    tables: vec![table],
-                    since: said.time,
-                    worked_ns: 0,
-                };
-                server.open.insert(call.connection, transaction);
-            }
-            (None, _) => {}
+            _ => match (&mut session.open, table) {
+                (Some(open), Some(table)) => open.changes(table),
+                (None, Some(_)) => *session = Session::new(said.time, table),
+                (_, None) => {}
+            },
         }
     }
 
-    /// How much of a wait for an answer may have been one for locks that other sessions held while they asked
-    /// nothing of the server, in nanoseconds; of a call of this [work](work_of) that came whole at `from` and was
+    /// How much of a wait for an answer may have been one for locks that other sessions held while their clients
+    /// thought, in nanoseconds; of a call of this [work](work_of) that came whole at `from` and was
     /// answered at `to`.
     #[must_use]
     pub fn waited_ns(
@@ -151,14 +152,33 @@ impl Locks {
         let (mut waited, mut reached, mut let_go) = (0, from, false);
         for e in held {
             let begins = e.transaction.since.max(reached);
-            let idle = (e.asked - e.transaction.since - e.transaction.worked_ns).max(0);
-            waited += (e.asked.min(to) - begins).clamp(0, idle);
+            waited += (e.asked.min(to) - begins).clamp(0, e.transaction.thought_ns);
             reached = reached.max(e.asked);
             let_go |= e.asked <= to && to - e.said <= WOKEN_NS;
         }
         match let_go {
             true => waited.min(to - from),
             false => 0,
+        }
+    }
+}
+
+impl Session {
+    /// That has changed this table by a statement that was answered at `answered`, if any.
+    fn new(answered: Time, table: Option<u64>) -> Session {
+        let open = table.map(|table| Transaction {
+            tables: vec![table],
+            since: answered,
+            thought_ns: 0,
+        });
+        Session { answered, open }
+    }
+}
+
+impl Transaction {
+    fn changes(&mut self, table: u64) {
+        if !self.tables.contains(&table) && self.tables.len() < limits::LOCK_TABLES_EACH {
+            self.tables.push(table);
         }
     }
 }
@@ -205,8 +225,9 @@ mod tests {
         }
     }
 
-    /// One session changes a row, thinks from 14 to 100 ms, works from 101 to `works` more, and commits from 200 ms
-    /// on for 1 ms; another wants to change `text` from 21 ms on, and has it `until`.
+    /// One session changes a row, thinks from 14 to 100 ms, works from 101 on for `works` more, and commits from
+    /// 200 ms on for 1 ms; another wants to change `text` from 21 ms on, and has it `until`. Who asks again does so
+    /// after 6 ms at least.
     fn waited(works: i64, text: &str, until: i64) -> i64 {
         let mut locks = Locks::default();
         let waits = of(WAITER, op::EXECUTE, text, 20, until - 21);
@@ -231,13 +252,13 @@ mod tests {
 
     #[test]
     fn who_is_answered_as_a_transaction_on_the_same_table_ends_may_have_waited_for_it() {
-        assert_eq!(waited(0, CHANGE, 203), 180);
-        assert_eq!(waited(0, "delete from stock where id = 8", 203), 180);
+        assert_eq!(waited(0, CHANGE, 203), 170);
+        assert_eq!(waited(0, "delete from stock where id = 8", 203), 170);
     }
 
     #[test]
     fn what_the_server_works_for_the_holder_is_its_own() {
-        assert_eq!(waited(90, CHANGE, 203), 201 - 14 - 90);
+        assert_eq!(waited(90, CHANGE, 203), 170 - 90);
     }
 
     #[test]
@@ -245,7 +266,7 @@ mod tests {
         assert_eq!(waited(0, "update bin set n = 1", 203), 0);
         assert_eq!(waited(0, "select n from stock", 203), 0);
         // 204 ms: the commit is answered; 5 ms later who waited for it runs.
-        assert_eq!(waited(0, CHANGE, 209), 180);
+        assert_eq!(waited(0, CHANGE, 209), 170);
         assert_eq!(waited(0, CHANGE, 210), 0);
         assert_eq!(waited(0, CHANGE, 190), 0);
     }

@@ -27,7 +27,7 @@ pub struct Both {
     /// The server's own.
     pub service_ns: i64,
     pub stall_ns: i64,
-    /// Of both, how much may have been a wait for locks that other sessions held while they asked nothing.
+    /// Of both, how much may have been a wait for locks that other sessions held while their clients thought.
     pub locked_ns: i64,
     /// Until bytes before the request came, that had been lost.
     pub behind_ns: i64,

@@ -90,7 +90,7 @@ pub struct One {
     pub response_held_ns: i64,
     /// Of the wait, what the server was silent on all its connections.
     pub stall_ns: i64,
-    /// Of the wait, how much may have been one for locks that other sessions held while they asked nothing.
+    /// Of the wait, how much may have been one for locks that other sessions held while their clients thought.
     pub locked_ns: i64,
     pub lost: Lost,
     /// Whether it was sent in datagrams.

@@ -293,11 +293,11 @@ pub const LIVE_CONNECTIONS: usize = 4_096;
 /// `connections-left-out`.
 pub const LIVE_LISTED: usize = 20_000;
 
-/// Servers of databases of which locks are followed, those seen first; transactions of one that are open, and that
+/// Servers of databases of which locks are followed, and sessions of one, those seen first; transactions of one that
 /// ended last; tables that statements change, and those of one transaction. Beyond them fewer waits are known to be
 /// possibly for locks.
 pub const LOCK_SERVERS: usize = 1_024;
-pub const LOCKS_OPEN: usize = 16_384;
+pub const LOCK_SESSIONS: usize = 16_384;
 pub const LOCKS_ENDED: usize = 16_384;
 pub const LOCK_TABLES: usize = 16_384;
 pub const LOCK_TABLES_EACH: usize = 16;

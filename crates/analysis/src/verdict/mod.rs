@@ -136,7 +136,7 @@ enum Ground<'a> {
     FewTurns(Option<&'a Finding>),
     /// Senders were silent for longest where a message may have ended. What is known beside.
     Silent(Option<&'a Finding>),
-    /// Most of the time may have been waited for locks that sessions held which asked nothing. What is known beside.
+    /// Most of the time may have been waited for locks that sessions held while their clients thought. What is known beside.
     Locked(Option<&'a Finding>),
     /// A side outweighs the others only by what its lines alone do not hold against it.
     Unexplained(Blame),
@@ -272,7 +272,7 @@ fn silent_ns(facts: &Facts<'_>) -> i64 {
     most.unwrap_or(i64::MAX).min(facts.account.total_ns)
 }
 
-/// How long calls waited at most for locks that sessions held which asked nothing.
+/// How long calls waited at most for locks that sessions held while their clients thought.
 fn locked_ns(facts: &Facts<'_>) -> i64 {
     let most = facts.account.sums.of(Cause::Event).hi_ns;
     most.unwrap_or(i64::MAX).min(facts.account.total_ns)

@@ -281,7 +281,7 @@ fn silent(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
 fn locked(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
     let a = &facts.account;
     text!(
-        "Nobody is to blame for certain. Of {mean} per call up to {locked} may be waits for a lock: other sessions had changed the same table, asked nothing of the server meanwhile, and the answers came when their transactions ended.{known} See what clients do before they commit.",
+        "Nobody is to blame for certain. Of {mean} per call up to {locked} may be waits for a lock: other sessions had changed the same table, their clients thought meanwhile, and the answers came when their transactions ended.{known} See what clients do before they commit.",
         mean = each(facts, a.total_ns),
         locked = each(facts, locked_ns(facts)),
         known = beside(known),
@@ -343,7 +343,7 @@ fn overlap(facts: &Facts<'_>, blames: &[Blame; 2], known: Option<&Finding>) -> T
             side = b.side,
             least = each(facts, b.sure_ns()),
             // What may be this cause's or that one's is there once.
-            most = each(facts, most.min(a.total_ns.max(b.sure_ns()))),
+            most = each(facts, most.min(a.total_ns.saturating_add(b.beside_ns))),
         ),
         Some(_) => text!(
             "the {side} {least}",
