@@ -150,7 +150,7 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
         return ledger.charge(Cause::Unknown, d, ledger.response);
     }
     if let Half::Away(way) = facts.to_server {
-        return beyond(call, way, ledger);
+        return beyond(call, way, facts.spared, ledger);
     }
     let service = match facts.unloaded_ns {
         Some(unloaded) => call.service_ns.min(unloaded),
@@ -234,7 +234,7 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
 
 /// A call of which the second capture was taken on the way: what lies behind it takes part in what would
 /// be the server's own.
-fn beyond(call: &Both, way: Bounds, ledger: &mut Ledger) {
+fn beyond(call: &Both, way: Bounds, spared: Option<Share>, ledger: &mut Ledger) {
     let d = Direction::ToServer;
     let own = call.service_ns + call.stall_ns;
     let least = way.hi_ns.map_or(0, |hi| (own - hi).max(0));
@@ -243,7 +243,7 @@ fn beyond(call: &Both, way: Bounds, ledger: &mut Ledger) {
     let crossing = way.hi_ns.map_or(own, |hi| hi.min(own));
     let before = Bounds::exactly(call.response_ns - own);
     let behind = Bounds::between(way.lo_ns.min(own), crossing);
-    ledger.charge(Cause::Path, d, before.plus(behind));
+    path(before.plus(behind), spared, ledger);
 }
 
 /// How long so many bytes take to pass, a byte of eight bits.

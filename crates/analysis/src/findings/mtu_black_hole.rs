@@ -141,6 +141,10 @@ mod tests {
     }
 
     fn counted(bytes: u64, told_ms: u32) -> Option<Finding> {
+        of_connection(100, bytes, told_ms)
+    }
+
+    fn of_connection(asked: u64, bytes: u64, told_ms: u32) -> Option<Finding> {
         found(Rule::MtuBlackHole, |f| {
             let mut c = connection();
             c.directions[1].account.vanished = Some(Vanished {
@@ -148,6 +152,7 @@ mod tests {
                 since: mark(100).time,
                 told: mark(told_ms),
             });
+            c.directions[0].counts.payload_bytes = asked;
             f.streams.connections = vec![c];
         })
     }
@@ -156,7 +161,9 @@ mod tests {
     fn bytes_that_are_counted_and_never_came_name_no_side() {
         let f = counted(20_000, 2_100).unwrap();
         assert_eq!((f.side, f.fatal), (Side::Undetermined, true));
-        // A loss that would have been mended, and what fits through every link.
+        // An odd number where nobody has said anything, a loss that would have been mended, and what fits through
+        // every link.
+        assert!(of_connection(0, 20_000, 2_100).is_none());
         assert!(counted(20_000, 2_099).is_none());
         assert!(counted(1_199, 2_100).is_none());
     }

@@ -8,7 +8,7 @@ use crate::facts::Thresholds;
 use crate::findings::Rule;
 use crate::results::{CaptureResult, Diagnosis, Finding, Side, Vantage};
 use model::sql::op;
-use model::{Call, Field, Mark, Name, Sql, SqlSession, Time};
+use model::{Call, Direction, Field, Mark, Name, Sql, SqlSession, Time};
 use std::sync::Arc;
 
 const MS: i64 = 1_000_000;
@@ -80,9 +80,11 @@ impl Client {
                 d.call(which, call);
             }
         }
-        for which in [0, 1] {
-            d.connection(which, &connection());
-        }
+        // The second was taken where the server is.
+        let mut there = connection();
+        there.directions[Direction::ToServer.index()].ack_rtt_min_ns = Some(20_000);
+        d.connection(0, &connection());
+        d.connection(1, &there);
         let result = |name: &str| CaptureResult {
             files: vec![name.into()],
             ..CaptureResult::default()
