@@ -17,7 +17,8 @@ use std::hash::BuildHasher;
 /// and answers.
 const WOKEN_NS: i64 = 5_000_000;
 
-/// Shorter waits are not looked at: they are not what anybody complains of.
+/// Shorter waits are not looked at: they are not what anybody complains of. Nor is it thought that takes a client
+/// less from one statement to the next.
 const WORTH_NS: i64 = 1_000_000;
 
 /// What a server's sessions hold and held.
@@ -95,7 +96,8 @@ impl Locks {
         server.least_pause_ns = Some(least);
         session.answered = said.time;
         if let Some(open) = &mut session.open {
-            open.thought_ns = open.thought_ns.saturating_add(pause - least);
+            let thought = Some(pause - least).filter(|ns| *ns >= WORTH_NS);
+            open.thought_ns = open.thought_ns.saturating_add(thought.unwrap_or(0));
         }
         match call.op {
             op::BEGIN => session.open = None,
