@@ -85,6 +85,7 @@ impl Run {
             now: Time(self.now),
             held_since: held.then_some(Time(self.now - 500_000)),
             heard_all: true,
+            peer_ended: None,
         }
     }
 
