@@ -78,16 +78,19 @@ impl Blame {
         (plain, rest_ns)
     }
 
-    /// Whether it has nearly as much as the one that has most, and not more: wherever in its bounds the truth
-    /// lies, or as far as anything is certain where that one outweighs it.
+    /// Whether it has nearly as much as the one that has most, wherever in their bounds the truth lies.
     fn shares_with(&self, first: &Blame) -> bool {
         let nearly = |a: &Blame, b: &Blame| {
             b.most_ns()
                 .is_some_and(|most| a.sure_ns() as f64 >= MIXED * most as f64)
         };
-        let sure = self.sure_ns() as f64 >= MIXED * first.sure_ns() as f64;
-        let everywhere = nearly(self, first) && nearly(first, self);
-        self.sure_ns() > 0 && (everywhere || (sure && first.outweighs(self)))
+        let has_no_more = nearly(first, self) || first.outweighs(self);
+        self.sure_ns() > 0 && nearly(self, first) && has_no_more
+    }
+
+    /// The same, as far as is certain of either: with more seen they may share.
+    fn may_share_with(&self, first: &Blame) -> bool {
+        self.sure_ns() as f64 >= MIXED * first.sure_ns() as f64
     }
 
     /// Whether what is certain of it outweighs all that may be another's.
@@ -233,13 +236,15 @@ fn ground<'a>(facts: &Facts<'_>, findings: &'a [Finding], blames: &[Blame; 3]) -
         Some(_) => (first, 0),
         None => first.plain(facts),
     };
-    if sure.outweighs_with(&second, rest_ns) && sure.outweighs_with(&third, rest_ns) {
+    // Whether it is one side's or two sides' is not to depend on how much is seen.
+    let alone = !second.may_share_with(&first);
+    if alone && sure.outweighs_with(&second, rest_ns) && sure.outweighs_with(&third, rest_ns) {
         return Ground::Outweighs(first, cause);
     }
     if silent > first.sure_ns() {
         return Ground::Silent(top);
     }
-    if first.outweighs(&second) && first.outweighs(&third) {
+    if alone && first.outweighs(&second) && first.outweighs(&third) {
         return Ground::Unexplained(first);
     }
     if facts.kind == Kind::Calls && locked_ns(facts) > first.sure_ns() {
