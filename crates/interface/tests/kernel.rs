@@ -54,6 +54,18 @@ fn capture(
     during: impl FnOnce(),
 ) -> (Vec<Seen>, CaptureSummary, Vec<String>) {
     let stop = interface.stopper();
+    capture_to_end(interface, || {
+        during();
+        thread::sleep(Duration::from_millis(50));
+        stop.stop();
+    })
+}
+
+/// Captures until the interface ends by itself.
+fn capture_to_end(
+    interface: Interface,
+    during: impl FnOnce(),
+) -> (Vec<Seen>, CaptureSummary, Vec<String>) {
     let reader = thread::spawn(move || {
         let mut capture = Capture::from_reader("interface", Box::new(interface)).expect("pcapng");
         let mut batch = Batch::default();
@@ -71,8 +83,6 @@ fn capture(
         (seen, capture.summary(), problems)
     });
     during();
-    thread::sleep(Duration::from_millis(50));
-    stop.stop();
     reader.join().expect("reads")
 }
 
@@ -348,17 +358,26 @@ fn an_interface_that_is_down_or_goes_away_is_said() {
         python("send('va', bytes(60))\n");
     });
     assert_eq!((seen.len(), problems), (1, Vec::new()));
-    let interface = open(&Options::of("vb")).expect("root");
-    let (_, _, problems) = capture(interface, || {
-        // That it is gone is noticed a moment later.
-        assert!(sh("ip link del vb; sleep 0.3"));
-    });
-    assert!(
-        problems
-            .iter()
-            .any(|p| p.contains("the interface vb was removed")),
-        "{problems:?}"
-    );
+    // It goes away: told by itself, and where the capture is ended at the same moment.
+    let remove = || assert!(sh("ip link del vb"));
+    for ended in [false, true] {
+        let interface = open(&Options::of("vb")).expect("root");
+        let (_, _, problems) = if ended {
+            capture(interface, remove)
+        } else {
+            let gone = capture_to_end(interface, remove);
+            assert!(sh(
+                "ip link add name va type veth peer name vb && ip link set vb up"
+            ));
+            gone
+        };
+        assert!(
+            problems
+                .iter()
+                .any(|p| p.contains("the interface vb was removed")),
+            "{problems:?}"
+        );
+    }
     assert!(sh("ip link add name va type veth peer name vb"));
     assert!(matches!(
         Interface::open(&Options::of("vb")),

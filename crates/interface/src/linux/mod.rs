@@ -160,8 +160,9 @@ impl Interface {
                 self.receive_more(Time::MAX)?;
             }
             Err(e) => match e.kind() {
-                ErrorKind::WouldBlock | ErrorKind::Interrupted => {}
-                ErrorKind::NetworkDown => self.down(),
+                ErrorKind::Interrupted => {}
+                // The kernel tells of the end once, as it takes the interface down, when it may still be there.
+                ErrorKind::WouldBlock | ErrorKind::NetworkDown => self.end_if_removed()?,
                 _ => return Err(e),
             },
         }
@@ -179,7 +180,7 @@ impl Interface {
                 Ok(_) => {}
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(false),
                 Err(e) if e.kind() == ErrorKind::NetworkDown => {
-                    self.down();
+                    self.end_if_removed()?;
                     return Ok(false);
                 }
                 Err(e) => return Err(e),
@@ -223,11 +224,13 @@ impl Interface {
             .statistics(0, now(), self.received, self.dropped)
     }
 
-    /// An interface that is down may come up again and is waited for, one that was removed is not.
-    fn down(&mut self) {
-        if self.name != ANY && name_to_index(&self.socket, &self.name).is_err() {
+    /// An interface that is down may come up again and is waited for, one that was removed is not. Of the
+    /// latter the kernel has unbound the socket, which a new name or a new interface of the same name do not.
+    fn end_if_removed(&mut self) -> io::Result<()> {
+        if sys::bound(&self.socket)?.interface == sys::UNBOUND {
             self.state = State::Gone;
         }
+        Ok(())
     }
 }
 
@@ -252,6 +255,7 @@ impl Read for Interface {
                     if !self.receive_more(at)? {
                         self.statistics()?;
                         self.state = State::Ended;
+                        self.end_if_removed()?;
                     }
                 }
                 State::Gone => {

@@ -17,6 +17,9 @@ use std::os::fd::AsRawFd;
 /// Any protocol, as sockets and their addresses have it: in network byte order.
 const ETH_P_ALL: u16 = (libc::ETH_P_ALL as u16).to_be();
 
+/// Where [`bound`] has this as interface, the one that the socket was bound to is no more (-1).
+pub(super) const UNBOUND: u32 = u32::MAX;
+
 /// What the kernel says of a packet beside its bytes, from its `sockaddr_ll`.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct From {
