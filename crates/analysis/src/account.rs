@@ -118,6 +118,13 @@ impl Account {
         self.service_ns + self.queue_ns + self.stall_ns
     }
 
+    /// What the server has at most, whatever of it it waited for an event; none where nothing bounds that.
+    pub(crate) fn answering_ns(&self) -> Option<i64> {
+        let own = [Cause::Service, Cause::Queue, Cause::Stall];
+        let mut most = own.into_iter().map(|c| self.sums.of(c).hi_ns);
+        most.try_fold(self.event_ns, |sum, ns| Some(sum.saturating_add(ns?)))
+    }
+
     /// What the path takes, also of what fewer, larger calls would have spared.
     pub(crate) fn path_total_ns(&self) -> i64 {
         self.path_ns + self.chatty_ns + self.small_fetch_ns + self.small_writes_ns

@@ -18,6 +18,7 @@ use crate::startup::ClientStartup;
 use crate::stats::Distribution;
 use crate::streams::Streams;
 use crate::worst::Worst;
+use ledger::Cause;
 use model::{Direction, EpisodeKind, TimeClass};
 
 /// Fewer turns of an unknown protocol than this are held against nobody: one that waits for an event
@@ -78,6 +79,8 @@ pub struct Facts<'a> {
 pub struct Exhibits<'a> {
     pub server: &'a Worst,
     pub stall: &'a Worst,
+    /// Of each the other transaction's end, and the answer.
+    pub locked: &'a Worst,
     pub network: &'a Worst,
     pub loss: &'a Worst,
     pub outage: &'a Worst,
@@ -147,6 +150,16 @@ impl<'a> Facts<'a> {
         let mean = a.total_ns / a.calls.max(1) as i64;
         let beyond = a.basis == Basis::Server && a.path_ns + a.chatty_ns > 0;
         self.is_slow(self.response()) || (beyond && mean >= self.thresholds.fast_enough_ns)
+    }
+
+    /// How long calls waited at most for locks that other sessions held while their clients thought.
+    pub(crate) fn most_locked_ns(&self) -> i64 {
+        let most = self.account.sums.of(Cause::Event).hi_ns;
+        match self.kind {
+            Kind::Calls => most.unwrap_or(i64::MAX).min(self.account.total_ns),
+            // They may have waited for anything.
+            Kind::Turns => 0,
+        }
     }
 
     /// Whether a few turns of an unknown protocol make most of what the server took, which are held against

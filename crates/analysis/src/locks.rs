@@ -7,9 +7,10 @@
 //! that this bounds what is the server's, and accuses nobody.
 
 use crate::half::{statement_of, work_of};
+use crate::worst::Exhibit;
 use hashbrown::HashMap;
 use model::sql::op;
-use model::{Call, ConnectionId, Endpoint, Time, limits};
+use model::{Call, ConnectionId, Endpoint, Mark, Time, limits};
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
 
@@ -50,8 +51,24 @@ struct Ended {
     connection: ConnectionId,
     transaction: Transaction,
     /// When the server was told to end it, and when it said that it had.
-    asked: Time,
+    asked: Mark,
     said: Time,
+}
+
+/// What may have been a wait for locks.
+#[derive(Clone, Copy, Debug)]
+pub struct LockWait {
+    pub ns: i64,
+    /// Where the transaction was ended that held the last of them.
+    pub let_go: Mark,
+}
+
+impl LockWait {
+    /// What shows it: the end of the other transaction, and the answer that came then.
+    #[must_use]
+    pub fn exhibit(&self, capture: usize, response: Mark) -> Exhibit {
+        Exhibit::of(self.ns, capture, self.let_go, response)
+    }
 }
 
 /// Changes of tables, and transactions that held them, by server.
@@ -109,7 +126,7 @@ impl Locks {
                     server.ended.push_back(Ended {
                         connection: call.connection,
                         transaction,
-                        asked: asked.time,
+                        asked,
                         said: said.time,
                     });
                 }
@@ -122,25 +139,21 @@ impl Locks {
         }
     }
 
-    /// How much of a wait for an answer may have been one for locks that other sessions held while their clients
-    /// thought, in nanoseconds; of a call of this [work](work_of) that came whole at `from` and was
-    /// answered at `to`.
+    /// What of a wait for an answer may have been one for locks that other sessions held while their clients
+    /// thought; of a call of this [work](work_of) that came whole at `from` and was answered at `to`.
     #[must_use]
-    pub fn waited_ns(
+    pub fn waited(
         &self,
         server: Endpoint,
         connection: ConnectionId,
         work: u64,
         from: Time,
         to: Time,
-    ) -> i64 {
+    ) -> Option<LockWait> {
         if work == 0 || to - from < WORTH_NS {
-            return 0;
+            return None;
         }
-        let (Some(server), Some(table)) = (self.servers.get(&server), self.tables.get(&work))
-        else {
-            return 0;
-        };
+        let (server, table) = (self.servers.get(&server)?, self.tables.get(&work)?);
         let first = server.ended.partition_point(|e| e.said <= from);
         let during = server
             .ended
@@ -148,20 +161,23 @@ impl Locks {
             .take_while(|e| e.said - to <= WOKEN_NS);
         let held = during.filter(|e| {
             let others = e.connection != connection && e.transaction.tables.contains(table);
-            others && e.transaction.since < to && e.asked > from
+            others && e.transaction.since < to && e.asked.time > from
         });
         // One after the other holds it.
-        let (mut waited, mut reached, mut let_go) = (0, from, false);
+        let (mut ns, mut reached, mut let_go) = (0, from, None);
         for e in held {
+            let asked = e.asked.time;
             let begins = e.transaction.since.max(reached);
-            waited += (e.asked.min(to) - begins).clamp(0, e.transaction.thought_ns);
-            reached = reached.max(e.asked);
-            let_go |= e.asked <= to && to - e.said <= WOKEN_NS;
+            ns += (asked.min(to) - begins).clamp(0, e.transaction.thought_ns);
+            reached = reached.max(asked);
+            if asked <= to && to - e.said <= WOKEN_NS {
+                let_go = Some(e.asked);
+            }
         }
-        match let_go {
-            true => waited.min(to - from),
-            false => 0,
-        }
+        Some(LockWait {
+            ns: ns.min(to - from),
+            let_go: let_go?,
+        })
     }
 }
 
@@ -243,13 +259,18 @@ mod tests {
         }
         locks.call(&waits);
         let at = |ms: i64| Time(ms * MS);
-        locks.waited_ns(
+        let wait = locks.waited(
             waits.server,
             waits.connection,
             work_of(&waits),
             at(21),
             at(until),
-        ) / MS
+        );
+        wait.map_or(0, |wait| {
+            // The commit's request.
+            assert_eq!(wait.let_go.time.0 / MS, 201);
+            wait.ns / MS
+        })
     }
 
     #[test]

@@ -133,6 +133,7 @@ pub struct MatchedFacts {
     pub client: Distribution,
     pub slow_server: Worst,
     pub stalled: Worst,
+    pub locked: Worst,
     pub slow_network: Worst,
     pub lost: Worst,
     pub outage: Worst,
@@ -309,6 +310,10 @@ impl MatchedFacts {
         if stall > 0 {
             self.stalled.add(shown(stall, server, s));
         }
+        let lock = (server.locks).waited(call.server_end, s.connection, call.work, from, to);
+        if let Some(lock) = lock {
+            self.locked.add(lock.exhibit(server.index, s.response_last));
+        }
         let mut lost = Lost::Nothing;
         for (facts, b) in [(client, c), (server, s)].into_iter().filter(|_| !quiet) {
             for t in facts.overlapping(b.connection, b.request_first.time, b.response_last.time) {
@@ -389,7 +394,7 @@ impl MatchedFacts {
             response_ns: total.max(0),
             service_ns: service,
             stall_ns: stall,
-            locked_ns: (server.locks).waited_ns(call.server_end, s.connection, call.work, from, to),
+            locked_ns: lock.map_or(0, |lock| lock.ns),
             behind_ns: blocked,
             transfer_ns: transfer,
             request_passing_ns: (s.request_last.time - s.request_first.time).max(0),

@@ -23,6 +23,7 @@ pub(super) struct OneSided {
     pub loss: Worst,
     pub outage: Worst,
     pub stall: Worst,
+    pub locked: Worst,
     pub rounds: Rounds,
     pub parts: Option<Box<Parts>>,
 }
@@ -93,7 +94,20 @@ impl OneSided {
                 let wait = b.response_first.time - b.request_last.time;
                 parts.call(life, wait.clamp(0, took.max(0)), 0, b.bytes);
             }
-            let one = settled(&b, facts);
+            let lock = (facts.locks).waited(
+                b.server,
+                b.connection,
+                b.work,
+                b.request_last.time,
+                b.response_first.time,
+            );
+            if let Some(lock) = lock {
+                self.locked.add(lock.exhibit(facts.index, b.response));
+            }
+            let one = One {
+                locked_ns: lock.map_or(0, |lock| lock.ns),
+                ..settled(&b, facts)
+            };
             let exhibit = |value| Exhibit::of(value, facts.index, b.request, b.response);
             match one.lost {
                 Lost::Outage => self.outage.add(exhibit(took)),
@@ -171,7 +185,6 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
     if b.work != 0 && facts.lacks(b.connection, from, to) {
         one.lost = Lost::Hidden;
     }
-    one.locked_ns = (facts.locks).waited_ns(b.server, b.connection, b.work, asked, answered);
     if !resent {
         one.stall_ns = facts.stalled(b.server, asked, answered);
     }

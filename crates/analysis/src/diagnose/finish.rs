@@ -329,6 +329,7 @@ impl Diagnoser {
                     _ => &m.slow_server,
                 },
                 stall: &m.stalled,
+                locked: &m.locked,
                 network: &m.slow_network,
                 loss: &m.lost,
                 outage: &m.outage,
@@ -337,6 +338,7 @@ impl Diagnoser {
             _ => Exhibits {
                 server: own,
                 stall: &self.alone.stall,
+                locked: &self.alone.locked,
                 network: own,
                 loss: &self.alone.loss,
                 outage: &self.alone.outage,
@@ -364,7 +366,9 @@ impl Diagnoser {
                     network_out_ns: Some(out),
                     server_ns: Some(server),
                     network_back_ns: Some(back),
-                    server_held_ns: Some((server - server_ns).max(0)),
+                    server_held_ns: account
+                        .answering_ns()
+                        .map(|ns| (server - ns / calls).max(0)),
                     under_way,
                     ..shared
                 }

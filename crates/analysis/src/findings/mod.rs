@@ -18,6 +18,7 @@ pub(crate) mod evidence;
 mod fragments_lost;
 mod invalid_arp;
 mod large_fetch_client_think;
+mod lock_wait;
 mod mtu_black_hole;
 mod mtu_mismatch;
 mod nagle;
@@ -127,6 +128,7 @@ rules! {
     FragmentsLost: fragments_lost,
     InvalidArp: invalid_arp,
     LargeFetchClientThink: large_fetch_client_think,
+    LockWait: lock_wait,
     MtuBlackHole: mtu_black_hole,
     MtuMismatch: mtu_mismatch,
     Nagle: nagle,

@@ -174,6 +174,7 @@ impl Fixture {
             worst: Exhibits {
                 server: worst,
                 stall: worst,
+                locked: worst,
                 network: worst,
                 loss: worst,
                 outage: worst,

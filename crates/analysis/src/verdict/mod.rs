@@ -6,7 +6,6 @@
 
 mod said;
 
-use crate::diagnose::Kind;
 use crate::facts::{Basis, Facts};
 use crate::findings::Of;
 use crate::results::{Finding, Side, Verdict};
@@ -247,7 +246,7 @@ fn ground<'a>(facts: &Facts<'_>, findings: &'a [Finding], blames: &[Blame; 3]) -
     if alone && first.outweighs(&second) && first.outweighs(&third) {
         return Ground::Unexplained(first);
     }
-    if facts.kind == Kind::Calls && locked_ns(facts) > first.sure_ns() {
+    if facts.most_locked_ns() > first.sure_ns() {
         return Ground::Locked(top);
     }
     // Whoever may have most of the rest is what it cannot be told from.
@@ -274,12 +273,6 @@ fn may_be_events(facts: &Facts<'_>, blames: &[Blame; 3]) -> bool {
 fn silent_ns(facts: &Facts<'_>) -> i64 {
     let sums = &facts.account.sums;
     let most = sums.of(Cause::Idle).hi_ns.or(sums.total.hi_ns);
-    most.unwrap_or(i64::MAX).min(facts.account.total_ns)
-}
-
-/// How long calls waited at most for locks that sessions held while their clients thought.
-fn locked_ns(facts: &Facts<'_>) -> i64 {
-    let most = facts.account.sums.of(Cause::Event).hi_ns;
     most.unwrap_or(i64::MAX).min(facts.account.total_ns)
 }
 

@@ -1,6 +1,6 @@
 //! The verdict in a sentence or two. All of its numbers are sums of the ledger, or a finding's cost.
 
-use super::{Blame, Ground, answering_ns, is_of_connects, locked_ns, silent_ns};
+use super::{Blame, Ground, answering_ns, is_of_connects, silent_ns};
 use crate::diagnose::Kind;
 use crate::facts::{Basis, Facts};
 use crate::findings::{Of, Rule};
@@ -281,9 +281,10 @@ fn silent(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
 fn locked(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
     let a = &facts.account;
     text!(
-        "Nobody is to blame for certain. Of {mean} per call up to {locked} may be waits for a lock: other sessions had changed the same table, their clients thought meanwhile, and the answers came when their transactions ended.{known} See what clients do before they commit.",
+        "Nobody is to blame for certain. Of {mean} per call up to {locked} may be waits for a lock: other sessions had changed the same table, their clients thought meanwhile, and the answers came when their transactions ended ({code}).{known} See what clients do before they commit.",
         mean = each(facts, a.total_ns),
-        locked = each(facts, locked_ns(facts)),
+        locked = each(facts, facts.most_locked_ns()),
+        code = Rule::LockWait.code(),
         known = beside(known),
     )
 }

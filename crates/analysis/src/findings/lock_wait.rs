@@ -1,0 +1,135 @@
+//! # What it says
+//! Statements waited, it may be, for a lock that another session held while its
+//! client thought: that session had changed the same table, asked nothing for a
+//! while, and the answers came as soon as its transaction ended.
+//!
+//! # Why it costs time
+//! Whoever wants to change what a transaction has changed waits until it ends. What
+//! the client of that transaction does before it commits, all others wait for too.
+//!
+//! # How sure
+//! Never for certain: which rows a statement meant, and what else the server did,
+//! no packet says. So it has no cost, and accuses nobody; but what may have been
+//! such a wait is not held against the server either.
+//!
+//! # What to check next
+//! What the client did between its last statement and the end of its transaction:
+//! the packets shown are that end, and the answer that came then. The server's own
+//! view of its locks (`pg_locks` and `log_lock_waits`, `sys.innodb_lock_waits`,
+//! `v$session`'s blocking session) names who waited for whom.
+//!
+//! # When it is wrong
+//! A server that was slow by itself may end a transaction and answer others at the
+//! same moment by chance, or because one cause held up both.
+
+use super::{Entry, Of, Rule, evidence, numbers};
+use crate::facts::Facts;
+use crate::results::{Finding, Side};
+use crate::text::{Value, text};
+
+pub(super) const ENTRY: Entry = Entry {
+    code: "lock-wait",
+    title: "statements may have waited for a lock that another client held while it thought",
+    side: Some(Side::Undetermined),
+    of: Of::Calls,
+    sure: [0.5, 0.5],
+    source: include_str!("lock_wait.rs"),
+    check,
+};
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let most = facts.most_locked_ns();
+    // As of a stall, a twentieth of the time is enough to say it.
+    if most.saturating_mul(20) < facts.account.total_ns || most < facts.thresholds.tail_ns {
+        return None;
+    }
+    let worst = facts.worst.locked;
+    let longest = worst.exhibits.first()?.value_ns;
+    Some(Finding {
+        title: "Statements may have waited for a lock that another client held while it thought".into(),
+        first: worst.first,
+        last: worst.last,
+        facts: numbers([
+            ("waits", worst.count as i64),
+            ("longest_ns", longest),
+            ("most_ns", most),
+        ]),
+        evidence: evidence::of_calls(
+            facts,
+            worst,
+            "another session's end of its transaction, and the answer that came then",
+        ),
+        why: text!(
+            "{n,} answer{n||s} came as another session ended a transaction that had changed the same table and in which its client had thought: up to {longest} of a wait, {most} in all, may be a lock's.",
+            n = worst.count,
+            longest = Value::Duration(longest),
+            most = Value::Duration(most),
+        ),
+        remedy: vec![
+            "see what the other client does before it commits; end transactions before anything that waits for people, files or other hosts".into(),
+            "have the server log its lock waits to see who waited for whom".into(),
+        ],
+        ..Rule::LockWait.finding()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{MS, TOTAL_NS, found};
+    use super::*;
+    use ledger::{Bounds, Cause, Ledger};
+    use model::Direction;
+
+    /// Calls of which so much may have been waits for locks.
+    fn locked(most_ns: i64) -> Option<Finding> {
+        found(Rule::LockWait, |f| {
+            let mut ledger = Ledger::default();
+            ledger.clear(Bounds::exactly(TOTAL_NS));
+            let most = Bounds::between(0, most_ns);
+            ledger.charge(Cause::Event, Direction::ToServer, most);
+            f.account.sums.add(&ledger);
+        })
+    }
+
+    #[test]
+    fn waits_that_end_with_another_s_transaction_are_said_and_held_against_nobody() {
+        let f = locked(TOTAL_NS / 2).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Undetermined, None));
+        assert!(!f.evidence.is_empty());
+        let why = f.why.to_string();
+        assert!(
+            why.starts_with("3 answers came as another session ended"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn turns_that_may_have_waited_for_any_event_do_not() {
+        let turns = found(Rule::LockWait, |f| {
+            f.kind = crate::diagnose::Kind::Turns;
+            let mut ledger = Ledger::default();
+            ledger.clear(Bounds::exactly(TOTAL_NS));
+            let most = Bounds::exactly(TOTAL_NS);
+            ledger.charge(Cause::Event, Direction::ToServer, most);
+            f.account.sums.add(&ledger);
+        });
+        assert!(turns.is_none());
+    }
+
+    #[test]
+    fn a_twentieth_of_the_time_and_20_ms_are_enough() {
+        assert!(locked(TOTAL_NS / 20).is_some());
+        assert!(locked(TOTAL_NS / 20 - 1).is_none());
+        let short = |ns| {
+            found(Rule::LockWait, |f| {
+                f.account.total_ns = 20 * MS;
+                let mut ledger = Ledger::default();
+                ledger.clear(Bounds::exactly(20 * MS));
+                ledger.charge(Cause::Event, Direction::ToServer, Bounds::between(0, ns));
+                f.account.sums.add(&ledger);
+            })
+        };
+        assert!(short(20 * MS).is_some());
+        assert!(short(20 * MS - 1).is_none());
+    }
+}
