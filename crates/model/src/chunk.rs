@@ -70,6 +70,8 @@ pub enum Close {
     Replaced,
     /// Nothing was heard for [`IDLE_NS`](crate::limits::IDLE_NS), though nothing said that it was over.
     Forgotten,
+    /// It was silent for longest as memory was full, though nothing said that it was over.
+    Evicted,
     /// A UDP conversation, a TCP connection nobody answered or one that was closing fell silent.
     Expired,
     /// The capture ended.
@@ -85,6 +87,7 @@ impl Close {
             Close::Reset => "reset",
             Close::Replaced => "replaced",
             Close::Forgotten => "forgotten",
+            Close::Evicted => "evicted",
             Close::Expired => "expired",
             Close::EndOfCapture => "end-of-capture",
         }

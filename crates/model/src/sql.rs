@@ -117,6 +117,22 @@ pub struct Statement {
     pub found: Found,
 }
 
+impl Statement {
+    /// Bytes that it takes up.
+    #[must_use]
+    pub fn kept_bytes(&self) -> usize {
+        size_of::<Statement>() + self.normal.len() + self.text.len()
+    }
+}
+
+impl Sql {
+    /// Bytes that it takes up beside its session.
+    #[must_use]
+    pub fn kept_bytes(&self) -> usize {
+        size_of::<Sql>() + self.statement.as_deref().map_or(0, Statement::kept_bytes)
+    }
+}
+
 /// Whose call it is, and what it works on.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Sql {

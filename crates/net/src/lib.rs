@@ -11,5 +11,5 @@ mod segment;
 mod track;
 
 pub use decode::{Counts, Decoder, Flow, Outline, PacketAnonymiser};
-pub use segment::{Connection, Ecn, Flags, Handler, Segment, Tcp};
-pub use track::Tracker;
+pub use segment::{Connection, Ecn, Flags, Handler, Kept, Segment, Tcp};
+pub use track::{PARTITIONS, Tracker, partition};

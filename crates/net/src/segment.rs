@@ -128,6 +128,13 @@ pub struct Connection {
     pub roles_known: bool,
 }
 
+/// What the state of a connection takes up.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Kept {
+    pub bytes: usize,
+    pub things: usize,
+}
+
 /// Takes what connections deliver. One handler serves all connections of a thread; `State` is what
 /// it keeps per connection, and `Rest` what of that is packed while the connection is quiet.
 pub trait Handler {
@@ -189,6 +196,12 @@ pub trait Handler {
     /// it is not, the account is dropped.
     fn wants_account(&self, _s: &Self::State) -> bool {
         true
+    }
+
+    /// Bytes of memory that the state takes up beside itself, and what a walk over that costs, in things looked
+    /// at. Both follow from what came for the connection alone.
+    fn kept(&self, _s: &Self::State) -> Kept {
+        Kept::default()
     }
 
     /// The connection is quiet while many others are open: takes out of the state what is to be packed

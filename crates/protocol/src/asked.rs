@@ -9,7 +9,7 @@
 //! are not counted as outstanding: nobody limits them.
 
 use crate::session::{
-    Both, ConnectionInfo, Context, Hole, More, Session as SessionTrait, Span, Step,
+    Both, ConnectionInfo, Context, Hole, Kept, More, Session as SessionTrait, Span, Step,
 };
 use arrayvec::ArrayVec;
 use foldhash::fast::FixedState;
@@ -68,6 +68,9 @@ pub(crate) fn question(name: &[u8], kind: u16) -> u64 {
     let lower: Vec<u8> = name.iter().map(u8::to_ascii_lowercase).collect();
     FixedState::default().hash_one((lower, kind))
 }
+
+/// What a question takes up that waits, with a name of some length.
+const QUESTION_BYTES: usize = size_of::<Key>() + size_of::<Waiting>() + 320;
 
 /// What a question waits under.
 type Key = (Protocol, u32, u64);
@@ -432,6 +435,11 @@ impl SessionTrait for Session {
         if let Some(message) = (self.read)(cx.connection, d, bytes) {
             self.message(cx, d, message, &span);
         }
+    }
+
+    /// With what waits in its name.
+    fn kept(&self) -> Kept {
+        Kept::of(self).and(self.keys.len(), size_of::<Key>() + QUESTION_BYTES)
     }
 
     fn close(&mut self, cx: &mut Context<'_>, why: Close) {

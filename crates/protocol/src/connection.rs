@@ -5,7 +5,7 @@
 
 use crate::driver::{Driver, Unread};
 use crate::list::PROTOCOLS;
-use crate::session::{Context, Span};
+use crate::session::{Context, Kept, Span};
 use crate::tcp::Turns;
 use model::{Chunk, Close, Direction, Mark, Transport};
 use serde::{Deserialize, Serialize};
@@ -83,6 +83,16 @@ impl Conversation {
             }
             Speaks::Turns(turns) => turns.as_deref_mut(),
             _ => None,
+        }
+    }
+
+    /// What is kept of it.
+    #[must_use]
+    pub fn kept(&self) -> Kept {
+        match &self.speaks {
+            Speaks::Known(driver) => driver.kept(),
+            // Turns are packed with the connection.
+            Speaks::Undecided { .. } | Speaks::Turns(_) | Speaks::Unknown => Kept::default(),
         }
     }
 

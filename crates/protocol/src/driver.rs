@@ -11,7 +11,7 @@
 //! the most that is ever held back is what one [`Step::Need`] asked for. While position is lost, the
 //! end of each chunk is kept for the header that may straddle it and the next.
 
-use crate::session::{Both, Context, Hole, More, Run, Session, Span, Step};
+use crate::session::{Both, Context, Hole, Kept, More, Run, Session, Span, Step};
 use model::{Chunk, Direction, limits};
 
 /// How far a header that is searched for may stand on either side of the border of two chunks.
@@ -136,6 +136,19 @@ pub struct Unread {
 pub struct Driver {
     pub session: Box<dyn Session>,
     lanes: Both<Lane>,
+}
+
+impl Driver {
+    /// What it and its session take up.
+    #[must_use]
+    pub fn kept(&self) -> Kept {
+        let held = [Direction::ToServer, Direction::ToClient].map(|d| {
+            let lane = self.lanes.of(d);
+            lane.held.capacity() + lane.runs.capacity() * size_of::<Run>()
+        });
+        let session = self.session.kept().and_each(held.into_iter());
+        session.and(1, size_of::<Driver>())
+    }
 }
 
 impl Driver {

@@ -36,5 +36,5 @@ pub mod xdr;
 
 pub use connection::{Conversation, Rest};
 pub use output::{Output, Wanted};
-pub use session::{ConnectionInfo, Context};
+pub use session::{ConnectionInfo, Context, Kept};
 pub use shared::Shared;

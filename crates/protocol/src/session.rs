@@ -253,6 +253,46 @@ pub trait Session: Send {
         None
     }
 
+    /// What it keeps for this connection, itself and what others keep in its name.
+    fn kept(&self) -> Kept;
+
     /// The connection is over.
     fn close(&mut self, cx: &mut Context<'_>, why: Close);
+}
+
+/// What a session takes up.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Kept {
+    pub bytes: usize,
+    /// Things looked at to find that out.
+    pub things: usize,
+}
+
+impl Kept {
+    /// Of a value and of what a collection of it holds.
+    #[must_use]
+    pub fn of<T>(_value: &T) -> Kept {
+        Kept {
+            bytes: size_of::<T>(),
+            things: 0,
+        }
+    }
+
+    /// And so many things of this size each.
+    #[must_use]
+    pub fn and(self, things: usize, each_bytes: usize) -> Kept {
+        Kept {
+            bytes: self.bytes + things * each_bytes,
+            things: self.things,
+        }
+    }
+
+    /// And things of any size.
+    #[must_use]
+    pub fn and_each(self, bytes: impl Iterator<Item = usize>) -> Kept {
+        bytes.fold(self, |kept, bytes| Kept {
+            bytes: kept.bytes + bytes,
+            things: kept.things + 1,
+        })
+    }
 }

@@ -14,12 +14,17 @@ pub enum Moment {
     AfterStart(i64),
 }
 
+/// What all that grows with the input may take up, unless another budget is given.
+const MEMORY_BYTES: u64 = 1 << 30;
+
 /// Settings common to every command that reads captures.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Threads for each capture: one reads, the others own connections. 0: as many as fit the
     /// machine. 1: everything in one thread.
     pub threads: usize,
+    /// Bytes that all that grows with the input may take up.
+    pub memory_bytes: u64,
     /// Only calls whose request (or, without one, response) starts within are counted.
     pub from: Option<Moment>,
     pub to: Option<Moment>,
@@ -35,6 +40,7 @@ impl Default for Config {
     fn default() -> Config {
         Config {
             threads: 0,
+            memory_bytes: MEMORY_BYTES,
             from: None,
             to: None,
             filter: None,

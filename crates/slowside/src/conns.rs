@@ -130,11 +130,7 @@ fn read<'a>(
         None => Wanted::Accounts,
         Some(series) => Wanted::Series(series.width_ns()),
     };
-    let mut stream = Stream::start(
-        run::open(inputs)?,
-        run::threads_for_accounts(config),
-        wanted,
-    );
+    let mut stream = Stream::start(run::open(inputs)?, run::share_for_accounts(config), wanted);
     let mut records = Answers::default();
     let mut tally = Tally::default();
     let mut selection = Selection::new(config);

@@ -293,9 +293,9 @@ impl<'a> ReadOptions<'a> {
             true => Wanted::Measured(FIRST_WIDTH_NS),
             false => Wanted::Everything,
         };
-        let threads = run::threads(self.config, captures.len());
+        let share = run::share(self.config, captures.len());
         let side = |capture| Side {
-            stream: Stream::start(capture, threads, wanted),
+            stream: Stream::start(capture, share, wanted),
             tally: Tally::default(),
             selection: Selection::new(self.config),
             ended: false,

@@ -18,6 +18,7 @@ mod merge;
 mod packets;
 mod plots;
 mod report;
+mod room;
 mod run;
 mod series;
 mod sort;

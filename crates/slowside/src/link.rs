@@ -478,6 +478,11 @@ impl Handler for Link {
         self.accounts || !s.conversation.is_known()
     }
 
+    fn kept(&self, s: &OpenConnection) -> net::Kept {
+        let protocol::Kept { bytes, things } = s.conversation.kept();
+        net::Kept { bytes, things }
+    }
+
     fn rest(&mut self, s: &mut OpenConnection) -> protocol::Rest {
         s.conversation.rest()
     }
@@ -547,14 +552,18 @@ impl Handler for Link {
         let at = self.at.replace(summary.last.packet);
         self.with(c, order, now, |cx| {
             conversation.close(cx, why);
-            if why == Close::Forgotten {
+            if matches!(why, Close::Forgotten | Close::Evicted) {
                 let place = Where {
                     frame: Some(summary.last.packet.frame),
                     ..Where::default()
                 };
                 let (client, server) = (c.client, c.server);
-                let example = || (format!("{client} to {server} fell silent"), place);
-                cx.problems.note("connections-forgotten", example);
+                let (kind, what) = match why {
+                    Close::Evicted => ("connections-evicted", "was given up, as memory was full"),
+                    _ => ("connections-forgotten", "fell silent"),
+                };
+                let example = || (format!("{client} to {server} {what}"), place);
+                cx.problems.note(kind, example);
             }
         });
         self.at = at;

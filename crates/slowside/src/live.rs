@@ -158,10 +158,11 @@ pub fn live(
         opened => opened?,
     };
     // One that waits for packets may not hold up the others.
-    let threads = run::threads_for_accounts(config).max(1 + usize::from(clock.is_some()));
+    let mut share = run::share_for_accounts(config);
+    share.threads = share.threads.max(1 + usize::from(clock.is_some()));
     let keeps = options.keep.ns > 0 && options.keep.bytes > 0;
     let keeper = BatchKeeper::new(options.interval_ns, keeps, control.cut(), clock);
-    let mut stream = Stream::start_live(capture, threads, options.interval_ns, keeper);
+    let mut stream = Stream::start_live(capture, share, options.interval_ns, keeper);
     let mut records = Answers::default();
     let mut tally = Tally::default();
     let selection = Selection::new(config);

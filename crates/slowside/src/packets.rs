@@ -128,8 +128,8 @@ fn read(
     collector: &mut dyn Collector,
     events: &mut dyn FnMut(Event),
 ) -> Result<(Finished, CaptureResult), Error> {
-    let threads = run::threads(config, 1);
-    let mut stream = Stream::start(open(source)?, threads, wanted);
+    let share = run::share(config, 1);
+    let mut stream = Stream::start(open(source)?, share, wanted);
     let mut records = Answers::default();
     let mut tally = Tally::default();
     let mut selection = Selection::new(config);

@@ -13,26 +13,39 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-/// How many threads [`Config::threads`] means on this machine for each of so many captures: one reads,
-/// the others own connections. The collector has little to do and is not counted.
-pub(crate) fn threads(config: &Config, captures: usize) -> usize {
-    match config.threads {
-        0 => {
-            let cores = std::thread::available_parallelism().map_or(2, usize::from);
-            (cores / captures.max(1)).max(2)
-        }
-        n => n,
+/// What one capture gets of the machine.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Share {
+    /// One reads, the others own connections. The collector has little to do and is not counted.
+    pub threads: usize,
+    /// What its connections may take up in memory; the other half of the budget is for what is made of them.
+    pub connections_bytes: u64,
+}
+
+/// What [`Config`] means on this machine for each of so many captures.
+pub(crate) fn share(config: &Config, captures: usize) -> Share {
+    let captures = captures.max(1);
+    Share {
+        threads: match config.threads {
+            0 => {
+                let cores = std::thread::available_parallelism().map_or(2, usize::from);
+                (cores / captures).max(2)
+            }
+            n => n,
+        },
+        connections_bytes: config.memory_bytes / 2 / captures as u64,
     }
 }
 
 /// The same where connections keep accounts: those who own them have so much more to do than the one who
 /// reads, and chance shares out connections so unevenly, that more of them than there are cores are
 /// faster: on two cores 1.40 times `ops` with none more, 1.30 with one, 1.24 with two.
-pub(crate) fn threads_for_accounts(config: &Config) -> usize {
-    match config.threads {
-        0 => threads(config, 1) + 2,
-        n => n,
+pub(crate) fn share_for_accounts(config: &Config) -> Share {
+    let mut share = share(config, 1);
+    if config.threads == 0 {
+        share.threads += 2;
     }
+    share
 }
 
 /// Which calls count: those within the times asked for that pass the filter.
@@ -268,7 +281,7 @@ pub(crate) fn read_named(
         true => Wanted::Named,
         false => Wanted::Calls,
     };
-    let mut stream = Stream::start(capture, threads(config, 1), wanted);
+    let mut stream = Stream::start(capture, share(config, 1), wanted);
     let mut names = FileNames::default();
     let mut records = Answers::default();
     let mut tally = Tally::default();

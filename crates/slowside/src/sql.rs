@@ -65,7 +65,7 @@ fn read(
     events: &mut dyn FnMut(Event),
 ) -> Result<Read, Error> {
     let capture = run::open(inputs)?;
-    let mut stream = Stream::start(capture, run::threads(config, 1), Wanted::Sessions);
+    let mut stream = Stream::start(capture, run::share(config, 1), Wanted::Sessions);
     let mut records = Answers::default();
     let mut tally = Tally::default();
     let mut selection = Selection::new(config);

@@ -22,7 +22,7 @@ pub fn startup(
     events: &mut dyn FnMut(Event),
 ) -> Result<StartupResult, Error> {
     let capture = run::open(inputs)?;
-    let mut stream = Stream::start(capture, run::threads(config, 1), Wanted::Startup);
+    let mut stream = Stream::start(capture, run::share(config, 1), Wanted::Startup);
     let mut records = Answers::default();
     let mut tally = Tally::default();
     let mut selection = Selection::new(config);

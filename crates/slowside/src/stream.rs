@@ -14,6 +14,8 @@ use crate::firsts::{Firsts, ThreadProblems};
 use crate::link::{END, Link, Number, Records, Wanted};
 use crate::live::batches::{BatchKeeper, KeptBatch};
 use crate::merge::Answers;
+use crate::room::{Room, Tenant};
+use crate::run::Share;
 use capture::{Capture, CaptureError};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use model::{Arp, Batch, ConnectionId, Interval, Notice, Problems, Sight, Time};
@@ -42,6 +44,7 @@ pub(crate) struct Decoded {
 /// The connections of one thread.
 struct Connections {
     tracker: Tracker<Link>,
+    tenant: Tenant,
     /// Of the tracker's problems; the link keeps those of its own.
     firsts: Firsts,
     /// Batches so far.
@@ -57,7 +60,7 @@ struct Connections {
 const PART: u64 = 128;
 
 impl Connections {
-    fn new(wanted: Wanted) -> Connections {
+    fn new(wanted: Wanted, room: &Arc<Room>) -> Connections {
         let tracker = Tracker::new(Link::new(wanted));
         Connections {
             tracker: match wanted {
@@ -73,6 +76,7 @@ impl Connections {
                     tracker.with_intervals(width_ns)
                 }
             },
+            tenant: Tenant::of(room),
             firsts: Firsts::default(),
             batches: 0,
             takes_parts: wanted.takes_parts(),
@@ -87,6 +91,7 @@ impl Connections {
     fn track(&mut self, decoded: &Decoded, owns: impl Fn(&Segment) -> bool) {
         let Connections {
             tracker,
+            tenant,
             firsts,
             told,
             ..
@@ -101,6 +106,7 @@ impl Connections {
         let (order, now) = decoded.reached;
         tracker.handler_mut().look_at(None);
         tracker.tick(order, now);
+        tracker.make_room(tenant.tell(tracker.weights()), order, now);
         if let Some((width_ns, start)) = told {
             let now = Interval::start_of(now, *width_ns);
             if now > *start {
@@ -144,6 +150,7 @@ impl Connections {
 
     /// Closes what is still open and gives the last records.
     fn finish(self, records: &mut Records) -> ThreadProblems {
+        self.tenant.end();
         let (mut link, problems) = self.tracker.finish(END);
         link.finish(records);
         records.number = Some(Number::Last);
@@ -349,16 +356,16 @@ impl Stream {
     /// Starts reading a capture that is looked at while it goes on.
     pub(crate) fn start_live(
         capture: Capture,
-        threads: usize,
+        share: Share,
         width_ns: i64,
         keeper: BatchKeeper,
     ) -> Stream {
         let reader = Reader::new(capture).with_keeper(keeper);
-        Stream::run(reader, threads, Wanted::Live(width_ns))
+        Stream::run(reader, share, Wanted::Live(width_ns))
     }
 
-    /// Starts reading. `threads` as in [`Config::threads`](crate::Config), not 0.
-    pub(crate) fn start(capture: Capture, threads: usize, wanted: Wanted) -> Stream {
+    /// Starts reading.
+    pub(crate) fn start(capture: Capture, share: Share, wanted: Wanted) -> Stream {
         let reader = Reader::new(capture);
         let reader = match wanted {
             Wanted::Startup => reader.with_arps(),
@@ -367,19 +374,21 @@ impl Stream {
             Wanted::Worth => reader.with_sights().with_notices(),
             _ => reader,
         };
-        Stream::run(reader, threads, wanted)
+        Stream::run(reader, share, wanted)
     }
 
-    fn run(reader: Reader, threads: usize, wanted: Wanted) -> Stream {
+    fn run(reader: Reader, share: Share, wanted: Wanted) -> Stream {
         let progress = Arc::clone(&reader.progress);
-        let mode = if threads <= 1 {
+        let shards = share.threads.saturating_sub(1).clamp(1, net::PARTITIONS);
+        let room = Room::new(share.connections_bytes, shards);
+        let mode = if share.threads <= 1 {
             Mode::Inline {
                 reader: Box::new(reader),
-                connections: Box::new(Connections::new(wanted)),
+                connections: Box::new(Connections::new(wanted, &room)),
                 decoded: Decoded::default(),
             }
         } else {
-            start_threads(reader, threads - 1, wanted)
+            start_threads(reader, shards, wanted, &room)
         };
         Stream {
             mode,
@@ -483,7 +492,7 @@ impl Stream {
     }
 }
 
-fn start_threads(mut reader: Reader, shards: usize, wanted: Wanted) -> Mode {
+fn start_threads(mut reader: Reader, shards: usize, wanted: Wanted, room: &Arc<Room>) -> Mode {
     let (recycle, recycled) = bounded::<Decoded>(IN_FLIGHT + 2);
     let mut to_shards: Vec<Sender<Arc<Decoded>>> = Vec::new();
     let mut from_shards = Vec::new();
@@ -499,11 +508,11 @@ fn start_threads(mut reader: Reader, shards: usize, wanted: Wanted) -> Mode {
             used,
         });
         let recycle = recycle.clone();
+        let room = Arc::clone(room);
         workers.push(std::thread::spawn(move || {
-            // Multiplying the high half spreads hashes over any number of shards.
-            let owner = |s: &Segment| ((s.pair_hash >> 32) * shards as u64) >> 32;
-            let owns = |s: &Segment| shards == 1 || owner(s) == shard as u64;
-            let connections = Connections::new(wanted);
+            let owner = |s: &Segment| net::partition(s) * shards / net::PARTITIONS;
+            let owns = |s: &Segment| shards == 1 || owner(s) == shard;
+            let connections = Connections::new(wanted, &room);
             let channels = Channels {
                 batches: receive,
                 answers: answer,

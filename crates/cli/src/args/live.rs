@@ -1,7 +1,7 @@
 //! The command line of `slowside live`.
 
 use super::interface::FromInterface;
-use super::reading::Names;
+use super::reading::{Memory, Names, size};
 use super::value::width;
 use crate::moment;
 use analysis::filter::{Filter, LiveFilter};
@@ -76,6 +76,9 @@ pub(crate) struct Live {
     pub(crate) threads: usize,
 
     #[command(flatten)]
+    pub(crate) memory: Memory,
+
+    #[command(flatten)]
     pub(crate) names: Names,
 
     /// No notes on standard error
@@ -99,21 +102,4 @@ fn interval(text: &str) -> Result<i64, String> {
         ..10_000_000 => Err("intervals are at least 10ms wide, such as 100ms".into()),
         width => Ok(width),
     }
-}
-
-fn size(text: &str) -> Result<usize, String> {
-    let wrong = || "a size is a number and k, M or G, such as 64M".to_owned();
-    let ends = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at_checked(ends).ok_or_else(wrong)?;
-    let shift = match unit.to_ascii_lowercase().trim_end_matches(['b', 'i']) {
-        "" => 0,
-        "k" => 10,
-        "m" => 20,
-        "g" => 30,
-        _ => return Err(wrong()),
-    };
-    let number: usize = number.parse().map_err(|_| wrong())?;
-    number.checked_mul(1 << shift).ok_or_else(wrong)
 }

@@ -63,6 +63,9 @@ pub(crate) struct Common {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) threads: usize,
 
+    #[command(flatten)]
+    pub(crate) memory: Memory,
+
     /// Only calls of which this is true, such as 'op = READ and response_time > 20ms'
     ///
     /// Compares columns of `slowside calls` and fields of their detail with = != < <= > >= and
@@ -147,12 +150,51 @@ impl Common {
         anyhow::ensure!(!empty, "--from is later than --to; exchange them");
         Ok(Config {
             threads: self.threads,
+            memory_bytes: self.memory.bytes,
             from,
             to,
             filter: self.filter.clone(),
             ..Config::default()
         })
     }
+}
+
+/// The budget of memory.
+#[derive(Args, Debug)]
+pub(crate) struct Memory {
+    /// Memory for all that grows with the captures, such as 512M or 4G
+    ///
+    /// Where it is used up, connections that have been silent for longest are given up; how many is told as a
+    /// problem. What else slowside needs is some 100 MB beside it.
+    #[arg(id = "memory", long = "memory", value_name = "SIZE", value_parser = budget, default_value = "1G")]
+    pub(crate) bytes: u64,
+}
+
+fn budget(text: &str) -> Result<u64, String> {
+    match size(text)? {
+        ..LEAST_BUDGET => Err("with less than 64M nothing can be kept; give more".into()),
+        bytes => Ok(bytes as u64),
+    }
+}
+
+const LEAST_BUDGET: usize = 64 << 20;
+
+/// A number of bytes.
+pub(crate) fn size(text: &str) -> Result<usize, String> {
+    let wrong = || "a size is a number and k, M or G, such as 64M".to_owned();
+    let ends = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(ends).ok_or_else(wrong)?;
+    let shift = match unit.to_ascii_lowercase().trim_end_matches(['b', 'i']) {
+        "" => 0,
+        "k" => 10,
+        "m" => 20,
+        "g" => 30,
+        _ => return Err(wrong()),
+    };
+    let number: usize = number.parse().map_err(|_| wrong())?;
+    number.checked_mul(1 << shift).ok_or_else(wrong)
 }
 
 /// The key of `--anonymise`; empty where none is given.

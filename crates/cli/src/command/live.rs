@@ -41,6 +41,7 @@ pub(crate) fn run(args: &Live) -> anyhow::Result<Done> {
     }
     let config = Config {
         threads: args.threads,
+        memory_bytes: args.memory.bytes,
         filter: args.filter.clone(),
         ..Config::default()
     };

@@ -6,6 +6,7 @@ use super::handshake::roles;
 use super::output::Output;
 use super::rest::Resting;
 use super::tcp::Tcp;
+use super::weight::Weight;
 use crate::{Connection, Handler, Segment};
 use model::{
     Chunk, Close, ConnectionId, ConnectionSummary, Direction, DirectionSummary, Handshake, Mark,
@@ -45,6 +46,7 @@ pub(super) struct Entry<S> {
     pub last: Mark,
     state: S,
     pub body: Body,
+    pub weight: Weight,
     /// Whether a segment came since the entry was last looked at for whether it may rest.
     pub used: bool,
 }
@@ -107,8 +109,21 @@ impl<S> Entry<S> {
                     directions: Default::default(),
                 })),
             },
+            weight: Weight::of(s),
             used: true,
         }
+    }
+
+    /// What it takes up, if that is to be known anew.
+    pub(super) fn weigh<H: Handler<State = S>>(&mut self, handler: &H) -> Option<isize> {
+        let waiting = match &self.body {
+            Body::Tcp(tcp) => tcp.waiting_bytes(),
+            // Nothing waits of what rests.
+            Body::Udp(_) | Body::Resting(_) => 0,
+        };
+        self.weight
+            .is_due(waiting)
+            .then(|| self.weight.set(waiting, handler.kept(&self.state)))
     }
 
     /// Says what it did in its last interval, if one that holds `now` comes behind it.

@@ -3,10 +3,10 @@
 //! One [`Tracker`] serves one thread; several may share a capture by
 //! [`pair_hash`](Segment::pair_hash). What happens to a connection follows from its own packets and
 //! from [`tick`](Tracker::tick)s, which all trackers get at the same packets, so the result does not
-//! depend on how connections are shared out. For that reason memory is bounded by silence, not by a
-//! count: a connection is forgotten once it was silent for [`model::limits::IDLE_NS`], one nobody answered,
-//! one that is closing and a UDP conversation much sooner. The same holds where its next packet
-//! comes before the next tick: forgetting does not depend on when ticks come. A connection that is
+//! depend on how connections are shared out. For that reason memory is bounded by silence, and by what the
+//! connections of a [`partition`] take up ([`weight`]): a connection is forgotten once it was silent for
+//! [`model::limits::IDLE_NS`], one nobody answered, one that is closing and a UDP conversation much sooner. The
+//! same holds where its next packet comes before the next tick: forgetting does not depend on when ticks come. A connection that is
 //! over is released at once, except for some 100 bytes by which its last packets are known for
 //! [`model::limits::CLOSED_NS`].
 //!
@@ -29,6 +29,7 @@ mod sequence;
 mod stream;
 mod tcp;
 mod tombstone;
+mod weight;
 mod window;
 
 #[cfg(test)]
@@ -42,6 +43,8 @@ use model::{Close, ConnectionId, PlotRequest, Problems, Time, Transport};
 use rest::{Awake, Looked, is_quiet};
 use std::collections::HashMap;
 use tombstone::Tombstones;
+use weight::Weights;
+pub use weight::{PARTITIONS, partition};
 
 const MILLISECOND: i64 = 1_000_000;
 const SECOND: i64 = 1_000 * MILLISECOND;
@@ -67,6 +70,7 @@ pub struct Tracker<H: Handler> {
     handler: H,
     connections: HashTable<Box<Entry<H::State>>>,
     awake: Awake,
+    weights: Weights,
     /// What is known of the others.
     attic: Attic,
     closed: Tombstones,
@@ -86,6 +90,7 @@ impl<H: Handler> Tracker<H> {
             handler,
             connections: HashTable::new(),
             awake: Awake::default(),
+            weights: Weights::default(),
             attic: Attic::default(),
             closed: Tombstones::default(),
             ending: Vec::new(),
@@ -198,6 +203,9 @@ impl<H: Handler> Tracker<H> {
                 Some(_) => Verdict::Replaced,
             };
             if verdict == Verdict::Goes {
+                if let Some(more) = entry.weigh(&self.handler) {
+                    self.weights.add(entry.weight.partition, more);
+                }
                 if woken {
                     let one = (entry.hash, entry.connection.id);
                     self.is_awake(one, s.mark.time);
@@ -221,6 +229,9 @@ impl<H: Handler> Tracker<H> {
         let mut entry = Box::new(Entry::open(&mut self.handler, s, &self.wanted));
         let Some(d) = entry.direction(s) else { return };
         let verdict = entry.segment(&mut self.handler, &mut self.problems, s, bytes, d);
+        if let Some(more) = entry.weigh(&self.handler) {
+            self.weights.add(entry.weight.partition, more);
+        }
         let one = (entry.hash, entry.connection.id);
         self.connections
             .insert_unique(s.flow_hash, entry, |entry| entry.hash);
@@ -273,6 +284,9 @@ impl<H: Handler> Tracker<H> {
     }
 
     fn close(&mut self, mut entry: Entry<H::State>, close: Close, order: u64, now: Time) {
+        let weight = &entry.weight;
+        self.weights
+            .add(weight.partition, -(weight.bytes() as isize));
         entry.wake(&mut self.handler, &mut self.attic, &mut self.problems);
         let (hash, connection, last) = (entry.hash, entry.connection, entry.last);
         let ending = entry.close(&mut self.handler, &mut self.problems, close, order, now);

@@ -30,6 +30,9 @@ pub(super) struct Piece {
     pub origin: Origin,
 }
 
+/// What a piece takes up beside its bytes.
+const PIECE_BYTES: usize = size_of::<Piece>() + 32;
+
 /// The missing bytes before the first piece.
 pub(super) struct Hole {
     pub end: u64,
@@ -50,6 +53,12 @@ pub(super) struct Reassembly {
 impl Reassembly {
     pub(super) fn is_waiting(&self) -> bool {
         !self.held.is_empty()
+    }
+
+    /// What the pieces take up that wait.
+    #[inline]
+    pub(super) fn waiting_bytes(&self) -> usize {
+        self.held_bytes + self.held.len() * PIECE_BYTES
     }
 
     pub(super) fn is_over_full(&self) -> bool {

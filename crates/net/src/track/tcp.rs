@@ -97,6 +97,13 @@ impl Tcp {
         !plotted && !self.streams.iter().any(|s| s.reassembly.is_waiting())
     }
 
+    /// Bytes that wait for earlier ones.
+    #[inline]
+    pub(super) fn waiting_bytes(&self) -> usize {
+        let [a, b] = &self.streams;
+        a.reassembly.waiting_bytes() + b.reassembly.waiting_bytes()
+    }
+
     #[inline]
     pub(super) fn segment<H: Handler>(
         &mut self,

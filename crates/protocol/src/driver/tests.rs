@@ -112,6 +112,10 @@ impl Session for Toy {
     }
 
     fn datagram(&mut self, _: &mut Context<'_>, _: Direction, _: &[u8], _: Span) {}
+    fn kept(&self) -> Kept {
+        Kept::default()
+    }
+
     fn close(&mut self, _: &mut Context<'_>, _: Close) {}
 }
 

@@ -12,7 +12,7 @@
 //!   further calls are made of its connection, and `mysql-pairing-lost` counts its commands.
 
 use super::waiting::{Progress, Waiting};
-use crate::session::{Context, Span};
+use crate::session::{Context, Kept, Span};
 use crate::sql::unasked;
 use model::{Close, Direction, Protocol, Reason, Sql, Where, limits, sql::op};
 use std::collections::VecDeque;
@@ -46,6 +46,12 @@ pub(super) struct Pairing {
 }
 
 impl Pairing {
+    /// What it keeps of commands that wait.
+    pub(super) fn kept(&self, kept: Kept) -> Kept {
+        kept.and(self.waiting.len(), size_of::<Waiting>())
+            .and_each(self.waiting.iter().map(|w| w.exchange.sql.kept_bytes()))
+    }
+
     pub(super) fn first(&mut self) -> Option<&mut Waiting> {
         self.waiting.front_mut()
     }

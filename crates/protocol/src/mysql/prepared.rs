@@ -1,7 +1,7 @@
 //! A session's prepared statements by their numbers: what COM_STMT_EXECUTE and the like work on.
 
 use super::command::LAST_PREPARED;
-use crate::session::Context;
+use crate::session::{Context, Kept};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::{Name, Sql, SqlSession, Where, limits, sql::op};
@@ -22,6 +22,12 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
+    /// What it keeps of statements; the same may have several numbers.
+    pub(super) fn kept(&self, kept: Kept) -> Kept {
+        kept.and(self.known.len(), size_of::<(u32, Statement)>())
+            .and_each(self.known.values().map(|s| s.sql.kept_bytes()))
+    }
+
     pub(super) fn asked(&mut self, statement: Statement) {
         self.last = Some(statement);
     }

@@ -11,7 +11,7 @@ mod server;
 use super::pairing::Pairing;
 use super::prepared::Prepared;
 use super::response::Agreed;
-use crate::session::{Context, Hole, More, Run, Session as SessionTrait, Span, Step};
+use crate::session::{Context, Hole, Kept, More, Run, Session as SessionTrait, Span, Step};
 use crate::sql::Opaque;
 use client::Sent;
 use model::{Close, Direction, Hidden, Mark, Protocol, Sql, SqlSession, Time};
@@ -174,6 +174,10 @@ impl SessionTrait for Session {
     fn opaque(&self) -> Option<Opaque> {
         let hidden = self.hidden?;
         Some(Opaque::hidden(Protocol::Mysql, &self.plain, hidden))
+    }
+
+    fn kept(&self) -> Kept {
+        self.prepared.kept(self.pairing.kept(Kept::of(self)))
     }
 
     fn close(&mut self, cx: &mut Context<'_>, why: Close) {

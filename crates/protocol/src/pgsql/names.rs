@@ -2,6 +2,7 @@
 //! names one is known by its statement.
 
 use super::verb::Verb;
+use crate::session::Kept;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::{Sql, limits};
@@ -49,6 +50,23 @@ fn add<V>(map: &mut Map<V>, name: &[u8], value: V) -> bool {
 }
 
 impl Names {
+    /// What the names stand for; the statements of other names may be the same.
+    pub(super) fn kept(&self, kept: Kept) -> Kept {
+        let work = |work: &Arc<Work>| size_of::<Work>() + work.sql.kept_bytes();
+        let statements = self
+            .statements
+            .iter()
+            .map(|(name, of)| name.len() + work(of));
+        let portals = self.portals.keys().map(|name| name.len());
+        let cursors = self
+            .cursors
+            .iter()
+            .map(|(name, sql)| name.len() + sql.kept_bytes());
+        let entries = self.statements.len() + self.portals.len() + self.cursors.len();
+        kept.and(entries, size_of::<(Box<[u8]>, Portal)>())
+            .and_each(statements.chain(portals).chain(cursors))
+    }
+
     pub(super) fn prepare(&mut self, name: &[u8], work: Arc<Work>) {
         if name.is_empty() {
             self.statement = Some(work);

@@ -18,7 +18,7 @@ mod requests;
 pub(super) use pending::RequestKind;
 
 use super::reply::Reply;
-use crate::session::{Both, Context, Hole, Span};
+use crate::session::{Both, Context, Hole, Kept, Span};
 use model::{Close, Reason, Sql, SqlSession, Time};
 use pending::Pending;
 use std::collections::VecDeque;
@@ -36,6 +36,16 @@ const WAITED: u32 = 8;
 struct Early {
     reply: Reply,
     span: Span,
+}
+
+impl Queue {
+    /// What it keeps of calls under way.
+    pub(super) fn kept(&self, kept: Kept) -> Kept {
+        let statements = self.pending.iter().map(|p| p.exchange.sql.kept_bytes());
+        kept.and(self.pending.len(), size_of::<Pending>())
+            .and(self.early.len(), size_of::<Early>())
+            .and_each(statements)
+    }
 }
 
 /// The calls of a session.

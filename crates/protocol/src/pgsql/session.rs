@@ -12,7 +12,7 @@ use super::request::{self, Request, Text};
 use super::startup::{self, Opening};
 use super::verb::{self, Cursor};
 use crate::session::{
-    Both, ConnectionInfo, Context, Hole, More, Run, Session as SessionTrait, Span, Step,
+    Both, ConnectionInfo, Context, Hole, Kept, More, Run, Session as SessionTrait, Span, Step,
 };
 use crate::sql::Opaque;
 use model::{
@@ -458,6 +458,12 @@ impl SessionTrait for Session {
         Some(Opaque::hidden(Protocol::Pgsql, &self.queue.sql, hidden))
     }
 
+    fn kept(&self) -> Kept {
+        let last = self.last.iter().map(|work| work.sql.kept_bytes());
+        let kept = self.names.kept(self.queue.kept(Kept::of(self)));
+        kept.and_each(last)
+    }
+
     fn close(&mut self, cx: &mut Context<'_>, why: Close) {
         self.learn();
         self.queue.close(cx, why);
@@ -563,6 +569,10 @@ impl SessionTrait for Oriented {
 
     fn opaque(&self) -> Option<Opaque> {
         self.session.opaque()
+    }
+
+    fn kept(&self) -> Kept {
+        self.session.kept()
     }
 
     fn close(&mut self, cx: &mut Context<'_>, why: Close) {

@@ -100,6 +100,16 @@ pub(super) struct Lane {
 }
 
 impl Lane {
+    /// What it keeps of bytes that passed unseen, and of replies.
+    pub(super) fn kept_bytes(&self) -> usize {
+        let runs = self.tracker.runs.runs.len() * size_of::<Run>();
+        let stretches = self
+            .stretches
+            .iter()
+            .map(|s| s.runs.runs.len() * size_of::<Run>());
+        runs + stretches.sum::<usize>() + self.replies.len() * 2 * size_of::<Early>()
+    }
+
     /// Position was lost, or packets are missing.
     pub(super) fn lose(&mut self) {
         self.tracker.lose();

@@ -5,7 +5,7 @@ use super::body;
 use super::header::{ReplyHeader, Security};
 use super::hidden::Lane;
 use super::pending::{Orphan, Pending, Response};
-use crate::session::{Both, Context, Hole, Span, held_ns};
+use crate::session::{Both, Context, Hole, Kept, Span, held_ns};
 use arrayvec::ArrayVec;
 use model::{
     Call, Change, Close, Detail, Direction, Name, Outcome, Outstanding, Protocol, Reason, Time,
@@ -72,6 +72,9 @@ struct Answered {
     request_bytes: u64,
 }
 
+/// What a call takes up that waits, with a name as long as names are.
+const CALL_BYTES: usize = 2 * size_of::<Pending>() + 256;
+
 /// Pairs the requests and replies of one connection.
 #[derive(Default, Debug)]
 pub(super) struct Pairing {
@@ -99,6 +102,16 @@ pub(super) struct Pairing {
 }
 
 impl Pairing {
+    /// What is kept of calls that wait, and of what may be hidden.
+    pub(super) fn kept(&self, kept: Kept) -> Kept {
+        let waiting = self.order.len() + self.doubtful.len();
+        let lanes =
+            [Direction::ToServer, Direction::ToClient].map(|d| self.hidden.of(d).kept_bytes());
+        kept.and(waiting, CALL_BYTES)
+            .and(self.early.len(), size_of::<Early>())
+            .and_each(lanes.into_iter())
+    }
+
     /// Headers of a direction may have been in a hole.
     pub(super) fn hole(&mut self, d: Direction, hole: Hole, at: Time) {
         let holes = self.holes.of_mut(d);
@@ -449,7 +462,7 @@ impl Pairing {
                 continue;
             };
             let reason = self.reason(&p, why, now);
-            if why == Close::EndOfCapture {
+            if matches!(why, Close::EndOfCapture | Close::Evicted) {
                 self.give_up(cx, p, reason, now);
             } else {
                 self.settle(cx, &mut p, now);

@@ -10,7 +10,7 @@ use super::resync::{self, WHOLE_HEADER};
 use super::tls::{Record, Turns};
 use crate::list::Entry;
 use crate::nfs;
-use crate::session::{Both, Context, Hole, More, Run, Session as SessionTrait, Span, Step};
+use crate::session::{Both, Context, Hole, Kept, More, Run, Session as SessionTrait, Span, Step};
 use model::{Close, Direction, Outcome, Protocol, Reason, Time};
 
 /// ONC-RPC in the list of protocols.
@@ -462,6 +462,11 @@ impl SessionTrait for Session {
             }
             self.finish(cx, message, &span, Reason::CaptureGap);
         }
+    }
+
+    /// With the calls that wait in its name.
+    fn kept(&self) -> Kept {
+        self.pairing.kept(Kept::of(self))
     }
 
     fn close(&mut self, cx: &mut Context<'_>, why: Close) {

@@ -6,7 +6,9 @@ use super::header::{
     UNASKED, is_certain, offers_smb2, transport,
 };
 use super::{create, status};
-use crate::session::{Both, Context, Hole, More, Session as SessionTrait, Span, Step, held_ns};
+use crate::session::{
+    Both, Context, Hole, Kept, More, Session as SessionTrait, Span, Step, held_ns,
+};
 use model::{
     Call, Change, Close, Detail, Direction, Field, Name, Outcome, Outstanding, Protocol, Reason,
     Time, Where, limits,
@@ -402,6 +404,13 @@ impl SessionTrait for Session {
 
     fn datagram(&mut self, _cx: &mut Context<'_>, _d: Direction, _bytes: &[u8], _span: Span) {
         // Only spoken over TCP: the probe takes no datagrams.
+    }
+
+    fn kept(&self) -> Kept {
+        let names = self.waiting.values().filter_map(|r| r.name.as_ref());
+        Kept::of(self)
+            .and(self.waiting.len(), size_of::<(u64, Request)>())
+            .and_each(names.map(|name| name.len()))
     }
 
     fn close(&mut self, cx: &mut Context<'_>, why: Close) {

@@ -5,7 +5,7 @@
 //! never seen would hide all behind them, so any request is believed at the start of a segment.
 
 use super::message::{GREETING, Header, Kind};
-use crate::session::{Both, Context, Hole, More, Session as SessionTrait, Span, Step};
+use crate::session::{Both, Context, Hole, Kept, More, Session as SessionTrait, Span, Step};
 use model::{
     Call, Change, Close, Detail, Direction, Name, Outcome, Outstanding, Protocol, Reason, Time,
     Where, limits,
@@ -213,6 +213,10 @@ impl SessionTrait for Session {
 
     fn datagram(&mut self, _cx: &mut Context<'_>, _d: Direction, _bytes: &[u8], _span: Span) {
         // Only spoken over TCP: the probe takes no datagrams.
+    }
+
+    fn kept(&self) -> Kept {
+        Kept::of(self).and(self.waiting.len(), size_of::<(u32, Waiting)>())
     }
 
     fn close(&mut self, cx: &mut Context<'_>, why: Close) {

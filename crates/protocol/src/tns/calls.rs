@@ -7,7 +7,7 @@ use super::packet::LONG_FROM;
 use super::services;
 use super::ttc::{self, Block, Request, RowHeader};
 use super::turn::{Stage, Turn};
-use crate::session::Context;
+use crate::session::{Context, Kept};
 use model::{
     Code, Field, Found, Hidden, Outcome, Problems, Sql, SqlSession, Statement, Where, sql::op,
 };
@@ -34,6 +34,10 @@ pub(super) struct Calls {
 }
 
 impl Calls {
+    pub(super) fn kept(&self, kept: Kept) -> Kept {
+        self.cursors.kept(kept)
+    }
+
     pub(super) fn session(&self) -> Arc<Sql> {
         Arc::clone(&self.base)
     }

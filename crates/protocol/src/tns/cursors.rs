@@ -2,6 +2,7 @@
 //! is closed or parsed again, so that its executions and fetches carry the same record; and the rows
 //! it has given out, so that each fetch's own can be told.
 
+use crate::session::Kept;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::{Problems, Sql, SqlSession, Statement, Where, limits};
@@ -23,6 +24,13 @@ pub(super) struct Cursors {
 }
 
 impl Cursors {
+    /// What it keeps of statements; several cursors may have the same.
+    pub(super) fn kept(&self, kept: Kept) -> Kept {
+        let statements = self.by_id.values().filter_map(|c| c.sql.as_ref());
+        kept.and(self.by_id.len(), size_of::<(u32, Cursor)>())
+            .and_each(statements.map(|sql| sql.kept_bytes()))
+    }
+
     /// `id` has been parsed from `statement`.
     pub(super) fn parsed(&mut self, id: u32, sql: Arc<Sql>, problems: &mut Problems) {
         self.make_room(id, problems);

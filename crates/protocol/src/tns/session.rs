@@ -18,7 +18,7 @@ use super::services;
 use super::ttc;
 use super::turn::{Bytes, Stage, Turn};
 use crate::session::{
-    Both, ConnectionInfo, Context, Hole, More, Run, Session as SessionTrait, Span, Step,
+    Both, ConnectionInfo, Context, Hole, Kept, More, Run, Session as SessionTrait, Span, Step,
 };
 use crate::sql::{Exchange, Opaque};
 use model::{Close, Direction, Hidden, Protocol, Reason, Time, Where, limits, sql::op};
@@ -542,6 +542,15 @@ impl SessionTrait for Session {
     fn opaque(&self) -> Option<Opaque> {
         let sql = self.calls.session();
         Some(Opaque::hidden(Protocol::Tns, &sql, Hidden::Tls))
+    }
+
+    fn kept(&self) -> Kept {
+        let turns = self
+            .turns
+            .iter()
+            .map(|t| t.bytes.kept_bytes() + t.exchange.sql.kept_bytes());
+        let kept = Kept::of(self).and(self.turns.len(), size_of::<Turn>());
+        self.calls.kept(kept.and_each(turns))
     }
 
     fn close(&mut self, cx: &mut Context<'_>, why: Close) {

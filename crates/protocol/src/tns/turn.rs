@@ -26,6 +26,10 @@ pub(super) struct Bytes {
 }
 
 impl Bytes {
+    pub(super) fn kept_bytes(&self) -> usize {
+        self.request.capacity() + self.response.capacity() + self.tail.capacity()
+    }
+
     pub(super) fn take(buffers: &mut Buffers) -> Bytes {
         Bytes {
             request: buffers.take(),

@@ -54,7 +54,7 @@ pub(super) const CONNECTION: &[C] = &columns! {
     "vantage" Text "where it was captured: client, server, middle, unknown" |r| r.c.vantage.name();
     "vantage_from" Text "what that was concluded from, in words" |r| r.c.vantage_from.to_string();
     "vantage_confidence" Number "how sure that is, 0 to 1" |r| r.c.vantage_confidence;
-    "close" Text "how it ended: finished, reset, replaced, forgotten, expired, end-of-capture"
+    "close" Text "how it ended: finished, reset, replaced, forgotten, evicted, expired, end-of-capture"
         |r| r.c.close.name();
     "seen" Flag "whether SYN and SYN/ACK are in the capture"
         |r| r.c.handshake.seen => within("handshake");

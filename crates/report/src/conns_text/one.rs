@@ -83,6 +83,7 @@ fn close(close: Close) -> &'static str {
         Close::Reset => "ended by a reset (RST)",
         Close::Replaced => "until a new connection took its addresses and ports",
         Close::Forgotten => "silent for so long that it was given up",
+        Close::Evicted => "given up, as memory was full",
         Close::Expired => "silent since it was opened or closed by half",
         Close::EndOfCapture => "still open when the capture ended",
     }

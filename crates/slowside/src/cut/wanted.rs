@@ -235,6 +235,7 @@ fn finding(
     take_calls(
         &Config {
             threads: config.threads,
+            memory_bytes: config.memory_bytes,
             ..Config::default()
         },
         found,
@@ -301,6 +302,7 @@ fn take_calls(
         // Times differ from capture to capture, so that only the key says which calls are meant.
         let config = Config {
             threads: config.threads,
+            memory_bytes: config.memory_bytes,
             ..Config::default()
         };
         for (c, inputs) in inputs.iter().enumerate() {
