@@ -390,6 +390,7 @@ mod tests {
             },
             stated: [Some(Vantage::Server), None],
             clock_offset_ns: None,
+            statements_bytes: u64::MAX,
             whole: true,
         };
         let mut d = Diagnosers::new(1, options, None);

@@ -254,7 +254,7 @@ impl<'a> ReadOptions<'a> {
         })
     }
 
-    fn options(&self, stated: [Option<Vantage>; 2]) -> Options {
+    fn options(&self, captures: usize, stated: [Option<Vantage>; 2]) -> Options {
         let config = self.config;
         Options {
             thresholds: Thresholds {
@@ -263,13 +263,14 @@ impl<'a> ReadOptions<'a> {
             },
             stated,
             clock_offset_ns: config.clock_offset_ns,
+            statements_bytes: run::share(config, captures).statements_bytes,
             whole: config.from.is_none() && config.to.is_none() && config.filter.is_none(),
         }
     }
 
     /// Of so many captures, with everything that is asked for.
     fn diagnoser(&self, captures: usize, stated: [Option<Vantage>; 2]) -> Diagnosers {
-        let mut diagnoser = Diagnosers::new(captures, self.options(stated), self.app);
+        let mut diagnoser = Diagnosers::new(captures, self.options(captures, stated), self.app);
         if self.charts {
             diagnoser = diagnoser.with_charts(captures);
         }
@@ -283,7 +284,7 @@ impl<'a> ReadOptions<'a> {
     }
 
     fn of_one_end(&self) -> Diagnosers {
-        let mut end = Diagnosers::new(1, self.options([None, None]), None);
+        let mut end = Diagnosers::new(1, self.options(1, [None, None]), None);
         end.measure();
         end
     }

@@ -45,6 +45,10 @@ impl Room {
         })
     }
 
+    pub(crate) fn threads(&self) -> usize {
+        self.threads
+    }
+
     fn told(&self) -> MutexGuard<'_, Told> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -20,6 +20,8 @@ pub(crate) struct Share {
     pub threads: usize,
     /// What its connections may take up in memory; the other half of the budget is for what is made of them.
     pub connections_bytes: u64,
+    /// What statements may.
+    pub statements_bytes: u64,
 }
 
 /// What [`Config`] means on this machine for each of so many captures.
@@ -34,6 +36,7 @@ pub(crate) fn share(config: &Config, captures: usize) -> Share {
             n => n,
         },
         connections_bytes: config.memory_bytes / 2 / captures as u64,
+        statements_bytes: config.memory_bytes / 4 / captures as u64,
     }
 }
 

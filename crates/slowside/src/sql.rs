@@ -65,11 +65,12 @@ fn read(
     events: &mut dyn FnMut(Event),
 ) -> Result<Read, Error> {
     let capture = run::open(inputs)?;
-    let mut stream = Stream::start(capture, run::share(config, 1), Wanted::Sessions);
+    let share = run::share(config, 1);
+    let mut stream = Stream::start(capture, share, Wanted::Sessions);
     let mut records = Answers::default();
     let mut tally = Tally::default();
     let mut selection = Selection::new(config);
-    let mut profiler = Profiler::new(keys);
+    let mut profiler = Profiler::new(keys, share.statements_bytes);
     let mut tcp = TcpFacts::default();
     loop {
         let more = stream.next(&mut records);

@@ -61,7 +61,7 @@ const PART: u64 = 128;
 
 impl Connections {
     fn new(wanted: Wanted, room: &Arc<Room>) -> Connections {
-        let tracker = Tracker::new(Link::new(wanted));
+        let tracker = Tracker::new(Link::new(wanted)).as_one_in(room.threads());
         Connections {
             tracker: match wanted {
                 Wanted::Calls

@@ -38,6 +38,8 @@ pub struct Options {
     /// Where capture 0 and 1 were taken, if stated.
     pub stated: [Option<Vantage>; 2],
     pub clock_offset_ns: Option<i64>,
+    /// Bytes for statements, of each capture.
+    pub statements_bytes: u64,
     /// Whether all of the captures' time is looked at, and all calls.
     pub whole: bool,
 }
@@ -104,6 +106,7 @@ impl Diagnoser {
             ([Some(Vantage::Server), _], 2) => Some(1),
             _ => None,
         };
+        let statements_bytes = options.statements_bytes;
         Diagnoser {
             kind,
             options,
@@ -124,7 +127,7 @@ impl Diagnoser {
             others: Others::default(),
             attributes: Default::default(),
             sql: (0..captures)
-                .map(|_| Profiler::new(&[SqlKey::Statement]))
+                .map(|_| Profiler::new(&[SqlKey::Statement], statements_bytes))
                 .collect(),
             tap: None,
             ladders: None,

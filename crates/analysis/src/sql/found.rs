@@ -72,6 +72,7 @@ impl Client {
             },
             stated: [Some(Vantage::Client), Some(Vantage::Server)],
             clock_offset_ns: None,
+            statements_bytes: u64::MAX,
             whole: true,
         };
         let mut d = Diagnosers::new(2, options, None);

@@ -1,8 +1,8 @@
 //! Calls of one capture into groups, one for each statement unless other keys are asked for.
 //!
 //! Calls that have no statement (a commit, a logon, a session whose text is encrypted) are grouped by
-//! their operation. Groups are bounded by [`STATEMENTS`](limits::STATEMENTS); calls of further ones are
-//! counted together.
+//! their operation. Groups are bounded by [`STATEMENTS`](limits::STATEMENTS) and by what they take up in memory;
+//! calls of further ones are counted together.
 
 use super::lane::{Lane, Think};
 use super::sessions::Sessions;
@@ -189,11 +189,16 @@ impl Group {
     }
 }
 
+/// What a group of a few calls takes up beside its statement: its sums, its key, and its line.
+const GROUP_BYTES: usize = 2 * size_of::<(GroupKey, Group)>() + 512;
+
 /// A profile of one capture in the making.
 pub struct Profiler {
     keys: Vec<SqlKey>,
     numbers: HashMap<GroupKey, usize, foldhash::fast::FixedState>,
     pub(super) groups: Vec<(GroupKey, Group)>,
+    /// Bytes for further groups and their statements.
+    room: u64,
     lanes: HashMap<ConnectionId, Option<Lane>, foldhash::fast::FixedState>,
     /// When connections sent again what was lost, since their last calls.
     recoveries: HashMap<ConnectionId, VecDeque<(Time, Time)>, foldhash::fast::FixedState>,
@@ -205,12 +210,14 @@ pub struct Profiler {
 }
 
 impl Profiler {
+    /// With so many bytes for groups and their statements.
     #[must_use]
-    pub fn new(keys: &[SqlKey]) -> Profiler {
+    pub fn new(keys: &[SqlKey], room_bytes: u64) -> Profiler {
         Profiler {
             keys: keys.to_vec(),
             numbers: HashMap::default(),
             groups: Vec::new(),
+            room: room_bytes,
             lanes: HashMap::default(),
             recoveries: HashMap::default(),
             paths: Paths::default(),
@@ -296,7 +303,14 @@ impl Profiler {
         if let Some(number) = self.numbers.get(&key) {
             return *number;
         }
-        if self.groups.len() >= limits::STATEMENTS {
+        let statement = match &key.1 {
+            Subject::Statement(_) => sql.statement.clone(),
+            _ => None,
+        };
+        let bytes = GROUP_BYTES + statement.as_ref().map_or(0, |s| s.kept_bytes());
+        let room = self.room.checked_sub(bytes as u64);
+        self.room = room.unwrap_or(self.room);
+        if self.groups.len() >= limits::STATEMENTS || room.is_none() {
             self.rest += 1;
             let unknown = key.2.iter().map(|_| KeyValue::Unknown).collect();
             key = (call.protocol, Subject::Rest, unknown);
@@ -305,12 +319,8 @@ impl Profiler {
             }
         }
         let number = self.groups.len();
-        let statement = match key.1 {
-            Subject::Statement(_) => sql.statement.clone(),
-            _ => None,
-        };
         let group = Group {
-            statement,
+            statement: statement.filter(|_| key.1 != Subject::Rest),
             ..Group::default()
         };
         self.numbers.insert(key.clone(), number);

@@ -255,11 +255,12 @@ fn finish(
     let first = statements.iter().filter_map(|s| s.first).min();
     let last = statements.iter().filter_map(|s| s.last).max();
     totals.elapsed_ns = first.zip(last).map_or(0, |(a, b)| b - a);
+    let is_apart = |(key, _): &&(GroupKey, Group)| key.1 != Subject::Rest;
+    let told_apart = profiler.groups.iter().filter(is_apart).count();
     if profiler.rest > 0 {
         notes.push(format!(
             "More than {} different lines: {} calls of further ones are counted together.",
-            model::limits::STATEMENTS,
-            profiler.rest
+            told_apart, profiler.rest
         ));
     }
     if profiler.sessions.calls_left_out > 0 {

@@ -115,7 +115,7 @@ pub(crate) fn connection() -> ConnectionSummary {
 /// An execution and two fetches of one statement, with 5 ms of thinking before each fetch, then
 /// another statement 7 ms later; waits are longer by `path`.
 fn profiler(keys: &[SqlKey], path: i64) -> Profiler {
-    let mut profiler = Profiler::new(keys);
+    let mut profiler = Profiler::new(keys, u64::MAX);
     let query = sql("scott", Some("select * from t where x = 17"));
     let update = sql("tiger", Some("update t set x = 1"));
     profiler.call(&call(op::EXECUTE, &query, 0, 10 + path, 1));
@@ -138,7 +138,7 @@ fn one(vantage: Vantage) -> SqlResult {
 /// A request of which 200 ms passed until it was sent again: those are nobody's work.
 #[test]
 fn what_was_lost_is_not_the_servers() {
-    let mut profiler = Profiler::new(&[SqlKey::Statement]);
+    let mut profiler = Profiler::new(&[SqlKey::Statement], u64::MAX);
     let query = sql("scott", Some("select 1"));
     profiler.episode(&Episode {
         order: 0,
@@ -168,7 +168,7 @@ fn what_was_lost_is_not_the_servers() {
 /// delayed, so that their mean is 24 ms.
 #[test]
 fn a_quick_statement_shows_that_acknowledgements_were_delayed() {
-    let mut profiler = Profiler::new(&[SqlKey::Statement]);
+    let mut profiler = Profiler::new(&[SqlKey::Statement], u64::MAX);
     let quick = sql("scott", Some("begin"));
     let slow = sql("scott", Some("select 1"));
     for i in 0..40 {
@@ -253,7 +253,7 @@ fn other_keys_group_by_whom() {
 
 #[test]
 fn calls_that_overlap_have_no_think_time() {
-    let mut profiler = Profiler::new(&[SqlKey::Statement]);
+    let mut profiler = Profiler::new(&[SqlKey::Statement], u64::MAX);
     let query = sql("scott", Some("select 1"));
     profiler.call(&call(op::EXECUTE, &query, 0, 10, 1));
     let mut second = call(op::EXECUTE, &query, 20, 10, 1);

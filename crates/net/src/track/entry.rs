@@ -109,7 +109,7 @@ impl<S> Entry<S> {
                     directions: Default::default(),
                 })),
             },
-            weight: Weight::of(s),
+            weight: Weight::of(s, wanted),
             used: true,
         }
     }

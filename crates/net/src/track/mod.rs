@@ -156,6 +156,15 @@ impl<H: Handler> Tracker<H> {
         }
     }
 
+    /// The same, as one of so many that share a capture.
+    #[must_use]
+    pub fn as_one_in(self, threads: usize) -> Tracker<H> {
+        Tracker {
+            awake: Awake::of_one_in(threads),
+            ..self
+        }
+    }
+
     pub fn handler(&self) -> &H {
         &self.handler
     }

@@ -14,7 +14,7 @@ use crate::Handler;
 use model::{ConnectionId, Problems, Time, Transport, Where};
 use std::collections::VecDeque;
 
-/// So many connections of a thread are never packed, and so many may be awake that are busy: some
+/// So many connections of a thread are never packed, and so many of all threads may be awake that are busy: some
 /// 5 KB each.
 const LEAST_AWAKE: usize = 1_024;
 const MOST_AWAKE: usize = 16 * LEAST_AWAKE;
@@ -120,6 +120,14 @@ impl Awake {
         Awake {
             least: 0,
             most: 0,
+            ..Awake::default()
+        }
+    }
+
+    /// Of one of so many threads.
+    pub(super) fn of_one_in(threads: usize) -> Awake {
+        Awake {
+            most: (MOST_AWAKE / threads.max(1)).max(LEAST_AWAKE),
             ..Awake::default()
         }
     }

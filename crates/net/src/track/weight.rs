@@ -4,7 +4,7 @@
 //! A connection is weighed by what came for it, and never by whether it is packed, which differs between
 //! threads. To look at all that it keeps costs as much as it keeps, so that is done after as many segments again.
 
-use super::Tracker;
+use super::{Tracker, Wanted};
 use crate::{Handler, Kept, Segment};
 use model::{Close, ConnectionId, Time};
 
@@ -12,8 +12,11 @@ use model::{Close, ConnectionId, Time};
 const BITS: u32 = 6;
 pub const PARTITIONS: usize = 1 << BITS;
 
-/// What is kept of any connection, packed.
-const LEAST: usize = 1_024;
+/// What is kept of any connection, packed, and what is told of it when it is over; with an account; and with what it
+/// did in each interval, which is told of all connections at once.
+const LEAST: usize = 2_048;
+const ACCOUNT: usize = 1_024;
+const INTERVALS: usize = 8_192;
 
 /// Segments after which a connection is weighed anew, but for what waits in it.
 const AS_A_RULE: u32 = 16;
@@ -33,6 +36,8 @@ pub fn partition(s: &Segment) -> usize {
 #[derive(Debug)]
 pub(super) struct Weight {
     pub(super) partition: u8,
+    /// Of any connection like this.
+    least: u16,
     bytes: usize,
     /// Of it, what waits for earlier bytes.
     waiting: usize,
@@ -42,9 +47,12 @@ pub(super) struct Weight {
 }
 
 impl Weight {
-    pub(super) fn of(s: &Segment) -> Weight {
+    pub(super) fn of(s: &Segment, wanted: &Wanted) -> Weight {
+        let account = if wanted.accounts { ACCOUNT } else { 0 };
+        let intervals = wanted.intervals_ns.map_or(0, |_| INTERVALS);
         Weight {
             partition: partition(s) as u8,
+            least: (LEAST + account + intervals) as u16,
             bytes: 0,
             waiting: 0,
             due: 0,
@@ -61,7 +69,7 @@ impl Weight {
 
     /// It is found to take up so much; by how much more than before.
     pub(super) fn set(&mut self, waiting: usize, kept: Kept) -> isize {
-        let bytes = LEAST + waiting + kept.bytes;
+        let bytes = usize::from(self.least) + waiting + kept.bytes;
         let more = bytes as isize - self.bytes as isize;
         // Young connections grow.
         let soon = self.due.saturating_mul(2).saturating_add(1).min(AS_A_RULE);

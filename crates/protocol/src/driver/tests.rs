@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::kit::{Cut, Event, Gap, Told, UP, opened, tell};
+use crate::session::Kept;
 use crate::{Output, Shared};
 use model::{Close, Problems, Time};
 use proptest::prelude::*;

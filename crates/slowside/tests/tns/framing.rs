@@ -6,7 +6,7 @@ use capture::Capture;
 use model::{Batch, Chunk, Close, Direction, Episode, Mark, Problems, Time};
 use net::{Connection, Decoder, Handler, Tracker};
 use protocol::driver::Driver;
-use protocol::session::{Hole, More, Run, Session, Span, Step};
+use protocol::session::{Hole, Kept, More, Run, Session, Span, Step};
 use protocol::{ConnectionInfo, Context, Output, Shared};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -80,6 +80,10 @@ impl Session for Counting {
     }
 
     fn datagram(&mut self, _: &mut Context<'_>, _: Direction, _: &[u8], _: Span) {}
+
+    fn kept(&self) -> Kept {
+        self.inner.kept()
+    }
 
     fn close(&mut self, cx: &mut Context<'_>, why: Close) {
         self.inner.close(cx, why);

@@ -229,3 +229,46 @@ fn real_captures_give_the_same_for_any_number_of_threads() {
         assert_same(&threads, &[client, server, "--format", "json"]);
     }
 }
+
+/// Connections that stay open, of as many hosts, each of which asks once; a third of them are not answered.
+fn open_for_ever(connections: u32) -> Vec<TestPacket> {
+    let mut packets = Vec::new();
+    for n in 0..connections {
+        let [_, a, b, c] = n.to_be_bytes();
+        let server = ([10, 200, 0, 1], 2049).into();
+        let mut one = Conversation::new(([10, a, b, c], 700).into(), server);
+        one.at(1_000_000_000 + i64::from(n) * 50_000).handshake();
+        let file = [c; 16];
+        one.client(&rpc::record(&rpc::read_call(n, &file, 0, 512)));
+        if n % 3 > 0 {
+            one.after(1_000_000);
+            one.server(&rpc::record(&rpc::read_reply(n, &[1; 512], false)));
+        }
+        packets.extend(one.packets());
+    }
+    packets.sort_by_key(|p| p.time);
+    packets
+}
+
+#[test]
+fn what_is_given_up_where_memory_is_full_does_not_depend_on_threads() {
+    let packets = capture(&open_for_ever(24_000));
+    let file = crate::kit::file("threads-memory", "open.pcap", &packets);
+    let file = file.to_str().expect("UTF-8");
+    for command in [
+        &["calls"][..],
+        &["conns", "--format", "csv"],
+        &["diagnose", "--format", "json"],
+    ] {
+        let arguments = [command, &[file, "--memory", "64M"]].concat();
+        assert_same(&THREADS, &arguments);
+        let all = slowside([command, &[file]].concat());
+        let some = slowside(&arguments);
+        assert_ne!(all.stdout, some.stdout, "{command:?}");
+        let said = [some.stdout, some.stderr].concat();
+        assert!(
+            String::from_utf8_lossy(&said).contains("connections-evicted"),
+            "{command:?}"
+        );
+    }
+}

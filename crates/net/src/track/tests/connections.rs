@@ -1,5 +1,6 @@
 //! Which segments make a connection, who its client is, and when it is over.
 
+use super::super::PARTITIONS;
 use super::*;
 use Direction::{ToClient, ToServer};
 use model::limits;
@@ -274,4 +275,65 @@ fn tcp_and_udp_between_the_same_ports_are_two_connections() {
     t.c(5, 5, b"stream");
     t.c(0, 0, b"datagram").transport = Transport::Udp;
     assert_eq!(t.run().len(), 2);
+}
+
+#[test]
+fn where_a_partition_has_too_much_those_silent_for_longest_are_given_up() {
+    // Of two pairs of hosts whose partitions differ: eight connections, and one.
+    let mut t = Script::new();
+    let pairs = [0, 1 << 63];
+    let of = |n: u16| pairs[usize::from(n == 8)];
+    for n in 0..9 {
+        t.client.port = 40_000 + n;
+        t.open();
+        t.c(1, 1, b"abc");
+        // A hole, and what waits behind it.
+        t.c(1_004, 1, &[7; 1_000]);
+        for s in &mut t.segments {
+            if s.source == t.client || s.destination == t.client {
+                s.pair_hash = of(n);
+            }
+        }
+    }
+    let mut tracker = Tracker::new(Recorder::default());
+    t.segments.iter().for_each(|s| tracker.segment(s, &t.bytes));
+    let [one, ..] = *tracker.weights();
+    let other = tracker.weights()[PARTITIONS / 2];
+    assert_eq!(one, 8 * other);
+    assert!(other > 1_000);
+    let order = t.segments.len() as u64;
+    tracker.make_room(one, order, Time(t.now));
+    assert_eq!(tracker.open_connections(), 9);
+    // Three quarters of what is allowed stay.
+    tracker.make_room(one - 1, order, Time(t.now));
+    assert_eq!(tracker.open_connections(), 6);
+    assert_eq!(tracker.weights()[0], 5 * other);
+    assert_eq!(tracker.weights()[PARTITIONS / 2], other);
+    let (recorder, _) = tracker.finish(u64::MAX);
+    let evicted: Vec<_> = (recorder.connections.iter())
+        .filter(|seen| seen.close() == Close::Evicted)
+        .map(|seen| (seen.connection.client.port, seen.items(ToServer).to_vec()))
+        .collect();
+    // With what waited.
+    let told = vec![
+        Item::Data(b"abc".into()),
+        Item::Gap(1_000),
+        Item::Data(vec![7; 1_000]),
+    ];
+    let expected: Vec<_> = (40_000..40_003).map(|port| (port, told.clone())).collect();
+    assert_eq!(evicted, expected);
+}
+
+#[test]
+fn nothing_is_left_of_the_weight_of_connections_that_are_over() {
+    let mut t = Script::new();
+    t.open();
+    t.c(1, 1, b"abc");
+    t.send(ToServer, RST, 4, 0, b"");
+    let mut tracker = Tracker::new(Recorder::default());
+    for s in &t.segments {
+        tracker.segment(s, &t.bytes);
+    }
+    assert_eq!(tracker.open_connections(), 0);
+    assert_eq!(*tracker.weights(), [0; PARTITIONS]);
 }
