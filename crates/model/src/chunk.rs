@@ -1,6 +1,6 @@
 //! What a connection delivers: bytes in stream order, or the knowledge that some are missing.
 
-use crate::{Mark, Time};
+use crate::{Mark, Reason, Time};
 use serde::{Deserialize, Serialize};
 
 /// Which way bytes go. `ToServer` is from the side that opened the connection (or is taken to have
@@ -79,6 +79,22 @@ pub enum Close {
 }
 
 impl Close {
+    /// Whether nothing is known of what came later: not that nothing did.
+    #[must_use]
+    pub fn is_of_looking(self) -> bool {
+        matches!(self, Close::EndOfCapture | Close::Evicted)
+    }
+
+    /// Why an answer is missing that had not come by then.
+    #[must_use]
+    pub fn reason(self) -> Reason {
+        match self {
+            Close::EndOfCapture => Reason::AfterCapture,
+            Close::Evicted => Reason::Evicted,
+            _ => Reason::NoAnswer,
+        }
+    }
+
     /// The name in machine output.
     #[must_use]
     pub fn name(self) -> &'static str {

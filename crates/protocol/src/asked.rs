@@ -443,11 +443,7 @@ impl SessionTrait for Session {
     }
 
     fn close(&mut self, cx: &mut Context<'_>, why: Close) {
-        let reason = match (*self.holes.of(Direction::ToClient), why) {
-            (Some(hole), _) => hole,
-            (None, Close::EndOfCapture) => Reason::AfterCapture,
-            (None, _) => Reason::NoAnswer,
-        };
+        let reason = (*self.holes.of(Direction::ToClient)).unwrap_or(why.reason());
         for key in std::mem::take(&mut self.keys) {
             give_up(cx, key, reason);
         }

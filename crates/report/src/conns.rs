@@ -208,7 +208,7 @@ mod tests {
               vantage_from                 what that was concluded from, in words
               vantage_confidence           how sure that is, 0 to 1
               close                        how it ended: finished, reset, replaced,
-                                           forgotten, expired, end-of-capture
+                                           forgotten, evicted, expired, end-of-capture
               handshake.seen               whether SYN and SYN/ACK are in the capture
               handshake.syn_retries        SYNs sent again
               handshake.synack_retries     SYN/ACKs sent again

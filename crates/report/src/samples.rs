@@ -183,7 +183,7 @@ pub(crate) fn profile() -> analysis::sql::SqlResult {
     };
     let (query, commit) = (std::sync::Arc::new(query), std::sync::Arc::new(commit));
     let profiler = |path_ns: i64| {
-        let mut profiler = Profiler::new(&[SqlKey::Statement]);
+        let mut profiler = Profiler::new(&[SqlKey::Statement], u64::MAX);
         let calls = [
             (op::EXECUTE, &query, 1),
             (op::FETCH, &query, 100),

@@ -281,12 +281,11 @@ impl Pairing {
     }
 
     pub(super) fn close(&mut self, cx: &mut Context<'_>, why: Close, sql: &Arc<Sql>) {
-        let ended = why != Close::EndOfCapture;
+        let ended = !why.is_of_looking();
         for waiting in std::mem::take(&mut self.waiting) {
-            let reason = match (waiting.gap || waiting.doubtful, ended) {
-                (true, _) => Reason::CaptureGap,
-                (false, true) => Reason::NoAnswer,
-                (false, false) => Reason::AfterCapture,
+            let reason = match waiting.gap || waiting.doubtful {
+                true => Reason::CaptureGap,
+                false => why.reason(),
             };
             match waiting.progress {
                 Progress::Over => waiting.finish(cx),

@@ -119,16 +119,11 @@ impl Queue {
     pub(super) fn close(&mut self, cx: &mut Context<'_>, why: Close) {
         self.heal(cx);
         let silent = self.last.is_some_and(|last| cx.now - last >= SILENCE_NS);
-        let reason = match why {
-            Close::EndOfCapture => Reason::AfterCapture,
-            _ => Reason::NoAnswer,
-        };
+        let reason = why.reason();
         for p in std::mem::take(&mut self.pending) {
             let begun = p.exchange.response.is_some();
-            let over = p.blurred
-                && !p.gapped
-                && p.hurt.is_none()
-                && (why != Close::EndOfCapture || silent);
+            let over =
+                p.blurred && !p.gapped && p.hurt.is_none() && (!why.is_of_looking() || silent);
             if begun && (p.failed || over) {
                 self.pending.push_front(p);
                 self.settle_front(cx);

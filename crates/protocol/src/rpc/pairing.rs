@@ -263,7 +263,7 @@ impl Pairing {
         let overtaken = (self.answers - p.answered_before).saturating_sub(p.outstanding.into());
         let recent = end - p.request.last.time < ANSWER_WAIT_NS && overtaken < OVERTAKEN;
         match why {
-            Close::EndOfCapture if recent => Reason::AfterCapture,
+            why if recent => why.reason(),
             _ => Reason::NoAnswer,
         }
     }
@@ -462,7 +462,7 @@ impl Pairing {
                 continue;
             };
             let reason = self.reason(&p, why, now);
-            if matches!(why, Close::EndOfCapture | Close::Evicted) {
+            if why.is_of_looking() {
                 self.give_up(cx, p, reason, now);
             } else {
                 self.settle(cx, &mut p, now);

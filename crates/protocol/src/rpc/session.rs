@@ -425,8 +425,7 @@ impl SessionTrait for Session {
         span.end_missing = true;
         let missing = match close {
             None => self.pairing.last_hole(d).unwrap_or(Reason::CaptureGap),
-            Some(Close::EndOfCapture) => Reason::AfterCapture,
-            Some(_) => Reason::NoAnswer,
+            Some(close) => close.reason(),
         };
         self.finish(cx, message, &span, missing);
         self.pairing.lose(d);

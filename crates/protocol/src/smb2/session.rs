@@ -414,11 +414,7 @@ impl SessionTrait for Session {
     }
 
     fn close(&mut self, cx: &mut Context<'_>, why: Close) {
-        let reason = match (*self.holes.of(self.requests().reverse()), why) {
-            (Some(hole), _) => hole,
-            (None, Close::EndOfCapture) => Reason::AfterCapture,
-            (None, _) => Reason::NoAnswer,
-        };
+        let reason = (*self.holes.of(self.requests().reverse())).unwrap_or(why.reason());
         for (id, waiting) in std::mem::take(&mut self.waiting) {
             self.report(cx, id, Some(waiting), None, Outcome::NoResponse(reason));
         }

@@ -292,13 +292,13 @@ fn note(cx: &mut Context<'_>, kind: &'static str, text: impl FnOnce(String) -> S
 /// Why the turn that was under way when the connection ended lacks its answer, or its end.
 fn ended(turn: &Turn, why: Close, now: Time) -> Option<Reason> {
     let since = |mark: Mark| now - mark.time;
-    let cut_short = why == Close::EndOfCapture
+    let cut_short = why.is_of_looking()
         && match &turn.answer {
             Answer::None => since(turn.asked()) < ANSWER_WAIT_NS,
             Answer::Seen(part) => since(part.last) < SILENCE_NS,
             Answer::Hidden => false,
         };
-    cut_short.then_some(Reason::AfterCapture)
+    cut_short.then_some(why.reason())
 }
 
 /// Whether a chunk is one TLS alert (RFC 8446 section 5.1): how a connection is closed.

@@ -220,11 +220,7 @@ impl SessionTrait for Session {
     }
 
     fn close(&mut self, cx: &mut Context<'_>, why: Close) {
-        let reason = match (self.lanes.to_client.hole, why) {
-            (Some(hole), _) => hole,
-            (None, Close::EndOfCapture) => Reason::AfterCapture,
-            (None, _) => Reason::NoAnswer,
-        };
+        let reason = self.lanes.to_client.hole.unwrap_or(why.reason());
         for (id, waiting) in std::mem::take(&mut self.waiting) {
             report(cx, id, Some(waiting), None, Outcome::NoResponse(reason));
         }

@@ -11,7 +11,7 @@ mod hello;
 use hello::{ClientHello, ServerHello, record};
 use model::{
     Call, Chunk, Close, ConnectionId, Detail, Direction, Endpoint, Field, Mark, Name, Outcome,
-    Protocol, Reason,
+    Protocol,
 };
 use std::sync::Arc;
 
@@ -113,10 +113,7 @@ impl Handshakes {
 
     /// The connection is over.
     pub fn close(&mut self, between: Between, order: u64, why: Close) -> Option<Call> {
-        let reason = match why {
-            Close::EndOfCapture => Reason::AfterCapture,
-            _ => Reason::NoAnswer,
-        };
+        let reason = why.reason();
         let outcome = match &self.stage {
             Stage::Under(under) if under.first.is_some() => Outcome::Incomplete(reason),
             _ => Outcome::NoResponse(reason),

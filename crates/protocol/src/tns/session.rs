@@ -195,13 +195,10 @@ impl Session {
     pub(super) fn conclude_all(&mut self, cx: &mut Context<'_>, why: Option<Close>) {
         while let Some(turn) = self.turns.pop_front() {
             let hole = self.lanes.of(self.client_lane().reverse()).hole;
-            let at_end = why == Some(Close::EndOfCapture);
+            let at_end = why.is_some_and(Close::is_of_looking);
             if !turn.is_answered() {
-                let reason = match (hole, at_end) {
-                    (Some(hole), _) => hole,
-                    (None, true) => Reason::AfterCapture,
-                    (None, false) => Reason::NoAnswer,
-                };
+                let reason = hole.or(why.map(Close::reason));
+                let reason = reason.unwrap_or(Reason::NoAnswer);
                 self.give_up(cx, turn, reason);
                 continue;
             }

@@ -255,20 +255,34 @@ fn what_is_given_up_where_memory_is_full_does_not_depend_on_threads() {
     let packets = capture(&open_for_ever(24_000));
     let file = crate::kit::file("threads-memory", "open.pcap", &packets);
     let file = file.to_str().expect("UTF-8");
+    let with_little = |command: &[&'static str]| -> Vec<String> {
+        let words = command.iter().copied();
+        words
+            .chain([file, "--memory", "64M"])
+            .map(str::to_owned)
+            .collect()
+    };
     for command in [
-        &["calls"][..],
-        &["conns", "--format", "csv"],
+        &["conns", "--format", "csv"][..],
         &["diagnose", "--format", "json"],
     ] {
-        let arguments = [command, &[file, "--memory", "64M"]].concat();
-        assert_same(&THREADS, &arguments);
-        let all = slowside([command, &[file]].concat());
-        let some = slowside(&arguments);
-        assert_ne!(all.stdout, some.stdout, "{command:?}");
-        let said = [some.stdout, some.stderr].concat();
-        assert!(
-            String::from_utf8_lossy(&said).contains("connections-evicted"),
-            "{command:?}"
-        );
+        let some = slowside(with_little(command));
+        let text = String::from_utf8_lossy(&some.stdout).into_owned();
+        assert!(text.contains("evicted"), "{command:?}");
+        assert_same(&THREADS, &with_little(command));
     }
+    // Of each of them all was seen: the same calls, but for why those lack an answer that have none.
+    let rows = |output: std::process::Output| {
+        let text = String::from_utf8_lossy(&output.stdout).replace("after-capture", "evicted");
+        let mut rows: Vec<String> = text.lines().map(str::to_owned).collect();
+        rows.sort_unstable();
+        rows
+    };
+    let (some, all) = (
+        rows(slowside(with_little(&["calls"]))),
+        rows(slowside(["calls", file])),
+    );
+    let other = some.iter().zip(&all).find(|(one, other)| one != other);
+    assert!(some.len() == all.len() && other.is_none(), "{other:?}");
+    assert_same(&THREADS, &with_little(&["calls"]));
 }
