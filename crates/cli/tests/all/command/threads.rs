@@ -271,17 +271,16 @@ fn what_is_given_up_where_memory_is_full_does_not_depend_on_threads() {
         assert!(text.contains("evicted"), "{command:?}");
         assert_same(&THREADS, &with_little(command));
     }
-    // Of each of them all was seen: the same calls, but for why those lack an answer that have none.
+    // Of each of them all was seen: the same calls, up to their details.
     let rows = |output: std::process::Output| {
-        let text = String::from_utf8_lossy(&output.stdout).replace("after-capture", "evicted");
-        let mut rows: Vec<String> = text.lines().map(str::to_owned).collect();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let seen = text.lines().map(|row| row.split('{').next());
+        let mut rows: Vec<String> = seen.map(|row| row.unwrap_or_default().to_owned()).collect();
         rows.sort_unstable();
         rows
     };
-    let (some, all) = (
-        rows(slowside(with_little(&["calls"]))),
-        rows(slowside(["calls", file])),
-    );
+    let some = rows(slowside(with_little(&["calls"])));
+    let all = rows(slowside(["calls", file]));
     let other = some.iter().zip(&all).find(|(one, other)| one != other);
     assert!(some.len() == all.len() && other.is_none(), "{other:?}");
     assert_same(&THREADS, &with_little(&["calls"]));
