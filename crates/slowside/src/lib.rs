@@ -28,6 +28,9 @@ mod startup;
 mod stream;
 mod trace;
 
+/// Whether two names are those of one file.
+pub use capture::same_file;
+
 pub use calls::{CallSeen, CallSink, calls};
 pub use compare::{Run, compare, save};
 pub use config::{Captures, Config, Event, Moment, Source};

@@ -1,6 +1,6 @@
 //! `slowside diagnose`: which side is slow, by how much, and why.
 
-use super::{inputs, print};
+use super::{inputs, print, tell_missing};
 use crate::args::{Diagnose, FailOn, GroupFormat};
 use crate::exit::Done;
 use crate::progress::Progress;
@@ -51,6 +51,9 @@ pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
         GroupFormat::Text => report::diagnosis_text(&diagnosis, &zone, out),
         GroupFormat::Markdown => report::diagnosis_markdown(&diagnosis, &zone, out),
     })?;
+    if !args.reading.quiet {
+        diagnosis.captures.iter().for_each(tell_missing);
+    }
     if let Some(limit) = &args.fail_on
         && diagnosis.findings.iter().any(|f| reaches(f, limit))
     {

@@ -1,7 +1,7 @@
 //! `slowside report`: one page of HTML that shows it all.
 
 use super::diagnose::{application, without_files};
-use super::{html, inputs};
+use super::{html, inputs, tell_missing};
 use crate::args::Report;
 use crate::exit::Done;
 use crate::progress::Progress;
@@ -44,10 +44,10 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Done> {
     let mut page = Vec::new();
     report::report_html(&result, &made, &TimeZone::system(), &mut page)?;
     html::write(&page, &args.output, args.reading.quiet)?;
-    let damaged = result
-        .diagnosis
-        .captures
-        .iter()
-        .any(|c| c.problems.any_damage());
+    let captures = &result.diagnosis.captures;
+    if !args.reading.quiet {
+        captures.iter().for_each(tell_missing);
+    }
+    let damaged = captures.iter().any(|c| c.problems.any_damage());
     Ok(Done::with_damage(damaged))
 }
