@@ -27,6 +27,7 @@ mod sql;
 mod startup;
 mod stream;
 mod trace;
+mod waiting;
 
 /// Whether two names are those of one file.
 pub use capture::same_file;

@@ -15,6 +15,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use slowside::{Config, Control, Keep, LiveOptions, Source, Written};
 use std::io;
 use std::sync::OnceLock;
+use std::thread;
 use std::time::{Duration, Instant};
 
 pub(crate) fn run(args: &Live) -> anyhow::Result<Done> {
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &Live) -> anyhow::Result<Done> {
     let (source, control) = source(args)?;
     stop_on_signals(&control)?;
     if let Some(ns) = args.from_interface.lasting {
-        stop_after(&control, ns);
+        stop_after(&control, ns)?;
     }
     let config = Config {
         threads: args.threads,
@@ -128,12 +129,15 @@ fn stop_on_signals(control: &Control) -> anyhow::Result<()> {
     register().context("cannot wait for Ctrl-C; leave it to --for")
 }
 
-fn stop_after(control: &Control, ns: i64) {
+fn stop_after(control: &Control, ns: i64) -> anyhow::Result<()> {
     let control = control.clone();
-    std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_nanos(ns.unsigned_abs()));
+    let wait = move || {
+        thread::sleep(Duration::from_nanos(ns.unsigned_abs()));
         control.stop();
-    });
+    };
+    let waiting = thread::Builder::new().spawn(wait);
+    waiting.context("no thread is to be had for --for; leave it to Ctrl-C")?;
+    Ok(())
 }
 
 /// A file as outputs say it.

@@ -13,8 +13,9 @@ use jiff::tz::TimeZone;
 use pseudonyms::{Anonymiser, NameKind};
 use report::{Anonymise, LiveText, crossed, written_words};
 use slowside::{Config, Control, Error, LiveEvent, LiveOptions, Source};
+use std::io;
 use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
 
 pub(super) fn run(
     args: &Live,
@@ -38,7 +39,8 @@ pub(super) fn run(
     let mut screen = Screen::take().context("cannot use the terminal; give --format text")?;
     let shared = Arc::new(Shared::default());
     let hides = names.is_some();
-    let engine = start(source, config, options, control, &shared, names);
+    let engine = start(source, config, options, control, &shared, names)
+        .context("no thread is to be had for the view; give --format text")?;
     let mut state = State::new(&name, TimeZone::system(), report::has_colors());
     state.hides = hides;
     let shown = view::show(&mut screen, &mut state, &shared, control);
@@ -67,10 +69,10 @@ fn start(
     control: &Control,
     shared: &Arc<Shared>,
     names: Option<Anonymiser>,
-) -> JoinHandle<Result<LiveResult, Error>> {
+) -> io::Result<JoinHandle<Result<LiveResult, Error>>> {
     let (config, options) = (config.clone(), options.clone());
     let (control, shared) = (control.clone(), Arc::clone(shared));
-    std::thread::spawn(move || {
+    thread::Builder::new().spawn(move || {
         let mut sink = |event: LiveEvent<'_>| {
             told(&event, names.as_ref(), |e| tell(e, &shared));
             Ok(())
