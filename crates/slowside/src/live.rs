@@ -198,7 +198,6 @@ struct Watcher<'a> {
     /// Files that thresholds may yet write.
     files: u32,
     crossings: u64,
-    moments: Vec<Moment>,
 }
 
 impl<'a> Watcher<'a> {
@@ -214,7 +213,6 @@ impl<'a> Watcher<'a> {
             written: Vec::new(),
             files: options.files,
             crossings: 0,
-            moments: Vec::new(),
         }
     }
 
@@ -251,9 +249,9 @@ impl<'a> Watcher<'a> {
         now: Time,
         sink: &mut dyn FnMut(LiveEvent<'_>) -> std::io::Result<()>,
     ) -> Result<(), Error> {
-        let moments = &mut self.moments;
-        self.live.reached(now, &mut |m| moments.push(m));
-        self.tell(sink)?;
+        while let Some(moment) = self.live.over(now) {
+            self.tell(&moment, sink)?;
+        }
         let ring = &self.ring;
         if let Some((at, diagnosis)) = self.watch.look(now, || ring.snapshot()) {
             self.found(at, &diagnosis, sink)?;
@@ -263,32 +261,31 @@ impl<'a> Watcher<'a> {
 
     fn tell(
         &mut self,
+        moment: &Moment,
         sink: &mut dyn FnMut(LiveEvent<'_>) -> std::io::Result<()>,
     ) -> Result<(), Error> {
-        for moment in std::mem::take(&mut self.moments) {
-            sink(LiveEvent::Moment {
-                moment: &moment,
-                held: self.ring.held(),
-                found: &self.found,
-            })?;
-            let at = moment.start + moment.width_ns;
-            let crossings = self.triggers.check(&moment);
-            // Those of one interval share a file.
-            let written = match (&self.options.write, self.files) {
-                (Some(path), 1..) if !crossings.is_empty() => {
-                    self.files -= 1;
-                    Some(self.write(path, &crossings))
-                }
-                _ => None,
-            };
-            for crossing in &crossings {
-                self.crossings += 1;
-                sink(LiveEvent::Crossing {
-                    crossing,
-                    written: written.clone(),
-                    at,
-                })?;
+        sink(LiveEvent::Moment {
+            moment,
+            held: self.ring.held(),
+            found: &self.found,
+        })?;
+        let at = moment.start + moment.width_ns;
+        let crossings = self.triggers.check(moment);
+        // Those of one interval share a file.
+        let written = match (&self.options.write, self.files) {
+            (Some(path), 1..) if !crossings.is_empty() => {
+                self.files -= 1;
+                Some(self.write(path, &crossings))
             }
+            _ => None,
+        };
+        for crossing in &crossings {
+            self.crossings += 1;
+            sink(LiveEvent::Crossing {
+                crossing,
+                written: written.clone(),
+                at,
+            })?;
         }
         Ok(())
     }
@@ -339,9 +336,9 @@ impl<'a> Watcher<'a> {
         &mut self,
         sink: &mut dyn FnMut(LiveEvent<'_>) -> std::io::Result<()>,
     ) -> Result<(), Error> {
-        let moments = &mut self.moments;
-        self.live.end(&mut |m| moments.push(m));
-        self.tell(sink)?;
+        while let Some(moment) = self.live.left() {
+            self.tell(&moment, sink)?;
+        }
         for (at, diagnosis) in self.watch.last(self.ring.snapshot()) {
             self.found(at, &diagnosis, sink)?;
         }

@@ -2,6 +2,7 @@
 
 mod lines;
 mod names;
+mod silence;
 mod terminal;
 
 use super::check_standard_input;

@@ -1,11 +1,12 @@
 //! A line for each interval, as text or JSON, and the totals at the end.
 
 use super::names::told;
+use super::silence::Silence;
 use super::{file, said, window};
 use crate::args::{Live, LiveFormat};
 use crate::command::{CANNOT_WRITE, tell_damage};
 use crate::exit::Done;
-use analysis::live::FoundRow;
+use analysis::live::{FoundRow, Moment};
 use anyhow::Context;
 use jiff::tz::TimeZone;
 use report::{Anonymise, LiveKept, LiveText};
@@ -25,6 +26,7 @@ pub(super) fn run(
     let mut text = LiveText::new(TimeZone::system(), window(args));
     let mut lines = Lines {
         text: (!json).then_some(&mut text),
+        silence: Silence::default(),
         top: args.top,
         keep_bytes: args.keep_bytes as u64,
         out: &mut out,
@@ -39,6 +41,9 @@ pub(super) fn run(
         })
     };
     let result = slowside::live(source, config, options, control, &mut sink);
+    if failed.is_none() {
+        failed = lines.rest().err();
+    }
     if let Some(e) = failed {
         return Err(e).context(CANNOT_WRITE);
     }
@@ -65,22 +70,47 @@ pub(super) fn run(
 struct Lines<'a, W> {
     /// `None`: JSON.
     text: Option<&'a mut LiveText>,
+    silence: Silence,
     top: usize,
     keep_bytes: u64,
     out: &'a mut W,
 }
 
 impl<W: Write> Lines<'_, W> {
+    fn moment(&mut self, moment: &Moment, held: &RingFill) -> io::Result<()> {
+        let out = &mut *self.out;
+        match &mut self.text {
+            Some(text) => {
+                text.moment(moment, out)?;
+                text.kept(held.ns, self.keep_bytes, held.short, out)
+            }
+            None => report::live_moment_json(moment, kept(held), self.top, out),
+        }
+    }
+
+    /// What was not told yet of a silence.
+    fn rest(&mut self) -> io::Result<()> {
+        match self.silence.rest() {
+            Some((moment, held)) => self.moment(&moment, &held),
+            None => Ok(()),
+        }
+    }
+
     fn event(&mut self, event: &LiveEvent<'_>) -> io::Result<()> {
+        if let LiveEvent::Moment { moment, held, .. } = event {
+            if !moment.is_silent() {
+                self.rest()?;
+                self.silence = Silence::default();
+                self.moment(moment, held)?;
+            } else if let Some((moment, held)) = self.silence.goes_on(moment, *held) {
+                self.moment(&moment, &held)?;
+            }
+            return self.out.flush();
+        }
+        self.rest()?;
         let out = &mut *self.out;
         match (event, &mut self.text) {
-            (LiveEvent::Moment { moment, held, .. }, Some(text)) => {
-                text.moment(moment, out)?;
-                text.kept(held.ns, self.keep_bytes, held.short, out)?;
-            }
-            (LiveEvent::Moment { moment, held, .. }, None) => {
-                report::live_moment_json(moment, kept(held), self.top, out)?;
-            }
+            (LiveEvent::Moment { .. }, _) => {}
             (LiveEvent::Findings { found, rules, at }, text) => {
                 let new = |f: &&FoundRow| rules.contains(&f.rule);
                 let rows: Vec<&FoundRow> = found.rows().iter().filter(new).collect();
