@@ -10,7 +10,7 @@ mod input;
 mod ring;
 mod watch;
 
-pub use evidence::Written;
+pub use evidence::{Unwritten, Written};
 pub use ring::{Keep, RingFill};
 
 use crate::Error;
@@ -116,11 +116,11 @@ pub enum LiveEvent<'a> {
     /// to be.
     Crossing {
         crossing: &'a Crossing,
-        written: Option<Result<Written, String>>,
+        written: Option<Result<Written, Unwritten>>,
         at: Time,
     },
     /// Somebody asked for the kept packets.
-    Written(Result<Written, String>),
+    Written(Result<Written, Unwritten>),
 }
 
 /// Where packets go when somebody asks for them and nothing else was said.
@@ -195,6 +195,8 @@ struct Watcher<'a> {
     watch: Watch,
     found: Found,
     written: Vec<String>,
+    /// Why the last file that could not be written was not.
+    unwritten: Option<String>,
     /// Files that thresholds may yet write.
     files: u32,
     crossings: u64,
@@ -211,6 +213,7 @@ impl<'a> Watcher<'a> {
             watch: Watch::new(config, name, beside),
             found: Found::default(),
             written: Vec::new(),
+            unwritten: None,
             files: options.files,
             crossings: 0,
         }
@@ -274,8 +277,9 @@ impl<'a> Watcher<'a> {
         // Those of one interval share a file.
         let written = match (&self.options.write, self.files) {
             (Some(path), 1..) if !crossings.is_empty() => {
-                self.files -= 1;
-                Some(self.write(path, &crossings))
+                let written = self.write(path, &crossings);
+                self.files -= u32::from(written.is_ok());
+                Some(written)
             }
             _ => None,
         };
@@ -290,7 +294,7 @@ impl<'a> Watcher<'a> {
         Ok(())
     }
 
-    fn write(&mut self, path: &Path, crossings: &[Crossing]) -> Result<Written, String> {
+    fn write(&mut self, path: &Path, crossings: &[Crossing]) -> Result<Written, Unwritten> {
         let mut comments = Comments::new();
         for (mark, text) in crossings.iter().flat_map(|c| &c.packets) {
             let at = comments.entry(mark.packet).or_default();
@@ -304,18 +308,21 @@ impl<'a> Watcher<'a> {
         };
         let snapshot = self.ring.snapshot();
         if snapshot.is_empty() {
-            return Err("no packets are kept".to_owned());
+            return Err(Unwritten::NothingKept);
         }
         match evidence::write(snapshot, path, (&self.name, &why), &comments) {
             Ok(written) => {
                 self.written.push(written.path.display().to_string());
                 Ok(written)
             }
-            Err(e) => Err(format!("cannot write {}: {e}", path.display())),
+            Err(e) => {
+                self.unwritten = Some(e.to_string());
+                Err(Unwritten::Failed(e.to_string()))
+            }
         }
     }
 
-    fn write_now(&mut self) -> Result<Written, String> {
+    fn write_now(&mut self) -> Result<Written, Unwritten> {
         let path = self.options.write.clone();
         self.write(&path.unwrap_or_else(|| PathBuf::from(FILE)), &[])
     }
@@ -366,6 +373,7 @@ impl<'a> Watcher<'a> {
             findings: self.found.rows().to_vec(),
             verdict: self.found.verdict().cloned(),
             written: self.written,
+            unwritten: self.unwritten,
             crossings: self.crossings,
         }
     }

@@ -123,8 +123,9 @@ pub struct LiveResult {
     pub findings: Vec<FoundRow>,
     /// Of the last packets that were kept.
     pub verdict: Option<Verdict>,
-    /// Files of packets that were written.
+    /// Files of packets that were written, and why the last that could not be was not.
     pub written: Vec<String>,
+    pub unwritten: Option<String>,
     /// How often a threshold was crossed.
     pub crossings: u64,
 }

@@ -9,10 +9,17 @@ use anyhow::Context;
 use jiff::tz::TimeZone;
 
 use pseudonyms::{Anonymiser, NameKind};
+use replace::{Kind, Replacement};
 use report::Anonymise;
-use slowside::Config;
+use slowside::{Config, Run};
 use std::path::PathBuf;
 use std::sync::Arc;
+
+const SAVED: Kind = Kind {
+    name: "saved run",
+    option: "--save",
+    is: Run::begins,
+};
 
 pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
     let config = Config {
@@ -23,14 +30,18 @@ pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
     };
     let (captures, mut notes) = inputs::captures(&args.inputs)?;
     let app = application(&args.app, &mut notes)?;
+    // Before all the work.
+    let save = args.save.as_deref();
+    let save = save.map(|file| Replacement::create(file, &SAVED));
+    let save = save.transpose()?;
     let mut progress = Progress::new(args.reading.quiet, false);
     let mut event = |e| progress.event(e);
-    let mut diagnosis = match &args.save {
+    let mut diagnosis = match save {
         None => slowside::diagnose(&captures, app.as_ref(), &config, &mut event)?,
-        Some(path) => {
+        Some(file) => {
             let (diagnosis, snapshot) =
                 slowside::measure(&captures, app.as_ref(), &config, &mut event)?;
-            slowside::save(&snapshot, path)?;
+            file.write(&slowside::saved(&snapshot))?;
             diagnosis
         }
     };

@@ -5,15 +5,16 @@ mod names;
 mod silence;
 mod terminal;
 
-use super::check_standard_input;
+use super::{check_standard_input, tell_damage};
 use crate::args::Live;
 use crate::exit::Done;
 use crate::view::has_terminal;
+use analysis::live::LiveResult;
 use anyhow::Context;
 use model::limits;
 use report::LiveFile;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use slowside::{Config, Control, Keep, LiveOptions, Source, Written};
+use slowside::{Config, Control, Keep, LiveOptions, Source, Unwritten, Written};
 use std::io;
 use std::sync::OnceLock;
 use std::thread;
@@ -141,11 +142,21 @@ fn stop_after(control: &Control, ns: i64) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// How it ended, after saying on standard error what was damaged.
+fn done(result: &LiveResult, quiet: bool) -> Done {
+    let captures = &result.ops.captures;
+    captures.iter().filter(|_| !quiet).for_each(tell_damage);
+    match result.unwritten {
+        Some(_) => Done::Unwritten,
+        None => Done::with_damage(captures.iter().any(|c| c.problems.any_damage())),
+    }
+}
+
 /// A file as outputs say it.
-fn said(written: &Result<Written, String>) -> Result<(String, u64, i64), String> {
+fn said(written: &Result<Written, Unwritten>) -> Result<(String, u64, i64), String> {
     match written {
         Ok(w) => Ok((w.path.display().to_string(), w.packets, w.ns)),
-        Err(why) => Err(why.clone()),
+        Err(why) => Err(why.to_string()),
     }
 }
 

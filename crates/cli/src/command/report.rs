@@ -16,7 +16,7 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Done> {
         clock_offset_ns: args.judging.clock_offset,
         ..args.reading.config()?
     };
-    html::check(&args.output)?;
+    let output = html::Output::open(&args.output)?;
     let (captures, mut notes) = inputs::captures(&args.inputs)?;
     let app = application(&args.app, &mut notes)?;
     let options = ReportOptions {
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Done> {
     let made = html::made("report", &args.reading);
     let mut page = Vec::new();
     report::report_html(&result, &made, &TimeZone::system(), &mut page)?;
-    html::write(&page, &args.output, args.reading.quiet)?;
+    output.write(&page, args.reading.quiet)?;
     let captures = &result.diagnosis.captures;
     if !args.reading.quiet {
         captures.iter().for_each(tell_missing);

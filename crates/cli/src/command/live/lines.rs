@@ -2,15 +2,15 @@
 
 use super::names::told;
 use super::silence::Silence;
-use super::{file, said, window};
+use super::{done, file, said, window};
 use crate::args::{Live, LiveFormat};
-use crate::command::{CANNOT_WRITE, tell_damage};
-use crate::exit::Done;
+use crate::command::CANNOT_WRITE;
+use crate::exit::{Done, complain};
 use analysis::live::{FoundRow, Moment};
 use anyhow::Context;
 use jiff::tz::TimeZone;
 use report::{Anonymise, LiveKept, LiveText};
-use slowside::{Config, Control, LiveEvent, LiveOptions, RingFill, Source};
+use slowside::{Config, Control, LiveEvent, LiveOptions, RingFill, Source, Unwritten, Written};
 use std::io::{self, BufWriter, Write};
 
 pub(super) fn run(
@@ -27,6 +27,7 @@ pub(super) fn run(
     let mut lines = Lines {
         text: (!json).then_some(&mut text),
         silence: Silence::default(),
+        missing: Missing::default(),
         top: args.top,
         keep_bytes: args.keep_bytes as u64,
         out: &mut out,
@@ -57,20 +58,14 @@ pub(super) fn run(
         false => text.total(&result, &mut out),
     };
     total.and_then(|()| out.flush()).context(CANNOT_WRITE)?;
-    let mut damaged = false;
-    for capture in &result.ops.captures {
-        damaged |= capture.problems.any_damage();
-        if !args.quiet {
-            tell_damage(capture);
-        }
-    }
-    Ok(Done::with_damage(damaged))
+    Ok(done(&result, args.quiet))
 }
 
 struct Lines<'a, W> {
     /// `None`: JSON.
     text: Option<&'a mut LiveText>,
     silence: Silence,
+    missing: Missing,
     top: usize,
     keep_bytes: u64,
     out: &'a mut W,
@@ -131,6 +126,7 @@ impl<W: Write> Lines<'_, W> {
                 },
                 text,
             ) => {
+                written.iter().for_each(|w| self.missing.look(w));
                 let written = written.as_ref().map(said);
                 let file = written.as_ref().map(file);
                 match text {
@@ -139,6 +135,7 @@ impl<W: Write> Lines<'_, W> {
                 }
             }
             (LiveEvent::Written(written), text) => {
+                self.missing.look(written);
                 let written = said(written);
                 match text {
                     Some(text) => text.written(file(&written), out)?,
@@ -148,6 +145,25 @@ impl<W: Write> Lines<'_, W> {
         }
         // Somebody waits for each line.
         self.out.flush()
+    }
+}
+
+/// Evidence that could not be written, on standard error at once: whoever keeps the lines may not look at them. Once for
+/// each reason, until a file can be written again.
+#[derive(Default)]
+struct Missing(Option<String>);
+
+impl Missing {
+    fn look(&mut self, written: &Result<Written, Unwritten>) {
+        match written {
+            Ok(_) => self.0 = None,
+            Err(Unwritten::NothingKept) => {}
+            Err(Unwritten::Failed(why)) if self.0.as_ref() == Some(why) => {}
+            Err(Unwritten::Failed(why)) => {
+                complain(why);
+                self.0 = Some(why.clone());
+            }
+        }
     }
 }
 

@@ -1,10 +1,10 @@
 //! The view: the engine in a thread of its own, the terminal here, and the totals when it is left.
 
 use super::names::told;
-use super::{file, said, window};
+use super::{done, file, said, window};
 use crate::args::Live;
-use crate::command::{print, tell_damage};
-use crate::exit::Done;
+use crate::command::print;
+use crate::exit::{Done, complain};
 use crate::view::{self, Event, Message, Screen, Shared, State};
 use analysis::live::LiveResult;
 use anyhow::Context;
@@ -52,14 +52,10 @@ pub(super) fn run(
     shown.context("cannot use the terminal; give --format text")?;
     let mut text = LiveText::new(TimeZone::system(), window(args));
     print(|out| text.total(&result, out))?;
-    let mut damaged = false;
-    for capture in &result.ops.captures {
-        damaged |= capture.problems.any_damage();
-        if !args.quiet {
-            tell_damage(capture);
-        }
+    if let Some(why) = &result.unwritten {
+        complain(why);
     }
-    Ok(Done::with_damage(damaged))
+    Ok(done(&result, args.quiet))
 }
 
 fn start(

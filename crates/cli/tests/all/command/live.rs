@@ -469,3 +469,43 @@ fn silences_of_hours_and_of_years_are_a_line_each() {
         );
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn evidence_that_cannot_be_written_is_told_at_once_and_exits_2() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = crate::kit::folder("live-unwritten");
+    let write = folder.join("e.pcapng").display().to_string();
+    let input = capture("lab/server-cap/client.pcap.zst");
+    let line = [
+        "live",
+        &input,
+        "--interval=100ms",
+        "--when=p99>20ms",
+        "--write",
+        &write,
+    ];
+    let limited = "ulimit -f 1; exec \"$0\" \"$@\"";
+    let output = Command::new("sh")
+        .args(["-c", limited, SLOWSIDE])
+        .args(line)
+        .output();
+    let output = output.expect("a shell");
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(
+        told.lines()
+            .all(|l| l.contains("cannot write") && l.contains("--write")),
+        "{told}"
+    );
+    let said = text(&output.stdout);
+    assert!(said.contains("not written: cannot write"), "{said}");
+    assert!(
+        said.contains("At the end: "),
+        "the totals are told all the same: {said}"
+    );
+    assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 0);
+    assert_eq!(slowside(line).status.code(), Some(0));
+    let written = fs::metadata(folder.join("e-1.pcapng")).expect("a file");
+    assert_ne!(written.permissions().mode() & 0o400, 0);
+}
