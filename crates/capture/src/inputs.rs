@@ -4,6 +4,7 @@
 use crate::error::CaptureError;
 use crate::file::FileReader;
 use crate::kept;
+use crate::name;
 use crate::source::{Raw, Source};
 use crate::summary::FileSummary;
 use model::{Batch, Problems, Time, Where};
@@ -64,7 +65,7 @@ pub(crate) fn look(inputs: &[PathBuf], consumed: &Arc<AtomicU64>) -> Result<File
     let single = candidates.len() == 1;
     let mut pending = Vec::new();
     let mut total = Some(0_u64);
-    let mut others = 0;
+    let mut strangers = Vec::new();
     for candidate in &candidates {
         match candidate.probe(single, consumed, &mut problems) {
             Ok((file, size)) => {
@@ -72,14 +73,24 @@ pub(crate) fn look(inputs: &[PathBuf], consumed: &Arc<AtomicU64>) -> Result<File
                 total = total.zip(size).map(|(a, b)| a.saturating_add(b));
             }
             Err(e @ CaptureError::NotACapture { .. }) if candidate.from_directory => {
-                others += 1;
-                problems.note(e.kind(), || (e.to_string(), at(&candidate.name)));
+                strangers.push((candidate.name.as_str(), e));
             }
             Err(e) => failures.push((candidate.name.clone(), e)),
         }
     }
     if pending.is_empty() {
-        return Err(nothing(inputs, failures, others));
+        return Err(nothing(inputs, failures, strangers.len()));
+    }
+    // A capture of a rotated set that was written over is missing; what has another name was none.
+    let captures = pending
+        .iter()
+        .map(|p| name::without_number(&p.summary.name));
+    let captures: HashSet<String> = captures.collect();
+    let lost =
+        |file: &str| name::is_of_capture(file) || captures.contains(&name::without_number(file));
+    strangers.sort_by_key(|(file, _)| !lost(file));
+    for (file, e) in strangers {
+        problems.add(e.kind(), lost(file), 1, || (e.to_string(), at(file)));
     }
     for (name, e) in failures {
         problems.damage(e.kind(), || (e.to_string(), at(&name)));
@@ -318,6 +329,12 @@ impl Identity {
         }
         Identity::Path(fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
     }
+}
+
+/// Whether two names are those of one file, through links of either kind.
+#[must_use]
+pub fn same_file(a: &Path, b: &Path) -> bool {
+    Identity::of(a) == Identity::of(b)
 }
 
 pub(crate) fn is_stdin(path: &Path) -> bool {

@@ -6,11 +6,10 @@
 
 use crate::CaptureError;
 use crate::inputs::is_stdin;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Bytes copied at once.
 const PIECE_BYTES: usize = 1 << 20;
@@ -171,20 +170,7 @@ pub(crate) fn again(input: &Path) -> Option<Again> {
 /// # Errors
 /// When there is no such folder, or it cannot be written to.
 pub fn unlinked_file() -> io::Result<File> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let nanos = now.map_or(0, |d| d.as_nanos());
-    let name = format!("slowside-{}-{nanos}.tmp", std::process::id());
-    let path = std::env::temp_dir().join(name);
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    let file = options.open(&path)?;
-    fs::remove_file(&path)?;
-    Ok(file)
+    tempfile::tempfile()
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -210,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_told_with_the_cure() {
-        let full = OpenOptions::new().write(true).open("/dev/full");
+        let full = fs::OpenOptions::new().write(true).open("/dev/full");
         let error = copy_to(full, &mut &[1; 100][..], "-".into(), &mut |_| ());
         let error = error.expect_err("no room").to_string();
         assert!(

@@ -14,6 +14,7 @@ mod error;
 mod file;
 mod inputs;
 mod kept;
+mod name;
 mod pcap;
 mod pcapng;
 mod resync;
@@ -25,6 +26,7 @@ mod tests;
 
 pub use capture::Capture;
 pub use error::CaptureError;
+pub use inputs::same_file;
 pub use kept::{is_read_once, keep, unlinked_file};
 pub use pcapng::beside::Beside;
 pub use pcapng::write::{Interface, PacketBlock, PcapNgWriter};

@@ -13,6 +13,8 @@ pub(crate) enum Done {
     Damaged,
     /// A finding at or above `--fail-on` exists.
     Found,
+    /// Packets that were to be kept as evidence are in no file, which was said.
+    Unwritten,
 }
 
 impl Done {
@@ -27,6 +29,7 @@ pub(crate) fn code(result: anyhow::Result<Done>) -> ExitCode {
         Ok(Done::Fine) => ExitCode::SUCCESS,
         Ok(Done::Found) => ExitCode::from(1),
         Ok(Done::Damaged) => ExitCode::from(3),
+        Ok(Done::Unwritten) => ExitCode::from(2),
         // Whoever reads the output has seen enough of it.
         Err(e) if is_broken_pipe(&e) => ExitCode::SUCCESS,
         Err(e) => {

@@ -11,13 +11,23 @@ mod view;
 use args::{Arguments, Command};
 use exit::Done;
 use std::process::ExitCode;
+#[cfg(unix)]
+use std::sync::Arc;
 
 fn main() -> ExitCode {
+    survive_limits();
     let result = match args::parse(std::env::args_os()) {
         Ok(arguments) => report::on_page(page::page(arguments.color), || run(&arguments)),
         Err(shown) => return exit::usage(&shown),
     };
     exit::code(result)
+}
+
+/// A limit on the size of files (`ulimit -f`) is an error of the write that meets it, with a message, not the end of the
+/// process.
+fn survive_limits() {
+    #[cfg(unix)]
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
 
 fn run(arguments: &Arguments) -> anyhow::Result<Done> {

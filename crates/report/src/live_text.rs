@@ -111,12 +111,13 @@ impl LiveText {
     /// # Errors
     /// Those of `out`.
     pub fn moment(&mut self, m: &Moment, out: &mut dyn Write) -> io::Result<()> {
+        let width_ns = m.width_ns / m.intervals.max(1) as i64;
         if self.lines == 0 {
             writeln!(
                 out,
                 "From {}, every {}; p99 over the last {}.",
                 moment(m.start, &self.zone),
-                spoken(m.width_ns),
+                spoken(width_ns),
                 spoken(self.window_ns)
             )?;
         }
@@ -127,14 +128,15 @@ impl LiveText {
         self.lines += 1;
         let per = 1e9 / m.width_ns.max(1) as f64;
         let first = m.operations.first();
+        let time = match width_ns % 1_000_000_000 {
+            0 => clock(m.start, &self.zone),
+            _ => {
+                let tenths = m.start.0.rem_euclid(1_000_000_000) / 10_000_000;
+                format!("{}.{tenths:02}", clock(m.start, &self.zone))
+            }
+        };
         let cells = [
-            match m.width_ns % 1_000_000_000 {
-                0 => clock(m.start, &self.zone),
-                _ => {
-                    let tenths = m.start.0.rem_euclid(1_000_000_000) / 10_000_000;
-                    format!("{}.{tenths:02}", clock(m.start, &self.zone))
-                }
-            },
+            time,
             grouped(m.traffic.packets),
             rate((m.traffic.bytes as f64 * 8.0 * per).round() as u64),
             per_second(m.all.rate()),
@@ -144,7 +146,13 @@ impl LiveText {
             grouped(m.outstanding),
             first.map_or_else(String::new, subject_name),
         ];
-        writeln!(out, "{}", row(&cells))?;
+        match m.intervals {
+            0 | 1 => writeln!(out, "{}", row(&cells))?,
+            _ => {
+                let (time, lasted) = (pad(&cells[0], TABLE[0].1), spoken(m.width_ns));
+                writeln!(out, "{time} nothing came for {lasted}")?;
+            }
+        }
         if m.dropped_now > 0 {
             let text = format!(
                 "! the capturing host lost {} in this interval: figures are too low",

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug)]
 pub enum Run {
     Captures(Captures),
-    /// A file that [`save`] wrote.
+    /// A file of what [`saved`] gave.
     Saved(PathBuf),
 }
 
@@ -21,6 +21,12 @@ pub enum Run {
 const SAVED_BYTES: u64 = 8 << 20;
 
 impl Run {
+    /// Whether what begins so is a saved run.
+    #[must_use]
+    pub fn begins(head: &[u8]) -> bool {
+        saved::is_saved(head)
+    }
+
     /// Whether a file holds a saved run, by its first bytes. What cannot be read holds none: whoever
     /// reads it as a capture says why.
     #[must_use]
@@ -57,20 +63,10 @@ pub fn compare(
     }
 }
 
-/// Saves a run for later comparisons.
-///
-/// # Errors
-/// When the file cannot be written, or is one that is no saved run: a capture, by mistake.
-pub fn save(run: &Kept, path: &Path) -> Result<(), Error> {
-    let other = path.metadata().is_ok_and(|m| m.is_file() && m.len() > 0) && !Run::is_saved(path);
-    if other {
-        return Err(Error::Message(format!(
-            "{} is there and is no saved run: give --save another name",
-            path.display()
-        )));
-    }
-    let failed = |e: std::io::Error| Error::Message(format!("{}: {e}", path.display()));
-    std::fs::write(path, saved::save(run)).map_err(failed)
+/// A run as it is saved for later comparisons.
+#[must_use]
+pub fn saved(run: &Kept) -> Vec<u8> {
+    saved::save(run)
 }
 
 fn load(path: &Path) -> Result<Kept, Error> {

@@ -85,7 +85,8 @@ pub struct CutResult {
     pub notes: Vec<String>,
 }
 
-/// Opens the output for a capture of so many, by its index and where it was taken.
+/// Opens the output for a capture of so many, by its index and where it was taken. What fails says what it
+/// was: its errors are whole sentences.
 pub type Open<'a> =
     dyn FnMut(usize, usize, Option<Vantage>) -> std::io::Result<Box<dyn Write>> + 'a;
 
@@ -138,11 +139,21 @@ pub fn cut(
     Ok(result)
 }
 
-/// Nobody needs to be told that a reader went away.
+/// Whether a file that begins so is one that [`cut`] wrote.
+#[must_use]
+pub fn is_cut(head: &[u8]) -> bool {
+    let says = |words: &[u8]| head.windows(words.len()).any(|w| w == words);
+    head.starts_with(&[0x0a, 0x0d, 0x0d, 0x0a]) && says(CUT_BY.as_bytes())
+}
+
+/// How the comment of what is written begins.
+const CUT_BY: &str = "Cut by ";
+
+/// What failed says itself what it was. Nobody needs to be told that a reader went away.
 fn cannot_write(error: std::io::Error) -> Error {
     match error.kind() {
         std::io::ErrorKind::BrokenPipe => Error::Output(error),
-        _ => Error::Message(format!("cannot write {error}; give -o a place with room")),
+        _ => Error::Message(error.to_string()),
     }
 }
 

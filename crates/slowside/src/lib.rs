@@ -27,15 +27,19 @@ mod sql;
 mod startup;
 mod stream;
 mod trace;
+mod waiting;
+
+/// Whether two names are those of one file.
+pub use capture::same_file;
 
 pub use calls::{CallSeen, CallSink, calls};
-pub use compare::{Run, compare, save};
+pub use compare::{Run, compare, saved};
 pub use config::{Captures, Config, Event, Moment, Source};
 pub use conns::{conns, series};
-pub use cut::{CutCapture, CutRequest, CutResult, Frames, Open, WhichFinding, cut};
+pub use cut::{CutCapture, CutRequest, CutResult, Frames, Open, WhichFinding, cut, is_cut};
 pub use diagnose::{diagnose, measure};
 pub use ends::{Ends, ends};
-pub use live::{Control, Keep, LiveEvent, LiveOptions, RingFill, Written, live};
+pub use live::{Control, Keep, LiveEvent, LiveOptions, RingFill, Unwritten, Written, live};
 pub use packets::{info, stat};
 pub use plots::{plots, points_within};
 pub use report::{ReportOptions, report};

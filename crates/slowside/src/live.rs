@@ -10,7 +10,7 @@ mod input;
 mod ring;
 mod watch;
 
-pub use evidence::Written;
+pub use evidence::{Unwritten, Written};
 pub use ring::{Keep, RingFill};
 
 use crate::Error;
@@ -116,11 +116,11 @@ pub enum LiveEvent<'a> {
     /// to be.
     Crossing {
         crossing: &'a Crossing,
-        written: Option<Result<Written, String>>,
+        written: Option<Result<Written, Unwritten>>,
         at: Time,
     },
     /// Somebody asked for the kept packets.
-    Written(Result<Written, String>),
+    Written(Result<Written, Unwritten>),
 }
 
 /// Where packets go when somebody asks for them and nothing else was said.
@@ -195,10 +195,11 @@ struct Watcher<'a> {
     watch: Watch,
     found: Found,
     written: Vec<String>,
+    /// Why the last file that could not be written was not.
+    unwritten: Option<String>,
     /// Files that thresholds may yet write.
     files: u32,
     crossings: u64,
-    moments: Vec<Moment>,
 }
 
 impl<'a> Watcher<'a> {
@@ -212,9 +213,9 @@ impl<'a> Watcher<'a> {
             watch: Watch::new(config, name, beside),
             found: Found::default(),
             written: Vec::new(),
+            unwritten: None,
             files: options.files,
             crossings: 0,
-            moments: Vec::new(),
         }
     }
 
@@ -251,9 +252,9 @@ impl<'a> Watcher<'a> {
         now: Time,
         sink: &mut dyn FnMut(LiveEvent<'_>) -> std::io::Result<()>,
     ) -> Result<(), Error> {
-        let moments = &mut self.moments;
-        self.live.reached(now, &mut |m| moments.push(m));
-        self.tell(sink)?;
+        while let Some(moment) = self.live.over(now) {
+            self.tell(&moment, sink)?;
+        }
         let ring = &self.ring;
         if let Some((at, diagnosis)) = self.watch.look(now, || ring.snapshot()) {
             self.found(at, &diagnosis, sink)?;
@@ -263,37 +264,37 @@ impl<'a> Watcher<'a> {
 
     fn tell(
         &mut self,
+        moment: &Moment,
         sink: &mut dyn FnMut(LiveEvent<'_>) -> std::io::Result<()>,
     ) -> Result<(), Error> {
-        for moment in std::mem::take(&mut self.moments) {
-            sink(LiveEvent::Moment {
-                moment: &moment,
-                held: self.ring.held(),
-                found: &self.found,
-            })?;
-            let at = moment.start + moment.width_ns;
-            let crossings = self.triggers.check(&moment);
-            // Those of one interval share a file.
-            let written = match (&self.options.write, self.files) {
-                (Some(path), 1..) if !crossings.is_empty() => {
-                    self.files -= 1;
-                    Some(self.write(path, &crossings))
-                }
-                _ => None,
-            };
-            for crossing in &crossings {
-                self.crossings += 1;
-                sink(LiveEvent::Crossing {
-                    crossing,
-                    written: written.clone(),
-                    at,
-                })?;
+        sink(LiveEvent::Moment {
+            moment,
+            held: self.ring.held(),
+            found: &self.found,
+        })?;
+        let at = moment.start + moment.width_ns;
+        let crossings = self.triggers.check(moment);
+        // Those of one interval share a file.
+        let written = match (&self.options.write, self.files) {
+            (Some(path), 1..) if !crossings.is_empty() => {
+                let written = self.write(path, &crossings);
+                self.files -= u32::from(written.is_ok());
+                Some(written)
             }
+            _ => None,
+        };
+        for crossing in &crossings {
+            self.crossings += 1;
+            sink(LiveEvent::Crossing {
+                crossing,
+                written: written.clone(),
+                at,
+            })?;
         }
         Ok(())
     }
 
-    fn write(&mut self, path: &Path, crossings: &[Crossing]) -> Result<Written, String> {
+    fn write(&mut self, path: &Path, crossings: &[Crossing]) -> Result<Written, Unwritten> {
         let mut comments = Comments::new();
         for (mark, text) in crossings.iter().flat_map(|c| &c.packets) {
             let at = comments.entry(mark.packet).or_default();
@@ -307,18 +308,21 @@ impl<'a> Watcher<'a> {
         };
         let snapshot = self.ring.snapshot();
         if snapshot.is_empty() {
-            return Err("no packets are kept".to_owned());
+            return Err(Unwritten::NothingKept);
         }
         match evidence::write(snapshot, path, (&self.name, &why), &comments) {
             Ok(written) => {
                 self.written.push(written.path.display().to_string());
                 Ok(written)
             }
-            Err(e) => Err(format!("cannot write {}: {e}", path.display())),
+            Err(e) => {
+                self.unwritten = Some(e.to_string());
+                Err(Unwritten::Failed(e.to_string()))
+            }
         }
     }
 
-    fn write_now(&mut self) -> Result<Written, String> {
+    fn write_now(&mut self) -> Result<Written, Unwritten> {
         let path = self.options.write.clone();
         self.write(&path.unwrap_or_else(|| PathBuf::from(FILE)), &[])
     }
@@ -339,9 +343,9 @@ impl<'a> Watcher<'a> {
         &mut self,
         sink: &mut dyn FnMut(LiveEvent<'_>) -> std::io::Result<()>,
     ) -> Result<(), Error> {
-        let moments = &mut self.moments;
-        self.live.end(&mut |m| moments.push(m));
-        self.tell(sink)?;
+        while let Some(moment) = self.live.left() {
+            self.tell(&moment, sink)?;
+        }
         for (at, diagnosis) in self.watch.last(self.ring.snapshot()) {
             self.found(at, &diagnosis, sink)?;
         }
@@ -369,6 +373,7 @@ impl<'a> Watcher<'a> {
             findings: self.found.rows().to_vec(),
             verdict: self.found.verdict().cloned(),
             written: self.written,
+            unwritten: self.unwritten,
             crossings: self.crossings,
         }
     }

@@ -16,6 +16,7 @@ use crate::live::batches::{BatchKeeper, KeptBatch};
 use crate::merge::Answers;
 use crate::room::{Room, Tenant};
 use crate::run::Share;
+use crate::waiting::Waiting;
 use capture::{Capture, CaptureError};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use model::{Arp, Batch, ConnectionId, Interval, Notice, Problems, Sight, Time};
@@ -196,8 +197,8 @@ enum Mode {
     },
     Threads {
         shards: Vec<Shard>,
-        reader: JoinHandle<Reader>,
-        workers: Vec<JoinHandle<ThreadProblems>>,
+        reader: JoinHandle<Option<Reader>>,
+        workers: Vec<JoinHandle<Option<ThreadProblems>>>,
     },
     Done,
 }
@@ -379,16 +380,9 @@ impl Stream {
 
     fn run(reader: Reader, share: Share, wanted: Wanted) -> Stream {
         let progress = Arc::clone(&reader.progress);
-        let shards = share.threads.saturating_sub(1).clamp(1, net::PARTITIONS);
-        let room = Room::new(share.connections_bytes, shards);
-        let mode = if share.threads <= 1 {
-            Mode::Inline {
-                reader: Box::new(reader),
-                connections: Box::new(Connections::new(wanted, &room)),
-                decoded: Decoded::default(),
-            }
-        } else {
-            start_threads(reader, shards, wanted, &room)
+        let mode = match share.threads {
+            0 | 1 => inline(reader, share, wanted),
+            _ => start_threads(reader, share, wanted),
         };
         Stream {
             mode,
@@ -472,7 +466,7 @@ impl Stream {
                 let mut problems = Problems::default();
                 for worker in workers {
                     match worker.join() {
-                        Ok(t) => told.extend(t),
+                        Ok(t) => told.extend(t.unwrap_or_default()),
                         Err(_) => problems.damage("internal-error", || {
                             (
                                 "a worker stopped; its connections are missing".into(),
@@ -481,7 +475,7 @@ impl Stream {
                         }),
                     }
                 }
-                if let Ok(reader) = reader.join() {
+                if let Ok(Some(reader)) = reader.join() {
                     let mut finished = reader.finish(told);
                     finished.problems.merge(&problems);
                     self.finished = Some(finished);
@@ -492,12 +486,23 @@ impl Stream {
     }
 }
 
-fn start_threads(mut reader: Reader, shards: usize, wanted: Wanted, room: &Arc<Room>) -> Mode {
+/// One thread that reads, and as many shards as were asked for, or as can be had; without any of them all is done where
+/// the records are taken.
+fn start_threads(reader: Reader, share: Share, wanted: Wanted) -> Mode {
+    let shards = share.threads.saturating_sub(1).clamp(1, net::PARTITIONS);
+    let reading = Waiting::new(read);
+    let waiting = (0..shards).map_while(|_| Waiting::new(move |part: Part| part.work(wanted)));
+    let waiting: Vec<_> = waiting.collect();
+    let Some(reading) = reading.filter(|_| !waiting.is_empty()) else {
+        return inline(reader, share, wanted);
+    };
     let (recycle, recycled) = bounded::<Decoded>(IN_FLIGHT + 2);
     let mut to_shards: Vec<Sender<Arc<Decoded>>> = Vec::new();
     let mut from_shards = Vec::new();
     let mut workers = Vec::new();
-    for shard in 0..shards {
+    let of = waiting.len();
+    let room = Room::new(share.connections_bytes, of);
+    for (number, worker) in waiting.into_iter().enumerate() {
         let (send, receive) = bounded::<Arc<Decoded>>(IN_FLIGHT);
         let (answer, answers) = bounded::<Records>(IN_FLIGHT);
         let (used, spare) = bounded::<Records>(IN_FLIGHT);
@@ -507,42 +512,79 @@ fn start_threads(mut reader: Reader, shards: usize, wanted: Wanted, room: &Arc<R
             next: None,
             used,
         });
-        let recycle = recycle.clone();
-        let room = Arc::clone(room);
-        workers.push(std::thread::spawn(move || {
-            let owner = |s: &Segment| net::partition(s) * shards / net::PARTITIONS;
-            let owns = |s: &Segment| shards == 1 || owner(s) == shard;
-            let connections = Connections::new(wanted, &room);
-            let channels = Channels {
+        workers.push(worker.start(Part {
+            number,
+            of,
+            room: Arc::clone(&room),
+            channels: Channels {
                 batches: receive,
                 answers: answer,
                 spare,
-                recycle,
-            };
-            work(connections, owns, shard == 0, &channels)
+                recycle: recycle.clone(),
+            },
         }));
     }
-    let reader = std::thread::spawn(move || {
-        loop {
-            let mut decoded = recycled.try_recv().unwrap_or_default();
-            if !reader.next(&mut decoded) {
-                break;
-            }
-            let decoded = Arc::new(decoded);
-            // A shard that is gone loses its own connections only; when all are, nobody wants the rest.
-            let sent = to_shards
-                .iter()
-                .filter(|shard| shard.send(Arc::clone(&decoded)).is_ok());
-            if sent.count() == 0 {
-                break;
-            }
-        }
-        reader
-    });
     Mode::Threads {
         shards: from_shards,
-        reader,
+        reader: reading.start((reader, to_shards, recycled)),
         workers,
+    }
+}
+
+fn inline(reader: Reader, share: Share, wanted: Wanted) -> Mode {
+    let room = Room::new(share.connections_bytes, 1);
+    Mode::Inline {
+        reader: Box::new(reader),
+        connections: Box::new(Connections::new(wanted, &room)),
+        decoded: Decoded::default(),
+    }
+}
+
+/// Reads to the end, and gives every batch to every shard.
+fn read(
+    (mut reader, to_shards, recycled): (Reader, Vec<Sender<Arc<Decoded>>>, Receiver<Decoded>),
+) -> Reader {
+    loop {
+        let mut decoded = recycled.try_recv().unwrap_or_default();
+        if !reader.next(&mut decoded) {
+            break;
+        }
+        let decoded = Arc::new(decoded);
+        // A shard that is gone loses its own connections only; when all are, nobody wants the rest.
+        let sent = to_shards
+            .iter()
+            .filter(|shard| shard.send(Arc::clone(&decoded)).is_ok());
+        if sent.count() == 0 {
+            break;
+        }
+    }
+    reader
+}
+
+/// What a shard has of the whole.
+struct Part {
+    number: usize,
+    of: usize,
+    room: Arc<Room>,
+    channels: Channels,
+}
+
+impl Part {
+    fn work(self, wanted: Wanted) -> ThreadProblems {
+        let Part {
+            number,
+            of,
+            room,
+            channels,
+        } = self;
+        let owner = |s: &Segment| net::partition(s) * of / net::PARTITIONS;
+        let owns = |s: &Segment| of == 1 || owner(s) == number;
+        work(
+            Connections::new(wanted, &room),
+            owns,
+            number == 0,
+            &channels,
+        )
     }
 }
 

@@ -52,6 +52,30 @@ pub fn has_known_tshark() -> bool {
     is_there("tshark", ") 4.0.")
 }
 
+/// Whether a shell may mount file systems of its own: as root, or where users may have namespaces.
+#[must_use]
+pub fn may_mount() -> bool {
+    may("unshare", "-rm")
+}
+
+/// Whether programs may be traced.
+#[must_use]
+pub fn may_trace() -> bool {
+    may("strace", "-qq")
+}
+
+/// Whether a program that runs another with more rights may do so.
+fn may(program: &str, with: &str) -> bool {
+    let tried = Command::new(program).args([with, "true"]).output();
+    let may = tried.is_ok_and(|t| t.status.success());
+    let in_ci = std::env::var_os("CI").is_some();
+    assert!(may || !in_ci, "{program} {with} is needed here");
+    if !may {
+        eprintln!("skipped: there is no {program} {with}");
+    }
+    may
+}
+
 /// A program of which `--version` says this.
 fn is_there(program: &str, says: &str) -> bool {
     let shown = Command::new(program).arg("--version").output();

@@ -236,11 +236,11 @@ impl Connections {
     ) -> (Vec<ConnectionRow>, u64, Option<Silence>) {
         let (mut rows, mut outstanding, mut silence) = (Vec::new(), 0, None::<Silence>);
         self.known.retain(|id, c| {
+            c.close(over.index);
             forget(&mut c.slots, over.oldest);
             if c.slots.is_empty() && (c.outstanding == 0 || c.over) {
                 return false;
             }
-            c.close(over.index);
             let row = c.row(*id, over, now);
             outstanding += row.outstanding;
             if let Some(ns) = row.silent_ns.filter(|ns| *ns >= SILENCE_NS) {
@@ -267,10 +267,10 @@ impl Connections {
 }
 
 impl Connection {
-    /// An interval is over.
+    /// Intervals are over, up to that one.
     fn close(&mut self, index: i64) {
-        let of = self.slots.iter().find(|(i, _)| *i == index);
-        if let Some(left) = of.and_then(|(_, slot)| slot.left) {
+        let over = self.slots.iter().rev().filter(|(i, _)| *i <= index);
+        if let Some(left) = over.filter_map(|(_, slot)| slot.left).next() {
             self.closed = left;
         }
         if self.over && self.slots.back().is_none_or(|(i, _)| *i <= index) {

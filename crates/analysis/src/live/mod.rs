@@ -161,15 +161,16 @@ impl Live {
         }
     }
 
-    /// Packets have gone on up to `now`: hands out the intervals that are over, oldest first. A clock that is
-    /// set back by more than the window begins another window.
-    pub fn reached(&mut self, now: Time, sink: &mut dyn FnMut(Moment)) {
-        if self.first.is_none() {
-            return;
-        }
+    /// Packets have gone on up to `now`: the next interval that is over, oldest first, until there is none. Those in
+    /// which nothing came are one, as wide as all of them. A clock that is set back by more than the window begins
+    /// another window.
+    pub fn over(&mut self, now: Time) -> Option<Moment> {
+        self.first?;
         let now_index = now.0.div_euclid(self.width_ns);
         if self.next.saturating_sub(now_index) > self.slots {
-            self.end(sink);
+            if let Some(moment) = self.left() {
+                return Some(moment);
+            }
             self.traffic.clear();
             self.all.clear();
             self.operations.forget_window();
@@ -177,38 +178,35 @@ impl Live {
             self.connections.forget_window();
             (self.first, self.next) = (Some(now_index), now_index);
         }
-        self.close_before(now_index, now, sink);
+        self.close_before(now_index, now)
     }
 
-    /// The capture is over: hands out what is left of it.
-    pub fn end(&mut self, sink: &mut dyn FnMut(Moment)) {
-        let last = self.traffic.keys().chain(self.all.keys()).max().copied();
-        if let Some(last) = last {
-            let now = Time((last + 1).saturating_mul(self.width_ns));
-            self.close_before(last + 1, now, sink);
-        }
+    /// The capture is over: the next interval that is left of it.
+    pub fn left(&mut self) -> Option<Moment> {
+        let traffic = self.traffic.last_key_value().map(|(i, _)| *i);
+        let calls = self.all.last_key_value().map(|(i, _)| *i);
+        let last = traffic.max(calls)?;
+        let now = Time((last + 1).saturating_mul(self.width_ns));
+        self.close_before(last + 1, now)
     }
 
-    fn close_before(&mut self, end: i64, now: Time, sink: &mut dyn FnMut(Moment)) {
-        let Some(first) = self.first else { return };
-        while self.next < end {
-            let traffic = self.traffic.range(self.next..end).next();
-            let calls = self.all.range(self.next..end).next();
-            let next = [traffic.map(|(i, _)| *i), calls.map(|(i, _)| *i)];
-            let next = next.into_iter().flatten().min().unwrap_or(end);
-            if next - self.next > limits::EMPTY_INTERVALS {
-                // A long silence, or a clock that jumps: what lies between has nothing in it.
-                self.next = next;
-                continue;
-            }
-            let moment = self.close(first, now);
-            sink(moment);
-        }
+    fn close_before(&mut self, end: i64, now: Time) -> Option<Moment> {
+        let first = self.first.filter(|_| self.next < end)?;
+        let traffic = self.traffic.range(self.next..end).next();
+        let calls = self.all.range(self.next..end).next();
+        let next = [traffic.map(|(i, _)| *i), calls.map(|(i, _)| *i)];
+        let next = next.into_iter().flatten().min().unwrap_or(end);
+        // Something came in this one, or nothing before that one.
+        let last = (next - 1).max(self.next);
+        Some(self.close(first, last, now))
     }
 
-    fn close(&mut self, first: i64, now: Time) -> Moment {
-        let index = self.next;
-        self.next += 1;
+    /// Closes the intervals up to `index`.
+    fn close(&mut self, first: i64, index: i64, now: Time) -> Moment {
+        let intervals = index - self.next + 1;
+        let start = Time(self.next.saturating_mul(self.width_ns));
+        let width_ns = intervals.saturating_mul(self.width_ns);
+        self.next = index + 1;
         let oldest = index - self.slots + 1;
         let covered = (index - first + 1).min(self.slots);
         let over = Over {
@@ -233,22 +231,18 @@ impl Live {
         let dropped = self.dropped.unwrap_or(0);
         let lost = dropped - self.dropped_before;
         self.dropped_before = dropped;
-        let start = Time(index.saturating_mul(self.width_ns));
-        let end = start + self.width_ns;
+        let end = start + width_ns;
         let (connections, outstanding, silence) = self.connections.close(&over, end.max(now));
         Moment {
             start,
-            width_ns: self.width_ns,
+            width_ns,
+            intervals: intervals.unsigned_abs(),
             window_ns: over.window_ns,
             traffic,
             window,
             dropped: self.dropped,
             dropped_now: lost,
-            all: self
-                .all
-                .get(&index)
-                .unwrap_or(&empty)
-                .figures(self.width_ns),
+            all: self.all.get(&index).unwrap_or(&empty).figures(width_ns),
             all_window: merged.figures(over.window_ns),
             operations: self.operations.close(&over),
             statements: self.statements.close(&over),

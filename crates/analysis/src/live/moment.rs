@@ -66,12 +66,15 @@ pub struct Silence {
     pub ns: i64,
 }
 
-/// An interval that is over.
+/// An interval that is over, or several in a row in which nothing came.
 #[derive(Clone, Debug)]
 pub struct Moment {
     /// A multiple of the width since the epoch.
     pub start: Time,
+    /// Of all of them.
     pub width_ns: i64,
+    /// How many.
+    pub intervals: u64,
     /// The part of the window that has passed since the beginning.
     pub window_ns: i64,
     pub traffic: Traffic,
@@ -90,6 +93,15 @@ pub struct Moment {
     pub outstanding: u64,
     /// The longest silence with calls outstanding, if there is one.
     pub silence: Option<Silence>,
+}
+
+impl Moment {
+    /// Whether nothing came in it.
+    #[must_use]
+    pub fn is_silent(&self) -> bool {
+        let calls = self.all.stats.count + self.all.errors + self.all.half_calls;
+        self.traffic.packets + calls + self.dropped_now == 0
+    }
 }
 
 /// All calls of one statement.
@@ -111,8 +123,9 @@ pub struct LiveResult {
     pub findings: Vec<FoundRow>,
     /// Of the last packets that were kept.
     pub verdict: Option<Verdict>,
-    /// Files of packets that were written.
+    /// Files of packets that were written, and why the last that could not be was not.
     pub written: Vec<String>,
+    pub unwritten: Option<String>,
     /// How often a threshold was crossed.
     pub crossings: u64,
 }

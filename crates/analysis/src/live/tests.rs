@@ -86,7 +86,7 @@ fn pass(live: &mut Live, ns: i64) -> Vec<Moment> {
         bytes: 100,
     };
     live.traffic(Time(ns / SECOND * SECOND), one);
-    live.reached(Time(ns), &mut |m| moments.push(m));
+    moments.extend(std::iter::from_fn(|| live.over(Time(ns))));
     moments
 }
 
@@ -142,7 +142,7 @@ fn the_window_slides() {
             }
         }
     }
-    live.end(&mut |_| {});
+    while live.left().is_some() {}
     let ms = 1_000_000;
     assert_eq!(
         rows,
@@ -219,6 +219,53 @@ fn a_clock_that_jumps_makes_no_million_intervals() {
 }
 
 #[test]
+fn a_silence_of_hours_is_one_moment() {
+    const HOURS: i64 = 2 * 3_600;
+    let mut live = Live::new(SECOND, 10 * SECOND);
+    pass(&mut live, 0);
+    live.call(&call(7, "EXECUTE", 100, 50));
+    live.outstanding(&sent(7, SECOND / 2, Change::Sent));
+    let told = pass(&mut live, HOURS * SECOND);
+    let spans: Vec<_> = told
+        .iter()
+        .map(|m| (m.start, m.width_ns, m.intervals))
+        .collect();
+    assert_eq!(
+        spans,
+        [
+            (Time(0), SECOND, 1),
+            (Time(SECOND), (HOURS - 1) * SECOND, HOURS as u64 - 1)
+        ]
+    );
+    let [first, silent] = &told[..] else {
+        panic!("{spans:?}");
+    };
+    assert!(!first.is_silent() && silent.is_silent());
+    // What waits for an answer is told with how long it has waited, and the window is empty.
+    let waits = silent.silence.map(|s| (s.outstanding, s.ns / SECOND));
+    assert_eq!(waits, Some((1, HOURS - 1)));
+    assert!(silent.operations.is_empty());
+    assert_eq!(silent.window_ns, 10 * SECOND);
+}
+
+#[test]
+fn a_threshold_is_quiet_for_as_many_intervals_as_a_silence_has() {
+    let filter = crate::filter::LiveFilter::parse("op=EXECUTE and max>15ms").expect("one");
+    let mut triggers = Triggers::new(vec![filter]);
+    let mut live = Live::new(SECOND, SECOND);
+    let mut crossed = Vec::new();
+    for second in [0, 1, 2, 4, 5, 30, 31] {
+        for moment in pass(&mut live, second * SECOND) {
+            if !triggers.check(&moment).is_empty() {
+                crossed.push(moment.start.0 / SECOND);
+            }
+        }
+        live.call(&call(1, "EXECUTE", second * SECOND + 1, 20_000_000));
+    }
+    assert_eq!(crossed, [0, 30], "not behind the second without a packet");
+}
+
+#[test]
 fn one_packet_of_the_future_does_not_stay_the_last() {
     let mut live = Live::new(SECOND, 10 * SECOND);
     pass(&mut live, 0);
@@ -228,9 +275,12 @@ fn one_packet_of_the_future_does_not_stay_the_last() {
     };
     live.traffic(Time(365 * 86_400 * SECOND), stray);
     assert_eq!(pass(&mut live, 2 * SECOND).len(), 2);
-    let mut left = 0;
-    live.end(&mut |_| left += 1);
-    assert!(left < 100, "{left}");
+    let left: Vec<u64> = std::iter::from_fn(|| live.left().map(|m| m.traffic.packets)).collect();
+    assert_eq!(
+        left,
+        [1, 0, 1],
+        "what was open, a silence, and the stray one"
+    );
 }
 
 #[test]

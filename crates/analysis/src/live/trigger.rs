@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 use model::{ConnectionId, Mark, Name, Problems, Protocol, Where, limits};
 
 /// Intervals in a row in which a threshold has to hold no more before it can be crossed again.
-const QUIET: u32 = 3;
+const QUIET: u64 = 3;
 
 /// A row that crossed a threshold.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ enum Who {
 pub struct Triggers {
     filters: Vec<LiveFilter>,
     /// Who is beyond each, and for how many intervals no more.
-    beyond: Vec<HashMap<Who, u32, foldhash::fast::FixedState>>,
+    beyond: Vec<HashMap<Who, u64, foldhash::fast::FixedState>>,
     /// Crossings that were not told, as too many are beyond their threshold at a time.
     untold: u64,
 }
@@ -70,7 +70,7 @@ impl Triggers {
         let untold = &mut self.untold;
         for (filter, beyond) in self.filters.iter().zip(&mut self.beyond) {
             for quiet in beyond.values_mut() {
-                *quiet += 1;
+                *quiet += moment.intervals;
             }
             let mut cross = |who: Who, crossing: &dyn Fn() -> Crossing| {
                 let full = beyond.len() >= limits::LIVE_CONNECTIONS;

@@ -45,7 +45,8 @@ pub(crate) struct Cut {
     /// Where to write; of two captures there are two files
     ///
     /// FILE-client.pcapng and FILE-server.pcapng where -o says FILE.pcapng, or FILE-1 and FILE-2 where
-    /// it is not known which is which. `-` is standard output, for one capture.
+    /// it is not known which is which. `-` is standard output, for one capture. What was cut earlier is replaced,
+    /// any other file is left alone.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
 

@@ -50,6 +50,8 @@ pub(crate) struct Diagnose {
     pub(crate) fail_on: Option<FailOn>,
 
     /// Also save what `slowside compare` needs of this run: some 10 to 200 kB, names and all
+    ///
+    /// An earlier run is replaced, any other file is left alone.
     #[arg(long, value_name = "FILE", conflicts_with = "anonymise")]
     pub(crate) save: Option<PathBuf>,
 

@@ -72,6 +72,8 @@ pub(crate) struct Live {
     pub(crate) filter: Option<Filter>,
 
     /// Threads; 0: as many as fit the machine
+    ///
+    /// More than 65 make no difference.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) threads: usize,
 

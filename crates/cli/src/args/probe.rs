@@ -99,6 +99,8 @@ pub(crate) struct Probe {
     pub(crate) format: AnswerFormat,
 
     /// Write the corrected times as a percentile distribution (.hgrm of HdrHistogram)
+    ///
+    /// An earlier one is replaced, any other file is left alone.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["listen", "stream"])]
     pub(crate) histogram: Option<PathBuf>,
 

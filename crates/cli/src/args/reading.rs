@@ -60,6 +60,8 @@ pub(crate) struct Reading {
 #[derive(Args, Debug)]
 pub(crate) struct Common {
     /// Threads for each capture; 0: as many as fit the machine
+    ///
+    /// More than 65 make no difference.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) threads: usize,
 

@@ -26,9 +26,10 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Done> {
     };
     let output = args.output.as_deref();
     let output = output.unwrap_or(Path::new(html::STANDARD_OUTPUT));
-    if format == CompareFormat::Html {
-        html::check(output)?;
-    }
+    let page = match format {
+        CompareFormat::Html => Some(html::Output::open(output)?),
+        _ => None,
+    };
     check_standard_input(&[args.baseline.clone(), args.problem.clone()])?;
     let mut notes = Vec::new();
     let baseline = named(&args.baseline, "baseline", &mut notes)?;
@@ -41,16 +42,17 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Done> {
     if let Some(names) = args.reading.anonymiser()? {
         comparison = comparison.anonymised(&names);
     }
-    match format {
-        CompareFormat::Text => print(|out| report::compare_text(&comparison, out))?,
-        CompareFormat::Markdown => print(|out| report::compare_markdown(&comparison, out))?,
-        CompareFormat::Json => print(|out| report::compare_json(&comparison, out))?,
-        CompareFormat::Html => {
-            let made = html::made("compare", &args.reading);
-            let mut page = Vec::new();
-            report::compare_html(&comparison, &made, &TimeZone::system(), &mut page)?;
-            html::write(&page, output, args.reading.quiet)?;
-        }
+    if let Some(page) = page {
+        let made = html::made("compare", &args.reading);
+        let mut html = Vec::new();
+        report::compare_html(&comparison, &made, &TimeZone::system(), &mut html)?;
+        page.write(&html, args.reading.quiet)?;
+    } else {
+        print(|out| match format {
+            CompareFormat::Json => report::compare_json(&comparison, out),
+            CompareFormat::Markdown => report::compare_markdown(&comparison, out),
+            CompareFormat::Text | CompareFormat::Html => report::compare_text(&comparison, out),
+        })?;
     }
     let slower = comparison.outcome == Outcome::Slower;
     let ended = comparison.beside.iter().any(|f| f.fatal);

@@ -5,10 +5,20 @@ use crate::args::Cut;
 use crate::exit::{Done, complain};
 use crate::progress::Progress;
 use analysis::results::Vantage;
-use slowside::{Captures, CutCapture, CutRequest};
-use std::fs::{self, File};
+use replace::{Kind, Replacement, Writer};
+use slowside::{Captures, CutCapture, CutRequest, same_file};
+use std::fs;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+
+const CUT: Kind = Kind {
+    name: "capture that was cut",
+    option: "-o",
+    is: slowside::is_cut,
+};
+
+/// Bytes written at once.
+const PIECE_BYTES: usize = 64 << 10;
 
 pub(crate) fn run(args: &Cut) -> anyhow::Result<Done> {
     let config = args.reading.config()?;
@@ -43,22 +53,26 @@ pub(crate) fn run(args: &Cut) -> anyhow::Result<Done> {
     let mut open =
         |index: usize, count: usize, side: Option<Vantage>| -> io::Result<Box<dyn Write>> {
             if stdout {
-                return Ok(Box::new(BufWriter::with_capacity(
-                    1 << 16,
-                    io::stdout().lock(),
-                )));
+                let out = Writer::to(io::stdout().lock(), "to standard output", CUT.option);
+                return Ok(Box::new(BufWriter::with_capacity(PIECE_BYTES, out)));
             }
             let path = path(&args.output, index, count, side);
-            let file = File::create(&path)
-                .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display())))?;
-            written.push((index, path));
-            Ok(Box::new(BufWriter::with_capacity(1 << 16, file)))
+            let file = Replacement::create(&path, &CUT)?;
+            let out = BufWriter::with_capacity(PIECE_BYTES, file.writer()?);
+            written.push((index, path, file));
+            Ok(Box::new(out))
         };
     let mut progress = Progress::new(quiet, false);
     let result = slowside::cut(&captures, &request, &config, &mut open, &mut |e| {
         progress.event(e)
     })?;
     drop(progress);
+    // None before all are whole: those of two captures belong together.
+    let mut paths = Vec::new();
+    for (index, path, file) in written {
+        file.commit()?;
+        paths.push((index, path));
+    }
 
     if !quiet {
         result.notes.iter().for_each(|note| complain(note));
@@ -68,7 +82,7 @@ pub(crate) fn run(args: &Cut) -> anyhow::Result<Done> {
             (0..)
                 .zip(&result.captures)
                 .try_for_each(|(index, capture)| {
-                    let path = written.iter().find(|(i, _)| *i == index);
+                    let path = paths.iter().find(|(i, _)| *i == index);
                     out.write_all(told(path.map(|(_, p)| p.as_path()), capture).as_bytes())
                 })
         })?;
@@ -126,21 +140,29 @@ fn check_output(output: &Path, captures: &Captures) -> anyhow::Result<()> {
     let sides = [None, Some(Vantage::Client), Some(Vantage::Server)];
     for (index, side) in (0..all.len()).flat_map(|i| sides.map(|s| (i, s))) {
         let path = path(output, index, all.len(), side);
-        let Ok(to) = fs::canonicalize(&path) else {
+        if !path.exists() {
             continue;
-        };
-        let inputs = all.iter().flat_map(|files| files.iter());
-        let same = |input: &PathBuf| {
-            let from = fs::canonicalize(input);
-            from.is_ok_and(|from| from == to || from.is_dir() && to.parent() == Some(&from))
-        };
+        }
+        let mut inputs = all.iter().flat_map(|files| files.iter());
         anyhow::ensure!(
-            !inputs.clone().any(same),
+            !inputs.any(|input| holds(input, &path)),
             "{} is one of the captures; give -o another name",
             path.display()
         );
     }
+    if all.len() == 1 {
+        replace::check(output, &CUT)?;
+    }
     Ok(())
+}
+
+/// Whether an input is this file, or a folder with it, by whichever name.
+fn holds(input: &Path, file: &Path) -> bool {
+    let entries = fs::read_dir(input).into_iter().flatten().flatten();
+    same_file(input, file)
+        || entries
+            .map(|e| e.path())
+            .any(|member| same_file(&member, file))
 }
 
 /// `evidence-client.pcapng` of `evidence.pcapng`, where there are several.

@@ -1,6 +1,6 @@
 //! `slowside diagnose`: which side is slow, by how much, and why.
 
-use super::{inputs, print};
+use super::{inputs, print, tell_missing};
 use crate::args::{Diagnose, FailOn, GroupFormat};
 use crate::exit::Done;
 use crate::progress::Progress;
@@ -9,10 +9,17 @@ use anyhow::Context;
 use jiff::tz::TimeZone;
 
 use pseudonyms::{Anonymiser, NameKind};
+use replace::{Kind, Replacement};
 use report::Anonymise;
-use slowside::Config;
+use slowside::{Config, Run};
 use std::path::PathBuf;
 use std::sync::Arc;
+
+const SAVED: Kind = Kind {
+    name: "saved run",
+    option: "--save",
+    is: Run::begins,
+};
 
 pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
     let config = Config {
@@ -23,14 +30,18 @@ pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
     };
     let (captures, mut notes) = inputs::captures(&args.inputs)?;
     let app = application(&args.app, &mut notes)?;
+    // Before all the work.
+    let save = args.save.as_deref();
+    let save = save.map(|file| Replacement::create(file, &SAVED));
+    let save = save.transpose()?;
     let mut progress = Progress::new(args.reading.quiet, false);
     let mut event = |e| progress.event(e);
-    let mut diagnosis = match &args.save {
+    let mut diagnosis = match save {
         None => slowside::diagnose(&captures, app.as_ref(), &config, &mut event)?,
-        Some(path) => {
+        Some(file) => {
             let (diagnosis, snapshot) =
                 slowside::measure(&captures, app.as_ref(), &config, &mut event)?;
-            slowside::save(&snapshot, path)?;
+            file.write(&slowside::saved(&snapshot))?;
             diagnosis
         }
     };
@@ -51,6 +62,9 @@ pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
         GroupFormat::Text => report::diagnosis_text(&diagnosis, &zone, out),
         GroupFormat::Markdown => report::diagnosis_markdown(&diagnosis, &zone, out),
     })?;
+    if !args.reading.quiet {
+        diagnosis.captures.iter().for_each(tell_missing);
+    }
     if let Some(limit) = &args.fail_on
         && diagnosis.findings.iter().any(|f| reaches(f, limit))
     {

@@ -3,39 +3,54 @@
 use super::print;
 use crate::args::Common;
 use crate::exit::complain;
-use anyhow::{Context, bail, ensure};
+use anyhow::ensure;
+use replace::{Kind, Replacement};
 use report::Provenance;
-use std::fs::{self, File};
-use std::io::{self, IsTerminal, Read};
-use std::path::Path;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
 
 /// Standard output.
 pub(super) const STANDARD_OUTPUT: &str = "-";
 
-/// Refuses, before all the work, what a page cannot be written to.
-pub(super) fn check(output: &Path) -> anyhow::Result<()> {
-    if output.as_os_str() == STANDARD_OUTPUT {
-        ensure!(
-            !io::stdout().is_terminal(),
-            "a report is a page for a browser; give -o FILE, or send it elsewhere than the terminal"
-        );
-        return Ok(());
-    }
-    check_file(output)
+/// What every page of HTML that slowside writes begins with.
+const PAGE: Kind = Kind {
+    name: "report",
+    option: "-o",
+    is: |head| head.starts_with(b"<!DOCTYPE html>"),
+};
+
+/// Where a page is written to.
+pub(super) enum Output {
+    Standard,
+    File(Replacement, PathBuf),
 }
 
-/// Writes a page, and says where it is.
-pub(super) fn write(page: &[u8], output: &Path, quiet: bool) -> anyhow::Result<()> {
-    if output.as_os_str() == STANDARD_OUTPUT {
-        return print(|out| out.write_all(page));
+impl Output {
+    /// Refuses, before all the work, what a page cannot be written to.
+    pub(super) fn open(output: &Path) -> anyhow::Result<Output> {
+        if output.as_os_str() == STANDARD_OUTPUT {
+            ensure!(
+                !io::stdout().is_terminal(),
+                "a report is a page for a browser; give -o FILE, or send it elsewhere than the terminal"
+            );
+            return Ok(Output::Standard);
+        }
+        let file = Replacement::create(output, &PAGE)?;
+        Ok(Output::File(file, output.to_owned()))
     }
-    let shown = output.display();
-    fs::write(output, page).with_context(|| format!("cannot write {shown}"))?;
-    if !quiet {
-        let size = report::bytes(page.len() as u64);
-        complain(&format!("{shown} written, {size}; open it with a browser"));
+
+    /// Writes a page, and says where it is.
+    pub(super) fn write(self, page: &[u8], quiet: bool) -> anyhow::Result<()> {
+        let Output::File(file, name) = self else {
+            return print(|out| out.write_all(page));
+        };
+        file.write(page)?;
+        if !quiet {
+            let (name, size) = (name.display(), report::bytes(page.len() as u64));
+            complain(&format!("{name} written, {size}; open it with a browser"));
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// How the page of a command was made.
@@ -61,33 +76,4 @@ fn recorded() -> Vec<String> {
         }
     }
     words
-}
-
-/// What every page of HTML that slowside writes begins with.
-const PAGE: &[u8] = b"<!DOCTYPE html>";
-
-/// Refuses to write over anything but an earlier page: a slip of the pen must not cost a capture.
-fn check_file(path: &Path) -> anyhow::Result<()> {
-    let shown = path.display();
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
-    if let Some(folder) = folder {
-        let folder_shown = folder.display();
-        ensure!(
-            folder.is_dir(),
-            "{folder_shown} is no folder, so {shown} cannot be written"
-        );
-    }
-    ensure!(!path.is_dir(), "{shown} is a folder; name a file with -o");
-    let Ok(file) = File::open(path) else {
-        return Ok(());
-    };
-    if !file.metadata().is_ok_and(|m| m.is_file()) {
-        return Ok(());
-    }
-    let mut start = Vec::new();
-    let read = file.take(PAGE.len() as u64).read_to_end(&mut start);
-    if read.is_err() || !(start.is_empty() || start == PAGE) {
-        bail!("{shown} exists and is no report; name another file with -o");
-    }
-    Ok(())
 }

@@ -4,8 +4,8 @@
 use super::check_standard_input;
 use crate::args::Inputs;
 use anyhow::bail;
-use slowside::{Captures, Ends};
-use std::path::{Path, PathBuf};
+use slowside::{Captures, Ends, same_file};
+use std::path::PathBuf;
 
 /// Which files make which capture, and what should be said about that. Files given as one capture that
 /// are captures of both ends are taken for those.
@@ -83,7 +83,11 @@ fn given(args: &Inputs) -> anyhow::Result<(Captures, Vec<String>)> {
     let captures = match (client.is_empty(), server.is_empty()) {
         (false, true) => Captures::Client(client),
         (true, false) => Captures::Server(server),
-        (false, false) if client.iter().all(|c| server.iter().any(|s| same(c, s))) => {
+        (false, false)
+            if client
+                .iter()
+                .all(|c| server.iter().any(|s| same_file(c, s))) =>
+        {
             notes.push(
                 "The same files were given for both sides: they are one capture, of which it is \
                  found out where it was taken."
@@ -107,7 +111,7 @@ fn given(args: &Inputs) -> anyhow::Result<(Captures, Vec<String>)> {
 fn distinct(paths: &[PathBuf], notes: &mut Vec<String>) -> Vec<PathBuf> {
     let mut kept: Vec<PathBuf> = Vec::new();
     for path in paths {
-        if kept.iter().any(|k| same(k, path)) {
+        if kept.iter().any(|k| same_file(k, path)) {
             notes.push(format!(
                 "{} was given twice: it is read once.",
                 path.display()
@@ -117,10 +121,6 @@ fn distinct(paths: &[PathBuf], notes: &mut Vec<String>) -> Vec<PathBuf> {
         }
     }
     kept
-}
-
-fn same(a: &Path, b: &Path) -> bool {
-    a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 #[cfg(test)]

@@ -2,19 +2,22 @@
 
 mod lines;
 mod names;
+mod silence;
 mod terminal;
 
-use super::check_standard_input;
+use super::{check_standard_input, tell_damage};
 use crate::args::Live;
 use crate::exit::Done;
 use crate::view::has_terminal;
+use analysis::live::LiveResult;
 use anyhow::Context;
 use model::limits;
 use report::LiveFile;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use slowside::{Config, Control, Keep, LiveOptions, Source, Written};
+use slowside::{Config, Control, Keep, LiveOptions, Source, Unwritten, Written};
 use std::io;
 use std::sync::OnceLock;
+use std::thread;
 use std::time::{Duration, Instant};
 
 pub(crate) fn run(args: &Live) -> anyhow::Result<Done> {
@@ -37,7 +40,7 @@ pub(crate) fn run(args: &Live) -> anyhow::Result<Done> {
     let (source, control) = source(args)?;
     stop_on_signals(&control)?;
     if let Some(ns) = args.from_interface.lasting {
-        stop_after(&control, ns);
+        stop_after(&control, ns)?;
     }
     let config = Config {
         threads: args.threads,
@@ -128,19 +131,32 @@ fn stop_on_signals(control: &Control) -> anyhow::Result<()> {
     register().context("cannot wait for Ctrl-C; leave it to --for")
 }
 
-fn stop_after(control: &Control, ns: i64) {
+fn stop_after(control: &Control, ns: i64) -> anyhow::Result<()> {
     let control = control.clone();
-    std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_nanos(ns.unsigned_abs()));
+    let wait = move || {
+        thread::sleep(Duration::from_nanos(ns.unsigned_abs()));
         control.stop();
-    });
+    };
+    let waiting = thread::Builder::new().spawn(wait);
+    waiting.context("no thread is to be had for --for; leave it to Ctrl-C")?;
+    Ok(())
+}
+
+/// How it ended, after saying on standard error what was damaged.
+fn done(result: &LiveResult, quiet: bool) -> Done {
+    let captures = &result.ops.captures;
+    captures.iter().filter(|_| !quiet).for_each(tell_damage);
+    match result.unwritten {
+        Some(_) => Done::Unwritten,
+        None => Done::with_damage(captures.iter().any(|c| c.problems.any_damage())),
+    }
 }
 
 /// A file as outputs say it.
-fn said(written: &Result<Written, String>) -> Result<(String, u64, i64), String> {
+fn said(written: &Result<Written, Unwritten>) -> Result<(String, u64, i64), String> {
     match written {
         Ok(w) => Ok((w.path.display().to_string(), w.packets, w.ns)),
-        Err(why) => Err(why.clone()),
+        Err(why) => Err(why.to_string()),
     }
 }
 

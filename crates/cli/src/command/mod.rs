@@ -113,14 +113,36 @@ fn tell(config: &Config, captures: &[CaptureResult], only_rows: bool, quiet: boo
     if let Some(why) = nothing_within(config, captures) {
         complain(&why);
     }
-    for capture in captures.iter().filter(|_| only_rows) {
-        tell_damage(capture);
+    for capture in captures {
+        match only_rows {
+            true => tell_damage(capture),
+            false => tell_missing(capture),
+        }
     }
+}
+
+/// Kinds of damage that stand for whole files.
+const MISSING: [&str; 5] = [
+    "empty-directory",
+    "empty-file",
+    "not-a-capture",
+    "unknown-version",
+    "unreadable-file",
+];
+
+/// Says on standard error which files could not be read at all: who looks at the answer may not miss them.
+fn tell_missing(capture: &CaptureResult) {
+    tell_problems(capture, |kind| MISSING.contains(&kind));
 }
 
 /// Says on standard error what was damaged.
 fn tell_damage(capture: &CaptureResult) {
-    for (kind, p) in capture.problems.iter().filter(|(_, p)| p.damage) {
+    tell_problems(capture, |_| true);
+}
+
+fn tell_problems(capture: &CaptureResult, of: impl Fn(&str) -> bool) {
+    let damage = capture.problems.iter().filter(|(_, p)| p.damage);
+    for (kind, p) in damage.filter(|(kind, _)| of(kind)) {
         complain(&format!(
             "damaged: {kind}, {}: {} ({})",
             p.count, p.example, p.first

@@ -8,12 +8,13 @@ use crate::args::{AnswerFormat, Probe, Stream, Switch};
 use crate::exit::{Done, complain};
 use anyhow::Context;
 use probe::{
-    ConnectPlan, IntervalResult, Measured, Mix, Pacing, Plan, ProbeResult, SocketOptions, Token,
-    Work, measure, measure_connects,
+    ConnectPlan, IntervalResult, Measured, Mix, Pacing, Plan, SocketOptions, Token, Work, measure,
+    measure_connects,
 };
+use replace::{Kind, Replacement};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -28,6 +29,12 @@ const CONNECTS: f64 = 10.0;
 /// Bytes of a token's file that are read.
 const TOKEN_FILE_BYTES: u64 = 4_096;
 
+const HISTOGRAM: Kind = Kind {
+    name: "histogram",
+    option: "--histogram",
+    is: |head| head.trim_ascii_start().starts_with(b"Value "),
+};
+
 pub(crate) fn run(args: &Probe) -> anyhow::Result<Done> {
     if let Some(address) = args.listen {
         return listen::run(args, address);
@@ -36,7 +43,9 @@ pub(crate) fn run(args: &Probe) -> anyhow::Result<Done> {
         anyhow::bail!("give HOST:PORT of the listener, or --listen to be one");
     };
     // Before anything is measured for nothing.
-    let histogram = args.histogram.as_deref().map(create).transpose()?;
+    let histogram = args.histogram.as_deref();
+    let histogram = histogram.map(|file| Replacement::create(file, &HISTOGRAM));
+    let histogram = histogram.transpose()?;
     let shown = (args.interval.is_some() || io::stderr().is_terminal()) && !args.quiet;
     let measured = measured(args);
     let mut tell = |i: &IntervalResult| {
@@ -59,9 +68,10 @@ pub(crate) fn run(args: &Probe) -> anyhow::Result<Done> {
         let plan = plan(args, target)?;
         measure(&plan, &*stop()?, &mut tell)?
     };
-    if let Some((file, path)) = histogram {
-        write_histogram(file, &result)
-            .with_context(|| format!("cannot write {}; name another file", path.display()))?;
+    if let Some(file) = histogram {
+        let mut text = Vec::new();
+        report::probe_hgrm(&result, &mut text)?;
+        file.write(&text)?;
     }
     print(|out| match args.format {
         AnswerFormat::Text => report::probe_text(&result, out),
@@ -124,18 +134,6 @@ fn token(path: &Path) -> anyhow::Result<Token> {
         .and_then(|file| file.take(TOKEN_FILE_BYTES).read_to_end(&mut bytes))
         .with_context(|| format!("cannot open {}; check --token-file", path.display()))?;
     Token::new(&bytes).with_context(|| format!("{} holds no token", path.display()))
-}
-
-fn create(path: &Path) -> anyhow::Result<(File, &Path)> {
-    let file = File::create(path)
-        .with_context(|| format!("cannot write {}; name another file", path.display()))?;
-    Ok((file, path))
-}
-
-fn write_histogram(file: File, result: &ProbeResult) -> io::Result<()> {
-    let mut out = BufWriter::new(file);
-    report::probe_hgrm(result, &mut out)?;
-    out.flush()
 }
 
 /// A flag that the first Ctrl-C sets; the second ends the program.

@@ -1,7 +1,7 @@
 //! `slowside report`: one page of HTML that shows it all.
 
 use super::diagnose::{application, without_files};
-use super::{html, inputs};
+use super::{html, inputs, tell_missing};
 use crate::args::Report;
 use crate::exit::Done;
 use crate::progress::Progress;
@@ -16,7 +16,7 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Done> {
         clock_offset_ns: args.judging.clock_offset,
         ..args.reading.config()?
     };
-    html::check(&args.output)?;
+    let output = html::Output::open(&args.output)?;
     let (captures, mut notes) = inputs::captures(&args.inputs)?;
     let app = application(&args.app, &mut notes)?;
     let options = ReportOptions {
@@ -43,11 +43,11 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Done> {
     let made = html::made("report", &args.reading);
     let mut page = Vec::new();
     report::report_html(&result, &made, &TimeZone::system(), &mut page)?;
-    html::write(&page, &args.output, args.reading.quiet)?;
-    let damaged = result
-        .diagnosis
-        .captures
-        .iter()
-        .any(|c| c.problems.any_damage());
+    output.write(&page, args.reading.quiet)?;
+    let captures = &result.diagnosis.captures;
+    if !args.reading.quiet {
+        captures.iter().for_each(tell_missing);
+    }
+    let damaged = captures.iter().any(|c| c.problems.any_damage());
     Ok(Done::with_damage(damaged))
 }

@@ -7,10 +7,18 @@ use crate::exit::Done;
 use anyhow::{Context, anyhow};
 use clap::CommandFactory;
 use clap_mangen::Man as Page;
+use replace::{Kind, Replacement};
 use std::fs;
-use std::path::Path;
+use std::io::Write;
 
 const NAME: &str = "slowside";
+
+/// Nobody else's page has such a name.
+const PAGE: Kind = Kind {
+    name: "manual page",
+    option: "--dir",
+    is: |_| true,
+};
 
 pub(crate) fn completions(args: &Completions) -> anyhow::Result<Done> {
     let mut script = Vec::new();
@@ -22,9 +30,14 @@ pub(crate) fn completions(args: &Completions) -> anyhow::Result<Done> {
 pub(crate) fn man(args: &Man) -> anyhow::Result<Done> {
     if let Some(dir) = &args.dir {
         fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
+        let mut files = Vec::new();
         for (name, page) in pages()? {
-            write(&dir.join(format!("{name}.1")), &page)?;
+            let file = Replacement::create(&dir.join(format!("{name}.1")), &PAGE)?;
+            file.writer()?.write_all(&page)?;
+            files.push(file);
         }
+        // None before all are whole: they belong together.
+        files.into_iter().try_for_each(Replacement::commit)?;
         return Ok(Done::Fine);
     }
     let wanted = args
@@ -39,10 +52,6 @@ pub(crate) fn man(args: &Man) -> anyhow::Result<Done> {
     })?;
     print(|out| out.write_all(page))?;
     Ok(Done::Fine)
-}
-
-fn write(path: &Path, page: &[u8]) -> anyhow::Result<()> {
-    fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Each page's name and its text in roff.

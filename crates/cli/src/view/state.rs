@@ -123,16 +123,18 @@ impl State {
     pub(crate) fn take(&mut self, event: Event) {
         match event {
             Event::Moment(moment, held) => {
-                self.history.push_back(Past {
-                    calls: moment.all.stats.count,
-                    p99_ns: moment.all.stats.p99_ns,
-                });
-                if self.history.len() > HISTORY {
-                    self.history.pop_front();
+                for _ in 0..moment.intervals.min(HISTORY as u64) {
+                    self.history.push_back(Past {
+                        calls: moment.all.stats.count,
+                        p99_ns: moment.all.stats.p99_ns,
+                    });
+                    if self.history.len() > HISTORY {
+                        self.history.pop_front();
+                    }
                 }
-                let since = moment.start + -moment.window_ns;
+                let since = moment.start + (moment.width_ns - moment.window_ns);
                 self.losses.push_back((moment.start, moment.dropped_now));
-                while self.losses.front().is_some_and(|(at, _)| *at <= since) {
+                while self.losses.front().is_some_and(|(at, _)| *at < since) {
                     self.losses.pop_front();
                 }
                 self.latest = Some((Arc::from(moment), held));

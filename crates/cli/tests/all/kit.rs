@@ -1,6 +1,8 @@
 //! The command as tests run it, and the files that they give it.
 
-pub(crate) use testkit::at_hand::{has, has_known_tshark, lab, lab_run, nanoseconds, root, sample};
+pub(crate) use testkit::at_hand::{
+    has, has_known_tshark, lab, lab_run, may_mount, may_trace, nanoseconds, root, sample,
+};
 
 use serde_json::Value;
 use std::ffi::OsStr;

@@ -8,6 +8,8 @@ mod compare;
 mod cut;
 mod docs;
 mod field;
+#[cfg(unix)]
+mod files;
 mod health;
 mod kernel;
 mod kit;

@@ -1,7 +1,7 @@
 //! Chosen packets into a pcapng file, with comments that say why they are there.
 
 use super::choose::{Choice, Chooser};
-use super::{CutRequest, cannot_write};
+use super::{CUT_BY, CutRequest, cannot_write};
 use crate::Error;
 use crate::config::Event;
 use capture::{Beside, Interface, PacketBlock, PcapNgWriter};
@@ -114,7 +114,7 @@ fn section(chooser: &Chooser<'_>, request: &CutRequest, labels: &[String]) -> St
         .side
         .map_or_else(String::new, |s| format!(", taken at the {}", s.name()));
     let mut text = format!(
-        "Cut by {} from {}{taken}: {}. {} of {} packets, {} of them with comments that say why. ",
+        "{CUT_BY}{} from {}{taken}: {}. {} of {} packets, {} of them with comments that say why. ",
         request.application,
         labels.join(", "),
         request.words,

@@ -1,13 +1,16 @@
-//! Where packets that were kept are written: into files that were not there, numbered.
+//! Where packets that were kept are written: into files that were not there, numbered, and whole.
 
 use super::ring::{Comments, Count, Snapshot};
+use replace::Replacement;
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 /// Further numbers are not tried.
 const NUMBERS: u32 = 100_000;
+
+/// Bytes written at once.
+const PIECE_BYTES: usize = 64 << 10;
 
 /// A file of packets.
 #[derive(Clone, Debug)]
@@ -18,6 +21,16 @@ pub struct Written {
     pub ns: i64,
 }
 
+/// Why packets are in no file.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Unwritten {
+    #[error("no packets are kept")]
+    NothingKept,
+    /// What failed, in a sentence.
+    #[error("{0}")]
+    Failed(String),
+}
+
 /// Writes them as `NAME-1.pcapng`, or with the next number that is free.
 pub(super) fn write(
     snapshot: Snapshot,
@@ -25,9 +38,10 @@ pub(super) fn write(
     (name, why): (&str, &str),
     comments: &Comments,
 ) -> io::Result<Written> {
-    let (path, file) = create(path)?;
-    let (out, count) = snapshot.write(BufWriter::new(file), name, why, comments)?;
-    out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let file = Replacement::unnamed(path, "--write")?;
+    let out = BufWriter::with_capacity(PIECE_BYTES, file.writer()?);
+    let (_, count) = snapshot.write(out, name, why, comments)?;
+    let path = file.commit_as((1..NUMBERS).map(|number| numbered(path, number)))?;
     let Count {
         packets,
         first,
@@ -38,18 +52,6 @@ pub(super) fn write(
         packets,
         ns: first.zip(last).map_or(0, |(first, last)| last - first),
     })
-}
-
-fn create(path: &Path) -> io::Result<(PathBuf, File)> {
-    for number in 1..NUMBERS {
-        let path = numbered(path, number);
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(file) => return Ok((path, file)),
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(e) => return Err(e),
-        }
-    }
-    Err(io::ErrorKind::AlreadyExists.into())
 }
 
 /// `evidence.pcapng` as `evidence-3.pcapng`.

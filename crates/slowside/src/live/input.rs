@@ -1,7 +1,8 @@
 //! A stream of bytes that may be silent for hours into one that can be stopped and that says when nothing
 //! comes: a thread of its own reads it.
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
+use crate::waiting::Waiting;
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,8 +18,17 @@ const PIECES: usize = 16;
 /// A capture cannot be told from fewer bytes: until then there is nothing to be silent about.
 const HEAD_BYTES: usize = 64;
 
+type Input = Box<dyn Read + Send>;
+
+/// Where bytes come from.
+enum From {
+    Thread(Receiver<io::Result<Vec<u8>>>),
+    /// Where no thread is to be had, silence is waited out.
+    Here(Input),
+}
+
 pub(super) struct Pump {
-    pieces: Receiver<io::Result<Vec<u8>>>,
+    from: From,
     piece: Vec<u8>,
     read: usize,
     total: usize,
@@ -27,29 +37,37 @@ pub(super) struct Pump {
 
 impl Pump {
     /// The thread that reads goes on until the input ends; nobody waits for it.
-    pub(super) fn new(mut input: Box<dyn Read + Send>, stop: Arc<AtomicBool>) -> Pump {
+    pub(super) fn new(input: Input, stop: Arc<AtomicBool>) -> Pump {
         let (send, pieces) = bounded(PIECES);
-        std::thread::spawn(move || {
-            let mut piece = vec![0; PIECE_BYTES];
-            loop {
-                let read = match input.read(&mut piece) {
-                    Ok(0) => break,
-                    Ok(n) => Ok(piece.get(..n).unwrap_or_default().to_vec()),
-                    Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-                    Err(e) => Err(e),
-                };
-                let failed = read.is_err();
-                if send.send(read).is_err() || failed {
-                    break;
-                }
+        let from = match Waiting::new(move |input| pump(input, &send)) {
+            Some(thread) => {
+                thread.start(input);
+                From::Thread(pieces)
             }
-        });
+            None => From::Here(input),
+        };
         Pump {
-            pieces,
+            from,
             piece: Vec::new(),
             read: 0,
             total: 0,
             stop,
+        }
+    }
+}
+
+fn pump(mut input: Input, send: &Sender<io::Result<Vec<u8>>>) {
+    let mut piece = vec![0; PIECE_BYTES];
+    loop {
+        let read = match input.read(&mut piece) {
+            Ok(0) => break,
+            Ok(n) => Ok(piece.get(..n).unwrap_or_default().to_vec()),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => Err(e),
+        };
+        let failed = read.is_err();
+        if send.send(read).is_err() || failed {
+            break;
         }
     }
 }
@@ -65,7 +83,11 @@ impl Read for Pump {
                     false => Ok(0),
                 };
             }
-            match self.pieces.recv_timeout(BEAT) {
+            let pieces = match &mut self.from {
+                From::Thread(pieces) => pieces,
+                From::Here(input) => return input.read(into),
+            };
+            match pieces.recv_timeout(BEAT) {
                 Ok(piece) => {
                     self.piece = piece?;
                     self.read = 0;

@@ -1,10 +1,11 @@
-//! The last packets, diagnosed again and again: beside the capture, in a thread of its own, where it goes
-//! on meanwhile; one after the other, so that the answer is always the same, where it is read from files.
+//! The last packets, diagnosed again and again: beside the capture, in a thread of its own (where one is to be had),
+//! where it goes on meanwhile; one after the other, so that the answer is always the same, where it is read from files.
 
 use super::ring::Snapshot;
 use crate::Error;
 use crate::config::Config;
 use crate::diagnose::ReadOptions;
+use crate::waiting::Waiting;
 use analysis::results::Diagnosis;
 use capture::Capture;
 use crossbeam_channel::{Receiver, TryRecvError, bounded};
@@ -66,15 +67,18 @@ impl Watch {
             return None;
         }
         self.looked = newest;
-        if !self.beside {
-            return Some((newest, diagnose(&self.config, &self.name, snapshot).ok()?));
-        }
         let (send, receive) = bounded(1);
         let (config, name) = (self.config.clone(), self.name.clone());
-        std::thread::spawn(move || {
-            // Nobody waits for it where the run has ended.
-            let _ = send.send(diagnose(&config, &name, snapshot));
+        let beside = self.beside.then(|| {
+            Waiting::new(move |snapshot| {
+                // Nobody waits for it where the run has ended.
+                let _ = send.send(diagnose(&config, &name, snapshot));
+            })
         });
+        let Some(thread) = beside.flatten() else {
+            return Some((newest, diagnose(&self.config, &self.name, snapshot).ok()?));
+        };
+        thread.start(snapshot);
         self.under_way = Some((newest, receive));
         None
     }

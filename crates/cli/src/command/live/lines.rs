@@ -1,15 +1,16 @@
 //! A line for each interval, as text or JSON, and the totals at the end.
 
 use super::names::told;
-use super::{file, said, window};
+use super::silence::Silence;
+use super::{done, file, said, window};
 use crate::args::{Live, LiveFormat};
-use crate::command::{CANNOT_WRITE, tell_damage};
-use crate::exit::Done;
-use analysis::live::FoundRow;
+use crate::command::CANNOT_WRITE;
+use crate::exit::{Done, complain};
+use analysis::live::{FoundRow, Moment};
 use anyhow::Context;
 use jiff::tz::TimeZone;
 use report::{Anonymise, LiveKept, LiveText};
-use slowside::{Config, Control, LiveEvent, LiveOptions, RingFill, Source};
+use slowside::{Config, Control, LiveEvent, LiveOptions, RingFill, Source, Unwritten, Written};
 use std::io::{self, BufWriter, Write};
 
 pub(super) fn run(
@@ -25,6 +26,8 @@ pub(super) fn run(
     let mut text = LiveText::new(TimeZone::system(), window(args));
     let mut lines = Lines {
         text: (!json).then_some(&mut text),
+        silence: Silence::default(),
+        missing: Missing::default(),
         top: args.top,
         keep_bytes: args.keep_bytes as u64,
         out: &mut out,
@@ -39,6 +42,9 @@ pub(super) fn run(
         })
     };
     let result = slowside::live(source, config, options, control, &mut sink);
+    if failed.is_none() {
+        failed = lines.rest().err();
+    }
     if let Some(e) = failed {
         return Err(e).context(CANNOT_WRITE);
     }
@@ -52,35 +58,54 @@ pub(super) fn run(
         false => text.total(&result, &mut out),
     };
     total.and_then(|()| out.flush()).context(CANNOT_WRITE)?;
-    let mut damaged = false;
-    for capture in &result.ops.captures {
-        damaged |= capture.problems.any_damage();
-        if !args.quiet {
-            tell_damage(capture);
-        }
-    }
-    Ok(Done::with_damage(damaged))
+    Ok(done(&result, args.quiet))
 }
 
 struct Lines<'a, W> {
     /// `None`: JSON.
     text: Option<&'a mut LiveText>,
+    silence: Silence,
+    missing: Missing,
     top: usize,
     keep_bytes: u64,
     out: &'a mut W,
 }
 
 impl<W: Write> Lines<'_, W> {
+    fn moment(&mut self, moment: &Moment, held: &RingFill) -> io::Result<()> {
+        let out = &mut *self.out;
+        match &mut self.text {
+            Some(text) => {
+                text.moment(moment, out)?;
+                text.kept(held.ns, self.keep_bytes, held.short, out)
+            }
+            None => report::live_moment_json(moment, kept(held), self.top, out),
+        }
+    }
+
+    /// What was not told yet of a silence.
+    fn rest(&mut self) -> io::Result<()> {
+        match self.silence.rest() {
+            Some((moment, held)) => self.moment(&moment, &held),
+            None => Ok(()),
+        }
+    }
+
     fn event(&mut self, event: &LiveEvent<'_>) -> io::Result<()> {
+        if let LiveEvent::Moment { moment, held, .. } = event {
+            if !moment.is_silent() {
+                self.rest()?;
+                self.silence = Silence::default();
+                self.moment(moment, held)?;
+            } else if let Some((moment, held)) = self.silence.goes_on(moment, *held) {
+                self.moment(&moment, &held)?;
+            }
+            return self.out.flush();
+        }
+        self.rest()?;
         let out = &mut *self.out;
         match (event, &mut self.text) {
-            (LiveEvent::Moment { moment, held, .. }, Some(text)) => {
-                text.moment(moment, out)?;
-                text.kept(held.ns, self.keep_bytes, held.short, out)?;
-            }
-            (LiveEvent::Moment { moment, held, .. }, None) => {
-                report::live_moment_json(moment, kept(held), self.top, out)?;
-            }
+            (LiveEvent::Moment { .. }, _) => {}
             (LiveEvent::Findings { found, rules, at }, text) => {
                 let new = |f: &&FoundRow| rules.contains(&f.rule);
                 let rows: Vec<&FoundRow> = found.rows().iter().filter(new).collect();
@@ -101,6 +126,7 @@ impl<W: Write> Lines<'_, W> {
                 },
                 text,
             ) => {
+                written.iter().for_each(|w| self.missing.look(w));
                 let written = written.as_ref().map(said);
                 let file = written.as_ref().map(file);
                 match text {
@@ -109,6 +135,7 @@ impl<W: Write> Lines<'_, W> {
                 }
             }
             (LiveEvent::Written(written), text) => {
+                self.missing.look(written);
                 let written = said(written);
                 match text {
                     Some(text) => text.written(file(&written), out)?,
@@ -118,6 +145,25 @@ impl<W: Write> Lines<'_, W> {
         }
         // Somebody waits for each line.
         self.out.flush()
+    }
+}
+
+/// Evidence that could not be written, on standard error at once: whoever keeps the lines may not look at them. Once for
+/// each reason, until a file can be written again.
+#[derive(Default)]
+struct Missing(Option<String>);
+
+impl Missing {
+    fn look(&mut self, written: &Result<Written, Unwritten>) {
+        match written {
+            Ok(_) => self.0 = None,
+            Err(Unwritten::NothingKept) => {}
+            Err(Unwritten::Failed(why)) if self.0.as_ref() == Some(why) => {}
+            Err(Unwritten::Failed(why)) => {
+                complain(why);
+                self.0 = Some(why.clone());
+            }
+        }
     }
 }
 

@@ -1,10 +1,10 @@
 //! The view: the engine in a thread of its own, the terminal here, and the totals when it is left.
 
 use super::names::told;
-use super::{file, said, window};
+use super::{done, file, said, window};
 use crate::args::Live;
-use crate::command::{print, tell_damage};
-use crate::exit::Done;
+use crate::command::print;
+use crate::exit::{Done, complain};
 use crate::view::{self, Event, Message, Screen, Shared, State};
 use analysis::live::LiveResult;
 use anyhow::Context;
@@ -13,8 +13,9 @@ use jiff::tz::TimeZone;
 use pseudonyms::{Anonymiser, NameKind};
 use report::{Anonymise, LiveText, crossed, written_words};
 use slowside::{Config, Control, Error, LiveEvent, LiveOptions, Source};
+use std::io;
 use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
 
 pub(super) fn run(
     args: &Live,
@@ -38,7 +39,8 @@ pub(super) fn run(
     let mut screen = Screen::take().context("cannot use the terminal; give --format text")?;
     let shared = Arc::new(Shared::default());
     let hides = names.is_some();
-    let engine = start(source, config, options, control, &shared, names);
+    let engine = start(source, config, options, control, &shared, names)
+        .context("no thread is to be had for the view; give --format text")?;
     let mut state = State::new(&name, TimeZone::system(), report::has_colors());
     state.hides = hides;
     let shown = view::show(&mut screen, &mut state, &shared, control);
@@ -50,14 +52,10 @@ pub(super) fn run(
     shown.context("cannot use the terminal; give --format text")?;
     let mut text = LiveText::new(TimeZone::system(), window(args));
     print(|out| text.total(&result, out))?;
-    let mut damaged = false;
-    for capture in &result.ops.captures {
-        damaged |= capture.problems.any_damage();
-        if !args.quiet {
-            tell_damage(capture);
-        }
+    if let Some(why) = &result.unwritten {
+        complain(why);
     }
-    Ok(Done::with_damage(damaged))
+    Ok(done(&result, args.quiet))
 }
 
 fn start(
@@ -67,10 +65,10 @@ fn start(
     control: &Control,
     shared: &Arc<Shared>,
     names: Option<Anonymiser>,
-) -> JoinHandle<Result<LiveResult, Error>> {
+) -> io::Result<JoinHandle<Result<LiveResult, Error>>> {
     let (config, options) = (config.clone(), options.clone());
     let (control, shared) = (control.clone(), Arc::clone(shared));
-    std::thread::spawn(move || {
+    thread::Builder::new().spawn(move || {
         let mut sink = |event: LiveEvent<'_>| {
             told(&event, names.as_ref(), |e| tell(e, &shared));
             Ok(())

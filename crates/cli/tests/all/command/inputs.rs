@@ -1,7 +1,8 @@
 //! However a capture is handed over, the answer is the same.
 
 use super::conversation;
-use crate::kit::{file, slowside, slowside_with, text};
+use crate::kit::{self, file, slowside, slowside_with, text};
+use std::ffi::OsStr;
 use std::fs;
 
 /// gzip (RFC 1952) with stored blocks (RFC 1951 section 3.2.4).
@@ -119,6 +120,38 @@ fn a_folder_of_a_rotated_set_is_one_capture() {
     assert_eq!(outcomes(&output.stdout), expected);
     let swapped = slowside(["calls".as_ref(), b.as_os_str(), a.as_os_str()]);
     assert_eq!(outcomes(&swapped.stdout), expected);
+}
+
+#[test]
+fn a_member_of_a_set_that_is_no_capture_is_said_to_be_missing() {
+    let (first, _) = halves();
+    let a = file("member", "ring.pcap1", &first);
+    file("member", "ring.pcap2", b"written over by somebody's log\n");
+    file("member", "notes.txt", b"not a capture");
+    let folder = a.parent().expect("a folder");
+    let out = kit::folder("member-out");
+    let [page, cut] = ["page.html", "cut.pcapng"].map(|name| out.join(name));
+    let [page, cut] = [&page, &cut].map(|p| p.to_str().expect("UTF-8"));
+    for line in [
+        &["diagnose"][..],
+        &["calls"],
+        &["ops"],
+        &["conns"],
+        &["info"],
+        &["stat"],
+        &["live"],
+        &["report", "-o", page],
+        &["cut", "--from=@0", "-o", cut],
+    ] {
+        let words = line.iter().map(OsStr::new).chain([folder.as_os_str()]);
+        let output = slowside(words);
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{line:?}: {told}");
+        let missing = told
+            .lines()
+            .filter(|l| l.contains("ring.pcap2 is not a capture"));
+        assert_eq!(missing.count(), 1, "{line:?}: {told}");
+    }
 }
 
 #[test]

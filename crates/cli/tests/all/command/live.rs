@@ -1,7 +1,7 @@
 //! `slowside live` without a terminal: its totals against those of other commands, thresholds and what they
 //! write, and how it ends.
 
-use crate::kit::{file, refused, root, slowside, slowside_with, text, waiting};
+use crate::kit::{SLOWSIDE, file, refused, root, slowside, slowside_with, text, waiting};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -404,4 +404,108 @@ fn no_name_is_left_under_pseudonyms() {
         "--write=e.pcapng",
     ]);
     assert!(error.contains("--anonymise"), "{error}");
+}
+
+/// An idle connection with keep-alives, each after so many nanoseconds.
+#[cfg(target_os = "linux")]
+fn idle(every_ns: i64, times: i64) -> Vec<u8> {
+    use testkit::{Conversation, Format, pcap};
+    let mut c = Conversation::nfs();
+    c.at(1_700_000_000_000_000_000).handshake();
+    for _ in 0..times {
+        c.after(every_ns).client_ack().server_ack();
+    }
+    pcap(&c.packets(), model::LinkType(1), Format::ALL[1])
+}
+
+/// In a gigabyte of memory, which a line for each second would fill.
+#[cfg(target_os = "linux")]
+#[test]
+fn silences_of_hours_and_of_years_are_a_line_each() {
+    const HOUR: i64 = 3_600_000_000_000;
+    for (name, every, times) in [("hours", 2 * HOUR, 24), ("years", 20_000 * HOUR, 20)] {
+        let bytes = idle(every, times);
+        let path = file("live-silence", name, &bytes);
+        for format in ["json", "text"] {
+            for input in ["-", path.to_str().expect("UTF-8")] {
+                let limited = "ulimit -v 1000000; exec \"$0\" live \"$@\"";
+                let output = Command::new("sh")
+                    .args([
+                        "-c",
+                        limited,
+                        SLOWSIDE,
+                        input,
+                        "--threads=2",
+                        "--format",
+                        format,
+                    ])
+                    .stdin(fs::File::open(&path).expect("a file"))
+                    .output()
+                    .expect("a shell");
+                assert_eq!(
+                    output.status.code(),
+                    Some(0),
+                    "{name}: {}",
+                    text(&output.stderr)
+                );
+                // Of each step the interval with its packets, the silence, and a heading now and then.
+                let lines = text(&output.stdout).lines().count();
+                assert!(lines < 3 * times as usize, "{name} {format}: {lines} lines");
+            }
+        }
+        let lines = live(&[path.to_str().expect("UTF-8")]);
+        let intervals = of_kind(&lines, "interval");
+        let total = lines.last().expect("a total");
+        assert_eq!(
+            sum(&intervals, "packets"),
+            total["capture"]["packets"],
+            "{name}"
+        );
+        let ends = |i: &&Value| i["start_ns"].as_i64().zip(i["width_ns"].as_i64());
+        let spans: Vec<_> = intervals.iter().filter_map(ends).collect();
+        assert!(
+            spans.windows(2).all(|w| w[0].0 + w[0].1 == w[1].0),
+            "{spans:?}"
+        );
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn evidence_that_cannot_be_written_is_told_at_once_and_exits_2() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = crate::kit::folder("live-unwritten");
+    let write = folder.join("e.pcapng").display().to_string();
+    let input = capture("lab/server-cap/client.pcap.zst");
+    let line = [
+        "live",
+        &input,
+        "--interval=100ms",
+        "--when=p99>20ms",
+        "--write",
+        &write,
+    ];
+    let limited = "ulimit -f 1; exec \"$0\" \"$@\"";
+    let output = Command::new("sh")
+        .args(["-c", limited, SLOWSIDE])
+        .args(line)
+        .output();
+    let output = output.expect("a shell");
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(
+        told.lines()
+            .all(|l| l.contains("cannot write") && l.contains("--write")),
+        "{told}"
+    );
+    let said = text(&output.stdout);
+    assert!(said.contains("not written: cannot write"), "{said}");
+    assert!(
+        said.contains("At the end: "),
+        "the totals are told all the same: {said}"
+    );
+    assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 0);
+    assert_eq!(slowside(line).status.code(), Some(0));
+    let written = fs::metadata(folder.join("e-1.pcapng")).expect("a file");
+    assert_ne!(written.permissions().mode() & 0o400, 0);
 }

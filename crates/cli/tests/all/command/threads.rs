@@ -285,3 +285,38 @@ fn what_is_given_up_where_memory_is_full_does_not_depend_on_threads() {
     assert!(some.len() == all.len() && other.is_none(), "{other:?}");
     assert_same(&THREADS, &with_little(&["calls"]));
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn where_no_thread_is_to_be_had_there_are_fewer() {
+    let bytes = capture(&captured(&traffic(), 2, 65_535));
+    let path = crate::kit::file("threads-none", "a.pcap", &bytes);
+    let path = path.to_str().expect("UTF-8");
+    let lines: [&[&str]; 5] = [
+        &["calls", path],
+        &["ops", path, "--format=json"],
+        &["diagnose", path, "--format=json"],
+        &["live", path, "--format=json"],
+        &["live", "-", "--format=json"],
+    ];
+    for line in lines {
+        let run = |threads: &str, memory: &str, stack: &str| {
+            let limit = format!("ulimit -v {memory}; exec \"$0\" \"$@\" --threads {threads}");
+            let mut command = std::process::Command::new("sh");
+            command
+                .args(["-c", &limit, crate::kit::SLOWSIDE])
+                .args(line);
+            let input = fs::File::open(path).expect("a capture");
+            let command = command.stdin(input).env("RUST_MIN_STACK", stack);
+            let output = command.output().expect("a shell");
+            let told = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(0), "{line:?} {stack}: {told}");
+            output.stdout
+        };
+        let one = run("1", "unlimited", "2000000");
+        // Stacks larger than memory: none is to be had; or than half of it: one or two are.
+        assert!(one == run("8", "unlimited", "1125899906842624"), "{line:?}");
+        assert!(one == run("8", "6000000", "2000000000"), "{line:?}");
+    }
+    assert_same(&["1", "18446744073709551615"], &["calls", path]);
+}
