@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::kit::{self, Bytes, DOWN, Event, Told, UP, down, tell, up};
+use model::Reason;
 use proptest::prelude::*;
 
 /// A record with a handshake message.
