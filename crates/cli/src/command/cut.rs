@@ -2,12 +2,13 @@
 
 use super::{inputs, print};
 use crate::args::Cut;
-use crate::exit::{Done, complain};
+use crate::exit::Done;
+use crate::out::{self, complain};
 use crate::progress::Progress;
 use analysis::results::Vantage;
 use slowside::{Captures, CutCapture, CutRequest};
 use std::fs::{self, File};
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &Cut) -> anyhow::Result<Done> {
@@ -43,10 +44,7 @@ pub(crate) fn run(args: &Cut) -> anyhow::Result<Done> {
     let mut open =
         |index: usize, count: usize, side: Option<Vantage>| -> io::Result<Box<dyn Write>> {
             if stdout {
-                return Ok(Box::new(BufWriter::with_capacity(
-                    1 << 16,
-                    io::stdout().lock(),
-                )));
+                return Ok(Box::new(out::packets()));
             }
             let path = path(&args.output, index, count, side);
             let file = File::create(&path)
@@ -117,7 +115,7 @@ fn check_output(output: &Path, captures: &Captures) -> anyhow::Result<()> {
             "two captures make two files, which do not fit into standard output; give -o FILE"
         );
         anyhow::ensure!(
-            !io::stdout().is_terminal(),
+            !out::is_terminal(),
             "standard output is a terminal; give -o FILE, or pipe it into what reads pcapng"
         );
         return Ok(());

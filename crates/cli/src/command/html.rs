@@ -2,11 +2,11 @@
 
 use super::print;
 use crate::args::Common;
-use crate::exit::complain;
+use crate::out::{self, complain};
 use anyhow::{Context, bail, ensure};
 use report::Provenance;
 use std::fs::{self, File};
-use std::io::{self, IsTerminal, Read};
+use std::io::Read;
 use std::path::Path;
 
 /// Standard output.
@@ -16,7 +16,7 @@ pub(super) const STANDARD_OUTPUT: &str = "-";
 pub(super) fn check(output: &Path) -> anyhow::Result<()> {
     if output.as_os_str() == STANDARD_OUTPUT {
         ensure!(
-            !io::stdout().is_terminal(),
+            !out::is_terminal(),
             "a report is a page for a browser; give -o FILE, or send it elsewhere than the terminal"
         );
         return Ok(());

@@ -5,15 +5,17 @@ mod listen;
 
 use super::print;
 use crate::args::{AnswerFormat, Probe, Stream, Switch};
-use crate::exit::{Done, complain};
+use crate::exit::Done;
+use crate::out::{self, complain};
 use anyhow::Context;
 use probe::{
     ConnectPlan, IntervalResult, Measured, Mix, Pacing, Plan, ProbeResult, SocketOptions, Token,
     Work, measure, measure_connects,
 };
+use report::Harmless;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -37,7 +39,7 @@ pub(crate) fn run(args: &Probe) -> anyhow::Result<Done> {
     };
     // Before anything is measured for nothing.
     let histogram = args.histogram.as_deref().map(create).transpose()?;
-    let shown = (args.interval.is_some() || io::stderr().is_terminal()) && !args.quiet;
+    let shown = (args.interval.is_some() || out::complaints_are_seen()) && !args.quiet;
     let measured = measured(args);
     let mut tell = |i: &IntervalResult| {
         if shown {
@@ -133,7 +135,7 @@ fn create(path: &Path) -> anyhow::Result<(File, &Path)> {
 }
 
 fn write_histogram(file: File, result: &ProbeResult) -> io::Result<()> {
-    let mut out = BufWriter::new(file);
+    let mut out = BufWriter::new(Harmless::new(file));
     report::probe_hgrm(result, &mut out)?;
     out.flush()
 }

@@ -5,12 +5,13 @@ use super::{file, said, window};
 use crate::args::{Live, LiveFormat};
 use crate::command::{CANNOT_WRITE, tell_damage};
 use crate::exit::Done;
+use crate::out;
 use analysis::live::FoundRow;
 use anyhow::Context;
 use jiff::tz::TimeZone;
 use report::{Anonymise, LiveKept, LiveText};
 use slowside::{Config, Control, LiveEvent, LiveOptions, RingFill, Source};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 pub(super) fn run(
     args: &Live,
@@ -21,7 +22,7 @@ pub(super) fn run(
 ) -> anyhow::Result<Done> {
     let names = args.names.anonymiser()?;
     let json = args.format == Some(LiveFormat::Json);
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = out::text();
     let mut text = LiveText::new(TimeZone::system(), window(args));
     let mut lines = Lines {
         text: (!json).then_some(&mut text),
