@@ -49,8 +49,11 @@ pub(crate) struct Diagnose {
     #[arg(long, value_name = "SECONDS|CODE", value_parser = fail_on)]
     pub(crate) fail_on: Option<FailOn>,
 
-    /// Also save what `slowside compare` needs of this run: some 10 to 200 kB, names and all
-    #[arg(long, value_name = "FILE", conflicts_with = "anonymise")]
+    /// Also save what `slowside compare` needs of this run: some 10 to 200 kB
+    ///
+    /// Names are in it as they are shown: with --anonymise pseudonyms, which runs with the same KEY
+    /// share.
+    #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<PathBuf>,
 
     #[command(flatten)]

@@ -6,6 +6,8 @@ use crate::exit::Done;
 use crate::out::{self, complain};
 use crate::progress::Progress;
 use analysis::results::Vantage;
+use pseudonyms::{Anonymiser, NameKind};
+use report::harmless;
 use slowside::{Captures, CutCapture, CutRequest};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -67,7 +69,9 @@ pub(crate) fn run(args: &Cut) -> anyhow::Result<Done> {
                 .zip(&result.captures)
                 .try_for_each(|(index, capture)| {
                     let path = written.iter().find(|(i, _)| *i == index);
-                    out.write_all(told(path.map(|(_, p)| p.as_path()), capture).as_bytes())
+                    let path = path.map(|(_, p)| p.display().to_string());
+                    let told = told(path, capture, request.anonymiser.as_ref());
+                    out.write_all(told.as_bytes())
                 })
         })?;
     }
@@ -201,10 +205,14 @@ fn words(args: &Cut) -> String {
     words.join(" ")
 }
 
-fn told(path: Option<&Path>, c: &CutCapture) -> String {
+fn told(path: Option<String>, c: &CutCapture, names: Option<&Anonymiser>) -> String {
+    let shown = |file: &str| match names {
+        Some(names) => names.name(NameKind::File, file),
+        None => harmless(file),
+    };
     let files = match c.files.as_slice() {
         [one] if one == "-" => "standard input".to_owned(),
-        [one] => one.clone(),
+        [one] => shown(one),
         several => format!("{} files", several.len()),
     };
     let Some(path) = path else {
@@ -212,7 +220,7 @@ fn told(path: Option<&Path>, c: &CutCapture) -> String {
     };
     format!(
         "{}: {} of {} packets of {files}, {} with comments that say why\n",
-        path.display(),
+        shown(&path),
         c.chosen,
         c.packets,
         c.commented

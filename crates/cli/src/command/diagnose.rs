@@ -23,6 +23,7 @@ pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
     };
     let (captures, mut notes) = inputs::captures(&args.inputs)?;
     let app = application(&args.app, &mut notes)?;
+    let names = args.reading.anonymiser()?;
     let mut progress = Progress::new(args.reading.quiet, false);
     let mut event = |e| progress.event(e);
     let mut diagnosis = match &args.save {
@@ -30,6 +31,10 @@ pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
         Some(path) => {
             let (diagnosis, snapshot) =
                 slowside::measure(&captures, app.as_ref(), &config, &mut event)?;
+            let snapshot = match &names {
+                Some(names) => snapshot.anonymised(names),
+                None => snapshot,
+            };
             slowside::save(&snapshot, path)?;
             diagnosis
         }
@@ -39,9 +44,9 @@ pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
         notes.insert(0, sentence(&why));
     }
     diagnosis.notes.append(&mut notes);
-    if let Some(names) = args.reading.anonymiser()? {
+    if let Some(names) = &names {
         diagnosis =
-            without_files(diagnosis, &args.inputs.files(&args.app), &names).anonymised(&names);
+            without_files(diagnosis, &args.inputs.files(&args.app), names).anonymised(names);
     }
 
     let zone = TimeZone::system();

@@ -1,6 +1,7 @@
 //! Where packets that were kept are written: into files that were not there, numbered.
 
 use super::ring::{Comments, Count, Snapshot};
+use pseudonyms::Anonymiser;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter};
@@ -24,9 +25,10 @@ pub(super) fn write(
     path: &Path,
     (name, why): (&str, &str),
     comments: &Comments,
+    names: Option<&Anonymiser>,
 ) -> io::Result<Written> {
     let (path, file) = create(path)?;
-    let (out, count) = snapshot.write(BufWriter::new(file), name, why, comments)?;
+    let (out, count) = snapshot.write(BufWriter::new(file), name, why, comments, names)?;
     out.into_inner().map_err(io::IntoInnerError::into_error)?;
     let Count {
         packets,

@@ -20,7 +20,7 @@ pub(super) fn run(
     options: &LiveOptions,
     control: &Control,
 ) -> anyhow::Result<Done> {
-    let names = args.names.anonymiser()?;
+    let names = options.anonymiser.as_ref();
     let json = args.format == Some(LiveFormat::Json);
     let mut out = out::text();
     let mut text = LiveText::new(TimeZone::system(), window(args));
@@ -33,7 +33,7 @@ pub(super) fn run(
     // The engine may only say in words that the sink failed; what failed decides the exit code.
     let mut failed = None;
     let mut sink = |event: LiveEvent<'_>| {
-        told(&event, names.as_ref(), |e| lines.event(e)).map_err(|e| {
+        told(&event, names, |e| lines.event(e)).map_err(|e| {
             let kind = e.kind();
             failed = Some(e);
             io::Error::from(kind)
@@ -44,7 +44,7 @@ pub(super) fn run(
         return Err(e).context(CANNOT_WRITE);
     }
     let result = result?;
-    let result = match &names {
+    let result = match names {
         Some(names) => result.anonymised(names),
         None => result,
     };

@@ -23,7 +23,7 @@ pub(super) fn run(
     options: &LiveOptions,
     control: &Control,
 ) -> anyhow::Result<Done> {
-    let names = args.names.anonymiser()?;
+    let names = options.anonymiser.clone();
     let name = match &source {
         Source::Stream { name, .. } if name == "-" => "standard input".to_owned(),
         Source::Stream { name, .. } => name.clone(),
@@ -37,10 +37,8 @@ pub(super) fn run(
     };
     let mut screen = Screen::take().context("cannot use the terminal; give --format text")?;
     let shared = Arc::new(Shared::default());
-    let hides = names.is_some();
     let engine = start(source, config, options, control, &shared, names);
     let mut state = State::new(&name, TimeZone::system(), report::has_colors());
-    state.hides = hides;
     let shown = view::show(&mut screen, &mut state, &shared, control);
     control.stop();
     drop(screen);
