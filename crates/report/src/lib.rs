@@ -82,3 +82,5 @@ pub use whatif::{fit_json, fit_text, whatif_json, whatif_markdown, whatif_text};
 
 #[cfg(test)]
 mod samples;
+#[cfg(test)]
+mod strangers;

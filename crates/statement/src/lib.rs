@@ -9,8 +9,9 @@
 //! - It never fails: half a statement has half a normal form, and a string that is not closed is a
 //!   literal up to the end of the text, as are unclosed quoted identifiers: better too much is masked.
 //! - The normal form of a normal form is itself, and it is at most twice as long as the statement.
-//! - Whether `\'` ends a string is not the same in all databases. Where it is not known, a backslash escapes;
-//!   if that leaves a string open, all is masked from where the other reading differs.
+//! - Whether `\'` ends a string is not the same in all databases. Where nobody says that
+//!   it is none, a backslash escapes; if that leaves a string open, all is masked from where the other
+//!   reading differs.
 
 mod lists;
 mod scanner;
@@ -28,12 +29,9 @@ pub enum Dialect {
     Unknown,
     Oracle,
     PostgreSql,
-    /// Also MariaDB: `"x"` is a string, and `#` begins a comment anywhere. Whether a backslash escapes is not
-    /// known.
+    /// Also MariaDB: `"x"` is a string, and `#` begins a comment anywhere.
     MySql,
-    /// A backslash escapes: so it is unless somebody chose otherwise.
-    MySqlEscaping,
-    /// A backslash is a letter: NO_BACKSLASH_ESCAPES.
+    /// With NO_BACKSLASH_ESCAPES: a backslash is a letter.
     MySqlPlain,
 }
 

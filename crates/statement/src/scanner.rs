@@ -12,7 +12,6 @@ const OPERATORS: [&str; 24] = [
 pub(super) fn tokens(sql: &str, dialect: Dialect) -> Vec<Token<'_>> {
     match dialect {
         Dialect::Oracle | Dialect::PostgreSql => Scanner::run(sql, dialect, false).0,
-        Dialect::MySqlEscaping => Scanner::run(sql, Dialect::MySql, true).0,
         Dialect::MySqlPlain => Scanner::run(sql, Dialect::MySql, false).0,
         Dialect::MySql | Dialect::Unknown => {
             let (tokens, closed) = Scanner::run(sql, dialect, true);
@@ -150,7 +149,7 @@ impl<'a> Scanner<'a> {
     /// comment that has its line to itself.
     fn hash_comments(&self) -> bool {
         match self.dialect {
-            Dialect::MySql | Dialect::MySqlEscaping | Dialect::MySqlPlain => true,
+            Dialect::MySql | Dialect::MySqlPlain => true,
             Dialect::Unknown => self.line_start,
             Dialect::Oracle | Dialect::PostgreSql => false,
         }

@@ -39,14 +39,15 @@ pub(super) struct Agreed {
     pub no_eof: Option<bool>,
     /// CLIENT_OPTIONAL_RESULTSET_METADATA: a flag stands before the number of columns.
     pub metadata_flag: bool,
-    /// Whether a backslash escapes in strings, by the server's last status.
-    pub escapes: Option<bool>,
+    /// A backslash is a letter in strings, by the server's last status.
+    pub plain_strings: bool,
 }
 
 impl Agreed {
     fn heed(&mut self, status: Option<u16>) {
-        let escapes = status.map(|status| status & status::NO_BACKSLASH_ESCAPES == 0);
-        self.escapes = escapes.or(self.escapes);
+        if let Some(status) = status {
+            self.plain_strings = status & status::NO_BACKSLASH_ESCAPES != 0;
+        }
     }
 }
 

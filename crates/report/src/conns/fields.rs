@@ -232,7 +232,7 @@ pub(super) static DIRECTION: LazyLock<Vec<C>> = LazyLock::new(|| {
 });
 
 /// All columns.
-pub(super) fn columns() -> Vec<C> {
+pub(crate) fn columns() -> Vec<C> {
     let direction = DIRECTION.iter().map(|c| c.only_csv());
     let connection = CONNECTION.iter().copied();
     connection.chain(WHICH).chain(direction).collect()

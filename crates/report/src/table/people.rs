@@ -1,7 +1,6 @@
 //! Rows for people: cells of text under their headings, from columns.
 
 use super::{Cell, Column, ColumnKind, Get, Table};
-use crate::harmless::harmless;
 use crate::page::{self, pad, pad_left};
 use crate::text::{bytes, grouped, rate, tight};
 
@@ -50,7 +49,7 @@ fn text<'a, T: Table>(column: &Column<T>, row: &'a T::Row<'a>) -> String {
     let in_full = column.shown.is_some_and(|s| s.in_full);
     match (cell, column.kind) {
         (Cell::Unknown, _) => "-".to_owned(),
-        (Cell::Text(text), _) => harmless(&text),
+        (Cell::Text(text), _) => text.into_owned(),
         (Cell::Natural(n), _) if in_full => n.to_string(),
         (Cell::Number(n), _) if in_full => format!("{n:.0}"),
         (Cell::Natural(n), ColumnKind::Rate) => rate(n).replace(' ', ""),
