@@ -23,7 +23,7 @@ mod threads;
 mod turns;
 
 /// Every command.
-const COMMANDS: &[&str] = &[
+pub(crate) const COMMANDS: &[&str] = &[
     "diagnose",
     "calls",
     "ops",
