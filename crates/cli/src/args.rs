@@ -79,6 +79,13 @@ pub(crate) struct Arguments {
     /// NO_COLOR=1 turns them off and CLICOLOR_FORCE=1 on where nothing is said here.
     #[arg(long, value_enum, global = true, value_name = "WHEN", default_value_t = Color::Auto)]
     pub(crate) color: Color,
+
+    /// Leave cells of CSV as they are, for programs
+    ///
+    /// Else text that a spreadsheet would calculate, as it begins with = + - or @, has an apostrophe
+    /// before it.
+    #[arg(long, global = true)]
+    pub(crate) raw_cells: bool,
 }
 
 #[derive(Subcommand, Debug)]

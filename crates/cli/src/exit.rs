@@ -1,8 +1,9 @@
 //! How a run ends: the exit codes that scripts rely on, and the one line on standard error.
 
 use crate::command::CANNOT_WRITE;
+use crate::out::complain;
 use anyhow::Context;
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
 
 /// A run that did what it was asked to.
@@ -52,8 +53,7 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     use clap::error::ErrorKind;
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            let written = error.print().and_then(|()| io::stdout().flush());
-            code(written.context(CANNOT_WRITE).map(|()| Done::Fine))
+            code(error.print().context(CANNOT_WRITE).map(|()| Done::Fine))
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let _ = error.print();
@@ -68,10 +68,4 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
             ExitCode::from(2)
         }
     }
-}
-
-/// One line on standard error. There is nobody to tell when that fails.
-pub(crate) fn complain(message: &str) {
-    let words: Vec<&str> = message.split_whitespace().collect();
-    let _ = writeln!(io::stderr().lock(), "slowside: {}", words.join(" "));
 }

@@ -4,6 +4,7 @@ mod args;
 mod command;
 mod exit;
 mod moment;
+mod out;
 mod page;
 mod progress;
 mod view;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 fn main() -> ExitCode {
     survive_limits();
     let result = match args::parse(std::env::args_os()) {
-        Ok(arguments) => report::on_page(page::page(arguments.color), || run(&arguments)),
+        Ok(arguments) => report::on_page(page::page(&arguments), || run(&arguments)),
         Err(shown) => return exit::usage(&shown),
     };
     exit::code(result)

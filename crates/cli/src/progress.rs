@@ -1,10 +1,9 @@
 //! What a run tells while it goes on: a bar on standard error when that is a terminal and the run
 //! takes longer than a second, with how fast it reads and how long it yet takes; and notes as lines.
 
-use crate::exit::complain;
+use crate::out::{self, complain};
 use indicatif::{DecimalBytes, HumanCount, ProgressBar, ProgressStyle};
 use slowside::Event;
-use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 /// A run that is over before this needs no bar.
@@ -21,7 +20,7 @@ impl Progress {
     /// `streaming` says that output is written while the run goes on: on the same terminal, a bar
     /// would stand in its way.
     pub(crate) fn new(quiet: bool, streaming: bool) -> Progress {
-        let free = io::stderr().is_terminal() && !(streaming && io::stdout().is_terminal());
+        let free = out::complaints_are_seen() && !(streaming && out::is_terminal());
         Progress {
             started: Instant::now(),
             quiet,

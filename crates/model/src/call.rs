@@ -115,6 +115,13 @@ impl Protocol {
         matches!(self, Protocol::Tns | Protocol::Pgsql | Protocol::Mysql)
     }
 
+    /// Whether the text of a call says what the protocol has words for: a list of operations. That of all
+    /// others is somebody's.
+    #[must_use]
+    pub fn has_public_text(self) -> bool {
+        matches!(self, Protocol::Nfs40 | Protocol::Nfs41 | Protocol::Nfs42)
+    }
+
     /// Whether the text of a call is a name: of a host, an address, a file.
     #[must_use]
     pub fn has_name(self) -> bool {
@@ -170,6 +177,7 @@ impl Reason {
 /// An error that has a number or a state and no name: `ORA-00942`, `42P01`, `ER-1146`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Code {
+    public: bool,
     length: u8,
     text: [u8; Code::BYTES],
 }
@@ -177,7 +185,17 @@ pub struct Code {
 impl Code {
     const BYTES: usize = 15;
 
-    /// Of a longer text the beginning is kept.
+    /// One that a product has documented, which says nothing of who uses it.
+    #[must_use]
+    pub fn public(code: &str) -> Code {
+        let public = true;
+        Code {
+            public,
+            ..Code::new(code)
+        }
+    }
+
+    /// Whoever programs a database may have chosen it. Of a longer text the beginning is kept.
     #[must_use]
     pub fn new(code: &str) -> Code {
         let mut end = code.len().min(Code::BYTES);
@@ -189,9 +207,15 @@ impl Code {
             *to = from;
         }
         Code {
+            public: false,
             length: end as u8,
             text,
         }
+    }
+
+    #[must_use]
+    pub fn is_public(&self) -> bool {
+        self.public
     }
 
     #[must_use]

@@ -12,15 +12,16 @@
 //! - **Findings** hold names as values, which become pseudonyms one by one before a sentence is written. What
 //!   is text for people from the beginning is looked through for addresses, and must come without other names.
 //!
-//! What stays: times, sizes, counts, ports, operations, versions of servers.
+//! What stays: times, sizes, counts, ports, operations, versions of servers, states that products have documented.
 
 mod words;
 
 use hmac_sha256::HMAC;
-use model::{Call, Endpoint, Field, Protocol, Sql, SqlSession, Statement, limits};
+use model::{Call, Code, Endpoint, Field, Outcome, Protocol, Sql, SqlSession, Statement, limits};
 use statement::normalise;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
@@ -65,6 +66,7 @@ enum Use {
     Database,
     FileHandle,
     Statement,
+    State,
 }
 
 impl From<NameKind> for Use {
@@ -111,9 +113,17 @@ const KINDS_V6: [(Ipv6Addr, u32); 6] = [
 ///
 /// It remembers those of addresses, as each takes some microseconds to make; what it answers does not
 /// depend on what it was asked before.
+#[derive(Clone)]
 pub struct Anonymiser {
     keyed: HMAC,
     addresses: RefCell<HashMap<IpAddr, IpAddr>>,
+}
+
+/// Nobody needs to see the key.
+impl fmt::Debug for Anonymiser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Anonymiser")
+    }
 }
 
 impl Anonymiser {
@@ -294,10 +304,23 @@ impl Anonymiser {
         }
     }
 
+    /// How a call ended, with a pseudonym for a state that somebody chose.
+    #[must_use]
+    pub fn outcome(&self, outcome: Outcome) -> Outcome {
+        match outcome {
+            Outcome::Code(code) if !code.is_public() => {
+                let hash = self.number(Use::State, &[code.as_str().as_bytes()]) >> 32;
+                Outcome::Code(Code::public(&format!("state-{hash:08x}")))
+            }
+            known => known,
+        }
+    }
+
     /// A call as a row shows it.
     pub fn call(&self, call: &mut Call) {
         call.client = self.endpoint(call.client);
         call.server = self.endpoint(call.server);
+        call.outcome = self.outcome(call.outcome);
         for (field, new) in [
             (
                 Field::File,
@@ -309,8 +332,7 @@ impl Anonymiser {
                 call.detail.set(field, new(self, value));
             }
         }
-        // Of other calls the text is a list of operations.
-        if call.protocol.has_name()
+        if !call.protocol.has_public_text()
             && let Some(name) = &call.text
         {
             let kind = match call.protocol.is_lookup() || call.protocol == Protocol::Tls {

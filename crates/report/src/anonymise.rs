@@ -9,8 +9,9 @@
 mod live;
 mod trace;
 
-use analysis::compare::Comparison;
 use analysis::compare::result::{Cause, OpChange, Run};
+use analysis::compare::snapshot::{SavedCapture, Subject};
+use analysis::compare::{Comparison, Kept, Snapshot};
 use analysis::connections::Connections;
 use analysis::info::InfoResult;
 use analysis::results::{
@@ -20,7 +21,7 @@ use analysis::results::{
 use analysis::sql::SqlResult;
 use analysis::startup::{Ending, StartupResult};
 use analysis::text::{Text, Value};
-use model::Problems;
+use model::{Outcome, Problems};
 use pseudonyms::{Anonymiser, NameKind};
 use std::sync::Arc;
 
@@ -245,6 +246,10 @@ impl Anonymise for StartupResult {
                 {
                     wait.what = format!("{op} {}", names.name(NameKind::Host, name));
                 }
+                if let Some(code) = wait.code {
+                    let new = names.outcome(Outcome::Code(code));
+                    wait.ended_by = wait.ended_by.replace(code.as_str(), new.name());
+                }
                 wait.ended_by = match wait.ending {
                     Ending::NoAnswer => "no answer".into(),
                     Ending::Refused => "refused".into(),
@@ -341,6 +346,47 @@ impl Anonymise for Run {
         }
         self.verdict = self.verdict.anonymised(names);
         self
+    }
+}
+
+/// A run as it is saved: compared with another one, statements are the same where the key is.
+impl Anonymise for Kept {
+    fn anonymised(self, names: &Anonymiser) -> Kept {
+        Kept {
+            whole: self.whole.anonymised(names),
+            ends: self.ends.anonymised(names),
+        }
+    }
+}
+
+impl Anonymise for Snapshot {
+    fn anonymised(self, names: &Anonymiser) -> Snapshot {
+        Snapshot {
+            captures: self.captures.anonymised(names),
+            verdict: self.verdict.anonymised(names),
+            subjects: self.subjects.anonymised(names),
+            ..self
+        }
+    }
+}
+
+impl Anonymise for SavedCapture {
+    fn anonymised(self, names: &Anonymiser) -> SavedCapture {
+        let file = |f: &String| names.name(NameKind::File, f);
+        SavedCapture {
+            files: self.files.iter().map(file).collect(),
+            ..self
+        }
+    }
+}
+
+impl Anonymise for Subject {
+    fn anonymised(self, names: &Anonymiser) -> Subject {
+        let statement = self.statement;
+        Subject {
+            statement: statement.map(|(id, normal)| (names.statement_id(id), names.sql(&normal))),
+            ..self
+        }
     }
 }
 

@@ -37,7 +37,7 @@ impl RowWriter<Calls> {
 
 type C = Column<Calls>;
 
-const COLUMNS: [C; 38] = [
+pub(crate) const COLUMNS: [C; 38] = [
     C::new(
         "capture",
         ColumnKind::Text,

@@ -1,7 +1,8 @@
 //! What changed between two runs, for people: the answer, what it comes from, operations, connections.
 
+use crate::harmless::harmless;
 use crate::page::{Tone, shortened};
-use crate::text::{Grid, bytes, counted, grouped, harmless, spoken, taken, wrap};
+use crate::text::{Grid, bytes, counted, grouped, spoken, taken, wrap};
 use analysis::compare::Comparison;
 use analysis::compare::result::{Cause, Change, Measure, Metric, OpChange, Outcome, Run};
 use analysis::compare::snapshot::{CallSums, SavedCapture};

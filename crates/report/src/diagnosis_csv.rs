@@ -36,9 +36,9 @@ fn write_row(f: &Finding, row: &mut Vec<u8>) -> io::Result<()> {
         known(f.last.map(|t| t.0)),
         f.fatal
     )?;
-    csv_field(f.title.to_string().as_bytes(), row);
+    csv_field(&f.title.to_string(), row);
     row.push(b',');
-    csv_field(f.why.to_string().as_bytes(), row);
+    csv_field(&f.why.to_string(), row);
     row.push(b'\n');
     Ok(())
 }

@@ -14,6 +14,7 @@ mod conns_text;
 mod diagnosis_csv;
 mod diagnosis_json;
 mod diagnosis_text;
+mod harmless;
 mod html;
 mod info;
 mod info_text;
@@ -47,6 +48,7 @@ pub use conns_text::{conn_text, conns_text};
 pub use diagnosis_csv::diagnosis_csv;
 pub use diagnosis_json::diagnosis_json;
 pub use diagnosis_text::diagnosis_text;
+pub use harmless::{Harmless, acts, harmless};
 pub use html::{Provenance, command_line, compare_html, report_html};
 pub use info::info_json;
 pub use info_text::{info_markdown, info_text};
@@ -73,10 +75,12 @@ pub use startup_text::startup_text;
 pub use stat::{Intervals, StatText};
 pub use table::rows::{Form, RowWriter};
 pub use table::{Column, Table};
-pub use text::{bytes, counted, grouped, harmless, moment, rate, reflowed, spoken, tight, wrap};
+pub use text::{bytes, counted, grouped, moment, rate, reflowed, spoken, tight, wrap};
 pub use trace::{TraceBy, trace_csv, trace_json};
 pub use trace_text::{TraceStyle, trace_text};
 pub use whatif::{fit_json, fit_text, whatif_json, whatif_markdown, whatif_text};
 
 #[cfg(test)]
 mod samples;
+#[cfg(test)]
+mod strangers;

@@ -1,10 +1,11 @@
 //! A capture that goes on, for people without a terminal: a line for each interval, and for whatever else
 //! happens one that begins with what it is; at the end the verdict and the tables of all of it.
 
+use crate::harmless::harmless;
 use crate::live::LiveFile;
 use crate::ops_text::{OpsStyle, ops_text};
 use crate::page::{Tone, pad, pad_left};
-use crate::text::{bytes, counted, grouped, harmless, moment, rate, spoken, tight, wrap};
+use crate::text::{bytes, counted, grouped, moment, rate, spoken, tight, wrap};
 use analysis::live::{Crossed, Crossing, Figures, FoundRow, Limit, LiveResult, Moment, SubjectRow};
 use analysis::results::Verdict;
 use analysis::stats::Summary;

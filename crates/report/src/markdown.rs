@@ -12,8 +12,9 @@ pub use answers::{as_markdown, conns_markdown, ops_markdown, sql_markdown};
 pub use compare::compare_markdown;
 pub use diagnosis::diagnosis_markdown;
 
+use crate::harmless::harmless;
 use crate::page::{Page, on_page};
-use crate::text::{harmless, problem};
+use crate::text::problem;
 use analysis::results::CaptureResult;
 use std::io::{self, Write};
 

@@ -1,10 +1,11 @@
 //! Groups of calls: the columns of `slowside ops`, and its formats for programs, `slowside.ops/1` and CSV.
 
+use crate::harmless::harmless;
 use crate::page::Tone;
 use crate::table::rows::{csv_table, integer, json_list};
 use crate::table::times::{Timed, times};
 use crate::table::{Cell, Column, ColumnKind, Get, Table, columns};
-use crate::text::{grouped, harmless, moment, share};
+use crate::text::{grouped, moment, share};
 use crate::value;
 use analysis::results::{GroupResult, KeyValue, OpsResult};
 use analysis::stats::Summary;

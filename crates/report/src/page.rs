@@ -5,8 +5,9 @@
 //! through all of them. It belongs to the thread. Elsewhere it is 80 columns without colors, so that
 //! what goes into a file or a pipe is always the same.
 
-use anstyle::{AnsiColor, Color, Style};
 use std::cell::Cell;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::LazyLock;
 use unicode_width::UnicodeWidthStr;
 
 /// Where text is going to be read.
@@ -16,6 +17,8 @@ pub struct Page {
     pub width: usize,
     /// Whether it shows ANSI colors.
     pub color: bool,
+    /// Whether cells of CSV are as they are, also where a spreadsheet would calculate them.
+    pub raw_cells: bool,
 }
 
 impl Page {
@@ -23,6 +26,7 @@ impl Page {
     pub const PLAIN: Page = Page {
         width: 80,
         color: false,
+        raw_cells: false,
     };
     /// Narrower than this nothing can be laid out.
     const NARROWEST: usize = 40;
@@ -53,6 +57,19 @@ pub fn has_colors() -> bool {
     PAGE.get().color
 }
 
+/// Whether programs read the cells of CSV, not a spreadsheet.
+pub(crate) fn has_raw_cells() -> bool {
+    PAGE.get().raw_cells
+}
+
+/// What our styles begin with: `ESC [`, and a number that nobody else knows, which the
+/// [seam](crate::harmless) takes out. So no text from outside has a color, or does worse.
+pub(crate) fn style_start() -> &'static str {
+    static START: LazyLock<String> =
+        LazyLock::new(|| format!("\u{1b}[{};", RandomState::new().hash_one(0)));
+    &START
+}
+
 /// Columns for tables.
 pub(crate) fn width() -> usize {
     PAGE.get().width.max(Page::NARROWEST)
@@ -81,15 +98,15 @@ pub(crate) enum Tone {
 }
 
 impl Tone {
-    fn style(self) -> Style {
-        let color = |color: AnsiColor| Style::new().fg_color(Some(Color::Ansi(color)));
+    /// ECMA-48 section 8.3.117.
+    fn style(self) -> &'static str {
         match self {
-            Tone::Accused => color(AnsiColor::Red).bold(),
-            Tone::Severe => color(AnsiColor::Red),
-            Tone::Notable => color(AnsiColor::Yellow),
-            Tone::Fine => color(AnsiColor::Green),
-            Tone::Title => Style::new().bold(),
-            Tone::Faint => Style::new().dimmed(),
+            Tone::Accused => "1;31",
+            Tone::Severe => "31",
+            Tone::Notable => "33",
+            Tone::Fine => "32",
+            Tone::Title => "1",
+            Tone::Faint => "2",
         }
     }
 
@@ -98,8 +115,8 @@ impl Tone {
         if text.is_empty() || !PAGE.get().color {
             return text.to_owned();
         }
-        let style = self.style();
-        format!("{style}{text}{style:#}")
+        let (start, style) = (style_start(), self.style());
+        format!("{start}{style}m{text}{start}0m")
     }
 
     /// Every line by itself, so that none ends in a color.
@@ -160,9 +177,9 @@ mod tests {
         let page = Page {
             width: 60,
             color: true,
+            ..Page::PLAIN
         };
         let (painted, wide) = on_page(page, || (Tone::Accused.paint("SERVER"), width()));
-        assert_eq!(painted, "\u{1b}[1m\u{1b}[31mSERVER\u{1b}[0m");
         assert_eq!((columns(&painted), wide), (6, 60));
         assert_eq!(width(), 80);
     }
@@ -201,7 +218,12 @@ mod tests {
         let mut wrong = Vec::new();
         for width in [40, 50, 60, 72, 80, 100, 132, 200] {
             for color in [false, true] {
-                for page in on_page(Page { width, color }, pages) {
+                let page = Page {
+                    width,
+                    color,
+                    ..Page::PLAIN
+                };
+                for page in on_page(page, pages) {
                     let lines = page
                         .lines()
                         .filter(|l| !whole.iter().any(|w| l.contains(w)));
@@ -218,13 +240,11 @@ mod tests {
     #[test]
     fn wide_pages_have_wide_tables() {
         let on = |width| {
-            on_page(
-                Page {
-                    width,
-                    color: false,
-                },
-                pages,
-            )
+            let page = Page {
+                width,
+                ..Page::PLAIN
+            };
+            on_page(page, pages)
         };
         let widest = |pages: Vec<String>| {
             let lines = pages

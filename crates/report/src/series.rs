@@ -69,7 +69,7 @@ const DIRECTION: &[C] = &columns! {
         |(_, row), c| counts(row, c).congestion_window_bytes => or_null;
 };
 
-fn columns() -> Vec<C> {
+pub(crate) fn columns() -> Vec<C> {
     let directions = DIRECTIONS.into_iter().enumerate();
     let of = |(i, d)| {
         let columns = DIRECTION.iter();

@@ -1,5 +1,6 @@
 //! The profile of statements: its columns, and its formats for programs, `slowside.sql/1` and CSV.
 
+use crate::harmless::write_json;
 use crate::ops::key_cell;
 use crate::sql_text::{rows_each, rows_of};
 use crate::table::rows::{csv_table, json_list};
@@ -235,7 +236,7 @@ fn worst(r: &StatementRow<'_>, out: &mut Vec<u8>) {
         })
     });
     // Writing to memory cannot fail.
-    drop(serde_json::to_writer(out, &worst));
+    drop(write_json(out, &worst));
 }
 
 /// Writes `slowside.sql/1`, a statement per line. `literals`: statements also as they were sent.

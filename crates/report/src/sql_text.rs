@@ -1,10 +1,11 @@
 //! The profile of statements for people: where the time went, then the statements that took it, each
 //! with its numbers above its text.
 
+use crate::harmless::harmless;
 use crate::page::{Tone, columns, prose};
 use crate::sql::{self, filter, id};
 use crate::table::people;
-use crate::text::{Grid, bytes, counted, damage, grouped, harmless, share, shell, spoken, wrap};
+use crate::text::{Grid, bytes, counted, damage, grouped, share, shell, spoken, wrap};
 use analysis::results::KeyValue;
 use analysis::sql::{SessionResult, SqlResult, StatementResult};
 use model::{Found, Hidden, format_duration};

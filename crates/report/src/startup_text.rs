@@ -1,7 +1,8 @@
 //! What a client waited for, for people: the answer first, then sums, then the waits.
 
+use crate::harmless::harmless;
 use crate::startup::filter;
-use crate::text::{Grid, counted, damage, harmless, moment, share, spoken, tight, wrap};
+use crate::text::{Grid, counted, damage, moment, share, spoken, tight, wrap};
 use analysis::startup::{ClientStartup, StartupResult, Sum, WaitKind, Waited, reason};
 use jiff::tz::TimeZone;
 use std::io::{self, Write};

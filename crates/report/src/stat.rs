@@ -27,7 +27,7 @@ impl RowWriter<Intervals> {
 
 type C = Column<Intervals>;
 
-const COLUMNS: &[C] = &columns! {
+pub(crate) const COLUMNS: &[C] = &columns! {
     "start_ns" Time "when the interval begins, ns since the epoch; the first begins with the first packet"
         |r| r.start.0;
     "width_ns" Duration "width of the interval" |r| r.width_ns;

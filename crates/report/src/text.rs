@@ -1,12 +1,12 @@
 //! Pieces that the outputs for people share: wrapping, numbers with units, bars, tables, moments.
 
+use crate::harmless::acts;
 use crate::page::{Tone, columns, pad, pad_left, prose, shortened, width};
 use analysis::results::{CaptureResult, Vantage};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use model::{Problem, Time, format_duration};
 pub use model::{counted, grouped};
-use std::fmt::Write;
 
 /// `text` in lines of the page's width at most, the first behind `head`, the others behind as many spaces
 /// as `indent` says. A word longer than a line stays whole: it may be a command to copy.
@@ -235,12 +235,16 @@ impl Grid {
         self.gap
     }
 
-    pub(crate) fn new(rows: Vec<Vec<String>>, gap: usize) -> Grid {
+    pub(crate) fn new(mut rows: Vec<Vec<String>>, gap: usize) -> Grid {
         let mut widths = Vec::new();
-        for row in &rows {
+        for row in &mut rows {
             // An empty first column still sets the others in.
             widths.resize(row.len().max(widths.len()), 1);
             for (width, cell) in widths.iter_mut().zip(row) {
+                // No value ends a line of the table.
+                if cell.contains(['\n', '\t']) {
+                    *cell = cell.replace(['\n', '\t'], " ");
+                }
                 *width = columns(cell).max(*width);
             }
         }
@@ -358,7 +362,8 @@ pub(crate) fn taken(vantage: Option<Vantage>) -> &'static str {
     }
 }
 
-/// A word as a POSIX shell reads it back.
+/// A word as a POSIX shell reads it back; one that holds what [acts] is written as `$'…'`, which bash, zsh
+/// and ksh understand.
 pub(crate) fn shell(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_./:+,@%=-".contains(c);
     // A name like an option, or standard input's, needs a folder before it.
@@ -373,22 +378,21 @@ pub(crate) fn shell(word: &str) -> String {
     quoted(&word)
 }
 
-/// Text from the wire that does nothing to a terminal: no control characters, and none that turn the
-/// direction of what follows (Unicode's bidirectional controls).
-#[must_use]
-pub fn harmless(text: &str) -> String {
-    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let clean = |c: char| if c.is_control() || turns(c) { ' ' } else { c };
-    text.chars().map(clean).collect()
-}
-
-/// A word in single quotes.
+/// A word in quotes.
 pub(crate) fn quoted(word: &str) -> String {
-    let mut out = String::from("'");
+    if !word.contains(acts) {
+        return format!("'{}'", word.replace('\'', "'\\''"));
+    }
+    let mut out = String::from("$'");
     for c in word.chars() {
         match c {
-            '\'' => out.push_str("'\\''"),
-            c if c.is_control() => drop(write!(out, "{}", c.escape_default())),
+            '\'' | '\\' => out.extend(['\\', c]),
+            // Octal has a fixed length: a digit that follows is not taken for part of it.
+            c if acts(c) => {
+                let mut bytes = [0; 4];
+                let bytes = c.encode_utf8(&mut bytes).bytes();
+                out.extend(bytes.map(|byte| format!("\\{byte:03o}")));
+            }
             c => out.push(c),
         }
     }
@@ -463,16 +467,33 @@ mod tests {
     }
 
     #[test]
-    fn text_from_the_wire_steers_no_terminal() {
-        assert_eq!(harmless("a\u{1b}[2Jb\u{202e}c"), "a [2Jb c");
-    }
-
-    #[test]
     fn words_survive_the_shell() {
         assert_eq!(shell("a.pcap"), "a.pcap");
         assert_eq!(shell("my file's.pcap"), "'my file'\\''s.pcap'");
         assert_eq!(shell("-x"), "./-x");
         assert_eq!(shell(""), "''");
+    }
+
+    #[test]
+    fn names_survive_the_shell_and_steer_nothing() {
+        for name in [
+            "a.pcap",
+            "-r",
+            "it's.pcap",
+            "a\nb'\\.pcap",
+            "gepj.\u{202e}exe",
+            "x\u{1b}[2J7",
+            "$(id)`id`",
+        ] {
+            let word = shell(name);
+            assert_eq!(crate::harmless::harmless(&word), word);
+            let said = std::process::Command::new("bash")
+                .args(["-c", &format!("printf %s {word}")])
+                .output()
+                .expect("bash");
+            let said = String::from_utf8(said.stdout).expect("UTF-8");
+            assert_eq!(said.strip_prefix("./").unwrap_or(&said), name);
+        }
     }
 
     #[test]

@@ -262,7 +262,7 @@ pub fn trace_csv(
             writeln!(out, "event,{},between,between_ns", value::STATS.join(","))?;
             for e in &database.events {
                 row.clear();
-                csv_field(e.name.as_bytes(), &mut row);
+                csv_field(&e.name, &mut row);
                 put_stats(&e.waits, &mut row)?;
                 writeln!(row, ",{},{}", e.between, e.between_ns)?;
                 out.write_all(&row)?;
@@ -279,13 +279,9 @@ pub fn trace_csv(
             for s in &database.statements {
                 row.clear();
                 let known = |n: Option<u64>| n.map(|n| n.to_string()).unwrap_or_default();
-                write!(
-                    row,
-                    "{},{},{}",
-                    s.id.map(hex).unwrap_or_default(),
-                    s.sql_id.as_deref().unwrap_or_default(),
-                    known(s.depth.map(u64::from)),
-                )?;
+                write!(row, "{},", s.id.map(hex).unwrap_or_default())?;
+                csv_field(s.sql_id.as_deref().unwrap_or_default(), &mut row);
+                write!(row, ",{}", known(s.depth.map(u64::from)))?;
                 for n in [
                     s.total_ns,
                     s.own_ns,
@@ -317,7 +313,7 @@ pub fn trace_csv(
                 }
                 put_stats(&s.elapsed, &mut row)?;
                 row.push(b',');
-                csv_field(text(s, show_literals).as_bytes(), &mut row);
+                csv_field(&text(s, show_literals), &mut row);
                 row.push(b'\n');
                 out.write_all(&row)?;
             }

@@ -1,5 +1,6 @@
 //! Pieces that the JSON outputs share.
 
+use crate::harmless::write_json;
 use analysis::results::{CaptureResult, field_text};
 use analysis::stats::Summary;
 use model::{Field, Time};
@@ -95,5 +96,5 @@ pub(crate) fn capture(c: &CaptureResult) -> Value {
 
 /// Writes JSON for programs: on one line, as `jq` and alike lay it out for people.
 pub(crate) fn write(out: &mut dyn Write, value: &Value) -> io::Result<()> {
-    serde_json::to_writer(out, value).map_err(io::Error::from)
+    write_json(out, value)
 }

@@ -1,8 +1,9 @@
 //! What would change, for programs: `slowside.whatif/1`, and for people.
 
+use crate::harmless::harmless;
 use crate::markdown::{self, sections};
 use crate::page::prose;
-use crate::text::{Grid, counted, grouped, harmless, rate, spoken, tight, wrap};
+use crate::text::{Grid, counted, grouped, rate, spoken, tight, wrap};
 use analysis::whatif::{Change, Fit, Point, Prediction, Terms, WhatIf};
 use model::format_duration;
 use serde_json::{Value, json};

@@ -25,6 +25,7 @@ use analysis::results::{CaptureResult, ConnsResult, OpsResult};
 use batches::BatchKeeper;
 use capture::Capture;
 use model::Time;
+use pseudonyms::{Anonymiser, NameKind};
 use ring::{Comments, Ring};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,6 +45,8 @@ pub struct LiveOptions {
     /// Where the kept packets are written when one is crossed, numbered, and how many files at most.
     pub write: Option<PathBuf>,
     pub files: u32,
+    /// Whether they are written with pseudonyms, and without what was said.
+    pub anonymiser: Option<Anonymiser>,
     /// Nanoseconds of a clock that never stops: what time it is when a stream brings no packets.
     pub clock: fn() -> i64,
 }
@@ -295,12 +298,22 @@ impl<'a> Watcher<'a> {
     }
 
     fn write(&mut self, path: &Path, crossings: &[Crossing]) -> Result<Written, Unwritten> {
+        let names = self.options.anonymiser.as_ref();
         let mut comments = Comments::new();
-        for (mark, text) in crossings.iter().flat_map(|c| &c.packets) {
-            let at = comments.entry(mark.packet).or_default();
-            at.push(text.clone());
+        for c in crossings {
+            for (mark, text) in &c.packets {
+                let at = comments.entry(mark.packet).or_default();
+                at.push(match names {
+                    Some(_) => text.replace(&c.when, "…"),
+                    None => text.clone(),
+                });
+            }
         }
-        let mut why: Vec<&str> = crossings.iter().map(|c| c.when.as_str()).collect();
+        let when = |c: &'_ Crossing| match names {
+            Some(_) => "a threshold".to_owned(),
+            None => c.when.clone(),
+        };
+        let mut why: Vec<String> = crossings.iter().map(when).collect();
         why.dedup();
         let why = match why.is_empty() {
             true => "the last packets, as they were asked for".to_owned(),
@@ -310,7 +323,11 @@ impl<'a> Watcher<'a> {
         if snapshot.is_empty() {
             return Err(Unwritten::NothingKept);
         }
-        match evidence::write(snapshot, path, (&self.name, &why), &comments) {
+        let name = match names {
+            Some(names) => names.name(NameKind::File, &self.name),
+            None => self.name.clone(),
+        };
+        match evidence::write(snapshot, path, (&name, &why), &comments, names) {
             Ok(written) => {
                 self.written.push(written.path.display().to_string());
                 Ok(written)

@@ -9,8 +9,9 @@
 //! - It never fails: half a statement has half a normal form, and a string that is not closed is a
 //!   literal up to the end of the text, as are unclosed quoted identifiers: better too much is masked.
 //! - The normal form of a normal form is itself, and it is at most twice as long as the statement.
-//! - Whether `\'` ends a string is not the same in all databases. Where the dialect is not known, a
-//!   backslash escapes, unless that leaves a string open which is closed otherwise.
+//! - Whether `\'` ends a string is not the same in all databases. Where nobody says that
+//!   it is none, a backslash escapes; if that leaves a string open, all is masked from where the other
+//!   reading differs.
 
 mod lists;
 mod scanner;
@@ -30,6 +31,8 @@ pub enum Dialect {
     PostgreSql,
     /// Also MariaDB: `"x"` is a string, and `#` begins a comment anywhere.
     MySql,
+    /// With NO_BACKSLASH_ESCAPES: a backslash is a letter.
+    MySqlPlain,
 }
 
 /// The normal form of a statement whose dialect is not known.

@@ -11,17 +11,29 @@ const OPERATORS: [&str; 24] = [
 
 pub(super) fn tokens(sql: &str, dialect: Dialect) -> Vec<Token<'_>> {
     match dialect {
-        Dialect::MySql => Scanner::run(sql, dialect, true).0,
         Dialect::Oracle | Dialect::PostgreSql => Scanner::run(sql, dialect, false).0,
-        Dialect::Unknown => {
+        Dialect::MySqlPlain => Scanner::run(sql, Dialect::MySql, false).0,
+        Dialect::MySql | Dialect::Unknown => {
             let (tokens, closed) = Scanner::run(sql, dialect, true);
-            if closed || !sql.contains("\\'") {
+            if closed || !sql.contains('\\') {
                 return tokens;
             }
-            let (plain, plain_closed) = Scanner::run(sql, dialect, false);
-            if plain_closed { plain } else { tokens }
+            alike(tokens, &Scanner::run(sql, dialect, false).0)
         }
     }
+}
+
+/// The tokens up to where another reading of the same text begins to differ, and a literal for the rest.
+fn alike<'a>(mut tokens: Vec<Token<'a>>, other: &[Token<'a>]) -> Vec<Token<'a>> {
+    let same = tokens.iter().zip(other).take_while(|(a, b)| a == b).count();
+    if same < tokens.len() {
+        tokens.truncate(same);
+        tokens.push(Token {
+            kind: TokenKind::Literal,
+            text: "?",
+        });
+    }
+    tokens
 }
 
 struct Scanner<'a> {
@@ -114,7 +126,7 @@ impl<'a> Scanner<'a> {
             b'/' if self.byte(1) == Some(b'*') => self.skip_comment(),
             b'#' if self.hash_comments() => self.skip_line(),
             b'\'' => self.string(0, self.escapes),
-            b'"' if self.dialect == Dialect::MySql => self.string(0, true),
+            b'"' if self.dialect == Dialect::MySql => self.string(0, self.escapes),
             b'"' | b'`' => self.quoted(),
             b'[' => self.bracket(),
             b'$' => self.dollar(),
@@ -137,7 +149,7 @@ impl<'a> Scanner<'a> {
     /// comment that has its line to itself.
     fn hash_comments(&self) -> bool {
         match self.dialect {
-            Dialect::MySql => true,
+            Dialect::MySql | Dialect::MySqlPlain => true,
             Dialect::Unknown => self.line_start,
             Dialect::Oracle | Dialect::PostgreSql => false,
         }

@@ -142,9 +142,16 @@ fn half_a_statement_has_half_a_normal_form() {
 }
 
 #[test]
-fn a_backslash_escapes_unless_that_leaves_a_string_open() {
+fn where_a_backslash_may_escape_or_not_both_readings_are_masked() {
     same(&["f('it\\'s secret', 'x')"], "f(?, ?)");
-    same(&["f('C:\\', 'secret')"], "f(?, ?)");
+    same(&["f('C:\\', 'secret')", "f('it\\'s secret"], "f(?");
+    for dialect in [Dialect::MySql, Dialect::Unknown] {
+        in_dialect(dialect, "f(x, '\\', secret, 'secret')", "f(x, ?");
+    }
+    in_dialect(Dialect::MySql, "f(\"\\\", \"secret\", 1)", "f(?");
+    for quoted in ["f('\\', 'secret')", "f(\"\\\", \"secret\")"] {
+        in_dialect(Dialect::MySqlPlain, quoted, "f(?, ?)");
+    }
     in_dialect(Dialect::Oracle, "f('C:\\', 'x\\')", "f(?, ?)");
     in_dialect(Dialect::MySql, "f('it\\'s, ', 'x')", "f(?, ?)");
 }
@@ -176,11 +183,12 @@ fn the_identity_is_that_of_fnv_1a() {
     assert_eq!(id("foobar"), 0x8594_4171_f739_67e8);
 }
 
-const DIALECTS: [Dialect; 4] = [
+const DIALECTS: [Dialect; 5] = [
     Dialect::Unknown,
     Dialect::Oracle,
     Dialect::PostgreSql,
     Dialect::MySql,
+    Dialect::MySqlPlain,
 ];
 
 /// Pieces of which trouble is made.

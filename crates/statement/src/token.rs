@@ -14,7 +14,7 @@ pub(super) enum TokenKind {
     Sign,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Token<'a> {
     pub kind: TokenKind,
     pub text: &'a str,

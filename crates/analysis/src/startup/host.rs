@@ -153,6 +153,10 @@ impl Host {
                 Outcome::NoResponse(_) => "".into(),
                 o => o.name().into(),
             },
+            code: match call.outcome {
+                Outcome::Code(code) => Some(code),
+                _ => None,
+            },
             begun,
             until,
         };
@@ -245,6 +249,7 @@ impl Host {
                         ending: Ending::Answered,
                         server: k.source,
                         answer: "answered".into(),
+                        code: None,
                         until: Until::At(k.at),
                         ..datagram(to, k.at)
                     };
@@ -270,6 +275,7 @@ impl Host {
                 (_, Until::At(_)) => "given up".into(),
                 _ => "".into(),
             },
+            code: None,
             begun: *begun,
             until,
         };
@@ -293,6 +299,7 @@ impl Host {
             let last = Wait {
                 ending: Ending::Answered,
                 answer: "answered".into(),
+                code: None,
                 until: Until::At(at),
                 ..address(target, at)
             };
@@ -347,6 +354,7 @@ fn datagram(to: Endpoint, begun: Mark) -> Wait {
         server: to,
         what: if everybody { BROADCAST } else { "datagram" }.into(),
         answer: "".into(),
+        code: None,
         begun,
         until: Until::NextStep,
     }
@@ -359,6 +367,7 @@ fn address(target: IpAddr, begun: Mark) -> Wait {
         server: of(target),
         what: ARP.into(),
         answer: "".into(),
+        code: None,
         begun,
         until: Until::NextStep,
     }

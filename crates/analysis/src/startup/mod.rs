@@ -28,7 +28,7 @@ use crate::results::CaptureResult;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use host::Host;
-use model::{Arp, Call, Endpoint, Knock, PacketRef, Problems, Protocol, Time, Where, limits};
+use model::{Arp, Call, Code, Endpoint, Knock, PacketRef, Problems, Protocol, Time, Where, limits};
 use std::net::IpAddr;
 
 /// How much of a client's life is its start-up, where nobody says.
@@ -61,6 +61,8 @@ pub struct Waited {
     pub what: String,
     /// What ended it.
     pub ended_by: String,
+    /// A database's code in it.
+    pub code: Option<Code>,
     pub first: Time,
     /// How long it lasted.
     pub elapsed_ns: i64,

@@ -1,6 +1,6 @@
 //! What a client can wait for, and how a wait can end.
 
-use model::{Call, Endpoint, Field, Mark, Outcome, Protocol, sql::op};
+use model::{Call, Code, Endpoint, Field, Mark, Outcome, Protocol, sql::op};
 use std::sync::Arc;
 
 /// What is waited for.
@@ -156,6 +156,8 @@ pub(super) struct Wait {
     pub what: Arc<str>,
     /// The answer in the protocol's own words.
     pub answer: Arc<str>,
+    /// A database's code, where that is the answer.
+    pub code: Option<Code>,
     pub begun: Mark,
     pub until: Until,
 }

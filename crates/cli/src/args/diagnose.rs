@@ -49,10 +49,11 @@ pub(crate) struct Diagnose {
     #[arg(long, value_name = "SECONDS|CODE", value_parser = fail_on)]
     pub(crate) fail_on: Option<FailOn>,
 
-    /// Also save what `slowside compare` needs of this run: some 10 to 200 kB, names and all
+    /// Also save what `slowside compare` needs of this run: some 10 to 200 kB
     ///
-    /// An earlier run is replaced, any other file is left alone.
-    #[arg(long, value_name = "FILE", conflicts_with = "anonymise")]
+    /// An earlier run is replaced, any other file is left alone. Names are in it as they are shown: with
+    /// --anonymise pseudonyms, which runs with the same KEY share.
+    #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<PathBuf>,
 
     #[command(flatten)]

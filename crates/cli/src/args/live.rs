@@ -43,8 +43,9 @@ pub(crate) struct Live {
 
     /// Write the kept packets when --when becomes true: FILE-1, FILE-2, … before the extension
     ///
-    /// Files that are there are left alone. The key w writes one, too.
-    #[arg(long, value_name = "FILE", conflicts_with = "anonymise")]
+    /// Files that are there are left alone. The key w writes one, too. With --anonymise they hold
+    /// pseudonyms for addresses and no payload, as those of `slowside cut`.
+    #[arg(long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
 
     /// How many such files at most

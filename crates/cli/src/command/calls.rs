@@ -2,20 +2,21 @@
 
 use super::{CANNOT_WRITE, inputs, tell};
 use crate::args::{Calls, Order, RowFormat};
-use crate::exit::{Done, complain};
+use crate::exit::Done;
+use crate::out::{self, complain};
 use crate::progress::Progress;
 use anyhow::Context;
 
 use pseudonyms::NameKind;
 use report::{CallRow, Form, RowWriter};
 use slowside::{CallSeen, Sorter};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
     let (captures, notes) = inputs::captures(&args.inputs)?;
     let config = args.reading.config()?;
     let mut progress = Progress::new(args.reading.quiet, args.sort == Order::Completion);
-    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut out = out::text();
     let mut writer = RowWriter::calls(match args.format {
         RowFormat::Csv => Form::Csv,
         RowFormat::Jsonl => Form::Jsonl,

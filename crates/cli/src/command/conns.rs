@@ -2,14 +2,15 @@
 
 use super::{CANNOT_WRITE, inputs, print, tell};
 use crate::args::{Conns, ConnsFormat};
-use crate::exit::{Done, complain};
+use crate::exit::Done;
+use crate::out::{self, complain};
 use crate::progress::Progress;
 use analysis::results::{ConnsResult, SeriesRow};
 use anyhow::Context;
 use jiff::tz::TimeZone;
 use report::{Anonymise, Form, RowWriter, SeriesText};
 use slowside::{Captures, Config};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 pub(crate) fn run(args: &Conns) -> anyhow::Result<Done> {
     if args.fields {
@@ -77,7 +78,7 @@ fn series(
         ConnsFormat::Csv | ConnsFormat::Jsonl => {}
     }
     let mut progress = Progress::new(args.reading.quiet, false);
-    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut out = out::text();
     let mut text = SeriesText::new(TimeZone::system());
     let mut rows = match args.format {
         ConnsFormat::Csv => Some(RowWriter::series(Form::Csv)),

@@ -2,13 +2,16 @@
 
 use super::{inputs, print};
 use crate::args::Cut;
-use crate::exit::{Done, complain};
+use crate::exit::Done;
+use crate::out::{self, complain};
 use crate::progress::Progress;
 use analysis::results::Vantage;
+use pseudonyms::{Anonymiser, NameKind};
 use replace::{Kind, Replacement, Writer};
+use report::harmless;
 use slowside::{Captures, CutCapture, CutRequest, same_file};
 use std::fs;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 const CUT: Kind = Kind {
@@ -53,7 +56,7 @@ pub(crate) fn run(args: &Cut) -> anyhow::Result<Done> {
     let mut open =
         |index: usize, count: usize, side: Option<Vantage>| -> io::Result<Box<dyn Write>> {
             if stdout {
-                let out = Writer::to(io::stdout().lock(), "to standard output", CUT.option);
+                let out = Writer::to(out::packets(), "to standard output", CUT.option);
                 return Ok(Box::new(BufWriter::with_capacity(PIECE_BYTES, out)));
             }
             let path = path(&args.output, index, count, side);
@@ -83,7 +86,9 @@ pub(crate) fn run(args: &Cut) -> anyhow::Result<Done> {
                 .zip(&result.captures)
                 .try_for_each(|(index, capture)| {
                     let path = paths.iter().find(|(i, _)| *i == index);
-                    out.write_all(told(path.map(|(_, p)| p.as_path()), capture).as_bytes())
+                    let path = path.map(|(_, p)| p.display().to_string());
+                    let told = told(path, capture, request.anonymiser.as_ref());
+                    out.write_all(told.as_bytes())
                 })
         })?;
     }
@@ -131,7 +136,7 @@ fn check_output(output: &Path, captures: &Captures) -> anyhow::Result<()> {
             "two captures make two files, which do not fit into standard output; give -o FILE"
         );
         anyhow::ensure!(
-            !io::stdout().is_terminal(),
+            !out::is_terminal(),
             "standard output is a terminal; give -o FILE, or pipe it into what reads pcapng"
         );
         return Ok(());
@@ -225,10 +230,14 @@ fn words(args: &Cut) -> String {
     words.join(" ")
 }
 
-fn told(path: Option<&Path>, c: &CutCapture) -> String {
+fn told(path: Option<String>, c: &CutCapture, names: Option<&Anonymiser>) -> String {
+    let shown = |file: &str| match names {
+        Some(names) => names.name(NameKind::File, file),
+        None => harmless(file),
+    };
     let files = match c.files.as_slice() {
         [one] if one == "-" => "standard input".to_owned(),
-        [one] => one.clone(),
+        [one] => shown(one),
         several => format!("{} files", several.len()),
     };
     let Some(path) = path else {
@@ -236,7 +245,7 @@ fn told(path: Option<&Path>, c: &CutCapture) -> String {
     };
     format!(
         "{}: {} of {} packets of {files}, {} with comments that say why\n",
-        path.display(),
+        shown(&path),
         c.chosen,
         c.packets,
         c.commented

@@ -34,6 +34,7 @@ pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
     let save = args.save.as_deref();
     let save = save.map(|file| Replacement::create(file, &SAVED));
     let save = save.transpose()?;
+    let names = args.reading.anonymiser()?;
     let mut progress = Progress::new(args.reading.quiet, false);
     let mut event = |e| progress.event(e);
     let mut diagnosis = match save {
@@ -41,6 +42,10 @@ pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
         Some(file) => {
             let (diagnosis, snapshot) =
                 slowside::measure(&captures, app.as_ref(), &config, &mut event)?;
+            let snapshot = match &names {
+                Some(names) => snapshot.anonymised(names),
+                None => snapshot,
+            };
             file.write(&slowside::saved(&snapshot))?;
             diagnosis
         }
@@ -50,9 +55,9 @@ pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
         notes.insert(0, sentence(&why));
     }
     diagnosis.notes.append(&mut notes);
-    if let Some(names) = args.reading.anonymiser()? {
+    if let Some(names) = &names {
         diagnosis =
-            without_files(diagnosis, &args.inputs.files(&args.app), &names).anonymised(&names);
+            without_files(diagnosis, &args.inputs.files(&args.app), names).anonymised(names);
     }
 
     let zone = TimeZone::system();

@@ -2,11 +2,10 @@
 
 use super::print;
 use crate::args::Common;
-use crate::exit::complain;
+use crate::out::{self, complain};
 use anyhow::ensure;
 use replace::{Kind, Replacement};
 use report::Provenance;
-use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 /// Standard output.
@@ -30,7 +29,7 @@ impl Output {
     pub(super) fn open(output: &Path) -> anyhow::Result<Output> {
         if output.as_os_str() == STANDARD_OUTPUT {
             ensure!(
-                !io::stdout().is_terminal(),
+                !out::is_terminal(),
                 "a report is a page for a browser; give -o FILE, or send it elsewhere than the terminal"
             );
             return Ok(Output::Standard);

@@ -58,6 +58,7 @@ pub(crate) fn run(args: &Live) -> anyhow::Result<Done> {
         when: args.when.clone(),
         write: args.write.clone(),
         files: args.files,
+        anonymiser: args.names.anonymiser()?,
         clock,
     };
     // Whoever asks for a format wants lines.

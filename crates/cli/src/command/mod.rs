@@ -22,18 +22,18 @@ mod html;
 mod inputs;
 
 use crate::args::FromInterface;
-use crate::exit::complain;
+use crate::out::{self, complain};
 use analysis::results::CaptureResult;
 use anyhow::Context;
 use jiff::tz::TimeZone;
 use model::{Time, format_duration};
 use slowside::{Config, Moment, Source};
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
 /// Writes an answer to standard output.
 fn print(answer: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = out::text();
     answer(&mut out)
         .and_then(|()| out.flush())
         .context(CANNOT_WRITE)

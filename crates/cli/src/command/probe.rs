@@ -5,7 +5,8 @@ mod listen;
 
 use super::print;
 use crate::args::{AnswerFormat, Probe, Stream, Switch};
-use crate::exit::{Done, complain};
+use crate::exit::Done;
+use crate::out::{self, complain};
 use anyhow::Context;
 use probe::{
     ConnectPlan, IntervalResult, Measured, Mix, Pacing, Plan, SocketOptions, Token, Work, measure,
@@ -14,7 +15,7 @@ use probe::{
 use replace::{Kind, Replacement};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -46,7 +47,7 @@ pub(crate) fn run(args: &Probe) -> anyhow::Result<Done> {
     let histogram = args.histogram.as_deref();
     let histogram = histogram.map(|file| Replacement::create(file, &HISTOGRAM));
     let histogram = histogram.transpose()?;
-    let shown = (args.interval.is_some() || io::stderr().is_terminal()) && !args.quiet;
+    let shown = (args.interval.is_some() || out::complaints_are_seen()) && !args.quiet;
     let measured = measured(args);
     let mut tell = |i: &IntervalResult| {
         if shown {

@@ -3,19 +3,20 @@
 use super::{CANNOT_WRITE, source, tell};
 use crate::args::{Stat, StatFormat};
 use crate::exit::Done;
+use crate::out;
 use crate::progress::Progress;
 use analysis::intervals::IntervalRow;
 use anyhow::Context;
 use jiff::tz::TimeZone;
 use report::{Form, RowWriter, StatText};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 pub(crate) fn run(args: &Stat) -> anyhow::Result<Done> {
     let config = args.reading.config()?;
     let live = args.from_interface.interface.is_some();
     let source = source(&args.captures, &args.from_interface)?;
     let mut progress = Progress::new(args.reading.quiet, live);
-    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut out = out::text();
     let form = match args.format {
         StatFormat::Csv => Some(Form::Csv),
         StatFormat::Jsonl => Some(Form::Jsonl),

@@ -2,7 +2,8 @@
 
 use super::{check_standard_input, print};
 use crate::args::{GroupFormat, ProfileBy, Trace};
-use crate::exit::{Done, complain};
+use crate::exit::Done;
+use crate::out::complain;
 use crate::progress::Progress;
 use report::{Anonymise, TraceBy, TraceStyle};
 

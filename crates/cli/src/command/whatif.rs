@@ -2,7 +2,8 @@
 
 use super::{inputs, print, tell};
 use crate::args::{AnswerFormat, Start, WhatIf};
-use crate::exit::{Done, complain};
+use crate::exit::Done;
+use crate::out::complain;
 use crate::progress::Progress;
 use analysis::sql::SqlKey;
 use analysis::whatif::{Change, fit, replay};

@@ -73,7 +73,6 @@ fn key(key: KeyEvent, state: &mut State, control: &Control) -> bool {
             state.pane = Pane::Operations;
             state.place().first = 0;
         }
-        KeyCode::Char('w') if state.hides => state.refuse_to_write(),
         KeyCode::Char('w') => control.write(),
         KeyCode::Char('1') => state.pane = Pane::Operations,
         KeyCode::Char('2') => state.pane = Pane::Connections,

@@ -76,8 +76,6 @@ pub(crate) struct State {
     pub(crate) source: String,
     pub(crate) zone: TimeZone,
     pub(crate) colors: bool,
-    /// Names are pseudonyms: packets, which hold the true ones, are not written.
-    pub(crate) hides: bool,
     /// The latest that was told, and what is shown of it: the same unless somebody paused.
     latest: Option<(Arc<Moment>, RingFill)>,
     pub(crate) shown: Option<(Arc<Moment>, RingFill)>,
@@ -102,7 +100,6 @@ impl State {
             source: source.to_owned(),
             zone,
             colors,
-            hides: false,
             latest: None,
             shown: None,
             latest_found: Found::default(),
@@ -155,17 +152,6 @@ impl State {
         if !self.paused {
             self.show_latest();
         }
-    }
-
-    /// Says why the key for it writes nothing.
-    pub(crate) fn refuse_to_write(&mut self) {
-        let full =
-            "not written: packets hold the true names (slowside cut --anonymise blanks them)";
-        self.take(Event::Message(Message {
-            at: None,
-            short: "not written: packets hold the true names".to_owned(),
-            full: full.to_owned(),
-        }));
     }
 
     fn show_latest(&mut self) {

@@ -1,5 +1,6 @@
 //! The terminal, taken and given back: also when drawing fails, and when something panics.
 
+use crate::out;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::{Hide, Show};
 use ratatui::crossterm::execute;
@@ -7,7 +8,8 @@ use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use ratatui::{Frame, Terminal};
-use std::io::{self, IsTerminal, Stdout, stdout};
+use report::acts;
+use std::io::{self, IsTerminal, Stdout};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// standard input.
 pub(crate) fn has_terminal() -> bool {
     let keys = io::stdin().is_terminal() || std::fs::File::open("/dev/tty").is_ok();
-    stdout().is_terminal() && keys
+    out::is_terminal() && keys
 }
 
 /// The terminal while it shows the view.
@@ -29,7 +31,7 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 fn give_back() {
     TAKEN.store(false, Ordering::Relaxed);
     // Nothing better can be done where this fails.
-    let _ = execute!(stdout(), LeaveAlternateScreen, Show);
+    let _ = execute!(out::terminal(), LeaveAlternateScreen, Show);
     let _ = disable_raw_mode();
 }
 
@@ -52,8 +54,8 @@ impl Screen {
         });
         enable_raw_mode()?;
         TAKEN.store(true, Ordering::Relaxed);
-        let taken = execute!(stdout(), EnterAlternateScreen, Hide)
-            .and_then(|()| Terminal::new(CrosstermBackend::new(stdout())));
+        let taken = execute!(out::terminal(), EnterAlternateScreen, Hide)
+            .and_then(|()| Terminal::new(CrosstermBackend::new(out::terminal())));
         match taken {
             Ok(terminal) => Ok(Screen { terminal }),
             Err(e) => {
@@ -64,7 +66,16 @@ impl Screen {
     }
 
     pub(crate) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
-        self.terminal.draw(draw).map(drop)
+        let drawn = |frame: &mut Frame<'_>| {
+            draw(frame);
+            // What the terminal is told comes from these cells.
+            for cell in &mut frame.buffer_mut().content {
+                if cell.symbol().contains(acts) {
+                    cell.set_symbol(" ");
+                }
+            }
+        };
+        self.terminal.draw(drawn).map(drop)
     }
 }
 

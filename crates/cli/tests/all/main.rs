@@ -19,6 +19,7 @@ mod packets;
 mod pgsql;
 mod report;
 mod samples;
+mod seam;
 mod sql;
 mod startup;
 mod traces;

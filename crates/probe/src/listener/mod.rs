@@ -7,7 +7,8 @@
 //! what is beyond another limit ends its session.
 //!
 //! A thread per connection, of which there are at most [`HANDSHAKES`] and
-//! [`Limits::connections`]; 192 KiB for each.
+//! [`Limits::connections`]; 192 KiB for each. Of those that have not shown yet that they know the token a
+//! network has [`OF_A_NETWORK`] at most: so a slow stranger does not keep others out.
 
 mod pace;
 mod session;
@@ -16,14 +17,19 @@ use crate::error::ProbeError;
 use crate::token::Token;
 use pace::Pace;
 use socket2::{Domain, Protocol, Socket, Type};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io::ErrorKind;
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Connections that have not shown it yet; further ones are closed at once.
-pub(crate) const HANDSHAKES: usize = 32;
+pub(crate) const HANDSHAKES: usize = 64;
+/// Those of one address of IPv4, or of one network of IPv6, in which a host has as many as it likes.
+pub(crate) const OF_A_NETWORK: usize = 4;
 
 /// How long `accept` waits before it looks whether to stop.
 const ACCEPT: Duration = Duration::from_millis(200);
@@ -141,7 +147,7 @@ struct Shared<'a> {
     stop: &'a AtomicBool,
     events: &'a (dyn Fn(Event) + Sync),
     pace: Pace,
-    greeting: AtomicUsize,
+    greeting: Greeting,
     serving: AtomicUsize,
     sessions: AtomicU64,
     exchanges: AtomicU64,
@@ -172,6 +178,53 @@ impl<'a> Place<'a> {
 impl Drop for Place<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Who has not shown yet that it knows the token: how many by network.
+#[derive(Default)]
+struct Greeting(Mutex<HashMap<IpAddr, usize>>);
+
+impl Greeting {
+    fn admit(&self, from: IpAddr) -> Option<Guest<'_>> {
+        let network = network(from);
+        let mut by_network = self.lock();
+        let all: usize = by_network.values().sum();
+        let known = by_network.get(&network).copied().unwrap_or(0);
+        (all < HANDSHAKES && known < OF_A_NETWORK).then(|| {
+            by_network.insert(network, known + 1);
+            Guest { of: self, network }
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An address of IPv4; of IPv6 the upper half, as a host has the lower one to itself.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64).into(),
+        v4 => v4,
+    }
+}
+
+/// A place among those who greet, given back when it is dropped.
+struct Guest<'a> {
+    of: &'a Greeting,
+    network: IpAddr,
+}
+
+impl Drop for Guest<'_> {
+    fn drop(&mut self) {
+        let mut by_network = self.of.lock();
+        if let Entry::Occupied(mut place) = by_network.entry(self.network) {
+            match place.get() {
+                ..=1 => drop(place.remove()),
+                more => *place.get_mut() = more - 1,
+            }
+        }
     }
 }
 
@@ -221,7 +274,7 @@ impl Listener {
             stop,
             events,
             pace: Pace::new(&self.limits, Instant::now()),
-            greeting: AtomicUsize::new(0),
+            greeting: Greeting::default(),
             serving: AtomicUsize::new(0),
             sessions: AtomicU64::new(0),
             exchanges: AtomicU64::new(0),
@@ -237,7 +290,7 @@ impl Listener {
                     }
                 };
                 let Some(client) = client else { continue };
-                let Some(place) = Place::take(&shared.greeting, HANDSHAKES) else {
+                let Some(place) = shared.greeting.admit(client.ip()) else {
                     shared.refuse(client, Refusal::Crowded);
                     continue;
                 };

@@ -1,6 +1,6 @@
 //! One connection: the handshake, then requests and their responses until something ends it.
 
-use super::{End, Event, Limits, Place, Refusal, Shared};
+use super::{End, Event, Guest, Limits, Place, Refusal, Shared};
 use crate::connect::nanoseconds;
 use crate::host::Host;
 use crate::input::{Cut, Input, Padded, Until, tick, write};
@@ -21,7 +21,7 @@ pub(super) fn serve(
     stream: &TcpStream,
     client: SocketAddr,
     shared: &Shared<'_>,
-    greeting: Place<'_>,
+    greeting: Guest<'_>,
 ) {
     let mut input = Input::new(stream);
     let admitted = handshake(stream, &mut input, shared);

@@ -1,7 +1,7 @@
 //! Clients that a listener must survive: malformed, slow and excessive ones.
 
 use super::*;
-use crate::listener::HANDSHAKES;
+use crate::listener::{HANDSHAKES, OF_A_NETWORK};
 use crate::{End, Refusal};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -199,8 +199,9 @@ fn more_connections_than_may_greet_are_closed_at_once() {
     };
     let (_, events) = with_listener(limits, |address| {
         let (mut session, _) = admitted(address);
+        // Of many addresses: one alone has fewer places.
         let silent: Vec<TcpStream> = (0..HANDSHAKES + 20)
-            .map(|_| TcpStream::connect(address).unwrap())
+            .map(|i| connect_from([127, 0, 1, i as u8], address))
             .collect();
         // Who is in is not disturbed.
         session.write_all(&request(16, 32)).unwrap();
@@ -214,6 +215,29 @@ fn more_connections_than_may_greet_are_closed_at_once() {
     let crowded = refusals.iter().filter(|r| **r == Refusal::Crowded).count();
     assert!((1..=20).contains(&crowded), "{crowded}");
     assert_eq!(refusals.len(), HANDSHAKES + 20);
+}
+
+/// A slow stranger takes a few places, and who comes from elsewhere is served meanwhile.
+#[test]
+fn one_address_does_not_keep_others_out() {
+    let (_, events) = with_listener(limits(), |address| {
+        let silent: Vec<TcpStream> = (0..HANDSHAKES)
+            .map(|_| connect_from([127, 0, 0, 9], address))
+            .collect();
+        still_serves(address);
+        drop(silent);
+    });
+    let refusals = refusals(&events);
+    let crowded = refusals.iter().filter(|r| **r == Refusal::Crowded).count();
+    assert_eq!(crowded, HANDSHAKES - OF_A_NETWORK);
+}
+
+/// A connection from an address of this host's own network.
+fn connect_from(from: [u8; 4], to: SocketAddr) -> TcpStream {
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    socket.bind(&SocketAddr::from((from, 0)).into()).unwrap();
+    socket.connect(&to.into()).unwrap();
+    socket.into()
 }
 
 /// Who asks more often than allowed waits, and is told for how long.

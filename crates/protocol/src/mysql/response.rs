@@ -29,6 +29,7 @@ mod status {
     pub(super) const MORE_RESULTS: u16 = 1 << 3;
     pub(super) const CURSOR_EXISTS: u16 = 1 << 6;
     pub(super) const LAST_ROW_SENT: u16 = 1 << 7;
+    pub(super) const NO_BACKSLASH_ESCAPES: u16 = 1 << 9;
 }
 
 /// What both sides agreed on, as far as it matters here.
@@ -38,6 +39,16 @@ pub(super) struct Agreed {
     pub no_eof: Option<bool>,
     /// CLIENT_OPTIONAL_RESULTSET_METADATA: a flag stands before the number of columns.
     pub metadata_flag: bool,
+    /// A backslash is a letter in strings, by the server's last status.
+    pub plain_strings: bool,
+}
+
+impl Agreed {
+    fn heed(&mut self, status: Option<u16>) {
+        if let Some(status) = status {
+            self.plain_strings = status & status::NO_BACKSLASH_ESCAPES != 0;
+        }
+    }
 }
 
 /// What follows a packet.
@@ -209,11 +220,16 @@ impl Response {
         match (self.answer, first) {
             (Answer::Packet, _) => Next::End,
             (Answer::Stream, _) => Next::End,
+            (Answer::Logon, Some(0)) => {
+                self.asks_plaintext = false;
+                agreed.heed(values.lenenc().and_then(|_affected| ok_status(values)));
+                Next::End
+            }
             (Answer::Logon, Some(kind)) => self.logon(header, kind, values.0),
             (Answer::Prepared, Some(0)) => self.prepared(values, agreed),
             (Answer::Results, Some(0)) if header.length >= OK_BYTES => {
                 self.affected = Some(self.affected.unwrap_or(0) + values.lenenc().unwrap_or(0));
-                self.more(ok_status(values))
+                self.more(ok_status(values), agreed)
             }
             (Answer::Results, Some(0xfb)) if header.length > 1 => Next::File,
             (Answer::Results, _) => self.columns(header, head, agreed),
@@ -226,7 +242,6 @@ impl Response {
         const FAST: &[u8] = &[3];
         self.asks_plaintext = false;
         match kind {
-            0 => Next::End,
             1 if header.length == 2 && rest == FAST => Next::Packet,
             0xfe => {
                 let plugin = rest.split(|&b| b == 0).next().unwrap_or_default();
@@ -338,18 +353,19 @@ impl Response {
             // The rows of a cursor are fetched later.
             let opens_cursor = status.is_some_and(|s| s & status::CURSOR_EXISTS != 0);
             return match opens_cursor {
-                true => self.more(status),
+                true => self.more(status, agreed),
                 false => Next::Packet,
             };
         }
         if first {
             agreed.no_eof.get_or_insert(true);
         }
-        self.more(status)
+        self.more(status, agreed)
     }
 
     /// The end of a result, with the server's status.
-    fn more(&mut self, status: Option<u16>) -> Next {
+    fn more(&mut self, status: Option<u16>, agreed: &mut Agreed) -> Next {
+        agreed.heed(status);
         // A status that was not captured is taken not to say more.
         let status = status.unwrap_or(0);
         self.last_row_sent = status & status::LAST_ROW_SENT != 0;
@@ -492,6 +508,7 @@ mod tests {
         let agreed = Agreed {
             no_eof: Some(true),
             metadata_flag: true,
+            ..Agreed::default()
         };
         let mysql = b"\x02\0\0\x01\0\x03\x02\0\0\x02\0\0\x07\0\0\x03\xfe\0\0\x02\0\0\0";
         let (next, response, _) = told(Answer::Results, mysql, agreed);

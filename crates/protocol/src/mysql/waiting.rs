@@ -93,7 +93,7 @@ impl Waiting {
         }
         if let Some(error) = self.response.error {
             set(Field::Status, Some(error.into()));
-            self.exchange.outcome = Outcome::Code(Code::new(&format!("ER-{error}")));
+            self.exchange.outcome = Outcome::Code(Code::public(&format!("ER-{error}")));
         }
     }
 

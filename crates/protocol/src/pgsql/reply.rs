@@ -118,14 +118,34 @@ fn error(mut r: Reader<'_>) -> Reply {
         match field {
             // `S` is translated, `V` is not (since 9.6).
             b'S' | b'V' => fatal |= matches!(value, b"FATAL" | b"PANIC"),
-            b'C' => code = std::str::from_utf8(value).ok().map(Code::new),
+            b'C' => code = std::str::from_utf8(value).ok().map(state),
             0 => break,
             _ => {}
         }
     }
     Reply::Error {
-        code: code.unwrap_or_else(|| Code::new("error")),
+        code: code.unwrap_or_else(|| Code::public("error")),
         fatal,
+    }
+}
+
+/// Classes of PostgreSQL's states (appendix A).
+const CLASSES: [&str; 43] = [
+    "00", "01", "02", "03", "08", "09", "0A", "0B", "0F", "0L", "0P", "0Z", "20", "21", "22", "23",
+    "24", "25", "26", "27", "28", "2B", "2D", "2F", "34", "38", "39", "3B", "3D", "3F", "40", "42",
+    "44", "53", "54", "55", "57", "58", "72", "F0", "HV", "P0", "XX",
+];
+
+/// A state. Functions may raise any of five letters and digits (section 41.9.1): public is what is of
+/// PostgreSQL's classes and has one letter more at most, as all of its own have.
+fn state(code: &str) -> Code {
+    let own = code.split_at_checked(2).is_some_and(|(class, rest)| {
+        let letters = rest.bytes().filter(|b| !b.is_ascii_digit()).count();
+        CLASSES.contains(&class) && rest.len() == 3 && letters <= 1
+    });
+    match own {
+        true => Code::public(code),
+        false => Code::new(code),
     }
 }
 
@@ -134,12 +154,33 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_a_function_may_have_chosen_is_not_public() {
+        for known in [
+            "23505", "42P01", "2200L", "57014", "P0001", "XX000", "HV00N", "0LP01",
+        ] {
+            assert!(state(known).is_public(), "{known}");
+        }
+        for chosen in [
+            "ZZ123",
+            "42SEC",
+            "ACME1",
+            "",
+            "4",
+            "23505x",
+            "23\u{e9}5",
+            "\u{e9}",
+        ] {
+            assert!(!state(chosen).is_public(), "{chosen}");
+        }
+    }
+
+    #[test]
     fn an_error_has_a_state_and_may_be_fatal() {
         let body = b"SERROR\0VERROR\0C42P01\0Mrelation \"x\" does not exist\0P15\0\0";
         assert_eq!(
             parse(b'E', body),
             Some(Reply::Error {
-                code: Code::new("42P01"),
+                code: Code::public("42P01"),
                 fatal: false
             })
         );
@@ -148,7 +189,7 @@ mod tests {
         assert_eq!(
             parse(b'E', body),
             Some(Reply::Error {
-                code: Code::new("28P01"),
+                code: Code::public("28P01"),
                 fatal: true
             })
         );

@@ -335,7 +335,7 @@ impl Calls {
 }
 
 fn oracle(code: u32) -> Outcome {
-    Outcome::Code(Code::new(&format!("ORA-{code:05}")))
+    Outcome::Code(Code::public(&format!("ORA-{code:05}")))
 }
 
 fn statement(cx: &mut Context<'_>, text: &[u8], cut: bool, found: Found) -> Arc<Statement> {

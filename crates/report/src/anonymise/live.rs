@@ -7,7 +7,7 @@ use analysis::live::{
 };
 use analysis::results::Verdict;
 
-use pseudonyms::Anonymiser;
+use pseudonyms::{Anonymiser, NameKind};
 use std::sync::Arc;
 
 impl Anonymise for Verdict {
@@ -116,6 +116,11 @@ impl Anonymise for LiveResult {
             statements: self.statements.anonymised(names),
             conns: self.conns.anonymised(names),
             findings: self.findings.anonymised(names),
+            written: self
+                .written
+                .iter()
+                .map(|f| names.name(NameKind::File, f))
+                .collect(),
             verdict: self.verdict.anonymised(names),
             ..self
         }

@@ -6,6 +6,7 @@
 
 use super::{DIRECTIONS, capture_of, file_of};
 use crate::classes::{self, words};
+use crate::harmless::write_json;
 use crate::table::rows::{key, object};
 use crate::table::{Cell, Column, ColumnKind, Table, columns};
 use analysis::results::{ConnectionResult, ConnsResult, DirectionResult};
@@ -231,7 +232,7 @@ pub(super) static DIRECTION: LazyLock<Vec<C>> = LazyLock::new(|| {
 });
 
 /// All columns.
-pub(super) fn columns() -> Vec<C> {
+pub(crate) fn columns() -> Vec<C> {
     let direction = DIRECTION.iter().map(|c| c.only_csv());
     let connection = CONNECTION.iter().copied();
     connection.chain(WHICH).chain(direction).collect()
@@ -263,7 +264,7 @@ fn longest(r: &ConnRow<'_>, out: &mut Vec<u8>) {
         })
         .collect();
     // Writing to memory cannot fail.
-    drop(serde_json::to_writer(out, &waits));
+    drop(write_json(out, &waits));
 }
 
 pub(crate) fn own(c: &ConnectionResult, direction: Direction) -> &DirectionResult {

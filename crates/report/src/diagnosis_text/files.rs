@@ -1,7 +1,8 @@
 //! The files that took most time, as a table: those that a reader would look for first.
 
+use crate::harmless::harmless;
 use crate::page::{self, Tone, columns};
-use crate::text::{Grid, Unit, grouped, harmless, share};
+use crate::text::{Grid, Unit, grouped, share};
 use crate::value;
 use analysis::results::{Diagnosis, FileResult};
 

@@ -10,6 +10,7 @@ use super::load::{self, scope, servers};
 use super::operations::{Charted, charted};
 use super::places::Places;
 use super::statements;
+use crate::harmless::{acts, escape};
 use crate::text::moment;
 use analysis::charts::{LatencyByOutstanding, Times};
 use analysis::results::{CaptureResult, Report};
@@ -60,10 +61,8 @@ pub(super) fn json(report: &Report, places: &Places<'_>) -> String {
 pub(super) fn in_script(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
-        let escaped = matches!(c, '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\u{7f}'..='\u{9f}'
-            | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        match escaped {
-            true => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+        match matches!(c, '<' | '>' | '&') || acts(c) {
+            true => out.push_str(&escape(c)),
             false => out.push(c),
         }
     }

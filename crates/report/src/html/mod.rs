@@ -5,7 +5,7 @@
 //! The page is one file that asks nothing of any network, and its policy forbids it. Words, tables and
 //! ladders are made here, so that they can be read, sorted and printed without the charts; the charts are
 //! drawn by the page's own script (`assets/report.js`, built from `web`) out of [`data`] that lies in the
-//! page. Text from captures reaches it through maud's escaping and [`harmless`](crate::text::harmless) only.
+//! page. Text from captures reaches it through maud's escaping and [`harmless`](crate::harmless::harmless) only.
 
 mod budget;
 mod captures;
@@ -25,7 +25,7 @@ mod statements;
 pub use compare::compare_html;
 
 use crate::diagnosis_text::confidence;
-use crate::text::{moment, spoken, unbroken};
+use crate::text::{moment, shell, spoken, unbroken};
 use analysis::results::Report;
 use jiff::tz::TimeZone;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -55,12 +55,12 @@ pub fn command_line(words: impl IntoIterator<Item = String>) -> String {
     let program = program.rsplit('/').next().unwrap_or_default().to_owned();
     let rest = words.map(|word| match word.strip_prefix('-') {
         // An option is no file that is called like one.
-        Some(rest) if !rest.is_empty() => match command::word(&format!("_{rest}")) {
+        Some(rest) if !rest.is_empty() => match shell(&format!("_{rest}")) {
             plain if plain.starts_with('_') => word,
             quoted => quoted.replacen('_', "-", 1),
         },
         Some(_) => word,
-        None => command::word(&word),
+        None => shell(&word),
     });
     std::iter::once(program)
         .chain(rest)
@@ -90,7 +90,7 @@ fn harmless_page(page: &str) -> String {
     let mut out = String::with_capacity(page.len());
     for line in page.split_inclusive('\n') {
         let text = line.strip_suffix('\n').unwrap_or(line);
-        out.push_str(&crate::text::harmless(text));
+        out.push_str(&crate::harmless::harmless(text));
         if text.len() < line.len() {
             out.push('\n');
         }

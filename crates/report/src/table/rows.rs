@@ -4,6 +4,9 @@
 //! allocates for one.
 
 use super::{Cell, Column, Get, Table};
+use crate::harmless::{acts, harmless, write_json};
+use crate::page::has_raw_cells;
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// How rows are written.
@@ -77,7 +80,7 @@ fn csv<'a, T: Table>(
         Get::Json(write) => {
             json.clear();
             write(row, json);
-            csv_field(if json == b"null" { b"" } else { json }, out);
+            quoted(if json == b"null" { b"" } else { json }, out);
         }
     }
 }
@@ -201,7 +204,7 @@ pub(crate) fn key(name: &str, out: &mut Vec<u8>) {
 fn csv_cell(cell: &Cell<'_>, out: &mut Vec<u8>) {
     match cell {
         Cell::Unknown => {}
-        Cell::Text(text) => csv_field(text.as_bytes(), out),
+        Cell::Text(text) => csv_field(text, out),
         other => json_cell(other, out),
     }
 }
@@ -214,7 +217,7 @@ fn json_cell(cell: &Cell<'_>, out: &mut Vec<u8>) {
         Cell::Integer(n) => integer(*n, out),
         Cell::Natural(n) => integer(*n, out),
         // Writing to memory cannot fail.
-        Cell::Number(n) => drop(serde_json::to_writer(out, n)),
+        Cell::Number(n) => drop(write_json(out, n)),
         Cell::Text(text) => json_string(text, out),
     }
 }
@@ -225,18 +228,47 @@ pub(crate) fn integer(value: impl itoa::Integer, out: &mut Vec<u8>) {
 
 pub(crate) fn json_string(text: &str, out: &mut Vec<u8>) {
     // Nearly every text is an operation's name.
-    if text.bytes().all(|b| b >= b' ' && b != b'"' && b != b'\\') {
+    let plain = |b| matches!(b, b' '..=b'~') && b != b'"' && b != b'\\';
+    if text.bytes().all(plain) {
         out.push(b'"');
         out.extend_from_slice(text.as_bytes());
         out.push(b'"');
     } else {
         // Writing text to memory cannot fail.
-        drop(serde_json::to_writer(out, text));
+        drop(write_json(out, text));
     }
 }
 
+/// A field of text: what acts is a space, and what a spreadsheet would calculate has an apostrophe before it,
+/// which spreadsheets read as "this is text".
+pub(crate) fn csv_field(text: &str, out: &mut Vec<u8>) {
+    // Nearly every text is an operation's name.
+    let letters = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b' ' | b'.' | b'/');
+    if text.bytes().all(letters) {
+        return out.extend_from_slice(text.as_bytes());
+    }
+    let text = match text.contains(acts) {
+        true => Cow::Owned(harmless(text)),
+        false => Cow::Borrowed(text),
+    };
+    if is_formula(&text) && !has_raw_cells() {
+        quoted(format!("'{text}").as_bytes(), out);
+    } else {
+        quoted(text.as_bytes(), out);
+    }
+}
+
+/// Whether a spreadsheet may take a text for a formula: by its first sign, which may be as wide as East Asian
+/// letters. Numbers are none, and a sign alone says nothing.
+fn is_formula(text: &str) -> bool {
+    let text = text.trim();
+    let signs = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+    let number = || text.parse::<f64>().is_ok_and(f64::is_finite);
+    text.len() > 1 && text.starts_with(signs) && !number()
+}
+
 /// A field as RFC 4180 section 2 quotes it: only where it must.
-pub(crate) fn csv_field(field: &[u8], out: &mut Vec<u8>) {
+fn quoted(field: &[u8], out: &mut Vec<u8>) {
     if !field.iter().any(|b| b",\"\r\n".contains(b)) {
         out.extend_from_slice(field);
         return;

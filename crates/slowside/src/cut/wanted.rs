@@ -5,6 +5,7 @@ use crate::Error;
 use crate::config::{Captures, Config, Event};
 use analysis::results::{Finding, Vantage};
 use model::{Call, Field, Name, PacketRef, Protocol, format_duration, limits};
+use pseudonyms::Anonymiser;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 
@@ -39,6 +40,8 @@ pub(super) struct Span {
 pub(super) struct Found {
     pub(super) captures: Vec<Wanted>,
     pub(super) notes: Vec<String>,
+    /// What hides names in reasons.
+    names: Option<Anonymiser>,
 }
 
 /// SYN, SYN/ACK, ACK, and SYNs that were sent again.
@@ -68,6 +71,7 @@ pub(super) fn find(
     let mut found = Found {
         captures: sides(captures)?,
         notes: Vec::new(),
+        names: request.anonymiser.clone(),
     };
     if let Some(which) = &request.finding {
         finding(captures, which, config, &mut found, events)?;
@@ -334,7 +338,7 @@ impl Found {
         let (Some(first), Some(last)) = (first, last) else {
             return true;
         };
-        let told = told(call);
+        let told = told(call, self.names.as_ref());
         let Some(wanted) = self.captures.get_mut(capture) else {
             return true;
         };
@@ -374,22 +378,23 @@ impl Found {
 }
 
 /// `call 0x4ecb8123 READ, 35.2 ms`.
-fn told(call: &Call) -> String {
+fn told(call: &Call, names: Option<&Anonymiser>) -> String {
     let id = match call.protocol {
         Protocol::Tns | Protocol::Pgsql | Protocol::Mysql | Protocol::Tcp => call.id.to_string(),
         _ => format!("0x{:08x}", call.id),
     };
     let op = &call.op;
+    let outcome = names.map_or(call.outcome, |names| names.outcome(call.outcome));
     match call.response_time_ns() {
-        Some(ns) if call.outcome.is_error() => {
+        Some(ns) if outcome.is_error() => {
             format!(
                 "call {id} {op}, {}, {}",
                 format_duration(ns),
-                call.outcome.name()
+                outcome.name()
             )
         }
         Some(ns) => format!("call {id} {op}, {}", format_duration(ns)),
-        None => format!("call {id} {op}, {}", call.outcome.name()),
+        None => format!("call {id} {op}, {}", outcome.name()),
     }
 }
 

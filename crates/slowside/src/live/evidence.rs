@@ -1,6 +1,7 @@
 //! Where packets that were kept are written: into files that were not there, numbered, and whole.
 
 use super::ring::{Comments, Count, Snapshot};
+use pseudonyms::Anonymiser;
 use replace::Replacement;
 use std::ffi::OsString;
 use std::io::{self, BufWriter};
@@ -37,10 +38,11 @@ pub(super) fn write(
     path: &Path,
     (name, why): (&str, &str),
     comments: &Comments,
+    names: Option<&Anonymiser>,
 ) -> io::Result<Written> {
     let file = Replacement::unnamed(path, "--write")?;
     let out = BufWriter::with_capacity(PIECE_BYTES, file.writer()?);
-    let (_, count) = snapshot.write(out, name, why, comments)?;
+    let (_, count) = snapshot.write(out, name, why, comments, names)?;
     let path = file.commit_as((1..NUMBERS).map(|number| numbered(path, number)))?;
     let Count {
         packets,

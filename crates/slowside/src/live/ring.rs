@@ -4,6 +4,8 @@
 use super::batches::append;
 use capture::{Interface, PacketBlock, PcapNgWriter};
 use model::{Batch, LinkType, Packet, PacketRef, Time};
+use net::PacketAnonymiser;
+use pseudonyms::Anonymiser;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -159,10 +161,12 @@ impl Snapshot {
         name: &str,
         why: &str,
         comments: &Comments,
+        names: Option<&Anonymiser>,
     ) -> io::Result<(W, Count)> {
         let mut writer = Writer::new(out, name, why)?;
+        let mut hider = names.map(PacketAnonymiser::new);
         for chunk in &self.chunks {
-            writer.chunk(chunk, self.oldest, comments)?;
+            writer.chunk(chunk, self.oldest, comments, hider.as_mut())?;
         }
         let count = writer.count;
         Ok((writer.out.finish()?, count))
@@ -182,6 +186,8 @@ impl Snapshot {
 /// Packets into pcapng, with an interface for each link type.
 struct Writer<W> {
     out: PcapNgWriter<W>,
+    /// A packet as it is written.
+    bytes: Vec<u8>,
     interfaces: Vec<LinkType>,
     name: String,
     count: Count,
@@ -192,13 +198,21 @@ impl<W: Write> Writer<W> {
         let application = concat!("slowside ", env!("CARGO_PKG_VERSION"));
         Ok(Writer {
             out: PcapNgWriter::new(out, application, why)?,
+            bytes: Vec::new(),
             interfaces: Vec::new(),
             name: name.to_owned(),
             count: Count::default(),
         })
     }
 
-    fn chunk(&mut self, chunk: &Batch, oldest: Time, comments: &Comments) -> io::Result<()> {
+    /// `hider` changes what it takes away names from.
+    fn chunk(
+        &mut self,
+        chunk: &Batch,
+        oldest: Time,
+        comments: &Comments,
+        mut hider: Option<&mut PacketAnonymiser<'_>>,
+    ) -> io::Result<()> {
         for p in chunk.packets.iter().filter(|p| p.time >= oldest) {
             let known = self.interfaces.iter().position(|l| *l == p.link_type);
             let interface = match known {
@@ -213,10 +227,15 @@ impl<W: Write> Writer<W> {
                     })?
                 }
             };
+            self.bytes.clear();
+            self.bytes.extend_from_slice(chunk.bytes_of(p));
+            if let Some(hider) = &mut hider {
+                hider.packet(p.link_type, &mut self.bytes, p.length);
+            }
             self.out.packet(&PacketBlock {
                 interface,
                 time: p.time,
-                bytes: chunk.bytes_of(p),
+                bytes: &self.bytes,
                 length: p.length,
                 flags: None,
                 comments: comments.get(&p.at).map_or(&[], Vec::as_slice),
@@ -247,7 +266,7 @@ impl Read for Reader {
             self.read = 0;
             match self.snapshot.chunks.pop_front() {
                 Some(chunk) => {
-                    writer.chunk(&chunk, self.snapshot.oldest, &Comments::new())?;
+                    writer.chunk(&chunk, self.snapshot.oldest, &Comments::new(), None)?;
                     std::mem::swap(writer.out.out(), &mut self.made);
                 }
                 None => {
@@ -366,7 +385,9 @@ mod tests {
         ring.push(&batch(0..5, 60));
         let at = PacketRef { file: 0, frame: 3 };
         let comments = Comments::from([(at, vec!["this one".to_owned()])]);
-        let written = ring.snapshot().write(Vec::new(), "lo", "why", &comments);
+        let written = ring
+            .snapshot()
+            .write(Vec::new(), "lo", "why", &comments, None);
         let (bytes, count) = written.expect("memory");
         assert_eq!((count.packets, count.first), (5, Some(Time(0))));
         assert_eq!(bytes.windows(8).filter(|w| w == b"this one").count(), 1);

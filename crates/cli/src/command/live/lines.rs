@@ -5,13 +5,14 @@ use super::silence::Silence;
 use super::{done, file, said, window};
 use crate::args::{Live, LiveFormat};
 use crate::command::CANNOT_WRITE;
-use crate::exit::{Done, complain};
+use crate::exit::Done;
+use crate::out::{self, complain};
 use analysis::live::{FoundRow, Moment};
 use anyhow::Context;
 use jiff::tz::TimeZone;
 use report::{Anonymise, LiveKept, LiveText};
 use slowside::{Config, Control, LiveEvent, LiveOptions, RingFill, Source, Unwritten, Written};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 pub(super) fn run(
     args: &Live,
@@ -20,9 +21,9 @@ pub(super) fn run(
     options: &LiveOptions,
     control: &Control,
 ) -> anyhow::Result<Done> {
-    let names = args.names.anonymiser()?;
+    let names = options.anonymiser.as_ref();
     let json = args.format == Some(LiveFormat::Json);
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = out::text();
     let mut text = LiveText::new(TimeZone::system(), window(args));
     let mut lines = Lines {
         text: (!json).then_some(&mut text),
@@ -35,7 +36,7 @@ pub(super) fn run(
     // The engine may only say in words that the sink failed; what failed decides the exit code.
     let mut failed = None;
     let mut sink = |event: LiveEvent<'_>| {
-        told(&event, names.as_ref(), |e| lines.event(e)).map_err(|e| {
+        told(&event, names, |e| lines.event(e)).map_err(|e| {
             let kind = e.kind();
             failed = Some(e);
             io::Error::from(kind)
@@ -49,7 +50,7 @@ pub(super) fn run(
         return Err(e).context(CANNOT_WRITE);
     }
     let result = result?;
-    let result = match &names {
+    let result = match names {
         Some(names) => result.anonymised(names),
         None => result,
     };

@@ -1,8 +1,9 @@
 //! Events with pseudonyms, for those who show them.
 
-use pseudonyms::Anonymiser;
+use pseudonyms::{Anonymiser, NameKind};
 use report::Anonymise;
-use slowside::LiveEvent;
+use slowside::{LiveEvent, Unwritten, Written};
+use std::path::Path;
 
 /// Gives `event` to `sink`, with pseudonyms where there are `names`.
 pub(super) fn told<R>(
@@ -34,9 +35,23 @@ pub(super) fn told<R>(
             at,
         } => sink(&LiveEvent::Crossing {
             crossing: &(*crossing).clone().anonymised(names),
-            written: written.clone(),
+            written: written.clone().map(|w| hidden(w, names)),
             at: *at,
         }),
-        LiveEvent::Written(_) => sink(event),
+        LiveEvent::Written(written) => sink(&LiveEvent::Written(hidden(written.clone(), names))),
+    }
+}
+
+/// What became of a file.
+fn hidden(written: Result<Written, Unwritten>, names: &Anonymiser) -> Result<Written, Unwritten> {
+    let name = |path: &Path| names.name(NameKind::File, &path.display().to_string());
+    match written {
+        Ok(w) => Ok(Written {
+            path: name(&w.path).into(),
+            ..w
+        }),
+        // That says which file.
+        Err(Unwritten::Failed(_)) => Err(Unwritten::Failed("it could not be written".to_owned())),
+        Err(Unwritten::NothingKept) => Err(Unwritten::NothingKept),
     }
 }

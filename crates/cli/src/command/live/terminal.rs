@@ -4,7 +4,8 @@ use super::names::told;
 use super::{done, file, said, window};
 use crate::args::Live;
 use crate::command::print;
-use crate::exit::{Done, complain};
+use crate::exit::Done;
+use crate::out::complain;
 use crate::view::{self, Event, Message, Screen, Shared, State};
 use analysis::live::LiveResult;
 use anyhow::Context;
@@ -24,7 +25,7 @@ pub(super) fn run(
     options: &LiveOptions,
     control: &Control,
 ) -> anyhow::Result<Done> {
-    let names = args.names.anonymiser()?;
+    let names = options.anonymiser.clone();
     let name = match &source {
         Source::Stream { name, .. } if name == "-" => "standard input".to_owned(),
         Source::Stream { name, .. } => name.clone(),
@@ -38,11 +39,9 @@ pub(super) fn run(
     };
     let mut screen = Screen::take().context("cannot use the terminal; give --format text")?;
     let shared = Arc::new(Shared::default());
-    let hides = names.is_some();
     let engine = start(source, config, options, control, &shared, names)
         .context("no thread is to be had for the view; give --format text")?;
     let mut state = State::new(&name, TimeZone::system(), report::has_colors());
-    state.hides = hides;
     let shown = view::show(&mut screen, &mut state, &shared, control);
     control.stop();
     drop(screen);

@@ -3,7 +3,8 @@
 use super::{duration, stop, token};
 use crate::args::Probe;
 use crate::command::print;
-use crate::exit::{Done, complain};
+use crate::exit::Done;
+use crate::out::complain;
 use probe::{End, Event, Limits, Listener, Refusal, Token};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,7 +1,7 @@
 //! `slowside live` without a terminal: its totals against those of other commands, thresholds and what they
 //! write, and how it ends.
 
-use crate::kit::{SLOWSIDE, file, refused, root, slowside, slowside_with, text, waiting};
+use crate::kit::{SLOWSIDE, file, folder, refused, root, slowside, slowside_with, text, waiting};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -395,15 +395,60 @@ fn no_name_is_left_under_pseudonyms() {
             assert!(!hidden.contains(name), "{name}\n{hidden}");
         }
     }
-    // Packets that are written hold the true names.
-    let error = refused([
-        "live",
-        &nfs,
-        "--anonymise",
-        "--when=max>1ms",
-        "--write=e.pcapng",
-    ]);
-    assert!(error.contains("--anonymise"), "{error}");
+}
+
+#[test]
+fn packets_are_written_with_pseudonyms_too() {
+    let nfs = capture("lab/server-cap/client.pcap.zst");
+    let folder = folder("live-anonymised");
+    let evidence = folder.join("secretname.pcapng");
+    let run = |options: &[&str]| {
+        let path = evidence.display().to_string();
+        let when = "--when=server = 10.0.0.2 and max>0ms";
+        let plain = [
+            "live",
+            &nfs,
+            "--format=json",
+            when,
+            "--files=1",
+            "--write",
+            &path,
+        ];
+        let output = slowside([&plain[..], options].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    assert!(run(&[]).contains("secretname-1.pcapng"));
+    assert!(!run(&["--anonymise=a key for tests"]).contains("secretname"));
+    let [plain, hidden] = ["1", "2"].map(|n| folder.join(format!("secretname-{n}.pcapng")));
+    let [plain_bytes, hidden_bytes] =
+        [&plain, &hidden].map(|f| std::fs::read(f).expect("evidence"));
+    for name in [&b"client.pcap"[..], b"10.0.0.2", &[10, 0, 0, 2]] {
+        let holds = |bytes: &[u8]| bytes.windows(name.len()).any(|w| w == name);
+        assert!(holds(&plain_bytes) && !holds(&hidden_bytes), "{name:?}");
+    }
+    let calls = |file: &std::path::Path, key: &[&str]| {
+        let path = file.display().to_string();
+        text(
+            &slowside(
+                [
+                    &["ops", &path, "--by=op,client,server", "--format=csv"][..],
+                    key,
+                ]
+                .concat(),
+            )
+            .stdout,
+        )
+    };
+    // The same addresses as in everything else that was written with the key.
+    let expected = calls(&plain, &["--anonymise=a key for tests"]);
+    assert!(expected.lines().count() > 1, "{expected}");
+    let addresses = |table: &str| -> Vec<String> {
+        let rows = table.lines().skip(1);
+        rows.map(|row| row.split(',').skip(1).take(3).collect::<Vec<_>>().join(" "))
+            .collect()
+    };
+    assert_eq!(addresses(&expected), addresses(&calls(&hidden, &[])));
 }
 
 /// An idle connection with keep-alives, each after so many nanoseconds.

@@ -23,7 +23,7 @@ mod threads;
 mod turns;
 
 /// Every command.
-const COMMANDS: &[&str] = &[
+pub(crate) const COMMANDS: &[&str] = &[
     "diagnose",
     "calls",
     "ops",
@@ -105,6 +105,12 @@ fn help_shows_the_commands() {
                   [default: auto]
                   [possible values: auto, always, never]
 
+              --raw-cells
+                  Leave cells of CSV as they are, for programs
+
+                  Else text that a spreadsheet would calculate, as it begins with = + -
+                  or @, has an apostrophe before it.
+
           -h, --help
                   Print help (see a summary with '-h')
 
@@ -162,6 +168,7 @@ fn every_command_has_short_help_and_examples() {
               --color <WHEN>       Colors in text: where standard output is a terminal,
                                    always, or never [default: auto] [possible values:
                                    auto, always, never]
+              --raw-cells          Leave cells of CSV as they are, for programs
           -h, --help               Print help (see more with '--help')
     "#]]
     .assert_eq(&text(&slowside(["ops", "-h"]).stdout));

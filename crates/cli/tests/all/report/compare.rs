@@ -259,3 +259,37 @@ fn anonymised_it_names_nobody_in_any_format() {
         assert_eq!(numbers(&open), numbers(&hidden), "{table}");
     }
 }
+
+#[test]
+fn a_run_may_be_saved_without_its_names() {
+    let folder = folder("compare-saved-anonymous");
+    let capture_file = folder.join("secret-run.pcap");
+    fs::write(&capture_file, capture(4)).expect("a file");
+    let saved = |name: &str, options: &[&str]| {
+        let path = folder.join(name);
+        let to = path.display().to_string();
+        let run = [&["diagnose", "--save", &to][..], options].concat();
+        said(&run, std::slice::from_ref(&capture_file));
+        path
+    };
+    const KEY: &str = "--anonymise=longer than eight";
+    let (open, hidden) = (saved("open", &[]), saved("hidden", &[KEY]));
+    let again = saved("again", &[KEY]);
+    let [open_bytes, hidden_bytes] = [&open, &hidden].map(|path| fs::read(path).expect("a run"));
+    for name in ["secret-run", "compare-saved", "onerror", "it's"] {
+        let holds = |bytes: &[u8]| bytes.windows(name.len()).any(|w| w == name.as_bytes());
+        assert!(holds(&open_bytes) && !holds(&hidden_bytes), "{name}");
+    }
+    assert_eq!(
+        hidden_bytes,
+        fs::read(&again).expect("a run"),
+        "one key, one run"
+    );
+    let compared = |runs: &[PathBuf]| -> serde_json::Value {
+        serde_json::from_str(&said(&["compare", "--format", "json"], runs)).expect("JSON")
+    };
+    // With pseudonyms it is the same run.
+    let sentence = |v: &serde_json::Value| v["sentence"].clone();
+    let both = compared(&[hidden, again]);
+    assert_eq!(sentence(&both), sentence(&compared(&[open.clone(), open])));
+}

@@ -59,7 +59,11 @@ impl Session {
     /// The text of a statement, of which all was shown unless it was `cut`.
     fn statement(&self, cx: &mut Context<'_>, text: &[u8], cut: bool) -> Arc<Sql> {
         let statements = &mut cx.shared.statements;
-        let statement = statements.of(Dialect::MySql, text, cut, Found::Structured);
+        let dialect = match self.agreed.plain_strings {
+            true => Dialect::MySqlPlain,
+            false => Dialect::MySql,
+        };
+        let statement = statements.of(dialect, text, cut, Found::Structured);
         Arc::new(Sql {
             session: Arc::clone(&self.about),
             statement: Some(statement),
@@ -275,6 +279,7 @@ impl Session {
         self.agreed = Agreed {
             no_eof: Some(both & capability::DEPRECATE_EOF != 0),
             metadata_flag: both & capability::OPTIONAL_METADATA != 0,
+            plain_strings: false,
         };
         self.log_on(response.who);
         self.phase = Phase::Logon;

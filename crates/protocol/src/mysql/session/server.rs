@@ -132,7 +132,7 @@ impl Session {
                 return self.connected(cx, *span, Outcome::Ok);
             }
             Said::Refusal(code) => {
-                let code = Code::new(&format!("ER-{code}"));
+                let code = Code::public(&format!("ER-{code}"));
                 return self.connected(cx, *span, Outcome::Code(code));
             }
             Said::Response(next) => next,

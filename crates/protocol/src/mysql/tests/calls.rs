@@ -61,6 +61,24 @@ fn a_session_from_greeting_to_quit() {
 }
 
 #[test]
+fn where_the_server_says_that_a_backslash_is_a_letter_it_escapes_nothing() {
+    let asks = |status: &[u8]| {
+        let events = [
+            down(GREETING),
+            up(&response(0, "mysql_native_password")),
+            down(&packets(2, &[&[b"\0\0\0", status, b"\0\0"].concat()])),
+            up(&query("select '\\', 'secret', 1")),
+            down(&result(1)),
+        ];
+        let calls = seen(&events, Close::Finished).calls;
+        let statement = calls[2].sql.as_ref().unwrap().statement.clone();
+        statement.unwrap().normal.to_string()
+    };
+    assert_eq!(asks(&[2, 2]), "select ?, ?, ?");
+    assert_eq!(asks(&[2, 0]), "select ?");
+}
+
+#[test]
 fn a_readable_password_is_noted_and_not_kept() {
     let events = [
         down(GREETING),

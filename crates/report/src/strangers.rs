@@ -1,0 +1,394 @@
+//! What strangers wrote, in every column of every output of rows, and that it does nothing there.
+//!
+//! Each column of text is listed here, by whether strangers write what stands in it: one that is declared and
+//! not listed fails the test, and so does a table of columns that nobody writes rows of here.
+
+use crate::calls::Calls;
+use crate::conns::fields::{ConnRow, Conns};
+use crate::harmless::{Harmless, acts};
+use crate::ops::Ops;
+use crate::page::{Page, on_page};
+use crate::series::Series;
+use crate::sql::Statements;
+use crate::stat::Intervals;
+use crate::table::rows::{Form, RowWriter};
+use crate::table::{Cell, Column, ColumnKind, Get, Table, people};
+use crate::text::Grid;
+use crate::{
+    CallRow, TraceBy, calls, conns, diagnosis_csv, ops, samples, series, sql, stat, trace_csv,
+};
+use analysis::intervals::IntervalRow;
+use analysis::ledgers::Judged;
+use analysis::results::{KeyValue, SeriesRow};
+use analysis::text::Text;
+use analysis::trace_profile::Profiler;
+use jiff::tz::TimeZone;
+use ledger::Ledger;
+use model::{
+    Code, ConnectionId, Direction, Found, Interval, Mark, Name, Outcome, Protocol, Sql, SqlSession,
+    Statement, Time,
+};
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+use std::io::{Cursor, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+/// It fits into the shortest of texts, a database's code.
+const EVIL: &str = "=1+e\u{1b}\u{9b}\n\u{202e}l";
+
+/// Columns that strangers write, and those whose words are ours.
+struct Columns<'a> {
+    theirs: &'a [&'a str],
+    ours: &'a [&'a str],
+}
+
+fn name<T: Table>(c: &Column<T>) -> String {
+    format!(
+        "{}{}{}",
+        c.within,
+        if c.within.is_empty() { "" } else { "." },
+        c.name
+    )
+}
+
+/// What a column says of a row, in its words.
+fn said<'a, T: Table>(c: &Column<T>, row: &'a T::Row<'a>) -> String {
+    let cell = match c.get {
+        Get::Cell(get) => get(row),
+        Get::Of(get) => get(row, c),
+        Get::Plain(write) | Get::Json(write) => {
+            let mut out = Vec::new();
+            write(row, &mut out);
+            String::from_utf8(out).expect("UTF-8").into()
+        }
+    };
+    match cell {
+        Cell::Text(text) => text.into_owned(),
+        _ => String::new(),
+    }
+}
+
+/// The cells of one row of CSV (RFC 4180 section 2).
+fn cells(line: &str) -> Vec<String> {
+    let mut cells = vec![String::new()];
+    let (mut quoted, mut letters) = (false, line.chars().peekable());
+    while let Some(c) = letters.next() {
+        let cell = cells.last_mut().expect("one");
+        match c {
+            '"' if quoted && letters.peek() == Some(&'"') => cell.extend(letters.next()),
+            '"' => quoted = !quoted,
+            ',' if !quoted => cells.push(String::new()),
+            c => cell.push(c),
+        }
+    }
+    cells
+}
+
+/// That text holds nothing that acts, and no line of a stranger's.
+fn assert_shows(text: &str) {
+    let acting = |c: char| acts(c) && c != '\n';
+    assert!(!text.contains(acting), "{text:?}");
+    assert!(
+        !text
+            .lines()
+            .any(|line| line.starts_with([' ', 'l']) && line.trim_start().starts_with('l')),
+        "{text}"
+    );
+}
+
+/// That a row of CSV is one line of cells that no spreadsheet calculates.
+fn assert_cells(line: &str) {
+    assert_shows(line);
+    assert_eq!(line.matches('\n').count(), 1, "{line:?}");
+    for cell in cells(line.trim_end()) {
+        let number = cell.parse::<f64>().is_ok();
+        assert!(
+            number || !cell.starts_with(['=', '+', '-', '@']),
+            "{cell:?}"
+        );
+    }
+}
+
+fn row_of<'a, T: Table>(columns: &[Column<T>], form: Form, row: &'a T::Row<'a>) -> String {
+    let mut out = Vec::new();
+    RowWriter::of(columns, form).write(row, &mut out);
+    String::from_utf8(out).expect("UTF-8")
+}
+
+fn check<'a, T: Table>(columns: &[Column<T>], row: &'a T::Row<'a>, listed: &Columns<'_>) {
+    let texts = columns
+        .iter()
+        .filter(|c| (c.csv || c.json) && matches!(c.kind, ColumnKind::Text | ColumnKind::Json(_)));
+    let (mut theirs, mut ours) = (BTreeSet::new(), BTreeSet::new());
+    for c in texts {
+        let said = said(c, row);
+        let strange = said.contains("=1+e");
+        match strange {
+            true => theirs.insert(name(c)),
+            false => ours.insert(name(c)),
+        };
+    }
+    let list = |names: &[&str]| names.iter().map(|&n| n.to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(theirs, list(listed.theirs), "columns that strangers write");
+    assert_eq!(ours, list(listed.ours), "columns in our words");
+
+    assert_cells(&row_of(columns, Form::Csv, row));
+    let raw = Page {
+        raw_cells: true,
+        ..Page::PLAIN
+    };
+    let line = on_page(raw, || row_of(columns, Form::Csv, row));
+    assert_shows(&line);
+    let begins = columns.iter().filter(|c| {
+        c.csv && matches!(c.get, Get::Cell(_) | Get::Of(_)) && said(c, row).starts_with("=1")
+    });
+    let raw = cells(line.trim_end());
+    assert_eq!(
+        raw.iter().filter(|cell| cell.starts_with("=1+e")).count(),
+        begins.count(),
+        "programs have them as they are: {raw:?}"
+    );
+
+    let json = row_of(columns, Form::Jsonl, row);
+    assert_shows(&json);
+    let object: Map<String, Value> = serde_json::from_str(&json).expect("JSON");
+    for c in columns
+        .iter()
+        .filter(|c| c.json && !c.nested && c.within.is_empty())
+    {
+        if let (Value::String(value), Get::Cell(_) | Get::Of(_)) = (&object[c.name], &c.get) {
+            assert_eq!(*value, said(c, row), "{} loses nothing", c.name);
+        }
+    }
+
+    let shown = people::shown(columns, std::slice::from_ref(row));
+    let mut out = Vec::new();
+    let table = Grid::new(people::table(&shown, std::slice::from_ref(row)), 2).text();
+    Harmless::new(&mut out)
+        .write_all(table.as_bytes())
+        .expect("memory");
+    let table = String::from_utf8(out).expect("UTF-8");
+    assert_shows(&table);
+    assert_eq!(table.lines().count(), 2, "a row is one line: {table}");
+}
+
+fn statement() -> Arc<Statement> {
+    Arc::new(Statement {
+        id: 1,
+        normal: EVIL.into(),
+        text: EVIL.into(),
+        truncated: false,
+        found: Found::Structured,
+    })
+}
+
+#[test]
+fn in_rows_of_calls() {
+    let mut call = samples::call();
+    call.protocol = Protocol::Smb2;
+    call.op = Name::of(EVIL);
+    call.outcome = Outcome::Code(Code::new(EVIL));
+    call.text = Some(EVIL.into());
+    call.sql = Some(Arc::new(Sql {
+        session: Arc::new(SqlSession::default()),
+        statement: Some(statement()),
+    }));
+    let files = &[EVIL.to_owned()];
+    let judged = Judged {
+        ledger: Ledger::default(),
+        in_diagnosis: true,
+        server: Some([Mark::default(); 4]),
+        clock_offset_ns: 0,
+    };
+    let row = CallRow {
+        call: &call,
+        files,
+        server_files: files,
+        judged: Some(&judged),
+        path: Some(EVIL),
+    };
+    let listed = Columns {
+        theirs: &["capture", "op", "outcome", "detail", "server_capture"],
+        ours: &["protocol", "client", "server", "id", "ledger"],
+    };
+    check::<Calls>(&calls::COLUMNS, &row, &listed);
+}
+
+#[test]
+fn in_groups_of_calls() {
+    let keys = ["client", "server", "connection", "file"];
+    let mut result = samples::ops();
+    result.groups.truncate(1);
+    let group = &mut result.groups[0];
+    group.op = Some(EVIL.into());
+    group.path = Some(EVIL.into());
+    group.keys = keys.map(|key| (key, KeyValue::Text(EVIL.into()))).into();
+    let zone = TimeZone::UTC;
+    let rows = ops::rows(&result, &zone);
+    let listed = Columns {
+        theirs: &["op", "client", "server", "connection", "file", "path"],
+        ours: &["protocol", "histogram"],
+    };
+    check::<Ops>(&ops::columns(keys), &rows[0], &listed);
+}
+
+#[test]
+fn in_statements() {
+    let keys = ["client", "program", "user", "service", "connection"];
+    let mut result = samples::profile();
+    result.captures[0].files = vec![EVIL.into()];
+    let line = &mut result.statements[0];
+    line.statement = Some(statement());
+    line.op = Some(EVIL.into());
+    line.keys = keys.map(|key| (key, KeyValue::Text(EVIL.into()))).into();
+    let rows = sql::rows(&result);
+    let theirs = [
+        "sql",
+        "op",
+        "client",
+        "program",
+        "user",
+        "service",
+        "connection",
+        "worst",
+    ];
+    for literals in [false, true] {
+        let theirs: Vec<&str> = theirs
+            .into_iter()
+            .chain(literals.then_some("text"))
+            .collect();
+        let listed = Columns {
+            theirs: &theirs,
+            ours: &["protocol", "statement"],
+        };
+        check::<Statements>(&sql::columns(&keys, literals), &rows[0], &listed);
+    }
+}
+
+#[test]
+fn in_connections_and_their_intervals() {
+    let mut result = samples::conns();
+    for capture in &mut result.captures {
+        capture.files = vec![EVIL.into()];
+    }
+    let c = result.connections.get(0).expect("samples");
+    let row = ConnRow {
+        result: &result,
+        c: &c,
+        d: Direction::ToServer,
+    };
+    let listed = Columns {
+        theirs: &["directions"],
+        ours: &[
+            "client",
+            "close",
+            "direction",
+            "protocol",
+            "server",
+            "top.class",
+            "top.direction",
+            "vantage",
+            "vantage_from",
+        ],
+    };
+    check::<Conns>(&conns::fields::columns(), &row, &listed);
+    let interval = SeriesRow {
+        capture: 0,
+        connection: &c,
+        interval: Interval::holding(ConnectionId(0), Time(0), 1),
+        width_ns: 1,
+        outstanding: None,
+    };
+    let listed = Columns {
+        theirs: &["capture"],
+        ours: &["captured_at", "client", "server", "protocol"],
+    };
+    check::<Series>(&series::columns(), &(&result, &interval), &listed);
+}
+
+#[test]
+fn in_intervals_of_packets() {
+    let listed = Columns {
+        theirs: &[],
+        ours: &[],
+    };
+    let row = IntervalRow {
+        start: Time(0),
+        width_ns: 1,
+        sizes: Default::default(),
+        kinds: Default::default(),
+        calls: 0,
+        errors: 0,
+        half_calls: 0,
+        responses: Default::default(),
+        deviation_ns: None,
+    };
+    check::<Intervals>(stat::COLUMNS, &row, &listed);
+}
+
+/// Rows that are written by hand.
+#[test]
+fn in_findings_and_in_traces() {
+    let mut diagnosis = samples::diagnosis();
+    for finding in &mut diagnosis.findings {
+        finding.title = Text::from(EVIL);
+        finding.why = Text::from(EVIL);
+    }
+    let csv = samples::written(|out| diagnosis_csv(&diagnosis, out));
+    csv.split_inclusive('\n').for_each(assert_cells);
+    assert_eq!(
+        csv.matches("'=1+e").count(),
+        2 * diagnosis.findings.len(),
+        "{csv}"
+    );
+
+    let trace = "PARSING IN CURSOR #7 len=9 dep=0 uid=1 oct=3 lid=1 tim=1 hv=4 ad='b3' sqlid='EVIL'\nEVIL\n\
+                 END OF STMT\nEXEC #7:c=1,e=10,p=1,cr=2,cu=0,mis=0,r=0,dep=0,og=1,plh=7,tim=20\n\
+                 WAIT #7: nam='EVIL' ela= 600 file#=4 block#=20 blocks=1 obj#=1 tim=1900\n";
+    let trace = trace.replace("EVIL", &EVIL.replace('\n', ""));
+    let mut profiler = Profiler::default();
+    let read = |r: trace::oracle::Record<'_>| profiler.record(&r);
+    let mut read = read;
+    let file = trace::oracle::read_from(EVIL.to_owned(), Cursor::new(trace), None, &mut read);
+    profiler.file(file.expect("a trace"));
+    let result = profiler.finish();
+    for (by, fields) in [(TraceBy::Event, 1), (TraceBy::Statement, 2)] {
+        let csv = samples::written(|out| trace_csv(&result, by, true, out));
+        csv.split_inclusive('\n').for_each(assert_cells);
+        assert_eq!(csv.matches("'=1+e").count(), fields, "{csv}");
+    }
+}
+
+/// Every type that rows are made of is in this file.
+#[test]
+fn no_table_is_left_out() {
+    fn files(folder: &Path, found: &mut Vec<String>) {
+        for entry in std::fs::read_dir(folder).expect("sources") {
+            let path = entry.expect("sources").path();
+            match path.is_dir() {
+                true => files(&path, found),
+                false => found.push(std::fs::read_to_string(path).expect("sources")),
+            }
+        }
+    }
+    let mut sources = Vec::new();
+    files(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("src"),
+        &mut sources,
+    );
+    let marks = ["impl Table ", "for "].concat();
+    let here = include_str!("strangers.rs");
+    let tables: Vec<&str> = sources
+        .iter()
+        .flat_map(|s| s.split(&*marks).skip(1))
+        .filter_map(|rest| rest.split_whitespace().next())
+        .collect();
+    assert!(tables.len() > 5, "{tables:?}");
+    for table in tables {
+        assert!(
+            here.contains(&format!("check::<{table}>")),
+            "no rows of {table} here"
+        );
+    }
+}
