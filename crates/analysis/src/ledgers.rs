@@ -79,13 +79,22 @@ impl Spared {
         self.works.insert(habit.work(), habit.spared(is_sure));
     }
 
-    /// By connections that have this habit if the path takes so much of each call at least.
-    pub fn by_connections(&mut self, rounds: &Rounds, habit: Habit, least_ns: i64, is_sure: bool) {
+    /// By connections that have this habit if the path takes so much of each call at least; for certain, or if of those
+    /// that are not `whole` more than what was seen counts.
+    pub fn by_connections(
+        &mut self,
+        rounds: &Rounds,
+        habit: Habit,
+        least_ns: i64,
+        whole: Option<&dyn Fn(ConnectionId) -> bool>,
+    ) {
         let cause = match habit {
             Habit::Questions => Cause::Chatty,
             Habit::Writes => Cause::SmallWrites,
         };
-        for (connection, trips, of) in rounds.spared(habit, least_ns) {
+        let is_sure = whole.is_none();
+        let is_whole = |id| whole.is_none_or(|whole| whole(id));
+        for (connection, trips, of) in rounds.spared(habit, least_ns, is_whole) {
             let share = Share {
                 cause,
                 trips,

@@ -78,8 +78,8 @@ impl Habit {
 
 impl Chatter {
     /// `least_ns`: what the path takes of each call at least.
-    fn add(&mut self, c: &Connection, wanted: Habit, least_ns: i64) {
-        let Some(needed) = c.needed(wanted, least_ns) else {
+    fn add(&mut self, c: &Connection, wanted: Habit, least_ns: i64, many: u64) {
+        let Some(needed) = c.needed(wanted, least_ns, many) else {
             return;
         };
         let path_ns = c.path_ns(least_ns);
@@ -112,14 +112,14 @@ impl Connection {
         self.path_ns.max(least_ns.saturating_mul(self.calls as i64))
     }
 
-    /// Calls that would have done, where it has this habit.
-    fn needed(&self, wanted: Habit, least_ns: i64) -> Option<u64> {
+    /// Calls that would have done, where it has this habit if so many calls are one.
+    fn needed(&self, wanted: Habit, least_ns: i64, many: u64) -> Option<u64> {
         let (habit, needed) = Habit::of(self)?;
         let needed = needed.max(1);
         let life = self.last - self.first;
         let alternates = self.overlapping * OVERLAPPING <= self.calls;
         let chatty =
-            self.calls >= MANY && needed < self.calls && self.path_ns(least_ns) >= life / 2;
+            self.calls >= many && needed < self.calls && self.path_ns(least_ns) >= life / 2;
         (chatty && alternates && habit == wanted).then_some(needed)
     }
 }
@@ -141,7 +141,7 @@ impl Rounds {
         path_ns: i64,
     ) {
         if self.open.len() >= limits::ROUNDS_CONNECTIONS && !self.open.contains_key(&id) {
-            self.forgotten = Habit::ALL.map(|habit| self.chatter(habit, 0));
+            self.forgotten = Habit::ALL.map(|habit| self.chatter(habit, 0, |_| true));
             self.open.clear();
         }
         let c = self.open.entry(id).or_insert(Connection {
@@ -163,27 +163,44 @@ impl Rounds {
     }
 
     /// The connections that have a habit, each with the calls that it could spare and all of its calls.
+    /// `is_whole`: whether no call of a connection can have been missed; else more may make a habit of any.
     pub fn spared(
         &self,
         habit: Habit,
         least_ns: i64,
+        is_whole: impl Fn(ConnectionId) -> bool,
     ) -> impl Iterator<Item = (ConnectionId, u64, u64)> {
         let each = self.open.iter();
-        each.filter_map(move |(id, c)| Some((*id, c.calls - c.needed(habit, least_ns)?, c.calls)))
+        each.filter_map(move |(id, c)| {
+            let needed = c.needed(habit, least_ns, many(is_whole(*id)))?;
+            Some((*id, c.calls - needed, c.calls))
+        })
     }
 
     /// What fewer, larger calls would save, over all connections that could do with them, where the path
     /// takes `least_ns` of each call at least.
-    pub(crate) fn chatter(&self, habit: Habit, least_ns: i64) -> Chatter {
+    pub(crate) fn chatter(
+        &self,
+        habit: Habit,
+        least_ns: i64,
+        is_whole: impl Fn(ConnectionId) -> bool,
+    ) -> Chatter {
         let [questions, writes] = self.forgotten;
         let mut sum = match habit {
             Habit::Questions => questions,
             Habit::Writes => writes,
         };
-        for c in self.open.values() {
-            sum.add(c, habit, least_ns);
+        for (id, c) in &self.open {
+            sum.add(c, habit, least_ns, many(is_whole(*id)));
         }
         sum
+    }
+}
+
+fn many(is_whole: bool) -> u64 {
+    match is_whole {
+        true => MANY,
+        false => 1,
     }
 }
 
@@ -204,7 +221,7 @@ mod tests {
             let first = Time(i * every * MS);
             rounds.add(ConnectionId(7), (first, first + 10 * MS), bytes, 10 * MS);
         }
-        rounds.chatter(habit, 0)
+        rounds.chatter(habit, 0, |_| true)
     }
 
     #[test]
@@ -214,7 +231,7 @@ mod tests {
             let first = Time(i * 5 * MS);
             rounds.add(ConnectionId(7), (first, first + 10 * MS), [64, 64], 10 * MS);
         }
-        assert_eq!(rounds.chatter(Habit::Questions, 0).connections, 0);
+        assert_eq!(rounds.chatter(Habit::Questions, 0, |_| true).connections, 0);
     }
 
     #[test]
@@ -224,8 +241,18 @@ mod tests {
             let first = Time(i * 10 * MS);
             rounds.add(ConnectionId(7), (first, first + 10 * MS), [64, 64], 0);
         }
-        assert_eq!(rounds.chatter(Habit::Questions, 4 * MS).connections, 0);
-        assert_eq!(rounds.chatter(Habit::Questions, 9 * MS).connections, 1);
+        assert_eq!(
+            rounds
+                .chatter(Habit::Questions, 4 * MS, |_| true)
+                .connections,
+            0
+        );
+        assert_eq!(
+            rounds
+                .chatter(Habit::Questions, 9 * MS, |_| true)
+                .connections,
+            1
+        );
     }
 
     #[test]
@@ -241,6 +268,21 @@ mod tests {
         assert_eq!((c.calls, c.needed), (300, 39));
         assert_eq!(habit(300, 10, [36, 8_156], Habit::Writes).calls, 0);
         assert_eq!(habit(300, 10, [64_000, 36], Habit::Writes).calls, 0);
+    }
+
+    #[test]
+    fn a_few_calls_may_be_a_part_of_many_where_not_all_were_seen() {
+        let mut rounds = Rounds::default();
+        for i in 0..20 {
+            let first = Time(i * 10 * MS);
+            rounds.add(ConnectionId(7), (first, first + 10 * MS), [64, 64], 10 * MS);
+        }
+        let spared = |is_whole| {
+            let mut all = rounds.spared(Habit::Questions, 0, move |_| is_whole);
+            all.next()
+        };
+        assert_eq!(spared(true), None);
+        assert_eq!(spared(false), Some((ConnectionId(7), 19, 20)));
     }
 
     #[test]

@@ -275,13 +275,15 @@ impl Diagnoser {
                 Habit::Questions => WORTH_NS,
                 Habit::Writes => worth_of_writes_ns(self.captures[seen.main()].captured_ns()),
             });
-            let sure = rounds.chatter(habit, least_ns);
+            let sure = rounds.chatter(habit, least_ns, |_| true);
             if sure.saved_ns >= worth {
                 account.chatter[habit as usize] = sure;
-                spared.by_connections(rounds, habit, least_ns, true);
+                spared.by_connections(rounds, habit, least_ns, None);
             }
-            if rounds.chatter(habit, most_ns).saved_ns >= worth {
-                spared.by_connections(rounds, habit, most_ns, false);
+            // What a connection was asked before the capture and behind it nobody has counted.
+            let is_whole = |id| self.options.whole && self.captures[seen.main()].saw_whole(id);
+            if rounds.chatter(habit, most_ns, is_whole).saved_ns >= accused {
+                spared.by_connections(rounds, habit, most_ns, Some(&is_whole));
             }
         }
         if !spared.is_empty() {
