@@ -151,6 +151,8 @@ pub struct CaptureFacts {
     unknown_windows: HashSet<ConnectionId, foldhash::fast::FixedState>,
     /// Those that were seen from their first packet to their last.
     whole: HashSet<ConnectionId, foldhash::fast::FixedState>,
+    /// How many calls of each are not judged, as nobody asked for them.
+    beside: HashMap<ConnectionId, u64, foldhash::fast::FixedState>,
     pub tcp: TcpFacts,
     pub troubles: HashMap<ConnectionId, VecDeque<Trouble>, foldhash::fast::FixedState>,
     /// By direction of the bytes that waited and by kind.
@@ -425,6 +427,19 @@ impl CaptureFacts {
     /// Whether it was seen from its first packet to its last.
     pub(crate) fn saw_whole(&self, connection: ConnectionId) -> bool {
         self.whole.contains(&connection)
+    }
+
+    /// A call that is not judged.
+    pub fn beside(&mut self, call: &Call) {
+        let known = self.beside.len() < limits::ROUNDS_CONNECTIONS;
+        if known || self.beside.contains_key(&call.connection) {
+            *self.beside.entry(call.connection).or_default() += 1;
+        }
+    }
+
+    /// How many of its calls are not judged.
+    pub(crate) fn calls_beside(&self, connection: ConnectionId) -> u64 {
+        self.beside.get(&connection).copied().unwrap_or(0)
     }
 
     /// Forgets troubles that no call still being looked at can overlap.

@@ -12,7 +12,7 @@ use crate::matched::{MatchedFacts, number_of};
 use crate::narrowest::Link;
 use crate::path::{Acknowledged, Crossed};
 use crate::results::Vantage;
-use crate::rounds::{Habit, Rounds};
+use crate::rounds::{Crossing, Habit, Rounds};
 use crate::sql::habits::Habit as SqlHabit;
 use crate::streams::{DIRECTIONS, Streams};
 use crate::vantage::conclude;
@@ -79,22 +79,21 @@ impl Spared {
         self.works.insert(habit.work(), habit.spared(is_sure));
     }
 
-    /// By connections that have this habit if the path takes so much of each call at least; for certain, or if of those
-    /// that are not `whole` more than what was seen counts.
+    /// By connections that have this habit if the path takes so much of each call, and with so many `more` calls
+    /// than are judged.
     pub fn by_connections(
         &mut self,
         rounds: &Rounds,
         habit: Habit,
-        least_ns: i64,
-        whole: Option<&dyn Fn(ConnectionId) -> bool>,
+        crossing: Crossing,
+        more: impl Fn(ConnectionId) -> u64,
+        is_sure: bool,
     ) {
         let cause = match habit {
             Habit::Questions => Cause::Chatty,
             Habit::Writes => Cause::SmallWrites,
         };
-        let is_sure = whole.is_none();
-        let is_whole = |id| whole.is_none_or(|whole| whole(id));
-        for (connection, trips, of) in rounds.spared(habit, least_ns, is_whole) {
+        for (connection, trips, of) in rounds.spared(habit, crossing, more) {
             let share = Share {
                 cause,
                 trips,

@@ -369,9 +369,9 @@ fn feed(diagnoser: &mut Diagnosers, which: usize, side: &Side<'_>, records: &Ans
         diagnoser.begins(which, first);
     }
     let within = |t: Time| side.selection.covers(t);
-    // Calls count that began within the times asked for: what held them may end behind.
-    let overlaps = |e: &&Episode| side.selection.overlaps(e.first.time, e.last.time);
-    for e in records.episodes().filter(overlaps) {
+    // Calls count that began within the times asked for: what held them may lie behind.
+    let not_before = |e: &&Episode| side.selection.begins_before(e.last.time);
+    for e in records.episodes().filter(not_before) {
         diagnoser.episode(which, e);
     }
     // With a filter, only some calls are looked at: how many are outstanding says nothing of them.
@@ -397,8 +397,9 @@ fn feed(diagnoser: &mut Diagnosers, which: usize, side: &Side<'_>, records: &Ans
         while let Some(change) = changes.next_if(|c| c.order < call.order) {
             diagnoser.outstanding(which, change);
         }
-        if side.selection.takes(call) {
-            diagnoser.call(which, call);
+        match side.selection.takes(call) {
+            true => diagnoser.call(which, call),
+            false => diagnoser.beside(which, call),
         }
     }
     for change in changes {
