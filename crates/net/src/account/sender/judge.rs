@@ -16,6 +16,8 @@ const SILENT_NS: i64 = 20 * MILLISECOND;
 /// A round trip this much above the shortest has a queue in it.
 const QUEUED_PERCENT: i64 = 125;
 const QUEUED_NS: i64 = 2 * MILLISECOND;
+/// What is acknowledged sooner has been at the receiver.
+const AT_RECEIVER_NS: i64 = 100 * MICROSECOND;
 /// An acknowledgement of one segment this much later than the shortest waited for a timer.
 const DELAYED_NS: i64 = 8 * MILLISECOND;
 
@@ -192,7 +194,10 @@ impl Sender {
         match class {
             // Each pause counts, though nothing else lies between them.
             TimeClass::SenderApplication if is_here && self.edge > 0 => self.ledger.end_stretch(),
-            TimeClass::SenderApplication => self.ledger.charge(TimeClass::Unknown, drained),
+            // Next to the receiver nothing is on its way any more.
+            TimeClass::SenderApplication if self.shortest_ns >= AT_RECEIVER_NS => {
+                self.ledger.charge(TimeClass::Unknown, drained);
+            }
             _ => self.ledger.charge(TimeClass::Transfer, drained),
         }
         self.ledger.charge(class, now);
