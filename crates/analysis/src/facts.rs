@@ -136,18 +136,8 @@ impl<'a> Facts<'a> {
         }
         let (beyond, count) = times.beyond(self.thresholds.tail_ns);
         let recurs = count >= 3 && count * 100 >= times.count();
-        self.usual_ns(times) >= self.thresholds.fast_enough_ns
+        times.mean_ns() >= self.thresholds.fast_enough_ns
             || (recurs && beyond / 10 >= times.total_ns() / 100)
-    }
-
-    /// The mean: of the others, where one call that is in no tail took longer than all of them.
-    fn usual_ns(&self, times: &Distribution) -> i64 {
-        let longest_ns = times.max_ns();
-        let made_by_one = longest_ns > times.total_ns() / 2;
-        match made_by_one && longest_ns <= self.thresholds.tail_ns {
-            true => times.mean_without_longest_ns(),
-            false => times.mean_ns(),
-        }
     }
 
     /// Whether calls take long for their clients: as the captures have them, or with the path that one at the
@@ -157,10 +147,9 @@ impl<'a> Facts<'a> {
         if a.basis == Basis::Streams {
             return a.total_ns >= LONG_NS;
         }
-        let times = self.response();
-        let mean = a.total_ns / a.calls.max(1) as i64 - (times.mean_ns() - self.usual_ns(times));
+        let mean = a.total_ns / a.calls.max(1) as i64;
         let beyond = a.basis == Basis::Server && a.path_ns + a.chatty_ns > 0;
-        self.is_slow(times) || (beyond && mean >= self.thresholds.fast_enough_ns)
+        self.is_slow(self.response()) || (beyond && mean >= self.thresholds.fast_enough_ns)
     }
 
     /// How long calls waited at most for locks that other sessions held while their clients thought.

@@ -200,16 +200,6 @@ impl Distribution {
         }
     }
 
-    /// The mean of all others; 0 where there are none.
-    #[must_use]
-    pub(crate) fn mean_without_longest_ns(&self) -> i64 {
-        let others = self.count.saturating_sub(1);
-        match others {
-            0 => 0,
-            n => ((self.total - i128::from(self.max)) / i128::from(n)) as i64,
-        }
-    }
-
     #[must_use]
     pub fn max_ns(&self) -> i64 {
         self.max
