@@ -86,6 +86,7 @@ impl Waits {
             sent: self.bytes,
             needed: self.needed,
             saved_ns: self.spared().lo_ns,
+            saved_in_all_ns: self.spared().lo_ns,
         }
     }
 }

@@ -12,8 +12,8 @@ use crate::worst::{Exhibit, Worst};
 use hashbrown::{HashMap, HashSet};
 use model::limits;
 use model::{
-    Call, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, EpisodeKind, Field, Line,
-    Mark, Outstanding, PacketRef, Time,
+    Call, Close, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, EpisodeKind, Field,
+    Line, Mark, Outstanding, PacketRef, Time,
 };
 use std::collections::VecDeque;
 
@@ -149,6 +149,10 @@ pub struct CaptureFacts {
     pub locks: Locks,
     /// Connections of which clients closed windows whose size is not known: the capture lacks what they scale by.
     unknown_windows: HashSet<ConnectionId, foldhash::fast::FixedState>,
+    /// Those that were seen from their first packet to their last.
+    whole: HashSet<ConnectionId, foldhash::fast::FixedState>,
+    /// How many calls of each are not judged, as nobody asked for them.
+    beside: HashMap<ConnectionId, u64, foldhash::fast::FixedState>,
     pub tcp: TcpFacts,
     pub troubles: HashMap<ConnectionId, VecDeque<Trouble>, foldhash::fast::FixedState>,
     /// By direction of the bytes that waited and by kind.
@@ -381,6 +385,10 @@ impl CaptureFacts {
         {
             self.unknown_windows.insert(c.id);
         }
+        let is_over = matches!(c.close, Close::Finished | Close::Reset | Close::Replaced);
+        if c.handshake.syn.is_some() && is_over && self.whole.len() < limits::ROUNDS_CONNECTIONS {
+            self.whole.insert(c.id);
+        }
         // An answer may only offer what was offered.
         let refuser = match c.handshake.scaling {
             [Some(false), _] => 0,
@@ -414,6 +422,24 @@ impl CaptureFacts {
     /// Whether the client of the connection with this number closed a window whose size is not known.
     pub(crate) fn has_unknown_window(&self, connection: u64) -> bool {
         self.unknown_windows.contains(&ConnectionId(connection))
+    }
+
+    /// Whether it was seen from its first packet to its last.
+    pub(crate) fn saw_whole(&self, connection: ConnectionId) -> bool {
+        self.whole.contains(&connection)
+    }
+
+    /// A call that is not judged.
+    pub fn beside(&mut self, call: &Call) {
+        let known = self.beside.len() < limits::ROUNDS_CONNECTIONS;
+        if known || self.beside.contains_key(&call.connection) {
+            *self.beside.entry(call.connection).or_default() += 1;
+        }
+    }
+
+    /// How many of its calls are not judged.
+    pub(crate) fn calls_beside(&self, connection: ConnectionId) -> u64 {
+        self.beside.get(&connection).copied().unwrap_or(0)
     }
 
     /// Forgets troubles that no call still being looked at can overlap.

@@ -133,6 +133,14 @@ impl Diagnosers {
         }
     }
 
+    /// A call that nobody asked for: what it says of its connection holds all the same.
+    pub fn beside(&mut self, which: usize, call: &Call) {
+        match call.protocol {
+            Protocol::Tcp => self.turns.beside(which, call),
+            _ => self.calls.beside(which, call),
+        }
+    }
+
     /// A packet that asks for something before there is a call.
     pub fn knock(&mut self, which: usize, knock: &Knock) {
         if let Some(startup) = self.startups.get_mut(which) {

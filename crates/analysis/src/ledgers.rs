@@ -12,7 +12,7 @@ use crate::matched::{MatchedFacts, number_of};
 use crate::narrowest::Link;
 use crate::path::{Acknowledged, Crossed};
 use crate::results::Vantage;
-use crate::rounds::{Habit, Rounds};
+use crate::rounds::{Crossing, Habit, Rounds};
 use crate::sql::habits::Habit as SqlHabit;
 use crate::streams::{DIRECTIONS, Streams};
 use crate::vantage::conclude;
@@ -79,13 +79,21 @@ impl Spared {
         self.works.insert(habit.work(), habit.spared(is_sure));
     }
 
-    /// By connections that have this habit if the path takes so much of each call at least.
-    pub fn by_connections(&mut self, rounds: &Rounds, habit: Habit, least_ns: i64, is_sure: bool) {
+    /// By connections that have this habit if the path takes so much of each call, and with so many `more` calls
+    /// than are judged.
+    pub fn by_connections(
+        &mut self,
+        rounds: &Rounds,
+        habit: Habit,
+        crossing: Crossing,
+        more: impl Fn(ConnectionId) -> u64,
+        is_sure: bool,
+    ) {
         let cause = match habit {
             Habit::Questions => Cause::Chatty,
             Habit::Writes => Cause::SmallWrites,
         };
-        for (connection, trips, of) in rounds.spared(habit, least_ns) {
+        for (connection, trips, of) in rounds.spared(habit, crossing, more) {
             let share = Share {
                 cause,
                 trips,

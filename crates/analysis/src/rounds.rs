@@ -29,10 +29,20 @@ struct Connection {
     /// Of which in requests.
     sent: u64,
     path_ns: i64,
+    /// How long its calls took here.
+    took_ns: i64,
     /// Calls that began before another was over.
     overlapping: u64,
     first: Time,
     last: Time,
+}
+
+/// What the path takes of each call.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Crossing {
+    pub ns: i64,
+    /// Whether that is a part of what calls took here, and so no more than all of it.
+    pub is_within: bool,
 }
 
 /// What the connections that do so have in common.
@@ -50,6 +60,8 @@ pub struct Chatter {
     pub needed: u64,
     /// Time on the path that those fewer would not have cost.
     pub saved_ns: i64,
+    /// The same, with as much of the calls that are not judged.
+    pub saved_in_all_ns: i64,
 }
 
 /// What a connection has too many of.
@@ -77,13 +89,14 @@ impl Habit {
 }
 
 impl Chatter {
-    /// `least_ns`: what the path takes of each call at least.
-    fn add(&mut self, c: &Connection, wanted: Habit, least_ns: i64) {
-        let Some(needed) = c.needed(wanted, least_ns) else {
+    fn add(&mut self, c: &Connection, wanted: Habit, crossing: Crossing, more: u64) {
+        let Some(needed) = c.needed(wanted, crossing, more) else {
             return;
         };
-        let path_ns = c.path_ns(least_ns);
+        let path_ns = c.path_ns(crossing);
         let saved = i128::from(path_ns) * i128::from(c.calls - needed) / i128::from(c.calls);
+        let in_all = i128::from(c.calls) + i128::from(more);
+        let saved_in_all = saved.saturating_mul(in_all) / i128::from(c.calls);
         self.merge(&Chatter {
             connections: 1,
             calls: c.calls,
@@ -92,6 +105,7 @@ impl Chatter {
             sent: c.sent,
             needed,
             saved_ns: saved as i64,
+            saved_in_all_ns: i64::try_from(saved_in_all).unwrap_or(i64::MAX),
         });
     }
 
@@ -104,22 +118,27 @@ impl Chatter {
         self.sent += other.sent;
         self.needed += other.needed;
         self.saved_ns = self.saved_ns.saturating_add(other.saved_ns);
+        self.saved_in_all_ns = self.saved_in_all_ns.saturating_add(other.saved_in_all_ns);
     }
 }
 
 impl Connection {
-    fn path_ns(&self, least_ns: i64) -> i64 {
-        self.path_ns.max(least_ns.saturating_mul(self.calls as i64))
+    fn path_ns(&self, crossing: Crossing) -> i64 {
+        let all_ns = crossing.ns.saturating_mul(self.calls as i64);
+        self.path_ns.max(match crossing.is_within {
+            true => all_ns.min(self.took_ns),
+            false => all_ns,
+        })
     }
 
-    /// Calls that would have done, where it has this habit.
-    fn needed(&self, wanted: Habit, least_ns: i64) -> Option<u64> {
+    /// Calls that would have done, where it has this habit with so many `more` calls.
+    fn needed(&self, wanted: Habit, crossing: Crossing, more: u64) -> Option<u64> {
         let (habit, needed) = Habit::of(self)?;
         let needed = needed.max(1);
         let life = self.last - self.first;
         let alternates = self.overlapping * OVERLAPPING <= self.calls;
-        let chatty =
-            self.calls >= MANY && needed < self.calls && self.path_ns(least_ns) >= life / 2;
+        let many = self.calls.saturating_add(more) >= MANY;
+        let chatty = many && needed < self.calls && self.path_ns(crossing) >= life / 2;
         (chatty && alternates && habit == wanted).then_some(needed)
     }
 }
@@ -141,7 +160,8 @@ impl Rounds {
         path_ns: i64,
     ) {
         if self.open.len() >= limits::ROUNDS_CONNECTIONS && !self.open.contains_key(&id) {
-            self.forgotten = Habit::ALL.map(|habit| self.chatter(habit, 0));
+            self.forgotten =
+                Habit::ALL.map(|habit| self.chatter(habit, Crossing::default(), |_| 0));
             self.open.clear();
         }
         let c = self.open.entry(id).or_insert(Connection {
@@ -149,6 +169,7 @@ impl Rounds {
             bytes: 0,
             sent: 0,
             path_ns: 0,
+            took_ns: 0,
             overlapping: 0,
             first,
             last,
@@ -158,30 +179,40 @@ impl Rounds {
         c.bytes = c.bytes.saturating_add(request).saturating_add(response);
         c.sent = c.sent.saturating_add(request);
         c.path_ns = c.path_ns.saturating_add(path_ns);
+        c.took_ns = c.took_ns.saturating_add(last - first);
         c.first = c.first.min(first);
         c.last = c.last.max(last);
     }
 
-    /// The connections that have a habit, each with the calls that it could spare and all of its calls.
+    /// The connections that have a habit, each with the calls that it could spare and all of its calls. `more`: how many
+    /// calls a connection has beside those.
     pub fn spared(
         &self,
         habit: Habit,
-        least_ns: i64,
+        crossing: Crossing,
+        more: impl Fn(ConnectionId) -> u64,
     ) -> impl Iterator<Item = (ConnectionId, u64, u64)> {
         let each = self.open.iter();
-        each.filter_map(move |(id, c)| Some((*id, c.calls - c.needed(habit, least_ns)?, c.calls)))
+        each.filter_map(move |(id, c)| {
+            let needed = c.needed(habit, crossing, more(*id))?;
+            Some((*id, c.calls - needed, c.calls))
+        })
     }
 
-    /// What fewer, larger calls would save, over all connections that could do with them, where the path
-    /// takes `least_ns` of each call at least.
-    pub(crate) fn chatter(&self, habit: Habit, least_ns: i64) -> Chatter {
+    /// What fewer, larger calls would save, over all connections that could do with them.
+    pub(crate) fn chatter(
+        &self,
+        habit: Habit,
+        crossing: Crossing,
+        more: impl Fn(ConnectionId) -> u64,
+    ) -> Chatter {
         let [questions, writes] = self.forgotten;
         let mut sum = match habit {
             Habit::Questions => questions,
             Habit::Writes => writes,
         };
-        for c in self.open.values() {
-            sum.add(c, habit, least_ns);
+        for (id, c) in &self.open {
+            sum.add(c, habit, crossing, more(*id));
         }
         sum
     }
@@ -192,6 +223,14 @@ mod tests {
     use super::*;
 
     const MS: i64 = 1_000_000;
+
+    fn crossing(ms: i64) -> Crossing {
+        let ns = ms * MS;
+        Crossing {
+            ns,
+            is_within: false,
+        }
+    }
 
     /// So many calls, one each `every` ms, of which 10 ms are on the path.
     fn chatter(calls: i64, every: i64, bytes: u64) -> Chatter {
@@ -204,7 +243,7 @@ mod tests {
             let first = Time(i * every * MS);
             rounds.add(ConnectionId(7), (first, first + 10 * MS), bytes, 10 * MS);
         }
-        rounds.chatter(habit, 0)
+        rounds.chatter(habit, crossing(0), |_| 0)
     }
 
     #[test]
@@ -214,7 +253,12 @@ mod tests {
             let first = Time(i * 5 * MS);
             rounds.add(ConnectionId(7), (first, first + 10 * MS), [64, 64], 10 * MS);
         }
-        assert_eq!(rounds.chatter(Habit::Questions, 0).connections, 0);
+        assert_eq!(
+            rounds
+                .chatter(Habit::Questions, crossing(0), |_| 0)
+                .connections,
+            0
+        );
     }
 
     #[test]
@@ -224,8 +268,36 @@ mod tests {
             let first = Time(i * 10 * MS);
             rounds.add(ConnectionId(7), (first, first + 10 * MS), [64, 64], 0);
         }
-        assert_eq!(rounds.chatter(Habit::Questions, 4 * MS).connections, 0);
-        assert_eq!(rounds.chatter(Habit::Questions, 9 * MS).connections, 1);
+        assert_eq!(
+            rounds
+                .chatter(Habit::Questions, crossing(4), |_| 0)
+                .connections,
+            0
+        );
+        assert_eq!(
+            rounds
+                .chatter(Habit::Questions, crossing(9), |_| 0)
+                .connections,
+            1
+        );
+    }
+
+    #[test]
+    fn the_path_takes_no_more_than_the_calls_that_crossed_it() {
+        let mut rounds = Rounds::default();
+        for i in 0..300 {
+            let first = Time(i * 10 * MS);
+            rounds.add(ConnectionId(7), (first, first + 8 * MS), [64, 64], 0);
+        }
+        let saved = |is_within| {
+            let crossing = Crossing {
+                ns: 50 * MS,
+                is_within,
+            };
+            rounds.chatter(Habit::Questions, crossing, |_| 0).saved_ns
+        };
+        assert!(saved(true) <= 300 * 8 * MS);
+        assert!(saved(false) > 300 * 8 * MS);
     }
 
     #[test]
@@ -241,6 +313,24 @@ mod tests {
         assert_eq!((c.calls, c.needed), (300, 39));
         assert_eq!(habit(300, 10, [36, 8_156], Habit::Writes).calls, 0);
         assert_eq!(habit(300, 10, [64_000, 36], Habit::Writes).calls, 0);
+    }
+
+    #[test]
+    fn a_few_calls_may_be_a_part_of_many_where_not_all_were_seen() {
+        let mut rounds = Rounds::default();
+        for i in 0..20 {
+            let first = Time(i * 10 * MS);
+            rounds.add(ConnectionId(7), (first, first + 10 * MS), [64, 64], 10 * MS);
+        }
+        let spared = |more| {
+            rounds
+                .spared(Habit::Questions, crossing(0), move |_| more)
+                .next()
+        };
+        assert_eq!(spared(0), None);
+        assert_eq!(spared(29), None);
+        assert_eq!(spared(30), Some((ConnectionId(7), 19, 20)));
+        assert_eq!(spared(u64::MAX), Some((ConnectionId(7), 19, 20)));
     }
 
     #[test]

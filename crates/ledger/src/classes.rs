@@ -21,8 +21,8 @@ pub struct Classes {
 }
 
 /// The causes of classes in which bytes wait, those that are surest first. The sender's application comes
-/// last: its pauses lie between messages as well as inside them.
-const ORDER: [TimeClass; 7] = [
+/// last: its pauses lie between messages as well as inside them; but for what its account cannot tell.
+const ORDER: [TimeClass; 8] = [
     TimeClass::NagleDelayedAck,
     TimeClass::ReceiverApplication,
     TimeClass::SmallWindow,
@@ -30,6 +30,7 @@ const ORDER: [TimeClass; 7] = [
     TimeClass::Bandwidth,
     TimeClass::Congestion,
     TimeClass::SenderApplication,
+    TimeClass::Unknown,
 ];
 
 impl Classes {
@@ -43,6 +44,7 @@ impl Classes {
             TimeClass::Bandwidth => Cause::Bandwidth,
             TimeClass::Congestion if self.is_lossy => Cause::Loss,
             TimeClass::SenderApplication => Cause::NotWriting,
+            TimeClass::Unknown => Cause::Unknown,
             _ => return None,
         })
     }
@@ -102,11 +104,9 @@ pub fn divide_stream(d: Direction, classes: &Classes, spared: Bounds, ledger: &m
         .filter(|(class, _)| !matches!(class, TimeClass::Idle | TimeClass::Handshake));
     let all = waited.fold(0i64, |sum, (_, ns)| sum.saturating_add(*ns));
     ledger.clear(Bounds::exactly(all));
-    let unknown = time[TimeClass::Unknown];
-    ledger.charge(Cause::Unknown, d, Bounds::exactly(unknown));
     let own = classes.only(d);
     // Of whole lives nothing lies at an edge.
-    let left = own.divide(&Held::default(), all - unknown, 0, ledger).lo_ns;
+    let left = own.divide(&Held::default(), all, 0, ledger).lo_ns;
     let most = spared.hi_ns.map_or(left, |hi| hi.min(left));
     let spared = Bounds::between(spared.lo_ns.min(most), most);
     ledger.charge(Cause::SmallWrites, d, spared);

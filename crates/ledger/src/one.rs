@@ -348,9 +348,13 @@ fn by_classes(
         }
         return own.divide(told, ns, JOINED_NS, ledger);
     };
-    let application = TimeClass::SenderApplication;
-    own.most_ns[d.index()][application] = 0;
-    let paused = std::mem::take(&mut own.least_ns[d.index()][application]);
+    let [application, untold] = [TimeClass::SenderApplication, TimeClass::Unknown];
+    let paused = own.least_ns[d.index()][application];
+    // What cannot be told from here the path's bounds hold.
+    for class in [application, untold] {
+        own.least_ns[d.index()][class] = 0;
+        own.most_ns[d.index()][class] = 0;
+    }
     // What episodes have told is not told again; and it may have paused for less, by what the way varies.
     let told_ns = told.of(d)[EpisodeKind::SenderPause] + told.of(d)[EpisodeKind::SenderSilence];
     let paused = paused - told_ns;

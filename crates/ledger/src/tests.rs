@@ -298,6 +298,27 @@ fn what_larger_writes_spare_a_stream_is_part_of_what_it_took_to_pass() {
     assert_eq!(divided(20 * MS, 30 * MS), (between(10 * MS, 10 * MS), None));
 }
 
+#[test]
+fn what_an_account_cannot_tell_is_not_for_certain_what_a_message_took_to_pass() {
+    let call = One {
+        request_passing_ns: 500 * MS,
+        ..One::default()
+    };
+    let d = Direction::ToServer;
+    let mut time = PerClass::default();
+    time[TimeClass::Unknown] = 300 * MS;
+    let mut classes = Classes::default();
+    classes.set(d, [time, time]);
+    let mut facts = one_facts(Half::ANY, Half::Here);
+    facts.classes = Some(classes);
+    let mut ledger = Ledger::default();
+    divide_one(&call, &facts, &mut ledger);
+    let transfer = charged(&ledger, Cause::Transfer).unwrap();
+    assert!(transfer.lo_ns <= 200 * MS && transfer.hi_ns >= Some(200 * MS));
+    let unknown = charged(&ledger, Cause::Unknown).unwrap();
+    assert_eq!(unknown.hi_ns, Some(300 * MS));
+}
+
 /// What is charged to a cause.
 fn charged(ledger: &Ledger, cause: Cause) -> Option<Bounds> {
     let lines = ledger.lines();

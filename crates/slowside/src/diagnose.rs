@@ -16,7 +16,7 @@ use analysis::facts::Thresholds;
 use analysis::ledgers::{Judged, Looked};
 use analysis::results::{CaptureResult, Diagnosis, Vantage};
 use capture::Capture;
-use model::Time;
+use model::{Episode, Time};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -369,7 +369,9 @@ fn feed(diagnoser: &mut Diagnosers, which: usize, side: &Side<'_>, records: &Ans
         diagnoser.begins(which, first);
     }
     let within = |t: Time| side.selection.covers(t);
-    for e in records.episodes().filter(|e| within(e.last.time)) {
+    // Calls count that began within the times asked for: what held them may lie behind.
+    let not_before = |e: &&Episode| side.selection.begins_before(e.last.time);
+    for e in records.episodes().filter(not_before) {
         diagnoser.episode(which, e);
     }
     // With a filter, only some calls are looked at: how many are outstanding says nothing of them.
@@ -395,8 +397,9 @@ fn feed(diagnoser: &mut Diagnosers, which: usize, side: &Side<'_>, records: &Ans
         while let Some(change) = changes.next_if(|c| c.order < call.order) {
             diagnoser.outstanding(which, change);
         }
-        if side.selection.takes(call) {
-            diagnoser.call(which, call);
+        match side.selection.takes(call) {
+            true => diagnoser.call(which, call),
+            false => diagnoser.beside(which, call),
         }
     }
     for change in changes {

@@ -94,6 +94,11 @@ impl<'a> Selection<'a> {
             && self.config.to.is_none_or(|to| t < self.resolve(to))
     }
 
+    /// Whether they have begun by then.
+    pub(crate) fn begins_before(&self, t: Time) -> bool {
+        self.config.from.is_none_or(|from| t >= self.resolve(from))
+    }
+
     /// Whether something that lasted from `first` to `last` lies at least partly within them.
     pub(crate) fn overlaps(&self, first: Time, last: Time) -> bool {
         self.config

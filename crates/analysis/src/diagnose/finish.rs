@@ -15,7 +15,7 @@ use crate::ledgers::{BothWhole, Look, Looked, Missing, OneWhole, Spared, Whole, 
 use crate::narrowest::{self, Link};
 use crate::places::Known;
 use crate::results::{Budget, CaptureResult, Diagnosis};
-use crate::rounds::Habit;
+use crate::rounds::{Crossing, Habit};
 use crate::sql::habits::{Habit as SqlHabit, Pattern, habits};
 use crate::streams::{self, Gathered, Streams};
 use crate::verdict::{exchanged, verdict};
@@ -248,7 +248,11 @@ impl Diagnoser {
             Basis::Matched => &self.matched.rounds,
             _ => &self.alone.rounds,
         };
+        let capture = &self.captures[seen.main()];
         let (least_ns, most_ns) = seen.crossing_ns;
+        // What a client waits holds the way to its server.
+        let is_within = basis == Basis::Client;
+        let [least, most] = [least_ns, most_ns].map(|ns| Crossing { ns, is_within });
         let mut account = Account::of(basis, whole.sums(&Spared::default()));
         let mut spared = Spared::default();
         let path_is_known = matches!(basis, Basis::Client | Basis::Matched);
@@ -271,17 +275,23 @@ impl Diagnoser {
             Kind::Calls => &[],
         };
         for &habit in own {
-            let worth = accused.max(match habit {
+            let worth_ns = match habit {
                 Habit::Questions => WORTH_NS,
-                Habit::Writes => worth_of_writes_ns(self.captures[seen.main()].captured_ns()),
-            });
-            let sure = rounds.chatter(habit, least_ns);
-            if sure.saved_ns >= worth {
+                Habit::Writes => worth_of_writes_ns(capture.captured_ns()),
+            };
+            let sure = rounds.chatter(habit, least, |_| 0);
+            if sure.saved_ns >= accused.max(worth_ns) {
                 account.chatter[habit as usize] = sure;
-                spared.by_connections(rounds, habit, least_ns, true);
+                spared.by_connections(rounds, habit, least, |_| 0, true);
             }
-            if rounds.chatter(habit, most_ns).saved_ns >= worth {
-                spared.by_connections(rounds, habit, most_ns, false);
+            // What a connection was asked before the capture and behind it nobody has counted.
+            let more = |id| match capture.saw_whole(id) {
+                true => capture.calls_beside(id),
+                false => u64::MAX,
+            };
+            let may_be = rounds.chatter(habit, most, more);
+            if may_be.saved_ns >= accused && may_be.saved_in_all_ns >= worth_ns {
+                spared.by_connections(rounds, habit, most, more, false);
             }
         }
         if !spared.is_empty() {

@@ -339,6 +339,11 @@ impl Diagnoser {
         self.sql[which].episode(e);
     }
 
+    /// A call that is not judged.
+    pub fn beside(&mut self, which: usize, call: &Call) {
+        self.captures[which].beside(call);
+    }
+
     pub fn connection(&mut self, which: usize, c: &ConnectionSummary) {
         self.captures[which].connection(c);
         self.sql[which].connection(c);

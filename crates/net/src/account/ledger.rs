@@ -74,8 +74,11 @@ impl Ledger {
         self.settled = until;
     }
 
-    fn end_stretch(&mut self) {
-        let Some(class) = self.class else { return };
+    /// What is charged next begins a stretch, also of the same class.
+    pub(super) fn end_stretch(&mut self) {
+        let Some(class) = self.class.take() else {
+            return;
+        };
         let ns = between(self.first.time, self.settled.time);
         if let Some(band) = &mut self.band {
             band.add(class, self.first.time, self.settled.time);

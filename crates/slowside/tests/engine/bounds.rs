@@ -4,10 +4,10 @@
 use crate::kit::{MILLISECOND, TempFile};
 use ledger::{Bounds, Ledger, Place, Sums};
 use proptest::prelude::*;
-use slowside::{Captures, Config, calls};
+use slowside::{Captures, Config, Moment, calls};
 use std::collections::BTreeMap;
 use testkit::path::{Ends, Path};
-use testkit::{Random, TestPacket, faults, rpc};
+use testkit::{Conversation, Random, TestPacket, faults, rpc};
 
 const CALLS: u32 = 40;
 
@@ -59,8 +59,14 @@ fn conversation(path: Path, paused_per_mille: u32, seed: u64) -> [Vec<TestPacket
 
 /// Each call's, by its id.
 fn ledgers(captures: &Captures) -> BTreeMap<u32, Ledger> {
+    ledgers_until(captures, None)
+}
+
+/// Of those that began until so long after the first packet.
+fn ledgers_until(captures: &Captures, to_ns: Option<i64>) -> BTreeMap<u32, Ledger> {
     let config = Config {
         threads: 1,
+        to: to_ns.map(Moment::AfterStart),
         ..Config::default()
     };
     let mut all = BTreeMap::new();
@@ -126,4 +132,38 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn what_held_a_call_counts_though_it_ended_behind_the_times_asked_for() {
+    let mut c = Conversation::nfs();
+    c.syn().after(2 * MILLISECOND).syn_ack().client_ack();
+    let ask = |c: &mut Conversation, id, waited_ns| {
+        c.after(MILLISECOND)
+            .client(&rpc::record(&rpc::getattr_call(id, &[1; 32])));
+        c.after(waited_ns)
+            .server(&rpc::record(&rpc::getattr_reply(id)));
+    };
+    (0..20).for_each(|id| ask(&mut c, id, 2 * MILLISECOND));
+    ask(&mut c, 20, 1_402 * MILLISECOND);
+    let mut packets = c.packets();
+    // The last request was lost three times.
+    let lost = packets.len() - 2;
+    let asked_ns = packets[lost].time - packets[0].time;
+    for ms in [1_400, 600, 200] {
+        let again = faults::retransmit(
+            &packets[lost..=lost],
+            1_000,
+            ms * MILLISECOND,
+            &mut Random::new(1),
+        );
+        packets.insert(lost + 1, again[1].clone());
+    }
+    let file = TempFile::capture(&packets);
+    let all = ledgers_until(
+        &Captures::One(file.paths()),
+        Some(asked_ns + 100 * MILLISECOND),
+    );
+    let held = of(&all[&20], Place::Network);
+    assert!(held.lo_ns > 1_300 * MILLISECOND, "{held:?}");
 }

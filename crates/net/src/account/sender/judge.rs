@@ -16,6 +16,8 @@ const SILENT_NS: i64 = 20 * MILLISECOND;
 /// A round trip this much above the shortest has a queue in it.
 const QUEUED_PERCENT: i64 = 125;
 const QUEUED_NS: i64 = 2 * MILLISECOND;
+/// What is acknowledged sooner has been at the receiver.
+const AT_RECEIVER_NS: i64 = 100 * MICROSECOND;
 /// An acknowledgement of one segment this much later than the shortest waited for a timer.
 const DELAYED_NS: i64 = 8 * MILLISECOND;
 
@@ -137,8 +139,7 @@ impl Sender {
             .filter(|d| span(d.time, now.time) >= SILENT_NS);
         let in_the_middle = last.is_some_and(|l| l.pushed && l.ends_short != Some(true));
         if let Some(drained) = stopped.filter(|_| in_the_middle) {
-            self.ledger.charge(TimeClass::Transfer, drained);
-            self.ledger.charge(wait, now);
+            self.charge_pause(drained, wait, now);
             return false;
         }
         if (clocked && !was_small) || (had_more && outstanding) {
@@ -174,17 +175,32 @@ impl Sender {
             self.ledger.charge(class, now);
             return false;
         }
-        if let Some(drained) = gap.drained() {
-            self.ledger.charge(TimeClass::Transfer, drained);
-        }
-        let silent = self.ledger.open_ns(now);
-        let class = if silent > IDLE_NS.max(self.smoothed_ns.saturating_mul(10)) {
-            TimeClass::Idle
-        } else {
-            wait
+        let drained = gap.drained().unwrap_or(self.ledger.settled);
+        let silent = span(drained.time, now.time);
+        let class = match silent > IDLE_NS.max(self.smoothed_ns.saturating_mul(10)) {
+            true => TimeClass::Idle,
+            false => wait,
         };
-        self.ledger.charge(class, now);
+        self.charge_pause(drained, class, now);
         false
+    }
+
+    /// Charges a silence that outlasted the acknowledgement of everything. What had been queued would have left
+    /// with that, if the window let it, so nothing was since the last byte left: the whole pause is the
+    /// application's, and what was on its way meanwhile cost nobody anything. That is certain next to the sender,
+    /// which shows by how soon it answers, and of a window that is known.
+    fn charge_pause(&mut self, drained: Mark, class: TimeClass, now: Mark) {
+        let is_here = self.fastest_ns < i64::MAX && self.away_ns() == 0;
+        match class {
+            // Each pause counts, though nothing else lies between them.
+            TimeClass::SenderApplication if is_here && self.edge > 0 => self.ledger.end_stretch(),
+            // Next to the receiver nothing is on its way any more.
+            TimeClass::SenderApplication if self.shortest_ns >= AT_RECEIVER_NS => {
+                self.ledger.charge(TimeClass::Unknown, drained);
+            }
+            _ => self.ledger.charge(TimeClass::Transfer, drained),
+        }
+        self.ledger.charge(class, now);
     }
 
     /// The way of the last bytes to the receiver and back: until they were acknowledged, but no longer

@@ -131,6 +131,36 @@ fn a_sender_that_has_bytes_in_flight_does_not_pause() {
     assert_eq!(pauses(&t), []);
 }
 
+/// What a client's account says of 20 writes, each so long after the one before, which are acknowledged after 4 ms:
+/// how much was its own, how often, how much was on its way, and what nobody can tell.
+fn writes(mut t: Script, every: i64) -> (i64, u32, i64, i64) {
+    for i in 0..20 {
+        t.c(1 + i * 1_000, 1, &[b'x'; FULL]).tcp.flags.0 |= PSH;
+        t.wait(4 * MS);
+        t.s(1, 1_001 + i * 1_000, b"");
+        t.wait(every - 4 * MS);
+    }
+    let seen = t.measured(10_000 * MS);
+    let account = &seen.summary().accounts.as_ref().unwrap()[0];
+    let of = |class| account.time_ns[class] / MS;
+    let own = TimeClass::SenderApplication;
+    (
+        of(own),
+        account.stretches[own],
+        of(TimeClass::Transfer),
+        of(TimeClass::Unknown),
+    )
+}
+
+#[test]
+fn a_pause_that_outlasts_the_acknowledgement_began_with_the_last_byte() {
+    assert_eq!(writes(opened(), 8 * MS), (19 * 8, 19, 4, 0));
+    assert_eq!(writes(opened(), 60 * MS), (19 * 60, 19, 4, 0));
+    // Nobody knows whether the window was open, nor whether the sender is near.
+    let (own, _, passing, untold) = writes(Script::new(), 8 * MS);
+    assert_eq!((own, passing, untold), (19 * 4, 4, 19 * 4));
+}
+
 fn late_acks(t: &Script) -> (u64, u64) {
     let [to_server, _] = t.one().summary().directions;
     (to_server.late_acks_awaited, to_server.late_acks_ignored)
