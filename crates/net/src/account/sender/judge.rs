@@ -16,6 +16,8 @@ const SILENT_NS: i64 = 20 * MILLISECOND;
 /// A round trip this much above the shortest has a queue in it.
 const QUEUED_PERCENT: i64 = 125;
 const QUEUED_NS: i64 = 2 * MILLISECOND;
+/// So many bytes every sender may have in flight from its first round trip on (RFC 3390).
+const INITIAL_WINDOW: u64 = 4_380;
 /// What is acknowledged sooner has been at the receiver.
 const AT_RECEIVER_NS: i64 = 100 * MICROSECOND;
 /// An acknowledgement of one segment this much later than the shortest waited for a timer.
@@ -186,14 +188,19 @@ impl Sender {
     }
 
     /// Charges a silence that outlasted the acknowledgement of everything. What had been queued would have left
-    /// with that, if the window let it, so nothing was since the last byte left: the whole pause is the
-    /// application's, and what was on its way meanwhile cost nobody anything. That is certain next to the sender,
-    /// which shows by how soon it answers, and of a window that is known.
+    /// with that, if the window let it, so nothing was since the last byte left. Where TCP could have sent more
+    /// meanwhile, as little was in flight, the whole pause is the application's, and what was on its way cost nobody
+    /// anything; else it is certain to be from the acknowledgement on, and before that the path may have been waited
+    /// for. The former takes that the capture is next to the sender, which shows by how soon it answers, and a window
+    /// that is known.
     fn charge_pause(&mut self, drained: Mark, class: TimeClass, now: Mark) {
         let is_here = self.fastest_ns < i64::MAX && self.away_ns() == 0;
+        let could_send = self.flight < INITIAL_WINDOW;
         match class {
             // Each pause counts, though nothing else lies between them.
-            TimeClass::SenderApplication if is_here && self.edge > 0 => self.ledger.end_stretch(),
+            TimeClass::SenderApplication if could_send && is_here && self.edge > 0 => {
+                self.ledger.end_stretch();
+            }
             // Next to the receiver nothing is on its way any more.
             TimeClass::SenderApplication if self.shortest_ns >= AT_RECEIVER_NS => {
                 self.ledger.charge(TimeClass::Unknown, drained);

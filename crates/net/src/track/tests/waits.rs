@@ -161,6 +161,26 @@ fn a_pause_that_outlasts_the_acknowledgement_began_with_the_last_byte() {
     assert_eq!((own, passing, untold), (19 * 4, 4, 19 * 4));
 }
 
+#[test]
+fn where_much_was_in_flight_a_pause_is_certain_from_the_acknowledgement_on() {
+    let mut t = opened();
+    for i in 0..20 {
+        for k in 0..8 {
+            let s = t.c(1 + i * 8_000 + k * 1_000, 1, &[b'x'; FULL]);
+            s.tcp.flags.0 |= if k == 7 { PSH } else { 0 };
+        }
+        t.wait(4 * MS);
+        t.s(1, 8_001 + i * 8_000, b"");
+        t.wait(56 * MS);
+    }
+    let seen = t.measured(10_000 * MS);
+    let account = &seen.summary().accounts.as_ref().unwrap()[0];
+    let of = |class| account.time_ns[class] / MS;
+    assert_eq!(of(TimeClass::SenderApplication), 19 * 56);
+    // The handshake was answered at once, so what is on its way is not the application's.
+    assert!((80..=81).contains(&of(TimeClass::Transfer)));
+}
+
 fn late_acks(t: &Script) -> (u64, u64) {
     let [to_server, _] = t.one().summary().directions;
     (to_server.late_acks_awaited, to_server.late_acks_ignored)
