@@ -14,6 +14,7 @@ mod health;
 mod kernel;
 mod kit;
 mod lab;
+mod memory;
 mod mysql;
 mod packets;
 mod pgsql;
