@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug)]
 pub enum Run {
     Captures(Captures),
-    /// A file of what [`saved`] gave.
+    /// A file of what [`saved()`] gave.
     Saved(PathBuf),
 }
 

@@ -9,6 +9,8 @@
 //! comes out does not depend on how many there are. Channels are short: a slow consumer holds the
 //! reader back, and memory is a handful of batches.
 
+mod shards;
+
 use crate::Error;
 use crate::firsts::{Firsts, ThreadProblems};
 use crate::link::{END, Link, Number, Records, Wanted};
@@ -16,9 +18,8 @@ use crate::live::batches::{BatchKeeper, KeptBatch};
 use crate::merge::Answers;
 use crate::room::{Room, Tenant};
 use crate::run::Share;
-use crate::waiting::Waiting;
 use capture::{Capture, CaptureError};
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, Sender};
 use model::{Arp, Batch, ConnectionId, Interval, Notice, Problems, Sight, Time};
 use net::{Counts, Decoder, Segment, Tracker};
 use std::sync::Arc;
@@ -382,7 +383,7 @@ impl Stream {
         let progress = Arc::clone(&reader.progress);
         let mode = match share.threads {
             0 | 1 => inline(reader, share, wanted),
-            _ => start_threads(reader, share, wanted),
+            _ => shards::start(reader, share, wanted),
         };
         Stream {
             mode,
@@ -486,51 +487,6 @@ impl Stream {
     }
 }
 
-/// One thread that reads, and as many shards as were asked for, or as can be had; without any of them all is done where
-/// the records are taken.
-fn start_threads(reader: Reader, share: Share, wanted: Wanted) -> Mode {
-    let shards = share.threads.saturating_sub(1).clamp(1, net::PARTITIONS);
-    let reading = Waiting::new(read);
-    let waiting = (0..shards).map_while(|_| Waiting::new(move |part: Part| part.work(wanted)));
-    let waiting: Vec<_> = waiting.collect();
-    let Some(reading) = reading.filter(|_| !waiting.is_empty()) else {
-        return inline(reader, share, wanted);
-    };
-    let (recycle, recycled) = bounded::<Decoded>(IN_FLIGHT + 2);
-    let mut to_shards: Vec<Sender<Arc<Decoded>>> = Vec::new();
-    let mut from_shards = Vec::new();
-    let mut workers = Vec::new();
-    let of = waiting.len();
-    let room = Room::new(share.connections_bytes, of);
-    for (number, worker) in waiting.into_iter().enumerate() {
-        let (send, receive) = bounded::<Arc<Decoded>>(IN_FLIGHT);
-        let (answer, answers) = bounded::<Records>(IN_FLIGHT);
-        let (used, spare) = bounded::<Records>(IN_FLIGHT);
-        to_shards.push(send);
-        from_shards.push(Shard {
-            answers,
-            next: None,
-            used,
-        });
-        workers.push(worker.start(Part {
-            number,
-            of,
-            room: Arc::clone(&room),
-            channels: Channels {
-                batches: receive,
-                answers: answer,
-                spare,
-                recycle: recycle.clone(),
-            },
-        }));
-    }
-    Mode::Threads {
-        shards: from_shards,
-        reader: reading.start((reader, to_shards, recycled)),
-        workers,
-    }
-}
-
 fn inline(reader: Reader, share: Share, wanted: Wanted) -> Mode {
     let room = Room::new(share.connections_bytes, 1);
     Mode::Inline {
@@ -538,94 +494,4 @@ fn inline(reader: Reader, share: Share, wanted: Wanted) -> Mode {
         connections: Box::new(Connections::new(wanted, &room)),
         decoded: Decoded::default(),
     }
-}
-
-/// Reads to the end, and gives every batch to every shard.
-fn read(
-    (mut reader, to_shards, recycled): (Reader, Vec<Sender<Arc<Decoded>>>, Receiver<Decoded>),
-) -> Reader {
-    loop {
-        let mut decoded = recycled.try_recv().unwrap_or_default();
-        if !reader.next(&mut decoded) {
-            break;
-        }
-        let decoded = Arc::new(decoded);
-        // A shard that is gone loses its own connections only; when all are, nobody wants the rest.
-        let sent = to_shards
-            .iter()
-            .filter(|shard| shard.send(Arc::clone(&decoded)).is_ok());
-        if sent.count() == 0 {
-            break;
-        }
-    }
-    reader
-}
-
-/// What a shard has of the whole.
-struct Part {
-    number: usize,
-    of: usize,
-    room: Arc<Room>,
-    channels: Channels,
-}
-
-impl Part {
-    fn work(self, wanted: Wanted) -> ThreadProblems {
-        let Part {
-            number,
-            of,
-            room,
-            channels,
-        } = self;
-        let owner = |s: &Segment| net::partition(s) * of / net::PARTITIONS;
-        let owns = |s: &Segment| of == 1 || owner(s) == number;
-        work(
-            Connections::new(wanted, &room),
-            owns,
-            number == 0,
-            &channels,
-        )
-    }
-}
-
-/// A shard's ends of its channels: batches, answers, and the ways back for the memory of both.
-struct Channels {
-    batches: Receiver<Arc<Decoded>>,
-    answers: Sender<Records>,
-    spare: Receiver<Records>,
-    recycle: Sender<Decoded>,
-}
-
-/// One shard: its connections of every batch. Ends with more answers, of what was still open.
-fn work(
-    mut connections: Connections,
-    owns: impl Fn(&Segment) -> bool,
-    first: bool,
-    channels: &Channels,
-) -> ThreadProblems {
-    for decoded in &channels.batches {
-        connections.track(&decoded, &owns);
-        let mut records = channels.spare.try_recv().unwrap_or_default();
-        connections.take(&decoded, &mut records);
-        if first {
-            Connections::take_loose(&decoded, &mut records);
-        }
-        if let Ok(decoded) = Arc::try_unwrap(decoded) {
-            // A full recycling channel only means that there are buffers enough.
-            let _ = channels.recycle.try_send(decoded);
-        }
-        if channels.answers.send(records).is_err() {
-            break;
-        }
-    }
-    let mut records = Records::default();
-    while connections.finish_part(&mut records) {
-        if channels.answers.send(std::mem::take(&mut records)).is_err() {
-            break;
-        }
-        records = channels.spare.try_recv().unwrap_or_default();
-    }
-    let told = connections.finish(&mut records);
-    let _ = channels.answers.send(records);
-    told
 }
