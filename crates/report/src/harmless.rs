@@ -5,7 +5,7 @@
 //!
 //! What acts is shown as a space, and in JSON, which has a way to say it, as `\u…`. Line ends and tabs pass
 //! the seam, as outputs are made of them; where a value stands within a line or a cell, [`harmless`] takes
-//! them out of it. Colors pass where they are ours ([`page`](crate::page)).
+//! them out of it. Colors pass where they are ours ([`page`]).
 
 use crate::page;
 use serde::Serialize;

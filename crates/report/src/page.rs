@@ -63,7 +63,7 @@ pub(crate) fn has_raw_cells() -> bool {
 }
 
 /// What our styles begin with: `ESC [`, and a number that nobody else knows, which the
-/// [seam](crate::harmless) takes out. So no text from outside has a color, or does worse.
+/// [seam](mod@crate::harmless) takes out. So no text from outside has a color, or does worse.
 pub(crate) fn style_start() -> &'static str {
     static START: LazyLock<String> =
         LazyLock::new(|| format!("\u{1b}[{};", RandomState::new().hash_one(0)));
