@@ -106,7 +106,7 @@ impl Acknowledged {
             let most = fastest.saturating_mul(VARIES).saturating_add(WOKEN_NS);
             return Half::Away(Bounds::between(0, most));
         }
-        if self.on_the_way(self.mean_ns(fastest)) {
+        if self.on_the_way(self.mean_ns(fastest), calls.min_ns) {
             return Half::ANY;
         }
         // Next to a faster handshake all of them waited for a timer.
@@ -119,7 +119,11 @@ impl Acknowledged {
         let most = calls.mean_ns.map_or(i64::MAX, |quick| quick + quick / 2);
         // Where bytes queue, all that crosses it may.
         let varies = varies.max(self.at_once_max_ns);
-        let most = varies.min(most).max(fastest).saturating_add(WOKEN_NS);
+        let most = varies
+            .min(most)
+            .max(fastest)
+            .max(self.slow_handshake(fastest));
+        let most = most.saturating_add(WOKEN_NS);
         // A call may have been quicker yet: by the less the more have been seen of what varies so much.
         let varies_ns = self.prompt_max_ns.saturating_sub(fastest).max(0);
         let quicker = match late {
@@ -148,7 +152,7 @@ impl Acknowledged {
             0..FEW => fastest.saturating_mul(VARIES),
             n => self.sum_ns / n as i64,
         };
-        if self.on_the_way(measured) {
+        if self.on_the_way(measured, soonest_request_ns) {
             return None;
         }
         let least = self.half_ns.map_or(0, |half| half.min(fastest) - HOST_NS);
@@ -199,7 +203,7 @@ impl Acknowledged {
             0..FEW => fastest,
             n => self.sum_ns / n as i64,
         };
-        if self.on_the_way(measured) {
+        if self.on_the_way(measured, calls.min_ns) {
             return None;
         }
         // A call that was answered sooner shows that a handshake met a queue or a slow accept.
@@ -213,7 +217,9 @@ impl Acknowledged {
         Some(PathEstimate {
             min_ns,
             mean_ns,
-            most_ns: most.max(min_ns.saturating_add(HOST_NS)),
+            most_ns: most
+                .max(min_ns.saturating_add(HOST_NS))
+                .max(self.slow_handshake(min_ns)),
             samples: self.count,
             by_calls: bound < measured,
             by_answer: min_ns < fastest,
@@ -222,13 +228,25 @@ impl Acknowledged {
 
     /// Whether acknowledgements come so much sooner than the answer to a SYN that something near the
     /// client sends them (a proxy, a firewall, an adapter): then they say nothing of the path to the
-    /// server.
-    fn on_the_way(&self, mean_ns: i64) -> bool {
-        const TIMES: i64 = 4;
-        const FAR_NS: i64 = 1_000_000;
-        let apart = |half: i64| half >= FAR_NS && half / TIMES > mean_ns;
-        self.count > 0 && self.half_ns.is_some_and(apart)
+    /// server. Unless calls are answered as soon: who does that is the server, and the SYN was answered late.
+    fn on_the_way(&self, mean_ns: i64, answered_ns: Option<i64>) -> bool {
+        let sooner = |ns: i64| self.half_ns.is_some_and(|half| is_far_sooner(ns, half));
+        self.count > 0 && sooner(mean_ns) && !answered_ns.is_some_and(sooner)
     }
+
+    /// What answers some calls so much sooner than the SYN may have them at hand, and ask for others as far away
+    /// as the answer to the SYN came from: no half takes longer.
+    fn slow_handshake(&self, fastest: i64) -> i64 {
+        let slow = self.half_ns.filter(|half| is_far_sooner(fastest, *half));
+        slow.map_or(0, |half| half.saturating_mul(VARIES))
+    }
+}
+
+/// Whether this comes so much sooner than a handshake's half that it came from elsewhere.
+fn is_far_sooner(ns: i64, half_ns: i64) -> bool {
+    const TIMES: i64 = 4;
+    const FAR_NS: i64 = 1_000_000;
+    half_ns >= FAR_NS && half_ns / TIMES > ns
 }
 
 impl PathEstimate {
@@ -309,5 +327,22 @@ mod tests {
     #[test]
     fn who_acknowledges_on_the_way_says_nothing_of_the_path() {
         assert_eq!(bounds(&[1; 20], Crossed::default()), None);
+        let late = Crossed {
+            min_ns: Some(9 * MS),
+            mean_ns: None,
+        };
+        assert_eq!(bounds(&[1; 20], late), None);
+    }
+
+    #[test]
+    fn where_calls_are_answered_as_soon_the_syn_was_answered_late() {
+        let sooner = Crossed {
+            min_ns: Some(MS),
+            mean_ns: None,
+        };
+        // Other calls may be answered from as far away.
+        assert_eq!(bounds(&[1; 20], sooner), Some((MS, 10 * MS * VARIES)));
+        let half = acknowledged(&[1; 20]).half(sooner).bounds();
+        assert_eq!(half.hi_ns, Some(10 * MS * VARIES + WOKEN_NS));
     }
 }
