@@ -166,6 +166,7 @@ fn result(seen: &[(usize, &ConnectionSummary)]) -> ConnectionResult {
         client: main.client,
         server: main.server,
         protocol: seen.iter().find_map(|(_, c)| c.protocol),
+        pipelined: seen.iter().find_map(|(_, c)| c.pipelined),
         first: main.first.time,
         last: main.first.time + lifetime,
         ends: seen.iter().map(|(i, c)| (*i, c.first, c.last)).collect(),

@@ -19,7 +19,7 @@ use crate::stats::Distribution;
 use crate::streams::Streams;
 use crate::worst::Worst;
 use ledger::Cause;
-use model::{Direction, EpisodeKind, TimeClass};
+use model::{Direction, EpisodeKind, Protocol, TimeClass};
 
 /// Fewer turns of an unknown protocol than this are held against nobody: one that waits for an event
 /// makes the mean of a handful.
@@ -160,6 +160,23 @@ impl<'a> Facts<'a> {
             // They may have waited for anything.
             Kind::Turns => 0,
         }
+    }
+
+    /// How long connections were busy whose turns are not told, beside those whose are: of the protocols that are judged.
+    pub(crate) fn untold_ns(&self) -> i64 {
+        match (self.kind, self.account.basis) {
+            (Kind::Turns, basis) if basis != Basis::Streams => {
+                self.streams.untold_ns(Protocol::Tcp)
+            }
+            // What is RPC's is no stream that nobody answers.
+            _ => self.streams.untold_ns(Protocol::Rpc),
+        }
+    }
+
+    /// Whether headers lie behind the snap length, so that protocols are not known.
+    pub(crate) fn headers_are_cut(&self) -> bool {
+        let mut problems = self.results.iter().flat_map(|r| r.problems.iter());
+        problems.any(|(kind, _)| kind == model::HEADERS_CUT)
     }
 
     /// Whether a few turns of an unknown protocol make most of what the server took, which are held against

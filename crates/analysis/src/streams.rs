@@ -15,8 +15,8 @@ use crate::rounds::Chatter;
 use crate::startup::ClientStartup;
 use ledger::{Bounds, Classes, Ledger, Sums, divide_stream};
 use model::{
-    ConnectionSummary, Direction, Endpoint, Protocol, Stuck, TimeClass, Timeline, Transport,
-    Vanished, Wait, limits,
+    ConnectionSummary, Direction, Endpoint, PerClass, Protocol, Stuck, TimeClass, Timeline,
+    Transport, Vanished, Wait, limits,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -231,6 +231,21 @@ impl Streams {
         sums
     }
 
+    /// How long connections of this protocol were busy whose requests and answers are not told apart, as several are
+    /// under way at a time.
+    #[must_use]
+    pub(crate) fn untold_ns(&self, protocol: Protocol) -> i64 {
+        let untold = |c: &&ConnectionResult| c.protocol.is_none() && c.pipelined == Some(protocol);
+        let busy = |c: &ConnectionResult| {
+            DIRECTIONS
+                .map(|d| busy_ns(&c.direction(d).account.time_ns))
+                .into_iter()
+                .max()
+        };
+        let each = self.connections.iter().filter(untold).filter_map(busy);
+        each.fold(0, i64::saturating_add)
+    }
+
     /// What clients' streams wait for answers to that could do with fewer.
     pub(crate) fn chatter(&self) -> Chatter {
         let plain = self.connections.iter().filter(|c| is_plain(c));
@@ -399,7 +414,7 @@ fn way_to_sender(c: &ConnectionResult, d: Direction) -> Option<i64> {
 
 /// Whether its calls are turns of a byte stream, so that its account is theirs.
 fn is_plain(c: &ConnectionResult) -> bool {
-    matches!(c.protocol, None | Some(Protocol::Tcp))
+    matches!(c.protocol, None | Some(Protocol::Tcp)) && c.pipelined != Some(Protocol::Rpc)
 }
 
 /// Segments sent again because they were lost: of two captures those the network is known to have
@@ -410,4 +425,12 @@ fn needed(r: &DirectionResult) -> u64 {
         Some(lost) => lost,
         None => again.saturating_sub(r.account.spurious_retransmissions),
     }
+}
+
+/// What of a direction's time it was not idle.
+fn busy_ns(time: &PerClass<i64>) -> i64 {
+    let busy = time
+        .iter()
+        .filter(|(class, _)| !matches!(class, TimeClass::Idle | TimeClass::Handshake));
+    busy.fold(0, |sum, (_, ns)| sum.saturating_add(*ns))
 }

@@ -208,4 +208,6 @@ pub struct ConnectionSummary {
     pub lines: [Option<Box<Line>>; 2],
     /// What it speaks, where that was found out.
     pub protocol: Option<Protocol>,
+    /// What it speaks, of which nothing is told, as several requests that cannot be told apart are under way at a time.
+    pub pipelined: Option<Protocol>,
 }

@@ -49,7 +49,7 @@ pub use plot::{
     DirectionPlot, Plot, PlotAck, PlotBand, PlotFlight, PlotInterval, PlotRequest, PlotRoundTrip,
     PlotSegment, PlotStretch, PlotThroughput, Points, SegmentKind,
 };
-pub use problem::{Problem, Problems, Where};
+pub use problem::{HEADERS_CUT, Problem, Problems, Where};
 pub use queue::{Line, Queue};
 pub use series::{Interval, IntervalCounts};
 pub use sight::{Cast, Sight, SightKind};

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+/// The kind of a connection's problem whose protocol is not known because message headers lie behind the snap length.
+pub const HEADERS_CUT: &str = "headers-cut";
+
 /// A place in the input.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Where {

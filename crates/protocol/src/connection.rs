@@ -4,14 +4,19 @@
 //! has one whose protocol goes on encrypted.
 
 use crate::driver::{Driver, Unread};
-use crate::list::PROTOCOLS;
+use crate::list::{Entry, PROTOCOLS};
+use crate::rpc;
 use crate::session::{Context, Kept, Span};
 use crate::tcp::Turns;
-use model::{Chunk, Close, Direction, Mark, Transport};
+use model::{Chunk, Close, Direction, Mark, Protocol, Transport, Where};
 use serde::{Deserialize, Serialize};
 
 /// How many chunks of a connection are looked at before it is taken to speak nothing known.
 const CHUNKS_LOOKED_AT: u32 = 256;
+
+/// A message of which the capture holds less, as the rest lies behind the snap length, shows nothing of its header,
+/// whatever its port hints at.
+const TOLD_BY: usize = 8;
 
 /// What a connection speaks, as far as known.
 #[derive(Default)]
@@ -31,6 +36,8 @@ enum Speaks {
     /// Its turns, from the first bytes on that nobody claimed.
     Undecided {
         looked_at: u32,
+        /// Of those, how many showed no header, as it lies behind the snap length.
+        hidden: u32,
         turns: Option<Box<Turns>>,
     },
     Known(Box<Driver>),
@@ -44,6 +51,7 @@ impl Default for Speaks {
     fn default() -> Speaks {
         Speaks::Undecided {
             looked_at: 0,
+            hidden: 0,
             turns: None,
         }
     }
@@ -51,22 +59,36 @@ impl Default for Speaks {
 
 impl Conversation {
     #[cold]
-    fn decide(&mut self, cx: &Context<'_>, d: Direction, bytes: &[u8]) {
-        let Speaks::Undecided { looked_at, turns } = &mut self.speaks else {
+    fn decide(&mut self, cx: &mut Context<'_>, d: Direction, chunk: &Chunk<'_>) {
+        let Speaks::Undecided {
+            looked_at,
+            hidden,
+            turns,
+        } = &mut self.speaks
+        else {
             return;
         };
         // What was told of turns cannot be taken back.
         let judged = turns.as_ref().is_some_and(|t| t.is_judged());
         *looked_at += 1;
         if judged || *looked_at > CHUNKS_LOOKED_AT {
+            tell_hidden(cx, *hidden, *looked_at);
             self.speaks = match turns.take() {
                 Some(turns) => Speaks::Turns(Some(turns)),
                 None => Speaks::Unknown,
             };
-        } else if let Some(protocol) = PROTOCOLS
-            .iter()
-            .find(|p| (p.probe)(cx.connection, d, bytes))
-        {
+            return;
+        }
+        if chunk.cut > 0 && chunk.data.len() < TOLD_BY {
+            *hidden += 1;
+            if rpc::is_usual_port(cx.connection) && cx.connection.transport == Transport::Tcp {
+                let turns = turns.get_or_insert_with(|| Box::new(Turns::new(cx.connection)));
+                turns.are_of_rpc();
+            }
+            return;
+        }
+        let speaks = |p: &&Entry| (p.probe)(cx.connection, d, chunk.data);
+        if let Some(protocol) = PROTOCOLS.iter().find(speaks) {
             let mut session = (protocol.session)(cx.connection);
             if let Some(at) = self.opened.take() {
                 session.opened(*at);
@@ -128,6 +150,18 @@ impl Conversation {
         matches!(self.speaks, Speaks::Known(_))
     }
 
+    /// Of a connection of which nothing is told, as several requests are under way at a time, what it speaks.
+    #[must_use]
+    pub fn pipelined(&self) -> Option<Protocol> {
+        match &self.speaks {
+            Speaks::Undecided { turns, .. } | Speaks::Turns(turns) => {
+                let untold = turns.as_ref().filter(|turns| turns.are_untold());
+                untold.map(|turns| turns.protocol())
+            }
+            Speaks::Known(_) | Speaks::Unknown => None,
+        }
+    }
+
     /// The client's packet that completed the TCP handshake has come.
     pub fn opened(&mut self, at: Mark) {
         if !self.is_known() {
@@ -138,7 +172,7 @@ impl Conversation {
     /// The next bytes of a TCP direction.
     pub fn data(&mut self, cx: &mut Context<'_>, d: Direction, chunk: &Chunk<'_>) {
         if let Speaks::Undecided { .. } = self.speaks {
-            self.decide(cx, d, chunk.data);
+            self.decide(cx, d, chunk);
         }
         if let Speaks::Known(driver) = &mut self.speaks {
             if let Some(unread) = driver.data(cx, d, chunk) {
@@ -201,7 +235,7 @@ impl Conversation {
     /// One UDP datagram whose first fragment came with the packet `first`.
     pub fn datagram(&mut self, cx: &mut Context<'_>, d: Direction, chunk: &Chunk<'_>, first: Mark) {
         if let Speaks::Undecided { .. } = self.speaks {
-            self.decide(cx, d, chunk.data);
+            self.decide(cx, d, chunk);
         }
         if let Speaks::Known(driver) = &mut self.speaks {
             let span = Span {
@@ -218,6 +252,12 @@ impl Conversation {
     }
 
     pub fn close(&mut self, cx: &mut Context<'_>, why: Close) {
+        if let Speaks::Undecided {
+            looked_at, hidden, ..
+        } = self.speaks
+        {
+            tell_hidden(cx, hidden, looked_at);
+        }
         match &mut self.speaks {
             Speaks::Known(driver) => driver.close(cx, why),
             Speaks::Undecided { turns, .. } | Speaks::Turns(turns) => {
@@ -227,5 +267,18 @@ impl Conversation {
             }
             Speaks::Unknown => {}
         }
+    }
+}
+
+/// Says that a connection's protocol is not known because of the snap length: of most of its messages nothing is there.
+fn tell_hidden(cx: &mut Context<'_>, hidden: u32, looked_at: u32) {
+    if hidden > looked_at / 2 {
+        let (client, server) = (cx.connection.client, cx.connection.server);
+        let example = || {
+            let text =
+                format!("{client} to {server}: the snap length cuts the headers of messages off");
+            (text, Where::default())
+        };
+        cx.problems.note(model::HEADERS_CUT, example);
     }
 }

@@ -567,6 +567,10 @@ impl Handler for Link {
             }
         });
         self.at = at;
+        let summary = ConnectionSummary {
+            pipelined: conversation.pipelined(),
+            ..summary
+        };
         self.connections.push((order, summary));
     }
 }

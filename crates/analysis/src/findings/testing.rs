@@ -242,6 +242,7 @@ pub(super) fn summary(retransmitted_packets: u64) -> ConnectionSummary {
         accounts: None,
         lines: [None, None],
         protocol: None,
+        pipelined: None,
     }
 }
 
@@ -285,6 +286,7 @@ pub(crate) fn connection() -> ConnectionResult {
         client: end(1, 40_000),
         server: end(2, 2_049),
         protocol: None,
+        pipelined: None,
         first: Time(0),
         last: Time(10_000 * MS),
         ends: vec![(0, mark(1), mark(9)), (1, mark(1), mark(9))],

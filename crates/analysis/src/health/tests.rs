@@ -257,6 +257,7 @@ fn connection(out: u64, back: u64, again: u64) -> ConnectionSummary {
         accounts: None,
         lines: [None, None],
         protocol: None,
+        pipelined: None,
     };
     c.directions[0].retransmitted_packets = again;
     c

@@ -137,6 +137,7 @@ fn connection(out: u64, back: u64) -> ConnectionSummary {
         accounts: None,
         lines: [None, None],
         protocol: None,
+        pipelined: None,
     }
 }
 

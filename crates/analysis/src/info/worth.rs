@@ -243,6 +243,11 @@ fn cuts(info: &InfoResult, limits: &mut Limits) {
     let Some(capture) = info.captures.first() else {
         return;
     };
+    let untold = capture
+        .problems
+        .iter()
+        .find(|(kind, _)| *kind == model::HEADERS_CUT);
+    let untold = untold.map_or(0, |(_, problem)| problem.count);
     let hidden = |reason: &&(&str, u64)| reason.0.ends_with("/snap-length");
     let hidden: u64 = capture.half_calls.iter().filter(hidden).map(|h| h.1).sum();
     let snaplen = capture
@@ -262,6 +267,14 @@ fn cuts(info: &InfoResult, limits: &mut Limits) {
             format!(
                 "{cut}, which hides {hidden} of {} calls: their times are not counted.",
                 capture.calls
+            ),
+        ),
+        _ if untold > 0 => (
+            Weight::Limits,
+            format!(
+                "{cut}, which cuts message headers off: what {untold} connection{} speak{} is not known.",
+                if untold == 1 { "" } else { "s" },
+                if untold == 1 { "s" } else { "" },
             ),
         ),
         _ => (

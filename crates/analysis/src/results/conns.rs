@@ -39,6 +39,8 @@ pub struct ConnectionResult {
     pub client: model::Endpoint,
     pub server: model::Endpoint,
     pub protocol: Option<Protocol>,
+    /// What it speaks, of which nothing is told, as several requests that cannot be told apart are under way at a time.
+    pub pipelined: Option<Protocol>,
     pub first: Time,
     pub last: Time,
     /// Frames of its first and last packet, by capture.

@@ -109,6 +109,7 @@ pub(crate) fn connection() -> ConnectionSummary {
         accounts: None,
         lines: [None, None],
         protocol: Some(Protocol::Pgsql),
+        pipelined: None,
     }
 }
 

@@ -138,6 +138,8 @@ enum Ground<'a> {
     FewTurns(Option<&'a Finding>),
     /// Senders were silent for longest where a message may have ended. What is known beside.
     Silent(Option<&'a Finding>),
+    /// Connections whose turns are not told were busy for longer than anything is known of. What is known beside.
+    Untold(Option<&'a Finding>),
     /// Most of the time may have been waited for locks that sessions held while their clients thought. What is known beside.
     Locked(Option<&'a Finding>),
     /// A side outweighs the others only by what its lines alone do not hold against it.
@@ -170,6 +172,7 @@ pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
         Ground::NotSlow => (Side::None, None),
         Ground::FewTurns(_)
         | Ground::Silent(_)
+        | Ground::Untold(_)
         | Ground::Locked(_)
         | Ground::Unexplained(_)
         | Ground::Overlap(..)
@@ -211,6 +214,7 @@ fn ground<'a>(facts: &Facts<'_>, findings: &'a [Finding], blames: &[Blame; 3]) -
     match top {
         Some(top) if top.fatal => return Ground::Ended(top),
         Some(top) if top.side == Side::Undetermined => return Ground::Nobodys(top),
+        _ if facts.untold_ns() > sure_ns(facts, blames) => return Ground::Untold(top),
         Some(_) => {}
         None if facts.account.total_ns == 0 && facts.response().count() == 0 => {
             return Ground::NoCalls;
@@ -257,6 +261,12 @@ fn ground<'a>(facts: &Facts<'_>, findings: &'a [Finding], blames: &[Blame; 3]) -
         second
     };
     Ground::Overlap([first, other], of(first.side))
+}
+
+/// What is certain of the side of which most is, or of all calls.
+fn sure_ns(facts: &Facts<'_>, blames: &[Blame; 3]) -> i64 {
+    let [first, ..] = blames;
+    first.sure_ns().max(facts.account.total_ns)
 }
 
 /// Whether what servers took to answer a few turns, if they worked at all, is more than what else is known of

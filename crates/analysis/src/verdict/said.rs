@@ -31,6 +31,7 @@ pub(super) fn sentence(facts: &Facts<'_>, findings: &[Finding], ground: &Ground<
         Ground::Shared(blames, cause) => shared(facts, findings, blames, *cause),
         Ground::FewTurns(known) => few_turns(facts, *known),
         Ground::Silent(known) => silent(facts, *known),
+        Ground::Untold(known) => untold(facts, *known),
         Ground::Locked(known) => locked(facts, *known),
         Ground::Unexplained(blame) => unexplained(facts, blame),
         Ground::Overlap(blames, known) => overlap(facts, blames, *known),
@@ -269,11 +270,32 @@ fn few_turns(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
 fn silent(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
     let a = &facts.account;
     text!(
-        "Nobody is to blame for certain. In {calls,} turn{calls||s} of a protocol that is not known a side was silent for {silent} of {total} with nothing on its way, which may be time between messages.{known}",
+        "Nobody is to blame for certain. In {calls,} turn{calls||s} of a protocol that is not known a side was silent for {silent} of {total} with nothing on its way, which may be time between messages.{known}{cure}",
         calls = a.calls,
         silent = Value::Duration(silent_ns(facts)),
         total = Value::Duration(a.total_ns),
         known = beside(known),
+        cure = match facts.headers_are_cut() {
+            true => cure(facts),
+            false => Text::default(),
+        },
+    )
+}
+
+/// Several requests are under way at a time.
+fn untold(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
+    text!(
+        "Nobody is to blame for certain. Connections were busy for {busy} with several requests under way at a time, which cannot be told apart.{others}{known}{cure}",
+        busy = Value::Duration(facts.untold_ns()),
+        others = match facts.account.calls {
+            0 => Text::default(),
+            calls => text!(
+                " Of others there {calls|is|are} {calls,} call{calls||s} only.",
+                calls = calls
+            ),
+        },
+        known = beside(known),
+        cure = cure(facts),
     )
 }
 
@@ -392,6 +414,9 @@ fn overlap(facts: &Facts<'_>, blames: &[Blame; 2], known: Option<&Finding>) -> T
 
 /// What would tell, the cheapest first.
 fn cure(facts: &Facts<'_>) -> Text {
+    if facts.headers_are_cut() {
+        return " The snap length cuts the headers of messages off: capture 256 bytes of each packet (-s 256).".into();
+    }
     match facts.account.basis {
         Basis::Matched => Text::default(),
         Basis::Unknown => {

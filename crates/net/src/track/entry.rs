@@ -301,6 +301,7 @@ impl<S> Entry<S> {
             accounts,
             lines,
             protocol: None,
+            pipelined: None,
         };
         handler.close(&self.connection, self.state, summary, order, now);
         ending

@@ -35,4 +35,5 @@ pub mod walk;
 mod tests;
 
 pub use pending::Shared;
+pub(crate) use resync::is_usual_port;
 pub use session::ENTRY;

@@ -30,8 +30,13 @@ const THREE_WORDS: usize = 12;
 /// length: larger ones fill segments.
 const SMALL_REQUEST: u32 = 1024;
 
+/// Whether anything but RPC is unlikely on its ports.
+pub(crate) fn is_usual_port(c: &ConnectionInfo) -> bool {
+    PORTS.contains(&c.server.port) || PORTS.contains(&c.client.port)
+}
+
 pub(super) fn probe(c: &ConnectionInfo, _d: Direction, bytes: &[u8]) -> bool {
-    if PORTS.contains(&c.server.port) || PORTS.contains(&c.client.port) {
+    if is_usual_port(c) {
         return true;
     }
     let message = match c.transport {

@@ -101,6 +101,16 @@ impl Turn {
         !matches!(self.answer, Answer::None)
     }
 
+    /// Whether its request or its answer is several packets.
+    pub(super) fn is_several_packets(&self) -> bool {
+        let several = |part: &Part| part.first.packet != part.last.packet;
+        let answer = match &self.answer {
+            Answer::Seen(part) => several(part),
+            Answer::None | Answer::Hidden => false,
+        };
+        several(&self.request) || answer
+    }
+
     /// The last packet of its request so far.
     pub(super) fn asked(&self) -> Mark {
         self.request.last
@@ -169,7 +179,7 @@ impl Turn {
     }
 
     /// The call that it is.
-    pub(super) fn call(&self, cx: &Context<'_>, of: Option<&Opaque>) -> Call {
+    pub(super) fn call(&self, cx: &Context<'_>, protocol: Protocol, of: Option<&Opaque>) -> Call {
         let request = &self.request;
         let answer = match &self.answer {
             Answer::Seen(part) => Some(part),
@@ -179,7 +189,7 @@ impl Turn {
         Call {
             order: cx.order,
             connection: cx.connection.id,
-            protocol: of.map_or(Protocol::Tcp, |o| o.protocol),
+            protocol,
             op: sql::op::TURN,
             client: cx.connection.client,
             server: cx.connection.server,

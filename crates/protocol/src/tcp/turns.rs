@@ -3,7 +3,7 @@
 use super::turn::{Answer, Turn};
 use crate::session::{ConnectionInfo, Context};
 use crate::sql::Opaque;
-use model::{Chunk, Close, Direction, Mark, Reason, Time, Where, limits};
+use model::{Chunk, Close, Direction, Mark, Protocol, Reason, Time, Where, limits};
 use serde::{Deserialize, Serialize};
 
 /// More than one turn in so many that overlaps: the connection is not half-duplex (below a score of
@@ -57,6 +57,9 @@ pub(crate) struct Turns {
     /// Turns opened, and those that overlapped with the one before.
     turns: u32,
     overlaps: u32,
+    /// Whether they are those of RPC, whose headers were not captured: clients ask again before they are answered, so what is
+    /// several packets may be several calls.
+    are_rpc: bool,
     /// The protocol that was spoken before it became unreadable. Never of turns that rest.
     #[serde(skip)]
     of: Option<Box<Opaque>>,
@@ -77,6 +80,7 @@ impl Turns {
             is_new: true,
             turns: 0,
             overlaps: 0,
+            are_rpc: false,
             of: None,
         }
     }
@@ -87,6 +91,20 @@ impl Turns {
         self.of = Some(Box::new(of));
         self.state = State::Watching;
         self.may_open = true;
+    }
+
+    /// The turns are those of RPC, of whose messages no header was captured.
+    pub(crate) fn are_of_rpc(&mut self) {
+        self.are_rpc = true;
+    }
+
+    /// What they are known to be turns of.
+    pub(crate) fn protocol(&self) -> Protocol {
+        match &self.of {
+            Some(of) => of.protocol,
+            None if self.are_rpc => Protocol::Rpc,
+            None => Protocol::Tcp,
+        }
     }
 
     /// Whether they come out as they were, packed and unpacked.
@@ -183,7 +201,11 @@ impl Turns {
 
     /// The turn under way is over.
     fn over(&mut self) {
-        if let Some(turn) = self.turn.take() {
+        if let Some(mut turn) = self.turn.take() {
+            if self.are_rpc && turn.is_several_packets() && !turn.overlaps {
+                turn.overlaps = true;
+                self.overlaps += 1;
+            }
             // Most connections hold one at a time.
             self.held.reserve_exact(1);
             self.held.push(turn);
@@ -231,13 +253,18 @@ impl Turns {
         } else {
             self.state = State::HalfDuplex;
             for turn in std::mem::take(&mut self.held) {
-                tell(cx, &turn, self.of.as_deref());
+                tell(cx, &turn, self.protocol(), self.of.as_deref());
             }
         }
     }
 
     fn is_pipelined(&self) -> bool {
         self.overlaps * OVERLAPS > self.turns
+    }
+
+    /// Whether that was found, so that none is told.
+    pub(crate) fn are_untold(&self) -> bool {
+        self.state == State::Pipelined
     }
 
     /// The connection is over.
@@ -256,7 +283,7 @@ impl Turns {
         match self.state {
             State::Watching | State::HalfDuplex => {
                 for turn in std::mem::take(&mut self.held) {
-                    tell(cx, &turn, self.of.as_deref());
+                    tell(cx, &turn, self.protocol(), self.of.as_deref());
                 }
             }
             State::Pipelined => note(cx, "pipelined-turns", |ends| {
@@ -272,13 +299,13 @@ impl Turns {
 }
 
 /// Reports a turn, or counts that it cannot be told.
-fn tell(cx: &mut Context<'_>, turn: &Turn, of: Option<&Opaque>) {
+fn tell(cx: &mut Context<'_>, turn: &Turn, protocol: Protocol, of: Option<&Opaque>) {
     if turn.overlaps {
         note(cx, "overlapping-turns", |ends| {
             format!("{ends}: both sides spoke at the same time, the turn is left out")
         });
     } else if !turn.begun_before || matches!(turn.answer, Answer::Seen(_)) {
-        let call = turn.call(cx, of);
+        let call = turn.call(cx, protocol, of);
         cx.output.calls.push(call);
     }
 }

@@ -255,3 +255,55 @@ fn captures_without_common_traffic_accuse_nobody() {
     assert_eq!(d.budget.calls, 0);
     assert!(d.clock.is_none());
 }
+
+/// Only MOUNT's few calls are turns then: they do not stand for what the large connection waited for.
+#[test]
+fn turns_do_not_stand_for_requests_that_cannot_be_told_apart() {
+    let mut random = Random::new(6);
+    let far = Plan {
+        calls: 60,
+        round_trip_ns: 10 * MILLISECOND,
+        ..Plan::default()
+    };
+    let ends = |port: u16| {
+        let client = ([10, 0, 0, 1], 600 + port % 100);
+        (client.into(), ([10, 0, 0, 2], port).into())
+    };
+    let mut both = [Vec::new(), Vec::new()];
+    for plan in [
+        (
+            20_048,
+            Plan {
+                calls: 4,
+                pipelined: 1,
+                ..far
+            },
+        ),
+        (
+            2_049,
+            Plan {
+                pipelined: 8,
+                ..far
+            },
+        ),
+    ] {
+        let (client, server) = ends(plan.0);
+        let script = Script::between(client, server, plan.1, &mut random);
+        for (all, packets) in both
+            .iter_mut()
+            .zip(script.ends(Wire::default(), 5 * MILLISECOND))
+        {
+            all.extend(packets);
+        }
+    }
+    let [client, server] = both.map(|mut packets| {
+        packets.sort_by_key(|p| p.time);
+        packets
+    });
+    assert_eq!(diagnosis_of(&client, &server).verdict.side, Side::Server);
+    let [c, s] = [&client, &server].map(|packets| faults::snap(packets, 56));
+    let d = diagnosis_of(&c, &s);
+    assert_eq!(d.verdict.side, Side::Undetermined, "{:?}", d.verdict);
+    let sentence = d.verdict.sentence.to_string();
+    assert!(sentence.contains("-s 256"), "{sentence}");
+}

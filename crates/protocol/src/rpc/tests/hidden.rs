@@ -1,7 +1,7 @@
 //! Requests and replies that start behind the snap length, in streams where all agrees and in others.
 
 use super::*;
-use model::{Field, Outcome, Reason, limits};
+use model::{Field, Outcome, Protocol, Reason, limits};
 
 const WRITE: u32 = 7;
 /// Captured bytes of each packet.
@@ -381,4 +381,20 @@ fn a_hidden_reply_of_a_server_that_answers_in_any_order_stays_unknown() {
         of(&calls, 97).outcome,
         Outcome::NoResponse(Reason::SnapLength)
     ));
+}
+
+#[test]
+fn where_no_header_is_captured_there_are_turns_and_the_reason() {
+    let mut wire = Wire::tcp();
+    for i in 0..6 {
+        // Behind 68 bytes of Ethernet, IPv4 and TCP with time stamps.
+        wire.cut(UP, 20 * i, &read_call(i as u32, 0), 2);
+        wire.cut(DOWN, 20 * i + 10, &[0x80; 100], 2);
+    }
+    assert!(!wire.connections[0].1.is_known());
+    wire.close(0, 200, Close::EndOfCapture);
+    assert_eq!(wire.problem(model::HEADERS_CUT), 1);
+    let turns = wire.end(200);
+    assert_eq!(turns.len(), 6);
+    assert!(turns.iter().all(|c| c.protocol == Protocol::Rpc));
 }
