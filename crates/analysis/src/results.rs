@@ -378,6 +378,8 @@ pub struct Diagnosis {
     pub ledger: Sums,
     /// The same of streams that nobody answers, over elapsed time, where those are judged.
     pub streams_ledger: Option<Sums>,
+    /// How long connections were busy of which no ledger tells, as requests under way at a time cannot be told apart.
+    pub untold_ns: i64,
 }
 
 /// A field of `detail` as text for tables.

@@ -93,6 +93,14 @@ impl Diagnoser {
             true => (exchanged(), Vec::new()),
             false => (verdict(&facts, &findings), findings),
         };
+        let untold_ns = facts.untold_ns();
+        if untold_ns > 0 {
+            notes.push(format!(
+                "Connections with several requests under way at a time, which cannot be told apart, were busy for {}: \
+                 slowside conns says what with.",
+                model::format_duration(untold_ns)
+            ));
+        }
         let account = facts.account;
         notes.extend(streams.notes(account.calls));
         let (ledger, streams_ledger) = match account.basis {
@@ -113,6 +121,7 @@ impl Diagnoser {
             elapsed_ns,
             ledger,
             streams_ledger,
+            untold_ns,
         };
         self.cap = account.cap.as_ref().map(|(cap, server)| (*server, cap.cap));
         self.at_client = Some(main);

@@ -231,5 +231,6 @@ pub(crate) fn diagnosis() -> Diagnosis {
         elapsed_ns: 2_700_000_000,
         ledger: ledger(),
         streams_ledger: None,
+        untold_ns: 0,
     }
 }
