@@ -16,6 +16,12 @@ impl Interface {
         })
     }
 
+    /// # Errors
+    /// Never called.
+    pub fn give_up_rights(&self, _: Option<&str>) -> Result<Option<String>, Error> {
+        match *self {}
+    }
+
     #[must_use]
     pub fn stopper(&self) -> Stop {
         match *self {}

@@ -88,7 +88,8 @@ fn source(args: &Live) -> anyhow::Result<(Source, Control)> {
             also.is_none() || args.from_interface.expression.is_none(),
             "packets are chosen by --filter and by {words}; give one of them"
         );
-        if let Some(interface) = args.from_interface.open_for(also)? {
+        let write = args.write.as_deref();
+        if let Some(interface) = args.from_interface.open_for(also, write)? {
             let control = Control::of_reader(interface.stopper().flag());
             let source = Source::Stream {
                 name: name.clone(),

@@ -6,6 +6,7 @@
 
 mod control;
 mod framing;
+mod privilege;
 mod sys;
 
 use crate::filter::{self, Expression};
@@ -141,6 +142,15 @@ impl Interface {
             dropped: 0,
             told: Instant::now(),
         })
+    }
+
+    /// Gives up all rights that the process has, as none is needed any more: root becomes `user`, or nobody where none is
+    /// said; `root` keeps them. Before there is a second thread. Gives the name of the user that it became.
+    ///
+    /// # Errors
+    /// Where `user` is not known, or the process may not become it.
+    pub fn give_up_rights(&self, user: Option<&str>) -> Result<Option<String>, Error> {
+        privilege::give_up(user)
     }
 
     /// What ends the capture.
