@@ -2,6 +2,7 @@
 
 use crate::{Error, Options, Stop};
 use std::io::{self, Read};
+use std::path::Path;
 
 /// Never made here.
 #[derive(Debug)]
@@ -18,7 +19,11 @@ impl Interface {
 
     /// # Errors
     /// Never called.
-    pub fn give_up_rights(&self, _: Option<&str>) -> Result<Option<String>, Error> {
+    pub fn give_up_rights(
+        &self,
+        _: Option<&str>,
+        _: Option<&Path>,
+    ) -> Result<Option<String>, Error> {
         match *self {}
     }
 

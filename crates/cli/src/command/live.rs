@@ -16,6 +16,7 @@ use report::LiveFile;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use slowside::{Config, Control, Keep, LiveOptions, Source, Unwritten, Written};
 use std::io;
+use std::path::Path;
 use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -30,9 +31,8 @@ pub(crate) fn run(args: &Live) -> anyhow::Result<Done> {
         anyhow::bail!("--write needs packets that are kept; leave --keep out");
     }
     if let Some(path) = &args.write {
-        let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
         anyhow::ensure!(
-            folder.is_none_or(|f| f.is_dir()),
+            folder(args).is_dir(),
             "--write names a folder that is not there: {}",
             path.display()
         );
@@ -75,6 +75,14 @@ fn window(args: &Live) -> i64 {
     (args.window - args.window % width).min(width.saturating_mul(limits::LIVE_SLOTS))
 }
 
+/// Where files of packets are written; without --write by a key.
+fn folder(args: &Live) -> &Path {
+    let folder = args.write.as_deref().and_then(Path::parent);
+    folder
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
+}
+
 /// Where packets come from, and how that is stopped.
 fn source(args: &Live) -> anyhow::Result<(Source, Control)> {
     if let Some(name) = &args.from_interface.interface {
@@ -88,8 +96,9 @@ fn source(args: &Live) -> anyhow::Result<(Source, Control)> {
             also.is_none() || args.from_interface.expression.is_none(),
             "packets are chosen by --filter and by {words}; give one of them"
         );
-        let write = args.write.as_deref();
-        if let Some(interface) = args.from_interface.open_for(also, write)? {
+        let (folder, write) = (folder(args), args.write.as_deref());
+        let opened = args.from_interface.open_for(also, Some(folder), write)?;
+        if let Some(interface) = opened {
             let control = Control::of_reader(interface.stopper().flag());
             let source = Source::Stream {
                 name: name.clone(),

@@ -19,6 +19,7 @@ use rustix::net::netdevice::name_to_index;
 use socket2::{Domain, Socket, Type};
 use std::fs;
 use std::io::{self, ErrorKind, Read};
+use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Every interface.
@@ -145,12 +146,17 @@ impl Interface {
     }
 
     /// Gives up all rights that the process has, as none is needed any more: root becomes `user`, or nobody where none is
-    /// said; `root` keeps them. Before there is a second thread. Gives the name of the user that it became.
+    /// said; `root` keeps them. Files may be written below `folder`, if anywhere. Before there is a second thread. Gives the
+    /// name of the user that it became.
     ///
     /// # Errors
     /// Where `user` is not known, or the process may not become it.
-    pub fn give_up_rights(&self, user: Option<&str>) -> Result<Option<String>, Error> {
-        privilege::give_up(user)
+    pub fn give_up_rights(
+        &self,
+        user: Option<&str>,
+        folder: Option<&Path>,
+    ) -> Result<Option<String>, Error> {
+        privilege::give_up(user, folder)
     }
 
     /// What ends the capture.

@@ -5,11 +5,17 @@
 //!   gives none back (no-new-privileges).
 //! - The kernel keeps all this for each thread, so it is done before there is a second one; those that are started
 //!   later inherit it. (The C library's setuid would reach all, its prctl and capset do not.)
+//! - Whoever it is then, Landlock (Linux 5.13) leaves of all files those below one folder to write, and no TCP (6.7), as
+//!   far as the kernel has it: root without capabilities still owns /etc, and a user a home.
 //! - What was not asked for and is not allowed is left: in a container root may lack `CAP_SETUID`, or have no other
 //!   user's number. It is a root without capabilities then.
 //! - Users are those of /etc/passwd. To ask further (NSS) is what a static binary cannot do, so numbers are taken too.
 
 use crate::Error;
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
+    RulesetStatus, Scope, path_beneath_rules,
+};
 use rustix::io::Errno;
 use rustix::process::{Gid, Uid, geteuid};
 use rustix::thread::{
@@ -19,6 +25,7 @@ use rustix::thread::{
 };
 use std::fs;
 use std::io;
+use std::path::Path;
 
 /// Whom root becomes when nobody else is named.
 const NOBODY: &str = "nobody";
@@ -33,9 +40,9 @@ struct User {
     gid: u32,
 }
 
-/// Gives up all rights; root becomes `user`, or nobody. A `user` who is root keeps them all. Gives the name of the user
-/// that it became.
-pub(super) fn give_up(user: Option<&str>) -> Result<Option<String>, Error> {
+/// Gives up all rights but to write below `folder`; root becomes `user`, or nobody. A `user` who is root keeps them all.
+/// Gives the name of the user that it became.
+pub(super) fn give_up(user: Option<&str>, folder: Option<&Path>) -> Result<Option<String>, Error> {
     let known = fs::read("/etc/passwd").unwrap_or_default();
     let known = String::from_utf8_lossy(&known);
     let to = match user {
@@ -82,6 +89,8 @@ pub(super) fn give_up(user: Option<&str>) -> Result<Option<String>, Error> {
         inheritable: CapabilitySet::empty(),
     };
     set_capabilities(None, none).map_err(fail("capabilities"))?;
+    // A second wall: where it cannot be built the first one stands.
+    let _ = confine(folder);
     Ok(became)
 }
 
@@ -91,6 +100,21 @@ fn turn_into(user: &User) -> Result<(), Errno> {
     set_thread_groups(&[])?;
     set_thread_res_gid(gid, gid, gid)?;
     set_thread_res_uid(uid, uid, uid)
+}
+
+/// Leaves files below `folder`, and the terminal, as all that may be opened to write to. What is open stays open.
+fn confine(folder: Option<&Path>) -> Result<RulesetStatus, RulesetError> {
+    const KNOWN: ABI = ABI::V6;
+    let write = AccessFs::from_write(KNOWN);
+    let status = Ruleset::default()
+        .handle_access(write)?
+        .handle_access(AccessNet::from_all(KNOWN))?
+        .scope(Scope::from_all(KNOWN))?
+        .create()?
+        .add_rules(path_beneath_rules(folder, write))?
+        .add_rules(path_beneath_rules(["/dev/tty"], write))?
+        .restrict_self()?;
+    Ok(status.ruleset)
 }
 
 /// Refuses where there is another thread, which would keep its rights.
@@ -132,6 +156,43 @@ fn named(text: &str, known: &str) -> Option<User> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
+    use std::io::ErrorKind;
+    use std::net::{TcpListener, TcpStream};
+    use std::thread;
+
+    /// In a thread of its own, which alone is confined.
+    #[test]
+    #[allow(clippy::print_stderr, reason = "says what was left out")]
+    fn files_are_written_below_the_folder_alone() {
+        let folder = std::env::temp_dir().join(format!("slowside-confined-{}", std::process::id()));
+        let inside = folder.join("inside");
+        fs::create_dir_all(&inside).expect("a folder for temporary files");
+        let host = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = host.local_addr().expect("bound");
+        let (outside, within) = (folder.join("file"), inside.join("file"));
+        let confined = thread::spawn(move || {
+            let status = confine(Some(&inside)).expect("rules");
+            let tried = File::create(outside).map_err(|e| e.kind());
+            let connected = TcpStream::connect(address).map_err(|e| e.kind());
+            File::create(&within).expect("it is below the folder");
+            fs::remove_file(within).expect("it is below the folder");
+            (status, tried.err(), connected.err())
+        });
+        let (status, tried, connected) = confined.join().expect("ends");
+        fs::remove_dir_all(folder).expect("the test's own");
+        match status {
+            RulesetStatus::NotEnforced => eprintln!("left out: the kernel has no Landlock"),
+            // No TCP is of newer kernels.
+            RulesetStatus::PartiallyEnforced => {
+                assert_eq!(tried, Some(ErrorKind::PermissionDenied))
+            }
+            RulesetStatus::FullyEnforced => {
+                let denied = Some(ErrorKind::PermissionDenied);
+                assert_eq!((tried, connected), (denied, denied));
+            }
+        }
+    }
 
     #[test]
     fn users_have_names_or_numbers() {
