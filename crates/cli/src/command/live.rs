@@ -37,7 +37,9 @@ pub(crate) fn run(args: &Live) -> anyhow::Result<Done> {
             path.display()
         );
     }
-    let (source, control) = source(args)?;
+    // Whoever asks for a format wants lines.
+    let view = args.format.is_none() && has_terminal();
+    let (source, control) = source(args, view)?;
     stop_on_signals(&control)?;
     if let Some(ns) = args.from_interface.lasting {
         stop_after(&control, ns)?;
@@ -61,8 +63,7 @@ pub(crate) fn run(args: &Live) -> anyhow::Result<Done> {
         anonymiser: args.names.anonymiser()?,
         clock,
     };
-    // Whoever asks for a format wants lines.
-    let run = match args.format.is_none() && has_terminal() {
+    let run = match view {
         true => terminal::run,
         false => lines::run,
     };
@@ -84,7 +85,7 @@ fn folder(args: &Live) -> &Path {
 }
 
 /// Where packets come from, and how that is stopped.
-fn source(args: &Live) -> anyhow::Result<(Source, Control)> {
+fn source(args: &Live, view: bool) -> anyhow::Result<(Source, Control)> {
     if let Some(name) = &args.from_interface.interface {
         let words: Option<Vec<&str>> = args.captures.iter().map(|w| w.to_str()).collect();
         let words = words.unwrap_or_default().join(" ");
@@ -96,8 +97,10 @@ fn source(args: &Live) -> anyhow::Result<(Source, Control)> {
             also.is_none() || args.from_interface.expression.is_none(),
             "packets are chosen by --filter and by {words}; give one of them"
         );
-        let (folder, write) = (folder(args), args.write.as_deref());
-        let opened = args.from_interface.open_for(also, Some(folder), write)?;
+        let write = args.write.as_deref();
+        // Without either no file is ever written.
+        let folder = (view || write.is_some()).then(|| folder(args));
+        let opened = args.from_interface.open_for(also, folder, write)?;
         if let Some(interface) = opened {
             let control = Control::of_reader(interface.stopper().flag());
             let source = Source::Stream {

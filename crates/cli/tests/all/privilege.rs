@@ -77,15 +77,8 @@ impl Seen {
                 ended(child)
             );
         }
-        let tasks = fs::read_dir(format!("/proc/{}/task", child.id())).expect("it runs");
-        let status = |task: fs::DirEntry| fs::read_to_string(task.path().join("status"));
-        let threads = tasks
-            .map(|task| task.and_then(status).expect("a thread"))
-            .collect();
-        let signal = Command::new("kill")
-            .args(["-INT", &child.id().to_string()])
-            .status();
-        assert!(signal.expect("kill").success());
+        let threads = threads(&child);
+        interrupt(&child);
         let mut rest = Vec::new();
         lines.read_to_end(&mut rest).expect("a pipe");
         let mut output = ended(child);
@@ -113,6 +106,22 @@ impl Seen {
         assert_eq!(self.output.status.code(), Some(0), "{told}");
         assert!(text(&self.output.stdout).contains("\"kind\":\"total\""));
     }
+}
+
+/// What `/proc` says of each thread of a run.
+fn threads(run: &Child) -> Vec<String> {
+    let tasks = fs::read_dir(format!("/proc/{}/task", run.id())).expect("it runs");
+    let status = |task: fs::DirEntry| fs::read_to_string(task.path().join("status"));
+    tasks
+        .map(|task| task.and_then(status).expect("a thread"))
+        .collect()
+}
+
+fn interrupt(run: &Child) {
+    let signal = Command::new("kill")
+        .args(["-INT", &run.id().to_string()])
+        .status();
+    assert!(signal.expect("kill").success());
 }
 
 fn ended(child: Child) -> Output {
@@ -152,6 +161,30 @@ fn root_is_nobody_without_rights_in_all_threads_once_packets_come() {
         seen.all_have("CapBnd", "0000000000000000");
         seen.has_no_rights();
         seen.ended_well();
+    }
+}
+
+/// That all others which capture do as `live` does: before their second thread, which is what reads.
+#[test]
+fn info_and_stat_have_no_rights_either() {
+    if !may_capture() {
+        return;
+    }
+    for name in ["info", "stat"] {
+        let mut command = command([name, "-i", "lo", "--for", "60s", "--threads", "2"]);
+        let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        while threads(&child).len() < 2 {
+            assert!(child.try_wait().expect("a child").is_none(), "{name}");
+        }
+        // Again: what was said of the first thread may be older than the second one is.
+        let threads = threads(&child);
+        interrupt(&child);
+        let output = ended(child);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let seen = Seen { threads, output };
+        seen.all_have("Uid", &["65534"; 4].join(" "));
+        seen.has_no_rights();
     }
 }
 
