@@ -2,6 +2,7 @@
 
 use crate::{Error, Options, Stop};
 use std::io::{self, Read};
+use std::path::Path;
 
 /// Never made here.
 #[derive(Debug)]
@@ -14,6 +15,16 @@ impl Interface {
         Err(Error::NotHere {
             name: options.name.clone(),
         })
+    }
+
+    /// # Errors
+    /// Never called.
+    pub fn give_up_rights(
+        &self,
+        _: Option<&str>,
+        _: Option<&Path>,
+    ) -> Result<Option<String>, Error> {
+        match *self {}
     }
 
     #[must_use]

@@ -18,6 +18,17 @@ pub enum Error {
     Filter(#[from] Refused),
     #[error("cannot capture on this system; tcpdump -i {name} -w - | slowside COMMAND - does")]
     NotHere { name: String },
+    #[error("-Z: there is no user {0} in /etc/passwd; give another, or a number, as id -u says it")]
+    NoSuchUser(String),
+    #[error(
+        "-Z: cannot become {user}: {error}; run as root, or leave -Z out to go on without capabilities"
+    )]
+    CannotBecome { user: String, error: io::Error },
+    #[error("cannot give up the right to capture: {doing}: {error}; -Z root keeps it")]
+    Privileges {
+        doing: &'static str,
+        error: io::Error,
+    },
     #[error("cannot capture on {name}: {doing}: {error}")]
     System {
         name: String,

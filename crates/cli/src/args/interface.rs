@@ -5,8 +5,10 @@ use crate::moment;
 use anyhow::Context;
 use clap::Args;
 use interface::{Expression, Interface, Options, Stop};
+use replace::Replacement;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 #[derive(Args, Debug)]
@@ -37,19 +39,32 @@ pub(crate) struct FromInterface {
     #[arg(long, value_name = "BYTES", value_parser = bytes, requires = "interface")]
     pub(crate) buffer: Option<u32>,
 
+    /// As root: whose rights to go on with once the interface is open: a name or a number
+    ///
+    /// Files of --write are made with these rights. `root` keeps all rights. Without it, root becomes
+    /// nobody; others lose their capabilities and stay who they are.
+    #[arg(short = 'Z', long, value_name = "USER", requires = "interface")]
+    pub(crate) user: Option<String>,
+
     /// Only what is for this host anyway, such as where an interface must not be promiscuous
     #[arg(long, requires = "interface")]
     pub(crate) no_promiscuous: bool,
 }
 
 impl FromInterface {
-    /// Begins to capture from the interface with packets of which `also` is true, if one is given.
-    pub(crate) fn open_for(&self, also: Option<Expression>) -> anyhow::Result<Option<Interface>> {
+    /// Begins to capture from the interface with packets of which `also` is true, if one is given, and gives up all
+    /// rights but to write below `folder`. Where `write` could not be written then, that is said now, not hours later.
+    pub(crate) fn open_for(
+        &self,
+        also: Option<Expression>,
+        folder: Option<&Path>,
+        write: Option<&Path>,
+    ) -> anyhow::Result<Option<Interface>> {
         let Some(name) = &self.interface else {
             return Ok(None);
         };
         let usual = Options::of(name);
-        Ok(Some(Interface::open(&Options {
+        let interface = Interface::open(&Options {
             snaplen: self.snaplen.unwrap_or(usual.snaplen),
             promiscuous: !self.no_promiscuous,
             buffer: self.buffer.map_or(usual.buffer, |bytes| bytes as usize),
@@ -58,7 +73,17 @@ impl FromInterface {
                 .lasting
                 .map(|ns| Duration::from_nanos(ns.unsigned_abs())),
             ..usual
-        })?))
+        })?;
+        let became = interface.give_up_rights(self.user.as_deref(), folder)?;
+        if let Some(path) = write {
+            Replacement::unnamed(path, "--write").map_err(|why| match became {
+                Some(user) => anyhow::anyhow!(
+                    "{why}, or with -Z a user who may write there: root has become {user}"
+                ),
+                None => why.into(),
+            })?;
+        }
+        Ok(Some(interface))
     }
 
     /// Begins to capture, if that is asked for; Ctrl-C and SIGTERM then end the capture, a second one
@@ -68,7 +93,7 @@ impl FromInterface {
             self.interface.is_some() || self.lasting.is_none(),
             "--for says how long an interface is captured from; name one with --interface"
         );
-        let Some(interface) = self.open_for(None)? else {
+        let Some(interface) = self.open_for(None, None, None)? else {
             return Ok(None);
         };
         on_signals(&interface.stopper()).context("cannot wait for Ctrl-C; use --for")?;

@@ -16,6 +16,7 @@ use report::LiveFile;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use slowside::{Config, Control, Keep, LiveOptions, Source, Unwritten, Written};
 use std::io;
+use std::path::Path;
 use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -30,14 +31,15 @@ pub(crate) fn run(args: &Live) -> anyhow::Result<Done> {
         anyhow::bail!("--write needs packets that are kept; leave --keep out");
     }
     if let Some(path) = &args.write {
-        let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
         anyhow::ensure!(
-            folder.is_none_or(|f| f.is_dir()),
+            folder(args).is_dir(),
             "--write names a folder that is not there: {}",
             path.display()
         );
     }
-    let (source, control) = source(args)?;
+    // Whoever asks for a format wants lines.
+    let view = args.format.is_none() && has_terminal();
+    let (source, control) = source(args, view)?;
     stop_on_signals(&control)?;
     if let Some(ns) = args.from_interface.lasting {
         stop_after(&control, ns)?;
@@ -61,8 +63,7 @@ pub(crate) fn run(args: &Live) -> anyhow::Result<Done> {
         anonymiser: args.names.anonymiser()?,
         clock,
     };
-    // Whoever asks for a format wants lines.
-    let run = match args.format.is_none() && has_terminal() {
+    let run = match view {
         true => terminal::run,
         false => lines::run,
     };
@@ -75,8 +76,16 @@ fn window(args: &Live) -> i64 {
     (args.window - args.window % width).min(width.saturating_mul(limits::LIVE_SLOTS))
 }
 
+/// Where files of packets are written; without --write by a key.
+fn folder(args: &Live) -> &Path {
+    let folder = args.write.as_deref().and_then(Path::parent);
+    folder
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
+}
+
 /// Where packets come from, and how that is stopped.
-fn source(args: &Live) -> anyhow::Result<(Source, Control)> {
+fn source(args: &Live, view: bool) -> anyhow::Result<(Source, Control)> {
     if let Some(name) = &args.from_interface.interface {
         let words: Option<Vec<&str>> = args.captures.iter().map(|w| w.to_str()).collect();
         let words = words.unwrap_or_default().join(" ");
@@ -88,7 +97,11 @@ fn source(args: &Live) -> anyhow::Result<(Source, Control)> {
             also.is_none() || args.from_interface.expression.is_none(),
             "packets are chosen by --filter and by {words}; give one of them"
         );
-        if let Some(interface) = args.from_interface.open_for(also)? {
+        let write = args.write.as_deref();
+        // Without either no file is ever written.
+        let folder = (view || write.is_some()).then(|| folder(args));
+        let opened = args.from_interface.open_for(also, folder, write)?;
+        if let Some(interface) = opened {
             let control = Control::of_reader(interface.stopper().flag());
             let source = Source::Stream {
                 name: name.clone(),

@@ -18,6 +18,8 @@ mod memory;
 mod mysql;
 mod packets;
 mod pgsql;
+#[cfg(target_os = "linux")]
+mod privilege;
 mod report;
 mod samples;
 mod seam;

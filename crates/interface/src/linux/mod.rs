@@ -6,6 +6,7 @@
 
 mod control;
 mod framing;
+mod privilege;
 mod sys;
 
 use crate::filter::{self, Expression};
@@ -18,6 +19,7 @@ use rustix::net::netdevice::name_to_index;
 use socket2::{Domain, Socket, Type};
 use std::fs;
 use std::io::{self, ErrorKind, Read};
+use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Every interface.
@@ -141,6 +143,20 @@ impl Interface {
             dropped: 0,
             told: Instant::now(),
         })
+    }
+
+    /// Gives up all rights that the process has, as none is needed any more: root becomes `user`, or nobody where none is
+    /// said; `root` keeps them. Files may be written below `folder`, if anywhere. Before there is a second thread. Gives the
+    /// name of the user that it became.
+    ///
+    /// # Errors
+    /// Where `user` is not known, or the process may not become it.
+    pub fn give_up_rights(
+        &self,
+        user: Option<&str>,
+        folder: Option<&Path>,
+    ) -> Result<Option<String>, Error> {
+        privilege::give_up(user, folder)
     }
 
     /// What ends the capture.
