@@ -2,6 +2,8 @@
 
 mod args;
 mod command;
+#[cfg(unix)]
+mod exhausted;
 mod exit;
 mod moment;
 mod out;
@@ -14,6 +16,10 @@ use exit::Done;
 use std::process::ExitCode;
 #[cfg(unix)]
 use std::sync::Arc;
+
+#[cfg(unix)]
+#[global_allocator]
+static ALLOCATOR: exhausted::OrEnd = exhausted::OrEnd;
 
 fn main() -> ExitCode {
     survive_limits();
