@@ -406,8 +406,15 @@ impl FileReader {
         });
     }
 
+    /// Whether reading ended with an error, not with the file.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed
+    }
+
     fn count_failure(&self, error: &io::Error, offset: u64, problems: &mut Problems) {
         let (kind, what) = match self.file.compression {
+            // The system's own word: there is nothing wrong with what is in the file.
+            _ if error.raw_os_error().is_some() => ("read-error", "reading failed".to_owned()),
             Compression::None => ("read-error", "reading failed".to_owned()),
             c => {
                 let what = format!("the {} data cannot be decompressed further", c.name());

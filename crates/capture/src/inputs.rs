@@ -249,7 +249,12 @@ impl Candidate {
         let pending = if keep {
             hold(file, None, problems)
         } else {
-            hold(file, Some(self.path.clone()), &mut Problems::default())
+            let mut seen = Problems::default();
+            let pending = hold(file, Some(self.path.clone()), &mut seen);
+            if let QueuedFile::Open(_) = pending.held {
+                problems.merge(&seen);
+            }
+            pending
         };
         Ok((pending, size))
     }
@@ -302,6 +307,8 @@ fn hold(mut reader: FileReader, path: Option<PathBuf>, problems: &mut Problems) 
         // A file without packets waits for the end.
         first: batch.packets.first().map_or(Time::MAX, |p| p.time),
         held: match path {
+            // What could not be read is told by who failed: another try might succeed, behind others' packets.
+            _ if reader.has_failed() => QueuedFile::Open(Box::new((reader, batch))),
             Some(path) => QueuedFile::Path(path),
             None => QueuedFile::Open(Box::new((reader, batch))),
         },

@@ -2,6 +2,8 @@
 
 mod args;
 mod command;
+#[cfg(unix)]
+mod exhausted;
 mod exit;
 mod moment;
 mod out;
@@ -15,6 +17,10 @@ use std::process::ExitCode;
 #[cfg(unix)]
 use std::sync::Arc;
 
+#[cfg(unix)]
+#[global_allocator]
+static ALLOCATOR: exhausted::OrEnd = exhausted::OrEnd;
+
 fn main() -> ExitCode {
     survive_limits();
     let result = match args::parse(std::env::args_os()) {
@@ -25,10 +31,16 @@ fn main() -> ExitCode {
 }
 
 /// A limit on the size of files (`ulimit -f`) is an error of the write that meets it, with a message, not the end of the
-/// process.
+/// process. Where memory ends beside the allocator, in the C library or as a thread begins, they say so and abort: that
+/// ends with exit code 2, too.
 fn survive_limits() {
     #[cfg(unix)]
-    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+    {
+        use signal_hook::consts::{SIGABRT, SIGXFSZ};
+        use signal_hook::flag::{register, register_conditional_shutdown};
+        let _ = register(SIGXFSZ, Arc::default());
+        let _ = register_conditional_shutdown(SIGABRT, 2, Arc::new(true.into()));
+    }
 }
 
 fn run(arguments: &Arguments) -> anyhow::Result<Done> {

@@ -11,6 +11,8 @@ mod state;
 mod terminal;
 
 pub(crate) use state::{Event, Message, State};
+#[cfg(unix)]
+pub(crate) use terminal::give_back_at_once;
 pub(crate) use terminal::{Screen, has_terminal};
 
 use ratatui::crossterm::event;

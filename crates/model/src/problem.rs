@@ -96,6 +96,27 @@ impl Problems {
         }
     }
 
+    /// Whether something could not be read that could `before`.
+    #[must_use]
+    pub fn lacks_more_than(&self, before: &Problems) -> bool {
+        let mut both = before.clone();
+        both.merge_unread(self);
+        both.iter()
+            .map(|(_, p)| p.count)
+            .ne(before.iter().map(|(_, p)| p.count))
+    }
+
+    /// Adds what could not be read when all was read once more, and could before.
+    pub fn merge_unread(&mut self, again: &Problems) {
+        const UNREAD: [&str; 2] = ["read-error", "unreadable-file"];
+        for (kind, p) in again.kinds.iter().filter(|(k, _)| UNREAD.contains(k)) {
+            let before = self.kinds.get(kind).map_or(0, |known| known.count);
+            self.add(kind, true, p.count.saturating_sub(before), || {
+                (p.example.clone(), p.first.clone())
+            });
+        }
+    }
+
     /// Kind and problem, by kind.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Problem)> {
         self.kinds.iter().map(|(&k, p)| (k, p))

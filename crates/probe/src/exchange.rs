@@ -18,7 +18,7 @@ use crate::schedule::{Mix, Pacing};
 use crate::wire::{RESPONSE_BYTES, Request, Response};
 use model::limits::PROBE_INTERVALS;
 use std::collections::VecDeque;
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -165,7 +165,8 @@ fn send(link: &Link<'_>, flights: &Sender<Flight>, permits: &Receiver<Instant>) 
                 .write(link.asked.stream, header, total, until)
                 .is_err()
         {
-            // The receiver sees the same end of the connection.
+            // Whyever it failed, the receiver sees the end of the connection, and waits for no answer more.
+            let _ = link.asked.stream.shutdown(Shutdown::Write);
             break;
         }
     }

@@ -49,43 +49,41 @@ pub fn calls(
         ..
     } = read.as_is_best(captures, events)?;
     let judged = judged.unwrap_or_default();
+    let mut known = diagnosis.captures;
     match &captures {
         Captures::One(files) | Captures::Client(files) | Captures::Server(files) => {
-            rows(
-                files,
-                &[],
-                config,
-                |row| (true, judged.get(0, row)),
-                sink,
-                events,
-            )?;
+            let take = |row| (true, judged.get(0, row));
+            let again = rows(files, &[], config, take, sink, events)?;
+            add_damage(known.first_mut(), &again);
         }
         Captures::Two(a, b)
         | Captures::Sides {
             client: a,
             server: b,
         } => {
-            let first = diagnosis.captures.first();
-            let (client, server) = match first.and_then(|c| c.side) {
+            let (client, server) = match known.first().and_then(|c| c.side) {
                 Some(Vantage::Server) => (b, a),
                 _ => (a, b),
             };
-            let names = diagnosis.captures.iter();
-            let at_server = names.clone().find(|c| c.side == Some(Vantage::Server));
-            let names = at_server.map_or(&[][..], |c| &c.files);
-            rows(
-                client,
-                names,
-                config,
-                |row| (true, judged.get(0, row)),
-                sink,
-                events,
-            )?;
+            let is_server = |c: &&mut CaptureResult| c.side == Some(Vantage::Server);
+            let at_server = known.iter_mut().find(is_server);
+            let names = at_server.map_or_else(Vec::new, |c| c.files.clone());
+            let take = |row| (true, judged.get(0, row));
+            let again = rows(client, &names, config, take, sink, events)?;
+            add_damage(known.iter_mut().find(|c| !is_server(c)), &again);
             let alone = |row| (!judged.is_matched(row), judged.get(1, row));
-            rows(server, &[], config, alone, sink, events)?;
+            let again = rows(server, &[], config, alone, sink, events)?;
+            add_damage(known.iter_mut().find(is_server), &again);
         }
     }
-    Ok(diagnosis.captures)
+    Ok(known)
+}
+
+/// Rows are missing where a capture could not be read a second time as it was the first.
+fn add_damage(known: Option<&mut CaptureResult>, again: &CaptureResult) {
+    if let Some(known) = known {
+        known.problems.merge_unread(&again.problems);
+    }
 }
 
 /// Reads a capture and hands on those of its calls that are wanted, by their number.
@@ -96,7 +94,7 @@ fn rows(
     judged: impl Fn(u64) -> (bool, Option<Judged>),
     sink: &mut CallSink<'_>,
     events: &mut dyn FnMut(Event),
-) -> Result<(), Error> {
+) -> Result<CaptureResult, Error> {
     let mut number = 0;
     let mut take = |call: &Call, names: &FileNames, files: &[String]| {
         let (wanted, judged) = judged(number);
@@ -112,6 +110,5 @@ fn rows(
             false => Ok(()),
         }
     };
-    run::read_named(inputs, config, true, &mut take, events)?;
-    Ok(())
+    Ok(run::read_named(inputs, config, true, &mut take, events)?.0)
 }

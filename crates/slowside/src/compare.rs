@@ -70,7 +70,12 @@ pub fn saved(run: &Kept) -> Vec<u8> {
 }
 
 fn load(path: &Path) -> Result<Kept, Error> {
-    let failed = |e: std::io::Error| Error::Message(format!("{}: {e}", path.display()));
+    let failed = |e: std::io::Error| {
+        let name = path.display();
+        Error::Message(format!(
+            "cannot read {name}: {e}; copy it, or save it again from its captures"
+        ))
+    };
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(failed)?;
     file.take(SAVED_BYTES)

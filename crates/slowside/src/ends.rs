@@ -13,7 +13,7 @@ use crate::run;
 use capture::Capture;
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
-use model::{Batch, Time, Transport};
+use model::{Batch, Problems, Time, Transport};
 use net::{Decoder, Segment};
 use std::collections::BTreeMap;
 use std::hash::BuildHasher;
@@ -125,8 +125,20 @@ impl Sample {
     /// From a moment on, or from the beginning.
     fn of(file: &Path, from: Option<Time>, size: usize) -> Sample {
         let mut sample = Sample::default();
+        // Whose captures files are does not hang on one failure of the system's: what is there is looked at again.
+        for _ in 0..2 {
+            sample = Sample::default();
+            if sample.read(file, from, size) {
+                break;
+            }
+        }
+        sample
+    }
+
+    /// Whether the system could read it.
+    fn read(&mut self, file: &Path, from: Option<Time>, size: usize) -> bool {
         let Ok(mut capture) = Capture::open(&[file.to_owned()]) else {
-            return sample;
+            return false;
         };
         let mut decoder = Decoder::new(capture.files());
         let (mut batch, mut segments) = (Batch::default(), Vec::new());
@@ -135,17 +147,17 @@ impl Sample {
             segments.clear();
             // What damage there is, is told by whoever reads on.
             if !matches!(capture.next_batch(&mut batch), Ok(true)) {
-                sample.whole = from.is_none();
+                self.whole = from.is_none();
                 break;
             }
             decoder.decode(&mut batch, &mut segments);
             let within = |s: &&Segment| from.is_none_or(|t| s.mark.time >= t);
             for s in segments.iter().filter(within).take(size - taken) {
                 taken += 1;
-                sample.add(s, &batch.bytes);
+                self.add(s, &batch.bytes);
             }
         }
-        sample
+        !capture.problems().lacks_more_than(&Problems::default())
     }
 
     fn add(&mut self, s: &Segment, bytes: &[u8]) {

@@ -12,7 +12,7 @@ use crate::run;
 use crate::stream::{Decoded, Reader};
 use analysis::results::{ConnectionPlot, ConnectionResult, ConnsResult, PlotView};
 use model::{Chunk, ConnectionSummary, Direction, Episode, Mark, Plot, PlotRequest};
-use model::{Time, Transport, limits};
+use model::{Problems, Time, Transport, limits};
 use net::{Connection, Handler, Segment, Tracker};
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -51,7 +51,15 @@ pub fn plots(
             })
             .collect();
         if !requests.is_empty() {
-            let plots = draw(inputs, requests, events)?.into_iter();
+            let (plots, problems) = draw(inputs, requests, events)?;
+            let before = conns.captures.get(capture);
+            if before.is_some_and(|c| problems.lacks_more_than(&c.problems)) {
+                return Err(Error::Message(format!(
+                    "cannot read {} again for the pictures; copy the capture, or take it again",
+                    before.map_or_else(String::new, |c| c.files.join(", "))
+                )));
+            }
+            let plots = plots.into_iter();
             drawn.extend(plots.map(|plot| ((capture, plot.connection), plot)));
         }
     }
@@ -106,7 +114,7 @@ fn draw(
     inputs: &[PathBuf],
     requests: Vec<PlotRequest>,
     events: &mut dyn FnMut(Event),
-) -> Result<Vec<Plot>, Error> {
+) -> Result<(Vec<Plot>, Problems), Error> {
     let mut flows = Flows::new(&requests);
     let mut reader = Reader::new(run::open(inputs)?);
     let mut tracker = Tracker::new(Collector::default()).with_plots(requests);
@@ -119,7 +127,8 @@ fn draw(
         tracker.tick(order, now);
         run::progress(&reader.progress, events);
     }
-    Ok(tracker.finish(END).0.plots)
+    let plots = tracker.finish(END).0.plots;
+    Ok((plots, reader.into_problems()))
 }
 
 /// The packets of connections whose first packets are known.

@@ -8,7 +8,7 @@ use crate::config::{Captures, Config, Event};
 use crate::diagnose::{Diagnosed, ReadOptions};
 use crate::flows;
 use crate::{Error, conns, plots, points_within, spool, sql};
-use analysis::results::{ConnectionResult, ConnsResult, Diagnosis, Report};
+use analysis::results::{CaptureResult, ConnectionResult, ConnsResult, Diagnosis, Report};
 use analysis::sql::SqlKey;
 use model::PacketRef;
 use std::collections::BTreeSet;
@@ -57,7 +57,7 @@ pub fn report(
         ..ReadOptions::new(app, config)
     };
     let Diagnosed {
-        diagnosis,
+        mut diagnosis,
         charts,
         captures,
         ..
@@ -74,6 +74,13 @@ pub fn report(
         }
         false => None,
     };
+    let sql_captures = sql.iter().flat_map(|s| &s.captures);
+    for again in conns.captures.iter().chain(sql_captures) {
+        let same = |c: &&mut CaptureResult| c.files == again.files;
+        if let Some(known) = diagnosis.captures.iter_mut().find(same) {
+            known.problems.merge_unread(&again.problems);
+        }
+    }
     let shown = shown(&captures, &diagnosis, &conns, options)?;
     passes.next();
     let points = points_within(options.points, &shown).min(POINTS);

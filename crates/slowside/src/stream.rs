@@ -332,6 +332,11 @@ impl Reader {
         }
     }
 
+    /// What was wrong with the capture, where nothing else of it is asked for.
+    pub(crate) fn into_problems(self) -> Problems {
+        self.capture.problems().clone()
+    }
+
     fn finish(self, told: ThreadProblems) -> Finished {
         let mut problems = self.decoder.problems().clone();
         problems.merge(&told.problems(self.capture.files()));

@@ -11,7 +11,7 @@ const BUFFER_BYTES: usize = 64 << 10;
 
 /// The bytes that the file holds.
 pub(crate) fn unpacked(file: impl Read + 'static) -> io::Result<Box<dyn BufRead>> {
-    let mut raw = BufReader::with_capacity(BUFFER_BYTES, file);
+    let mut raw = BufReader::with_capacity(BUFFER_BYTES, Uninterrupted(file));
     // A pipe may give few bytes at first, but not fewer than a magic number in one write.
     Ok(match raw.fill_buf()? {
         [0x1f, 0x8b, ..] => buffered(MultiGzDecoder::new(raw)),
@@ -26,6 +26,20 @@ pub(crate) fn unpacked(file: impl Read + 'static) -> io::Result<Box<dyn BufRead>
         [b'P', b'K', 3, 4, ..] => zip(raw)?,
         _ => Box::new(raw),
     })
+}
+
+/// Reads again what a signal interrupted: not all that reads through it does.
+struct Uninterrupted<R>(R);
+
+impl<R: Read> Read for Uninterrupted<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.0.read(into) {
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                result => return result,
+            }
+        }
+    }
 }
 
 fn buffered(reader: impl Read + 'static) -> Box<dyn BufRead> {

@@ -3,6 +3,7 @@
 use super::{check_standard_input, html, inputs, print};
 use crate::args::{Compare, CompareFormat};
 use crate::exit::Done;
+use crate::out::complain;
 use crate::progress::Progress;
 use analysis::compare::result::Outcome;
 use anyhow::bail;
@@ -62,11 +63,17 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Done> {
     {
         return Ok(Done::Found);
     }
-    let damaged = runs
-        .iter()
-        .flat_map(|r| &r.whole.captures)
-        .any(|c| c.damaged);
-    Ok(Done::with_damage(damaged))
+    let captures = runs.iter().flat_map(|r| &r.whole.captures);
+    let damaged: Vec<_> = captures.filter(|c| c.damaged).collect();
+    if !args.reading.quiet {
+        for capture in &damaged {
+            let files = capture.files.join(", ");
+            complain(&format!(
+                "damaged: {files}; slowside info says what and how much"
+            ));
+        }
+    }
+    Ok(Done::with_damage(!damaged.is_empty()))
 }
 
 /// What an argument names: a file or directory that is there, whatever its name; else two captures with

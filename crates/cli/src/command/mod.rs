@@ -121,11 +121,12 @@ fn tell(config: &Config, captures: &[CaptureResult], only_rows: bool, quiet: boo
     }
 }
 
-/// Kinds of damage that stand for whole files.
-const MISSING: [&str; 5] = [
+/// Kinds of damage that stand for whole files, or for all that follows in one.
+const MISSING: [&str; 6] = [
     "empty-directory",
     "empty-file",
     "not-a-capture",
+    "read-error",
     "unknown-version",
     "unreadable-file",
 ];

@@ -35,6 +35,16 @@ fn give_back() {
     let _ = disable_raw_mode();
 }
 
+/// The same where memory has ended, so without what standard output holds back, and without its lock.
+#[cfg(unix)]
+pub(crate) fn give_back_at_once() {
+    if TAKEN.swap(false, Ordering::Relaxed) {
+        // Leaves the other screen, and shows the cursor.
+        let _ = rustix::io::write(rustix::stdio::stdout(), b"\x1b[?1049l\x1b[?25h");
+        let _ = disable_raw_mode();
+    }
+}
+
 impl Screen {
     pub(crate) fn take() -> io::Result<Screen> {
         static HOOK: Once = Once::new();

@@ -7,6 +7,8 @@ mod command;
 mod compare;
 mod cut;
 mod docs;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod faults;
 mod field;
 #[cfg(unix)]
 mod files;

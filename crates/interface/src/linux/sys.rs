@@ -1,5 +1,5 @@
 //! The few calls of packet sockets (packet(7)) that neither `socket2` nor `rustix` has: the only unsafe
-//! code of the workspace. Each block hands the kernel a pointer to one value and its size, or a buffer and
+//! code of the crate. Each block hands the kernel a pointer to one value and its size, or a buffer and
 //! its length, and keeps neither beyond the call.
 //!
 //! What the kernel writes beside a packet is read from plain bytes, in `control`.

@@ -43,6 +43,8 @@ pub(super) struct Chooser<'a> {
     beside: HashSet<u64>,
     pub(super) count: Count,
     pub(super) problems: Problems,
+    /// What the readings so far could not read.
+    unread: Problems,
 }
 
 /// Why a packet is chosen.
@@ -104,6 +106,7 @@ impl<'a> Chooser<'a> {
             beside: HashSet::new(),
             count: Count::default(),
             problems: placed.problems,
+            unread: placed.unread,
         };
         chooser.read(only, events)?;
         Ok(chooser)
@@ -194,6 +197,7 @@ impl<'a> Chooser<'a> {
         (self.count, self.openings, self.beside) = (count, chosen_openings, beside);
         self.problems.merge(&problems);
         self.problems.merge(capture.problems());
+        self.problems.merge_unread(&self.unread);
         Ok(())
     }
 

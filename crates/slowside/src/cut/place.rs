@@ -39,6 +39,8 @@ pub(super) struct Placed<'a> {
     /// Whether all packets in them are.
     pub(super) time: bool,
     pub(super) problems: Problems,
+    /// What the readings so far could not read.
+    pub(super) unread: Problems,
 }
 
 /// Reads a capture for where the wanted packets stand.
@@ -58,6 +60,7 @@ pub(super) fn place<'a>(
         times: Selection::new(config),
         time: wanted.time,
         problems: Problems::default(),
+        unread: wanted.unread,
     };
     // Of a connection everything was named.
     let spans: Vec<Span> = wanted
@@ -81,9 +84,10 @@ pub(super) fn place<'a>(
         times,
         time,
         problems,
+        unread,
         ..
     } = &mut placed;
-    super::each_packet(inputs, events, &mut |_, batch, packet| {
+    let capture = super::each_packet(inputs, events, &mut |_, batch, packet| {
         times.starts_at(Some(packet.time));
         let end = ends.contains(&packet.at);
         let row = named(frames, packet.at) || *time && times.covers(packet.time);
@@ -127,6 +131,7 @@ pub(super) fn place<'a>(
         }
         Ok(())
     })?;
+    unread.merge_unread(capture.problems());
     for (flow, (window, _)) in rows {
         windows.entry(flow).or_default().push(window);
     }

@@ -4,7 +4,7 @@ use super::{CutRequest, WhichFinding};
 use crate::Error;
 use crate::config::{Captures, Config, Event};
 use analysis::results::{Finding, Vantage};
-use model::{Call, Field, Name, PacketRef, Protocol, format_duration, limits};
+use model::{Call, Field, Name, PacketRef, Problems, Protocol, format_duration, limits};
 use pseudonyms::Anonymiser;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -22,6 +22,8 @@ pub(super) struct Wanted {
     pub(super) frames: Vec<(u16, u32, u32)>,
     /// Everything in the time asked for.
     pub(super) time: bool,
+    /// What the readings so far could not read.
+    pub(super) unread: Problems,
 }
 
 /// A stretch of one connection between two packets of it.
@@ -300,7 +302,10 @@ fn take_calls(
             }
             Ok(())
         };
-        crate::run::read(inputs, config, &mut sink, events)?;
+        let read = crate::run::read(inputs, config, &mut sink, events)?;
+        if let Some(wanted) = found.captures.get_mut(c) {
+            wanted.unread.merge_unread(&read.problems);
+        }
     }
     if pair {
         // Times differ from capture to capture, so that only the key says which calls are meant.
@@ -318,7 +323,10 @@ fn take_calls(
                 }
                 Ok(())
             };
-            crate::run::read(inputs, &config, &mut sink, events)?;
+            let read = crate::run::read(inputs, &config, &mut sink, events)?;
+            if let Some(wanted) = found.captures.get_mut(c) {
+                wanted.unread.merge_unread(&read.problems);
+            }
         }
     }
     if left_out > 0 {

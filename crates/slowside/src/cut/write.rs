@@ -31,7 +31,7 @@ pub(super) fn write(
     let mut anonymiser = request.anonymiser.as_ref().map(PacketAnonymiser::new);
     let mut problems = Problems::default();
     let mut bytes = Vec::new();
-    super::each_packet(&chooser.inputs, events, &mut |capture, batch, packet| {
+    let capture = super::each_packet(&chooser.inputs, events, &mut |capture, batch, packet| {
         let outline = chooser.outline(packet, batch.bytes_of(packet));
         let Some(choice) = chooser.choose(packet, outline.as_ref()) else {
             return Ok(());
@@ -103,6 +103,12 @@ pub(super) fn write(
             .map_err(cannot_write)?;
         Ok(())
     })?;
+    if capture.problems().lacks_more_than(&chooser.problems) {
+        return Err(Error::Message(format!(
+            "cannot read {} again to write what was chosen; copy the capture, or take it again",
+            chooser.files.join(", ")
+        )));
+    }
     writer.finish().map_err(cannot_write)?;
     Ok(problems)
 }

@@ -22,6 +22,8 @@ mod terminal;
 mod threads;
 mod turns;
 
+pub(crate) use probe::Listening;
+
 /// Every command.
 pub(crate) const COMMANDS: &[&str] = &[
     "diagnose",

@@ -10,14 +10,14 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 /// A listener as long as this lives.
-struct Listening {
+pub(crate) struct Listening {
     child: Child,
-    address: String,
-    token: PathBuf,
+    pub(crate) address: String,
+    pub(crate) token: PathBuf,
 }
 
 impl Listening {
-    fn new(test: &str, more: &[&str]) -> Listening {
+    pub(crate) fn new(test: &str, more: &[&str]) -> Listening {
         let token = file(test, "token", b"a token for these tests\n");
         let mut child = command(["probe", "--listen", "127.0.0.1:0", "--quiet"])
             .arg("--token-file")
