@@ -16,7 +16,7 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  slowside live -i eth0 port 2049 --when 'op=READ and p99>20ms' --write /tmp/e.pcapng
+  slowside live -i eth0 port 2049 --when 'p99>20ms' --write /tmp/e.pcapng
   slowside live -i any --filter 'port 5432' --format json --for 8h")]
 #[command(mut_arg("lasting", |a| a.help_heading(None)))]
 pub(crate) struct Live {
