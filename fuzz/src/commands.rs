@@ -1,11 +1,12 @@
-//! A file through a whole command: its first byte says which line, the others are the capture or the trace.
+//! A file through a whole command: the first byte says which line, the others are the capture or the trace. Where its
+//! highest bit is set, they are what hosts say, of which a capture is made first ([`said`]).
 //!
 //! Whatever the file: the exit code is one that is documented, an input that is refused is refused in one line, no
 //! thread ended by itself, and what is written is bounded and acts on nothing that shows it
 //! ([`crate::outputs`]). The number of threads makes no difference.
 
 use crate::outputs::{self, Kind};
-use crate::scratch;
+use crate::{said, scratch};
 use cli::{Line, Said};
 use slowside::{Config, Keep, LiveOptions};
 use std::cell::RefCell;
@@ -15,6 +16,9 @@ use std::path::Path;
 
 /// Memory that commands are given: far below the fuzzer's ceiling, and far above what an input needs.
 const BUDGET: &str = "--memory 64M";
+
+/// The bit of the first byte that says so.
+pub const SAID: u8 = 0x80;
 
 pub const DIAGNOSE: &[&str] = &[
     "diagnose C",
@@ -135,7 +139,7 @@ pub fn cut(data: &[u8]) {
     is_whole(&scratch::path("out"));
 }
 
-/// The same on a terminal: two bytes are its size, a third says how many of those behind it are keys.
+/// The same on a terminal: two bytes are its size, the second also says whether hosts speak, a third says how many of those behind it are keys.
 pub fn view(data: &[u8]) {
     let Some((&[columns, lines, keys], rest)) = data.split_first_chunk() else {
         return;
@@ -144,6 +148,10 @@ pub fn view(data: &[u8]) {
     if is_compressed(capture) {
         return;
     }
+    let made = (lines & SAID != 0).then(|| said::capture(capture));
+    let capture = made.as_deref().unwrap_or(capture);
+    // Larger ones take longer and show no more.
+    let (columns, lines) = (columns % 160, lines & !SAID);
     let keys: String = keys
         .iter()
         .map(|&k| char::from(k))
@@ -186,12 +194,17 @@ pub fn view(data: &[u8]) {
     );
 }
 
-/// What is saved of a run is read as what it was, and the same run has not changed.
+/// What is saved of a run is read as what it was, and the same run has not changed. The first byte only says whether
+/// the others are what hosts say.
 pub fn save(data: &[u8]) {
-    if is_compressed(data) {
+    let Some((&which, rest)) = data.split_first() else {
+        return;
+    };
+    if is_compressed(rest) {
         return;
     }
-    scratch::file("capture", data);
+    let made = (which & SAID != 0).then(|| said::capture(rest));
+    scratch::file("capture", made.as_deref().unwrap_or(rest));
     let saved = scratch::path("saved");
     let _ = fs::remove_file(&saved);
     let said = run("diagnose C --save S --quiet --threads 1");
@@ -230,12 +243,15 @@ pub fn saved(data: &[u8]) {
 
 /// The line that the first byte says, over the others.
 fn each(data: &[u8], lines: &[&str]) {
-    let Some((&which, file)) = data.split_first() else {
+    let Some((&which, rest)) = data.split_first() else {
         return;
     };
-    if is_compressed(file) {
+    if is_compressed(rest) {
         return;
     }
+    let made = (which & SAID != 0).then(|| said::capture(rest));
+    let which = which & !SAID;
+    let file = made.as_deref().unwrap_or(rest);
     scratch::file("capture", file);
     let line = lines[usize::from(which) % lines.len()];
     if line.starts_with("trace") {

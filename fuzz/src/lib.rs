@@ -20,6 +20,7 @@ mod probe;
 mod programmes;
 mod readers;
 mod rpc;
+pub mod said;
 mod scratch;
 mod tns;
 mod traces;

@@ -2,7 +2,8 @@
 //! which all that a client or a server may choose is meant to do harm where it is shown.
 
 use crate::{names, nfs, smb2, traces, udp, write};
-use targets::commands;
+use targets::{commands, said};
+use testkit::rpc::{getattr_call, getattr_reply, read_call, read_reply, record};
 use testkit::{Conversation, ETHERNET, Format, TestPacket, datagram};
 
 /// Fills a clipboard, turns text around, hides what follows, is a tag, ends a line, and a cell.
@@ -13,17 +14,17 @@ const START: i64 = 1_700_000_000_000_000_000;
 pub fn write_all() {
     let file = |packets: &[TestPacket]| testkit::pcap(packets, ETHERNET, Format::default());
     let all = [
-        ("pgsql", file(&pgsql())),
-        ("mysql", file(&mysql())),
-        ("smb2", file(&smb2())),
+        ("pgsql", file(&spoken(5_432, pgsql()))),
+        ("mysql", file(&spoken(3_306, mysql()))),
+        ("smb2", file(&spoken(445, smb2()))),
         ("nfs", file(&nfs())),
         ("datagrams", file(&datagrams())),
         ("turns", file(&turns())),
         ("keepalives", file(&keepalives())),
         ("everything", everything()),
-        ("two-days-of-clock", resolution(&pgsql())),
+        ("two-days-of-clock", resolution(&spoken(5_432, pgsql()))),
     ];
-    let every = [
+    let every: [(&str, &[&str]); 7] = [
         ("diagnose", commands::DIAGNOSE),
         ("calls", commands::CALLS),
         ("sql", commands::SQL),
@@ -42,7 +43,7 @@ pub fn write_all() {
         }
     }
     for (name, capture) in &all {
-        write("save", name, capture);
+        write("save", name, &[&[0], &capture[..]].concat());
         let screen = [120, 40, 9];
         write(
             "view",
@@ -50,6 +51,7 @@ pub fn write_all() {
             &[&screen, &b"?qs/ab\rjo"[..], capture].concat(),
         );
     }
+    talk(&every);
     write("view", "narrow", &[&[20, 5, 0], &everything()[..]].concat());
     write(
         "view",
@@ -129,25 +131,119 @@ fn message(kind: u8, body: &str) -> Vec<u8> {
     [&[kind], &length[..], body.as_bytes()].concat()
 }
 
-fn pgsql() -> Vec<TestPacket> {
-    let mut c = connection(5_432);
+/// Who says it, how long after what was said before, in nanoseconds, and what.
+type Said = (bool, i64, Vec<u8>);
+
+fn spoken(port: u16, said: Vec<Said>) -> Vec<TestPacket> {
+    let mut c = connection(port);
+    for (is_client, pause, bytes) in said {
+        c.after(pause);
+        match is_client {
+            true => c.client(&bytes),
+            false => c.server(&bytes),
+        };
+    }
+    c.finish().packets()
+}
+
+/// The same without a file around it, for the first lines of each command: heard, with losses, and said twice.
+fn talk(every: &[(&str, &[&str])]) {
+    let named = |port: u8| {
+        names::pairs()
+            .into_iter()
+            .flat_map(move |(p, question, answer)| {
+                let both = [(true, 0, question), (false, 3_000_000, answer)];
+                both.into_iter()
+                    .filter(move |_| said::PORTS[usize::from(port)] == p)
+            })
+    };
+    let rpc = vec![
+        (true, 0, getattr_call(5, b"handle")),
+        (false, 2_000_000, getattr_reply(5)),
+        (true, 0, read_call(6, b"handle", 0, 300)),
+        (false, 50_000_000, read_reply(6, &[1; 300], false)),
+    ];
+    let records: Vec<Said> = rpc.iter().map(|(c, p, b)| (*c, *p, record(b))).collect();
+    let text = |n: i64, text: &str| (n % 2 == 0, 30_000_000 * (n % 2), text.into());
+    let all: [Vec<Said>; 8] = [
+        pgsql(),
+        mysql(),
+        smb2(),
+        records,
+        (0..8).map(|n| text(n, EVIL)).collect(),
+        named(5).collect(),
+        named(6).collect(),
+        rpc,
+    ];
+    let written = |port: u8, fates: [u8; 3]| -> Vec<u8> {
+        let part = |(n, (is_client, pause, bytes)): (usize, &Said)| {
+            let pause = [1_000_000, 40_000_000, i64::MAX]
+                .iter()
+                .position(|least| pause < least);
+            said::written(
+                port,
+                *is_client,
+                pause.unwrap_or(0) as u8,
+                fates[n % 3],
+                bytes,
+            )
+        };
+        all[usize::from(port)]
+            .iter()
+            .enumerate()
+            .flat_map(part)
+            .collect()
+    };
+    for (target, lines) in every.iter().filter(|(_, lines)| !lines.is_empty()) {
+        for port in 0..8 {
+            let line = (port % lines.len() as u8) | commands::SAID;
+            let fates = [
+                said::HEARD,
+                said::HEARD,
+                [said::HEARD, said::LOST, said::AGAIN][usize::from(port) % 3],
+            ];
+            let input = [&[line], &written(port, fates)[..]].concat();
+            write(target, &format!("said-{port}"), &input);
+        }
+    }
+    for port in 0..8 {
+        let said = written(port, [said::HEARD; 3]);
+        write(
+            "view",
+            &format!("said-{port}"),
+            &[&[100, 30 | commands::SAID, 0], &said[..]].concat(),
+        );
+        write(
+            "save",
+            &format!("said-{port}"),
+            &[&[commands::SAID], &said[..]].concat(),
+        );
+    }
+}
+
+fn pgsql() -> Vec<Said> {
     let named = ["user", "database", "application_name"].map(|n| format!("{n}\0=1+{EVIL}\0"));
     let startup = message(0, &format!("\0\u{3}\0\0{}\0", named.concat()));
-    c.client(&startup[1..]);
     let ready = message(b'Z', "I");
-    c.after(1_000_000)
-        .server(&[message(b'R', "\0\0\0\0"), ready.clone()].concat());
+    let welcome = [message(b'R', "\0\0\0\0"), ready.clone()].concat();
+    let mut said = vec![
+        (true, 0, startup[1..].to_vec()),
+        (false, 1_000_000, welcome),
+    ];
     let failed = format!("SERROR\0C=\u{1b}[2J\0M{EVIL}\0\0");
     for (verb, kind, body) in [
         ("select 1 from", b'C', "SELECT 0\0"),
         ("=1+evil", b'E', &failed),
     ] {
         let query = format!("{verb} \"{EVIL}\" where x\u{202e}y = 1\0");
-        c.after(100_000).client(&message(b'Q', &query));
-        c.after(30_000_000)
-            .server(&[message(kind, body), ready.clone()].concat());
+        said.push((true, 100_000, message(b'Q', &query)));
+        said.push((
+            false,
+            30_000_000,
+            [message(kind, body), ready.clone()].concat(),
+        ));
     }
-    c.finish().packets()
+    said
 }
 
 /// A packet of MySQL.
@@ -156,14 +252,12 @@ fn packet(number: u8, body: &[u8]) -> Vec<u8> {
     [&length[..3], &[number], body].concat()
 }
 
-fn mysql() -> Vec<TestPacket> {
-    let mut c = connection(3_306);
+fn mysql() -> Vec<Said> {
     let greeting = [
         b"\x0a8.0.1\0\x07\0\0\0abcdefgh\0\xff\xf7\xff\x02\0\xff\xdf\x15",
         &[0; 10][..],
         b"abcdefghijkl\0mysql_native_password\0",
     ];
-    c.server(&packet(0, &greeting.concat()));
     let capabilities = 0x0008_a20d_u32.to_le_bytes();
     let user = format!("=1+{EVIL}\0\0=1+{EVIL}\0mysql_native_password\0");
     let login = [
@@ -172,34 +266,24 @@ fn mysql() -> Vec<TestPacket> {
         &[0; 23],
         user.as_bytes(),
     ];
-    c.after(200_000).client(&packet(1, &login.concat()));
-    let ok = packet(2, &[0, 0, 0, 2, 0, 0, 0]);
-    c.after(400_000).server(&ok);
-    c.after(500_000).client(&packet(
-        0,
-        format!("\u{3}update t set a='{EVIL}'").as_bytes(),
-    ));
-    c.after(9_000_000)
-        .server(&packet(1, &[0, 1, 0, 2, 0, 0, 0]));
-    c.after(500_000)
-        .client(&packet(0, b"\x03select 1 from \xff\x1b"));
-    c.after(9_000_000).server(&packet(
-        1,
-        format!("\u{7f}\u{4}#=\u{1b}[2J{EVIL}").as_bytes(),
-    ));
-    c.finish().packets()
+    let update = format!("\u{3}update t set a='{EVIL}'");
+    let failed = [b"\xff\x48\x04#=\x1b[2J", EVIL.as_bytes()].concat();
+    vec![
+        (false, 0, packet(0, &greeting.concat())),
+        (true, 200_000, packet(1, &login.concat())),
+        (false, 400_000, packet(2, &[0, 0, 0, 2, 0, 0, 0])),
+        (true, 500_000, packet(0, update.as_bytes())),
+        (false, 9_000_000, packet(1, &[0, 1, 0, 2, 0, 0, 0])),
+        (true, 500_000, packet(0, b"\x03select 1 from \xff\x1b")),
+        (false, 9_000_000, packet(1, &failed)),
+    ]
 }
 
-fn smb2() -> Vec<TestPacket> {
-    let mut c = connection(445);
-    for (is_client, bytes) in smb2::messages(EVIL) {
-        c.after(2_000_000);
-        match is_client {
-            true => c.client(&bytes),
-            false => c.server(&bytes),
-        };
-    }
-    c.finish().packets()
+fn smb2() -> Vec<Said> {
+    let messages = smb2::messages(EVIL).into_iter();
+    messages
+        .map(|(is_client, bytes)| (is_client, 2_000_000, bytes))
+        .collect()
 }
 
 fn datagrams() -> Vec<TestPacket> {
@@ -238,7 +322,10 @@ fn keepalives() -> Vec<TestPacket> {
 }
 
 fn everything() -> Vec<u8> {
-    let mut packets = [pgsql(), mysql(), smb2(), datagrams(), turns()].concat();
+    let mut packets = [datagrams(), turns()].concat();
+    for (port, said) in [(5_432, pgsql()), (3_306, mysql()), (445, smb2())] {
+        packets.extend(spoken(port, said));
+    }
     packets.sort_by_key(|p| p.time);
     testkit::pcap(&packets, ETHERNET, Format::default())
 }

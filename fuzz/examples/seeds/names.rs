@@ -48,18 +48,16 @@ pub fn write_all() {
     const CUT: u8 = 2;
     const CLOSED: u8 = 0x80;
     let pairs = pairs();
-    let lines: [(&str, fn(u8) -> [u8; 2]); 5] = [
-        ("answered", |_| [UP, DOWN | LATER]),
-        ("late", |_| [UP, DOWN | MUCH_LATER]),
-        ("cut", |_| [UP | CUT, DOWN | CUT]),
-        ("again", |_| [UP, UP | LATER]),
-        ("closed", |n| [UP | n % 2 * CLOSED, DOWN | CLOSED]),
-    ];
-    for (name, how) in lines {
-        let said: Vec<u8> = (0..)
-            .zip(&pairs)
-            .flat_map(|(n, (_, question, answer))| {
-                let [up, down] = how(n);
+    for (name, [up, down]) in [
+        ("answered", [UP, DOWN | LATER]),
+        ("late", [UP, DOWN | MUCH_LATER]),
+        ("cut", [UP | CUT, DOWN | CUT]),
+        ("again", [UP, UP | LATER]),
+        ("closed", [UP | CLOSED, DOWN | CLOSED]),
+    ] {
+        let said: Vec<u8> = pairs
+            .iter()
+            .flat_map(|(_, question, answer)| {
                 let second = if name == "again" { question } else { answer };
                 [part(up, question), part(down, second)].concat()
             })
