@@ -74,3 +74,59 @@ pub fn screens(
     }
     Ok(screens)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slowside::Keep;
+    use testkit::{Conversation, ETHERNET, Format, pcap};
+
+    fn run(words: &[&str]) -> (u8, String, String) {
+        let said = Line::parse(words).expect("a line").run();
+        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+        (said.code, text(said.out), text(said.err))
+    }
+
+    #[test]
+    fn a_line_says_what_a_process_does_and_nothing_to_ours() {
+        let (code, out, err) = run(&["explain", "nagle"]);
+        assert!(
+            code == 0 && out.contains("nagle") && err.is_empty(),
+            "{out}{err}"
+        );
+        let (code, out, err) = run(&["calls", "/nowhere\u{1b}/a.pcap"]);
+        assert!(code == 2 && out.is_empty(), "{out}");
+        assert!(
+            err.starts_with("slowside: ") && err.lines().count() == 1,
+            "{err}"
+        );
+        assert!(!err.contains('\u{1b}') && !out::is_caught(), "{err}");
+        assert!(Line::parse(&["calls", "--no-such-thing"]).is_err());
+    }
+
+    #[test]
+    fn the_view_is_had_as_text() {
+        let mut c = Conversation::nfs();
+        c.handshake().client(b"get").after(2_000_000_000);
+        c.server(b"value").finish();
+        let capture = pcap(&c.packets(), ETHERNET, Format::default());
+        let options = LiveOptions {
+            interval_ns: 1_000_000_000,
+            window_ns: 10_000_000_000,
+            keep: Keep { ns: 0, bytes: 0 },
+            when: Vec::new(),
+            write: None,
+            files: 0,
+            anonymiser: None,
+            clock: || 0,
+        };
+        let config = Config::default();
+        let all = screens(&capture, &options, &config, (80, 24), "?").expect("a capture");
+        assert!(all.iter().all(|s| s.lines().count() == 24), "{all:#?}");
+        assert!(
+            all.last()
+                .is_some_and(|s| s.contains("quit, and write the totals"))
+        );
+        assert!(screens(b"no capture", &options, &config, (80, 24), "").is_err());
+    }
+}
