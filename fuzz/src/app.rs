@@ -16,7 +16,8 @@ pub fn app(data: &[u8]) {
         Ok(found) => {
             assert!(found.operations.iter().all(|o| o.start_ns <= o.end_ns));
             assert!(!found.format.is_empty());
-            assert!(!found.operations.is_empty() || !found.summaries.is_empty());
+            let rows = !found.operations.is_empty() || !found.samples.is_empty();
+            assert!(rows || !found.summaries.is_empty() || found.blocks.is_some());
             assert_eq!(found.skipped_lines > 0, found.first_skipped.is_some());
         }
         Err(error) => assert!(!error.to_string().contains('\n'), "one line: {error}"),

@@ -2,8 +2,8 @@
 
 use arbitrary::{Result, Unstructured};
 use model::{Batch, LinkType, Packet, PacketRef, Time};
-use pseudonyms::{Anonymiser};
 use net::{Decoder, PacketAnonymiser, Segment};
+use pseudonyms::Anonymiser;
 
 /// The link types a packet's first byte chooses from; beyond them, the next two bytes are the type.
 pub const LINK_TYPES: [u16; 15] = [

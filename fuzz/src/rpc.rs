@@ -75,7 +75,13 @@ impl Run {
         }
     }
 
-    pub(crate) fn chunk<'a>(&self, d: Direction, data: &'a [u8], cut: u32, held: bool) -> Chunk<'a> {
+    pub(crate) fn chunk<'a>(
+        &self,
+        d: Direction,
+        data: &'a [u8],
+        cut: u32,
+        held: bool,
+    ) -> Chunk<'a> {
         Chunk {
             data,
             cut,

@@ -70,7 +70,8 @@ pub fn oracle_trace(data: &[u8]) {
     for s in &database.statements {
         assert!(s.elapsed.count == s.parses + s.executions + s.fetches);
         assert!(
-            s.normal == statement::normalise_as(&s.normal, statement::Dialect::Oracle) || s.id.is_none()
+            s.normal == statement::normalise_as(&s.normal, statement::Dialect::Oracle)
+                || s.id.is_none()
         );
     }
 }

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// The system's allocator, but that a request it refuses ends the run.
-pub(crate) struct OrEnd;
+pub struct OrEnd;
 
 // SAFETY: every call goes to the system's allocator as it came, and what that answers is handed on as it is; what is
 // null is not handed on at all.

@@ -4,7 +4,6 @@ use crate::command::CANNOT_WRITE;
 use crate::out::complain;
 use anyhow::Context;
 use std::io;
-use std::process::ExitCode;
 
 /// A run that did what it was asked to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -25,17 +24,17 @@ impl Done {
 }
 
 /// The exit code of a run, after saying on standard error why it could not be done.
-pub(crate) fn code(result: anyhow::Result<Done>) -> ExitCode {
+pub(crate) fn code(result: anyhow::Result<Done>) -> u8 {
     match result {
-        Ok(Done::Fine) => ExitCode::SUCCESS,
-        Ok(Done::Found) => ExitCode::from(1),
-        Ok(Done::Damaged) => ExitCode::from(3),
-        Ok(Done::Unwritten) => ExitCode::from(2),
+        Ok(Done::Fine) => 0,
+        Ok(Done::Found) => 1,
+        Ok(Done::Damaged) => 3,
+        Ok(Done::Unwritten) => 2,
         // Whoever reads the output has seen enough of it.
-        Err(e) if is_broken_pipe(&e) => ExitCode::SUCCESS,
+        Err(e) if is_broken_pipe(&e) => 0,
         Err(e) => {
             complain(&format!("{e:#}"));
-            ExitCode::from(2)
+            2
         }
     }
 }
@@ -49,7 +48,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 }
 
 /// Help and version as asked for; wrong arguments as one line that says where to look.
-pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+pub(crate) fn usage(error: &clap::Error) -> u8 {
     use clap::error::ErrorKind;
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
@@ -57,7 +56,7 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let _ = error.print();
-            ExitCode::from(2)
+            2
         }
         _ => {
             // clap lists missing arguments on lines of their own; its usage follows an empty line.
@@ -65,7 +64,7 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
             let what = text.split("\n\n").next().unwrap_or_default();
             let what = what.strip_prefix("error: ").unwrap_or(what);
             complain(&format!("{what} (see --help)"));
-            ExitCode::from(2)
+            2
         }
     }
 }

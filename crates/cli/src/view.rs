@@ -13,7 +13,7 @@ mod terminal;
 pub(crate) use state::{Event, Message, State};
 #[cfg(unix)]
 pub(crate) use terminal::give_back_at_once;
-pub(crate) use terminal::{Screen, has_terminal};
+pub(crate) use terminal::{Picture, Screen, has_terminal};
 
 use ratatui::crossterm::event;
 use slowside::Control;
@@ -51,9 +51,15 @@ impl Shared {
         events.push(event);
     }
 
-    fn take(&self) -> Vec<Event> {
+    pub(crate) fn take(&self) -> Vec<Event> {
         std::mem::take(&mut *self.events.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// Takes a key that writes a character.
+pub(crate) fn press(key: char, state: &mut State, control: &Control) {
+    let event = event::Event::Key(event::KeyCode::Char(key).into());
+    keys::event(&event, state, control);
 }
 
 /// Shows what comes until somebody wants no more.

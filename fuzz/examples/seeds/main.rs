@@ -1,16 +1,20 @@
 //! Writes the seeds: small inputs of every kind each target knows, made by hand and with `testkit`.
 //! `cargo run --example seeds` in this folder; the result is the same every time.
 
+mod captures;
 mod hidden;
 mod links;
 mod messages;
-mod pgsql;
 mod mysql;
+mod names;
+mod pgsql;
 mod readers;
 mod segments;
+mod smb2;
 mod texts;
 mod tns;
 mod traces;
+mod wire;
 
 use std::fs;
 use std::path::Path;
@@ -31,6 +35,10 @@ fn main() {
     texts::write_all();
     tns::write_all();
     traces::write_all();
+    names::write_all();
+    smb2::write_all();
+    wire::write_all();
+    captures::write_all();
 }
 
 fn write(target: &str, name: &str, bytes: &[u8]) {

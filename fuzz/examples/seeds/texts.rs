@@ -22,6 +22,7 @@ pub fn write_all() {
         0,
         "time;latency_ms;op\n1795166662.233654921;1.5;r\n12.5;0x10;\"w\"\nnan;inf;\n",
     );
+    log("csv-list", 0, "latency_ms\n4\n");
     log(
         "csv-start",
         0,

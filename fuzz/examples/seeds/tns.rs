@@ -39,7 +39,13 @@ fn connected(version: &str, accept: &str) -> Vec<u8> {
     );
     let connect = part(CLIENT | PACKET, &hex(&connect));
     let accept = part(SERVER | PACKET, &hex(&format!("02 {version} {accept}")));
-    [&connect[..], &part(SERVER | PACKET, &[11]), &connect, &accept].concat()
+    [
+        &connect[..],
+        &part(SERVER | PACKET, &[11]),
+        &connect,
+        &accept,
+    ]
+    .concat()
 }
 
 fn conversation(form: u8, start: Vec<u8>, messages: &[(u8, &str)]) -> Vec<u8> {
@@ -68,7 +74,10 @@ pub fn write_all() {
             "03 76 01 01 01 03 01 21 01 01 05 01 01 'SYS' 01 0d 0d 'AUTH_TERMINAL' 01 03 03 'abc' 00 \
              01 0f 0f 'AUTH_PROGRAM_NM' 01 03 03 'app' 00",
         ),
-        (SERVER, "08 01 01 01 0f 0f 'AUTH_VERSION_NO' 01 09 09 '202375680' 00"),
+        (
+            SERVER,
+            "08 01 01 01 0f 0f 'AUTH_VERSION_NO' 01 09 09 '202375680' 00",
+        ),
         (
             CLIENT,
             "11 78 05 01 01 01 01 01 11 69 06 01 01 01 01 01 03 5e 07 02 80 21 00 01 01 12 01 01 0d \
@@ -99,7 +108,10 @@ pub fn write_all() {
              'AUTH_TERMINAL' 0f 00*3 05 'pts/0' 00*4 12 00*3 12 'AUTH_ALTER_SESSION' 24 00*3 24 \
              'ALTER SESSION SET TIME_ZONE=-05:0000' 01 00*3",
         ),
-        (SERVER, "08 01 00 0f 00*3 0f 'AUTH_VERSION_NO' 09 00*3 09 '169869568' 00*4"),
+        (
+            SERVER,
+            "08 01 00 0f 00*3 0f 'AUTH_VERSION_NO' 09 00*3 09 '169869568' 00*4",
+        ),
         (
             CLIENT,
             "11 69 0b fe ff*7 01 00*7 04 00*3 03 5e 0c 61 80 00*6 fe ff*7 24 00*3 fe ff*7 0d 00*3 \
@@ -127,13 +139,19 @@ pub fn write_all() {
         (CLIENT, "03 02 07 1c b6 12 00 00*4"),
         (SERVER, "08 01 00*3 09 01 00*3"),
         (CLIENT, "03 03 08 01 00*3 bc 73 46 00 12 00*3 06 'commit'"),
-        (SERVER, "04 01 00*3 01 00*10 01 00*3 2c 00*26 08 00*6 36 01 00*6 04 94 14 05 00*28"),
+        (
+            SERVER,
+            "04 01 00*3 01 00*10 01 00*3 2c 00*26 08 00*6 36 01 00*6 04 94 14 05 00*28",
+        ),
         (
             CLIENT,
             "03 5e 06 61 80 00*6 1c c4 29 06 16 00*3 30 a0 27 06 0d 00*7 64 a0 27 06 00*4 01 00*31 \
              66 a0 27 06 7c c4 29 06 00*12 74 a0 27 06 16 'SELECT USER FROM DUAL' 00 01 00*27 01 00*23",
         ),
-        (SERVER, "06 02 01 00*3 19 00*11 07 01 'a' 00 00 04 01 00*3 01 00*9 01 00*3 03 00*23 06 00*2 01 00*17"),
+        (
+            SERVER,
+            "06 02 01 00*3 19 00*11 07 01 'a' 00 00 04 01 00*3 01 00*9 01 00*3 03 00*23 06 00*2 01 00*17",
+        ),
     ];
     let mut all = conversation(0, short(), &older);
     // A break and a reset on both sides; refused, redirected, in the middle of something.
@@ -142,12 +160,20 @@ pub fn write_all() {
     }
     write("tns", "older", &all);
     let refused = part(SERVER | PACKET, &hex("04 22 00 00 0b '(ERR=12514)'"));
-    write("tns", "refused", &[&connected("01 3a", "")[..], &refused].concat());
+    write(
+        "tns",
+        "refused",
+        &[&connected("01 3a", "")[..], &refused].concat(),
+    );
     let away = part(
         SERVER | PACKET,
         &hex("05 00 20 '(ADDRESS=(HOST=10.0.0.9)(PORT=1))'"),
     );
-    write("tns", "redirected", &[&connected("01 3a", "")[..], &away].concat());
+    write(
+        "tns",
+        "redirected",
+        &[&connected("01 3a", "")[..], &away].concat(),
+    );
     let middle = conversation(LONG, Vec::new(), universal.get(5..).unwrap_or_default());
     write("tns", "middle", &middle);
 }

@@ -2,7 +2,7 @@
 
 use crate::write;
 
-const EXTENDED: &str = "Trace file /u01/x_ora_1.trc
+pub const EXTENDED: &str = "Trace file /u01/x_ora_1.trc
 Oracle Database 19c Enterprise Edition Release 19.0.0.0.0 - Production
 System name:\tLinux
 Node name:\tdb1
@@ -54,7 +54,7 @@ WAIT #1: nam='SQL*Net message from client' ela= 9765625 p1=1 p2=1 p3=0
 FETCH #1:c=0,e=1,p=0,cr=0,cu=0,mis=0,r=1,dep=0,og=4,tim=9766625
 ";
 
-const SERVER: &str = "[03-FEB-2014 10:56:17:929] New trace level is 16
+pub const SERVER: &str = "[03-FEB-2014 10:56:17:929] New trace level is 16
 [03-FEB-2014 10:56:17:934] niotns:  listener bequeathed shadow coming to life...
 [03-FEB-2014 10:56:17:935] nsopen: lcl[0]=0xf4ffe9ff, gbl[1]=0x0, tdu=65535, sdu=8192
 [03-FEB-2014 10:56:17:935] nsinh_hoff: ADR=\"(ADDRESS=(PROTOCOL=tcp)(DEV=17)(HOST=192.168.1.51)(PORT=1521))\"
@@ -74,7 +74,7 @@ const SERVER: &str = "[03-FEB-2014 10:56:17:929] New trace level is 16
 [03-FEB-2014 10:56:17:938] nserror: nsres: id=0, op=68, ns=12537, ns2=12560; nt[0]=507
 ";
 
-const CLIENT: &str = "(2100) [11-MAR-2019 07:04:24:529] nsbasic_bsd: tot=0, plen=37.\r
+pub const CLIENT: &str = "(2100) [11-MAR-2019 07:04:24:529] nsbasic_bsd: tot=0, plen=37.\r
 (2100) [11-MAR-2019 07:04:24:530] nttfpwr: socket 1644 had bytes written=37\r
 (2100) [11-MAR-2019 07:04:24:530] nsbasic_bsd: 00 25 00 00 06 00 00 00  |.%......|\r
 (2100) [11-MAR-2019 07:04:24:530] nsbasic_bsd: 00 00 03 5E 05 04 03 02  |........|\r

@@ -5,9 +5,12 @@ mod names;
 mod silence;
 mod terminal;
 
+pub(crate) use terminal::tell;
+
 use super::{check_standard_input, tell_damage};
 use crate::args::Live;
 use crate::exit::Done;
+use crate::out;
 use crate::view::has_terminal;
 use analysis::live::LiveResult;
 use anyhow::Context;
@@ -40,7 +43,10 @@ pub(crate) fn run(args: &Live) -> anyhow::Result<Done> {
     // Whoever asks for a format wants lines.
     let view = args.format.is_none() && has_terminal();
     let (source, control) = source(args, view)?;
-    stop_on_signals(&control)?;
+    // Signals are for the process, and what was registered for them stays.
+    if !out::is_caught() {
+        stop_on_signals(&control)?;
+    }
     if let Some(ns) = args.from_interface.lasting {
         stop_after(&control, ns)?;
     }

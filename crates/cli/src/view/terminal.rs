@@ -1,7 +1,9 @@
 //! The terminal, taken and given back: also when drawing fails, and when something panics.
 
+use super::draw;
+use super::state::State;
 use crate::out;
-use ratatui::backend::CrosstermBackend;
+use ratatui::backend::{CrosstermBackend, TestBackend};
 use ratatui::crossterm::cursor::{Hide, Show};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
@@ -78,19 +80,53 @@ impl Screen {
     pub(crate) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
         let drawn = |frame: &mut Frame<'_>| {
             draw(frame);
-            // What the terminal is told comes from these cells.
-            for cell in &mut frame.buffer_mut().content {
-                if cell.symbol().contains(acts) {
-                    cell.set_symbol(" ");
-                }
-            }
+            only_what_shows(frame);
         };
         self.terminal.draw(drawn).map(drop)
+    }
+}
+
+/// What the terminal is told comes from these cells.
+fn only_what_shows(frame: &mut Frame<'_>) {
+    for cell in &mut frame.buffer_mut().content {
+        if cell.symbol().contains(acts) {
+            cell.set_symbol(" ");
+        }
     }
 }
 
 impl Drop for Screen {
     fn drop(&mut self) {
         give_back();
+    }
+}
+
+/// What would stand on a terminal that is not there.
+pub(crate) struct Picture {
+    terminal: Option<Terminal<TestBackend>>,
+}
+
+impl Picture {
+    pub(crate) fn new((columns, lines): (u16, u16)) -> Picture {
+        let terminal = Terminal::new(TestBackend::new(columns, lines)).ok();
+        Picture { terminal }
+    }
+
+    /// Its lines.
+    pub(crate) fn of(&mut self, state: &State) -> String {
+        let mut text = String::new();
+        let drawn = |frame: &mut Frame<'_>| {
+            draw::draw(frame, state);
+            only_what_shows(frame);
+            let width = usize::from(frame.area().width.max(1));
+            for line in frame.buffer_mut().content.chunks(width) {
+                text.extend(line.iter().map(ratatui::buffer::Cell::symbol));
+                text.push('\n');
+            }
+        };
+        if let Some(terminal) = &mut self.terminal {
+            let _ = terminal.draw(drawn);
+        }
+        text
     }
 }

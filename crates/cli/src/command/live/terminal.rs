@@ -81,7 +81,8 @@ fn start(
     })
 }
 
-fn tell(event: &LiveEvent<'_>, shared: &Shared) {
+/// Leaves what is to be shown of an event.
+pub(crate) fn tell(event: &LiveEvent<'_>, shared: &Shared) {
     match event {
         LiveEvent::Moment { moment, held, .. } => {
             shared.tell(Event::Moment(Box::new((*moment).clone()), *held));

@@ -1,0 +1,76 @@
+//! The slowside command: arguments into calls of the engine, results to standard output. A library only so that
+//! it can be run within another process ([`Line`]).
+
+mod args;
+mod command;
+#[cfg(unix)]
+mod exhausted;
+mod exit;
+mod line;
+mod moment;
+mod out;
+mod page;
+mod progress;
+mod view;
+
+#[cfg(unix)]
+pub use exhausted::OrEnd;
+pub use line::{Line, Said, screens};
+
+use args::{Arguments, Command};
+use exit::Done;
+use std::process::ExitCode;
+#[cfg(unix)]
+use std::sync::Arc;
+
+/// The whole program.
+#[must_use]
+pub fn main() -> ExitCode {
+    survive_limits();
+    ExitCode::from(match args::parse(std::env::args_os()) {
+        Ok(arguments) => answer(&arguments),
+        Err(shown) => exit::usage(&shown),
+    })
+}
+
+/// Does what is asked, and gives the exit code.
+fn answer(arguments: &Arguments) -> u8 {
+    let done = report::on_page(page::page(arguments), || run(arguments));
+    exit::code(done)
+}
+
+/// A limit on the size of files (`ulimit -f`) is an error of the write that meets it, with a message, not the end of the
+/// process. Where memory ends beside the allocator, in the C library or as a thread begins, they say so and abort: that
+/// ends with exit code 2, too.
+fn survive_limits() {
+    #[cfg(unix)]
+    {
+        use signal_hook::consts::{SIGABRT, SIGXFSZ};
+        use signal_hook::flag::{register, register_conditional_shutdown};
+        let _ = register(SIGXFSZ, Arc::default());
+        let _ = register_conditional_shutdown(SIGABRT, 2, Arc::new(true.into()));
+    }
+}
+
+fn run(arguments: &Arguments) -> anyhow::Result<Done> {
+    match &arguments.command {
+        Command::Diagnose(args) => command::diagnose::run(args),
+        Command::Calls(args) => command::calls::run(args),
+        Command::Ops(args) => command::ops::run(args),
+        Command::Conns(args) => command::conns::run(args),
+        Command::Sql(args) => command::sql::run(args),
+        Command::Startup(args) => command::startup::run(args),
+        Command::Info(args) => command::info::run(args),
+        Command::Stat(args) => command::stat::run(args),
+        Command::Live(args) => command::live::run(args),
+        Command::Cut(args) => command::cut::run(args),
+        Command::Whatif(args) => command::whatif::run(args),
+        Command::Compare(args) => command::compare::run(args),
+        Command::Report(args) => command::report::run(args),
+        Command::Trace(args) => command::trace::run(args),
+        Command::Probe(args) => command::probe::run(args),
+        Command::Explain(args) => command::explain::run(args),
+        Command::Completions(args) => command::shell::completions(args),
+        Command::Man(args) => command::shell::man(args),
+    }
+}
