@@ -16,6 +16,7 @@
 use crate::view;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::fmt;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -54,16 +55,31 @@ unsafe impl GlobalAlloc for OrEnd {
 #[inline]
 fn granted(at: *mut u8, size: usize) -> *mut u8 {
     if at.is_null() {
-        end(size);
+        end(format_args!("{size} bytes more"));
     }
     at
+}
+
+/// A thread for whose own start there is no memory panics within the standard library: that ends the run as well. All other
+/// panics are told as ever.
+pub(crate) fn end_where_a_thread_cannot_start() {
+    /// ENOMEM, as the standard library says it.
+    const NO_MEMORY: &str = "(os error 12)";
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let said = info.payload().downcast_ref::<String>();
+        if said.is_some_and(|said| said.ends_with(NO_MEMORY)) {
+            end(format_args!("a thread its stack"));
+        }
+        usual(info);
+    }));
 }
 
 /// Ends the run without a further allocation. Locks of standard output and standard error may be held by whoever asked
 /// for memory, so the system is called past them.
 #[cold]
 #[inline(never)]
-fn end(size: usize) -> ! {
+fn end(what: fmt::Arguments<'_>) -> ! {
     thread_local! {
         static HERE: Cell<bool> = const { Cell::new(false) };
     }
@@ -82,7 +98,7 @@ fn end(size: usize) -> ! {
     let mut rest = &mut line[..];
     let _ = writeln!(
         rest,
-        "slowside: out of memory: the system refused {size} bytes more; what captures take is bounded by --memory, which \
+        "slowside: out of memory: the system refused {what}; what captures take is bounded by --memory, which \
          has to be less than there is, and --threads 1 takes least"
     );
     let left = rest.len();

@@ -49,6 +49,7 @@ fn survive_limits() {
         use signal_hook::flag::{register, register_conditional_shutdown};
         let _ = register(SIGXFSZ, Arc::default());
         let _ = register_conditional_shutdown(SIGABRT, 2, Arc::new(true.into()));
+        exhausted::end_where_a_thread_cannot_start();
     }
 }
 
