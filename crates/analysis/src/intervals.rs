@@ -118,6 +118,8 @@ pub struct Intervals {
     closed: u64,
     /// Intervals without packets that were left out.
     left_out: u64,
+    /// How many more of them may be written.
+    may_write: i64,
 }
 
 impl Intervals {
@@ -133,6 +135,7 @@ impl Intervals {
             last: Time::MIN,
             closed: 0,
             left_out: 0,
+            may_write: limits::EMPTY_INTERVALS,
         }
     }
 
@@ -212,12 +215,12 @@ impl Intervals {
         let Some(open) = self.open.pop_front() else {
             return;
         };
-        if open.index - self.next > limits::EMPTY_INTERVALS {
-            self.left_out = self
-                .left_out
-                .saturating_add((open.index - self.next) as u64);
+        let empty = open.index - self.next;
+        if empty > self.may_write.min(limits::EMPTY_INTERVALS) {
+            self.left_out = self.left_out.saturating_add(empty as u64);
             self.next = open.index;
         }
+        self.may_write += limits::EMPTY_FOR_EACH - (open.index - self.next);
         for index in self.next..open.index {
             let empty = Open {
                 index,

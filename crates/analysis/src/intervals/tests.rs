@@ -63,6 +63,20 @@ fn a_day_of_silence_is_left_out() {
 }
 
 #[test]
+fn silences_are_written_as_far_as_packets_pay_for_them() {
+    let packets: Vec<_> = (0..100).map(|n| (n * 9_000, 60)).collect();
+    let (rows, _) = rows(&packets, 1);
+    let most = limits::EMPTY_INTERVALS + 100 * limits::EMPTY_FOR_EACH;
+    // One silence is, and when the others have paid for it another one.
+    assert!(
+        rows.len() > 9_000 && rows.len() as i64 <= most + 100,
+        "{}",
+        rows.len()
+    );
+    assert_eq!(rows.iter().filter(|r| r.sizes.count > 0).count(), 100);
+}
+
+#[test]
 fn what_the_bounds_change_is_counted() {
     // Behind more open intervals than the bound a packet comes too late for its own, and a long silence
     // is left out.
