@@ -170,7 +170,7 @@ fn root_is_nobody_without_rights_in_all_threads_once_packets_come() {
     }
 }
 
-/// That all others which capture do as `live` does: before their second thread, which is what reads.
+/// That all others which capture do as `live` does: before their second thread, which the first packets start.
 #[test]
 fn info_and_stat_have_no_rights_either() {
     if !may_capture() {
@@ -182,6 +182,7 @@ fn info_and_stat_have_no_rights_either() {
         let mut child = command.spawn().expect("it starts");
         while threads(&child).len() < 2 {
             assert!(child.try_wait().expect("a child").is_none(), "{name}");
+            calls();
         }
         // Again: what was said of the first thread may be older than the second one is.
         let threads = threads(&child);
