@@ -16,9 +16,9 @@ pub(crate) enum Kind {
 }
 
 /// Bytes that may be written for each that was read, and beside those: headings, the sentences of a diagnosis, the page's
-/// own script and style.
+/// own script and style, the rows of the first silence that `stat` writes in full.
 const TIMES: usize = 100;
-const BESIDE: usize = 1 << 20;
+const BESIDE: usize = 8 << 20;
 
 pub(crate) fn bounded(written: usize, read: usize, line: &str) {
     assert!(

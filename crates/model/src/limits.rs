@@ -139,7 +139,7 @@ pub const OPEN_INTERVALS: usize = 64;
 pub const EMPTY_INTERVALS: i64 = 10_000;
 
 /// The same of all silences together, for each interval that has packets: what is written is bounded by what is read.
-pub const EMPTY_FOR_EACH: i64 = 64;
+pub const EMPTY_FOR_EACH: i64 = 8;
 
 /// Hosts and addresses of which it is remembered what ARP says; further ones are left out.
 /// `arp-hosts-left-out`.
