@@ -113,6 +113,17 @@ impl Account {
         }
     }
 
+    /// What calls may have waited of which the snap length hides the response, and nobody knows whose it was.
+    pub(crate) fn hidden_ns(&self) -> i64 {
+        self.sums.of(Cause::Hidden).hi_ns.unwrap_or(i64::MAX)
+    }
+
+    /// What clients waited at most, as far as it passed the captures.
+    pub(crate) fn most_ns(&self) -> i64 {
+        let longer_ns = self.hidden_ns() - self.sums.of(Cause::Hidden).lo_ns;
+        self.total_ns.saturating_add(longer_ns)
+    }
+
     #[must_use]
     pub fn server_ns(&self) -> i64 {
         self.service_ns + self.queue_ns + self.stall_ns

@@ -376,6 +376,7 @@ mod tests {
                 retransmits: 0,
                 request_held_ns: 0,
                 response_held_ns: 0,
+                hidden: None,
                 detail: Detail::default(),
                 text: None,
                 sql: None,

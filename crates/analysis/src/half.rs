@@ -49,6 +49,8 @@ pub enum Completeness {
     Complete,
     /// But for the beginning of its request.
     BegunBefore,
+    /// But for its response, of which is known where it may lie.
+    Hidden,
     NoResponse,
     Incomplete,
 }
@@ -68,11 +70,13 @@ pub struct Half {
     pub offset: u64,
     pub request_first: Mark,
     pub request_last: Mark,
-    /// Only meaningful when complete; otherwise the request's.
+    /// Only meaningful when complete; the earliest of one that is hidden, otherwise the request's.
     pub response_first: Mark,
     pub response_last: Mark,
     pub request_held_ns: i64,
     pub response_held_ns: i64,
+    /// How much longer it may have waited, where its response is hidden.
+    pub hidden_ns: i64,
     /// Which of its capture's calls it is, and of which [work](work_of).
     pub row: u64,
     pub work: u64,
@@ -114,6 +118,10 @@ impl Half {
             (Some(first), Some(last)) if call.is_begun_before() => {
                 (Completeness::BegunBefore, first, last)
             }
+            _ if call.hidden.is_some() => {
+                let earliest = call.hidden.map_or(request_last, |h| h.earliest);
+                (Completeness::Hidden, earliest, earliest)
+            }
             _ if matches!(call.outcome, Outcome::NoResponse(_)) => {
                 (Completeness::NoResponse, request_last, request_last)
             }
@@ -136,6 +144,7 @@ impl Half {
             response_last: last,
             request_held_ns: call.request_held_ns,
             response_held_ns: call.response_held_ns,
+            hidden_ns: call.hidden.map_or(0, |h| h.longer_ns()),
             row,
             work: work_of(call),
             attributes,
@@ -152,6 +161,12 @@ impl Half {
     #[must_use]
     pub fn has_times(&self) -> bool {
         self.is_complete() || self.completeness == Completeness::BegunBefore
+    }
+
+    /// Whether it is known how long it waited, at least.
+    #[must_use]
+    pub fn has_bounds(&self) -> bool {
+        self.has_times() || self.completeness == Completeness::Hidden
     }
 
     /// UDP has no sequence numbers.

@@ -26,11 +26,11 @@ use model::{ConnectionId, Direction, Mark, Time};
 /// A capture from which it is so far to the server was taken on the way.
 const ON_THE_WAY_NS: i64 = 500_000;
 
-/// Where the server's capture has a call: the number of its row there, and its packets.
+/// Where the server's capture has a call: the number of its row there, and its packets, if none is hidden.
 #[derive(Clone, Copy, Debug)]
 pub struct AtServer {
     pub row: u64,
-    pub marks: [Mark; 4],
+    pub marks: Option<[Mark; 4]>,
 }
 
 /// A call's ledger, shown to who asks for each.

@@ -79,6 +79,37 @@ struct Unsettled {
     work: u64,
     attributes: u32,
     is_datagram: bool,
+    /// Of one whose response is hidden from a capture or both.
+    hidden: Option<Bounded>,
+}
+
+/// How long a call took of which a response is hidden: at least, how much longer at most, and how much of the least it was
+/// not at the server, whenever that answered.
+#[derive(Clone, Copy, Debug)]
+struct Bounded {
+    least_ns: i64,
+    longer_ns: i64,
+    on_the_way_ns: i64,
+}
+
+impl Unsettled {
+    fn of(op: usize, client: &Half, server: &Half) -> Unsettled {
+        Unsettled {
+            op,
+            client: Brief::of(client),
+            server: Brief::of(server),
+            request_held_ns: client.request_held_ns,
+            response_held_ns: server.response_held_ns,
+            server_end: server.server,
+            bytes: [client.request_bytes, client.response_bytes].map(u64::from),
+            row: client.row,
+            server_row: server.row,
+            work: client.work,
+            attributes: client.attributes,
+            is_datagram: client.is_datagram(),
+            hidden: None,
+        }
+    }
 }
 
 /// What is left to know of a half that is matched.
@@ -214,19 +245,26 @@ impl MatchedFacts {
         if is_whole {
             self.client.add(c);
         }
+        self.unsettled.push_back(Unsettled::of(op, client, server));
+    }
+
+    /// Adds a call of which a capture hides the response, or both do. It is divided as far as it is known how long
+    /// it waited, and has no part in what is told of times, nor in the clock.
+    pub fn add_hidden(&mut self, client: &Half, server: &Half) {
+        let (c, s) = (client.response_time_ns(), server.response_time_ns());
+        // The client cannot have had it before the server sent it.
+        let least_ns = match client.has_times() {
+            true => c,
+            false => c.max(s),
+        };
+        let at_server_ns = s.saturating_add(server.hidden_ns);
         self.unsettled.push_back(Unsettled {
-            op,
-            client: Brief::of(client),
-            server: Brief::of(server),
-            request_held_ns: client.request_held_ns,
-            response_held_ns: server.response_held_ns,
-            server_end: server.server,
-            bytes: [client.request_bytes, client.response_bytes].map(u64::from),
-            row: client.row,
-            server_row: server.row,
-            work: client.work,
-            attributes: client.attributes,
-            is_datagram: client.is_datagram(),
+            hidden: Some(Bounded {
+                least_ns: least_ns.max(0),
+                longer_ns: (c + client.hidden_ns - least_ns).max(0),
+                on_the_way_ns: (least_ns - at_server_ns).max(0),
+            }),
+            ..Unsettled::of(usize::from(client.op), client, server)
         });
     }
 
@@ -253,7 +291,10 @@ impl MatchedFacts {
 
     fn settle_one(&mut self, call: &Unsettled, client: &CaptureFacts, server: &CaptureFacts) {
         let (c, s) = (&call.client, &call.server);
-        let total = c.response_last.time - c.request_first.time;
+        let total = match call.hidden {
+            Some(hidden) => hidden.least_ns,
+            None => c.response_last.time - c.request_first.time,
+        };
         let wait = (s.response_first.time - s.request_last.time).clamp(0, total.max(0));
         // What a sender waited for is best known where it stands.
         let quiet = client.is_quiet(c.connection) && server.is_quiet(s.connection);
@@ -302,11 +343,15 @@ impl MatchedFacts {
         let passing = passing_there.clamp(0, rest);
         let mut transfer = passing + held + unread;
         let mut path = rest - passing;
-        self.server_wait.add(service + stall);
+        if call.hidden.is_none() {
+            self.server_wait.add(service + stall);
+        }
         let shown = |value, capture: &CaptureFacts, b: &Brief| {
             Exhibit::of(value, capture.index, b.request_first, b.response_last)
         };
-        self.slow_server.add(shown(service, server, s));
+        if call.hidden.is_none() {
+            self.slow_server.add(shown(service, server, s));
+        }
         if stall > 0 {
             self.stalled.add(shown(stall, server, s));
         }
@@ -334,6 +379,12 @@ impl MatchedFacts {
         // Databases' calls are told apart by their order alone.
         if call.work != 0 && (lacks(client, c) || lacks(server, s)) {
             lost = Lost::Hidden;
+        }
+        if call.hidden.is_some() {
+            // Behind losses a server that has answered may not send as fast as it answers.
+            let sure = if quiet { service } else { 0 };
+            let own = [sure, stall, blocked, held + unread];
+            return self.keep_hidden(call, own, lost);
         }
         let life = (c.request_first.time, c.response_last.time);
         if let Some(parts) = &mut self.parts {
@@ -375,12 +426,12 @@ impl MatchedFacts {
         if let Some(rows) = &mut self.at_server {
             rows.push(AtServer {
                 row: call.server_row,
-                marks: [
+                marks: Some([
                     s.request_first,
                     s.request_last,
                     s.response_first,
                     s.response_last,
-                ],
+                ]),
             });
         }
         self.kept.push(&Both {
@@ -402,6 +453,7 @@ impl MatchedFacts {
             path_ns: path,
             lost,
             is_datagram: call.is_datagram,
+            hidden_ns: None,
             held: causes,
             server_connection: s.connection.0,
             sending_at_ns: [life.0.0, s.response_first.time.0],
@@ -441,6 +493,39 @@ impl MatchedFacts {
         if nagle > 0 {
             self.held.add(shown(nagle, client, c));
         }
+    }
+
+    /// A call whose response is hidden: what is not certain to be the server's own, or to have been on the way, is nobody's.
+    fn keep_hidden(&mut self, call: &Unsettled, own: [i64; 4], lost: Lost) {
+        let (c, s) = (&call.client, &call.server);
+        let [service_ns, stall_ns, behind_ns, transfer_ns] = own;
+        let Some(hidden) = call.hidden else { return };
+        if let Some(rows) = &mut self.at_server {
+            rows.push(AtServer {
+                row: call.server_row,
+                marks: None,
+            });
+        }
+        self.kept.push(&Both {
+            row: call.row,
+            connection: c.connection.0,
+            work: call.work,
+            attributes: call.attributes.into(),
+            server: number_of(call.server_end),
+            at_ns: c.request_first.time.0,
+            bytes: call.bytes,
+            response_ns: hidden.least_ns,
+            service_ns,
+            stall_ns,
+            behind_ns,
+            transfer_ns,
+            path_ns: hidden.on_the_way_ns,
+            lost,
+            hidden_ns: Some(hidden.longer_ns),
+            server_connection: s.connection.0,
+            sending_at_ns: [c.request_first.time.0; 2],
+            ..Both::default()
+        });
     }
 
     /// How much longer calls take at the client than at the server, on average.

@@ -38,6 +38,22 @@ impl Stretch {
     fn long_ns(&self) -> i64 {
         self.to_ns.saturating_sub(self.from_ns)
     }
+
+    /// Whether one that begins later overlaps it, or is closer than both are long.
+    fn joins(&self, later: &Stretch) -> bool {
+        later.from_ns.saturating_sub(self.to_ns) <= later.long_ns().min(self.long_ns())
+    }
+
+    fn with(&self, other: &Stretch, calls: fn(u64, u64) -> u64) -> Stretch {
+        Stretch {
+            from_ns: self.from_ns.min(other.from_ns),
+            to_ns: self.to_ns.max(other.to_ns),
+            sum: Cell {
+                calls: calls(self.sum.calls, other.sum.calls),
+                ..self.sum.with(other.sum)
+            },
+        }
+    }
 }
 
 /// The costly stretches of one account.
@@ -76,21 +92,25 @@ impl Stretches {
     }
 
     fn push(&mut self, mut new: Stretch, calls: fn(u64, u64) -> u64) {
-        while let Some(last) = self.list.last() {
-            if new.from_ns.saturating_sub(last.to_ns) > new.long_ns().min(last.long_ns()) {
-                break;
+        // What comes late belongs between others.
+        let mut at = match self.list.last() {
+            Some(last) if last.from_ns > new.from_ns => {
+                self.list.partition_point(|s| s.from_ns <= new.from_ns)
             }
-            new = Stretch {
-                from_ns: new.from_ns.min(last.from_ns),
-                to_ns: new.to_ns.max(last.to_ns),
-                sum: Cell {
-                    calls: calls(new.sum.calls, last.sum.calls),
-                    ..new.sum.with(last.sum)
-                },
-            };
-            self.list.pop();
+            _ => self.list.len(),
+        };
+        while let Some(next) = self.list.get(at).filter(|next| new.joins(next)) {
+            new = new.with(next, calls);
+            self.list.remove(at);
         }
-        self.list.push(new);
+        while let Some(last) = at.checked_sub(1).and_then(|i| self.list.get(i))
+            && last.joins(&new)
+        {
+            new = new.with(last, calls);
+            at -= 1;
+            self.list.remove(at);
+        }
+        self.list.insert(at, new);
     }
 
     /// The stretches of several accounts, in order of time. Calls may be charged in more than one
@@ -213,5 +233,31 @@ fn at_least(hits: usize, of: usize, chance: f64) -> f64 {
         }
     } else {
         (1.0 - below).max(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_late_lies_where_it_belongs() {
+        const MS: i64 = 1_000_000;
+        let all = |order: &[i64]| {
+            let mut stretches = Stretches::default();
+            for n in order {
+                let from_ns = n / 2 * 1_000 * MS + n % 2 * 5 * MS;
+                stretches.add(from_ns, from_ns + 10 * MS, 1, 100);
+            }
+            let span = |s: &Stretch| (s.from_ns / MS, s.to_ns / MS, s.sum.calls);
+            stretches.list.iter().map(span).collect::<Vec<_>>()
+        };
+        let in_order = all(&[0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(
+            in_order,
+            [0, 1, 2, 3].map(|s| (s * 1_000, s * 1_000 + 15, 2))
+        );
+        assert_eq!(all(&[0, 2, 4, 6, 7, 3, 1, 5]), in_order);
+        assert_eq!(all(&[7, 6, 5, 4, 3, 2, 1, 0]), in_order);
     }
 }

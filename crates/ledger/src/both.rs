@@ -40,6 +40,9 @@ pub struct Both {
     pub lost: Lost,
     /// Whether it was sent in datagrams.
     pub is_datagram: bool,
+    /// Where its response is hidden, how much longer than `response_ns` it may have waited: of that only the server's own
+    /// and `behind_ns` are known.
+    pub hidden_ns: Option<i64>,
     pub held: Held,
     /// Where its connections' accounts are to be asked: its connection at the server, when its request began
     /// to leave, when its response did by the server's clock, and how long each took to leave.
@@ -81,6 +84,7 @@ impl Pack for Both {
         p.signed(request - self.at_ns);
         p.signed(response - self.at_ns);
         self.sending_ns.into_iter().for_each(|ns| p.signed(ns));
+        p.number(self.hidden_ns.map_or(0, |ns| ns as u64 + 1));
     }
 
     fn unpack(u: &mut Unpacker<'_>) -> Option<Both> {
@@ -108,6 +112,7 @@ impl Pack for Both {
         call.server_connection = u.number()?;
         call.sending_at_ns = [call.at_ns + u.signed()?, call.at_ns + u.signed()?];
         call.sending_ns = [u.signed()?, u.signed()?];
+        call.hidden_ns = u.number()?.checked_sub(1).map(|ns| ns as i64);
         Some(call)
     }
 }
@@ -167,6 +172,17 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
     ledger.charge(Cause::Event, d, Bounds::between(0, call.locked_ns.min(own)));
     let mut charge = |cause, d, ns| ledger.charge(cause, d, Bounds::exactly(ns));
     charge(Cause::Loss, d, call.behind_ns);
+    if let Some(longer) = call.hidden_ns {
+        let (transfer, path) = match call.lost {
+            Lost::Nothing => (Cause::Transfer, Cause::Path),
+            lost => (lost.cause(), lost.cause()),
+        };
+        charge(transfer, back, call.transfer_ns);
+        charge(path, d, call.path_ns);
+        let known = own + call.behind_ns + call.transfer_ns + call.path_ns;
+        charge(Cause::Hidden, d, (call.response_ns - known).max(0));
+        return ledger.hide(longer);
+    }
     // What holds turns of a stream back, their connections' accounts say.
     let nagle = match facts.classes {
         Some(_) => 0,

@@ -98,6 +98,8 @@ causes! {
     SmallFetch "small-fetch",
     /// Of the path, what larger writes would have spared, where each waits for a confirmation, or as many as are under way.
     SmallWrites "small-writes",
+    /// The snap length hides the response: whose the time was that the call may have waited for it beyond what is known, nothing tells.
+    Hidden "hidden",
     /// Nothing tells.
     Unknown "unknown",
 }
@@ -125,7 +127,7 @@ impl Cause {
             Cause::Chatty | Cause::SmallFetch | Cause::SmallWrites => {
                 (Place::Network, Place::Client)
             }
-            Cause::Unknown => (Place::Unknown, Place::Unknown),
+            Cause::Hidden | Cause::Unknown => (Place::Unknown, Place::Unknown),
         }
     }
 }

@@ -125,6 +125,13 @@ impl Ledger {
         }
     }
 
+    /// The call may have waited for so much longer: where its response stands is not seen.
+    fn hide(&mut self, longer_ns: i64) {
+        let longer = Bounds::between(0, longer_ns.max(0));
+        self.response = self.response.plus(longer);
+        self.charge(Cause::Hidden, Direction::ToServer, longer);
+    }
+
     /// A sender was silent for so long behind what may have ended a message: within one, or perhaps between two.
     fn charge_silence(&mut self, direction: Direction, ns: Bounds, may_idle: bool) {
         let cause = match may_idle {
@@ -153,6 +160,17 @@ impl Ledger {
             most = most.plus(c.ns);
         }
         self.charge(Cause::NotReading, Direction::ToClient, most);
+    }
+
+    /// What looks like the server's work, its TCP may have waited with the answer.
+    fn doubt_sending(&mut self) {
+        let mut most = Bounds::exactly(0);
+        let own = self.charges.iter_mut();
+        for c in own.filter(|c| matches!(c.cause, Cause::Service | Cause::Queue)) {
+            c.ns.lo_ns = 0;
+            most = most.plus(c.ns);
+        }
+        self.charge(Cause::Hidden, Direction::ToServer, most);
     }
 
     #[must_use]

@@ -100,6 +100,10 @@ pub struct One {
     pub recovery_ns: i64,
     pub response_recovery_ns: i64,
     pub behind_ns: i64,
+    /// Where its response is hidden, how much longer it may have waited than until the first bytes that may hold it.
+    pub hidden_ns: i64,
+    /// Whether a server that had answered may not have sent as fast as it answers.
+    pub may_be_held: bool,
     pub held: HeldUp,
 }
 
@@ -133,6 +137,7 @@ impl Pack for One {
         ] {
             p.signed(ns);
         }
+        p.number(self.hidden_ns.unsigned_abs() * 2 + u64::from(self.may_be_held));
         p.number(self.lost.number() * 2 + u64::from(self.is_datagram));
         p.held_up(&self.held);
     }
@@ -158,6 +163,8 @@ impl Pack for One {
             behind_ns: u.signed()?,
             ..One::default()
         };
+        let hidden = u.number()?;
+        (call.hidden_ns, call.may_be_held) = ((hidden / 2) as i64, hidden % 2 == 1);
         (call.lost, call.is_datagram) = u.lost()?;
         call.held = u.held_up()?;
         Some(call)
@@ -275,6 +282,10 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     }
     waiting(call, wait, facts, ledger);
     path(beyond, facts.spared, ledger);
+    if call.may_be_held {
+        ledger.doubt_sending();
+    }
+    ledger.hide(call.hidden_ns);
 }
 
 /// What held a message up while it passed. Further on than its sender's end a stretch shows as much longer

@@ -192,12 +192,50 @@ proptest! {
     }
 
     #[test]
+    fn a_hidden_response_takes_an_answer_away_and_gives_none(
+        truth in truth(), seen in 0..=100i64, more in 0..50 * MS, may_be_held in any::<bool>(),
+    ) {
+        let both = of_both(&truth.both(), &both_facts());
+        let way = Half::Away(Bounds::exactly(truth.out + truth.back));
+        let at = |one: One| {
+            let rest = one.wait_ns + one.response_passing_ns;
+            let wait_ns = one.wait_ns * seen / 100;
+            let hidden_ns = rest - wait_ns + more;
+            One { wait_ns, response_passing_ns: 0, hidden_ns, may_be_held, ..one }
+        };
+        let ledgers = [
+            of_one(&at(truth.at_client()), &one_facts(way, Half::Here)),
+            of_one(&at(truth.at_server()), &one_facts(Half::Here, way)),
+            of_both(&Both {
+                response_ns: truth.request + truth.service * seen / 100,
+                service_ns: truth.service * seen / 100,
+                transfer_ns: 0,
+                path_ns: truth.request,
+                hidden_ns: Some(truth.both().response_ns - truth.request - truth.service * seen / 100 + more),
+                ..Both::default()
+            }, &both_facts()),
+        ];
+        for ledger in &ledgers[..2] {
+            divides(ledger)?;
+            for place in [Place::Client, Place::Network, Place::Server] {
+                let (less, full) = (side(ledger, place), side(&both, place));
+                prop_assert!(contains(less, full), "{place:?}: {less:?} {full:?}");
+            }
+        }
+        divides(&ledgers[2])?;
+        prop_assert!(contains(side(&ledgers[2], Place::Server), side(&both, Place::Server)));
+        for ledger in &ledgers {
+            prop_assert!(contains(ledger.response, both.response));
+        }
+    }
+
+    #[test]
     fn lines_divide_what_the_client_waited_whatever_one_capture_saw(
         truth in truth(), passing in held(), waiting in held(), lost in lost(),
         (to_server, to_client) in (half(), half()), waits_tell in any::<bool>(),
         (stall_ns, recovery_ns, behind_ns) in (0..900 * MS, 0..900 * MS, 0..900 * MS),
         (request_held_ns, response_held_ns, fragments_ns) in (0..900 * MS, 0..900 * MS, 0..900 * MS),
-        spared in proptest::option::of((0..100u64, any::<bool>())),
+        spared in proptest::option::of((0..100u64, any::<bool>())), hidden_ns in prop_oneof![Just(0), 0..900 * MS],
     ) {
         let call = One {
             stall_ns,
@@ -207,6 +245,8 @@ proptest! {
             response_held_ns,
             lost,
             held: HeldUp { passing, waiting },
+            hidden_ns,
+            may_be_held: hidden_ns > 0,
             ..truth.at_client()
         };
         let share = |(trips, is_sure)| Share { cause: Cause::Chatty, trips, of: 100, is_sure };

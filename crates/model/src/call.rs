@@ -278,6 +278,25 @@ impl Outcome {
     }
 }
 
+/// Where a response lies that the snap length hides.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HiddenResponse {
+    /// The first bytes that may hold it: the call waited for so long at least.
+    pub earliest: Mark,
+    /// The last of them, before calls that were sent later had long been answered: for so long at most.
+    pub latest: Time,
+    /// For how long the server's TCP held back what came first, as far as the capture can tell.
+    pub held_ns: i64,
+}
+
+impl HiddenResponse {
+    /// From the earliest to the latest, in nanoseconds.
+    #[must_use]
+    pub fn longer_ns(&self) -> i64 {
+        (self.latest - self.earliest.time).max(0)
+    }
+}
+
 /// One request and its response.
 ///
 /// All four marks are known for a call that is `Ok` or an `Error`.
@@ -317,6 +336,8 @@ pub struct Call {
     /// Nanoseconds, 0 where the capture cannot tell.
     pub request_held_ns: i64,
     pub response_held_ns: i64,
+    /// Where the response may lie, if the snap length hides it.
+    pub hidden: Option<HiddenResponse>,
     pub detail: Detail,
     /// Longer text of the protocol: for NFSv4 the list of operations, comma separated, or, where names are
     /// asked for, what a call of NFS names; of a lookup the

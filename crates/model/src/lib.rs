@@ -28,7 +28,7 @@ mod time;
 mod timeline;
 
 pub use account::{DirectionAccount, PerClass, RoundTrips, Stuck, TimeClass, Vanished, Wait};
-pub use call::{Call, Change, Code, Mark, Outcome, Outstanding, Protocol, Reason};
+pub use call::{Call, Change, Code, HiddenResponse, Mark, Outcome, Outstanding, Protocol, Reason};
 pub use chunk::{Chunk, Close, Direction};
 pub use count::{counted, grouped};
 pub use detail::{Detail, Field, FieldKind};

@@ -43,21 +43,24 @@ struct Brief {
     work: u64,
     attributes: u32,
     is_datagram: bool,
+    /// Of one whose response is hidden, how much longer it may have waited than until `response`.
+    hidden_ns: Option<i64>,
 }
 
 impl OneSided {
     pub(super) fn call(&mut self, call: &Call, row: u64, attributes: u32) {
+        let hidden = call.hidden.map(|h| h.earliest);
         let marks = (
             call.request_first,
             call.request_last,
-            call.response_first,
-            call.response_last,
+            call.response_first.or(hidden),
+            call.response_last.or(hidden),
         );
         let (Some(request), Some(request_last), Some(response_first), Some(response)) = marks
         else {
             return;
         };
-        if call.is_timed() || call.is_begun_before() {
+        if call.is_timed() || call.is_begun_before() || hidden.is_some() {
             self.unsettled.push_back(Brief {
                 connection: call.connection,
                 server: call.server,
@@ -72,6 +75,7 @@ impl OneSided {
                 work: work_of(call),
                 attributes,
                 is_datagram: call.request_sequence == 0,
+                hidden_ns: call.hidden.map(|h| h.longer_ns()),
             });
         }
     }
@@ -87,6 +91,10 @@ impl OneSided {
             let Some(b) = self.unsettled.pop_front() else {
                 return;
             };
+            if b.hidden_ns.is_some() {
+                self.kept.push(&settled(&b, facts));
+                continue;
+            }
             let took = b.response.time - b.request.time;
             let life = (b.request.time, b.response.time);
             self.rounds.add(b.connection, life, b.bytes, 0);
@@ -143,6 +151,7 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
         request_held_ns: b.request_held_ns,
         response_held_ns: b.response_held_ns,
         is_datagram: b.is_datagram,
+        hidden_ns: b.hidden_ns.unwrap_or(0),
         ..One::default()
     };
     let (asked, answered) = (times.request_last, times.response_first);
@@ -188,5 +197,7 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
     if !resent {
         one.stall_ns = facts.stalled(b.server, asked, answered);
     }
+    // Behind losses a server that has answered may not send as fast as it answers.
+    one.may_be_held = b.hidden_ns.is_some() && !facts.is_quiet(b.connection);
     one
 }

@@ -283,6 +283,7 @@ impl Diagnoser {
                     app.matched(c, s);
                 }
             }
+            _ if c.has_bounds() && s.has_bounds() && !backwards => self.matched.add_hidden(c, s),
             (Completeness::NoResponse, Completeness::NoResponse) => {
                 self.unmatched(c.op).no_response += 1
             }

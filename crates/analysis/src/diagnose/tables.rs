@@ -26,7 +26,7 @@ impl Diagnoser {
                 let u = self.unmatched(call.op);
                 match call.completeness {
                     _ if !inside => u.outside_overlap += 1,
-                    Completeness::NoResponse => u.no_response += 1,
+                    Completeness::NoResponse | Completeness::Hidden => u.no_response += 1,
                     Completeness::Incomplete | Completeness::BegunBefore => u.incomplete += 1,
                     Completeness::Complete if i == client => u.not_in_server_capture += 1,
                     Completeness::Complete => u.not_in_client_capture += 1,

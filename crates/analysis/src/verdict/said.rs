@@ -2,7 +2,7 @@
 
 use super::{Blame, Ground, answering_ns, is_of_connects, silent_ns};
 use crate::diagnose::Kind;
-use crate::facts::{Basis, Facts};
+use crate::facts::{ACCUSED_SHARE, Basis, Facts};
 use crate::findings::{Of, Rule};
 use crate::results::{Concentrated, Finding, Side, What};
 use crate::text::{Text, Value, text};
@@ -366,7 +366,7 @@ fn overlap(facts: &Facts<'_>, blames: &[Blame; 2], known: Option<&Finding>) -> T
             side = b.side,
             least = each(facts, b.sure_ns()),
             // What may be this cause's or that one's is there once.
-            most = each(facts, most.min(a.total_ns.saturating_add(b.beside_ns))),
+            most = each(facts, most.min(a.most_ns().saturating_add(b.beside_ns))),
         ),
         Some(_) => text!(
             "the {side} {least}",
@@ -416,6 +416,9 @@ fn overlap(facts: &Facts<'_>, blames: &[Blame; 2], known: Option<&Finding>) -> T
 fn cure(facts: &Facts<'_>) -> Text {
     if facts.headers_are_cut() {
         return " The snap length cuts the headers of messages off: capture 256 bytes of each packet (-s 256).".into();
+    }
+    if facts.account.hidden_ns() >= facts.account.total_ns / ACCUSED_SHARE {
+        return " The snap length hides replies that stand behind others in a packet: capture whole packets (-s 0).".into();
     }
     match facts.account.basis {
         Basis::Matched => Text::default(),

@@ -73,6 +73,8 @@ pub(super) enum Passed {
     Nothing,
     /// Replies, with their XIDs.
     Replies(Vec<(u32, Span)>),
+    /// Replies, nobody knows which.
+    Unknown(Runs),
     /// Requests: the stretch of that index.
     Stretch(usize),
 }
@@ -137,7 +139,7 @@ impl Lane {
         };
         if !seen.is_call {
             let replies = self.replies_between(&between);
-            return replies.map_or(Passed::Nothing, Passed::Replies);
+            return replies.map_or(Passed::Unknown(between.runs), Passed::Replies);
         }
         if let Some((order, sparse)) = self.tracker.counting(COUNTED) {
             let steps = order.steps(between.before.xid, seen.xid);

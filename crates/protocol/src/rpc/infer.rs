@@ -11,7 +11,8 @@ use super::header::ReplyHeader;
 use super::hidden::{Passed, Settled};
 use super::pairing::{Early, Pairing};
 use super::pending::Pending;
-use super::positions::Seen;
+use super::positions::{Runs, Seen};
+use super::unseen;
 use crate::session::{Context, Run, Span};
 use model::{Direction, Field, Outcome, Reason, Time, Where, limits};
 
@@ -30,6 +31,7 @@ impl Pairing {
 
     /// Bytes of a direction have passed in which no header was captured.
     pub(super) fn skipped(&mut self, cx: &mut Context<'_>, d: Direction, run: &Run) {
+        self.unseen.of_mut(d).passed(run);
         if self.watching && !self.hidden.of_mut(d).skipped(run) {
             given_up(cx);
         }
@@ -55,6 +57,7 @@ impl Pairing {
         };
         match self.hidden.of_mut(d).passed(seen) {
             Passed::Nothing => {}
+            Passed::Unknown(runs) => self.answered_unseen(cx, d.reverse(), &runs),
             Passed::Stretch(stretch) => self.settle_stretch(cx, d, Some(stretch)),
             Passed::Replies(replies) => {
                 for (xid, span) in replies {
@@ -90,6 +93,21 @@ impl Pairing {
         if self.watching {
             self.hidden.of_mut(call.direction).kinds.learn(call, reply);
         }
+    }
+
+    /// Replies to requests of this direction are hidden here: some of the calls that wait are answered.
+    fn answered_unseen(&mut self, cx: &mut Context<'_>, d: Direction, runs: &Runs) {
+        let Some(until) = runs.runs.iter().map(|run| run.mark.time).max() else {
+            return;
+        };
+        let waiting = self.waiting(&cx.shared.rpc, cx.connection.id, d, until);
+        let kinds = &self.hidden.of(d).kinds;
+        let length = |xid: u32| {
+            let call = cx.shared.rpc.get((cx.connection.id, d, xid))?;
+            Some(kinds.reply_bytes(call).unwrap_or(unseen::UNKNOWN))
+        };
+        let lengths = waiting.into_iter().filter_map(length).collect();
+        self.unseen.of_mut(d.reverse()).answered(lengths, runs);
     }
 
     /// A reply is hidden here.

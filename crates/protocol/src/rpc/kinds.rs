@@ -237,6 +237,19 @@ impl Kinds {
         found
     }
 
+    /// How long the reply to a call is, record mark included, if it succeeds: as those to calls like it were.
+    pub(super) fn reply_bytes(&self, call: &Pending) -> Option<u64> {
+        let asked = call.arguments.detail.get(Field::Count).map(padded);
+        let length = |kind: &CallKind| match kind.data {
+            Data::Returned => Some(kind.reply_bytes + asked?),
+            Data::None | Data::Sent(_) => Some(kind.reply_bytes),
+        };
+        let of = |kind: &&CallKind| kind.is_of(call) && kind.request_bytes == call.request.bytes;
+        let mut same = self.kinds.iter().filter(of).map(length);
+        let first = same.next()??;
+        same.all(|other| other == Some(first)).then_some(first)
+    }
+
     /// Whether replies to calls like this one are always `bytes` long.
     pub(super) fn answers(&self, call: &Pending, bytes: u64) -> bool {
         let mut same = (self.kinds.iter())

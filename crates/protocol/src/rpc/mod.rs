@@ -13,7 +13,8 @@
 //! [`session`] cuts the stream into messages, [`resync`] finds where one starts when that is not
 //! known, [`body`] has the programmes read them, [`pairing`] makes calls of them, [`pending`] keeps
 //! what waits, and [`tls`] times what is encrypted. [`hidden`] finds the messages that start where
-//! nothing was captured, by [`positions`] and [`kinds`]; [`infer`] makes calls of them. Where names of
+//! nothing was captured, by [`positions`] and [`kinds`]; [`infer`] makes calls of them, and [`unseen`] bounds
+//! those of which the reply cannot be told. Where names of
 //! files are wanted, [`walk`] follows what a message does to them.
 
 mod body;
@@ -29,6 +30,7 @@ pub mod programs;
 mod resync;
 mod session;
 mod tls;
+mod unseen;
 pub mod walk;
 
 #[cfg(test)]

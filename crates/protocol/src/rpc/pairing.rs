@@ -4,12 +4,13 @@
 use super::body;
 use super::header::{ReplyHeader, Security};
 use super::hidden::Lane;
-use super::pending::{Orphan, Pending, Response};
+use super::pending::{Orphan, Pending, Response, Shared};
+use super::unseen::{Reply, Unseen};
 use crate::session::{Both, Context, Hole, Kept, Span, held_ns};
 use arrayvec::ArrayVec;
 use model::{
-    Call, Change, Close, Detail, Direction, Name, Outcome, Outstanding, Protocol, Reason, Time,
-    Transport, Where, limits,
+    Call, Change, Close, ConnectionId, Detail, Direction, Name, Outcome, Outstanding, Protocol,
+    Reason, Time, Transport, Where, limits,
 };
 use std::collections::VecDeque;
 
@@ -21,6 +22,9 @@ const FIRST_REQUESTS: u32 = 64;
 const ANSWER_WAIT_NS: i64 = 60_000_000_000;
 /// and no more than so many calls sent after it were answered.
 const OVERTAKEN: u64 = 1024;
+
+/// Calls that wait are no more than this where it is asked which of them were answered unseen.
+const MANY: usize = 256;
 
 /// How many times longer than usual a call must have waited to be doubted.
 const UNUSUAL: i64 = 8;
@@ -99,6 +103,8 @@ pub(super) struct Pairing {
     pub(super) watching: bool,
     /// By direction of the bytes for positions, of the requests for all else.
     pub(super) hidden: Both<Lane>,
+    /// By direction of the bytes.
+    pub(super) unseen: Both<Unseen>,
 }
 
 impl Pairing {
@@ -110,6 +116,7 @@ impl Pairing {
         kept.and(waiting, CALL_BYTES)
             .and(self.early.len(), size_of::<Early>())
             .and_each(lanes.into_iter())
+            .and_each([self.unseen.to_server.bytes(), self.unseen.to_client.bytes()].into_iter())
     }
 
     /// Headers of a direction may have been in a hole.
@@ -185,6 +192,7 @@ impl Pairing {
         *outstanding += 1;
         pending.outstanding = *outstanding;
         pending.answered_before = self.answers;
+        pending.unseen = self.unseen.of_mut(d.reverse()).ask();
         let order = cx.order;
         (cx.output).change(|| pending.change(ends, order, sent, Change::Sent));
         self.remember(cx, d, pending.xid);
@@ -243,6 +251,7 @@ impl Pairing {
     /// Reports a call without a response.
     fn give_up(&mut self, cx: &mut Context<'_>, mut p: Box<Pending>, reason: Reason, at: Time) {
         self.settle(cx, &mut p, at);
+        self.hide(&mut p);
         let outcome = Outcome::NoResponse(reason);
         let ends = cx.connection.ends(p.direction);
         let (order, texts) = (cx.order, &mut cx.shared.rpc.texts);
@@ -253,6 +262,56 @@ impl Pairing {
     fn hidden(&self, p: &Pending) -> Option<Reason> {
         let replies = self.holes.of(p.direction.reverse());
         replies.since(p.request.last.time)
+    }
+
+    /// Says where the answer to a call may lie, if that was not known before.
+    fn hide(&mut self, p: &mut Pending) {
+        let replies = p.direction.reverse();
+        let length = self.hidden.of(p.direction).kinds.reply_bytes(p);
+        let unseen = self.unseen.of_mut(replies);
+        if p.claimed.is_none() {
+            p.claimed = length.and_then(|length| unseen.claim(p, length));
+        }
+        let may_be = || unseen.may_hold(p, self.holes.of(replies).cut?);
+        let hidden = p.claimed.and_then(|reply| reply.of(p));
+        p.hidden = hidden.or(p.hidden).or_else(may_be);
+    }
+
+    /// A reply that nobody saw is not the one of the call that claimed it: calls sent later have one earlier each.
+    fn is_anothers(&mut self, cx: &mut Context<'_>, d: Direction, mut reply: Reply) {
+        for &(way, xid) in &self.doubtful {
+            let key = (cx.connection.id, way, xid);
+            if let Some(call) = cx.shared.rpc.get_mut(key).filter(|_| way == d)
+                && let Some(own) = call.claimed.filter(|own| reply.is_rather(own, call))
+            {
+                call.claimed = Some(reply);
+                reply = own;
+            }
+        }
+        self.unseen.of_mut(d.reverse()).give_back(reply);
+    }
+
+    /// The calls of a direction that wait since before `until`, in the order in which they were sent; none where there is
+    /// too much to look at.
+    pub(super) fn waiting(
+        &self,
+        shared: &Shared,
+        id: ConnectionId,
+        d: Direction,
+        until: Time,
+    ) -> Vec<u32> {
+        if self.order.len() > MANY {
+            return Vec::new();
+        }
+        let unseen = self.unseen.of(d.reverse());
+        let waits = |p: &Pending| {
+            let sent = p.request.last.time;
+            sent <= until && unseen.would_tell(sent)
+        };
+        let of = self.order.iter().filter(|(way, _)| *way == d);
+        of.map(|(_, xid)| *xid)
+            .filter(|xid| shared.get((id, d, *xid)).is_some_and(waits))
+            .collect()
     }
 
     /// Why a call has no response at the end of its connection or of the capture.
@@ -277,7 +336,7 @@ impl Pairing {
         if let Some(oldest) = self.answered_sent.get_mut(turn) {
             *oldest = answered.request.last.time;
         }
-        let replies = self.holes.of(answered.direction.reverse());
+        let replies = *self.holes.of(answered.direction.reverse());
         let Some(hole) = replies.last() else {
             return;
         };
@@ -301,6 +360,10 @@ impl Pairing {
                     (cx.output).change(|| p.change(ends, order, at, Change::Settled));
                 }
                 self.doubtful.push_back((d, xid));
+                if let Some(mut p) = cx.shared.rpc.remove(key) {
+                    self.hide(&mut p);
+                    cx.shared.rpc.insert(p);
+                }
             }
             self.order.pop_front();
             if self.doubtful.len() > limits::DOUBTFUL
@@ -326,6 +389,9 @@ impl Pairing {
         // inferred is not in it, but its request, seen when it was sent again, may be.
         if pending.counted && self.order.front() == Some(&(pending.direction, pending.xid)) {
             self.order.pop_front();
+        }
+        if let Some(reply) = pending.claimed.take() {
+            self.is_anothers(cx, pending.direction, reply);
         }
         self.settle(cx, pending, span.last.time);
         self.doubt(cx, pending, span.last.time);
@@ -437,6 +503,7 @@ impl Pairing {
             retransmits: 0,
             request_held_ns: 0,
             response_held_ns: 0,
+            hidden: None,
             detail: Detail::default(),
             text: None,
             sql: None,
@@ -466,6 +533,7 @@ impl Pairing {
                 self.give_up(cx, p, reason, now);
             } else {
                 self.settle(cx, &mut p, now);
+                self.hide(&mut p);
                 left.push(Orphan {
                     ends: cx.connection.ends(d),
                     call: p,

@@ -10,6 +10,7 @@
 use super::body;
 use super::header::Security;
 use super::program::Arguments;
+use super::unseen::Reply;
 use super::walk::{Listing, Walk};
 use crate::output::Output;
 use crate::session::{Span, held_ns};
@@ -17,8 +18,8 @@ use arrayvec::ArrayVec;
 use hashbrown::{HashMap, HashTable};
 use model::limits;
 use model::{
-    Call, Change, ConnectionId, Direction, Endpoint, Field, Mark, Name, Outcome, Outstanding,
-    Protocol, Reason, Time,
+    Call, Change, ConnectionId, Direction, Endpoint, Field, HiddenResponse, Mark, Name, Outcome,
+    Outstanding, Protocol, Reason, Time,
 };
 use std::hash::BuildHasher;
 use std::net::IpAddr;
@@ -54,6 +55,12 @@ pub(super) struct Pending {
     pub counted: bool,
     /// What its reply's header and results say, once they have been seen.
     pub outcome: Outcome,
+    /// Which bytes of the other direction were the first to pass unseen behind it, by their number.
+    pub unseen: u64,
+    /// The reply that nobody saw and that is taken to be its own.
+    pub claimed: Option<Reply>,
+    /// Where its answer may lie, once it is doubted that it will be seen.
+    pub hidden: Option<HiddenResponse>,
 }
 
 /// What a reply says of itself; nothing of one that was not seen.
@@ -97,6 +104,9 @@ impl Pending {
             answered_before: 0,
             counted: true,
             outcome: Outcome::Ok,
+            unseen: 0,
+            claimed: None,
+            hidden: None,
         }
     }
 
@@ -148,6 +158,10 @@ impl Pending {
             Some(name) => Some(Arc::clone(name)).filter(|name| !name.is_empty()),
             None => texts.of(self),
         };
+        let hidden = match outcome {
+            Outcome::NoResponse(Reason::SnapLength) => self.hidden,
+            _ => None,
+        };
         let Span { first, last, .. } = self.request;
         let held = self.request.last_held_since;
         Call {
@@ -170,7 +184,8 @@ impl Pending {
             outstanding: self.outstanding,
             retransmits: self.retransmits,
             request_held_ns: held_ns(held, first.time, last.time),
-            response_held_ns: response.held_ns,
+            response_held_ns: hidden.map_or(response.held_ns, |hidden| hidden.held_ns),
+            hidden,
             detail,
             text,
             sql: None,
@@ -253,6 +268,8 @@ impl Shared {
                 call.retransmits = 0;
                 call.counted = true;
                 call.outcome = Outcome::Ok;
+                call.claimed = None;
+                call.hidden = None;
                 call
             }
             None => Box::new(Pending::blank()),
@@ -279,6 +296,11 @@ impl Shared {
     pub(super) fn get_mut(&mut self, key: Key) -> Option<&mut Box<Pending>> {
         let hash = self.hash(key);
         self.waiting.find_mut(hash, |p| p.key() == key)
+    }
+
+    pub(super) fn get(&self, key: Key) -> Option<&Pending> {
+        let hash = self.hash(key);
+        self.waiting.find(hash, |p| p.key() == key).map(|p| &**p)
     }
 
     pub(super) fn contains(&self, key: Key) -> bool {

@@ -259,6 +259,7 @@ impl Halves {
             // What holds back the first byte of a request is not seen: it may not have been written.
             request_held_ns: request.map_or(0, |s| first_to_last(&s)),
             response_held_ns,
+            hidden: None,
             detail,
             text: None,
             sql: Some(sql),

@@ -186,6 +186,10 @@ pub(crate) struct Plan {
     pub(crate) ids: u32,
     /// Bytes of READs and WRITEs, at most.
     pub(crate) bytes: u64,
+    /// Requests that leave in one moment, at most.
+    pub(crate) at_once: u64,
+    /// Calls of a thousand that fail.
+    pub(crate) failing: u32,
     /// From the point of capture to the client and back. Nobody answers what cannot have arrived.
     pub(crate) round_trip_ns: i64,
 }
@@ -197,6 +201,8 @@ impl Default for Plan {
             pipelined: 6,
             ids: u32::MAX,
             bytes: 20_000,
+            at_once: 3,
+            failing: 100,
             round_trip_ns: 0,
         }
     }
@@ -237,12 +243,12 @@ impl Script {
             let mut bytes = Vec::new();
             if ask {
                 let left = u64::from(plan.calls - sent);
-                for _ in 0..=random.below(left.min(room as u64).min(3)) {
+                for _ in 0..=random.below(left.min(room as u64).min(plan.at_once)) {
                     // Clients do not use an id again that waits for its reply.
                     while open.iter().any(|o| o.row.id == id) {
                         id = (id + 1) % plan.ids;
                     }
-                    let (request, call) = ask_for(id, at, plan.bytes, random);
+                    let (request, call) = ask_for(id, at, plan, random);
                     bytes.extend(request);
                     open.push(call);
                     id = (id + 1) % plan.ids;
@@ -304,12 +310,12 @@ impl Script {
 }
 
 /// A request with its record mark, and what is to come of it.
-fn ask_for(id: u32, at: i64, bytes: u64, random: &mut Random) -> (Vec<u8>, Open) {
+fn ask_for(id: u32, at: i64, plan: Plan, random: &mut Random) -> (Vec<u8>, Open) {
     let file = [random.below(4) as u8; 32];
     let offset = random.below(1 << 40);
-    let data = vec![random.below(256) as u8; random.below(bytes) as usize];
+    let data = vec![random.below(256) as u8; random.below(plan.bytes) as usize];
     let count = data.len() as u32;
-    let fails = random.chance(100);
+    let fails = random.chance(plan.failing);
     let (op, procedure, request, reply) = match random.below(3) {
         0 => (
             "GETATTR",

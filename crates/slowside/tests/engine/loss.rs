@@ -1,7 +1,7 @@
 //! What the capture did not keep: calls may go missing or be half known, but none is made up and
 //! none gets the times of another.
 
-use crate::kit::{Plan, Row, Script, Wire, rows_of};
+use crate::kit::{MILLISECOND, Plan, Row, Script, Wire, diagnosis_of, rows_of};
 use proptest::prelude::*;
 use testkit::{Random, faults};
 
@@ -82,4 +82,44 @@ fn headers_within_the_snap_length_are_enough_for_every_call() {
     let packets = script.packets(Wire::default());
     let rows = rows_of(&faults::snap(&packets, 256));
     assert_eq!(rows, script.truth);
+}
+
+/// Replies that stand behind others in one packet, both ends: how long their calls waited in all is what is said of all,
+/// though nobody saw which reply is whose. Each kind of reply has its length, which now and then another has as well.
+#[test]
+fn what_calls_waited_whose_replies_are_hidden_is_within_its_bounds() {
+    let plan = Plan {
+        calls: 60,
+        bytes: 200,
+        at_once: 1,
+        failing: 0,
+        round_trip_ns: 5 * MILLISECOND,
+        ..Plan::default()
+    };
+    let wire = Wire {
+        mss: 9_000,
+        ..Wire::default()
+    };
+    let (mut all, mut least, mut most, mut far) = (0, 0, 0, 0);
+    for seed in 0..100 {
+        let mut random = Random::new(seed);
+        let script = Script::new(plan, &mut random);
+        let snaplen = 130 + random.below(170) as usize;
+        let [client, server] =
+            (script.ends(wire, 2 * MILLISECOND)).map(|packets| faults::snap(&packets, snaplen));
+        let ledger = diagnosis_of(&client, &server).ledger;
+        assert_eq!(ledger.calls, script.truth.len() as u64, "{seed}");
+        let took = |r: &Row| Some(r.times[3]? - r.times[0]? + plan.round_trip_ns);
+        let true_ns: i64 = script.truth.iter().filter_map(took).sum();
+        let (lo, hi) = (ledger.total.lo_ns, ledger.total.hi_ns.expect("bounded"));
+        let near = true_ns / 20;
+        far += u32::from(lo - near > true_ns || hi + near < true_ns);
+        (all, least, most) = (all + true_ns, least + lo, most + hi);
+    }
+    assert!((least..=most).contains(&all), "{least} {all} {most}");
+    assert!(
+        least > all * 9 / 10 && most < all * 4 / 3,
+        "{least} {all} {most}"
+    );
+    assert!(far <= 3, "{far}");
 }

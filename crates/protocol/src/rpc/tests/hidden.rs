@@ -383,6 +383,72 @@ fn a_hidden_reply_of_a_server_that_answers_in_any_order_stays_unknown() {
     ));
 }
 
+/// Where the response to a call may lie: from when, and until when.
+fn bounds(call: &Call) -> Option<(i64, i64)> {
+    let ms = |t: Time| (t - Time(0)) / 1_000_000;
+    call.hidden.map(|h| (ms(h.earliest.time), ms(h.latest)))
+}
+
+/// Two WRITEs and two READs, answered in packets at 30 and 35 ms that hold several replies, of which only the first's header
+/// is seen. The replies behind them are seen at 31 and 36 ms.
+fn in_packets(at_30: &[u32], at_35: &[u32]) -> Vec<Call> {
+    let mut w = Wire::tcp();
+    w.teach(1, 10, as_it_is);
+    for x in 16..24 {
+        let request = match x % 2 {
+            0 => write_call(x, 8192),
+            _ => read_call(x, 0),
+        };
+        w.up(i64::from(x), &record(&request));
+    }
+    let answer = |x: &u32| match x % 2 {
+        0 => record(&write_reply(*x, 8192)),
+        _ => record(&read_reply(*x, 8192)),
+    };
+    for (ms, replies, next) in [(30, at_30, 22), (35, at_35, 23)] {
+        let packet: Vec<u8> = replies.iter().flat_map(answer).collect();
+        w.cut(DOWN, ms, &packet, UNTOLD + 4);
+        w.down(ms + 1, &answer(&next)[4..]);
+    }
+    w.end(50)
+}
+
+#[test]
+fn a_call_whose_reply_nobody_saw_has_bounds_where_replies_add_up() {
+    // Out of order, so that which is whose is not known; but 21 alone is left for the second packet.
+    let calls = in_packets(&[18, 17, 16, 19], &[20, 21]);
+    for x in [16, 17, 19] {
+        let call = of(&calls, x);
+        assert_eq!(call.outcome, Outcome::NoResponse(Reason::SnapLength), "{x}");
+        assert_eq!(call.response_last, None);
+        assert_eq!(bounds(call), Some((30, 30)), "{x}");
+    }
+    assert_eq!(bounds(of(&calls, 21)), Some((35, 35)));
+    assert!(
+        [18, 20, 22, 23]
+            .iter()
+            .all(|&x| bounds(of(&calls, x)).is_none())
+    );
+}
+
+#[test]
+fn where_replies_do_not_add_up_the_last_hidden_bytes_bound_it() {
+    let mut w = Wire::tcp();
+    w.teach(1, 10, as_it_is);
+    for x in 16..26 {
+        w.up(20, &record(&write_call(x, 8192)));
+    }
+    let failed = reply(17, &[5, 0, 0]);
+    let packet = [record(&write_reply(16, 8192)), record(&failed)].concat();
+    w.cut(DOWN, 30, &packet, UNTOLD + 4);
+    for x in 18..26 {
+        w.down(40, &write_reply(x, 8192));
+    }
+    let calls = w.end(50);
+    assert_eq!(bounds(of(&calls, 17)), Some((30, 30)));
+    assert!(of(&calls, 17).response_time_ns().is_none());
+}
+
 #[test]
 fn where_no_header_is_captured_there_are_turns_and_the_reason() {
     let mut wire = Wire::tcp();
