@@ -51,6 +51,8 @@ pub enum Completeness {
     BegunBefore,
     /// But for its response, of which is known where it may lie.
     Hidden,
+    /// But for the end of its response.
+    CutOff,
     NoResponse,
     Incomplete,
 }
@@ -113,15 +115,17 @@ impl Half {
     pub fn of(call: &Call, op: u16, row: u64, attributes: u32) -> Option<Half> {
         let request_first = call.request_first?;
         let request_last = call.request_last.unwrap_or(request_first);
-        let (completeness, first, last) = match (call.response_first, call.response_last) {
-            (Some(first), Some(last)) if call.is_timed() => (Completeness::Complete, first, last),
-            (Some(first), Some(last)) if call.is_begun_before() => {
+        let earliest = call.hidden.map(|h| h.earliest);
+        let response = (call.response_first, call.response_last, earliest);
+        let (completeness, first, last) = match response {
+            (Some(first), Some(last), _) if call.is_timed() => {
+                (Completeness::Complete, first, last)
+            }
+            (Some(first), Some(last), _) if call.is_begun_before() => {
                 (Completeness::BegunBefore, first, last)
             }
-            _ if call.hidden.is_some() => {
-                let earliest = call.hidden.map_or(request_last, |h| h.earliest);
-                (Completeness::Hidden, earliest, earliest)
-            }
+            (Some(first), _, Some(last)) => (Completeness::CutOff, first, last),
+            (None, _, Some(earliest)) => (Completeness::Hidden, earliest, earliest),
             _ if matches!(call.outcome, Outcome::NoResponse(_)) => {
                 (Completeness::NoResponse, request_last, request_last)
             }
@@ -166,7 +170,8 @@ impl Half {
     /// Whether it is known how long it waited, at least.
     #[must_use]
     pub fn has_bounds(&self) -> bool {
-        self.has_times() || self.completeness == Completeness::Hidden
+        let partly = [Completeness::Hidden, Completeness::CutOff];
+        self.has_times() || partly.contains(&self.completeness)
     }
 
     /// UDP has no sequence numbers.

@@ -4,6 +4,8 @@
 //! A call that TCP had to send again can only be told from others when that episode has ended, after
 //! the call itself. So calls wait here until both captures are [`SETTLE_NS`] past them.
 
+mod hidden;
+
 use crate::capture_facts::{CaptureFacts, Trouble};
 use crate::clock::Corridor;
 use crate::compare::gather::Parts;
@@ -15,6 +17,7 @@ use crate::rounds::Rounds;
 use crate::stats::Distribution;
 use crate::waits::{Held, Times, held_up};
 use crate::worst::{Exhibit, Worst};
+use hidden::Bounded;
 use ledger::{Both, Kept, Lost};
 use model::limits;
 use model::{Direction, EpisodeKind, Time};
@@ -79,17 +82,8 @@ struct Unsettled {
     work: u64,
     attributes: u32,
     is_datagram: bool,
-    /// Of one whose response is hidden from a capture or both.
+    /// Of one whose response, or its end, is hidden from a capture or both.
     hidden: Option<Bounded>,
-}
-
-/// How long a call took of which a response is hidden: at least, how much longer at most, and how much of the least it was
-/// not at the server, whenever that answered.
-#[derive(Clone, Copy, Debug)]
-struct Bounded {
-    least_ns: i64,
-    longer_ns: i64,
-    on_the_way_ns: i64,
 }
 
 impl Unsettled {
@@ -248,26 +242,6 @@ impl MatchedFacts {
         self.unsettled.push_back(Unsettled::of(op, client, server));
     }
 
-    /// Adds a call of which a capture hides the response, or both do. It is divided as far as it is known how long
-    /// it waited, and has no part in what is told of times, nor in the clock.
-    pub fn add_hidden(&mut self, client: &Half, server: &Half) {
-        let (c, s) = (client.response_time_ns(), server.response_time_ns());
-        // The client cannot have had it before the server sent it.
-        let least_ns = match client.has_times() {
-            true => c,
-            false => c.max(s),
-        };
-        let at_server_ns = s.saturating_add(server.hidden_ns);
-        self.unsettled.push_back(Unsettled {
-            hidden: Some(Bounded {
-                least_ns: least_ns.max(0),
-                longer_ns: (c + client.hidden_ns - least_ns).max(0),
-                on_the_way_ns: (least_ns - at_server_ns).max(0),
-            }),
-            ..Unsettled::of(usize::from(client.op), client, server)
-        });
-    }
-
     /// Settles calls that both captures have left behind; `reached` are their clocks. All, without.
     pub fn settle(
         &mut self,
@@ -380,7 +354,7 @@ impl MatchedFacts {
         if call.work != 0 && (lacks(client, c) || lacks(server, s)) {
             lost = Lost::Hidden;
         }
-        if call.hidden.is_some() {
+        if call.hidden.is_some_and(|h| !h.is_cut_off) {
             // Behind losses a server that has answered may not send as fast as it answers.
             let sure = if quiet { service } else { 0 };
             let own = [sure, stall, blocked, held + unread];
@@ -462,6 +436,9 @@ impl MatchedFacts {
                 s.response_last.time - s.response_first.time,
             ],
         });
+        if call.hidden.is_some() {
+            return;
+        }
         if is_lossy {
             if let Some(sums) = self.ops.get_mut(call.op) {
                 sums.take_out_recovery(c, s);
@@ -493,39 +470,6 @@ impl MatchedFacts {
         if nagle > 0 {
             self.held.add(shown(nagle, client, c));
         }
-    }
-
-    /// A call whose response is hidden: what is not certain to be the server's own, or to have been on the way, is nobody's.
-    fn keep_hidden(&mut self, call: &Unsettled, own: [i64; 4], lost: Lost) {
-        let (c, s) = (&call.client, &call.server);
-        let [service_ns, stall_ns, behind_ns, transfer_ns] = own;
-        let Some(hidden) = call.hidden else { return };
-        if let Some(rows) = &mut self.at_server {
-            rows.push(AtServer {
-                row: call.server_row,
-                marks: None,
-            });
-        }
-        self.kept.push(&Both {
-            row: call.row,
-            connection: c.connection.0,
-            work: call.work,
-            attributes: call.attributes.into(),
-            server: number_of(call.server_end),
-            at_ns: c.request_first.time.0,
-            bytes: call.bytes,
-            response_ns: hidden.least_ns,
-            service_ns,
-            stall_ns,
-            behind_ns,
-            transfer_ns,
-            path_ns: hidden.on_the_way_ns,
-            lost,
-            hidden_ns: Some(hidden.longer_ns),
-            server_connection: s.connection.0,
-            sending_at_ns: [c.request_first.time.0; 2],
-            ..Both::default()
-        });
     }
 
     /// How much longer calls take at the client than at the server, on average.

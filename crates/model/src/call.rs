@@ -278,7 +278,7 @@ impl Outcome {
     }
 }
 
-/// Where a response lies that the snap length hides.
+/// Where a response lies, or its end, that was not seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HiddenResponse {
     /// The first bytes that may hold it: the call waited for so long at least.
@@ -336,7 +336,7 @@ pub struct Call {
     /// Nanoseconds, 0 where the capture cannot tell.
     pub request_held_ns: i64,
     pub response_held_ns: i64,
-    /// Where the response may lie, if the snap length hides it.
+    /// Where the response, or its end, may lie that was not seen.
     pub hidden: Option<HiddenResponse>,
     pub detail: Detail,
     /// Longer text of the protocol: for NFSv4 the list of operations, comma separated, or, where names are

@@ -91,6 +91,7 @@ impl OneSided {
             let Some(b) = self.unsettled.pop_front() else {
                 return;
             };
+            // What follows asks for times that it has not.
             if b.hidden_ns.is_some() {
                 self.kept.push(&settled(&b, facts));
                 continue;
@@ -198,6 +199,7 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
         one.stall_ns = facts.stalled(b.server, asked, answered);
     }
     // Behind losses a server that has answered may not send as fast as it answers.
-    one.may_be_held = b.hidden_ns.is_some() && !facts.is_quiet(b.connection);
+    let is_hidden = b.hidden_ns.is_some() && b.response_first == b.response;
+    one.may_be_held = is_hidden && !facts.is_quiet(b.connection);
     one
 }

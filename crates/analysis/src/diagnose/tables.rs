@@ -27,7 +27,9 @@ impl Diagnoser {
                 match call.completeness {
                     _ if !inside => u.outside_overlap += 1,
                     Completeness::NoResponse | Completeness::Hidden => u.no_response += 1,
-                    Completeness::Incomplete | Completeness::BegunBefore => u.incomplete += 1,
+                    Completeness::Incomplete | Completeness::BegunBefore | Completeness::CutOff => {
+                        u.incomplete += 1
+                    }
                     Completeness::Complete if i == client => u.not_in_server_capture += 1,
                     Completeness::Complete => u.not_in_client_capture += 1,
                 }

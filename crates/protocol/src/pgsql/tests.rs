@@ -320,6 +320,11 @@ fn lost_packets_leave_calls_incomplete() {
     ];
     let found = calls(&[&known[..], &holes].concat());
     assert_eq!(found[9].outcome, Outcome::Incomplete(Reason::CaptureGap));
+    // Its client waited for what was seen of the answer.
+    let seen = found[9].hidden.expect("what was seen");
+    assert!(seen.earliest.time >= found[9].response_first.expect("a beginning").time);
+    assert_eq!((found[9].response_last, seen.longer_ns()), (None, 0));
+    assert!(found[10..].iter().all(|c| c.hidden.is_none()));
     assert!(found[10..].iter().all(|c| c.outcome == Outcome::Ok));
     assert_eq!(found.len(), 12);
     // Of one that does not wait nothing is paired until a pause.

@@ -6,8 +6,8 @@
 
 use crate::session::{Context, Span, held_ns};
 use model::{
-    Call, Change, Detail, Field, Hidden, Mark, Name, Outcome, Outstanding, Protocol, Reason, Sql,
-    Time, sql::op,
+    Call, Change, Detail, Field, Hidden, HiddenResponse, Mark, Name, Outcome, Outstanding,
+    Protocol, Reason, Sql, Time, sql::op,
 };
 use std::sync::Arc;
 
@@ -259,12 +259,25 @@ impl Halves {
             // What holds back the first byte of a request is not seen: it may not have been written.
             request_held_ns: request.map_or(0, |s| first_to_last(&s)),
             response_held_ns,
-            hidden: None,
+            hidden: match outcome {
+                Outcome::Incomplete(_) => request.zip(response).and_then(cut_off),
+                _ => None,
+            },
             detail,
             text: None,
             sql: Some(sql),
         });
     }
+}
+
+/// Of a response whose end was not seen: its client waited for what was.
+fn cut_off((request, response): (Span, Span)) -> Option<HiddenResponse> {
+    let is_asked = !request.end_missing && response.last.time >= request.last.time;
+    is_asked.then_some(HiddenResponse {
+        earliest: response.last,
+        latest: response.last.time,
+        held_ns: 0,
+    })
 }
 
 /// What is known of a session whose messages cannot be read.

@@ -1,0 +1,76 @@
+//! Calls of which one capture or both hide the response, or its end, into what is known of them: how long their clients
+//! waited at least, whose of it that was, and how much longer they may have waited.
+
+use super::{MatchedFacts, Unsettled, number_of};
+use crate::half::{Completeness, Half};
+use crate::ledgers::AtServer;
+use ledger::{Both, Lost};
+
+/// How long a call took of which a response is hidden: at least, how much longer at most, and how much of the least it was
+/// not at the server, whenever that answered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounded {
+    pub(super) least_ns: i64,
+    longer_ns: i64,
+    on_the_way_ns: i64,
+    /// Whether only its end is hidden: what was seen of it can be divided.
+    pub(super) is_cut_off: bool,
+}
+
+impl MatchedFacts {
+    /// Adds a call of which a capture hides the response, or both do. It is divided as far as it is known how long
+    /// it waited, and has no part in what is told of times, nor in the clock.
+    pub fn add_hidden(&mut self, client: &Half, server: &Half) {
+        let (c, s) = (client.response_time_ns(), server.response_time_ns());
+        // The client cannot have had it before the server sent it.
+        let least_ns = match client.has_times() {
+            true => c,
+            false => c.max(s),
+        };
+        let at_server_ns = s.saturating_add(server.hidden_ns);
+        self.unsettled.push_back(Unsettled {
+            hidden: Some(Bounded {
+                least_ns: least_ns.max(0),
+                longer_ns: (c + client.hidden_ns - least_ns).max(0),
+                on_the_way_ns: (least_ns - at_server_ns).max(0),
+                is_cut_off: [client, server]
+                    .iter()
+                    .all(|h| h.completeness != Completeness::Hidden),
+            }),
+            ..Unsettled::of(usize::from(client.op), client, server)
+        });
+    }
+
+    /// A call whose response is hidden: what is not certain to be the server's own, or to have been on the way, is nobody's.
+    pub(super) fn keep_hidden(&mut self, call: &Unsettled, own: [i64; 4], lost: Lost) {
+        let (c, s) = (&call.client, &call.server);
+        let [service_ns, stall_ns, behind_ns, transfer_ns] = own;
+        let Some(hidden) = call.hidden else { return };
+        if let Some(rows) = &mut self.at_server {
+            rows.push(AtServer {
+                row: call.server_row,
+                marks: None,
+            });
+        }
+        self.kept.push(&Both {
+            row: call.row,
+            connection: c.connection.0,
+            work: call.work,
+            attributes: call.attributes.into(),
+            server: number_of(call.server_end),
+            at_ns: c.request_first.time.0,
+            bytes: call.bytes,
+            response_ns: hidden.least_ns,
+            service_ns,
+            stall_ns,
+            behind_ns,
+            transfer_ns,
+            path_ns: hidden.on_the_way_ns,
+            lost,
+            hidden_ns: Some(hidden.longer_ns),
+            server_connection: s.connection.0,
+            sending_at_ns: [c.request_first.time.0; 2],
+            ..Both::default()
+        });
+    }
+}
