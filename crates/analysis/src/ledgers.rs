@@ -239,7 +239,13 @@ pub fn half_to_server(server: &CaptureFacts) -> Half {
     // A server answers a SYN at once, and its packets have not been routed yet.
     let place = conclude(&server.tcp).vantage;
     let is_on_the_way = matches!(place, Vantage::Middle | Vantage::Client);
-    match Acknowledged::of(&server.tcp).half(Crossed::default()) {
+    // Nor is it further than the soonest answer came from, where acknowledgements come with answers only.
+    let soonest = (server.wait.count() > 0).then(|| server.wait.quantile(0.0).max(0));
+    let answered = Crossed {
+        min_ns: soonest,
+        mean_ns: None,
+    };
+    match Acknowledged::of(&server.tcp).half(answered) {
         Half::Away(way) if is_on_the_way && way.lo_ns >= ON_THE_WAY_NS => Half::Away(way),
         _ => Half::Here,
     }

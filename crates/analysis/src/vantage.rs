@@ -137,6 +137,28 @@ pub(crate) fn by_turnarounds(server: Option<i64>, client: Option<i64>) -> Option
     })
 }
 
+/// The same where acknowledgements told it: an answer acknowledges too, and no host is further than its soonest comes from.
+pub(crate) fn with_turnarounds(
+    concluded: Conclusion,
+    server: Option<i64>,
+    client: Option<i64>,
+) -> Conclusion {
+    let VantageFrom::Acknowledgements {
+        server_ns,
+        client_ns,
+    } = concluded.from
+    else {
+        return concluded;
+    };
+    let sooner = |ns: i64, answer: Option<i64>| answer.map_or(ns, |answer| ns.min(answer.max(0)));
+    let (server_ns, client_ns) = (sooner(server_ns, server), sooner(client_ns, client));
+    let from = VantageFrom::Acknowledgements {
+        server_ns,
+        client_ns,
+    };
+    halves(server_ns, client_ns, from)
+}
+
 fn halves(server: i64, client: i64, from: VantageFrom) -> Conclusion {
     let whole = (server + client).max(1);
     let share = server as f64 / whole as f64;

@@ -155,9 +155,11 @@ impl Diagnoser {
         let alternating = self.is_alternating();
         let soonest = |d: &Distribution| (alternating && d.count() > 0).then(|| d.quantile(0.0));
         let pause_ns = soonest(&own.think.pauses);
-        let mut concluded = vantage::conclude(&own.tcp);
+        let answer_ns = soonest(&own.wait);
+        let concluded = vantage::conclude(&own.tcp);
+        let mut concluded = vantage::with_turnarounds(concluded, answer_ns, pause_ns);
         if concluded.vantage == Vantage::Unknown {
-            let answers = vantage::by_turnarounds(soonest(&own.wait), pause_ns);
+            let answers = vantage::by_turnarounds(answer_ns, pause_ns);
             concluded = answers.unwrap_or(concluded);
         }
         let stated = self.options.stated[0];

@@ -8,7 +8,7 @@ use analysis::findings::Rule;
 use analysis::results::{ClockBasis, Diagnosis, Side, Unmatched, Vantage};
 use proptest::prelude::*;
 use slowside::Captures;
-use testkit::{Random, faults};
+use testkit::{Conversation, Random, faults, rpc};
 
 const HOUR: i64 = 3600 * SECOND;
 
@@ -306,4 +306,31 @@ fn turns_do_not_stand_for_requests_that_cannot_be_told_apart() {
     assert_eq!(d.verdict.side, Side::Undetermined, "{:?}", d.verdict);
     let sentence = d.verdict.sentence.to_string();
     assert!(sentence.contains("-s 256"), "{sentence}");
+}
+
+/// Begun in the middle of a connection; the server answers most calls at once, and acknowledges by itself only the few that
+/// take longer than its timer: it is no 40 ms from its capture.
+#[test]
+fn a_server_that_acknowledges_late_is_not_far_from_its_capture() {
+    let mut c = Conversation::nfs();
+    c.spacing(0).at(EPOCH);
+    for id in 0..200 {
+        c.client(&rpc::record(&rpc::getattr_call(id, &[1; 32])));
+        match id % 10 {
+            0 => c
+                .after(40 * MILLISECOND)
+                .server_ack()
+                .after(20 * MILLISECOND),
+            _ => c.after(MILLISECOND / 10),
+        };
+        c.server(&rpc::record(&rpc::getattr_reply(id)));
+        c.after(MILLISECOND).client_ack().after(MILLISECOND);
+    }
+    let server = c.packets();
+    let client = faults::delay(&server, ([10, 0, 0, 2], 2049).into(), MILLISECOND / 2);
+    let d = diagnosis_of(&client, &server);
+    assert_eq!(d.verdict.side, Side::Server, "{}", d.verdict.sentence);
+    let alone = TempFile::capture(&server);
+    let d = diagnosis(&Captures::One(alone.paths()));
+    assert_eq!(d.verdict.side, Side::Server, "{}", d.verdict.sentence);
 }
