@@ -6,6 +6,8 @@
 //! is taken; half the room is what nobody can know: how the smallest round trip is split between the
 //! two directions.
 //!
+//! Where no line fits, a clock was set meanwhile: the corridor before and the one behind are apart.
+//!
 //! Memory is bounded: only the smallest d and e of each of at most [`BINS`] stretches of time are
 //! kept. Raw clocks that fit into the corridor are taken to be synchronised, and it is said that this
 //! is an assumption.
@@ -20,6 +22,14 @@ const BINS: usize = 1024;
 /// host's interfaces differ by as much.
 const TOLERANCE_NS: i64 = 20_000;
 
+/// A corridor that is said to begin behind a step has been seen both ways in so many stretches of time, and is so far from
+/// the one before it.
+const SEEN: usize = 3;
+const STEP_NS: f64 = 1_000_000.0;
+
+/// More steps than this are no steps: something else is wrong.
+const STEPS: usize = 8;
+
 /// Clocks that run at all are within 500 ppm of each other (NTP slews by no more).
 const MAX_DRIFT: f64 = 1000e-6;
 
@@ -28,6 +38,24 @@ struct Bin {
     /// Time and value of the smallest.
     forward: Option<(i64, i64)>,
     backward: Option<(i64, i64)>,
+}
+
+/// One clock was set against the other: between these two times on the client's clock, the server's is so much further
+/// ahead behind it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Step {
+    pub after: Time,
+    pub before: Time,
+    pub by_ns: i64,
+}
+
+/// How two clocks stand to each other.
+#[derive(Clone, Default, Debug)]
+pub struct Aligned {
+    pub clock: Option<Clock>,
+    pub steps: Vec<Step>,
+    /// From when to when it is not known, or is another one: on the client's clock.
+    pub unsure: Vec<(Time, Time)>,
 }
 
 /// The corridor, as far as seen.
@@ -173,6 +201,114 @@ impl Corridor {
         ))
     }
 
+    /// The alignment, and when clocks were set, if that is what keeps a line from fitting: then no one alignment is right.
+    #[must_use]
+    pub fn align(&self, given: Option<i64>) -> Aligned {
+        let parts = match given {
+            Some(_) => Vec::new(),
+            None => self.parts(),
+        };
+        let steps: Option<Vec<Step>> = parts.windows(2).map(Corridor::step).collect();
+        let mut aligned = Aligned {
+            clock: self.solve(given),
+            ..Aligned::default()
+        };
+        let (Some(steps), Some(first), Some(last)) = (steps, parts.first(), parts.last()) else {
+            return aligned;
+        };
+        aligned.clock = match steps.is_empty() {
+            true => first.solve(None),
+            false => None,
+        };
+        let whole = self.span().zip(first.span()).zip(last.span());
+        if let Some(((whole, first), last)) = whole {
+            let begins = (first.0 > whole.0).then_some((Time::MIN, Time(first.0)));
+            let ends = (last.1 < whole.1).then_some((Time(last.1), Time::MAX));
+            let within = steps.iter().map(|step| (step.after, step.before));
+            aligned.unsure = begins.into_iter().chain(within).chain(ends).collect();
+        }
+        aligned.steps = steps;
+        aligned
+    }
+
+    /// The stretches of time in which a line fits, where none fits all; what lies between them is too short to tell.
+    fn parts(&self) -> Vec<Corridor> {
+        let mut parts: Vec<Corridor> = Vec::new();
+        let mut left = self.bins.as_slice();
+        for _ in 0..2 * STEPS {
+            // With more to fit, less does.
+            let fits = |count: usize| self.of(left.get(..count).unwrap_or(left)).fits();
+            let (mut fit, mut not) = (1, left.len() + 1);
+            while not - fit > 1 {
+                let count = fit + (not - fit) / 2;
+                match fits(count) {
+                    true => fit = count,
+                    false => not = count,
+                }
+            }
+            let (part, rest) = left.split_at(fit.min(left.len()));
+            let part = self.of(part);
+            if part.seen() >= SEEN {
+                parts.push(part);
+            }
+            left = rest;
+            if left.is_empty() {
+                return parts;
+            }
+        }
+        Vec::new()
+    }
+
+    /// From one part to the next.
+    fn step(pair: &[Corridor]) -> Option<Step> {
+        let [one, next] = pair else { return None };
+        let (after, before) = (one.span()?.1, next.span()?.0);
+        let by = next.middle(before)? - one.middle(after)?;
+        (by.abs() >= STEP_NS).then_some(Step {
+            after: Time(after),
+            before: Time(before),
+            by_ns: by as i64,
+        })
+    }
+
+    fn of(&self, bins: &[Bin]) -> Corridor {
+        Corridor {
+            start: self.start,
+            width_ns: self.width_ns,
+            bins: bins.to_vec(),
+        }
+    }
+
+    /// Stretches of time that were seen both ways.
+    fn seen(&self) -> usize {
+        let both = |bin: &&Bin| bin.forward.is_some() && bin.backward.is_some();
+        self.bins.iter().filter(both).count()
+    }
+
+    /// The first and the last sample's time.
+    fn span(&self) -> Option<(i64, i64)> {
+        let each = |bin: &Bin| bin.forward.into_iter().chain(bin.backward);
+        let times = || self.bins.iter().flat_map(each).map(|(t, _)| t);
+        times().min().zip(times().max())
+    }
+
+    /// Whether a line of clocks that run fits into it.
+    fn fits(&self) -> bool {
+        let Some((first, _)) = self.span() else {
+            return true;
+        };
+        let room = |drift| self.floor(first, drift).map_or(0.0, |(f, b)| f + b);
+        let enough = -(TOLERANCE_NS as f64);
+        room(0.0) >= enough || self.drift(first).is_none_or(|drift| room(drift) >= enough)
+    }
+
+    /// The middle of the corridor at a time.
+    fn middle(&self, at: i64) -> Option<f64> {
+        let drift = self.drift(at)?;
+        let (forward, backward) = self.floor(at, drift)?;
+        Some((forward - backward) / 2.0)
+    }
+
     /// The drift that leaves the most room: the room is concave in it, so a ternary search finds it.
     fn drift(&self, origin: i64) -> Option<f64> {
         let room = |drift| self.floor(origin, drift).map(|(f, b)| f + b);
@@ -261,6 +397,43 @@ mod tests {
             .unwrap();
         assert_eq!(clock.basis, ClockBasis::AssumedSynchronised);
         assert!(clock.uncertainty_ns + 100_000 >= 3_775_492, "{clock:?}");
+    }
+
+    /// Calls every 5 ms, of which the server's clock steps by so much behind each so many.
+    fn stepped(by_ns: i64, every: i64, drift: f64) -> Vec<Step> {
+        let mut c = Corridor::default();
+        let mut seed = 3;
+        for i in 0..300 {
+            let sent = i * 5_000_000;
+            let server = |t: i64| Time(t + i / every * by_ns + (t as f64 * drift) as i64);
+            let came = sent + 400_000 + noise(&mut seed) * 100;
+            let got = came + 900_000 + noise(&mut seed) * 100;
+            c.add(
+                (Time(sent), server(came)),
+                (Time(got), server(came + 50_000)),
+            );
+        }
+        c.align(None).steps
+    }
+
+    #[test]
+    fn a_clock_that_is_set_is_told_from_one_that_drifts() {
+        for by_ns in [-900_000_000, 5_000_000, 1_700_000_000] {
+            let steps = stepped(by_ns, 170, 30e-6);
+            let [step] = steps[..] else {
+                panic!("{steps:?}");
+            };
+            assert!((step.by_ns - by_ns).abs() < 1_000_000, "{step:?}");
+            let at = 170 * 5_000_000;
+            assert!(
+                step.after < Time(at) && Time(at) <= step.before + 10_000_000,
+                "{step:?}"
+            );
+        }
+        assert_eq!(stepped(40_000_000, 100, 0.0).len(), 2);
+        assert_eq!(stepped(0, 1, 400e-6), []);
+        // Within what the path takes.
+        assert_eq!(stepped(100_000, 150, 0.0), []);
     }
 
     proptest! {

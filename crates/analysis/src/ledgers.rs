@@ -224,6 +224,8 @@ pub struct BothWhole<'a> {
     pub server: &'a CaptureFacts,
     pub client_capture: usize,
     pub links: &'a [Link],
+    /// When a clock was set: what calls took then is not known.
+    pub unsure: &'a [(Time, Time)],
     pub missing: Missing,
     /// Where calls are turns of byte streams.
     pub streams: Option<&'a Streams>,
@@ -285,6 +287,9 @@ impl BothWhole<'_> {
                 classes: self.streams.and_then(|s| self.classes(s, call, may_idle)),
             };
             divide_both(call, &facts, &mut ledger);
+            if self.is_stepped(call) {
+                ledger.forget();
+            }
             if self.client.has_unknown_window(call.connection)
                 && self.server.has_unknown_window(call.server_connection)
             {
@@ -295,6 +300,13 @@ impl BothWhole<'_> {
             }
             look(call, &ledger);
         });
+    }
+
+    /// Whether a clock may have been set while the call was under way.
+    fn is_stepped(&self, call: &Both) -> bool {
+        let (began, ended) = (Time(call.at_ns), Time(call.at_ns) + call.response_ns);
+        let mut unsure = self.unsure.iter();
+        unsure.any(|(from, to)| began <= *to && *from <= ended)
     }
 
     /// The capture at this direction's sender, and what that knows the call's connection by.

@@ -125,6 +125,16 @@ impl Ledger {
         }
     }
 
+    /// Nothing is known of the call, not even how long it took.
+    pub fn forget(&mut self) {
+        let most = self.response.hi_ns;
+        self.clear(Bounds {
+            lo_ns: 0,
+            hi_ns: most,
+        });
+        self.charge(Cause::Unknown, Direction::ToServer, self.response);
+    }
+
     /// The call may have waited for so much longer: where its response stands is not seen.
     fn hide(&mut self, longer_ns: i64) {
         let longer = Bounds::between(0, longer_ns.max(0));

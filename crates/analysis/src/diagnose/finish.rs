@@ -148,7 +148,7 @@ impl Diagnoser {
     /// All calls, with what divides them that only the whole of the captures says.
     fn whole<'a>(
         &'a self,
-        seen: &Seen,
+        seen: &'a Seen,
         gathered: &Gathered,
         streams: &'a Streams,
         links: &'a [Link],
@@ -165,6 +165,7 @@ impl Diagnoser {
                     client: &self.captures[client],
                     client_capture: client,
                     links,
+                    unsure: &seen.unsure,
                     missing: Missing::of([(one, later(0)), (other, later(1))].into_iter()),
                     streams: turns,
                     doubtful_ns: turns
@@ -377,7 +378,14 @@ impl Diagnoser {
             ..Budget::default()
         };
         match (seen.basis, &seen.clock) {
-            (Basis::Matched, None) => Budget::default(),
+            (Basis::Matched, None) if account.calls == 0 => Budget::default(),
+            // The clocks say nothing of the ways, which are known together.
+            (Basis::Matched, None) => Budget {
+                calls: account.calls,
+                server_ns: Some(server_ns),
+                network_least_ns: Some(account.network_ns() / calls),
+                ..shared
+            },
             (Basis::Matched, Some(clock)) => {
                 let [out, server, back] = self.matched.budget(clock);
                 Budget {

@@ -2,6 +2,7 @@
 //! stand to each other, what the path between capture and hosts takes.
 
 use super::Diagnoser;
+use crate::clock::Aligned;
 use crate::facts::Basis;
 use crate::half::Half as HalfCall;
 use crate::path::{Acknowledged, Crossed, PathEstimate};
@@ -10,7 +11,7 @@ use crate::sql::{self, SqlResult};
 use crate::stats::Distribution;
 use crate::vantage::{self, VantageFrom};
 use ledger::Half;
-use model::{format_duration, grouped};
+use model::{Time, format_duration, grouped};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
@@ -28,6 +29,8 @@ pub(super) struct Seen {
     pub basis: Basis,
     /// Of two captures with calls in common.
     pub clock: Option<Clock>,
+    /// When one of two clocks was set, or may have been.
+    pub unsure: Vec<(Time, Time)>,
     /// From a single capture to the server and back, and to the client and back.
     pub halves: [Half; 2],
     pub path: Option<PathEstimate>,
@@ -77,7 +80,11 @@ impl Diagnoser {
         let server = 1 - client;
         self.matched
             .settle(&self.captures[client], &self.captures[server], None);
-        let clock = self.matched.corridor.solve(self.options.clock_offset_ns);
+        let Aligned {
+            clock,
+            steps,
+            unsure,
+        } = (self.matched.corridor).align(self.options.clock_offset_ns);
         self.count_unmatched(client, &left, clock.as_ref(), results);
         if self.matched.client.count() > 0 && !self.join.translated {
             let of_matched = [&self.matched.client, &self.matched.server_wait];
@@ -106,6 +113,15 @@ impl Diagnoser {
             notes.push("Addresses differ between the captures (NAT): connections were matched by XID and TCP sequence number.".into());
         }
         notes.extend(self.seen_at_server_alone());
+        let begun = self.captures[client].first;
+        notes.extend(steps.iter().map(|step| {
+            format!(
+                "A clock was set {} after the client's first call: from then on the server's is {} further {} than before. How the network's time is split into there and back is not told.",
+                format_duration(begun.map_or(0, |begun| step.after - begun)),
+                format_duration(step.by_ns.abs()),
+                if step.by_ns < 0 { "behind" } else { "ahead" },
+            )
+        }));
         let evicted: u64 = self.join.evicted().iter().sum();
         if evicted > 0 {
             notes.push(format!(
@@ -122,7 +138,8 @@ impl Diagnoser {
             path: None,
             crossing_ns: (0, 0),
             sql: self.profile_of_two(client),
-            are_exchanged: stated && difference_ns < -EXCHANGED_NS,
+            are_exchanged: stated && steps.is_empty() && difference_ns < -EXCHANGED_NS,
+            unsure,
             notes,
         }
     }
@@ -234,6 +251,7 @@ impl Diagnoser {
             server: at(Vantage::Server),
             basis,
             clock: None,
+            unsure: Vec::new(),
             halves: [to_server, to_client],
             path,
             crossing_ns: (crossing.lo_ns, crossing.hi_ns.unwrap_or(LONG_PATH_NS)),

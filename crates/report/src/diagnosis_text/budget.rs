@@ -169,7 +169,7 @@ impl Parts {
             total_ns,
             rest_ns: rest_ns - fragments_ns.min(rest_ns),
             fragments_ns: fragments_ns.min(rest_ns),
-            at_least: b.network_least_ns.is_some(),
+            at_least: b.network_least_ns.is_some() && d.captures.len() == 1,
             lines,
         })
     }

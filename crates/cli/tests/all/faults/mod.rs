@@ -209,16 +209,17 @@ fn says_so(said: &str) -> bool {
 #[test]
 fn whatever_memory_there_is_a_run_ends_by_itself() {
     let runs = Runs::new("limits");
+    let mut refused = 0;
     for line in ["diagnose Z Y --threads 8", "report P -o O/page.html"] {
         let clean = runs.limited(line, None);
         assert_eq!(clean.status.and_then(|s| s.code()), Some(0), "{clean:?}");
-        let (mut refused, mut done) = (0, 0);
+        let (before, mut done) = (refused, 0);
         for limit in (1..=120).map(|n| n * 2_000) {
             let ran = runs.limited(line, Some(limit));
             let code = ran.status.and_then(|s| s.code());
             // So little that the system cannot start it.
             let not_begun = code.is_none() || code == Some(127);
-            if not_begun && refused + done == 0 {
+            if not_begun && (refused, done) == (before, 0) {
                 continue;
             }
             let same = ran.output == clean.output && ran.files == clean.files;
@@ -229,6 +230,8 @@ fn whatever_memory_there_is_a_run_ends_by_itself() {
                 _ => panic!("{line}: {limit} KiB: {code:?}: {said}"),
             }
         }
-        assert!(refused > 0 && done > 0, "{line}: {refused} {done}");
+        assert!(done > 0, "{line}");
     }
+    // What hardly needs more than the system does to start it is never refused.
+    assert!(refused > 0);
 }
