@@ -86,9 +86,7 @@ fn first_act(bytes: &[u8]) -> Option<(usize, usize, &'static str)> {
         let chunk = head.utf8_chunks().next()?;
         let (length, instead) = match chunk.valid().chars().next() {
             None => (chunk.invalid().len(), "\u{fffd}"),
-            Some('\u{1b}') if rest.starts_with(page::style_start().as_bytes()) => {
-                (page::style_start().len(), "\u{1b}[")
-            }
+            Some('\u{1b}') if ours(rest).is_some() => (ours(rest).unwrap_or_default(), "\u{1b}["),
             Some(c) if acts(c) => (c.len_utf8(), " "),
             Some(c) => {
                 at += c.len_utf8();
@@ -97,6 +95,12 @@ fn first_act(bytes: &[u8]) -> Option<(usize, usize, &'static str)> {
         };
         return Some((at, length, instead));
     }
+}
+
+/// How long the beginning of one of our styles is, where one begins.
+fn ours(bytes: &[u8]) -> Option<usize> {
+    let start = page::painted_with().filter(|start| bytes.starts_with(start.as_bytes()));
+    start.map(str::len)
 }
 
 /// How many bytes from the first on need no look: printable ASCII, tabs, line ends. By blocks, which a processor

@@ -7,7 +7,7 @@
 
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 use unicode_width::UnicodeWidthStr;
 
 /// Where text is going to be read.
@@ -64,10 +64,15 @@ pub(crate) fn has_raw_cells() -> bool {
 
 /// What our styles begin with: `ESC [`, and a number that nobody else knows, which the
 /// [seam](mod@crate::harmless) takes out. So no text from outside has a color, or does worse.
-pub(crate) fn style_start() -> &'static str {
-    static START: LazyLock<String> =
-        LazyLock::new(|| format!("\u{1b}[{};", RandomState::new().hash_one(0)));
-    &START
+fn style_start() -> &'static str {
+    STYLE_START.get_or_init(|| format!("\u{1b}[{};", RandomState::new().hash_one(0)))
+}
+
+static STYLE_START: OnceLock<String> = OnceLock::new();
+
+/// The same where anything was painted; there is no such number where nothing was, and nothing to try.
+pub(crate) fn painted_with() -> Option<&'static str> {
+    STYLE_START.get().map(String::as_str)
 }
 
 /// Columns for tables.
