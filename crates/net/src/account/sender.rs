@@ -102,6 +102,8 @@ pub(super) struct Sender {
     /// What it had in flight, as it knew, when it had sent last.
     flight: u64,
     flight_max: u64,
+    /// The most that was in flight and was all acknowledged, since something was sent again.
+    carried: u64,
     /// Windows above zero; the smallest is above the largest where there was none.
     window_min: u32,
     window_max: u32,
@@ -138,6 +140,7 @@ impl Sender {
             shut: false,
             last: None,
             flight: 0,
+            carried: 0,
             flight_max: 0,
             window_min: u32::MAX,
             window_max: 0,
@@ -329,6 +332,7 @@ impl Sender {
                 trigger,
             } => {
                 let until = self.sent.max(s.end);
+                self.carried = 0;
                 let first = self.trouble().sent_again(s, held, needless, until);
                 self.habits().sent_again(trigger, first);
             }
