@@ -196,8 +196,14 @@ impl Sender {
     fn charge_pause(&mut self, drained: Mark, class: TimeClass, now: Mark) {
         let is_here = self.fastest_ns < i64::MAX && self.away_ns() == 0;
         // A congestion window that was all used grows when that is acknowledged (RFC 5681, section 3.1): as much again
-        // is less than there is room for.
-        let could_send = self.flight < INITIAL_WINDOW.max(self.carried + 1);
+        // is less than there is room for, but before a line that is full it would only have waited longer.
+        let usual_ns = self
+            .round_trips
+            .min()
+            .map(|ns| ns / 100 * QUEUED_PERCENT + QUEUED_NS);
+        let is_queued = usual_ns.is_none_or(|ns| self.ledger.open_ns(drained) > ns);
+        let carried = if is_queued { 0 } else { self.carried + 1 };
+        let could_send = self.flight < INITIAL_WINDOW.max(carried);
         self.carried = self.carried.max(self.flight);
         match class {
             // Each pause counts, though nothing else lies between them.
