@@ -120,8 +120,7 @@ impl Account {
 
     /// What clients waited at most, as far as it passed the captures.
     pub(crate) fn most_ns(&self) -> i64 {
-        let longer_ns = self.hidden_ns() - self.sums.of(Cause::Hidden).lo_ns;
-        self.total_ns.saturating_add(longer_ns)
+        self.total_ns.saturating_add(self.sums.longer_ns())
     }
 
     #[must_use]

@@ -255,6 +255,11 @@ impl CaptureFacts {
         self.first.zip(self.last).map(|(first, last)| last - first)
     }
 
+    /// The shortest wait for an answer.
+    pub(crate) fn soonest_answer_ns(&self) -> Option<i64> {
+        (self.wait.count() > 0).then(|| self.wait.quantile(0.0).max(0))
+    }
+
     #[must_use]
     pub fn new(index: usize) -> CaptureFacts {
         CaptureFacts {

@@ -242,9 +242,8 @@ pub fn half_to_server(server: &CaptureFacts) -> Half {
     let place = conclude(&server.tcp).vantage;
     let is_on_the_way = matches!(place, Vantage::Middle | Vantage::Client);
     // Nor is it further than the soonest answer came from, where acknowledgements come with answers only.
-    let soonest = (server.wait.count() > 0).then(|| server.wait.quantile(0.0).max(0));
     let answered = Crossed {
-        min_ns: soonest,
+        min_ns: server.soonest_answer_ns(),
         mean_ns: None,
     };
     match Acknowledged::of(&server.tcp).half(answered) {

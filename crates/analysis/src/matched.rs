@@ -104,6 +104,22 @@ impl Unsettled {
             hidden: None,
         }
     }
+
+    /// Which call it is, before it is said what its time was.
+    fn called(&self) -> Both {
+        Both {
+            row: self.row,
+            connection: self.client.connection.0,
+            server_connection: self.server.connection.0,
+            work: self.work,
+            attributes: self.attributes.into(),
+            server: number_of(self.server_end),
+            at_ns: self.client.request_first.time.0,
+            bytes: self.bytes,
+            is_datagram: self.is_datagram,
+            ..Both::default()
+        }
+    }
 }
 
 /// What is left to know of a half that is matched.
@@ -409,13 +425,6 @@ impl MatchedFacts {
             });
         }
         self.kept.push(&Both {
-            row: call.row,
-            connection: c.connection.0,
-            work: call.work,
-            attributes: call.attributes.into(),
-            server: number_of(call.server_end),
-            at_ns: life.0.0,
-            bytes: call.bytes,
             response_ns: total.max(0),
             service_ns: service,
             stall_ns: stall,
@@ -426,15 +435,13 @@ impl MatchedFacts {
             nagle_ns: nagle,
             path_ns: path,
             lost,
-            is_datagram: call.is_datagram,
-            hidden_ns: None,
             held: causes,
-            server_connection: s.connection.0,
             sending_at_ns: [life.0.0, s.response_first.time.0],
             sending_ns: [
                 c.request_last.time - c.request_first.time,
                 s.response_last.time - s.response_first.time,
             ],
+            ..call.called()
         });
         if call.hidden.is_some() {
             return;

@@ -40,8 +40,8 @@ pub struct Both {
     pub lost: Lost,
     /// Whether it was sent in datagrams.
     pub is_datagram: bool,
-    /// Where its response is hidden, how much longer than `response_ns` it may have waited: of that only the server's own
-    /// and `behind_ns` are known.
+    /// Where its response is hidden, how much longer than `response_ns` it may have waited. What is above is certain then,
+    /// and does not add up to that.
     pub hidden_ns: Option<i64>,
     pub held: Held,
     /// Where its connections' accounts are to be asked: its connection at the server, when its request began

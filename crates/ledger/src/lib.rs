@@ -180,7 +180,7 @@ impl Ledger {
             c.ns.lo_ns = 0;
             most = most.plus(c.ns);
         }
-        self.charge(Cause::Hidden, Direction::ToServer, most);
+        self.charge(Cause::Unknown, Direction::ToServer, most);
     }
 
     #[must_use]

@@ -72,6 +72,13 @@ impl Sums {
         each.into_iter().fold(Bounds::exactly(0), Bounds::plus)
     }
 
+    /// How much longer than `total` is at least calls may have waited whose responses are hidden.
+    #[must_use]
+    pub fn longer_ns(&self) -> i64 {
+        let hidden = self.of(Cause::Hidden);
+        hidden.hi_ns.unwrap_or(i64::MAX) - hidden.lo_ns
+    }
+
     /// What is charged to a cause, of one direction's bytes.
     #[must_use]
     pub fn of_direction(&self, cause: Cause, d: Direction) -> Bounds {

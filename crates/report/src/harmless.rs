@@ -84,11 +84,11 @@ fn first_act(bytes: &[u8]) -> Option<(usize, usize, &'static str)> {
         let rest = bytes.get(at..)?;
         let head = rest.get(..4).unwrap_or(rest);
         let chunk = head.utf8_chunks().next()?;
-        let (length, instead) = match chunk.valid().chars().next() {
-            None => (chunk.invalid().len(), "\u{fffd}"),
-            Some('\u{1b}') if ours(rest).is_some() => (ours(rest).unwrap_or_default(), "\u{1b}["),
-            Some(c) if acts(c) => (c.len_utf8(), " "),
-            Some(c) => {
+        let (length, instead) = match (chunk.valid().chars().next(), ours(rest)) {
+            (None, _) => (chunk.invalid().len(), "\u{fffd}"),
+            (Some(_), Some(length)) => (length, "\u{1b}["),
+            (Some(c), None) if acts(c) => (c.len_utf8(), " "),
+            (Some(c), None) => {
                 at += c.len_utf8();
                 continue;
             }

@@ -188,7 +188,7 @@ impl Diagnoser {
         };
         let profiler = self.sql.pop().filter(|p| !p.is_empty());
         let crossed = Crossed {
-            min_ns: (own.wait.count() > 0).then(|| own.wait.quantile(0.0).max(0)),
+            min_ns: own.soonest_answer_ns(),
             mean_ns: profiler.as_ref().and_then(|p| p.crossed().mean_ns),
         };
         let asked = Crossed {

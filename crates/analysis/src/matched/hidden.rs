@@ -1,7 +1,7 @@
 //! Calls of which one capture or both hide the response, or its end, into what is known of them: how long their clients
 //! waited at least, whose of it that was, and how much longer they may have waited.
 
-use super::{MatchedFacts, Unsettled, number_of};
+use super::{MatchedFacts, Unsettled};
 use crate::half::{Completeness, Half};
 use crate::ledgers::AtServer;
 use ledger::{Both, Lost};
@@ -43,7 +43,6 @@ impl MatchedFacts {
 
     /// A call whose response is hidden: what is not certain to be the server's own, or to have been on the way, is nobody's.
     pub(super) fn keep_hidden(&mut self, call: &Unsettled, own: [i64; 4], lost: Lost) {
-        let (c, s) = (&call.client, &call.server);
         let [service_ns, stall_ns, behind_ns, transfer_ns] = own;
         let Some(hidden) = call.hidden else { return };
         if let Some(rows) = &mut self.at_server {
@@ -53,13 +52,6 @@ impl MatchedFacts {
             });
         }
         self.kept.push(&Both {
-            row: call.row,
-            connection: c.connection.0,
-            work: call.work,
-            attributes: call.attributes.into(),
-            server: number_of(call.server_end),
-            at_ns: c.request_first.time.0,
-            bytes: call.bytes,
             response_ns: hidden.least_ns,
             service_ns,
             stall_ns,
@@ -68,9 +60,8 @@ impl MatchedFacts {
             path_ns: hidden.on_the_way_ns,
             lost,
             hidden_ns: Some(hidden.longer_ns),
-            server_connection: s.connection.0,
-            sending_at_ns: [c.request_first.time.0; 2],
-            ..Both::default()
+            sending_at_ns: [call.client.request_first.time.0; 2],
+            ..call.called()
         });
     }
 }

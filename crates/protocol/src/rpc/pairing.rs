@@ -264,7 +264,7 @@ impl Pairing {
         replies.since(p.request.last.time)
     }
 
-    /// Says where the answer to a call may lie, if that was not known before.
+    /// Says where the answer to a call lies that nobody saw: the reply that it claims, or else all that may be it.
     fn hide(&mut self, p: &mut Pending) {
         let replies = p.direction.reverse();
         let length = self.hidden.of(p.direction).kinds.reply_bytes(p);
@@ -282,7 +282,7 @@ impl Pairing {
         for &(way, xid) in &self.doubtful {
             let key = (cx.connection.id, way, xid);
             if let Some(call) = cx.shared.rpc.get_mut(key).filter(|_| way == d)
-                && let Some(own) = call.claimed.filter(|own| reply.is_rather(own, call))
+                && let Some(own) = call.claimed.filter(|own| reply.fits_sooner(own, call))
             {
                 call.claimed = Some(reply);
                 reply = own;

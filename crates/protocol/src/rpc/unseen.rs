@@ -60,8 +60,8 @@ impl Reply {
         can_be.then(|| hidden(call, &self.first, self.last))
     }
 
-    /// Whether it is rather this call's than the one that it claimed.
-    pub(super) fn is_rather(&self, claimed: &Reply, call: &Pending) -> bool {
+    /// Whether it may be this call's too, and came before the one that it claimed.
+    pub(super) fn fits_sooner(&self, claimed: &Reply, call: &Pending) -> bool {
         (self.length, true) == (claimed.length, self.last < claimed.last) && self.of(call).is_some()
     }
 }
@@ -109,9 +109,9 @@ impl Unseen {
         (last >= sent).then(|| hidden(call, first, last))
     }
 
-    /// Replies passed between two that were seen, to some of the calls that wait, sent in this order, with replies of these
-    /// lengths (or [`UNKNOWN`] ones). Where the bytes do not say which, none is taken to be there; replies to requests that nobody saw may be
-    /// among them.
+    /// Replies passed between two that were seen, to some of the calls that wait, sent in this order, with replies of
+    /// these lengths (or [`UNKNOWN`] ones). Where the bytes do not say which, none is taken to be there; replies to
+    /// requests that nobody saw may be among them.
     pub(super) fn answered(&mut self, mut waiting: Vec<u64>, runs: &Runs) {
         let mut earlier = Alike::of(&waiting);
         for reply in &self.replies {
@@ -123,7 +123,7 @@ impl Unseen {
         let Some((first, last)) = runs.runs.first().map(First::of).zip(last) else {
             return;
         };
-        let Some(lengths) = these(&waiting, runs.bytes) else {
+        let Some(lengths) = adding_up(&waiting, runs.bytes) else {
             self.unknown = self.unknown.max(Some(last));
             return;
         };
@@ -220,7 +220,7 @@ impl Alike {
 }
 
 /// Which of these lengths add up to so many bytes; `None` where there are several ways.
-fn these(lengths: &[u64], bytes: u64) -> Option<Vec<u64>> {
+fn adding_up(lengths: &[u64], bytes: u64) -> Option<Vec<u64>> {
     let mut alike = Alike::of(lengths);
     if alike.len() > LENGTHS || lengths.contains(&UNKNOWN) {
         return None;
@@ -308,35 +308,35 @@ mod tests {
     #[test]
     fn all_that_wait_were_answered_where_their_replies_fill_the_bytes() {
         assert_eq!(
-            these(&[8_324, 164, 8_324], 2 * 8_324 + 164),
+            adding_up(&[8_324, 164, 8_324], 2 * 8_324 + 164),
             Some(vec![8_324, 164, 8_324])
         );
-        assert_eq!(these(&[], 100), None);
+        assert_eq!(adding_up(&[], 100), None);
     }
 
     #[test]
     fn of_those_alike_the_first_are_taken() {
         assert_eq!(
-            these(&[8_324, 164, 8_324, 8_324], 8_324 + 164),
+            adding_up(&[8_324, 164, 8_324, 8_324], 8_324 + 164),
             Some(vec![8_324, 164])
         );
-        assert_eq!(these(&[164, 164, 164], 2 * 164), Some(vec![164, 164]));
+        assert_eq!(adding_up(&[164, 164, 164], 2 * 164), Some(vec![164, 164]));
     }
 
     #[test]
     fn replies_to_requests_that_are_hidden_too_may_be_among_them() {
         assert_eq!(
-            these(&[8_324, 164], 3 * 8_324 + 164),
+            adding_up(&[8_324, 164], 3 * 8_324 + 164),
             Some(vec![8_324, 164])
         );
-        assert_eq!(these(&[8_324, 164], 3 * 8_324), Some(vec![8_324]));
+        assert_eq!(adding_up(&[8_324, 164], 3 * 8_324), Some(vec![8_324]));
     }
 
     #[test]
     fn what_adds_up_in_two_ways_or_in_none_says_nothing() {
         // Four of 100 are two of 200.
-        assert_eq!(these(&[100, 100, 100, 100, 200, 200, 200], 400), None);
-        assert_eq!(these(&[8_324, 164], 5_000), None);
-        assert_eq!(these(&[1, 2, 3, 4], 5), None);
+        assert_eq!(adding_up(&[100, 100, 100, 100, 200, 200, 200], 400), None);
+        assert_eq!(adding_up(&[8_324, 164], 5_000), None);
+        assert_eq!(adding_up(&[1, 2, 3, 4], 5), None);
     }
 }

@@ -3,7 +3,7 @@
 use super::tables::OpTable;
 use crate::text::counted;
 use analysis::results::Diagnosis;
-use ledger::{Bounds, Cause, Place, Sum, Sums};
+use ledger::{Bounds, Place, Sum, Sums};
 use model::{format_duration, grouped};
 
 /// Lines that may hold less than this part of the time are left out, but for the first of a side.
@@ -119,13 +119,8 @@ pub(crate) fn certain_per_cent(d: &Diagnosis) -> Option<u64> {
         .iter()
         .filter(|s| s.line.side != Place::Unknown)
         .fold(0i64, |sum, s| sum.saturating_add(s.line.ns.lo_ns));
-    let hidden = sums.of(Cause::Hidden);
-    let longer_ns = hidden.hi_ns.unwrap_or(i64::MAX) - hidden.lo_ns;
-    let total = sums
-        .total
-        .lo_ns
-        .saturating_add(d.untold_ns)
-        .saturating_add(longer_ns);
+    let unseen = d.untold_ns.saturating_add(sums.longer_ns());
+    let total = sums.total.lo_ns.saturating_add(unseen);
     (total > 0).then(|| (i128::from(known.min(total)) * 100 / i128::from(total)) as u64)
 }
 

@@ -189,10 +189,10 @@ impl Sender {
 
     /// Charges a silence that outlasted the acknowledgement of everything. What had been queued would have left
     /// with that, if the window let it, so nothing was since the last byte left. Where TCP could have sent more
-    /// meanwhile, as little was in flight, or no more than before, the whole pause is the application's, and what was on its way cost nobody
-    /// anything; else it is certain to be from the acknowledgement on, and before that the path may have been waited
-    /// for. The former takes that the capture is next to the sender, which shows by how soon it answers, and a window
-    /// that is known.
+    /// meanwhile, as little was in flight, or no more than before, the whole pause is the application's, and what was
+    /// on its way cost nobody anything; else it is certain to be from the acknowledgement on, and before that the path
+    /// may have been waited for. The former takes that the capture is next to the sender, which shows by how soon it
+    /// answers, and a window that is known.
     fn charge_pause(&mut self, drained: Mark, class: TimeClass, now: Mark) {
         let is_here = self.fastest_ns < i64::MAX && self.away_ns() == 0;
         // A congestion window that was all used grows when that is acknowledged (RFC 5681, section 3.1): as much again
