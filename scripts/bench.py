@@ -19,6 +19,7 @@ Needs tshark and tcptrace, and zstd for .zst files.
 
 import argparse
 import os
+import random
 import statistics
 import struct
 import subprocess
@@ -86,8 +87,13 @@ def many(source: Source, path: str, copies: int, period: int) -> int:
     return copies * len(source.packets)
 
 
-def one(source: Source, path: str, packets: int) -> int:
-    """The busiest connection of a capture, repeated without end. Returns the number of packets."""
+# When, how long on the wire, the packet, whether the client sent it, where its TCP header is, and the first
+# sequence number and the one behind its last byte.
+Flow = list[tuple[int, int, bytes, bool, int, int, int]]
+
+
+def busiest(source: Source) -> Flow:
+    """The packets of a capture's busiest connection, without its beginning and end."""
     flows: dict[frozenset, list[tuple[int, int, bytes, bool, int, int, int]]] = {}
     for when, length, packet in source.packets:
         if not is_tcp(packet):
@@ -102,26 +108,68 @@ def one(source: Source, path: str, packets: int) -> int:
         ends = frozenset([packet[26:30] + packet[tcp : tcp + 2], packet[30:34] + packet[tcp + 2 : tcp + 4]])
         flow = flows.setdefault(ends, [])
         flow.append((when, length, packet, up, tcp, sequence, sequence + payload))
-    flow = max(flows.values(), key=len)
+    return max(flows.values(), key=len)
+
+
+def spans(flow: Flow) -> dict[bool, int]:
+    """How many sequence numbers each direction takes: from the client, and to it."""
     span = {}
     for up in (True, False):
         own = [p for p in flow if p[3] == up]
         # Unwrapped relative to the first packet of the direction.
         near = [((p[5] - own[0][5] + 2**31) % 2**32 - 2**31, p[6] - p[5]) for p in own]
         span[up] = max(s + n for s, n in near) - min(s for s, _ in near)
+    return span
+
+
+def renumbered(packet: bytes, tcp: int, sequence: int, further: int) -> bytes:
+    """A packet with this sequence number, which acknowledges so much more."""
+    (acknowledged,) = struct.unpack_from(">I", packet, tcp + 8)
+    numbers = struct.pack(">II", sequence % 2**32, (acknowledged + further) % 2**32)
+    return packet[: tcp + 4] + numbers + packet[tcp + 12 :]
+
+
+def one(source: Source, path: str, packets: int) -> int:
+    """The busiest connection of a capture, repeated without end. Returns the number of packets."""
+    flow = busiest(source)
+    span = spans(flow)
     first, period = flow[0][0], flow[-1][0] - flow[0][0] + 1_000_000
     rounds = max(packets // len(flow), 1)
     with open(path, "wb", buffering=1 << 22) as out:
         out.write(source.header)
         for i in range(rounds):
             for when, length, packet, up, tcp, sequence, _ in flow:
-                (acknowledged,) = struct.unpack_from(">I", packet, tcp + 8)
-                numbers = struct.pack(
-                    ">II", (sequence + i * span[up]) % 2**32, (acknowledged + i * span[not up]) % 2**32
-                )
-                copy = packet[: tcp + 4] + numbers + packet[tcp + 12 :]
+                copy = renumbered(packet, tcp, sequence + i * span[up], i * span[not up])
                 out.write(source.record(first + i * period + when - first, length, copy))
     return rounds * len(flow)
+
+
+def pool(source: Source, path: str, count: int, packets: int) -> int:
+    """So many connections that are open all the time, as of a connection pool: each in turn, by chance, has
+    its next turn: what lies between two requests of the busiest connection. Returns the number of packets."""
+    flow = busiest(source)
+    span = spans(flow)
+    is_request = [up and behind > sequence for _, _, _, up, _, sequence, behind in flow]
+    at = [0] * count
+    chance = random.Random(1)
+    written = 0
+    with open(path, "wb", buffering=1 << 22) as out:
+        out.write(source.header)
+        while written < packets:
+            i = chance.randrange(count)
+            address = bytes([64 | i >> 16, i >> 8 & 255, i & 255])
+            begun = False
+            while not (begun and is_request[at[i] % len(flow)]):
+                begun = True
+                rounds, step = divmod(at[i], len(flow))
+                _, length, packet, up, tcp, sequence, _ = flow[step]
+                offset = 27 if up else 31
+                copy = packet[:offset] + address + packet[offset + 3 :]
+                copy = renumbered(copy, tcp, sequence + rounds * span[up], rounds * span[not up])
+                out.write(source.record(source.first + written * 10_000, length, copy))
+                at[i] += 1
+                written += 1
+    return written
 
 
 CONNECTIONS = 100_000

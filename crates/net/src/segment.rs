@@ -204,6 +204,10 @@ pub trait Handler {
         Kept::default()
     }
 
+    /// A segment of the connection comes soon: asks the processor for what [`data`](Handler::data) will look at, `near`
+    /// the second time, when what the first asked for is there.
+    fn prefetch(&self, _s: &Self::State, _near: bool) {}
+
     /// The connection is quiet while many others are open: takes out of the state what is to be packed
     /// with all else that is known of it.
     fn rest(&mut self, s: &mut Self::State) -> Self::Rest;

@@ -9,6 +9,7 @@ use crate::rpc;
 use crate::session::{Context, Kept, Span};
 use crate::tcp::Turns;
 use model::{Chunk, Close, Direction, Mark, Protocol, Transport, Where};
+use prefetch::prefetch;
 use serde::{Deserialize, Serialize};
 
 /// How many chunks of a connection are looked at before it is taken to speak nothing known.
@@ -105,6 +106,20 @@ impl Conversation {
             }
             Speaks::Turns(turns) => turns.as_deref_mut(),
             _ => None,
+        }
+    }
+
+    /// Bytes of it come soon: asks the processor for what they need; `near` when what was asked for first is there.
+    pub fn prefetch(&self, near: bool) {
+        match &self.speaks {
+            Speaks::Known(driver) if near => prefetch(&*driver.session),
+            Speaks::Known(driver) => prefetch(&**driver),
+            Speaks::Undecided { turns, .. } | Speaks::Turns(turns) if !near => {
+                if let Some(turns) = turns {
+                    prefetch(&**turns);
+                }
+            }
+            Speaks::Undecided { .. } | Speaks::Turns(_) | Speaks::Unknown => {}
         }
     }
 

@@ -380,6 +380,10 @@ impl Handler for Link {
         }
     }
 
+    fn prefetch(&self, s: &OpenConnection, near: bool) {
+        s.conversation.prefetch(near);
+    }
+
     fn opened(&mut self, _c: &Connection, s: &mut OpenConnection, at: Mark) {
         s.conversation.opened(at);
     }

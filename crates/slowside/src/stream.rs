@@ -63,7 +63,7 @@ const PART: u64 = 128;
 
 impl Connections {
     fn new(wanted: Wanted, room: &Arc<Room>) -> Connections {
-        let tracker = Tracker::new(Link::new(wanted)).as_one_in(room.threads());
+        let tracker = Tracker::new(Link::new(wanted)).with_room(room.bytes_each());
         Connections {
             tracker: match wanted {
                 Wanted::Calls
@@ -98,13 +98,16 @@ impl Connections {
             told,
             ..
         } = self;
-        for s in decoded.segments.iter().filter(|s| owns(s)) {
-            let packet = Some(s.mark.packet);
-            tracker.handler_mut().look_at(packet);
+        let own: Vec<&Segment> = decoded.segments.iter().filter(|s| owns(s)).collect();
+        let before = |tracker: &mut Tracker<Link>, s: &Segment| {
+            tracker.handler_mut().look_at(Some(s.mark.packet));
             tracker.handler_mut().knock(s);
-            tracker.segment(s, &decoded.batch.bytes);
+        };
+        let after = |tracker: &mut Tracker<Link>, s: &Segment| {
+            let packet = Some(s.mark.packet);
             firsts.look(tracker.problems(), (s.order, ConnectionId(0)), packet);
-        }
+        };
+        tracker.segments(&own, &decoded.batch.bytes, before, after);
         let (order, now) = decoded.reached;
         tracker.handler_mut().look_at(None);
         tracker.tick(order, now);

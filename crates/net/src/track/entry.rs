@@ -12,6 +12,7 @@ use model::{
     Chunk, Close, ConnectionId, ConnectionSummary, Direction, DirectionSummary, Handshake, Mark,
     Problems, Time, Transport, limits,
 };
+use prefetch::prefetch;
 use serde::{Deserialize, Serialize};
 
 /// What a segment means for the connection it was given to.
@@ -158,6 +159,17 @@ impl<S> Entry<S> {
             self.body = Body::Resting(resting);
         }
         rests
+    }
+
+    /// A segment of it comes soon: asks the processor for what it needs; `near` when what was asked for first is there.
+    pub(super) fn prefetch<H: Handler<State = S>>(&self, handler: &H, near: bool) {
+        match &self.body {
+            Body::Tcp(tcp) if near => tcp.prefetch(),
+            Body::Tcp(tcp) => prefetch(&**tcp),
+            Body::Udp(udp) if !near => prefetch(&**udp),
+            Body::Udp(_) | Body::Resting(_) => {}
+        }
+        handler.prefetch(&self.state, near);
     }
 
     /// Where it is, if it is packed.

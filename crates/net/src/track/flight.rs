@@ -7,6 +7,7 @@
 //! selectively (RFC 2018), which is done at once (RFC 5681 section 4.2).
 
 use model::{Mark, Time};
+use prefetch::prefetch;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -55,6 +56,11 @@ pub(super) struct Flight {
 }
 
 impl Flight {
+    /// Asks the processor for the oldest of it, which an acknowledgement covers first.
+    pub(super) fn prefetch(&self) {
+        prefetch(self.segments.as_slices().0.get(..1).unwrap_or_default());
+    }
+
     /// A segment of `length` bytes up to `end` leaves, with so many others in flight.
     pub(super) fn push(
         &mut self,

@@ -12,6 +12,7 @@
 //!
 //! Positions are 64 bits wide ([`sequence`]), so nothing else knows that sequence numbers wrap.
 
+mod ahead;
 mod attic;
 mod copies;
 mod deliver;
@@ -70,6 +71,8 @@ pub struct Tracker<H: Handler> {
     handler: H,
     connections: HashTable<Box<Entry<H::State>>>,
     awake: Awake,
+    /// Bytes that connections may take up, awake and packed.
+    room: u64,
     weights: Weights,
     /// What is known of the others.
     attic: Attic,
@@ -90,6 +93,7 @@ impl<H: Handler> Tracker<H> {
             handler,
             connections: HashTable::new(),
             awake: Awake::default(),
+            room: u64::MAX,
             weights: Weights::default(),
             attic: Attic::default(),
             closed: Tombstones::default(),
@@ -156,11 +160,11 @@ impl<H: Handler> Tracker<H> {
         }
     }
 
-    /// The same, as one of so many that share a capture.
+    /// The same, of which the connections have so many bytes: what they do not weigh is for those that are awake.
     #[must_use]
-    pub fn as_one_in(self, threads: usize) -> Tracker<H> {
+    pub fn with_room(self, bytes: u64) -> Tracker<H> {
         Tracker {
-            awake: Awake::of_one_in(threads),
+            room: bytes,
             ..self
         }
     }

@@ -4,9 +4,10 @@
 //! It cannot be seen from outside: what comes out of the bytes is what went in, so that it does not
 //! matter when a connection rests, or how many do. The first thousand never do. Of more, those rest
 //! that have been silent for a while, looked at in the order in which they woke (second chance), and
-//! where many are busy at the same time, those that were not used since they were looked at last.
+//! where memory does not suffice for all that are busy, those that were not used since they were
+//! looked at last.
 
-use super::MILLISECOND;
+use super::SECOND;
 use super::attic::{Attic, Place};
 use super::entry::{Body, Patience, Udp};
 use super::tcp::Tcp;
@@ -14,12 +15,13 @@ use crate::Handler;
 use model::{ConnectionId, Problems, Time, Transport, Where};
 use std::collections::VecDeque;
 
-/// So many connections of a thread are never packed, and so many of all threads may be awake that are busy: some
-/// 5 KB each.
+/// So many connections of a thread are never packed.
 const LEAST_AWAKE: usize = 1_024;
-const MOST_AWAKE: usize = 16 * LEAST_AWAKE;
-/// After so long without a segment a connection is quiet.
-const QUIET_NS: i64 = 20 * MILLISECOND;
+/// What a connection takes up while it is awake, beyond what it weighs.
+const AWAKE_BYTES: u64 = 6 << 10;
+/// After so long without a segment a connection is quiet. To pack and unpack it takes some 30 us, so that those of
+/// a pool that each come back sooner would cost more in this way than in all others.
+const QUIET_NS: i64 = 10 * SECOND;
 /// How many are looked at when one more wakes. More than one, so that those which may not rest do not
 /// keep others awake.
 const LOOKED_AT: usize = 4;
@@ -108,7 +110,7 @@ impl Default for Awake {
         Awake {
             connections: VecDeque::new(),
             least: LEAST_AWAKE,
-            most: MOST_AWAKE,
+            most: usize::MAX,
         }
     }
 }
@@ -124,12 +126,9 @@ impl Awake {
         }
     }
 
-    /// Of one of so many threads.
-    pub(super) fn of_one_in(threads: usize) -> Awake {
-        Awake {
-            most: (MOST_AWAKE / threads.max(1)).max(LEAST_AWAKE),
-            ..Awake::default()
-        }
+    /// So many bytes are left for those that are awake.
+    pub(super) fn have(&mut self, bytes: u64) {
+        self.most = ((bytes / AWAKE_BYTES) as usize).max(self.least);
     }
 
     /// One more is. Lets others rest while they are too many: `look` is told whether one that was not

@@ -19,6 +19,7 @@ use data::data;
 use model::{
     Close, ConnectionId, Direction, EpisodeKind, Interval, Mark, PerClass, ResetSeen, Time,
 };
+use prefetch::prefetch;
 use serde::{Deserialize, Serialize};
 
 /// A resend after so long without progress is the retransmission timer's.
@@ -95,6 +96,17 @@ impl Tcp {
     pub(super) fn may_rest(&self) -> bool {
         let plotted = self.meter.as_ref().is_some_and(|meter| meter.has_plot());
         !plotted && !self.streams.iter().any(|s| s.reassembly.is_waiting())
+    }
+
+    /// A segment of it comes soon: asks the processor for what it points to.
+    pub(super) fn prefetch(&self) {
+        for stream in &self.streams {
+            stream.recent.prefetch();
+            stream.flight.prefetch();
+        }
+        if let Some(meter) = &self.meter {
+            prefetch(&**meter);
+        }
     }
 
     /// Bytes that wait for earlier ones.

@@ -111,6 +111,12 @@ impl<H: Handler> Tracker<H> {
     /// Forgets connections of partitions that take up more than `most` bytes, those that have been silent for longest
     /// first, until they take up less. `order` and `now` as in [`tick`](Tracker::tick).
     pub fn make_room(&mut self, most: u64, order: u64, now: Time) {
+        let taken = self
+            .weights
+            .0
+            .iter()
+            .fold(0, |sum: u64, w| sum.saturating_add(*w));
+        self.awake.have(self.room.saturating_sub(taken));
         for partition in 0..PARTITIONS {
             let has = self.weights.0.get(partition).copied().unwrap_or(0);
             if has > most {

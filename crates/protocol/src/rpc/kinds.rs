@@ -140,6 +140,7 @@ impl CallKind {
 /// The kinds of one connection and direction.
 #[derive(Default, Debug)]
 pub(super) struct Kinds {
+    /// Those seen often come first.
     kinds: Vec<CallKind>,
 }
 
@@ -150,8 +151,8 @@ impl Kinds {
         if !whole || call.outcome != Outcome::Ok {
             return;
         }
-        if let Some(kind) = self.kinds.iter_mut().find(|k| k.is_seen_in(call, reply)) {
-            kind.seen = kind.seen.saturating_add(1);
+        if let Some(i) = self.kinds.iter().position(|k| k.is_seen_in(call, reply)) {
+            self.seen_again(i);
             return;
         }
         let is_named = ![body::UNNAMED, COMPOUND].contains(&call.arguments.op);
@@ -193,6 +194,19 @@ impl Kinds {
             reply_bytes,
             seen: 1,
         });
+    }
+
+    fn seen_again(&mut self, i: usize) {
+        let Some(kind) = self.kinds.get_mut(i) else {
+            return;
+        };
+        kind.seen = kind.seen.saturating_add(1);
+        let seen = kind.seen;
+        if let Some(before) = i.checked_sub(1)
+            && self.kinds.get(before).is_some_and(|k| k.seen < seen)
+        {
+            self.kinds.swap(before, i);
+        }
     }
 
     /// Length of the shortest and of the longest request that any reply, or this reply, may answer.
