@@ -9,6 +9,8 @@ TMPDIR that is removed in the end; ten times N packets of the pair's size must f
   many10  ten times as many copies, to see whether memory grows with packets
   one     N packets of one busy connection: its packets again and again, sequence numbers going on
   pair    the server's copies beside `many`, for `diagnose`
+  pool    N packets of 8, 1,000, 10,000 and 100,000 connections that are open all the time and have their turns
+          by chance, with memory for all of them
   open    100,000 connections that are all open at once, with a request and a response each
   closed  100,000 such connections one after another, each closed
 For the last two, memory is told by connection: all that `ops` takes, and all that `conns` takes.
@@ -172,6 +174,7 @@ def pool(source: Source, path: str, count: int, packets: int) -> int:
     return written
 
 
+POOLS = [8, 1_000, 10_000, 100_000]
 CONNECTIONS = 100_000
 OPTIONS = bytes([2, 4, 5, 180, 1, 3, 3, 7, 4, 2, 1, 1])
 # Who sends, with which flags, how much before and now; and how much of the other's it acknowledges.
@@ -327,6 +330,14 @@ def measure(slowside: str, captures: list[str], folder: str, packets: int, runs:
     both = pair.seconds["ops, client's capture"] + pair.seconds["ops, server's capture"]
     print(f"  diagnose takes {pair.seconds['slowside diagnose'] / both:.2f} times both ops runs together")
     os.remove(path("server"))
+
+    serial = Source(os.path.join(LAB, "..", "healthy", "client.pcap.zst"))
+    for size in POOLS:
+        pool_count = pool(serial, path("pool"), size, packets)
+        warm("pool")
+        commands = {"slowside ops": [*ops("pool"), "--memory", "4G"], "tcptrace -n": ["tcptrace", "-n", path("pool")]}
+        Table(f"a pool of {size:,} connections", pool_count, runs, commands)
+        os.remove(path("pool"))
 
     for name, close in (("open", False), ("closed", True)):
         held = connections(path(name), CONNECTIONS, close)

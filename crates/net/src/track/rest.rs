@@ -156,3 +156,28 @@ impl Awake {
 pub(super) fn is_quiet(last: Time, now: Time) -> bool {
     now - last >= QUIET_NS
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many of 5,000 that are all busy are still awake behind the last.
+    fn awake_of_busy(bytes: u64) -> usize {
+        let mut awake = Awake::default();
+        awake.have(bytes);
+        for i in 0..5_000 {
+            awake.add((i, ConnectionId(i)), |_, too_many| match too_many {
+                true => Looked::Gone,
+                false => Looked::Awake,
+            });
+        }
+        awake.connections.len()
+    }
+
+    #[test]
+    fn as_many_are_awake_as_there_is_memory_for() {
+        assert_eq!(awake_of_busy(u64::MAX), 5_000);
+        assert_eq!(awake_of_busy(3_000 * AWAKE_BYTES), 3_000);
+        assert_eq!(awake_of_busy(0), LEAST_AWAKE);
+    }
+}

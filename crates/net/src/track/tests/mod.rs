@@ -334,9 +334,8 @@ impl Script {
     /// What comes out, which is to be the same where every connection is packed behind each segment.
     fn through(&self, tracker: impl Fn() -> Tracker<Recorder>) -> (Recorder, Problems) {
         let run = |mut tracker: Tracker<Recorder>| {
-            for s in &self.segments {
-                tracker.segment(s, &self.bytes);
-            }
+            let segments: Vec<&Segment> = self.segments.iter().collect();
+            tracker.segments(&segments, &self.bytes, |_, _| {}, |_, _| {});
             tracker.finish(u64::MAX)
         };
         let (awake, problems) = run(tracker());
