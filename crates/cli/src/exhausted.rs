@@ -60,6 +60,17 @@ fn granted(at: *mut u8, size: usize) -> *mut u8 {
     at
 }
 
+/// Has all threads take memory from one place. Of the GNU C library each has its own, and what one took and another
+/// gave back stays with the first: 100,000 connections kept 1,030 MB where they needed 700. Waiting for each other
+/// costs nothing that could be measured, as they hand over batches.
+pub(crate) fn share_memory_among_threads() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: a setting of the allocator, made before there is a second thread.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+    }
+}
+
 /// A thread for whose own start there is no memory panics within the standard library: that ends the run as well. All other
 /// panics are told as ever.
 pub(crate) fn end_where_a_thread_cannot_start() {

@@ -40,13 +40,14 @@ fn answer(arguments: &Arguments) -> u8 {
 }
 
 /// A limit on the size of files (`ulimit -f`) is an error of the write that meets it, with a message, not the end of the
-/// process. Where memory ends beside the allocator, in the C library or as a thread begins, they say so and abort: that
+/// process. Memory is one for all threads. Where it ends beside the allocator, in the C library or as a thread begins, they say so and abort: that
 /// ends with exit code 2, too.
 fn survive_limits() {
     #[cfg(unix)]
     {
         use signal_hook::consts::{SIGABRT, SIGXFSZ};
         use signal_hook::flag::{register, register_conditional_shutdown};
+        exhausted::share_memory_among_threads();
         let _ = register(SIGXFSZ, Arc::default());
         let _ = register_conditional_shutdown(SIGABRT, 2, Arc::new(true.into()));
         exhausted::end_where_a_thread_cannot_start();

@@ -46,9 +46,10 @@ impl Room {
     }
 
     /// What the connections of one thread may take up, if all have as many, with what those that are awake take up
-    /// beyond what they weigh: half as much again, which is a quarter of all memory.
+    /// beyond what they weigh: three quarters, as so much is left where some were given up. Where memory is full,
+    /// nothing is for those.
     pub(crate) fn bytes_each(&self) -> u64 {
-        self.bytes / 2 * 3 / self.threads.max(1) as u64
+        self.bytes / 4 * 3 / self.threads.max(1) as u64
     }
 
     fn told(&self) -> MutexGuard<'_, Told> {
