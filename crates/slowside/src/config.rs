@@ -14,6 +14,17 @@ pub enum Moment {
     AfterStart(i64),
 }
 
+impl Moment {
+    /// When that is in a capture whose first packet came at `start`.
+    #[must_use]
+    pub fn after(self, start: Time) -> Time {
+        match self {
+            Moment::Absolute(t) => t,
+            Moment::AfterStart(ns) => start + ns,
+        }
+    }
+}
+
 /// What all that grows with the input may take up, unless another budget is given.
 const MEMORY_BYTES: u64 = 1 << 30;
 
@@ -83,6 +94,19 @@ pub enum Captures {
     /// One capture whose side is stated.
     Client(Vec<PathBuf>),
     Server(Vec<PathBuf>),
+}
+
+impl Captures {
+    /// Whether any comes by way of standard input, which can be read once only.
+    #[must_use]
+    pub fn are_piped(&self) -> bool {
+        let lists: [&[PathBuf]; 2] = match self {
+            Captures::One(a) | Captures::Client(a) | Captures::Server(a) => [a, &[]],
+            Captures::Two(a, b) => [a, b],
+            Captures::Sides { client, server } => [client, server],
+        };
+        lists.into_iter().flatten().any(|p| p.as_os_str() == "-")
+    }
 }
 
 /// What a run tells while it goes on.

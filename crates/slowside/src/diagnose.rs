@@ -6,7 +6,7 @@ use crate::judged::AllJudged;
 use crate::link::Wanted;
 use crate::merge::Answers;
 use crate::run::{self, Selection, Tally};
-use crate::stream::Stream;
+use crate::stream::{Stream, Times};
 use analysis::charts::Charts;
 use analysis::compare::Kept;
 use analysis::compare::blocks::FIRST_WIDTH_NS;
@@ -76,7 +76,11 @@ pub(crate) struct Diagnosed {
     pub(crate) judged: Option<AllJudged>,
 }
 
+/// Said where captures are read as if they had been cut.
+const NO_CALL_BEGAN: &str = "No call began within the times asked for: what went on within them is told as if the captures had been cut there.";
+
 /// How captures are read.
+#[derive(Clone, Copy)]
 pub(crate) struct ReadOptions<'a> {
     pub(crate) app: Option<&'a Arc<trace::Application>>,
     pub(crate) config: &'a Config,
@@ -86,6 +90,8 @@ pub(crate) struct ReadOptions<'a> {
     pub(crate) measure: bool,
     /// Whether to keep each call's ledger.
     pub(crate) rows: bool,
+    /// Where captures are read as if they had been cut to these times.
+    pub(crate) times: Times,
 }
 
 /// What was made of captures.
@@ -107,11 +113,61 @@ impl<'a> ReadOptions<'a> {
             charts: false,
             measure: false,
             rows: false,
+            times: Times::default(),
         }
     }
 
-    /// As two captures, or as one where that explains them better.
+    /// As two captures or one; where no call began within the times asked for, what goes on throughout is looked at,
+    /// a copy or a long statement: of the captures as if they had been cut to these times.
     pub(crate) fn as_is_best(
+        &self,
+        captures: &Captures,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<Diagnosed, Error> {
+        let d = self.as_one_or_two(captures, events)?;
+        let config = self.config;
+        let times = Times::new(config.from, config.to);
+        let has_calls = |d: &Diagnosed| d.diagnosis.captures.iter().any(|c| c.calls > 0);
+        if !times.are_bounded() || has_calls(&d) || config.filter.is_some() || captures.are_piped()
+        {
+            return Ok(d);
+        }
+        let all_times = Config {
+            from: None,
+            to: None,
+            ..config.clone()
+        };
+        let cut = ReadOptions {
+            config: &all_times,
+            times,
+            ..*self
+        };
+        // What lies before says where they were taken.
+        let as_known = match (captures, d.diagnosis.captures.as_slice()) {
+            (Captures::One(a), [one]) => match one.side {
+                Some(Vantage::Client) => Captures::Client(a.clone()),
+                Some(Vantage::Server) => Captures::Server(a.clone()),
+                _ => captures.clone(),
+            },
+            _ => captures.clone(),
+        };
+        let mut cut = cut.as_one_or_two(&as_known, events)?;
+        let streams = cut.diagnosis.streams_ledger.as_ref();
+        if !has_calls(&cut) && streams.is_none_or(|sums| sums.total.hi_ns == Some(0)) {
+            return Ok(d);
+        }
+        for (own, before) in (cut.diagnosis.captures.iter_mut()).zip(&d.diagnosis.captures) {
+            if own.side == before.side {
+                own.side_from.clone_from(&before.side_from);
+            }
+        }
+        cut.captures = d.captures;
+        cut.diagnosis.notes.push(NO_CALL_BEGAN.into());
+        Ok(cut)
+    }
+
+    /// As two captures, or as one where that explains them better.
+    fn as_one_or_two(
         &self,
         captures: &Captures,
         events: &mut dyn FnMut(Event),
@@ -124,7 +180,7 @@ impl<'a> ReadOptions<'a> {
             return Ok(d);
         };
         let all: Vec<PathBuf> = a.iter().chain(b).cloned().collect();
-        if all.iter().any(|p| p.as_os_str() == "-") {
+        if captures.are_piped() {
             return Ok(d);
         }
         let copied = why == SamePoint::SameTimes
@@ -296,7 +352,7 @@ impl<'a> ReadOptions<'a> {
         };
         let share = run::share(self.config, captures.len());
         let side = |capture| Side {
-            stream: Stream::start(capture, share, wanted),
+            stream: Stream::start_within(capture, share, wanted, self.times),
             tally: Tally::default(),
             selection: Selection::new(self.config),
             ended: false,

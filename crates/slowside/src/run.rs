@@ -76,10 +76,7 @@ impl<'a> Selection<'a> {
     }
 
     fn resolve(&self, moment: Moment) -> Time {
-        match moment {
-            Moment::Absolute(t) => t,
-            Moment::AfterStart(ns) => self.start.unwrap_or_default() + ns,
-        }
+        moment.after(self.start.unwrap_or_default())
     }
 
     /// The times asked for.

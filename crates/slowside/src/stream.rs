@@ -12,6 +12,7 @@
 mod shards;
 
 use crate::Error;
+use crate::config::Moment;
 use crate::firsts::{Firsts, ThreadProblems};
 use crate::link::{END, Link, Number, Records, Wanted};
 use crate::live::batches::{BatchKeeper, KeptBatch};
@@ -234,6 +235,46 @@ pub(crate) struct Reader {
     ended: bool,
     /// Where packets are kept.
     keeper: Option<BatchKeeper>,
+    /// Packets outside of these times are passed over.
+    times: Times,
+}
+
+/// From when to when packets count.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Times {
+    pub from: Option<Moment>,
+    pub to: Option<Moment>,
+    /// Where relative ones count from: the first packet of all.
+    start: Option<Time>,
+}
+
+impl Times {
+    pub(crate) fn new(from: Option<Moment>, to: Option<Moment>) -> Times {
+        Times {
+            from,
+            to,
+            start: None,
+        }
+    }
+
+    pub(crate) fn are_bounded(self) -> bool {
+        self.from.is_some() || self.to.is_some()
+    }
+
+    /// Takes what lies outside out of a batch.
+    fn cut(&mut self, batch: &mut Batch) {
+        if !self.are_bounded() {
+            return;
+        }
+        let first = batch.packets.first().map(|p| p.time);
+        self.start = self.start.or(first);
+        let start = self.start.unwrap_or_default();
+        let (from, to) = (self.from, self.to);
+        batch.packets.retain(|p| {
+            from.is_none_or(|m| p.time >= m.after(start))
+                && to.is_none_or(|m| p.time < m.after(start))
+        });
+    }
 }
 
 impl Reader {
@@ -247,7 +288,13 @@ impl Reader {
             error: None,
             ended: false,
             keeper: None,
+            times: Times::default(),
         }
+    }
+
+    /// The same, as if the capture had been cut to these times.
+    fn within(self, times: Times) -> Reader {
+        Reader { times, ..self }
     }
 
     /// The same, keeping packets.
@@ -298,6 +345,7 @@ impl Reader {
         }
         match self.capture.next_batch(&mut into.batch) {
             Ok(true) => {
+                self.times.cut(&mut into.batch);
                 let packets = into.batch.packets.len() as u64;
                 if let Some(p) = into.batch.packets.first()
                     && self.progress.first.load(Ordering::Relaxed) == i64::MIN
@@ -376,7 +424,17 @@ impl Stream {
 
     /// Starts reading.
     pub(crate) fn start(capture: Capture, share: Share, wanted: Wanted) -> Stream {
-        let reader = Reader::new(capture);
+        Stream::start_within(capture, share, wanted, Times::default())
+    }
+
+    /// The same, as if the capture had been cut to these times.
+    pub(crate) fn start_within(
+        capture: Capture,
+        share: Share,
+        wanted: Wanted,
+        times: Times,
+    ) -> Stream {
+        let reader = Reader::new(capture).within(times);
         let reader = match wanted {
             Wanted::Startup => reader.with_arps(),
             Wanted::Everything | Wanted::Measured(_) => reader.with_arps().with_notices(),

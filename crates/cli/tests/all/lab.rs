@@ -410,6 +410,47 @@ fn one_capture_alone_never_accuses_a_wrong_side() {
     });
 }
 
+/// A transfer that began before the times asked for and ends behind them: of it, what went on within them.
+#[test]
+fn what_goes_on_throughout_the_times_asked_for_is_judged_within_them() {
+    let folder = root().join("tests/lab/bufferbloat");
+    let file = |side: &str| {
+        folder
+            .join(format!("{side}.pcap.zst"))
+            .display()
+            .to_string()
+    };
+    let (client, server) = (file("client"), file("server"));
+    let within = ["--from", "0.3s", "--to", "1.7s"];
+    let notes = |d: &Value| {
+        items(&d["notes"])
+            .iter()
+            .any(|n| n.to_string().contains("No call began"))
+    };
+    let both = diagnose(&[&[client.as_str(), &server], &within[..]].concat());
+    assert_eq!(both["verdict"]["side"], "network", "{}", both["verdict"]);
+    assert_eq!(
+        both["verdict"]["cause"], "network-bandwidth",
+        "{}",
+        both["verdict"]
+    );
+    let total = both["streams_ledger"]["total_hi_ns"].as_f64();
+    assert!(total > Some(1.2e9) && total <= Some(1.4e9), "{total:?}");
+    assert!(notes(&both));
+    // Where it was taken, the handshake says, which lies before them.
+    let alone = diagnose(&[&[client.as_str()], &within[..]].concat());
+    let whole = diagnose(&[&client]);
+    assert_eq!(alone["captures"][0]["side"], "client");
+    assert_eq!(
+        alone["captures"][0]["side_from"],
+        whole["captures"][0]["side_from"]
+    );
+    assert!(!notes(&whole), "its call lies within all times");
+    // Where calls began, those are judged.
+    let called = diagnose(&[&client, &server, "--from", "0s", "--to", "1.7s"]);
+    assert!(!notes(&called) && called["captures"][0]["calls"] != 0);
+}
+
 #[test]
 fn the_applications_latencies_show_what_waits_in_the_client() {
     let mut seen = 0;
