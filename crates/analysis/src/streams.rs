@@ -207,6 +207,10 @@ impl Streams {
                 time[TimeClass::Unknown] += time[TimeClass::LossRecovery];
                 time[TimeClass::LossRecovery] = 0;
             }
+            let longest = r.account.longest[TimeClass::LossRecovery].map(|wait| wait.ns);
+            let needless = needless_ns(time[TimeClass::LossRecovery], longest, needed(r));
+            time[TimeClass::Unknown] += needless;
+            time[TimeClass::LossRecovery] -= needless;
             if let Some(way_ns) = way_to_sender(c, d) {
                 // So much of each silence may be the path's.
                 let silences = i64::from(r.account.stretches[TimeClass::SenderApplication]);
@@ -427,10 +431,38 @@ fn needed(r: &DirectionResult) -> u64 {
     }
 }
 
+/// Of the time that a direction recovered in, what was needless at least, where so many segments had been lost: each was
+/// one recovery at most, and none took longer than the longest. What it waited for then is not known; where nothing
+/// was lost at all, the other classes tell.
+fn needless_ns(recovered_ns: i64, longest_ns: Option<i64>, lost: u64) -> i64 {
+    let each = longest_ns.unwrap_or(recovered_ns);
+    let needed = each.saturating_mul(i64::try_from(lost).unwrap_or(i64::MAX));
+    match lost {
+        0 => 0,
+        _ => (recovered_ns - needed).max(0),
+    }
+}
+
 /// What of a direction's time it was not idle.
 fn busy_ns(time: &PerClass<i64>) -> i64 {
     let busy = time
         .iter()
         .filter(|(class, _)| !matches!(class, TimeClass::Idle | TimeClass::Handshake));
     busy.fold(0, |sum, (_, ns)| sum.saturating_add(*ns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::needless_ns;
+
+    #[test]
+    fn one_loss_explains_one_recovery() {
+        // Thirty segments were sent again as their acknowledgements were late, and one as it was lost.
+        assert_eq!(needless_ns(600, Some(30), 1), 570);
+        assert_eq!(needless_ns(600, Some(30), 20), 0);
+        assert_eq!(needless_ns(600, Some(30), 19), 30);
+        assert_eq!(needless_ns(600, None, 1), 0);
+        assert_eq!(needless_ns(600, Some(30), 0), 0, "the other classes tell");
+        assert_eq!(needless_ns(i64::MAX, Some(i64::MAX), u64::MAX), 0);
+    }
 }
