@@ -40,8 +40,8 @@ fn answer(arguments: &Arguments) -> u8 {
 }
 
 /// A limit on the size of files (`ulimit -f`) is an error of the write that meets it, with a message, not the end of the
-/// process. Memory is one for all threads. Where it ends beside the allocator, in the C library or as a thread begins, they say so and abort: that
-/// ends with exit code 2, too.
+/// process. All threads share one place for memory; where it ends beside the allocator, in the C library or as a thread
+/// begins, they say so and abort: that ends with exit code 2, too.
 fn survive_limits() {
     #[cfg(unix)]
     {

@@ -97,7 +97,7 @@ pub enum Captures {
 }
 
 impl Captures {
-    /// Whether any comes by way of standard input, which can be read once only.
+    /// Whether any comes by way of standard input or a pipe, which can be read once only.
     #[must_use]
     pub fn are_piped(&self) -> bool {
         let lists: [&[PathBuf]; 2] = match self {
@@ -105,7 +105,9 @@ impl Captures {
             Captures::Two(a, b) => [a, b],
             Captures::Sides { client, server } => [client, server],
         };
-        lists.into_iter().flatten().any(|p| p.as_os_str() == "-")
+        let is_pipe = |p: &PathBuf| std::fs::metadata(p).is_ok_and(|m| !m.is_file() && !m.is_dir());
+        let mut all = lists.into_iter().flatten();
+        all.any(|p| p.as_os_str() == "-" || is_pipe(p))
     }
 }
 
@@ -120,4 +122,20 @@ pub enum Event {
     },
     /// Something the user should know at once, such as that two files were taken for one capture.
     Note(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Captures;
+
+    #[test]
+    #[cfg(unix)]
+    fn what_comes_by_a_pipe_is_read_once() {
+        let piped = |file: &str| Captures::One(vec![file.into()]).are_piped();
+        assert!(piped("-"));
+        assert!(piped("/dev/null"));
+        assert!(!piped("Cargo.toml"));
+        assert!(!piped("."));
+        assert!(!piped("what is not there"));
+    }
 }

@@ -18,7 +18,7 @@ const MIDDLE: usize = 8;
 const NEAR: usize = 4;
 
 impl<H: Handler> Tracker<H> {
-    /// Takes in the segments of a batch, in capture order, and says after each that it did.
+    /// Takes in the segments of a batch, in capture order, and tells of each before and after.
     pub fn segments<'s>(
         &mut self,
         segments: &[&'s Segment],
