@@ -77,6 +77,9 @@ pub struct Trouble {
     pub retransmissions: u32,
     pub timeouts: u32,
     pub spurious: bool,
+    /// The capture holds all of it twice, and what would tell that nothing was lost was cut off: nothing was lost before
+    /// the capture.
+    pub arrived: bool,
     /// Bytes that the window offered while it was full.
     pub window: u64,
     /// When something was sent again for the last time, as far as is told: what came behind is no loss for certain.
@@ -338,6 +341,7 @@ impl CaptureFacts {
 
     pub fn episode(&mut self, e: &Episode) {
         self.losses.episode(e);
+        let held = e.resent.iter().filter(|r| r.original.is_some()).count();
         let trouble = Trouble {
             first: e.first.time,
             last: e.last.time,
@@ -348,6 +352,7 @@ impl CaptureFacts {
             retransmissions: e.retransmissions,
             timeouts: e.timeouts,
             spurious: e.spurious,
+            arrived: e.duplicates_cut_off && held == e.retransmissions as usize,
             window: e.window,
             resent: e.resent.last().map_or(e.first.time, |r| r.again.time),
             ns: (e.last.time - e.first.time).max(0),

@@ -247,6 +247,7 @@ mod tests {
             retransmissions: resent.len() as u32,
             timeouts: 0,
             spurious: false,
+            duplicates_cut_off: false,
             window: 0,
             resent,
         }

@@ -185,6 +185,34 @@ pub struct MatchedFacts {
     pub parts: Option<Box<Parts>>,
 }
 
+/// What the network lost of a call, from the capture at each direction's receiver, the server's first, and its brief.
+/// What the receiver's capture holds twice was not lost between the two.
+fn lost_between(receivers: [(&CaptureFacts, &Brief); 2]) -> Lost {
+    let recoveries = |(facts, b): (&'_ CaptureFacts, &Brief)| -> Vec<Trouble> {
+        let of = facts.overlapping(b.connection, b.request_first.time, b.response_last.time);
+        of.filter(|t| t.kind == EpisodeKind::Recovery && !t.spurious)
+            .copied()
+            .collect()
+    };
+    let seen = receivers.map(recoveries);
+    let arrived = [Direction::ToServer, Direction::ToClient].map(|d| {
+        let mut of = seen[d.index()]
+            .iter()
+            .filter(|t| t.direction == d)
+            .peekable();
+        of.peek().is_some() && of.all(|t| t.arrived)
+    });
+    let lost = seen
+        .iter()
+        .flatten()
+        .filter(|t| !arrived[t.direction.index()]);
+    lost.fold(Lost::Nothing, |lost, t| match lost {
+        Lost::Outage => lost,
+        _ if is_outage(t.timeouts, t.last - t.first) => Lost::Outage,
+        _ => Lost::Segments,
+    })
+}
+
 /// Whether nothing got through for so long that it was no mere loss.
 #[must_use]
 pub fn is_outage(timeouts: u32, lasted_ns: i64) -> bool {
@@ -349,19 +377,10 @@ impl MatchedFacts {
         if let Some(lock) = lock {
             self.locked.add(lock.exhibit(server.index, s.response_last));
         }
-        let mut lost = Lost::Nothing;
-        for (facts, b) in [(client, c), (server, s)].into_iter().filter(|_| !quiet) {
-            for t in facts.overlapping(b.connection, b.request_first.time, b.response_last.time) {
-                if t.kind != EpisodeKind::Recovery || t.spurious {
-                    continue;
-                }
-                if is_outage(t.timeouts, t.last - t.first) {
-                    lost = Lost::Outage;
-                } else if lost == Lost::Nothing {
-                    lost = Lost::Segments;
-                }
-            }
-        }
+        let mut lost = match quiet {
+            true => Lost::Nothing,
+            false => lost_between([(server, s), (client, c)]),
+        };
         let lacks = |facts: &CaptureFacts, b: &Brief| {
             facts.lacks(b.connection, b.request_first.time, b.response_last.time)
         };

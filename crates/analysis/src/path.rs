@@ -94,7 +94,8 @@ impl Acknowledged {
     /// wait for a timer. Anything at all, where something on the way answers.
     #[must_use]
     pub fn half(&self, calls: Crossed) -> Half {
-        let known = [self.min_ns, self.half_ns, calls.min_ns];
+        let acknowledged = [self.min_ns, self.half_ns].into_iter().flatten().min();
+        let known = [acknowledged, calls.min_ns];
         let Some(fastest) = known.into_iter().flatten().min() else {
             return Half::ANY;
         };
@@ -109,8 +110,9 @@ impl Acknowledged {
         if self.on_the_way(self.mean_ns(fastest), calls.min_ns) {
             return Half::ANY;
         }
-        // Next to a faster handshake all of them waited for a timer.
-        let late = self.prompt_max_ns > (fastest + TIMER_NS).max(fastest.saturating_mul(2));
+        // Next to a faster handshake or call all of them waited for a timer.
+        let waited = |ns| ns > (fastest + TIMER_NS).max(fastest.saturating_mul(2));
+        let late = waited(self.prompt_max_ns);
         let varies = match self.prompt_count {
             _ if late => fastest.saturating_mul(VARIES),
             0..FEW => fastest.saturating_mul(VARIES).max(self.prompt_max_ns),
@@ -130,7 +132,11 @@ impl Acknowledged {
             true => 0,
             false => varies_ns / (self.prompt_count / FEW).max(1) as i64,
         };
-        let least = fastest - quicker.max(2 * HOST_NS);
+        let least = match acknowledged {
+            // A message behind another is as far from it as who sends it likes.
+            Some(ns) if waited(ns) => 0,
+            _ => fastest - quicker.max(2 * HOST_NS),
+        };
         Half::Away(Bounds::between(least.max(0), most))
     }
 
@@ -344,5 +350,22 @@ mod tests {
         assert_eq!(bounds(&[1; 20], sooner), Some((MS, 10 * MS * VARIES)));
         let half = acknowledged(&[1; 20]).half(sooner).bounds();
         assert_eq!(half.hi_ns, Some(10 * MS * VARIES + WOKEN_NS));
+    }
+
+    #[test]
+    fn an_acknowledgement_that_a_timer_held_back_bounds_nothing_from_below() {
+        let asked = Crossed {
+            min_ns: Some(11 * MS),
+            mean_ns: None,
+        };
+        let half = |ack_ms| {
+            let late = Acknowledged {
+                half_ns: None,
+                ..acknowledged(&[ack_ms])
+            };
+            late.half(asked).bounds().lo_ns
+        };
+        assert_eq!(half(42), 0);
+        assert_eq!(half(12), 11 * MS - 2 * HOST_NS);
     }
 }

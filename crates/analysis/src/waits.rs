@@ -79,6 +79,7 @@ mod tests {
             retransmissions: 0,
             timeouts: 0,
             spurious: false,
+            arrived: false,
             window: 0,
             resent: Time(last * MS),
             ns: (last - first) * MS,

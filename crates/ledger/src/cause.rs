@@ -98,7 +98,7 @@ causes! {
     SmallFetch "small-fetch",
     /// Of the path, what larger writes would have spared, where each waits for a confirmation, or as many as are under way.
     SmallWrites "small-writes",
-    /// The snap length hides the response: whose the time was that the call may have waited for it beyond what is known, nothing tells.
+    /// The snap length hides the response, or the capture lacks it: whose the time was that the call may have waited for it beyond what is known, nothing tells.
     Hidden "hidden",
     /// Nothing tells.
     Unknown "unknown",

@@ -281,7 +281,8 @@ impl Outcome {
 /// Where a response lies, or its end, that was not seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HiddenResponse {
-    /// The first bytes that may hold it: the call waited for so long at least.
+    /// The first bytes that may hold it: the call waited for so long at least. The request's end, where the capture lacks
+    /// bytes behind that.
     pub earliest: Mark,
     /// The last of them, before calls that were sent later had long been answered: for so long at most.
     pub latest: Time,

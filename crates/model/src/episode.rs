@@ -92,6 +92,8 @@ pub struct Episode {
     pub timeouts: u32,
     /// Whether acknowledgements showed that the receiver had the bytes already: nothing was lost.
     pub spurious: bool,
+    /// Whether acknowledgements were cut off before what they may have said of that (RFC 2883).
+    pub duplicates_cut_off: bool,
     /// Bytes that the window offered while it was full (0 for other kinds).
     pub window: u64,
     /// The first of the segments sent again.

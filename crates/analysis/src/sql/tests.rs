@@ -154,6 +154,7 @@ fn what_was_lost_is_not_the_servers() {
         retransmissions: 1,
         timeouts: 1,
         spurious: false,
+        duplicates_cut_off: false,
         window: 0,
         resent: Vec::new(),
     });

@@ -7,6 +7,7 @@ use crate::findings::{Of, Rule};
 use crate::results::{Concentrated, Finding, Side, What};
 use crate::text::{Text, Value, text};
 use ledger::{Place, Sum};
+use model::Reason;
 use std::net::IpAddr;
 
 pub(super) fn sentence(facts: &Facts<'_>, findings: &[Finding], ground: &Ground<'_>) -> Text {
@@ -418,7 +419,15 @@ fn cure(facts: &Facts<'_>) -> Text {
         return " The snap length cuts the headers of messages off: capture 256 bytes of each packet (-s 256).".into();
     }
     if facts.account.hidden_ns() >= facts.account.total_ns / ACCUSED_SHARE {
-        return " The snap length hides replies that stand behind others in a packet: capture whole packets (-s 0).".into();
+        let hidden = |by: Reason| {
+            let of = facts.results.iter().flat_map(|r| &r.half_calls);
+            let of = of.filter(|(kind, _)| kind.strip_prefix("no-response/") == Some(by.name()));
+            of.map(|(_, n)| n).sum::<u64>()
+        };
+        return match hidden(Reason::CaptureGap) > hidden(Reason::SnapLength) {
+            true => " The capture lacks packets with replies: capture with a larger buffer (tcpdump -B 65536).".into(),
+            false => " The snap length hides replies that stand behind others in a packet: capture whole packets (-s 0).".into(),
+        };
     }
     match facts.account.basis {
         Basis::Matched => Text::default(),

@@ -47,6 +47,7 @@ impl<H: Handler> Output<'_, H> {
             retransmissions: stretch.retransmissions,
             timeouts: stretch.timeouts,
             spurious: stretch.spurious,
+            duplicates_cut_off: stretch.duplicates_cut_off,
             window: stretch.window,
             resent: stretch.resent,
         };

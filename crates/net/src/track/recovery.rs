@@ -8,6 +8,7 @@
 
 use super::MILLISECOND;
 use super::sequence::before;
+use crate::segment::Segment;
 use model::{Mark, Time, limits};
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +27,7 @@ pub(super) struct Stretch {
     pub retransmissions: u32,
     pub timeouts: u32,
     pub spurious: bool,
+    pub duplicates_cut_off: bool,
     pub window: u64,
     /// The first of the segments sent again.
     pub resent: Vec<model::Resent>,
@@ -41,6 +43,7 @@ impl Stretch {
             retransmissions: 0,
             timeouts: 0,
             spurious: false,
+            duplicates_cut_off: false,
             window: 0,
             resent: Vec::new(),
         }
@@ -79,6 +82,8 @@ struct Open {
     duplicate_sacked: u64,
     echo_checked: bool,
     original_arrived: bool,
+    /// An acknowledgement's options were cut off, among them what it may have said of duplicates.
+    duplicates_cut_off: bool,
     told: Vec<model::Resent>,
 }
 
@@ -92,6 +97,7 @@ impl Open {
             retransmissions: self.retransmissions,
             timeouts: self.timeouts,
             spurious: self.spurious(),
+            duplicates_cut_off: self.duplicates_cut_off,
             resent: self.told.clone(),
             ..Stretch::of(self.first, last, order)
         }
@@ -154,6 +160,7 @@ impl Recovery {
                 duplicate_sacked: 0,
                 echo_checked: false,
                 original_arrived: false,
+                duplicates_cut_off: false,
                 told: Vec::new(),
             })
         });
@@ -177,11 +184,11 @@ impl Recovery {
         &mut self,
         position: u64,
         echo: Option<u32>,
-        at: Mark,
-        order: u64,
+        s: &Segment,
         round_trip_ns: i64,
     ) {
         let Some(open) = &mut self.open else { return };
+        open.duplicates_cut_off |= s.tcp.options_cut;
         if position >= open.oldest.end && !open.echo_checked {
             open.echo_checked = true;
             open.original_arrived = match (echo, open.oldest.ts_value) {
@@ -190,7 +197,7 @@ impl Recovery {
             };
         }
         if position >= open.point {
-            self.end(at, order, round_trip_ns);
+            self.end(s.mark, s.order, round_trip_ns);
         }
     }
 

@@ -126,6 +126,7 @@ impl Pairing {
             Hole::Cut => holes.cut = Some(at),
             Hole::Gap => {
                 holes.gap = Some(at);
+                self.unseen.of_mut(d).lacks(at);
                 self.lose(d);
             }
         }
@@ -272,7 +273,7 @@ impl Pairing {
         if p.claimed.is_none() {
             p.claimed = length.and_then(|length| unseen.claim(p, length));
         }
-        let may_be = || unseen.may_hold(p, self.holes.of(replies).cut?);
+        let may_be = || unseen.may_hold(p, self.holes.of(replies).last()?);
         let hidden = p.claimed.and_then(|reply| reply.of(p));
         p.hidden = hidden.or(p.hidden).or_else(may_be);
     }

@@ -159,7 +159,7 @@ impl Pending {
             None => texts.of(self),
         };
         let hidden = match outcome {
-            Outcome::NoResponse(Reason::SnapLength) => self.hidden,
+            Outcome::NoResponse(Reason::SnapLength | Reason::CaptureGap) => self.hidden,
             _ => None,
         };
         let Span { first, last, .. } = self.request;

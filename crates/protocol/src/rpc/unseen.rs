@@ -68,14 +68,18 @@ impl Reply {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct First {
-    mark: Mark,
+    /// When they passed at the latest.
+    time: Time,
+    /// The packet that brought them; where the capture lacks it, nobody knows when they passed.
+    mark: Option<Mark>,
     held_since: Option<Time>,
 }
 
 impl First {
     fn of(run: &Run) -> First {
         First {
-            mark: run.mark,
+            time: run.mark.time,
+            mark: Some(run.mark),
             held_since: run.held_since,
         }
     }
@@ -90,6 +94,19 @@ impl Unseen {
 
     /// Bytes pass unseen.
     pub(super) fn passed(&mut self, run: &Run) {
+        self.first(First::of(run));
+    }
+
+    /// The capture lacks bytes that passed before this.
+    pub(super) fn lacks(&mut self, before: Time) {
+        self.first(First {
+            time: before,
+            mark: None,
+            held_since: None,
+        });
+    }
+
+    fn first(&mut self, first: First) {
         if !std::mem::take(&mut self.is_asked) {
             return;
         }
@@ -97,7 +114,7 @@ impl Unseen {
             self.first.pop_front();
             self.forgotten += 1;
         }
-        self.first.push_back(First::of(run));
+        self.first.push_back(first);
     }
 
     /// Where the reply to a call may lie if `last` were the last bytes that may hold it.
@@ -105,7 +122,7 @@ impl Unseen {
         let sent = call.request.last.time;
         let at = usize::try_from(call.unseen.checked_sub(self.forgotten)?).ok()?;
         let mut later = self.first.iter().skip(at);
-        let first = later.find(|first| first.mark.time >= sent)?;
+        let first = later.find(|first| first.time >= sent)?;
         (last >= sent).then(|| hidden(call, first, last))
     }
 
@@ -133,7 +150,8 @@ impl Unseen {
             let own = cursor.take(length).filter(|_| are_all);
             let (first, last) = own.map_or((first, last), |span| {
                 let first = First {
-                    mark: span.first,
+                    time: span.first.time,
+                    mark: Some(span.first),
                     held_since: span.first_held_since,
                 };
                 (first, span.last.time)
@@ -175,11 +193,8 @@ impl Unseen {
 
 fn hidden(call: &Pending, first: &First, last: Time) -> HiddenResponse {
     let sent = call.request.last;
-    let earliest = if first.mark.time < sent.time {
-        sent
-    } else {
-        first.mark
-    };
+    let passed = first.mark.filter(|mark| mark.time >= sent.time);
+    let earliest = passed.unwrap_or(sent);
     HiddenResponse {
         earliest,
         latest: last.max(earliest.time),

@@ -1,7 +1,8 @@
 //! What passes the capture on its way to a sender, into what that sender knows from when on: at once where the
 //! capture stands beside it, later where it is away.
 
-use super::{MICROSECOND, Sender};
+use super::{IDLE_NS, MICROSECOND, Sender};
+use crate::account::span;
 use model::{Mark, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -62,6 +63,32 @@ impl Sender {
 
     pub(super) fn away_ns(&self) -> i64 {
         self.away.as_ref().map_or(0, |away| away.ns)
+    }
+
+    /// When the window last grew, as the sender knew. Nothing leaves while a window is shut, so that what leaves
+    /// behind its opening also tells how far the sender is.
+    pub(super) fn opened(&mut self, now: Mark) -> Option<Mark> {
+        let opened = self.gap.opened()?;
+        if !self.gap.heard.shut || self.gap.usable > 0 {
+            return Some(opened);
+        }
+        let here = opened.time + -self.away_ns();
+        let ns = span(here, now.time);
+        if ns < IDLE_NS {
+            self.is_away(ns);
+        }
+        Some(Mark {
+            time: here + self.away_ns(),
+            ..opened
+        })
+    }
+
+    /// How much later than [`away_ns`](Self::away_ns) says what the sender hears may have its effect here.
+    pub(super) fn spared_ns(&self) -> i64 {
+        match &self.away {
+            Some(away) => self.fastest_ns - away.ns,
+            None => 0,
+        }
     }
 
     /// What passes here is at the sender at once, or is kept until it is there.

@@ -60,12 +60,14 @@ impl Sender {
         // What overtook others was not what left first: that was as large as can be.
         let overtook = s.data_end.saturating_sub(payload) > self.sent;
         let first = if overtook { s.full_sized } else { payload };
+        let opened = self.opened(now);
+        let gap = &self.gap;
         let release_ns = self.release_ns();
         let released = |by: Mark| span(by.time, now.time) <= release_ns;
-        if let Some(opened) = gap.opened()
+        if let Some(opened) = opened
             // All of it: a sender with segmentation offload waits until a large one fits.
             && gap.usable < first
-            && released(opened)
+            && span(opened.time, now.time) <= release_ns + self.spared_ns()
         {
             let class = if gap.heard.shut {
                 TimeClass::ReceiverApplication

@@ -72,9 +72,7 @@ pub(super) fn acknowledge<H: Handler>(
         stream.acknowledged_at = now;
         stream.duplicate_acks = 0;
         let round_trip = stream.round_trip_ns;
-        stream
-            .recovery
-            .acknowledged(position, echo, s.mark, s.order, round_trip);
+        stream.recovery.acknowledged(position, echo, s, round_trip);
         advanced = Some((once, recovering));
     } else if alone
         && stream.sent > position

@@ -214,9 +214,7 @@ fn old_data<H: Handler>(
     origin.held_since = stream.recovery.since();
     if acknowledged.is_some_and(|a| a >= sent) {
         let round_trip = stream.round_trip_ns;
-        stream
-            .recovery
-            .acknowledged(sent, None, s.mark, s.order, round_trip);
+        stream.recovery.acknowledged(sent, None, s, round_trip);
     }
     if end > old_end {
         let (others, ts_value) = (stream.in_flight(), origin.ts_value);

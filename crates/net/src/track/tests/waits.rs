@@ -185,6 +185,27 @@ fn where_more_is_in_flight_than_before_a_pause_is_certain_from_the_acknowledgeme
     assert!((44..=46).contains(&of(TimeClass::Transfer)));
 }
 
+#[test]
+fn what_leaves_behind_an_opened_window_tells_how_far_its_sender_is() {
+    // Begun in mid-connection next to the receiver, the sender 5 ms away: of each 46 ms it reads for 40.
+    let mut t = Script::new();
+    let mut sent = 1;
+    for _ in 0..20 {
+        t.c(sent, 1, &[b'x'; FULL]).tcp.flags.0 |= PSH;
+        sent += FULL as u32;
+        t.wait(MS);
+        t.s(1, sent, b"").tcp.window = 0;
+        t.wait(40 * MS);
+        t.s(1, sent, b"");
+        t.wait(5 * MS);
+    }
+    let seen = t.measured(10_000 * MS);
+    let account = &seen.summary().accounts.as_ref().unwrap()[0];
+    let of = |class| account.time_ns[class] / MS;
+    assert_eq!(of(TimeClass::ReceiverApplication), 19 * 46);
+    assert_eq!(of(TimeClass::SenderApplication), 0);
+}
+
 fn late_acks(t: &Script) -> (u64, u64) {
     let [to_server, _] = t.one().summary().directions;
     (to_server.late_acks_awaited, to_server.late_acks_ignored)

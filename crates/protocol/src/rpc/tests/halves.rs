@@ -61,6 +61,12 @@ fn a_gap_may_hide_the_reply_also_of_a_connection_that_is_closed() {
         }
         let calls = w.end(8);
         assert_eq!(outcome(&calls), Outcome::NoResponse(Reason::CaptureGap));
+        // It passed between its request and what came behind the gap.
+        let hidden = calls.iter().find(|c| c.id == 7).unwrap().hidden.unwrap();
+        assert_eq!(
+            (hidden.earliest.time, hidden.latest),
+            (Time(3 * MS), Time(4 * MS))
+        );
     }
 }
 
