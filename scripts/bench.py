@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Measures slowside against tshark and tcptrace on large captures, and prints ratios.
+"""Measures slowside against tshark, tcptrace and a bare reader on large captures, and prints ratios.
 
-usage: bench.py SLOWSIDE [--packets N] [--runs N] [--folder DIR] [CLIENT.pcap SERVER.pcap]
+usage: bench.py SLOWSIDE [--packets N] [--runs N] [--folder DIR] [--update] [CLIENT.pcap SERVER.pcap]
 
 Makes, from a small pair of captures (Ethernet, IPv4, NFS; plain or .zst), in DIR (default: a folder in
 TMPDIR that is removed in the end; ten times N packets of the pair's size must fit):
   many    N packets: copies of the client's capture with client addresses of their own, eight at a time
   many10  ten times as many copies, to see whether memory grows with packets
   one     N packets of one busy connection: its packets again and again, sequence numbers going on
+  forms   `many` as pcapng, compressed, and as twenty files
+  others  N packets each of PostgreSQL, MySQL and a stream of full segments
   pair    the server's copies beside `many`, for `diagnose`
   pool    N packets of 8, 1,000, 10,000 and 100,000 connections that are open all the time and have their turns
           by chance, with memory for all of them
@@ -15,20 +17,29 @@ TMPDIR that is removed in the end; ten times N packets of the pair's size must f
   closed  100,000 such connections one after another, each closed
 For the last two, memory is told by connection: all that `ops` takes, and all that `conns` takes.
 All programs run one after another, and that several times over, so that what else the machine does
-meets all alike. Printed are medians. Files are read once before, so that disks do not count.
-Needs tshark and tcptrace, and zstd for .zst files.
+meets all alike. Printed are medians. Files are read once before, so that disks do not count. The bare reader is
+crates/net/examples/floor.rs, which cargo builds.
+tests/bench.tsv has the figures of the last run with --update.
+Needs tshark, tcptrace, editcap (wireshark-common), zstd and cargo.
 """
 
 import argparse
+import glob
+import json
 import os
 import random
+import shutil
 import statistics
 import struct
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 
-LAB = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "lab", "server-cap")
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+TESTS = os.path.join(ROOT, "tests")
+LAB = os.path.join(TESTS, "lab", "server-cap")
+TABLE = os.path.join(TESTS, "bench.tsv")
 CONCURRENT = 8
 PCAP_HEADER, RECORD_HEADER, ETHERNET = 24, 16, 14
 SYN, FIN, RST = 2, 1, 4
@@ -247,6 +258,8 @@ def run(command: list[str]) -> tuple[float, float, int]:
 class Table:
     """Commands by name, run in turns."""
 
+    rows: list[str] = []
+
     def __init__(self, title: str, packets: int, runs: int, commands: dict[str, list[str]]) -> None:
         results: dict[str, list[tuple[float, float, int]]] = {name: [] for name in commands}
         for _ in range(runs):
@@ -265,6 +278,39 @@ class Table:
                 f" {seconds / self.seconds[base]:11.2f} {self.memory[name] / 1e6:9.1f}",
                 flush=True,
             )
+            ratio = seconds / self.seconds[base]
+            Table.rows.append(f"{title}\t{packets}\t{name}\t{seconds:.3f}\t{cpu:.3f}\t{ratio:.2f}\t{self.memory[name] >> 20}\n")
+
+
+def floor() -> str:
+    """The bare reader, built."""
+    build = ["cargo", "build", "-q", "--release", "--locked", "-p", "net", "--example", "floor"]
+    subprocess.run(build, check=True, cwd=ROOT)
+    metadata = ["cargo", "metadata", "--format-version", "1", "--no-deps", "--locked"]
+    found = json.loads(subprocess.run(metadata, check=True, cwd=ROOT, stdout=subprocess.PIPE).stdout)
+    return os.path.join(found["target_directory"], "release", "examples", "floor")
+
+
+def forms(plain: str, slowside: str, packets: int, runs: int, warm: Callable[[str], None]) -> None:
+    """The same packets in other files."""
+    ring = f"{plain}.ring"
+    os.makedirs(ring)
+    made = {
+        "pcapng": (["editcap", "-F", "pcapng", plain, f"{plain}.pcapng"], [f"{plain}.pcapng"]),
+        "gz": (["gzip", "-k", "-6", plain], [f"{plain}.gz"]),
+        "zst": (["zstd", "-q", "-k", plain], [f"{plain}.zst"]),
+        "20 files": (["editcap", "-F", "nsecpcap", "-c", str(-(-packets // 20)), plain, os.path.join(ring, "f")], [ring]),
+    }
+    commands = {"pcap": [slowside, "ops", "-q", plain]}
+    for name, (make, captures) in made.items():
+        subprocess.run(make, check=True)
+        commands[name] = [slowside, "ops", "-q", *captures]
+    for capture in [*(f"{plain}.{suffix}" for suffix in ("pcapng", "gz", "zst")), *sorted(glob.glob(f"{ring}/*"))]:
+        warm(capture)
+    Table("forms", packets, runs, commands)
+    for suffix in ("pcapng", "gz", "zst"):
+        os.remove(f"{plain}.{suffix}")
+    shutil.rmtree(ring)
 
 
 def main() -> None:
@@ -274,16 +320,21 @@ def main() -> None:
     parser.add_argument("--packets", type=int, default=1_000_000)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--folder")
+    parser.add_argument("--update", action="store_true")
     options = parser.parse_intermixed_args()
     if len(options.captures) not in (0, 2):
         parser.error("give both captures, or none")
     captures = options.captures or [os.path.join(LAB, f"{side}.pcap.zst") for side in ("client", "server")]
     slowside = os.path.abspath(options.slowside)
     with tempfile.TemporaryDirectory() as temporary:
-        measure(slowside, captures, options.folder or temporary, options.packets, options.runs)
+        measure(slowside, floor(), captures, options.folder or temporary, options.packets, options.runs)
+    if options.update:
+        with open(TABLE, "w") as file:
+            file.write("# what\tpackets\tprogram\tseconds\tprocessor seconds\ttimes the first\tpeak MiB\n")
+            file.writelines(Table.rows)
 
 
-def measure(slowside: str, captures: list[str], folder: str, packets: int, runs: int) -> None:
+def measure(slowside: str, bare: str, captures: list[str], folder: str, packets: int, runs: int) -> None:
     os.makedirs(folder, exist_ok=True)
     client, server = (Source(path) for path in captures)
     period = max(client.period, server.period)
@@ -293,7 +344,10 @@ def measure(slowside: str, captures: list[str], folder: str, packets: int, runs:
         return os.path.join(folder, f"{name}.pcap")
 
     def warm(name: str) -> None:
-        with open(path(name), "rb") as file:
+        warm_file(path(name))
+
+    def warm_file(path: str) -> None:
+        with open(path, "rb") as file:
             while file.read(1 << 24):
                 pass
 
@@ -304,14 +358,29 @@ def measure(slowside: str, captures: list[str], folder: str, packets: int, runs:
         return {
             "tshark -z rpc,srt": ["tshark", "-n", "-q", "-z", "rpc,srt,100003,3", "-r", path(name)],
             "tcptrace -n": ["tcptrace", "-n", path(name)],
+            "a bare reader": [bare, path(name)],
         }
 
     count = many(client, path("many"), copies, period)
     warm("many")
     one_thread = {"slowside ops --threads 1": [*ops("many"), "--threads", "1"]}
-    conns = {"slowside conns": [slowside, "conns", "-q", path("many")]}
-    commands = {"slowside ops": ops("many"), **conns, **one_thread, **others("many")}
-    table = Table("many connections", count, runs, commands)
+    table = Table("many connections", count, runs, {"slowside ops": ops("many"), **one_thread, **others("many")})
+
+    def command(name: str, *more: str) -> list[str]:
+        return [slowside, name, "-q", *more, path("many")]
+
+    commands = {
+        "ops": ops("many"),
+        "conns": command("conns"),
+        "calls": command("calls", "--format", "csv"),
+        "info": command("info"),
+        "stat": command("stat"),
+        "startup": command("startup"),
+        "diagnose": command("diagnose", "--client"),
+        "report": command("report", "-o", os.path.join(folder, "page.html")),
+    }
+    Table("commands", count, runs, commands)
+    forms(path("many"), slowside, count, runs, warm_file)
 
     one_count = one(client, path("one"), packets)
     warm("one")
@@ -330,6 +399,23 @@ def measure(slowside: str, captures: list[str], folder: str, packets: int, runs:
     both = pair.seconds["ops, client's capture"] + pair.seconds["ops, server's capture"]
     print(f"  diagnose takes {pair.seconds['slowside diagnose'] / both:.2f} times both ops runs together")
     os.remove(path("server"))
+
+    others_of = {
+        "PostgreSQL": (many, os.path.join(TESTS, "databases", "pgsql", "pgbench_prepared.pcap")),
+        "MySQL": (many, os.path.join(TESTS, "databases", "mysql", "queries.pcap.zst")),
+        "a stream of full segments": (one, os.path.join(TESTS, "field", "b9-same-writes", "base-client.pcap.zst")),
+    }
+    for title, (make, capture) in others_of.items():
+        source = Source(capture)
+        if make is many:
+            made = many(source, path("other"), max(packets // len(source.packets), 1), source.period)
+        else:
+            made = one(source, path("other"), packets)
+        warm("other")
+        compared = others("other")
+        del compared["tshark -z rpc,srt"]
+        Table(title, made, runs, {"slowside ops": ops("other"), **compared})
+        os.remove(path("other"))
 
     serial = Source(os.path.join(LAB, "..", "healthy", "client.pcap.zst"))
     for size in POOLS:

@@ -1,8 +1,8 @@
 //! Who talks to whom: pairs of hosts and what went each way.
 
 use super::Amount;
+use hashbrown::HashMap;
 use model::{Sight, limits};
-use std::collections::HashMap;
 use std::net::IpAddr;
 
 /// Pairs that are listed.
@@ -30,7 +30,7 @@ impl Pair {
 /// By the two addresses in their order.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
-    pairs: HashMap<[IpAddr; 2], [Amount; 2]>,
+    pairs: HashMap<[IpAddr; 2], [Amount; 2], foldhash::fast::FixedState>,
     others: Amount,
 }
 

@@ -18,6 +18,7 @@ mod health;
 mod ip;
 mod link;
 mod outline;
+mod plain;
 mod sight;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ pub use anonymise::PacketAnonymiser;
 pub use outline::{Flow, Outline};
 
 use crate::{Segment, Tcp};
+use etherparse::ip_number;
 use fragment::{Datagram, Ending, Reassembly};
 use health::{Health, Layers};
 use ip::Ip;
@@ -280,11 +282,24 @@ impl Decoder {
             start: stretch.start,
         };
         let mut layers = Layers::default();
-        let found = walk_past(layer, view, &mut ip, &mut self.notes, |layer, view| {
+        let mut see = |layer: &Layer, view| {
             if HEALTH {
                 layers.see(layer, view);
             }
-        });
+        };
+        let plain = match layer {
+            Layer::Ethernet => plain::read(view),
+            _ => None,
+        };
+        let found = match plain {
+            Some(plain) => {
+                ip = plain.ip;
+                see(&Layer::Ip, plain.packet);
+                see(&Layer::Payload(ip_number::TCP.0), plain.payload);
+                Ok(Innermost::Tcp(plain.tcp))
+            }
+            None => walk_past(layer, view, &mut ip, &mut self.notes, see),
+        };
         if let (true, Some(health)) = (HEALTH, &mut self.health) {
             let packet = (stretch.order, stretch.mark);
             health.layers(&layers, &ip, packet, stretch.wire, joins < JOINS);

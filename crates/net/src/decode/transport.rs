@@ -22,24 +22,40 @@ pub(super) struct TcpParts<'a> {
 
 #[inline]
 pub(super) fn tcp(view: View<'_>) -> Result<TcpParts<'_>, Skip> {
-    let (fixed, options) = view.header::<20>("TCP header").map_err(|skip| match skip {
-        Skip::Problem(note) if note.kind == "bogus-header" => Skip::Problem(Box::new(Note {
-            kind: "bogus-tcp-header",
-            ..*note
-        })),
-        other => other,
-    })?;
-    let length = u32::from(fixed[12] >> 4) * 4;
-    if length < 20 || length > view.wire {
-        return Err(view.problem("bogus-tcp-header", "TCP header length", length));
+    TcpParts::read(view).ok_or_else(|| no_tcp(view))
+}
+
+/// What is wrong with a header that cannot be read.
+#[cold]
+fn no_tcp(view: View<'_>) -> Skip {
+    const NAME: &str = "TCP header";
+    match view.data.get(12) {
+        Some(offset) if view.data.len() >= 20 => {
+            let length = u32::from(offset >> 4) * 4;
+            view.problem("bogus-tcp-header", "TCP header length", length)
+        }
+        _ if view.wire < 20 => view.problem("bogus-tcp-header", NAME, view.wire),
+        _ => view.short(NAME, 20),
     }
-    let options = options.with_length(length - 20).data;
-    Ok(TcpParts {
-        fixed,
-        options,
-        options_cut: options.len() < length as usize - 20,
-        payload: view.skip(length),
-    })
+}
+
+impl<'a> TcpParts<'a> {
+    /// The header, if its fixed part was captured and its length can be.
+    #[inline(always)]
+    pub(super) fn read(view: View<'a>) -> Option<TcpParts<'a>> {
+        let fixed = view.data.first_chunk::<20>()?;
+        let length = u32::from(fixed[12] >> 4) * 4;
+        if length < 20 || length > view.wire {
+            return None;
+        }
+        let options = view.data.get(20..length as usize);
+        Some(TcpParts {
+            fixed,
+            options: options.unwrap_or(view.data.get(20..).unwrap_or_default()),
+            options_cut: options.is_none(),
+            payload: view.skip(length),
+        })
+    }
 }
 
 impl TcpParts<'_> {
@@ -95,8 +111,8 @@ impl TcpParts<'_> {
 #[inline]
 fn read_options(options: &[u8], tcp: &mut Tcp) {
     let u32_of = |bytes: &[u8; 4]| u32::from_be_bytes(*bytes);
-    // Almost every segment has just this.
-    if let &[1, 1, 8, 10, v0, v1, v2, v3, e0, e1, e2, e3] = options {
+    // Almost every segment has just this: two paddings, time stamps.
+    if let Some((&[1, 1, 8, 10], &[v0, v1, v2, v3, e0, e1, e2, e3])) = options.split_first_chunk() {
         tcp.timestamps = Some((u32_of(&[v0, v1, v2, v3]), u32_of(&[e0, e1, e2, e3])));
         return;
     }

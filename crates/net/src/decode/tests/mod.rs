@@ -5,6 +5,7 @@ mod encapsulation;
 mod fragments;
 mod health;
 mod lengths;
+mod plain;
 mod robustness;
 
 use super::*;
