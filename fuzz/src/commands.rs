@@ -39,6 +39,8 @@ pub const CALLS: &[&str] = &[
     "calls C --format jsonl",
     "calls C --sort start --anonymise=a-longer-key",
     "calls C --where 'response_time>1ms'",
+    "calls C --format parquet -o P",
+    "calls C --top 3 --columns connection,op,path,sql,user",
 ];
 
 pub const SQL: &[&str] = &[
@@ -46,6 +48,7 @@ pub const SQL: &[&str] = &[
     "sql C --by user,service,program,statement --show-literals --all",
     "sql C --by user,statement --format csv",
     "sql C --show-literals --format json",
+    "sql C --by user,statement --format parquet -o P",
     "sql C --format markdown --anonymise=a-longer-key",
 ];
 
@@ -58,6 +61,7 @@ pub const ROWS: &[&str] = &[
     "conns C --format csv",
     "conns C --format json",
     "conns C --format csv --series 1s",
+    "conns C --format parquet -o P",
     "info C",
     "info C --format json",
     "stat C",
@@ -340,6 +344,7 @@ fn word(word: &str) -> String {
         "O" => "out",
         "S" => "saved",
         "H" => "page.html",
+        "P" => "rows.parquet",
         _ => return word.trim_matches('\'').to_owned(),
     };
     scratch::path(name).display().to_string()

@@ -2,7 +2,7 @@
 //! operation, file or statement), as a small number that is kept with each of them.
 
 use crate::files::Exports;
-use crate::half::OpTable;
+use crate::half::{OpTable, statement_of};
 use crate::matched::number_of;
 use crate::results::What;
 use crate::sql::SqlResult;
@@ -96,7 +96,7 @@ impl AllAttributes {
     /// The number of a call's attributes; `op` is that of its operation.
     pub fn number(&mut self, call: &Call, op: u16) -> u32 {
         let object = match &call.sql {
-            Some(sql) => sql.statement.as_ref().map(|s| s.id),
+            Some(_) => statement_of(call).map(|s| s.id),
             None => call.detail.get(Field::File),
         };
         if let Some(sql) = &call.sql

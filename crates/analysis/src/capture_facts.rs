@@ -2,6 +2,7 @@
 //! connections went through.
 
 use crate::concurrency::{Concurrency, STALL_NS, Scope};
+use crate::hosts::Hosts;
 use crate::locks::Locks;
 use crate::losses::Losses;
 use crate::stats::Distribution;
@@ -157,6 +158,7 @@ pub struct CaptureFacts {
     /// How many calls of each are not judged, as nobody asked for them.
     beside: HashMap<ConnectionId, u64, foldhash::fast::FixedState>,
     pub tcp: TcpFacts,
+    pub hosts: Hosts,
     pub troubles: HashMap<ConnectionId, VecDeque<Trouble>, foldhash::fast::FixedState>,
     /// By direction of the bytes that waited and by kind.
     pub episodes: [PerKind<Episodes>; 2],
@@ -381,6 +383,8 @@ impl CaptureFacts {
 
     pub fn connection(&mut self, c: &ConnectionSummary) {
         self.tcp.add(c);
+        self.hosts.add(c.client.address);
+        self.hosts.add(c.server.address);
         self.think.closed(c.id);
         let [line, _] = &c.lines;
         if let Some(line) = line

@@ -17,7 +17,7 @@ use crate::compare::gather::Wire;
 use crate::diagnose::{Diagnoser, Kind, Options};
 use crate::files::{self, Exports, Files};
 use crate::ledgers::{Look, Looked};
-use crate::results::{CaptureResult, Diagnosis, OpResult, Vantage, What};
+use crate::results::{CaptureResult, Diagnosis, OpResult, Unpaired, Vantage, What};
 use crate::startup::{Startup, is_of_startup};
 use crate::streams::Gathered;
 use model::{
@@ -226,17 +226,19 @@ impl Diagnosers {
         self,
         results: Vec<CaptureResult>,
     ) -> (Diagnosis, Charts, Option<Snapshot>) {
-        self.judge(results, None)
+        self.judge(results, None, &mut |_| {})
     }
 
-    /// The same, with a look at each call's ledger.
+    /// The same, with a look at each call's ledger, and at those that have no twin where rows are
+    /// [kept](Diagnosers::keep_rows).
     #[must_use]
     pub fn finish_looked_at(
         self,
         results: Vec<CaptureResult>,
         look: &mut Look<'_>,
+        unpaired: &mut dyn FnMut(Unpaired),
     ) -> (Diagnosis, Charts, Option<Snapshot>) {
-        self.judge(results, Some(look))
+        self.judge(results, Some(look), unpaired)
     }
 
     /// Keeps where the server's capture has each call; to be said before the first record.
@@ -250,6 +252,7 @@ impl Diagnosers {
         mut self,
         mut results: Vec<CaptureResult>,
         mut look: Option<&mut Look<'_>>,
+        unpaired: &mut dyn FnMut(Unpaired),
     ) -> (Diagnosis, Charts, Option<Snapshot>) {
         // What is only listed.
         let mut beside = |l: &Looked<'_>| {
@@ -288,6 +291,9 @@ impl Diagnosers {
         let gathered = &self.gathered;
         let (other, _) = listed.finish(results.clone(), gathered, Some(&mut beside));
         let (mut d, measured) = judged.finish(results, gathered, look);
+        for of in [&self.calls, &self.turns, &self.lookups] {
+            of.unpaired().for_each(&mut *unpaired);
+        }
         if !about_turns && turns > 0 {
             d.notes.push(format!(
                 "{} turns of connections that speak no known protocol are listed and not judged; --where protocol=tcp looks at them alone.",

@@ -9,6 +9,8 @@ use model::{Call, Field, Name, Outcome, Problems, Protocol, Where, limits};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Key {
     Op,
+    /// Of a logon in several calls, which.
+    Step,
     Client,
     Server,
     Connection,
@@ -25,6 +27,7 @@ impl Key {
     pub fn name(self) -> &'static str {
         match self {
             Key::Op => "op",
+            Key::Step => "step",
             Key::Client => "client",
             Key::Server => "server",
             Key::Connection => "connection",
@@ -39,6 +42,10 @@ impl Key {
         let number = |v: Option<i64>| v.map_or(KeyValue::Unknown, KeyValue::Number);
         match self {
             Key::Op => text(call.op.to_string()),
+            Key::Step => match call.detail.word(Field::Step) {
+                Some(step) => text(step.to_owned()),
+                None => KeyValue::Unknown,
+            },
             Key::Client => text(call.client.address.to_string()),
             Key::Server => text(call.server.address.to_string()),
             Key::Connection => text(format!("{} > {}", call.client, call.server)),

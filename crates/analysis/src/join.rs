@@ -5,6 +5,9 @@
 //! [`LOOK_BACK_CALLS`](model::limits::LOOK_BACK_CALLS) younger ones wait, when it is evicted and
 //! counted. Clocks play no part.
 //!
+//! A datagram has no place: of calls with one id (a server that got a request again may do it again) the first of one
+//! capture is the first of the other, and so on, whichever capture is read faster.
+//!
 //! Network address translation changes addresses and ports but neither XIDs nor sequence numbers: a
 //! connection of which nothing matches by address is compared with the other capture's by id and
 //! sequence number alone, and taken for the same when [`VOTES`] of its calls agree.
@@ -26,12 +29,22 @@ const CANDIDATES: u32 = 64;
 
 type Ends = (Endpoint, Endpoint);
 
+#[derive(Debug)]
+struct Waiter {
+    call: Half,
+    /// Its number among its capture's calls.
+    arrival: u64,
+}
+
 #[derive(Default, Debug)]
 struct Waiting {
-    calls: HashTable<Half>,
-    /// Hash, id and sequence number in the order in which calls came, for eviction.
-    order: VecDeque<(u64, u32, u32)>,
+    calls: HashTable<Waiter>,
+    arrivals: u64,
+    /// Hashes and numbers in the order in which calls came, for eviction.
+    order: VecDeque<(u64, u64)>,
     evicted: u64,
+    /// Their rows, where these are wanted.
+    evicted_rows: Option<Vec<u64>>,
     connections: HashMap<Ends, ConnectionState, foldhash::fast::FixedState>,
 }
 
@@ -77,7 +90,10 @@ impl Join {
             return;
         }
         let key = (call.id, call.request_sequence, call.request_bytes);
-        self.wait(side, hash, call);
+        let arrivals = &mut self.sides[side].arrivals;
+        *arrivals += 1;
+        let arrival = *arrivals;
+        self.wait(side, hash, Waiter { call, arrival });
         if unmatched {
             self.vote(side, ends, key, out);
         }
@@ -106,7 +122,7 @@ impl Join {
         let Waiting {
             calls, connections, ..
         } = &mut self.sides[side];
-        let same = |c: &Half| {
+        let same = |Waiter { call: c, .. }: &Waiter| {
             c.id == like.id
                 && c.request_sequence == like.request_sequence
                 && (like.request_sequence != 0 || c.op == like.op)
@@ -115,39 +131,48 @@ impl Join {
                     own == ends || connections.get(&own).is_some_and(|s| s.alias == Some(ends))
                 }
         };
-        calls.find_entry(hash, same).ok().map(|e| e.remove().0)
+        let found = match like.request_sequence {
+            0 => {
+                let alike = calls.iter_hash(hash).filter(|w| same(w));
+                let first = alike.map(|w| w.arrival).min()?;
+                calls.find_entry(hash, |w| w.arrival == first)
+            }
+            _ => calls.find_entry(hash, same),
+        };
+        found.ok().map(|entry| entry.remove().0.call)
     }
 
-    fn wait(&mut self, side: usize, hash: u64, call: Half) {
-        let key = (hash, call.id, call.request_sequence);
+    fn wait(&mut self, side: usize, hash: u64, waiter: Waiter) {
+        let key = (hash, waiter.arrival);
         let hasher = &self.hasher;
         let waiting = &mut self.sides[side];
         let connections = &waiting.connections;
-        waiting.calls.insert_unique(hash, call, |c| {
-            let ends = (c.client, c.server);
-            let name = connections.get(&ends).and_then(|s| s.alias).unwrap_or(ends);
-            hasher.hash_one((name, c.id, c.request_sequence))
-        });
+        waiting
+            .calls
+            .insert_unique(hash, waiter, |Waiter { call: c, .. }| {
+                let ends = (c.client, c.server);
+                let name = connections.get(&ends).and_then(|s| s.alias).unwrap_or(ends);
+                hasher.hash_one((name, c.id, c.request_sequence))
+            });
         waiting.order.push_back(key);
         while waiting.calls.len() > limits::LOOK_BACK_CALLS {
-            let Some((hash, id, sequence)) = waiting.order.pop_front() else {
+            let Some((hash, arrival)) = waiting.order.pop_front() else {
                 break;
             };
-            let found = waiting
-                .calls
-                .find_entry(hash, |c| c.id == id && c.request_sequence == sequence);
-            if let Ok(entry) = found {
-                entry.remove();
+            let oldest = waiting.calls.find_entry(hash, |w| w.arrival == arrival);
+            if let Ok(entry) = oldest {
+                let (Waiter { call, .. }, _) = entry.remove();
                 waiting.evicted += 1;
+                waiting
+                    .evicted_rows
+                    .iter_mut()
+                    .for_each(|rows| rows.push(call.row));
             }
         }
         if waiting.order.len() > 2 * waiting.calls.len() + 4096 {
             let calls = &waiting.calls;
-            waiting.order.retain(|&(hash, id, sequence)| {
-                calls
-                    .find(hash, |c| c.id == id && c.request_sequence == sequence)
-                    .is_some()
-            });
+            let waits = |&(hash, arrival): &_| calls.find(hash, |w| w.arrival == arrival).is_some();
+            waiting.order.retain(waits);
         }
     }
 
@@ -187,22 +212,24 @@ impl Join {
     /// Capture 1's connection `b` is capture 0's `a`: matches what waits of both.
     fn identify(&mut self, a: Ends, b: Ends, out: &mut Vec<[Half; 2]>) {
         self.translated = true;
-        let mine: Vec<Half> = self.sides[1]
+        let mut mine: Vec<Waiter> = self.sides[1]
             .calls
-            .extract_if(|c| (c.client, c.server) == b)
+            .extract_if(|w| (w.call.client, w.call.server) == b)
             .collect();
+        mine.sort_unstable_by_key(|w| w.arrival);
         if let Some(state) = self.sides[1].connections.get_mut(&b) {
             state.alias = Some(a);
         }
-        for call in mine {
+        for waiter in mine {
+            let call = &waiter.call;
             let hash = self.hash(a, call.id, call.request_sequence);
-            match self.take(0, a, hash, &call) {
+            match self.take(0, a, hash, call) {
                 Some(twin) => {
                     self.mark_matched(0, a);
                     self.mark_matched(1, b);
-                    out.push([twin, call]);
+                    out.push([twin, waiter.call]);
                 }
-                None => self.wait(1, hash, call),
+                None => self.wait(1, hash, waiter),
             }
         }
     }
@@ -220,7 +247,10 @@ impl Join {
                 self.identify(a, b, out);
             }
         }
-        let mut left = [0, 1].map(|side| self.sides[side].calls.drain().collect::<Vec<Half>>());
+        let mut left = [0, 1].map(|side| {
+            let waiting = self.sides[side].calls.drain();
+            waiting.map(|w| w.call).collect::<Vec<Half>>()
+        });
         for side in &mut left {
             side.sort_by_key(|c| (c.request_first, c.id));
         }
@@ -233,6 +263,20 @@ impl Join {
         [self.sides[0].evicted, self.sides[1].evicted]
     }
 
+    /// Keeps their rows; to be said before the first call.
+    pub fn keep_evicted_rows(&mut self) {
+        for side in &mut self.sides {
+            side.evicted_rows = Some(Vec::new());
+        }
+    }
+
+    /// Those of one side.
+    pub fn evicted_rows(&self, side: usize) -> impl Iterator<Item = u64> {
+        let side = self.sides.get(side);
+        let rows = side.and_then(|s| s.evicted_rows.as_ref());
+        rows.into_iter().flatten().copied()
+    }
+
     /// Calls that wait, by side.
     #[must_use]
     pub fn waiting(&self) -> [usize; 2] {
@@ -243,4 +287,39 @@ impl Join {
 /// Whether a connection is known and nothing of it has matched; one that is over and forgotten had.
 fn is_unmatched(side: &Waiting, ends: Ends) -> bool {
     side.connections.get(&ends).is_some_and(|s| !s.matched)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace_join::tests;
+    use proptest::prelude::*;
+
+    /// A datagram's call that began at this time.
+    fn datagram(id: u32, request: i64) -> Half {
+        let call = tests::call(id, 0, 8_192, request, request + 1_000);
+        let half = Half::of(&call, 0, 0, 0).expect("it has a request");
+        Half {
+            request_sequence: 0,
+            ..half
+        }
+    }
+
+    proptest! {
+        /// A server got a request again and did it again, whatever is read first.
+        #[test]
+        fn calls_of_one_id_are_matched_in_their_order(first in 0..=3usize, then in 0..=3usize) {
+            let calls = [[1, 4, 7].map(|at| datagram(7, at)), [2, 3, 8].map(|at| datagram(7, at))];
+            let (mut join, mut pairs) = (Join::default(), Vec::new());
+            let mut done = [0, 0];
+            for (side, until) in [(0, first), (1, then), (0, 3), (1, 3)] {
+                while done[side] < until {
+                    join.add(side, calls[side][done[side]].clone(), &mut pairs);
+                    done[side] += 1;
+                }
+            }
+            let times: Vec<_> = pairs.iter().map(|p| [0, 1].map(|i| p[i].request_first.time.0)).collect();
+            prop_assert_eq!(times, [[1, 2], [4, 3], [7, 8]]);
+        }
+    }
 }

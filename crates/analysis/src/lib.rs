@@ -23,6 +23,7 @@ pub mod findings;
 pub mod group;
 pub mod half;
 pub mod health;
+pub mod hosts;
 pub mod info;
 pub mod intervals;
 pub mod join;

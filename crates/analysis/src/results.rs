@@ -133,6 +133,53 @@ pub struct Unmatched {
     pub evicted: u64,
 }
 
+/// Why a call found no twin.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Why {
+    OutsideOverlap,
+    NotInClientCapture,
+    NotInServerCapture,
+    NoResponse,
+    Incomplete,
+    Evicted,
+}
+
+impl Why {
+    /// As machine formats have it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Why::OutsideOverlap => "outside-overlap",
+            Why::NotInClientCapture => "not-in-client-capture",
+            Why::NotInServerCapture => "not-in-server-capture",
+            Why::NoResponse => "no-response",
+            Why::Incomplete => "incomplete",
+            Why::Evicted => "evicted",
+        }
+    }
+}
+
+/// A call without a twin: its row among those of its capture, by the order in which captures were given.
+#[derive(Clone, Copy, Debug)]
+pub struct Unpaired {
+    pub capture: usize,
+    pub row: u64,
+    pub why: Why,
+}
+
+impl Unmatched {
+    pub(crate) fn add(&mut self, why: Why) {
+        *match why {
+            Why::OutsideOverlap => &mut self.outside_overlap,
+            Why::NotInClientCapture => &mut self.not_in_client_capture,
+            Why::NotInServerCapture => &mut self.not_in_server_capture,
+            Why::NoResponse => &mut self.no_response,
+            Why::Incomplete => &mut self.incomplete,
+            Why::Evicted => &mut self.evicted,
+        } += 1;
+    }
+}
+
 /// One operation of a diagnosis.
 #[derive(Clone, Debug)]
 pub struct OpResult {

@@ -41,6 +41,8 @@ pub enum Value {
     Hardware(Hardware),
     /// By its id and normal form.
     Statement(Arc<Statement>),
+    /// A user of a database.
+    User(Arc<str>),
     /// Words that name nobody.
     Words(Cow<'static, str>),
     Text(Text),
@@ -161,6 +163,7 @@ impl Display for Value {
                 let shown = shown.replace(['“', '”'], "\"");
                 write!(f, "Statement {:016x}: “{shown}{more}”", s.id)
             }
+            Value::User(name) => f.write_str(name),
             Value::Words(words) => f.write_str(words),
             Value::Text(text) => text.fmt(f),
             Value::Within(text) => {

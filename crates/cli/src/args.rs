@@ -7,6 +7,7 @@ mod calls;
 mod compare;
 mod conns;
 mod cut;
+mod demo;
 mod diagnose;
 mod explain;
 mod info;
@@ -24,10 +25,11 @@ mod trace;
 mod value;
 mod whatif;
 
-pub(crate) use calls::{Calls, Order, RowFormat};
+pub(crate) use calls::{Calls, Order};
 pub(crate) use compare::{Compare, CompareFormat};
 pub(crate) use conns::{Conns, ConnsFormat};
 pub(crate) use cut::Cut;
+pub(crate) use demo::Demo;
 pub(crate) use diagnose::{Diagnose, FailOn};
 pub(crate) use explain::{Explain, rule};
 pub(crate) use info::Info;
@@ -40,9 +42,9 @@ pub(crate) use report::Report;
 pub(crate) use shell::{Completions, Man};
 pub(crate) use sql::Sql;
 pub(crate) use startup::Startup;
-pub(crate) use stat::{Stat, StatFormat};
+pub(crate) use stat::Stat;
 pub(crate) use trace::{ProfileBy, Trace};
-pub(crate) use value::{AnswerFormat, GroupFormat};
+pub(crate) use value::{AnswerFormat, GroupFormat, Output, RowFormat, TableFormat};
 pub(crate) use whatif::{Start, WhatIf};
 
 use analysis::filter::nearest;
@@ -55,7 +57,6 @@ use std::path::Path;
 #[command(
     name = "slowside",
     version,
-    arg_required_else_help = true,
     max_term_width = 80,
     disable_help_subcommand = true,
     override_usage = "slowside [diagnose] [OPTIONS] CAPTURE [CAPTURE]\n       slowside COMMAND [OPTIONS] …",
@@ -71,8 +72,9 @@ Exit codes: 2 could not do it; else 1 a finding at or above --fail-on exists;
 else 3 done, but some input was damaged; else 0."
 )]
 pub(crate) struct Arguments {
+    /// Without one, what slowside is.
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 
     /// Colors in text: where standard output is a terminal, always, or never
     ///
@@ -105,6 +107,7 @@ pub(crate) enum Command {
     Cut(Cut),
     Trace(Trace),
     Probe(Box<Probe>),
+    Demo(Demo),
     Explain(Explain),
     Completions(Completions),
     Man(Man),
@@ -117,7 +120,7 @@ pub(crate) enum Color {
     Never,
 }
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 19] = [
     "diagnose",
     "calls",
     "ops",
@@ -133,6 +136,7 @@ const COMMANDS: [&str; 18] = [
     "cut",
     "trace",
     "probe",
+    "demo",
     "explain",
     "completions",
     "man",

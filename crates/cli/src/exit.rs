@@ -2,6 +2,7 @@
 
 use crate::command::CANNOT_WRITE;
 use crate::out::complain;
+use analysis::filter::nearest;
 use anyhow::Context;
 use std::io;
 
@@ -47,6 +48,24 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
+/// What an option or a value that there is not may have been meant for. Of what clap suggests, what is as near as other
+/// words have to be.
+fn meant(error: &clap::Error) -> Option<String> {
+    use clap::error::{ContextKind, ContextValue};
+    let word = |kind| match error.get(kind)? {
+        ContextValue::String(one) => Some(one.clone()),
+        ContextValue::Strings(several) => several.first().cloned(),
+        _ => None,
+    };
+    let near = |given, suggested| {
+        let (given, suggested) = (word(given)?, word(suggested)?);
+        let is_near = !nearest(&given, [suggested.as_str()]).is_empty();
+        is_near.then_some(suggested)
+    };
+    near(ContextKind::InvalidArg, ContextKind::SuggestedArg)
+        .or_else(|| near(ContextKind::InvalidValue, ContextKind::SuggestedValue))
+}
+
 /// Help and version as asked for; wrong arguments as one line that says where to look.
 pub(crate) fn usage(error: &clap::Error) -> u8 {
     use clap::error::ErrorKind;
@@ -54,16 +73,13 @@ pub(crate) fn usage(error: &clap::Error) -> u8 {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             code(error.print().context(CANNOT_WRITE).map(|()| Done::Fine))
         }
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            let _ = error.print();
-            2
-        }
         _ => {
             // clap lists missing arguments on lines of their own; its usage follows an empty line.
             let text = error.to_string();
             let what = text.split("\n\n").next().unwrap_or_default();
             let what = what.strip_prefix("error: ").unwrap_or(what);
-            complain(&format!("{what} (see --help)"));
+            let meant = meant(error).map_or_else(String::new, |m| format!("; did you mean `{m}`?"));
+            complain(&format!("{what}{meant} (see --help)"));
             2
         }
     }

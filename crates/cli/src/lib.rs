@@ -55,7 +55,10 @@ fn survive_limits() {
 }
 
 fn run(arguments: &Arguments) -> anyhow::Result<Done> {
-    match &arguments.command {
+    let Some(command) = &arguments.command else {
+        return command::welcome::run();
+    };
+    match command {
         Command::Diagnose(args) => command::diagnose::run(args),
         Command::Calls(args) => command::calls::run(args),
         Command::Ops(args) => command::ops::run(args),
@@ -71,6 +74,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<Done> {
         Command::Report(args) => command::report::run(args),
         Command::Trace(args) => command::trace::run(args),
         Command::Probe(args) => command::probe::run(args),
+        Command::Demo(args) => command::demo::run(args),
         Command::Explain(args) => command::explain::run(args),
         Command::Completions(args) => command::shell::completions(args),
         Command::Man(args) => command::shell::man(args),

@@ -1,12 +1,91 @@
 //! Moments and durations as people write them.
 
-use jiff::{Timestamp, Zoned, civil::DateTime, tz::TimeZone};
+use jiff::civil::{self, DateTime};
+use jiff::{Timestamp, Zoned, tz::TimeZone};
 use model::Time;
-use slowside::Moment;
+use slowside::{Captures, Moment};
+
+/// A moment as it is given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum When {
+    At(Moment),
+    /// On a day that the capture knows.
+    OfDay(civil::Time),
+}
+
+impl When {
+    /// When that is in these captures.
+    pub(crate) fn of(self, captures: &Captures, zone: &TimeZone) -> anyhow::Result<Moment> {
+        let time = match self {
+            When::At(moment) => return Ok(moment),
+            When::OfDay(time) => time,
+        };
+        anyhow::ensure!(
+            !captures.are_piped() && captures.lists().iter().any(|l| !l.is_empty()),
+            "{time} needs its date here, such as '2026-03-01 {time}': no file says which day it is of"
+        );
+        // Without a packet any day is as good.
+        let span = captures.span()?.unwrap_or_default();
+        match on_its_day(time, span, zone) {
+            Ok(moment) => Ok(Moment::Absolute(moment)),
+            Err([one, other]) => anyhow::bail!(
+                "the capture has {time} on several days; say which: '{}' or '{}'",
+                one.datetime().strftime("%F %T"),
+                other.datetime().strftime("%F %T")
+            ),
+        }
+    }
+}
+
+/// A [`moment`], or local `14:00` or `14:00:00.5`.
+pub(crate) fn when(text: &str) -> Result<When, String> {
+    // A date has hyphens; a time of day and a zone are a time in Temporal's grammar, of which the zone would be lost.
+    let digits = |c: char| c.is_ascii_digit() || c == ':' || c == '.';
+    match text.parse() {
+        Ok(time) if text.contains(':') && text.chars().all(digits) => Ok(When::OfDay(time)),
+        _ => moment(text).map(When::At),
+    }
+}
 
 /// `2026-03-01T14:00:00Z`, local `2026-03-01 14:00:00.5`, `@1772373600.5`, `+1.5s`, `90s`.
-pub(crate) fn moment(text: &str) -> Result<Moment, String> {
+fn moment(text: &str) -> Result<Moment, String> {
     moment_in(text, &TimeZone::system())
+}
+
+/// When a time of day is in a capture that lasts from `first` to `last`: on the day on which it lies within, else on
+/// that on which it is nearest. Where it lies within on several days, two of them.
+pub(crate) fn on_its_day(
+    time: civil::Time,
+    (first, last): (Time, Time),
+    zone: &TimeZone,
+) -> Result<Time, [Zoned; 2]> {
+    let local = |t: Time| {
+        let stamp = Timestamp::from_nanosecond(i128::from(t.0)).unwrap_or_default();
+        stamp.to_zoned(zone.clone())
+    };
+    let nanoseconds = |z: &Zoned| i64::try_from(z.timestamp().as_nanosecond()).unwrap_or(i64::MAX);
+    // How far outside.
+    let beyond = |t: i64| {
+        (first.0.saturating_sub(t))
+            .max(t.saturating_sub(last.0))
+            .max(0)
+    };
+    let days = local(first).date().series(jiff::Span::new().days(1));
+    let moments = days
+        .take_while(|day| *day <= local(last).date())
+        .filter_map(|day| day.to_datetime(time).to_zoned(zone.clone()).ok());
+    let mut found: Option<Zoned> = None;
+    for moment in moments {
+        let far = beyond(nanoseconds(&moment));
+        match &found {
+            Some(before) if far == 0 && beyond(nanoseconds(before)) == 0 => {
+                return Err([before.clone(), moment]);
+            }
+            Some(before) if far >= beyond(nanoseconds(before)) => {}
+            _ => found = Some(moment),
+        }
+    }
+    Ok(Time(found.map_or(first.0, |z| nanoseconds(&z))))
 }
 
 fn moment_in(text: &str, zone: &TimeZone) -> Result<Moment, String> {
@@ -30,7 +109,7 @@ fn moment_in(text: &str, zone: &TimeZone) -> Result<Moment, String> {
         .and_then(|s| i64::try_from(s.as_nanosecond()).ok())
         .map(|ns| Moment::Absolute(Time(ns)))
         .ok_or_else(|| {
-            "a time is 2026-03-01T14:00:00Z, '2026-03-01 14:00:00' (local), @1772373600.5 (epoch) \
+            "a time is 14:00 or '2026-03-01 14:00:00' (local), 2026-03-01T14:00:00Z, @1772373600.5 (epoch) \
              or +1.5s (after the first packet)"
                 .into()
         })
@@ -124,6 +203,39 @@ mod tests {
     }
 
     #[test]
+    fn a_time_of_day_is_on_the_capture_s_day() {
+        let zone = TimeZone::fixed(jiff::tz::offset(2));
+        let at = |text: &str| match moment_in(text, &zone) {
+            Ok(Moment::Absolute(time)) => time,
+            other => panic!("{text}: {other:?}"),
+        };
+        for (from, to, time, is) in [
+            ("03-01 13:00", "03-01 15:00", "14:00", Some("03-01 14:00")),
+            // Outside it is on the same day, before or behind.
+            ("03-01 14:05", "03-01 14:30", "14:00", Some("03-01 14:00")),
+            ("03-01 09:00", "03-01 10:00", "14:00", Some("03-01 14:00")),
+            // Over midnight.
+            ("03-01 23:00", "03-02 01:00", "23:30", Some("03-01 23:30")),
+            ("03-01 23:00", "03-02 01:00", "00:30", Some("03-02 00:30")),
+            ("03-01 23:00", "03-02 01:00", "22:00", Some("03-01 22:00")),
+            ("03-01 23:00", "03-02 01:00", "02:00", Some("03-02 02:00")),
+            ("03-01 13:00", "03-02 15:00", "14:00", None),
+            ("03-01 15:00", "03-03 13:00", "14:00", Some("03-02 14:00")),
+        ] {
+            let [from_at, to_at] = [from, to].map(|t| at(&format!("2026-{t}:00")));
+            let Ok(When::OfDay(given)) = when(time) else {
+                panic!("{time} is a time of day");
+            };
+            let found = on_its_day(given, (from_at, to_at), &zone);
+            let expected = is.map(|t| at(&format!("2026-{t}:00")));
+            assert_eq!(found.ok(), expected, "{time} in {from} to {to}");
+        }
+        for text in ["14:00Z", "25:00", "14", "T14:00", "14:00+02:00"] {
+            assert!(when(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
     fn durations_need_a_unit() {
         assert_eq!(duration("-1.5ms"), Ok(-1_500_000));
         assert_eq!(duration("2m"), Ok(120_000_000_000));
@@ -136,7 +248,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_makes_reading_a_time_panic(text in ".{0,40}") {
-            let _ = moment_in(&text, &TimeZone::UTC);
+            let _ = when(&text);
             let _ = duration(&text);
         }
     }

@@ -208,4 +208,22 @@ impl Ledger {
         lines.sort_by_key(|l| (l.place, l.side, l.cause));
         lines
     }
+
+    /// Whose doing most of it was, wherever in its bounds the truth lies: what is certain of a side is more than
+    /// all that may be any other's. What nobody knows may be another's. With less evidence it can only be lost.
+    #[must_use]
+    pub fn side(&self) -> Option<Place> {
+        let lines = self.lines();
+        let of = |side: Place| {
+            let own = lines.iter().filter(|l| l.side == side);
+            own.fold(Bounds::exactly(0), |sum, l| sum.plus(l.ns))
+        };
+        let outweighs = |side: Place, other: Place| {
+            let most = of(other).plus(of(Place::Unknown));
+            most.hi_ns.is_some_and(|most| of(side).lo_ns > most)
+        };
+        let sides = [Place::Client, Place::Network, Place::Server];
+        let is_most = |&side: &Place| sides.iter().all(|&o| o == side || outweighs(side, o));
+        sides.into_iter().find(is_most)
+    }
 }

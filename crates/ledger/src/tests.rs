@@ -423,3 +423,26 @@ fn what_passed_a_full_line_before_a_call_is_not_its_servers() {
     let crossed = charged(&ledger, Cause::Path);
     assert_eq!(crossed, Some(Bounds::between(MS, 2 * MS)));
 }
+
+#[test]
+fn a_call_is_the_sides_that_outweighs_what_may_be_anothers() {
+    let mut ledger = Ledger::default();
+    ledger.clear(Bounds::exactly(10 * MS));
+    assert_eq!(ledger.side(), None);
+    let to_server = Direction::ToServer;
+    ledger.charge(Cause::Service, to_server, Bounds::between(5 * MS, 9 * MS));
+    ledger.charge(Cause::Path, to_server, Bounds::between(MS, 4 * MS));
+    assert_eq!(ledger.side(), Some(Place::Server));
+    // What nobody knows may be the path's.
+    ledger.charge(Cause::Unknown, to_server, Bounds::between(0, MS));
+    assert_eq!(ledger.side(), None);
+
+    ledger.clear(Bounds::exactly(10 * MS));
+    ledger.charge(Cause::Service, to_server, Bounds::exactly(6 * MS));
+    let unbounded = Bounds {
+        lo_ns: 0,
+        hi_ns: None,
+    };
+    ledger.charge(Cause::Hidden, to_server, unbounded);
+    assert_eq!(ledger.side(), None);
+}

@@ -82,6 +82,10 @@ fields! {
     Redirected "redirected" FieldKind::Flag;
     /// Further round trips on the network inside the call: breaks and resets, authentication steps.
     InnerTrips "inner_trips" FieldKind::Integer;
+    /// Of a logon in several calls, which this is.
+    Step "step" FieldKind::Word(&["native-services", "protocol", "data-types", "session-key", "password", "all-in-one"]);
+    /// The largest packet of SQL*Net, bytes, of a request or response that takes several.
+    LargestPacket "largest_packet" FieldKind::Integer;
     /// Records that answer a lookup.
     Answers "answers" FieldKind::Integer;
 }
@@ -126,6 +130,15 @@ impl Detail {
         let names = self.names.get(..usize::from(self.set))?;
         let at = names.iter().position(|&name| name == field)?;
         self.values.get(at).copied()
+    }
+
+    /// A word's field as that word.
+    #[must_use]
+    pub fn word(&self, field: Field) -> Option<&'static str> {
+        let FieldKind::Word(words) = field.kind() else {
+            return None;
+        };
+        words.get(usize::try_from(self.get(field)?).ok()?).copied()
     }
 
     /// The fields that are set, in the order in which they were set.

@@ -53,6 +53,6 @@ pub use problem::{HEADERS_CUT, Problem, Problems, Where};
 pub use queue::{Line, Queue};
 pub use series::{Interval, IntervalCounts};
 pub use sight::{Cast, Sight, SightKind};
-pub use sql::{Found, Hidden, Sql, SqlSession, Statement};
+pub use sql::{Found, Hidden, Purpose, Sql, SqlSession, Statement};
 pub use time::{Time, format_duration};
 pub use timeline::Timeline;

@@ -186,6 +186,14 @@ pub const STATEMENTS: usize = 100_000;
 /// Database sessions of a profile; calls of further ones are in its statements only.
 pub const SESSIONS: usize = 20_000;
 
+/// Calls of a session that is followed; those of further ones are counted.
+pub const FOLLOWED_CALLS: usize = 200_000;
+
+/// Errors of a statement that are counted by code, and kinds of failed logons (code and user) from one host to one
+/// server; beyond them errors are counted together, logons by code alone.
+pub const ERROR_CODES: usize = 32;
+pub const LOGON_FAILURES: usize = 256;
+
 /// Calls of connections without a match that are remembered for the vote, over all connections.
 pub const LOOSE_CALLS: usize = 1_000_000;
 
@@ -304,6 +312,9 @@ pub const LOCK_SESSIONS: usize = 16_384;
 pub const LOCKS_ENDED: usize = 16_384;
 pub const LOCK_TABLES: usize = 16_384;
 pub const LOCK_TABLES_EACH: usize = 16;
+
+/// Hosts of a capture that are held against those of another; whether captures of more have one in common is not told.
+pub const HOSTS_HELD_AGAINST: usize = 4_096;
 
 /// Intervals of a probe that are kept for its result: a day of seconds. Further ones are only told as
 /// they end.

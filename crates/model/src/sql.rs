@@ -66,6 +66,29 @@ impl Hidden {
     }
 }
 
+/// What a session is for, where it is no application's.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Purpose {
+    /// Oracle Data Guard ships redo to a standby database.
+    RedoTransport,
+    /// Oracle Data Guard's broker speaks with the broker of another database.
+    DataGuardBroker,
+    /// Oracle GoldenGate reads or applies changes.
+    GoldenGate,
+}
+
+impl Purpose {
+    /// The word in machine output.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Purpose::RedoTransport => "redo-transport",
+            Purpose::DataGuardBroker => "data-guard-broker",
+            Purpose::GoldenGate => "goldengate",
+        }
+    }
+}
+
 /// A database session, as far as its logon was seen. It never holds a password or a key.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub struct SqlSession {
@@ -86,6 +109,10 @@ pub struct SqlSession {
     pub sdu_offered_bytes: Option<u32>,
     pub tdu_offered_bytes: Option<u32>,
     pub hidden: Option<Hidden>,
+    pub purpose: Option<Purpose>,
+    /// What Oracle's native services agreed on: the cipher, and the hash of integrity.
+    pub cipher: Option<&'static str>,
+    pub checksum: Option<&'static str>,
     /// Whether a password crossed the wire readable (it is not kept).
     pub plaintext_password: bool,
     /// Whether the protocol's version is one whose layouts were only read in sources, never proved on

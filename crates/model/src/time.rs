@@ -33,10 +33,14 @@ impl Add<i64> for Time {
     }
 }
 
-/// A duration for people: three significant digits and a unit, such as `33.2 ms` or `1.20 s`.
+/// A duration for people: three significant digits and a unit, such as `33.2 ms` or `1.20 s`; from two minutes on as
+/// they say it, such as `4 min 12 s`, `3 h 5 min` or `2 d 7 h`.
 #[must_use]
 pub fn format_duration(ns: i64) -> String {
     let magnitude = ns.unsigned_abs() as f64;
+    if magnitude >= 119.5e9 {
+        return format_long(ns);
+    }
     let sign = if ns < 0 { "-" } else { "" };
     let (value, unit) = if magnitude < 1e3 {
         return format!("{sign}{} ns", ns.unsigned_abs());
@@ -57,12 +61,23 @@ pub fn format_duration(ns: i64) -> String {
     format!("{sign}{value:.digits$} {unit}")
 }
 
+fn format_long(ns: i64) -> String {
+    let sign = if ns < 0 { "-" } else { "" };
+    let seconds = (ns.unsigned_abs() + 500_000_000) / 1_000_000_000;
+    let (minutes, hours) = ((seconds + 30) / 60, (seconds + 1_800) / 3_600);
+    match seconds {
+        ..3_600 => format!("{sign}{} min {} s", seconds / 60, seconds % 60),
+        3_600..86_370 => format!("{sign}{} h {} min", minutes / 60, minutes % 60),
+        _ => format!("{sign}{} d {} h", hours / 24, hours % 24),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn durations_carry_three_digits_and_a_unit() {
+    fn durations_carry_three_digits_and_a_unit_or_two_units() {
         for (ns, text) in [
             (0, "0 ns"),
             (999, "999 ns"),
@@ -70,7 +85,14 @@ mod tests {
             (1_200_000_000, "1.20 s"),
             (-512_400, "-512 µs"),
             (999_600, "1.00 ms"),
-            (185_000_000_000, "185 s"),
+            (119_400_000_000, "119 s"),
+            (119_600_000_000, "2 min 0 s"),
+            (252_000_000_000, "4 min 12 s"),
+            (-3_599_600_000_000, "-1 h 0 min"),
+            (11_100_000_000_000, "3 h 5 min"),
+            (86_399_000_000_000, "1 d 0 h"),
+            (198_000_000_000_000, "2 d 7 h"),
+            (i64::MIN, "-106752 d 0 h"),
         ] {
             assert_eq!(format_duration(ns), text);
         }

@@ -120,6 +120,7 @@ impl Anonymise for Value {
             Value::Endpoint(end) => Value::Endpoint(names.endpoint(end)),
             Value::Hardware(hardware) => Value::Hardware(names.mac(hardware)),
             Value::Statement(s) => Value::Statement(Arc::new(names.statement(&s))),
+            Value::User(user) => Value::User(names.name(NameKind::User, &user).into()),
             Value::Text(text) => Value::Text(text.anonymised(names)),
             Value::Within(text) => Value::Within(Box::new(text.anonymised(names))),
             Value::List(texts, between) => Value::List(texts.anonymised(names), between),
@@ -325,6 +326,23 @@ impl Anonymise for SqlResult {
             line.statement = line.statement.take().map(|s| Arc::new(names.statement(&s)));
             let keys = std::mem::take(&mut line.keys);
             line.keys = keys.into_iter().map(|k| key(names, k)).collect();
+            for (code, _) in &mut line.codes {
+                *code = names.outcome(*code);
+            }
+        }
+        for call in self.followed.iter_mut().flat_map(|f| &mut f.calls) {
+            call.outcome = names.outcome(call.outcome);
+            let statement = call.statement.take();
+            call.statement = statement.map(|s| Arc::new(names.statement(&s)));
+        }
+        for logons in &mut self.logons {
+            logons.client = names.address(logons.client);
+            logons.server = names.endpoint(logons.server);
+            for failure in &mut logons.failures {
+                failure.code = names.outcome(failure.code);
+                let user = failure.user.take();
+                failure.user = user.map(|user| names.name(NameKind::User, &user).into());
+            }
         }
         for session in &mut self.sessions {
             session.client = names.endpoint(session.client);
@@ -493,7 +511,12 @@ mod tests {
         let conns = samples::conns();
         let hosts = ["10.0.0.1:", "2001:db8:1111:2222"];
         gone(&both(&conns, |c, out| crate::conns_json(c, out)), &hosts);
-        gone(&both(&conns, |c, out| crate::conns_csv(c, out)), &hosts);
+        gone(
+            &both(&conns, |c, out| {
+                crate::conns_rows(c, &mut samples::Csv(out))
+            }),
+            &hosts,
+        );
         gone(
             &both(&conns, |c, out| crate::conns_text(c, true, out)),
             &["10.0.0.1:"],

@@ -2,7 +2,7 @@
 
 use crate::harmless::harmless;
 use crate::page::{Tone, shortened};
-use crate::text::{Grid, bytes, counted, grouped, spoken, taken, wrap};
+use crate::text::{Grid, bytes, counted, grouped, taken, wrap};
 use analysis::compare::Comparison;
 use analysis::compare::result::{Cause, Change, Measure, Metric, OpChange, Outcome, Run};
 use analysis::compare::snapshot::{CallSums, SavedCapture};
@@ -290,14 +290,14 @@ pub(crate) fn volume(run: &Run) -> String {
         return format!(
             "{} in {}, no calls to time",
             bytes(run.bytes),
-            spoken(run.elapsed_ns)
+            format_duration(run.elapsed_ns)
         );
     }
     format!(
         "{} with {} in {}, {} of response time",
         counted(run.calls, "call"),
         bytes(run.bytes),
-        spoken(run.elapsed_ns),
+        format_duration(run.elapsed_ns),
         format_duration(run.time_ns),
     )
 }

@@ -1,10 +1,10 @@
-//! Connections for programs: `slowside.conns/1`, the same as CSV, and what each field means.
+//! Connections for programs: `slowside.conns/1`, the same as rows, and what each field means.
 
 pub(crate) mod fields;
 
 use crate::series;
 use crate::table::Column;
-use crate::table::rows::{Form, JsonList, RowWriter};
+use crate::table::rows::{JsonList, RowWriter, TakeRows};
 use crate::text::wrap;
 use crate::value;
 use analysis::results::{ConnectionResult, ConnsResult, Vantage};
@@ -55,19 +55,19 @@ pub(crate) fn file_of(result: &ConnsResult, capture: usize, mark: Mark) -> Optio
     Some(file.as_str())
 }
 
-/// Writes a row per connection and direction: the fields of both, and the time by class.
+/// Hands over a row per connection and direction: the fields of both, and the time by class.
 ///
 /// # Errors
-/// Those of `out`.
-pub fn conns_csv(result: &ConnsResult, out: &mut dyn Write) -> io::Result<()> {
-    let mut writer = RowWriter::of(&columns(), Form::Csv);
-    out.write_all(writer.head().as_bytes())?;
+/// Those of `to`.
+pub fn conns_rows(result: &ConnsResult, to: &mut dyn TakeRows) -> io::Result<()> {
+    let mut writer = RowWriter::of(&columns(), to.form());
+    to.begin(writer.head(), writer.columns())?;
     let mut row = Vec::new();
     for c in result.connections.iter() {
         for d in DIRECTIONS {
             row.clear();
             writer.write(&ConnRow { result, c: &c, d }, &mut row);
-            out.write_all(&row)?;
+            to.row(&row)?;
         }
     }
     Ok(())
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn csv_has_a_row_per_direction() {
-        let text = samples::written(|out| conns_csv(&samples::conns(), out));
+        let text = samples::written(|out| conns_rows(&samples::conns(), &mut samples::Csv(out)));
         // Commas between quotation marks are text.
         let plain = |l: &str| l.split('"').step_by(2).collect::<String>();
         let widths: Vec<usize> = text.lines().map(|l| plain(l).split(',').count()).collect();

@@ -56,7 +56,11 @@ pub fn diagnosis_text(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -> io
 }
 
 fn answer(d: &Diagnosis, zone: &TimeZone) -> String {
-    verdict(&d.verdict) + &wrap("", 0, &confidence(d, zone))
+    let confidence = confidence(d, zone);
+    match confidence.is_empty() {
+        true => verdict(&d.verdict),
+        false => verdict(&d.verdict) + &wrap("", 0, &confidence),
+    }
 }
 
 /// What it costs, unless that is said, on whom, and how sure it is.

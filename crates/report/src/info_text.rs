@@ -3,9 +3,7 @@
 
 use crate::markdown::{escaped, problems, sections, table, write as write_markdown};
 use crate::page::Tone;
-use crate::text::{
-    Grid, bytes, counted, damage, grouped, moment, rate, share, spoken, taken, wrap,
-};
+use crate::text::{Grid, bytes, counted, damage, grouped, moment, rate, share, taken, wrap};
 use analysis::findings::hint_text;
 use analysis::health::bridge_text;
 use analysis::info::{InfoResult, Limit, Weight};
@@ -143,7 +141,7 @@ fn facts(info: &InfoResult, zone: &TimeZone) -> Vec<(&'static str, String)> {
             "time",
             format!(
                 "{}, from {} to {}",
-                spoken(ns),
+                format_duration(ns),
                 moment(first.time, zone),
                 moment(last.time, zone)
             ),
@@ -186,7 +184,7 @@ fn facts(info: &InfoResult, zone: &TimeZone) -> Vec<(&'static str, String)> {
         let list: Vec<String> = info
             .silences
             .iter()
-            .map(|s| format!("{} behind {}", spoken(s.ns), frame(info, s.from)))
+            .map(|s| format!("{} behind {}", format_duration(s.ns), frame(info, s.from)))
             .collect();
         say("silences", list.join(", "));
     }

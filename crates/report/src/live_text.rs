@@ -5,7 +5,7 @@ use crate::harmless::harmless;
 use crate::live::LiveFile;
 use crate::ops_text::{OpsStyle, ops_text};
 use crate::page::{Tone, pad, pad_left};
-use crate::text::{bytes, counted, grouped, moment, rate, spoken, tight, wrap};
+use crate::text::{bytes, counted, grouped, moment, rate, tight, wrap};
 use analysis::live::{Crossed, Crossing, Figures, FoundRow, Limit, LiveResult, Moment, SubjectRow};
 use analysis::results::Verdict;
 use analysis::stats::Summary;
@@ -118,8 +118,8 @@ impl LiveText {
                 out,
                 "From {}, every {}; p99 over the last {}.",
                 moment(m.start, &self.zone),
-                spoken(width_ns),
-                spoken(self.window_ns)
+                format_duration(width_ns),
+                format_duration(self.window_ns)
             )?;
         }
         if self.lines.is_multiple_of(HEADING_EVERY) {
@@ -150,7 +150,7 @@ impl LiveText {
         match m.intervals {
             0 | 1 => writeln!(out, "{}", row(&cells))?,
             _ => {
-                let (time, lasted) = (pad(&cells[0], TABLE[0].1), spoken(m.width_ns));
+                let (time, lasted) = (pad(&cells[0], TABLE[0].1), format_duration(m.width_ns));
                 writeln!(out, "{time} nothing came for {lasted}")?;
             }
         }
@@ -165,7 +165,7 @@ impl LiveText {
             let text = format!(
                 "! no answer from {} for {}: {} outstanding",
                 s.server,
-                spoken(s.ns),
+                format_duration(s.ns),
                 counted(s.outstanding, "call")
             );
             writeln!(out, "{}", Tone::Notable.paint(&text))?;
@@ -183,7 +183,7 @@ impl LiveText {
             writeln!(
                 out,
                 "! only the packets of the last {} are kept: more do not fit into {}",
-                spoken(ns),
+                format_duration(ns),
                 bytes(of)
             )?;
         }
@@ -296,7 +296,7 @@ pub fn written_words(written: LiveFile<'_>) -> String {
         Ok((path, packets, ns)) => format!(
             "{} of {} written to {path}",
             counted(packets, "packet"),
-            spoken(ns)
+            format_duration(ns)
         ),
         Err(why) => format!("not written: {why}"),
     }
@@ -312,7 +312,7 @@ pub fn crossed(row: &Crossed) -> String {
                 "{}, {} in {}: p50 {}, p99 {}, slowest {}, {}",
                 subject_name(r),
                 counted(s.count, "call"),
-                spoken(r.window.over_ns),
+                format_duration(r.window.over_ns),
                 format_duration(s.p50_ns),
                 format_duration(s.p99_ns),
                 format_duration(s.max_ns),

@@ -1,8 +1,8 @@
-//! Groups of calls: the columns of `slowside ops`, and its formats for programs, `slowside.ops/1` and CSV.
+//! Groups of calls: the columns of `slowside ops`, and its formats for programs, `slowside.ops/1` and rows.
 
 use crate::harmless::harmless;
 use crate::page::Tone;
-use crate::table::rows::{csv_table, integer, json_list};
+use crate::table::rows::{TakeRows, hand_over, integer, json_list};
 use crate::table::times::{Timed, times};
 use crate::table::{Cell, Column, ColumnKind, Get, Table, columns};
 use crate::text::{grouped, moment, share};
@@ -77,7 +77,12 @@ const SUBJECT: [C; 4] = [
 ];
 
 /// The other grouping keys, of which there are those that were asked for.
-const KEYS: [C; 6] = [
+const KEYS: [C; 7] = [
+    key(
+        "step",
+        ColumnKind::Text,
+        "of a logon in several calls, which, with --by step",
+    ),
     key(
         "client",
         ColumnKind::Text,
@@ -278,13 +283,13 @@ pub(crate) fn groups(result: &OpsResult) -> Value {
     serde_json::from_slice(&list).unwrap_or_default()
 }
 
-/// Writes a row per group; `keys` are those that groups are by.
+/// Hands over a row per group; `keys` are those that groups are by.
 ///
 /// # Errors
-/// Those of `out`.
-pub fn ops_csv(result: &OpsResult, keys: &[&str], out: &mut dyn Write) -> io::Result<()> {
+/// Those of `to`.
+pub fn ops_rows(result: &OpsResult, keys: &[&str], to: &mut dyn TakeRows) -> io::Result<()> {
     let columns = columns(keys.iter().copied());
-    csv_table(&columns, &rows(result, &TimeZone::UTC), out)
+    hand_over(&columns, &rows(result, &TimeZone::UTC), to)
 }
 
 #[cfg(test)]
@@ -316,7 +321,12 @@ mod tests {
     #[test]
     fn csv_has_a_column_per_key() {
         let mut out = Vec::new();
-        ops_csv(&samples::ops(), &["op", "client"], &mut out).expect("memory");
+        ops_rows(
+            &samples::ops(),
+            &["op", "client"],
+            &mut samples::Csv(&mut out),
+        )
+        .expect("memory");
         expect![[r#"
             protocol,op,client,count,total_ns,mean_ns,min_ns,p50_ns,p90_ns,p95_ns,p99_ns,p999_ns,max_ns,errors,retransmits,request_bytes,response_bytes,no_response,no_request,incomplete
             nfs3,READ,10.0.0.1,1834,60870460000,33190000,4100000,33130000,35000000,36000000,36650000,37000000,41000000,3,1,330120,120258048,2,1,0

@@ -2,7 +2,7 @@
 //! be trusted.
 
 use crate::probe_json::summary;
-use crate::text::{Grid, Unit, bytes, counted, grouped, rate, share, spoken, wrap};
+use crate::text::{Grid, Unit, bytes, counted, grouped, rate, share, wrap};
 use analysis::stats::Summary;
 use model::format_duration;
 use probe::{
@@ -109,7 +109,7 @@ fn answer(r: &ProbeResult) -> String {
             "{} from {from} to {to}: {} in {}{connecting}.",
             rate(bps),
             bytes(volume),
-            spoken(signed(r.duration_ns))
+            format_duration(signed(r.duration_ns))
         );
     }
     let median = fine(l.quantile_ns(0.5));
@@ -213,8 +213,8 @@ fn circumstances(r: &ProbeResult) -> Vec<String> {
     };
     let mut lines = vec![format!(
         "for {} after {} of warm-up, {how}",
-        spoken(signed(r.duration_ns)),
-        spoken(signed(r.warm_up_ns))
+        format_duration(signed(r.duration_ns)),
+        format_duration(signed(r.warm_up_ns))
     )];
     if !r.mix.fixed {
         lines.push(format!(
@@ -304,14 +304,14 @@ fn notes(r: &ProbeResult) -> Vec<String> {
         notes.push(format!(
             "the listener's limits held the stream for {} in all: raise its --max-bandwidth or \
              --max-rate",
-            spoken(signed(r.held.total_ns))
+            format_duration(signed(r.held.total_ns))
         ));
     } else if r.held.count > 0 {
         notes.push(format!(
             "the listener's limits held {} for {} in all, which is in the times: lower --rate or \
              --size, or raise its --max-rate or --max-bandwidth",
             counted(r.held.count, "exchange"),
-            spoken(signed(r.held.total_ns))
+            format_duration(signed(r.held.total_ns))
         ));
     }
     if r.unanswered > 0 {

@@ -6,6 +6,7 @@ mod diagnosis;
 pub(crate) use conns::conns;
 pub(crate) use diagnosis::{diagnosis, places};
 
+use crate::{Form, TakeRows, TypedColumn};
 use analysis::results::{CaptureResult, GroupResult, KeyValue, OpsResult};
 use analysis::stats::Summary;
 use model::{
@@ -20,6 +21,23 @@ pub(crate) fn written(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> S
     let mut out = Vec::new();
     write(&mut out).expect("memory");
     String::from_utf8(out).expect("UTF-8")
+}
+
+/// Rows as CSV.
+pub(crate) struct Csv<'o>(pub(crate) &'o mut dyn Write);
+
+impl TakeRows for Csv<'_> {
+    fn form(&self) -> Form {
+        Form::Csv
+    }
+
+    fn begin(&mut self, head: String, _: Vec<TypedColumn>) -> io::Result<()> {
+        self.0.write_all(head.as_bytes())
+    }
+
+    fn row(&mut self, row: &[u8]) -> io::Result<()> {
+        self.0.write_all(row)
+    }
 }
 
 fn mark(ns: i64, frame: u32) -> Mark {
@@ -157,6 +175,18 @@ pub(crate) fn ops() -> OpsResult {
 
 /// A statement executed and fetched from once, 4 ms of its waits being the path, and a commit.
 pub(crate) fn profile() -> analysis::sql::SqlResult {
+    profile_of(None)
+}
+
+/// The same, followed call by call.
+pub(crate) fn followed() -> analysis::sql::SqlResult {
+    profile_of(Some(analysis::sql::OneSession {
+        number: 1,
+        follow: true,
+    }))
+}
+
+fn profile_of(only: Option<analysis::sql::OneSession>) -> analysis::sql::SqlResult {
     use analysis::sql::{Profiler, SqlKey, of_two};
     use model::sql::op;
     use model::{Field, Found, Sql, SqlSession, Statement};
@@ -184,7 +214,7 @@ pub(crate) fn profile() -> analysis::sql::SqlResult {
     };
     let (query, commit) = (std::sync::Arc::new(query), std::sync::Arc::new(commit));
     let profiler = |path_ns: i64| {
-        let mut profiler = Profiler::new(&[SqlKey::Statement], u64::MAX);
+        let mut profiler = Profiler::new(&[SqlKey::Statement], u64::MAX).only(only);
         let calls = [
             (op::EXECUTE, &query, 1),
             (op::FETCH, &query, 100),

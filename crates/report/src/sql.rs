@@ -1,16 +1,17 @@
-//! The profile of statements: its columns, and its formats for programs, `slowside.sql/1` and CSV.
+//! The profile of statements: its columns, and its formats for programs, `slowside.sql/1` and rows.
 
+use crate::followed;
 use crate::harmless::write_json;
 use crate::ops::key_cell;
-use crate::sql_text::{rows_each, rows_of};
-use crate::table::rows::{csv_table, json_list};
+use crate::sql_text::{self, rows_each, rows_of};
+use crate::table::rows::{TakeRows, hand_over, json_list};
 use crate::table::times::{Timed, times};
 use crate::table::{Cell, Column, ColumnKind, Get, Table, columns};
 use crate::text::share;
 use crate::value;
-use analysis::sql::{SessionResult, SqlResult, StatementResult, Totals};
+use analysis::sql::{LogonsResult, SessionResult, SqlResult, StatementResult, Totals};
 use analysis::stats::Summary;
-use model::Found;
+use model::{Found, Outcome};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
@@ -141,7 +142,18 @@ const PARTS: &[C] = &columns! {
         |r| r.s.unknown_ns;
 };
 
-const REST: [C; 3] = [
+const REST: [C; 5] = [
+    C::json(
+        "error_codes",
+        "array",
+        "errors by code, the most frequent first: code, count",
+        error_codes,
+    )
+    .only_json(),
+    C::new("error_codes", ColumnKind::Text, "", |r| {
+        sql_text::codes(&r.s.codes).into()
+    })
+    .only_csv(),
     C::new(
         "truncated",
         ColumnKind::Flag,
@@ -223,6 +235,18 @@ pub(crate) fn columns(keys: &[&str], literals: bool) -> Vec<C> {
     columns
 }
 
+fn codes(codes: &[(Outcome, u64)]) -> Value {
+    let codes = codes.iter();
+    codes
+        .map(|(code, n)| json!({"code": code.name(), "count": n}))
+        .collect()
+}
+
+fn error_codes(r: &StatementRow<'_>, out: &mut Vec<u8>) {
+    // Writing to memory cannot fail.
+    drop(write_json(out, &codes(&r.s.codes)));
+}
+
 fn worst(r: &StatementRow<'_>, out: &mut Vec<u8>) {
     let files = r.result.captures.first().map(|c| c.files.as_slice());
     let file = |p: model::PacketRef| files.and_then(|f| f.get(usize::from(p.file)));
@@ -255,7 +279,10 @@ pub fn sql_json(result: &SqlResult, literals: bool, out: &mut dyn Write) -> io::
         out.write_all(if i == 0 { b"\n" } else { b",\n" })?;
         value::write(out, &session(s))?;
     }
-    out.write_all(b"\n],\"hidden\":")?;
+    out.write_all(b"\n],\"logons\":")?;
+    let logons: Vec<Value> = result.logons.iter().map(logons).collect();
+    value::write(out, &logons.into())?;
+    out.write_all(b",\"hidden\":")?;
     let hidden: Map<String, Value> = result
         .hidden
         .iter()
@@ -267,6 +294,10 @@ pub fn sql_json(result: &SqlResult, literals: bool, out: &mut dyn Write) -> io::
     out.write_all(b",\"captures\":")?;
     let captures: Vec<Value> = result.captures.iter().map(value::capture).collect();
     value::write(out, &captures.into())?;
+    if result.followed.is_some() {
+        out.write_all(b",\"followed\":")?;
+        json_list(followed::COLUMNS, &followed::rows(result), out)?;
+    }
     out.write_all(b"}\n")
 }
 
@@ -306,10 +337,30 @@ pub(crate) fn filter(s: &StatementResult) -> Option<String> {
     })
 }
 
+fn logons(l: &LogonsResult) -> Value {
+    let failures = l
+        .failures
+        .iter()
+        .map(|f| json!({"code": f.code.name(), "user": f.user.as_deref(), "count": f.count}));
+    json!({
+        "protocol": l.protocol.name(),
+        "client": l.client.to_string(),
+        "server": l.server.to_string(),
+        "succeeded": l.succeeded,
+        "failed": l.failed,
+        "failed_ns": l.failed_ns,
+        "burst": l.burst,
+        "first_ns": value::time(l.first),
+        "last_ns": value::time(l.last),
+        "codes": codes(&l.codes()),
+        "failures": failures.collect::<Vec<Value>>(),
+    })
+}
+
 fn session(s: &SessionResult) -> Value {
     let of = &s.session;
     let text = |t: &Option<std::sync::Arc<str>>| Value::from(t.as_deref());
-    json!({
+    let who = json!({
         "protocol": s.protocol.name(),
         "client": s.client.to_string(),
         "server": s.server.to_string(),
@@ -324,8 +375,13 @@ fn session(s: &SessionResult) -> Value {
         "sdu_offered_bytes": of.sdu_offered_bytes,
         "tdu_offered_bytes": of.tdu_offered_bytes,
         "hidden": of.hidden.map(|h| h.name()),
+        "purpose": of.purpose.map(|p| p.name()),
+        "cipher": of.cipher,
+        "checksum": of.checksum,
         "plaintext_password": of.plaintext_password,
         "unproven": of.unproven,
+    });
+    let took = json!({
         "first_ns": value::time(s.first),
         "last_ns": value::time(s.last),
         "calls": s.calls,
@@ -342,20 +398,30 @@ fn session(s: &SessionResult) -> Value {
         "connect_ns": s.connect_ns,
         "negotiate_ns": s.negotiate_ns,
         "logon_ns": s.logon_ns,
-    })
+        "number": s.number,
+        "span_ns": s.span_ns(),
+        "before_ns": s.before_ns,
+        "work_ns": s.work_ns(),
+        "untold_ns": s.untold_ns(),
+        "logons": s.logons,
+        "failed_logons": s.failed_logons,
+        "largest_packet_bytes": s.largest_packet_bytes,
+    });
+    let [who, took] = [who, took].map(|part| part.as_object().cloned().unwrap_or_default());
+    who.into_iter().chain(took).collect()
 }
 
-/// Writes a row per statement; `keys` are those that they are by, beside the statement.
+/// Hands over a row per statement; `keys` are those that they are by, beside the statement.
 ///
 /// # Errors
-/// Those of `out`.
-pub fn sql_csv(
+/// Those of `to`.
+pub fn sql_rows(
     result: &SqlResult,
     keys: &[&str],
     literals: bool,
-    out: &mut dyn Write,
+    to: &mut dyn TakeRows,
 ) -> io::Result<()> {
-    csv_table(&columns(keys, literals), &rows(result), out)
+    hand_over(&columns(keys, literals), &rows(result), to)
 }
 
 #[cfg(test)]
@@ -401,9 +467,10 @@ mod tests {
                tshark -r client.pcap -Y 'frame.number in {10,13}'
 
             Sessions
-            10.0.0.1:700 → [fe80::1]:2049 tns: 3 round trips, 540 B sent, 197 kB received,
-               87.0 ms in calls
+            1. 10.0.0.1:700 → [fe80::1]:2049 tns: 3 round trips, 540 B sent, 197 kB
+               received; 89.0 ms: work 87.0 ms, client 2.00 ms
                user scott, database orcl, SDU 8,192 B
+            --session N --follow shows one call by call
         "#]]
         .assert_eq(&page);
         assert!(page.lines().all(|l| l.chars().count() <= 80), "{page}");
@@ -432,11 +499,13 @@ mod tests {
 
     #[test]
     fn rows_of_csv_have_the_columns_of_its_header() {
-        let text = samples::written(|out| sql_csv(&samples::profile(), &[], false, out));
+        let text = samples::written(|out| {
+            sql_rows(&samples::profile(), &[], false, &mut samples::Csv(out))
+        });
         expect![[r#"
-            rank,protocol,statement,sql,op,count,total_ns,mean_ns,min_ns,p50_ns,p90_ns,p95_ns,p99_ns,p999_ns,max_ns,calls,executions,fetches,rows,rows_hidden,rows_asked,affected,errors,incomplete,round_trips,request_bytes,response_bytes,full_fetches,rows_per_fetch,wait_ns,server_ns,network_ns,transfer_ns,think_ns,unknown_ns
-            1,tns,445299c112c75ebf,select * from t where name = ?,,2,58000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,2,1,1,101,0,0,0,0,0,2,360,131400,0,50.500,48000000,40000000,8000000,10000000,1000000,0
-            2,tns,,,COMMIT,1,29000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,1,1,0,0,0,0,0,0,0,1,180,65700,0,,24000000,20000000,4000000,5000000,0,0
+            rank,protocol,statement,sql,op,count,total_ns,mean_ns,min_ns,p50_ns,p90_ns,p95_ns,p99_ns,p999_ns,max_ns,calls,executions,fetches,rows,rows_hidden,rows_asked,affected,errors,incomplete,round_trips,request_bytes,response_bytes,full_fetches,rows_per_fetch,wait_ns,server_ns,network_ns,transfer_ns,think_ns,unknown_ns,error_codes
+            1,tns,445299c112c75ebf,select * from t where name = ?,,2,58000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,2,1,1,101,0,0,0,0,0,2,360,131400,0,50.500,48000000,40000000,8000000,10000000,1000000,0,
+            2,tns,,,COMMIT,1,29000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,1,1,0,0,0,0,0,0,0,1,180,65700,0,,24000000,20000000,4000000,5000000,0,0,
         "#]].assert_eq(&text);
         let mut lines = text.lines().map(|l| l.split(',').count());
         let header = lines.next();

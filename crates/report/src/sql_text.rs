@@ -1,13 +1,19 @@
 //! The profile of statements for people: where the time went, then the statements that took it, each
 //! with its numbers above its text.
 
+mod logons;
+mod sessions;
+
+pub(crate) use logons::{codes, failed};
+pub(crate) use sessions::of_session;
+
 use crate::harmless::harmless;
 use crate::page::{Tone, columns, prose};
 use crate::sql::{self, filter, id};
 use crate::table::people;
-use crate::text::{Grid, bytes, counted, damage, grouped, share, shell, spoken, wrap};
+use crate::text::{Grid, counted, damage, grouped, share, shell, wrap};
 use analysis::results::KeyValue;
-use analysis::sql::{SessionResult, SqlResult, StatementResult};
+use analysis::sql::{SqlResult, StatementResult};
 use model::{Found, Hidden, format_duration};
 use std::io::{self, Write};
 
@@ -42,7 +48,8 @@ pub fn sql_text(result: &SqlResult, style: SqlStyle, out: &mut dyn Write) -> io:
     } else {
         out.write_all(wrap("", 0, &answer(result)).as_bytes())?;
         out.write_all(statements(result, style).as_bytes())?;
-        out.write_all(sessions(result, style).as_bytes())?;
+        out.write_all(logons::section(result, style).as_bytes())?;
+        out.write_all(sessions::section(result, style).as_bytes())?;
     }
     let mut end: String = notes(result).iter().map(|n| wrap("", 0, n)).collect();
     end.extend(result.captures.iter().map(damage));
@@ -93,7 +100,7 @@ pub(crate) fn answer(result: &SqlResult) -> String {
     let kinds = result.statements.iter().filter(|s| s.statement.is_some());
     let mut text = format!(
         "{} of call time in {} ({}), {}: {}.",
-        spoken(t.response_time_ns),
+        format_duration(t.response_time_ns),
         counted(t.calls, "call"),
         counted(t.round_trips, "round trip"),
         counted(kinds.count() as u64, "statement"),
@@ -102,7 +109,7 @@ pub(crate) fn answer(result: &SqlResult) -> String {
     if t.think_ns > 0 {
         text.push_str(&format!(
             " Between calls the client took {}.",
-            spoken(t.think_ns)
+            format_duration(t.think_ns)
         ));
     }
     if t.errors > 0 {
@@ -255,7 +262,11 @@ pub(crate) fn what(s: &StatementResult, style: SqlStyle) -> String {
 pub(crate) fn facts(s: &StatementResult) -> Vec<String> {
     let mut facts: Vec<String> = id(s).map(|id| format!("id {id}")).into_iter().collect();
     if s.errors > 0 {
-        facts.push(counted(s.errors, "error"));
+        let (errors, named) = (counted(s.errors, "error"), codes(&s.codes));
+        facts.push(match named.as_str() {
+            "" => errors,
+            named => format!("{errors}: {named}"),
+        });
     }
     if s.incomplete > 0 {
         facts.push(format!("{} not timed", counted(s.incomplete, "call")));
@@ -281,66 +292,4 @@ pub(crate) fn facts(s: &StatementResult) -> Vec<String> {
         facts.push(format!("asks for {}", counted(s.rows_asked, "row")));
     }
     facts
-}
-
-fn sessions(result: &SqlResult, style: SqlStyle) -> String {
-    let (rows, more) = shown(&result.sessions, style, SESSIONS);
-    let mut text = format!("\n{}\n", Tone::Title.paint("Sessions"));
-    for s in rows {
-        text.push_str(&session(s));
-    }
-    if more > 0 {
-        let more = counted(more as u64, "further session");
-        text.push_str(&format!("… and {more} with less time (--all shows them)\n"));
-    }
-    text
-}
-
-fn session(s: &SessionResult) -> String {
-    let (numbers, who) = of_session(s);
-    let mut text = wrap("", 3, &numbers);
-    if !who.is_empty() {
-        text.push_str(&wrap("   ", 3, &who));
-    }
-    text
-}
-
-/// What a session did, and whose it is.
-pub(crate) fn of_session(s: &SessionResult) -> (String, String) {
-    let of = &s.session;
-    let mut who: Vec<String> = Vec::new();
-    let named = [
-        ("user", &of.user),
-        ("database", &of.database),
-        ("program", &of.program),
-    ];
-    for (name, value) in named {
-        if let Some(value) = value {
-            who.push(format!("{name} {}", harmless(value)));
-        }
-    }
-    if let (Some(sdu), tdu) = (of.sdu_bytes, of.tdu_bytes) {
-        let tdu = tdu.map_or(String::new(), |t| format!(", TDU {} B", grouped(t.into())));
-        who.push(format!("SDU {} B{tdu}", grouped(sdu.into())));
-    }
-    let opening = match s.opening_ns() {
-        0 => String::new(),
-        ns => format!(", logon {}", format_duration(ns)),
-    };
-    let marks = match (of.unproven, of.plaintext_password) {
-        (true, _) => ", a version whose layouts are unproven",
-        (_, true) => ", the password was readable",
-        _ => "",
-    };
-    let numbers = format!(
-        "{} → {} {}: {}, {} sent, {} received, {} in calls{opening}{marks}",
-        s.client,
-        s.server,
-        s.protocol,
-        counted(s.round_trips, "round trip"),
-        bytes(s.sent_bytes),
-        bytes(s.received_bytes),
-        format_duration(s.response_time_ns),
-    );
-    (numbers, who.join(", "))
 }

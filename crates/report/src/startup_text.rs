@@ -2,9 +2,10 @@
 
 use crate::harmless::harmless;
 use crate::startup::filter;
-use crate::text::{Grid, counted, damage, moment, share, spoken, tight, wrap};
+use crate::text::{Grid, counted, damage, moment, share, tight, wrap};
 use analysis::startup::{ClientStartup, StartupResult, Sum, WaitKind, Waited, reason};
 use jiff::tz::TimeZone;
+use model::format_duration;
 use std::io::{self, Write};
 
 /// Reasons in the first sentence, rows of a table, waits that are shown.
@@ -49,7 +50,7 @@ pub fn startup_text(
     if !result.others.is_empty() {
         let others = result.others.iter().take(ROWS);
         let list: Vec<String> = others
-            .map(|(a, ns)| format!("{a} {}", spoken(*ns)))
+            .map(|(a, ns)| format!("{a} {}", format_duration(*ns)))
             .collect();
         let more = match result.others.len().saturating_sub(ROWS) {
             0 => String::new(),
@@ -74,12 +75,22 @@ fn answer(c: &ClientStartup, zone: &TimeZone) -> String {
     let worth = |s: &&Sum| s.cost_ns > c.elapsed_ns() / 50;
     let said = c.reasons.iter().filter(worth).take(SAID);
     let said: Vec<String> = said
-        .map(|s| format!("{} {}", spoken(s.cost_ns), reason(s.kind, s.ending)))
+        .map(|s| {
+            format!(
+                "{} {}",
+                format_duration(s.cost_ns),
+                reason(s.kind, s.ending)
+            )
+        })
         .collect();
     let mut text = wrap(
         "",
         0,
-        &format!("{} in all: {}.", spoken(c.elapsed_ns()), said.join(", ")),
+        &format!(
+            "{} in all: {}.",
+            format_duration(c.elapsed_ns()),
+            said.join(", ")
+        ),
     );
     text.push_str(&wrap(
         "",
@@ -88,7 +99,7 @@ fn answer(c: &ClientStartup, zone: &TimeZone) -> String {
             "Client {} from {} on; of this it waited {} ({}) for something on the wire.",
             addresses.join(" and "),
             moment(c.first, zone),
-            spoken(c.waited_ns()),
+            format_duration(c.waited_ns()),
             share(c.waited_ns(), c.elapsed_ns()),
         ),
     ));
@@ -159,7 +170,7 @@ fn one(w: &Waited, c: &ClientStartup) -> String {
         None => String::new(),
     };
     let charged = match w.elapsed_ns - w.cost_ns {
-        rest if rest > w.cost_ns / 100 => format!(" (lasted {})", spoken(w.elapsed_ns)),
+        rest if rest > w.cost_ns / 100 => format!(" (lasted {})", format_duration(w.elapsed_ns)),
         _ => String::new(),
     };
     let ended = match w.kind {

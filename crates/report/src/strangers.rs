@@ -5,21 +5,23 @@
 
 use crate::calls::Calls;
 use crate::conns::fields::{ConnRow, Conns};
+use crate::followed::{self, Followed};
 use crate::harmless::{Harmless, acts};
 use crate::ops::Ops;
 use crate::page::{Page, on_page};
 use crate::series::Series;
 use crate::sql::Statements;
 use crate::stat::Intervals;
-use crate::table::rows::{Form, RowWriter};
+use crate::table::rows::{Form, RowWriter, nested};
 use crate::table::{Cell, Column, ColumnKind, Get, Table, people};
 use crate::text::Grid;
 use crate::{
     CallRow, TraceBy, calls, conns, diagnosis_csv, ops, samples, series, sql, stat, trace_csv,
 };
+use analysis::findings::Owners;
 use analysis::intervals::IntervalRow;
 use analysis::ledgers::Judged;
-use analysis::results::{KeyValue, SeriesRow};
+use analysis::results::{KeyValue, SeriesRow, Why};
 use analysis::text::Text;
 use analysis::trace_profile::Profiler;
 use jiff::tz::TimeZone;
@@ -57,14 +59,15 @@ fn said<'a, T: Table>(c: &Column<T>, row: &'a T::Row<'a>) -> String {
     let cell = match c.get {
         Get::Cell(get) => get(row),
         Get::Of(get) => get(row, c),
-        Get::Plain(write) | Get::Json(write) => {
+        Get::Plain(_) | Get::Json(_) | Get::Map(_) | Get::List(_) => {
             let mut out = Vec::new();
-            write(row, &mut out);
+            nested(c, row, &mut out);
             String::from_utf8(out).expect("UTF-8").into()
         }
     };
     match cell {
         Cell::Text(text) => text.into_owned(),
+        Cell::Hash(hash) => format!("{hash:016x}"),
         _ => String::new(),
     }
 }
@@ -119,7 +122,7 @@ fn row_of<'a, T: Table>(columns: &[Column<T>], form: Form, row: &'a T::Row<'a>) 
 fn check<'a, T: Table>(columns: &[Column<T>], row: &'a T::Row<'a>, listed: &Columns<'_>) {
     let texts = columns
         .iter()
-        .filter(|c| (c.csv || c.json) && matches!(c.kind, ColumnKind::Text | ColumnKind::Json(_)));
+        .filter(|c| (c.csv || c.json) && (c.kind == ColumnKind::Text || c.kind.is_nested()));
     let (mut theirs, mut ours) = (BTreeSet::new(), BTreeSet::new());
     for c in texts {
         let said = said(c, row);
@@ -191,7 +194,12 @@ fn in_rows_of_calls() {
     call.outcome = Outcome::Code(Code::new(EVIL));
     call.text = Some(EVIL.into());
     call.sql = Some(Arc::new(Sql {
-        session: Arc::new(SqlSession::default()),
+        session: Arc::new(SqlSession {
+            user: Some(EVIL.into()),
+            database: Some(EVIL.into()),
+            program: Some(EVIL.into()),
+            ..SqlSession::default()
+        }),
         statement: Some(statement()),
     }));
     let files = &[EVIL.to_owned()];
@@ -206,11 +214,35 @@ fn in_rows_of_calls() {
         files,
         server_files: files,
         judged: Some(&judged),
+        owners: &Owners::default(),
         path: Some(EVIL),
+        connection: None,
+        unpaired: Some(Why::Evicted),
+        order: 1,
     };
     let listed = Columns {
-        theirs: &["capture", "op", "outcome", "detail", "server_capture"],
-        ours: &["protocol", "client", "server", "id", "ledger"],
+        theirs: &[
+            "capture",
+            "op",
+            "outcome",
+            "detail",
+            "server_capture",
+            "sql",
+            "user",
+            "database",
+            "program",
+            "path",
+        ],
+        ours: &[
+            "protocol",
+            "client",
+            "server",
+            "id",
+            "ledger",
+            "statement",
+            "unmatched",
+            "side",
+        ],
     };
     check::<Calls>(&calls::COLUMNS, &row, &listed);
 }
@@ -241,6 +273,7 @@ fn in_statements() {
     let line = &mut result.statements[0];
     line.statement = Some(statement());
     line.op = Some(EVIL.into());
+    line.codes = vec![(Outcome::Code(Code::new(EVIL)), 1)];
     line.keys = keys.map(|key| (key, KeyValue::Text(EVIL.into()))).into();
     let rows = sql::rows(&result);
     let theirs = [
@@ -252,6 +285,7 @@ fn in_statements() {
         "service",
         "connection",
         "worst",
+        "error_codes",
     ];
     for literals in [false, true] {
         let theirs: Vec<&str> = theirs
@@ -264,6 +298,22 @@ fn in_statements() {
         };
         check::<Statements>(&sql::columns(&keys, literals), &rows[0], &listed);
     }
+}
+
+#[test]
+fn in_calls_of_a_session_that_is_followed() {
+    let mut result = samples::followed();
+    let call = result.followed.iter_mut().flat_map(|f| &mut f.calls).next();
+    let call = call.expect("samples");
+    call.op = Name::of(EVIL);
+    call.outcome = Outcome::Code(Code::new(EVIL));
+    call.statement = Some(statement());
+    let rows = followed::rows(&result);
+    let listed = Columns {
+        theirs: &["op", "outcome", "sql"],
+        ours: &["statement", "step"],
+    };
+    check::<Followed>(followed::COLUMNS, &rows[0], &listed);
 }
 
 #[test]
@@ -381,6 +431,8 @@ fn no_table_is_left_out() {
     let here = include_str!("strangers.rs");
     let tables: Vec<&str> = sources
         .iter()
+        // Those of tests stand in no output.
+        .filter_map(|s| s.split("#[cfg(test)]").next())
         .flat_map(|s| s.split(&*marks).skip(1))
         .filter_map(|rest| rest.split_whitespace().next())
         .collect();

@@ -1,7 +1,8 @@
 //! What an output holds, declared once: a list of columns, each with its name, kind, help and value.
-//! Every format knows columns only ([`rows`] and [`people`]), and the schemas of `docs/schemas` are
+//! Every format knows columns only ([`rows`], [`packed`] and [`people`]), and the schemas of `docs/schemas` are
 //! written from them (`schema`).
 
+pub(crate) mod packed;
 pub(crate) mod people;
 pub(crate) mod rows;
 #[cfg(test)]
@@ -35,6 +36,53 @@ pub(crate) enum ColumnKind {
     Time,
     /// JSON of this type, as text in CSV; the schema says by hand what is in it.
     Json(&'static str),
+    /// Values with names of their own, of which each row has others: a JSON object, as text in CSV.
+    Map,
+    /// Any number of elements with these parts: JSON objects, as text in CSV.
+    List(&'static [Part]),
+}
+
+impl ColumnKind {
+    /// What a number of this kind counts.
+    pub(crate) fn unit(self) -> Option<&'static str> {
+        match self {
+            ColumnKind::Bytes => Some("bytes"),
+            ColumnKind::Rate => Some("bits per second"),
+            ColumnKind::Duration | ColumnKind::Time => Some("ns"),
+            _ => None,
+        }
+    }
+
+    /// Whether it is JSON in CSV.
+    #[cfg(test)]
+    pub(crate) fn is_nested(self) -> bool {
+        use ColumnKind::{Json, List, Map};
+        matches!(self, Json(_) | Map | List(_))
+    }
+
+    fn is_list(self) -> bool {
+        matches!(self, ColumnKind::Json("array") | ColumnKind::List(_))
+    }
+
+    fn parts(self) -> &'static [Part] {
+        match self {
+            ColumnKind::List(parts) => parts,
+            _ => &[],
+        }
+    }
+}
+
+/// What each element of a list has.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Part {
+    pub(crate) name: &'static str,
+    pub(crate) kind: ColumnKind,
+}
+
+impl Part {
+    pub(crate) const fn new(name: &'static str, kind: ColumnKind) -> Part {
+        Part { name, kind }
+    }
 }
 
 /// A value as every format can write it.
@@ -45,6 +93,8 @@ pub(crate) enum Cell<'a> {
     Integer(i64),
     Natural(u64),
     Number(f64),
+    /// A hash, as 16 hexadecimal digits.
+    Hash(u64),
     Text(Cow<'a, str>),
 }
 
@@ -79,6 +129,12 @@ impl<'a, T: Into<Cell<'a>>> From<Option<T>> for Cell<'a> {
     }
 }
 
+/// Takes values with their names, which need no quoting.
+pub(crate) type EachValue<'e> = dyn FnMut(&str, Cell<'_>) + 'e;
+
+/// Takes elements of a list: a cell for each of its parts.
+pub(crate) type EachElement<'e> = dyn FnMut(&[Cell<'_>]) + 'e;
+
 /// Where a column's value comes from.
 pub(crate) enum Get<T: Table> {
     Cell(for<'a> fn(&'a T::Row<'a>) -> Cell<'a>),
@@ -88,6 +144,8 @@ pub(crate) enum Get<T: Table> {
     Plain(for<'a> fn(&'a T::Row<'a>, &mut Vec<u8>)),
     /// JSON, written where it goes.
     Json(for<'a> fn(&'a T::Row<'a>, &mut Vec<u8>)),
+    Map(for<'a> fn(&'a T::Row<'a>, &mut EachValue<'_>)),
+    List(for<'a> fn(&'a T::Row<'a>, &mut EachElement<'_>)),
 }
 
 /// A column of an output.
@@ -107,6 +165,8 @@ pub struct Column<T: Table> {
     pub(crate) nullable: bool,
     /// Whether there are outputs without it.
     pub(crate) optional: bool,
+    /// Whether its text is another one in nearly every row.
+    pub(crate) unique: bool,
     pub(crate) csv: bool,
     pub(crate) json: bool,
     /// How people are shown it, if they are.
@@ -146,6 +206,7 @@ impl<T: Table> Column<T> {
             get,
             nullable: false,
             optional: false,
+            unique: false,
             csv: true,
             json: true,
             shown: None,
@@ -190,6 +251,25 @@ impl<T: Table> Column<T> {
         Column::with(name, ColumnKind::Json(kind), help, Get::Json(write))
     }
 
+    /// Of values with names.
+    pub(crate) const fn map(
+        name: &'static str,
+        help: &'static str,
+        each: for<'a> fn(&'a T::Row<'a>, &mut EachValue<'_>),
+    ) -> Column<T> {
+        Column::with(name, ColumnKind::Map, help, Get::Map(each))
+    }
+
+    /// Of elements with these parts.
+    pub(crate) const fn list(
+        name: &'static str,
+        parts: &'static [Part],
+        help: &'static str,
+        each: for<'a> fn(&'a T::Row<'a>, &mut EachElement<'_>),
+    ) -> Column<T> {
+        Column::with(name, ColumnKind::List(parts), help, Get::List(each))
+    }
+
     /// Of a table for people alone.
     pub(crate) const fn people(
         heading: &'static str,
@@ -221,6 +301,12 @@ impl<T: Table> Column<T> {
     /// There are outputs without it.
     pub(crate) const fn optional(mut self) -> Column<T> {
         self.optional = true;
+        self
+    }
+
+    /// Its text is another one in nearly every row.
+    pub(crate) const fn unique(mut self) -> Column<T> {
+        self.unique = true;
         self
     }
 
@@ -304,7 +390,7 @@ impl<T: Table> Column<T> {
     /// Its name in JSON with that of its object: `handshake.seen`, `longest[]`.
     pub(crate) fn path(&self) -> String {
         match self.object() {
-            "" if self.kind == ColumnKind::Json("array") => format!("{}[]", self.name),
+            "" if self.kind.is_list() => format!("{}[]", self.name),
             "" => self.word(),
             object => format!("{object}.{}", self.name),
         }

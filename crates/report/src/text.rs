@@ -113,18 +113,6 @@ pub fn tight(ns: i64) -> String {
     format_duration(ns).replace(' ', "")
 }
 
-/// A duration that may be long, as people say it: `4 min 12 s`, `3 h 5 min`, `2 d 7 h`.
-#[must_use]
-pub fn spoken(ns: i64) -> String {
-    let seconds = ns / 1_000_000_000;
-    match seconds {
-        ..120 => format_duration(ns),
-        120..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
-        3_600..86_400 => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
-        _ => format!("{} d {} h", seconds / 86_400, seconds / 3_600 % 24),
-    }
-}
-
 /// A part of a whole for tables: `61%`, `0.3%`, `<0.1%`, or `-` where there is no whole.
 pub(crate) fn share(part: i64, whole: i64) -> String {
     if whole <= 0 {
@@ -443,19 +431,6 @@ mod tests {
         assert_eq!(unit.number(33_190_000), "33.19");
         assert_eq!(unit.number(-1_000), "0.00");
         assert_eq!(Unit::for_duration(-5_220_000).number(16_277), "0.016");
-    }
-
-    #[test]
-    fn long_durations_are_spoken_in_two_units() {
-        for (seconds, text) in [
-            (3, "3.00 s"),
-            (119, "119 s"),
-            (252, "4 min 12 s"),
-            (11_100, "3 h 5 min"),
-            (198_000, "2 d 7 h"),
-        ] {
-            assert_eq!(spoken(seconds * 1_000_000_000), text);
-        }
     }
 
     #[test]

@@ -3,9 +3,10 @@
 use crate::table::rows::csv_field;
 use crate::value;
 use analysis::stats::Summary;
-use analysis::trace_profile::{ConnectionRow, DatabaseTime, StatementRow, TraceResult};
+use analysis::trace_profile::{ConnectionRow, DatabaseTime, NetFacts, StatementRow, TraceResult};
 use model::Problems;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 /// What a profile of traces is told by.
@@ -28,12 +29,6 @@ pub fn trace_json(
         .files
         .iter()
         .map(|f| {
-            let net = &f.net;
-            let errors: Vec<Value> = net
-                .errors
-                .iter()
-                .map(|(code, count)| json!({"code": code, "count": count}))
-                .collect();
             json!({
                 "file": f.name,
                 "lines": f.lines,
@@ -56,21 +51,7 @@ pub fn trace_json(
                 "last_local_ns": f.last.map(|s| s.local_ns),
                 "utc_offset_s": f.first.and_then(|s| s.offset_s),
                 "unit_ns": f.unit_ns,
-                "net": {
-                    "level": net.level,
-                    "side": net.side.map(|s| s.name()),
-                    "proposed_sdu_bytes": net.proposed_sdu,
-                    "proposed_tdu_bytes": net.proposed_tdu,
-                    "sdu_bytes": net.sdu,
-                    "tdu_bytes": net.tdu,
-                    "version": net.version,
-                    "descriptor": net.descriptor,
-                    "peer": net.peer,
-                    "nodelay": net.nodelay,
-                    "refused": net.refused,
-                    "redirected": net.redirected,
-                    "errors": errors,
-                },
+                "net": self::net(&f.net),
             })
         })
         .collect();
@@ -91,6 +72,38 @@ pub fn trace_json(
     });
     value::write(out, &net.unwrap_or(Value::Null))?;
     out.write_all(b"}\n")
+}
+
+/// What a SQL*Net trace says of its connection.
+fn net(net: &NetFacts) -> Value {
+    let errors = |errors: &BTreeMap<u32, u64>| -> Value {
+        let each = errors.iter();
+        each.map(|(code, count)| json!({"code": code, "count": count}))
+            .collect()
+    };
+    json!({
+        "level": net.level,
+        "side": net.side.map(|s| s.name()),
+        "proposed_sdu_bytes": net.proposed_sdu,
+        "proposed_tdu_bytes": net.proposed_tdu,
+        "sdu_bytes": net.sdu,
+        "tdu_bytes": net.tdu,
+        "version": net.version,
+        "descriptor": net.descriptor,
+        "peer": net.peer,
+        "nodelay": net.nodelay,
+        "refused": net.refused,
+        "redirected": net.redirected,
+        "errors": errors(&net.errors),
+        "system_errors": errors(&net.system_errors),
+        "returned": errors(&net.returned),
+        "opened": net.opened.count,
+        "opened_ns": net.opened.total_ns,
+        "not_opened": net.not_opened.count,
+        "not_opened_ns": net.not_opened.total_ns,
+        "encryption": net.encryption,
+        "checksum": net.checksum,
+    })
 }
 
 fn problems(problems: &Problems) -> Value {

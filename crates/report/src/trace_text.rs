@@ -57,6 +57,9 @@ pub fn trace_text(result: &TraceResult, style: &TraceStyle, out: &mut dyn Write)
         }
         packets::packets(net, result, style, &mut page);
     }
+    if let Some(not_opened) = packets::not_opened(result) {
+        page.insert_str(0, &wrap("", 0, &not_opened));
+    }
     if page.is_empty() {
         page.push_str("No calls, waits or packets are in the trace.\n");
     }
@@ -524,9 +527,7 @@ fn files(result: &TraceResult, page: &mut String) {
         words.extend(net.peer.as_ref().map(|p| format!("with {p}")));
         // So that it can be broken into lines.
         words.extend(net.descriptor.as_ref().map(|d| d.replace(")(", ") (")));
-        for (code, count) in &net.errors {
-            words.push(format!("TNS-{code:05} {}", counted(*count, "time")));
-        }
+        words.extend(packets::outcomes(net));
         if !words.is_empty() && f.net_lines > 0 {
             page.push_str(&wrap("    SQL*Net: ", 6, &words.join(", ")));
         }

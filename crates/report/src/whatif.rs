@@ -3,7 +3,7 @@
 use crate::harmless::harmless;
 use crate::markdown::{self, sections};
 use crate::page::prose;
-use crate::text::{Grid, counted, grouped, rate, spoken, tight, wrap};
+use crate::text::{Grid, counted, grouped, rate, tight, wrap};
 use analysis::whatif::{Change, Fit, Point, Prediction, Terms, WhatIf};
 use model::format_duration;
 use serde_json::{Value, json};
@@ -177,7 +177,7 @@ fn behind(w: &WhatIf) -> Vec<String> {
         lines.push(format!("… and {more} with less time (--format json)"));
     }
     if w.think_between_ns > 0 {
-        let between = spoken(w.think_between_ns);
+        let between = format_duration(w.think_between_ns);
         lines.push(format!(
             "between statements: {between} of thinking, now and then"
         ));
@@ -195,8 +195,8 @@ fn model(w: &WhatIf) -> Vec<String> {
     lines.extend(w.error_ppm().map(|ppm| {
         format!(
             "Replayed on the measured run it gives {} for {} ({:+.1} %).",
-            spoken(w.now_ns),
-            spoken(w.measured_ns),
+            format_duration(w.now_ns),
+            format_duration(w.measured_ns),
             ppm as f64 / 10_000.0
         )
     }));
@@ -208,7 +208,7 @@ fn answer(w: &WhatIf) -> String {
         return format!(
             "The model gives {} for what was measured; say what is to change (--rtt, --fetch-size, \
              --rows, --sdu, --bandwidth, --server-factor).",
-            spoken(w.now_ns)
+            format_duration(w.now_ns)
         );
     }
     let then = w.then;
@@ -216,8 +216,8 @@ fn answer(w: &WhatIf) -> String {
         true => String::new(),
         false => format!(
             " (between {} and {})",
-            spoken(then.least),
-            spoken(then.most)
+            format_duration(then.least),
+            format_duration(then.most)
         ),
     };
     let ratio = w.now_ns as f64 / then.likely.max(1) as f64;
@@ -229,8 +229,8 @@ fn answer(w: &WhatIf) -> String {
     format!(
         "With {}: {} become {}{span}, {effect}.",
         change(&w.change),
-        spoken(w.now_ns),
-        spoken(then.likely)
+        format_duration(w.now_ns),
+        format_duration(then.likely)
     )
 }
 

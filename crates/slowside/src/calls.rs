@@ -5,8 +5,9 @@ use crate::config::{Captures, Config, Event};
 use crate::diagnose::{Diagnosed, ReadOptions};
 use crate::{Error, run};
 use analysis::file_names::FileNames;
+use analysis::findings::Owners;
 use analysis::ledgers::Judged;
-use analysis::results::{CaptureResult, Vantage};
+use analysis::results::{CaptureResult, Vantage, Why};
 use model::Call;
 use std::io;
 use std::path::PathBuf;
@@ -19,6 +20,12 @@ pub struct CallSeen<'a> {
     pub files: &'a [String],
     pub server_files: &'a [String],
     pub judged: Option<Judged>,
+    /// The number of its connection, as [`conns`](crate::conns()) counts; datagrams have none.
+    pub connection: Option<u64>,
+    /// Of two captures: why one alone has it.
+    pub unpaired: Option<Why>,
+    /// Which findings of the diagnosis own lines of its ledger.
+    pub owners: &'a Owners,
     /// What packets said of files' names until then.
     pub names: &'a FileNames,
 }
@@ -46,14 +53,21 @@ pub fn calls(
         diagnosis,
         captures,
         judged,
+        numbers,
         ..
     } = read.as_is_best(captures, events)?;
     let judged = judged.unwrap_or_default();
+    let owners = Owners::of(&diagnosis);
     let mut known = diagnosis.captures;
     match &captures {
         Captures::One(files) | Captures::Client(files) | Captures::Server(files) => {
-            let take = |row| (true, judged.get(0, row));
-            let again = rows(files, &[], config, take, sink, events)?;
+            let take = |row, call: &Call| Known {
+                is_wanted: true,
+                judged: judged.get(0, row),
+                connection: numbers.get(0, call.connection),
+                unpaired: None,
+            };
+            let again = rows(files, &[], config, take, &owners, sink, events)?;
             add_damage(known.first_mut(), &again);
         }
         Captures::Two(a, b)
@@ -68,11 +82,21 @@ pub fn calls(
             let is_server = |c: &&mut CaptureResult| c.side == Some(Vantage::Server);
             let at_server = known.iter_mut().find(is_server);
             let names = at_server.map_or_else(Vec::new, |c| c.files.clone());
-            let take = |row| (true, judged.get(0, row));
-            let again = rows(client, &names, config, take, sink, events)?;
+            let take = |row, call: &Call| Known {
+                is_wanted: true,
+                judged: judged.get(0, row),
+                connection: numbers.get(0, call.connection),
+                unpaired: judged.unpaired(0, row),
+            };
+            let again = rows(client, &names, config, take, &owners, sink, events)?;
             add_damage(known.iter_mut().find(|c| !is_server(c)), &again);
-            let alone = |row| (!judged.is_matched(row), judged.get(1, row));
-            let again = rows(server, &[], config, alone, sink, events)?;
+            let alone = |row, call: &Call| Known {
+                is_wanted: !judged.is_matched(row),
+                judged: judged.get(1, row),
+                connection: numbers.get(1, call.connection),
+                unpaired: judged.unpaired(1, row),
+            };
+            let again = rows(server, &[], config, alone, &owners, sink, events)?;
             add_damage(known.iter_mut().find(is_server), &again);
         }
     }
@@ -86,25 +110,37 @@ fn add_damage(known: Option<&mut CaptureResult>, again: &CaptureResult) {
     }
 }
 
+/// What was found out of a call before its row is written.
+struct Known {
+    is_wanted: bool,
+    judged: Option<Judged>,
+    connection: Option<u64>,
+    unpaired: Option<Why>,
+}
+
 /// Reads a capture and hands on those of its calls that are wanted, by their number.
 fn rows(
     inputs: &[PathBuf],
     server_files: &[String],
     config: &Config,
-    judged: impl Fn(u64) -> (bool, Option<Judged>),
+    known: impl Fn(u64, &Call) -> Known,
+    owners: &Owners,
     sink: &mut CallSink<'_>,
     events: &mut dyn FnMut(Event),
 ) -> Result<CaptureResult, Error> {
     let mut number = 0;
     let mut take = |call: &Call, names: &FileNames, files: &[String]| {
-        let (wanted, judged) = judged(number);
+        let known = known(number, call);
         number += 1;
-        match wanted {
+        match known.is_wanted {
             true => sink(&CallSeen {
                 call,
                 files,
                 server_files,
-                judged,
+                judged: known.judged,
+                connection: known.connection,
+                unpaired: known.unpaired,
+                owners,
                 names,
             }),
             false => Ok(()),

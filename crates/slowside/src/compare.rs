@@ -40,18 +40,19 @@ impl Run {
     }
 }
 
-/// Compares a baseline with a problem.
+/// Compares a baseline with a problem, each read as its configuration says.
 ///
 /// # Errors
 /// When an input cannot be read, or is a run saved by another version.
 pub fn compare(
     baseline: &Run,
     problem: &Run,
-    config: &Config,
+    configs: &[Config; 2],
     events: &mut dyn FnMut(Event),
 ) -> Result<(Comparison, [Kept; 2]), Error> {
     let [mut a, mut b] = [None, None];
-    for (run, into) in [(baseline, &mut a), (problem, &mut b)] {
+    let [of_a, of_b] = configs;
+    for (run, config, into) in [(baseline, of_a, &mut a), (problem, of_b, &mut b)] {
         *into = Some(match run {
             Run::Saved(path) => load(path)?,
             Run::Captures(captures) => diagnose::measure(captures, None, config, events)?.1,

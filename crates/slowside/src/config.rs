@@ -100,14 +100,19 @@ impl Captures {
     /// Whether any comes by way of standard input or a pipe, which can be read once only.
     #[must_use]
     pub fn are_piped(&self) -> bool {
-        let lists: [&[PathBuf]; 2] = match self {
+        let is_pipe = |p: &PathBuf| std::fs::metadata(p).is_ok_and(|m| !m.is_file() && !m.is_dir());
+        let mut all = self.lists().into_iter().flatten();
+        all.any(|p| p.as_os_str() == "-" || is_pipe(p))
+    }
+
+    /// The files of each capture; of one capture the second list is empty.
+    #[must_use]
+    pub fn lists(&self) -> [&[PathBuf]; 2] {
+        match self {
             Captures::One(a) | Captures::Client(a) | Captures::Server(a) => [a, &[]],
             Captures::Two(a, b) => [a, b],
             Captures::Sides { client, server } => [client, server],
-        };
-        let is_pipe = |p: &PathBuf| std::fs::metadata(p).is_ok_and(|m| !m.is_file() && !m.is_dir());
-        let mut all = lists.into_iter().flatten();
-        all.any(|p| p.as_os_str() == "-" || is_pipe(p))
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use crate::config::{Captures, Config, Event};
 use crate::judged::AllJudged;
 use crate::link::Wanted;
 use crate::merge::Answers;
+use crate::numbers::{Numbers, Opened};
 use crate::run::{self, Selection, Tally};
 use crate::stream::{Stream, Times};
 use analysis::charts::Charts;
@@ -14,7 +15,7 @@ use analysis::diagnose::Options;
 use analysis::diagnosers::Diagnosers;
 use analysis::facts::Thresholds;
 use analysis::ledgers::{Judged, Looked};
-use analysis::results::{CaptureResult, Diagnosis, Vantage};
+use analysis::results::{CaptureResult, Diagnosis, Unpaired, Vantage};
 use capture::Capture;
 use model::{Episode, Time};
 use std::path::PathBuf;
@@ -72,8 +73,9 @@ pub(crate) struct Diagnosed {
     pub(crate) kept: Option<Kept>,
     /// What was read as what in the end.
     pub(crate) captures: Captures,
-    /// Each call's ledger, where that was asked for.
+    /// Each call's ledger, and its connection's number, where that was asked for.
     pub(crate) judged: Option<AllJudged>,
+    pub(crate) numbers: Numbers,
 }
 
 /// Said where captures are read as if they had been cut.
@@ -100,6 +102,7 @@ struct Made {
     charts: Charts,
     kept: Option<Kept>,
     judged: Option<AllJudged>,
+    numbers: Numbers,
 }
 
 impl<'a> ReadOptions<'a> {
@@ -241,6 +244,7 @@ impl<'a> ReadOptions<'a> {
             kept: made.kept,
             captures: captures.clone(),
             judged: made.judged,
+            numbers: made.numbers,
         })
     }
 
@@ -258,6 +262,7 @@ impl<'a> ReadOptions<'a> {
         }
         let mut sides = self.sides(captures);
         let mut records = Answers::default();
+        let mut opened_at = Opened::default();
         while !sides.iter().all(|s| s.ended) {
             let which = match sides.as_slice() {
                 [_] => 0,
@@ -271,6 +276,9 @@ impl<'a> ReadOptions<'a> {
             feed(&mut diagnoser, which, side, &records);
             if let Some(end) = ends.get_mut(which) {
                 feed(end, 0, side, &records);
+            }
+            if self.rows {
+                records.connections().for_each(|c| opened_at.add(which, c));
             }
             report(&sides, events);
         }
@@ -293,7 +301,9 @@ impl<'a> ReadOptions<'a> {
                 all.add(of, l.row, &one, l.server.map(|s| s.row));
             }
         };
-        let (diagnosis, charts, whole) = diagnoser.finish_looked_at(results, &mut look);
+        let mut unpaired = Vec::new();
+        let mut list = |one| unpaired.push(one);
+        let (diagnosis, charts, whole) = diagnoser.finish_looked_at(results, &mut look, &mut list);
         let mut alone = Vec::new();
         for ((mut end, result), capture) in ends.into_iter().zip(as_read).zip(&diagnosis.captures) {
             if let Some(side) = capture.side {
@@ -302,7 +312,16 @@ impl<'a> ReadOptions<'a> {
             alone.extend(end.finish_measured(vec![result]).2);
         }
         let kept = whole.map(|whole| Kept { whole, ends: alone });
+        let of_server = |c: &CaptureResult| c.side == Some(Vantage::Server);
+        let is_exchanged = diagnosis.captures.first().is_some_and(of_server);
+        let numbers = opened_at.number(is_exchanged);
+        for Unpaired { capture, row, why } in unpaired {
+            if let Some(all) = &mut judged {
+                all.add_unpaired(capture ^ usize::from(is_exchanged), row, why);
+            }
+        }
         Ok(Made {
+            numbers,
             diagnosis,
             charts,
             kept,

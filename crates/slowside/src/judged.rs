@@ -2,9 +2,10 @@
 //! and asked when they are read again for their rows.
 
 use analysis::ledgers::Judged;
+use analysis::results::Why;
 use ledger::{Bounds, Cause, Ledger, Packer, Unpacker};
 use model::{Direction, Mark, PacketRef, Time};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// All of them.
 #[derive(Default)]
@@ -15,6 +16,8 @@ pub(crate) struct AllJudged {
     starts: [Vec<usize>; 2],
     /// Rows of the server's capture that stand in a row of the client's.
     matched: HashSet<u64>,
+    /// Why a row of the client's capture (0) or the server's has no twin.
+    unpaired: HashMap<(usize, u64), Why>,
 }
 
 impl AllJudged {
@@ -85,6 +88,15 @@ impl AllJudged {
             server,
             clock_offset_ns: u.signed()?,
         })
+    }
+
+    pub(crate) fn add_unpaired(&mut self, of: usize, row: u64, why: Why) {
+        self.unpaired.insert((of, row), why);
+    }
+
+    /// Why it stands in this capture alone, of two.
+    pub(crate) fn unpaired(&self, of: usize, row: u64) -> Option<Why> {
+        self.unpaired.get(&(of, row)).copied()
     }
 
     /// Whether this row of the server's capture stands in one of the client's.

@@ -68,7 +68,7 @@ pub fn report(
         true => {
             passes.next();
             let keys = [SqlKey::Statement];
-            Some(sql(&captures, config, &keys, &mut |e| {
+            Some(sql(&captures, config, &keys, None, &mut |e| {
                 events(passes.part(e))
             })?)
         }

@@ -1,4 +1,5 @@
-//! Rows by their start: sorted in memory while they are few, else in runs on disk that are merged.
+//! Rows by a number: sorted in memory while they are few, else in runs on disk that are merged. Where only the first
+//! are wanted, those that cannot be among them are forgotten before any go to disk.
 //!
 //! Memory is bounded by one run; the file is unlinked as soon as it is open, so that nothing stays
 //! behind however the run ends.
@@ -17,9 +18,16 @@ pub type Key = (i64, u64);
 /// Bytes of each run read at once while merging.
 const READ_BYTES: u64 = 1 << 16;
 
+/// Rows that are kept at least before some are forgotten.
+const SOME_ROWS: usize = 1_000;
+
 /// Sorts rows that may be more than memory holds.
 pub struct Sorter {
     run_bytes: usize,
+    /// How many are wanted.
+    first: usize,
+    /// So many have this key or a lower one.
+    beyond: Option<Key>,
     /// What to do where there is no room on disk.
     cure: &'static str,
     rows: Vec<u8>,
@@ -40,6 +48,8 @@ impl Sorter {
     fn with_run_bytes(run_bytes: usize, cure: &'static str) -> Sorter {
         Sorter {
             run_bytes,
+            first: usize::MAX,
+            beyond: None,
             cure,
             rows: Vec::new(),
             index: Vec::new(),
@@ -48,17 +58,48 @@ impl Sorter {
         }
     }
 
+    /// Gives the first `n` rows only.
+    #[must_use]
+    pub fn first(self, n: usize) -> Sorter {
+        Sorter { first: n, ..self }
+    }
+
     /// Adds a row.
     ///
     /// # Errors
     /// When rows have to go to disk and cannot.
     pub fn push(&mut self, key: Key, row: &[u8]) -> io::Result<()> {
-        if !self.rows.is_empty() && self.rows.len() + row.len() > self.run_bytes {
+        if self.beyond.is_some_and(|beyond| key >= beyond) {
+            return Ok(());
+        }
+        let is_full = self.rows.len() + row.len() > self.run_bytes;
+        if is_full || self.index.len() / 2 > self.first.saturating_add(SOME_ROWS) {
+            self.forget();
+        }
+        // What is left shall not be looked through again for every row.
+        if is_full && self.rows.len() > self.run_bytes / 2 {
             self.spill().map_err(|e| told(&e, self.cure))?;
         }
         self.index.push((key, self.rows.len(), row.len()));
         self.rows.extend_from_slice(row);
         Ok(())
+    }
+
+    /// Forgets rows in memory that are not among the first.
+    fn forget(&mut self) {
+        if self.index.len() <= self.first {
+            return;
+        }
+        self.index.sort_unstable();
+        self.index.truncate(self.first);
+        self.beyond = self.index.last().map(|&(key, ..)| key);
+        let mut kept = Vec::new();
+        for (_, start, length) in &mut self.index {
+            let row = self.rows.get(*start..*start + *length);
+            *start = kept.len();
+            kept.extend_from_slice(row.unwrap_or_default());
+        }
+        self.rows = kept;
     }
 
     /// The rows in memory, in order.
@@ -94,13 +135,15 @@ impl Sorter {
         Ok(())
     }
 
-    /// Gives all rows in order.
+    /// Gives the rows in order.
     ///
     /// # Errors
     /// Those of `each` and of the file.
     pub fn finish(mut self, each: &mut dyn FnMut(Key, &[u8]) -> io::Result<()>) -> io::Result<()> {
         let Some(mut file) = self.spilled.take() else {
-            return self.sorted().try_for_each(|(key, row)| each(key, row));
+            let first = self.first;
+            let mut rows = self.sorted().take(first);
+            return rows.try_for_each(|(key, row)| each(key, row));
         };
         // What is left in memory is the last run: it needs no detour over the disk.
         let mut runs: Vec<Run> = self
@@ -120,12 +163,13 @@ impl Sorter {
                 heap.push(Reverse((key, i)));
             }
         }
+        let first = self.first;
         let mut rest = self.sorted().peekable();
-        loop {
+        for _ in 0..first {
             let spilled = heap.peek().map(|Reverse((key, _))| *key);
             let kept = rest.peek().map(|(key, _)| *key);
             match (spilled, kept) {
-                (None, None) => return Ok(()),
+                (None, None) => break,
                 (Some(key), kept) if kept.is_none_or(|k| key <= k) => {
                     let Some(Reverse((_, i))) = heap.pop() else {
                         continue;
@@ -144,6 +188,7 @@ impl Sorter {
                 }
             }
         }
+        Ok(())
     }
 }
 
@@ -217,7 +262,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn sorted(rows: &[(i64, String)], run_bytes: usize) -> String {
-        let mut sorter = Sorter::with_run_bytes(run_bytes, "");
+        written(rows, Sorter::with_run_bytes(run_bytes, ""))
+    }
+
+    fn written(rows: &[(i64, String)], mut sorter: Sorter) -> String {
         for (order, (time, row)) in rows.iter().enumerate() {
             sorter
                 .push((*time, order as u64 / 2), row.as_bytes())
@@ -227,6 +275,16 @@ mod tests {
         let mut write = |_: Key, row: &[u8]| out.write_all(row);
         sorter.finish(&mut write).expect("memory");
         String::from_utf8(out).expect("UTF-8")
+    }
+
+    #[test]
+    fn of_many_rows_only_the_first_stay_in_memory() {
+        let mut sorter = Sorter::new("").first(10);
+        for n in (0..100_000).rev() {
+            sorter.push((n, 0), b"a row\n").expect("memory");
+            assert!(sorter.rows.len() < 6 * 3 * SOME_ROWS, "{n}");
+        }
+        assert!(sorter.spilled.is_none());
     }
 
     #[test]
@@ -248,6 +306,19 @@ mod tests {
             let expected: String = expected.into_iter().map(|(_, row)| row).collect();
             prop_assert_eq!(&sorted(&rows, run_bytes), &expected);
             prop_assert_eq!(&sorted(&rows, limits::SORT_BYTES), &expected);
+        }
+
+        #[test]
+        fn the_first_are_those_of_all_in_order(
+            rows in prop::collection::vec((-9i64..9, "[a-z]{0,12}\n"), 0..200),
+            first in 0usize..220,
+            run_bytes in 1usize..2_000,
+        ) {
+            let mut expected = rows.clone();
+            expected.sort_by_key(|(time, _)| *time);
+            let expected: String = expected.into_iter().take(first).map(|(_, row)| row).collect();
+            let sorter = Sorter::with_run_bytes(run_bytes, "").first(first);
+            prop_assert_eq!(&written(&rows, sorter), &expected);
         }
     }
 }

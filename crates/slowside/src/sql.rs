@@ -8,7 +8,7 @@ use crate::run::{self, Selection, Tally};
 use crate::stream::Stream;
 use analysis::capture_facts::TcpFacts;
 use analysis::results::{CaptureResult, Vantage};
-use analysis::sql::{Profiler, SqlKey, SqlResult, of_one, of_two};
+use analysis::sql::{OneSession, Profiler, SqlKey, SqlResult, of_one, of_two};
 use analysis::vantage::conclude;
 use std::path::PathBuf;
 
@@ -20,20 +20,26 @@ pub fn sql(
     captures: &Captures,
     config: &Config,
     keys: &[SqlKey],
+    only: Option<OneSession>,
     events: &mut dyn FnMut(Event),
 ) -> Result<SqlResult, Error> {
+    let mut read = |inputs: &[PathBuf], stated| read(inputs, config, keys, only, stated, events);
     let (client, server) = match captures {
-        Captures::One(a) => return one(read(a, config, keys, None, events)?),
+        Captures::One(a) => return one(read(a, None)?, only),
         Captures::Client(a) => {
-            return one(read(a, config, keys, Some(Vantage::Client), events)?);
+            return one(read(a, Some(Vantage::Client))?, only);
         }
         Captures::Server(a) => {
-            return one(read(a, config, keys, Some(Vantage::Server), events)?);
+            return one(read(a, Some(Vantage::Server))?, only);
+        }
+        Captures::Two(..) | Captures::Sides { .. } if only.is_some() => {
+            let text = "a session is followed in one capture: give one of the two";
+            return Err(Error::Message(text.into()));
         }
         Captures::Two(client, server) | Captures::Sides { client, server } => (client, server),
     };
-    let mut at_client = read(client, config, keys, Some(Vantage::Client), events)?;
-    let mut at_server = read(server, config, keys, Some(Vantage::Server), events)?;
+    let mut at_client = read(client, Some(Vantage::Client))?;
+    let mut at_server = read(server, Some(Vantage::Server))?;
     if matches!(captures, Captures::Two(..)) {
         if at_server.profiler.waits_longer_than(&at_client.profiler) > 0 {
             std::mem::swap(&mut at_client, &mut at_server);
@@ -47,7 +53,19 @@ pub fn sql(
     Ok(of_two(at_client.profiler, &at_server.profiler, captures))
 }
 
-fn one(read: Read) -> Result<SqlResult, Error> {
+fn one(read: Read, only: Option<OneSession>) -> Result<SqlResult, Error> {
+    let seen = read.profiler.sessions_seen();
+    if let Some(only) = only.filter(|only| only.number > seen) {
+        let n = only.number;
+        let text = match seen {
+            0 => format!("there is no session {n}: no call of a database is in this capture"),
+            1 => format!("there is no session {n}: the capture has one, --session 1"),
+            _ => format!(
+                "there is no session {n}: the capture has {seen} (slowside sql --all lists them)"
+            ),
+        };
+        return Err(Error::Message(text));
+    }
     let vantage = read.capture.side.unwrap_or(Vantage::Unknown);
     Ok(of_one(read.profiler, vec![read.capture], vantage))
 }
@@ -61,6 +79,7 @@ fn read(
     inputs: &[PathBuf],
     config: &Config,
     keys: &[SqlKey],
+    only: Option<OneSession>,
     stated: Option<Vantage>,
     events: &mut dyn FnMut(Event),
 ) -> Result<Read, Error> {
@@ -70,7 +89,7 @@ fn read(
     let mut records = Answers::default();
     let mut tally = Tally::default();
     let mut selection = Selection::new(config);
-    let mut profiler = Profiler::new(keys, share.statements_bytes);
+    let mut profiler = Profiler::new(keys, share.statements_bytes).only(only);
     let mut tcp = TcpFacts::default();
     loop {
         let more = stream.next(&mut records);

@@ -11,18 +11,19 @@
 //! - `record.rs`: what is handed on
 //! - `header.rs`: what a file says of itself, and the unit of its times
 //! - `extended.rs`: lines of event 10046
-//! - `sqlnet.rs`: lines of SQL*Net
+//! - `sqlnet.rs`: lines of SQL*Net, `outcomes.rs`: those that say what came of something
 //! - `stamp.rs`: dates of both
 
 mod extended;
 mod header;
+mod outcomes;
 mod reader;
 mod record;
 mod sqlnet;
 mod stamp;
 mod text;
 
-pub use header::{NetFacts, Side, TraceFile};
+pub use header::{Attempts, NetFacts, Side, TraceFile};
 pub use reader::{read, read_counted, read_from};
 pub use record::{
     Call, CallKind, NetBytes, Packet, PacketKind, Record, Statement, TransactionEnd, Wait,

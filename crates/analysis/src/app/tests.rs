@@ -203,7 +203,7 @@ fn rows_of_another_hour_are_refused_with_their_distance() {
     });
     assert_eq!(
         refused(rows(later.collect()), &calls()),
-        "The application's times were left out: none of 10 rows lies within the capture: they begin 66 min later than it does."
+        "The application's times were left out: none of 10 rows lies within the capture: they begin 1 h 6 min later than it does."
     );
     // Partly: the rest is used, and counted.
     let mut some = around(MS, MS);
@@ -316,7 +316,7 @@ fn averages_of_another_time_or_of_nothing_are_refused() {
     let later = vec![sample(Some(7_200_000 * MS), Some(7_201_000 * MS), 5, MS)];
     assert!(
         refused(samples(later), &calls())
-            .contains("none of 1 intervals lies within the capture: they begin 120 min later")
+            .contains("none of 1 intervals lies within the capture: they begin 2 h 0 min later")
     );
     let idle = vec![sample(Some(0), Some(MS), 0, 0)];
     assert!(refused(samples(idle), &calls()).contains("they count no operation"));

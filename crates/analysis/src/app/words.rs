@@ -65,7 +65,10 @@ impl Refusal {
             } => {
                 let later = later_ns.map_or_else(String::new, |ns| {
                     let word = if ns < 0 { "earlier" } else { "later" };
-                    format!(": they begin {} {word} than it does", apart(ns))
+                    format!(
+                        ": they begin {} {word} than it does",
+                        format_duration(ns.saturating_abs())
+                    )
                 });
                 format!(
                     "none of {} {what} lies within the capture{later}",
@@ -108,17 +111,6 @@ impl Refusal {
         };
         let stop = if why.ends_with('?') { "" } else { "." };
         format!("The application's times were left out: {why}{stop}")
-    }
-}
-
-/// How far two times are apart, for people who look for a wrong hour.
-fn apart(ns: i64) -> String {
-    let minutes = ns.unsigned_abs() as f64 / 60e9;
-    match minutes {
-        m if m < 2.0 => format_duration(ns.saturating_abs()),
-        m if m < 180.0 => format!("{m:.0} min"),
-        m if m < 72.0 * 60.0 => format!("{:.1} h", m / 60.0),
-        m => format!("{} days", grouped((m / 1_440.0).round() as u64)),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::blocks::{Blocks, Sums};
 use super::snapshot::{CallSums, PartSums, Subject, WireSums};
+use crate::half::statement_of;
 use crate::stats::Distribution;
 use hashbrown::HashMap;
 use model::{Call, Field, Interval, Name, Protocol, Statement, Time, limits};
@@ -40,7 +41,7 @@ impl Subjects {
         ) else {
             return;
         };
-        let statement = call.sql.as_ref().and_then(|sql| sql.statement.as_ref());
+        let statement = statement_of(call);
         let key = (call.protocol, call.op, statement.map(|s| s.id));
         let number = match self.numbers.get(&key) {
             Some(number) => *number,

@@ -16,7 +16,7 @@ use crate::findings::{Rule, client_cap};
 use crate::half::{Completeness, Half, OpTable};
 use crate::join::Join;
 use crate::matched::MatchedFacts;
-use crate::results::{Finding, Unmatched, Vantage};
+use crate::results::{Finding, Unmatched, Unpaired, Vantage, Why};
 use crate::sql::{Profiler, SqlKey};
 use alone::OneSided;
 use hashbrown::HashMap;
@@ -66,6 +66,8 @@ pub struct Diagnoser {
     pairs: Vec<[Half; 2]>,
     app: [Option<AppMatch>; 2],
     unmatched: Vec<Unmatched>,
+    /// Those of which rows are wanted.
+    unpaired: Option<Vec<Unpaired>>,
     /// Matched calls by pair of hosts, the lower address first: its calls, and those of the other.
     hosts: HashMap<(IpAddr, IpAddr), [u64; 2], foldhash::fast::FixedState>,
     /// How far each capture has come, on its own clock, and its last matched call.
@@ -119,6 +121,7 @@ impl Diagnoser {
             pairs: Vec::new(),
             app: [app.map(AppMatch::new), app.map(AppMatch::new)],
             unmatched: Vec::new(),
+            unpaired: None,
             hosts: HashMap::default(),
             reached: [Time::MIN; 2],
             last_matched: [None; 2],
@@ -153,9 +156,11 @@ impl Diagnoser {
         }
     }
 
-    /// Keeps where the server's capture has each call.
+    /// Keeps where the server's capture has each call, and why one has no twin.
     pub(crate) fn keep_rows(&mut self) {
         self.matched.at_server = Some(Vec::new());
+        self.unpaired = Some(Vec::new());
+        self.join.keep_evicted_rows();
     }
 
     /// Keeps the slowest calls from here on.
@@ -284,10 +289,16 @@ impl Diagnoser {
                 }
             }
             _ if c.has_bounds() && s.has_bounds() && !backwards => self.matched.add_hidden(c, s),
-            (Completeness::NoResponse, Completeness::NoResponse) => {
-                self.unmatched(c.op).no_response += 1
+            halves => {
+                let why = match halves {
+                    (Completeness::NoResponse, Completeness::NoResponse) => Why::NoResponse,
+                    _ => Why::Incomplete,
+                };
+                self.unmatched(c.op).add(why);
+                for (i, half) in pair.iter().enumerate() {
+                    self.list(i, half.row, why);
+                }
             }
-            _ => self.unmatched(c.op).incomplete += 1,
         }
     }
 

@@ -3,7 +3,7 @@
 use super::Diagnoser;
 use super::seen::Seen;
 use crate::half::{Completeness, Half};
-use crate::results::{CaptureResult, Clock, OpResult, Unmatched};
+use crate::results::{CaptureResult, Clock, OpResult, Unmatched, Unpaired, Why};
 
 impl Diagnoser {
     /// Why calls have no twin.
@@ -23,18 +23,40 @@ impl Diagnoser {
                 let at = call.request_first.time + shift;
                 let inside =
                     other.first.is_some_and(|f| at >= f) && other.last.is_some_and(|l| at <= l);
-                let u = self.unmatched(call.op);
-                match call.completeness {
-                    _ if !inside => u.outside_overlap += 1,
-                    Completeness::NoResponse | Completeness::Hidden => u.no_response += 1,
+                let why = match call.completeness {
+                    _ if !inside => Why::OutsideOverlap,
+                    Completeness::NoResponse | Completeness::Hidden => Why::NoResponse,
                     Completeness::Incomplete | Completeness::BegunBefore | Completeness::CutOff => {
-                        u.incomplete += 1
+                        Why::Incomplete
                     }
-                    Completeness::Complete if i == client => u.not_in_server_capture += 1,
-                    Completeness::Complete => u.not_in_client_capture += 1,
-                }
+                    Completeness::Complete if i == client => Why::NotInServerCapture,
+                    Completeness::Complete => Why::NotInClientCapture,
+                };
+                self.unmatched(call.op).add(why);
+                self.list(i, call.row, why);
             }
         }
+    }
+
+    /// Lists a call that has no twin, where rows are wanted.
+    pub(super) fn list(&mut self, capture: usize, row: u64, why: Why) {
+        if let Some(unpaired) = &mut self.unpaired {
+            unpaired.push(Unpaired { capture, row, why });
+        }
+    }
+
+    /// All of them, after [`Diagnoser::finish`].
+    pub(crate) fn unpaired(&self) -> impl Iterator<Item = Unpaired> {
+        let evicted = |capture| {
+            let rows = self.join.evicted_rows(capture);
+            rows.map(move |row| Unpaired {
+                capture,
+                row,
+                why: Why::Evicted,
+            })
+        };
+        let listed = self.unpaired.iter().flatten().copied();
+        listed.chain((0..2).flat_map(evicted))
     }
 
     pub(super) fn op_results(&self, seen: &Seen) -> Vec<OpResult> {

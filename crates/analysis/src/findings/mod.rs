@@ -19,6 +19,7 @@ mod fragments_lost;
 mod invalid_arp;
 mod large_fetch_client_think;
 mod lock_wait;
+mod logon_failures;
 mod mtu_black_hole;
 mod mtu_mismatch;
 mod nagle;
@@ -53,6 +54,7 @@ mod window_scaling_off;
 mod wrong_vlan;
 
 pub(crate) use client_concurrency_cap::client_cap;
+pub use owned::Owners;
 pub use wrong_vlan::hint_text;
 
 use crate::facts::Facts;
@@ -129,6 +131,7 @@ rules! {
     InvalidArp: invalid_arp,
     LargeFetchClientThink: large_fetch_client_think,
     LockWait: lock_wait,
+    LogonFailures: logon_failures,
     MtuBlackHole: mtu_black_hole,
     MtuMismatch: mtu_mismatch,
     Nagle: nagle,

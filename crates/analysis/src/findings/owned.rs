@@ -2,7 +2,7 @@
 
 use super::{Of, Rule};
 use crate::results::{CostOf, Diagnosis, Finding, Side};
-use ledger::{Cause, Place, Sum, Sums};
+use ledger::{Cause, Line, Place, Sum, Sums};
 
 /// The causes whose lines a finding owns: of those that are somebody's, only that side's.
 fn causes(rule: Rule) -> &'static [Cause] {
@@ -69,5 +69,29 @@ impl Finding {
             lines.retain(|s| place(self.side) == Some(s.line.side));
         }
         lines
+    }
+}
+
+/// Which finding of a diagnosis owns a line of a call.
+#[derive(Clone, Debug, Default)]
+pub struct Owners(Vec<((Place, Place, Cause), Rule)>);
+
+impl Owners {
+    #[must_use]
+    pub fn of(d: &Diagnosis) -> Owners {
+        let of_calls = |f: &&Finding| f.cost_ns.is_some() && f.cost_of(d) == CostOf::Calls;
+        let own = |f: &Finding| {
+            let rule = f.rule;
+            let lines = f.lines(&d.ledger).into_iter();
+            lines.map(move |s| ((s.line.place, s.line.side, s.line.cause), rule))
+        };
+        Owners(d.findings.iter().filter(of_calls).flat_map(own).collect())
+    }
+
+    #[must_use]
+    pub fn owner(&self, line: &Line) -> Option<Rule> {
+        let key = (line.place, line.side, line.cause);
+        let own = self.0.iter().find(|(k, _)| *k == key);
+        own.map(|(_, rule)| *rule)
     }
 }

@@ -239,7 +239,8 @@ fn by_logon(facts: &Facts<'_>) -> Option<Finding> {
     let profile = facts.sql?;
     let sessions = profile.sessions.iter();
     let slow: Vec<_> = sessions
-        .filter(|s| s.opening_ns() >= SLOW_LOGON_NS)
+        // Who tries again and again is slow for another reason.
+        .filter(|s| s.opening_ns() >= SLOW_LOGON_NS && s.failed_logons <= 1)
         .collect();
     let worst = slow.iter().max_by_key(|s| (s.opening_ns(), s.client))?;
     let all = slow.iter().map(|s| s.opening_ns());

@@ -9,8 +9,10 @@
 //! itself has no cost of its own.
 //!
 //! # How sure
-//! The SDU is read from the ACCEPT packet. Said where 50 or more responses are four
-//! times as large or more on average.
+//! The SDU is read from the ACCEPT packet, and held against what was written: where
+//! no packet is nearly as large, or one is larger, it is not what cuts them, and
+//! nothing is said. Said where 50 or more responses are four times as large or more
+//! on average.
 //!
 //! # What to check next
 //! DEFAULT_SDU_SIZE in sqlnet.ora, SDU= in the connect descriptor and in the
@@ -42,7 +44,11 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let session = profile.sessions.iter().find(|s| {
         let sdu = s.session.sdu_bytes.map(u64::from).filter(|&sdu| sdu > 0);
         let mean = s.received_bytes / s.calls.max(1);
-        s.calls >= MANY && sdu.is_some_and(|sdu| mean >= sdu.saturating_mul(TIMES))
+        let cuts = |sdu| {
+            s.largest_packet_bytes
+                .is_none_or(|p| p <= sdu && p * 4 >= sdu * 3)
+        };
+        s.calls >= MANY && sdu.is_some_and(|sdu| mean >= sdu.saturating_mul(TIMES) && cuts(sdu))
     })?;
     let sdu = session.session.sdu_bytes?;
     let mean = session.received_bytes / session.calls.max(1);
@@ -52,6 +58,10 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             " The client offered {offered}, the server took less.",
             offered = Value::Bytes(o.into())
         )
+    });
+    let written = session.largest_packet_bytes;
+    let written = written.map_or(Text::default(), |p| {
+        text!(" The largest packet has {bytes}.", bytes = Value::Bytes(p))
     });
     let busiest = profile.statements.iter().max_by_key(|s| s.response_bytes)?;
     Some(Finding {
@@ -67,10 +77,11 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             "a call of the statement with the largest responses",
         ),
         why: text!(
-            "{responses} responses have {mean} on average, in units of {sdu}.{who}",
+            "{responses} responses have {mean} on average, in units of {sdu}.{written}{who}",
             responses = session.calls,
             mean = Value::Bytes(mean),
             sdu = sdu,
+            written = written,
             who = who,
         ),
         remedy: vec![
@@ -114,6 +125,35 @@ mod tests {
              bytes, the server took less."
         );
         assert_eq!(fills(100, 20_000, None).unwrap().side, Side::Client);
+    }
+
+    #[test]
+    fn a_unit_that_is_not_what_cuts_packets_is_not_blamed() {
+        let writes = |largest: u64| {
+            found(Rule::SmallSdu, |f| {
+                let known = SqlSession {
+                    sdu_bytes: Some(2_048),
+                    ..SqlSession::default()
+                };
+                let filled = SessionResult {
+                    calls: MANY,
+                    received_bytes: MANY * 20_000,
+                    largest_packet_bytes: Some(largest),
+                    ..session(known)
+                };
+                f.profile(statement(), filled);
+            })
+        };
+        // Servers stay a few bytes below it.
+        let f = writes(2_011).unwrap();
+        assert!(
+            f.why
+                .to_string()
+                .ends_with("The largest packet has 2011 bytes.")
+        );
+        assert!(writes(2_048 * 3 / 4).is_some());
+        assert!(writes(2_048 * 3 / 4 - 1).is_none());
+        assert!(writes(2_049).is_none());
     }
 
     #[test]

@@ -144,7 +144,9 @@ impl Fixture {
             totals: Totals::default(),
             statements: vec![statement],
             sessions: vec![session],
+            logons: Vec::new(),
             hidden: Vec::new(),
+            followed: None,
             notes: Vec::new(),
         });
     }
@@ -331,6 +333,7 @@ pub(super) fn statement() -> StatementResult {
         full_fetches: 0,
         affected: 0,
         errors: 0,
+        codes: Vec::new(),
         incomplete: 0,
         request_bytes: 0,
         response_bytes: 0,
@@ -350,6 +353,7 @@ pub(super) fn statement() -> StatementResult {
 /// A session without calls.
 pub(super) fn session(session: SqlSession) -> SessionResult {
     SessionResult {
+        number: 1,
         protocol: Protocol::Tns,
         client: end(1, 40_000),
         server: end(2, 1_521),
@@ -365,7 +369,13 @@ pub(super) fn session(session: SqlSession) -> SessionResult {
         think_ns: 0,
         rows: 0,
         errors: 0,
+        logons: 0,
+        failed_logons: 0,
+        logging_on: false,
+        largest_packet_bytes: None,
+        syn: None,
         tcp_ns: 0,
+        before_ns: 0,
         tls_ns: 0,
         connect_ns: 0,
         negotiate_ns: 0,

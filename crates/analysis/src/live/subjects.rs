@@ -2,6 +2,7 @@
 
 use super::Over;
 use super::moment::{Figures, SlowestCall, StatementTotal, SubjectRow};
+use crate::half::statement_of;
 use crate::stats::Distribution;
 use hashbrown::HashMap;
 use model::{Call, Name, Protocol, Statement};
@@ -107,8 +108,7 @@ impl Subjects {
     }
 
     pub(super) fn add(&mut self, index: i64, call: &Call) {
-        let statement = call.sql.as_ref().and_then(|s| s.statement.as_ref());
-        let statement = statement.filter(|_| self.of_statements);
+        let statement = statement_of(call).filter(|_| self.of_statements);
         let mut key = Key {
             protocol: call.protocol,
             statement: statement.map_or(0, |s| s.id),

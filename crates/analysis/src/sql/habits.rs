@@ -186,6 +186,7 @@ mod tests {
             full_fetches: 0,
             affected: 0,
             errors: 0,
+            codes: Vec::new(),
             incomplete: 0,
             request_bytes: 0,
             response_bytes: 0,

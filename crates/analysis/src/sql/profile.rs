@@ -4,6 +4,7 @@
 //! their operation. Groups are bounded by [`STATEMENTS`](limits::STATEMENTS) and by what they take up in memory;
 //! calls of further ones are counted together.
 
+use super::follow::{Followed, OneSession};
 use super::lane::{Lane, Think};
 use super::sessions::Sessions;
 use super::split::{self, Hosts, Paths};
@@ -14,8 +15,8 @@ use crate::stats::Distribution;
 use hashbrown::HashMap;
 use model::sql::op;
 use model::{
-    Call, ConnectionId, ConnectionSummary, Episode, EpisodeKind, Field, Name, PacketRef, Protocol,
-    Sql, Statement, Time, limits,
+    Call, ConnectionId, ConnectionSummary, Episode, EpisodeKind, Field, Name, Outcome, PacketRef,
+    Protocol, Sql, Statement, Time, limits,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -125,6 +126,8 @@ pub(super) struct Group {
     pub(super) full_fetches: u64,
     pub(super) affected: u64,
     pub(super) errors: u64,
+    /// Of the errors, how many of each code.
+    pub(super) codes: BTreeMap<Outcome, u64>,
     /// Calls without a known response time.
     pub(super) incomplete: u64,
     pub(super) request_bytes: u64,
@@ -163,7 +166,9 @@ impl Group {
         self.affected = self
             .affected
             .saturating_add(get(Field::Affected).unwrap_or(0));
-        self.errors += u64::from(call.outcome.is_error());
+        if call.outcome.is_error() {
+            self.fail(call.outcome);
+        }
         self.request_bytes += call.request_bytes;
         self.response_bytes += call.response_bytes;
         let trips = 1 + get(Field::InnerTrips).unwrap_or(0);
@@ -189,6 +194,15 @@ impl Group {
     }
 }
 
+impl Group {
+    fn fail(&mut self, code: Outcome) {
+        self.errors += 1;
+        if self.codes.len() < limits::ERROR_CODES || self.codes.contains_key(&code) {
+            *self.codes.entry(code).or_default() += 1;
+        }
+    }
+}
+
 /// What a group of a few calls takes up beside its statement: its sums, its key, and its line.
 const GROUP_BYTES: usize = 2 * size_of::<(GroupKey, Group)>() + 512;
 
@@ -204,6 +218,9 @@ pub struct Profiler {
     recoveries: HashMap<ConnectionId, VecDeque<(Time, Time)>, foldhash::fast::FixedState>,
     pub(super) paths: Paths,
     pub(super) sessions: Sessions,
+    /// Whose calls are taken, where it is one session alone.
+    only: Option<OneSession>,
+    pub(super) followed: Option<Followed>,
     pub(super) think_between_ns: i64,
     /// Calls in [`Subject::Rest`].
     pub(super) rest: u64,
@@ -222,19 +239,39 @@ impl Profiler {
             recoveries: HashMap::default(),
             paths: Paths::default(),
             sessions: Sessions::default(),
+            only: None,
+            followed: None,
             think_between_ns: 0,
             rest: 0,
         }
     }
 
+    /// Takes the calls of one session alone.
+    #[must_use]
+    pub fn only(mut self, only: Option<OneSession>) -> Profiler {
+        self.only = only;
+        self.followed = only.filter(|o| o.follow).map(|_| Followed::default());
+        self
+    }
+
+    /// Sessions so far, those left out too.
+    #[must_use]
+    pub fn sessions_seen(&self) -> usize {
+        self.sessions.seen()
+    }
+
     /// Takes a call; those of no database are left out.
     pub fn call(&mut self, call: &Call) {
         let Some(sql) = &call.sql else { return };
+        let session = self.sessions.number(call.connection);
+        if self.only.is_some_and(|only| session != Some(only.number)) {
+            return;
+        }
         let number = self.number(call, sql);
         let lost_ns = self.lost(call);
         let lane = self.lanes.entry(call.connection).or_default();
         let think = Lane::next(lane, call, number);
-        let mut thought = 0;
+        let mut thought = None;
         let Some((_, group)) = self.groups.get_mut(number) else {
             return;
         };
@@ -242,16 +279,19 @@ impl Profiler {
             Think::Within(ns) => {
                 group.think_ns = group.think_ns.saturating_add(ns);
                 group.thinks += 1;
-                thought = ns;
+                thought = Some(ns);
             }
             Think::Between(ns) => {
                 self.think_between_ns = self.think_between_ns.saturating_add(ns);
-                thought = ns;
+                thought = Some(ns);
             }
             Think::Unknown => {}
         }
         group.add(call, lost_ns);
-        self.sessions.add(call, sql, thought);
+        self.sessions.add(call, sql, session, thought.unwrap_or(0));
+        if let Some(followed) = &mut self.followed {
+            followed.add(call, thought);
+        }
     }
 
     /// Takes a stretch of a connection's trouble, before the calls that it ended with.

@@ -1,11 +1,14 @@
 //! Profiles into what is shown of them: statements and sessions, most time first.
 
+use super::follow::Followed;
+use super::logons::LogonsResult;
 use super::profile::{Group, GroupKey, Profiler, SqlKey, Subject, WorstCall};
 pub use super::sessions::SessionResult;
 use super::split::{Split, crossed};
 use crate::results::{CaptureResult, KeyValue, Vantage};
 use crate::stats::Summary;
-use model::{Hidden, Protocol, Statement, Time};
+use model::{Hidden, Outcome, Protocol, Statement, Time};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// One line of the profile.
@@ -36,6 +39,8 @@ pub struct StatementResult {
     pub full_fetches: u64,
     pub affected: u64,
     pub errors: u64,
+    /// Errors by code, the most frequent first. Their sum is less where there are more kinds than are kept.
+    pub codes: Vec<(Outcome, u64)>,
     pub incomplete: u64,
     pub request_bytes: u64,
     pub response_bytes: u64,
@@ -103,8 +108,12 @@ pub struct SqlResult {
     pub totals: Totals,
     pub statements: Vec<StatementResult>,
     pub sessions: Vec<SessionResult>,
+    /// Logons by host and server, those with most failures first.
+    pub logons: Vec<LogonsResult>,
     /// Why statements are not shown, and of how many sessions.
     pub hidden: Vec<(Hidden, u64)>,
+    /// The calls of the one session that is followed.
+    pub followed: Option<Followed>,
     pub notes: Vec<String>,
 }
 
@@ -196,6 +205,7 @@ fn lines(
             full_fetches: group.full_fetches,
             affected: group.affected,
             errors: group.errors,
+            codes: by_count(&group.codes),
             incomplete: group.incomplete,
             request_bytes: group.request_bytes,
             response_bytes: group.response_bytes,
@@ -220,6 +230,13 @@ fn lines(
         total.then_with(rest).then_with(|| a.keys.cmp(&b.keys))
     });
     all
+}
+
+fn by_count(codes: &BTreeMap<Outcome, u64>) -> Vec<(Outcome, u64)> {
+    let mut codes: Vec<(Outcome, u64)> = codes.iter().map(|(code, n)| (*code, *n)).collect();
+    // Stable: equal ones stay by name.
+    codes.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    codes
 }
 
 fn finish(
@@ -270,7 +287,7 @@ fn finish(
             profiler.sessions.calls_left_out
         ));
     }
-    let sessions = profiler.sessions.finish();
+    let (sessions, logons) = profiler.sessions.finish();
     let mut hidden: Vec<(Hidden, u64)> = Vec::new();
     for why in sessions.iter().filter_map(|s| s.session.hidden) {
         match hidden.iter_mut().find(|(h, _)| *h == why) {
@@ -284,7 +301,9 @@ fn finish(
         totals,
         statements,
         sessions,
+        logons,
         hidden,
+        followed: profiler.followed.map(Followed::sorted),
         notes,
     }
 }

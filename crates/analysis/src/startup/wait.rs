@@ -249,6 +249,9 @@ pub(super) fn what(call: &Call, names: bool) -> Arc<str> {
     match &call.text {
         Some(name) if named => format!("{} {name}", call.op).into(),
         _ if call.protocol == Protocol::Tcp => "turn".into(),
-        _ => format!("{} {}", call.protocol, call.op).into(),
+        _ => match call.detail.word(Field::Step) {
+            Some(step) => format!("{} {} {step}", call.protocol, call.op).into(),
+            None => format!("{} {}", call.protocol, call.op).into(),
+        },
     }
 }

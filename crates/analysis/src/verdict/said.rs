@@ -4,7 +4,8 @@ use super::{Blame, Ground, answering_ns, is_of_connects, silent_ns};
 use crate::diagnose::Kind;
 use crate::facts::{ACCUSED_SHARE, Basis, Facts};
 use crate::findings::{Of, Rule};
-use crate::results::{Concentrated, Finding, Side, What};
+use crate::hosts::Hosts;
+use crate::results::{CaptureResult, Concentrated, Finding, Side, What};
 use crate::text::{Text, Value, text};
 use ledger::{Place, Sum};
 use model::Reason;
@@ -467,8 +468,8 @@ fn not_slow(facts: &Facts<'_>) -> Text {
 }
 
 fn no_calls(facts: &Facts<'_>) -> Text {
-    if facts.captures.len() == 2 {
-        return "No call is in both captures, so neither side can be named.".into();
+    if let [a, b] = facts.captures {
+        return none_in_both(facts.results, [&a.hosts, &b.hosts]);
     }
     let half = || facts.results.iter().flat_map(|r| &r.half_calls);
     let all: u64 = facts.results.iter().map(|r| r.calls).sum();
@@ -487,5 +488,55 @@ fn no_calls(facts: &Facts<'_>) -> Text {
             "None of {n} requests has an answer in this capture, so no side can be named.",
             n = n,
         ),
+    }
+}
+
+/// Two captures without a call in common: what they do not share either.
+fn none_in_both(captures: &[CaptureResult], [a, b]: [&Hosts; 2]) -> Text {
+    const WHICH: [&str; 2] = ["first", "second"];
+    let ends = |i: usize| captures.get(i).and_then(|c| c.first.zip(c.last));
+    let pause = |i: usize, j: usize| {
+        let ((_, last), (first, _)) = ends(i).zip(ends(j))?;
+        (first > last).then(|| {
+            text!(
+                "the {one} ends {pause} before the {other} begins",
+                one = WHICH[i],
+                pause = Value::Duration(first - last),
+                other = WHICH[j],
+            )
+        })
+    };
+    let apart = a.are_others_than(b).then(|| {
+        text!(
+            "no host is in both (the first has {first}, the second {second})",
+            first = some(a),
+            second = some(b),
+        )
+    });
+    let why: Vec<Text> = (pause(0, 1).or_else(|| pause(1, 0)).into_iter())
+        .chain(apart)
+        .collect();
+    match why.is_empty() {
+        true => "No call is in both captures, so neither side can be named.".into(),
+        false => text!(
+            "No call is in both captures, so neither side can be named: {why}. Give captures of the same traffic, \
+             taken at the same time, or each alone.",
+            why = Value::List(why, ", and "),
+        ),
+    }
+}
+
+/// A few by name.
+fn some(hosts: &Hosts) -> Text {
+    const FEW: usize = 3;
+    let one = |host| text!("{host}", host = Value::Address(host));
+    let names: Vec<Text> = hosts.iter().take(FEW).map(one).collect();
+    match hosts.iter().len() {
+        n if n > FEW => text!(
+            "{names} and {more,} more",
+            names = Value::List(names, ", "),
+            more = (n - FEW) as u64,
+        ),
+        _ => text!("{names}", names = Value::List(names, " and ")),
     }
 }

@@ -1,41 +1,54 @@
 //! `calls`: a row per call, as what and in which order.
 
 use super::reading::{Inputs, Reading};
-use clap::{Args, ValueEnum};
+use super::value::{Output, RowFormat};
+use clap::builder::ArgPredicate;
+use clap::{Args, ValueEnum, value_parser};
 
 /// Write a row per call: packets, times, outcome, what held it up
 ///
 /// The captures are judged first and read again, as what divides a call's time may come long after it: rows
-/// come at the end. What of it is certain, and what is bounded, docs/ledger.md explains.
+/// come at the end. What of it is certain, and what is bounded, docs/ledger.md explains. A rotated set is one
+/// capture: give all of its files at once. One by one, as many rows come and up to a quarter of them are wrong,
+/// as sessions and prepared statements live across files. Wireshark can show rows on the packets:
+/// docs/wireshark.md.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  slowside calls client.pcap server.pcap --where 'response_time > 20ms'
-  slowside calls ring/ --from '2026-03-01 14:00:00' --sort start --format jsonl")]
+  slowside calls client.pcap server.pcap --top 20 --columns op,response_time_ns
+  slowside calls ring/ --format parquet -o calls.parquet")]
 pub(crate) struct Calls {
     #[command(flatten)]
     pub(crate) inputs: Inputs,
 
-    /// How to write the rows
+    /// How to write the rows; docs/rows.md says what parquet and arrow are for
     #[arg(long, value_enum, default_value_t = RowFormat::Csv)]
     pub(crate) format: RowFormat,
 
-    /// The order of the rows; by start, large captures are sorted on disk (in TMPDIR)
-    #[arg(long, value_enum, default_value_t = Order::Completion)]
+    #[command(flatten)]
+    pub(crate) output: Output,
+
+    /// The order of the rows: as calls were over, as they began, or by response time, longest first
+    ///
+    /// By start and by time, large captures are sorted on disk (in TMPDIR).
+    #[arg(long, value_enum, default_value_t = Order::Completion, default_value_if("top", ArgPredicate::IsPresent, "time"))]
     pub(crate) sort: Order,
+
+    /// Only the N calls that took longest, longest first; with --sort start, the first N
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
+    pub(crate) top: Option<u64>,
+
+    /// Only these columns, in this order; docs/columns.tsv lists them
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) columns: Vec<String>,
 
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum RowFormat {
-    Csv,
-    Jsonl,
-}
-
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Order {
     Completion,
     Start,
+    Time,
 }

@@ -1,7 +1,7 @@
 //! `conns`: connections, one of them in full, or what they did over time.
 
 use super::reading::{Inputs, Reading, of_connections};
-use super::value::{number, width};
+use super::value::{Output, RowFormat, number, width};
 use clap::{Args, ValueEnum};
 
 /// List TCP connections with what they waited for, those that waited most first
@@ -26,6 +26,9 @@ pub(crate) struct Conns {
     /// How to write the connections
     #[arg(long, value_enum, default_value_t = ConnsFormat::Text)]
     pub(crate) format: ConnsFormat,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
 
     /// Only this connection, in full: what it was and did, with frames of its longest waits
     ///
@@ -63,4 +66,21 @@ pub(crate) enum ConnsFormat {
     Markdown,
     /// JSON lines, of --series
     Jsonl,
+    /// Columns with types, for analytics (Apache Parquet)
+    Parquet,
+    /// The same as a stream, for a pipe (Apache Arrow IPC)
+    Arrow,
+}
+
+impl ConnsFormat {
+    /// As what rows are written, if it has nothing but rows.
+    pub(crate) fn rows(self) -> Option<RowFormat> {
+        match self {
+            ConnsFormat::Text | ConnsFormat::Json | ConnsFormat::Markdown => None,
+            ConnsFormat::Csv => Some(RowFormat::Csv),
+            ConnsFormat::Jsonl => Some(RowFormat::Jsonl),
+            ConnsFormat::Parquet => Some(RowFormat::Parquet),
+            ConnsFormat::Arrow => Some(RowFormat::Arrow),
+        }
+    }
 }

@@ -35,8 +35,8 @@ Examples:
 #[command(mut_arg("from", |a| a.help("Only what is in this time; alone, all packets in it").long_help(
     "Only what is in this time; alone, all packets in it
 \n\
-     Calls count by their start. 2026-03-01T14:00:00Z, '2026-03-01 14:00:00.5' in local time, \
-     @1772373600.5 (seconds since the epoch), or 90s or +1.5s after the capture's first packet.")))]
+     Calls count by their start. 14:00 on the capture's day or '2026-03-01 14:00:00.5', in local \
+     time, 2026-03-01T14:00:00Z, @1772373600.5 (seconds since the epoch), or 90s or +1.5s after the capture's first packet.")))]
 #[command(mut_arg("to", |a| a.help("The end of that time; TIME as in --from")))]
 pub(crate) struct Cut {
     #[command(flatten)]

@@ -1,7 +1,7 @@
 //! `ops`: groups of calls, by what.
 
 use super::reading::Reading;
-use super::value::GroupFormat;
+use super::value::{Output, TableFormat};
 use crate::moment;
 use analysis::group::Key;
 use clap::Args;
@@ -19,10 +19,13 @@ pub(crate) struct Ops {
     pub(crate) captures: Vec<PathBuf>,
 
     /// How to write the groups
-    #[arg(long, value_enum, default_value_t = GroupFormat::Text)]
-    pub(crate) format: GroupFormat,
+    #[arg(long, value_enum, default_value_t = TableFormat::Text)]
+    pub(crate) format: TableFormat,
 
-    /// What to group by: op, client, server, connection, file, size, time=DURATION
+    #[command(flatten)]
+    pub(crate) output: Output,
+
+    /// What to group by: op, step (of a logon), client, server, connection, file, size, time=DURATION
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = key, default_value = "op")]
     pub(crate) by: Vec<Key>,
 
@@ -37,6 +40,7 @@ pub(crate) struct Ops {
 fn key(text: &str) -> Result<Key, String> {
     Ok(match text.trim() {
         "op" => Key::Op,
+        "step" => Key::Step,
         "client" => Key::Client,
         "server" => Key::Server,
         "connection" => Key::Connection,
@@ -49,7 +53,8 @@ fn key(text: &str) -> Result<Key, String> {
             },
             None => {
                 return Err(
-                    "the keys are op, client, server, connection, file, size, time=DURATION".into(),
+                    "the keys are op, step, client, server, connection, file, size, time=DURATION"
+                        .into(),
                 );
             }
         },

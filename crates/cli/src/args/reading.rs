@@ -1,13 +1,14 @@
 //! What commands that read captures have in common: which captures, which calls of them, which names are
 //! shown; and other words for the same options where a command has no calls.
 
-use crate::moment;
+use crate::moment::{self, When};
 use analysis::filter::Filter;
 use clap::builder::StyledStr;
 use clap::{Arg, Args};
 
+use jiff::tz::TimeZone;
 use pseudonyms::Anonymiser;
-use slowside::{Config, Moment};
+use slowside::{Captures, Config, Moment};
 use std::ops::Deref;
 use std::path::PathBuf;
 
@@ -43,14 +44,14 @@ impl Inputs {
 pub(crate) struct Reading {
     /// Leave out calls that start earlier
     ///
-    /// 2026-03-01T14:00:00Z, '2026-03-01 14:00:00.5' in local time, @1772373600.5 (seconds since
-    /// the epoch), or 90s or +1.5s after the capture's first packet.
-    #[arg(long, value_name = "TIME", value_parser = moment::moment)]
-    pub(crate) from: Option<Moment>,
+    /// 14:00 on the capture's day or '2026-03-01 14:00:00.5', in local time, 2026-03-01T14:00:00Z,
+    /// @1772373600.5 (seconds since the epoch), or 90s or +1.5s after the capture's first packet.
+    #[arg(long, value_name = "TIME", value_parser = moment::when)]
+    pub(crate) from: Option<When>,
 
     /// Leave out calls that start later; TIME as in --from
-    #[arg(long, value_name = "TIME", value_parser = moment::moment)]
-    pub(crate) to: Option<Moment>,
+    #[arg(long, value_name = "TIME", value_parser = moment::when)]
+    pub(crate) to: Option<When>,
 
     #[command(flatten)]
     pub(crate) common: Common,
@@ -75,6 +76,13 @@ pub(crate) struct Common {
     /// have units (20ms, 64k); client = 10.0.0.0/8 takes a network.
     #[arg(long = "where", value_name = "EXPR", value_parser = Filter::parse)]
     pub(crate) filter: Option<Filter>,
+
+    /// Read files as one capture, also where two of them hold the same packets
+    ///
+    /// Such files are told to be captures of both ends, or refused, as every call that is in two of
+    /// them counts twice.
+    #[arg(long)]
+    pub(crate) as_one: bool,
 
     #[command(flatten)]
     pub(crate) names: Names,
@@ -108,8 +116,8 @@ impl Deref for Reading {
 }
 
 impl Reading {
-    pub(crate) fn config(&self) -> anyhow::Result<Config> {
-        self.common.config(self.from, self.to)
+    pub(crate) fn config(&self, captures: &Captures) -> anyhow::Result<Config> {
+        self.common.config(self.from, self.to, captures)
     }
 }
 
@@ -141,9 +149,13 @@ impl Names {
 impl Common {
     pub(crate) fn config(
         &self,
-        from: Option<Moment>,
-        to: Option<Moment>,
+        from: Option<When>,
+        to: Option<When>,
+        captures: &Captures,
     ) -> anyhow::Result<Config> {
+        let zone = TimeZone::system();
+        let moment = |when: Option<When>| when.map(|w| w.of(captures, &zone)).transpose();
+        let (from, to) = (moment(from)?, moment(to)?);
         let empty = match (from, to) {
             (Some(Moment::Absolute(from)), Some(Moment::Absolute(to))) => from > to,
             (Some(Moment::AfterStart(from)), Some(Moment::AfterStart(to))) => from > to,

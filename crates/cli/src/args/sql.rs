@@ -1,7 +1,7 @@
 //! `sql`: statements, by what.
 
 use super::reading::{Inputs, Reading};
-use super::value::GroupFormat;
+use super::value::{Output, TableFormat};
 use analysis::sql::SqlKey;
 use clap::Args;
 
@@ -13,15 +13,18 @@ use clap::Args;
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  slowside sql client.pcap
+  slowside sql client.pcap --session 3 --follow
   slowside sql --client c.pcap --server s.pcap --by user,statement --format csv")]
 pub(crate) struct Sql {
     #[command(flatten)]
     pub(crate) inputs: Inputs,
 
     /// How to write the profile
-    #[arg(long, value_enum, default_value_t = GroupFormat::Text)]
-    pub(crate) format: GroupFormat,
+    #[arg(long, value_enum, default_value_t = TableFormat::Text)]
+    pub(crate) format: TableFormat,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
 
     /// What to group by: statement, client, program, user, service, connection
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = sql_key, default_value = "statement")]
@@ -31,12 +34,27 @@ pub(crate) struct Sql {
     #[arg(long)]
     pub(crate) show_literals: bool,
 
+    /// Take one session alone, by its number in the list of sessions
+    #[arg(long, value_name = "N", value_parser = session)]
+    pub(crate) session: Option<usize>,
+
+    /// Show the calls of that session in the order of time: statements, rows, waits, frames
+    ///
+    /// Values of bind variables and rows are never read.
+    #[arg(long, requires = "session")]
+    pub(crate) follow: bool,
+
     /// List all statements and sessions, not only those that took most (text)
     #[arg(long)]
     pub(crate) all: bool,
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+}
+
+fn session(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|&n| n > 0);
+    number.ok_or_else(|| "sessions are counted from 1".into())
 }
 
 fn sql_key(text: &str) -> Result<SqlKey, String> {

@@ -2,9 +2,8 @@
 
 use super::reading::Common;
 use super::value::AnswerFormat;
-use crate::moment;
+use crate::moment::{self, When};
 use clap::Args;
-use slowside::Moment;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -40,14 +39,14 @@ pub(crate) struct Startup {
 
     /// Look at what begins from then on
     ///
-    /// 2026-03-01T14:00:00Z, '2026-03-01 14:00:00.5' in local time, @1772373600.5 (seconds since
-    /// the epoch), or 90s or +1.5s after the capture's first packet.
-    #[arg(long, value_name = "TIME", value_parser = moment::moment)]
-    pub(crate) from: Option<Moment>,
+    /// 14:00 on the capture's day or '2026-03-01 14:00:00.5', in local time, 2026-03-01T14:00:00Z,
+    /// @1772373600.5 (seconds since the epoch), or 90s or +1.5s after the capture's first packet.
+    #[arg(long, value_name = "TIME", value_parser = moment::when)]
+    pub(crate) from: Option<When>,
 
     /// Look at what happens until then; without it, at two minutes from the client's first packet
-    #[arg(long, value_name = "TIME", value_parser = moment::moment)]
-    pub(crate) to: Option<Moment>,
+    #[arg(long, value_name = "TIME", value_parser = moment::when)]
+    pub(crate) to: Option<When>,
 
     #[command(flatten)]
     pub(crate) common: Common,

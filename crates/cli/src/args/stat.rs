@@ -2,7 +2,7 @@
 
 use super::interface::FromInterface;
 use super::reading::{Reading, of_packets};
-use super::value::width;
+use super::value::{Output, RowFormat, width};
 use analysis::filter::PacketFilter;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -45,6 +45,9 @@ pub(crate) struct Stat {
     pub(crate) format: StatFormat,
 
     #[command(flatten)]
+    pub(crate) output: Output,
+
+    #[command(flatten)]
     pub(crate) reading: Reading,
 
     // Its heading holds for what stands behind it.
@@ -58,4 +61,21 @@ pub(crate) enum StatFormat {
     Csv,
     /// JSON lines
     Jsonl,
+    /// Columns with types, for analytics (Apache Parquet)
+    Parquet,
+    /// The same as a stream, for a pipe (Apache Arrow IPC)
+    Arrow,
+}
+
+impl StatFormat {
+    /// As what rows are written, if not as text.
+    pub(crate) fn rows(self) -> Option<RowFormat> {
+        match self {
+            StatFormat::Text => None,
+            StatFormat::Csv => Some(RowFormat::Csv),
+            StatFormat::Jsonl => Some(RowFormat::Jsonl),
+            StatFormat::Parquet => Some(RowFormat::Parquet),
+            StatFormat::Arrow => Some(RowFormat::Arrow),
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! Formats and values that several commands take.
 
 use crate::moment;
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum AnswerFormat {
@@ -16,6 +17,54 @@ pub(crate) enum GroupFormat {
     Json,
     Csv,
     Markdown,
+}
+
+/// Formats of what is rows, and more, for programs.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum TableFormat {
+    Text,
+    Json,
+    Csv,
+    Markdown,
+    /// Columns with types, for analytics (Apache Parquet)
+    Parquet,
+    /// The same as a stream, for a pipe (Apache Arrow IPC)
+    Arrow,
+}
+
+/// Formats of rows.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum RowFormat {
+    Csv,
+    /// JSON lines
+    Jsonl,
+    /// Columns with types, for analytics (Apache Parquet)
+    Parquet,
+    /// The same as a stream, for a pipe (Apache Arrow IPC)
+    Arrow,
+}
+
+impl TableFormat {
+    /// As what its rows are written, if it has nothing but rows.
+    pub(crate) fn rows(self) -> Option<RowFormat> {
+        match self {
+            TableFormat::Text | TableFormat::Json | TableFormat::Markdown => None,
+            TableFormat::Csv => Some(RowFormat::Csv),
+            TableFormat::Parquet => Some(RowFormat::Parquet),
+            TableFormat::Arrow => Some(RowFormat::Arrow),
+        }
+    }
+}
+
+/// Where rows go.
+#[derive(Args, Debug)]
+pub(crate) struct Output {
+    /// Write Parquet or Arrow into this file, whole or not at all
+    ///
+    /// What slowside wrote there earlier is replaced, any other file is left alone. Without it, and as `-`, they go to
+    /// standard output, unless that is a terminal.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 pub(super) fn width(text: &str) -> Result<i64, String> {

@@ -2,10 +2,9 @@
 
 use super::reading::{Common, Inputs};
 use super::value::{AnswerFormat, bandwidth};
-use crate::moment;
+use crate::moment::{self, When};
 use analysis::whatif::Point;
 use clap::Args;
-use slowside::Moment;
 
 /// Predict what another path, fetch size or server would make of the statements in a capture
 ///
@@ -56,8 +55,8 @@ pub(crate) struct WhatIf {
     pub(crate) from: Option<Start>,
 
     /// Leave out calls that start later
-    #[arg(long, value_name = "TIME", value_parser = moment::moment)]
-    pub(crate) to: Option<Moment>,
+    #[arg(long, value_name = "TIME", value_parser = moment::when)]
+    pub(crate) to: Option<When>,
 
     #[command(flatten)]
     pub(crate) common: Common,
@@ -66,14 +65,14 @@ pub(crate) struct WhatIf {
 /// What `whatif` starts from.
 #[derive(Clone, Debug)]
 pub(crate) enum Start {
-    At(Moment),
+    At(When),
     Pairs(Vec<Point>),
 }
 
 /// A moment, or throughputs at round trip times: `2356@0.021ms,1567@0.161ms`.
 fn start(text: &str) -> Result<Start, String> {
     if text.starts_with('@') || !text.contains('@') {
-        return moment::moment(text).map(Start::At);
+        return moment::when(text).map(Start::At);
     }
     let pair = |pair: &str| {
         let (throughput, rtt) = pair.trim().split_once('@')?;

@@ -1,41 +1,46 @@
 //! `slowside calls`: a row per call.
 
-use super::{CANNOT_WRITE, inputs, tell};
-use crate::args::{Calls, Order, RowFormat};
+use super::rows::Rows;
+use super::{inputs, tell};
+use crate::args::{Calls, Order};
 use crate::exit::Done;
-use crate::out::{self, complain};
+use crate::out::complain;
 use crate::progress::Progress;
-use anyhow::Context;
-
+use analysis::filter::nearest;
+use anyhow::{anyhow, ensure};
+use model::Call;
 use pseudonyms::NameKind;
-use report::{CallRow, Form, RowWriter};
+use report::{CallRow, Form, RowWriter, TakeRows};
 use slowside::{CallSeen, Sorter};
-use std::io::{self, Write};
 
 pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
-    let (captures, notes) = inputs::captures(&args.inputs)?;
-    let config = args.reading.config()?;
+    ensure!(
+        args.top.is_none() || args.sort != Order::Completion,
+        "--top takes the first by time or by start; leave out --sort completion"
+    );
+    let (captures, notes) = inputs::captures(&args.inputs, args.reading.as_one)?;
+    let config = args.reading.config(&captures)?;
+    let mut rows = Rows::open(args.format, &args.output, "slowside.calls/1")?;
+    let mut writer = writer(rows.form(), &args.columns)?;
+    rows.begin(writer.head(), writer.columns())?;
     let mut progress = Progress::new(args.reading.quiet, args.sort == Order::Completion);
-    let mut out = out::text();
-    let mut writer = RowWriter::calls(match args.format {
-        RowFormat::Csv => Form::Csv,
-        RowFormat::Jsonl => Form::Jsonl,
-    });
-    let mut sorter = (args.sort == Order::Start).then(|| Sorter::new("leave out --sort"));
-    let mut row = Vec::new();
-    // A header without a capture behind it would look like an answer.
-    let mut header = Some(writer.head());
-    // The engine may only say in words that the sink failed; what failed decides the exit code.
-    let mut failed = None;
-
+    let sorter = (args.sort != Order::Completion).then(|| Sorter::new("leave out --sort"));
+    let first = args.top.and_then(|top| usize::try_from(top).ok());
+    let mut sorter = sorter.map(|s| s.first(first.unwrap_or(usize::MAX)));
+    let (mut row, mut order) = (Vec::new(), 0);
     let names = args.reading.anonymiser()?;
     let mut sink = |seen: &CallSeen<'_>| {
+        order += 1;
         let mut shown = CallRow {
             call: seen.call,
             files: seen.files,
             server_files: seen.server_files,
             judged: seen.judged.as_ref(),
+            owners: seen.owners,
             path: None,
+            connection: seen.connection,
+            unpaired: seen.unpaired,
+            order,
         };
         row.clear();
         let path = seen.names.path_of(seen.call);
@@ -61,40 +66,21 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
         }
         let call = seen.call;
         let done = match &mut sorter {
-            Some(sorter) => {
-                let start = call.request_first.or(call.response_first);
-                let time = start.map_or(i64::MAX, |m| m.time.0);
-                sorter.push((time, call.order), &row)
-            }
-            None => header
-                .take()
-                .map_or(Ok(()), |h| out.write_all(h.as_bytes()))
-                .and_then(|()| out.write_all(&row)),
+            Some(sorter) => sorter.push((sorted_by(args.sort, call), call.order), &row),
+            None => rows.row(&row),
         };
-        done.map_err(|e| {
-            let kind = e.kind();
-            failed = Some(e);
-            io::Error::from(kind)
-        })
+        rows.kept(done)
     };
     let mut event = |e| progress.event(e);
     slowside::spool(&captures, &mut event)?;
     let result = slowside::calls(&captures, &config, &mut sink, &mut event);
-    if let Some(e) = failed {
-        return Err(e).context(CANNOT_WRITE);
-    }
+    rows.check()?;
     let read = result?;
     drop(progress);
-    let rest = || -> io::Result<()> {
-        if let Some(header) = header {
-            out.write_all(header.as_bytes())?;
-        }
-        if let Some(sorter) = sorter {
-            sorter.finish(&mut |_, row| out.write_all(row))?;
-        }
-        out.flush()
-    };
-    rest().context(CANNOT_WRITE)?;
+    rows.all(|rows| match sorter {
+        Some(sorter) => sorter.finish(&mut |_, row| rows.row(row)),
+        None => Ok(()),
+    })?;
     if !args.reading.quiet {
         notes.iter().for_each(|note| complain(note));
     }
@@ -102,4 +88,34 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
     Ok(Done::with_damage(
         read.iter().any(|c| c.problems.any_damage()),
     ))
+}
+
+fn writer(form: Form, names: &[String]) -> anyhow::Result<RowWriter<report::Calls>> {
+    let all = RowWriter::calls(form);
+    if names.is_empty() {
+        return Ok(all);
+    }
+    let known: Vec<String> = all.columns().into_iter().map(|c| c.name).collect();
+    all.only(names).map_err(|name| {
+        let near = nearest(&name, known.iter().map(String::as_str));
+        match near.first() {
+            Some(near) => anyhow!("no column is called `{name}`; did you mean `{near}`?"),
+            None => anyhow!(
+                "no column is called `{name}`; they are {}",
+                known.join(", ")
+            ),
+        }
+    })
+}
+
+/// What is not known comes last.
+fn sorted_by(order: Order, call: &Call) -> i64 {
+    match order {
+        Order::Completion => 0,
+        Order::Start => {
+            let start = call.request_first.or(call.response_first);
+            start.map_or(i64::MAX, |m| m.time.0)
+        }
+        Order::Time => call.response_time_ns().map_or(i64::MAX, |ns| -ns),
+    }
 }

@@ -13,10 +13,6 @@ use slowside::{Captures, Config, Run};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &Compare) -> anyhow::Result<Done> {
-    let config = Config {
-        fast_enough_ns: args.fast_enough,
-        ..args.reading.config()?
-    };
     let format = match (args.format, &args.output) {
         (Some(CompareFormat::Text | CompareFormat::Json | CompareFormat::Markdown), Some(_)) => {
             bail!("-o is for the page of HTML; leave --format away, or send the answer on with >")
@@ -33,11 +29,24 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Done> {
     };
     check_standard_input(&[args.baseline.clone(), args.problem.clone()])?;
     let mut notes = Vec::new();
-    let baseline = named(&args.baseline, "baseline", &mut notes)?;
-    let problem = named(&args.problem, "problem", &mut notes)?;
+    let as_one = args.reading.as_one;
+    let baseline = named(&args.baseline, "baseline", as_one, &mut notes)?;
+    let problem = named(&args.problem, "problem", as_one, &mut notes)?;
+    // Each has days of its own.
+    let config = |run: &Run| -> anyhow::Result<Config> {
+        let captures = match run {
+            Run::Captures(captures) => captures.clone(),
+            Run::Saved(_) => Captures::One(Vec::new()),
+        };
+        Ok(Config {
+            fast_enough_ns: args.fast_enough,
+            ..args.reading.config(&captures)?
+        })
+    };
+    let configs = [config(&baseline)?, config(&problem)?];
     let mut progress = Progress::new(args.reading.quiet, false);
     let (mut comparison, runs) =
-        slowside::compare(&baseline, &problem, &config, &mut |e| progress.event(e))?;
+        slowside::compare(&baseline, &problem, &configs, &mut |e| progress.event(e))?;
     drop(progress);
     comparison.notes.extend(notes);
     if let Some(names) = args.reading.anonymiser()? {
@@ -78,7 +87,12 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Done> {
 
 /// What an argument names: a file or directory that is there, whatever its name; else two captures with
 /// a comma between them. `which` run it is.
-fn named(argument: &Path, which: &str, notes: &mut Vec<String>) -> anyhow::Result<Run> {
+fn named(
+    argument: &Path,
+    which: &str,
+    as_one: bool,
+    notes: &mut Vec<String>,
+) -> anyhow::Result<Run> {
     if Run::is_saved(argument) {
         return Ok(Run::Saved(argument.to_owned()));
     }
@@ -86,11 +100,11 @@ fn named(argument: &Path, which: &str, notes: &mut Vec<String>) -> anyhow::Resul
     let pair = text.split_once(',').filter(|_| !argument.exists());
     if let Some((a, b)) = pair.filter(|(a, b)| !a.is_empty() && !b.is_empty()) {
         let [a, b] = [a, b].map(|name| vec![PathBuf::from(name)]);
-        inputs::one(&a)?;
-        inputs::one(&b)?;
+        inputs::one(&a, as_one)?;
+        inputs::one(&b, as_one)?;
         return Ok(Run::Captures(Captures::Two(a, b)));
     }
-    let (captures, note) = inputs::one_or_both(vec![argument.to_owned()])?;
+    let (captures, note) = inputs::one_or_both(vec![argument.to_owned()], as_one)?;
     notes.extend(note.map(|note| format!("In the {which}, {note}")));
     Ok(Run::Captures(captures))
 }

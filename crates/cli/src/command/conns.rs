@@ -1,5 +1,6 @@
 //! `slowside conns`: TCP connections and what they waited for.
 
+use super::rows::{Rows, RowsOf};
 use super::{CANNOT_WRITE, inputs, print, tell};
 use crate::args::{Conns, ConnsFormat};
 use crate::exit::Done;
@@ -8,7 +9,7 @@ use crate::progress::Progress;
 use analysis::results::{ConnsResult, SeriesRow};
 use anyhow::Context;
 use jiff::tz::TimeZone;
-use report::{Anonymise, Form, RowWriter, SeriesText};
+use report::{Anonymise, RowWriter, SeriesText};
 use slowside::{Captures, Config};
 use std::io::{self, Write};
 
@@ -21,14 +22,15 @@ pub(crate) fn run(args: &Conns) -> anyhow::Result<Done> {
         args.reading.filter.is_none(),
         "--where compares calls, which conns does not list; leave it out, or use slowside calls"
     );
-    let config = args.reading.config()?;
-    let (captures, notes) = inputs::captures(&args.inputs)?;
+    let (captures, notes) = inputs::captures(&args.inputs, args.reading.as_one)?;
+    let config = args.reading.config(&captures)?;
     if !args.reading.quiet {
         notes.iter().for_each(|note| complain(note));
     }
     if let Some(width_ns) = args.series {
         return series(args, &captures, &config, width_ns);
     }
+    let rows = Rows::open_if(args.format.rows(), &args.output, "slowside.conns/1")?;
     anyhow::ensure!(
         args.format != ConnsFormat::Jsonl,
         "jsonl is for the rows of --series; connections are written with --format json"
@@ -45,18 +47,20 @@ pub(crate) fn run(args: &Conns) -> anyhow::Result<Done> {
 
     let one = args.connection.and_then(|_| result.connections.get(0));
     let zone = TimeZone::system();
-    print(|out| match (args.format, &one) {
-        (ConnsFormat::Json | ConnsFormat::Jsonl, _) => report::conns_json(&result, out),
-        (ConnsFormat::Csv, _) => report::conns_csv(&result, out),
-        (ConnsFormat::Text, Some(one)) => report::conn_text(&result, one, &zone, out),
-        (ConnsFormat::Text, None) => report::conns_text(&result, args.all, out),
-        (ConnsFormat::Markdown, Some(one)) => {
-            report::as_markdown(|out| report::conn_text(&result, one, &zone, out), out)
-        }
-        (ConnsFormat::Markdown, None) => report::conns_markdown(&result, args.all, out),
-    })?;
-    let rows = args.format == ConnsFormat::Csv;
-    Ok(done(&result, args, &config, rows))
+    let only_rows = rows.is_some();
+    match rows {
+        Some(rows) => rows.all(|to| report::conns_rows(&result, to)),
+        None => print(|out| match (args.format, &one) {
+            (ConnsFormat::Json, _) => report::conns_json(&result, out),
+            (ConnsFormat::Markdown, Some(one)) => {
+                report::as_markdown(|out| report::conn_text(&result, one, &zone, out), out)
+            }
+            (ConnsFormat::Markdown, None) => report::conns_markdown(&result, args.all, out),
+            (_, Some(one)) => report::conn_text(&result, one, &zone, out),
+            (_, None) => report::conns_text(&result, args.all, out),
+        }),
+    }?;
+    Ok(done(&result, args, &config, only_rows))
 }
 
 /// What connections did over time.
@@ -68,27 +72,23 @@ fn series(
 ) -> anyhow::Result<Done> {
     match args.format {
         ConnsFormat::Json | ConnsFormat::Markdown => {
-            anyhow::bail!("the rows of --series are written with --format csv or jsonl")
+            anyhow::bail!(
+                "the rows of --series are written with --format csv, jsonl, parquet or arrow"
+            )
         }
         ConnsFormat::Text => anyhow::ensure!(
             args.connection.is_some(),
             "as text --series shows one connection: say which with --connection N, or take \
              --format csv"
         ),
-        ConnsFormat::Csv | ConnsFormat::Jsonl => {}
+        _ => {}
     }
+    let rows = Rows::open_if(args.format.rows(), &args.output, "slowside.series/1")?;
     let mut progress = Progress::new(args.reading.quiet, false);
     let mut out = out::text();
     let mut text = SeriesText::new(TimeZone::system());
-    let mut rows = match args.format {
-        ConnsFormat::Csv => Some(RowWriter::series(Form::Csv)),
-        ConnsFormat::Json | ConnsFormat::Jsonl => Some(RowWriter::series(Form::Jsonl)),
-        ConnsFormat::Text | ConnsFormat::Markdown => None,
-    };
-    // A header without a capture behind it would look like an answer.
-    let mut header = rows.as_ref().map(RowWriter::head);
-    let mut line = Vec::new();
-    // The engine may only say in words that the sink failed; what failed decides the exit code.
+    let begun = rows.map(|rows| RowsOf::begin(rows, RowWriter::series));
+    let mut rows = begun.transpose()?;
     let mut failed = None;
     let names = args.reading.anonymiser()?;
     let mut hidden: Option<ConnsResult> = None;
@@ -108,20 +108,14 @@ fn series(
             }),
             None => result,
         };
-        line.clear();
-        line.extend(header.take().into_iter().flat_map(String::into_bytes));
-        let done = match &mut rows {
-            Some(rows) => {
-                rows.write(&(result, row), &mut line);
-                out.write_all(&line)
-            }
-            None => text.row(result, row, &mut out),
-        };
-        done.map_err(|e| {
-            let kind = e.kind();
-            failed = Some(e);
-            io::Error::from(kind)
-        })
+        match &mut rows {
+            Some(rows) => rows.write(&(result, row)),
+            None => text.row(result, row, &mut out).map_err(|e| {
+                let kind = e.kind();
+                failed = Some(e);
+                io::Error::from(kind)
+            }),
+        }
     };
     let result = slowside::series(captures, config, width_ns, &mut sink, &mut |e| {
         progress.event(e);
@@ -129,15 +123,19 @@ fn series(
     if let Some(e) = failed {
         return Err(e).context(CANNOT_WRITE);
     }
+    if let Some(rows) = &mut rows {
+        rows.check()?;
+    }
     let result = result?;
     drop(progress);
     if let Some(number) = args.connection {
         let known = result.connections.iter().any(|c| c.number == number);
         anyhow::ensure!(known, none(number, result.connections.len()));
     }
-    let header = header.unwrap_or_default();
-    let rest = out.write_all(header.as_bytes()).and_then(|()| out.flush());
-    rest.context(CANNOT_WRITE)?;
+    match rows {
+        Some(rows) => rows.finish()?,
+        None => out.flush().context(CANNOT_WRITE)?,
+    }
     Ok(done(&result, args, config, true))
 }
 

@@ -9,7 +9,7 @@ use analysis::results::Vantage;
 use pseudonyms::{Anonymiser, NameKind};
 use replace::{Kind, Replacement, Writer};
 use report::harmless;
-use slowside::{Captures, CutCapture, CutRequest, same_file};
+use slowside::{Captures, Config, CutCapture, CutRequest, same_file};
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -24,12 +24,12 @@ const CUT: Kind = Kind {
 const PIECE_BYTES: usize = 64 << 10;
 
 pub(crate) fn run(args: &Cut) -> anyhow::Result<Done> {
-    let config = args.reading.config()?;
     anyhow::ensure!(
         is_anything_asked(args),
         "say what to cut: --finding, --connection, --call, --where, --frames, --from or --to"
     );
-    let (captures, notes) = inputs::captures(&args.inputs)?;
+    let (captures, notes) = inputs::captures(&args.inputs, args.reading.as_one)?;
+    let config = args.reading.config(&captures)?;
     let quiet = args.reading.quiet;
     if !quiet {
         notes.iter().for_each(|note| complain(note));
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Cut) -> anyhow::Result<Done> {
             .flat_map(|list| list.frames.clone())
             .collect(),
         only: args.only,
-        words: words(args),
+        words: words(args, &config),
         application: concat!("slowside ", env!("CARGO_PKG_VERSION")).to_owned(),
         anonymiser,
     };
@@ -191,7 +191,7 @@ fn path(output: &Path, index: usize, count: usize, side: Option<Vantage>) -> Pat
 }
 
 /// The selection as it was given, for the file's comment; where names are hidden, only how it was made.
-fn words(args: &Cut) -> String {
+fn words(args: &Cut, config: &Config) -> String {
     let hidden = args.reading.anonymise.is_some();
     let mut words = Vec::new();
     if let Some(finding) = &args.finding {
@@ -216,7 +216,7 @@ fn words(args: &Cut) -> String {
                 .map(|list| format!("--frames {}", list.text)),
         ),
     }
-    for (name, moment) in [("--from", args.reading.from), ("--to", args.reading.to)] {
+    for (name, moment) in [("--from", config.from), ("--to", config.to)] {
         words.extend(moment.map(|m| match m {
             slowside::Moment::Absolute(t) => format!(
                 "{name} @{}.{:09}",

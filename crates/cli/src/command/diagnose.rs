@@ -22,13 +22,13 @@ const SAVED: Kind = Kind {
 };
 
 pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
+    let (captures, mut notes) = inputs::captures(&args.inputs, args.reading.as_one)?;
     let config = Config {
         fast_enough_ns: args.judging.fast_enough,
         tail_ns: args.judging.tail,
         clock_offset_ns: args.judging.clock_offset,
-        ..args.reading.config()?
+        ..args.reading.config(&captures)?
     };
-    let (captures, mut notes) = inputs::captures(&args.inputs)?;
     let app = application(&args.app, &mut notes)?;
     // Before all the work.
     let save = args.save.as_deref();

@@ -6,14 +6,16 @@ use crate::exit::Done;
 use crate::progress::Progress;
 use jiff::tz::TimeZone;
 use report::Anonymise;
+use slowside::Captures;
 
 pub(crate) fn run(args: &Info) -> anyhow::Result<Done> {
     anyhow::ensure!(
         args.reading.filter.is_none(),
         "--where compares calls, which info does not list; leave it out, or use slowside calls"
     );
-    let config = args.reading.config()?;
-    let source = source(&args.captures, &args.from_interface)?;
+    let captures = Captures::One(args.captures.clone());
+    let config = args.reading.config(&captures)?;
+    let source = source(&args.captures, args.reading.as_one, &args.from_interface)?;
     let mut progress = Progress::new(args.reading.quiet, false);
     let result = slowside::info(source, &config, &mut |e| progress.event(e))?;
     drop(progress);

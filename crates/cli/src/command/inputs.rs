@@ -4,17 +4,21 @@
 use super::check_standard_input;
 use crate::args::Inputs;
 use anyhow::bail;
-use slowside::{Captures, Ends, same_file};
-use std::path::PathBuf;
+use slowside::{Captures, Ends, Run, same_file};
+use std::path::{Path, PathBuf};
 
 /// Which files make which capture, and what should be said about that. Files given as one capture that
-/// are captures of both ends are taken for those.
-pub(super) fn captures(args: &Inputs) -> anyhow::Result<(Captures, Vec<String>)> {
+/// are captures of both ends are taken for those, unless they are said to be one.
+pub(super) fn captures(args: &Inputs, as_one: bool) -> anyhow::Result<(Captures, Vec<String>)> {
     let (captures, mut notes) = given(args)?;
     let captures = match captures {
+        Captures::Two(mut first, second) if as_one => {
+            first.extend(second);
+            one(&first, as_one)?
+        }
         Captures::One(files) => {
             let count = files.len();
-            let (captures, note) = one_or_both(files)?;
+            let (captures, note) = one_or_both(files, as_one)?;
             let as_one = || {
                 format!(
                     "The {count} files were read as one capture; for two, give --client FILE… and \
@@ -26,12 +30,9 @@ pub(super) fn captures(args: &Inputs) -> anyhow::Result<(Captures, Vec<String>)>
             captures
         }
         stated => {
-            let lists = match &stated {
-                Captures::Two(a, b) => [a.as_slice(), b],
-                Captures::Sides { client, server } => [client.as_slice(), server],
-                Captures::One(a) | Captures::Client(a) | Captures::Server(a) => [a.as_slice(), &[]],
-            };
-            lists.into_iter().try_for_each(one)?;
+            for files in stated.lists() {
+                one(files, as_one)?;
+            }
             stated
         }
     };
@@ -39,7 +40,14 @@ pub(super) fn captures(args: &Inputs) -> anyhow::Result<(Captures, Vec<String>)>
 }
 
 /// Files as one capture or, if they turn out to be captures of both ends, as two, and a word about that.
-pub(super) fn one_or_both(files: Vec<PathBuf>) -> anyhow::Result<(Captures, Option<String>)> {
+pub(super) fn one_or_both(
+    files: Vec<PathBuf>,
+    as_one: bool,
+) -> anyhow::Result<(Captures, Option<String>)> {
+    no_saved_run(&files)?;
+    if as_one {
+        return Ok((Captures::One(files), None));
+    }
     Ok(match slowside::ends(&files) {
         Ends::One => (Captures::One(files), None),
         Ends::Two([a, b]) => {
@@ -51,25 +59,43 @@ pub(super) fn one_or_both(files: Vec<PathBuf>) -> anyhow::Result<(Captures, Opti
         }
         Ends::Tangled([a, b]) => bail!(
             "{} and {} hold the same packets, so the files are more captures than one; say which \
-             are which with --client FILE… and --server FILE…",
+             are which with --client FILE… and --server FILE…, or --as-one",
             a.display(),
             b.display()
         ),
     })
 }
 
-/// Refuses files as one capture that are captures of both ends: every call would count twice.
-pub(super) fn one(files: &[PathBuf]) -> anyhow::Result<()> {
+/// Refuses files as one capture that are captures of both ends: every call would count twice, which is for
+/// whoever asks for it.
+pub(super) fn one(files: &[PathBuf], as_one: bool) -> anyhow::Result<Captures> {
+    no_saved_run(files)?;
+    let whole = || Captures::One(files.to_vec());
+    if as_one {
+        return Ok(whole());
+    }
     let [a, b] = match slowside::ends(files) {
-        Ends::One => return Ok(()),
+        Ends::One => return Ok(whole()),
         Ends::Two(captures) => captures.map(|c| c.into_iter().next().unwrap_or_default()),
         Ends::Tangled(files) => files,
     };
     bail!(
         "{} and {} hold the same packets: they are captures of both ends, and as one every call \
-         would count twice; give one of them",
+         would count twice; give one of them, or --as-one",
         a.display(),
         b.display()
+    )
+}
+
+/// Says what to do with a saved run, which holds no packets.
+fn no_saved_run(files: &[PathBuf]) -> anyhow::Result<()> {
+    let Some(file) = files.iter().find(|file| Run::is_saved(file)) else {
+        return Ok(());
+    };
+    let file = Path::new(file).display();
+    bail!(
+        "{file} is a run that slowside diagnose --save kept, which holds no packets; hold a capture against it: \
+         slowside compare {file} CAPTURE"
     )
 }
 
@@ -132,11 +158,11 @@ mod tests {
     fn asked(line: &str) -> (String, usize) {
         let words = std::iter::once("slowside").chain(line.split_whitespace());
         let arguments = parse(words.map(Into::into)).unwrap_or_else(|e| panic!("{line}: {e}"));
-        let Command::Diagnose(args) = arguments.command else {
+        let Some(Command::Diagnose(args)) = arguments.command else {
             panic!("{line} is another command");
         };
-        let (captures, notes) =
-            captures(&args.inputs).expect("no standard input that is a terminal");
+        let (captures, notes) = captures(&args.inputs, args.reading.as_one)
+            .expect("no standard input that is a terminal");
         (format!("{captures:?}"), notes.len())
     }
 
@@ -147,6 +173,7 @@ mod tests {
             ("-", r#"One(["-"])"#, 0),
             ("diagnose a b", r#"Two(["a"], ["b"])"#, 0),
             ("a b c", r#"One(["a", "b", "c"])"#, 1),
+            ("a b --as-one", r#"One(["a", "b"])"#, 0),
             ("a a", r#"One(["a"])"#, 1),
             ("--client a b", r#"Client(["a", "b"])"#, 0),
             ("--server a", r#"Server(["a"])"#, 0),

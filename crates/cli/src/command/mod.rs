@@ -4,6 +4,7 @@ pub(crate) mod calls;
 pub(crate) mod compare;
 pub(crate) mod conns;
 pub(crate) mod cut;
+pub(crate) mod demo;
 pub(crate) mod diagnose;
 pub(crate) mod explain;
 pub(crate) mod info;
@@ -16,10 +17,12 @@ pub(crate) mod sql;
 pub(crate) mod startup;
 pub(crate) mod stat;
 pub(crate) mod trace;
+pub(crate) mod welcome;
 pub(crate) mod whatif;
 
 mod html;
 mod inputs;
+mod rows;
 
 use crate::args::FromInterface;
 use crate::out::{self, complain};
@@ -52,7 +55,7 @@ fn check_standard_input(inputs: &[PathBuf]) -> anyhow::Result<()> {
 }
 
 /// The files of a capture, or an interface in place of them.
-fn source(captures: &[PathBuf], interface: &FromInterface) -> anyhow::Result<Source> {
+fn source(captures: &[PathBuf], as_one: bool, interface: &FromInterface) -> anyhow::Result<Source> {
     check_standard_input(captures)?;
     let opened = interface.open()?;
     Ok(match (opened, &interface.interface) {
@@ -61,7 +64,7 @@ fn source(captures: &[PathBuf], interface: &FromInterface) -> anyhow::Result<Sou
             reader: Box::new(opened),
         },
         _ => {
-            inputs::one(captures)?;
+            inputs::one(captures, as_one)?;
             Source::Files(captures.to_vec())
         }
     })

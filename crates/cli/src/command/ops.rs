@@ -1,7 +1,8 @@
 //! `slowside ops`: calls in groups.
 
+use super::rows::Rows;
 use super::{check_standard_input, inputs, print, tell};
-use crate::args::{GroupFormat, Ops};
+use crate::args::{Ops, TableFormat};
 use crate::exit::Done;
 use crate::progress::Progress;
 use jiff::tz::TimeZone;
@@ -9,8 +10,10 @@ use report::Anonymise;
 
 pub(crate) fn run(args: &Ops) -> anyhow::Result<Done> {
     check_standard_input(&args.captures)?;
-    inputs::one(&args.captures)?;
-    let config = args.reading.config()?;
+    let captures = inputs::one(&args.captures, args.reading.as_one)?;
+    let config = args.reading.config(&captures)?;
+    let format = args.format.rows();
+    let rows = Rows::open_if(format, &args.output, "slowside.ops/1")?;
     let mut progress = Progress::new(args.reading.quiet, false);
     let result = slowside::ops(&args.captures, &config, &args.by, &mut |e| {
         progress.event(e);
@@ -25,17 +28,23 @@ pub(crate) fn run(args: &Ops) -> anyhow::Result<Done> {
         zone: TimeZone::system(),
         histogram: args.histogram,
     };
-    print(|out| match args.format {
-        GroupFormat::Json => report::ops_json(&result, out),
-        GroupFormat::Csv => {
+    match rows {
+        Some(rows) => {
             let keys: Vec<&str> = args.by.iter().map(|k| k.name()).collect();
-            report::ops_csv(&result, &keys, out)
+            rows.all(|to| report::ops_rows(&result, &keys, to))
         }
-        GroupFormat::Text => report::ops_text(&result, &style, out),
-        GroupFormat::Markdown => report::ops_markdown(&result, &style, out),
-    })?;
-    let rows = args.format == GroupFormat::Csv;
-    tell(&config, &result.captures, rows, args.reading.quiet);
+        None => print(|out| match args.format {
+            TableFormat::Json => report::ops_json(&result, out),
+            TableFormat::Markdown => report::ops_markdown(&result, &style, out),
+            _ => report::ops_text(&result, &style, out),
+        }),
+    }?;
+    tell(
+        &config,
+        &result.captures,
+        format.is_some(),
+        args.reading.quiet,
+    );
     let damaged = result.captures.iter().any(|c| c.problems.any_damage());
     Ok(Done::with_damage(damaged))
 }

@@ -10,14 +10,14 @@ use report::Anonymise;
 use slowside::{Config, ReportOptions};
 
 pub(crate) fn run(args: &Report) -> anyhow::Result<Done> {
+    let output = html::Output::open(&args.output)?;
+    let (captures, mut notes) = inputs::captures(&args.inputs, args.reading.as_one)?;
     let config = Config {
         fast_enough_ns: args.judging.fast_enough,
         tail_ns: args.judging.tail,
         clock_offset_ns: args.judging.clock_offset,
-        ..args.reading.config()?
+        ..args.reading.config(&captures)?
     };
-    let output = html::Output::open(&args.output)?;
-    let (captures, mut notes) = inputs::captures(&args.inputs)?;
     let app = application(&args.app, &mut notes)?;
     let options = ReportOptions {
         connections: args.connections,

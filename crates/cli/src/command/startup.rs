@@ -10,8 +10,8 @@ use std::io::Write;
 
 pub(crate) fn run(args: &Startup) -> anyhow::Result<Done> {
     check_standard_input(&args.captures)?;
-    inputs::one(&args.captures)?;
-    let config = args.common.config(args.from, args.to)?;
+    let captures = inputs::one(&args.captures, args.common.as_one)?;
+    let config = args.common.config(args.from, args.to, &captures)?;
     let mut progress = Progress::new(args.common.quiet, false);
     let result = slowside::startup(&args.captures, &config, &args.client, &mut |e| {
         progress.event(e);

@@ -34,14 +34,14 @@ pub(crate) fn run(args: &WhatIf) -> anyhow::Result<Done> {
         bandwidth_bps: args.bandwidth,
         server_factor: args.server_factor,
     };
-    let config = args.common.config(from, args.to)?;
-    let (captures, notes) = inputs::captures(&args.inputs)?;
+    let (captures, notes) = inputs::captures(&args.inputs, args.common.as_one)?;
+    let config = args.common.config(from, args.to, &captures)?;
     if !args.common.quiet {
         notes.iter().for_each(|note| complain(note));
     }
     let mut progress = Progress::new(args.common.quiet, false);
     let keys = [SqlKey::Statement];
-    let profile = slowside::sql(&captures, &config, &keys, &mut |e| progress.event(e))?;
+    let profile = slowside::sql(&captures, &config, &keys, None, &mut |e| progress.event(e))?;
     drop(progress);
     let profile = match args.common.anonymiser()? {
         Some(names) => profile.anonymised(&names),

@@ -3,7 +3,7 @@
 use analysis::live::{ConnectionRow, Found, FoundRow, Moment, SubjectRow};
 use analysis::results::Side;
 use jiff::tz::TimeZone;
-use model::Time;
+use model::{Time, format_duration};
 use slowside::RingFill;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -276,7 +276,7 @@ impl State {
             let text = format!(
                 "No answer from {} for {}: {} outstanding ({} asks).",
                 s.server,
-                report::spoken(s.ns),
+                format_duration(s.ns),
                 report::counted(s.outstanding, "call"),
                 s.client.address,
             );

@@ -1,12 +1,16 @@
 //! The pages for people against the repository: what they link to or name as a path is there, and
 //! commands they show are understood.
 
+mod generated;
+mod typed;
+
 use crate::kit::{root, said};
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where pages are.
-const PLACES: [&str; 4] = ["", "docs", "fuzz", "tests/lab"];
+const PLACES: [&str; 5] = ["", "docs", "docs/roles", "fuzz", "tests/lab"];
 
 /// Folders of the repository that pages name files in.
 const FOLDERS: [&str; 6] = ["crates/", "docs/", "tests/", "scripts/", "fuzz/", ".ci/"];
@@ -33,13 +37,36 @@ fn links(text: &str) -> impl Iterator<Item = &str> {
     text.split("](")
         .skip(1)
         .filter_map(|rest| rest.split_once(')'))
-        .map(|(target, _)| target.split('#').next().unwrap_or_default())
-        .filter(|target| !target.is_empty() && !target.contains("://"))
+        .map(|(target, _)| target)
+        .filter(|target| !target.contains("://"))
+}
+
+/// The anchors of a page's headings, as GitHub and mdBook make them.
+fn anchors(text: &str) -> impl Iterator<Item = String> {
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    headings.map(|line| {
+        let words = line.trim_start_matches('#').trim().to_lowercase();
+        let kept = words
+            .chars()
+            .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+    })
+}
+
+/// Whether a link's page is there, and in it the heading that it leads to.
+fn leads_somewhere(page: &Path, target: &str) -> bool {
+    let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+    let path = match file {
+        "" => page.to_owned(),
+        file => page.with_file_name("").join(file),
+    };
+    let has_anchor = || fs::read_to_string(&path).is_ok_and(|t| anchors(&t).any(|a| a == anchor));
+    path.exists() && (anchor.is_empty() || has_anchor())
 }
 
 /// Words in code that are paths from the root of the repository.
 fn paths(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| c.is_whitespace() || "`()|,;\"'".contains(c))
+    text.split(|c: char| c.is_whitespace() || "`()|,;\"'#".contains(c))
         .map(|word| word.trim_end_matches(['.', ':']))
         .filter(|word| FOLDERS.iter().any(|folder| word.starts_with(folder)))
         .filter(|word| !word.contains(['*', '<', '…', '{']))
@@ -51,16 +78,28 @@ fn paths(text: &str) -> impl Iterator<Item = &str> {
 fn what_pages_name_is_there() {
     let mut missing = Vec::new();
     for (page, text) in pages() {
-        let folder = page.parent().expect("a page is in a folder");
-        let linked = links(&text).map(|target| (target, folder.join(target)));
-        let named = paths(&text).map(|path| (path, root().join(path)));
-        for (given, path) in linked.chain(named) {
-            if !path.exists() {
-                missing.push(format!("{}: {given}", page.display()));
-            }
-        }
+        let linked = links(&text).filter(|target| !leads_somewhere(&page, target));
+        let named = paths(&text).filter(|path| !root().join(path).exists());
+        let named: Vec<_> = linked.chain(named).collect();
+        missing.extend(
+            named
+                .iter()
+                .map(|given| format!("{}: {given}", page.display())),
+        );
     }
     assert!(missing.is_empty(), "{missing:#?}");
+}
+
+#[test]
+fn the_summary_of_the_site_lists_every_page() {
+    let docs = root().join("docs");
+    let summary = fs::read_to_string(docs.join("SUMMARY.md")).expect("there is a summary");
+    let listed: BTreeSet<PathBuf> = links(&summary).map(|target| docs.join(target)).collect();
+    let pages = pages().into_iter().map(|(path, _)| path);
+    let there: BTreeSet<PathBuf> = pages
+        .filter(|path| path.starts_with(&docs) && !path.ends_with("SUMMARY.md"))
+        .collect();
+    assert_eq!(listed, there);
 }
 
 #[test]
@@ -97,25 +136,31 @@ fn tests_that_prove_the_invariants_exist() {
     assert!(unproved.is_empty(), "{unproved:?}");
 }
 
+/// Pages that speak of no other program's options.
+const OF_OPTIONS: [&str; 8] = [
+    "docs/answers.md",
+    "docs/commands.md",
+    "docs/formats.md",
+    "docs/limits.md",
+    "docs/privacy.md",
+    "docs/questions.md",
+    "docs/scripts.md",
+    "docs/tutorial.md",
+];
+
 #[test]
-fn options_that_the_readme_names_exist() {
-    let help: String = [
-        "diagnose", "calls", "ops", "conns", "sql", "startup", "whatif", "report", "compare",
-        "cut", "info", "stat", "live", "trace", "probe", "explain", "man",
-    ]
-    .iter()
-    .map(|command| said([command, "--help"]))
-    .collect();
-    let text = fs::read_to_string(root().join("README.md")).expect("there is a README");
-    // Of the lines that speak of slowside's own options, not of cargo's and curl's.
-    let own = text
-        .split("## What it says")
-        .nth(1)
-        .expect("the README says what it says");
-    let unknown: Vec<&str> = own
-        .split(|c: char| !(c.is_ascii_lowercase() || c == '-'))
-        .filter(|word| word.len() > 3 && word.starts_with("--") && !word.ends_with('-'))
-        .filter(|word| !help.contains(word))
+fn options_that_pages_name_exist() {
+    let help: String = crate::command::COMMANDS
+        .iter()
+        .map(|command| said([command, "--help"]))
         .collect();
-    assert!(unknown.is_empty(), "{unknown:?}");
+    for page in OF_OPTIONS {
+        let text = fs::read_to_string(root().join(page)).expect("a page of the site");
+        let unknown: Vec<&str> = text
+            .split(|c: char| !(c.is_ascii_lowercase() || c == '-'))
+            .filter(|word| word.len() > 3 && word.starts_with("--") && !word.ends_with('-'))
+            .filter(|word| !help.contains(word) && *word != "--help")
+            .collect();
+        assert!(unknown.is_empty(), "{page}: {unknown:?}");
+    }
 }

@@ -10,7 +10,11 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// Every command that writes a file, and which: `CAPTURE`, `HOST` and `FOLDER` stand for what their names say.
-const WRITERS: [(&str, &str); 7] = [
+const WRITERS: [(&str, &str); 8] = [
+    (
+        "out.parquet",
+        "calls CAPTURE --format parquet -o FOLDER/out.parquet",
+    ),
     ("out.html", "report CAPTURE -o FOLDER/out.html"),
     ("out.html", "compare CAPTURE CAPTURE -o FOLDER/out.html"),
     ("out.saved", "diagnose CAPTURE --save FOLDER/out.saved"),

@@ -3,6 +3,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
+mod columns;
 mod command;
 mod compare;
 mod cut;
@@ -12,12 +13,14 @@ mod faults;
 mod field;
 #[cfg(unix)]
 mod files;
+mod first_hour;
 mod health;
 mod kernel;
 mod kit;
 mod lab;
 mod memory;
 mod mysql;
+mod oracle;
 mod packets;
 mod pgsql;
 #[cfg(target_os = "linux")]

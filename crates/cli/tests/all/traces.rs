@@ -2,6 +2,8 @@
 //! profile. What is expected is summed from the lines of the files here, by other means than those of the
 //! reader, or is in the names that their makers gave them.
 
+mod sqlnet;
+
 use crate::kit::{answer, sample, slowside, slowside_with, with};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -323,66 +325,6 @@ fn both_traces_of_a_session_have_the_same_round_trips() {
         );
         assert_eq!(net["files"][0]["net"]["side"], "server");
         assert_eq!(net["files"][0]["net"]["sdu_bytes"], 8192);
-    }
-}
-
-/// Packets and bytes by direction and type.
-fn packets(profile: &Value) -> Vec<(String, i64, Option<i64>)> {
-    let rows = list(&profile["net"]["all"]["packets"]).iter().map(|p| {
-        let name = format!(
-            "{} {}",
-            p["direction"].as_str().unwrap_or(""),
-            p["type"].as_str().unwrap_or("")
-        );
-        (name, number(&p["packets"]), p["bytes"].as_i64())
-    });
-    rows.collect()
-}
-
-#[test]
-fn packets_of_sqlnet_traces_are_the_lines_that_say_so() {
-    for name in [
-        "sqlnet+10046-same-session-linux",
-        "sqlnet+10046-same-session-windows",
-        "sqlnet-server-trace",
-        "sqlnet-level16",
-        "sqlnet-level16-19c",
-    ] {
-        for path in traces(name) {
-            let text = text(&path);
-            let profile = profile(&path);
-            let mut expected: BTreeMap<(bool, i64), (i64, i64)> = BTreeMap::new();
-            for line in text.lines() {
-                let function = |f: &str| line.contains(&format!(" {f}:"));
-                let sent =
-                    (function("nspsend") || function("nsbasic_bsd")) && line.contains("plen=");
-                let received =
-                    (function("nsprecv") || function("nsbasic_brc")) && line.contains("type=");
-                if sent || received {
-                    let kind = behind(line, "type=").unwrap_or(6);
-                    let (count, bytes) = expected.entry((sent, kind)).or_default();
-                    *count += 1;
-                    *bytes += behind(line, "plen=").expect("plen");
-                }
-            }
-            let found = match profile["net"].is_null() {
-                true => Vec::new(),
-                false => packets(&profile),
-            };
-            // Announced by name, but neither sent nor received with a size: of those a trace at level 6
-            // or more has none.
-            let with_size: i64 = found.iter().map(|(_, n, _)| n).sum();
-            let lines: i64 = expected.values().map(|(n, _)| n).sum();
-            assert_eq!(
-                with_size,
-                lines,
-                "{}: {found:?} {expected:?}",
-                path.display()
-            );
-            let bytes: i64 = found.iter().filter_map(|(_, _, b)| *b).sum();
-            let summed: i64 = expected.values().map(|(_, b)| b).sum();
-            assert_eq!(bytes, summed, "{}", path.display());
-        }
     }
 }
 

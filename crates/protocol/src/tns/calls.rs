@@ -4,7 +4,8 @@
 use super::connect::{self, Accept, Connect};
 use super::cursors::{self, Cursors};
 use super::packet::LONG_FROM;
-use super::services;
+use super::purpose;
+use super::services::{self, Agreed};
 use super::ttc::{self, Block, Request, RowHeader};
 use super::turn::{Stage, Turn};
 use crate::session::{Context, Kept};
@@ -17,6 +18,31 @@ use std::sync::Arc;
 /// Turns in a row that cannot be read before a session that never could is taken to be encrypted, or
 /// joined too late.
 const UNREADABLE: u32 = 3;
+
+/// The calls of one logon, by their place among the words of [`Field::Step`].
+mod step {
+    use super::super::ttc::message;
+    use model::{Name, sql::op};
+
+    pub(super) const NATIVE_SERVICES: u64 = 0;
+    const PROTOCOL: u64 = 1;
+    const DATA_TYPES: u64 = 2;
+    const SESSION_KEY: u64 = 3;
+    const PASSWORD: u64 = 4;
+    const ALL_IN_ONE: u64 = 5;
+
+    /// What a request is of a logon; it may begin with piggybacks, and those of Oracle 7 have one call alone.
+    pub(super) fn of(payload: &[u8], op: Name) -> Option<u64> {
+        match payload {
+            [message::PROTOCOL, ..] => Some(PROTOCOL),
+            [message::DATA_TYPES, ..] => Some(DATA_TYPES),
+            [message::FAST_AUTHENTICATION, ..] => Some(ALL_IN_ONE),
+            [message::FUNCTION, 0x76, ..] => Some(SESSION_KEY),
+            [message::FUNCTION, 0x73, ..] if op == op::LOGON => Some(PASSWORD),
+            _ => None,
+        }
+    }
+}
 
 /// The session, its cursors, and how its turns are read.
 #[derive(Default)]
@@ -74,10 +100,12 @@ impl Calls {
     }
 
     /// From here on payloads are encrypted, or have something behind them.
-    pub(super) fn protect(&mut self, hidden: Option<Hidden>) {
+    pub(super) fn protect(&mut self, hidden: Option<Hidden>, agreed: Agreed) {
         self.hidden = self.hidden.or(hidden);
         self.learn(|s| {
             s.hidden = s.hidden.or(hidden);
+            s.cipher = agreed.cipher_name();
+            s.checksum = agreed.hash_name();
             s.unproven = true;
         });
     }
@@ -113,6 +141,11 @@ impl Calls {
             let detail = &mut turn.exchange.detail;
             detail.set(Field::InnerTrips, turn.inner_trips);
         }
+        // What fits into one says nothing of what cuts them.
+        if turn.packets.iter().any(|&n| n > 1) {
+            let detail = &mut turn.exchange.detail;
+            detail.set(Field::LargestPacket, turn.largest_packet);
+        }
     }
 
     fn read_connect(&mut self, cx: &mut Context<'_>, turn: &mut Turn) {
@@ -130,6 +163,7 @@ impl Calls {
             let cid = cid.and_then(|at| text.get(at..));
             let host = cid.and_then(|cid| connect::word(cid, "HOST"));
             s.client_host = host.map(Into::into);
+            s.purpose = purpose::of(s.program.as_deref(), s.database.as_deref());
         });
         let answer = &turn.bytes.response;
         if turn.redirected {
@@ -157,6 +191,7 @@ impl Calls {
         turn.exchange.sql = self.session();
         if turn.bytes.request.starts_with(&services::MAGIC) {
             turn.exchange.op = op::NEGOTIATE;
+            turn.exchange.detail.set(Field::Step, step::NATIVE_SERVICES);
             return;
         }
         if self.for_listener {
@@ -230,6 +265,9 @@ impl Calls {
                 Some(code) => oracle(code),
             },
         };
+        if let Some(step) = step::of(payload, request.op) {
+            exchange.detail.set(Field::Step, step);
+        }
         if request.op == op::LOGON {
             exchange.sql = self.logon(cx, payload, response);
         } else {
@@ -261,6 +299,7 @@ impl Calls {
             };
             set(&mut s.user, logon.user.as_deref());
             set(&mut s.server_version, version.as_deref());
+            s.purpose = s.purpose.or(purpose::of(logon.program.as_deref(), None));
             // The descriptor says more of programs than they themselves do, if it says anything.
             let or = |place: &mut Option<Arc<str>>, value: Option<&str>| {
                 if place.is_none() {

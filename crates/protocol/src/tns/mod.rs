@@ -9,6 +9,7 @@
 //! - [`ttc`] reads requests and responses, as far as is needed.
 //! - [`framing`] cuts bytes into packets, [`session`] makes turns of packets, [`turn`] keeps the little of each that is looked at,
 //!   [`calls`] reads it, [`cursors`] know which statement a fetch belongs to.
+//! - [`purpose`] tells what a session is for, where it is no application's.
 //! - [`probe`] recognises a connection by what it carries, in its middle too.
 //!
 //! Oracle publishes none of this. Layouts are proven on captures of versions 9.2 to 12.1; those of
@@ -21,6 +22,7 @@ mod cursors;
 mod framing;
 mod packet;
 mod probe;
+mod purpose;
 mod services;
 mod session;
 mod ttc;

@@ -31,6 +31,38 @@ impl Agreed {
     /// The cipher that stands for TLS inside DATA packets.
     pub(super) const TLS: u8 = 21;
 
+    /// The cipher's name; of TLS the handshake says it.
+    pub(super) fn cipher_name(self) -> Option<&'static str> {
+        Some(match self.cipher {
+            0 => return None,
+            1 => "RC4_40",
+            8 => "RC4_56",
+            10 => "RC4_128",
+            6 => "RC4_256",
+            2 => "DES",
+            3 => "DES40",
+            11 => "3DES112",
+            12 => "3DES168",
+            15 => "AES128",
+            16 => "AES192",
+            17 => "AES256",
+            Agreed::TLS => "TLS",
+            _ => "another",
+        })
+    }
+
+    pub(super) fn hash_name(self) -> Option<&'static str> {
+        Some(match self.hash {
+            0 => return None,
+            1 => "MD5",
+            3 => "SHA1",
+            4 => "SHA512",
+            5 => "SHA256",
+            6 => "SHA384",
+            _ => "another",
+        })
+    }
+
     /// Bytes behind each payload, where it is protected but readable.
     pub(super) fn trailer_bytes(self) -> usize {
         let hash = match self.hash {
@@ -105,6 +137,11 @@ mod tests {
         let found = agreed(&aes).unwrap();
         assert_eq!((found.cipher, found.hash), (17, 3));
         assert_eq!(found.trailer_bytes(), 21);
+        assert_eq!(
+            (found.cipher_name(), found.hash_name()),
+            (Some("AES256"), Some("SHA1"))
+        );
+        assert_eq!(Agreed::default().cipher_name(), None);
     }
 
     #[test]

@@ -185,7 +185,7 @@ impl Session {
                 _ => Some(Hidden::NativeEncryption),
             };
             if hidden.is_some() || self.trailer > 0 {
-                self.calls.protect(hidden);
+                self.calls.protect(hidden, agreed);
             }
         }
         self.calls.read(cx, turn);
@@ -449,11 +449,24 @@ impl Session {
             };
             let payload = head.get(..end).unwrap_or_default();
             self.ask(cx, span, Some((packet.data_flags, payload, packet.cut)));
+            self.count(true, packet);
         } else {
+            self.count(false, packet);
             self.answer(cx, span, Some((packet, &head, &tail)));
         }
         cx.shared.buffers.give(head);
         cx.shared.buffers.give(tail);
+    }
+
+    /// Counts a DATA packet of the turn that it belongs to.
+    fn count(&mut self, client: bool, packet: &Packet) {
+        let turn = match client {
+            true => self.turns.back_mut(),
+            false => self.turns.front_mut().filter(|t| t.number == packet.turn),
+        };
+        if let Some(turn) = turn {
+            turn.packet(usize::from(!client), packet.header.length);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Conversations, whole and joined in the middle.
 
 mod holes;
+mod purpose;
 
 use crate::kit::{self, Bytes, Cut, DOWN, Event, Gap, Seen, UP, frames};
 use model::{Call, Close, Field, Found, Hidden, Outcome, Protocol, Reason};
@@ -376,6 +377,11 @@ fn encrypted_sessions_have_times_alone() {
         assert_eq!(calls.len(), 9);
         let session = &calls[4].sql.as_ref().unwrap().session;
         assert_eq!(session.hidden, Some(hidden));
+        let name = if cipher == 17 { "AES256" } else { "TLS" };
+        assert_eq!(
+            (session.cipher, session.checksum),
+            (Some(name), Some("MD5"))
+        );
         assert_eq!(session.database.as_deref(), Some("orders"));
         assert!(calls.iter().all(|c| text(c).is_none()));
     }
@@ -398,6 +404,8 @@ fn what_is_only_protected_is_read() {
     let calls = calls(&events);
     assert_eq!(ops(&calls)[3..6], ["EXECUTE", "FETCH", "FETCH"]);
     assert_eq!(calls[5].detail.get(Field::Rows), Some(5));
+    let session = &calls[5].sql.as_ref().unwrap().session;
+    assert_eq!((session.cipher, session.checksum), (None, Some("MD5")));
 }
 
 #[test]

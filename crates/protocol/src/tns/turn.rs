@@ -64,6 +64,9 @@ pub(super) struct Turn {
     pub request_ended: bool,
     /// Resets and other answers of the client to what the server asked in between.
     pub inner_trips: u64,
+    /// Packets of the request and of the response, and the largest of any of them, bytes.
+    pub packets: [u64; 2],
+    pub largest_packet: u64,
     pub redirected: bool,
     /// The error of a refusal.
     pub refused: Option<u32>,
@@ -82,6 +85,8 @@ impl Turn {
             broken: None,
             request_ended: false,
             inner_trips: 0,
+            packets: [0; 2],
+            largest_packet: 0,
             redirected: false,
             refused: None,
         }
@@ -89,6 +94,14 @@ impl Turn {
 
     pub(super) fn is_answered(&self) -> bool {
         self.broken.is_some() || self.exchange.response.is_some()
+    }
+
+    /// A DATA packet of the client's (0) or the server's (1).
+    pub(super) fn packet(&mut self, side: usize, bytes: u64) {
+        if let Some(packets) = self.packets.get_mut(side) {
+            *packets += 1;
+        }
+        self.largest_packet = self.largest_packet.max(bytes);
     }
 
     /// The server answers, or goes on.

@@ -1,10 +1,10 @@
 //! What connections waited for, in a sentence.
 
 use crate::classes::{Party, words};
-use crate::text::{counted, spoken};
+use crate::text::counted;
 use analysis::connections::{Connections, Totals};
 use analysis::results::ConnectionResult;
-use model::{Direction, TimeClass};
+use model::{Direction, TimeClass, format_duration};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
@@ -36,7 +36,7 @@ fn waited(totals: &Totals, connections: impl Iterator<Item = ConnectionResult>) 
     let percent = 100.0 * ns as f64 / total as f64;
     Some(format!(
         "{} of waiting; {percent:.0} % of it: {}{}",
-        spoken(total),
+        format_duration(total),
         words(class).phrase,
         whose(connections, direction, class)
     ))

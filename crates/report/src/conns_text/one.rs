@@ -7,7 +7,7 @@ use super::sides::{account, counts, row};
 use crate::classes::arrow;
 use crate::conns::{DIRECTIONS, capture_of, file_of};
 use crate::page::Tone;
-use crate::text::{Grid, Unit, counted, damage, grouped, moment, share, spoken, taken, wrap};
+use crate::text::{Grid, Unit, counted, damage, grouped, moment, share, taken, wrap};
 use analysis::results::{ConnectionResult, ConnsResult, HandshakeResult};
 use jiff::tz::TimeZone;
 use model::{Close, Direction, Mark, TimeClass, Wait, format_duration};
@@ -53,7 +53,7 @@ fn head(result: &ConnsResult, c: &ConnectionResult, zone: &TimeZone) -> String {
 
     let times = format!(
         "{} from {}, {}.",
-        spoken(c.last - c.first),
+        format_duration(c.last - c.first),
         moment(c.first, zone),
         close(c.close)
     );
@@ -133,7 +133,11 @@ fn time(c: &ConnectionResult) -> String {
         });
         rows.push(vec![format!("  {}", class.name()), to_server, to_client]);
     }
-    let title = format!("Where its {} went, in {}", spoken(duration), unit.name);
+    let title = format!(
+        "Where its {} went, in {}",
+        format_duration(duration),
+        unit.name
+    );
     Tone::Title.paint(&title) + "\n" + &Grid::fitting(rows).text()
 }
 

@@ -6,7 +6,7 @@ use crate::classes::arrow;
 use crate::conns::DIRECTIONS;
 use crate::conns::fields::own;
 use crate::conns_text::{answer, conn_text, waited_by};
-use crate::text::{bytes, counted, grouped, spoken};
+use crate::text::{bytes, counted, grouped};
 use analysis::results::{ConnectionPlot, ConnectionResult, DirectionResult, Report};
 use jiff::tz::TimeZone;
 use maud::{Markup, html};
@@ -84,7 +84,7 @@ fn top(c: &ConnectionResult) -> String {
 
 /// Why it is shown, in words.
 pub(super) fn why(c: &ConnectionResult) -> String {
-    let lasted = spoken(c.last - c.first);
+    let lasted = format_duration(c.last - c.first);
     match waited_by(c) {
         Some(waited) => format!("Lasted {lasted}, with {waited}."),
         None => format!("Lasted {lasted}; nothing was waited for."),

@@ -25,11 +25,11 @@ mod statements;
 pub use compare::compare_html;
 
 use crate::diagnosis_text::confidence;
-use crate::text::{moment, shell, spoken, unbroken};
+use crate::text::{moment, shell, unbroken};
 use analysis::results::Report;
 use jiff::tz::TimeZone;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use model::Time;
+use model::{Time, format_duration};
 use places::Places;
 use std::io::{self, Write};
 
@@ -150,7 +150,7 @@ fn page(
         title: format!("slowside: {side}, {}", labels.join(", ")),
         what: html! {
             (labels.join(", "))
-            " · " (moment(second(places.start), zone)) " · " (spoken(places.duration_ns))
+            " · " (moment(second(places.start), zone)) " · " (format_duration(places.duration_ns))
         },
         verdict: html! {
             section #verdict data-side=(side) aria-labelledby="verdict-title" {

@@ -108,10 +108,27 @@ pub fn sql_markdown(result: &SqlResult, style: SqlStyle, out: &mut dyn Write) ->
             more,
             "each: rows of a call that brings rows".to_owned(),
             slowest,
+            failed_logons(result, style),
             sessions(result, style),
             end,
         ])
     })
+}
+
+fn failed_logons(result: &SqlResult, style: SqlStyle) -> String {
+    let (lines, more) = sql_text::failed(result, style);
+    if lines.is_empty() {
+        return String::new();
+    }
+    let lines = lines
+        .iter()
+        .map(|(numbers, kinds)| format!("- {} ({})\n", escaped(numbers), escaped(kinds)));
+    let lines: String = lines.collect();
+    let more = match more.as_str() {
+        "" => String::new(),
+        more => format!("- {more}\n"),
+    };
+    format!("**Failed logons**\n\n{lines}{more}")
 }
 
 fn sessions(result: &SqlResult, style: SqlStyle) -> String {

@@ -121,7 +121,7 @@ fn operations_connections_and_statements() {
 
         **Sessions**
 
-        - 10.0.0.1:700 → \[fe80::1\]:2049 tns: 3 round trips, 540 B sent, 197 kB received, 87.0 ms in calls (user scott, database orcl, SDU 8,192 B)
+        - 1. 10.0.0.1:700 → \[fe80::1\]:2049 tns: 3 round trips, 540 B sent, 197 kB received; 89.0 ms: work 87.0 ms, client 2.00 ms (user scott, database orcl, SDU 8,192 B)
     "#]].assert_eq(&samples::written(|out| sql_markdown(&samples::profile(), style, out)));
 }
 

@@ -1,6 +1,6 @@
 //! Rows for people: cells of text under their headings, from columns.
 
-use super::{Cell, Column, ColumnKind, Get, Table};
+use super::{Cell, Column, ColumnKind, Get, Table, rows};
 use crate::page::{self, pad, pad_left};
 use crate::text::{bytes, grouped, rate, tight};
 
@@ -37,12 +37,13 @@ pub(crate) fn table<'a, T: Table>(
 
 /// A value with its unit; `-` where it is not known.
 fn text<'a, T: Table>(column: &Column<T>, row: &'a T::Row<'a>) -> String {
-    let cell = match column.shown.and_then(|s| s.get).unwrap_or(column.get) {
+    let get = column.shown.and_then(|s| s.get).unwrap_or(column.get);
+    let cell = match get {
         Get::Cell(get) => get(row),
         Get::Of(get) => get(row, column),
-        Get::Plain(write) | Get::Json(write) => {
+        Get::Plain(_) | Get::Json(_) | Get::Map(_) | Get::List(_) => {
             let mut text = Vec::new();
-            write(row, &mut text);
+            rows::nested(&Column { get, ..*column }, row, &mut text);
             String::from_utf8_lossy(&text).into_owned().into()
         }
     };
@@ -59,6 +60,7 @@ fn text<'a, T: Table>(column: &Column<T>, row: &'a T::Row<'a>) -> String {
         (Cell::Integer(n), _) => n.to_string(),
         (Cell::Natural(n), _) => n.to_string(),
         (Cell::Number(n), _) => n.to_string(),
+        (Cell::Hash(hash), _) => format!("{hash:016x}"),
         (Cell::Flag(flag), _) => flag.to_string(),
     }
 }

@@ -1,8 +1,9 @@
-//! Rows for programs: CSV (RFC 4180) and JSON, from columns.
+//! Rows for programs: CSV (RFC 4180), JSON, and [packed](super::packed) for formats of columns, from columns.
 //!
 //! A capture has millions of calls: rows go into a buffer that the caller reuses, and nothing here
 //! allocates for one.
 
+use super::packed::{self, TypedColumn};
 use super::{Cell, Column, Get, Table};
 use crate::harmless::{acts, harmless, write_json};
 use crate::page::has_raw_cells;
@@ -15,6 +16,8 @@ pub enum Form {
     Csv,
     /// A JSON object per line.
     Jsonl,
+    /// For [`Cells`](crate::Cells) to read, without line ends: the columns of CSV.
+    Packed,
 }
 
 /// Writes rows with these columns.
@@ -28,7 +31,7 @@ pub struct RowWriter<T: Table> {
 impl<T: Table> RowWriter<T> {
     pub(crate) fn of(columns: &[Column<T>], form: Form) -> RowWriter<T> {
         let of_form = |c: &&Column<T>| match form {
-            Form::Csv => c.csv,
+            Form::Csv | Form::Packed => c.csv,
             Form::Jsonl => c.json,
         };
         RowWriter {
@@ -38,25 +41,52 @@ impl<T: Table> RowWriter<T> {
         }
     }
 
+    /// With only the columns of these names, in this order.
+    ///
+    /// # Errors
+    /// A name that no column has.
+    pub fn only(mut self, names: &[String]) -> Result<RowWriter<T>, String> {
+        let column = |name: &String| {
+            let mut columns = self.columns.iter();
+            let found = columns.find(|c| c.word() == *name);
+            found.copied().ok_or_else(|| name.clone())
+        };
+        self.columns = names.iter().map(column).collect::<Result<_, _>>()?;
+        Ok(self)
+    }
+
     /// What stands before the first row: the columns' names, or nothing.
     #[must_use]
     pub fn head(&self) -> String {
-        if self.form == Form::Jsonl {
+        if self.form != Form::Csv {
             return String::new();
         }
         let names: Vec<String> = self.columns.iter().map(Column::word).collect();
         names.join(",") + "\n"
     }
 
+    /// What its columns hold, for formats whose columns have types.
+    #[must_use]
+    pub fn columns(&self) -> Vec<TypedColumn> {
+        self.columns.iter().map(packed::typed).collect()
+    }
+
     /// Appends a row, with its line end.
     pub fn write<'a>(&mut self, row: &'a T::Row<'a>, out: &mut Vec<u8>) {
         self.row(row, out);
-        out.push(b'\n');
+        if self.form != Form::Packed {
+            out.push(b'\n');
+        }
     }
 
     fn row<'a>(&mut self, row: &'a T::Row<'a>, out: &mut Vec<u8>) {
-        if self.form == Form::Jsonl {
-            return object(&self.columns, row, out);
+        match self.form {
+            Form::Csv => {}
+            Form::Jsonl => return object(&self.columns, row, out),
+            Form::Packed => {
+                let columns = self.columns.iter();
+                return columns.for_each(|column| packed::pack(column, row, out));
+            }
         }
         for (i, column) in self.columns.iter().enumerate() {
             if i > 0 {
@@ -77,27 +107,42 @@ fn csv<'a, T: Table>(
         Get::Cell(get) => csv_cell(&get(row), out),
         Get::Of(get) => csv_cell(&get(row, column), out),
         Get::Plain(write) => write(row, out),
-        Get::Json(write) => {
+        Get::Json(_) | Get::Map(_) | Get::List(_) => {
             json.clear();
-            write(row, json);
+            nested(column, row, json);
             quoted(if json == b"null" { b"" } else { json }, out);
         }
     }
 }
 
-/// Writes rows as CSV.
-pub(crate) fn csv_table<'a, T: Table>(
+/// Who takes rows of one form.
+pub trait TakeRows {
+    fn form(&self) -> Form;
+
+    /// Comes first, once: what stands before the first row, and what the columns hold.
+    ///
+    /// # Errors
+    /// Those of where they go.
+    fn begin(&mut self, head: String, columns: Vec<TypedColumn>) -> io::Result<()>;
+
+    /// # Errors
+    /// Those of where they go.
+    fn row(&mut self, row: &[u8]) -> io::Result<()>;
+}
+
+/// Hands over rows of a table that is held in memory.
+pub(crate) fn hand_over<'a, T: Table>(
     columns: &[Column<T>],
     rows: &'a [T::Row<'a>],
-    out: &mut dyn Write,
+    to: &mut dyn TakeRows,
 ) -> io::Result<()> {
-    let mut writer = RowWriter::of(columns, Form::Csv);
-    out.write_all(writer.head().as_bytes())?;
+    let mut writer = RowWriter::of(columns, to.form());
+    to.begin(writer.head(), writer.columns())?;
     let mut line = Vec::new();
     for row in rows {
         line.clear();
         writer.write(row, &mut line);
-        out.write_all(&line)?;
+        to.row(&line)?;
     }
     Ok(())
 }
@@ -186,7 +231,38 @@ fn fields<'a, T: Table>(columns: &[Column<T>], row: &'a T::Row<'a>, out: &mut Ve
                 write(row, out);
                 out.push(b'"');
             }
-            Get::Json(write) => write(row, out),
+            Get::Json(_) | Get::Map(_) | Get::List(_) => nested(column, row, out),
+        }
+    }
+}
+
+/// What is nested, as JSON; text and cells are not.
+pub(crate) fn nested<'a, T: Table>(column: &Column<T>, row: &'a T::Row<'a>, out: &mut Vec<u8>) {
+    match column.get {
+        Get::Cell(_) | Get::Of(_) => {}
+        Get::Plain(write) | Get::Json(write) => write(row, out),
+        Get::Map(each) => {
+            out.push(b'{');
+            each(row, &mut |name, cell| {
+                key(name, out);
+                json_cell(&cell, out);
+            });
+            out.push(b'}');
+        }
+        Get::List(each) => {
+            out.push(b'[');
+            each(row, &mut |cells| {
+                if out.last() == Some(&b'}') {
+                    out.push(b',');
+                }
+                out.push(b'{');
+                for (part, cell) in column.kind.parts().iter().zip(cells) {
+                    key(part.name, out);
+                    json_cell(cell, out);
+                }
+                out.push(b'}');
+            });
+            out.push(b']');
         }
     }
 }
@@ -204,12 +280,13 @@ pub(crate) fn key(name: &str, out: &mut Vec<u8>) {
 fn csv_cell(cell: &Cell<'_>, out: &mut Vec<u8>) {
     match cell {
         Cell::Unknown => {}
+        Cell::Hash(hash) => hexadecimal(*hash, 16, out),
         Cell::Text(text) => csv_field(text, out),
         other => json_cell(other, out),
     }
 }
 
-fn json_cell(cell: &Cell<'_>, out: &mut Vec<u8>) {
+pub(crate) fn json_cell(cell: &Cell<'_>, out: &mut Vec<u8>) {
     match cell {
         Cell::Unknown => out.extend_from_slice(b"null"),
         Cell::Flag(true) => out.extend_from_slice(b"true"),
@@ -218,7 +295,20 @@ fn json_cell(cell: &Cell<'_>, out: &mut Vec<u8>) {
         Cell::Natural(n) => integer(*n, out),
         // Writing to memory cannot fail.
         Cell::Number(n) => drop(write_json(out, n)),
+        Cell::Hash(hash) => {
+            out.push(b'"');
+            hexadecimal(*hash, 16, out);
+            out.push(b'"');
+        }
         Cell::Text(text) => json_string(text, out),
+    }
+}
+
+/// The last digits of a number.
+pub(crate) fn hexadecimal(value: u64, digits: u32, out: &mut Vec<u8>) {
+    for i in (0..digits).rev() {
+        let nibble = (value >> (4 * i) & 15) as u8;
+        out.push(nibble + if nibble < 10 { b'0' } else { b'a' - 10 });
     }
 }
 
@@ -247,7 +337,9 @@ pub(crate) fn csv_field(text: &str, out: &mut Vec<u8>) {
     if text.bytes().all(letters) {
         return out.extend_from_slice(text.as_bytes());
     }
-    let text = match text.contains(acts) {
+    // Nothing of ASCII acts but its control characters.
+    let is_plain = text.bytes().all(|b| (b' '..=b'~').contains(&b));
+    let text = match !is_plain && text.contains(acts) {
         true => Cow::Owned(harmless(text)),
         false => Cow::Borrowed(text),
     };
@@ -269,16 +361,17 @@ fn is_formula(text: &str) -> bool {
 
 /// A field as RFC 4180 section 2 quotes it: only where it must.
 fn quoted(field: &[u8], out: &mut Vec<u8>) {
-    if !field.iter().any(|b| b",\"\r\n".contains(b)) {
-        out.extend_from_slice(field);
-        return;
+    // Looks at all bytes, as that goes by many at once.
+    let is_special = |b: &u8| matches!(b, b',' | b'"' | b'\r' | b'\n');
+    if !field.iter().fold(false, |any, b| any | is_special(b)) {
+        return out.extend_from_slice(field);
     }
     out.push(b'"');
-    for &b in field {
-        if b == b'"' {
-            out.push(b'"');
+    for (i, piece) in field.split(|b| *b == b'"').enumerate() {
+        if i > 0 {
+            out.extend_from_slice(b"\"\"");
         }
-        out.push(b);
+        out.extend_from_slice(piece);
     }
     out.push(b'"');
 }

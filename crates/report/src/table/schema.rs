@@ -73,18 +73,18 @@ fn add<T: Table>(
 
 /// Bounds and words that were said by hand stay.
 fn property<T: Table>(c: &Column<T>, mut said: Map<String, Value>) -> Map<String, Value> {
-    let (kind, least, unit) = match c.kind {
-        ColumnKind::Text => ("string", None, ""),
-        ColumnKind::Flag => ("boolean", None, ""),
-        ColumnKind::Integer => ("integer", None, ""),
-        ColumnKind::Count => ("integer", Some(0), ""),
-        ColumnKind::Frame => ("integer", Some(1), ""),
-        ColumnKind::Bytes => ("integer", Some(0), "bytes"),
-        ColumnKind::Rate => ("integer", Some(0), "bits per second"),
-        ColumnKind::Number => ("number", None, ""),
-        ColumnKind::Duration | ColumnKind::Time => ("integer", None, "ns"),
-        ColumnKind::Json(kind) => (kind, None, ""),
+    let (kind, least) = match c.kind {
+        ColumnKind::Text => ("string", None),
+        ColumnKind::Flag => ("boolean", None),
+        ColumnKind::Integer | ColumnKind::Duration | ColumnKind::Time => ("integer", None),
+        ColumnKind::Count | ColumnKind::Bytes | ColumnKind::Rate => ("integer", Some(0)),
+        ColumnKind::Frame => ("integer", Some(1)),
+        ColumnKind::Number => ("number", None),
+        ColumnKind::Json(kind) => (kind, None),
+        ColumnKind::Map => ("object", None),
+        ColumnKind::List(_) => ("array", None),
     };
+    let unit = c.kind.unit().unwrap_or_default();
     if !said.contains_key("enum") {
         let kind = if c.nullable {
             json!([kind, "null"])
@@ -103,7 +103,7 @@ fn property<T: Table>(c: &Column<T>, mut said: Map<String, Value>) -> Map<String
         true => c.help.to_owned(),
         false => format!("{}, {unit}", c.help),
     };
-    if !matches!(c.kind, ColumnKind::Json(_)) {
+    if !c.kind.is_nested() {
         said.shift_remove("description");
     }
     said.insert("description".to_owned(), help.into());

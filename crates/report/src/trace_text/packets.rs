@@ -2,7 +2,7 @@
 
 use super::{TraceStyle, left_out, quantiles};
 use crate::text::{Grid, bytes, counted, grouped, tight, wrap};
-use analysis::trace_profile::{ConnectionRow, NetTime, TraceResult};
+use analysis::trace_profile::{ConnectionRow, NetFacts, NetTime, TraceResult};
 use model::format_duration;
 
 const CONNECTIONS: usize = 10;
@@ -146,4 +146,49 @@ fn direction(c: &ConnectionRow, sent: bool) -> (u64, String) {
         rows().map(|p| p.packets).sum(),
         known.map_or("-".to_owned(), bytes),
     )
+}
+
+/// What went into transports that did not open, where it is more than all that was waited for otherwise.
+pub(super) fn not_opened(result: &TraceResult) -> Option<String> {
+    let all = result.files.iter().map(|f| f.net.not_opened);
+    let (count, ns) = all.fold((0, 0_i64), |(count, ns), a| {
+        (count + a.count, ns.saturating_add(a.total_ns))
+    });
+    let away = result.net.as_ref().map_or(0, |net| net.all.away.total_ns);
+    let response = result.database.as_ref().map_or(0, |d| d.response_ns);
+    let took = format_duration(ns);
+    let transports = counted(count, "transport");
+    (ns > away.max(response)).then(|| format!("{transports} could not be opened, after {took}."))
+}
+
+/// What came of it: transports, errors, what protects it.
+pub(super) fn outcomes(net: &NetFacts) -> Vec<String> {
+    let mut words = Vec::new();
+    let services = [
+        ("encryption", &net.encryption),
+        ("checksums", &net.checksum),
+    ];
+    for (name, agreed) in services {
+        words.extend(agreed.as_ref().map(|agreed| format!("{name} {agreed}")));
+    }
+    for (way, attempts) in [("opened", net.opened), ("could not open", net.not_opened)] {
+        if attempts.count > 0 {
+            let transports = counted(attempts.count, "transport");
+            let took = match attempts.total_ns {
+                0 => String::new(),
+                ns => format!(" in {}", format_duration(ns)),
+            };
+            words.push(format!("{way} {transports}{took}"));
+        }
+    }
+    for (prefix, errors) in [("TNS", &net.errors), ("ORA", &net.returned)] {
+        let each = errors.iter();
+        words.extend(each.map(|(code, n)| format!("{prefix}-{code:05} {}", counted(*n, "time"))));
+    }
+    let system = net.system_errors.iter();
+    words.extend(system.map(|(number, n)| {
+        let times = counted(*n, "time");
+        format!("error {number} of the operating system {times}")
+    }));
+    words
 }

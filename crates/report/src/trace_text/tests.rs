@@ -159,7 +159,8 @@ fn profiles_have_the_keys_of_the_contract() {
           system host instance process session sessions service module driver
           first_local_ns last_local_ns utc_offset_s unit_ns net
         files net: level side proposed_sdu_bytes proposed_tdu_bytes sdu_bytes tdu_bytes
-          version descriptor peer nodelay refused redirected errors
+          version descriptor peer nodelay refused redirected errors system_errors
+          returned opened opened_ns not_opened not_opened_ns encryption checksum
         problems: kind count damage example file line offset
         database: response_ns span_ns cpu_ns waited_ns unaccounted_ns between_ns
           recursive_ns round_trips rows commits rollbacks read_only_ends errors

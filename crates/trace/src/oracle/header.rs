@@ -65,6 +65,13 @@ impl Side {
     }
 }
 
+/// Attempts that came to an end, and how long they took; 0 where lines have no dates.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Attempts {
+    pub count: u64,
+    pub total_ns: i64,
+}
+
 /// What a SQL*Net trace says of its connection; of several, of the last.
 #[derive(Clone, Debug, Default)]
 pub struct NetFacts {
@@ -85,6 +92,16 @@ pub struct NetFacts {
     pub peer: Option<String>,
     /// Errors of the network layer by code: `nserror: nsres: … ns=12537`.
     pub errors: BTreeMap<u32, u64>,
+    /// Errors of the operating system by its number: `nt[1]` of the same lines.
+    pub system_errors: BTreeMap<u32, u64>,
+    /// Errors that the application got, by ORA- code.
+    pub returned: BTreeMap<u32, u64>,
+    /// Attempts to open a transport that did, and that did not.
+    pub opened: Attempts,
+    pub not_opened: Attempts,
+    /// What the native services agreed on, `none` where they said so.
+    pub encryption: Option<String>,
+    pub checksum: Option<String>,
     /// `nttcon: set TCP_NODELAY` was there: small packets are not held back.
     pub nodelay: Option<bool>,
     pub refused: u64,

@@ -14,6 +14,7 @@
 //! for the connect descriptor and for which side speaks; their data is passed over.
 
 use super::header::{NetFacts, Side};
+use super::outcomes::Outcomes;
 use super::record::{Packet, PacketKind};
 use super::stamp::Stamp;
 
@@ -23,7 +24,7 @@ const DUMP_BYTES: usize = 4_096;
 const DESCRIPTOR_BYTES: usize = 1_024;
 
 /// Functions whose lines are told from other text where there is no date.
-const FUNCTIONS: [&str; 20] = [
+const FUNCTIONS: [&str; 23] = [
     "nsprecv",
     "nspsend",
     "nsbasic_brc",
@@ -44,6 +45,9 @@ const FUNCTIONS: [&str; 20] = [
     "nsdofls",
     "nsrdr",
     "nioqrc",
+    "nioqer",
+    "niotns",
+    "na_tns",
 ];
 
 /// A line without its prefix.
@@ -110,6 +114,7 @@ pub(super) struct SqlNet {
     dump: Vec<u8>,
     /// The last packet that was handed on with a size, if it was received.
     received: Option<PacketKind>,
+    outcomes: Outcomes,
 }
 
 impl SqlNet {
@@ -120,6 +125,7 @@ impl SqlNet {
         facts: &mut NetFacts,
         emit: &mut dyn FnMut(Packet),
     ) {
+        self.outcomes.line(line, facts);
         let now = line.stamp.map(|s| s.local_ns);
         let text = line.text;
         match line.function {
@@ -170,11 +176,6 @@ impl SqlNet {
             }
             "nttcon" | "nttctl" if text.starts_with("set TCP_NODELAY") => {
                 facts.nodelay = Some(true)
-            }
-            "nserror" => {
-                if let Some(code) = number(text, " ns=").filter(|c| *c > 0) {
-                    *facts.errors.entry(code).or_default() += 1;
-                }
             }
             "niotns" if text.contains("listener bequeathed shadow") => facts.set_side(Side::Server),
             _ if text.contains("NSPT") => self.named(text, now, facts, emit),
@@ -356,7 +357,7 @@ fn is_dump(text: &str) -> bool {
 }
 
 /// The number behind a name: of `tlen=266, plen=266, type=1`.
-fn number<T: std::str::FromStr>(text: &str, name: &str) -> Option<T> {
+pub(super) fn number<T: std::str::FromStr>(text: &str, name: &str) -> Option<T> {
     let at = text.find(name)?;
     let rest = text.get(at + name.len()..)?;
     let end = rest

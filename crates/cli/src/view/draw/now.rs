@@ -3,6 +3,7 @@
 use super::tone::{Tone, style};
 use crate::view::state::State;
 use analysis::stats::Summary;
+use model::format_duration;
 use ratatui::text::{Line, Span};
 use report::{carried, clock, columns, counted, grouped, harmless, per_second, rate, shortened};
 
@@ -58,7 +59,7 @@ pub(super) fn now_lines(state: &State, width: u16) -> Vec<Line<'static>> {
     }
     let kept = format!(
         "{} kept ({}{})",
-        report::spoken(held.ns),
+        format_duration(held.ns),
         report::bytes(held.bytes),
         match held.short {
             true => ": more do not fit",

@@ -94,7 +94,7 @@ pub(super) fn operations_pane(frame: &mut Frame<'_>, state: &State, area: Rect) 
     };
     let order = OPERATION_ORDERS.get(place.order).copied().unwrap_or("time");
     let over = state.shown.as_ref().map_or(0, |(m, _)| m.window_ns);
-    let text = format!("{what} by {order}, last {}", report::spoken(over));
+    let text = format!("{what} by {order}, last {}", format_duration(over));
     let nothing = match (&*state.filter, state.statements) {
         ("", true) => "no statements in the window (o: operations)",
         ("", false) => "no calls in the window",

@@ -196,9 +196,9 @@ fn a_trace_is_joined_with_reads_io_by_io() {
           file 7           1434       1   5.300   5.200   5.000  355,362
           file 7           1619       1   5.300   5.200   5.000  400,407
           file 7           1804       1   5.300   5.200   5.000  445,452
-          60 of 60 waits while the capture ran were joined. The trace's clock is 776 s
-          ahead of the client capture's (±51.5 µs) and drifts by 49.9 ppm (±145.8), by
-          60 pairs."#]]
+          60 of 60 waits while the capture ran were joined. The trace's clock is 12 min
+          56 s ahead of the client capture's (±51.5 µs) and drifts by 49.9 ppm (±145.8),
+          by 60 pairs."#]]
     .assert_eq(section.unwrap_or(&page));
 }
 
@@ -280,7 +280,7 @@ fn rows_without_offsets_are_joined_by_time_or_refused_and_nothing_is_dropped_in_
     assert_eq!(d["app"], Value::Null);
     let notes = d["notes"].to_string();
     assert!(
-        notes.contains("none of 60 rows lies within the capture: they begin 66 min later"),
+        notes.contains("none of 60 rows lies within the capture: they begin 1 h 6 min later"),
         "{notes}"
     );
 

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use testkit::{Conversation, Format, faults, pcap, rpc};
 
-const CALLS_HEADER: &str = "capture,protocol,op,client,server,id,request_first_frame,request_last_frame,response_first_frame,response_last_frame,request_first_ns,request_last_ns,response_first_ns,response_last_ns,response_time_ns,request_transfer_ns,wait_ns,response_transfer_ns,request_bytes,response_bytes,outcome,outstanding,retransmits,detail,server_capture,server_request_first_frame,server_request_last_frame,server_response_first_frame,server_response_last_frame,client_response_lo_ns,client_response_hi_ns,in_diagnosis,network_out_ns,server_ns,network_back_ns,server_request_first_ns,server_response_last_ns,ledger";
+const CALLS_HEADER: &str = "capture,protocol,op,client,server,id,request_first_frame,request_last_frame,response_first_frame,response_last_frame,request_first_ns,request_last_ns,response_first_ns,response_last_ns,response_time_ns,request_transfer_ns,wait_ns,response_transfer_ns,request_bytes,response_bytes,outcome,outstanding,retransmits,detail,server_capture,server_request_first_frame,server_request_last_frame,server_response_first_frame,server_response_last_frame,client_response_lo_ns,client_response_hi_ns,in_diagnosis,network_out_ns,server_ns,network_back_ns,server_request_first_ns,server_response_last_ns,ledger,connection,order,request_sequence,response_sequence,request_held_ns,response_held_ns,server_request_last_ns,server_response_first_ns,statement,sql,user,database,program,path,unmatched,side";
 
 const STATS: [&str; 10] = [
     "count", "total_ns", "mean_ns", "min_ns", "p50_ns", "p90_ns", "p95_ns", "p99_ns", "p999_ns",

@@ -253,7 +253,10 @@ fn what_cannot_be_shown_is_refused_with_the_cure() {
     let path = four("series-refused");
     for (arguments, cure) in [
         (&["--series=1s"][..], "--connection N"),
-        (&["--series=1s", "--format=json"], "--format csv or jsonl"),
+        (
+            &["--series=1s", "--format=json"],
+            "--format csv, jsonl, parquet or arrow",
+        ),
         (&["--format=jsonl"], "--format json"),
         (&["--series=0"], "100ms"),
         (&["--series=10"], "unit"),

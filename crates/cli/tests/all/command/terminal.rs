@@ -39,6 +39,7 @@ const WRITING: &[&str] = &[
     "compare CAPTURE CAPTURE -o -",
     "cut CAPTURE --from @0 -o -",
     "trace TRACE",
+    "demo --list",
     "explain",
     "explain nagle",
     "completions bash",

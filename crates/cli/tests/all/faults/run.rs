@@ -56,6 +56,17 @@ fn shim() -> &'static Path {
     })
 }
 
+/// The files of a folder, and of those in it.
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the test's own folder");
+    let path = |entry: std::io::Result<fs::DirEntry>| entry.expect("an entry").path();
+    let within = |path: PathBuf| match path.is_dir() {
+        true => files_in(&path),
+        false => vec![path],
+    };
+    entries.map(path).flat_map(within).collect()
+}
+
 /// Where runs of one test go, one after the other.
 pub(super) struct Runs {
     inputs: Inputs,
@@ -113,8 +124,7 @@ impl Runs {
         let read = |path: PathBuf| fs::read(path).expect("the test's own folder");
         let told = read(told);
         let number = |at: usize| u32::from_ne_bytes(told[at..at + 4].try_into().expect("four"));
-        let entries = fs::read_dir(&files).expect("the test's own folder");
-        let paths = entries.map(|e| e.expect("an entry").path());
+        let paths = files_in(&files).into_iter();
         let named = |path: &PathBuf| path.file_name().map(|n| n.to_string_lossy().into_owned());
         Ran {
             status,

@@ -1,0 +1,167 @@
+//! A logon to Oracle is told in the same words and with the same times by every command that tells of it:
+//! public captures, whole from their first packet.
+
+use crate::kit::{answer, root, rows, sample};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Nanoseconds by operation and step.
+type Phases = BTreeMap<(String, String), i64>;
+
+const LOGON: [&str; 3] = ["CONNECT", "NEGOTIATE", "LOGON"];
+
+/// Sums of what belongs to a logon and took time.
+fn phases(calls: impl Iterator<Item = (String, String, i64)>) -> Phases {
+    let mut phases = Phases::new();
+    for (op, step, ns) in calls {
+        if LOGON.contains(&op.as_str()) && ns > 0 {
+            *phases.entry((op, step)).or_default() += ns;
+        }
+    }
+    phases
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn ns(value: &Value) -> i64 {
+    value.as_i64().unwrap_or_default()
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().expect("a list").iter()
+}
+
+fn of_calls(capture: &Path) -> Phases {
+    let calls = rows("calls", [capture]).into_iter();
+    phases(calls.map(|c| {
+        let took = ns(&c["response_time_ns"]);
+        (text(&c["op"]), text(&c["detail"]["step"]), took)
+    }))
+}
+
+fn of_ops(capture: &Path) -> Phases {
+    let by = [capture, Path::new("--by"), Path::new("op,step")];
+    let ops = answer("ops", by);
+    phases(list(&ops["groups"]).map(|g| (text(&g["op"]), text(&g["step"]), ns(&g["total_ns"]))))
+}
+
+/// A wait's words are protocol, operation and step.
+fn of_startup(capture: &Path) -> Phases {
+    let startup = answer("startup", [capture]);
+    let waits = list(&startup["client"]["waits"]).filter(|w| w["kind"] == "logon");
+    phases(waits.map(|w| {
+        let what = text(&w["what"]);
+        let mut words = what.split(' ').skip(1).map(str::to_owned);
+        let mut word = || words.next().unwrap_or_default();
+        (word(), word(), ns(&w["elapsed_ns"]))
+    }))
+}
+
+#[test]
+fn calls_ops_startup_and_sql_agree_on_the_phases_of_a_logon() {
+    for name in [
+        "7_oracle10_2016.pcapng",
+        "9_oracle12_2016.pcapng",
+        "10_sqldeveloper10_2016.pcapng",
+        "12_sqldeveloper12_2016.pcapng",
+        "TNS_Oracle1.pcap",
+        "john-11gR2-Nmap-sys-username-good",
+        "john-Oracle-openwall-1.pcap",
+        "john-try-2",
+    ] {
+        let Some(capture) = sample(&format!("tns/{name}")) else {
+            return;
+        };
+        let called = of_calls(&capture);
+        let steps = ["native-services", "protocol", "data-types", "session-key"];
+        let step = |word: &str| called.keys().any(|(_, step)| step == word);
+        assert!(steps.into_iter().any(step), "{name}: {called:?}");
+        assert_eq!(of_ops(&capture), called, "{name}: ops");
+        assert_eq!(of_startup(&capture), called, "{name}: startup");
+
+        let sql = answer("sql", [&capture]);
+        let sum = |name: &str| -> i64 { list(&sql["sessions"]).map(|s| ns(&s[name])).sum() };
+        let names = ["connect_ns", "negotiate_ns", "logon_ns"];
+        for (op, name_in_sql) in LOGON.into_iter().zip(names) {
+            let of_op = called.iter().filter(|((o, _), _)| o == op);
+            let of_op: i64 = of_op.map(|(_, ns)| ns).sum();
+            assert_eq!(sum(name_in_sql), of_op, "{name}: {op} in sql");
+        }
+    }
+}
+
+/// The work is counted from the calls, and the span from the first packet and the last, by others than the
+/// session's own sums; nothing is left untold in captures that lack nothing.
+#[test]
+fn the_parts_of_a_session_sum_to_its_time() {
+    for name in [
+        "7_oracle10_2016.pcapng",
+        "9_oracle12_2016.pcapng",
+        "12_sqldeveloper12_2016.pcapng",
+        "john-Oracle-good.pcap",
+    ] {
+        let Some(capture) = sample(&format!("tns/{name}")) else {
+            return;
+        };
+        let calls = rows("calls", [&capture]);
+        let sql = answer("sql", [&capture]);
+        for s in list(&sql["sessions"]) {
+            let own = || calls.iter().filter(|c| c["client"] == s["client"]);
+            let is_work = |c: &&Value| !LOGON.contains(&text(&c["op"]).as_str());
+            let work: i64 = own()
+                .filter(is_work)
+                .map(|c| ns(&c["response_time_ns"]))
+                .sum();
+            assert_eq!(ns(&s["work_ns"]), work, "{name}");
+            let first = own().map(|c| ns(&c["request_first_ns"])).min();
+            let last = own().map(|c| ns(&c["response_last_ns"])).max();
+            let (first, last) = (first.expect("calls"), last.expect("calls"));
+            let before = ns(&s["tcp_ns"]) + ns(&s["before_ns"]);
+            assert_eq!(ns(&s["span_ns"]), last - first + before, "{name}");
+            let parts = [
+                "tcp_ns",
+                "before_ns",
+                "tls_ns",
+                "connect_ns",
+                "negotiate_ns",
+                "logon_ns",
+                "work_ns",
+                "think_ns",
+            ];
+            let told: i64 = parts.iter().map(|part| ns(&s[part])).sum();
+            assert_eq!(told, ns(&s["span_ns"]), "{name}: {s}");
+            assert_eq!(s["untold_ns"], 0, "{name}");
+        }
+    }
+}
+
+/// The table of what is proven names each capture whose calls are held, and no other; what it names none for is
+/// said to be unproven.
+#[test]
+fn each_line_of_the_table_has_its_proof() {
+    let read = |path: &str| std::fs::read_to_string(root().join(path)).expect(path);
+    let calls = read("tests/tns-calls.tsv");
+    let held: BTreeSet<&str> = calls
+        .lines()
+        .skip(1)
+        .filter_map(|l| l.split('\t').next())
+        .collect();
+    let page = read("docs/sqlnet.md");
+    let (_, table) = page.split_once("| proven by |\n").expect("the table");
+    let lines = table.lines().skip(1).take_while(|l| l.starts_with('|'));
+    let mut named = BTreeSet::new();
+    for line in lines {
+        let (_, proof) = line
+            .trim_end_matches(" |")
+            .rsplit_once(" | ")
+            .expect("cells");
+        let captures: Vec<&str> = proof.split('`').skip(1).step_by(2).collect();
+        let unproven = proof.starts_with("unproven");
+        assert!(unproven == captures.is_empty(), "{line}");
+        named.extend(captures);
+    }
+    assert_eq!(named, held);
+}
