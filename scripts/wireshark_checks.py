@@ -168,7 +168,7 @@ def same_call(fields, lines, row, which, prefix, where, links=True):
     is_("in_diagnosis", [{"true": "1", "false": "0"}[row["in_diagnosis"]]])
     is_("capture", [row["server_capture"] if prefix else json.loads(row["detail"]).get(which[0] + "_capture", row["capture"])])
     ledger = json.loads(row["ledger"])
-    told = sorted((l for l in ledger if "finding" in l and l["lo_ns"] > 0), key=lambda l: -l["lo_ns"])
+    told = sorted((l for l in ledger if l["finding"] and l["lo_ns"] > 0), key=lambda l: -l["lo_ns"])
     is_("finding", once(l["finding"] for l in told))
     is_("finding_side", once(l["side"] for l in told))
     is_("cause", cause_of(ledger))
@@ -178,7 +178,7 @@ def same_call(fields, lines, row, which, prefix, where, links=True):
         one["lo"] = seconds(str(line["lo_ns"]))
         if line["hi_ns"] is not None:
             one["hi"] = seconds(str(line["hi_ns"]))
-        if "finding" in line:
+        if line["finding"]:
             one["finding"] = line["finding"]
         want.append(one)
     expect(lines == want, f"{where}: the ledger is {lines}, not {want}")
@@ -430,7 +430,7 @@ def profile():
         for line in out.splitlines():
             frame, side, finding, rule = line.split("\t")
             rows = [row for row, _ in want.get(int(frame), [])]
-            told = [l for row in rows for l in json.loads(row["ledger"]) if "finding" in l and l["lo_ns"] > 0]
+            told = [l for row in rows for l in json.loads(row["ledger"]) if l["finding"] and l["lo_ns"] > 0]
             sides = once(row["side"] for row in rows if row["side"])
             expect(once(side.split(",")) == (sides or [""]), f"{name} frame {frame}: column Side is {side}, not {sides}")
             expect(set(finding.split(",")) == ({l["finding"] for l in told} or {""}), f"{name} frame {frame}: {finding}")

@@ -10,7 +10,7 @@ use crate::packed::Packed;
 use crate::results::{ConnectionResult, DirectionResult, HandshakeResult, Vantage, VantageFrom};
 use crate::vantage;
 use model::{
-    ConnectionSummary, Direction, DirectionAccount, DirectionSummary, Endpoint, TimeClass,
+    ConnectionSummary, Direction, DirectionAccount, DirectionSummary, Endpoint, Time, TimeClass,
     Transport,
 };
 use std::collections::{HashMap, VecDeque};
@@ -174,6 +174,7 @@ fn result(seen: &[(usize, &ConnectionSummary)]) -> ConnectionResult {
         close: main.close,
         openings: seen.iter().map(|(_, c)| c.handshake).collect(),
         resets: seen.iter().map(|(_, c)| c.reset).collect(),
+        last_data: seen.iter().map(|(_, c)| last_data(c)).collect(),
         vantage,
         vantage_from,
         vantage_confidence,
@@ -188,6 +189,12 @@ fn result(seen: &[(usize, &ConnectionSummary)]) -> ConnectionResult {
         at_stake_ns,
         top,
     }
+}
+
+/// Of the client and of the server.
+fn last_data(c: &ConnectionSummary) -> [Option<Time>; 2] {
+    let accounts = c.accounts.as_ref();
+    DIRECTIONS.map(|d| accounts.and_then(|a| a[d.index()].last_data))
 }
 
 fn nearest(d: Direction) -> Vantage {

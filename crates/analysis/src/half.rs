@@ -65,6 +65,8 @@ pub struct Half {
     pub server: Endpoint,
     pub id: u32,
     pub request_sequence: u32,
+    /// Of the first byte of the response, where that was seen.
+    pub response_sequence: Option<u32>,
     pub request_bytes: u32,
     pub response_bytes: u32,
     pub op: u16,
@@ -137,6 +139,7 @@ impl Half {
             server: call.server,
             id: call.id,
             request_sequence: call.request_sequence,
+            response_sequence: call.response_first.map(|_| call.response_sequence),
             request_bytes: u32::try_from(call.request_bytes).unwrap_or(u32::MAX),
             response_bytes: u32::try_from(call.response_bytes).unwrap_or(u32::MAX),
             op,

@@ -10,7 +10,9 @@
 //!
 //! Network address translation changes addresses and ports but neither XIDs nor sequence numbers: a
 //! connection of which nothing matches by address is compared with the other capture's by id and
-//! sequence number alone, and taken for the same when [`VOTES`] of its calls agree.
+//! sequence number alone, and taken for the same when [`VOTES`] of its calls agree. One call whose request and
+//! response both begin with the same sequence number proves as much, as each host drew its own of 2³² (RFC 6528); but the
+//! addresses have the first word, so it waits until the connection is over in both captures.
 
 use crate::half::Half;
 use hashbrown::{HashMap, HashTable};
@@ -28,6 +30,9 @@ const LAST_VOTES: u32 = 2;
 const CANDIDATES: u32 = 64;
 
 type Ends = (Endpoint, Endpoint);
+
+/// The id of a call, its place in the stream, and its bytes.
+type CallKey = (u32, u32, u32);
 
 #[derive(Debug)]
 struct Waiter {
@@ -51,9 +56,12 @@ struct Waiting {
 #[derive(Default, Debug)]
 struct ConnectionState {
     matched: bool,
+    closed: bool,
     candidates: u32,
     /// The other capture's name of this connection.
     alias: Option<Ends>,
+    /// The other capture's connection whose sequence numbers are the same in both directions.
+    same_numbers: Option<Ends>,
 }
 
 /// Two captures being matched; index 0 and 1.
@@ -62,8 +70,8 @@ pub struct Join {
     sides: [Waiting; 2],
     hasher: foldhash::fast::FixedState,
     /// Calls of connections without a match, by id and sequence number: which connections of which
-    /// side they belong to.
-    loose: HashMap<(u32, u32, u32), [Option<Ends>; 2], foldhash::fast::FixedState>,
+    /// side they belong to, and where in the stream their responses begin.
+    loose: HashMap<CallKey, [Option<(Ends, Option<u32>)>; 2], foldhash::fast::FixedState>,
     votes: HashMap<(Ends, Ends), u32, foldhash::fast::FixedState>,
     /// Whether any connection was matched across different addresses.
     pub translated: bool,
@@ -90,23 +98,29 @@ impl Join {
             return;
         }
         let key = (call.id, call.request_sequence, call.request_bytes);
+        let answered = call.response_sequence;
         let arrivals = &mut self.sides[side].arrivals;
         *arrivals += 1;
         let arrival = *arrivals;
         self.wait(side, hash, Waiter { call, arrival });
         if unmatched {
-            self.vote(side, ends, key, out);
+            self.vote(side, ends, key, answered, out);
         }
     }
 
-    /// A connection is over: what is known of it is forgotten, unless its name was found out.
-    pub fn closed(&mut self, side: usize, client: Endpoint, server: Endpoint) {
+    /// A connection is over: what is known of it is forgotten, unless its name was found out. Gives the calls
+    /// that are matched by that.
+    pub fn closed(&mut self, side: usize, ends: Ends, out: &mut Vec<[Half; 2]>) {
         let connections = &mut self.sides[side].connections;
-        if connections
-            .get(&(client, server))
-            .is_some_and(|s| s.alias.is_none() && s.matched)
-        {
-            connections.remove(&(client, server));
+        if let Some(state) = connections.get_mut(&ends) {
+            state.closed = true;
+            match state.same_numbers {
+                Some(other) if !state.matched => self.same_numbers(side, ends, other, out),
+                None if state.matched && state.alias.is_none() => {
+                    connections.remove(&ends);
+                }
+                _ => {}
+            }
         }
         if self.loose.len() > limits::LOOSE_CALLS {
             self.loose.clear();
@@ -183,7 +197,14 @@ impl Join {
     }
 
     /// A call of a connection of which nothing has matched: is it known under other addresses?
-    fn vote(&mut self, side: usize, ends: Ends, key: (u32, u32, u32), out: &mut Vec<[Half; 2]>) {
+    fn vote(
+        &mut self,
+        side: usize,
+        ends: Ends,
+        key: CallKey,
+        answered: Option<u32>,
+        out: &mut Vec<[Half; 2]>,
+    ) {
         let Some(state) = self.sides[side].connections.get_mut(&ends) else {
             return;
         };
@@ -192,20 +213,34 @@ impl Join {
         }
         state.candidates += 1;
         let known = self.loose.entry(key).or_default();
-        known[side] = Some(ends);
-        let Some(other) = known[1 - side] else { return };
+        known[side] = Some((ends, answered));
+        let Some((other, other_answered)) = known[1 - side] else {
+            return;
+        };
         if other == ends || !is_unmatched(&self.sides[1 - side], other) {
             return;
         }
-        let pair = if side == 0 {
-            (ends, other)
-        } else {
-            (other, ends)
-        };
+        let pair = in_order(side, ends, other);
+        // A datagram has no number.
+        if key.1 != 0 && answered.is_some() && answered == other_answered {
+            for (side, ends, other) in [(side, ends, other), (1 - side, other, ends)] {
+                let state = self.sides[side].connections.get_mut(&ends);
+                state.into_iter().for_each(|s| s.same_numbers = Some(other));
+            }
+        }
         let votes = self.votes.entry(pair).or_default();
         *votes += 1;
         if *votes >= VOTES {
             self.identify(pair.0, pair.1, out);
+        }
+    }
+
+    /// Two connections have the same sequence numbers: they are one if both are over and no address says otherwise.
+    fn same_numbers(&mut self, side: usize, ends: Ends, other: Ends, out: &mut Vec<[Half; 2]>) {
+        let there = self.sides[1 - side].connections.get(&other);
+        if there.is_some_and(|s| s.closed && !s.matched) {
+            let (a, b) = in_order(side, ends, other);
+            self.identify(a, b, out);
         }
     }
 
@@ -240,7 +275,9 @@ impl Join {
             self.votes.iter().map(|(p, v)| (*p, *v)).collect();
         pairs.sort_by_key(|(pair, votes)| (std::cmp::Reverse(*votes), *pair));
         for ((a, b), votes) in pairs {
-            if votes >= LAST_VOTES
+            let numbers = self.sides[0].connections.get(&a);
+            let same_numbers = numbers.is_some_and(|s| s.same_numbers == Some(b));
+            if (same_numbers || votes >= LAST_VOTES)
                 && is_unmatched(&self.sides[0], a)
                 && is_unmatched(&self.sides[1], b)
             {
@@ -289,6 +326,14 @@ fn is_unmatched(side: &Waiting, ends: Ends) -> bool {
     side.connections.get(&ends).is_some_and(|s| !s.matched)
 }
 
+/// Capture 0's connection and capture 1's, of which `ends` is that of this side.
+fn in_order(side: usize, ends: Ends, other: Ends) -> (Ends, Ends) {
+    match side {
+        0 => (ends, other),
+        _ => (other, ends),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -302,6 +347,77 @@ mod tests {
         Half {
             request_sequence: 0,
             ..half
+        }
+    }
+
+    /// The only call of a connection from this port, whose hosts begin with these numbers.
+    fn only(port: u16, numbers: [u32; 2]) -> Half {
+        let call = tests::call(0, 0, 8_192, 10, 20);
+        let half = Half::of(&call, 0, 0, 0).expect("it has a request");
+        let client = Endpoint {
+            port,
+            ..half.client
+        };
+        Half {
+            client,
+            request_sequence: numbers[0],
+            response_sequence: Some(numbers[1]),
+            ..half
+        }
+    }
+
+    /// Connections of one call each, read in these turns, and how many of their calls
+    /// are matched before the captures are over, and then.
+    fn matched(captures: [&[Half]; 2], turns: &[usize]) -> [usize; 2] {
+        let (mut join, mut pairs) = (Join::default(), Vec::new());
+        let mut left = captures.map(<[Half]>::iter);
+        for &side in turns {
+            if let Some(call) = left[side].next() {
+                join.add(side, call.clone(), &mut pairs);
+                join.closed(side, (call.client, call.server), &mut pairs);
+            }
+        }
+        let before = pairs.len();
+        join.finish(&mut pairs);
+        [before, pairs.len()]
+    }
+
+    #[test]
+    fn one_call_with_both_numbers_is_a_connection_behind_translation() {
+        let (there, here) = (only(700, [5, 9]), only(1_024, [5, 9]));
+        assert_eq!(matched([&[there], &[here]], &[0, 1]), [1, 1]);
+    }
+
+    #[test]
+    fn one_number_alone_may_be_chance() {
+        let (there, here) = (only(700, [5, 9]), only(1_024, [5, 8]));
+        assert_eq!(matched([&[there], &[here]], &[0, 1]), [0, 0]);
+        let unanswered = [700, 1_024].map(|port| Half {
+            response_sequence: None,
+            ..only(port, [5, 9])
+        });
+        let [there, here] = unanswered.map(|half| [half]);
+        assert_eq!(matched([&there, &here], &[0, 1]), [0, 0]);
+    }
+
+    #[test]
+    fn addresses_have_the_first_word() {
+        // A capture at the translating host has the connection under both names.
+        let both = [only(700, [5, 9]), only(1_024, [5, 9])];
+        let server = [only(1_024, [5, 9])];
+        for turns in [[0, 0, 1], [0, 1, 0], [1, 0, 0]] {
+            let (mut join, mut pairs) = (Join::default(), Vec::new());
+            let mut left = [both.iter(), server.iter()];
+            for side in turns {
+                let call = left[side].next().expect("one for each turn");
+                join.add(side, call.clone(), &mut pairs);
+            }
+            join.finish(&mut pairs);
+            let ports: Vec<_> = pairs
+                .iter()
+                .map(|p| [0, 1].map(|i| p[i].client.port))
+                .collect();
+            assert_eq!(ports, [[1_024, 1_024]], "{turns:?}");
         }
     }
 

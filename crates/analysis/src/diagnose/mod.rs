@@ -358,7 +358,9 @@ impl Diagnoser {
     pub fn connection(&mut self, which: usize, c: &ConnectionSummary) {
         self.captures[which].connection(c);
         self.sql[which].connection(c);
-        self.join.closed(which, c.client, c.server);
+        self.join
+            .closed(which, (c.client, c.server), &mut self.pairs);
+        self.take_pairs();
         if self.captures.len() == 2 {
             self.others.connection(which, c);
         }

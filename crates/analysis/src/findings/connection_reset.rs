@@ -39,6 +39,9 @@ pub(super) const ENTRY: Entry = Entry {
     check,
 };
 
+/// The client's, and the server's, as one capture has them.
+type LastData = [Option<Time>; 2];
+
 /// A reset that cut something off: whose it is, and where to see it.
 struct Cut<'a> {
     connection: &'a ConnectionResult,
@@ -115,14 +118,15 @@ pub(super) fn cuts_off(c: &ConnectionResult) -> bool {
 
 /// `forged`: somebody is known to send in the server's name.
 fn cut(c: &ConnectionResult, forged: bool) -> Option<Cut<'_>> {
-    let seen = c.resets.iter().zip(&c.ends);
-    let seen = seen.filter_map(|(r, (capture, ..))| Some(((*r)?, *capture)));
-    let cuts_off = |r: &ResetSeen| {
+    // What came before what is asked of one capture: two have two clocks.
+    let seen = c.resets.iter().zip(&c.ends).zip(&c.last_data);
+    let seen = seen.filter_map(|((r, (capture, ..)), last)| Some(((*r)?, *capture, last)));
+    let cuts_off = |r: &ResetSeen, last: &LastData| {
         let is_over = r.refuses || r.after_fin || r.after_peers_fin || r.sender_unheard;
-        !is_over && is_under_way(c, r.direction)
+        !is_over && is_under_way(last, r.direction)
     };
     // Of two that crossed the one that cut something off counts.
-    let (reset, capture) = seen.min_by_key(|(r, _)| !cuts_off(r))?;
+    let (reset, capture, last) = seen.min_by_key(|(r, _, last)| !cuts_off(r, last))?;
     // Who sends a reset has it in its own capture: where each end has only the other's, neither sent any.
     let forged = match c.resets.as_slice() {
         [Some(at_client), Some(at_server)] => {
@@ -130,17 +134,12 @@ fn cut(c: &ConnectionResult, forged: bool) -> Option<Cut<'_>> {
         }
         _ => reset.odd_ttl || (forged && !reset.counts_on),
     };
-    if !forged && !cuts_off(&reset) {
+    if !forged && !cuts_off(&reset, last) {
         return None;
     }
     // Who goes on as if nothing were did not believe it.
-    let receiver = c.direction(reset.direction.reverse());
-    if forged
-        && receiver
-            .account
-            .last_data
-            .is_some_and(|last| last > reset.at.time)
-    {
+    let receivers = last[reset.direction.reverse().index()];
+    if forged && receivers.is_some_and(|last| last > reset.at.time) {
         return None;
     }
     let side = if forged {
@@ -157,8 +156,7 @@ fn cut(c: &ConnectionResult, forged: bool) -> Option<Cut<'_>> {
 }
 
 /// Whether somebody waited: the client for an answer, or the receiver of the reset for more.
-fn is_under_way(c: &ConnectionResult, reset: Direction) -> bool {
-    let [asked, answered] = [0, 1].map(|d| c.directions[d].account.last_data);
+fn is_under_way([asked, answered]: &LastData, reset: Direction) -> bool {
     match reset {
         Direction::ToClient => asked > answered,
         // A client that goes away does so of its own accord.
@@ -182,9 +180,10 @@ mod tests {
                 })
                 .map(Some)
                 .into();
-            for (d, at) in [asked, answered].into_iter().enumerate() {
-                c.directions[d].account.last_data = Some(Time(at));
-            }
+            // The other end's clock is behind.
+            c.last_data = [0, 1_000]
+                .map(|behind| [asked, answered].map(|at| Some(Time(at - behind))))
+                .into();
             f.streams.connections = vec![c];
         })
     }
@@ -206,7 +205,7 @@ mod tests {
             let mut seen = reset_seen();
             change(&mut seen);
             c.resets = vec![Some(seen), Some(seen)];
-            c.directions[0].account.last_data = Some(Time(5));
+            c.last_data = vec![[Some(Time(5)), None]; 2];
             found(Rule::ConnectionReset, |f| f.streams.connections = vec![c]).is_none()
         };
         assert!(!over(|_| {}));
@@ -217,15 +216,14 @@ mod tests {
 
     #[test]
     fn a_forged_reset_that_nobody_believes_cuts_nothing_off() {
-        let forged = |answered, asked: i64| {
+        let forged = |answered, asked| {
             found(Rule::ConnectionReset, |f| {
                 let mut c = connection();
                 c.resets = vec![Some(ResetSeen {
                     odd_ttl: true,
                     ..reset_seen()
                 })];
-                c.directions[0].account.last_data = Some(mark(asked as u32).time);
-                c.directions[1].account.last_data = Some(mark(answered).time);
+                c.last_data = vec![[asked, answered].map(|frame| Some(mark(frame).time))];
                 f.streams.connections = vec![c];
             })
         };

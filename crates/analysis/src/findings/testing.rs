@@ -299,6 +299,7 @@ pub(crate) fn connection() -> ConnectionResult {
         vantage_confidence: 0.0,
         handshake: HandshakeResult::default(),
         openings: Vec::new(),
+        last_data: Vec::new(),
         resets: vec![None, None],
         directions: [direction(), direction()],
         at_stake_ns: 0,

@@ -57,6 +57,8 @@ pub struct ConnectionResult {
     /// The opening and the reset as each capture has them, in the order of `ends`.
     pub openings: Vec<model::Handshake>,
     pub resets: Vec<Option<model::ResetSeen>>,
+    /// The last data of the client and of the server, on each capture's own clock, in the order of `ends`.
+    pub last_data: Vec<[Option<Time>; 2]>,
     /// Client to server, server to client.
     pub directions: [DirectionResult; 2],
     /// What is charged to waits that could be avoided: everything but idleness, of the direction in

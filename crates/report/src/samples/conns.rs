@@ -139,6 +139,7 @@ pub(crate) fn conns() -> ConnsResult {
         ids: vec![model::ConnectionId(0)],
         close: Close::Finished,
         openings: Vec::new(),
+        last_data: Vec::new(),
         resets: Vec::new(),
         vantage: Vantage::Client,
         vantage_from: VantageFrom::Handshake {
@@ -173,6 +174,7 @@ pub(crate) fn conns() -> ConnsResult {
         ids: vec![model::ConnectionId(299)],
         close: Close::EndOfCapture,
         openings: Vec::new(),
+        last_data: Vec::new(),
         resets: Vec::new(),
         vantage: Vantage::Unknown,
         vantage_from: VantageFrom::Nothing,
