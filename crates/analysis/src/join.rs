@@ -15,6 +15,7 @@
 //! addresses have the first word, so it waits until the connection is over in both captures.
 
 use crate::half::Half;
+use hashbrown::hash_map::Entry;
 use hashbrown::{HashMap, HashTable};
 use model::{Endpoint, limits};
 use std::collections::VecDeque;
@@ -26,13 +27,13 @@ const VOTES: u32 = 4;
 /// At the end of the captures this many have to do: one may be chance.
 const LAST_VOTES: u32 = 2;
 
-/// Calls of a connection without any match that are remembered for that vote.
-const CANDIDATES: u32 = 64;
-
 type Ends = (Endpoint, Endpoint);
 
-/// The id of a call, its place in the stream, and its bytes.
+/// The id of a call, its place in the stream, and its bytes: what address translation leaves as it is.
 type CallKey = (u32, u32, u32);
+
+/// The hash by which a waiting call is found, and its number among its capture's calls.
+type Ticket = (u64, u64);
 
 #[derive(Debug)]
 struct Waiter {
@@ -45,8 +46,8 @@ struct Waiter {
 struct Waiting {
     calls: HashTable<Waiter>,
     arrivals: u64,
-    /// Hashes and numbers in the order in which calls came, for eviction.
-    order: VecDeque<(u64, u64)>,
+    /// In the order in which calls came, for eviction.
+    order: VecDeque<Ticket>,
     evicted: u64,
     /// Their rows, where these are wanted.
     evicted_rows: Option<Vec<u64>>,
@@ -57,11 +58,20 @@ struct Waiting {
 struct ConnectionState {
     matched: bool,
     closed: bool,
-    candidates: u32,
     /// The other capture's name of this connection.
     alias: Option<Ends>,
     /// The other capture's connection whose sequence numbers are the same in both directions.
     same_numbers: Option<Ends>,
+    /// Its calls that wait, as long as none has matched.
+    waits: VecDeque<Ticket>,
+}
+
+/// A call of a connection without a match.
+#[derive(Clone, Copy, Debug)]
+struct Loose {
+    ends: Ends,
+    /// Where its response begins, if that was seen.
+    response_sequence: Option<u32>,
 }
 
 /// Two captures being matched; index 0 and 1.
@@ -69,9 +79,8 @@ struct ConnectionState {
 pub struct Join {
     sides: [Waiting; 2],
     hasher: foldhash::fast::FixedState,
-    /// Calls of connections without a match, by id and sequence number: which connections of which
-    /// side they belong to, and where in the stream their responses begin.
-    loose: HashMap<CallKey, [Option<(Ends, Option<u32>)>; 2], foldhash::fast::FixedState>,
+    /// The calls that wait of connections without a match, by capture.
+    loose: HashMap<CallKey, [Option<Loose>; 2], foldhash::fast::FixedState>,
     votes: HashMap<(Ends, Ends), u32, foldhash::fast::FixedState>,
     /// Whether any connection was matched across different addresses.
     pub translated: bool,
@@ -80,7 +89,7 @@ pub struct Join {
 impl Join {
     /// Adds a call of one capture; gives its twin's when that is there, as `[capture 0's, capture 1's]`.
     pub fn add(&mut self, side: usize, call: Half, out: &mut Vec<[Half; 2]>) {
-        let ends = (call.client, call.server);
+        let ends = ends_of(&call);
         let state = self.sides[side].connections.entry(ends).or_default();
         let canonical = state.alias.unwrap_or(ends);
         let unmatched = !state.matched;
@@ -89,7 +98,7 @@ impl Join {
             if unmatched {
                 self.mark_matched(side, ends);
             }
-            self.mark_matched(1 - side, (twin.client, twin.server));
+            self.mark_matched(1 - side, ends_of(&twin));
             out.push(if side == 0 {
                 [call, twin]
             } else {
@@ -97,14 +106,20 @@ impl Join {
             });
             return;
         }
-        let key = (call.id, call.request_sequence, call.request_bytes);
-        let answered = call.response_sequence;
+        let (key, response_sequence) = (key_of(&call), call.response_sequence);
         let arrivals = &mut self.sides[side].arrivals;
         *arrivals += 1;
         let arrival = *arrivals;
         self.wait(side, hash, Waiter { call, arrival });
         if unmatched {
-            self.vote(side, ends, key, answered, out);
+            let connections = &mut self.sides[side].connections;
+            let state = connections.entry(ends).or_default();
+            state.waits.push_back((hash, arrival));
+            let loose = Loose {
+                ends,
+                response_sequence,
+            };
+            self.vote(side, key, loose, out);
         }
     }
 
@@ -112,19 +127,22 @@ impl Join {
     /// that are matched by that.
     pub fn closed(&mut self, side: usize, ends: Ends, out: &mut Vec<[Half; 2]>) {
         let connections = &mut self.sides[side].connections;
-        if let Some(state) = connections.get_mut(&ends) {
-            state.closed = true;
-            match state.same_numbers {
-                Some(other) if !state.matched => self.same_numbers(side, ends, other, out),
-                None if state.matched && state.alias.is_none() => {
-                    connections.remove(&ends);
+        let Some(state) = connections.get_mut(&ends) else {
+            return;
+        };
+        state.closed = true;
+        match state.same_numbers {
+            Some(other) if !state.matched => {
+                let there = self.sides[1 - side].connections.get(&other);
+                if there.is_some_and(|s| s.closed && !s.matched) {
+                    let (a, b) = in_order(side, ends, other);
+                    self.identify(a, b, out);
                 }
-                _ => {}
             }
-        }
-        if self.loose.len() > limits::LOOSE_CALLS {
-            self.loose.clear();
-            self.votes.clear();
+            _ if state.matched && state.alias.is_none() => {
+                connections.remove(&ends);
+            }
+            _ => {}
         }
     }
 
@@ -141,7 +159,7 @@ impl Join {
                 && c.request_sequence == like.request_sequence
                 && (like.request_sequence != 0 || c.op == like.op)
                 && {
-                    let own = (c.client, c.server);
+                    let own = ends_of(c);
                     own == ends || connections.get(&own).is_some_and(|s| s.alias == Some(ends))
                 }
         };
@@ -153,7 +171,9 @@ impl Join {
             }
             _ => calls.find_entry(hash, same),
         };
-        found.ok().map(|entry| entry.remove().0.call)
+        let call = found.ok().map(|entry| entry.remove().0.call)?;
+        self.unloose(side, &call);
+        Some(call)
     }
 
     fn wait(&mut self, side: usize, hash: u64, waiter: Waiter) {
@@ -164,25 +184,18 @@ impl Join {
         waiting
             .calls
             .insert_unique(hash, waiter, |Waiter { call: c, .. }| {
-                let ends = (c.client, c.server);
+                let ends = ends_of(c);
                 let name = connections.get(&ends).and_then(|s| s.alias).unwrap_or(ends);
                 hasher.hash_one((name, c.id, c.request_sequence))
             });
         waiting.order.push_back(key);
-        while waiting.calls.len() > limits::LOOK_BACK_CALLS {
-            let Some((hash, arrival)) = waiting.order.pop_front() else {
+        while self.sides[side].calls.len() > limits::LOOK_BACK_CALLS {
+            let Some(oldest) = self.sides[side].order.pop_front() else {
                 break;
             };
-            let oldest = waiting.calls.find_entry(hash, |w| w.arrival == arrival);
-            if let Ok(entry) = oldest {
-                let (Waiter { call, .. }, _) = entry.remove();
-                waiting.evicted += 1;
-                waiting
-                    .evicted_rows
-                    .iter_mut()
-                    .for_each(|rows| rows.push(call.row));
-            }
+            self.evict(side, oldest);
         }
+        let waiting = &mut self.sides[side];
         if waiting.order.len() > 2 * waiting.calls.len() + 4096 {
             let calls = &waiting.calls;
             let waits = |&(hash, arrival): &_| calls.find(hash, |w| w.arrival == arrival).is_some();
@@ -190,44 +203,65 @@ impl Join {
         }
     }
 
+    fn evict(&mut self, side: usize, (hash, arrival): Ticket) {
+        let waiting = &mut self.sides[side];
+        let Ok(entry) = waiting.calls.find_entry(hash, |w| w.arrival == arrival) else {
+            return;
+        };
+        let (Waiter { call, .. }, _) = entry.remove();
+        waiting.evicted += 1;
+        let rows = waiting.evicted_rows.iter_mut();
+        rows.for_each(|rows| rows.push(call.row));
+        // It is the oldest of its connection, too.
+        if let Some(state) = waiting.connections.get_mut(&ends_of(&call))
+            && state.waits.front().is_some_and(|(_, a)| *a == arrival)
+        {
+            state.waits.pop_front();
+        }
+        self.unloose(side, &call);
+    }
+
+    /// A call no longer waits.
+    fn unloose(&mut self, side: usize, call: &Half) {
+        if self.loose.is_empty() {
+            return;
+        }
+        if let Entry::Occupied(mut known) = self.loose.entry(key_of(call)) {
+            let slots = known.get_mut();
+            slots[side].take_if(|l| l.ends == ends_of(call));
+            if slots.iter().all(Option::is_none) {
+                known.remove();
+            }
+        }
+    }
+
     fn mark_matched(&mut self, side: usize, ends: Ends) {
-        if let Some(state) = self.sides[side].connections.get_mut(&ends) {
+        if let Some(state) = self.sides[side].connections.get_mut(&ends)
+            && !state.matched
+        {
             state.matched = true;
+            state.waits = VecDeque::new();
         }
     }
 
     /// A call of a connection of which nothing has matched: is it known under other addresses?
-    fn vote(
-        &mut self,
-        side: usize,
-        ends: Ends,
-        key: CallKey,
-        answered: Option<u32>,
-        out: &mut Vec<[Half; 2]>,
-    ) {
-        let Some(state) = self.sides[side].connections.get_mut(&ends) else {
-            return;
-        };
-        if state.candidates >= CANDIDATES {
-            return;
-        }
-        state.candidates += 1;
+    fn vote(&mut self, side: usize, key: CallKey, seen: Loose, out: &mut Vec<[Half; 2]>) {
         let known = self.loose.entry(key).or_default();
-        known[side] = Some((ends, answered));
-        let Some((other, other_answered)) = known[1 - side] else {
-            return;
-        };
+        known[side] = Some(seen);
+        let Some(there) = known[1 - side] else { return };
+        let (ends, other) = (seen.ends, there.ends);
         if other == ends || !is_unmatched(&self.sides[1 - side], other) {
             return;
         }
-        let pair = in_order(side, ends, other);
         // A datagram has no number.
-        if key.1 != 0 && answered.is_some() && answered == other_answered {
+        let is_answered = key.1 != 0 && seen.response_sequence.is_some();
+        if is_answered && seen.response_sequence == there.response_sequence {
             for (side, ends, other) in [(side, ends, other), (1 - side, other, ends)] {
                 let state = self.sides[side].connections.get_mut(&ends);
                 state.into_iter().for_each(|s| s.same_numbers = Some(other));
             }
         }
+        let pair = in_order(side, ends, other);
         let votes = self.votes.entry(pair).or_default();
         *votes += 1;
         if *votes >= VOTES {
@@ -235,27 +269,24 @@ impl Join {
         }
     }
 
-    /// Two connections have the same sequence numbers: they are one if both are over and no address says otherwise.
-    fn same_numbers(&mut self, side: usize, ends: Ends, other: Ends, out: &mut Vec<[Half; 2]>) {
-        let there = self.sides[1 - side].connections.get(&other);
-        if there.is_some_and(|s| s.closed && !s.matched) {
-            let (a, b) = in_order(side, ends, other);
-            self.identify(a, b, out);
-        }
-    }
-
     /// Capture 1's connection `b` is capture 0's `a`: matches what waits of both.
     fn identify(&mut self, a: Ends, b: Ends, out: &mut Vec<[Half; 2]>) {
         self.translated = true;
-        let mut mine: Vec<Waiter> = self.sides[1]
-            .calls
-            .extract_if(|w| (w.call.client, w.call.server) == b)
-            .collect();
-        mine.sort_unstable_by_key(|w| w.arrival);
-        if let Some(state) = self.sides[1].connections.get_mut(&b) {
-            state.alias = Some(a);
-        }
+        self.votes.remove(&(a, b));
+        let waiting = &mut self.sides[1];
+        let Some(state) = waiting.connections.get_mut(&b) else {
+            return;
+        };
+        let tickets = std::mem::take(&mut state.waits);
+        let calls = &mut waiting.calls;
+        let found = tickets.into_iter().filter_map(|(hash, arrival)| {
+            let entry = calls.find_entry(hash, |w| w.arrival == arrival).ok()?;
+            Some(entry.remove().0)
+        });
+        let mine: Vec<Waiter> = found.collect();
+        state.alias = Some(a);
         for waiter in mine {
+            self.unloose(1, &waiter.call);
             let call = &waiter.call;
             let hash = self.hash(a, call.id, call.request_sequence);
             match self.take(0, a, hash, call) {
@@ -319,6 +350,14 @@ impl Join {
     pub fn waiting(&self) -> [usize; 2] {
         [self.sides[0].calls.len(), self.sides[1].calls.len()]
     }
+}
+
+fn ends_of(call: &Half) -> Ends {
+    (call.client, call.server)
+}
+
+fn key_of(call: &Half) -> CallKey {
+    (call.id, call.request_sequence, call.request_bytes)
 }
 
 /// Whether a connection is known and nothing of it has matched; one that is over and forgotten had.
@@ -386,6 +425,27 @@ mod tests {
     fn one_call_with_both_numbers_is_a_connection_behind_translation() {
         let (there, here) = (only(700, [5, 9]), only(1_024, [5, 9]));
         assert_eq!(matched([&[there], &[here]], &[0, 1]), [1, 1]);
+    }
+
+    #[test]
+    fn a_capture_behind_translation_may_begin_late() {
+        let (mut join, mut pairs) = (Join::default(), Vec::new());
+        let call = |port, id: u32| Half {
+            id,
+            response_sequence: None,
+            ..only(port, [1_000 + id, 0])
+        };
+        for id in 0..500 {
+            join.add(0, call(700, id), &mut pairs);
+        }
+        for id in 400..410 {
+            join.add(1, call(1_024, id), &mut pairs);
+        }
+        let mut ids: Vec<_> = pairs.iter().map(|[a, b]| (a.id, b.id)).collect();
+        ids.sort_unstable();
+        assert_eq!(ids, (400..410).map(|id| (id, id)).collect::<Vec<_>>());
+        let left = join.finish(&mut pairs).map(|left| left.len());
+        assert_eq!(left, [490, 0]);
     }
 
     #[test]

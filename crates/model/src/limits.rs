@@ -194,9 +194,6 @@ pub const FOLLOWED_CALLS: usize = 200_000;
 pub const ERROR_CODES: usize = 32;
 pub const LOGON_FAILURES: usize = 256;
 
-/// Calls of connections without a match that are remembered for the vote, over all connections.
-pub const LOOSE_CALLS: usize = 1_000_000;
-
 /// Episodes remembered per connection; older ones cannot overlap calls that are still looked at.
 pub const EPISODES: usize = 512;
 
