@@ -208,8 +208,9 @@ pub struct DirectionAccount {
     pub skipped_identifications: Option<u64>,
     pub mss: Option<u16>,
     pub window_scale: Option<u8>,
-    pub sack: bool,
-    pub timestamps: bool,
+    /// Whether both sides agreed on selective acknowledgements and on timestamps; `None` where that was not seen.
+    pub sack: Option<bool>,
+    pub timestamps: Option<bool>,
     /// Whether both sides agreed on explicit congestion notification; `None` where the handshake was
     /// not seen.
     pub ecn_negotiated: Option<bool>,

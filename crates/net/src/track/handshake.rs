@@ -51,8 +51,9 @@ struct Offer {
     mss: Option<u16>,
     /// Not known where the snap length cut the options off before it; in it, nothing where it was not offered.
     window_scale: Option<Option<u8>>,
-    sack: bool,
-    timestamps: bool,
+    /// Not known where the options are cut off, unless they stand before.
+    sack: Option<bool>,
+    timestamps: Option<bool>,
     /// AE, CWR and ECE.
     ecn: u8,
 }
@@ -107,14 +108,22 @@ impl Opening {
         }
     }
 
-    /// Whether both sides offered selective acknowledgements (RFC 2018).
-    pub(super) fn has_sack(&self) -> bool {
-        self.offers.iter().all(|o| o.is_some_and(|o| o.sack))
+    /// Whether both sides offered selective acknowledgements (RFC 2018), as far as that was seen.
+    pub(super) fn has_sack(&self) -> Option<bool> {
+        self.both(|o| o.sack)
     }
 
-    /// Whether both sides offered timestamps (RFC 7323).
-    pub(super) fn has_timestamps(&self) -> bool {
-        self.offers.iter().all(|o| o.is_some_and(|o| o.timestamps))
+    /// Whether both sides offered timestamps (RFC 7323), as far as that was seen.
+    pub(super) fn has_timestamps(&self) -> Option<bool> {
+        self.both(|o| o.timestamps)
+    }
+
+    fn both(&self, offered: fn(&Offer) -> Option<bool>) -> Option<bool> {
+        let [client, server] = self.offers.map(|o| o.as_ref().and_then(offered));
+        match (client, server) {
+            (Some(false), _) | (_, Some(false)) => Some(false),
+            (both, other) => both.and(other),
+        }
     }
 
     /// Whether both sides agreed on explicit congestion notification (RFC 3168 section 6.1.1, RFC 9768
@@ -166,6 +175,7 @@ impl Opening {
             Direction::ToServer => (h.client_isn, *by_client) = (Some(s.tcp.sequence), scaling),
             Direction::ToClient => (h.server_isn, *by_server) = (Some(s.tcp.sequence), scaling),
         }
+        let seen = |is: bool| (is || window_scale.is_some()).then_some(is);
         let [client, server] = &mut self.offers;
         *match d {
             Direction::ToServer => &mut *client,
@@ -173,8 +183,8 @@ impl Opening {
         } = Some(Offer {
             mss: s.tcp.mss,
             window_scale,
-            sack: s.tcp.sack_permitted,
-            timestamps: s.tcp.timestamps.is_some(),
+            sack: seen(s.tcp.sack_permitted),
+            timestamps: seen(s.tcp.timestamps.is_some()),
             ecn: u8::from(s.tcp.accurate_ecn) << 2
                 | u8::from(s.tcp.flags.cwr()) << 1
                 | u8::from(s.tcp.flags.ece()),

@@ -121,8 +121,8 @@ const SENT: &[C] = &columns! {
     "mss" Count "maximum segment size, bytes" |r| r.own().account.mss => or_null;
     "window_scale" Count "window scale as an exponent of 2"
         |r| r.own().account.window_scale => or_null;
-    "sack" Flag "selective acknowledgement offered" |r| r.own().account.sack => or_null;
-    "timestamps" Flag "TCP timestamps offered" |r| r.own().account.timestamps => or_null;
+    "sack" Flag "whether both sides agreed on selective acknowledgements; unknown without both SYNs" |r| r.own().account.sack => or_null;
+    "timestamps" Flag "whether both sides agreed on timestamps; unknown without both SYNs" |r| r.own().account.timestamps => or_null;
     "count" Count "round trips from the point of capture to the receiver: how many are certain"
         |r| r.own().account.rtt.count => within("rtt");
     "min_ns" Duration "the shortest of them" |r| rtt(r, |r| r.min_ns) => within("rtt") or_null;

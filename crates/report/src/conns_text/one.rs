@@ -288,8 +288,8 @@ mod tests {
               delayed ACKs                                    13 of 40.1 ms                0
               maximum segment                                       1,460 B                -
               window scale                                         7 (×128)                -
-              selective ACK                                             yes               no
-              timestamps                                                yes               no
+              selective ACK                                             yes          unknown
+              timestamps                                                yes          unknown
               congestion notification                                   yes                -
                 packets marked on the way                                 7                -
                 times slowed down for it                                  4                -
@@ -348,8 +348,8 @@ mod tests {
               duplicate ACKs                                         0                0
               delayed ACKs                                           0                0
               window scale                                     unknown          unknown
-              selective ACK                                         no               no
-              timestamps                                            no               no
+              selective ACK                                    unknown          unknown
+              timestamps                                       unknown          unknown
 
             Where its 1.00 s went, in s
                                   client → server  server → client

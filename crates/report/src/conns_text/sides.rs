@@ -177,8 +177,8 @@ const RECEIVER: [Row; 16] = [
         None if scale_is_unknown(c, d) => "unknown".to_owned(),
         None => NONE.to_owned(),
     }),
-    ("selective ACK", |c, d| yes(account(c, d).sack)),
-    ("timestamps", |c, d| yes(account(c, d).timestamps)),
+    ("selective ACK", |c, d| agreed(account(c, d).sack)),
+    ("timestamps", |c, d| agreed(account(c, d).timestamps)),
     ("congestion notification", |c, d| {
         known(account(c, d).ecn_negotiated.filter(|&is| is), yes)
     }),
@@ -192,6 +192,11 @@ const RECEIVER: [Row; 16] = [
         some(account(c, d).ecn.cwr_packets)
     }),
 ];
+
+/// Nothing is known of what a handshake that was not seen offered.
+fn agreed(is: Option<bool>) -> String {
+    is.map_or_else(|| "unknown".to_owned(), yes)
+}
 
 fn yes(is: bool) -> String {
     if is { "yes" } else { "no" }.to_owned()

@@ -83,8 +83,8 @@ pub(crate) fn conns() -> ConnsResult {
         writes: 183,
         mss: Some(1_460),
         window_scale: Some(7),
-        sack: true,
-        timestamps: true,
+        sack: Some(true),
+        timestamps: Some(true),
         ecn_negotiated: Some(true),
         ecn: EcnCounts {
             capable_packets: 1_200,

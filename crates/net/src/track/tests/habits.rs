@@ -182,6 +182,32 @@ fn acknowledgements_of_more_than_two_segments_stretch() {
 }
 
 #[test]
+fn options_of_a_handshake_that_was_not_seen_whole_are_unknown() {
+    let agreed = |cut: bool, offered: [bool; 2]| {
+        let mut t = Script::new();
+        for (d, flags, is) in [
+            (ToServer, SYN, offered[0]),
+            (ToClient, SYN | ACK, offered[1]),
+        ] {
+            let syn = t.send(d, flags, 0, u32::from(d == ToClient), b"");
+            syn.tcp.sack_permitted = is;
+            syn.tcp.timestamps = is.then_some((1, 0));
+            syn.tcp.options_cut = cut;
+        }
+        t.c(1, 1, b"abc");
+        let a = account(&t);
+        (a.sack, a.timestamps)
+    };
+    assert_eq!(agreed(false, [true, true]), (Some(true), Some(true)));
+    assert_eq!(agreed(false, [true, false]), (Some(false), Some(false)));
+    assert_eq!(agreed(true, [true, true]), (Some(true), Some(true)));
+    assert_eq!(agreed(true, [true, false]), (None, None));
+    let mut t = Script::new();
+    t.c(1, 1, b"abc");
+    assert_eq!((account(&t).sack, account(&t).timestamps), (None, None));
+}
+
+#[test]
 fn marks_of_congestion_and_what_is_said_of_them_are_counted() {
     const ECE: u8 = 0x40;
     const CWR: u8 = 0x80;
