@@ -4,14 +4,16 @@
 use super::others::Client;
 use super::seen::Seen;
 use super::{Diagnoser, Kind};
-use crate::app::AppFacts;
+use crate::app::{AppFacts, Compared, ServerFacts};
 use crate::compare::snapshot::Measured;
 use crate::facts::{
     self, ACCUSED_SHARE, Account, Basis, Exhibits, Facts, WORTH_NS, worth_of_writes_ns,
 };
 use crate::findings;
 use crate::health::Health;
-use crate::ledgers::{BothWhole, Look, Looked, Missing, OneWhole, Spared, Whole, half_to_server};
+use crate::ledgers::{
+    BothWhole, Look, Looked, Missing, OneWhole, Operations, Spared, Whole, half_to_server,
+};
 use crate::narrowest::{self, Link};
 use crate::places::Known;
 use crate::results::{Budget, CaptureResult, Diagnosis};
@@ -48,6 +50,11 @@ impl Diagnoser {
         }
         let mut notes = std::mem::take(&mut seen.notes);
         let app = self.held_against_application(&seen, &results, &mut notes);
+        let server_app = self.held_against_server(&seen, &results, &mut notes);
+        let ops = self.op_results(&seen);
+        let layers = self.layers(&seen, &ops, app.as_ref(), server_app.as_ref());
+        let server_facts = server_app.as_ref().map(ServerFacts::of);
+        let app = app.map(|compared| compared.facts);
         let elapsed = match are_two {
             true => self.matched.first.zip(self.matched.last),
             false => self.captures[0].first.zip(self.captures[0].last),
@@ -57,7 +64,7 @@ impl Diagnoser {
             Kind::Turns => Vec::new(),
             Kind::Calls => narrowest::links(&self.matched.narrowest, streams.carried(), elapsed_ns),
         };
-        let whole = self.whole(&seen, gathered, &streams, &links);
+        let whole = self.whole(&seen, gathered, &streams, &links, server_app.as_ref());
         let (account, spared) = self.account(&seen, &streams, &whole);
         if let Some(look) = look {
             self.show(&seen, &whole, &spared, look);
@@ -72,6 +79,7 @@ impl Diagnoser {
             matched: are_two.then_some(&self.matched),
             others: self.others.judged.as_ref().map(|o| [&o.response, &o.wait]),
             app: app.as_ref(),
+            server_app: server_facts.as_ref(),
             path: seen.path,
             account,
             streams: &streams,
@@ -109,12 +117,14 @@ impl Diagnoser {
         };
         let diagnosis = Diagnosis {
             budget: self.budget(&seen, &account, app.as_ref()),
-            ops: self.op_results(&seen),
+            ops,
             captures: results,
             verdict,
             clock: seen.clock,
             findings,
             app,
+            server_app: server_facts,
+            layers,
             files: Vec::new(),
             notes,
             call_time_ns: account.total_ns,
@@ -134,7 +144,7 @@ impl Diagnoser {
         seen: &Seen,
         results: &[CaptureResult],
         notes: &mut Vec<String>,
-    ) -> Option<AppFacts> {
+    ) -> Option<Compared> {
         let given = self.app[seen.main()].take()?;
         let Some(client) = seen.client else {
             notes.push("The application's latencies were left out: above the wire can only be known with a capture at the client.".into());
@@ -145,6 +155,21 @@ impl Diagnoser {
         app
     }
 
+    /// The server's own times held against the calls of its capture, or of the only one: they lie within its calls
+    /// wherever those were seen.
+    fn held_against_server(
+        &mut self,
+        seen: &Seen,
+        results: &[CaptureResult],
+        notes: &mut Vec<String>,
+    ) -> Option<Compared> {
+        let capture = seen.server.unwrap_or(seen.main());
+        let given = self.server_app[capture].take()?;
+        let (rows, said) = given.finish(capture, results);
+        notes.extend(said);
+        rows
+    }
+
     /// All calls, with what divides them that only the whole of the captures says.
     fn whole<'a>(
         &'a self,
@@ -152,7 +177,9 @@ impl Diagnoser {
         gathered: &Gathered,
         streams: &'a Streams,
         links: &'a [Link],
+        server_app: Option<&'a Compared>,
     ) -> Whole<'a> {
+        let operations = server_app.map(|rows| &rows.joined.operations);
         let turns = (self.kind == Kind::Turns).then_some(streams);
         let [one, other] = &gathered.health;
         match (seen.client, seen.server) {
@@ -170,7 +197,14 @@ impl Diagnoser {
                     streams: turns,
                     doubtful_ns: turns
                         .and_then(|_| facts::rarely_beyond_ns(&self.matched.server_wait)),
-                    others: self.others_whole(server, &gathered.health[server], turns, offset),
+                    others: self.others_whole(
+                        server,
+                        &gathered.health[server],
+                        turns,
+                        offset,
+                        operations,
+                    ),
+                    operations,
                 })
             }
             _ => Whole::One(OneWhole {
@@ -182,6 +216,7 @@ impl Diagnoser {
                 missing: Missing::of([(one, 0)].into_iter()),
                 streams: turns,
                 doubtful_ns: turns.and_then(|_| facts::rarely_beyond_ns(&self.captures[0].wait)),
+                operations,
             }),
         }
     }
@@ -193,6 +228,7 @@ impl Diagnoser {
         health: &Health,
         streams: Option<&'a Streams>,
         ahead_ns: i64,
+        operations: Option<&'a Operations>,
     ) -> Vec<(OneWhole<'a>, i64)> {
         let Some(others) = &self.others.judged else {
             return Vec::new();
@@ -207,6 +243,7 @@ impl Diagnoser {
             missing: Missing::of([(health, 0)].into_iter()),
             streams,
             doubtful_ns: streams.and_then(|_| facts::rarely_beyond_ns(&others.wait)),
+            operations,
         };
         let all = others.clients.iter();
         all.map(|client| (of(client), ahead_ns)).collect()
@@ -372,9 +409,10 @@ impl Diagnoser {
         let calls = account.calls.max(1) as i64;
         let server_ns = (account.server_ns() + account.event_ns) / calls;
         let under_way = under_way(account);
+        let waited_ns = account.queue_ns + account.dispatch_ns;
         let shared = Budget {
             client_host_ns: app.map(|a| a.host_mean_ns),
-            server_queue_ns: (account.queue_ns > 0).then(|| account.queue_ns / calls),
+            server_queue_ns: (waited_ns > 0).then(|| waited_ns / calls),
             ..Budget::default()
         };
         match (seen.basis, &seen.clock) {
