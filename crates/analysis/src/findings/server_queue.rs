@@ -18,8 +18,8 @@
 //!
 //! # What to check next
 //! Threads and their queue (Linux: /proc/net/rpc/nfsd, nfsd's pool_stats; Ganesha:
-//! its worker threads), run queue and CPU pressure of the server at these times, and
-//! locks around the operation.
+//! its worker threads), run queue and CPU pressure of the server at these times,
+//! and locks around the operation.
 //!
 //! # When it is wrong
 //! When the server's log starts later than it claims, such as behind a queue of
