@@ -1,7 +1,7 @@
 //! What each layer takes of the same operations, outermost first: as a table for people, and for programs.
 
 use crate::diagnosis_json::compared_by;
-use crate::page::{Tone, pad};
+use crate::page::{self, Tone, columns, pad};
 use crate::text::{Grid, Unit, grouped, wrap};
 use analysis::app::ServerFacts;
 use analysis::results::{Diagnosis, Layer, LayerOf, LayerSource};
@@ -9,13 +9,16 @@ use serde_json::{Value, json};
 
 const TITLE: &str = "What each layer takes";
 
+/// What a layer takes more than the one that it encloses.
+const BEYOND: &str = "beyond the next";
+
 /// Of what lies around an operation, so much on one side of it is that side's: three quarters.
 const MOSTLY: (i64, i64) = (3, 4);
 
 /// Layers that tell of fewer than so many in a hundred of what another tells of are not of the same operations.
 const SAME_PER_CENT: u64 = 90;
 
-const DIFFERENT: &str = "The layers do not tell of the same operations: their means cannot be subtracted. What a layer takes beyond the next is of those that were joined.";
+const DIFFERENT: &str = "The layers tell of different numbers of operations. What a layer takes beyond the next is of those that were joined, and need not be the difference of their means.";
 
 /// Said beneath where layers tell of different numbers of operations.
 pub(crate) fn caution(d: &Diagnosis) -> &'static str {
@@ -47,13 +50,23 @@ pub(crate) fn text(d: &Diagnosis) -> String {
     }
     let grid = Grid::fitting(cells);
     let width = grid.width();
-    let heads = std::iter::once(Tone::Faint.paint("beyond the next"));
-    let lines = grid.lines().into_iter().zip(heads.chain(words));
     let mut out = Tone::Title.paint(TITLE) + "\n";
-    for (line, beyond) in lines {
-        let line = format!("{}  {beyond}", pad(&line, width));
-        out.push_str(line.trim_end());
-        out.push('\n');
+    // Beside the table, or beneath it where the page is narrow.
+    let longest = words.iter().map(|w| columns(w)).max().unwrap_or(0);
+    if width + 2 + longest.max(columns(BEYOND)) <= page::width() {
+        let heads = std::iter::once(Tone::Faint.paint(BEYOND));
+        for (line, beyond) in grid.lines().into_iter().zip(heads.chain(words)) {
+            let line = format!("{}  {beyond}", pad(&line, width));
+            out.push_str(line.trim_end());
+            out.push('\n');
+        }
+    } else {
+        out.push_str(&grid.text());
+        let layers = d.layers.iter().zip(&words);
+        for (layer, beyond) in layers.filter(|(_, beyond)| !beyond.is_empty()) {
+            let name = name(layer.layer);
+            out.push_str(&wrap("  ", 4, &format!("{name} {BEYOND}: {beyond}")));
+        }
     }
     let caution = caution(d);
     if !caution.is_empty() {
@@ -131,12 +144,12 @@ fn beyond(layer: LayerOf, next: LayerOf, server: Option<&ServerFacts>) -> &'stat
             let (part, of) = MOSTLY;
             match sides {
                 Some((before, behind)) if before >= (before + behind) / of * part => {
-                    "waits before the operation"
+                    "before the operation"
                 }
                 Some((before, behind)) if behind >= (before + behind) / of * part => {
-                    "waits behind the operation"
+                    "behind the operation"
                 }
-                _ => "waits around the operation",
+                _ => "around the operation",
             }
         }
     }
@@ -242,9 +255,10 @@ mod tests {
               in ms           calls   mean    p50    p99  beyond the next
               application     2,600  33.25  33.15  37.25  0.07 above the wire
               wire at client  2,600  33.18  33.08  37.18  0.11 network
-              wire at server  2,600  33.07  32.97  37.07  29.00 waits before the operation
+              wire at server  2,600  33.07  32.97  37.07  29.00 before the operation
               operation       2,600   4.07   3.97   8.07
-        "#]].assert_eq(&text(&diagnosis()));
+        "#]]
+        .assert_eq(&text(&diagnosis()));
         assert_eq!(text(&samples::diagnosis()), "");
     }
 
@@ -279,8 +293,20 @@ mod tests {
         d.layers[0].calls = 2_888;
         assert_eq!(caution(&d), "");
         d.layers[0].calls = 2_889;
-        assert!(text(&d).contains("  The layers do not tell of the same operations"));
+        assert!(text(&d).contains("  The layers tell of different numbers of operations."));
         assert_eq!(caution(&samples::diagnosis()), "");
+    }
+
+    #[test]
+    fn on_a_narrow_page_what_lies_between_stands_beneath() {
+        let mut d = diagnosis();
+        d.layers[0].calls = 1_234_567_890_123_456;
+        let text = text(&d);
+        assert!(
+            text.contains("\n  wire at server beyond the next: 29.00 before the operation\n"),
+            "{text}"
+        );
+        assert!(text.lines().all(|l| columns(l) <= 80), "{text}");
     }
 
     #[test]
@@ -295,9 +321,9 @@ mod tests {
                 d.server_app.as_ref(),
             )
         };
-        assert_eq!(said(Some(3_000), Some(1_000)), "waits before the operation");
-        assert_eq!(said(Some(1_000), Some(3_000)), "waits behind the operation");
-        assert_eq!(said(Some(2_000), Some(2_000)), "waits around the operation");
-        assert_eq!(said(None, None), "waits around the operation");
+        assert_eq!(said(Some(3_000), Some(1_000)), "before the operation");
+        assert_eq!(said(Some(1_000), Some(3_000)), "behind the operation");
+        assert_eq!(said(Some(2_000), Some(2_000)), "around the operation");
+        assert_eq!(said(None, None), "around the operation");
     }
 }

@@ -16,13 +16,22 @@ use crate::ledgers::{
 };
 use crate::narrowest::{self, Link};
 use crate::places::Known;
-use crate::results::{Budget, CaptureResult, Diagnosis};
+use crate::results::{Budget, CaptureResult, Diagnosis, Layer, OpResult};
 use crate::rounds::{Crossing, Habit};
 use crate::sql::habits::{Habit as SqlHabit, Pattern, habits};
 use crate::streams::{self, Gathered, Streams};
 use crate::verdict::{exchanged, verdict};
 use ledger::Sums;
 use model::{Direction, TimeClass};
+
+/// What hosts noted themselves of the calls.
+struct Noted {
+    app: Option<AppFacts>,
+    server_app: Option<ServerFacts>,
+    layers: Vec<Layer>,
+    /// How long the server's operations took, by the number of the call.
+    operations: Option<Operations>,
+}
 
 impl Diagnoser {
     /// The diagnosis. `results` say how each capture was read, `gathered` what connections waited for;
@@ -49,12 +58,8 @@ impl Diagnoser {
             attributes.note_bounds(&mut result.problems);
         }
         let mut notes = std::mem::take(&mut seen.notes);
-        let app = self.held_against_application(&seen, &results, &mut notes);
-        let server_app = self.held_against_server(&seen, &results, &mut notes);
         let ops = self.op_results(&seen);
-        let layers = self.layers(&seen, &ops, app.as_ref(), server_app.as_ref());
-        let server_facts = server_app.as_ref().map(ServerFacts::of);
-        let app = app.map(|compared| compared.facts);
+        let noted = self.held_against_hosts(&seen, &ops, &results, &mut notes);
         let elapsed = match are_two {
             true => self.matched.first.zip(self.matched.last),
             false => self.captures[0].first.zip(self.captures[0].last),
@@ -64,7 +69,7 @@ impl Diagnoser {
             Kind::Turns => Vec::new(),
             Kind::Calls => narrowest::links(&self.matched.narrowest, streams.carried(), elapsed_ns),
         };
-        let whole = self.whole(&seen, gathered, &streams, &links, server_app.as_ref());
+        let whole = self.whole(&seen, gathered, &streams, &links, noted.operations.as_ref());
         let (account, spared) = self.account(&seen, &streams, &whole);
         if let Some(look) = look {
             self.show(&seen, &whole, &spared, look);
@@ -78,8 +83,8 @@ impl Diagnoser {
             server: seen.server,
             matched: are_two.then_some(&self.matched),
             others: self.others.judged.as_ref().map(|o| [&o.response, &o.wait]),
-            app: app.as_ref(),
-            server_app: server_facts.as_ref(),
+            app: noted.app.as_ref(),
+            server_app: noted.server_app.as_ref(),
             path: seen.path,
             account,
             streams: &streams,
@@ -116,15 +121,15 @@ impl Diagnoser {
             _ => (account.sums.clone(), None),
         };
         let diagnosis = Diagnosis {
-            budget: self.budget(&seen, &account, app.as_ref()),
+            budget: self.budget(&seen, &account, noted.app.as_ref()),
             ops,
             captures: results,
             verdict,
             clock: seen.clock,
             findings,
-            app,
-            server_app: server_facts,
-            layers,
+            app: noted.app,
+            server_app: noted.server_app,
+            layers: noted.layers,
             files: Vec::new(),
             notes,
             call_time_ns: account.total_ns,
@@ -136,6 +141,24 @@ impl Diagnoser {
         self.cap = account.cap.as_ref().map(|(cap, server)| (*server, cap.cap));
         self.at_client = Some(main);
         (diagnosis, self.measured(account, main, streams))
+    }
+
+    /// What hosts noted themselves, held against the calls. `notes` takes what that says.
+    fn held_against_hosts(
+        &mut self,
+        seen: &Seen,
+        ops: &[OpResult],
+        results: &[CaptureResult],
+        notes: &mut Vec<String>,
+    ) -> Noted {
+        let app = self.held_against_application(seen, results, notes);
+        let server = self.held_against_server(seen, results, notes);
+        Noted {
+            layers: self.layers(seen, ops, app.as_ref(), server.as_ref()),
+            app: app.map(|rows| rows.facts),
+            server_app: server.as_ref().map(ServerFacts::of),
+            operations: server.map(|rows| rows.joined.operations),
+        }
     }
 
     /// The application's own times held against the calls of its host. `notes` takes what that says.
@@ -177,9 +200,8 @@ impl Diagnoser {
         gathered: &Gathered,
         streams: &'a Streams,
         links: &'a [Link],
-        server_app: Option<&'a Compared>,
+        operations: Option<&'a Operations>,
     ) -> Whole<'a> {
-        let operations = server_app.map(|rows| &rows.joined.operations);
         let turns = (self.kind == Kind::Turns).then_some(streams);
         let [one, other] = &gathered.health;
         match (seen.client, seen.server) {

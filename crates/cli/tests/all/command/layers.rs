@@ -143,7 +143,7 @@ fn people_see_the_layers_as_a_table() {
     let page = text(&slowside(&words).stdout);
     for line in [
         "What each layer takes",
-        "waits before the operation",
+        "before the operation",
         "above the wire",
     ] {
         assert!(page.contains(line), "{page}");
