@@ -9,13 +9,17 @@ what is known about them). Each check and capture is an item:
   lab CASE               the diagnosis of a pair of captures holds against the truth about it
   tcp CASE               the account of its connections agrees with the kernel's and the wire's
   metamorphic CASE NAME  a disguise of a pair of captures does not change the diagnosis
+  layers CASE            with the times of application and server each layer's mean is that of their rows
 
 tests/held.txt lists the items that hold. An item listed there that no longer holds fails the run; one
 that holds and is not listed is printed, and added by --update. Nothing is ever taken out by this script.
 Needs tshark, editcap and zstd.
 """
 
+import csv
 import glob
+import gzip
+import json
 import os
 import re
 import shutil
@@ -75,6 +79,69 @@ def metamorphic(slowside: str, shared: str, case: str) -> list[Outcome]:
     return [(f"metamorphic {name} {label.strip()}", ok == "ok  ", why) for ok, name, label, why in lines]
 
 
+# Of each: the side of the verdict, and whether calls wait in the server outside of its operations. Where a host stands still
+# or captures lack calls, means of rows and calls are not of the same work.
+LAYERS = {
+    "n1": ("none", False),
+    "n2": ("network", False),
+    "n4": ("server", False),
+    "n4_v4": ("server", False),
+    "n5": ("server", True),
+    "n6": ("client", False),
+    "n11": ("network", False),
+    "n11_slots": ("client", False),
+}
+
+# Means may differ by so much of themselves, and by what the application's library and the server's layers take beside.
+APART = 0.05
+BESIDE_NS = 300_000
+
+
+def mean_of(path: str, start: str, end: str) -> float:
+    with gzip.open(path, "rt") as rows:
+        took = [int(r[end]) - int(r[start]) for r in csv.DictReader(rows) if r["op"] in ("READ", "WRITE")]
+    return sum(took) / len(took)
+
+
+def layers(slowside: str, shared: str, case: str) -> list[Outcome]:
+    folder = f"{shared}/lab/out/{case}"
+    client, server = f"{folder}/client_ops.csv.gz", f"{folder}/server_ops.csv.gz"
+    side, queues = LAYERS[case]
+    given = ["--client", f"{folder}/client.pcap", "--server", f"{folder}/server.pcap"]
+    command = [slowside, "diagnose", *given, "--app", client, "--server-app", server, "--format", "json"]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    if answer.returncode != 0:
+        return [(f"layers {case}", False, answer.stderr)]
+    found = json.loads(answer.stdout)
+    with open(f"{folder}/truth.json") as file:
+        wire = json.load(file)["wire_measured"]
+    path_ns = sum(wire[way]["emulator_delay_ms"]["mean"] for way in ("c2s", "s2c")) * 1e6
+    asked_ns = mean_of(client, "t_issue_ns", "t_done_ns")
+    # What is measured, and by how much rows of others may be beside it.
+    expected = {
+        "application": (mean_of(client, "t_enq_ns", "t_done_ns"), 0),
+        "client-wire": (asked_ns, BESIDE_NS),
+        "server-wire": (asked_ns - path_ns, BESIDE_NS),
+        "server-operation": (mean_of(server, "t_start_ns", "t_end_ns"), 0),
+    }
+    wrong = []
+    if [layer["layer"] for layer in found["layers"]] != list(expected):
+        wrong.append(f"layers {[layer['layer'] for layer in found['layers']]}")
+    # The snap length hides some calls of NFSv4.
+    fewest = min((layer["calls"] for layer in found["layers"]), default=0)
+    for layer in found["layers"]:
+        want, beside = expected[layer["layer"]]
+        if abs(layer["mean_ns"] - want) > APART * want + beside:
+            wrong.append(f"{layer['layer']}: {layer['mean_ns'] / 1e6:.3f} ms, rows say {want / 1e6:.3f}")
+        if (layer["joined"] or 0) < 0.99 * fewest:
+            wrong.append(f"{layer['layer']}: {layer['joined']} of {layer['calls']} joined")
+    if found["verdict"]["side"] != side:
+        wrong.append(f"the verdict is {found['verdict']['side']}, not {side}")
+    if queues != any(f["code"] == "server-queue" for f in found["findings"]):
+        wrong.append("server-queue is " + ("missing" if queues else "found"))
+    return [(f"layers {case}", not wrong, "; ".join(wrong))]
+
+
 def items(slowside: str, shared: str) -> list[Outcome]:
     work = []
     captures = [f"{shared}/samples/nfs/*", f"{shared}/samples/nfs/derived/*"]
@@ -86,6 +153,7 @@ def items(slowside: str, shared: str) -> list[Outcome]:
     if os.path.exists(f"{shared}/check/tcp_truth.py"):
         work.append((tcp, ""))
     work.extend((metamorphic, case) for case in DISGUISED_CASES)
+    work.extend((layers, case) for case in LAYERS if os.path.isdir(f"{shared}/lab/out/{case}"))
     # The checks wait for programs, so threads are enough to use all cores.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = pool.map(lambda task: task[0](slowside, shared, task[1]), work)

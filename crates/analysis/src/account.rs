@@ -38,6 +38,8 @@ pub struct Account {
     pub event_ns: i64,
     pub queue_ns: i64,
     pub stall_ns: i64,
+    /// What the server's own times show that calls waited in it, for no reason that is known.
+    pub dispatch_ns: i64,
     pub outage_ns: i64,
     pub loss_ns: i64,
     pub nagle_ns: i64,
@@ -95,6 +97,7 @@ impl Account {
             event_ns: sure(Cause::Event),
             queue_ns: sure(Cause::Queue),
             stall_ns: sure(Cause::Stall),
+            dispatch_ns: sure(Cause::Dispatch),
             outage_ns: sure(Cause::Outage),
             loss_ns: sure(Cause::Loss),
             nagle_ns: sure(Cause::Nagle),
@@ -125,12 +128,12 @@ impl Account {
 
     #[must_use]
     pub fn server_ns(&self) -> i64 {
-        self.service_ns + self.queue_ns + self.stall_ns
+        self.service_ns + self.queue_ns + self.stall_ns + self.dispatch_ns
     }
 
     /// What the server has at most, whatever of it it waited for an event; none where nothing bounds that.
     pub(crate) fn answering_ns(&self) -> Option<i64> {
-        let own = [Cause::Service, Cause::Queue, Cause::Stall];
+        let own = [Cause::Service, Cause::Queue, Cause::Stall, Cause::Dispatch];
         let mut most = own.into_iter().map(|c| self.sums.of(c).hi_ns);
         most.try_fold(self.event_ns, |sum, ns| Some(sum.saturating_add(ns?)))
     }

@@ -1,26 +1,37 @@
-//! The application's own latencies against the calls it made: what the client host adds above the wire.
+//! What the client's application or the server noted of its own operations, against the calls: what lies between.
 //!
-//! What is given decides how it is compared, and the answer says how ([`ComparedBy`]):
+//! An application's operation encloses the call that it made, a server's lies within the call that it served
+//! ([`Whose`]); all else is the same. What is given decides how it is compared, and the answer says how
+//! ([`ComparedBy`]):
 //!
 //! - a database's trace: wait by wait ([`trace_join`](crate::trace_join));
 //! - rows with an offset: with the call of the same kind, offset and time, as calls come;
-//! - rows with a start and an end: with the calls that they contain ([`nesting`]), when all calls are known;
+//! - rows with a start and an end: with the calls that enclose them or that they enclose ([`nesting`]), when all calls
+//!   are known;
 //! - latencies that nothing identifies: mean against mean ([`means`]);
 //! - sums of an NFS client: its own queue.
 //!
 //! What cannot be used is refused with its reason ([`words`]): nothing is left out in silence.
 
+mod by_kind;
 mod calls;
 mod means;
 mod nesting;
+mod server;
 mod span;
 #[cfg(test)]
 mod tests;
+mod whose;
 mod words;
+
+pub use by_kind::ByKind;
+pub(crate) use by_kind::KINDS;
+pub use server::{Joined, ServerFacts};
+pub(crate) use span::kind_of_op;
+pub use whose::Whose;
 
 use crate::half::Half;
 use crate::results::{CaptureResult, TraceJoinResult};
-use crate::stats::Distribution;
 use crate::trace_join::TraceJoin;
 use calls::Calls;
 use hashbrown::HashMap;
@@ -30,34 +41,51 @@ use nesting::Nesting;
 use span::Span;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use trace::{Application, Operation, OperationKind};
+use trace::{Application, OperationKind};
 use words::Refusal;
 
-/// Slack between the application's clock and the capture's, on one host.
+/// Slack between the clock of rows and the capture's, on one host.
 const SLACK_NS: i64 = 50_000;
 
-/// The application's operations, and what has been matched of them.
-pub struct AppMatch {
+/// Rows, and what has been matched of them.
+pub struct RowMatch {
     app: Arc<Application>,
+    whose: Whose,
     /// Numbers of operations by kind and offset, and those that have found their call.
     by_place: HashMap<(OperationKind, u64), VecDeque<u32>, foldhash::fast::FixedState>,
     found: Vec<bool>,
     absolute: bool,
     calls: Calls,
-    /// Application's latency minus response time, per operation found by its offset.
-    above: Distribution,
+    /// What lies between an operation and its call, of those found by their offset.
+    between: ByKind,
+    joined: Joined,
     /// A database's trace is held against READs when all are there.
     join: Option<TraceJoin>,
 }
 
-/// How the application's times were held against the wire.
+/// What rows say of the calls.
+pub struct Compared {
+    pub facts: AppFacts,
+    /// What was read and how it was understood, in words.
+    pub source: String,
+    /// What the rows are of, as they say.
+    pub kinds: Vec<OperationKind>,
+    /// How long operations took, where each is told, as far as the capture reaches.
+    pub own: ByKind,
+    /// What lies between them and their calls, of those that were joined.
+    pub between: ByKind,
+    /// Which call has which operation.
+    pub joined: Joined,
+}
+
+/// How rows were held against the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ComparedBy {
     /// A database's waits with the READs that served them.
     Trace,
     /// Operation by operation: the same kind, offset and time.
     Offset,
-    /// Operation by operation: the call that it contains.
+    /// Operation by operation: the call that it encloses, or that encloses it.
     Time,
     /// The mean of its operations with the mean of the calls; nothing is known of a single one.
     Mean,
@@ -65,14 +93,14 @@ pub enum ComparedBy {
     Queue,
 }
 
-/// What the application layer costs.
+/// What the application layer costs; of a server's rows the same of what lies within its calls.
 #[derive(Clone, Debug)]
 pub struct AppFacts {
     /// Of the log's operations, those that were compared.
     pub operations: u64,
     pub matched: u64,
     pub application_mean_ns: i64,
-    /// Mean above the wire, per operation.
+    /// Mean above the wire, per operation; of a server's, what its call takes beyond it.
     pub host_mean_ns: i64,
     pub host_total_ns: i64,
     pub by: ComparedBy,
@@ -82,9 +110,10 @@ pub struct AppFacts {
     pub join: Option<TraceJoinResult>,
 }
 
-impl AppMatch {
+impl RowMatch {
+    /// Joined calls that take this long or longer are the slow ones.
     #[must_use]
-    pub fn new(app: &Arc<Application>) -> AppMatch {
+    pub fn new(app: &Arc<Application>, whose: Whose, slow_ns: i64) -> RowMatch {
         let mut by_place: HashMap<_, VecDeque<u32>, _> = HashMap::default();
         for (number, o) in (0..).zip(&app.operations) {
             if let Some(offset) = o.offset {
@@ -94,24 +123,27 @@ impl AppMatch {
                     .push_back(number);
             }
         }
-        AppMatch {
+        let blocks = app.blocks.clone().filter(|_| whose == Whose::Application);
+        RowMatch {
             by_place,
             found: vec![false; app.operations.len()],
             absolute: app.operations.iter().all(|o| o.absolute),
             calls: Calls::wanted_by(app),
-            above: Distribution::default(),
-            join: app.blocks.clone().map(TraceJoin::new),
+            between: ByKind::default(),
+            joined: Joined::new(slow_ns),
+            join: blocks.map(TraceJoin::new),
+            whose,
             app: Arc::clone(app),
         }
     }
 
-    /// A complete call of the client's capture.
-    pub fn call(&mut self, call: &Call) {
+    /// A complete call of the capture, of whose calls it is the one with this number.
+    pub fn call(&mut self, call: &Call, row: u64) {
         if let Some(join) = &mut self.join {
             join.call(call);
             return;
         }
-        let Some(seen) = self.calls.see(call, &self.app) else {
+        let Some(seen) = self.calls.see(call, row, &self.app) else {
             return;
         };
         let offset = call.detail.get(Field::Offset);
@@ -125,24 +157,30 @@ impl AppMatch {
             return false;
         };
         let operations = &self.app.operations;
-        let of = |number: u32| operations.get(number as usize);
-        let late = SLACK_NS + self.app.grain_ns;
+        let of = |number: u32| operations.get(number as usize).map(Span::of);
+        let slack = self.whose.slack(self.app.grain_ns);
         let position = candidates.iter().position(|&number| {
-            let fits =
-                |o: &Operation| o.start_ns <= call.from + SLACK_NS && o.end_ns >= call.until - late;
-            of(number).is_some_and(|o| {
-                (!self.absolute || fits(o)) && (o.client.is_none() || o.client == call.client)
+            let fits = |row: &Span| {
+                let (outer, inner) = self.whose.outer_inner(row, call);
+                slack.begins_within(outer, inner) && slack.ends_within(outer, inner)
+            };
+            of(number).is_some_and(|row| {
+                (!self.absolute || fits(&row))
+                    && (row.client.is_none() || row.client == call.client)
             })
         });
         let number = position.and_then(|i| candidates.remove(i));
-        let Some((number, o)) = number.and_then(|n| Some((n, of(n)?))) else {
+        let Some((number, row)) = number.and_then(|n| Some((n, of(n)?))) else {
             return false;
         };
         if let Some(found) = self.found.get_mut(number as usize) {
             *found = true;
         }
-        let above = o.end_ns - o.start_ns - call.took();
-        self.above.add(above.max(0));
+        let between = self.whose.between_ns(&row, call);
+        self.between.add(call.kind, between);
+        if self.whose == Whose::Server {
+            self.joined.add(&row, call, self.absolute);
+        }
         true
     }
 
@@ -153,26 +191,38 @@ impl AppMatch {
         }
     }
 
-    /// What was found, and what must be said of it. `capture` is the client's.
+    /// What was found, and what must be said of it. `capture` is the one whose calls were seen.
     #[must_use]
     pub fn finish(
         mut self,
         capture: usize,
         results: &[CaptureResult],
-    ) -> (Option<AppFacts>, Vec<String>) {
+    ) -> (Option<Compared>, Vec<String>) {
         if let Some(join) = self.join.take() {
-            return join.finish(capture, results, &self.app.format);
+            let (facts, notes) = join.finish(capture, results, &self.app.format);
+            let of = |facts| Compared {
+                source: self.app.format.clone(),
+                ..Compared::of(facts)
+            };
+            return (facts.map(of), notes);
         }
         let of = results.get(capture);
         let ran = of.and_then(|r| Some((r.first?.0, r.last?.0)));
-        let mut notes = self.calls.notes();
+        let (whose, source) = (self.whose, self.app.format.clone());
+        let kinds = self.calls.wanted();
+        let mut notes = self.calls.notes(whose);
         match self.compared(ran, &mut notes) {
-            Ok(facts) => {
-                notes.push(words::used(&facts));
-                (Some(facts), notes)
+            Ok(compared) => {
+                let compared = Compared {
+                    source,
+                    kinds,
+                    ..compared
+                };
+                notes.push(words::used(&compared.facts, whose));
+                (Some(compared), notes)
             }
             Err(refusal) => {
-                notes.push(refusal.sentence());
+                notes.push(refusal.sentence(whose));
                 (None, notes)
             }
         }
@@ -183,7 +233,10 @@ impl AppMatch {
         self,
         ran: Option<(i64, i64)>,
         notes: &mut Vec<String>,
-    ) -> Result<AppFacts, Refusal> {
+    ) -> Result<Compared, Refusal> {
+        if self.whose == Whose::Server && self.app.blocks.is_some() {
+            return Err(Refusal::NotOfServers(self.app.format.clone()));
+        }
         self.calls.of_this_host(&self.app)?;
         let app = Arc::clone(&self.app);
         match (app.operations.is_empty(), app.samples.is_empty()) {
@@ -192,6 +245,9 @@ impl AppMatch {
             (true, false) => {
                 let samples = app.samples.iter().map(Sampled::of).collect();
                 self.by_means(samples, ran, notes)
+            }
+            (true, true) if self.whose == Whose::Server => {
+                Err(Refusal::NotOfServers(app.format.clone()))
             }
             (true, true) => self.queue(),
         }
@@ -202,7 +258,7 @@ impl AppMatch {
         mut self,
         ran: Option<(i64, i64)>,
         notes: &mut Vec<String>,
-    ) -> Result<AppFacts, Refusal> {
+    ) -> Result<Compared, Refusal> {
         let app = Arc::clone(&self.app);
         let all = app.operations.len() as u64;
         let spans = || app.operations.iter().map(Span::of).zip(&self.found);
@@ -222,18 +278,25 @@ impl AppMatch {
             rows.map(|(s, _)| s).collect(),
             self.calls.take(),
             app.grain_ns,
+            self.whose,
         );
-        let mut above = std::mem::take(&mut self.above);
-        let by_offset = above.count();
-        for &host in &nested.above {
-            above.add(host);
+        let mut between = std::mem::take(&mut self.between);
+        let by_offset = between.count();
+        for (row, call) in &nested.pairs {
+            between.add(call.kind, self.whose.between_ns(row, call));
+            if self.whose == Whose::Server {
+                self.joined.add_by_time(row, call);
+            }
         }
-        // On the application's clock, now that it is known.
+        let above = between.all();
+        // On the clock of the rows, now that it is known.
         let during = ran.map(|(first, last)| (first + nested.ahead_ns, last + nested.ahead_ns));
         let inside = || {
             let spans = app.operations.iter().map(Span::of);
             spans.filter(|s| during.is_some_and(|during| span::overlaps(s, during)))
         };
+        let mut own = ByKind::default();
+        inside().for_each(|s| own.add(s.kind, s.took()));
         let operations = (inside().count() as u64).max(above.count());
         let latency = span::mean_ns(inside().map(|s| s.took()));
         let enough = above.count() * 2 >= self.calls.count().min(operations);
@@ -245,7 +308,7 @@ impl AppMatch {
             });
         }
         if operations < all {
-            notes.push(words::partly("rows", all - operations, all));
+            notes.push(words::partly("rows", self.whose, all - operations, all));
         }
         // Calls the capture hides were made by the same application at the same time.
         let scale = operations as f64 / above.count() as f64;
@@ -253,7 +316,7 @@ impl AppMatch {
             true => ComparedBy::Offset,
             false => ComparedBy::Time,
         };
-        Ok(AppFacts {
+        let facts = AppFacts {
             operations,
             matched: above.count(),
             application_mean_ns: latency,
@@ -262,13 +325,20 @@ impl AppMatch {
             by,
             basis: words::joined(&app.format, by, above.count(), operations, nested.ahead_ns),
             join: None,
+        };
+        Ok(Compared {
+            own,
+            between,
+            joined: self.joined,
+            ..Compared::of(facts)
         })
     }
 
     /// Operations whose clock counts from nobody knows when: by their offsets, else mean against mean.
-    fn of_unknown_clock(mut self) -> Result<AppFacts, Refusal> {
+    fn of_unknown_clock(mut self) -> Result<Compared, Refusal> {
         let all = self.app.operations.len() as u64;
-        let above = std::mem::take(&mut self.above);
+        let between = std::mem::take(&mut self.between);
+        let above = between.all();
         if above.count() == 0 || above.count() * 2 < self.calls.count().min(all) {
             let samples = self
                 .app
@@ -280,7 +350,7 @@ impl AppMatch {
         }
         let scale = all as f64 / above.count() as f64;
         let took = self.app.operations.iter().map(|o| o.end_ns - o.start_ns);
-        Ok(AppFacts {
+        let facts = AppFacts {
             operations: all,
             matched: above.count(),
             application_mean_ns: span::mean_ns(took),
@@ -289,6 +359,15 @@ impl AppMatch {
             by: ComparedBy::Offset,
             basis: words::joined(&self.app.format, ComparedBy::Offset, above.count(), all, 0),
             join: None,
+        };
+        let mut own = ByKind::default();
+        let spans = self.app.operations.iter().map(Span::of);
+        spans.for_each(|s| own.add(s.kind, s.took()));
+        Ok(Compared {
+            own,
+            between,
+            joined: self.joined,
+            ..Compared::of(facts)
         })
     }
 
@@ -297,26 +376,28 @@ impl AppMatch {
         samples: Vec<Sampled>,
         ran: Option<(i64, i64)>,
         notes: &mut Vec<String>,
-    ) -> Result<AppFacts, Refusal> {
-        let means = Means::of(&samples, &self.calls.take(), ran, self.calls.wanted())?;
+    ) -> Result<Compared, Refusal> {
+        let (calls, kinds) = (self.calls.take(), self.calls.wanted());
+        let means = Means::of(&samples, &calls, ran, kinds, self.whose)?;
         if means.outside > 0 {
-            notes.push(words::partly("intervals", means.outside, means.intervals));
+            let (outside, all) = (means.outside, means.intervals);
+            notes.push(words::partly("intervals", self.whose, outside, all));
         }
         let (host, operations) = (means.host_mean_ns(), means.captured());
-        Ok(AppFacts {
+        Ok(Compared::of(AppFacts {
             operations,
             matched: 0,
-            application_mean_ns: means.application_ns,
+            application_mean_ns: means.own_ns,
             host_mean_ns: host,
             host_total_ns: host.saturating_mul(operations as i64),
             by: ComparedBy::Mean,
-            basis: words::by_mean(&self.app.format, &means),
+            basis: words::by_mean(&self.app.format, &means, self.whose),
             join: None,
-        })
+        }))
     }
 
     /// The queue that the client's own system counted.
-    fn queue(self) -> Result<AppFacts, Refusal> {
+    fn queue(self) -> Result<Compared, Refusal> {
         let sum = |of: fn(&trace::OperationSummary) -> i64| {
             let parts = self.app.summaries.iter().map(of);
             parts.fold(0, i64::saturating_add)
@@ -326,7 +407,7 @@ impl AppMatch {
             return Err(Refusal::NoOperations);
         }
         let queue = sum(|s| s.queue_ns);
-        Ok(AppFacts {
+        Ok(Compared::of(AppFacts {
             operations: count,
             matched: 0,
             application_mean_ns: sum(|s| s.execute_ns) / count as i64,
@@ -335,6 +416,20 @@ impl AppMatch {
             by: ComparedBy::Queue,
             basis: words::queue(&self.app.format),
             join: None,
-        })
+        }))
+    }
+}
+
+impl Compared {
+    /// Of which no single operation is known.
+    fn of(facts: AppFacts) -> Compared {
+        Compared {
+            facts,
+            source: String::new(),
+            kinds: Vec::new(),
+            own: ByKind::default(),
+            between: ByKind::default(),
+            joined: Joined::default(),
+        }
     }
 }

@@ -51,7 +51,15 @@ impl Diagnosers {
         Diagnosers {
             calls: Diagnoser::new(captures, options.clone(), app, Kind::Calls),
             turns: Diagnoser::new(captures, options.clone(), app, Kind::Turns),
-            lookups: Diagnoser::new(captures, options, None, Kind::Turns),
+            lookups: Diagnoser::new(
+                captures,
+                Options {
+                    server_app: None,
+                    ..options
+                },
+                None,
+                Kind::Turns,
+            ),
             gathered: Gathered::default(),
             rows: [0; 2],
             startups: Default::default(),
@@ -407,6 +415,7 @@ mod tests {
             clock_offset_ns: None,
             statements_bytes: u64::MAX,
             whole: true,
+            server_app: None,
         };
         let mut d = Diagnosers::new(1, options, None);
         fill(&mut d);

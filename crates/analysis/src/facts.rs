@@ -4,7 +4,7 @@
 //! decides whether its line of the account is worth accusing anybody.
 
 pub use crate::account::{Account, Basis};
-use crate::app::AppFacts;
+use crate::app::{AppFacts, ServerFacts};
 use crate::capture_facts::CaptureFacts;
 use crate::concurrency::{Scope, ServerCap};
 use crate::diagnose::Kind;
@@ -59,6 +59,7 @@ pub struct Facts<'a> {
     /// Response times and waits of all calls that are judged, where the server's capture alone holds some.
     pub others: Option<[&'a Distribution; 2]>,
     pub app: Option<&'a AppFacts>,
+    pub server_app: Option<&'a ServerFacts>,
     pub path: Option<PathEstimate>,
     pub account: Account,
     pub streams: &'a Streams,

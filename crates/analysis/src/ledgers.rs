@@ -23,6 +23,9 @@ use ledger::{
 };
 use model::{ConnectionId, Direction, Mark, Time};
 
+/// How long operations took, by the number of their call.
+pub type Operations = HashMap<u64, i64, foldhash::fast::FixedState>;
+
 /// A capture from which it is so far to the server was taken on the way.
 const ON_THE_WAY_NS: i64 = 500_000;
 
@@ -233,6 +236,8 @@ pub struct BothWhole<'a> {
     pub doubtful_ns: Option<i64>,
     /// Calls that the server's capture alone can hold, by client, and how far its clock is ahead.
     pub others: Vec<(OneWhole<'a>, i64)>,
+    /// How long the server's operations took by its own times, by the number of its capture's calls.
+    pub operations: Option<&'a Operations>,
 }
 
 /// How far it is from the server's capture of two to the server.
@@ -263,8 +268,10 @@ impl BothWhole<'_> {
         };
         let cap = server_cap(self.server).map(|(cap, end)| (number_of(end), cap.service_ns));
         let to_server = half_to_server(self.server);
+        let mut rows = self.matched.at_server.iter().flatten();
         let mut ledger = Ledger::default();
         self.matched.kept.each(|call| {
+            let at_server = rows.next();
             let unloaded = cap.filter(|(server, _)| *server == call.server);
             let may_idle = DIRECTIONS.map(|d| {
                 let at = self.at_sender(call, d);
@@ -286,6 +293,12 @@ impl BothWhole<'_> {
                 classes: self.streams.and_then(|s| self.classes(s, call, may_idle)),
             };
             divide_both(call, &facts, &mut ledger);
+            if let (Some(operations), Some(at_server)) = (self.operations, at_server)
+                && let Some(&ns) = operations.get(&at_server.row)
+                && to_server.is_here()
+            {
+                ledger.time_operation(ns);
+            }
             if self.is_stepped(call) {
                 ledger.forget();
             }
@@ -346,6 +359,8 @@ pub struct OneWhole<'a> {
     pub streams: Option<&'a Streams>,
     /// What calls wait beyond this may be for events.
     pub doubtful_ns: Option<i64>,
+    /// How long the server's operations took by its own times, by the number of the call.
+    pub operations: Option<&'a Operations>,
 }
 
 impl OneWhole<'_> {
@@ -375,6 +390,11 @@ impl OneWhole<'_> {
                 queued: self.queued(call),
             };
             divide_one(call, &facts, &mut ledger);
+            if let Some(&ns) = self.operations.and_then(|o| o.get(&call.row))
+                && to_server.is_here()
+            {
+                ledger.time_operation(ns);
+            }
             if self.capture.has_unknown_window(call.connection) {
                 ledger.doubt_reading();
             }

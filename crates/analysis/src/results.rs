@@ -1,6 +1,7 @@
 //! What an analysis says, as plain data: the shapes that every output is written from.
 
 mod conns;
+mod layers;
 mod ops;
 mod trace_join;
 
@@ -8,10 +9,11 @@ pub use conns::{
     ConnectionPlot, ConnectionResult, ConnsResult, DirectionResult, HandshakeResult, PlotView,
     SeriesRow,
 };
+pub use layers::{Layer, LayerOf, LayerSource};
 pub use ops::{GroupResult, KeyValue, OpsResult};
 pub use trace_join::{DataFile, EventSum, JoinedRead, TraceJoinResult};
 
-use crate::app::AppFacts;
+use crate::app::{AppFacts, ServerFacts};
 use crate::charts::Charts;
 pub use crate::files::FileResult;
 use crate::findings::Rule;
@@ -413,6 +415,10 @@ pub struct Diagnosis {
     pub findings: Vec<Finding>,
     /// What the application's own times say, where they could be held against the calls.
     pub app: Option<AppFacts>,
+    /// What the server's own times say, where they could be held against the calls.
+    pub server_app: Option<ServerFacts>,
+    /// What each layer takes of the same operations, outermost first; empty unless somebody's own times were used.
+    pub layers: Vec<Layer>,
     /// The files that took most time, as the capture nearest to the client saw it; a bounded number.
     pub files: Vec<FileResult>,
     /// Things worth knowing that are not findings: assumptions, what one capture cannot show.

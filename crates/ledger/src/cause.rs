@@ -64,6 +64,8 @@ causes! {
     Queue "queue",
     /// The server was silent on all its connections at once.
     Stall "stall",
+    /// The server had the request and had not begun the operation that it times itself, or was done with that and had not answered.
+    Dispatch "dispatch",
     /// The receiver's window was closed or closing: its application did not read.
     NotReading "not-reading",
     /// Everything was acknowledged and the window open, and the sender wrote nothing within a message.
@@ -113,7 +115,9 @@ impl Cause {
             Direction::ToClient => (Place::Server, Place::Client),
         };
         match self {
-            Cause::Service | Cause::Queue | Cause::Stall => (Place::Server, Place::Server),
+            Cause::Service | Cause::Queue | Cause::Stall | Cause::Dispatch => {
+                (Place::Server, Place::Server)
+            }
             Cause::NotWriting | Cause::Nagle | Cause::NagleDelayedAck => (sender, sender),
             Cause::Idle => (sender, Place::Unknown),
             Cause::Event => (Place::Server, Place::Unknown),

@@ -160,10 +160,35 @@ impl Ledger {
         }
     }
 
+    /// The server says that its operation took so long: what else the call spent there it waited, where it had to
+    /// queue for one of a limited number of workers, and elsewhere for a reason that nothing tells.
+    pub fn time_operation(&mut self, ns: i64) {
+        let ns = ns.max(0);
+        let is_own = |c: &Charge| matches!(c.cause, Cause::Service | Cause::Queue);
+        let own = self.charges.iter().copied().filter(is_own);
+        let has_queue = own.clone().any(|c| c.cause == Cause::Queue);
+        let own = own.fold(Bounds::exactly(0), |sum, c| sum.plus(c.ns));
+        let served = Bounds {
+            lo_ns: own.lo_ns.min(ns),
+            hi_ns: Some(own.hi_ns.map_or(ns, |hi| hi.min(ns))),
+        };
+        let waited = Bounds {
+            lo_ns: own.lo_ns - served.lo_ns,
+            hi_ns: own.hi_ns.map(|hi| hi - hi.min(ns)),
+        };
+        self.charges.retain(|c| !is_own(c));
+        self.charge(Cause::Service, Direction::ToServer, served);
+        let cause = match has_queue {
+            true => Cause::Queue,
+            false => Cause::Dispatch,
+        };
+        self.charge(cause, Direction::ToServer, waited);
+    }
+
     /// What looks like the server's own time, it may have waited for its reader: how large a window was, of
     /// which only that it closed is known, nobody can tell.
     pub fn doubt_reading(&mut self) {
-        const OWN: [Cause; 3] = [Cause::Service, Cause::Queue, Cause::Stall];
+        const OWN: [Cause; 4] = [Cause::Service, Cause::Queue, Cause::Stall, Cause::Dispatch];
         let mut most = Bounds::exactly(0);
         for c in self.charges.iter_mut().filter(|c| OWN.contains(&c.cause)) {
             c.ns.lo_ns = 0;

@@ -446,3 +446,54 @@ fn a_call_is_the_sides_that_outweighs_what_may_be_anothers() {
     ledger.charge(Cause::Hidden, to_server, unbounded);
     assert_eq!(ledger.side(), None);
 }
+
+#[test]
+fn what_the_server_times_itself_is_its_service_and_the_rest_it_waited() {
+    let d = Direction::ToServer;
+    let of = |charges: &[(Cause, Bounds)], ns: i64| {
+        let mut ledger = Ledger::default();
+        ledger.clear(Bounds::exactly(100));
+        charges.iter().for_each(|(c, ns)| ledger.charge(*c, d, *ns));
+        ledger.time_operation(ns);
+        let charges = ledger.charges().iter();
+        charges
+            .map(|c| (c.cause, c.ns.lo_ns, c.ns.hi_ns))
+            .collect::<Vec<_>>()
+    };
+    let service = [
+        (Cause::Service, Bounds::exactly(60)),
+        (Cause::Path, Bounds::exactly(40)),
+    ];
+    assert_eq!(
+        of(&service, 10),
+        [
+            (Cause::Path, 40, Some(40)),
+            (Cause::Service, 10, Some(10)),
+            (Cause::Dispatch, 50, Some(50))
+        ]
+    );
+    // It took all of it, or more by another clock.
+    for ns in [60, 70] {
+        let whole = [(Cause::Path, 40, Some(40)), (Cause::Service, 60, Some(60))];
+        assert_eq!(of(&service, ns), whole);
+    }
+    // Behind a limited number of workers it is known what it waited for.
+    let queued = [
+        (Cause::Service, Bounds::exactly(20)),
+        (Cause::Queue, Bounds::exactly(40)),
+    ];
+    assert_eq!(
+        of(&queued, 25),
+        [(Cause::Service, 25, Some(25)), (Cause::Queue, 35, Some(35))]
+    );
+    // What may have been a lock's stays as wide as it was.
+    let locked = [(Cause::Service, Bounds::between(5, 60))];
+    assert_eq!(
+        of(&locked, 10),
+        [
+            (Cause::Service, 5, Some(10)),
+            (Cause::Dispatch, 0, Some(50))
+        ]
+    );
+    assert_eq!(of(&[], 10), []);
+}

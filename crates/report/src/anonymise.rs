@@ -16,7 +16,7 @@ use analysis::connections::Connections;
 use analysis::info::InfoResult;
 use analysis::results::{
     CaptureResult, Concentrated, ConnectionResult, ConnsResult, Diagnosis, Finding, GroupResult,
-    KeyValue, OpsResult, Report, TraceJoinResult, What,
+    KeyValue, LayerSource, OpsResult, Report, TraceJoinResult, What,
 };
 use analysis::sql::SqlResult;
 use analysis::startup::{Ending, StartupResult};
@@ -195,6 +195,14 @@ impl Anonymise for Diagnosis {
         if let Some(app) = &mut self.app {
             app.basis = std::mem::take(&mut app.basis).anonymised(names);
             app.join = app.join.take().anonymised(names);
+        }
+        if let Some(server) = &mut self.server_app {
+            server.basis = std::mem::take(&mut server.basis).anonymised(names);
+        }
+        for layer in &mut self.layers {
+            if let LayerSource::Rows(source) = &mut layer.source {
+                *source = std::mem::take(source).anonymised(names);
+            }
         }
         Diagnosis {
             captures: self.captures.anonymised(names),

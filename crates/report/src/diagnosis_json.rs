@@ -1,6 +1,6 @@
 //! A diagnosis for programs: `slowside.diagnosis/1`, field by field.
 
-use crate::{classes, concentrated, value};
+use crate::{classes, concentrated, layers, value};
 use analysis::app::{AppFacts, ComparedBy};
 use analysis::findings::Rule;
 use analysis::results::{
@@ -55,6 +55,8 @@ pub fn diagnosis_json(d: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
         "call_time_ns": d.call_time_ns,
         "elapsed_ns": d.elapsed_ns,
         "app": d.app.as_ref().map(|a| app(a, d)),
+        "server_app": d.server_app.as_ref().map(layers::server_app),
+        "layers": d.layers.iter().map(|l| layers::layer(l, d)).collect::<Vec<_>>(),
         "ledger": ledger(&d.ledger),
         "streams_ledger": d.streams_ledger.as_ref().map(ledger),
     });
@@ -156,7 +158,7 @@ fn file(f: &FileResult) -> Value {
     })
 }
 
-fn compared_by(by: ComparedBy) -> &'static str {
+pub(crate) fn compared_by(by: ComparedBy) -> &'static str {
     match by {
         ComparedBy::Trace => "trace",
         ComparedBy::Offset => "offset",

@@ -19,6 +19,7 @@ mod harmless;
 mod html;
 mod info;
 mod info_text;
+mod layers;
 mod live;
 mod live_text;
 mod markdown;

@@ -5,6 +5,7 @@ use model::Time;
 use std::fmt;
 use std::io::Read;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A moment given by the user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,6 +46,8 @@ pub struct Config {
     pub tail_ns: i64,
     /// Server clock minus client clock, when the user knows it.
     pub clock_offset_ns: Option<i64>,
+    /// What the server noted of its own operations, for a diagnosis.
+    pub server_app: Option<Arc<trace::Application>>,
 }
 
 impl Default for Config {
@@ -58,6 +61,7 @@ impl Default for Config {
             fast_enough_ns: 2_000_000,
             tail_ns: 20_000_000,
             clock_offset_ns: None,
+            server_app: None,
         }
     }
 }

@@ -340,6 +340,7 @@ impl<'a> ReadOptions<'a> {
             clock_offset_ns: config.clock_offset_ns,
             statements_bytes: run::share(config, captures).statements_bytes,
             whole: config.from.is_none() && config.to.is_none() && config.filter.is_none(),
+            server_app: config.server_app.clone(),
         }
     }
 

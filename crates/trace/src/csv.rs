@@ -31,7 +31,7 @@ const EPOCH_SECONDS: i64 = 100_000_000;
 const EPOCH_NS: i64 = EPOCH_SECONDS * 1_000_000_000;
 
 const STARTS: &[&str] = &["t_enq_ns", "t_issue_ns", "start_ns", "t_start_ns"];
-const ENDS: &[&str] = &["t_done_ns", "end_ns"];
+const ENDS: &[&str] = &["t_done_ns", "end_ns", "t_end_ns"];
 /// Operations that a row is the average of.
 const COUNTS: &[&str] = &["count", "operations"];
 /// With the power of ten that makes nanoseconds of them.

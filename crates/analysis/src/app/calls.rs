@@ -1,6 +1,7 @@
 //! The calls that operations may have waited for, kept until all are known.
 
 use super::span::{Span, kind_of};
+use super::whose::Whose;
 use super::words::{self, Refusal};
 use model::Call;
 use model::limits::APP_CALLS;
@@ -50,8 +51,8 @@ impl Calls {
         calls
     }
 
-    /// The call, if an operation may have waited for it.
-    pub(super) fn see(&mut self, call: &Call, app: &Application) -> Option<Span> {
+    /// The call, which is the one with this number, if an operation may have waited for it.
+    pub(super) fn see(&mut self, call: &Call, row: u64, app: &Application) -> Option<Span> {
         let address = call.client.address;
         let number = app.clients.iter().position(|c| *c == address);
         match number.and_then(|n| self.met.get_mut(n)) {
@@ -78,6 +79,7 @@ impl Calls {
             kind,
             client: number.and_then(|n| u16::try_from(n).ok()),
             placed: call.detail.get(model::Field::Offset).is_some(),
+            call: row,
         })
     }
 
@@ -129,8 +131,8 @@ impl Calls {
     }
 
     /// What was left out on the way.
-    pub(super) fn notes(&self) -> Vec<String> {
-        let beyond = (self.beyond_limit > 0).then(|| words::beyond_limit(self.beyond_limit));
+    pub(super) fn notes(&self, whose: Whose) -> Vec<String> {
+        let beyond = (self.beyond_limit > 0).then(|| words::beyond_limit(self.beyond_limit, whose));
         beyond.into_iter().collect()
     }
 }

@@ -1,11 +1,13 @@
 //! Latencies that nothing identifies against the calls of the same time: mean against mean.
 //!
-//! An application waits for its calls, so that its mean cannot be less than theirs. How much it is more is the client
-//! host's, on average; of a single operation it says nothing. Where the capture has more calls than the application
-//! had operations, others made some of them: its own may have been the longest, and only what is above those is its
-//! host's for certain.
+//! An application waits for its calls, so that its mean cannot be less than theirs; a server's operations lie within
+//! the calls that they serve, so that theirs cannot be more. How much lies between is known on average; of a single
+//! operation it says nothing. Where the capture has more calls than there were operations, others made, or served, some
+//! of them: an application's own may have been the longest, a server's the shortest, and only what lies between those
+//! and the operations is certain.
 
 use super::span::{Span, mean_ns};
+use super::whose::Whose;
 use super::words::Refusal;
 use trace::{Operation, OperationKind, Sample};
 
@@ -54,9 +56,10 @@ impl Sampled {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Means {
     pub(super) operations: u64,
-    pub(super) application_ns: i64,
+    pub(super) own_ns: i64,
+    whose: Whose,
     /// Of the calls in the same time, and of so many of them, which is what the operations are held against:
-    /// the longest, where others' are among them.
+    /// the longest, or of a server's the shortest, where others' are among them.
     pub(super) calls: u64,
     pub(super) held_against: u64,
     pub(super) calls_ns: i64,
@@ -74,6 +77,7 @@ impl Means {
         calls: &[Span],
         ran: Option<(i64, i64)>,
         kinds: Vec<OperationKind>,
+        whose: Whose,
     ) -> Result<Means, Refusal> {
         let within = |s: &Sampled| !s.is_timed() || ran.is_some_and(|ran| s.holds_any(ran));
         let inside: Vec<Sampled> = samples.iter().copied().filter(within).collect();
@@ -88,23 +92,29 @@ impl Means {
         }
         let of = |s: &Sampled| i128::from(s.latency_ns) * i128::from(s.count);
         let sum = inside.iter().map(of).fold(0, i128::saturating_add);
-        let application_ns = (sum / i128::from(operations)) as i64;
+        let own_ns = (sum / i128::from(operations)) as i64;
         let mut took = took_within(&inside, calls);
         let (count, calls_ns) = (took.len() as u64, mean_ns(took.iter().copied()));
         if took.is_empty() {
             return Err(Refusal::NoCalls { kinds });
         }
-        if application_ns < calls_ns - calls_ns / ALIKE as i64 {
+        let tenth = calls_ns / ALIKE as i64;
+        let contradicts = match whose {
+            Whose::Application => own_ns < calls_ns - tenth,
+            Whose::Server => own_ns > calls_ns.saturating_add(tenth),
+        };
+        if contradicts {
             return Err(Refusal::Contradicts {
                 operations,
-                application_ns,
+                own_ns,
                 calls: count,
                 calls_ns,
             });
         }
         let mut means = Means {
             operations,
-            application_ns,
+            own_ns,
+            whose,
             calls: count,
             held_against: count,
             calls_ns,
@@ -113,7 +123,10 @@ impl Means {
             timed: inside.iter().any(Sampled::is_timed),
         };
         if count > alike(operations) {
-            took.sort_unstable_by(|a, b| b.cmp(a));
+            took.sort_unstable();
+            if whose == Whose::Application {
+                took.reverse();
+            }
             took.truncate(operations as usize);
             means.held_against = operations;
             means.calls_ns = mean_ns(took.into_iter());
@@ -122,7 +135,8 @@ impl Means {
     }
 
     pub(super) fn host_mean_ns(&self) -> i64 {
-        (self.application_ns - self.calls_ns).max(0)
+        let (outer, inner) = self.whose.outer_inner(self.own_ns, self.calls_ns);
+        outer.saturating_sub(inner).max(0)
     }
 
     /// The operations whose calls the capture may hold: those of an hour are not all in a minute.

@@ -1,15 +1,15 @@
-//! Operations into the calls that they contain, as intervals nest.
+//! Rows into calls that enclose them, or that they enclose, as intervals nest.
 //!
-//! An application asks before the first byte leaves, and sees its operation done soon after the last byte came: its
-//! interval contains the call's. Where a queue stands above the wire, an operation contains many calls; its own is the
-//! one that ended last before it did. So operations take, in the order of their ends, the call with the latest end
-//! among those that they contain, and each call is taken once.
+//! An application's row encloses its call, a server's is enclosed by it ([`Whose`]). Where a queue stands between, what
+//! encloses holds many of the others; its own is the one that ended last before it did. So whatever encloses takes, in
+//! the order of ends, what ended last of what it holds, and each is taken once.
 //!
-//! On one host the clocks agree, but for slack. Where few operations contain a call, their clock may be another: the
-//! shift within a second under which most do, if nearly all do.
+//! On one host the clocks agree, but for slack. Where few rows find their call, their clock may be another: the shift
+//! within a second under which most do, if nearly all do.
 
 use super::SLACK_NS;
 use super::span::{CLOCKS_APART_NS, Span};
+use super::whose::{Slack, Whose};
 use hashbrown::HashMap;
 use trace::OperationKind;
 
@@ -27,40 +27,51 @@ const STEP_NS: i64 = 2 * SLACK_NS;
 /// A shift is a guess: it must give so many in a hundred their call.
 const SHIFTED_SHARE: usize = 90;
 
+/// A row and its call.
+pub(super) type Pair = (Span, Span);
+
 /// What was found.
 pub(super) struct Nesting {
-    /// Of each operation that found its call, its time above the call's.
-    pub(super) above: Vec<i64>,
-    /// How far the application's clock is ahead of the capture's.
+    /// Rows on the capture's clock.
+    pub(super) pairs: Vec<Pair>,
+    /// How far the rows' clock is ahead of the capture's.
     pub(super) ahead_ns: i64,
 }
 
 impl Nesting {
-    /// `grain_ns`: ends may be noted so much too early.
-    pub(super) fn of(mut rows: Vec<Span>, mut calls: Vec<Span>, grain_ns: i64) -> Nesting {
+    /// `grain_ns`: rows may note their times so much too early.
+    pub(super) fn of(
+        mut rows: Vec<Span>,
+        mut calls: Vec<Span>,
+        grain_ns: i64,
+        whose: Whose,
+    ) -> Nesting {
         rows.sort_unstable_by_key(|r| (r.until, r.from, r.client));
         calls.sort_unstable_by_key(|c| (c.until, c.from, c.client));
         let data = calls.iter().any(|c| c.kind != OperationKind::Other);
-        let join =
-            |rows: &[Span], ahead_ns| nest(rows, &calls, ahead_ns, SLACK_NS + grain_ns, data);
+        let slack = whose.slack(grain_ns);
+        let join = |rows: &[Span], ahead_ns| {
+            let rows: Vec<Span> = rows.iter().map(|r| r.earlier(ahead_ns)).collect();
+            nest(&rows, &calls, whose, slack, data)
+        };
         let least = rows.len().min(calls.len());
-        let above = join(&rows, 0);
-        if above.len() * 2 >= least {
-            return Nesting { above, ahead_ns: 0 };
+        let pairs = join(&rows, 0);
+        if pairs.len() * 2 >= least {
+            return Nesting { pairs, ahead_ns: 0 };
         }
         // A stretch without holes, so that each may meet its call.
         let some = rows.get(..TRYING).unwrap_or(&rows);
         let tried = shifts(&rows, &calls).into_iter();
         let best = tried.max_by_key(|&ahead_ns| (join(some, ahead_ns).len(), ahead_ns));
         let shifted = best.map(|ahead_ns| (join(&rows, ahead_ns), ahead_ns));
-        match shifted.filter(|(above, _)| above.len() * 100 >= least * SHIFTED_SHARE) {
-            Some((above, ahead_ns)) => Nesting { above, ahead_ns },
-            None => Nesting { above, ahead_ns: 0 },
+        match shifted.filter(|(pairs, _)| pairs.len() * 100 >= least * SHIFTED_SHARE) {
+            Some((pairs, ahead_ns)) => Nesting { pairs, ahead_ns },
+            None => Nesting { pairs, ahead_ns: 0 },
         }
     }
 }
 
-/// Whether a call may be the operation's.
+/// Whether a call may be the row's.
 fn admits(row: &Span, call: &Span, data: bool) -> bool {
     let kind = match row.kind {
         OperationKind::Unsaid => !data || call.kind != OperationKind::Other,
@@ -70,48 +81,52 @@ fn admits(row: &Span, call: &Span, data: bool) -> bool {
     kind && !(row.placed && call.placed) && (row.client.is_none() || row.client == call.client)
 }
 
-/// The time above their calls of all operations that have one.
-fn nest(rows: &[Span], calls: &[Span], ahead_ns: i64, late_ns: i64, data: bool) -> Vec<i64> {
+/// All rows that have a call, with it.
+fn nest(rows: &[Span], calls: &[Span], whose: Whose, slack: Slack, data: bool) -> Vec<Pair> {
     type Class = (OperationKind, Option<u16>, bool);
-    // Calls that ended and are free, by what they are: the latest at the end.
+    let (outers, inners) = whose.outer_inner(rows, calls);
+    // In the other order they are what they were.
+    let row_call = |outer: Span, inner: Span| whose.outer_inner(outer, inner);
+    // Of what is enclosed, what ended and is free, by what it is: the latest at the end.
     let mut free: HashMap<Class, Vec<Span>, foldhash::fast::FixedState> = HashMap::default();
-    let mut ending = calls.iter().peekable();
-    let mut above = Vec::new();
-    for row in rows {
-        let (from, until) = (
-            row.from - ahead_ns - SLACK_NS,
-            row.until - ahead_ns + late_ns,
-        );
-        while let Some(call) = ending.next_if(|c| c.until <= until) {
-            let class = (call.kind, call.client, call.placed);
-            free.entry(class).or_default().push(*call);
+    let mut ending = inners.iter().peekable();
+    let mut pairs = Vec::new();
+    for outer in outers {
+        while let Some(inner) = ending.next_if(|i| slack.ends_within(outer, i)) {
+            let class = (inner.kind, inner.client, inner.placed);
+            free.entry(class).or_default().push(*inner);
         }
+        let earliest = outer.from.saturating_sub(slack.early_ns);
         let mut nearest: Option<(Span, Class, usize)> = None;
-        for (class, calls) in &free {
-            if !calls.first().is_some_and(|c| admits(row, c, data)) {
+        for (class, inners) in &free {
+            let may_be = |inner: &Span| {
+                let (row, call) = row_call(*outer, *inner);
+                admits(&row, &call, data)
+            };
+            if !inners.first().is_some_and(may_be) {
                 continue;
             }
-            // Only calls that were under way when the operation began are passed over.
-            let within = calls
+            // Only those that were under way when this one began are passed over.
+            let within = inners
                 .iter()
                 .enumerate()
                 .rev()
-                .take_while(|(_, c)| c.until >= from);
-            let mut contained = within.filter(|(_, c)| c.from >= from);
-            if let Some((i, call)) = contained.next()
-                && nearest.is_none_or(|(n, ..)| (call.until, call.from) > (n.until, n.from))
+                .take_while(|(_, i)| i.until >= earliest);
+            let mut contained = within.filter(|(_, i)| slack.begins_within(outer, i));
+            if let Some((i, inner)) = contained.next()
+                && nearest.is_none_or(|(n, ..)| (inner.until, inner.from) > (n.until, n.from))
             {
-                nearest = Some((*call, *class, i));
+                nearest = Some((*inner, *class, i));
             }
         }
-        if let Some((call, class, i)) = nearest {
-            if let Some(calls) = free.get_mut(&class) {
-                calls.remove(i);
+        if let Some((inner, class, i)) = nearest {
+            if let Some(inners) = free.get_mut(&class) {
+                inners.remove(i);
             }
-            above.push((row.took() - call.took()).max(0));
+            pairs.push(row_call(*outer, inner));
         }
     }
-    above
+    pairs
 }
 
 /// The distances at which most ends of operations follow ends of calls.

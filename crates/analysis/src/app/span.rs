@@ -1,9 +1,9 @@
-//! From when to when something was under way: an operation of the application, or a call.
+//! From when to when something was under way: an operation that a row tells of, or a call.
 
 use model::Call;
 use trace::{Operation, OperationKind};
 
-/// An application's clock is looked for so far around the capture's.
+/// The clock of rows is looked for so far around the capture's.
 pub(super) const CLOCKS_APART_NS: i64 = 1_000_000_000;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,6 +15,8 @@ pub(super) struct Span {
     pub(super) client: Option<u16>,
     /// Whether its offset is known.
     pub(super) placed: bool,
+    /// Which of its capture's calls it is; of rows nothing.
+    pub(super) call: u64,
 }
 
 impl Span {
@@ -25,6 +27,16 @@ impl Span {
             kind: o.kind,
             client: o.client,
             placed: o.offset.is_some(),
+            call: 0,
+        }
+    }
+
+    /// The same on a clock that is so far behind.
+    pub(super) fn earlier(self, by_ns: i64) -> Span {
+        Span {
+            from: self.from.saturating_sub(by_ns),
+            until: self.until.saturating_sub(by_ns),
+            ..self
         }
     }
 
@@ -33,9 +45,13 @@ impl Span {
     }
 }
 
-/// What a call is to an application.
+/// What a call is to who writes rows.
 pub(super) fn kind_of(call: &Call) -> OperationKind {
-    match call.op.as_str() {
+    kind_of_op(call.op.as_str())
+}
+
+pub(crate) fn kind_of_op(op: &str) -> OperationKind {
+    match op {
         "READ" => OperationKind::Read,
         "WRITE" => OperationKind::Write,
         _ => OperationKind::Other,

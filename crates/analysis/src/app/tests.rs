@@ -3,7 +3,7 @@
 use super::*;
 use crate::trace_join::tests::call;
 use model::{Name, Time};
-use trace::Sample;
+use trace::{Operation, Sample};
 
 const MS: i64 = 1_000_000;
 const START: i64 = 1_700_000_000_000 * MS;
@@ -55,17 +55,22 @@ fn samples(samples: Vec<Sample>) -> Application {
 
 /// Against a capture from 0 to 1 s.
 fn compared(app: Application, calls: &[Call]) -> (Option<AppFacts>, String) {
-    let mut m = AppMatch::new(&Arc::new(app));
-    for c in calls {
-        m.call(c);
+    let (compared, notes) = held_against(app, Whose::Application, calls);
+    (compared.map(|c| c.facts), notes)
+}
+
+fn held_against(app: Application, whose: Whose, calls: &[Call]) -> (Option<Compared>, String) {
+    let mut m = RowMatch::new(&Arc::new(app), whose, 2 * MS);
+    for (row, c) in (0..).zip(calls) {
+        m.call(c, row);
     }
     let capture = CaptureResult {
         first: Some(Time(START)),
         last: Some(Time(START + 1_000 * MS)),
         ..CaptureResult::default()
     };
-    let (facts, notes) = m.finish(0, &[capture]);
-    (facts, notes.join(" "))
+    let (compared, notes) = m.finish(0, &[capture]);
+    (compared, notes.join(" "))
 }
 
 fn used(app: Application, calls: &[Call]) -> AppFacts {
@@ -371,4 +376,152 @@ fn kinds_choose_the_calls() {
         .collect();
     assert_eq!(used(of(OperationKind::Unsaid), &others).matched, 10);
     assert!(refused(of(OperationKind::Read), &others).contains("holds no READ"));
+}
+
+fn server_used(app: Application, calls: &[Call]) -> Compared {
+    let (compared, notes) = held_against(app, Whose::Server, calls);
+    compared.unwrap_or_else(|| panic!("{notes}"))
+}
+
+fn server_refused(app: Application, calls: &[Call]) -> String {
+    let (compared, notes) = held_against(app, Whose::Server, calls);
+    assert!(compared.is_none());
+    notes
+}
+
+/// Ten calls of 10 ms, 50 ms apart, and the operation within each: it begins so late, and lasts so long.
+fn served(late: i64, took: i64) -> (Vec<Call>, Vec<Operation>) {
+    let calls = |i: i64| read(i * 50 * MS, (i * 50 + 10) * MS);
+    let rows = |i: i64| row(i * 50 * MS + late, i * 50 * MS + late + took);
+    ((0..10).map(calls).collect(), (0..10).map(rows).collect())
+}
+
+#[test]
+fn a_server_s_operation_takes_the_call_that_encloses_it() {
+    let (calls, operations) = served(8 * MS, MS);
+    let c = server_used(rows(operations), &calls);
+    assert_eq!((c.facts.by, c.facts.matched), (ComparedBy::Time, 10));
+    assert_eq!(
+        (c.facts.application_mean_ns, c.facts.host_mean_ns),
+        (MS, 9 * MS)
+    );
+    // By time alone it is not certain whose it is.
+    assert!(c.joined.operations.is_empty());
+    let facts = ServerFacts::of(&c);
+    assert_eq!(
+        (facts.before_mean_ns, facts.behind_mean_ns),
+        (Some(8 * MS), Some(MS))
+    );
+    assert_eq!(
+        (facts.slow_took_ns, facts.slow_beyond_ns),
+        (100 * MS, 90 * MS)
+    );
+}
+
+#[test]
+fn a_server_s_operation_with_an_offset_is_that_call_s() {
+    let (calls, operations) = served(2 * MS, 3 * MS);
+    // The offset of `read`.
+    let placed = operations.iter().map(|o| Operation {
+        offset: Some(0),
+        ..*o
+    });
+    let c = server_used(rows(placed.collect()), &calls);
+    assert_eq!((c.facts.by, c.facts.matched), (ComparedBy::Offset, 10));
+    assert_eq!(c.joined.operations.get(&4), Some(&(3 * MS)));
+    assert_eq!(c.joined.operations.len(), 10);
+    // Of another place it is no call's.
+    let elsewhere = operations.iter().map(|o| Operation {
+        offset: Some(7),
+        ..*o
+    });
+    let notes = server_refused(rows(elsewhere.collect()), &calls);
+    assert!(
+        notes.contains("only 0 of 10 rows lie within the time of one of the 10 calls. Is the clock that of the server's host"),
+        "{notes}"
+    );
+}
+
+/// Calls that wait for their turn enclose the operations of others.
+#[test]
+fn calls_that_enclose_many_operations_take_the_last_of_them() {
+    let calls: Vec<Call> = (0..100)
+        .map(|i| read((i - 30) * MS, (i + 1) * MS))
+        .collect();
+    let of = |i: i64| row(i * MS + MS / 10, (i + 1) * MS - MS / 10);
+    let c = server_used(rows((0..100).map(of).collect()), &calls);
+    assert_eq!(c.facts.matched, 100);
+    assert_eq!(c.facts.host_total_ns, 100 * (31 * MS - MS * 8 / 10));
+}
+
+/// At the border of what clocks of one host may differ by.
+#[test]
+fn an_operation_that_no_call_encloses_is_no_call_s() {
+    let within = |early: i64| {
+        let (calls, operations) = served(0, 10 * MS);
+        let earlier = operations.iter().map(|o| Operation {
+            start_ns: o.start_ns - early,
+            end_ns: o.end_ns - early,
+            ..*o
+        });
+        held_against(rows(earlier.collect()), Whose::Server, &calls).0
+    };
+    let facts = within(SLACK_NS).expect("within the slack");
+    assert_eq!((facts.facts.matched, facts.facts.host_mean_ns), (10, 0));
+    // An operation that is longer than its call is not its.
+    let (calls, operations) = served(-MS, 12 * MS);
+    assert!(server_refused(rows(operations), &calls).contains("only 0 of 10 rows"));
+}
+
+#[test]
+fn a_server_s_rows_of_another_hour_or_kind_are_refused() {
+    let (calls, operations) = served(MS, MS);
+    let later = operations.iter().map(|o| Operation {
+        start_ns: o.start_ns + 3_600_000 * MS,
+        end_ns: o.end_ns + 3_600_000 * MS,
+        ..*o
+    });
+    assert_eq!(
+        server_refused(rows(later.collect()), &calls),
+        "The server's times were left out: none of 10 rows lies within the capture: they begin 1 h 0 min later than it does."
+    );
+    let writes = operations.iter().map(|o| Operation {
+        kind: OperationKind::Write,
+        ..*o
+    });
+    assert!(server_refused(rows(writes.collect()), &calls).contains("holds no WRITE"));
+}
+
+#[test]
+fn means_of_a_server_are_held_against_the_shortest_calls_and_never_above_them() {
+    let quick = (0..10).map(|i| read(i * 50 * MS, i * 50 * MS + 4 * MS));
+    let slow = (0..10).map(|i| read(i * 50 * MS, i * 50 * MS + 40 * MS));
+    let all: Vec<Call> = quick.chain(slow).collect();
+    let list = |n, ns| samples(vec![sample(None, None, 1, ns); n]);
+    let c = server_used(list(10, MS), &all);
+    assert_eq!(
+        (c.facts.by, c.facts.host_mean_ns),
+        (ComparedBy::Mean, 3 * MS)
+    );
+    assert!(
+        c.facts.basis.contains("10 shortest of 20 calls"),
+        "{}",
+        c.facts.basis
+    );
+    assert_eq!(server_used(list(20, MS), &all).facts.host_mean_ns, 21 * MS);
+    let notes = server_refused(list(20, 30 * MS), &all);
+    assert!(notes.contains("contradict the capture"), "{notes}");
+}
+
+#[test]
+fn what_a_client_counts_is_no_server_s() {
+    let app = Application {
+        format: "nfsiostat".into(),
+        ..Application::default()
+    };
+    let notes = server_refused(app, &calls());
+    assert!(
+        notes.contains("nfsiostat is what a client notes"),
+        "{notes}"
+    );
 }

@@ -1,12 +1,13 @@
-//! What is said of an application's times: how they were compared, or why they were not.
+//! What is said of an application's or a server's times: how they were compared, or why they were not.
 
 use super::means::Means;
+use super::whose::Whose;
 use super::{AppFacts, ComparedBy};
 use model::{format_duration, grouped};
 use std::net::IpAddr;
 use trace::OperationKind;
 
-/// Why an application's times say nothing of the capture.
+/// Why rows say nothing of the capture.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Refusal {
     /// They are of another time.
@@ -29,14 +30,16 @@ pub(super) enum Refusal {
         of: u64,
         calls: u64,
     },
-    /// They are shorter than what they would have waited for.
+    /// They are shorter than what they would have waited for, or longer than what would have waited for them.
     Contradicts {
         operations: u64,
-        application_ns: i64,
+        own_ns: i64,
         calls: u64,
         calls_ns: i64,
     },
     NoOperations,
+    /// What only clients note: no operations of a server.
+    NotOfServers(String),
 }
 
 impl Refusal {
@@ -56,7 +59,7 @@ impl Refusal {
         }
     }
 
-    pub(super) fn sentence(&self) -> String {
+    pub(super) fn sentence(&self, whose: Whose) -> String {
         let why = match self {
             Refusal::Elsewhere {
                 what,
@@ -89,28 +92,46 @@ impl Refusal {
             Refusal::NoCalls { kinds } => {
                 format!("the capture holds no {} at that time", operations(kinds))
             }
-            Refusal::TooFew { joined, of, calls } => format!(
-                "only {} of {} rows have one of the {} calls within their time. Is the clock that of the client's host, and is a row one operation?",
-                grouped(*joined),
-                grouped(*of),
-                grouped(*calls)
-            ),
+            Refusal::TooFew { joined, of, calls } => {
+                let found = match whose {
+                    Whose::Application => "have one of the {calls} calls within their time",
+                    Whose::Server => "lie within the time of one of the {calls} calls",
+                };
+                let host = match whose {
+                    Whose::Application => "client",
+                    Whose::Server => "server",
+                };
+                format!(
+                    "only {} of {} rows {}. Is the clock that of the {host}'s host, and is a row one operation?",
+                    grouped(*joined),
+                    grouped(*of),
+                    found.replace("{calls}", &grouped(*calls))
+                )
+            }
             Refusal::Contradicts {
                 operations,
-                application_ns,
+                own_ns,
                 calls,
                 calls_ns,
-            } => format!(
-                "they contradict the capture. Its {} calls take {} on average, and the {} operations, which would have waited for them, only {}: are they of other work, or served from a cache?",
-                grouped(*calls),
-                format_duration(*calls_ns),
-                grouped(*operations),
-                format_duration(*application_ns)
+            } => {
+                let (calls, operations) = (grouped(*calls), grouped(*operations));
+                let (took, own) = (format_duration(*calls_ns), format_duration(*own_ns));
+                match whose {
+                    Whose::Application => format!(
+                        "they contradict the capture. Its {calls} calls take {took} on average, and the {operations} operations, which would have waited for them, only {own}: are they of other work, or served from a cache?"
+                    ),
+                    Whose::Server => format!(
+                        "they contradict the capture. Its {calls} calls take {took} on average, and the {operations} operations, for which they would have waited, {own}: are they of other work, or not of this server?"
+                    ),
+                }
+            }
+            Refusal::NotOfServers(format) => format!(
+                "{format} is what a client notes; give the server's own operations, with a start and an end or a latency"
             ),
             Refusal::NoOperations => "they count no operation".to_owned(),
         };
         let stop = if why.ends_with('?') { "" } else { "." };
-        format!("The application's times were left out: {why}{stop}")
+        format!("The {}'s times were left out: {why}{stop}", whose.name())
     }
 }
 
@@ -134,16 +155,24 @@ fn operations(kinds: &[OperationKind]) -> &'static str {
 }
 
 /// That they were used, and how.
-pub(super) fn used(facts: &AppFacts) -> String {
-    let above = match facts.host_mean_ns {
-        0 => "nothing is".to_owned(),
-        ns => format!("{} are", format_duration(ns)),
+pub(super) fn used(facts: &AppFacts, whose: Whose) -> String {
+    let own = format_duration(facts.application_mean_ns);
+    let between = match facts.host_mean_ns {
+        0 => "nothing".to_owned(),
+        ns => format_duration(ns),
     };
-    format!(
-        "The application's operations take {}, of which {above} above the wire, on average ({}).",
-        format_duration(facts.application_mean_ns),
-        facts.basis
-    )
+    let basis = &facts.basis;
+    match whose {
+        Whose::Application => {
+            let are = if facts.host_mean_ns == 0 { "is" } else { "are" };
+            format!(
+                "The application's operations take {own}, of which {between} {are} above the wire, on average ({basis})."
+            )
+        }
+        Whose::Server => format!(
+            "The server's own operations take {own}, and their calls {between} beyond that, on average ({basis})."
+        ),
+    }
 }
 
 /// The basis of a join, operation by operation.
@@ -168,18 +197,24 @@ pub(super) fn joined(format: &str, by: ComparedBy, n: u64, of: u64, ahead_ns: i6
 }
 
 /// The basis of a comparison of means.
-pub(super) fn by_mean(format: &str, means: &Means) -> String {
+pub(super) fn by_mean(format: &str, means: &Means, whose: Whose) -> String {
     let when = match means.timed {
         true => " in the same time",
         false => "",
     };
     let calls = match means.held_against == means.calls {
         true => format!("the {} calls{when}", grouped(means.calls)),
-        false => format!(
-            "the {} longest of {} calls{when} (others made some), at least so much and",
-            grouped(means.held_against),
-            grouped(means.calls)
-        ),
+        false => {
+            let (which, others) = match whose {
+                Whose::Application => ("longest", "made"),
+                Whose::Server => ("shortest", "served"),
+            };
+            format!(
+                "the {} {which} of {} calls{when} (others {others} some), at least so much and",
+                grouped(means.held_against),
+                grouped(means.calls)
+            )
+        }
     };
     format!(
         "{format}: mean of its {} operations against mean of {calls}, not call by call",
@@ -193,18 +228,20 @@ pub(super) fn queue(format: &str) -> String {
 }
 
 /// That some lie beyond the capture.
-pub(super) fn partly(what: &str, outside: u64, all: u64) -> String {
+pub(super) fn partly(what: &str, whose: Whose, outside: u64, all: u64) -> String {
     format!(
-        "{} of {} {what} of the application lie outside of the capture and were left out.",
+        "{} of {} {what} of the {} lie outside of the capture and were left out.",
         grouped(outside),
-        grouped(all)
+        grouped(all),
+        whose.name()
     )
 }
 
 /// That there were too many calls to keep.
-pub(super) fn beyond_limit(calls: u64) -> String {
+pub(super) fn beyond_limit(calls: u64, whose: Whose) -> String {
     format!(
-        "{} calls are more than are held against the application's times and were left out of that.",
-        grouped(calls)
+        "{} calls are more than are held against the {}'s times and were left out of that.",
+        grouped(calls),
+        whose.name()
     )
 }

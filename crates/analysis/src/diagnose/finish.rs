@@ -4,23 +4,34 @@
 use super::others::Client;
 use super::seen::Seen;
 use super::{Diagnoser, Kind};
-use crate::app::AppFacts;
+use crate::app::{AppFacts, Compared, ServerFacts};
 use crate::compare::snapshot::Measured;
 use crate::facts::{
     self, ACCUSED_SHARE, Account, Basis, Exhibits, Facts, WORTH_NS, worth_of_writes_ns,
 };
 use crate::findings;
 use crate::health::Health;
-use crate::ledgers::{BothWhole, Look, Looked, Missing, OneWhole, Spared, Whole, half_to_server};
+use crate::ledgers::{
+    BothWhole, Look, Looked, Missing, OneWhole, Operations, Spared, Whole, half_to_server,
+};
 use crate::narrowest::{self, Link};
 use crate::places::Known;
-use crate::results::{Budget, CaptureResult, Diagnosis};
+use crate::results::{Budget, CaptureResult, Diagnosis, Layer, OpResult};
 use crate::rounds::{Crossing, Habit};
 use crate::sql::habits::{Habit as SqlHabit, Pattern, habits};
 use crate::streams::{self, Gathered, Streams};
 use crate::verdict::{exchanged, verdict};
 use ledger::Sums;
 use model::{Direction, TimeClass};
+
+/// What hosts noted themselves of the calls.
+struct Noted {
+    app: Option<AppFacts>,
+    server_app: Option<ServerFacts>,
+    layers: Vec<Layer>,
+    /// How long the server's operations took, by the number of the call.
+    operations: Option<Operations>,
+}
 
 impl Diagnoser {
     /// The diagnosis. `results` say how each capture was read, `gathered` what connections waited for;
@@ -47,7 +58,8 @@ impl Diagnoser {
             attributes.note_bounds(&mut result.problems);
         }
         let mut notes = std::mem::take(&mut seen.notes);
-        let app = self.held_against_application(&seen, &results, &mut notes);
+        let ops = self.op_results(&seen);
+        let noted = self.held_against_hosts(&seen, &ops, &results, &mut notes);
         let elapsed = match are_two {
             true => self.matched.first.zip(self.matched.last),
             false => self.captures[0].first.zip(self.captures[0].last),
@@ -57,7 +69,7 @@ impl Diagnoser {
             Kind::Turns => Vec::new(),
             Kind::Calls => narrowest::links(&self.matched.narrowest, streams.carried(), elapsed_ns),
         };
-        let whole = self.whole(&seen, gathered, &streams, &links);
+        let whole = self.whole(&seen, gathered, &streams, &links, noted.operations.as_ref());
         let (account, spared) = self.account(&seen, &streams, &whole);
         if let Some(look) = look {
             self.show(&seen, &whole, &spared, look);
@@ -71,7 +83,8 @@ impl Diagnoser {
             server: seen.server,
             matched: are_two.then_some(&self.matched),
             others: self.others.judged.as_ref().map(|o| [&o.response, &o.wait]),
-            app: app.as_ref(),
+            app: noted.app.as_ref(),
+            server_app: noted.server_app.as_ref(),
             path: seen.path,
             account,
             streams: &streams,
@@ -108,13 +121,15 @@ impl Diagnoser {
             _ => (account.sums.clone(), None),
         };
         let diagnosis = Diagnosis {
-            budget: self.budget(&seen, &account, app.as_ref()),
-            ops: self.op_results(&seen),
+            budget: self.budget(&seen, &account, noted.app.as_ref()),
+            ops,
             captures: results,
             verdict,
             clock: seen.clock,
             findings,
-            app,
+            app: noted.app,
+            server_app: noted.server_app,
+            layers: noted.layers,
             files: Vec::new(),
             notes,
             call_time_ns: account.total_ns,
@@ -128,13 +143,31 @@ impl Diagnoser {
         (diagnosis, self.measured(account, main, streams))
     }
 
+    /// What hosts noted themselves, held against the calls. `notes` takes what that says.
+    fn held_against_hosts(
+        &mut self,
+        seen: &Seen,
+        ops: &[OpResult],
+        results: &[CaptureResult],
+        notes: &mut Vec<String>,
+    ) -> Noted {
+        let app = self.held_against_application(seen, results, notes);
+        let server = self.held_against_server(seen, results, notes);
+        Noted {
+            layers: self.layers(seen, ops, app.as_ref(), server.as_ref()),
+            app: app.map(|rows| rows.facts),
+            server_app: server.as_ref().map(ServerFacts::of),
+            operations: server.map(|rows| rows.joined.operations),
+        }
+    }
+
     /// The application's own times held against the calls of its host. `notes` takes what that says.
     fn held_against_application(
         &mut self,
         seen: &Seen,
         results: &[CaptureResult],
         notes: &mut Vec<String>,
-    ) -> Option<AppFacts> {
+    ) -> Option<Compared> {
         let given = self.app[seen.main()].take()?;
         let Some(client) = seen.client else {
             notes.push("The application's latencies were left out: above the wire can only be known with a capture at the client.".into());
@@ -145,6 +178,21 @@ impl Diagnoser {
         app
     }
 
+    /// The server's own times held against the calls of its capture, or of the only one: they lie within its calls
+    /// wherever those were seen.
+    fn held_against_server(
+        &mut self,
+        seen: &Seen,
+        results: &[CaptureResult],
+        notes: &mut Vec<String>,
+    ) -> Option<Compared> {
+        let capture = seen.server.unwrap_or(seen.main());
+        let given = self.server_app[capture].take()?;
+        let (rows, said) = given.finish(capture, results);
+        notes.extend(said);
+        rows
+    }
+
     /// All calls, with what divides them that only the whole of the captures says.
     fn whole<'a>(
         &'a self,
@@ -152,6 +200,7 @@ impl Diagnoser {
         gathered: &Gathered,
         streams: &'a Streams,
         links: &'a [Link],
+        operations: Option<&'a Operations>,
     ) -> Whole<'a> {
         let turns = (self.kind == Kind::Turns).then_some(streams);
         let [one, other] = &gathered.health;
@@ -170,7 +219,14 @@ impl Diagnoser {
                     streams: turns,
                     doubtful_ns: turns
                         .and_then(|_| facts::rarely_beyond_ns(&self.matched.server_wait)),
-                    others: self.others_whole(server, &gathered.health[server], turns, offset),
+                    others: self.others_whole(
+                        server,
+                        &gathered.health[server],
+                        turns,
+                        offset,
+                        operations,
+                    ),
+                    operations,
                 })
             }
             _ => Whole::One(OneWhole {
@@ -182,6 +238,7 @@ impl Diagnoser {
                 missing: Missing::of([(one, 0)].into_iter()),
                 streams: turns,
                 doubtful_ns: turns.and_then(|_| facts::rarely_beyond_ns(&self.captures[0].wait)),
+                operations,
             }),
         }
     }
@@ -193,6 +250,7 @@ impl Diagnoser {
         health: &Health,
         streams: Option<&'a Streams>,
         ahead_ns: i64,
+        operations: Option<&'a Operations>,
     ) -> Vec<(OneWhole<'a>, i64)> {
         let Some(others) = &self.others.judged else {
             return Vec::new();
@@ -207,6 +265,7 @@ impl Diagnoser {
             missing: Missing::of([(health, 0)].into_iter()),
             streams,
             doubtful_ns: streams.and_then(|_| facts::rarely_beyond_ns(&others.wait)),
+            operations,
         };
         let all = others.clients.iter();
         all.map(|client| (of(client), ahead_ns)).collect()
@@ -372,9 +431,10 @@ impl Diagnoser {
         let calls = account.calls.max(1) as i64;
         let server_ns = (account.server_ns() + account.event_ns) / calls;
         let under_way = under_way(account);
+        let waited_ns = account.queue_ns + account.dispatch_ns;
         let shared = Budget {
             client_host_ns: app.map(|a| a.host_mean_ns),
-            server_queue_ns: (account.queue_ns > 0).then(|| account.queue_ns / calls),
+            server_queue_ns: (waited_ns > 0).then(|| waited_ns / calls),
             ..Budget::default()
         };
         match (seen.basis, &seen.clock) {

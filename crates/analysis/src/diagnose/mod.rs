@@ -2,11 +2,12 @@
 
 mod alone;
 mod finish;
+mod layers;
 mod others;
 mod seen;
 mod tables;
 
-use crate::app::AppMatch;
+use crate::app::{RowMatch, Whose};
 use crate::attributes::AllAttributes;
 use crate::capture_facts::CaptureFacts;
 use crate::charts::{Cap, Caps, Ladder, Ladders, LatencyByOutstanding, by_outstanding};
@@ -42,6 +43,8 @@ pub struct Options {
     pub statements_bytes: u64,
     /// Whether all of the captures' time is looked at, and all calls.
     pub whole: bool,
+    /// What the server noted of its own operations.
+    pub server_app: Option<Arc<Application>>,
 }
 
 /// What a diagnosis is of; see [`diagnosers`](crate::diagnosers).
@@ -64,7 +67,9 @@ pub struct Diagnoser {
     /// Matched calls seen before that.
     undecided: Vec<[Half; 2]>,
     pairs: Vec<[Half; 2]>,
-    app: [Option<AppMatch>; 2],
+    /// By capture: what the application noted, and what the server did.
+    app: [Option<RowMatch>; 2],
+    server_app: [Option<RowMatch>; 2],
     unmatched: Vec<Unmatched>,
     /// Those of which rows are wanted.
     unpaired: Option<Vec<Unpaired>>,
@@ -109,17 +114,27 @@ impl Diagnoser {
             _ => None,
         };
         let statements_bytes = options.statements_bytes;
+        let slow_ns = options.thresholds.fast_enough_ns;
+        let held_against = |rows: Option<&Arc<Application>>, whose| {
+            let of = |_| rows.map(|rows| RowMatch::new(rows, whose, slow_ns));
+            [0, 1].map(of)
+        };
+        let server_app = options.server_app.clone();
+        let mut matched = MatchedFacts::new();
+        // Which of the server's calls has which operation is known by its own number.
+        matched.at_server = server_app.as_ref().map(|_| Vec::new());
         Diagnoser {
             kind,
             options,
             ops: OpTable::default(),
             captures: (0..captures).map(CaptureFacts::new).collect(),
             join: Join::default(),
-            matched: MatchedFacts::new(),
+            matched,
             client,
             undecided: Vec::new(),
             pairs: Vec::new(),
-            app: [app.map(AppMatch::new), app.map(AppMatch::new)],
+            app: held_against(app, Whose::Application),
+            server_app: held_against(server_app.as_ref(), Whose::Server),
             unmatched: Vec::new(),
             unpaired: None,
             hosts: HashMap::default(),
@@ -220,10 +235,10 @@ impl Diagnoser {
         if let Some(tap) = &mut self.tap {
             tap.call(which, call);
         }
-        if call.is_complete()
-            && let Some(app) = &mut self.app[which]
-        {
-            app.call(call);
+        if call.is_complete() {
+            for rows in [&mut self.app[which], &mut self.server_app[which]] {
+                rows.iter_mut().for_each(|rows| rows.call(call, row));
+            }
         }
         if self.captures.len() == 1 {
             self.alone.call(call, row, attributes);

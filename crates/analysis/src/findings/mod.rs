@@ -35,6 +35,7 @@ mod plaintext_password;
 mod receive_window_limited;
 mod sender_application_limited;
 mod server_concurrency_cap;
+mod server_queue;
 mod server_slow;
 mod server_stall;
 mod silent_peer;
@@ -146,6 +147,7 @@ rules! {
     ReceiveWindowLimited: receive_window_limited,
     SenderApplicationLimited: sender_application_limited,
     ServerConcurrencyCap: server_concurrency_cap,
+    ServerQueue: server_queue,
     ServerSlow: server_slow,
     ServerStall: server_stall,
     SilentPeer: silent_peer,

@@ -10,6 +10,7 @@ fn causes(rule: Rule) -> &'static [Cause] {
         Rule::ServerSlow => &[Cause::Service],
         Rule::ServerConcurrencyCap => &[Cause::Queue],
         Rule::ServerStall => &[Cause::Stall],
+        Rule::ServerQueue => &[Cause::Dispatch],
         Rule::NetworkDelay => &[Cause::Path],
         Rule::NetworkLoss => &[Cause::Loss],
         Rule::NetworkOutage => &[Cause::Outage],

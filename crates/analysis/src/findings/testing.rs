@@ -2,7 +2,7 @@
 //! anybody, for each test to change.
 
 use super::Rule;
-use crate::app::AppFacts;
+use crate::app::{AppFacts, ServerFacts};
 use crate::capture_facts::CaptureFacts;
 use crate::diagnose::Kind;
 use crate::facts::{Account, Basis, Exhibits, Facts, Thresholds};
@@ -42,6 +42,7 @@ pub(super) struct Fixture {
     pub server: Option<usize>,
     pub matched: Option<MatchedFacts>,
     pub app: Option<AppFacts>,
+    pub server_app: Option<ServerFacts>,
     pub path: Option<PathEstimate>,
     pub account: Account,
     pub streams: Streams,
@@ -76,6 +77,7 @@ impl Fixture {
             server: Some(1),
             matched: Some(matched),
             app: None,
+            server_app: None,
             path: None,
             account: Account {
                 basis: Basis::Matched,
@@ -166,6 +168,7 @@ impl Fixture {
             matched: self.matched.as_ref(),
             others: None,
             app: self.app.as_ref(),
+            server_app: self.server_app.as_ref(),
             path: self.path,
             account: self.account.clone(),
             streams: &self.streams,

@@ -74,6 +74,7 @@ impl Client {
             clock_offset_ns: None,
             statements_bytes: u64::MAX,
             whole: true,
+            server_app: None,
         };
         let mut d = Diagnosers::new(2, options, None);
         for pair in &self.calls {

@@ -115,6 +115,7 @@ fn is_plain(facts: &Facts<'_>, cause: Cause) -> bool {
         Cause::Service
             | Cause::Queue
             | Cause::Stall
+            | Cause::Dispatch
             | Cause::Nagle
             | Cause::NagleDelayedAck
             | Cause::Path
@@ -288,7 +289,13 @@ fn silent_ns(facts: &Facts<'_>) -> i64 {
 
 /// How long the server took to answer at most: what it did meanwhile, if anything, is not asked.
 fn answering_ns(facts: &Facts<'_>) -> i64 {
-    let own = [Cause::Service, Cause::Event, Cause::Queue, Cause::Stall];
+    let own = [
+        Cause::Service,
+        Cause::Event,
+        Cause::Queue,
+        Cause::Stall,
+        Cause::Dispatch,
+    ];
     let own = own.map(|c| facts.account.sums.of(c));
     let most = own.iter().map(|ns| ns.hi_ns.unwrap_or(ns.lo_ns));
     most.fold(0, i64::saturating_add)

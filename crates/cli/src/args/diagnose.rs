@@ -15,7 +15,7 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  slowside client.pcap server.pcap
+  slowside client.pcap server.pcap --app rows.csv --server-app operations.csv
   slowside diagnose --client c.pcap0 c.pcap1 --server array/ --fail-on 10")]
 pub(crate) struct Diagnose {
     #[command(flatten)]
@@ -41,6 +41,18 @@ pub(crate) struct Diagnose {
     /// for blocks are joined with NFS READs I/O by I/O.
     #[arg(long, value_name = "FILE")]
     pub(crate) app: Vec<PathBuf>,
+
+    /// What the server measured of its own operations
+    ///
+    /// CSV as for --app, a row for each operation, on the clock of the server's host. Each lies within
+    /// the call that it serves, as the server's capture (or the only one) has it: what the call takes
+    /// beyond it is a queue of the server, before the operation or behind it. With op and offset rows are
+    /// joined call by call; a list or averages are held against the mean of the calls.
+    ///
+    /// With --app or --server-app the answer has a table of layers, from the application to the
+    /// server's operation.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) server_app: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(crate) judging: Judging,

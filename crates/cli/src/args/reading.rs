@@ -33,9 +33,13 @@ pub(crate) struct Inputs {
 }
 
 impl Inputs {
-    /// All files that are named, with the application's.
-    pub(crate) fn files<'a>(&'a self, app: &'a [PathBuf]) -> [&'a [PathBuf]; 4] {
-        [&self.captures, &self.client, &self.server, app]
+    /// All files that are named, with the application's and the server's.
+    pub(crate) fn files<'a>(
+        &'a self,
+        app: &'a [PathBuf],
+        server_app: &'a [PathBuf],
+    ) -> [&'a [PathBuf]; 5] {
+        [&self.captures, &self.client, &self.server, app, server_app]
     }
 }
 

@@ -40,6 +40,10 @@ pub(crate) struct Report {
     #[arg(long, value_name = "FILE")]
     pub(crate) app: Vec<PathBuf>,
 
+    /// What the server measured of its own operations, as for slowside diagnose
+    #[arg(long, value_name = "FILE")]
+    pub(crate) server_app: Vec<PathBuf>,
+
     #[command(flatten)]
     pub(crate) judging: Judging,
 

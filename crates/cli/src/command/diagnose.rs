@@ -23,13 +23,14 @@ const SAVED: Kind = Kind {
 
 pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
     let (captures, mut notes) = inputs::captures(&args.inputs, args.reading.as_one)?;
+    let app = rows_of(&args.app, "--app", &mut notes)?;
     let config = Config {
+        server_app: rows_of(&args.server_app, "--server-app", &mut notes)?,
         fast_enough_ns: args.judging.fast_enough,
         tail_ns: args.judging.tail,
         clock_offset_ns: args.judging.clock_offset,
         ..args.reading.config(&captures)?
     };
-    let app = application(&args.app, &mut notes)?;
     // Before all the work.
     let save = args.save.as_deref();
     let save = save.map(|file| Replacement::create(file, &SAVED));
@@ -56,8 +57,12 @@ pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
     }
     diagnosis.notes.append(&mut notes);
     if let Some(names) = &names {
-        diagnosis =
-            without_files(diagnosis, &args.inputs.files(&args.app), names).anonymised(names);
+        diagnosis = without_files(
+            diagnosis,
+            &args.inputs.files(&args.app, &args.server_app),
+            names,
+        )
+        .anonymised(names);
     }
 
     let zone = TimeZone::system();
@@ -128,15 +133,16 @@ fn renamed(text: &str, word: &str, new: &str) -> String {
     out + rest
 }
 
-/// What the application noted itself.
-pub(super) fn application(
+/// What a host noted itself.
+pub(super) fn rows_of(
     files: &[PathBuf],
+    option: &'static str,
     notes: &mut Vec<String>,
 ) -> anyhow::Result<Option<Arc<trace::Application>>> {
     if files.is_empty() {
         return Ok(None);
     }
-    let application = trace::read(files).context("--app")?;
+    let application = trace::read(files).context(option)?;
     if application.skipped_lines > 0 {
         notes.push(format!(
             "{} lines of the {} could not be read{}.",

@@ -1,6 +1,6 @@
 //! `slowside report`: one page of HTML that shows it all.
 
-use super::diagnose::{application, without_files};
+use super::diagnose::{rows_of, without_files};
 use super::{html, inputs, tell_missing};
 use crate::args::Report;
 use crate::exit::Done;
@@ -12,13 +12,14 @@ use slowside::{Config, ReportOptions};
 pub(crate) fn run(args: &Report) -> anyhow::Result<Done> {
     let output = html::Output::open(&args.output)?;
     let (captures, mut notes) = inputs::captures(&args.inputs, args.reading.as_one)?;
+    let app = rows_of(&args.app, "--app", &mut notes)?;
     let config = Config {
+        server_app: rows_of(&args.server_app, "--server-app", &mut notes)?,
         fast_enough_ns: args.judging.fast_enough,
         tail_ns: args.judging.tail,
         clock_offset_ns: args.judging.clock_offset,
         ..args.reading.config(&captures)?
     };
-    let app = application(&args.app, &mut notes)?;
     let options = ReportOptions {
         connections: args.connections,
         chosen: args.connection.clone(),
@@ -37,7 +38,11 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Done> {
     result.diagnosis.notes.append(&mut notes);
 
     if let Some(names) = args.reading.anonymiser()? {
-        result.diagnosis = without_files(result.diagnosis, &args.inputs.files(&args.app), &names);
+        result.diagnosis = without_files(
+            result.diagnosis,
+            &args.inputs.files(&args.app, &args.server_app),
+            &names,
+        );
         result = result.anonymised(&names);
     }
     let made = html::made("report", &args.reading);

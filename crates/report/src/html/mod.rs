@@ -17,6 +17,7 @@ mod files;
 mod findings;
 mod held;
 mod ladders;
+mod layers;
 mod load;
 mod operations;
 mod places;
@@ -123,6 +124,7 @@ fn page(
     let sections = [
         ("ledger", "Time", held::section(d)),
         ("budget", "Parts", budget::section(d)),
+        ("layers", "Layers", layers::section(d)),
         ("findings", "Findings", findings::section(d, zone)),
         (
             "operations",

@@ -1,11 +1,11 @@
 //! A diagnosis as Markdown: the verdict, where the time goes, the findings with what to do, the captures.
 
 use super::{code, escaped, sections, table, write};
-use crate::concentrated;
 use crate::diagnosis_text::held::held_up;
 use crate::diagnosis_text::tables::{OpTable, matched_table, response_table, unmatched};
 use crate::diagnosis_text::{EVIDENCE, Parts, captures, confidence, cost, fact, files, shown};
 use crate::text::{Unit, problem, share};
+use crate::{concentrated, layers};
 use analysis::results::{CaptureResult, Diagnosis, Finding};
 use jiff::tz::TimeZone;
 use std::io::{self, Write};
@@ -21,6 +21,7 @@ pub fn diagnosis_markdown(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -
             format!("**{}**", escaped(&d.verdict.sentence.to_string())),
             escaped(&confidence(d, zone)),
             budget(d),
+            layers(d),
         ];
         let tables = [held_up(d), response_table(&d.ops), matched_table(&d.ops)];
         let tables = tables.into_iter().flatten().map(op_table);
@@ -58,6 +59,13 @@ fn budget(d: &Diagnosis) -> String {
     let rows = table(&rows, 1, |_| false);
     let notes = escaped(&parts.notes().join(" "));
     format!("### {}\n\n{rows}\n{notes}", escaped(&parts.title))
+}
+
+fn layers(d: &Diagnosis) -> String {
+    layers::table(d).map_or_else(String::new, |(title, rows)| {
+        let rows = table(&rows, 1, |i| i == 5);
+        format!("### {title}\n\n{rows}\n{}", layers::caution(d))
+    })
 }
 
 /// The group of a column stands before its name: `client mean`.

@@ -43,6 +43,20 @@ fn the_earliest_stage_is_the_start() {
 }
 
 #[test]
+fn a_server_s_log_is_read_as_well() {
+    let found = read(
+        "op,offset,len,t_start_ns,t_end_ns,tid,rc\n\
+         FSYNC,0,0,1795166662233654921,1795166662240235155,12937,0\n\
+         READ,33062912,4096,1795166662233654922,1795166662233717914,12951,4096\n",
+    );
+    let first = operation(T, 1_795_166_662_240_235_155, OperationKind::Other, 0, 0);
+    let end = 1_795_166_662_233_717_914;
+    let second = operation(T + 1, end, OperationKind::Read, 33_062_912, 4096);
+    assert_eq!(found.operations, [first, second]);
+    assert_eq!(found.format, "CSV, t_start_ns to t_end_ns, since 1970");
+}
+
+#[test]
 fn rows_without_an_end_are_unfinished() {
     let found = read("start_ns,end_ns\n1,0\n2,\n3\n4,9\n");
     assert_eq!(times(&found), [(4, 9)]);

@@ -13,6 +13,7 @@ mod contract;
 mod damage;
 mod findings;
 mod inputs;
+mod layers;
 mod live;
 mod names;
 mod probe;

@@ -75,6 +75,10 @@ const WRITTEN: &[(&str, &str)] = &[
          \tRPC iostats version: 1.1  p/v: 100003/4 (nfs)\n\tper-op statistics\n\
          \tREAD: 2 2 0 240 16640 1 3 4 0\n",
     ),
+    (
+        "operations.csv",
+        "op,offset,t_start_ns,t_end_ns\nREAD,0,1795366702403934341,1795366702403999012\n",
+    ),
     ("token", "a token of the tests that nobody else has\n"),
 ];
 

@@ -1,0 +1,205 @@
+//! The times of an application and of a server beside both captures: `--app` and `--server-app`.
+
+use super::capture;
+use super::contract::{assert_integers, json};
+use crate::kit::{file, refused, slowside, text};
+use serde_json::Value;
+use std::ffi::OsString;
+use std::fmt::Write;
+use testkit::{Conversation, TestPacket, faults, rpc};
+
+const MS: i64 = 1_000_000;
+const READS: i64 = 60;
+
+/// 2026.
+const BEGAN: i64 = 1_795_366_702_000 * MS;
+
+/// The server holds each read for 40 ms; its client is 1 ms away.
+const HELD: i64 = 40 * MS;
+const AWAY: i64 = MS;
+
+/// When a read arrives.
+fn arrives(i: i64) -> i64 {
+    (10 + 60 * i + i * i % 7) * MS
+}
+
+fn block(i: i64) -> i64 {
+    8_192 * (1_000 + i * 37 % 1_009)
+}
+
+/// Both ends' captures of them, as arguments.
+fn captures(test: &str) -> Vec<OsString> {
+    let mut c = Conversation::nfs();
+    c.handshake().spacing(0);
+    for i in 0..READS {
+        c.at(2_000 * MS + arrives(i));
+        let (id, offset) = (i as u32, block(i) as u64);
+        c.client(&rpc::record(&rpc::read_call(id, b"users01", offset, 8_192)));
+        c.server_ack().after(HELD);
+        c.server(&rpc::record(&rpc::read_reply(id, &[7; 8_192], false)));
+        c.after(MS / 5).client_ack();
+    }
+    let server: Vec<TestPacket> = c.packets();
+    let (from, to) = (([10, 0, 0, 1], 1000).into(), ([10, 0, 0, 2], 2049).into());
+    let client = faults::delay(&faults::delay(&server, from, -AWAY), to, AWAY);
+    let mut words: Vec<OsString> = vec!["diagnose".into()];
+    for (side, mut packets) in [("client", client), ("server", server)] {
+        for packet in &mut packets {
+            packet.time += BEGAN;
+        }
+        words.push(format!("--{side}").into());
+        words.push(file(test, &format!("{side}.pcap"), &capture(&packets)).into());
+    }
+    words
+}
+
+/// Rows that begin so long after the read arrived, and last so long.
+fn rows(test: &str, name: &str, op: &str, (late, took): (i64, i64)) -> OsString {
+    let mut csv = String::from("op,offset,len,t_start_ns,t_end_ns\n");
+    for i in 0..READS {
+        let start = BEGAN + 2_000 * MS + arrives(i) + late;
+        let _ = writeln!(csv, "{op},{},8192,{start},{}", block(i), start + took);
+    }
+    file(test, name, csv.as_bytes()).into()
+}
+
+/// The application's rows are around the calls: 5 ms before, 1 ms behind.
+fn with(test: &str, server: (i64, i64)) -> Vec<OsString> {
+    let around = (-AWAY - 5 * MS, HELD + 2 * AWAY + 6 * MS);
+    let mut words = captures(test);
+    words.extend(["--app".into(), rows(test, "app.csv", "READ", around)]);
+    words.extend([
+        "--server-app".into(),
+        rows(test, "server.csv", "READ", server),
+    ]);
+    words
+}
+
+fn diagnosed(mut words: Vec<OsString>) -> Value {
+    words.push("--format=json".into());
+    let d = json(words);
+    assert_integers("", &d);
+    d
+}
+
+fn codes(d: &Value) -> Vec<&str> {
+    let findings = d["findings"].as_array().expect("findings");
+    findings.iter().filter_map(|f| f["code"].as_str()).collect()
+}
+
+#[test]
+fn four_clocks_are_four_layers_and_what_lies_between_has_a_name() {
+    let d = diagnosed(with("layers-queue", (38 * MS, MS)));
+    let layers = d["layers"].as_array().expect("layers");
+    let told: Vec<_> = layers
+        .iter()
+        .map(|l| (l["layer"].as_str(), l["joined"].as_i64()))
+        .collect();
+    let all = Some(READS);
+    assert_eq!(
+        told,
+        [
+            (Some("application"), all),
+            (Some("client-wire"), all),
+            (Some("server-wire"), all),
+            (Some("server-operation"), all)
+        ]
+    );
+    let mean = |layer: usize, key: &str| layers[layer][key].as_i64().unwrap_or(-1);
+    let near = |ns: i64, want: i64| assert!((ns - want).abs() <= MS / 4, "{ns}, not {want}");
+    for (layer, ms) in [48, 42, 40, 1].into_iter().enumerate() {
+        near(mean(layer, "mean_ns"), ms * MS);
+        near(mean(layer, "p50_ns"), ms * MS);
+    }
+    for (layer, ms) in [6, 2, 39].into_iter().enumerate() {
+        near(mean(layer, "beyond_next_ns"), ms * MS);
+    }
+    assert_eq!(layers[3]["beyond_next_ns"], Value::Null);
+    // It waits in front of the operation, and nobody else has that time.
+    assert_eq!(d["verdict"]["side"], "server");
+    assert_eq!(d["verdict"]["cause"], "server-queue");
+    let queue = &d["findings"][0];
+    let line = ["server", "server", "dispatch"];
+    assert_eq!(queue["lines"][0], serde_json::json!(line));
+    near(queue["cost_ns"].as_i64().unwrap_or(0) / READS, 39 * MS);
+    near(
+        d["server_app"]["before_mean_ns"].as_i64().unwrap_or(0),
+        38 * MS,
+    );
+    near(d["server_app"]["behind_mean_ns"].as_i64().unwrap_or(0), MS);
+    assert!(!codes(&d).contains(&"server-slow"), "{:?}", codes(&d));
+}
+
+#[test]
+fn where_the_operation_takes_the_time_the_server_is_slow_and_nothing_queues() {
+    let d = diagnosed(with("layers-slow", (MS / 2, 39 * MS)));
+    assert_eq!(d["verdict"]["cause"], "server-slow");
+    assert!(!codes(&d).contains(&"server-queue"), "{:?}", codes(&d));
+}
+
+#[test]
+fn people_see_the_layers_as_a_table() {
+    let words = with("layers-text", (38 * MS, MS));
+    let page = text(&slowside(&words).stdout);
+    for line in [
+        "What each layer takes",
+        "before the operation",
+        "above the wire",
+    ] {
+        assert!(page.contains(line), "{page}");
+    }
+    let mut markdown = words;
+    markdown.push("--format=markdown".into());
+    let page = text(&slowside(&markdown).stdout);
+    assert!(page.contains("### What each layer takes, in ms"), "{page}");
+    assert!(
+        page.contains("| operation | 60 | 1.00 | 1.00 | 1.00 |"),
+        "{page}"
+    );
+}
+
+/// Rows that say nothing of these calls are left out, and that is said.
+#[test]
+fn rows_of_a_server_that_do_not_fit_are_refused_with_their_reason() {
+    let hour = 3_600_000 * MS;
+    for (op, at, why) in [
+        (
+            "READ",
+            (hour, MS),
+            "lies within the capture: they begin 1 h 0 min later",
+        ),
+        (
+            "WRITE",
+            (38 * MS, MS),
+            "the capture holds no WRITE at that time",
+        ),
+        (
+            "READ",
+            (-5 * MS, 60 * MS),
+            "only 0 of 60 rows lie within the time of one of the 60 calls",
+        ),
+    ] {
+        let mut words = captures("layers-refused");
+        words.extend([
+            "--server-app".into(),
+            rows("layers-refused", "rows.csv", op, at),
+        ]);
+        let d = diagnosed(words);
+        let notes = d["notes"].to_string();
+        assert!(
+            notes.contains("The server's times were left out:"),
+            "{notes}"
+        );
+        assert!(notes.contains(why), "{notes}");
+        assert_eq!(
+            (&d["server_app"], &d["layers"]),
+            (&Value::Null, &serde_json::json!([]))
+        );
+        assert_eq!(d["verdict"]["cause"], "server-slow");
+    }
+    let message = refused(["a.pcap", "--server-app", "no/such/log.csv"]);
+    assert!(
+        message.contains("--server-app") && message.contains("no/such/log.csv"),
+        "{message}"
+    );
+}
