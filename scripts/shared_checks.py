@@ -35,7 +35,6 @@ DIFFERS = os.path.join(TESTS, "tshark-differs.txt")
 # Captures of NFS, and of everything.
 NFS_CASES = "n*"
 LAB_CASES = "*"
-DISGUISED_CASES = ["n2_nooff", "n4", "n1_full", "n9"]
 
 # What a check says about one item: its name, whether it holds, and what it printed.
 Outcome = tuple[str, bool, str]
@@ -149,10 +148,10 @@ def items(slowside: str, shared: str) -> list[Outcome]:
     for path in sorted(p for pattern in captures for p in glob.glob(pattern) if os.path.isfile(p)):
         work.append((parity, path))
     for path in sorted(glob.glob(f"{shared}/lab/out/{LAB_CASES}/")):
-        work.append((lab, os.path.basename(os.path.dirname(path))))
+        case = os.path.basename(os.path.dirname(path))
+        work += [(lab, case), (metamorphic, case)]
     if os.path.exists(f"{shared}/check/tcp_truth.py"):
         work.append((tcp, ""))
-    work.extend((metamorphic, case) for case in DISGUISED_CASES)
     work.extend((layers, case) for case in LAYERS if os.path.isdir(f"{shared}/lab/out/{case}"))
     # The checks wait for programs, so threads are enough to use all cores.
     with ThreadPoolExecutor(os.cpu_count()) as pool:

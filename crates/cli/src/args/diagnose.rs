@@ -15,6 +15,7 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
+  slowside client.pcap server.pcap
   slowside client.pcap server.pcap --app rows.csv --server-app operations.csv
   slowside diagnose --client c.pcap0 c.pcap1 --server array/ --fail-on 10")]
 pub(crate) struct Diagnose {

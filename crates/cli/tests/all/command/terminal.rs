@@ -168,7 +168,7 @@ fn examples_can_be_typed() {
     for name in COMMANDS {
         let help = text(&slowside([name, "--help"]).stdout);
         let examples = examples(&help);
-        assert_eq!(examples.len(), 2, "{name}");
+        assert!(examples.len() >= 2, "{name}");
         for example in examples {
             let words = words(&example);
             assert_eq!(words[0], "slowside", "{example}");
