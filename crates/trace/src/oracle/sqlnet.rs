@@ -11,7 +11,7 @@
 //!   (`nttwr: socket 17 had bytes written=32`).
 //!
 //! Below that only `nscon: got NSPTCN packet` and the like tell of them. Dumps (level 16) are looked into
-//! for the connect descriptor and for which side speaks; their data is passed over.
+//! for the connect descriptor and which side speaks, and handed on.
 
 use super::header::{NetFacts, Side};
 use super::outcomes::Outcomes;
