@@ -48,6 +48,7 @@ pub const SQL: &[&str] = &[
     "sql C --by user,service,program,statement --show-literals --all",
     "sql C --by user,statement --format csv",
     "sql C --show-literals --format json",
+    "sql C --session 1 --packets --format csv",
     "sql C --by user,statement --format parquet -o P",
     "sql C --format markdown --anonymise=a-longer-key",
 ];

@@ -35,6 +35,7 @@ pub mod matched;
 pub mod narrowest;
 pub mod neighbours;
 pub mod packed;
+pub mod packets;
 pub mod path;
 pub mod places;
 pub mod results;

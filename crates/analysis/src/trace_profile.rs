@@ -1,6 +1,7 @@
 //! Records of traces into a profile: where the time of a database session went, by event and by statement,
 //! and what its SQL*Net packets waited for.
 //!
+//! - `listing.rs`: packets of SQL*Net traces, one by one, where they are asked for
 //! - `nesting.rs`: which waits and recursive calls belong to which call, so that nothing is counted twice
 //! - `packets.rs`: packets of SQL*Net traces into turns
 //! - `results.rs`: what comes out
@@ -11,6 +12,7 @@
 //! **unaccounted**, which is waiting for a CPU, or time of which the trace has no event. CPU time is
 //! measured coarsely on old kernels, so that of a single call the rest may be negative.
 
+mod listing;
 mod nesting;
 mod packets;
 mod results;
@@ -21,10 +23,12 @@ pub use results::{
     ReadRow, StatementRow, TraceResult,
 };
 
+use crate::packets::CallPackets;
 use crate::stats::Distribution;
 use foldhash::fast::FixedState;
+use listing::Listing;
 use model::limits::{TRACE_CURSORS, TRACE_EVENTS, TRACE_STATEMENTS};
-use model::{Problems, Where};
+use model::{Mark, Problems, Where};
 use nesting::{Claimed, Nesting, Piece};
 use packets::Packets;
 use statement::{Dialect, normalise_as};
@@ -58,6 +62,8 @@ pub struct Profiler {
     totals: Totals,
     decisions: BTreeMap<(String, bool, String), u64>,
     packets: Packets,
+    /// Where packets are listed.
+    listing: Option<Listing>,
     /// First and last moment of the file.
     span: Option<(i64, i64)>,
 }
@@ -153,15 +159,37 @@ impl Default for Profiler {
             totals: Totals::default(),
             decisions: BTreeMap::new(),
             packets: Packets::default(),
+            listing: None,
             span: None,
         }
     }
 }
 
 impl Profiler {
+    /// Lists packets too.
+    #[must_use]
+    pub fn with_packets(mut self) -> Profiler {
+        self.listing = Some(Listing::default());
+        self
+    }
+
+    /// The connection of the last packet, from 1, and where it stands among all: what the calls of
+    /// [`finish_with`](Profiler::finish_with) are told by.
+    #[must_use]
+    pub fn last_packet(&self) -> Option<(u64, Mark)> {
+        self.listing.as_ref().map(Listing::last)
+    }
+
     pub fn record(&mut self, record: &Record<'_>) {
         match record {
-            Record::Packet(packet) => return self.packets.packet(packet, &mut self.problems),
+            Record::Packet(packet) => {
+                let connection = self.packets.packet(packet, &mut self.problems);
+                if let Some(listing) = &mut self.listing {
+                    listing.packet(packet, connection, self.files.len());
+                }
+                return;
+            }
+            Record::Dump(_) => return,
             Record::Statement(statement) => self.statement(statement),
             Record::Call(call) => self.call(call),
             Record::Wait(wait) => self.wait(wait),
@@ -206,6 +234,9 @@ impl Profiler {
             add(&mut self.totals.span_ns, last.saturating_sub(first));
         }
         self.packets.end();
+        if let Some(listing) = &mut self.listing {
+            listing.file(&file);
+        }
         self.problems.merge(&file.problems);
         self.files.push(file);
     }
@@ -390,7 +421,17 @@ impl Profiler {
 
     #[must_use]
     pub fn finish(self) -> TraceResult {
-        results::finish(self)
+        self.finish_with(&BTreeMap::new())
+    }
+
+    /// With the calls of each connection whose packets are listed.
+    #[must_use]
+    pub fn finish_with(mut self, calls: &BTreeMap<u64, Vec<CallPackets>>) -> TraceResult {
+        let listing = self.listing.take();
+        TraceResult {
+            packets: listing.map(|listing| listing.finish(calls)),
+            ..results::finish(self)
+        }
     }
 }
 

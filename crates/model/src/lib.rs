@@ -24,6 +24,7 @@ mod queue;
 mod series;
 mod sight;
 pub mod sql;
+pub mod sqlnet;
 mod time;
 mod timeline;
 

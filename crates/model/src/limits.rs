@@ -189,6 +189,11 @@ pub const SESSIONS: usize = 20_000;
 /// Calls of a session that is followed; those of further ones are counted.
 pub const FOLLOWED_CALLS: usize = 200_000;
 
+/// Packets of a session, or of a trace, that are listed; further ones are counted, with their sizes: so many different
+/// ones in both directions, beyond which they are rounded up to powers of two.
+pub const LISTED_PACKETS: usize = 200_000;
+pub const PACKET_SIZES: usize = 32_768;
+
 /// Errors of a statement that are counted by code, and kinds of failed logons (code and user) from one host to one
 /// server; beyond them errors are counted together, logons by code alone.
 pub const ERROR_CODES: usize = 32;

@@ -1,5 +1,6 @@
 //! Where sessions put what they find.
 
+use model::sqlnet::SqlNetPacket;
 use model::{Call, ConnectionId, FileName, Naming, Outcome, Outstanding};
 
 /// What is looked at of what is found.
@@ -25,6 +26,8 @@ pub struct Output {
     pub names: bool,
     /// What was said of files' names, where that is wanted.
     pub file_names: Option<Vec<FileName>>,
+    /// Packets of SQL*Net as each has passed, where they are wanted.
+    pub packets: Option<Vec<SqlNetPacket>>,
     /// Calls with both halves that were counted and not made.
     pub complete: u64,
 }

@@ -14,6 +14,7 @@ use analysis::compare::snapshot::{SavedCapture, Subject};
 use analysis::compare::{Comparison, Kept, Snapshot};
 use analysis::connections::Connections;
 use analysis::info::InfoResult;
+use analysis::packets::PacketList;
 use analysis::results::{
     CaptureResult, Concentrated, ConnectionResult, ConnsResult, Diagnosis, Finding, GroupResult,
     KeyValue, LayerSource, OpsResult, Report, TraceJoinResult, What,
@@ -23,6 +24,7 @@ use analysis::startup::{Ending, StartupResult};
 use analysis::text::{Text, Value};
 use model::{Outcome, Problems};
 use pseudonyms::{Anonymiser, NameKind};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What can be shown with pseudonyms in place of names.
@@ -328,6 +330,21 @@ impl Anonymise for Report {
     }
 }
 
+/// Packets have the names of their calls' statements.
+pub(super) fn statements_of(packets: &mut Option<PacketList>, names: &Anonymiser) {
+    let mut known = BTreeMap::new();
+    for p in packets.iter_mut().flat_map(|list| &mut list.packets) {
+        if let Some(s) = &mut p.statement {
+            // As it was sent it may be another one where the normal form is the same.
+            let key = (s.id, Arc::clone(&s.text));
+            let named = known
+                .entry(key)
+                .or_insert_with(|| Arc::new(names.statement(s)));
+            *s = Arc::clone(named);
+        }
+    }
+}
+
 impl Anonymise for SqlResult {
     fn anonymised(mut self, names: &Anonymiser) -> SqlResult {
         for line in &mut self.statements {
@@ -343,6 +360,7 @@ impl Anonymise for SqlResult {
             let statement = call.statement.take();
             call.statement = statement.map(|s| Arc::new(names.statement(&s)));
         }
+        statements_of(&mut self.packets, names);
         for logons in &mut self.logons {
             logons.client = names.address(logons.client);
             logons.server = names.endpoint(logons.server);

@@ -25,6 +25,7 @@ mod live_text;
 mod markdown;
 mod ops;
 mod ops_text;
+mod packets;
 mod page;
 mod probe_json;
 mod probe_text;
@@ -67,6 +68,9 @@ pub use markdown::{
 };
 pub use ops::{ops_json, ops_rows};
 pub use ops_text::{OpsStyle, ops_text};
+pub use packets::{
+    session_packets_rows, session_packets_text, trace_packets_rows, trace_packets_text,
+};
 pub use page::{Page, columns, has_colors, on_page, pad_left, shortened};
 pub use probe_json::{probe_hgrm, probe_json};
 pub use probe_text::{probe_interval, probe_text};

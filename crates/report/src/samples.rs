@@ -183,7 +183,47 @@ pub(crate) fn followed() -> analysis::sql::SqlResult {
     profile_of(Some(analysis::sql::OneSession {
         number: 1,
         follow: true,
+        packets: false,
     }))
+}
+
+/// The same, with two packets of its first call.
+pub(crate) fn listed() -> analysis::sql::SqlResult {
+    use analysis::packets::{CallPackets, ListedPacket, PacketList, Place, Way};
+    let mut result = profile();
+    let mut call = call();
+    let statement = result.statements.iter().find_map(|s| s.statement.clone());
+    call.op = model::sql::op::EXECUTE;
+    call.sql = Some(std::sync::Arc::new(model::Sql {
+        session: std::sync::Arc::default(),
+        statement,
+    }));
+    let marks = (call.request_first, call.response_last);
+    let (Some(asked), Some(answered)) = marks else {
+        panic!("samples are whole");
+    };
+    let mut list = PacketList::of_unit(Some(8_192));
+    for (way, mark, bytes) in [
+        (Way::ToServer, asked, 180),
+        (Way::ToClient, answered, 8_192),
+    ] {
+        let place = Place::Frames(mark.packet, mark.packet);
+        let kind = model::sqlnet::PacketKind::DATA;
+        let at = Some(mark.time);
+        list.add(ListedPacket::new(
+            1,
+            at,
+            way,
+            kind,
+            Some(bytes),
+            place,
+            (mark, mark),
+        ));
+    }
+    let calls = CallPackets::of(&call).into_iter().collect();
+    list.finish(&[(1, calls)].into());
+    result.packets = Some(list);
+    result
 }
 
 fn profile_of(only: Option<analysis::sql::OneSession>) -> analysis::sql::SqlResult {

@@ -3,6 +3,7 @@
 use crate::followed;
 use crate::harmless::write_json;
 use crate::ops::key_cell;
+use crate::packets;
 use crate::sql_text::{self, rows_each, rows_of};
 use crate::table::rows::{TakeRows, hand_over, json_list};
 use crate::table::times::{Timed, times};
@@ -297,6 +298,9 @@ pub fn sql_json(result: &SqlResult, literals: bool, out: &mut dyn Write) -> io::
     if result.followed.is_some() {
         out.write_all(b",\"followed\":")?;
         json_list(followed::COLUMNS, &followed::rows(result), out)?;
+    }
+    if let Some(list) = &result.packets {
+        packets::json(list, &packets::of_session(result), out)?;
     }
     out.write_all(b"}\n")
 }

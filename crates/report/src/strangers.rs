@@ -8,6 +8,7 @@ use crate::conns::fields::{ConnRow, Conns};
 use crate::followed::{self, Followed};
 use crate::harmless::{Harmless, acts};
 use crate::ops::Ops;
+use crate::packets::{self, Packets};
 use crate::page::{Page, on_page};
 use crate::series::Series;
 use crate::sql::Statements;
@@ -314,6 +315,22 @@ fn in_calls_of_a_session_that_is_followed() {
         ours: &["statement", "step"],
     };
     check::<Followed>(followed::COLUMNS, &rows[0], &listed);
+}
+
+#[test]
+fn in_packets_of_a_session() {
+    let mut result = samples::listed();
+    result.captures[0].files = vec![EVIL.into()];
+    let list = result.packets.as_mut().expect("samples");
+    let packet = list.packets.first_mut().expect("samples");
+    packet.op = Some(Name::of(EVIL));
+    packet.statement = Some(statement());
+    let rows = packets::of_session(&result);
+    let listed = Columns {
+        theirs: &["op", "sql", "file"],
+        ours: &["direction", "type", "statement"],
+    };
+    check::<Packets>(packets::COLUMNS, &rows[0], &listed);
 }
 
 #[test]

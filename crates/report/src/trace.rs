@@ -1,5 +1,6 @@
 //! Profiles of traces for programs: `slowside.trace/1`, and statements or events as CSV.
 
+use crate::packets;
 use crate::table::rows::csv_field;
 use crate::value;
 use analysis::stats::Summary;
@@ -71,6 +72,9 @@ pub fn trace_json(
         json!({"all": connection(&net.all), "connections": connections})
     });
     value::write(out, &net.unwrap_or(Value::Null))?;
+    if let Some(list) = &result.packets {
+        packets::json(list, &packets::of_traces(result), out)?;
+    }
     out.write_all(b"}\n")
 }
 

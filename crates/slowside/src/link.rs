@@ -5,6 +5,7 @@ use crate::firsts::{Firsts, ThreadProblems};
 use crate::live::batches::KeptBatch;
 use crate::run::CallTally;
 use analysis::live::Stretch;
+use model::sqlnet::SqlNetPacket;
 use model::{
     Arp, Call, Change, Chunk, Close, ConnectionId, ConnectionSummary, Direction, Episode, FileName,
     Interval, Knock, KnockKind, Mark, Notice, Outstanding, PacketRef, PerClass, Problems, Protocol,
@@ -33,6 +34,8 @@ pub(crate) struct Records {
     pub outstanding: Vec<Outstanding>,
     /// What packets said of files' names, where it is wanted.
     pub file_names: Vec<FileName>,
+    /// Packets of SQL*Net, where they are wanted.
+    pub packets: Vec<SqlNetPacket>,
     pub episodes: Vec<Episode>,
     /// With the order of the packet that ended each.
     pub connections: Vec<(u64, ConnectionSummary)>,
@@ -63,6 +66,7 @@ impl Records {
         self.tally = CallTally::default();
         self.outstanding.clear();
         self.file_names.clear();
+        self.packets.clear();
         self.episodes.clear();
         self.connections.clear();
         self.gaps.clear();
@@ -154,6 +158,8 @@ pub(crate) enum Wanted {
     Series(i64),
     /// Calls, and the packets that ask for something before there are any.
     Startup,
+    /// Calls, and the packets of SQL*Net.
+    SqlNet,
     /// Calls, and every packet as it was seen.
     Packets,
     /// The same, and what connections waited for.
@@ -223,6 +229,7 @@ impl Link {
             Wanted::Calls
             | Wanted::Named
             | Wanted::Sessions
+            | Wanted::SqlNet
             | Wanted::Startup
             | Wanted::Packets
             | Wanted::Worth => protocol::Wanted::Calls,
@@ -245,6 +252,7 @@ impl Link {
             Wanted::Named | Wanted::Everything | Wanted::Measured(_)
         );
         link.output.file_names = named.then(Vec::new);
+        link.output.packets = (wanted == Wanted::SqlNet).then(Vec::new);
         link.accounts = counts || matches!(wanted, Wanted::Measured(_) | Wanted::Live(_));
         link.stretches = matches!(wanted, Wanted::Live(_)).then(Vec::new);
         link
@@ -262,6 +270,9 @@ impl Link {
         std::mem::swap(&mut into.outstanding, &mut self.output.outstanding);
         if let Some(names) = &mut self.output.file_names {
             std::mem::swap(&mut into.file_names, names);
+        }
+        if let Some(packets) = &mut self.output.packets {
+            std::mem::swap(&mut into.packets, packets);
         }
         std::mem::swap(&mut into.episodes, &mut self.episodes);
         std::mem::swap(&mut into.connections, &mut self.connections);

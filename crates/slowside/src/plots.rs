@@ -11,7 +11,7 @@ use crate::link::END;
 use crate::run;
 use crate::stream::{Decoded, Reader};
 use analysis::results::{ConnectionPlot, ConnectionResult, ConnsResult, PlotView};
-use model::{Chunk, ConnectionSummary, Direction, Episode, Mark, Plot, PlotRequest};
+use model::{Chunk, ConnectionId, ConnectionSummary, Direction, Episode, Mark, Plot, PlotRequest};
 use model::{Problems, Time, Transport, limits};
 use net::{Connection, Handler, Segment, Tracker};
 use std::cmp::Reverse;
@@ -115,7 +115,7 @@ fn draw(
     requests: Vec<PlotRequest>,
     events: &mut dyn FnMut(Event),
 ) -> Result<(Vec<Plot>, Problems), Error> {
-    let mut flows = Flows::new(&requests);
+    let mut flows = Flows::new(requests.iter().map(|r| r.connection));
     let mut reader = Reader::new(run::open(inputs)?);
     let mut tracker = Tracker::new(Collector::default()).with_plots(requests);
     let mut decoded = Decoded::default();
@@ -132,7 +132,7 @@ fn draw(
 }
 
 /// The packets of connections whose first packets are known.
-struct Flows {
+pub(crate) struct Flows {
     /// The orders of those that are to come, the next one last.
     first: Vec<u64>,
     /// Sorted hashes of the endpoints of those that have begun.
@@ -140,8 +140,8 @@ struct Flows {
 }
 
 impl Flows {
-    fn new(requests: &[PlotRequest]) -> Flows {
-        let mut first: Vec<u64> = requests.iter().map(|r| r.connection.0).collect();
+    pub(crate) fn new(connections: impl Iterator<Item = ConnectionId>) -> Flows {
+        let mut first: Vec<u64> = connections.map(|id| id.0).collect();
         first.sort_unstable_by_key(|order| Reverse(*order));
         first.dedup();
         Flows {
@@ -151,7 +151,7 @@ impl Flows {
     }
 
     /// Whether the next segment is to be followed.
-    fn has(&mut self, s: &Segment) -> bool {
+    pub(crate) fn has(&mut self, s: &Segment) -> bool {
         if s.transport != Transport::Tcp {
             return false;
         }

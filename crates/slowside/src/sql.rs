@@ -5,11 +5,14 @@ use crate::config::{Captures, Config, Event};
 use crate::link::Wanted;
 use crate::merge::Answers;
 use crate::run::{self, Selection, Tally};
+use crate::sqlnet;
 use crate::stream::Stream;
 use analysis::capture_facts::TcpFacts;
+use analysis::packets::PacketList;
 use analysis::results::{CaptureResult, Vantage};
 use analysis::sql::{OneSession, Profiler, SqlKey, SqlResult, of_one, of_two};
 use analysis::vantage::conclude;
+use model::Protocol;
 use std::path::PathBuf;
 
 /// Reads captures and profiles the calls of databases in them.
@@ -25,12 +28,14 @@ pub fn sql(
 ) -> Result<SqlResult, Error> {
     let mut read = |inputs: &[PathBuf], stated| read(inputs, config, keys, only, stated, events);
     let (client, server) = match captures {
-        Captures::One(a) => return one(read(a, None)?, only),
+        Captures::One(a) => return one(read(a, None)?, only, a, config, events),
         Captures::Client(a) => {
-            return one(read(a, Some(Vantage::Client))?, only);
+            let read = read(a, Some(Vantage::Client))?;
+            return one(read, only, a, config, events);
         }
         Captures::Server(a) => {
-            return one(read(a, Some(Vantage::Server))?, only);
+            let read = read(a, Some(Vantage::Server))?;
+            return one(read, only, a, config, events);
         }
         Captures::Two(..) | Captures::Sides { .. } if only.is_some() => {
             let text = "a session is followed in one capture: give one of the two";
@@ -53,7 +58,13 @@ pub fn sql(
     Ok(of_two(at_client.profiler, &at_server.profiler, captures))
 }
 
-fn one(read: Read, only: Option<OneSession>) -> Result<SqlResult, Error> {
+fn one(
+    read: Read,
+    only: Option<OneSession>,
+    inputs: &[PathBuf],
+    config: &Config,
+    events: &mut dyn FnMut(Event),
+) -> Result<SqlResult, Error> {
     let seen = read.profiler.sessions_seen();
     if let Some(only) = only.filter(|only| only.number > seen) {
         let n = only.number;
@@ -67,7 +78,31 @@ fn one(read: Read, only: Option<OneSession>) -> Result<SqlResult, Error> {
         return Err(Error::Message(text));
     }
     let vantage = read.capture.side.unwrap_or(Vantage::Unknown);
-    Ok(of_one(read.profiler, vec![read.capture], vantage))
+    let mut result = of_one(read.profiler, vec![read.capture], vantage);
+    if only.is_some_and(|only| only.packets) {
+        result.packets = packets(inputs, config, &result, events)?;
+    }
+    Ok(result)
+}
+
+/// The packets of the one session, which is one of SQL*Net.
+fn packets(
+    inputs: &[PathBuf],
+    config: &Config,
+    result: &SqlResult,
+    events: &mut dyn FnMut(Event),
+) -> Result<Option<PacketList>, Error> {
+    let Some(session) = result.sessions.first() else {
+        return Ok(None);
+    };
+    if session.protocol != Protocol::Tns {
+        let text = format!(
+            "session {} speaks {}: packets are listed of SQL*Net (tns) alone; --follow shows its calls",
+            session.number, session.protocol
+        );
+        return Err(Error::Message(text));
+    }
+    sqlnet::packets(inputs, config, session, events).map(Some)
 }
 
 struct Read {

@@ -45,7 +45,7 @@ pub(crate) struct Decoded {
 }
 
 /// The connections of one thread.
-struct Connections {
+pub(crate) struct Connections {
     tracker: Tracker<Link>,
     tenant: Tenant,
     /// Of the tracker's problems; the link keeps those of its own.
@@ -63,13 +63,14 @@ struct Connections {
 const PART: u64 = 128;
 
 impl Connections {
-    fn new(wanted: Wanted, room: &Arc<Room>) -> Connections {
+    pub(crate) fn new(wanted: Wanted, room: &Arc<Room>) -> Connections {
         let tracker = Tracker::new(Link::new(wanted)).with_room(room.bytes_each());
         Connections {
             tracker: match wanted {
                 Wanted::Calls
                 | Wanted::Named
                 | Wanted::Sessions
+                | Wanted::SqlNet
                 | Wanted::Startup
                 | Wanted::Packets => tracker,
                 Wanted::Accounts | Wanted::Worth => tracker.with_accounts(),
@@ -91,7 +92,7 @@ impl Connections {
     }
 
     /// Takes in those of a batch's segments that it owns.
-    fn track(&mut self, decoded: &Decoded, owns: impl Fn(&Segment) -> bool) {
+    pub(crate) fn track(&mut self, decoded: &Decoded, owns: impl Fn(&Segment) -> bool) {
         let Connections {
             tracker,
             tenant,
@@ -124,7 +125,7 @@ impl Connections {
     }
 
     /// The records of the batch.
-    fn take(&mut self, decoded: &Decoded, records: &mut Records) {
+    pub(crate) fn take(&mut self, decoded: &Decoded, records: &mut Records) {
         let (order, now) = decoded.reached;
         self.tracker.handler_mut().take(order, records);
         records.reached = Some(now);
@@ -155,7 +156,7 @@ impl Connections {
     }
 
     /// Closes what is still open and gives the last records.
-    fn finish(self, records: &mut Records) -> ThreadProblems {
+    pub(crate) fn finish(self, records: &mut Records) -> ThreadProblems {
         self.tenant.end();
         let (mut link, problems) = self.tracker.finish(END);
         link.finish(records);
@@ -191,6 +192,11 @@ impl Progress {
             packets: AtomicU64::new(0),
             first: AtomicI64::new(i64::MIN),
         }
+    }
+
+    fn first_time(&self) -> Option<Time> {
+        let first = self.first.load(Ordering::Relaxed);
+        (first != i64::MIN).then_some(Time(first))
     }
 }
 
@@ -327,6 +333,11 @@ impl Reader {
             decoder: self.decoder.with_notices(),
             ..self
         }
+    }
+
+    /// Time of the first packet, once there was one.
+    pub(crate) fn first_time(&self) -> Option<Time> {
+        self.progress.first_time()
     }
 
     /// The next batch; `false` at the end of the capture.
@@ -508,8 +519,7 @@ impl Stream {
 
     /// Time of the first packet, once there was one.
     pub(crate) fn first_time(&self) -> Option<Time> {
-        let first = self.progress.first.load(Ordering::Relaxed);
-        (first != i64::MIN).then_some(Time(first))
+        self.progress.first_time()
     }
 
     /// Closes what is open and collects the last records.

@@ -142,6 +142,7 @@ impl Fixture {
     /// A database's statement and session.
     pub(super) fn profile(&mut self, statement: StatementResult, session: SessionResult) {
         self.sql = Some(SqlResult {
+            packets: None,
             captures: Vec::new(),
             totals: Totals::default(),
             statements: vec![statement],
@@ -357,6 +358,7 @@ pub(super) fn statement() -> StatementResult {
 /// A session without calls.
 pub(super) fn session(session: SqlSession) -> SessionResult {
     SessionResult {
+        connection: model::ConnectionId(1),
         number: 1,
         protocol: Protocol::Tns,
         client: end(1, 40_000),

@@ -10,6 +10,8 @@ pub struct OneSession {
     /// As the list of sessions counts them, from 1.
     pub number: usize,
     pub follow: bool,
+    /// Whether its packets are listed.
+    pub packets: bool,
 }
 
 /// A call of it.
@@ -100,6 +102,7 @@ mod tests {
         let only = OneSession {
             number: 2,
             follow: true,
+            packets: false,
         };
         let mut profiler = Profiler::new(&[SqlKey::Statement], u64::MAX).only(Some(only));
         profiler.call(&other);

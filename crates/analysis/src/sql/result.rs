@@ -5,6 +5,7 @@ use super::logons::LogonsResult;
 use super::profile::{Group, GroupKey, Profiler, SqlKey, Subject, WorstCall};
 pub use super::sessions::SessionResult;
 use super::split::{Split, crossed};
+use crate::packets::PacketList;
 use crate::results::{CaptureResult, KeyValue, Vantage};
 use crate::stats::Summary;
 use model::{Hidden, Outcome, Protocol, Statement, Time};
@@ -114,6 +115,8 @@ pub struct SqlResult {
     pub hidden: Vec<(Hidden, u64)>,
     /// The calls of the one session that is followed.
     pub followed: Option<Followed>,
+    /// Its packets, where they are listed.
+    pub packets: Option<PacketList>,
     pub notes: Vec<String>,
 }
 
@@ -299,6 +302,7 @@ fn finish(
     SqlResult {
         captures,
         totals,
+        packets: None,
         statements,
         sessions,
         logons,

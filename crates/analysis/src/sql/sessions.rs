@@ -17,6 +17,7 @@ use std::sync::Arc;
 pub struct SessionResult {
     /// Counts the sessions of a capture from 1, in the order of their first calls.
     pub number: usize,
+    pub connection: ConnectionId,
     pub protocol: Protocol,
     pub client: Endpoint,
     pub server: Endpoint,
@@ -62,6 +63,7 @@ impl SessionResult {
     fn of(call: &Call, sql: &Sql, number: usize) -> SessionResult {
         SessionResult {
             number,
+            connection: call.connection,
             protocol: call.protocol,
             client: call.client,
             server: call.server,

@@ -37,7 +37,8 @@ struct Connection {
 }
 
 impl Packets {
-    pub(super) fn packet(&mut self, packet: &Packet, problems: &mut Problems) {
+    /// The number of its connection, from 1.
+    pub(super) fn packet(&mut self, packet: &Packet, problems: &mut Problems) -> u64 {
         let known = self.open.get(&packet.socket).copied();
         let number = match known {
             Some(number) if packet.kind != PacketKind::CONNECT => number,
@@ -46,6 +47,7 @@ impl Packets {
         if let Some(connection) = self.connections.get_mut(number) {
             connection.packet(packet, problems);
         }
+        number as u64 + 1
     }
 
     fn begin(&mut self, socket: Option<u32>, problems: &mut Problems) -> usize {

@@ -1,6 +1,7 @@
 //! What is known of traces when all of them were read.
 
 use super::{Event, FROM_CLIENT, NO_STATEMENT, OTHER_STATEMENTS, Profiler, Sum, UNKNOWN_STATEMENT};
+use crate::packets::PacketList;
 use crate::stats::Summary;
 use model::{Name, Problems};
 use trace::oracle::TraceFile;
@@ -14,6 +15,8 @@ pub struct TraceResult {
     pub database: Option<DatabaseTime>,
     /// Of SQL*Net traces.
     pub net: Option<NetTime>,
+    /// Its packets one by one, where they are listed.
+    pub packets: Option<PacketList>,
 }
 
 /// Where the time of the database sessions went. `response_ns` is exactly
@@ -304,6 +307,7 @@ pub(super) fn finish(profiler: Profiler) -> TraceResult {
         problems,
         database,
         net: packets.finish(),
+        packets: None,
     }
 }
 

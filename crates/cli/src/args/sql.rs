@@ -44,6 +44,12 @@ pub(crate) struct Sql {
     #[arg(long, requires = "session")]
     pub(crate) follow: bool,
 
+    /// List the packets of that session, of SQL*Net: time, direction, type, size, gap, statement
+    ///
+    /// With the distribution of their sizes, and frames. A trace has the same: slowside trace --packets.
+    #[arg(long, requires = "session", conflicts_with = "follow")]
+    pub(crate) packets: bool,
+
     /// List all statements and sessions, not only those that took most (text)
     #[arg(long)]
     pub(crate) all: bool,

@@ -27,6 +27,13 @@ pub(crate) struct Trace {
     #[arg(long, value_enum)]
     pub(crate) by: Option<ProfileBy>,
 
+    /// List the packets of SQL*Net: time, direction, type, size, gap, statement
+    ///
+    /// With the distribution of their sizes. Statements are those of packets that the trace dumps (level 16). A capture
+    /// has the same: slowside sql --session N --packets.
+    #[arg(long, conflicts_with = "by")]
+    pub(crate) packets: bool,
+
     /// Show statements as they were written, with the values in them
     #[arg(long)]
     pub(crate) show_literals: bool,

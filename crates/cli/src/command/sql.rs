@@ -16,16 +16,22 @@ pub(crate) fn run(args: &Sql) -> anyhow::Result<Done> {
         notes.iter().for_each(|note| complain(note));
     }
     let format = args.format.rows();
-    let schema = match args.follow {
-        true => "slowside.followed/1",
-        false => "slowside.sql/1",
+    let schema = match (args.follow, args.packets) {
+        (true, _) => "slowside.followed/1",
+        (_, true) => "slowside.packets/1",
+        _ => "slowside.sql/1",
     };
     let rows = Rows::open_if(format, &args.output, schema)?;
     let mut progress = Progress::new(args.reading.quiet, false);
     let only = args.session.map(|number| OneSession {
         number,
         follow: args.follow,
+        packets: args.packets,
     });
+    if args.packets {
+        // For them it is read twice.
+        slowside::spool(&captures, &mut |e| progress.event(e))?;
+    }
     let result = slowside::sql(&captures, &config, &args.by, only, &mut |e| {
         progress.event(e);
     })?;
@@ -39,7 +45,13 @@ pub(crate) fn run(args: &Sql) -> anyhow::Result<Done> {
         all: args.all,
         literals: args.show_literals,
     };
+    let text = |out: &mut dyn std::io::Write| match (args.follow, args.packets) {
+        (true, _) => report::followed_text(&result, args.show_literals, out),
+        (_, true) => report::session_packets_text(&result, args.show_literals, out),
+        _ => report::sql_text(&result, style, out),
+    };
     match rows {
+        Some(rows) if args.packets => rows.all(|to| report::session_packets_rows(&result, to)),
         Some(rows) if args.follow => rows.all(|to| report::followed_rows(&result, to)),
         Some(rows) => {
             let keys = args.by.iter().filter(|k| **k != SqlKey::Statement);
@@ -48,13 +60,9 @@ pub(crate) fn run(args: &Sql) -> anyhow::Result<Done> {
         }
         None => print(|out| match args.format {
             TableFormat::Json => report::sql_json(&result, args.show_literals, out),
-            TableFormat::Markdown if args.follow => report::as_markdown(
-                |out| report::followed_text(&result, args.show_literals, out),
-                out,
-            ),
-            _ if args.follow => report::followed_text(&result, args.show_literals, out),
+            TableFormat::Markdown if args.follow || args.packets => report::as_markdown(text, out),
             TableFormat::Markdown => report::sql_markdown(&result, style, out),
-            _ => report::sql_text(&result, style, out),
+            _ => text(out),
         }),
     }?;
     tell(

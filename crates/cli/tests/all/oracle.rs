@@ -93,6 +93,84 @@ fn calls_ops_startup_and_sql_agree_on_the_phases_of_a_logon() {
     }
 }
 
+/// Each call has its packets, from its first frame to its last, and gaps sum to the time that the session took.
+#[test]
+fn packets_of_a_session_are_those_of_its_calls() {
+    for name in ["7_oracle10_2016.pcapng", "9_oracle12_2016.pcapng"] {
+        let Some(capture) = sample(&format!("tns/{name}")) else {
+            return;
+        };
+        let mut calls = rows("calls", [&capture]);
+        let client = calls[0]["client"].clone();
+        calls.retain(|c| c["client"] == client);
+        let sql = |what: &str| {
+            let arguments = [capture.as_path(), Path::new("--session"), Path::new("1")];
+            let arguments = arguments.into_iter().chain([Path::new(what)]);
+            answer("sql", arguments)
+        };
+        let listed = sql("--packets");
+        let packets: Vec<&Value> = list(&listed["packets"]).collect();
+        for c in &calls {
+            let with = |frame: &str, of: &str| {
+                let same = |p: &&&Value| p[frame] == c[of];
+                packets
+                    .iter()
+                    .find(same)
+                    .map(|p| (text(&p["op"]), text(&p["statement"])))
+            };
+            let own = Some((text(&c["op"]), text(&c["detail"]["statement"])));
+            assert_eq!(
+                with("first_frame", "request_first_frame"),
+                own,
+                "{name}: {c}"
+            );
+            assert_eq!(
+                with("last_frame", "response_last_frame"),
+                own,
+                "{name}: {c}"
+            );
+        }
+        let gaps: i64 = packets.iter().map(|p| ns(&p["gap_ns"])).sum();
+        let ends = [packets.first(), packets.last()].map(|p| p.map_or(0, |p| ns(&p["time_ns"])));
+        assert_eq!(gaps, ends[1] - ends[0], "{name}");
+        let counted: i64 = list(&listed["packet_sizes"])
+            .map(|s| ns(&s["packets"]))
+            .sum();
+        assert_eq!(counted, packets.len() as i64, "{name}");
+        assert!(listed.get("followed").is_none(), "{name}");
+    }
+}
+
+/// A server's trace of level 16 dumps what a capture has: statements are read by the same readers.
+#[test]
+fn packets_of_a_trace_have_the_statements_that_it_dumps() {
+    let Some(trace) = sample("traces/sqlnet-level16-19c/cdb01_ora_26226.trc.gz") else {
+        return;
+    };
+    let said = answer("trace", [trace.as_path(), Path::new("--packets")]);
+    let packets: Vec<&Value> = list(&said["packets"]).collect();
+    assert_eq!(packets.len(), 19);
+    let ops: Vec<String> = packets.iter().step_by(2).map(|p| text(&p["op"])).collect();
+    let logon = [
+        "CONNECT",
+        "NEGOTIATE",
+        "NEGOTIATE",
+        "NEGOTIATE",
+        "LOGON",
+        "LOGON",
+    ];
+    assert_eq!(
+        ops,
+        [&logon[..], &["PREPARE", "EXECUTE", "LOGOFF", ""]].concat()
+    );
+    for p in &packets {
+        assert!(ns(&p["line"]) > 0 && p["first_frame"].is_null(), "{p}");
+        let direction = text(&p["direction"]);
+        assert!(direction == "to-server" || direction == "to-client", "{p}");
+    }
+    assert!(text(&packets[12]["sql"]).starts_with("select s.username, s.sid"));
+}
+
 /// The work is counted from the calls, and the span from the first packet and the last, by others than the
 /// session's own sums; nothing is left untold in captures that lack nothing.
 #[test]

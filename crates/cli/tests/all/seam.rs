@@ -122,6 +122,8 @@ const LINES: &[&str] = &[
     "trace T --format json",
     "trace T --format csv",
     "trace T --format csv --by event",
+    "trace T --packets",
+    "trace T --packets --format csv",
     "probe C --connect-only",
     "demo --list",
     "explain C",

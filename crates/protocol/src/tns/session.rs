@@ -21,6 +21,7 @@ use crate::session::{
     Both, ConnectionInfo, Context, Hole, Kept, More, Run, Session as SessionTrait, Span, Step,
 };
 use crate::sql::{Exchange, Opaque};
+use model::sqlnet::{PacketKind, SqlNetPacket};
 use model::{Close, Direction, Hidden, Protocol, Reason, Time, Where, limits, sql::op};
 use std::collections::VecDeque;
 
@@ -435,6 +436,16 @@ impl Session {
     }
 
     fn pass(&mut self, cx: &mut Context<'_>, d: Direction, packet: &Packet, span: &Span) {
+        if let Some(packets) = &mut cx.output.packets {
+            packets.push(SqlNetPacket {
+                connection: cx.connection.id,
+                by_client: self.is_client(d),
+                kind: PacketKind(packet.header.kind),
+                bytes: packet.header.length,
+                first: span.first,
+                last: span.last,
+            });
+        }
         let lane = self.lanes.of_mut(d);
         let (head, tail) = (
             std::mem::take(&mut lane.head),

@@ -1,7 +1,7 @@
 //! Profiles of traces: of what a database or its client wrote down, everything that somebody named gets
 //! a pseudonym; releases, systems, wait events and numbers stay.
 
-use super::Anonymise;
+use super::{Anonymise, statements_of};
 use analysis::trace_profile::{NetFacts, StatementRow, TraceFile, TraceResult};
 
 use pseudonyms::{Anonymiser, NameKind};
@@ -11,6 +11,7 @@ impl Anonymise for TraceResult {
         if let Some(database) = &mut self.database {
             database.statements = std::mem::take(&mut database.statements).anonymised(names);
         }
+        statements_of(&mut self.packets, names);
         TraceResult {
             files: self.files.anonymised(names),
             problems: self.problems.anonymised(names),

@@ -360,7 +360,7 @@ mod tests {
     /// `UPDATE_EXPECT=1 cargo test -p report` writes the list anew.
     #[test]
     fn types_are_listed() {
-        use crate::{calls, conns, followed, ops, series, sql, stat};
+        use crate::{calls, conns, followed, ops, packets, series, sql, stat};
         let ops_by = [
             "op",
             "step",
@@ -380,6 +380,7 @@ mod tests {
             listed("slowside.ops/1", &ops::columns(ops_by)),
             listed("slowside.sql/1", &sql::columns(&sql_by, false)),
             listed("slowside.followed/1", followed::COLUMNS),
+            listed("slowside.packets/1", packets::COLUMNS),
             listed("slowside.stat/1", stat::COLUMNS),
         ];
         let list = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/columns.tsv");

@@ -395,8 +395,8 @@ impl Reader {
                 self.file.first.get_or_insert(stamp);
                 self.file.last = Some(stamp);
             }
-            self.net
-                .line(&net, &mut self.file.net, &mut |p| take(Record::Packet(p)));
+            self.net.at = self.file.lines;
+            self.net.line(&net, &mut self.file.net, take);
             return;
         }
         if self.file.header_line(line) {
@@ -421,8 +421,7 @@ impl Reader {
             );
             self.end_statement(take);
         }
-        self.net
-            .flush(&mut self.file.net, &mut |p| take(Record::Packet(p)));
+        self.net.flush(&mut self.file.net, take);
         if self.given_unit_ns.is_none()
             && self.file.unit_of_release().1
             && self.file.extended_lines > 0

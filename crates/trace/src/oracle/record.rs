@@ -3,7 +3,7 @@
 //! Times are nanoseconds. `tim` is the moment at which something was done with, on a clock of which
 //! neither start nor zone is known: only differences within a file mean anything.
 
-use model::Name;
+pub use model::sqlnet::PacketKind;
 
 /// A record, as soon as it is complete.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -37,6 +37,8 @@ pub enum Record<'a> {
     Bytes(NetBytes),
     /// A packet of a SQL*Net trace.
     Packet(Packet),
+    /// Its bytes from its header on, where the trace's level shows them: at most 65,536. Comes behind its packet.
+    Dump(&'a [u8]),
 }
 
 /// `PARSING IN CURSOR`, or `PARSE ERROR`.
@@ -170,46 +172,6 @@ pub struct Packet {
     pub local_ns: Option<i64>,
     /// When the process began to wait for it; of received packets.
     pub waiting_since_ns: Option<i64>,
-}
-
-/// The type in a packet's header.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct PacketKind(pub u8);
-
-impl PacketKind {
-    pub const CONNECT: PacketKind = PacketKind(1);
-    pub const ACCEPT: PacketKind = PacketKind(2);
-    pub const REFUSE: PacketKind = PacketKind(4);
-    pub const REDIRECT: PacketKind = PacketKind(5);
-    pub const DATA: PacketKind = PacketKind(6);
-
-    const NAMES: [(u8, &'static str, &'static str); 12] = [
-        (1, "connect", "NSPTCN"),
-        (2, "accept", "NSPTAC"),
-        (3, "ack", "NSPTAK"),
-        (4, "refuse", "NSPTRF"),
-        (5, "redirect", "NSPTRD"),
-        (6, "data", "NSPTDA"),
-        (7, "null", "NSPTNL"),
-        (9, "abort", "NSPTAB"),
-        (11, "resend", "NSPTRS"),
-        (12, "marker", "NSPTMK"),
-        (13, "attention", "NSPTAT"),
-        (14, "control", "NSPTCNL"),
-    ];
-
-    /// As a trace names it: `NSPTDA`.
-    pub(crate) fn of(word: &str) -> Option<PacketKind> {
-        let found = PacketKind::NAMES.iter().find(|(_, _, w)| *w == word);
-        found.map(|(kind, _, _)| PacketKind(*kind))
-    }
-
-    #[must_use]
-    pub fn name(self) -> Name {
-        let found = PacketKind::NAMES.iter().find(|(k, _, _)| *k == self.0);
-        found.map_or_else(
-            || Name::of(&format!("type {}", self.0)),
-            |(_, name, _)| Name::of(name),
-        )
-    }
+    /// The line that tells of it, from 1.
+    pub line: u64,
 }

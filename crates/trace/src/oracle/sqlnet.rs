@@ -11,15 +11,16 @@
 //!   (`nttwr: socket 17 had bytes written=32`).
 //!
 //! Below that only `nscon: got NSPTCN packet` and the like tell of them. Dumps (level 16) are looked into
-//! for the connect descriptor and for which side speaks; their data is passed over.
+//! for the connect descriptor and which side speaks, and handed on.
 
 use super::header::{NetFacts, Side};
 use super::outcomes::Outcomes;
-use super::record::{Packet, PacketKind};
+use super::record::{Packet, PacketKind, Record};
 use super::stamp::Stamp;
 
-/// Bytes of a dumped packet that are looked at.
+/// Bytes of a dumped packet that are looked at for its descriptor, and that are kept.
 const DUMP_BYTES: usize = 4_096;
+const DUMP_KEPT: usize = 65_536;
 /// Bytes of a descriptor that are kept.
 const DESCRIPTOR_BYTES: usize = 1_024;
 
@@ -100,6 +101,8 @@ pub(super) fn split(line: &str) -> Option<NetLine<'_>> {
 /// What is remembered between lines.
 #[derive(Default)]
 pub(super) struct SqlNet {
+    /// The line that is read.
+    pub(super) at: u64,
     /// When the process began to wait for data.
     waiting_since: Option<i64>,
     /// When data came, and on which socket.
@@ -123,7 +126,7 @@ impl SqlNet {
         &mut self,
         line: &NetLine<'_>,
         facts: &mut NetFacts,
-        emit: &mut dyn FnMut(Packet),
+        emit: &mut dyn FnMut(Record<'_>),
     ) {
         self.outcomes.line(line, facts);
         let now = line.stamp.map(|s| s.local_ns);
@@ -188,14 +191,19 @@ impl SqlNet {
     }
 
     /// Hands on what waits for its end.
-    pub(super) fn flush(&mut self, facts: &mut NetFacts, emit: &mut dyn FnMut(Packet)) {
+    pub(super) fn flush(&mut self, facts: &mut NetFacts, emit: &mut dyn FnMut(Record<'_>)) {
         for packet in [self.announced.take(), self.sending.take()]
             .into_iter()
             .flatten()
         {
             facts.saw(packet.sent, packet.kind);
             self.received = None;
-            emit(packet);
+            emit(Record::Packet(packet));
+        }
+        if !self.dump.is_empty() {
+            emit(Record::Dump(&self.dump));
+            self.dump.clear();
+            self.dumped = None;
         }
     }
 
@@ -211,21 +219,22 @@ impl SqlNet {
         bytes: u32,
         now: Option<i64>,
         facts: &mut NetFacts,
-        emit: &mut dyn FnMut(Packet),
+        emit: &mut dyn FnMut(Record<'_>),
     ) {
         self.flush(facts, emit);
         let kind = PacketKind(kind);
         facts.saw(false, kind);
         self.expect_dump(false, kind);
         self.received = Some(kind);
-        emit(Packet {
+        emit(Record::Packet(Packet {
             sent: false,
             kind,
             bytes: Some(bytes),
             socket: self.socket,
             local_ns: self.read_at.take().or(now),
             waiting_since_ns: self.waiting_since.take(),
-        });
+            line: self.at,
+        }));
     }
 
     fn sends(
@@ -234,7 +243,7 @@ impl SqlNet {
         bytes: u32,
         now: Option<i64>,
         facts: &mut NetFacts,
-        emit: &mut dyn FnMut(Packet),
+        emit: &mut dyn FnMut(Record<'_>),
     ) {
         // What was announced is this packet.
         self.announced = None;
@@ -248,6 +257,7 @@ impl SqlNet {
             socket: self.socket,
             local_ns: now,
             waiting_since_ns: None,
+            line: self.at,
         });
     }
 
@@ -257,7 +267,7 @@ impl SqlNet {
         text: &str,
         now: Option<i64>,
         facts: &mut NetFacts,
-        emit: &mut dyn FnMut(Packet),
+        emit: &mut dyn FnMut(Record<'_>),
     ) {
         let sent = match text.split(' ').next() {
             Some("sending") => true,
@@ -283,12 +293,13 @@ impl SqlNet {
             } else {
                 self.waiting_since.take()
             },
+            line: self.at,
         };
         if sent {
             self.announced = Some(packet);
         } else {
             facts.saw(false, kind);
-            emit(packet);
+            emit(Record::Packet(packet));
         }
     }
 
@@ -302,12 +313,12 @@ impl SqlNet {
         let Some((sent, kind)) = self.dumped else {
             return;
         };
-        let enough = if kind == PacketKind::DATA {
-            16
-        } else {
-            DUMP_BYTES
+        let before = self.dump.len();
+        let enough = match kind {
+            PacketKind::DATA => DUMP_KEPT,
+            _ => DUMP_BYTES,
         };
-        if self.dump.len() >= enough {
+        if before >= enough {
             return;
         }
         let hex = text.split('|').next().unwrap_or_default();
@@ -316,7 +327,7 @@ impl SqlNet {
             .filter_map(|h| u8::from_str_radix(h, 16).ok());
         self.dump.extend(bytes);
         match kind {
-            PacketKind::DATA if self.dump.len() >= 16 => {
+            PacketKind::DATA if before < 16 && self.dump.len() >= 16 => {
                 // The first byte of two-task data (TTC): 3 a function is called, 17 one rides on it.
                 if let Some(3 | 17) = self.dump.get(10) {
                     facts.set_side(if sent { Side::Client } else { Side::Server });
@@ -421,11 +432,59 @@ mod tests {
             (SqlNet::default(), NetFacts::default(), Vec::new());
         for line in trace.lines() {
             if let Some(line) = split(line) {
-                net.line(&line, &mut facts, &mut |p| packets.push(p));
+                net.line(&line, &mut facts, &mut |r| packets.extend(packet(&r)));
             }
         }
-        net.flush(&mut facts, &mut |p| packets.push(p));
+        net.flush(&mut facts, &mut |r| packets.extend(packet(&r)));
         (packets, facts)
+    }
+
+    fn packet(record: &Record<'_>) -> Option<Packet> {
+        match record {
+            Record::Packet(packet) => Some(*packet),
+            _ => None,
+        }
+    }
+
+    /// A dump comes behind its packet, whether it stands before the write or behind it.
+    #[test]
+    fn dumps_follow_their_packets() {
+        let (mut net, mut facts, mut told) = (SqlNet::default(), NetFacts::default(), Vec::new());
+        let mut take = |record: Record<'_>| match record {
+            Record::Packet(packet) => {
+                told.push(format!("{} of {}", packet.bytes.unwrap(), packet.line))
+            }
+            Record::Dump(bytes) => told.push(format!("{bytes:02x?}")),
+            _ => {}
+        };
+        let trace = "nsprecv: plen=12, type=6\n\
+             nsprecv: packet dump\n\
+             nsprecv: 00 0C 00 00 06 00 00 00  |........|\n\
+             nsprecv: 00 00 03 93  |....|\n\
+             nspsend: plen=11, type=12\n\
+             nspsend: packet dump\n\
+             nspsend: 00 0B 00  |...|\n\
+             nttwr: socket 4 had bytes written=11\n\
+             nsbasic_bsd: tot=0, plen=10.\n\
+             nttwr: socket 4 had bytes written=10\n\
+             nsbasic_bsd: packet dump\n\
+             nsbasic_bsd: 00 0A  |..|\n";
+        for (number, line) in (1..).zip(trace.lines()) {
+            net.at = number;
+            net.line(&split(line).unwrap(), &mut facts, &mut take);
+        }
+        net.flush(&mut facts, &mut take);
+        assert_eq!(
+            told,
+            [
+                "12 of 1",
+                "[00, 0c, 00, 00, 06, 00, 00, 00, 00, 00, 03, 93]",
+                "11 of 5",
+                "[00, 0b, 00]",
+                "10 of 9",
+                "[00, 0a]",
+            ]
+        );
     }
 
     /// Direction, type, bytes, socket; milliseconds of the second it was seen and waited from.

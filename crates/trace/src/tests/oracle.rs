@@ -269,10 +269,11 @@ proptest! {
         };
         prop_assert_eq!(file.bytes, bytes.len() as u64);
         prop_assert_eq!(file.lines, text.lines().count() as u64);
-        // A cut takes away, and changes at most what it goes through.
+        // A cut takes away, and changes at most what it goes through: a statement, a packet and its dump wait
+        // for their ends.
         if let Ok((some, _)) = told_in(cut, Some(1_000)) {
             let same = all.iter().zip(&some).take_while(|(a, b)| a == b).count();
-            prop_assert!(same + 2 >= some.len(), "{some:?} of {all:?}");
+            prop_assert!(same + 3 >= some.len(), "{some:?} of {all:?}");
         }
     }
 }
