@@ -70,16 +70,19 @@ def carried(case, rows):
 
 
 def in_window(case, rows, served, path_ms, rest):
-    """`without` for the middle third of the capture: the sides that are right there, if they are others."""
+    """`without` for the middle third of the capture: the sides that are right there, if they are others. A window of time
+    holds the calls that start in it, however long they take; what is cut out of a capture only those that also end in it."""
     packets = pcap.read(f"{case.folder}/client.pcap")[2]
     first, third = packets[0][0], (packets[-1][0] - packets[0][0]) / 3
-    sides = []
+    sides = {"window": set(), "cut out": set()}
     for moved in (0, CUT_S, -CUT_S):
         begin, end = first + third * (1 - moved), first + third * (2 + moved)
-        inside = [r for r in nfsload.done(rows) if begin <= r["t_issue_ns"] and r["t_done_ns"] <= end]
-        if len(inside) >= 10:
-            sides += _of(inside, served, path_ms, rest, CAUSES).side
-    return {"window": sorted(set(sides)), "cut out": sorted(set(sides))} if sides else {}
+        started = [r for r in nfsload.done(rows) if begin <= r["t_issue_ns"] <= end]
+        ended = [r for r in started if r["t_done_ns"] <= end]
+        for kind, held in (("window", started), ("cut out", ended)):
+            if len(held) >= 10:
+                sides[kind].update(_of(held, served, path_ms, rest, CAUSES).side)
+    return {kind: sorted(right) for kind, right in sides.items() if right}
 
 
 def where_runs(expected, at_server=(), says=()):
