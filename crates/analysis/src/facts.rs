@@ -65,6 +65,8 @@ pub struct Facts<'a> {
     pub streams: &'a Streams,
     /// Links that messages of known protocols pass slowly, the busier first.
     pub links: Vec<Link>,
+    /// How long calls took that one of two captures has whole, and of which the other lacks something.
+    pub cut_ns: i64,
     /// The statements, where databases speak.
     pub sql: Option<&'a SqlResult>,
     /// What the client that waited longest before it was served waited for; of its calls only lookups,

@@ -433,6 +433,9 @@ pub struct Diagnosis {
     pub streams_ledger: Option<Sums>,
     /// How long connections were busy of which no ledger tells, as requests under way at a time cannot be told apart.
     pub untold_ns: i64,
+    /// How long calls took that one of two captures has whole, and of which the other lacks something: no ledger
+    /// tells of them either.
+    pub cut_ns: i64,
 }
 
 /// A field of `detail` as text for tables.

@@ -89,6 +89,7 @@ impl Diagnoser {
             account,
             streams: &streams,
             links: links.clone(),
+            cut_ns: self.cut_ns,
             sql: seen.sql.as_ref(),
             startup: gathered.startup(main),
             health: &gathered.health,
@@ -137,6 +138,7 @@ impl Diagnoser {
             ledger,
             streams_ledger,
             untold_ns,
+            cut_ns: self.cut_ns,
         };
         self.cap = account.cap.as_ref().map(|(cap, server)| (*server, cap.cap));
         self.at_client = Some(main);

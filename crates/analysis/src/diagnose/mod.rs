@@ -71,6 +71,8 @@ pub struct Diagnoser {
     app: [Option<RowMatch>; 2],
     server_app: [Option<RowMatch>; 2],
     unmatched: Vec<Unmatched>,
+    /// How long calls took that one of two captures has whole, and of which the other lacks something.
+    cut_ns: i64,
     /// Those of which rows are wanted.
     unpaired: Option<Vec<Unpaired>>,
     /// Matched calls by pair of hosts, the lower address first: its calls, and those of the other.
@@ -136,6 +138,7 @@ impl Diagnoser {
             app: held_against(app, Whose::Application),
             server_app: held_against(server_app.as_ref(), Whose::Server),
             unmatched: Vec::new(),
+            cut_ns: 0,
             unpaired: None,
             hosts: HashMap::default(),
             reached: [Time::MIN; 2],
@@ -310,6 +313,9 @@ impl Diagnoser {
                     _ => Why::Incomplete,
                 };
                 self.unmatched(c.op).add(why);
+                let whole = [c, s].into_iter().find(|half| half.has_times());
+                let took = whole.map_or(0, Half::response_time_ns);
+                self.cut_ns = self.cut_ns.saturating_add(took.max(0));
                 for (i, half) in pair.iter().enumerate() {
                     self.list(i, half.row, why);
                 }

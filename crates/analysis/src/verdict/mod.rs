@@ -141,6 +141,8 @@ enum Ground<'a> {
     Silent(Option<&'a Finding>),
     /// Connections whose turns are not told were busy for longer than anything is known of. What is known beside.
     Untold(Option<&'a Finding>),
+    /// Calls of which a capture lacks something took longer than anything is known of. What is known beside.
+    Cut(Option<&'a Finding>),
     /// Most of the time may have been waited for locks that sessions held while their clients thought. What is known beside.
     Locked(Option<&'a Finding>),
     /// A side outweighs the others only by what its lines alone do not hold against it.
@@ -174,6 +176,7 @@ pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
         Ground::FewTurns(_)
         | Ground::Silent(_)
         | Ground::Untold(_)
+        | Ground::Cut(_)
         | Ground::Locked(_)
         | Ground::Unexplained(_)
         | Ground::Overlap(..)
@@ -216,6 +219,7 @@ fn ground<'a>(facts: &Facts<'_>, findings: &'a [Finding], blames: &[Blame; 3]) -
         Some(top) if top.fatal => return Ground::Ended(top),
         Some(top) if top.side == Side::Undetermined => return Ground::Nobodys(top),
         _ if facts.untold_ns() > sure_ns(facts, blames) => return Ground::Untold(top),
+        _ if facts.cut_ns > sure_ns(facts, blames) => return Ground::Cut(top),
         Some(_) => {}
         None if facts.account.total_ns == 0 && facts.response().count() == 0 => {
             return Ground::NoCalls;

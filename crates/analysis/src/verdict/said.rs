@@ -34,6 +34,7 @@ pub(super) fn sentence(facts: &Facts<'_>, findings: &[Finding], ground: &Ground<
         Ground::FewTurns(known) => few_turns(facts, *known),
         Ground::Silent(known) => silent(facts, *known),
         Ground::Untold(known) => untold(facts, *known),
+        Ground::Cut(known) => cut(facts, *known),
         Ground::Locked(known) => locked(facts, *known),
         Ground::Unexplained(blame) => unexplained(facts, blame),
         Ground::Overlap(blames, known) => overlap(facts, blames, *known),
@@ -298,6 +299,17 @@ fn untold(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
         },
         known = beside(known),
         cure = cure(facts),
+    )
+}
+
+/// One capture alone has all of them.
+fn cut(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
+    let a = &facts.account;
+    text!(
+        "Nobody is to blame for certain. Calls that took {cut} are whole in one of the captures only, next to {total} of calls in both.{known} See what each capture says alone.",
+        cut = Value::Duration(facts.cut_ns),
+        total = Value::Duration(a.total_ns),
+        known = beside(known),
     )
 }
 

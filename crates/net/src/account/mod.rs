@@ -15,6 +15,7 @@ mod habits;
 mod identifications;
 mod intervals;
 mod ledger;
+mod line;
 mod plot;
 mod round_trips;
 mod sender;
@@ -244,10 +245,17 @@ impl Meter {
         self.sender(d).probed();
     }
 
-    /// A round trip of direction `d`'s data, which ended with the acknowledgement at `mark`, and whether
-    /// that told of one segment only.
-    pub(crate) fn round_trip(&mut self, d: Direction, mark: Mark, ns: i64, one_segment: bool) {
-        let counts = self.sender(d).round_trip(ns, one_segment);
+    /// A round trip of direction `d`'s data, which ended with the acknowledgement at `mark`, whether
+    /// that told of one segment only, and the bytes in flight when it began.
+    pub(crate) fn round_trip(
+        &mut self,
+        d: Direction,
+        mark: Mark,
+        ns: i64,
+        one_segment: bool,
+        flight: u64,
+    ) {
+        let counts = self.sender(d).round_trip(ns, one_segment, flight);
         if counts && let Some(intervals) = &mut self.intervals {
             intervals.round_trip(d, ns);
         }

@@ -12,6 +12,7 @@ use hearing::{Away, News};
 use super::habits::{Habits, Trigger};
 use super::identifications::Identifications;
 use super::ledger::Ledger;
+use super::line::Line;
 use super::plot::Band;
 use super::round_trips::Distribution;
 use super::segments;
@@ -117,6 +118,7 @@ pub(super) struct Sender {
     away: Option<Box<Away>>,
     round_trips: Distribution,
     smoothed_ns: i64,
+    line: Line,
     /// The way to the receiver and back takes no longer; `i64::MAX` where nothing tells.
     shortest_ns: i64,
     writes: Writes,
@@ -153,6 +155,7 @@ impl Sender {
             away: None,
             round_trips: Distribution::default(),
             smoothed_ns: 0,
+            line: Line::default(),
             shortest_ns: i64::MAX,
             writes: Writes::default(),
             identifications: Identifications::default(),
@@ -210,7 +213,7 @@ impl Sender {
     }
 
     /// Whether it counts: it was not an acknowledgement that waited for a timer.
-    pub(super) fn round_trip(&mut self, ns: i64, one_segment: bool) -> bool {
+    pub(super) fn round_trip(&mut self, ns: i64, one_segment: bool, flight: u64) -> bool {
         if one_segment && self.is_late(ns) {
             let delay = ns.saturating_sub(self.shortest_ns);
             self.trouble().delays.add(delay);
@@ -222,6 +225,7 @@ impl Sender {
             _ => self.smoothed_ns + ns.saturating_sub(self.smoothed_ns) / 8,
         };
         self.round_trips.add(ns);
+        self.line.passed(flight, ns);
         true
     }
 

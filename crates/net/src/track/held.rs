@@ -271,6 +271,7 @@ impl Held {
         end: u64,
         Size {
             is_small,
+            may_be_small,
             ends_full,
             is_known,
         }: Size,
@@ -306,7 +307,10 @@ impl Held {
         let late = self.late.is_some().then(|| self.awaited(now, summary));
         let late = late.flatten();
         if let Some(late) = late {
-            let kind = match is_small && self.full.is_none() {
+            // Where TCP cut nothing so far, none of the writes may have filled a segment; and a sender with no more
+            // in flight than that waits for nothing but Nagle's algorithm.
+            let is_uncut = may_be_small && self.pushed && self.cut == 0;
+            let kind = match is_uncut || (is_small && self.full.is_none()) {
                 true => EpisodeKind::NagleDelayedAck,
                 false => EpisodeKind::DelayedAck,
             };
@@ -354,6 +358,8 @@ impl Held {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Size {
     pub is_small: bool,
+    /// Whether all segments so far may have been small, where nothing says how large they can be.
+    pub may_be_small: bool,
     /// Whether its last byte fills a segment; of one that was joined from several that shows where their size is
     /// known.
     pub ends_full: bool,
@@ -363,6 +369,8 @@ pub(super) struct Size {
 
 /// What every host accepts, at least (RFC 9293 section 3.7.1).
 const EVERY_HOST_ACCEPTS: u32 = 536;
+/// What a segment carries on Ethernet (RFC 6691 section 2): larger ones were joined from several.
+const ETHERNET: u32 = 1_460;
 
 impl Size {
     /// A segment is small below what both sides' options allow, less the timestamps, or below the largest
@@ -374,6 +382,7 @@ impl Size {
             let is_small = bytes < largest.max(EVERY_HOST_ACCEPTS);
             return Size {
                 is_small,
+                may_be_small: largest <= ETHERNET,
                 ends_full: !is_small,
                 is_known: false,
             };
@@ -382,6 +391,7 @@ impl Size {
         let most = u32::from(mss).saturating_sub(options).max(1);
         Size {
             is_small: bytes < most,
+            may_be_small: false,
             ends_full: bytes >= most && bytes.is_multiple_of(most),
             is_known: true,
         }

@@ -237,10 +237,11 @@ fn heard(
     position: u64,
 ) {
     let full_sized = full_size(s, stream);
-    if let Some(ns) = stream.latest_round_trip_ns.take() {
+    if let Some((ns, flight)) = stream.latest_round_trip.take() {
         let bytes = before.peer_acknowledged.map_or(0, |a| position - a);
         // Nobody delays an acknowledgement of what came behind a hole.
-        meter.round_trip(d, s.mark, ns, (1..=full_sized).contains(&bytes));
+        let one_segment = (1..=full_sized).contains(&bytes);
+        meter.round_trip(d, s.mark, ns, one_segment, flight);
         // The sender of what is acknowledged here stands where these acknowledgements come from.
         meter.sender_is_away(d.reverse(), ns);
     }

@@ -106,9 +106,10 @@ pub(super) struct Stream {
     /// A byte sent into a closed window, which will be sent again.
     pub probe: Option<(u64, u64)>,
     pub round_trip_ns: i64,
-    /// What the account is to be told: the last sample of which that is the mean, whether the receiver
+    /// What the account is to be told: the last sample of which that is the mean, with
+    /// the bytes in flight when it began, whether the receiver
     /// said that it got something twice (RFC 2883), and a segment that was sent again.
-    pub latest_round_trip_ns: Option<i64>,
+    pub latest_round_trip: Option<(i64, u64)>,
     /// And of one that may have waited for what it carries.
     pub at_most_ns: Option<i64>,
     pub received_twice: bool,
@@ -210,9 +211,10 @@ impl Stream {
             .map_or(u64::from(self.largest).min(1_460), u64::from)
     }
 
-    /// An acknowledgement came so long after what it covers; `at_once` if no timer held it back.
-    pub(super) fn sample(&mut self, ns: i64, at_once: bool) {
-        self.latest_round_trip_ns = Some(ns);
+    /// An acknowledgement came so long after what it covers, which was sent with so many bytes in flight (0 where that is
+    /// not known); `at_once` if no timer held it back.
+    pub(super) fn sample(&mut self, ns: i64, flight: u64, at_once: bool) {
+        self.latest_round_trip = Some((ns, flight));
         let summary = &mut self.summary;
         summary.ack_rtt_count += 1;
         summary.ack_rtt_sum_ns = summary.ack_rtt_sum_ns.saturating_add(ns);

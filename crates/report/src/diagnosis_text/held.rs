@@ -119,7 +119,9 @@ pub(crate) fn certain_per_cent(d: &Diagnosis) -> Option<u64> {
         .iter()
         .filter(|s| s.line.side != Place::Unknown)
         .fold(0i64, |sum, s| sum.saturating_add(s.line.ns.lo_ns));
-    let unseen = d.untold_ns.saturating_add(sums.longer_ns());
+    let unseen = (d.untold_ns)
+        .saturating_add(d.cut_ns)
+        .saturating_add(sums.longer_ns());
     let total = sums.total.lo_ns.saturating_add(unseen);
     (total > 0).then(|| (i128::from(known.min(total)) * 100 / i128::from(total)) as u64)
 }

@@ -234,5 +234,6 @@ pub(crate) fn diagnosis() -> Diagnosis {
         ledger: ledger(),
         streams_ledger: None,
         untold_ns: 0,
+        cut_ns: 0,
     }
 }

@@ -247,7 +247,7 @@ impl Sender {
         let shortest = self.round_trips.min().unwrap_or(0);
         let queued = self.smoothed_ns > shortest.saturating_mul(QUEUED_PERCENT) / 100
             && self.smoothed_ns > shortest.saturating_add(QUEUED_NS);
-        if queued {
+        if queued || (self.smoothed_ns > QUEUED_NS && self.line.is_full()) {
             TimeClass::Bandwidth
         } else {
             TimeClass::Congestion

@@ -120,7 +120,7 @@ fn round_trip(s: &Segment, stream: &mut Stream, ns: i64, bytes: u64, alone: bool
         let one_segment = bytes <= stream.full_sized();
         let is_whole = stream.recovery.since().is_none();
         let at_once = !one_segment && is_whole && !stream.held.is_late(ns);
-        stream.sample(ns, at_once);
+        stream.sample(ns, flight, at_once);
         if let Some(queue) = stream.queue.as_mut().filter(|_| at_once) {
             queue.passed(ns, flight);
         }
@@ -150,7 +150,7 @@ fn selectively_acknowledged(s: &Segment, acknowledged: u64, stream: &mut Stream)
     if arrived_now && let Some(at) = stream.flight.selectively(first.1) {
         let ns = s.mark.time - at;
         if s.payload_length == 0 && ns >= 0 {
-            stream.sample(ns, false);
+            stream.sample(ns, 0, false);
         }
     }
     stream.sacked = stream.sacked.max(first.1).max(match s.tcp.sack_count {
