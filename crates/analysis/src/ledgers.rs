@@ -7,6 +7,7 @@
 
 use crate::capture_facts::CaptureFacts;
 use crate::facts::server_cap;
+use crate::filled::Filled;
 use crate::health::Health;
 use crate::matched::{MatchedFacts, number_of};
 use crate::narrowest::Link;
@@ -260,7 +261,10 @@ pub fn half_to_server(server: &CaptureFacts) -> Half {
 impl BothWhole<'_> {
     /// Shows each call's ledger, in the order in which they were matched.
     fn each(&self, spared: &Spared, mut look: impl FnMut(&Both, &Ledger)) {
-        let links: Vec<NarrowLink> = self.links.iter().map(Link::narrow).collect();
+        let narrow: Vec<NarrowLink> = self.links.iter().map(Link::narrow).collect();
+        let filled = self.streams.map(|s| DIRECTIONS.map(|d| Filled::of(s, d)));
+        let filled: Vec<Filled<'_>> = filled.into_iter().flatten().flatten().collect();
+        let mut links = Vec::new();
         let usual_path_ns = self.matched.clean_network.quantile(0.5);
         let least_path_ns = match self.matched.least_path_ns {
             i64::MAX => 0,
@@ -279,6 +283,8 @@ impl BothWhole<'_> {
                 let idle = self.streams.map(|s| s.may_idle(at, d, request_bytes));
                 idle.unwrap_or(false)
             });
+            links.clone_from(&narrow);
+            links.extend(filled.iter().filter_map(|f| self.queued(f, call)));
             let facts = BothFacts {
                 to_server,
                 usual_path_ns,
@@ -312,6 +318,17 @@ impl BothWhole<'_> {
             }
             look(call, &ledger);
         });
+    }
+
+    /// The link before which a message of the call waited behind another connection's bytes.
+    fn queued(&self, filled: &Filled<'_>, call: &Both) -> Option<NarrowLink> {
+        let d = filled.direction();
+        let from = Time(call.sending_at_ns[d.index()]);
+        filled.before(
+            self.at_sender(call, d),
+            from,
+            from + call.sending_ns[d.index()],
+        )
     }
 
     /// Whether a clock may have been set while the call was under way.

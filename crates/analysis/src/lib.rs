@@ -18,6 +18,7 @@ pub mod diagnosers;
 pub mod facts;
 pub mod file_names;
 pub mod files;
+mod filled;
 pub mod filter;
 pub mod findings;
 pub mod group;

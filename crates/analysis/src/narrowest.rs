@@ -120,6 +120,8 @@ impl Link {
             direction: self.direction,
             rate_bps: self.rate_bps,
             is_busy: self.busy_ns as f64 >= BUSY * self.elapsed_ns as f64,
+            is_never_empty: false,
+            least_ns: None,
         }
     }
 }

@@ -125,6 +125,10 @@ pub struct NarrowLink {
     /// Whether it is busy enough that messages queue before it: what the path takes beyond its least is
     /// that queue.
     pub is_busy: bool,
+    /// Whether it was full from the beginning to the end, so that the least that the path takes holds a queue, too.
+    pub is_never_empty: bool,
+    /// What a round trip over it took at least, where that is known besides.
+    pub least_ns: Option<i64>,
 }
 
 /// What divides a call of both captures, known when they are over.
@@ -225,7 +229,9 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
     let of_transfer = waited.min(transfer);
     transfer -= of_transfer;
     left -= waited - of_transfer;
-    let mut queue = (left - facts.least_path_ns).max(0);
+    let least = facts.links.iter().filter_map(|link| link.least_ns);
+    let least_path_ns = least.fold(facts.least_path_ns, i64::min);
+    let mut queue = (left - least_path_ns).max(0);
     for link in facts.links {
         let bytes = call.bytes[link.direction.index()];
         let passing = passing_ns(bytes, link.rate_bps);
@@ -245,7 +251,17 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
     }
     let transfer = Bounds::between(transfer, transfer + unsure);
     ledger.charge(Cause::Transfer, d, transfer);
-    path(Bounds::exactly(left), facts.spared, ledger);
+    // How much of the least is the way, and how much a queue that was always there, nothing tells.
+    let never_empty = facts.links.iter().find(|link| link.is_never_empty);
+    let least = match never_empty {
+        Some(link) => {
+            let rest = Bounds::between(0, left);
+            ledger.charge(Cause::Bandwidth, link.direction, rest);
+            rest
+        }
+        None => Bounds::exactly(left),
+    };
+    path(least, facts.spared, ledger);
 }
 
 /// A call of which the second capture was taken on the way: what lies behind it takes part in what would

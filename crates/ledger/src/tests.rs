@@ -266,7 +266,7 @@ proptest! {
         bytes in any::<u32>(), unloaded_ns in proptest::option::of(0..100 * MS),
     ) {
         let call = Both { lost, bytes: [bytes.into(), bytes.into()], ..truth.both() };
-        let link = |direction| NarrowLink { direction, rate_bps, is_busy };
+        let link = |direction| NarrowLink { direction, rate_bps, is_busy, is_never_empty: false, least_ns: None };
         let links = [link(Direction::ToServer), link(Direction::ToClient)];
         let facts = BothFacts {
             usual_path_ns,

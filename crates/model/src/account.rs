@@ -173,6 +173,8 @@ pub struct DirectionAccount {
     /// Data to its acknowledgement, where both are certain: sent once (Karn), not riding on data, and
     /// not held back for a delayed-acknowledgement timer.
     pub rtt: RoundTrips,
+    /// Whether a line was full, and was so whenever anything passed it: the shortest round trip holds its queue, too.
+    pub line_is_never_empty: bool,
     /// Most bytes sent and not acknowledged, as seen at the point of capture.
     pub flight_max_bytes: u64,
     /// The smallest (above zero) and largest window offered; `None` where the scale is not known.

@@ -18,6 +18,9 @@ const VARIED: f32 = 0.005;
 const STAYS: f32 = 1.0 / 3.0;
 const SAME: f32 = 0.03;
 
+/// What passes more slowly than this share of its rate does not fill it.
+const FULL: f32 = 0.8;
+
 /// The mean of the last ones, and how far they were from it: the mean square of their shares of it.
 #[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
 struct Spread {
@@ -43,6 +46,8 @@ pub(super) struct Line {
     rate: Spread,
     /// The rate of the line when it was last shown to be full, in bytes a nanosecond; 0 before.
     known: f32,
+    /// The slowest; 0 before any.
+    least: f32,
 }
 
 impl Line {
@@ -54,12 +59,22 @@ impl Line {
         self.samples = self.samples.saturating_add(1).min(SAMPLES);
         let weight = 1.0 / f32::from(self.samples);
         self.flight.add(flight as f32, weight);
-        self.rate.add(flight as f32 / ns as f32, weight);
+        let passed = flight as f32 / ns as f32;
+        self.rate.add(passed, weight);
+        self.least = match self.least > 0.0 {
+            true => self.least.min(passed),
+            false => passed,
+        };
         let (flight, rate) = (self.flight.square, self.rate.square);
         let stays = flight >= VARIED * VARIED && rate <= flight * STAYS * STAYS;
         if self.samples >= SAMPLES && stays {
             self.known = self.rate.mean;
         }
+    }
+
+    /// Whether it was full whenever anything passed it, so that no round trip was without its queue.
+    pub(super) fn is_never_empty(&self) -> bool {
+        self.known > 0.0 && self.least >= self.known * FULL
     }
 
     /// Whether what is in flight passes at the rate at which it did, however much it was.
@@ -121,7 +136,9 @@ mod tests {
         (10..60).for_each(|i| line.passed(SEGMENT * i, i as i64 * 1_000_000));
         (0..200).for_each(|_| line.passed(60 * SEGMENT, 60_000_000));
         assert!(line.is_full(), "no less in flight");
+        assert!(line.is_never_empty());
         (0..200).for_each(|_| line.passed(20 * SEGMENT, 30_000_000));
         assert!(!line.is_full(), "too little for it");
+        assert!(!line.is_never_empty());
     }
 }

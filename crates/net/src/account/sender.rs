@@ -378,6 +378,7 @@ impl Sender {
         let offered = self.window_min <= self.window_max;
         let mut account = DirectionAccount {
             rtt: self.round_trips.summary(),
+            line_is_never_empty: self.line.is_never_empty(),
             flight_max_bytes: self.flight_max,
             window_min_bytes: offered.then_some(self.window_min.into()),
             window_max_bytes: offered.then_some(self.window_max.into()),
