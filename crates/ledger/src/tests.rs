@@ -284,6 +284,50 @@ proptest! {
 }
 
 #[test]
+fn what_waits_behind_a_line_that_is_never_empty_may_wait_for_nothing_else() {
+    let truth = Truth {
+        request: 0,
+        out: 30 * MS,
+        service: MS,
+        response: 0,
+        back: 2 * MS,
+    };
+    let link = NarrowLink {
+        direction: Direction::ToServer,
+        rate_bps: 1_000_000_000,
+        is_busy: true,
+        is_never_empty: false,
+        least_ns: None,
+    };
+    let of = |link: NarrowLink, cause| {
+        let facts = BothFacts {
+            least_path_ns: 24 * MS,
+            links: &[link],
+            ..both_facts()
+        };
+        let mut sums = Sums::new();
+        sums.add(&of_both(&truth.both(), &facts));
+        sums.of(cause)
+    };
+    let both = |link| [Cause::Bandwidth, Cause::Path].map(|cause| of(link, cause));
+    assert_eq!(both(link), [8, 24].map(|ms| Bounds::exactly(ms * MS)));
+    let never_empty = NarrowLink {
+        is_never_empty: true,
+        ..link
+    };
+    assert_eq!(
+        both(never_empty),
+        [(8, 32), (0, 24)].map(|(lo, hi)| Bounds::between(lo * MS, hi * MS))
+    );
+    // Another connection crossed it when it was empty.
+    let crossed = NarrowLink {
+        least_ns: Some(5 * MS),
+        ..link
+    };
+    assert_eq!(both(crossed), [27, 5].map(|ms| Bounds::exactly(ms * MS)));
+}
+
+#[test]
 fn sums_merge_in_any_order() {
     let [one, other] = [3, 40].map(|ms| {
         let truth = Truth {

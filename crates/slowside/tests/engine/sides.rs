@@ -334,3 +334,34 @@ fn a_server_that_acknowledges_late_is_not_far_from_its_capture() {
     let d = diagnosis(&Captures::One(alone.paths()));
     assert_eq!(d.verdict.side, Side::Server, "{}", d.verdict.sentence);
 }
+
+/// One reply of 5 s, of which the server's capture lost a packet: the short calls that both have say nothing of it.
+#[test]
+fn what_one_capture_lacks_is_not_outweighed_by_a_few_calls_of_both() {
+    let mut c = Conversation::nfs();
+    c.spacing(0).mss(1_000).at(EPOCH).handshake();
+    let read = |c: &mut Conversation, id: u32, wait: i64, bytes: usize| {
+        c.client(&rpc::record(&rpc::read_call(id, &[1; 32], 0, bytes as u32)));
+        c.after(wait)
+            .server(&rpc::record(&rpc::read_reply(id, &vec![7; bytes], true)));
+        c.after(MILLISECOND).client_ack().after(MILLISECOND);
+    };
+    for id in 0..10 {
+        read(&mut c, id, 8 * MILLISECOND, 100);
+    }
+    let before = c.packets().len();
+    read(&mut c, 10, 5 * SECOND, 8_000);
+    let server = c.packets();
+    let client = faults::delay(&server, ([10, 0, 0, 2], 2049).into(), MILLISECOND / 2);
+    let whole = diagnosis_of(&client, &server);
+    assert_eq!(whole.verdict.side, Side::Server);
+    let mut lost = server;
+    lost.remove(before + 4);
+    let d = diagnosis_of(&client, &lost);
+    assert_eq!(d.verdict.side, Side::Undetermined, "{:?}", d.verdict);
+    let sentence = d.verdict.sentence.to_string();
+    assert!(
+        sentence.contains("5.00 s are whole in one of the captures only"),
+        "{sentence}"
+    );
+}

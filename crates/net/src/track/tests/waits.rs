@@ -281,6 +281,78 @@ fn a_small_segment_behind_a_small_one_was_held_back() {
     assert_eq!(kinds(&t), [EpisodeKind::NagleDelayedAck; 5]);
 }
 
+#[test]
+fn without_a_handshake_writes_that_tcp_never_cut_may_all_be_small() {
+    // The second is the largest that was ever seen.
+    let waits = |cut: bool| {
+        let mut t = Script::new();
+        t.c(1, 1, b"quick").tcp.flags.0 |= PSH;
+        t.wait(MS);
+        t.s(1, 6, b"");
+        let mut seq = 6;
+        for _ in 0..5 {
+            let s = t.c(seq, 1, &[b'x'; 560]);
+            s.tcp.flags.0 |= if cut { 0 } else { PSH };
+            t.wait(40 * MS);
+            t.s(1, seq + 560, b"");
+            t.c(seq + 560, 1, &[b'x'; 560]).tcp.flags.0 |= PSH;
+            t.wait(MS);
+            t.s(1, seq + 1_120, b"");
+            t.wait(20 * MS);
+            seq += 1_120;
+        }
+        kinds(&t)
+    };
+    assert_eq!(waits(false), [EpisodeKind::NagleDelayedAck; 5]);
+    assert_eq!(waits(true), [EpisodeKind::DelayedAck; 5]);
+}
+
+#[test]
+fn what_is_in_flight_passes_a_line_that_was_always_full_at_its_rate() {
+    // Begun in mid-connection: from 40 to 50 segments in flight, each acknowledged as it comes out of the line, or
+    // when it has crossed a long path.
+    let time = |ns: fn(i64) -> i64| {
+        let (mut t, full) = (Script::new(), vec![b'x'; FULL]);
+        let (mut sent, mut heard) = (1, 1);
+        for round in 0..12i64 {
+            let flight = 40 + if round % 2 == 0 { round } else { 12 - round };
+            while (sent - heard) / (FULL as u32) < flight as u32 {
+                t.c(sent, 1, &full);
+                sent += FULL as u32;
+            }
+            for _ in 0..flight {
+                t.wait(ns(flight) / flight);
+                heard += FULL as u32;
+                t.s(1, heard, b"");
+                t.c(sent, 1, &full);
+                sent += FULL as u32;
+            }
+        }
+        let seen = t.measured(60_000 * MS);
+        let account = &seen.summary().accounts.as_ref().unwrap()[0];
+        let share = |class| {
+            account.time_ns[class] * 100 / account.time_ns.iter().map(|(_, ns)| ns).sum::<i64>()
+        };
+        (
+            share(TimeClass::Bandwidth),
+            share(TimeClass::Congestion),
+            account.line_is_never_empty,
+        )
+    };
+    let (bandwidth, congestion, never_empty) = time(|flight| flight * MS);
+    assert!(
+        bandwidth > 70 && congestion < 25,
+        "{bandwidth} {congestion}"
+    );
+    assert!(never_empty);
+    let (bandwidth, congestion, never_empty) = time(|_| 45 * MS);
+    assert!(
+        bandwidth == 0 && congestion > 70,
+        "{bandwidth} {congestion}"
+    );
+    assert!(!never_empty);
+}
+
 /// A window of 4,000 bytes that is full each time; it comes back with `offered`, and with all of it
 /// 5 ms later.
 fn windows(offered: u16) -> Script {
