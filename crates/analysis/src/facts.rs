@@ -150,6 +150,10 @@ impl<'a> Facts<'a> {
         if a.basis == Basis::Streams {
             return a.total_ns >= LONG_NS;
         }
+        // All of them together take no longer than one may.
+        if a.most_ns() <= self.thresholds.tail_ns {
+            return false;
+        }
         let mean = a.total_ns / a.calls.max(1) as i64;
         let beyond = a.basis == Basis::Server && a.path_ns + a.chatty_ns > 0;
         self.is_slow(self.response()) || (beyond && mean >= self.thresholds.fast_enough_ns)

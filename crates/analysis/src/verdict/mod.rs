@@ -236,7 +236,7 @@ fn ground<'a>(facts: &Facts<'_>, findings: &'a [Finding], blames: &[Blame; 3]) -
             false => Ground::FewTurns(top),
         };
     }
-    if second.shares_with(&first) {
+    if second.shares_with(&first) || is_half_crossings(facts, blames) {
         return Ground::Shared([first, second], top);
     }
     let cause = of(first.side);
@@ -282,6 +282,17 @@ fn may_be_events(facts: &Facts<'_>, blames: &[Blame; 3]) -> bool {
         _ => b.sure_ns(),
     });
     facts.are_few_turns() && known.max().is_some_and(|known| answering_ns(facts) > known)
+}
+
+/// Whether a path that is crossed more often than it need be has nearly as much as the server that has most: of that,
+/// one part is the client's and one the network's, and neither by itself says that it is half of the time.
+fn is_half_crossings(facts: &Facts<'_>, [first, ..]: &[Blame; 3]) -> bool {
+    let sure = |cause| facts.account.sums.of(cause).lo_ns;
+    let spared = [Cause::Chatty, Cause::SmallFetch, Cause::SmallWrites];
+    let spared_ns = spared.into_iter().map(sure).fold(0, i64::saturating_add);
+    let crossings_ns = spared_ns.saturating_add(sure(Cause::Path));
+    let nearly = |most: i64| crossings_ns as f64 >= MIXED * most as f64;
+    first.side == Side::Server && spared_ns > 0 && first.most_ns().is_some_and(nearly)
 }
 
 /// How long senders were silent at most where that may lie between messages.

@@ -24,7 +24,7 @@ mod writes;
 
 pub(crate) use habits::Trigger;
 pub(crate) use round_trips::Distribution;
-pub(crate) use sender::{Acknowledgement, Kind, Transmission};
+pub(crate) use sender::{AWAY_SPARE_NS, Acknowledgement, Kind, Transmission};
 
 use crate::Segment;
 use habits::Marks;

@@ -9,6 +9,8 @@ mod judge;
 use gap::{Gap, Heard};
 use hearing::{Away, News};
 
+pub(crate) use hearing::AWAY_SPARE_NS;
+
 use super::habits::{Habits, Trigger};
 use super::identifications::Identifications;
 use super::ledger::Ledger;

@@ -18,6 +18,7 @@
 use super::MILLISECOND;
 use super::recovery::Stretch;
 use crate::Segment;
+use crate::account::AWAY_SPARE_NS;
 use model::{DirectionSummary, EpisodeKind, Mark, Time};
 use serde::{Deserialize, Serialize};
 
@@ -228,7 +229,7 @@ impl Held {
         let answer = now - late.at;
         let fastest = self.fastest_ns?;
         let longest = fastest.saturating_mul(2).saturating_add(ANSWER_NS);
-        let possible = fastest - fastest / 10..=longest;
+        let possible = fastest - fastest / 10 - AWAY_SPARE_NS..=longest;
         let in_time =
             possible.contains(&answer) && longest <= (late.at - late.since.time) / ANSWER_SHARE;
         let count = match in_time {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// What a host may save on the fastest turn that was seen.
-const AWAY_SPARE_NS: i64 = 100 * MICROSECOND;
+pub(crate) const AWAY_SPARE_NS: i64 = 100 * MICROSECOND;
 /// Acknowledgements on their way to a sender that is far from the capture; beyond, the oldest count
 /// at once.
 const ON_THE_WAY: usize = 1_024;

@@ -3,6 +3,7 @@
 use super::*;
 use Direction::{ToClient, ToServer};
 use model::{EpisodeKind, TimeClass};
+use std::collections::VecDeque;
 
 const FULL: usize = 1_000;
 
@@ -286,18 +287,20 @@ fn without_a_handshake_writes_that_tcp_never_cut_may_all_be_small() {
     // The second is the largest that was ever seen.
     let waits = |cut: bool| {
         let mut t = Script::new();
-        t.c(1, 1, b"quick").tcp.flags.0 |= PSH;
+        t.c(1, 1, b"quick");
         t.wait(MS);
-        t.s(1, 6, b"");
+        t.s(1, 6, b"go on");
+        t.wait(50_000);
         let mut seq = 6;
         for _ in 0..5 {
-            let s = t.c(seq, 1, &[b'x'; 560]);
-            s.tcp.flags.0 |= if cut { 0 } else { PSH };
+            let s = t.c(seq, 6, &[b'x'; 560]);
+            s.tcp.flags.0 &= if cut { !PSH } else { !0 };
             t.wait(40 * MS);
-            t.s(1, seq + 560, b"");
-            t.c(seq + 560, 1, &[b'x'; 560]).tcp.flags.0 |= PSH;
+            t.s(6, seq + 560, b"");
+            t.wait(50_000);
+            t.c(seq + 560, 6, &[b'x'; 560]);
             t.wait(MS);
-            t.s(1, seq + 1_120, b"");
+            t.s(6, seq + 1_120, b"");
             t.wait(20 * MS);
             seq += 1_120;
         }
@@ -307,23 +310,44 @@ fn without_a_handshake_writes_that_tcp_never_cut_may_all_be_small() {
     assert_eq!(waits(true), [EpisodeKind::DelayedAck; 5]);
 }
 
+/// Without a handshake nothing says how near a host is but its answers, each of which took it some time.
+#[test]
+fn what_follows_a_late_acknowledgement_may_be_quicker_than_any_answer_before() {
+    let mut t = Script::new();
+    let full = [b'x'; FULL];
+    let (mut asked, mut said) = (1, 1);
+    for _ in 0..6 {
+        t.s(asked, said, b"get");
+        asked += 3;
+        t.wait(80_000);
+        t.c(said, asked, &full).tcp.flags.0 &= !PSH;
+        t.c(said + FULL as u32, asked, &full);
+        t.wait(40 * MS);
+        said += 2 * FULL as u32;
+        t.s(asked, said, b"");
+        t.wait(50_000);
+        t.c(said, asked, &full);
+        said += FULL as u32;
+        t.wait(4 * MS);
+    }
+    assert_eq!(kinds(&t), [EpisodeKind::DelayedAck; 5]);
+}
+
 #[test]
 fn what_is_in_flight_passes_a_line_that_was_always_full_at_its_rate() {
-    // Begun in mid-connection: from 40 to 50 segments in flight, each acknowledged as it comes out of the line, or
-    // when it has crossed a long path.
-    let time = |ns: fn(i64) -> i64| {
+    // Begun in mid-connection, with 40 segments under way: from then on 40 to 50, each acknowledged as it comes out of
+    // the line, or when it has crossed a long path.
+    let time = |acknowledged: fn(Time, Time) -> Time| {
         let (mut t, full) = (Script::new(), vec![b'x'; FULL]);
-        let (mut sent, mut heard) = (1, 1);
-        for round in 0..12i64 {
-            let flight = 40 + if round % 2 == 0 { round } else { 12 - round };
-            while (sent - heard) / (FULL as u32) < flight as u32 {
-                t.c(sent, 1, &full);
-                sent += FULL as u32;
-            }
-            for _ in 0..flight {
-                t.wait(ns(flight) / flight);
-                heard += FULL as u32;
-                t.s(1, heard, b"");
+        let mut under_way: VecDeque<Time> = (1..=40).map(|i| Time(i * MS)).collect();
+        let (mut sent, mut heard) = (1 + 40 * FULL as u32, 1);
+        for i in 0..800i64 {
+            t.now = under_way.pop_front().expect("never empty").0;
+            heard += FULL as u32;
+            t.s(1, heard, b"");
+            while (under_way.len() as i64) < 40 + (i / 8 % 20 - 10).abs() {
+                let last = under_way.back().copied().unwrap_or_default();
+                under_way.push_back(acknowledged(Time(t.now), last));
                 t.c(sent, 1, &full);
                 sent += FULL as u32;
             }
@@ -339,13 +363,13 @@ fn what_is_in_flight_passes_a_line_that_was_always_full_at_its_rate() {
             account.line_is_never_empty,
         )
     };
-    let (bandwidth, congestion, never_empty) = time(|flight| flight * MS);
+    let (bandwidth, congestion, never_empty) = time(|sent, last| sent.max(last) + MS);
     assert!(
         bandwidth > 70 && congestion < 25,
         "{bandwidth} {congestion}"
     );
     assert!(never_empty);
-    let (bandwidth, congestion, never_empty) = time(|_| 45 * MS);
+    let (bandwidth, congestion, never_empty) = time(|sent, last| (sent + 45 * MS).max(last + 1));
     assert!(
         bandwidth == 0 && congestion > 70,
         "{bandwidth} {congestion}"
