@@ -11,14 +11,16 @@ use crate::matched::MatchedFacts;
 use crate::narrowest::Link;
 use crate::path::PathEstimate;
 use crate::results::{
-    CaptureResult, ConnectionResult, DirectionResult, Finding, HandshakeResult, Vantage,
+    CaptureResult, ConnectionResult, DirectionResult, Finding, HandshakeResult, Vantage, Verdict,
 };
 use crate::sql::{SessionResult, SqlResult, StatementResult, Totals};
 use crate::startup::ClientStartup;
 use crate::stats::Distribution;
 use crate::streams::Streams;
 use crate::vantage::VantageFrom;
+use crate::verdict::verdict;
 use crate::worst::{Exhibit, Worst};
+use ledger::Bounds;
 use model::{
     Arp, Close, ConnectionId, ConnectionSummary, Direction, DirectionSummary, Endpoint,
     EpisodeKind, Mark, Notice, NoticeKind, PacketRef, Protocol, ResetSeen, SqlSession, Statement,
@@ -205,6 +207,26 @@ impl Fixture {
         }
         Some(found)
     }
+}
+
+/// Who is to blame where each of so many calls has these lines, exactly.
+pub(crate) fn judged(calls: u64, lines: &[(ledger::Cause, i64)]) -> Verdict {
+    let mut fixture = Fixture::new();
+    let each = lines.iter().map(|(_, ns)| ns).sum();
+    let mut sums = ledger::Sums::new();
+    let (mut ledger, mut times) = (ledger::Ledger::default(), Distribution::default());
+    for _ in 0..calls {
+        ledger.clear(Bounds::exactly(each));
+        for &(cause, ns) in lines {
+            ledger.charge(cause, Direction::ToServer, Bounds::exactly(ns));
+        }
+        sums.add(&ledger);
+        times.add(each);
+    }
+    fixture.account = Account::of(Basis::Matched, sums);
+    fixture.matched.as_mut().expect("both ends").client = times;
+    let facts = fixture.facts();
+    verdict(&facts, &super::check(&facts))
 }
 
 /// What a rule finds in the usual facts once they are changed.

@@ -344,3 +344,30 @@ fn not_slow(facts: &Facts<'_>) -> f64 {
 fn is_of_connects(f: &Finding) -> bool {
     f.fatal || f.rule.of() == Of::Connects
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::findings::testing::{MS, judged};
+    use crate::results::Side;
+    use ledger::Cause::{Chatty, Path, Service};
+
+    #[test]
+    fn calls_that_together_take_no_longer_than_one_may_are_not_slow() {
+        let side = |calls| judged(calls, &[(Service, 4 * MS), (Path, MS)]).side;
+        assert_eq!(side(4), Side::None);
+        assert_eq!(side(5), Side::Server);
+    }
+
+    #[test]
+    fn a_path_crossed_too_often_that_is_half_of_the_time_shares_the_blame() {
+        let side = |service, chatty, path| {
+            let lines = [(Service, service), (Chatty, chatty), (Path, path)];
+            judged(100, &lines.map(|(cause, tenths)| (cause, tenths * MS / 10))).side
+        };
+        assert_eq!(side(50, 25, 25), Side::Mixed);
+        assert_eq!(side(40, 31, 29), Side::Mixed, "most is the path");
+        assert_eq!(side(56, 22, 22), Side::Server);
+        // Nothing of it would have been spared.
+        assert_eq!(side(56, 0, 44), Side::Server);
+    }
+}
