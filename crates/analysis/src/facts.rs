@@ -23,7 +23,7 @@ use model::{Direction, EpisodeKind, Protocol, TimeClass};
 
 /// Fewer turns of an unknown protocol than this are held against nobody: one that waits for an event
 /// makes the mean of a handful.
-const FEW_TURNS: u64 = 20;
+pub(crate) const FEW_TURNS: u64 = 20;
 
 /// A stream that was under way for less is nothing to look into.
 const LONG_NS: i64 = 1_000_000_000;

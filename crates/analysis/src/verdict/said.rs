@@ -2,7 +2,7 @@
 
 use super::{Blame, Ground, answering_ns, is_of_connects, silent_ns};
 use crate::diagnose::Kind;
-use crate::facts::{ACCUSED_SHARE, Basis, Facts};
+use crate::facts::{ACCUSED_SHARE, Basis, FEW_TURNS, Facts};
 use crate::findings::{Of, Rule};
 use crate::hosts::Hosts;
 use crate::results::{CaptureResult, Concentrated, Finding, Side, What};
@@ -261,10 +261,14 @@ fn shared(
 fn few_turns(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
     let a = &facts.account;
     text!(
-        "In {calls,} turn{calls||s} of a protocol that is not known the server took {server} of {total} to answer, most of it in few of them, which does not say whether it worked or waited for an event.{known} A longer capture would.",
+        "In {calls,} turn{calls||s} of a protocol that is not known the server took {server} of {total} to answer, {few} whether it worked or waited for an event.{known} A longer capture would.",
         calls = a.calls,
-        server = Value::Duration(answering_ns(facts)),
+        server = Value::Duration(answering_ns(facts).min(a.total_ns)),
         total = Value::Duration(a.total_ns),
+        few = match a.calls {
+            0..FEW_TURNS => "and so few do not say",
+            _ => "most of it in few of them, which does not say",
+        },
         known = beside(known),
     )
 }
