@@ -109,6 +109,11 @@ pub struct Handshake {
     pub ack: Option<Time>,
     pub syn_retries: u32,
     pub syn_ack_retries: u32,
+    /// A SYN/ACK had passed when the client first sent its SYN again.
+    pub answered_before_retry: bool,
+    /// The first SYN/ACK that passed echoes the timestamp of the first SYN, not of a later one: that one had arrived
+    /// (RFC 7323 section 4.3), and what passed was not the first answer to it.
+    pub echoes_first_syn: bool,
     /// Initial sequence numbers.
     pub client_isn: Option<u32>,
     pub server_isn: Option<u32>,

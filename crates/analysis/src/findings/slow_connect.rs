@@ -17,7 +17,9 @@
 //! With captures of both ends it is certain who failed: SYNs that never reached the
 //! server, answers that never reached the client, or a server that had them and
 //! said nothing (its queue of new connections is full). At the server alone, SYNs
-//! that came and were not answered are the server's. At the client alone nobody is
+//! that came and were not answered are the server's; one that was answered, and came
+//! again all the same, had its answer lost. At the client alone that shows where the
+//! answer echoes the first SYN's timestamp, so that this had arrived; else nobody is
 //! named.
 //!
 //! # What to check next
@@ -25,14 +27,15 @@
 //! -s), whether the process accepts. Network: firewalls, load balancers, loss.
 //!
 //! # When it is wrong
-//! A host that was being started, or a port that opened only then.
+//! A host that was being started, or a port that opened only then; a filter on the
+//! client's own host that drops answers.
 
 use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::Facts;
 use crate::results::{ConnectionResult, Fact, Finding, Side};
 use crate::startup::{Ending, Sum, WaitKind, reason};
 use crate::text::{Text, Value, text};
-use model::TimeClass;
+use model::{Direction, Handshake, TimeClass};
 
 pub(super) const ENTRY: Entry = Entry {
     code: "slow-connect",
@@ -137,11 +140,26 @@ fn culprit(facts: &Facts<'_>, c: &ConnectionResult) -> Side {
                 Side::Network
             }
         }
+        [one] if facts.server == Some(0) && one.answered_before_retry => Side::Network,
         [one] if facts.server == Some(0) && one.syn_retries > 0 && one.syn_ack_retries == 0 => {
             Side::Server
         }
+        [one] if facts.client == Some(0) && one.echoes_first_syn && answers_the_last(c, one) => {
+            Side::Network
+        }
         _ => Side::Undetermined,
     }
+}
+
+/// Whether the SYN/ACK came a round trip after the last SYN: it answers that one, and is no late answer to the first.
+fn answers_the_last(c: &ConnectionResult, opening: &Handshake) -> bool {
+    let took = opening
+        .syn
+        .zip(opening.syn_ack)
+        .map(|(syn, answer)| answer - syn);
+    let usual = c.direction(Direction::ToServer).counts.ack_rtt_min_ns;
+    took.zip(usual)
+        .is_some_and(|(took, usual)| took <= usual.saturating_mul(2))
 }
 
 /// What a client waited for in vain, as a fact's name.
@@ -297,9 +315,10 @@ fn by_logon(facts: &Facts<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{MS, connection, found};
+    use super::super::testing::{Fixture, MS, connection, found};
     use super::*;
-    use model::{Handshake, Time};
+    use crate::results::Vantage;
+    use model::Time;
 
     /// SYNs sent and arrived, and when the connection was open.
     fn opened(sent: u32, arrived: u32, at: i64) -> Option<Finding> {
@@ -331,6 +350,44 @@ mod tests {
     #[test]
     fn attempts_that_do_not_arrive_are_the_network_s() {
         assert_eq!(opened(2, 1, 3_000 * MS).unwrap().side, Side::Network);
+    }
+
+    /// Of one capture, which says what `change` makes of the opening: a SYN, another one a second later, and an answer.
+    fn alone(vantage: Vantage, change: fn(&mut Handshake)) -> Side {
+        let mut f = Fixture::alone(vantage);
+        let mut opening = Handshake {
+            syn: Some(Time(1_000 * MS)),
+            syn_ack: Some(Time(1_002 * MS)),
+            ack: Some(Time(1_002 * MS)),
+            syn_retries: 1,
+            ..Handshake::default()
+        };
+        change(&mut opening);
+        let mut c = connection();
+        c.handshake.seen = true;
+        c.handshake.syn_to_syn_ack_ns = Some(2 * MS);
+        c.directions[0].counts.ack_rtt_min_ns = Some(2 * MS);
+        c.openings = vec![opening];
+        f.streams.connections = vec![c];
+        f.finds(Rule::SlowConnect).unwrap().side
+    }
+
+    #[test]
+    fn what_was_answered_and_is_asked_again_had_its_answer_lost() {
+        use Vantage::{Client, Server};
+        assert_eq!(alone(Server, |_| ()), Side::Server);
+        assert_eq!(
+            alone(Server, |h| h.answered_before_retry = true),
+            Side::Network
+        );
+        assert_eq!(alone(Client, |_| ()), Side::Undetermined);
+        assert_eq!(alone(Client, |h| h.echoes_first_syn = true), Side::Network);
+        // It may be a late answer to the first.
+        let late = |h: &mut Handshake| {
+            h.echoes_first_syn = true;
+            h.syn_ack = Some(Time(1_005 * MS));
+        };
+        assert_eq!(alone(Client, late), Side::Undetermined);
     }
 
     #[test]

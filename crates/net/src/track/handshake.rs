@@ -74,6 +74,8 @@ pub(super) struct Opening {
     pub summary: Handshake,
     /// A SYN that came after a SYN/ACK: it belongs to the next one, if there is one.
     late_syn: Option<Time>,
+    /// The timestamps of the first and the last SYN.
+    stamps: Option<[u32; 2]>,
     offers: [Option<Offer>; 2],
 }
 
@@ -144,7 +146,14 @@ impl Opening {
         let h = &mut self.summary;
         match (d, s.tcp.flags.ack()) {
             (Direction::ToServer, false) => {
-                h.syn_retries += u32::from(h.syn.is_some());
+                if h.syn.is_some() {
+                    h.answered_before_retry |= h.syn_retries == 0 && h.syn_ack.is_some();
+                    h.syn_retries += 1;
+                }
+                if let Some((stamp, _)) = s.tcp.timestamps {
+                    let [first, _] = self.stamps.unwrap_or([stamp; 2]);
+                    self.stamps = Some([first, stamp]);
+                }
                 if h.syn_ack.is_some() {
                     self.late_syn = Some(now);
                 } else {
@@ -152,7 +161,13 @@ impl Opening {
                 }
             }
             (Direction::ToClient, true) => {
-                h.syn_ack_retries += u32::from(h.syn_ack.is_some());
+                if h.syn_ack.is_some() {
+                    h.syn_ack_retries += 1;
+                } else if let (Some([first, last]), Some((_, echo))) =
+                    (self.stamps, s.tcp.timestamps)
+                {
+                    h.echoes_first_syn = first != last && echo == first;
+                }
                 h.syn_ack = Some(now);
                 h.syn = self.late_syn.take().or(h.syn);
                 h.ack = None;

@@ -72,6 +72,35 @@ fn a_syn_sent_again_is_counted_and_replaces_nothing() {
 }
 
 #[test]
+fn whether_the_first_syn_arrived_shows_in_what_passed_and_in_what_is_echoed() {
+    // A SYN, whose answer passes or does not, and another one whose answer echoes one of the two.
+    let told = |passes: bool, echo: u32| {
+        let mut t = Script::new();
+        let syn = |t: &mut Script, stamp| {
+            t.send(ToServer, SYN, 0, 0, b"").tcp.timestamps = Some((stamp, 0));
+            t.wait(MS);
+        };
+        let answer = |t: &mut Script, echo| {
+            t.send(ToClient, SYN | ACK, 0, 1, b"").tcp.timestamps = Some((7, echo));
+            t.wait(1_000 * MS);
+        };
+        syn(&mut t, 100);
+        if passes {
+            answer(&mut t, 100);
+        }
+        syn(&mut t, 1_100);
+        answer(&mut t, echo);
+        t.send(ToServer, ACK, 1, 1, b"");
+        let h = t.one().summary().handshake;
+        assert_eq!(h.syn_retries, 1);
+        (h.answered_before_retry, h.echoes_first_syn)
+    };
+    assert_eq!(told(false, 1_100), (false, false));
+    assert_eq!(told(false, 100), (false, true));
+    assert_eq!(told(true, 100), (true, false));
+}
+
+#[test]
 fn a_refused_connection_is_reset_and_may_be_tried_again_with_the_same_syn() {
     let mut t = Script::new();
     for _ in 0..2 {
