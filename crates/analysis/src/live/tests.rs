@@ -47,6 +47,7 @@ fn call(id: u64, op: &str, ns: i64, took_ns: i64) -> Call {
         retransmits: 0,
         request_held_ns: 0,
         response_held_ns: 0,
+        inner_ns: [0; 2],
         hidden: None,
         detail: Detail::default(),
         text: None,

@@ -75,6 +75,7 @@ pub(crate) fn call(op: Name, of: &Arc<Sql>, from: i64, wait: i64, rows: u64) -> 
         retransmits: 0,
         request_held_ns: 0,
         response_held_ns: 0,
+        inner_ns: [0; 2],
         hidden: None,
         detail,
         text: None,

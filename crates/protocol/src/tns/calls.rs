@@ -137,10 +137,6 @@ impl Calls {
             Stage::Connect => self.read_connect(cx, turn),
             Stage::Data => self.read_data(cx, turn),
         }
-        if turn.inner_trips > 0 {
-            let detail = &mut turn.exchange.detail;
-            detail.set(Field::InnerTrips, turn.inner_trips);
-        }
         // What fits into one says nothing of what cuts them.
         if turn.packets.iter().any(|&n| n > 1) {
             let detail = &mut turn.exchange.detail;

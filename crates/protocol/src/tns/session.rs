@@ -247,7 +247,7 @@ impl Session {
         } else if let Some(turn) = self.turns.back_mut() {
             if turn.is_answered() {
                 // The client answers what the server asked within the call.
-                turn.inner_trips += 1;
+                turn.exchange.confirm(span);
                 return;
             }
             turn.exchange.ask(span);
@@ -391,7 +391,7 @@ impl Session {
             kind::MARKER if client => {
                 let reset = bytes.get(10) == Some(&marker::RESET);
                 if reset && let Some(turn) = self.turns.back_mut() {
-                    turn.inner_trips += 1;
+                    turn.exchange.confirm(span);
                 }
             }
             kind::MARKER | kind::DATA_DESCRIPTOR if !client => {

@@ -77,6 +77,10 @@ fn parts(s: &SessionResult) -> String {
     let told: Vec<String> = told
         .map(|(name, ns)| match *name {
             "logon" => format!("{name} {}{}", format_duration(*ns), phases(s)),
+            "work" if is_told(s.overlap_ns, s.span_ns()) => {
+                let twice = format_duration(s.overlap_ns);
+                format!("{name} {} (calls overlap for {twice})", format_duration(*ns))
+            }
             _ => format!("{name} {}", format_duration(*ns)),
         })
         .collect();

@@ -217,7 +217,14 @@ fn piggyback<'a>(
     };
     let read = match function {
         function::CLOSE_CURSORS | function::CANCEL_CURSORS => {
-            let lists = [universal_list, list_1, list_8, list_8_4, list_4];
+            let lists = [
+                universal_list,
+                universal_list_behind_token,
+                list_1,
+                list_8,
+                list_8_4,
+                list_4,
+            ];
             lists.into_iter().find_map(|list| {
                 let (cursors, rest) = list(body)?;
                 (follows(rest) || rest.is_empty()).then_some((cursors, rest))
@@ -240,11 +247,15 @@ fn piggyback<'a>(
 
 type List<'a> = Option<(Vec<u32>, &'a [u8])>;
 
+/// 23ai puts a token in front, which is 0 without pipelining.
+fn universal_list_behind_token(body: &[u8]) -> List<'_> {
+    let mut r = Reader::new(body);
+    r.universal(8)?;
+    universal_list(r.rest())
+}
+
 fn universal_list(body: &[u8]) -> List<'_> {
     let mut r = Reader::new(body);
-    if body.first() == Some(&0) {
-        r.u8()?;
-    }
     r.pointer()?.then_some(())?;
     let count = r.universal(4).filter(|&n| n <= CURSORS)?;
     let mut cursors = Vec::new();
@@ -305,16 +316,28 @@ fn two_native(body: &[u8]) -> Option<(u32, u32)> {
     Some((r.u32_le()?, r.u32_le()?))
 }
 
+/// A token, which 23ai puts in front, is 0 without pipelining, which no cursor is. One that is not shows by the
+/// number of numbers: two of a fetch, and four of an execution, up to its bound values.
 fn two_universal(body: &[u8]) -> Option<(u32, u32)> {
+    let number = |r: &mut Reader<'_>| r.universal(8);
     let mut r = Reader::new(body);
     if body.first() == Some(&0) {
         r.u8()?;
     }
-    let mut number = || u32::try_from(r.universal(4)?).ok();
-    let both = (number()?, number()?);
+    let behind_zero = r;
+    let mut count = 0;
+    while !matches!(r.rest(), [] | [message::ROW, ..]) && number(&mut r).is_some() {
+        count += 1;
+    }
+    let ends = matches!(r.rest(), [] | [message::ROW, ..]);
+    let mut r = behind_zero;
+    if ends && matches!(count, 3 | 5) {
+        number(&mut r)?;
+    }
     // A native cursor of 1 to 4 looks like the length of a number that begins with zeros, which none
     // does.
-    Some(both)
+    let mut number = || u32::try_from(r.universal(4)?).ok();
+    Some((number()?, number()?))
 }
 
 fn one(body: &[u8]) -> Option<u32> {
