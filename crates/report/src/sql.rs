@@ -391,6 +391,7 @@ fn session(s: &SessionResult) -> Value {
         "checksum": of.checksum,
         "plaintext_password": of.plaintext_password,
         "unproven": of.unproven,
+        "big_endian": of.big_endian,
     });
     let took = json!({
         "first_ns": value::time(s.first),

@@ -5,7 +5,7 @@ mod logons;
 mod sessions;
 
 pub(crate) use logons::{codes, failed};
-pub(crate) use sessions::of_session;
+pub(crate) use sessions::{of_session, purpose, unit};
 
 use crate::harmless::harmless;
 use crate::page::{Tone, columns, prose};
@@ -93,10 +93,7 @@ pub(crate) fn answer(result: &SqlResult) -> String {
         ("the network", t.network_ns),
         ("one of the two", told.then_some(t.unknown_ns)),
         ("bytes passing", Some(t.transfer_ns)),
-        (
-            "the client inside calls",
-            confirming.then_some(t.client_ns),
-        ),
+        ("the client inside calls", confirming.then_some(t.client_ns)),
     ];
     let known: Vec<String> = parts
         .iter()

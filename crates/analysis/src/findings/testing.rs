@@ -252,6 +252,7 @@ pub(super) fn summary(retransmitted_packets: u64) -> ConnectionSummary {
         lines: [None, None],
         protocol: None,
         pipelined: None,
+        sqlnet: None,
     }
 }
 
@@ -296,6 +297,7 @@ pub(crate) fn connection() -> ConnectionResult {
         server: end(2, 2_049),
         protocol: None,
         pipelined: None,
+        sqlnet: None,
         first: Time(0),
         last: Time(10_000 * MS),
         ends: vec![(0, mark(1), mark(9)), (1, mark(1), mark(9))],

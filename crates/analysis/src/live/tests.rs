@@ -303,6 +303,7 @@ fn connections_are_listed_up_to_a_bound_and_the_others_counted() {
         lines: [None, None],
         protocol: None,
         pipelined: None,
+        sqlnet: None,
     };
     for n in 0..limits::LIVE_LISTED as u64 + 5 {
         live.connection(&summary(n));

@@ -101,7 +101,8 @@ impl SessionResult {
         self.session = Arc::clone(&sql.session);
         let ends = [call.request_first, call.response_last].map(|m| m.map(|m| m.time));
         let before = self.last;
-        self.first = self.first.or(ends[0]);
+        // Of a call without its request, the response is the first that is seen.
+        self.first = self.first.or(ends[0]).or(ends[1]);
         self.last = self.last.max(ends[1].or(ends[0]));
         self.calls += 1;
         self.round_trips += 1 + call.detail.get(model::Field::InnerTrips).unwrap_or(0);

@@ -21,7 +21,7 @@ use crate::session::{
     Both, ConnectionInfo, Context, Hole, Kept, More, Run, Session as SessionTrait, Span, Step,
 };
 use crate::sql::{Exchange, Opaque};
-use model::sqlnet::{PacketKind, SqlNetPacket};
+use model::sqlnet::{PacketKind, SqlNetPacket, SqlNetSession};
 use model::{Close, Direction, Hidden, Protocol, Reason, Time, Where, limits, sql::op};
 use std::collections::VecDeque;
 
@@ -563,6 +563,10 @@ impl SessionTrait for Session {
     fn opaque(&self) -> Option<Opaque> {
         let sql = self.calls.session();
         Some(Opaque::hidden(Protocol::Tns, &sql, Hidden::Tls))
+    }
+
+    fn agreed(&self) -> Option<SqlNetSession> {
+        Some(SqlNetSession::of(&self.calls.session().session))
     }
 
     fn kept(&self) -> Kept {

@@ -6,7 +6,7 @@
 
 use super::execute::{self, option};
 use super::reader::{Reader, Text};
-use super::{function, message, op_of, scan};
+use super::{big_endian, function, message, op_of, scan};
 use model::{Found, Name, sql::op};
 
 /// How far behind a piggyback that cannot be read the next message is looked for.
@@ -129,24 +129,17 @@ impl<'a> Request<'a> {
 
     fn oall8(&mut self, body: &'a [u8]) {
         let Some(execute) = execute::parse(body) else {
-            // Not as any version has it.
-            self.op = op::EXECUTE;
+            // Not as any version has it, but perhaps the other way round.
+            self.op = match big_endian::options(body) {
+                Some(options) => done_by(options.into()).unwrap_or(op::OTHER),
+                None => op::EXECUTE,
+            };
             self.text = scan::find(body, None).map(|text| (text, Found::Scanned));
-            self.executes = true;
+            self.executes = self.op == op::EXECUTE;
             return;
         };
-        let does = |what| execute.options & what != 0;
-        self.executes = does(option::EXECUTE);
-        self.op = if self.executes {
-            op::EXECUTE
-        } else if does(option::PARSE) {
-            op::PREPARE
-        } else if does(option::FETCH) {
-            op::FETCH
-        } else {
-            self.function = Some(function::OALL8);
-            op::OTHER
-        };
+        self.executes = execute.options & option::EXECUTE != 0;
+        self.op = done_by(execute.options).unwrap_or(op::OTHER);
         self.cursor = Some(execute.cursor);
         self.rows_asked = execute.rows_asked;
         self.text = execute.text;
@@ -190,6 +183,17 @@ impl<'a> Request<'a> {
             .find_map(|&at| placed(body, at, at - 4))
             .or_else(|| Some((scan::find(body, None)?, Found::Scanned)));
     }
+}
+
+/// What a bundled call does first of all.
+fn done_by(options: u64) -> Option<Name> {
+    let what = [
+        (option::EXECUTE, op::EXECUTE),
+        (option::PARSE, op::PREPARE),
+        (option::FETCH, op::FETCH),
+    ];
+    let done = what.into_iter().find(|(option, _)| options & option != 0);
+    done.map(|(_, op)| op)
 }
 
 /// The text at `at`, when it has the length that stands at `length_at`, as [`execute`] would have it.
@@ -383,7 +387,9 @@ fn is_call(payload: &[u8]) -> bool {
                 (2..=16).contains(&rest.len())
                     && pair(rest).is_some_and(|(cursor, _)| (1..100_000).contains(&cursor))
             }
-            function::OALL8 => execute::parse(rest).is_some(),
+            function::OALL8 => {
+                execute::parse(rest).is_some() || big_endian::options(rest).is_some()
+            }
             known => function::is_known(known) && !rest.is_empty(),
         },
         _ => false,
