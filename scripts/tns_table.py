@@ -5,7 +5,8 @@ usage: tns_table.py SLOWSIDE SAMPLES [--update]
 
 The table, tests/tns-calls.tsv, has a line per call: capture, first and last frame, operation, statement (the
 hash of its normal form), rows, changed rows, outcome, response time in ns, and what differs. Without --update
-the calls of SAMPLES/tns are held against the table; with it the table is written anew.
+the calls of SAMPLES/tns, and of what speaks SQL*Net in SAMPLES/verdicts, are held against the table; with it the table
+is written anew.
 
 The other readers know nothing of how slowside reads:
 
@@ -15,7 +16,8 @@ The other readers know nothing of how slowside reads:
   11-byte marker belongs to what is under way) and searches their raw bytes. Frames of a call must be those of a
   turn. An outcome ORA-nnnnn must stand in the answer, and an answer that holds one must have that outcome.
   The words of a statement must stand in the request, in their order; a request that holds a verb of SQL
-  behind its header must have a statement.
+  behind its header must have a statement. Every turn that was answered must be a call.
+- tns_rows.py walks the rows of an answer, column by column, and counts them.
 
 What differs needs a reason in tests/tns-differs.tsv: capture, first frame, what differs, why.
 """
@@ -25,6 +27,8 @@ import pathlib
 import re
 import subprocess
 import sys
+
+import tns_rows
 
 TESTS = pathlib.Path(__file__).parent.parent / "tests"
 TABLE = TESTS / "tns-calls.tsv"
@@ -81,6 +85,8 @@ def turns(path, clients):
 
 
 def calls(slowside, path):
+    if path.suffix == ".md":
+        return []
     done = subprocess.run([slowside, "calls", path, "--format", "jsonl"], capture_output=True, text=True)
     if done.returncode not in (0, 3):
         sys.exit(f"{path}: {done.stderr.strip()}")
@@ -92,14 +98,11 @@ def holds(words, data):
     at, data = 0, data.lower()
     for word in words:
         word = word.encode("utf-8", "replace")
-        found = data.find(word, at)
-        if found < 0:
-            split = re.compile(rb".{0,2}".join(re.escape(word[i:i + 1]) for i in range(len(word))), re.S)
-            match = split.search(data, at)
-            if match is None:
-                return False
-            found = match.start()
-        at = found + 1
+        split = re.compile(rb".{0,2}".join(re.escape(word[i:i + 1]) for i in range(len(word))), re.S)
+        match = split.search(data, at)
+        if match is None:
+            return False
+        at = match.start() + 1
     return True
 
 
@@ -120,6 +123,9 @@ def differences(call, turn):
         said.append("its error is not in the answer")
     if errors and errors[0].decode() != outcome:
         said.append(f"the answer has {errors[0].decode()}")
+    rows, walked = call["detail"].get("rows"), tns_rows.rows(turn["answer"])
+    if rows is not None and walked is not None and rows != walked:
+        said.append(f"the answer has {walked} rows")
     sql = call["detail"].get("sql")
     carries = call["op"] in ("EXECUTE", "PREPARE", "LOGON")
     text = VERB.search(turn["asked"][10:]) is not None
@@ -134,8 +140,15 @@ def differences(call, turn):
 
 def rows(slowside, path):
     all_calls = calls(slowside, path)
+    if not all_calls:
+        return
     clients = {c["client"].rpartition(":")[2] for c in all_calls}
     found = turns(path, clients)
+    for first in found.keys() - {c["request_first_frame"] for c in all_calls}:
+        turn = found[first]
+        if turn["answered"]:
+            row = [path.name, first, turn["last"], *[None] * 6, "a turn that is no call"]
+            yield row
     for c in sorted(all_calls, key=lambda c: (c["request_first_frame"] or c["response_first_frame"])):
         d = c["detail"]
         said = differences(c, found.get(c["request_first_frame"]))
@@ -153,7 +166,7 @@ def reasons():
 def main():
     slowside, samples = sys.argv[1], pathlib.Path(sys.argv[2])
     table = []
-    for path in sorted((samples / "tns").iterdir()):
+    for path in [*sorted((samples / "tns").iterdir()), *sorted((samples / "verdicts").iterdir())]:
         table += [["" if v is None else str(v) for v in row] for row in rows(slowside, path)]
     known, failed = reasons(), 0
     for row in table:

@@ -45,6 +45,7 @@ fn calls() -> [Call; 2] {
         retransmits: 0,
         request_held_ns: 0,
         response_held_ns: 0,
+        inner_ns: [0; 2],
         hidden: None,
         detail,
         text: Some("SEQUENCE,PUTFH,READ".into()),

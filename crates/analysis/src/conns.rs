@@ -167,6 +167,7 @@ fn result(seen: &[(usize, &ConnectionSummary)]) -> ConnectionResult {
         server: main.server,
         protocol: seen.iter().find_map(|(_, c)| c.protocol),
         pipelined: seen.iter().find_map(|(_, c)| c.pipelined),
+        sqlnet: seen.iter().find_map(|(_, c)| c.sqlnet),
         first: main.first.time,
         last: main.first.time + lifetime,
         ends: seen.iter().map(|(i, c)| (*i, c.first, c.last)).collect(),

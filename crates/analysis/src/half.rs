@@ -79,6 +79,7 @@ pub struct Half {
     pub response_last: Mark,
     pub request_held_ns: i64,
     pub response_held_ns: i64,
+    pub inner_ns: [i64; 2],
     /// How much longer it may have waited, where its response is hidden.
     pub hidden_ns: i64,
     /// Which of its capture's calls it is, and of which [work](work_of).
@@ -151,6 +152,7 @@ impl Half {
             response_last: last,
             request_held_ns: call.request_held_ns,
             response_held_ns: call.response_held_ns,
+            inner_ns: call.inner_ns,
             hidden_ns: call.hidden.map_or(0, |h| h.longer_ns()),
             row,
             work: work_of(call),

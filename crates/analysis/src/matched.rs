@@ -130,6 +130,7 @@ struct Brief {
     request_last: model::Mark,
     response_first: model::Mark,
     response_last: model::Mark,
+    inner_ns: [i64; 2],
 }
 
 impl Brief {
@@ -140,6 +141,7 @@ impl Brief {
             request_last: h.request_last,
             response_first: h.response_first,
             response_last: h.response_last,
+            inner_ns: h.inner_ns,
         }
     }
 
@@ -217,6 +219,19 @@ fn lost_between(receivers: [(&CaptureFacts, &Brief); 2]) -> Lost {
 #[must_use]
 pub fn is_outage(timeouts: u32, lasted_ns: i64) -> bool {
     timeouts >= OUTAGE_TIMEOUTS || (timeouts > 0 && lasted_ns >= OUTAGE_NS)
+}
+
+/// Takes out of what passed at the server while the response did how long it waited for the client to confirm
+/// something, and the client for it: the first is the client's own as its capture has it and else the path's, the
+/// second the server's.
+fn inner(transfer: &mut i64, path: &mut i64, [at_client, at_server]: [[i64; 2]; 2]) -> [i64; 2] {
+    let [asked, answered] = at_server;
+    let server = answered.clamp(0, (*transfer).max(0));
+    let there = asked.clamp(0, (*transfer - server).max(0));
+    let client = at_client[0].clamp(0, there);
+    *transfer -= server + there;
+    *path += there - client;
+    [client, server]
 }
 
 /// A server as a number, the same for the same end.
@@ -385,6 +400,10 @@ impl MatchedFacts {
             facts.lacks(b.connection, b.request_first.time, b.response_last.time)
         };
         let is_lossy = lost != Lost::Nothing;
+        let inner = match is_lossy || call.hidden.is_some() {
+            true => [0; 2],
+            false => inner(&mut transfer, &mut path, [c, s].map(|b| b.inner_ns)),
+        };
         // Databases' calls are told apart by their order alone.
         if call.work != 0 && (lacks(client, c) || lacks(server, s)) {
             lost = Lost::Hidden;
@@ -453,6 +472,7 @@ impl MatchedFacts {
             request_passing_ns: (s.request_last.time - s.request_first.time).max(0),
             nagle_ns: nagle,
             path_ns: path,
+            inner_ns: inner,
             lost,
             held: causes,
             sending_at_ns: [life.0.0, s.response_first.time.0],

@@ -13,7 +13,7 @@ use crate::{Bounds, Cause, Ledger, Locked};
 use model::{Direction, EpisodeKind};
 
 /// A call as both captures saw it. All times in nanoseconds; `service_ns`, `stall_ns`, `behind_ns`,
-/// `transfer_ns`, `path_ns` and `held` add up to `response_ns`.
+/// `transfer_ns`, `path_ns`, `inner_ns` and `held` add up to `response_ns`.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Both {
     pub row: u64,
@@ -37,6 +37,8 @@ pub struct Both {
     /// The client's TCP held the request back.
     pub nagle_ns: i64,
     pub path_ns: i64,
+    /// Inside the response, what the client took to confirm something, and the server to go on.
+    pub inner_ns: [i64; 2],
     pub lost: Lost,
     /// Whether it was sent in datagrams.
     pub is_datagram: bool,
@@ -73,6 +75,8 @@ impl Pack for Both {
             self.request_passing_ns,
             self.nagle_ns,
             self.path_ns,
+            self.inner_ns[0],
+            self.inner_ns[1],
         ] {
             p.signed(ns);
         }
@@ -105,6 +109,7 @@ impl Pack for Both {
             request_passing_ns: u.signed()?,
             nagle_ns: u.signed()?,
             path_ns: u.signed()?,
+            inner_ns: [u.signed()?, u.signed()?],
             ..Both::default()
         };
         (call.lost, call.is_datagram) = u.lost()?;
@@ -176,6 +181,9 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
     ledger.charge(Cause::Event, d, Bounds::between(0, call.locked_ns.min(own)));
     let mut charge = |cause, d, ns| ledger.charge(cause, d, Bounds::exactly(ns));
     charge(Cause::Loss, d, call.behind_ns);
+    let [client, server] = call.inner_ns;
+    charge(Cause::NotWriting, d, client);
+    charge(Cause::Service, d, server);
     if let Some(longer) = call.hidden_ns {
         let (transfer, path) = match call.lost {
             Lost::Nothing => (Cause::Transfer, Cause::Path),
@@ -268,14 +276,17 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
 /// be the server's own.
 fn beyond(call: &Both, way: Bounds, spared: Option<Share>, ledger: &mut Ledger) {
     let d = Direction::ToServer;
-    let own = call.service_ns + call.stall_ns;
-    let least = way.hi_ns.map_or(0, |hi| (own - hi).max(0));
-    let most = (own - way.lo_ns).max(0);
-    ledger.charge(Cause::Service, d, Bounds::between(least, most));
-    let crossing = way.hi_ns.map_or(own, |hi| hi.min(own));
-    let before = Bounds::exactly(call.response_ns - own);
-    let behind = Bounds::between(way.lo_ns.min(own), crossing);
-    path(before.plus(behind), spared, ledger);
+    let [client, server] = call.inner_ns;
+    let mut crossing = Bounds::exactly(call.response_ns - client);
+    ledger.charge(Cause::NotWriting, d, Bounds::exactly(client));
+    for own in [call.service_ns + call.stall_ns, server] {
+        let least = way.hi_ns.map_or(0, |hi| (own - hi).max(0));
+        let most = (own - way.lo_ns).max(0);
+        ledger.charge(Cause::Service, d, Bounds::between(least, most));
+        let behind = Bounds::between(way.lo_ns.min(own), way.hi_ns.map_or(own, |hi| hi.min(own)));
+        crossing = Bounds::exactly(-own).plus(crossing).plus(behind);
+    }
+    path(crossing, spared, ledger);
 }
 
 /// How long so many bytes take to pass, a byte of eight bits.

@@ -68,7 +68,7 @@ causes! {
     Dispatch "dispatch",
     /// The receiver's window was closed or closing: its application did not read.
     NotReading "not-reading",
-    /// Everything was acknowledged and the window open, and the sender wrote nothing within a message.
+    /// Everything was acknowledged and the window open, and the sender wrote nothing within a message, or did not confirm what the other end asked for inside a call (a break).
     NotWriting "not-writing",
     /// A sender was silent where a message may have ended: its application paused, or nobody waited.
     Idle "idle",

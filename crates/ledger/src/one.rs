@@ -88,6 +88,9 @@ pub struct One {
     /// Of the request's passing, and of the wait and the response's, what the sender's TCP held back.
     pub request_held_ns: i64,
     pub response_held_ns: i64,
+    /// Of the response's passing, how long the server waited for the client to confirm something, and the client then
+    /// for the server.
+    pub inner_ns: [i64; 2],
     /// Of the wait, what the server was silent on all its connections.
     pub stall_ns: i64,
     /// Of the wait, how much may have been one for locks that other sessions held while their clients thought.
@@ -129,6 +132,8 @@ impl Pack for One {
             self.response_passing_ns,
             self.request_held_ns,
             self.response_held_ns,
+            self.inner_ns[0],
+            self.inner_ns[1],
             self.stall_ns,
             self.locked_ns,
             self.recovery_ns,
@@ -156,6 +161,7 @@ impl Pack for One {
             response_passing_ns: u.signed()?,
             request_held_ns: u.signed()?,
             response_held_ns: u.signed()?,
+            inner_ns: [u.signed()?, u.signed()?],
             stall_ns: u.signed()?,
             locked_ns: u.signed()?,
             recovery_ns: u.signed()?,
@@ -245,6 +251,7 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     let wait = call.wait_ns.clamp(0, response);
     let mut request = call.request_passing_ns.clamp(0, response - wait);
     let mut reply = response - wait - request;
+    inner(call, facts, &mut reply, ledger);
     let (d, back) = (Direction::ToServer, Direction::ToClient);
     let held = match is_lossy {
         true => call.held.passing.beside_loss(),
@@ -286,6 +293,31 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
         ledger.doubt_sending();
     }
     ledger.hide(call.hidden_ns);
+}
+
+/// Round trips inside a response: the client confirms what the server asked for, and the server goes on. Each of the two
+/// waits holds a half of the path there and back, and else who was waited for.
+fn inner(call: &One, facts: &OneFacts, reply: &mut i64, ledger: &mut Ledger) {
+    let d = Direction::ToServer;
+    let [asked, answered] = call.inner_ns;
+    for (ns, half, own) in [
+        (asked, facts.to_client, Cause::NotWriting),
+        (answered, facts.to_server, Cause::Service),
+    ] {
+        let ns = ns.clamp(0, (*reply).max(0));
+        *reply -= ns;
+        if call.lost != Lost::Nothing {
+            ledger.charge(call.lost.cause(), d, Bounds::between(0, ns));
+            ledger.charge(own, d, Bounds::between(0, ns));
+            continue;
+        }
+        let way = half.bounds();
+        let hi_ns = way.hi_ns.filter(|_| facts.waits_tell || half.is_here());
+        let least = hi_ns.map_or(0, |hi| (ns - hi).max(0));
+        ledger.charge(own, d, Bounds::between(least, (ns - way.lo_ns).max(0)));
+        let crossing = Bounds::between(way.lo_ns.min(ns), hi_ns.map_or(ns, |hi| hi.min(ns)));
+        ledger.charge(Cause::Path, d, crossing);
+    }
 }
 
 /// What held a message up while it passed. Further on than its sender's end a stretch shows as much longer

@@ -236,8 +236,10 @@ proptest! {
         (stall_ns, recovery_ns, behind_ns) in (0..900 * MS, 0..900 * MS, 0..900 * MS),
         (request_held_ns, response_held_ns, fragments_ns) in (0..900 * MS, 0..900 * MS, 0..900 * MS),
         spared in proptest::option::of((0..100u64, any::<bool>())), hidden_ns in prop_oneof![Just(0), 0..900 * MS],
+        inner_ns in [0..900 * MS, 0..900 * MS],
     ) {
         let call = One {
+            inner_ns,
             stall_ns,
             recovery_ns,
             behind_ns,
@@ -424,6 +426,50 @@ fn what_may_have_been_an_event_passed_at_the_server_and_is_nobodys_for_certain()
         Cause::Event.of(Direction::ToServer),
         (Place::Server, Place::Unknown)
     );
+}
+
+/// A break: the server waited 188 ms until the client confirmed it, and then told the error at once.
+#[test]
+fn what_a_response_waits_for_its_client_is_not_the_network_s() {
+    let call = One {
+        wait_ns: 6 * MS,
+        response_passing_ns: 189 * MS,
+        inner_ns: [187 * MS, 2 * MS],
+        ..One::default()
+    };
+    let (near, far) = (Half::Here, Half::Away(Bounds::between(MS / 2, 4 * MS)));
+    let at_server = of_one(&call, &one_facts(near, far));
+    assert_eq!(
+        charged(&at_server, Cause::NotWriting),
+        Some(Bounds::between(183 * MS, 187 * MS - MS / 2))
+    );
+    assert_eq!(
+        charged(&at_server, Cause::Service),
+        Some(Bounds::exactly(8 * MS))
+    );
+    assert_eq!(charged(&at_server, Cause::Transfer), None);
+    let at_client = of_one(&call, &one_facts(far, near));
+    assert_eq!(
+        charged(&at_client, Cause::NotWriting),
+        Some(Bounds::exactly(187 * MS))
+    );
+    let both = Both {
+        response_ns: 200 * MS,
+        service_ns: 6 * MS,
+        path_ns: 5 * MS,
+        inner_ns: [187 * MS, 2 * MS],
+        ..Both::default()
+    };
+    let both = of_both(&both, &both_facts());
+    assert_eq!(
+        charged(&both, Cause::NotWriting),
+        Some(Bounds::exactly(187 * MS))
+    );
+    assert_eq!(
+        charged(&both, Cause::Service),
+        Some(Bounds::exactly(8 * MS))
+    );
+    assert_eq!(charged(&both, Cause::Path), Some(Bounds::exactly(5 * MS)));
 }
 
 #[test]

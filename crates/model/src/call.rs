@@ -337,6 +337,9 @@ pub struct Call {
     /// Nanoseconds, 0 where the capture cannot tell.
     pub request_held_ns: i64,
     pub response_held_ns: i64,
+    /// Of the response's transfer, how long the server waited for the client to confirm something (a break), and
+    /// the client then for the server, as they stand in the packets.
+    pub inner_ns: [i64; 2],
     /// Where the response, or its end, may lie that was not seen.
     pub hidden: Option<HiddenResponse>,
     pub detail: Detail,

@@ -1,6 +1,7 @@
 //! What TCP went through: per connection what was counted, and the stretches of time in which a
 //! direction did not flow.
 
+use crate::sqlnet::SqlNetSession;
 use crate::{
     Close, ConnectionId, Direction, DirectionAccount, Endpoint, Line, Mark, PacketRef, Protocol,
     Time, TimeClass, Transport,
@@ -217,4 +218,6 @@ pub struct ConnectionSummary {
     pub protocol: Option<Protocol>,
     /// What it speaks, of which nothing is told, as several requests that cannot be told apart are under way at a time.
     pub pipelined: Option<Protocol>,
+    /// What was agreed on for its packets, where that is SQL*Net.
+    pub sqlnet: Option<SqlNetSession>,
 }

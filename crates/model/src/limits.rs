@@ -199,6 +199,10 @@ pub const PACKET_SIZES: usize = 32_768;
 pub const ERROR_CODES: usize = 32;
 pub const LOGON_FAILURES: usize = 256;
 
+/// Users of failed logons that are told apart in a capture, over all hosts and servers; beyond them their number is the
+/// least that there are.
+pub const LOGON_USERS: usize = 65_536;
+
 /// Episodes remembered per connection; older ones cannot overlap calls that are still looked at.
 pub const EPISODES: usize = 512;
 

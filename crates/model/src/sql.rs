@@ -1,6 +1,7 @@
 //! What a database's call says beyond its times: whose session it belongs to and which statement it
 //! works on. One record is shared by all calls of a cursor, so that a call carries a pointer.
 
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// The operations of databases, by one name each whatever the protocol calls them.
@@ -67,7 +68,7 @@ impl Hidden {
 }
 
 /// What a session is for, where it is no application's.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Purpose {
     /// Oracle Data Guard ships redo to a standby database.
     RedoTransport,
@@ -115,6 +116,9 @@ pub struct SqlSession {
     pub checksum: Option<&'static str>,
     /// Whether a password crossed the wire readable (it is not kept).
     pub plaintext_password: bool,
+    /// Whether it is a native client of Oracle's whose numbers have their largest byte first: cursors and rows of its
+    /// calls are not read.
+    pub big_endian: bool,
     /// Whether the protocol's version is one whose layouts were only read in sources, never proved on
     /// a capture.
     pub unproven: bool,

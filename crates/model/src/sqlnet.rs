@@ -1,6 +1,7 @@
 //! Packets of SQL*Net (TNS), as captures and traces have them.
 
-use crate::{ConnectionId, Mark, Name};
+use crate::{ConnectionId, Mark, Name, Purpose, SqlSession};
+use serde::{Deserialize, Serialize};
 
 /// The type in a packet's header.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -44,6 +45,31 @@ impl PacketKind {
             || Name::of(&format!("type {}", self.0)),
             |(_, name, _)| Name::of(name),
         )
+    }
+}
+
+/// What a session agreed on for its packets, and what it is for.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct SqlNetSession {
+    /// The session and transport data units that were agreed on, and those that the client offered, bytes.
+    pub sdu_bytes: Option<u32>,
+    pub tdu_bytes: Option<u32>,
+    pub sdu_offered_bytes: Option<u32>,
+    pub tdu_offered_bytes: Option<u32>,
+    pub purpose: Option<Purpose>,
+}
+
+impl SqlNetSession {
+    /// What is known of `session`.
+    #[must_use]
+    pub fn of(session: &SqlSession) -> SqlNetSession {
+        SqlNetSession {
+            sdu_bytes: session.sdu_bytes,
+            tdu_bytes: session.tdu_bytes,
+            sdu_offered_bytes: session.sdu_offered_bytes,
+            tdu_offered_bytes: session.tdu_offered_bytes,
+            purpose: session.purpose,
+        }
     }
 }
 

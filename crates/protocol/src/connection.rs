@@ -8,6 +8,7 @@ use crate::list::{Entry, PROTOCOLS};
 use crate::rpc;
 use crate::session::{Context, Kept, Span};
 use crate::tcp::Turns;
+use model::sqlnet::SqlNetSession;
 use model::{Chunk, Close, Direction, Mark, Protocol, Transport, Where};
 use prefetch::prefetch;
 use serde::{Deserialize, Serialize};
@@ -174,6 +175,15 @@ impl Conversation {
                 untold.map(|turns| turns.protocol())
             }
             Speaks::Known(_) | Speaks::Unknown => None,
+        }
+    }
+
+    /// What was agreed on for its packets, where that is SQL*Net.
+    #[must_use]
+    pub fn agreed(&self) -> Option<SqlNetSession> {
+        match &self.speaks {
+            Speaks::Known(driver) => driver.session.agreed(),
+            Speaks::Undecided { .. } | Speaks::Turns(_) | Speaks::Unknown => None,
         }
     }
 

@@ -4,6 +4,7 @@
 use crate::output::Output;
 use crate::shared::Shared;
 use crate::sql::Opaque;
+use model::sqlnet::SqlNetSession;
 use model::{Close, ConnectionId, Direction, Endpoint, Mark, Problems, Reason, Time, Transport};
 
 /// What a session says of the bytes it was shown.
@@ -250,6 +251,11 @@ pub trait Session: Send {
 
     /// Whose turns follow a [`Step::Opaque`].
     fn opaque(&self) -> Option<Opaque> {
+        None
+    }
+
+    /// What was agreed on for its packets, where that is SQL*Net.
+    fn agreed(&self) -> Option<SqlNetSession> {
         None
     }
 

@@ -129,7 +129,7 @@ const PER_FETCH: [C; 2] = [
 ];
 
 const PARTS: &[C] = &columns! {
-    "wait_ns" Duration "from the last byte of requests to the first of responses"
+    "wait_ns" Duration "from the last byte of requests to the first of responses, and inside calls from what the client confirmed until the server went on"
         |r| r.s.wait_ns() => shown("wait") only_if(|r| !r.divided);
     "server_ns" Duration "of it the server's; null where that is not known"
         |r| r.s.server_ns => or_null shown("server") only_if(|r| r.divided);
@@ -139,11 +139,11 @@ const PARTS: &[C] = &columns! {
         |r| r.s.transfer_ns => shown("transfer");
     "think_ns" Duration "what the client took before it asked for more"
         |r| r.s.think_ns => shown("think");
-    "unknown_ns" Duration "of the waits, what is the server's or the network's, nobody knows whose, ns; with the known ones of server_ns and network_ns and with transfer_ns it makes the response time"
+    "unknown_ns" Duration "of the waits, what is the server's or the network's, nobody knows whose, ns; with the known ones of server_ns and network_ns and with transfer_ns and client_ns it makes the response time"
         |r| r.s.unknown_ns;
 };
 
-const REST: [C; 5] = [
+const REST: [C; 6] = [
     C::json(
         "error_codes",
         "array",
@@ -175,6 +175,12 @@ const REST: [C; 5] = [
     C::json("worst", "object", "the slowest call", worst)
         .or_null()
         .only_json(),
+    C::new(
+        "client_ns",
+        ColumnKind::Duration,
+        "inside calls, from what the server asked the client to confirm (a break) to the confirmation",
+        |r| r.s.client_ns.into(),
+    ),
 ];
 
 /// All columns, with these grouping keys.
@@ -322,6 +328,7 @@ fn totals(t: &Totals) -> Value {
         "transfer_ns": t.transfer_ns,
         "think_ns": t.think_ns,
         "elapsed_ns": t.elapsed_ns,
+        "client_ns": t.client_ns,
     })
 }
 
@@ -384,6 +391,7 @@ fn session(s: &SessionResult) -> Value {
         "checksum": of.checksum,
         "plaintext_password": of.plaintext_password,
         "unproven": of.unproven,
+        "big_endian": of.big_endian,
     });
     let took = json!({
         "first_ns": value::time(s.first),
@@ -410,6 +418,7 @@ fn session(s: &SessionResult) -> Value {
         "logons": s.logons,
         "failed_logons": s.failed_logons,
         "largest_packet_bytes": s.largest_packet_bytes,
+        "overlap_ns": s.overlap_ns,
     });
     let [who, took] = [who, took].map(|part| part.as_object().cloned().unwrap_or_default());
     who.into_iter().chain(took).collect()
@@ -507,9 +516,9 @@ mod tests {
             sql_rows(&samples::profile(), &[], false, &mut samples::Csv(out))
         });
         expect![[r#"
-            rank,protocol,statement,sql,op,count,total_ns,mean_ns,min_ns,p50_ns,p90_ns,p95_ns,p99_ns,p999_ns,max_ns,calls,executions,fetches,rows,rows_hidden,rows_asked,affected,errors,incomplete,round_trips,request_bytes,response_bytes,full_fetches,rows_per_fetch,wait_ns,server_ns,network_ns,transfer_ns,think_ns,unknown_ns,error_codes
-            1,tns,445299c112c75ebf,select * from t where name = ?,,2,58000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,2,1,1,101,0,0,0,0,0,2,360,131400,0,50.500,48000000,40000000,8000000,10000000,1000000,0,
-            2,tns,,,COMMIT,1,29000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,1,1,0,0,0,0,0,0,0,1,180,65700,0,,24000000,20000000,4000000,5000000,0,0,
+            rank,protocol,statement,sql,op,count,total_ns,mean_ns,min_ns,p50_ns,p90_ns,p95_ns,p99_ns,p999_ns,max_ns,calls,executions,fetches,rows,rows_hidden,rows_asked,affected,errors,incomplete,round_trips,request_bytes,response_bytes,full_fetches,rows_per_fetch,wait_ns,server_ns,network_ns,transfer_ns,think_ns,unknown_ns,error_codes,client_ns
+            1,tns,445299c112c75ebf,select * from t where name = ?,,2,58000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,2,1,1,101,0,0,0,0,0,2,360,131400,0,50.500,48000000,40000000,8000000,10000000,1000000,0,,0
+            2,tns,,,COMMIT,1,29000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,29000000,1,1,0,0,0,0,0,0,0,1,180,65700,0,,24000000,20000000,4000000,5000000,0,0,,0
         "#]].assert_eq(&text);
         let mut lines = text.lines().map(|l| l.split(',').count());
         let header = lines.next();

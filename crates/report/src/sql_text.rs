@@ -5,7 +5,7 @@ mod logons;
 mod sessions;
 
 pub(crate) use logons::{codes, failed};
-pub(crate) use sessions::of_session;
+pub(crate) use sessions::{of_session, purpose, unit};
 
 use crate::harmless::harmless;
 use crate::page::{Tone, columns, prose};
@@ -81,7 +81,9 @@ pub(crate) fn notes(result: &SqlResult) -> Vec<String> {
 /// Where the time went, in a sentence.
 pub(crate) fn answer(result: &SqlResult) -> String {
     let t = &result.totals;
-    let waits = t.response_time_ns.saturating_sub(t.transfer_ns);
+    let passing = t.transfer_ns.saturating_add(t.client_ns);
+    let waits = t.response_time_ns.saturating_sub(passing);
+    let confirming = is_told(t.client_ns, t.response_time_ns);
     let undivided = t.server_ns.is_none() && t.network_ns.is_none();
     let both = t.server_ns.is_some() && t.network_ns.is_some();
     let told = both && is_told(t.unknown_ns, t.response_time_ns);
@@ -91,6 +93,7 @@ pub(crate) fn answer(result: &SqlResult) -> String {
         ("the network", t.network_ns),
         ("one of the two", told.then_some(t.unknown_ns)),
         ("bytes passing", Some(t.transfer_ns)),
+        ("the client inside calls", confirming.then_some(t.client_ns)),
     ];
     let known: Vec<String> = parts
         .iter()

@@ -357,6 +357,7 @@ fn in_connections_and_their_intervals() {
             "top.direction",
             "vantage",
             "vantage_from",
+            "sqlnet.purpose",
         ],
     };
     check::<Conns>(&conns::fields::columns(), &row, &listed);

@@ -584,6 +584,7 @@ impl Handler for Link {
         self.at = at;
         let summary = ConnectionSummary {
             pipelined: conversation.pipelined(),
+            sqlnet: conversation.agreed(),
             ..summary
         };
         self.connections.push((order, summary));

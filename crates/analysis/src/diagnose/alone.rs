@@ -38,6 +38,7 @@ struct Brief {
     response: Mark,
     request_held_ns: i64,
     response_held_ns: i64,
+    inner_ns: [i64; 2],
     bytes: [u64; 2],
     row: u64,
     work: u64,
@@ -70,6 +71,7 @@ impl OneSided {
                 response,
                 request_held_ns: call.request_held_ns,
                 response_held_ns: call.response_held_ns,
+                inner_ns: call.inner_ns,
                 bytes: [call.request_bytes, call.response_bytes],
                 row,
                 work: work_of(call),
@@ -151,6 +153,7 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
         response_passing_ns: to - times.response_first,
         request_held_ns: b.request_held_ns,
         response_held_ns: b.response_held_ns,
+        inner_ns: b.inner_ns,
         is_datagram: b.is_datagram,
         hidden_ns: b.hidden_ns.unwrap_or(0),
         ..One::default()

@@ -48,6 +48,7 @@ fn read() -> Call {
         retransmits: 0,
         request_held_ns: 0,
         response_held_ns: 0,
+        inner_ns: [0; 2],
         hidden: None,
         detail,
         text: Some("SEQUENCE,PUTFH,READ".into()),

@@ -90,7 +90,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         facts: numbers([
             ("failed", failed as i64),
             ("succeeded", succeeded as i64),
-            ("users", worst.users().len() as i64),
+            ("users", worst.users as i64),
             ("took_ns", bursts.iter().map(|l| l.failed_ns).fold(0, i64::saturating_add)),
             ("hosts", bursts.len() as i64),
         ]),
@@ -107,7 +107,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             server = worst.server,
             time = Value::Duration(worst.first.zip(worst.last).map_or(0, |(a, b)| b - a)),
             codes = Value::List(named, ", "),
-            users = users(&worst.users()),
+            users = users(worst),
         ),
         remedy: vec![
             "slowside sql names the users and codes: correct the password where it is stored, let the application wait before it tries again, and find out whose host it is".into(),
@@ -117,15 +117,18 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
 }
 
 /// As whom, in words behind the codes.
-fn users(users: &[&Arc<str>]) -> Text {
+fn users(logons: &LogonsResult) -> Text {
+    let users = logons.named_users();
     if users.is_empty() {
         return Text::default();
     }
     let named = users.iter().take(NAMED);
     let named = named.map(|u| text!("{user}", user = Value::User(Arc::clone(u))));
-    let more = match users.len() {
-        n if n > NAMED => text!(" and {n} more", n = n - NAMED),
-        _ => Text::default(),
+    let beyond = logons.users.saturating_sub(NAMED as u64);
+    let more = match (beyond, logons.has_more_users) {
+        (0, _) => Text::default(),
+        (n, false) => text!(" and {n,} more", n = n),
+        (n, true) => text!(" and at least {n,} more", n = n),
     };
     text!(
         ", as {named}{more}",
@@ -161,6 +164,8 @@ mod tests {
                 first: Some(Time(0)),
                 last: Some(Time(2_900 * MS)),
                 failures: vec![failure("SYS", count - 4), failure("SCOTT", 4)],
+                users: 2,
+                has_more_users: false,
                 evidence: Vec::new(),
             }];
         })

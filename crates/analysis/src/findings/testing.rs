@@ -274,6 +274,7 @@ pub(super) fn summary(retransmitted_packets: u64) -> ConnectionSummary {
         lines: [None, None],
         protocol: None,
         pipelined: None,
+        sqlnet: None,
     }
 }
 
@@ -318,6 +319,7 @@ pub(crate) fn connection() -> ConnectionResult {
         server: end(2, 2_049),
         protocol: None,
         pipelined: None,
+        sqlnet: None,
         first: Time(0),
         last: Time(10_000 * MS),
         ends: vec![(0, mark(1), mark(9)), (1, mark(1), mark(9))],
@@ -372,6 +374,7 @@ pub(super) fn statement() -> StatementResult {
         network_ns: None,
         unknown_ns: 0,
         transfer_ns: 0,
+        client_ns: 0,
         think_ns: 0,
         thinks: 0,
         worst: None,
@@ -397,6 +400,7 @@ pub(super) fn session(session: SqlSession) -> SessionResult {
         received_bytes: 0,
         largest_response_bytes: 0,
         response_time_ns: 0,
+        overlap_ns: 0,
         think_ns: 0,
         rows: 0,
         errors: 0,

@@ -258,6 +258,7 @@ fn connection(out: u64, back: u64, again: u64) -> ConnectionSummary {
         lines: [None, None],
         protocol: None,
         pipelined: None,
+        sqlnet: None,
     };
     c.directions[0].retransmitted_packets = again;
     c

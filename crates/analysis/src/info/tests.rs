@@ -138,6 +138,7 @@ fn connection(out: u64, back: u64) -> ConnectionSummary {
         lines: [None, None],
         protocol: None,
         pipelined: None,
+        sqlnet: None,
     }
 }
 

@@ -47,6 +47,7 @@ fn call(id: u64, op: &str, ns: i64, took_ns: i64) -> Call {
         retransmits: 0,
         request_held_ns: 0,
         response_held_ns: 0,
+        inner_ns: [0; 2],
         hidden: None,
         detail: Detail::default(),
         text: None,
@@ -302,6 +303,7 @@ fn connections_are_listed_up_to_a_bound_and_the_others_counted() {
         lines: [None, None],
         protocol: None,
         pipelined: None,
+        sqlnet: None,
     };
     for n in 0..limits::LIVE_LISTED as u64 + 5 {
         live.connection(&summary(n));

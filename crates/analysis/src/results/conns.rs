@@ -3,6 +3,7 @@
 use super::{CaptureResult, Vantage};
 use crate::connections::Connections;
 use crate::vantage::VantageFrom;
+use model::sqlnet::SqlNetSession;
 use model::{Protocol, Time};
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +42,8 @@ pub struct ConnectionResult {
     pub protocol: Option<Protocol>,
     /// What it speaks, of which nothing is told, as several requests that cannot be told apart are under way at a time.
     pub pipelined: Option<Protocol>,
+    /// What was agreed on for its packets, where that is SQL*Net.
+    pub sqlnet: Option<SqlNetSession>,
     pub first: Time,
     pub last: Time,
     /// Frames of its first and last packet, by capture.

@@ -195,6 +195,7 @@ mod tests {
             network_ns: Some(1_000 * calls as i64),
             unknown_ns: 0,
             transfer_ns: 0,
+            client_ns: 0,
             think_ns: 0,
             thinks: 0,
             worst: None,

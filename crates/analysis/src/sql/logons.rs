@@ -6,10 +6,13 @@
 //! may try again as somebody else.
 
 use super::profile::WorstCall;
+use foldhash::fast::FixedState;
+use hashbrown::HashSet;
 use model::sql::op;
 use model::{Call, Endpoint, Name, Outcome, Protocol, Time, limits};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hash::BuildHasher;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -52,8 +55,11 @@ pub struct LogonsResult {
     /// First and last failure.
     pub first: Option<Time>,
     pub last: Option<Time>,
-    /// By code and user, those with most first.
+    /// By code and user, those with most first, and last those whose users are not told apart from others.
     pub failures: Vec<Failure>,
+    /// Different users that failed; at least so many, where not all were told apart.
+    pub users: u64,
+    pub has_more_users: bool,
     /// The first that failed.
     pub evidence: Vec<WorstCall>,
 }
@@ -69,6 +75,9 @@ struct Sums {
     /// When the last of them failed.
     recent: VecDeque<Time>,
     kinds: BTreeMap<(Outcome, Option<Arc<str>>), u64>,
+    /// Hashes of names.
+    users: HashSet<u64, FixedState>,
+    has_more_users: bool,
     evidence: Vec<WorstCall>,
 }
 
@@ -78,6 +87,8 @@ type Pair = (Protocol, IpAddr, Endpoint);
 #[derive(Default, Debug)]
 pub(super) struct Logons {
     pairs: BTreeMap<Pair, Sums>,
+    /// Users of all of them.
+    users: usize,
 }
 
 impl Logons {
@@ -99,8 +110,16 @@ impl Logons {
 
     /// A logon fails with this call.
     pub(super) fn failed(&mut self, call: &Call, user: Option<&Arc<str>>) {
+        let room = self.users < limits::LOGON_USERS;
         let Some(sums) = self.of(call) else { return };
         sums.failed += 1;
+        let hash = user.map(|user| FixedState::default().hash_one(user));
+        let is_new = hash.filter(|hash| !sums.users.contains(hash));
+        if let Some(hash) = is_new.filter(|_| room) {
+            sums.users.insert(hash);
+        }
+        sums.has_more_users |= is_new.is_some() && !room;
+        let found = usize::from(is_new.is_some() && room);
         let took = call.response_time_ns().unwrap_or(0);
         sums.failed_ns = sums.failed_ns.saturating_add(took);
         if let Some(at) = call.response_last.or(call.request_first).map(|m| m.time) {
@@ -124,6 +143,7 @@ impl Logons {
             WorstCall::outdo(&mut shown, call, took);
             sums.evidence.extend(shown);
         }
+        self.users += found;
     }
 
     /// Those with most failures first.
@@ -134,8 +154,14 @@ impl Logons {
                 .into_iter()
                 .map(|((code, user), count)| Failure { code, user, count })
                 .collect();
+            let named: BTreeSet<Outcome> = failures
+                .iter()
+                .filter(|f| f.user.is_some())
+                .map(|f| f.code)
+                .collect();
             // Stable: equal ones stay by code and user.
-            failures.sort_by_key(|f| Reverse(f.count));
+            let is_rest = |f: &Failure| f.user.is_none() && named.contains(&f.code);
+            failures.sort_by_key(|f| (is_rest(f), Reverse(f.count)));
             LogonsResult {
                 protocol,
                 client,
@@ -147,6 +173,8 @@ impl Logons {
                 first: sums.first,
                 last: sums.last,
                 failures,
+                users: sums.users.len() as u64,
+                has_more_users: sums.has_more_users,
                 evidence: sums.evidence,
             }
         };
@@ -169,9 +197,9 @@ impl LogonsResult {
         codes
     }
 
-    /// Different users that failed, as far as they were told apart, those with most failures first.
+    /// Users whose failures are counted each, those with most first.
     #[must_use]
-    pub fn users(&self) -> Vec<&Arc<str>> {
+    pub fn named_users(&self) -> Vec<&Arc<str>> {
         let mut seen = BTreeSet::new();
         let users = self.failures.iter().filter_map(|f| f.user.as_ref());
         users.filter(|user| seen.insert(Arc::clone(user))).collect()
@@ -216,7 +244,7 @@ mod tests {
         ]);
         assert_eq!((all.succeeded, all.failed, all.burst), (1, 2, false));
         assert_eq!(all.codes(), [(Outcome::Code(Code::public("ORA-01017")), 2)]);
-        assert_eq!(all.users().len(), 2);
+        assert_eq!((all.users, all.named_users().len()), (2, 2));
         // Each took 1 ms to ask, 1 ms of waiting, 2 ms to come back.
         assert_eq!(all.failed_ns, 2 * 4_000_000);
     }

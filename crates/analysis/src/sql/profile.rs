@@ -135,6 +135,8 @@ pub(super) struct Group {
     /// Of the waits, what TCP held of the answers, or took to send again what was lost.
     pub(super) held_ns: i64,
     pub(super) transfer_ns: i64,
+    /// Until the client confirmed what the server had asked for inside calls.
+    pub(super) client_ns: i64,
     pub(super) think_ns: i64,
     pub(super) thinks: u64,
     /// Round trips, those inside calls included, by whose.
@@ -186,10 +188,13 @@ impl Group {
         };
         self.calls += 1;
         self.times.add(took);
-        self.waits.add(wait.max(0));
         let held = call.response_held_ns.max(lost_ns).clamp(0, wait.max(0));
         self.held_ns = self.held_ns.saturating_add(held);
-        self.transfer_ns = self.transfer_ns.saturating_add(took - wait.max(0));
+        let [client, server] = call.inner_ns;
+        let wait = wait.max(0).saturating_add(server);
+        self.waits.add(wait);
+        self.client_ns = self.client_ns.saturating_add(client);
+        self.transfer_ns = self.transfer_ns.saturating_add(took - wait - client);
         WorstCall::outdo(&mut self.worst, call, took);
     }
 }

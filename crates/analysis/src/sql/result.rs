@@ -47,12 +47,14 @@ pub struct StatementResult {
     pub response_bytes: u64,
     /// Round trips, those inside calls included.
     pub round_trips: u64,
-    /// Parts of the response time: with `unknown_ns` and `transfer_ns` they add up.
+    /// Parts of the response time: with `unknown_ns`, `transfer_ns` and `client_ns` they add up.
     pub server_ns: Option<i64>,
     pub network_ns: Option<i64>,
     /// Of the waits, what is neither's for certain.
     pub unknown_ns: i64,
     pub transfer_ns: i64,
+    /// What the client took to confirm what the server had asked for inside calls, and the path to it and back.
+    pub client_ns: i64,
     /// Beside the response time: what the client took before it came back for more of the same.
     pub think_ns: i64,
     pub thinks: u64,
@@ -96,6 +98,7 @@ pub struct Totals {
     pub network_ns: Option<i64>,
     pub unknown_ns: i64,
     pub transfer_ns: i64,
+    pub client_ns: i64,
     /// Thinking within and between statements.
     pub think_ns: i64,
     pub elapsed_ns: i64,
@@ -217,6 +220,7 @@ fn lines(
             network_ns,
             unknown_ns,
             transfer_ns: group.transfer_ns,
+            client_ns: group.client_ns,
             think_ns: group.think_ns,
             thinks: group.thinks,
             worst: group.worst,
@@ -270,6 +274,7 @@ fn finish(
         t.network_ns = plus(t.network_ns, s.network_ns);
         t.unknown_ns = t.unknown_ns.saturating_add(s.unknown_ns);
         t.transfer_ns = t.transfer_ns.saturating_add(s.transfer_ns);
+        t.client_ns = t.client_ns.saturating_add(s.client_ns);
         t.think_ns = t.think_ns.saturating_add(s.think_ns);
     }
     let first = statements.iter().filter_map(|s| s.first).min();

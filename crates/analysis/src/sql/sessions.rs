@@ -34,6 +34,8 @@ pub struct SessionResult {
     /// The largest response.
     pub largest_response_bytes: u64,
     pub response_time_ns: i64,
+    /// What of it counts more than once, as calls were under way at the same time.
+    pub overlap_ns: i64,
     pub think_ns: i64,
     pub rows: u64,
     pub errors: u64,
@@ -76,6 +78,7 @@ impl SessionResult {
             received_bytes: 0,
             largest_response_bytes: 0,
             response_time_ns: 0,
+            overlap_ns: 0,
             think_ns: 0,
             rows: 0,
             errors: 0,
@@ -97,7 +100,9 @@ impl SessionResult {
     fn add(&mut self, call: &Call, sql: &Sql, think_ns: i64) {
         self.session = Arc::clone(&sql.session);
         let ends = [call.request_first, call.response_last].map(|m| m.map(|m| m.time));
-        self.first = self.first.or(ends[0]);
+        let before = self.last;
+        // Of a call without its request, the response is the first that is seen.
+        self.first = self.first.or(ends[0]).or(ends[1]);
         self.last = self.last.max(ends[1].or(ends[0]));
         self.calls += 1;
         self.round_trips += 1 + call.detail.get(model::Field::InnerTrips).unwrap_or(0);
@@ -117,6 +122,11 @@ impl SessionResult {
             return;
         };
         self.response_time_ns = self.response_time_ns.saturating_add(ns);
+        // They are answered in the order in which they were asked.
+        if let ([Some(first), Some(last)], Some(before)) = (ends, before) {
+            let overlap = (last.min(before) - first).max(0);
+            self.overlap_ns = self.overlap_ns.saturating_add(overlap);
+        }
         let phase = match call.op {
             o if o == op::CONNECT => &mut self.connect_ns,
             o if o == op::NEGOTIATE => &mut self.negotiate_ns,
@@ -172,7 +182,7 @@ impl SessionResult {
     }
 
     /// What of its time is neither logon nor work nor thinking: calls that could not be timed, pauses whose
-    /// ends were not seen. Below zero where calls overlap.
+    /// ends were not seen.
     #[must_use]
     pub fn untold_ns(&self) -> i64 {
         let told = [
@@ -181,7 +191,8 @@ impl SessionResult {
             self.think_ns,
             self.before_ns,
         ];
-        told.into_iter().fold(self.span_ns(), i64::saturating_sub)
+        let span = self.span_ns().saturating_add(self.overlap_ns);
+        told.into_iter().fold(span, i64::saturating_sub)
     }
 }
 

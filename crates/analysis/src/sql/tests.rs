@@ -75,6 +75,7 @@ pub(crate) fn call(op: Name, of: &Arc<Sql>, from: i64, wait: i64, rows: u64) -> 
         retransmits: 0,
         request_held_ns: 0,
         response_held_ns: 0,
+        inner_ns: [0; 2],
         hidden: None,
         detail,
         text: None,
@@ -111,6 +112,7 @@ pub(crate) fn connection() -> ConnectionSummary {
         lines: [None, None],
         protocol: Some(Protocol::Pgsql),
         pipelined: None,
+        sqlnet: None,
     }
 }
 
@@ -222,6 +224,30 @@ fn a_profile_adds_up() {
     };
     assert_eq!((session.sent_bytes, session.received_bytes), (400, 800));
     assert_eq!((session.think_ns, session.errors), (17 * MS, 1));
+}
+
+/// A call's response begins after 10 ms; of the 2 ms that it passes, the client took 1 to confirm, then the server the rest.
+#[test]
+fn what_passes_inside_a_call_is_whose_it_is() {
+    let of = sql("ann", Some("select 1"));
+    let mut broken = call(op::EXECUTE, &of, 0, 10, 0);
+    broken.inner_ns = [MS, MS];
+    let mut profiler = Profiler::new(&[SqlKey::Statement], u64::MAX);
+    profiler.call(&broken);
+    let mut after = call(op::EXECUTE, &of, 12, 1, 0);
+    after.order = broken.order + 1;
+    profiler.call(&after);
+    let result = of_one(profiler, Vec::new(), Vantage::Server);
+    let [s] = result.statements.as_slice() else {
+        panic!("{:?}", result.statements);
+    };
+    assert_eq!((s.waits.total_ns, s.client_ns), (12 * MS, MS));
+    let server = s.server_ns.expect("taken there");
+    assert_eq!(server + s.transfer_ns + s.client_ns, s.times.total_ns);
+    // The second was sent 1 ms before the first was answered.
+    let session = &result.sessions[0];
+    assert_eq!(session.overlap_ns, MS);
+    assert_eq!((session.span_ns(), session.untold_ns()), (16 * MS, 0));
 }
 
 #[test]

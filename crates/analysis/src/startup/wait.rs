@@ -123,6 +123,7 @@ pub fn reason(kind: WaitKind, ending: Ending) -> &'static str {
         (K::Tls, Answered) => "TLS handshakes",
         (K::Tls, _) => "TLS handshakes that failed",
         (K::Logon, Answered) => "logging on to a database",
+        (K::Logon, NoAnswer) => "logons without answer",
         (K::Logon, _) => "failed logons to a database",
         (K::File, NotFound) => "files that are not there",
         (K::File, Failed) => "errors of file servers",

@@ -132,6 +132,7 @@ pub(crate) fn call(id: u32, offset: u64, count: u64, request: i64, response: i64
         retransmits: 0,
         request_held_ns: 0,
         response_held_ns: 0,
+        inner_ns: [0; 2],
         hidden: None,
         detail,
         text: None,

@@ -314,6 +314,7 @@ impl<S> Entry<S> {
             lines,
             protocol: None,
             pipelined: None,
+            sqlnet: None,
         };
         handler.close(&self.connection, self.state, summary, order, now);
         ending

@@ -504,6 +504,7 @@ impl Pairing {
             retransmits: 0,
             request_held_ns: 0,
             response_held_ns: 0,
+            inner_ns: [0; 2],
             hidden: None,
             detail: Detail::default(),
             text: None,

@@ -185,6 +185,7 @@ impl Pending {
             retransmits: self.retransmits,
             request_held_ns: held_ns(held, first.time, last.time),
             response_held_ns: hidden.map_or(response.held_ns, |hidden| hidden.held_ns),
+            inner_ns: [0; 2],
             hidden,
             detail,
             text,

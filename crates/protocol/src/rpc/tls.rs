@@ -238,6 +238,7 @@ impl Turns {
             retransmits: 0,
             request_held_ns: 0,
             response_held_ns: 0,
+            inner_ns: [0; 2],
             hidden: None,
             detail,
             text: None,

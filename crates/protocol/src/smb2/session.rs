@@ -222,6 +222,7 @@ impl Session {
             request_held_ns: asked
                 .map_or(0, |s| held_ns(s.last_held_since, s.first.time, s.last.time)),
             response_held_ns: held(told, asked),
+            inner_ns: [0; 2],
             hidden: None,
             detail: match (response, &request) {
                 (Some(r), _) => r.detail,

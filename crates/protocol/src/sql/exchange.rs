@@ -23,6 +23,9 @@ pub struct Exchange {
     pub outcome: Outcome,
     outstanding: u32,
     inner_trips: u32,
+    /// As [`Call::inner_ns`], and when the client last confirmed.
+    inner_ns: [i64; 2],
+    confirmed: Option<Time>,
 }
 
 impl Exchange {
@@ -53,6 +56,8 @@ impl Exchange {
             outcome: Outcome::Ok,
             outstanding: before as u32 + 1,
             inner_trips: 0,
+            inner_ns: [0; 2],
+            confirmed: None,
         }
     }
 
@@ -70,8 +75,22 @@ impl Exchange {
         self.request.extend(span);
     }
 
+    /// The client confirms what the server asked for in its response, which then goes on.
+    pub(crate) fn confirm(&mut self, span: &Span) {
+        self.inner_trips += 1;
+        if let Some(response) = &self.response {
+            let [asked, _] = &mut self.inner_ns;
+            *asked += (span.first.time - response.last.time).max(0);
+            self.confirmed = Some(span.last.time);
+        }
+    }
+
     /// The response begins or goes on.
     pub fn answer(&mut self, span: &Span) {
+        if let Some(confirmed) = self.confirmed.take() {
+            let [_, answered] = &mut self.inner_ns;
+            *answered += (span.first.time - confirmed).max(0);
+        }
         match &mut self.response {
             Some(response) => response.extend(span),
             None => self.response = Some(*span),
@@ -117,6 +136,7 @@ impl Exchange {
             sql,
             outstanding,
             inner_trips,
+            inner_ns,
             ..
         } = self;
         if inner_trips > 0 {
@@ -130,6 +150,7 @@ impl Exchange {
             request: Some(request),
             response,
             outstanding,
+            inner_ns,
         };
         call.tell(cx, protocol, outcome, detail, sql);
     }
@@ -172,6 +193,7 @@ pub(crate) fn unasked(
         request: None,
         response: Some(response),
         outstanding: 0,
+        inner_ns: [0; 2],
     };
     let outcome = Outcome::NoRequest(reason);
     call.tell(cx, protocol, outcome, Detail::default(), sql);
@@ -198,6 +220,7 @@ pub(crate) fn greeted(
         request: Some(request),
         response: Some(greeting),
         outstanding: 1,
+        inner_ns: [0; 2],
     };
     let outcome = match greeting.end_missing {
         true => Outcome::Incomplete(Reason::CaptureGap),
@@ -213,6 +236,7 @@ struct Halves {
     request: Option<Span>,
     response: Option<Span>,
     outstanding: u32,
+    inner_ns: [i64; 2],
 }
 
 impl Halves {
@@ -259,6 +283,7 @@ impl Halves {
             // What holds back the first byte of a request is not seen: it may not have been written.
             request_held_ns: request.map_or(0, |s| first_to_last(&s)),
             response_held_ns,
+            inner_ns: self.inner_ns,
             hidden: match outcome {
                 Outcome::Incomplete(_) => request.zip(response).and_then(cut_off),
                 _ => None,

@@ -208,6 +208,7 @@ impl Turn {
             // What holds back the first byte of a request is not seen: it may not have been written.
             request_held_ns: request.last_held_ns,
             response_held_ns: answer.map_or(0, |a| a.first_held_ns + a.last_held_ns),
+            inner_ns: [0; 2],
             hidden: None,
             detail: Detail::default(),
             text: None,

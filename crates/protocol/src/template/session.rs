@@ -140,6 +140,7 @@ fn report(
         retransmits: 0,
         request_held_ns: 0,
         response_held_ns: 0,
+        inner_ns: [0; 2],
         hidden: None,
         detail: Detail::default(),
         text: None,

@@ -137,10 +137,6 @@ impl Calls {
             Stage::Connect => self.read_connect(cx, turn),
             Stage::Data => self.read_data(cx, turn),
         }
-        if turn.inner_trips > 0 {
-            let detail = &mut turn.exchange.detail;
-            detail.set(Field::InnerTrips, turn.inner_trips);
-        }
         // What fits into one says nothing of what cuts them.
         if turn.packets.iter().any(|&n| n > 1) {
             let detail = &mut turn.exchange.detail;
@@ -207,6 +203,12 @@ impl Calls {
                 self.any_read = true;
                 self.unreadable = 0;
                 self.readable(true);
+                if !self.base.session.big_endian && ttc::says_big_endian(&bytes.request) {
+                    self.learn(|s| {
+                        s.big_endian = true;
+                        s.unproven = true;
+                    });
+                }
                 self.request(
                     cx,
                     turn,
@@ -248,12 +250,12 @@ impl Calls {
         let exchange = &mut turn.exchange;
         exchange.op = request.op;
         for &closed in &request.closes {
-            if Some(closed) != request.cursor {
+            if Some(closed) != request.cursor && !self.base.session.big_endian {
                 self.cursors.close(closed);
             }
         }
-        let block = turn
-            .tail_seen
+        let big_endian = self.base.session.big_endian;
+        let block = (turn.tail_seen && !big_endian)
             .then(|| ttc::find_block(tail, request.sequence))
             .flatten();
         exchange.outcome = match &block {
@@ -278,10 +280,16 @@ impl Calls {
         }
         let works_on_cursor =
             [op::PREPARE, op::EXECUTE, op::FETCH, op::CLOSE].contains(&request.op);
-        if works_on_cursor {
+        if big_endian {
+            if let Some((text, found)) = &request.text {
+                let statement = statement(cx, &text.bytes, text.cut, *found);
+                turn.exchange.sql = cursors::of(&self.base.session, Some(statement));
+            }
+        } else if works_on_cursor {
             self.cursor(cx, turn, request, block.as_ref(), response);
         }
         if request.op == op::CLOSE
+            && !big_endian
             && let Some(id) = request.cursor
         {
             self.cursors.close(id);

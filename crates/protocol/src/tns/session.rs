@@ -21,7 +21,7 @@ use crate::session::{
     Both, ConnectionInfo, Context, Hole, Kept, More, Run, Session as SessionTrait, Span, Step,
 };
 use crate::sql::{Exchange, Opaque};
-use model::sqlnet::{PacketKind, SqlNetPacket};
+use model::sqlnet::{PacketKind, SqlNetPacket, SqlNetSession};
 use model::{Close, Direction, Hidden, Protocol, Reason, Time, Where, limits, sql::op};
 use std::collections::VecDeque;
 
@@ -247,7 +247,7 @@ impl Session {
         } else if let Some(turn) = self.turns.back_mut() {
             if turn.is_answered() {
                 // The client answers what the server asked within the call.
-                turn.inner_trips += 1;
+                turn.exchange.confirm(span);
                 return;
             }
             turn.exchange.ask(span);
@@ -391,7 +391,7 @@ impl Session {
             kind::MARKER if client => {
                 let reset = bytes.get(10) == Some(&marker::RESET);
                 if reset && let Some(turn) = self.turns.back_mut() {
-                    turn.inner_trips += 1;
+                    turn.exchange.confirm(span);
                 }
             }
             kind::MARKER | kind::DATA_DESCRIPTOR if !client => {
@@ -563,6 +563,10 @@ impl SessionTrait for Session {
     fn opaque(&self) -> Option<Opaque> {
         let sql = self.calls.session();
         Some(Opaque::hidden(Protocol::Tns, &sql, Hidden::Tls))
+    }
+
+    fn agreed(&self) -> Option<SqlNetSession> {
+        Some(SqlNetSession::of(&self.calls.session().session))
     }
 
     fn kept(&self) -> Kept {

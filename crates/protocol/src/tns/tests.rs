@@ -1,5 +1,6 @@
 //! Conversations, whole and joined in the middle.
 
+mod big_endian;
 mod holes;
 mod purpose;
 
@@ -258,6 +259,11 @@ fn breaks_and_resets_belong_to_the_call_they_interrupt() {
         assert_eq!(failed.outcome.name(), "ORA-00942");
         assert_eq!(frames(failed), [Some(5), Some(5), Some(6), Some(8)]);
         assert_eq!(failed.detail.get(Field::InnerTrips), Some(1));
+        // From the markers to the reset, and from there to the error: an event of the kit a step.
+        let times = [failed.response_first, failed.response_last].map(|m| m.expect("seen").time);
+        let [asked, answered] = failed.inner_ns;
+        assert!(asked > 0 && answered > 0, "{:?}", failed.inner_ns);
+        assert_eq!(asked + answered, times[1] - times[0]);
     }
 }
 

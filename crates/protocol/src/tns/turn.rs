@@ -62,8 +62,6 @@ pub(super) struct Turn {
     pub broken: Option<Reason>,
     /// Whether the client said that its request is complete.
     pub request_ended: bool,
-    /// Resets and other answers of the client to what the server asked in between.
-    pub inner_trips: u64,
     /// Packets of the request and of the response, and the largest of any of them, bytes.
     pub packets: [u64; 2],
     pub largest_packet: u64,
@@ -84,7 +82,6 @@ impl Turn {
             unreadable: false,
             broken: None,
             request_ended: false,
-            inner_trips: 0,
             packets: [0; 2],
             largest_packet: 0,
             redirected: false,

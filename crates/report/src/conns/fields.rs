@@ -209,6 +209,20 @@ const HABITS: &[C] = &columns! {
         |r| r.own().account.ecn.cwr_packets => within("ecn");
 };
 
+/// Of the connection, behind all that was there before.
+pub(super) const SESSION: &[C] = &columns! {
+    "sdu_bytes" Bytes "session data unit of SQL*Net that was agreed on"
+        |r| r.c.sqlnet.and_then(|s| s.sdu_bytes) => within("sqlnet") or_null;
+    "sdu_offered_bytes" Bytes "the one that the client asked for"
+        |r| r.c.sqlnet.and_then(|s| s.sdu_offered_bytes) => within("sqlnet") or_null;
+    "tdu_bytes" Bytes "transport data unit that was agreed on"
+        |r| r.c.sqlnet.and_then(|s| s.tdu_bytes) => within("sqlnet") or_null;
+    "tdu_offered_bytes" Bytes "the one that the client asked for"
+        |r| r.c.sqlnet.and_then(|s| s.tdu_offered_bytes) => within("sqlnet") or_null;
+    "purpose" Text "what the session is for, where it is no application's: redo-transport, data-guard-broker, goldengate"
+        |r| r.c.sqlnet.and_then(|s| s.purpose).map(|p| p.name()) => within("sqlnet") or_null;
+};
+
 /// Of each direction.
 pub(super) static DIRECTION: LazyLock<Vec<C>> = LazyLock::new(|| {
     let time = |class: TimeClass| {
@@ -235,7 +249,8 @@ pub(super) static DIRECTION: LazyLock<Vec<C>> = LazyLock::new(|| {
 pub(crate) fn columns() -> Vec<C> {
     let direction = DIRECTION.iter().map(|c| c.only_csv());
     let connection = CONNECTION.iter().copied();
-    connection.chain(WHICH).chain(direction).collect()
+    let all = connection.chain(WHICH).chain(direction);
+    all.chain(SESSION.iter().copied()).collect()
 }
 
 fn directions(r: &ConnRow<'_>, out: &mut Vec<u8>) {

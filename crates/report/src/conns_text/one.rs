@@ -7,9 +7,11 @@ use super::sides::{account, counts, row};
 use crate::classes::arrow;
 use crate::conns::{DIRECTIONS, capture_of, file_of};
 use crate::page::Tone;
+use crate::sql_text::{purpose, unit};
 use crate::text::{Grid, Unit, counted, damage, grouped, moment, share, taken, wrap};
 use analysis::results::{ConnectionResult, ConnsResult, HandshakeResult};
 use jiff::tz::TimeZone;
+use model::sqlnet::SqlNetSession;
 use model::{Close, Direction, Mark, TimeClass, Wait, format_duration};
 use std::io::{self, Write};
 
@@ -74,7 +76,30 @@ fn head(result: &ConnsResult, c: &ConnectionResult, zone: &TimeZone) -> String {
     let vantage = format!("{} ({sure}{})", taken(Some(c.vantage)), c.vantage_from);
     text.push_str(&wrap("  Capture: ", 4, &format!("{vantage}.")));
     text.push_str(&wrap("  Handshake: ", 4, &handshake(&c.handshake)));
+    if let Some(session) = c.sqlnet.map(|s| net_session(&s))
+        && !session.is_empty()
+    {
+        text.push_str(&wrap("  SQL*Net: ", 4, &session));
+    }
     text
+}
+
+/// What the session is for, and the units of its packets.
+fn net_session(s: &SqlNetSession) -> String {
+    let mut told: Vec<String> = s
+        .purpose
+        .map(purpose)
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
+    let units = [
+        ("SDU", s.sdu_bytes, s.sdu_offered_bytes),
+        ("TDU", s.tdu_bytes, s.tdu_offered_bytes),
+    ];
+    for (name, agreed, asked) in units {
+        told.extend(agreed.map(|agreed| format!("{name} {}", unit(agreed, asked))));
+    }
+    told.join(", ")
 }
 
 fn close(close: Close) -> &'static str {

@@ -53,11 +53,15 @@ fn numbers(l: &LogonsResult) -> String {
 
 fn kinds(l: &LogonsResult, style: SqlStyle) -> String {
     let (some, more) = shown(&l.failures, style, KINDS);
-    let named = l.failures.iter().any(|f| f.user.is_some());
+    let named = |code| {
+        l.failures
+            .iter()
+            .any(|f| f.code == code && f.user.is_some())
+    };
     let each = some.iter().map(|f| {
         let user = match &f.user {
             Some(user) => format!(" as {}", harmless(user)),
-            None if named => " as others".to_owned(),
+            None if named(f.code) => " as others".to_owned(),
             None => String::new(),
         };
         format!("{}{user} × {}", harmless(f.code.name()), grouped(f.count))
@@ -126,6 +130,8 @@ mod tests {
                 failure("ORA-01017", "SYS", 672),
                 failure("ORA-28000", "SCOTT", 16),
             ],
+            users: 2,
+            has_more_users: false,
             evidence: Vec::new(),
         }];
         expect_test::expect![[r#"

@@ -33,8 +33,17 @@ fn session(s: &SessionResult) -> String {
     text
 }
 
+/// What a session is for, in words.
+pub(crate) fn purpose(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::RedoTransport => "Data Guard's redo transport",
+        Purpose::DataGuardBroker => "Data Guard's broker",
+        Purpose::GoldenGate => "GoldenGate",
+    }
+}
+
 /// A unit as it was agreed on, and what the client asked for.
-fn unit(agreed: u32, asked: Option<u32>) -> String {
+pub(crate) fn unit(agreed: u32, asked: Option<u32>) -> String {
     let asked = asked.filter(|&asked| asked != agreed);
     let asked = asked.map_or(String::new(), |n| {
         format!(" (asked for {})", grouped(n.into()))
@@ -77,6 +86,13 @@ fn parts(s: &SessionResult) -> String {
     let told: Vec<String> = told
         .map(|(name, ns)| match *name {
             "logon" => format!("{name} {}{}", format_duration(*ns), phases(s)),
+            "work" if is_told(s.overlap_ns, s.span_ns()) => {
+                let twice = format_duration(s.overlap_ns);
+                format!(
+                    "{name} {} (calls overlap for {twice})",
+                    format_duration(*ns)
+                )
+            }
             _ => format!("{name} {}", format_duration(*ns)),
         })
         .collect();
@@ -86,12 +102,12 @@ fn parts(s: &SessionResult) -> String {
 /// What a session did, and whose it is.
 pub(crate) fn of_session(s: &SessionResult) -> (String, String) {
     let of = &s.session;
-    let purpose = of.purpose.map(|p| match p {
-        Purpose::RedoTransport => "Data Guard's redo transport",
-        Purpose::DataGuardBroker => "Data Guard's broker",
-        Purpose::GoldenGate => "GoldenGate",
-    });
-    let mut who: Vec<String> = purpose.map(str::to_owned).into_iter().collect();
+    let mut who: Vec<String> = of
+        .purpose
+        .map(purpose)
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
     let named = [
         ("user", &of.user),
         ("database", &of.database),
@@ -108,6 +124,9 @@ pub(crate) fn of_session(s: &SessionResult) -> (String, String) {
     }
     if let Some(largest) = s.largest_packet_bytes {
         who.push(format!("largest packet {} B", grouped(largest)));
+    }
+    if of.big_endian {
+        who.push("a big-endian client: cursors and rows are not read".to_owned());
     }
     who.extend(of.cipher.map(|cipher| format!("encrypted with {cipher}")));
     who.extend(of.checksum.map(|hash| format!("checksums of {hash}")));

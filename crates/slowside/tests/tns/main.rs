@@ -1,4 +1,4 @@
-//! Public captures of SQL*Net, where they are at hand (`../shared/samples/tns`): every byte is in a
+//! Public captures of SQL*Net, where they are at hand (`../shared/samples/tns`, some in `verdicts`): every byte is in a
 //! packet, packets are those of tshark, statements those that stand in the bytes, and rows those that
 //! were counted by hand.
 
@@ -17,10 +17,22 @@ fn all() -> Vec<PathBuf> {
     };
     let entries = std::fs::read_dir(folder).expect("a folder");
     let mut paths: Vec<_> = entries.map(|e| e.expect("an entry").path()).collect();
+    paths.extend(ELSEWHERE.iter().filter_map(|name| {
+        let folder = testkit::at_hand::sample("verdicts")?;
+        Some(folder.join(name))
+    }));
     paths.sort();
-    assert_eq!(paths.len(), 20);
+    assert_eq!(paths.len(), 24);
     paths
 }
+
+/// Those that are held for their first sentence, too.
+const ELSEWHERE: [&str; 4] = [
+    "TNS_Oracle5.pcap",
+    "john-Oracle-2.pcap",
+    "john-Oracle-WinWin-1.pcap",
+    "john-try-1-simple",
+];
 
 fn name(path: &std::path::Path) -> String {
     let name = path.file_name().expect("a name");

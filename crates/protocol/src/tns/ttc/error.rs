@@ -8,8 +8,11 @@
 use super::message;
 use super::reader::Reader;
 
-/// Universal blocks are some 45 bytes, with their codes in lists more.
-const LONGEST_UNIVERSAL: usize = 400;
+/// Universal blocks are some 45 bytes; with lists of the errors of an array's rows more.
+const LONGEST_UNIVERSAL: usize = 1_200;
+
+/// Rows of an array whose errors one block lists; more do not fit.
+const LISTED: u64 = 400;
 
 /// What ends the rows of a query.
 const NO_DATA_FOUND: u32 = 1_403;
@@ -199,15 +202,24 @@ fn universal(tail: &[u8], end: usize, call: Option<u8>, code: Option<u32>) -> Op
         let body = block.strip_prefix(&[message::ERROR])?;
         // A status and a number before the fields, from 11.2 on; from 10g a number; nothing before.
         [2, 1, 0].into_iter().find_map(|before| {
-            let found = fields(Reader::new(body), before, call)?;
+            let read = |flags| fields(Reader::new(body), before, flags, call);
+            let found = read(Flags::Numbers).or_else(|| read(Flags::Bytes))?;
             let same = code.map_or(found.error == 0, |code| code == found.error);
             same.then_some(found)
         })
     })
 }
 
+/// How flags and the cursor's options are written: as numbers, which JDBC 12.1 shows, or as bytes, which sources of
+/// other thin clients have.
+#[derive(Clone, Copy, PartialEq)]
+enum Flags {
+    Numbers,
+    Bytes,
+}
+
 /// Reads the fields of a universal block behind `before` numbers; they must end where `r` does.
-fn fields(mut r: Reader<'_>, before: usize, call: Option<u8>) -> Option<Block> {
+fn fields(mut r: Reader<'_>, before: usize, flags: Flags, call: Option<u8>) -> Option<Block> {
     if before == 2 {
         let status = r.universal(4)?;
         if status & 8 != 0 {
@@ -222,12 +234,19 @@ fn fields(mut r: Reader<'_>, before: usize, call: Option<u8>) -> Option<Block> {
     r.universal(2)?;
     r.universal(2)?;
     let cursor = u32::try_from(r.universal(2)?).ok()?;
-    r.universal(2)?;
+    // The error's place in the text: negative where there is none.
+    r.signed(2)?;
     let statement = r.u8()?;
-    // Fatal, flags, and three that are 0.
-    for _ in 0..5 {
-        r.universal(2)?;
+    r.u8()?;
+    match flags {
+        Flags::Numbers => {
+            r.universal(2)?;
+            r.universal(2)?;
+        }
+        Flags::Bytes => drop(r.take(2)?),
     }
+    // What called for it, and warnings.
+    r.take(2)?;
     // The row's address.
     r.universal(4)?;
     r.universal(2)?;
@@ -249,10 +268,11 @@ fn fields(mut r: Reader<'_>, before: usize, call: Option<u8>) -> Option<Block> {
         cursor,
         statement,
     };
-    // Further addresses and lists of an array's errors, which are empty but for such errors.
-    for _ in 0..4 {
-        (r.u8()? == 0).then_some(())?;
+    if r.universal(4)? > 0 {
+        // The address of a row that has no place of its own.
+        r.text()?;
     }
+    rows_that_failed(&mut r)?;
     // Before 12.1 that is all; then error and rows again; from 20c on two more.
     let mut more = [None; 4];
     for number in &mut more {
@@ -268,11 +288,44 @@ fn fields(mut r: Reader<'_>, before: usize, call: Option<u8>) -> Option<Block> {
         }
         _ => false,
     };
-    let repeats_rows = more.get(1).copied().flatten();
+    let [_, repeats_rows, kind, _] = more;
+    // Sources of thin clients say that the first place of the kind is one of servers up to 19c.
+    let kind = kind.and_then(|kind| u8::try_from(kind).ok());
     (repeated && r.is_empty()).then_some(Block {
         rows: repeats_rows.unwrap_or(rows),
+        statement: kind.filter(|_| statement == 0).unwrap_or(statement),
         ..block
     })
+}
+
+/// Steps over three lists, which are empty unless rows of an array failed: their errors, their places, and texts.
+fn rows_that_failed(r: &mut Reader<'_>) -> Option<()> {
+    for _ in 0..2 {
+        let count = r.universal(4)?;
+        if count == 0 {
+            continue;
+        }
+        let chunked = r.u8()? == super::reader::CHUNKED;
+        for _ in 0..Some(count).filter(|&n| n <= LISTED)? {
+            if chunked {
+                r.universal(4)?;
+            }
+            r.universal(4)?;
+        }
+        if chunked {
+            r.u8()?;
+        }
+    }
+    let texts = r.universal(2)?;
+    if texts > 0 {
+        r.u8()?;
+        for _ in 0..Some(texts).filter(|&n| n <= LISTED)? {
+            r.universal(2)?;
+            r.text()?;
+            r.take(2)?;
+        }
+    }
+    Some(())
 }
 
 /// Whether a response that ends so is over: with a status, or with the mark of its end.

@@ -159,6 +159,39 @@ fn universal_blocks() {
     );
 }
 
+/// As sources of python-oracledb, node-oracledb and go-ora have them; no capture shows one.
+#[test]
+fn universal_blocks_by_sources() {
+    // A procedure with compilation errors: a warning, and the error's place is none.
+    is(
+        "04 01 01 01 07 00 00 00 00 01 02 81 01 18 00*4 20 00*7 07 00*2 00*4 00 00",
+        7,
+        block(0, 0, 2, 0x18),
+    );
+    // Flags in a byte.
+    is(
+        "04 01 01 01 08 01 03 00*3 01 02 00 03 00 20 00*10 08 00*2 00*4 00 01 03",
+        8,
+        block(3, 0, 2, 3),
+    );
+    // Two rows of an array of five failed.
+    is(
+        "04 01 01 01 09 01 03 02 5f 3d 00 00 01 04 00 02 00*12 09 00 01 05 00 \
+         01 02 05 01 01 02 05 7c 01 02 04 01 01 01 03 \
+         01 02 20 01 08 08 'ORA-1' 20 20 0a 00 00 01 08 08 'ORA-2' 20 20 0a 00 00 02 5f 3d 01 03 \
+         21 'ORA-24381: error(s) in array DML' 0a",
+        9,
+        block(3, 24_381, 4, 2),
+    );
+    // From 20c on the kind of the statement stands behind alone.
+    is(
+        "04 01 01 01 0a 01 05 02 05 7b 00 00 01 01 00 00 00*12 0a 00 01 01 00*4 02 05 7b 01 05 \
+         01 03 00 19 'ORA-01403: no data found' 0a",
+        0x0a,
+        block(5, 1_403, 1, 3),
+    );
+}
+
 #[test]
 fn a_mark_of_the_end_may_follow() {
     let tail = hex("04 01 01 01 38 01 15 00 00 00 01 01 00 03 00*12 38 00*7 01 15 1d");

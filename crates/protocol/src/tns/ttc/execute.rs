@@ -40,10 +40,16 @@ pub(super) struct Execute<'a> {
     pub rows_asked: Option<u64>,
 }
 
-/// Reads the call from behind its function and sequence number. Native clients of 23ai should have a
-/// token of eight bytes there.
+/// Reads the call from behind its function and sequence number. 23ai puts a token there: 0 without pipelining,
+/// which options never are; of native clients it should have eight bytes.
 pub(super) fn parse(body: &[u8]) -> Option<Execute<'_>> {
+    let behind_token = || {
+        let mut r = Reader::new(body);
+        r.universal(8)?;
+        universal(r.rest())
+    };
     universal(body)
+        .or_else(behind_token)
         .or_else(|| native(body))
         .or_else(|| native(body.strip_prefix(&[0; 8])?))
 }
@@ -81,11 +87,7 @@ fn rows_asked(
 
 fn universal(body: &[u8]) -> Option<Execute<'_>> {
     let mut r = Reader::new(body);
-    // 23ai puts a token in front, always 0 without pipelining; options never are.
-    if body.first() == Some(&0) {
-        r.u8()?;
-    }
-    let options = r.universal(4)?;
+    let options = r.universal(4).filter(|&options| options != 0)?;
     let cursor = u32::try_from(r.universal(4)?).ok()?;
     let has_text = r.pointer()?;
     let length = usize::try_from(r.universal(4)?).ok()?;

@@ -7,8 +7,9 @@ use super::{message, scan};
 use model::Found;
 use std::borrow::Cow;
 
-/// Longest name of a user.
+/// Longest name of a user; and of one whose length is repeated wrongly, which no byte of a name can be.
 const USER: usize = 128;
+const LONGEST_GUESS: usize = b' ' as usize - 1;
 
 /// What is read of a logon's request.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -100,7 +101,8 @@ fn call(payload: &[u8]) -> &[u8] {
 }
 
 /// The user stands right before the first key, with its length or, from JDBC, without; the header
-/// repeats that length, for native clients times the bytes of the largest character.
+/// repeats that length, for native clients times the bytes of the largest character. Scripts that try passwords repeat
+/// another one: of theirs the length before the name is the only one.
 fn user(payload: &[u8]) -> Option<Cow<'_, str>> {
     // 03 76|73 and a number; then a pointer and the length.
     let body = payload.get(3..)?;
@@ -126,14 +128,22 @@ fn user(payload: &[u8]) -> Option<Cow<'_, str>> {
         }
     }
     let end = key.checked_sub(5)?;
-    [8, 4, 1].into_iter().find_map(|pointer| {
-        let counted = length(pointer).filter(|n| (1..=4 * USER).contains(n))?;
-        (1..=counted.min(USER)).find_map(|n| {
-            let from = end.checked_sub(n)?;
-            let says = payload.get(from.checked_sub(1)?).copied().map(usize::from);
-            let fits = says == Some(n) && (1..=4).any(|times| n * times == counted);
-            fits.then(|| printable(payload.get(from..end)?)).flatten()
-        })
+    let counted = [8, 4, 1].into_iter().filter_map(|pointer| {
+        let n = length(pointer)?;
+        (1..=4 * USER).contains(&n).then_some(n)
+    });
+    let named = |n: usize| {
+        let from = end.checked_sub(n)?;
+        let says = payload.get(from.checked_sub(1)?).copied().map(usize::from);
+        (says == Some(n)).then(|| printable(payload.get(from..end)?))?
+    };
+    let agreed = counted.clone().find_map(|counted| {
+        let mut lengths = (1..=counted.min(USER)).filter(|n| (1..=4).any(|t| n * t == counted));
+        lengths.find_map(named)
+    });
+    agreed.or_else(|| {
+        counted.clone().next()?;
+        (1..=LONGEST_GUESS).find_map(named)
     })
 }
 
@@ -177,6 +187,14 @@ mod tests {
         let logon = find(&payload);
         assert_eq!(logon.user.as_deref(), Some("sys"));
         assert_eq!(logon.host.as_deref(), Some("kali"));
+    }
+
+    #[test]
+    fn a_script_may_repeat_a_wrong_length() {
+        // Four for every name.
+        let payload = b"\x03\x76\x02\x01\x04\0\0\0\x01\0\0\0\x01\x05\0\0\0\x01\x01\x05guest\
+            \x0d\0\0\0\x0dAUTH_TERMINAL\x07\0\0\0\x07pts/189\0\0\0\0";
+        assert_eq!(find(payload).user.as_deref(), Some("guest"));
     }
 
     #[test]

@@ -12,8 +12,10 @@
 //! - [`reader`] reads numbers and texts; [`scan`] looks for SQL where structure fails.
 //! - [`request`] finds the function behind the piggybacks, [`execute`] reads the bundled call of
 //!   parsing, executing and fetching (OALL8), [`logon`] what a logon says of both sides.
+//! - [`big_endian`] tells clients whose numbers are the other way round, which are not read.
 //! - [`error`] finds and reads the error block, [`rows`] the header of the rows.
 
+mod big_endian;
 mod error;
 mod execute;
 mod logon;
@@ -22,6 +24,7 @@ mod request;
 mod rows;
 mod scan;
 
+pub(super) use big_endian::says as says_big_endian;
 pub(super) use error::{Block, find as find_block, is_over, text_error};
 pub(super) use logon::{find as find_logon, server_version};
 pub(super) use reader::Reader;
@@ -62,6 +65,7 @@ pub(super) mod function {
     pub(in crate::tns) const FETCH7: u8 = 0x48;
     pub(in crate::tns) const OSQL7: u8 = 0x4a;
     pub(in crate::tns) const EXECUTE_FETCH: u8 = 0x4e;
+    pub(in crate::tns) const AUTHENTICATE: u8 = 0x76;
     pub(in crate::tns) const LOGON: [u8; 5] = [0x51, 0x52, 0x54, 0x73, 0x76];
     pub(in crate::tns) const OALL8: u8 = 0x5e;
     pub(in crate::tns) const LOB: u8 = 0x60;

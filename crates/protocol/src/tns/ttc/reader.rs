@@ -73,6 +73,14 @@ impl<'a> Reader<'a> {
         Some(value)
     }
 
+    /// Steps over a universal number that may be negative.
+    pub(in crate::tns) fn signed(&mut self, most: u8) -> Option<()> {
+        const NEGATIVE: u8 = 0x80;
+        let length = self.u8()? & !NEGATIVE;
+        (length <= most).then_some(())?;
+        self.take(length.into()).map(drop)
+    }
+
     /// A pointer of the universal representation: whether anything follows.
     pub(in crate::tns) fn pointer(&mut self) -> Option<bool> {
         match self.u8()? {

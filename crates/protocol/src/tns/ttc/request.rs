@@ -6,7 +6,7 @@
 
 use super::execute::{self, option};
 use super::reader::{Reader, Text};
-use super::{function, message, op_of, scan};
+use super::{big_endian, function, message, op_of, scan};
 use model::{Found, Name, sql::op};
 
 /// How far behind a piggyback that cannot be read the next message is looked for.
@@ -129,24 +129,17 @@ impl<'a> Request<'a> {
 
     fn oall8(&mut self, body: &'a [u8]) {
         let Some(execute) = execute::parse(body) else {
-            // Not as any version has it.
-            self.op = op::EXECUTE;
+            // Not as any version has it, but perhaps the other way round.
+            self.op = match big_endian::options(body) {
+                Some(options) => done_by(options.into()).unwrap_or(op::OTHER),
+                None => op::EXECUTE,
+            };
             self.text = scan::find(body, None).map(|text| (text, Found::Scanned));
-            self.executes = true;
+            self.executes = self.op == op::EXECUTE;
             return;
         };
-        let does = |what| execute.options & what != 0;
-        self.executes = does(option::EXECUTE);
-        self.op = if self.executes {
-            op::EXECUTE
-        } else if does(option::PARSE) {
-            op::PREPARE
-        } else if does(option::FETCH) {
-            op::FETCH
-        } else {
-            self.function = Some(function::OALL8);
-            op::OTHER
-        };
+        self.executes = execute.options & option::EXECUTE != 0;
+        self.op = done_by(execute.options).unwrap_or(op::OTHER);
         self.cursor = Some(execute.cursor);
         self.rows_asked = execute.rows_asked;
         self.text = execute.text;
@@ -192,6 +185,17 @@ impl<'a> Request<'a> {
     }
 }
 
+/// What a bundled call does first of all.
+fn done_by(options: u64) -> Option<Name> {
+    let what = [
+        (option::EXECUTE, op::EXECUTE),
+        (option::PARSE, op::PREPARE),
+        (option::FETCH, op::FETCH),
+    ];
+    let done = what.into_iter().find(|(option, _)| options & option != 0);
+    done.map(|(_, op)| op)
+}
+
 /// The text at `at`, when it has the length that stands at `length_at`, as [`execute`] would have it.
 fn placed(body: &[u8], at: usize, length_at: usize) -> Option<(Text<'_>, Found)> {
     let length = Reader::new(body.get(length_at..)?).u32_le()?;
@@ -217,7 +221,14 @@ fn piggyback<'a>(
     };
     let read = match function {
         function::CLOSE_CURSORS | function::CANCEL_CURSORS => {
-            let lists = [universal_list, list_1, list_8, list_8_4, list_4];
+            let lists = [
+                universal_list,
+                universal_list_behind_token,
+                list_1,
+                list_8,
+                list_8_4,
+                list_4,
+            ];
             lists.into_iter().find_map(|list| {
                 let (cursors, rest) = list(body)?;
                 (follows(rest) || rest.is_empty()).then_some((cursors, rest))
@@ -240,11 +251,15 @@ fn piggyback<'a>(
 
 type List<'a> = Option<(Vec<u32>, &'a [u8])>;
 
+/// 23ai puts a token in front, which is 0 without pipelining.
+fn universal_list_behind_token(body: &[u8]) -> List<'_> {
+    let mut r = Reader::new(body);
+    r.universal(8)?;
+    universal_list(r.rest())
+}
+
 fn universal_list(body: &[u8]) -> List<'_> {
     let mut r = Reader::new(body);
-    if body.first() == Some(&0) {
-        r.u8()?;
-    }
     r.pointer()?.then_some(())?;
     let count = r.universal(4).filter(|&n| n <= CURSORS)?;
     let mut cursors = Vec::new();
@@ -305,16 +320,28 @@ fn two_native(body: &[u8]) -> Option<(u32, u32)> {
     Some((r.u32_le()?, r.u32_le()?))
 }
 
+/// A token, which 23ai puts in front, is 0 without pipelining, which no cursor is. One that is not shows by the
+/// number of numbers: two of a fetch, and four of an execution, up to its bound values.
 fn two_universal(body: &[u8]) -> Option<(u32, u32)> {
+    let number = |r: &mut Reader<'_>| r.universal(8);
     let mut r = Reader::new(body);
     if body.first() == Some(&0) {
         r.u8()?;
     }
-    let mut number = || u32::try_from(r.universal(4)?).ok();
-    let both = (number()?, number()?);
+    let behind_zero = r;
+    let mut count = 0;
+    while !matches!(r.rest(), [] | [message::ROW, ..]) && number(&mut r).is_some() {
+        count += 1;
+    }
+    let ends = matches!(r.rest(), [] | [message::ROW, ..]);
+    let mut r = behind_zero;
+    if ends && matches!(count, 3 | 5) {
+        number(&mut r)?;
+    }
     // A native cursor of 1 to 4 looks like the length of a number that begins with zeros, which none
     // does.
-    Some(both)
+    let mut number = || u32::try_from(r.universal(4)?).ok();
+    Some((number()?, number()?))
 }
 
 fn one(body: &[u8]) -> Option<u32> {
@@ -360,7 +387,9 @@ fn is_call(payload: &[u8]) -> bool {
                 (2..=16).contains(&rest.len())
                     && pair(rest).is_some_and(|(cursor, _)| (1..100_000).contains(&cursor))
             }
-            function::OALL8 => execute::parse(rest).is_some(),
+            function::OALL8 => {
+                execute::parse(rest).is_some() || big_endian::options(rest).is_some()
+            }
             known => function::is_known(known) && !rest.is_empty(),
         },
         _ => false,

@@ -153,6 +153,8 @@ fn fetches_name_their_cursor_and_rows() {
         ("03 05 01 05 00*3 f4 01 00 00", 5, 500),
         ("03 05 37 01 01 01 0a", 1, 10),
         ("03 05 02 00 01 02 02 01 f4", 2, 500),
+        // Pipelined, as sources of thin clients have it: the token numbers what was asked.
+        ("03 05 03 01 07 01 02 02 01 f4", 2, 500),
     ] {
         let bytes = hex(bytes);
         let request = Request::parse(&bytes).unwrap();
@@ -160,6 +162,28 @@ fn fetches_name_their_cursor_and_rows() {
         let found = (request.cursor, request.rows_asked);
         assert_eq!(found, (Some(cursor), Some(rows)));
         assert!(is_start(&bytes));
+    }
+}
+
+#[test]
+fn tokens_of_a_pipeline_are_no_options_or_cursors() {
+    let execute = hex(
+        "11 69 02 01 03 01 01 01 01 04 03 5e 03 01 03 02 80 21 00 01 01 12 01 01 0d 00 00 00 01 14 \
+         04 7f ff*3 00*9 00*18 12 'select 1 from dual' 01 01 00*6 01 01 00 02 80 00*4",
+    );
+    let request = Request::parse(&execute).unwrap();
+    assert_eq!(sql(&request), structured("select 1 from dual"));
+    assert_eq!((request.cursor, request.rows_asked), (Some(0), Some(20)));
+    assert_eq!(request.closes, [4]);
+    // Executing again: with and without a token, and bound values behind.
+    for bytes in [
+        "03 04 02 01 05 01 01 00 00",
+        "03 04 02 00 01 05 01 01 00 00 07 01 'x'",
+        "03 04 02 01 03 01 05 01 01 00 00 07 01 'x'",
+    ] {
+        let bytes = hex(bytes);
+        let request = Request::parse(&bytes).unwrap();
+        assert_eq!((request.op, request.cursor), (op::EXECUTE, Some(5)));
     }
 }
 
