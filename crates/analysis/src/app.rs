@@ -9,6 +9,7 @@
 //! - rows with a start and an end: with the calls that enclose them or that they enclose ([`nesting`]), when all calls
 //!   are known;
 //! - latencies that nothing identifies: mean against mean ([`means`]);
+//! - distributions in steps: the bounds of their mean against the mean ([`spread`]);
 //! - sums of an NFS client: its own queue.
 //!
 //! What cannot be used is refused with its reason ([`words`]): nothing is left out in silence.
@@ -19,6 +20,7 @@ mod means;
 mod nesting;
 mod server;
 mod span;
+mod spread;
 #[cfg(test)]
 mod tests;
 mod whose;
@@ -28,6 +30,8 @@ pub use by_kind::ByKind;
 pub(crate) use by_kind::KINDS;
 pub use server::{Joined, ServerFacts};
 pub(crate) use span::kind_of_op;
+pub(crate) use spread::Spread;
+pub use spread::{Bounds, Range};
 pub use whose::Whose;
 
 use crate::half::Half;
@@ -41,7 +45,7 @@ use nesting::Nesting;
 use span::Span;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use trace::{Application, OperationKind};
+use trace::{Application, Histogram, OperationKind};
 use words::Refusal;
 
 /// Slack between the clock of rows and the capture's, on one host.
@@ -72,6 +76,8 @@ pub struct Compared {
     pub kinds: Vec<OperationKind>,
     /// How long operations took, where each is told, as far as the capture reaches.
     pub own: ByKind,
+    /// How long they took, where only steps are told.
+    pub histograms: Vec<Histogram>,
     /// What lies between them and their calls, of those that were joined.
     pub between: ByKind,
     /// Which call has which operation.
@@ -89,6 +95,8 @@ pub enum ComparedBy {
     Time,
     /// The mean of its operations with the mean of the calls; nothing is known of a single one.
     Mean,
+    /// The bounds of the mean of its operations, whose steps are known, with the mean of the calls.
+    Distribution,
     /// What the client's own system counted of its queue.
     Queue,
 }
@@ -103,6 +111,9 @@ pub struct AppFacts {
     /// Mean above the wire, per operation; of a server's, what its call takes beyond it.
     pub host_mean_ns: i64,
     pub host_total_ns: i64,
+    /// Where means are known by bounds alone: then `application_mean_ns` is the middle, and what lies between the
+    /// least.
+    pub bounds: Option<Bounds>,
     pub by: ComparedBy,
     /// In words, how it was compared.
     pub basis: String,
@@ -234,11 +245,20 @@ impl RowMatch {
         ran: Option<(i64, i64)>,
         notes: &mut Vec<String>,
     ) -> Result<Compared, Refusal> {
+        if self.app.disks.is_some() && self.whose == Whose::Application {
+            if self.app.is_of_disks_alone() {
+                return Err(Refusal::OfDisks(self.app.format.clone()));
+            }
+            notes.push(words::disks(&self.app.format));
+        }
         if self.whose == Whose::Server && self.app.blocks.is_some() {
             return Err(Refusal::NotOfServers(self.app.format.clone()));
         }
         self.calls.of_this_host(&self.app)?;
         let app = Arc::clone(&self.app);
+        if app.operations.is_empty() && !app.histograms.is_empty() {
+            return self.by_distribution();
+        }
         match (app.operations.is_empty(), app.samples.is_empty()) {
             (false, _) if self.absolute => self.in_time(ran, notes),
             (false, _) => self.of_unknown_clock(),
@@ -322,6 +342,7 @@ impl RowMatch {
             application_mean_ns: latency,
             host_mean_ns: above.mean_ns(),
             host_total_ns: (above.total_ns() as f64 * scale.max(1.0)) as i64,
+            bounds: None,
             by,
             basis: words::joined(&app.format, by, above.count(), operations, nested.ahead_ns),
             join: None,
@@ -340,6 +361,9 @@ impl RowMatch {
         let between = std::mem::take(&mut self.between);
         let above = between.all();
         if above.count() == 0 || above.count() * 2 < self.calls.count().min(all) {
+            if let Some(least_ns) = self.app.slower_than_ns {
+                return Err(Refusal::SlowOnes { least_ns });
+            }
             let samples = self
                 .app
                 .operations
@@ -356,6 +380,7 @@ impl RowMatch {
             application_mean_ns: span::mean_ns(took),
             host_mean_ns: above.mean_ns(),
             host_total_ns: (above.total_ns() as f64 * scale.max(1.0)) as i64,
+            bounds: None,
             by: ComparedBy::Offset,
             basis: words::joined(&self.app.format, ComparedBy::Offset, above.count(), all, 0),
             join: None,
@@ -390,10 +415,48 @@ impl RowMatch {
             application_mean_ns: means.own_ns,
             host_mean_ns: host,
             host_total_ns: host.saturating_mul(operations as i64),
+            bounds: None,
             by: ComparedBy::Mean,
             basis: words::by_mean(&self.app.format, &means, self.whose),
             join: None,
         }))
+    }
+
+    /// Steps against the calls: what is certain, and what may be.
+    fn by_distribution(mut self) -> Result<Compared, Refusal> {
+        let app = Arc::clone(&self.app);
+        let (calls, kinds) = (self.calls.take(), self.calls.wanted());
+        let spread = Spread::of(&app.histograms, &kinds);
+        let own = spread.mean();
+        // They contradict the capture only where no number within the bounds would not.
+        let latency_ns = match self.whose {
+            Whose::Application => own.most_ns.unwrap_or(i64::MAX),
+            Whose::Server => own.least_ns,
+        };
+        let all = Sampled::untimed(spread.count(), latency_ns);
+        let means = Means::of(&[all], &calls, None, kinds, self.whose)?;
+        let between = own.beyond(means.calls_ns, self.whose);
+        let mut joined = self.joined;
+        if self.whose == Whose::Server {
+            joined.weigh_all(&spread, &calls);
+        }
+        let operations = means.captured();
+        let facts = AppFacts {
+            operations,
+            matched: 0,
+            application_mean_ns: own.middle_ns(),
+            host_mean_ns: between.least_ns,
+            host_total_ns: between.least_ns.saturating_mul(operations as i64),
+            bounds: Some(Bounds { own, between }),
+            by: ComparedBy::Distribution,
+            basis: words::by_distribution(&app.format, &means, self.whose),
+            join: None,
+        };
+        Ok(Compared {
+            histograms: app.histograms.clone(),
+            joined,
+            ..Compared::of(facts)
+        })
     }
 
     /// The queue that the client's own system counted.
@@ -413,10 +476,27 @@ impl RowMatch {
             application_mean_ns: sum(|s| s.execute_ns) / count as i64,
             host_mean_ns: queue / count as i64,
             host_total_ns: queue,
+            bounds: None,
             by: ComparedBy::Queue,
             basis: words::queue(&self.app.format),
             join: None,
         }))
+    }
+}
+
+impl AppFacts {
+    /// How long an operation takes on average, as exactly as that is known.
+    #[must_use]
+    pub fn own(&self) -> Range {
+        let exact = Range::exact(self.application_mean_ns);
+        self.bounds.map_or(exact, |b| b.own)
+    }
+
+    /// What of that is above the wire.
+    #[must_use]
+    pub fn above(&self) -> Range {
+        let exact = Range::exact(self.host_mean_ns);
+        self.bounds.map_or(exact, |b| b.between)
     }
 }
 
@@ -428,6 +508,7 @@ impl Compared {
             source: String::new(),
             kinds: Vec::new(),
             own: ByKind::default(),
+            histograms: Vec::new(),
             between: ByKind::default(),
             joined: Joined::default(),
         }

@@ -1,7 +1,7 @@
 //! Where readers put what they found and what they could not read, within the bound on operations.
 
 use crate::lines::At;
-use crate::{Application, BlockWaits, Error, Operation, OperationSummary, Sample};
+use crate::{Application, BlockWaits, Error, Histogram, Operation, OperationSummary, Sample};
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -70,6 +70,21 @@ impl Collector {
         self.application.summaries = summaries;
     }
 
+    pub(crate) fn histograms(&mut self, mut histograms: Vec<Histogram>) {
+        self.application.histograms.append(&mut histograms);
+    }
+
+    /// Operations that took less are not in the log.
+    pub(crate) fn slower_than(&mut self, ns: i64) {
+        let least = self.application.slower_than_ns.get_or_insert(ns);
+        *least = ns.max(*least);
+    }
+
+    /// The times are those of disks, not of operations.
+    pub(crate) fn of_disks(&mut self) {
+        self.application.of_disks = true;
+    }
+
     pub(crate) fn unfinished(&mut self) {
         self.application.unfinished += 1;
     }
@@ -101,7 +116,8 @@ impl Collector {
     pub(crate) fn finish(self, file: String) -> Result<Application, Error> {
         let found = self.application;
         let rows = !found.operations.is_empty() || !found.samples.is_empty();
-        if rows || !found.summaries.is_empty() || found.blocks.is_some() {
+        let sums = !found.summaries.is_empty() || !found.histograms.is_empty();
+        if rows || sums || found.blocks.is_some() {
             return Ok(found);
         }
         let reason = match (found.first_skipped, found.unfinished) {

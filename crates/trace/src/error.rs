@@ -21,7 +21,7 @@ pub enum Error {
         cure: &'static str,
     },
     #[error(
-        "{file}, line {line}: \"{text}\" is no latency log; --app reads CSV with a header (start_ns,end_ns or time,latency_us), fio latency logs, /proc/self/mountstats, nfsiostat output and extended SQL traces of Oracle"
+        "{file}, line {line}: \"{text}\" is no latency log; --app and --server-app read CSV with a header (start_ns,end_ns or time,latency_us), fio latency logs, /proc/self/mountstats, nfsiostat output, extended SQL traces and event histograms of Oracle, distributions of DTrace, bpftrace and BCC, and rows of nfsslower, ext4slower and biosnoop"
     )]
     Unknown {
         file: String,
@@ -39,9 +39,7 @@ pub enum Error {
         "{file} is a fio {log} log, which holds no latencies of whole operations; give the _lat log of --write_lat_log"
     )]
     FioLog { file: String, log: &'static str },
-    #[error(
-        "{first} is {first_format}, but {file} is {format}; give files of one format to one --app"
-    )]
+    #[error("{first} is {first_format}, but {file} is {format}; give files of one format")]
     Mixed {
         first: String,
         first_format: &'static str,

@@ -1,7 +1,7 @@
 //! The beginning of a file into its format.
 
 use crate::lines::Lines;
-use crate::{Error, blocks, csv, fio, mountstats, nfsiostat};
+use crate::{Error, blocks, csv, fio, histogram, mountstats, nfsiostat, slower, waits};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Format {
@@ -10,6 +10,12 @@ pub(crate) enum Format {
     Mountstats,
     Nfsiostat,
     Oracle,
+    /// Distributions that a tracer printed.
+    Histogram(histogram::Tool),
+    /// Rows of BCC's tools.
+    Rows(slower::Tool),
+    /// Oracle's distributions of its waits.
+    Waits,
 }
 
 impl Format {
@@ -20,6 +26,20 @@ impl Format {
             Format::Mountstats => "/proc/self/mountstats",
             Format::Nfsiostat => "nfsiostat output",
             Format::Oracle => "an Oracle trace",
+            Format::Histogram(tool) => tool.name(),
+            Format::Rows(tool) => tool.name(),
+            Format::Waits => "Oracle's event histogram",
+        }
+    }
+
+    /// Whether a file of this format holds times of disks.
+    pub(crate) fn is_of_disks(self, file: &Lines) -> bool {
+        match self {
+            Format::Rows(tool) => tool == slower::Tool::Biosnoop,
+            Format::Histogram(_) => {
+                histogram::Tool::is_of_disks(&String::from_utf8_lossy(file.head()))
+            }
+            _ => false,
         }
     }
 
@@ -41,7 +61,7 @@ impl Format {
         Ok(format)
     }
 
-    fn of(file: &Lines) -> Result<Format, Error> {
+    pub(crate) fn of(file: &Lines) -> Result<Format, Error> {
         let not_text = |what, cure| Error::NotText {
             file: file.name(),
             what,
@@ -63,9 +83,9 @@ impl Format {
             _ => {}
         }
         let head = String::from_utf8_lossy(file.head());
-        let mut lines = (1..)
+        let lines = (1..)
             .zip(head.lines())
-            .filter(|(_, l)| !l.trim().is_empty());
+            .filter(|(_, l)| !l.trim().is_empty() && !csv::is_preface(l));
         let Some((line, first)) = lines.clone().next() else {
             return Err(Error::Empty { file: file.name() });
         };
@@ -78,8 +98,14 @@ impl Format {
         } else if csv::is_header(first) {
             Ok(Format::Csv)
         // A date or a command may stand above it.
-        } else if lines.any(|(_, l)| nfsiostat::is_header(l)) {
+        } else if lines.clone().any(|(_, l)| nfsiostat::is_header(l)) {
             Ok(Format::Nfsiostat)
+        } else if let Some(tool) = lines.clone().find_map(|(_, l)| slower::Tool::of(l)) {
+            Ok(Format::Rows(tool))
+        } else if lines.clone().any(|(_, l)| waits::is_head(l)) {
+            Ok(Format::Waits)
+        } else if let Some(tool) = histogram::Tool::of(lines.map(|(_, l)| l)) {
+            Ok(Format::Histogram(tool))
         } else {
             Err(Error::Unknown {
                 file: file.name(),

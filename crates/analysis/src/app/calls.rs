@@ -41,7 +41,8 @@ impl Calls {
             met: vec![false; app.clients.len()],
             ..Calls::default()
         };
-        for (kind, client, offset) in operations.chain(samples) {
+        let histograms = app.histograms.iter().map(|h| (h.kind, None, None));
+        for (kind, client, offset) in operations.chain(samples).chain(histograms) {
             if !calls.kinds.contains(&kind) {
                 calls.kinds.push(kind);
             }

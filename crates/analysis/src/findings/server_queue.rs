@@ -13,8 +13,9 @@
 //! # How sure
 //! Only said with the server's own times (--server-app) and a capture at the
 //! server. Exact call by call where op and offset say whose an operation is. By
-//! time alone only the sum is known, and it has no cost of its own. Only if calls
-//! that are slow spend at least half of their time so.
+//! time alone only the sum is known, and of a distribution its bounds: no cost of its
+//! own. Only if calls that are slow spend at least half of their time so; with a
+//! distribution, if they must even where the longest operations are all theirs.
 //!
 //! # What to check next
 //! Threads and their queue (Linux: /proc/net/rpc/nfsd, nfsd's pool_stats; Ganesha:
@@ -83,13 +84,13 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         why: text!(
             "Of {held} for which the server holds a call, its own operation takes {operation} on average: {share} of the server's time passes outside of it{sides} ({basis}).{cost}",
             held = Value::Duration(held),
-            operation = Value::Duration(server.operation_mean_ns),
+            operation = server.own(),
             share = Value::Percent(share),
             sides = sides(server),
             basis = server.basis.clone(),
             cost = match (is_exact, capped) {
                 (_, true) => " Server-concurrency-cap has its cost.",
-                (false, _) => " Joined by time alone, no single call's is known: it has no cost of its own.",
+                (false, _) => " No single call's is known: it has no cost of its own.",
                 _ => "",
             },
         ),
@@ -131,6 +132,7 @@ mod tests {
             behind_mean_ns: Some(MS),
             slow_took_ns: 5_000 * MS,
             slow_beyond_ns: 4_500 * MS,
+            bounds: None,
             by,
             basis: "a log".into(),
         }

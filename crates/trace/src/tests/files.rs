@@ -81,7 +81,7 @@ fn files_of_two_formats_are_refused() {
         .to_string();
     assert_eq!(
         message,
-        "a is CSV, but b is a fio latency log; give files of one format to one --app"
+        "a is CSV, but b is a fio latency log; give files of one format"
     );
 }
 

@@ -4,11 +4,11 @@ mod blocks;
 mod csv;
 mod files;
 mod fio;
+mod histograms;
 mod oracle;
 mod random;
 mod sums;
 
-use crate::collector::Collector;
 use crate::lines::Lines;
 use crate::{Application, Error, Operation, OperationKind};
 use std::io::Cursor;
@@ -18,7 +18,7 @@ fn read_named(files: &[(&str, &[u8])], limit: usize) -> Result<Application, Erro
         .iter()
         .map(|(name, bytes)| Lines::new((*name).to_string(), Cursor::new(bytes.to_vec())))
         .collect::<Result<Vec<_>, _>>()?;
-    crate::take(files, Collector::new(limit))
+    crate::take(files, limit)
 }
 
 fn read(text: &str) -> Application {
