@@ -112,6 +112,17 @@ impl Collector {
         self.application.blocks = Some(waits);
     }
 
+    /// Whether no operation or sample was found so far.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.application.operations.is_empty() && self.application.samples.is_empty()
+    }
+
+    /// Why the first line that was left out was, in words that go on with a sentence.
+    pub(crate) fn first_skipped(&self) -> String {
+        let first = self.application.first_skipped.as_ref();
+        first.map_or_else(String::new, |first| format!(" ({first})"))
+    }
+
     /// What was collected; an error, which names the first file, when that is nothing.
     pub(crate) fn finish(self, file: String) -> Result<Application, Error> {
         let found = self.application;

@@ -393,7 +393,7 @@ fn optional(
 }
 
 /// The fields of a line; `None` when a quote is left open.
-fn fields(line: &str, separator: char) -> Option<Vec<Cow<'_, str>>> {
+pub(crate) fn fields(line: &str, separator: char) -> Option<Vec<Cow<'_, str>>> {
     if separator == BLANKS {
         return Some(line.split_whitespace().map(Into::into).collect());
     }

@@ -21,7 +21,7 @@ pub enum Error {
         cure: &'static str,
     },
     #[error(
-        "{file}, line {line}: \"{text}\" is no latency log; --app and --server-app read CSV with a header (start_ns,end_ns or time,latency_us), fio latency logs, /proc/self/mountstats, nfsiostat output, extended SQL traces and event histograms of Oracle, distributions of DTrace, bpftrace and BCC, and rows of nfsslower, ext4slower and biosnoop"
+        "{file}, line {line}: \"{text}\" is no latency log; --app and --server-app read CSV with a header (start_ns,end_ns or time,latency_us), fio latency logs, /proc/self/mountstats, nfsiostat output, extended SQL traces and event histograms of Oracle, distributions of DTrace, bpftrace and BCC, rows of nfsslower, ext4slower and biosnoop, PostgreSQL's log, MySQL's log of slow statements, pg_stat_statements and performance_schema's digests"
     )]
     Unknown {
         file: String,
@@ -54,6 +54,12 @@ pub enum Error {
         "{file} holds no wait for blocks of a data file that can be held against a capture; {cure}"
     )]
     NoBlocks { file: String, cure: &'static str },
+    #[error("{file} holds no duration of a statement{skipped}; {cure}")]
+    NoStatements {
+        file: String,
+        cure: &'static str,
+        skipped: String,
+    },
     #[error("{file} holds no finished operation; {reason}")]
     Nothing { file: String, reason: String },
 }

@@ -1,6 +1,7 @@
 //! The beginning of a file into its format.
 
 use crate::lines::Lines;
+use crate::statements::{digests, mysql, postgresql};
 use crate::{Error, blocks, csv, fio, histogram, mountstats, nfsiostat, slower, waits};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,6 +17,12 @@ pub(crate) enum Format {
     Rows(slower::Tool),
     /// Oracle's distributions of its waits.
     Waits,
+    /// PostgreSQL's log.
+    Postgresql,
+    /// MySQL's log of slow statements.
+    Mysql,
+    /// Sums by statement, of either.
+    Digests,
 }
 
 impl Format {
@@ -29,6 +36,9 @@ impl Format {
             Format::Histogram(tool) => tool.name(),
             Format::Rows(tool) => tool.name(),
             Format::Waits => "Oracle's event histogram",
+            Format::Postgresql => "PostgreSQL's log",
+            Format::Mysql => "MySQL's log of slow statements",
+            Format::Digests => "sums by statement",
         }
     }
 
@@ -97,6 +107,12 @@ impl Format {
             Ok(Format::Fio)
         } else if csv::is_header(first) {
             Ok(Format::Csv)
+        } else if digests::is_header(first) {
+            Ok(Format::Digests)
+        } else if lines.clone().any(|(_, l)| mysql::is_entry(l)) {
+            Ok(Format::Mysql)
+        } else if lines.clone().any(|(_, l)| postgresql::is_entry(l)) {
+            Ok(Format::Postgresql)
         // A date or a command may stand above it.
         } else if lines.clone().any(|(_, l)| nfsiostat::is_header(l)) {
             Ok(Format::Nfsiostat)

@@ -13,6 +13,7 @@
 //! - `nfsiostat` output (`nfsiostat.rs`): means per operation kind.
 //! - Extended SQL traces of Oracle (`blocks.rs`): waits for blocks of data files.
 //! - Distributions of DTrace, bpftrace and BCC (`histogram.rs`), and Oracle's of its waits (`waits.rs`).
+//! - Statements of PostgreSQL's log, MySQL's log of slow statements, and their sums (`statements.rs`).
 //! - Rows of BCC's nfsslower and its likes, and of biosnoop (`slower.rs`).
 //!
 //! Any of them may be packed with gzip or xz. A line that cannot be read is counted and the first one is
@@ -31,6 +32,7 @@ mod nfsiostat;
 mod number;
 pub mod oracle;
 mod slower;
+mod statements;
 #[cfg(test)]
 mod tests;
 mod unpack;
@@ -211,6 +213,9 @@ fn of_one_format(files: Vec<Lines>, limit: usize) -> Result<Application, Error> 
         Format::Histogram(tool) => histogram::read(tool, files, &mut into)?,
         Format::Rows(tool) => slower::read(tool, files, &mut into)?,
         Format::Waits => waits::read(files, &mut into)?,
+        Format::Postgresql => statements::postgresql::read(files, &mut into)?,
+        Format::Mysql => statements::mysql::read(files, &mut into)?,
+        Format::Digests => statements::digests::read(files, &mut into)?,
     }
     into.finish(first)
 }

@@ -5,6 +5,8 @@ use crate::trace_join::tests::call;
 use model::{Name, Time};
 use trace::{Operation, Sample};
 
+mod steps;
+
 const MS: i64 = 1_000_000;
 const START: i64 = 1_700_000_000_000 * MS;
 

@@ -7,6 +7,7 @@ mod fio;
 mod histograms;
 mod oracle;
 mod random;
+mod statements;
 mod sums;
 
 use crate::lines::Lines;
