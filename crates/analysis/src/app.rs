@@ -6,6 +6,7 @@
 //!
 //! - a database's trace: wait by wait ([`trace_join`](crate::trace_join));
 //! - rows with an offset: with the call of the same kind, offset and time, as calls come;
+//! - rows that name their connection: with its calls, in their order ([`sessions`]);
 //! - rows with a start and an end: with the calls that enclose them or that they enclose ([`nesting`]), when all calls
 //!   are known;
 //! - latencies that nothing identifies: mean against mean ([`means`]);
@@ -19,8 +20,10 @@ mod calls;
 mod means;
 mod nesting;
 mod server;
+mod sessions;
 mod span;
 mod spread;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod whose;
@@ -91,6 +94,8 @@ pub enum ComparedBy {
     Trace,
     /// Operation by operation: the same kind, offset and time.
     Offset,
+    /// Operation by operation: the next call of the connection that it names.
+    Connection,
     /// Operation by operation: the call that it encloses, or that encloses it.
     Time,
     /// The mean of its operations with the mean of the calls; nothing is known of a single one.
@@ -302,10 +307,14 @@ impl RowMatch {
         );
         let mut between = std::mem::take(&mut self.between);
         let by_offset = between.count();
+        let by_connection = app.operations.iter().all(|o| o.session.is_some());
         for (row, call) in &nested.pairs {
             between.add(call.kind, self.whose.between_ns(row, call));
             if self.whose == Whose::Server {
-                self.joined.add_by_time(row, call);
+                match by_connection {
+                    true => self.joined.add(row, call, true),
+                    false => self.joined.add_by_time(row, call),
+                }
             }
         }
         let above = between.all();
@@ -334,6 +343,7 @@ impl RowMatch {
         let scale = operations as f64 / above.count() as f64;
         let by = match by_offset * 2 >= above.count() {
             true => ComparedBy::Offset,
+            false if by_connection => ComparedBy::Connection,
             false => ComparedBy::Time,
         };
         let facts = AppFacts {
@@ -422,43 +432,6 @@ impl RowMatch {
         }))
     }
 
-    /// Steps against the calls: what is certain, and what may be.
-    fn by_distribution(mut self) -> Result<Compared, Refusal> {
-        let app = Arc::clone(&self.app);
-        let (calls, kinds) = (self.calls.take(), self.calls.wanted());
-        let spread = Spread::of(&app.histograms, &kinds);
-        let own = spread.mean();
-        // They contradict the capture only where no number within the bounds would not.
-        let latency_ns = match self.whose {
-            Whose::Application => own.most_ns.unwrap_or(i64::MAX),
-            Whose::Server => own.least_ns,
-        };
-        let all = Sampled::untimed(spread.count(), latency_ns);
-        let means = Means::of(&[all], &calls, None, kinds, self.whose)?;
-        let between = own.beyond(means.calls_ns, self.whose);
-        let mut joined = self.joined;
-        if self.whose == Whose::Server {
-            joined.weigh_all(&spread, &calls);
-        }
-        let operations = means.captured();
-        let facts = AppFacts {
-            operations,
-            matched: 0,
-            application_mean_ns: own.middle_ns(),
-            host_mean_ns: between.least_ns,
-            host_total_ns: between.least_ns.saturating_mul(operations as i64),
-            bounds: Some(Bounds { own, between }),
-            by: ComparedBy::Distribution,
-            basis: words::by_distribution(&app.format, &means, self.whose),
-            join: None,
-        };
-        Ok(Compared {
-            histograms: app.histograms.clone(),
-            joined,
-            ..Compared::of(facts)
-        })
-    }
-
     /// The queue that the client's own system counted.
     fn queue(self) -> Result<Compared, Refusal> {
         let sum = |of: fn(&trace::OperationSummary) -> i64| {
@@ -481,22 +454,6 @@ impl RowMatch {
             basis: words::queue(&self.app.format),
             join: None,
         }))
-    }
-}
-
-impl AppFacts {
-    /// How long an operation takes on average, as exactly as that is known.
-    #[must_use]
-    pub fn own(&self) -> Range {
-        let exact = Range::exact(self.application_mean_ns);
-        self.bounds.map_or(exact, |b| b.own)
-    }
-
-    /// What of that is above the wire.
-    #[must_use]
-    pub fn above(&self) -> Range {
-        let exact = Range::exact(self.host_mean_ns);
-        self.bounds.map_or(exact, |b| b.between)
     }
 }
 

@@ -165,6 +165,7 @@ pub(crate) fn compared_by(by: ComparedBy) -> &'static str {
     match by {
         ComparedBy::Trace => "trace",
         ComparedBy::Offset => "offset",
+        ComparedBy::Connection => "connection",
         ComparedBy::Time => "time",
         ComparedBy::Mean => "mean",
         ComparedBy::Distribution => "distribution",

@@ -2,19 +2,25 @@
 
 use crate::lines::At;
 use crate::{Application, BlockWaits, Error, Histogram, Operation, OperationSummary, Sample};
+use std::collections::BTreeMap;
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 pub(crate) struct Collector {
     application: Application,
+    sessions: BTreeMap<SocketAddr, u32>,
     limit: usize,
 }
+
+/// Connections that rows may name.
+const SESSIONS: usize = 1_000_000;
 
 impl Collector {
     pub(crate) fn new(limit: usize) -> Collector {
         Collector {
             application: Application::default(),
+            sessions: BTreeMap::new(),
             limit,
         }
     }
@@ -48,6 +54,20 @@ impl Collector {
         if known.is_none() {
             clients.push(address);
         }
+        Some(number)
+    }
+
+    /// The number of a connection that a row names by its client's end; `None` when there are too many.
+    pub(crate) fn session(&mut self, end: SocketAddr) -> Option<u32> {
+        if let Some(number) = self.sessions.get(&end) {
+            return Some(*number);
+        }
+        let number = u32::try_from(self.sessions.len()).ok()?;
+        if self.sessions.len() >= SESSIONS {
+            return None;
+        }
+        self.sessions.insert(end, number);
+        self.application.sessions.push(end);
         Some(number)
     }
 

@@ -302,6 +302,7 @@ impl Table {
             offset: number(self.offset),
             size: number(self.size),
             client: None,
+            session: None,
         }))
     }
 

@@ -54,6 +54,10 @@ pub enum Error {
         "{file} holds no wait for blocks of a data file that can be held against a capture; {cure}"
     )]
     NoBlocks { file: String, cure: &'static str },
+    #[error(
+        "{file} is /proc/net/rpc/nfsd, which counts operations and says no time of them; give what bpftrace or funclatency say of nfsd_vfs_read and nfsd_vfs_write at the same time"
+    )]
+    CountsAlone { file: String },
     #[error("{file} holds no duration of a statement{skipped}; {cure}")]
     NoStatements {
         file: String,

@@ -99,6 +99,10 @@ impl Format {
         let Some((line, first)) = lines.clone().next() else {
             return Err(Error::Empty { file: file.name() });
         };
+        let has = |word: &str| lines.clone().any(|(_, l)| l.starts_with(word));
+        if first.starts_with("rc ") && has("th ") && has("rpc ") {
+            return Err(Error::CountsAlone { file: file.name() });
+        }
         if blocks::is_trace(&head) {
             Ok(Format::Oracle)
         } else if mountstats::is_header(first) {

@@ -41,7 +41,7 @@ mod waits;
 use collector::Collector;
 use format::Format;
 use lines::Lines;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -63,6 +63,8 @@ pub struct Application {
     pub samples: Vec<Sample>,
     /// The hosts that rows name as theirs; [`Operation::client`] is a number of these.
     pub clients: Vec<IpAddr>,
+    /// The clients' ends of connections that rows name.
+    pub sessions: Vec<SocketAddr>,
     /// How much earlier than they were the log may note starts and ends.
     pub grain_ns: i64,
     /// Per operation kind, for logs that only hold sums (mountstats, nfsiostat).
@@ -101,6 +103,9 @@ pub struct Operation {
     pub size: Option<u64>,
     /// Whose it is, where the row names an address.
     pub client: Option<u16>,
+    /// Over which connection it was asked for, where the row names the client's port: a number of
+    /// [`Application::sessions`].
+    pub session: Option<u32>,
 }
 
 /// The mean latency of so many operations, which nothing tells from others.

@@ -125,6 +125,7 @@ fn lasting(latency_ms: &str) -> Option<Operation> {
         offset: None,
         size: None,
         client: None,
+        session: None,
     })
 }
 

@@ -9,8 +9,8 @@ use crate::ledgers::Operations;
 /// Calls and their operations.
 #[derive(Default)]
 pub struct Joined {
-    /// How long the operation took, by the number of the call; only where the operation's place says that it is the
-    /// call's. By time alone several calls may have enclosed it, of which sums are known and no single one.
+    /// How long the operation took, by the number of the call; only where the operation's place or connection says that it
+    /// is the call's. By time alone several calls may have enclosed it, of which sums are known and no single one.
     pub operations: Operations,
     /// Of how many it is known how long they waited before their operation began, and after it ended; in all.
     ordered: u64,
@@ -30,7 +30,7 @@ impl Joined {
         }
     }
 
-    /// By offset and time; `in_order` if row and call are on one clock.
+    /// By offset, or by connection, and time; `in_order` if row and call are on one clock.
     pub(super) fn add(&mut self, row: &Span, call: &Span, in_order: bool) {
         self.operations.insert(call.call, row.took());
         if in_order {

@@ -13,6 +13,8 @@ pub(super) struct Span {
     pub(super) kind: OperationKind,
     /// Of the hosts that rows name.
     pub(super) client: Option<u16>,
+    /// Of the connections that rows name.
+    pub(super) session: Option<u32>,
     /// Whether its offset is known.
     pub(super) placed: bool,
     /// Which of its capture's calls it is; of rows nothing.
@@ -26,6 +28,7 @@ impl Span {
             until: o.end_ns,
             kind: o.kind,
             client: o.client,
+            session: o.session,
             placed: o.offset.is_some(),
             call: 0,
         }

@@ -19,6 +19,7 @@ fn row(from: i64, until: i64) -> Operation {
         offset: None,
         size: Some(8_192),
         client: None,
+        session: None,
     }
 }
 

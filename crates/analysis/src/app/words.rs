@@ -128,7 +128,7 @@ impl Refusal {
                         "they contradict the capture. Its {calls} calls take {took} on average, and the {operations} operations, which would have waited for them, only {own}: are they of other work, or served from a cache?"
                     ),
                     Whose::Server => format!(
-                        "they contradict the capture. Its {calls} calls take {took} on average, and the {operations} operations, for which they would have waited, {own}: are they of other work, or not of this server?"
+                        "they contradict the capture. Its {calls} calls take {took} on average, and the {operations} operations, for which they would have waited, {own}: are they of other work, not of this server, or only the slow ones of many?"
                     ),
                 }
             }
@@ -210,6 +210,7 @@ fn range(range: Range) -> String {
 pub(super) fn joined(format: &str, by: ComparedBy, n: u64, of: u64, ahead_ns: i64) -> String {
     let by = match by {
         ComparedBy::Offset => "offset and time",
+        ComparedBy::Connection => "connection and time",
         _ => "time, as intervals nest",
     };
     let clock = match ahead_ns {

@@ -12,8 +12,8 @@
 //!
 //! # How sure
 //! Only said with the server's own times (--server-app) and a capture at the
-//! server. Exact call by call where op and offset say whose an operation is. By
-//! time alone only the sum is known, and of a distribution its bounds: no cost of its
+//! server. Exact call by call where op and offset, or the client's port, say whose an
+//! operation is. By time alone only the sum is known, and of a distribution its bounds: no cost of its
 //! own. Only if calls that are slow spend at least half of their time so; with a
 //! distribution, if they must even where the longest operations are all theirs.
 //!
@@ -48,7 +48,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     facts.at_server()?;
     let a = &facts.account;
     let own_ns = a.server_ns() - a.stall_ns;
-    let is_exact = server.by == ComparedBy::Offset;
+    let is_exact = matches!(server.by, ComparedBy::Offset | ComparedBy::Connection);
     let waited_ns = match is_exact {
         true => a.queue_ns + a.dispatch_ns,
         false => server.beyond_total_ns.min(own_ns),

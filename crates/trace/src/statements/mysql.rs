@@ -14,7 +14,7 @@
 //! - MariaDB, and MySQL before that, note the second in which a statement began (`SET timestamp`) and no more: what is known
 //!   is the mean of each second.
 
-use super::{SECOND_NS, Statements, When};
+use super::{From, SECOND_NS, Statements, When};
 use crate::Error;
 use crate::collector::Collector;
 use crate::lines::{At, Lines};
@@ -106,12 +106,13 @@ impl Open {
             return;
         };
         let at = At { file, line };
+        let from = self.client.map_or(From::Unknown, From::Host);
         match (self.ended_ns, self.second_ns) {
             (Some(end_ns), _) => {
-                statements.add(When::Ended(end_ns), took_ns, self.client, into, at);
+                statements.add(When::Ended(end_ns), took_ns, from, into, at);
             }
             (None, Some(second)) => {
-                statements.add(When::Second(second), took_ns, self.client, into, at);
+                statements.add(When::Second(second), took_ns, from, into, at);
             }
             (None, None) => into.skip(
                 at,

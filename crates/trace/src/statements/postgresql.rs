@@ -10,9 +10,10 @@
 //!   rule, and one operation here where they follow each other in a session (`%p`): their durations are added up.
 //! - Plans are taken only where no line of a statement came before them, which says the same.
 //! - Zones: offsets, UTC, and abbreviations that mean one thing only. `IST` and `CST` are two.
-//! - What `%h` or `%r` say as an address is the client's.
+//! - `%r`, csvlog and jsonlog name the client's port, and so the connection: its statements are its calls, one after the
+//!   other. Without it milliseconds tell too little, and only means are compared.
 
-use super::{SECOND_NS, Statements, When};
+use super::{From, SECOND_NS, Statements, When};
 use crate::Error;
 use crate::collector::Collector;
 use crate::csv;
@@ -20,7 +21,7 @@ use crate::lines::{At, Lines};
 use crate::number::scaled;
 use crate::oracle::Stamp;
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 const DURATION: &str = "duration: ";
 
@@ -92,7 +93,7 @@ struct Entry {
     took_ns: i64,
     stage: Stage,
     session: Option<u32>,
-    client: Option<IpAddr>,
+    from: From,
 }
 
 /// Parts of a message that are not executed yet.
@@ -158,7 +159,7 @@ impl Reader {
             self.statements.add(
                 entry.when,
                 entry.took_ns,
-                entry.client,
+                entry.from,
                 into,
                 At { line, ..at },
             );
@@ -167,14 +168,14 @@ impl Reader {
 
     fn add(&mut self, entry: Entry, into: &mut Collector, at: At<'_>) {
         self.statements
-            .add(entry.when, entry.took_ns, entry.client, into, at);
+            .add(entry.when, entry.took_ns, entry.from, into, at);
     }
 }
 
 impl Entry {
     /// Whether the next line of its session is of the same message.
     fn is_followed_by(&self, next: &Entry) -> bool {
-        let (When::Ended(end), When::Ended(next_end)) = (self.when, next.when) else {
+        let (When::Millisecond(end), When::Millisecond(next_end)) = (self.when, next.when) else {
             return false;
         };
         let starts = next_end.saturating_sub(next.took_ns);
@@ -215,7 +216,7 @@ fn entry(line: &str) -> Result<Option<Entry>, String> {
         took_ns,
         stage: stage.map_or(Stage::Whole, |(_, stage)| stage),
         session: session(prefix),
-        client: client(prefix),
+        from: from(prefix),
     }))
 }
 
@@ -268,7 +269,7 @@ fn in_zone((local_ns, is_second): (i64, bool), zone: &str) -> Option<When> {
     let ns = local_ns.checked_sub(zone_seconds(zone)?.checked_mul(SECOND_NS)?)?;
     Some(match is_second {
         true => When::Second(ns),
-        false => When::Ended(ns),
+        false => When::Millisecond(ns),
     })
 }
 
@@ -324,29 +325,47 @@ fn session(prefix: &str) -> Option<u32> {
     plain.or_else(|| csv::fields(prefix, ',')?.get(3)?.parse().ok())
 }
 
-/// An address that stands alone, before a port in parentheses, or after `"remote_host"`; of csvlog the fifth field,
-/// behind whose last colon the port stands.
-fn client(prefix: &str) -> Option<IpAddr> {
-    let fields = csv::fields(prefix, ',').unwrap_or_default();
-    if let Some(from) = fields.get(4).filter(|_| !prefix.starts_with('{')) {
-        return from
-            .rsplit_once(':')?
-            .0
-            .trim_matches(['[', ']'])
-            .parse()
-            .ok();
+/// Who asked: an address with its port in parentheses (`%r`), or alone (`%h`); of csvlog the fifth field; of jsonlog
+/// `remote_host` and `remote_port`.
+fn from(prefix: &str) -> From {
+    let end = |host: &str, port: &str| {
+        let host: IpAddr = host.trim_matches(['[', ']']).parse().ok()?;
+        Some(From::Port(SocketAddr::new(host, port.parse().ok()?)))
+    };
+    if let Some((_, rest)) = prefix.split_once("\"remote_host\":\"") {
+        let (host, rest) = rest.split_once('"').unwrap_or_default();
+        let port = rest.split_once("\"remote_port\":").map(|(_, p)| p);
+        let port = port.and_then(|p| p.split(',').next()).unwrap_or_default();
+        return match host {
+            "[local]" => From::Local,
+            host => end(host, port).unwrap_or(From::Unknown),
+        };
     }
-    let words =
-        prefix.split(|c: char| c.is_whitespace() || matches!(c, ',' | '"' | '(' | '=' | '@'));
-    words
-        .flat_map(|word| {
-            let bare = word.trim_matches(['[', ']', ':']);
-            let behind = bare.split_once(':').map(|(_, host)| host);
-            [Some(bare), behind]
-        })
-        .flatten()
-        .filter(|text| text.contains(['.', ':']))
-        .find_map(|text| text.parse().ok())
+    let fields = csv::fields(prefix, ',').unwrap_or_default();
+    if let Some(from) = fields.get(4) {
+        return match from.rsplit_once(':') {
+            None if from == "[local]" => From::Local,
+            None => From::Unknown,
+            Some((host, port)) => end(host, port).unwrap_or(From::Unknown),
+        };
+    }
+    let is_of_address = |c: char| c.is_ascii_hexdigit() || matches!(c, '.' | ':' | '(' | ')');
+    let words = prefix.split(|c: char| !is_of_address(c));
+    let alone = words.filter(|w| w.contains(['.', ':'])).find_map(|word| {
+        let word = word.trim_matches(':');
+        let bare = |w: &str| w.parse().ok().map(From::Host);
+        let behind = word.split_once(':').map(|(_, w)| w).unwrap_or_default();
+        [word, behind]
+            .into_iter()
+            .find_map(|w| match w.split_once('(') {
+                Some((host, port)) => end(host, port.split(')').next().unwrap_or_default()),
+                None => bare(w),
+            })
+    });
+    alone.unwrap_or(match prefix.contains("[local]") {
+        true => From::Local,
+        false => From::Unknown,
+    })
 }
 
 #[cfg(test)]
@@ -355,28 +374,40 @@ mod tests {
 
     #[test]
     fn prefixes_name_session_and_client_where_they_do() {
+        let host = |h: &str| From::Host(h.parse().unwrap());
+        let port = |h: &str| From::Port(h.parse().unwrap());
         for (prefix, who) in [
             (
                 "2026-11-24 13:37:13.209 UTC [31779] a@b ",
-                (Some(31_779), None),
+                (Some(31_779), From::Unknown),
             ),
             (
                 "2026-11-24 13:37:15 UTC:10.0.0.1(52538):a@b:[31824]: ",
-                (Some(31_824), Some("10.0.0.1")),
+                (Some(31_824), port("10.0.0.1:52538")),
             ),
-            ("1795527436.733 127.0.0.1 1 ", (None, Some("127.0.0.1"))),
+            ("1795527436.733 127.0.0.1 1 ", (None, host("127.0.0.1"))),
+            (
+                "2026-11-24 13:37:13.209 UTC [7] fd00::1(99) ",
+                (Some(7), port("[fd00::1]:99")),
+            ),
+            (
+                "2026-11-24 13:37:13.209 UTC [7] [local] ",
+                (Some(7), From::Local),
+            ),
             (
                 "2026-11-24 14:37:18.141 CET,\"a\",\"b\",31867,\"[local]\",6b05930e.7c7b,1,\"SELECT\"",
-                (Some(31_867), None),
+                (Some(31_867), From::Local),
             ),
             (
-                "2026-11-24 14:37:18.141 CET,\"a\",\"b\",31867,\"fd00::1:52574\",6b05930e.7c7b",
-                (Some(31_867), Some("fd00::1")),
+                "2026-11-24 14:37:18.141 CET,\"a\",\"b\",31867,\"fd00::1:5257\",6b05930e.7c7b",
+                (Some(31_867), port("[fd00::1]:5257")),
+            ),
+            (
+                "{\"timestamp\":\"2026-11-24 14:37:18.141 CET\",\"pid\":31867,\"remote_host\":\"10.0.0.1\",\"remote_port\":52574,",
+                (Some(31_867), port("10.0.0.1:52574")),
             ),
         ] {
-            let (pid, host) = who;
-            let host = host.map(|h| h.parse().unwrap());
-            assert_eq!((session(prefix), client(prefix)), (pid, host), "{prefix}");
+            assert_eq!((session(prefix), from(prefix)), who, "{prefix}");
         }
     }
 
@@ -397,7 +428,7 @@ mod tests {
         let (when, zone) = moment("at 2026-11-24 13:37:13.209 +05:30 [1]").unwrap();
         assert_eq!(
             in_zone(when, zone),
-            Some(When::Ended(1_795_507_633_209_000_000))
+            Some(When::Millisecond(1_795_507_633_209_000_000))
         );
     }
 }

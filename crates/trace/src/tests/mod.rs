@@ -47,5 +47,6 @@ fn operation(start_ns: i64, end_ns: i64, kind: OperationKind, offset: u64, size:
         offset: Some(offset),
         size: Some(size),
         client: None,
+        session: None,
     }
 }

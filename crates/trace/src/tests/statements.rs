@@ -15,10 +15,12 @@ const CSV: &str = include_str!("recorded/postgresql-15.csv");
 const JSON: &str = include_str!("recorded/postgresql-15.json");
 const MARIADB: &str = include_str!("recorded/slow-mariadb-10.11.log");
 
-/// Microseconds that operations took.
+/// Microseconds that statements took.
 fn took(application: &Application) -> Vec<i64> {
-    let all = application.operations.iter();
-    all.map(|o| (o.end_ns - o.start_ns) / US).collect()
+    let operations = application.operations.iter();
+    let samples = application.samples.iter().map(|s| s.latency_ns);
+    let all = operations.map(|o| o.end_ns - o.start_ns).chain(samples);
+    all.map(|ns| ns / US).collect()
 }
 
 /// What pgbench sent three times: parse, bind and execute.
@@ -30,12 +32,15 @@ fn a_line_of_postgresql_is_a_statement_and_a_message_of_the_extended_protocol_on
     let mut all = vec![81_204, 828, 2_800, 21_759, 806, 79, 138];
     all.extend(EXTENDED);
     assert_eq!(took(&found), all);
-    assert_eq!(found.format, "PostgreSQL's log");
+    assert_eq!(
+        found.format,
+        "PostgreSQL's log, in milliseconds without clients' ports"
+    );
     assert_eq!((found.skipped_lines, found.grain_ns), (0, 1_000 * US));
-    let sleep = found.operations[3];
+    let sleep = found.samples[3];
     // date -u -d '2026-11-24 13:37:13.209' +%s%N
-    assert_eq!(sleep.end_ns, 1_795_527_433_209_000_000);
-    assert_eq!((sleep.kind, sleep.absolute), (OperationKind::Other, true));
+    assert_eq!(sleep.from_ns, Some(1_795_527_433_209_000_000));
+    assert_eq!(sleep.kind, OperationKind::Other);
     assert!(found.clients.is_empty());
 }
 
@@ -53,7 +58,17 @@ fn its_csv_and_json_say_the_same() {
             found.clients,
             ["127.0.0.1".parse::<std::net::IpAddr>().unwrap()]
         );
-        assert!(found.operations.iter().all(|o| o.client == Some(0)));
+        assert!(
+            found
+                .operations
+                .iter()
+                .all(|o| o.client == Some(0) && o.session.is_some())
+        );
+        assert_eq!(found.format, "PostgreSQL's log, by connection");
+        assert_eq!(
+            (found.sessions.len(), found.sessions[0].port()),
+            (9, 33_132)
+        );
         // In its own zone, as it was set in between.
         let last = found.operations.last().unwrap().end_ns;
         assert_eq!(last, 1_795_527_438_294_000_000, "{name}");
@@ -64,11 +79,11 @@ fn its_csv_and_json_say_the_same() {
 fn prefixes_may_have_other_times_and_zones() {
     let epoch = read(N);
     assert_eq!(took(&epoch), [6_016, 16_839, 14_625, 306]);
-    assert_eq!(epoch.operations[0].end_ns, 1_795_527_436_733_000_000);
+    assert_eq!(epoch.samples[0].from_ns, Some(1_795_527_436_733_000_000));
     assert_eq!(epoch.clients.len(), 1);
     let cet = read(CET);
     assert_eq!(took(&cet), [6_772, 3_009]);
-    assert_eq!(cet.operations[0].end_ns, 1_795_527_438_141_000_000);
+    assert_eq!(cet.samples[0].from_ns, Some(1_795_527_438_141_000_000));
     let unknown = CET.replace("CET", "IST");
     let message = error(&unknown);
     assert!(
