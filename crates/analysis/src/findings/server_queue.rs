@@ -12,10 +12,11 @@
 //!
 //! # How sure
 //! Only said with the server's own times (--server-app) and a capture at the
-//! server. Exact call by call where op and offset, or the client's port, say whose an
-//! operation is. By time alone only the sum is known, and of a distribution its bounds: no cost of its
-//! own. Only if calls that are slow spend at least half of their time so; with a
-//! distribution, if they must even where the longest operations are all theirs.
+//! server. Exact call by call where op and offset, or the client's port, say whose
+//! an operation is. By time alone only the sum is known, and of a distribution its
+//! bounds: it has no cost of its own. Only if calls that are slow spend at least
+//! half of their time so; with a distribution, if they must even where the longest
+//! operations are all theirs.
 //!
 //! # What to check next
 //! Threads and their queue (Linux: /proc/net/rpc/nfsd, nfsd's pool_stats; Ganesha:
