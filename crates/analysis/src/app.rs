@@ -256,7 +256,8 @@ impl RowMatch {
             }
             notes.push(words::disks(&self.app.format));
         }
-        if self.whose == Whose::Server && self.app.blocks.is_some() {
+        let is_clients = self.app.blocks.is_some() || self.app.of_clients;
+        if self.whose == Whose::Server && is_clients {
             return Err(Refusal::NotOfServers(self.app.format.clone()));
         }
         self.calls.of_this_host(&self.app)?;

@@ -100,6 +100,11 @@ impl Collector {
         *least = ns.max(*least);
     }
 
+    /// The times are those of who asks.
+    pub(crate) fn of_clients(&mut self) {
+        self.application.of_clients = true;
+    }
+
     /// The times are those of disks, not of operations.
     pub(crate) fn of_disks(&mut self) {
         self.application.of_disks = true;

@@ -28,6 +28,9 @@ const ROWS: usize = 4_096;
 /// What biolatency says at first, of BCC and of bpftrace.
 const OF_DISKS: &str = "block device I/O";
 
+/// What nfsdist says at first, which is for clients.
+const OF_CLIENTS: &str = "Tracing NFS operation latency";
+
 /// Lines above a distribution in which its title is looked for.
 const ABOVE: usize = 3;
 
@@ -153,6 +156,8 @@ pub(crate) fn read(tool: Tool, files: Vec<Lines>, into: &mut Collector) -> Resul
                     reader.close(&mut titles, into, at.file);
                     if line.contains(OF_DISKS) {
                         into.of_disks();
+                    } else if line.contains(OF_CLIENTS) {
+                        into.of_clients();
                     }
                     reader.above(line);
                 }
@@ -248,7 +253,7 @@ impl Reader {
                     return into.skip(at, "the rows of this distribution are not in order");
                 };
                 if !titles.add(&open.title, open.kind, buckets) {
-                    into.skip(at, format_args!("more than {TITLES} distributions"));
+                    into.skip(at, format_args!("more than {TITLES} distributions, or {ROWS} steps of one"));
                 }
             }
             Some(Unit::Other) => into.skip(at, "a distribution of something else than time"),
@@ -331,6 +336,10 @@ impl Titles {
         });
         let holds = |(bounds, n): (&Bounds, &u64)| now.get(bounds).is_some_and(|now| now >= n);
         printed.counts_on &= printed.last.iter().all(holds);
+        let new = now.keys().filter(|b| !printed.sum.contains_key(*b));
+        if printed.sum.len() + new.count() > ROWS {
+            return false;
+        }
         for (bounds, n) in &now {
             let sum = printed.sum.entry(*bounds).or_default();
             *sum = sum.saturating_add(*n);
@@ -338,7 +347,10 @@ impl Titles {
         printed.last = now;
         self.prints = self.prints.max(printed.prints);
         printed.prints += 1;
-        self.untotalled.push(title.to_owned());
+        // Of two no total is one's own.
+        if self.untotalled.len() < 2 {
+            self.untotalled.push(title.to_owned());
+        }
         true
     }
 

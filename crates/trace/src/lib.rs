@@ -73,6 +73,8 @@ pub struct Application {
     pub histograms: Vec<Histogram>,
     /// The log holds only operations that took at least so long.
     pub slower_than_ns: Option<i64>,
+    /// Times are what a client of the calls notes, whatever it was given as.
+    pub of_clients: bool,
     /// Times are those of disks, of which an operation may need none, or several.
     pub of_disks: bool,
     /// What files that tell of disks said, given beside those of operations.

@@ -47,8 +47,14 @@ pub(crate) fn read(tool: Tool, files: Vec<Lines>, into: &mut Collector) -> Resul
         file.each(into, |into, at, line| {
             if Tool::of(line).is_some() {
                 began = true;
-            } else if let Some(least) = least_ns(line) {
-                into.slower_than(least);
+            } else if line.starts_with("Tracing ") {
+                // nfsslower is for clients.
+                if line.contains(" NFS ") {
+                    into.of_clients();
+                }
+                if let Some(least) = least_ns(line) {
+                    into.slower_than(least);
+                }
             } else if began {
                 row(tool, line, into, at);
             }
@@ -62,10 +68,7 @@ pub(crate) fn read(tool: Tool, files: Vec<Lines>, into: &mut Collector) -> Resul
 /// `Tracing ext4 operations slower than 10 ms`, `Tracing NFS operations that are slower than 10 ms`.
 fn least_ns(line: &str) -> Option<i64> {
     let (_, rest) = line.split_once("slower than ")?;
-    let number = rest
-        .strip_suffix(" ms")
-        .filter(|_| line.starts_with("Tracing"))?;
-    scaled(number.trim(), 6)
+    scaled(rest.strip_suffix(" ms")?.trim(), 6)
 }
 
 fn row(tool: Tool, line: &str, into: &mut Collector, at: At<'_>) {

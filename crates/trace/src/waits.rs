@@ -23,8 +23,9 @@ use std::collections::BTreeMap;
 
 const EVENT: &str = "db file sequential read";
 
-/// Prints that are believed.
+/// Prints, and steps of one, that are believed.
 const PRINTS: usize = 4_096;
+const STEPS: usize = 256;
 
 /// Waits by the upper bound of their step.
 type Steps = BTreeMap<i64, u64>;
@@ -95,6 +96,7 @@ pub(crate) fn read(files: Vec<Lines>, into: &mut Collector) -> Result<(), Error>
     if !histogram.buckets.is_empty() {
         into.histograms(vec![histogram]);
     }
+    into.of_clients();
     into.format(format!("Oracle's event histogram of {EVENT}, {words}"));
     Ok(())
 }
@@ -120,6 +122,9 @@ fn step(
     };
     if steps.contains_key(&until_ns) {
         close(steps);
+    }
+    if steps.len() >= STEPS {
+        return into.skip(at, format_args!("more than {STEPS} steps of one print"));
     }
     steps.insert(until_ns, count);
 }

@@ -1,6 +1,6 @@
 //! The calls that operations may have waited for, kept until all are known.
 
-use super::span::{Span, kind_of};
+use super::span::{self, Span, kind_of};
 use super::whose::Whose;
 use super::words::{self, Refusal};
 use hashbrown::HashMap;
@@ -45,7 +45,8 @@ impl Calls {
             sessions: (0..).zip(&app.sessions).map(|(n, end)| (*end, n)).collect(),
             ..Calls::default()
         };
-        let histograms = app.histograms.iter().map(|h| (h.kind, None, None));
+        let histograms = span::held_against_calls(&app.histograms);
+        let histograms = histograms.map(|h| (h.kind, None, None));
         for (kind, client, offset) in operations.chain(samples).chain(histograms) {
             if !calls.kinds.contains(&kind) {
                 calls.kinds.push(kind);

@@ -159,6 +159,7 @@ fn both_bounds_of_bcc_belong_to_a_row_and_times_between_prints_are_no_titles() {
         print("11:02:40", 20)
     );
     let found = read(&text);
+    assert!(found.of_clients && !read(DTRACE).of_clients);
     let buckets = vec![bucket(0, 2 * US, 8), bucket(4 * US, 8 * US, 91)];
     assert_eq!(found.histograms, [of(OperationKind::Read, buckets)]);
     assert_eq!(

@@ -73,6 +73,20 @@ fn above_the_wire_is_what_the_lower_bounds_leave() {
     );
 }
 
+#[test]
+fn what_a_file_system_opens_and_synchronises_is_held_against_no_call() {
+    let (calls, _) = served(0, 0);
+    let mut app = steps(&[(1, 2, 10)]);
+    let other = Histogram {
+        kind: OperationKind::Other,
+        ..steps(&[(512, 1_024, 30)]).histograms.remove(0)
+    };
+    app.histograms.push(other);
+    let c = server_used(app, &calls);
+    assert_eq!(c.facts.operations, 10);
+    assert_eq!(bounds(&c.facts), [(1, Some(2)), (8, Some(9))]);
+}
+
 /// Where others were served too, a server's operations may be those of the shortest calls.
 #[test]
 fn fewer_operations_than_calls_are_held_against_the_shortest_and_prove_little_of_the_slow() {
@@ -103,6 +117,17 @@ fn slow_rows_alone_are_no_mean() {
         notes.contains("they are only those that took 5.00 ms or longer, and do not name the offsets of most calls"),
         "{notes}"
     );
+}
+
+#[test]
+fn what_clients_count_is_no_server_s() {
+    let app = Application {
+        of_clients: true,
+        ..steps(&[(1, 2, 10)])
+    };
+    let notes = server_refused(app.clone(), &served(0, 0).0);
+    assert!(notes.contains("is what a client notes"), "{notes}");
+    assert!(compared(app, &calls()).0.is_some());
 }
 
 #[test]

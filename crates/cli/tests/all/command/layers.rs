@@ -264,6 +264,7 @@ fn of_a_distribution_bounds_are_said_and_what_they_prove() {
     // 40 ms in the server, of which at the most 4.1 in the longest operations: that is proven.
     assert!(codes(&d).contains(&"server-queue"), "{:?}", codes(&d));
     let page = text(&slowside(&words).stdout);
+    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(page.contains("1.19-2.39"), "{page}");
     assert!(page.contains("around the operation"), "{page}");
     assert!(
@@ -295,7 +296,8 @@ fn statements_of_a_database_s_log_meet_their_calls() {
         "--server-app".into(),
         folder.join("postgresql.csv.gz").into(),
     ]);
-    let d = diagnosed(words);
+    words.push("--format=json".into());
+    let d = json(words);
     let server = &d["server_app"];
     assert_eq!(server["compared_by"], "connection");
     // Two statements of each of 4 x 15 and 2 x 10 transactions.
@@ -312,4 +314,8 @@ fn statements_of_a_database_s_log_meet_their_calls() {
     let operation = &layers[layers.len() - 1];
     assert_eq!(operation["layer"], "server-operation");
     assert_eq!(operation["joined"], 160);
+    // What calls take beyond their statements is little, and nothing queues.
+    let beyond = server["beyond_mean_ns"].as_i64().expect("a mean");
+    assert!((100_000..MS).contains(&beyond), "{beyond}");
+    assert!(!codes(&d).contains(&"server-queue"), "{:?}", codes(&d));
 }
