@@ -6,9 +6,11 @@
 //!
 //! - a database's trace: wait by wait ([`trace_join`](crate::trace_join));
 //! - rows with an offset: with the call of the same kind, offset and time, as calls come;
+//! - rows that name their connection: with its calls, in their order ([`sessions`]);
 //! - rows with a start and an end: with the calls that enclose them or that they enclose ([`nesting`]), when all calls
 //!   are known;
 //! - latencies that nothing identifies: mean against mean ([`means`]);
+//! - distributions in steps: the bounds of their mean against the mean ([`spread`]);
 //! - sums of an NFS client: its own queue.
 //!
 //! What cannot be used is refused with its reason ([`words`]): nothing is left out in silence.
@@ -18,7 +20,10 @@ mod calls;
 mod means;
 mod nesting;
 mod server;
+mod sessions;
 mod span;
+mod spread;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod whose;
@@ -28,6 +33,8 @@ pub use by_kind::ByKind;
 pub(crate) use by_kind::KINDS;
 pub use server::{Joined, ServerFacts};
 pub(crate) use span::kind_of_op;
+pub(crate) use spread::Spread;
+pub use spread::{Bounds, Range};
 pub use whose::Whose;
 
 use crate::half::Half;
@@ -41,7 +48,7 @@ use nesting::Nesting;
 use span::Span;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use trace::{Application, OperationKind};
+use trace::{Application, Histogram, OperationKind};
 use words::Refusal;
 
 /// Slack between the clock of rows and the capture's, on one host.
@@ -72,6 +79,8 @@ pub struct Compared {
     pub kinds: Vec<OperationKind>,
     /// How long operations took, where each is told, as far as the capture reaches.
     pub own: ByKind,
+    /// How long they took, where only steps are told.
+    pub histograms: Vec<Histogram>,
     /// What lies between them and their calls, of those that were joined.
     pub between: ByKind,
     /// Which call has which operation.
@@ -85,10 +94,14 @@ pub enum ComparedBy {
     Trace,
     /// Operation by operation: the same kind, offset and time.
     Offset,
+    /// Operation by operation: the next call of the connection that it names.
+    Connection,
     /// Operation by operation: the call that it encloses, or that encloses it.
     Time,
     /// The mean of its operations with the mean of the calls; nothing is known of a single one.
     Mean,
+    /// The bounds of the mean of its operations, whose steps are known, with the mean of the calls.
+    Distribution,
     /// What the client's own system counted of its queue.
     Queue,
 }
@@ -103,6 +116,9 @@ pub struct AppFacts {
     /// Mean above the wire, per operation; of a server's, what its call takes beyond it.
     pub host_mean_ns: i64,
     pub host_total_ns: i64,
+    /// Where means are known by bounds alone: then `application_mean_ns` is the middle, and what lies between the
+    /// least.
+    pub bounds: Option<Bounds>,
     pub by: ComparedBy,
     /// In words, how it was compared.
     pub basis: String,
@@ -234,11 +250,21 @@ impl RowMatch {
         ran: Option<(i64, i64)>,
         notes: &mut Vec<String>,
     ) -> Result<Compared, Refusal> {
-        if self.whose == Whose::Server && self.app.blocks.is_some() {
+        if self.app.disks.is_some() && self.whose == Whose::Application {
+            if self.app.is_of_disks_alone() {
+                return Err(Refusal::OfDisks(self.app.format.clone()));
+            }
+            notes.push(words::disks(&self.app.format));
+        }
+        let is_clients = self.app.blocks.is_some() || self.app.of_clients;
+        if self.whose == Whose::Server && is_clients {
             return Err(Refusal::NotOfServers(self.app.format.clone()));
         }
         self.calls.of_this_host(&self.app)?;
         let app = Arc::clone(&self.app);
+        if app.operations.is_empty() && !app.histograms.is_empty() {
+            return self.by_distribution();
+        }
         match (app.operations.is_empty(), app.samples.is_empty()) {
             (false, _) if self.absolute => self.in_time(ran, notes),
             (false, _) => self.of_unknown_clock(),
@@ -282,10 +308,14 @@ impl RowMatch {
         );
         let mut between = std::mem::take(&mut self.between);
         let by_offset = between.count();
+        let by_connection = app.operations.iter().all(|o| o.session.is_some());
         for (row, call) in &nested.pairs {
             between.add(call.kind, self.whose.between_ns(row, call));
             if self.whose == Whose::Server {
-                self.joined.add_by_time(row, call);
+                match by_connection {
+                    true => self.joined.add(row, call, true),
+                    false => self.joined.add_by_time(row, call),
+                }
             }
         }
         let above = between.all();
@@ -314,6 +344,7 @@ impl RowMatch {
         let scale = operations as f64 / above.count() as f64;
         let by = match by_offset * 2 >= above.count() {
             true => ComparedBy::Offset,
+            false if by_connection => ComparedBy::Connection,
             false => ComparedBy::Time,
         };
         let facts = AppFacts {
@@ -322,6 +353,7 @@ impl RowMatch {
             application_mean_ns: latency,
             host_mean_ns: above.mean_ns(),
             host_total_ns: (above.total_ns() as f64 * scale.max(1.0)) as i64,
+            bounds: None,
             by,
             basis: words::joined(&app.format, by, above.count(), operations, nested.ahead_ns),
             join: None,
@@ -340,6 +372,9 @@ impl RowMatch {
         let between = std::mem::take(&mut self.between);
         let above = between.all();
         if above.count() == 0 || above.count() * 2 < self.calls.count().min(all) {
+            if let Some(least_ns) = self.app.slower_than_ns {
+                return Err(Refusal::SlowOnes { least_ns });
+            }
             let samples = self
                 .app
                 .operations
@@ -356,6 +391,7 @@ impl RowMatch {
             application_mean_ns: span::mean_ns(took),
             host_mean_ns: above.mean_ns(),
             host_total_ns: (above.total_ns() as f64 * scale.max(1.0)) as i64,
+            bounds: None,
             by: ComparedBy::Offset,
             basis: words::joined(&self.app.format, ComparedBy::Offset, above.count(), all, 0),
             join: None,
@@ -390,6 +426,7 @@ impl RowMatch {
             application_mean_ns: means.own_ns,
             host_mean_ns: host,
             host_total_ns: host.saturating_mul(operations as i64),
+            bounds: None,
             by: ComparedBy::Mean,
             basis: words::by_mean(&self.app.format, &means, self.whose),
             join: None,
@@ -413,6 +450,7 @@ impl RowMatch {
             application_mean_ns: sum(|s| s.execute_ns) / count as i64,
             host_mean_ns: queue / count as i64,
             host_total_ns: queue,
+            bounds: None,
             by: ComparedBy::Queue,
             basis: words::queue(&self.app.format),
             join: None,
@@ -428,6 +466,7 @@ impl Compared {
             source: String::new(),
             kinds: Vec::new(),
             own: ByKind::default(),
+            histograms: Vec::new(),
             between: ByKind::default(),
             joined: Joined::default(),
         }

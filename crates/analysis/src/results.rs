@@ -9,7 +9,7 @@ pub use conns::{
     ConnectionPlot, ConnectionResult, ConnsResult, DirectionResult, HandshakeResult, PlotView,
     SeriesRow,
 };
-pub use layers::{Layer, LayerOf, LayerSource};
+pub use layers::{Layer, LayerBounds, LayerOf, LayerSource};
 pub use ops::{GroupResult, KeyValue, OpsResult};
 pub use trace_join::{DataFile, EventSum, JoinedRead, TraceJoinResult};
 

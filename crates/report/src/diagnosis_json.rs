@@ -116,6 +116,9 @@ fn app(a: &AppFacts, d: &Diagnosis) -> Value {
         "application_mean_ns": a.application_mean_ns,
         "host_mean_ns": a.host_mean_ns,
         "host_total_ns": a.host_total_ns,
+        "application_mean_least_ns": a.own().least_ns,
+        "application_mean_most_ns": a.own().most_ns,
+        "host_mean_most_ns": a.above().most_ns,
         "joined": join.map(|j| j.worst.iter().map(|r| joined(r, d)).collect::<Vec<_>>()),
         "clock": join.map(|j| json!({
             "offset_ns": j.clock.offset_ns,
@@ -162,8 +165,10 @@ pub(crate) fn compared_by(by: ComparedBy) -> &'static str {
     match by {
         ComparedBy::Trace => "trace",
         ComparedBy::Offset => "offset",
+        ComparedBy::Connection => "connection",
         ComparedBy::Time => "time",
         ComparedBy::Mean => "mean",
+        ComparedBy::Distribution => "distribution",
         ComparedBy::Queue => "queue",
     }
 }

@@ -3,7 +3,7 @@
 use crate::diagnosis_json::compared_by;
 use crate::page::{self, Tone, columns, pad};
 use crate::text::{Grid, Unit, grouped, wrap};
-use analysis::app::ServerFacts;
+use analysis::app::{Range, ServerFacts};
 use analysis::results::{Diagnosis, Layer, LayerOf, LayerSource};
 use serde_json::{Value, json};
 
@@ -99,25 +99,55 @@ struct Row {
 fn rows(d: &Diagnosis) -> Option<(&'static str, Vec<Row>)> {
     let longest = d.layers.iter().map(|l| l.mean_ns).max()?;
     let unit = Unit::for_duration(longest);
-    let number = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), |ns| unit.number(ns));
+    let number = |range: Option<Range>| range.map_or_else(|| "-".to_owned(), |r| between(r, unit));
     let next = d.layers.iter().skip(1).map(Some).chain([None]);
     let row = |(layer, next): (&Layer, Option<&Layer>)| Row {
         numbers: vec![
             name(layer.layer).to_owned(),
             grouped(layer.calls),
-            unit.number(layer.mean_ns),
-            number(layer.p50_ns),
-            number(layer.p99_ns),
+            number(Some(mean(layer))),
+            number(p50(layer)),
+            number(p99(layer)),
         ],
-        beyond: match (layer.beyond_next_ns, next) {
-            (Some(ns), Some(next)) => {
+        beyond: match (beyond_next(layer), next) {
+            (Some(range), Some(next)) => {
                 let what = beyond(layer.layer, next.layer, d.server_app.as_ref());
-                format!("{} {what}", unit.number(ns))
+                format!("{} {what}", between(range, unit))
             }
             _ => String::new(),
         },
     };
     Some((unit.name, d.layers.iter().zip(next).map(row).collect()))
+}
+
+fn mean(layer: &Layer) -> Range {
+    let bounds = layer.bounds.map(|b| b.mean);
+    bounds.unwrap_or(Range::exact(layer.mean_ns))
+}
+
+fn p50(layer: &Layer) -> Option<Range> {
+    let exact = layer.p50_ns.map(Range::exact);
+    exact.or(layer.bounds.map(|b| b.p50))
+}
+
+fn p99(layer: &Layer) -> Option<Range> {
+    let exact = layer.p99_ns.map(Range::exact);
+    exact.or(layer.bounds.map(|b| b.p99))
+}
+
+fn beyond_next(layer: &Layer) -> Option<Range> {
+    let exact = layer.beyond_next_ns.map(Range::exact);
+    exact.or(layer.beyond_next)
+}
+
+/// `2.10-4.20`, where no single number is known.
+fn between(range: Range, unit: Unit) -> String {
+    let least = unit.number(range.least_ns);
+    match range.most_ns.map(|ns| unit.number(ns)) {
+        Some(most) if most == least => most,
+        Some(most) => format!("{least}-{most}"),
+        None => format!("{least} or more"),
+    }
 }
 
 fn name(layer: LayerOf) -> &'static str {
@@ -163,6 +193,7 @@ pub(crate) fn layer(l: &Layer, d: &Diagnosis) -> Value {
             files.and_then(|f| f.first()).map(String::as_str)
         }
     };
+    let [mean, p50, p99, beyond] = [Some(mean(l)), p50(l), p99(l), beyond_next(l)];
     json!({
         "layer": l.layer.name(),
         "source": source,
@@ -172,7 +203,23 @@ pub(crate) fn layer(l: &Layer, d: &Diagnosis) -> Value {
         "p50_ns": l.p50_ns,
         "p99_ns": l.p99_ns,
         "beyond_next_ns": l.beyond_next_ns,
+        "mean_least_ns": least(mean),
+        "mean_most_ns": most(mean),
+        "p50_least_ns": least(p50),
+        "p50_most_ns": most(p50),
+        "p99_least_ns": least(p99),
+        "p99_most_ns": most(p99),
+        "beyond_next_least_ns": least(beyond),
+        "beyond_next_most_ns": most(beyond),
     })
+}
+
+fn least(range: Option<Range>) -> Option<i64> {
+    range.map(|r| r.least_ns)
+}
+
+fn most(range: Option<Range>) -> Option<i64> {
+    range.and_then(|r| r.most_ns)
 }
 
 /// What the server's own times say.
@@ -187,6 +234,9 @@ pub(crate) fn server_app(s: &ServerFacts) -> Value {
         "beyond_total_ns": s.beyond_total_ns,
         "before_mean_ns": s.before_mean_ns,
         "behind_mean_ns": s.behind_mean_ns,
+        "operation_mean_least_ns": s.own().least_ns,
+        "operation_mean_most_ns": s.own().most_ns,
+        "beyond_mean_most_ns": s.beyond().most_ns,
     })
 }
 
@@ -207,7 +257,9 @@ mod tests {
             mean_ns,
             p50_ns: Some(mean_ns - 100_000),
             p99_ns: Some(mean_ns + 4_000_000),
+            bounds: None,
             beyond_next_ns: beyond,
+            beyond_next: None,
         };
         let rows = |words: &str| LayerSource::Rows(words.to_owned());
         let mut d = samples::diagnosis();
@@ -235,6 +287,7 @@ mod tests {
         d.server_app = Some(ServerFacts {
             operations: 2_600,
             matched: 2_600,
+            bounds: None,
             operation_mean_ns: 4_070_000,
             beyond_mean_ns: 29_000_000,
             beyond_total_ns: 75_400_000_000,

@@ -1,20 +1,26 @@
 //! Where readers put what they found and what they could not read, within the bound on operations.
 
 use crate::lines::At;
-use crate::{Application, BlockWaits, Error, Operation, OperationSummary, Sample};
+use crate::{Application, BlockWaits, Error, Histogram, Operation, OperationSummary, Sample};
+use std::collections::BTreeMap;
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 pub(crate) struct Collector {
     application: Application,
+    sessions: BTreeMap<SocketAddr, u32>,
     limit: usize,
 }
+
+/// Connections that rows may name.
+const SESSIONS: usize = 1_000_000;
 
 impl Collector {
     pub(crate) fn new(limit: usize) -> Collector {
         Collector {
             application: Application::default(),
+            sessions: BTreeMap::new(),
             limit,
         }
     }
@@ -51,6 +57,20 @@ impl Collector {
         Some(number)
     }
 
+    /// The number of a connection that a row names by its client's end; `None` when there are too many.
+    pub(crate) fn session(&mut self, end: SocketAddr) -> Option<u32> {
+        if let Some(number) = self.sessions.get(&end) {
+            return Some(*number);
+        }
+        let number = u32::try_from(self.sessions.len()).ok()?;
+        if self.sessions.len() >= SESSIONS {
+            return None;
+        }
+        self.sessions.insert(end, number);
+        self.application.sessions.push(end);
+        Some(number)
+    }
+
     /// Starts and ends are noted up to so much too early.
     pub(crate) fn grain(&mut self, ns: i64) {
         self.application.grain_ns = ns;
@@ -68,6 +88,26 @@ impl Collector {
 
     pub(crate) fn summaries(&mut self, summaries: Vec<OperationSummary>) {
         self.application.summaries = summaries;
+    }
+
+    pub(crate) fn histograms(&mut self, mut histograms: Vec<Histogram>) {
+        self.application.histograms.append(&mut histograms);
+    }
+
+    /// Operations that took less are not in the log.
+    pub(crate) fn slower_than(&mut self, ns: i64) {
+        let least = self.application.slower_than_ns.get_or_insert(ns);
+        *least = ns.max(*least);
+    }
+
+    /// The times are those of who asks.
+    pub(crate) fn of_clients(&mut self) {
+        self.application.of_clients = true;
+    }
+
+    /// The times are those of disks, not of operations.
+    pub(crate) fn of_disks(&mut self) {
+        self.application.of_disks = true;
     }
 
     pub(crate) fn unfinished(&mut self) {
@@ -97,11 +137,23 @@ impl Collector {
         self.application.blocks = Some(waits);
     }
 
+    /// Whether no operation or sample was found so far.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.application.operations.is_empty() && self.application.samples.is_empty()
+    }
+
+    /// Why the first line that was left out was, in words that go on with a sentence.
+    pub(crate) fn first_skipped(&self) -> String {
+        let first = self.application.first_skipped.as_ref();
+        first.map_or_else(String::new, |first| format!(" ({first})"))
+    }
+
     /// What was collected; an error, which names the first file, when that is nothing.
     pub(crate) fn finish(self, file: String) -> Result<Application, Error> {
         let found = self.application;
         let rows = !found.operations.is_empty() || !found.samples.is_empty();
-        if rows || !found.summaries.is_empty() || found.blocks.is_some() {
+        let sums = !found.summaries.is_empty() || !found.histograms.is_empty();
+        if rows || sums || found.blocks.is_some() {
             return Ok(found);
         }
         let reason = match (found.first_skipped, found.unfinished) {

@@ -15,7 +15,8 @@
 //! that ended in an interval (`samples.rs`). A latency alone, without any time, is a list of latencies.
 //!
 //! A row without an end, or whose end is 0, is an operation that never finished. RFC 4180 quoting
-//! is understood within a line; commas, semicolons and tabs separate.
+//! is understood within a line; commas, semicolons and tabs separate, or blanks, as scripts for DTrace and bpftrace like
+//! to print them under a head of such names.
 
 use crate::collector::Collector;
 use crate::lines::{At, Lines};
@@ -32,6 +33,10 @@ const EPOCH_NS: i64 = EPOCH_SECONDS * 1_000_000_000;
 
 const STARTS: &[&str] = &["t_enq_ns", "t_issue_ns", "start_ns", "t_start_ns"];
 const ENDS: &[&str] = &["t_done_ns", "end_ns", "t_end_ns"];
+/// Of BCC's nfsslower and its likes (`-j`), beside `TYPE`, `BYTES`, `OFFSET_b` and `LATENCY_us`.
+const END_US: &str = "endtime_us";
+/// What stands between columns that no comma, semicolon or tab separates.
+const BLANKS: char = ' ';
 /// Operations that a row is the average of.
 const COUNTS: &[&str] = &["count", "operations"];
 /// With the power of ten that makes nanoseconds of them.
@@ -43,6 +48,11 @@ pub(crate) fn is_header(line: &str) -> bool {
     STARTS.iter().chain(ENDS).any(|n| header.find(n).is_some()) || header.latency().is_some()
 }
 
+/// What bpftrace says before a script's own lines.
+pub(crate) fn is_preface(line: &str) -> bool {
+    line.starts_with("Attaching ") && line.ends_with("...")
+}
+
 pub(crate) fn read(files: Vec<Lines>, into: &mut Collector) -> Result<(), Error> {
     let mut words = None;
     for file in files {
@@ -50,6 +60,7 @@ pub(crate) fn read(files: Vec<Lines>, into: &mut Collector) -> Result<(), Error>
         let first = into.samples().len();
         file.each(into, |into, at, line| {
             match &mut table {
+                None if is_preface(line) => {}
                 None => table = Some(Table::new(line, at)?),
                 Some(table) => table.row(line, at, into),
             }
@@ -78,7 +89,8 @@ impl Header {
         let separator = [';', '\t', ',']
             .into_iter()
             .max_by_key(count)
-            .unwrap_or(',');
+            .filter(|separator| count(separator) > 0)
+            .unwrap_or(BLANKS);
         let names = fields(line, separator)
             .unwrap_or_default()
             .iter()
@@ -108,7 +120,8 @@ impl Header {
 enum Times {
     StartEnd(Column, Column),
     StartLatency(Column, Column, u32),
-    EndLatency(Column, Column, u32),
+    /// The end, its power of ten, the latency and its.
+    EndLatency((Column, u32), (Column, u32)),
     TimeLatency(Column, Column, u32),
     /// No time at all.
     Latency(Column, u32),
@@ -125,7 +138,11 @@ impl Times {
                 Ok(Times::StartLatency(start, latency, d))
             }
             (None, _, Some(time), Some((latency, d))) => Ok(Times::TimeLatency(time, latency, d)),
-            (None, Some(end), None, Some((latency, d))) => Ok(Times::EndLatency(end, latency, d)),
+            (None, Some(end), None, Some(latency)) => Ok(Times::EndLatency((end, 0), latency)),
+            (None, None, None, Some(latency)) if header.find(END_US).is_some() => {
+                let end = header.find(END_US).unwrap_or_default();
+                Ok(Times::EndLatency((end, 3), latency))
+            }
             (None, None, None, Some((latency, d))) => Ok(Times::Latency(latency, d)),
             (start, ..) => {
                 let (missing, cure) = if start.is_some() {
@@ -180,13 +197,13 @@ impl Table {
         // A row of one operation may tell the bytes that it asked for as its count.
         let count = header
             .first_of(COUNTS)
-            .filter(|_| index(&["offset"]).is_none());
+            .filter(|_| index(&["offset", "offset_b"]).is_none());
         Ok(Table {
             average: count.zip(header.latency()),
             client: index(&["client"]),
-            op: index(&["op", "operation"]),
-            offset: index(&["offset"]),
-            size: index(&["size", "len"]),
+            op: index(&["op", "operation", "type"]),
+            offset: index(&["offset", "offset_b"]),
+            size: index(&["size", "len", "bytes"]),
             times,
             header,
             clock: None,
@@ -245,13 +262,15 @@ impl Table {
                     Some(latency) => (start, start.saturating_add(latency)),
                 }
             }
-            Times::EndLatency(end, latency, digits) => match optional(fields, end, 0)? {
-                None | Some(0) => return Ok(Row::Unfinished),
-                Some(end) => {
-                    let latency = required(fields, latency, digits)?;
-                    (end.saturating_sub(latency), end)
+            Times::EndLatency((end, power), (latency, digits)) => {
+                match optional(fields, end, power)? {
+                    None | Some(0) => return Ok(Row::Unfinished),
+                    Some(end) => {
+                        let latency = required(fields, latency, digits)?;
+                        (end.saturating_sub(latency), end)
+                    }
                 }
-            },
+            }
             Times::TimeLatency(time, latency, digits) => {
                 let known = match power {
                     Some(power) => power,
@@ -283,6 +302,7 @@ impl Table {
             offset: number(self.offset),
             size: number(self.size),
             client: None,
+            session: None,
         }))
     }
 
@@ -311,7 +331,7 @@ impl Table {
             Times::StartLatency((_, start), (_, latency), _) => {
                 format!("CSV, {start} and {latency}, {clock}")
             }
-            Times::EndLatency((_, end), (_, latency), _) => {
+            Times::EndLatency(((_, end), _), ((_, latency), _)) => {
                 format!("CSV, {end} and {latency}, {clock}")
             }
             Times::TimeLatency((_, time), (_, latency), _) => {
@@ -374,7 +394,10 @@ fn optional(
 }
 
 /// The fields of a line; `None` when a quote is left open.
-fn fields(line: &str, separator: char) -> Option<Vec<Cow<'_, str>>> {
+pub(crate) fn fields(line: &str, separator: char) -> Option<Vec<Cow<'_, str>>> {
+    if separator == BLANKS {
+        return Some(line.split_whitespace().map(Into::into).collect());
+    }
     if !line.contains('"') {
         return Some(line.split(separator).map(|f| f.trim().into()).collect());
     }

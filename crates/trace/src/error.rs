@@ -21,7 +21,7 @@ pub enum Error {
         cure: &'static str,
     },
     #[error(
-        "{file}, line {line}: \"{text}\" is no latency log; --app reads CSV with a header (start_ns,end_ns or time,latency_us), fio latency logs, /proc/self/mountstats, nfsiostat output and extended SQL traces of Oracle"
+        "{file}, line {line}: \"{text}\" is no latency log; --app and --server-app read CSV with a header (start_ns,end_ns or time,latency_us), fio latency logs, /proc/self/mountstats, nfsiostat output, extended SQL traces and event histograms of Oracle, distributions of DTrace, bpftrace and BCC, rows of nfsslower, ext4slower and biosnoop, PostgreSQL's log, MySQL's log of slow statements, pg_stat_statements and performance_schema's digests"
     )]
     Unknown {
         file: String,
@@ -39,9 +39,7 @@ pub enum Error {
         "{file} is a fio {log} log, which holds no latencies of whole operations; give the _lat log of --write_lat_log"
     )]
     FioLog { file: String, log: &'static str },
-    #[error(
-        "{first} is {first_format}, but {file} is {format}; give files of one format to one --app"
-    )]
+    #[error("{first} is {first_format}, but {file} is {format}; give files of one format")]
     Mixed {
         first: String,
         first_format: &'static str,
@@ -56,6 +54,16 @@ pub enum Error {
         "{file} holds no wait for blocks of a data file that can be held against a capture; {cure}"
     )]
     NoBlocks { file: String, cure: &'static str },
+    #[error(
+        "{file} is /proc/net/rpc/nfsd, which counts operations and says no time of them; give what bpftrace or funclatency say of nfsd_vfs_read and nfsd_vfs_write at the same time"
+    )]
+    CountsAlone { file: String },
+    #[error("{file} holds no duration of a statement{skipped}; {cure}")]
+    NoStatements {
+        file: String,
+        cure: &'static str,
+        skipped: String,
+    },
     #[error("{file} holds no finished operation; {reason}")]
     Nothing { file: String, reason: String },
 }

@@ -133,6 +133,7 @@ fn row(line: &str) -> Result<Row, &'static str> {
             offset,
             size: u64::try_from(size).ok(),
             client: None,
+            session: None,
         },
         columns,
     })

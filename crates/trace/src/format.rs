@@ -1,7 +1,8 @@
 //! The beginning of a file into its format.
 
 use crate::lines::Lines;
-use crate::{Error, blocks, csv, fio, mountstats, nfsiostat};
+use crate::statements::{digests, mysql, postgresql};
+use crate::{Error, blocks, csv, fio, histogram, mountstats, nfsiostat, slower, waits};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Format {
@@ -10,6 +11,18 @@ pub(crate) enum Format {
     Mountstats,
     Nfsiostat,
     Oracle,
+    /// Distributions that a tracer printed.
+    Histogram(histogram::Tool),
+    /// Rows of BCC's tools.
+    Rows(slower::Tool),
+    /// Oracle's distributions of its waits.
+    Waits,
+    /// PostgreSQL's log.
+    Postgresql,
+    /// MySQL's log of slow statements.
+    Mysql,
+    /// Sums by statement, of either.
+    Digests,
 }
 
 impl Format {
@@ -20,6 +33,23 @@ impl Format {
             Format::Mountstats => "/proc/self/mountstats",
             Format::Nfsiostat => "nfsiostat output",
             Format::Oracle => "an Oracle trace",
+            Format::Histogram(tool) => tool.name(),
+            Format::Rows(tool) => tool.name(),
+            Format::Waits => "Oracle's event histogram",
+            Format::Postgresql => "PostgreSQL's log",
+            Format::Mysql => "MySQL's log of slow statements",
+            Format::Digests => "sums by statement",
+        }
+    }
+
+    /// Whether a file of this format holds times of disks.
+    pub(crate) fn is_of_disks(self, file: &Lines) -> bool {
+        match self {
+            Format::Rows(tool) => tool == slower::Tool::Biosnoop,
+            Format::Histogram(_) => {
+                histogram::Tool::is_of_disks(&String::from_utf8_lossy(file.head()))
+            }
+            _ => false,
         }
     }
 
@@ -41,7 +71,7 @@ impl Format {
         Ok(format)
     }
 
-    fn of(file: &Lines) -> Result<Format, Error> {
+    pub(crate) fn of(file: &Lines) -> Result<Format, Error> {
         let not_text = |what, cure| Error::NotText {
             file: file.name(),
             what,
@@ -63,12 +93,16 @@ impl Format {
             _ => {}
         }
         let head = String::from_utf8_lossy(file.head());
-        let mut lines = (1..)
+        let lines = (1..)
             .zip(head.lines())
-            .filter(|(_, l)| !l.trim().is_empty());
+            .filter(|(_, l)| !l.trim().is_empty() && !csv::is_preface(l));
         let Some((line, first)) = lines.clone().next() else {
             return Err(Error::Empty { file: file.name() });
         };
+        let has = |word: &str| lines.clone().any(|(_, l)| l.starts_with(word));
+        if first.starts_with("rc ") && has("th ") && has("rpc ") {
+            return Err(Error::CountsAlone { file: file.name() });
+        }
         if blocks::is_trace(&head) {
             Ok(Format::Oracle)
         } else if mountstats::is_header(first) {
@@ -77,9 +111,21 @@ impl Format {
             Ok(Format::Fio)
         } else if csv::is_header(first) {
             Ok(Format::Csv)
+        } else if digests::is_header(first) {
+            Ok(Format::Digests)
+        } else if lines.clone().any(|(_, l)| mysql::is_entry(l)) {
+            Ok(Format::Mysql)
+        } else if lines.clone().any(|(_, l)| postgresql::is_entry(l)) {
+            Ok(Format::Postgresql)
         // A date or a command may stand above it.
-        } else if lines.any(|(_, l)| nfsiostat::is_header(l)) {
+        } else if lines.clone().any(|(_, l)| nfsiostat::is_header(l)) {
             Ok(Format::Nfsiostat)
+        } else if let Some(tool) = lines.clone().find_map(|(_, l)| slower::Tool::of(l)) {
+            Ok(Format::Rows(tool))
+        } else if lines.clone().any(|(_, l)| waits::is_head(l)) {
+            Ok(Format::Waits)
+        } else if let Some(tool) = histogram::Tool::of(lines.map(|(_, l)| l)) {
+            Ok(Format::Histogram(tool))
         } else {
             Err(Error::Unknown {
                 file: file.name(),

@@ -12,6 +12,9 @@
 //! - `/proc/self/mountstats` of a Linux NFS client (`mountstats.rs`): sums per operation kind.
 //! - `nfsiostat` output (`nfsiostat.rs`): means per operation kind.
 //! - Extended SQL traces of Oracle (`blocks.rs`): waits for blocks of data files.
+//! - Distributions of DTrace, bpftrace and BCC (`histogram.rs`), and Oracle's of its waits (`waits.rs`).
+//! - Statements of PostgreSQL's log, MySQL's log of slow statements, and their sums (`statements.rs`).
+//! - Rows of BCC's nfsslower and its likes, and of biosnoop (`slower.rs`).
 //!
 //! Any of them may be packed with gzip or xz. A line that cannot be read is counted and the first one is
 //! kept in words; only a file from which nothing can be taken is an error.
@@ -22,24 +25,29 @@ mod csv;
 mod error;
 mod fio;
 mod format;
+mod histogram;
 mod lines;
 mod mountstats;
 mod nfsiostat;
 mod number;
 pub mod oracle;
+mod slower;
+mod statements;
 #[cfg(test)]
 mod tests;
 mod unpack;
+mod waits;
 
 use collector::Collector;
 use format::Format;
 use lines::Lines;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use blocks::{BlockWait, BlockWaits, ReadEvent};
 pub use error::Error;
+pub use histogram::{Bucket, Histogram};
 
 /// Operations and samples kept, for what `--app` names together: 1.4 GB of them. Those beyond are counted in
 /// [`Application::beyond_limit`].
@@ -55,10 +63,22 @@ pub struct Application {
     pub samples: Vec<Sample>,
     /// The hosts that rows name as theirs; [`Operation::client`] is a number of these.
     pub clients: Vec<IpAddr>,
+    /// The clients' ends of connections that rows name.
+    pub sessions: Vec<SocketAddr>,
     /// How much earlier than they were the log may note starts and ends.
     pub grain_ns: i64,
     /// Per operation kind, for logs that only hold sums (mountstats, nfsiostat).
     pub summaries: Vec<OperationSummary>,
+    /// How many operations took how long, in steps; when each was nobody knows.
+    pub histograms: Vec<Histogram>,
+    /// The log holds only operations that took at least so long.
+    pub slower_than_ns: Option<i64>,
+    /// Times are what a client of the calls notes, whatever it was given as.
+    pub of_clients: bool,
+    /// Times are those of disks, of which an operation may need none, or several.
+    pub of_disks: bool,
+    /// What files that tell of disks said, given beside those of operations.
+    pub disks: Option<Arc<Application>>,
     /// What a database waited for blocks of data files, from its own trace.
     pub blocks: Option<Arc<BlockWaits>>,
     /// What was read and how it was understood, in words: `fio latency log, …`.
@@ -85,6 +105,9 @@ pub struct Operation {
     pub size: Option<u64>,
     /// Whose it is, where the row names an address.
     pub client: Option<u16>,
+    /// Over which connection it was asked for, where the row names the client's port: a number of
+    /// [`Application::sessions`].
+    pub session: Option<u32>,
 }
 
 /// The mean latency of so many operations, which nothing tells from others.
@@ -144,17 +167,48 @@ pub struct OperationSummary {
     pub means_only: bool,
 }
 
-/// Reads what an application or its operating system noted. Several files must be of one format:
-/// logs of several jobs or threads are put together, snapshots are compared.
+/// Reads what an application or its operating system noted. Several files must be of one format, but for those that tell
+/// of disks: logs of several jobs or threads are put together, snapshots are compared.
 pub fn read(paths: &[PathBuf]) -> Result<Application, Error> {
     let files = paths
         .iter()
         .map(|path| Lines::open(path))
         .collect::<Result<Vec<_>, _>>()?;
-    take(files, Collector::new(OPERATIONS))
+    take(files, OPERATIONS)
 }
 
-fn take(files: Vec<Lines>, mut into: Collector) -> Result<Application, Error> {
+fn take(files: Vec<Lines>, limit: usize) -> Result<Application, Error> {
+    if files.is_empty() {
+        return Err(Error::NoInput);
+    }
+    let is_of_disks = |file: &Lines| Ok(Format::of(file)?.is_of_disks(file));
+    let told: Vec<bool> = files
+        .iter()
+        .map(is_of_disks)
+        .collect::<Result<_, Error>>()?;
+    let mut told = told.into_iter();
+    let (disks, others): (Vec<_>, Vec<_>) = files
+        .into_iter()
+        .partition(|_| told.next().unwrap_or_default());
+    let disks = match disks.is_empty() {
+        true => None,
+        false => Some(Arc::new(of_one_format(disks, limit)?)),
+    };
+    let application = match (others.is_empty(), &disks) {
+        (true, Some(disks)) => Application {
+            format: disks.format.clone(),
+            ..Application::default()
+        },
+        _ => of_one_format(others, limit)?,
+    };
+    Ok(Application {
+        disks,
+        ..application
+    })
+}
+
+fn of_one_format(files: Vec<Lines>, limit: usize) -> Result<Application, Error> {
+    let mut into = Collector::new(limit);
     let format = Format::of_all(&files)?;
     let first = files.first().map(Lines::name).unwrap_or_default();
     match format {
@@ -163,6 +217,25 @@ fn take(files: Vec<Lines>, mut into: Collector) -> Result<Application, Error> {
         Format::Mountstats => mountstats::read(files, &mut into)?,
         Format::Nfsiostat => nfsiostat::read(files, &mut into)?,
         Format::Oracle => blocks::read(files, &mut into)?,
+        Format::Histogram(tool) => histogram::read(tool, files, &mut into)?,
+        Format::Rows(tool) => slower::read(tool, files, &mut into)?,
+        Format::Waits => waits::read(files, &mut into)?,
+        Format::Postgresql => statements::postgresql::read(files, &mut into)?,
+        Format::Mysql => statements::mysql::read(files, &mut into)?,
+        Format::Digests => statements::digests::read(files, &mut into)?,
     }
     into.finish(first)
+}
+
+impl Application {
+    /// Whether there is nothing of operations, but only of disks.
+    #[must_use]
+    pub fn is_of_disks_alone(&self) -> bool {
+        self.disks.is_some()
+            && self.operations.is_empty()
+            && self.samples.is_empty()
+            && self.summaries.is_empty()
+            && self.histograms.is_empty()
+            && self.blocks.is_none()
+    }
 }

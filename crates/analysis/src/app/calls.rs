@@ -1,11 +1,12 @@
 //! The calls that operations may have waited for, kept until all are known.
 
-use super::span::{Span, kind_of};
+use super::span::{self, Span, kind_of};
 use super::whose::Whose;
 use super::words::{self, Refusal};
+use hashbrown::HashMap;
 use model::Call;
 use model::limits::APP_CALLS;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use trace::{Application, OperationKind};
 
 /// Clients of the capture that are named where none of them is the application's.
@@ -27,6 +28,8 @@ pub(super) struct Calls {
     /// All rows name their host; and which of those hosts made calls.
     all_named: bool,
     met: Vec<bool>,
+    /// Numbers of connections by their client's end.
+    sessions: HashMap<SocketAddr, u32, foldhash::fast::FixedState>,
     strangers: Vec<IpAddr>,
 }
 
@@ -39,9 +42,12 @@ impl Calls {
             all_named: !app.clients.is_empty(),
             means: app.operations.iter().any(|o| !o.absolute) || app.operations.is_empty(),
             met: vec![false; app.clients.len()],
+            sessions: (0..).zip(&app.sessions).map(|(n, end)| (*end, n)).collect(),
             ..Calls::default()
         };
-        for (kind, client, offset) in operations.chain(samples) {
+        let histograms = span::held_against_calls(&app.histograms);
+        let histograms = histograms.map(|h| (h.kind, None, None));
+        for (kind, client, offset) in operations.chain(samples).chain(histograms) {
             if !calls.kinds.contains(&kind) {
                 calls.kinds.push(kind);
             }
@@ -78,6 +84,13 @@ impl Calls {
             until: last.time.0,
             kind,
             client: number.and_then(|n| u16::try_from(n).ok()),
+            session: match self.sessions.is_empty() {
+                true => None,
+                false => {
+                    let end = SocketAddr::new(address, call.client.port);
+                    self.sessions.get(&end).copied()
+                }
+            },
             placed: call.detail.get(model::Field::Offset).is_some(),
             call: row,
         })

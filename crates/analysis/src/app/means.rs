@@ -43,6 +43,16 @@ impl Sampled {
         }
     }
 
+    /// So many, of which nobody knows when they were.
+    pub(super) fn untimed(count: u64, latency_ns: i64) -> Sampled {
+        Sampled {
+            from: None,
+            until: None,
+            count,
+            latency_ns,
+        }
+    }
+
     fn is_timed(&self) -> bool {
         self.from.is_some() || self.until.is_some()
     }

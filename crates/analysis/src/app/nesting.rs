@@ -8,6 +8,7 @@
 //! within a second under which most do, if nearly all do.
 
 use super::SLACK_NS;
+use super::sessions;
 use super::span::{CLOCKS_APART_NS, Span};
 use super::whose::{Slack, Whose};
 use hashbrown::HashMap;
@@ -46,13 +47,21 @@ impl Nesting {
         grain_ns: i64,
         whose: Whose,
     ) -> Nesting {
-        rows.sort_unstable_by_key(|r| (r.until, r.from, r.client));
+        match rows.iter().all(|r| r.session.is_some()) {
+            // Those that ended in one step of the log's clock stay in its order.
+            true => rows.sort_by_key(|r| r.until),
+            false => rows.sort_unstable_by_key(|r| (r.until, r.from, r.client)),
+        }
         calls.sort_unstable_by_key(|c| (c.until, c.from, c.client));
         let data = calls.iter().any(|c| c.kind != OperationKind::Other);
         let slack = whose.slack(grain_ns);
+        let by_session = rows.iter().all(|r| r.session.is_some());
         let join = |rows: &[Span], ahead_ns| {
             let rows: Vec<Span> = rows.iter().map(|r| r.earlier(ahead_ns)).collect();
-            nest(&rows, &calls, whose, slack, data)
+            match by_session {
+                true => sessions::in_order(&rows, &calls, whose, slack),
+                false => nest(&rows, &calls, whose, slack, data),
+            }
         };
         let least = rows.len().min(calls.len());
         let pairs = join(&rows, 0);

@@ -2,14 +2,15 @@
 //! operation and behind it.
 
 use super::span::Span;
+use super::spread::{Bounds, Range, Spread};
 use super::{AppFacts, Compared, ComparedBy};
 use crate::ledgers::Operations;
 
 /// Calls and their operations.
 #[derive(Default)]
 pub struct Joined {
-    /// How long the operation took, by the number of the call; only where the operation's place says that it is the
-    /// call's. By time alone several calls may have enclosed it, of which sums are known and no single one.
+    /// How long the operation took, by the number of the call; only where the operation's place or connection says that it
+    /// is the call's. By time alone several calls may have enclosed it, of which sums are known and no single one.
     pub operations: Operations,
     /// Of how many it is known how long they waited before their operation began, and after it ended; in all.
     ordered: u64,
@@ -29,7 +30,7 @@ impl Joined {
         }
     }
 
-    /// By offset and time; `in_order` if row and call are on one clock.
+    /// By offset, or by connection, and time; `in_order` if row and call are on one clock.
     pub(super) fn add(&mut self, row: &Span, call: &Span, in_order: bool) {
         self.operations.insert(call.call, row.took());
         if in_order {
@@ -41,6 +42,12 @@ impl Joined {
     pub(super) fn add_by_time(&mut self, row: &Span, call: &Span) {
         self.order(row, call);
         self.weigh(row, call);
+    }
+
+    /// Of operations whose steps are known, and their calls.
+    pub(super) fn weigh_all(&mut self, operations: &Spread, calls: &[Span]) {
+        let took = calls.iter().map(Span::took);
+        (self.slow_took_ns, self.slow_between_ns) = operations.slow(took, self.slow_ns);
     }
 
     fn order(&mut self, row: &Span, call: &Span) {
@@ -76,12 +83,28 @@ pub struct ServerFacts {
     /// How long slow calls took that were joined, and how much of that not in their operation.
     pub slow_took_ns: i64,
     pub slow_beyond_ns: i64,
+    /// Where means are known by bounds alone: then `operation_mean_ns` is the middle, and what lies beyond the least.
+    pub bounds: Option<Bounds>,
     pub by: ComparedBy,
     /// In words, how it was compared.
     pub basis: String,
 }
 
 impl ServerFacts {
+    /// How long an operation takes on average, as exactly as that is known.
+    #[must_use]
+    pub fn own(&self) -> Range {
+        let exact = Range::exact(self.operation_mean_ns);
+        self.bounds.map_or(exact, |b| b.own)
+    }
+
+    /// What its call takes beyond that.
+    #[must_use]
+    pub fn beyond(&self) -> Range {
+        let exact = Range::exact(self.beyond_mean_ns);
+        self.bounds.map_or(exact, |b| b.between)
+    }
+
     pub(crate) fn of(compared: &Compared) -> ServerFacts {
         let (f, joined) = (&compared.facts, &compared.joined);
         let AppFacts {
@@ -90,6 +113,7 @@ impl ServerFacts {
             application_mean_ns,
             host_mean_ns,
             host_total_ns,
+            bounds,
             by,
             ref basis,
             join: _,
@@ -105,6 +129,7 @@ impl ServerFacts {
             behind_mean_ns: mean(joined.behind_ns),
             slow_took_ns: joined.slow_took_ns,
             slow_beyond_ns: joined.slow_between_ns,
+            bounds,
             by,
             basis: basis.clone(),
         }

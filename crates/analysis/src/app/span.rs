@@ -1,7 +1,7 @@
 //! From when to when something was under way: an operation that a row tells of, or a call.
 
 use model::Call;
-use trace::{Operation, OperationKind};
+use trace::{Histogram, Operation, OperationKind};
 
 /// The clock of rows is looked for so far around the capture's.
 pub(super) const CLOCKS_APART_NS: i64 = 1_000_000_000;
@@ -13,6 +13,8 @@ pub(super) struct Span {
     pub(super) kind: OperationKind,
     /// Of the hosts that rows name.
     pub(super) client: Option<u16>,
+    /// Of the connections that rows name.
+    pub(super) session: Option<u32>,
     /// Whether its offset is known.
     pub(super) placed: bool,
     /// Which of its capture's calls it is; of rows nothing.
@@ -26,6 +28,7 @@ impl Span {
             until: o.end_ns,
             kind: o.kind,
             client: o.client,
+            session: o.session,
             placed: o.offset.is_some(),
             call: 0,
         }
@@ -56,6 +59,15 @@ pub(crate) fn kind_of_op(op: &str) -> OperationKind {
         "WRITE" => OperationKind::Write,
         _ => OperationKind::Other,
     }
+}
+
+/// Distributions of operations that calls ask for one by one. Where reads or writes are among them, others are not: a file
+/// system is opened and synchronised by itself.
+pub(crate) fn held_against_calls(all: &[Histogram]) -> impl Iterator<Item = &Histogram> {
+    let is_data = |kind| matches!(kind, OperationKind::Read | OperationKind::Write);
+    let any_data = all.iter().any(|h| is_data(h.kind));
+    let wanted = move |h: &&Histogram| !any_data || h.kind != OperationKind::Other;
+    all.iter().filter(wanted)
 }
 
 /// Whether it was under way between two moments.

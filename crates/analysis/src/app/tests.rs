@@ -5,6 +5,8 @@ use crate::trace_join::tests::call;
 use model::{Name, Time};
 use trace::{Operation, Sample};
 
+mod steps;
+
 const MS: i64 = 1_000_000;
 const START: i64 = 1_700_000_000_000 * MS;
 
@@ -17,6 +19,7 @@ fn row(from: i64, until: i64) -> Operation {
         offset: None,
         size: Some(8_192),
         client: None,
+        session: None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! What is said of an application's or a server's times: how they were compared, or why they were not.
 
 use super::means::Means;
+use super::spread::Range;
 use super::whose::Whose;
 use super::{AppFacts, ComparedBy};
 use model::{format_duration, grouped};
@@ -38,6 +39,12 @@ pub(super) enum Refusal {
         calls_ns: i64,
     },
     NoOperations,
+    /// Disks lie below the server, not above the wire.
+    OfDisks(String),
+    /// They are the slow ones alone, of which a mean says nothing.
+    SlowOnes {
+        least_ns: i64,
+    },
     /// What only clients note: no operations of a server.
     NotOfServers(String),
 }
@@ -121,12 +128,21 @@ impl Refusal {
                         "they contradict the capture. Its {calls} calls take {took} on average, and the {operations} operations, which would have waited for them, only {own}: are they of other work, or served from a cache?"
                     ),
                     Whose::Server => format!(
-                        "they contradict the capture. Its {calls} calls take {took} on average, and the {operations} operations, for which they would have waited, {own}: are they of other work, or not of this server?"
+                        "they contradict the capture. Its {calls} calls take {took} on average, and the {operations} operations, for which they would have waited, {own}: are they of other work, not of this server, or only the slow ones of many?"
                     ),
                 }
             }
             Refusal::NotOfServers(format) => format!(
                 "{format} is what a client notes; give the server's own operations, with a start and an end or a latency"
+            ),
+            Refusal::OfDisks(format) => {
+                format!(
+                    "{format} is what disks took; give it to --server-app, if they are the server's"
+                )
+            }
+            Refusal::SlowOnes { least_ns } => format!(
+                "they are only those that took {} or longer, and do not name the offsets of most calls. Take them again with 0 as the tool's least, so that it prints all",
+                format_duration(*least_ns)
             ),
             Refusal::NoOperations => "they count no operation".to_owned(),
         };
@@ -156,10 +172,14 @@ fn operations(kinds: &[OperationKind]) -> &'static str {
 
 /// That they were used, and how.
 pub(super) fn used(facts: &AppFacts, whose: Whose) -> String {
-    let own = format_duration(facts.application_mean_ns);
-    let between = match facts.host_mean_ns {
-        0 => "nothing".to_owned(),
-        ns => format_duration(ns),
+    let own = match &facts.bounds {
+        Some(bounds) => range(bounds.own),
+        None => format_duration(facts.application_mean_ns),
+    };
+    let between = match (&facts.bounds, facts.host_mean_ns) {
+        (Some(bounds), _) => range(bounds.between),
+        (None, 0) => "nothing".to_owned(),
+        (None, ns) => format_duration(ns),
     };
     let basis = &facts.basis;
     match whose {
@@ -175,10 +195,22 @@ pub(super) fn used(facts: &AppFacts, whose: Whose) -> String {
     }
 }
 
+/// `2.1 ms to 4.2 ms`.
+fn range(range: Range) -> String {
+    match (range.least_ns, range.most_ns) {
+        (0, Some(0)) => "nothing".to_owned(),
+        (0, Some(most)) => format!("up to {}", format_duration(most)),
+        (least, Some(most)) if least == most => format_duration(most),
+        (least, Some(most)) => format!("{} to {}", format_duration(least), format_duration(most)),
+        (least, None) => format!("{} or more", format_duration(least)),
+    }
+}
+
 /// The basis of a join, operation by operation.
 pub(super) fn joined(format: &str, by: ComparedBy, n: u64, of: u64, ahead_ns: i64) -> String {
     let by = match by {
         ComparedBy::Offset => "offset and time",
+        ComparedBy::Connection => "connection and time",
         _ => "time, as intervals nest",
     };
     let clock = match ahead_ns {
@@ -198,11 +230,29 @@ pub(super) fn joined(format: &str, by: ComparedBy, n: u64, of: u64, ahead_ns: i6
 
 /// The basis of a comparison of means.
 pub(super) fn by_mean(format: &str, means: &Means, whose: Whose) -> String {
+    let against = against(means, whose);
+    format!(
+        "{format}: mean of its {} operations against mean of {against}, not call by call",
+        grouped(means.operations)
+    )
+}
+
+/// The basis of a comparison of steps with means.
+pub(super) fn by_distribution(format: &str, means: &Means, whose: Whose) -> String {
+    let against = against(means, whose);
+    format!(
+        "{format}: bounds of its {} operations against mean of {against}, not call by call",
+        grouped(means.operations)
+    )
+}
+
+/// What operations were held against.
+fn against(means: &Means, whose: Whose) -> String {
     let when = match means.timed {
         true => " in the same time",
         false => "",
     };
-    let calls = match means.held_against == means.calls {
+    match means.held_against == means.calls {
         true => format!("the {} calls{when}", grouped(means.calls)),
         false => {
             let (which, others) = match whose {
@@ -215,16 +265,19 @@ pub(super) fn by_mean(format: &str, means: &Means, whose: Whose) -> String {
                 grouped(means.calls)
             )
         }
-    };
-    format!(
-        "{format}: mean of its {} operations against mean of {calls}, not call by call",
-        grouped(means.operations)
-    )
+    }
 }
 
 /// The basis of what a client's system counted.
 pub(super) fn queue(format: &str) -> String {
     format!("{format}: the client's own queue time before sending")
+}
+
+/// That disks are none of the application's.
+pub(super) fn disks(format: &str) -> String {
+    format!(
+        "What disks took, given beside {format}, was left out: give it to --server-app, if they are the server's."
+    )
 }
 
 /// That some lie beyond the capture.

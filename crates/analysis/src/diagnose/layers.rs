@@ -5,10 +5,10 @@
 
 use super::Diagnoser;
 use super::seen::Seen;
-use crate::app::{Compared, ComparedBy, KINDS, kind_of_op};
-use crate::results::{Layer, LayerOf, LayerSource, OpResult};
+use crate::app::{ByKind, Compared, ComparedBy, KINDS, Spread, kind_of_op};
+use crate::results::{Layer, LayerBounds, LayerOf, LayerSource, OpResult};
 use crate::stats::Distribution;
-use trace::OperationKind;
+use trace::{Application, OperationKind};
 
 const DATA: [OperationKind; 2] = [OperationKind::Read, OperationKind::Write];
 
@@ -22,7 +22,9 @@ impl Diagnoser {
         server: Option<&Compared>,
     ) -> Vec<Layer> {
         let rows: Vec<&Compared> = app.into_iter().chain(server).collect();
-        if rows.is_empty() {
+        let noted = self.options.server_app.as_ref();
+        let disks = noted.and_then(|noted| noted.disks.as_deref());
+        if rows.is_empty() && disks.is_none() {
             return Vec::new();
         }
         let mut kinds = common_kinds(&rows);
@@ -62,18 +64,17 @@ impl Diagnoser {
         if let Some(server) = server {
             let inner = of_rows(server, &kinds, LayerOf::ServerOperation);
             // What lies between belongs to the layer that encloses it.
-            let beyond = inner.beyond_next_ns;
             if let Some(outer) = layers.last_mut().filter(|l| is_wire(l.layer)) {
-                outer.beyond_next_ns = beyond;
+                (outer.beyond_next_ns, outer.beyond_next) =
+                    (inner.beyond_next_ns, inner.beyond_next);
             }
-            layers.push(Layer {
-                beyond_next_ns: None,
-                ..inner
-            });
+            layers.push(innermost(inner));
         }
+        // Of a call one I/O or many, or none: nothing is said of what lies between.
+        layers.extend(disks.and_then(|disks| of_disks(disks, &kinds)));
         // An application above no wire that is shown takes nothing beyond it.
         if !layers.iter().any(|l| is_wire(l.layer)) {
-            layers.iter_mut().for_each(|l| l.beyond_next_ns = None);
+            layers = layers.into_iter().map(innermost).collect();
         }
         layers
     }
@@ -131,14 +132,65 @@ fn layer_of(layer: LayerOf, source: LayerSource, times: &Distribution) -> Layer 
         mean_ns: times.mean_ns(),
         p50_ns: Some(times.quantile(0.5)),
         p99_ns: Some(times.quantile(0.99)),
+        bounds: None,
         beyond_next_ns: None,
+        beyond_next: None,
     }
+}
+
+/// Of which nobody says what lies between it and a next one.
+fn innermost(layer: Layer) -> Layer {
+    Layer {
+        beyond_next_ns: None,
+        beyond_next: None,
+        ..layer
+    }
+}
+
+/// Of operations whose steps are known.
+fn of_steps(layer: LayerOf, source: LayerSource, spread: &Spread) -> Layer {
+    let mean = spread.mean();
+    let quantiles = spread.quantile(0.5).zip(spread.quantile(0.99));
+    Layer {
+        layer,
+        source,
+        calls: spread.count(),
+        joined: None,
+        mean_ns: mean.middle_ns(),
+        bounds: quantiles.map(|(p50, p99)| LayerBounds { mean, p50, p99 }),
+        p50_ns: None,
+        p99_ns: None,
+        beyond_next_ns: None,
+        beyond_next: None,
+    }
+}
+
+/// The disks' own I/Os.
+fn of_disks(disks: &Application, kinds: &[OperationKind]) -> Option<Layer> {
+    let source = LayerSource::Rows(disks.format.clone());
+    if !disks.histograms.is_empty() {
+        let spread = Spread::of(&disks.histograms, kinds);
+        return Some(of_steps(LayerOf::Disk, source, &spread));
+    }
+    let mut own = ByKind::default();
+    for o in &disks.operations {
+        own.add(o.kind, o.end_ns.saturating_sub(o.start_ns));
+    }
+    let (wanted, all) = (own.of(kinds), own.all());
+    let times = if wanted.count() > 0 { wanted } else { all };
+    (times.count() > 0).then(|| layer_of(LayerOf::Disk, source, &times))
 }
 
 /// Of rows; `beyond_next_ns` is what lies between them and their calls, whichever encloses the other.
 fn of_rows(rows: &Compared, kinds: &[OperationKind], layer: LayerOf) -> Layer {
     let (facts, source) = (&rows.facts, LayerSource::Rows(rows.source.clone()));
     let (own, between) = (rows.own.of(kinds), rows.between.of(kinds));
+    if !rows.histograms.is_empty() {
+        return Layer {
+            beyond_next: facts.bounds.map(|b| b.between),
+            ..of_steps(layer, source, &Spread::of(&rows.histograms, kinds))
+        };
+    }
     if own.count() == 0 {
         return Layer {
             layer,
@@ -146,9 +198,11 @@ fn of_rows(rows: &Compared, kinds: &[OperationKind], layer: LayerOf) -> Layer {
             calls: facts.operations,
             joined: (facts.matched > 0).then_some(facts.matched),
             mean_ns: facts.application_mean_ns,
+            bounds: None,
             p50_ns: None,
             p99_ns: None,
             beyond_next_ns: Some(facts.host_mean_ns),
+            beyond_next: None,
         };
     }
     Layer {

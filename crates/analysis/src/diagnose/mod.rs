@@ -121,7 +121,9 @@ impl Diagnoser {
             let of = |_| rows.map(|rows| RowMatch::new(rows, whose, slow_ns));
             [0, 1].map(of)
         };
+        // What tells of disks alone tells of no call.
         let server_app = options.server_app.clone();
+        let server_app = server_app.filter(|a| !a.is_of_disks_alone());
         let mut matched = MatchedFacts::new();
         // Which of the server's calls has which operation is known by its own number.
         matched.at_server = server_app.as_ref().map(|_| Vec::new());

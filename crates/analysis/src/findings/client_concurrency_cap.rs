@@ -91,7 +91,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let above = match queue {
         Some(app) => text!(
             "The application waits {each} per operation above the wire ({basis}).",
-            each = Value::Duration(app.host_mean_ns),
+            each = app.above(),
             basis = app.basis.clone(),
         ),
         None => text!(
@@ -209,6 +209,7 @@ mod tests {
                 application_mean_ns: 150 * MS,
                 host_mean_ns: 50 * MS,
                 host_total_ns: 5_000 * MS,
+                bounds: None,
                 by: ComparedBy::Mean,
                 basis: "a log".into(),
                 join: None,

@@ -10,7 +10,8 @@
 //! # How sure
 //! Only said with the application's own latencies (--app). Operation by operation
 //! where offset or time identify its call; mean against mean for averages and
-//! lists of latencies, which is less sure.
+//! lists of latencies, which is less sure. Of a distribution in steps only what its
+//! bounds prove is counted.
 //!
 //! # What to check next
 //! CPU run queue, paging, locks and file system layers of the client; NFS client
@@ -23,7 +24,7 @@
 use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::Facts;
 use crate::results::{Finding, Side};
-use crate::text::{Value, text};
+use crate::text::text;
 
 pub(super) const ENTRY: Entry = Entry {
     code: "client-host-slow",
@@ -54,8 +55,8 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         evidence: evidence::of_calls(facts, &capture.slowest, "the longest calls: what the wire adds at most"),
         why: text!(
             "The application waits {all} per operation, of which {above} are above the wire ({basis}).",
-            all = Value::Duration(app.application_mean_ns),
-            above = Value::Duration(app.host_mean_ns),
+            all = app.own(),
+            above = app.above(),
             basis = app.basis.clone(),
         ),
         remedy: vec!["look at CPU run queue, paging and locks of the client host, and at the NFS client's queue (nfsiostat)".into()],
@@ -77,6 +78,7 @@ mod tests {
                 application_mean_ns: application_ns,
                 host_mean_ns: above_ns,
                 host_total_ns: above_ns * 10,
+                bounds: None,
                 by: ComparedBy::Mean,
                 basis: "a log".into(),
                 join: None,

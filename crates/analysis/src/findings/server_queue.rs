@@ -12,9 +12,11 @@
 //!
 //! # How sure
 //! Only said with the server's own times (--server-app) and a capture at the
-//! server. Exact call by call where op and offset say whose an operation is. By
-//! time alone only the sum is known, and it has no cost of its own. Only if calls
-//! that are slow spend at least half of their time so.
+//! server. Exact call by call where op and offset, or the client's port, say whose
+//! an operation is. By time alone only the sum is known, and of a distribution its
+//! bounds: it has no cost of its own. Only if calls that are slow spend at least
+//! half of their time so; with a distribution, if they must even where the longest
+//! operations are all theirs.
 //!
 //! # What to check next
 //! Threads and their queue (Linux: /proc/net/rpc/nfsd, nfsd's pool_stats; Ganesha:
@@ -47,7 +49,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     facts.at_server()?;
     let a = &facts.account;
     let own_ns = a.server_ns() - a.stall_ns;
-    let is_exact = server.by == ComparedBy::Offset;
+    let is_exact = matches!(server.by, ComparedBy::Offset | ComparedBy::Connection);
     let waited_ns = match is_exact {
         true => a.queue_ns + a.dispatch_ns,
         false => server.beyond_total_ns.min(own_ns),
@@ -83,13 +85,13 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         why: text!(
             "Of {held} for which the server holds a call, its own operation takes {operation} on average: {share} of the server's time passes outside of it{sides} ({basis}).{cost}",
             held = Value::Duration(held),
-            operation = Value::Duration(server.operation_mean_ns),
+            operation = server.own(),
             share = Value::Percent(share),
             sides = sides(server),
             basis = server.basis.clone(),
             cost = match (is_exact, capped) {
                 (_, true) => " Server-concurrency-cap has its cost.",
-                (false, _) => " Joined by time alone, no single call's is known: it has no cost of its own.",
+                (false, _) => " No single call's is known: it has no cost of its own.",
                 _ => "",
             },
         ),
@@ -131,6 +133,7 @@ mod tests {
             behind_mean_ns: Some(MS),
             slow_took_ns: 5_000 * MS,
             slow_beyond_ns: 4_500 * MS,
+            bounds: None,
             by,
             basis: "a log".into(),
         }

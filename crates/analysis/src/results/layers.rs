@@ -1,5 +1,7 @@
 //! What each layer takes of the same operations, from the application down.
 
+use crate::app::Range;
+
 /// Where a layer's times were taken, outermost first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum LayerOf {
@@ -51,10 +53,23 @@ pub struct Layer {
     /// Rows that were joined with their call, or calls that both captures hold; `None` where nothing was joined one by
     /// one.
     pub joined: Option<u64>,
+    /// The middle where only bounds are known.
     pub mean_ns: i64,
+    /// What is certain of the mean, the median and the 99th percentile where only the steps are known into which
+    /// operations fall.
+    pub bounds: Option<LayerBounds>,
     /// Where single ones are known.
     pub p50_ns: Option<i64>,
     pub p99_ns: Option<i64>,
     /// What it takes beyond the next layer, on average: of those that were joined, else mean against mean.
     pub beyond_next_ns: Option<i64>,
+    /// The same where only its bounds are known.
+    pub beyond_next: Option<Range>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LayerBounds {
+    pub mean: Range,
+    pub p50: Range,
+    pub p99: Range,
 }

@@ -139,6 +139,7 @@ impl Joining<'_> {
             application_mean_ns: whole.mean_ns(),
             host_mean_ns: above.mean_ns(),
             host_total_ns: above.total_ns(),
+            bounds: None,
             by: ComparedBy::Trace,
             basis,
             join: Some(result),

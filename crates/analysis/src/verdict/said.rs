@@ -133,11 +133,11 @@ fn part(facts: &Facts<'_>, blame: &Blame, cause: Option<&Finding>) -> Text {
         (Some(app), Some(f)) if f.rule.of() == Of::Application => {
             return text!(
                 ": of {all} per operation {part} are above the wire",
-                all = Value::Duration(app.application_mean_ns),
-                part = Value::Duration(match f.rule {
-                    Rule::ClientConcurrencyCap | Rule::ClientHostSlow => app.host_mean_ns,
-                    _ => f.cost_ns.unwrap_or(0) / app.operations.max(1) as i64,
-                }),
+                all = app.own(),
+                part = match f.rule {
+                    Rule::ClientConcurrencyCap | Rule::ClientHostSlow => app.above().into(),
+                    _ => Value::Duration(f.cost_ns.unwrap_or(0) / app.operations.max(1) as i64),
+                },
             );
         }
         // The title says more than sums by side.
@@ -207,12 +207,15 @@ fn cost(facts: &Facts<'_>, cause: &Finding) -> Text {
     let cost = Value::Duration(ns);
     match facts.app {
         Some(app) if cause.rule.of() == Of::Application => text!(
-            " It costs {cost} of {total} that the application waits.",
+            " It costs {least}{cost} of {total} that the application waits.",
+            // What lies between bounds is charged by its least.
+            least = if app.bounds.is_some() {
+                "at least "
+            } else {
+                ""
+            },
             cost = cost,
-            total = Value::Duration(
-                app.application_mean_ns
-                    .saturating_mul(app.operations as i64)
-            ),
+            total = app.own().times(app.operations),
         ),
         _ if a.basis == Basis::Streams => text!(
             " It costs {cost} of {total} in which bytes were under way.",

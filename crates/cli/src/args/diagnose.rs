@@ -17,6 +17,8 @@ use std::path::PathBuf;
 Examples:
   slowside client.pcap server.pcap
   slowside client.pcap server.pcap --app rows.csv --server-app operations.csv
+  slowside client.pcap server.pcap --server-app dtrace.txt --server-app biolatency.txt
+  slowside server.pcap --server-app postgresql.csv
   slowside diagnose --client c.pcap0 c.pcap1 --server array/ --fail-on 10")]
 pub(crate) struct Diagnose {
     #[command(flatten)]
@@ -39,7 +41,10 @@ pub(crate) struct Diagnose {
     /// A fio latency log, nfsiostat output, or /proc/self/mountstats: for its two snapshots, give
     /// --app twice.
     /// Or an extended SQL trace (event 10046) of an Oracle database on the client's host, whose waits
-    /// for blocks are joined with NFS READs I/O by I/O.
+    /// for blocks are joined with NFS READs I/O by I/O; or its v$event_histogram.
+    ///
+    /// Distributions of DTrace (quantize), bpftrace (hist) and BCC (nfsdist), and rows of nfsslower: of
+    /// these only what their bounds prove is said.
     #[arg(long, value_name = "FILE")]
     pub(crate) app: Vec<PathBuf>,
 
@@ -49,6 +54,15 @@ pub(crate) struct Diagnose {
     /// the call that it serves, as the server's capture (or the only one) has it: what the call takes
     /// beyond it is a queue of the server, before the operation or behind it. With op and offset rows are
     /// joined call by call; a list or averages are held against the mean of the calls.
+    ///
+    /// Distributions of DTrace (quantize, its unit in the title: "read (us)"), bpftrace (hist, its unit in
+    /// the map's name: @usecs) and BCC (ext4dist, funclatency), and rows of ext4slower 0: of these only
+    /// what their bounds prove is said. What biolatency and biosnoop say is the layer of the disks, and
+    /// may be given beside another.
+    ///
+    /// PostgreSQL's log (log_min_duration_statement; with %r, csvlog or jsonlog statement by statement),
+    /// MySQL's log of slow statements, two snapshots of pg_stat_statements or of performance_schema's
+    /// digests.
     ///
     /// With --app or --server-app the answer has a table of layers, from the application to the
     /// server's operation.

@@ -143,6 +143,15 @@ pub(super) fn rows_of(
         return Ok(None);
     }
     let application = trace::read(files).context(option)?;
+    if let Some(disks) = &application.disks {
+        note_left_out(disks, notes);
+    }
+    note_left_out(&application, notes);
+    Ok(Some(Arc::new(application)))
+}
+
+/// What could not be read of it.
+fn note_left_out(application: &trace::Application, notes: &mut Vec<String>) {
     if application.skipped_lines > 0 {
         notes.push(format!(
             "{} lines of the {} could not be read{}.",
@@ -171,5 +180,4 @@ pub(super) fn rows_of(
             application.format
         ));
     }
-    Ok(Some(Arc::new(application)))
 }

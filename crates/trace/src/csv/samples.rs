@@ -32,7 +32,7 @@ impl Table {
                 (Some(start), Some(end))
             }
             Times::StartLatency(start, ..) => (Some(required(fields, start, 0)?), None),
-            Times::EndLatency(end, ..) => (None, Some(required(fields, end, 0)?)),
+            Times::EndLatency((end, power), _) => (None, Some(required(fields, end, power)?)),
             Times::TimeLatency(time, ..) => {
                 let known = match power {
                     Some(power) => power,

@@ -60,6 +60,12 @@ fn what_is_no_log_is_refused_with_the_cure() {
         "log is empty; wait until the application has written and closed its log"
     );
     assert!(error("\n \n").starts_with("log is empty; "));
+    let nfsd =
+        "rc 0 5 7\nfh 0 0 0 0 0\nio 812 93\nth 8 0 0.000 0.000\nnet 9 0 9 1\nrpc 9 0 0 0 0\n";
+    assert!(
+        error(nfsd)
+            .starts_with("log is /proc/net/rpc/nfsd, which counts operations and says no time")
+    );
     assert!(error("\nhello\n").starts_with("log, line 2: \"hello\" is no latency log; "));
     let refused = |bytes: &[u8]| read_named(&[("log", bytes)], 10).unwrap_err().to_string();
     assert_eq!(
@@ -81,7 +87,7 @@ fn files_of_two_formats_are_refused() {
         .to_string();
     assert_eq!(
         message,
-        "a is CSV, but b is a fio latency log; give files of one format to one --app"
+        "a is CSV, but b is a fio latency log; give files of one format"
     );
 }
 

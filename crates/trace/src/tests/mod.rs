@@ -4,11 +4,12 @@ mod blocks;
 mod csv;
 mod files;
 mod fio;
+mod histograms;
 mod oracle;
 mod random;
+mod statements;
 mod sums;
 
-use crate::collector::Collector;
 use crate::lines::Lines;
 use crate::{Application, Error, Operation, OperationKind};
 use std::io::Cursor;
@@ -18,7 +19,7 @@ fn read_named(files: &[(&str, &[u8])], limit: usize) -> Result<Application, Erro
         .iter()
         .map(|(name, bytes)| Lines::new((*name).to_string(), Cursor::new(bytes.to_vec())))
         .collect::<Result<Vec<_>, _>>()?;
-    crate::take(files, Collector::new(limit))
+    crate::take(files, limit)
 }
 
 fn read(text: &str) -> Application {
@@ -46,5 +47,6 @@ fn operation(start_ns: i64, end_ns: i64, kind: OperationKind, offset: u64, size:
         offset: Some(offset),
         size: Some(size),
         client: None,
+        session: None,
     }
 }

@@ -7,6 +7,8 @@ fn check(bytes: &[u8]) {
     if let Ok(found) = read_named(&[("a", bytes), ("b", bytes)], 50) {
         assert!(found.operations.len() <= 50);
         assert!(found.operations.iter().all(|o| o.start_ns <= o.end_ns));
+        let buckets = || found.histograms.iter().flat_map(|h| &h.buckets);
+        assert!(buckets().all(|b| b.count > 0 && b.until_ns.is_none_or(|u| b.from_ns <= u)));
         assert!(!found.format.is_empty());
         assert_eq!(found.skipped_lines > 0, found.first_skipped.is_some());
     }
@@ -60,6 +62,33 @@ fn piece() -> impl Strategy<Value = String> {
         "errors\n",
         "(",
         ")",
+        "value  ------------- Distribution ------------- count\n",
+        " read (us)\n",
+        "16 |@@ 50\n",
+        "< 0 | 3\n",
+        ">= 9 | 3\n",
+        "@usecs[read]:\n",
+        "[512, 1K) 10 |@|\n",
+        "[1E, ...) 10 |@|\n",
+        "(..., 0) 10 |@|\n",
+        " usecs : count distribution\n",
+        " 8 -> 15 : 7107 |***|\n",
+        "9223372036854775807 -> 9223372036854775807 : 7 |***|\n",
+        "avg = 2 usecs, total: 32 usecs, count: 13\n",
+        "TIME COMM PID T BYTES OFF_KB LAT(ms) FILENAME\n",
+        "06:35:01 cron 16464 R 1249 0 16.05 common-auth\n",
+        "EVENT WAIT_TIME_MILLI WAIT_COUNT\n",
+        "db file sequential read 1 9\n",
+        "2026-11-24 13:37:13.209 UTC [3] LOG:  duration: 21.759 ms  bind <unnamed>: x\n",
+        "2026-11-24 13:37:13.209 UTC [3] LOG:  duration: ",
+        " ms  execute a\n",
+        "# Time: 2026-11-24T13:37:29.123456Z\n",
+        "# User@Host: a[a] @ b [10.0.0.1]\n",
+        "# Query_time: 0.5 ",
+        "SET timestamp=1795527449;\n",
+        "queryid,calls,total_exec_time\n",
+        "COUNT_STAR\tSUM_TIMER_WAIT\n",
+        "1,2,3.5\n",
         " 1.5 ",
         "\u{feff}",
         "é",
@@ -76,6 +105,14 @@ fn beginning() -> impl Strategy<Value = &'static str> {
         "5, 10, 0, 4096\n",
         "device a:/b mounted on /c with fstype nfs4 statvers=1.1\n\tage: 5\n\tper-op statistics\n",
         "a:/b mounted on /c:\nread: ",
+        "read (us)\nvalue  ------------- Distribution ------------- count\n",
+        "@us:\n[1, 2) 1 |@|\n",
+        " usecs : count distribution\n",
+        "TIME COMM PID T BYTES OFF_KB LAT(ms) FILENAME\n",
+        "EVENT WAIT_TIME_MILLI WAIT_COUNT\n",
+        "2026-11-24 13:37:13.209 UTC [3] LOG:  duration: 21.759 ms\n",
+        "# User@Host: a[a] @ b [10.0.0.1]\n",
+        "queryid,calls,total_exec_time\n",
     ])
 }
 

@@ -203,3 +203,119 @@ fn rows_of_a_server_that_do_not_fit_are_refused_with_their_reason() {
         "{message}"
     );
 }
+
+/// The server's capture without the client's, and a file of its own.
+fn of_server(test: &str, name: &str, text: &str) -> Vec<OsString> {
+    let mut words = captures(test);
+    words.extend([
+        "--server-app".into(),
+        file(test, name, text.as_bytes()).into(),
+    ]);
+    words
+}
+
+const STEPS: &str = "NFSv3 read/write distributions (us):\n\n  read\n\
+     \x20     value  ------------- Distribution ------------- count\n\
+     \x20       512 |                                         0\n\
+     \x20      1024 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@        50\n\
+     \x20      2048 |@@@@@@                                   10\n\
+     \x20      4096 |                                         0\n";
+
+const DISKS: &str = "Tracing block device I/O... Hit Ctrl-C to end.\n^C\n\
+     \x20    usecs               : count     distribution\n\
+     \x20      256 -> 511        : 7        |********                                |\n";
+
+#[test]
+fn of_a_distribution_bounds_are_said_and_what_they_prove() {
+    let mut words = of_server("layers-steps", "dtrace.txt", STEPS);
+    let disks = file("layers-steps", "disks.txt", DISKS.as_bytes());
+    words.extend(["--server-app".into(), disks.into()]);
+    let d = diagnosed(words.clone());
+    let server = &d["server_app"];
+    assert_eq!(server["compared_by"], "distribution");
+    let [least, most] = [
+        (1_024 * 50 + 2_048 * 10) * 1_000 / 60,
+        (2_048 * 50 + 4_096 * 10) * 1_000 / 60,
+    ];
+    assert_eq!(server["operation_mean_least_ns"], least);
+    assert_eq!(server["operation_mean_most_ns"], most);
+    let layers = d["layers"].as_array().expect("layers");
+    let names: Vec<_> = layers.iter().filter_map(|l| l["layer"].as_str()).collect();
+    assert_eq!(
+        names,
+        ["client-wire", "server-wire", "server-operation", "disk"]
+    );
+    let (wire, operation, disk) = (&layers[1], &layers[2], &layers[3]);
+    assert_eq!(wire["beyond_next_ns"], Value::Null);
+    let beyond = |key: &str| wire[key].as_i64().expect("a bound");
+    let mean = wire["mean_ns"].as_i64().expect("a mean");
+    assert_eq!(beyond("beyond_next_least_ns"), mean - most);
+    assert_eq!(beyond("beyond_next_most_ns"), mean - least);
+    assert_eq!(operation["mean_ns"], (least + most) / 2);
+    assert_eq!(operation["p50_ns"], Value::Null);
+    assert_eq!(
+        (&operation["p99_least_ns"], &operation["p99_most_ns"]),
+        (&Value::from(2_048_000), &Value::from(4_096_000))
+    );
+    assert_eq!(
+        (&disk["calls"], &disk["p50_most_ns"]),
+        (&7.into(), &512_000.into())
+    );
+    // 40 ms in the server, of which at the most 4.1 in the longest operations: that is proven.
+    assert!(codes(&d).contains(&"server-queue"), "{:?}", codes(&d));
+    let page = text(&slowside(&words).stdout);
+    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(page.contains("1.19-2.39"), "{page}");
+    assert!(page.contains("around the operation"), "{page}");
+    assert!(
+        page.contains("takes 1.19 ms to 2.39 ms on average"),
+        "{page}"
+    );
+}
+
+/// Where the longest operations may have been the slow calls', nothing queues for certain.
+#[test]
+fn what_bounds_do_not_prove_is_not_said() {
+    let wide = STEPS
+        .replace("2048 |", "20480 |")
+        .replace("4096 |", "81920 |")
+        .replace("1024 |", "10240 |");
+    let d = diagnosed(of_server("layers-wide", "dtrace.txt", &wide));
+    assert_eq!(d["server_app"]["compared_by"], "distribution");
+    assert!(!codes(&d).contains(&"server-queue"), "{:?}", codes(&d));
+    assert_eq!(d["verdict"]["cause"], "server-slow");
+}
+
+/// `tests/statements`: every statement of PostgreSQL's log is one of the calls of its connection.
+#[test]
+fn statements_of_a_database_s_log_meet_their_calls() {
+    let folder = testkit::at_hand::root().join("tests/statements");
+    let mut words: Vec<OsString> = vec!["diagnose".into(), "--server".into()];
+    words.push(folder.join("server.pcap.zst").into());
+    words.extend([
+        "--server-app".into(),
+        folder.join("postgresql.csv.gz").into(),
+    ]);
+    words.push("--format=json".into());
+    let d = json(words);
+    let server = &d["server_app"];
+    assert_eq!(server["compared_by"], "connection");
+    // Two statements of each of 4 x 15 and 2 x 10 transactions.
+    assert_eq!(
+        (&server["operations"], &server["matched"]),
+        (&160.into(), &160.into())
+    );
+    let basis = server["basis"].as_str().expect("a basis");
+    assert!(
+        basis.contains("160 of 160 operations found on the wire by connection and time"),
+        "{basis}"
+    );
+    let layers = d["layers"].as_array().expect("layers");
+    let operation = &layers[layers.len() - 1];
+    assert_eq!(operation["layer"], "server-operation");
+    assert_eq!(operation["joined"], 160);
+    // What calls take beyond their statements is little, and nothing queues.
+    let beyond = server["beyond_mean_ns"].as_i64().expect("a mean");
+    assert!((100_000..MS).contains(&beyond), "{beyond}");
+    assert!(!codes(&d).contains(&"server-queue"), "{:?}", codes(&d));
+}

@@ -33,6 +33,11 @@ const FILES: &[(&str, &str)] = &[
         "orcl_ora_4712.trc.gz",
         "tests/field/a2-client-slots/orcl_ora_4712.trc",
     ),
+    (
+        "dtrace.txt",
+        "tests/field/a1-server-threads/server-dtrace.txt",
+    ),
+    ("postgresql.csv", "tests/statements/postgresql.csv.gz"),
     ("c.pcap", "tests/lab/chatty/client.pcap.zst"),
     ("s.pcap", "tests/lab/chatty/server.pcap.zst"),
     ("good.pcap", "tests/lab/healthy/client.pcap.zst"),
@@ -74,6 +79,10 @@ const WRITTEN: &[(&str, &str)] = &[
         "device array:/export mounted on /data with fstype nfs4 statvers=1.1\n\tage:\t100\n\
          \tRPC iostats version: 1.1  p/v: 100003/4 (nfs)\n\tper-op statistics\n\
          \tREAD: 2 2 0 240 16640 1 3 4 0\n",
+    ),
+    (
+        "biolatency.txt",
+        "Tracing block device I/O... Hit Ctrl-C to end.\n usecs : count distribution\n 256 -> 511 : 7 |**|\n",
     ),
     (
         "operations.csv",
