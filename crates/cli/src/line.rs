@@ -118,6 +118,7 @@ mod tests {
             write: None,
             files: 0,
             anonymiser: None,
+            metrics: None,
             clock: || 0,
         };
         let config = Config::default();
