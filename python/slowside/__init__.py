@@ -126,6 +126,7 @@ def _rows_of(command: str, captures: Sequence[Paths], **options: Any) -> Rows:
     except ValueError as e:
         raise _refused(e) from None
     _tell(code, said)
+    assert rows is not None, "there are none only where it could not be done"
     return rows
 
 

@@ -98,10 +98,10 @@ def test_polars_and_duckdb_take_them():
     assert [texts(v) for v in frame["wait_ns"].to_list()] == [row[wait] for row in expected[1:]]
     ops = expected[0].index("op")
     assert frame["op"].cast(pl.String).to_list() == [row[ops] for row in expected[1:]]
-    count, most = duckdb.sql("select count(*), max(wait_ns) from rows").fetchone()
+    count, most = duckdb.sql("select count(*), max(wait_ns) from rows").fetchall()[0]
     assert count == len(rows)
     assert most == max(int(row[wait]) for row in expected[1:] if row[wait])
-    lines = duckdb.sql("select count(*) from (select unnest(ledger) from rows)").fetchone()[0]
+    lines = duckdb.sql("select count(*) from (select unnest(ledger) from rows)").fetchall()[0][0]
     ledger = expected[0].index("ledger")
     assert lines == sum(len(json.loads(row[ledger])) for row in expected[1:])
 
