@@ -57,6 +57,7 @@ pub const ROWS: &[&str] = &[
     "ops C --by op,client,file",
     "ops C --by op,client,file --format csv",
     "ops C --format json",
+    "ops C --format openmetrics --by client,file",
     "conns C",
     "conns C --connection 1",
     "conns C --format csv",
@@ -173,6 +174,7 @@ pub fn view(data: &[u8]) {
         write: None,
         files: 0,
         anonymiser: None,
+        metrics: None,
         clock: || 0,
     };
     let config = Config {

@@ -67,6 +67,19 @@ impl Key {
     }
 }
 
+/// What a group's calls have in common: its protocol, its operation (empty where groups are not by that), and the values
+/// of the other keys.
+pub(crate) type GroupKey = (Protocol, Name, Vec<KeyValue>);
+
+pub(crate) fn key_of(keys: &[Key], call: &Call) -> GroupKey {
+    let op = match keys.contains(&Key::Op) {
+        true => call.op,
+        false => Name::default(),
+    };
+    let others = keys.iter().filter(|k| **k != Key::Op);
+    (call.protocol, op, others.map(|k| k.value(call)).collect())
+}
+
 #[derive(Default)]
 struct Group {
     times: Distribution,
@@ -84,7 +97,7 @@ pub struct Groups {
     keys: Vec<Key>,
     by_op_only: bool,
     most: usize,
-    groups: HashMap<(Protocol, Name, Vec<KeyValue>), Group, foldhash::fast::FixedState>,
+    groups: HashMap<GroupKey, Group, foldhash::fast::FixedState>,
     pub problems: Problems,
 }
 
@@ -107,21 +120,10 @@ impl Groups {
     }
 
     pub fn add(&mut self, call: &Call) {
-        let op = if self.keys.contains(&Key::Op) {
-            call.op
-        } else {
-            Name::default()
+        let key = match self.by_op_only {
+            true => (call.protocol, call.op, Vec::new()),
+            false => key_of(&self.keys, call),
         };
-        let values = if self.by_op_only {
-            Vec::new()
-        } else {
-            self.keys
-                .iter()
-                .filter(|k| **k != Key::Op)
-                .map(|k| k.value(call))
-                .collect()
-        };
-        let key = (call.protocol, op, values);
         if self.groups.len() >= self.most && !self.groups.contains_key(&key) {
             self.problems.note("groups-full", || {
                 (

@@ -33,6 +33,7 @@ pub mod live;
 pub mod locks;
 pub mod losses;
 pub mod matched;
+pub mod metrics;
 pub mod narrowest;
 pub mod neighbours;
 pub mod packed;

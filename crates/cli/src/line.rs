@@ -1,5 +1,5 @@
 //! Command lines that are run within another process, as often as one likes, and what each wrote: for fuzzing, which
-//! has no time to start a process for each input.
+//! has no time to start a process for each input, and for Python, where each function is a command.
 //!
 //! All is as in a process of its own, but for what there is one of: signals are left alone, there is no terminal, and
 //! files are read by name only, as standard input is the other's.
@@ -118,6 +118,7 @@ mod tests {
             write: None,
             files: 0,
             anonymiser: None,
+            metrics: None,
             clock: || 0,
         };
         let config = Config::default();

@@ -310,6 +310,10 @@ pub const LIVE_CONNECTIONS: usize = 4_096;
 /// `connections-left-out`.
 pub const LIVE_LISTED: usize = 20_000;
 
+/// Sets of labels of which calls are counted apart as metrics, and servers; calls and packets of further ones count as
+/// `other`. Some 600 bytes each, and seventy lines of what is scraped. `slowside_other_calls`.
+pub const METRICS_LABELS: usize = 500;
+
 /// Servers of databases of which locks are followed, and sessions of one, those seen first; transactions of one that
 /// ended last; tables that statements change, and those of one transaction. Beyond them fewer waits are known to be
 /// possibly for locks.

@@ -14,6 +14,7 @@ use analysis::compare::snapshot::{SavedCapture, Subject};
 use analysis::compare::{Comparison, Kept, Snapshot};
 use analysis::connections::Connections;
 use analysis::info::InfoResult;
+use analysis::metrics::MetricsResult;
 use analysis::packets::PacketList;
 use analysis::results::{
     CaptureResult, Concentrated, ConnectionResult, ConnsResult, Diagnosis, Finding, GroupResult,
@@ -236,6 +237,23 @@ impl Anonymise for GroupResult {
             path: self.path.map(|path| names.path(&path)),
             ..self
         }
+    }
+}
+
+/// Findings' codes and sides name nobody.
+impl Anonymise for MetricsResult {
+    fn anonymised(mut self, names: &Anonymiser) -> MetricsResult {
+        for row in &mut self.calls {
+            let keys = std::mem::take(&mut row.keys).into_iter();
+            row.keys = keys.map(|k| key(names, k)).collect();
+        }
+        if let Some(live) = &mut self.live {
+            let servers = live.servers.iter_mut().map(|(server, _)| server);
+            for server in servers.chain(live.outstanding.iter_mut().map(|(_, server, _)| server)) {
+                *server = key(names, ("server", server.clone())).1;
+            }
+        }
+        self
     }
 }
 

@@ -23,6 +23,7 @@ mod layers;
 mod live;
 mod live_text;
 mod markdown;
+mod openmetrics;
 mod ops;
 mod ops_text;
 mod packets;
@@ -66,6 +67,7 @@ pub use live_text::{
 pub use markdown::{
     as_markdown, compare_markdown, conns_markdown, diagnosis_markdown, ops_markdown, sql_markdown,
 };
+pub use openmetrics::{OPENMETRICS_TYPE, openmetrics};
 pub use ops::{ops_json, ops_rows};
 pub use ops_text::{OpsStyle, ops_text};
 pub use packets::{

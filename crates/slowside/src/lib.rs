@@ -57,6 +57,7 @@ pub use trace::trace;
 
 use analysis::file_names::FileNames;
 use analysis::group::{Groups, Key};
+use analysis::metrics::{Metrics, MetricsResult, PacketCounts};
 use analysis::results::{CaptureResult, OpsResult};
 use model::Call;
 use std::path::PathBuf;
@@ -115,4 +116,23 @@ pub fn ops(
         groups,
         total_ns,
     })
+}
+
+/// Reads one capture and counts its calls by protocol and these keys, as [`live()`] does.
+///
+/// # Errors
+/// When no input can be read.
+pub fn metrics(
+    inputs: &[PathBuf],
+    config: &Config,
+    keys: &[Key],
+    events: &mut dyn FnMut(Event),
+) -> Result<(MetricsResult, CaptureResult), Error> {
+    let mut metrics = Metrics::new(keys);
+    let mut add = |call: &Call, _: &[String]| {
+        metrics.call(call);
+        Ok(())
+    };
+    let capture = run::read(inputs, config, &mut add, events)?;
+    Ok((metrics.of(PacketCounts::of(&capture)), capture))
 }

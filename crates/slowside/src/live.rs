@@ -21,6 +21,7 @@ use crate::stream::Stream;
 use analysis::filter::LiveFilter;
 use analysis::findings::Rule;
 use analysis::live::{Crossing, Found, Live, LiveResult, Moment, Triggers};
+use analysis::metrics::Metrics;
 use analysis::results::{CaptureResult, ConnsResult, OpsResult};
 use batches::BatchKeeper;
 use capture::Capture;
@@ -28,8 +29,8 @@ use model::Time;
 use pseudonyms::{Anonymiser, NameKind};
 use ring::{Comments, Ring};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use watch::Watch;
 
 /// How it is looked at.
@@ -47,6 +48,8 @@ pub struct LiveOptions {
     pub files: u32,
     /// Whether they are written with pseudonyms, and without what was said.
     pub anonymiser: Option<Anonymiser>,
+    /// What is counted beside, for whoever looks at it from another thread.
+    pub metrics: Option<Arc<Mutex<Metrics>>>,
     /// Nanoseconds of a clock that never stops: what time it is when a stream brings no packets.
     pub clock: fn() -> i64,
 }
@@ -188,6 +191,17 @@ pub fn live(
     Ok(watcher.finish(tally.result(&finished)))
 }
 
+fn count(metrics: &mut Metrics, records: &Answers, selection: &Selection<'_>) {
+    for kept in records.kept() {
+        kept.traffic.iter().for_each(|(_, t)| metrics.traffic(*t));
+        metrics.dropped(kept.dropped);
+    }
+    let calls = records.calls().filter(|c| selection.takes(c));
+    calls.for_each(|c| metrics.call(c));
+    records.stretches().for_each(|s| metrics.stretch(s));
+    records.connections().for_each(|c| metrics.connection(c));
+}
+
 /// What is gathered beside the stream.
 struct Watcher<'a> {
     name: String,
@@ -222,8 +236,16 @@ impl<'a> Watcher<'a> {
         }
     }
 
+    fn metrics(&self) -> Option<MutexGuard<'a, Metrics>> {
+        let metrics = self.options.metrics.as_ref()?;
+        Some(metrics.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Takes in the records of a batch.
     fn take(&mut self, records: &Answers, selection: &Selection<'_>, tally: &mut Tally) {
+        if let Some(mut metrics) = self.metrics() {
+            count(&mut metrics, records, selection);
+        }
         for kept in records.kept() {
             for (start, traffic) in &kept.traffic {
                 self.live.traffic(*start, *traffic);
@@ -258,6 +280,9 @@ impl<'a> Watcher<'a> {
         while let Some(moment) = self.live.over(now) {
             self.tell(&moment, sink)?;
         }
+        if let Some(mut metrics) = self.metrics() {
+            metrics.reached(now);
+        }
         let ring = &self.ring;
         if let Some((at, diagnosis)) = self.watch.look(now, || ring.snapshot()) {
             self.found(at, &diagnosis, sink)?;
@@ -270,6 +295,9 @@ impl<'a> Watcher<'a> {
         moment: &Moment,
         sink: &mut dyn FnMut(LiveEvent<'_>) -> std::io::Result<()>,
     ) -> Result<(), Error> {
+        if let Some(mut metrics) = self.metrics() {
+            metrics.moment(moment);
+        }
         sink(LiveEvent::Moment {
             moment,
             held: self.ring.held(),
@@ -351,6 +379,9 @@ impl<'a> Watcher<'a> {
         sink: &mut dyn FnMut(LiveEvent<'_>) -> std::io::Result<()>,
     ) -> Result<(), Error> {
         let rules = self.found.add(diagnosis, at);
+        if let Some(mut metrics) = self.metrics() {
+            metrics.found(&self.found);
+        }
         let found = &self.found;
         Ok(sink(LiveEvent::Findings { found, rules, at })?)
     }

@@ -1,6 +1,8 @@
 //! What is kept has bounds, whatever comes; and windows slide.
 
 use super::*;
+use crate::metrics::Metrics;
+use crate::results::KeyValue;
 use model::{
     Change, ConnectionId, Detail, Mark, Name, Outcome, PacketRef, Sql, SqlSession, Statement,
     Transport,
@@ -126,6 +128,39 @@ fn names_that_never_come_again_fill_no_memory() {
     ] {
         assert!(totals.problems.iter().any(|(k, _)| k == kind), "{kind}");
     }
+}
+
+#[test]
+fn labels_that_never_come_again_count_as_others() {
+    let mut metrics = Metrics::new(&[Key::Op, Key::Server]);
+    for n in 0..2_000_u64 {
+        metrics.call(&call(n, &format!("OP{n}"), n as i64, 1));
+        let mut stretch = Stretch {
+            client: end(1, 1_000),
+            server: end(n as u32, 5_432),
+            protocol: Some(Protocol::Pgsql),
+            interval: Interval::holding(ConnectionId(n), Time(0), SECOND),
+            spent: [PerClass::of(0); 2],
+        };
+        stretch.interval.directions[1].packets = 3;
+        metrics.stretch(&stretch);
+    }
+    let result = metrics.now();
+    assert_eq!(result.calls.len(), limits::METRICS_LABELS + 1);
+    assert_eq!(result.other_calls, 2_000 - limits::METRICS_LABELS as u64);
+    let all: u64 = result.calls.iter().map(|row| row.counts.calls).sum();
+    assert_eq!(all, 2_000);
+    let other = result
+        .calls
+        .iter()
+        .find(|row| row.op == Some(Name::of("other")));
+    let other = other.expect("the line that they share");
+    assert_eq!(other.counts.response_times.count(), result.other_calls);
+    assert_eq!(other.keys, [("server", KeyValue::Text("other".into()))]);
+    let servers = result.live.expect("it goes on").servers;
+    assert_eq!(servers.len(), limits::METRICS_LABELS + 1);
+    let packets: u64 = servers.iter().map(|(_, s)| s.packets[1]).sum();
+    assert_eq!(packets, 6_000);
 }
 
 #[test]

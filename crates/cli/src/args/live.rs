@@ -1,11 +1,14 @@
 //! The command line of `slowside live`.
 
 use super::interface::FromInterface;
+use super::ops::key;
 use super::reading::{Memory, Names, size};
 use super::value::width;
 use crate::moment;
 use analysis::filter::{Filter, LiveFilter};
+use analysis::group::Key;
 use clap::{Args, ValueEnum};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 /// Watch traffic as it passes: operations, statements, connections, findings; keep packets as evidence
@@ -17,7 +20,8 @@ use std::path::PathBuf;
 #[command(after_long_help = "\
 Examples:
   slowside live -i eth0 port 2049 --when 'p99>20ms' --write /tmp/e.pcapng
-  slowside live -i any --filter 'port 5432' --format json --for 8h")]
+  slowside live -i any --filter 'port 5432' --format json --for 8h
+  slowside live -i eth0 port 5432 --format text --metrics 9464 >/dev/null")]
 #[command(mut_arg("lasting", |a| a.help_heading(None)))]
 pub(crate) struct Live {
     /// `-` for standard input, or files of one capture; with -i an expression as of --filter
@@ -89,7 +93,44 @@ pub(crate) struct Live {
     pub(crate) quiet: bool,
 
     #[command(flatten)]
+    pub(crate) metrics: Metrics,
+
+    #[command(flatten)]
     pub(crate) from_interface: FromInterface,
+}
+
+/// What monitoring systems may ask for.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "For Prometheus")]
+pub(crate) struct Metrics {
+    /// Answer with counts and histograms, OpenMetrics at /metrics; ADDRESS:PORT or, for this host alone, PORT
+    ///
+    /// By protocol, operation and server. On an address that others can reach a token is needed. Of more than
+    /// 500 different labels further ones count as `other`.
+    #[arg(long = "metrics", value_name = "ADDRESS", value_parser = address)]
+    pub(crate) address: Option<SocketAddr>,
+
+    /// Tell calls apart by these too: step, client, connection, file, size; each value is one more series
+    #[arg(long = "metrics-by", value_name = "LIST", value_delimiter = ',', value_parser = key, requires = "address")]
+    pub(crate) by: Vec<Key>,
+
+    /// Answer those alone who send this file's token, as `Authorization: Bearer …`
+    ///
+    /// 16 characters at least. It is sent as it is: others on the way can read it, and the answers.
+    #[arg(long = "metrics-token-file", value_name = "FILE", requires = "address")]
+    pub(crate) token_file: Option<PathBuf>,
+}
+
+/// Where to answer; a port alone is on the loopback.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let loopback = |port: &str| {
+        port.parse()
+            .ok()
+            .map(|p: u16| (Ipv4Addr::LOCALHOST, p).into())
+    };
+    let parsed = text.parse().ok();
+    let parsed = parsed.or_else(|| loopback(text.strip_prefix("localhost:").unwrap_or(text)));
+    parsed.ok_or_else(|| "give ADDRESS:PORT, such as 127.0.0.1:9464, or a port alone".to_owned())
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

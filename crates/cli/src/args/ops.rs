@@ -1,10 +1,10 @@
 //! `ops`: groups of calls, by what.
 
 use super::reading::Reading;
-use super::value::{Output, TableFormat};
+use super::value::{Output, RowFormat};
 use crate::moment;
 use analysis::group::Key;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 /// Count and time calls by operation, client, file, …
@@ -19,8 +19,8 @@ pub(crate) struct Ops {
     pub(crate) captures: Vec<PathBuf>,
 
     /// How to write the groups
-    #[arg(long, value_enum, default_value_t = TableFormat::Text)]
-    pub(crate) format: TableFormat,
+    #[arg(long, value_enum, default_value_t = OpsFormat::Text)]
+    pub(crate) format: OpsFormat,
 
     #[command(flatten)]
     pub(crate) output: Output,
@@ -37,7 +37,50 @@ pub(crate) struct Ops {
     pub(crate) reading: Reading,
 }
 
-fn key(text: &str) -> Result<Key, String> {
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum OpsFormat {
+    Text,
+    Json,
+    Csv,
+    Markdown,
+    /// Columns with types, for analytics (Apache Parquet)
+    Parquet,
+    /// The same as a stream, for a pipe (Apache Arrow IPC)
+    Arrow,
+    /// Counts and histograms by op, server and what --by adds, for Prometheus, as `slowside live --metrics`
+    Openmetrics,
+}
+
+impl OpsFormat {
+    /// As what its rows are written, if it has nothing but rows.
+    pub(crate) fn rows(self) -> Option<RowFormat> {
+        match self {
+            OpsFormat::Text | OpsFormat::Json | OpsFormat::Markdown | OpsFormat::Openmetrics => {
+                None
+            }
+            OpsFormat::Csv => Some(RowFormat::Csv),
+            OpsFormat::Parquet => Some(RowFormat::Parquet),
+            OpsFormat::Arrow => Some(RowFormat::Arrow),
+        }
+    }
+}
+
+/// What metrics are told apart by: operation and server, and these.
+pub(crate) fn labels(more: &[Key]) -> anyhow::Result<Vec<Key>> {
+    let mut keys = vec![Key::Op, Key::Server];
+    for key in more {
+        anyhow::ensure!(
+            !matches!(key, Key::Time(_)),
+            "metrics have no times but those at which they are gathered; leave out time="
+        );
+        if !keys.contains(key) {
+            keys.push(*key);
+        }
+    }
+    Ok(keys)
+}
+
+pub(super) fn key(text: &str) -> Result<Key, String> {
     Ok(match text.trim() {
         "op" => Key::Op,
         "step" => Key::Step,

@@ -1,6 +1,7 @@
 //! `slowside live`: a capture while it goes on, as lines or as a view.
 
 mod lines;
+mod metrics;
 mod names;
 mod silence;
 mod terminal;
@@ -42,7 +43,14 @@ pub(crate) fn run(args: &Live) -> anyhow::Result<Done> {
     }
     // Whoever asks for a format wants lines.
     let view = args.format.is_none() && has_terminal();
+    let anonymiser = args.names.anonymiser()?;
+    // With the rights that there are before packets come.
+    let scrape = metrics::bind(&args.metrics)?;
     let (source, control) = source(args, view)?;
+    // With none of them, and threads of its own.
+    let metrics = scrape
+        .map(|s| metrics::answer(s, args, &anonymiser))
+        .transpose()?;
     // Signals are for the process, and what was registered for them stays.
     if !out::is_caught() {
         stop_on_signals(&control)?;
@@ -66,7 +74,8 @@ pub(crate) fn run(args: &Live) -> anyhow::Result<Done> {
         when: args.when.clone(),
         write: args.write.clone(),
         files: args.files,
-        anonymiser: args.names.anonymiser()?,
+        anonymiser,
+        metrics,
         clock,
     };
     let run = match view {

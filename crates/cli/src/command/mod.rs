@@ -31,8 +31,9 @@ use anyhow::Context;
 use jiff::tz::TimeZone;
 use model::{Time, format_duration};
 use slowside::{Config, Moment, Source};
-use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
 
 /// Writes an answer to standard output.
 fn print(answer: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
@@ -43,6 +44,18 @@ fn print(answer: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Resul
 }
 
 pub(crate) const CANNOT_WRITE: &str = "cannot write to standard output";
+
+/// Bytes of a token's file that are read.
+const TOKEN_FILE_BYTES: u64 = 4_096;
+
+/// What stands in the file of a token that `option` names.
+fn token_bytes(path: &Path, option: &str) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(TOKEN_FILE_BYTES).read_to_end(&mut bytes))
+        .with_context(|| format!("cannot open {}; check {option}", path.display()))?;
+    Ok(bytes)
+}
 
 /// Refuses to wait for somebody to type a capture.
 fn check_standard_input(inputs: &[PathBuf]) -> anyhow::Result<()> {

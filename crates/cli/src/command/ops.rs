@@ -2,11 +2,12 @@
 
 use super::rows::Rows;
 use super::{check_standard_input, inputs, print, tell};
-use crate::args::{Ops, TableFormat};
+use crate::args::{Ops, OpsFormat, labels};
 use crate::exit::Done;
 use crate::progress::Progress;
 use jiff::tz::TimeZone;
 use report::Anonymise;
+use slowside::Config;
 
 pub(crate) fn run(args: &Ops) -> anyhow::Result<Done> {
     check_standard_input(&args.captures)?;
@@ -14,6 +15,9 @@ pub(crate) fn run(args: &Ops) -> anyhow::Result<Done> {
     let config = args.reading.config(&captures)?;
     let format = args.format.rows();
     let rows = Rows::open_if(format, &args.output, "slowside.ops/1")?;
+    if args.format == OpsFormat::Openmetrics {
+        return metrics(args, &config);
+    }
     let mut progress = Progress::new(args.reading.quiet, false);
     let result = slowside::ops(&args.captures, &config, &args.by, &mut |e| {
         progress.event(e);
@@ -34,8 +38,8 @@ pub(crate) fn run(args: &Ops) -> anyhow::Result<Done> {
             rows.all(|to| report::ops_rows(&result, &keys, to))
         }
         None => print(|out| match args.format {
-            TableFormat::Json => report::ops_json(&result, out),
-            TableFormat::Markdown => report::ops_markdown(&result, &style, out),
+            OpsFormat::Json => report::ops_json(&result, out),
+            OpsFormat::Markdown => report::ops_markdown(&result, &style, out),
             _ => report::ops_text(&result, &style, out),
         }),
     }?;
@@ -46,5 +50,22 @@ pub(crate) fn run(args: &Ops) -> anyhow::Result<Done> {
         args.reading.quiet,
     );
     let damaged = result.captures.iter().any(|c| c.problems.any_damage());
+    Ok(Done::with_damage(damaged))
+}
+
+fn metrics(args: &Ops, config: &Config) -> anyhow::Result<Done> {
+    let keys = labels(&args.by)?;
+    let mut progress = Progress::new(args.reading.quiet, false);
+    let (result, capture) = slowside::metrics(&args.captures, config, &keys, &mut |e| {
+        progress.event(e);
+    })?;
+    drop(progress);
+    let result = match args.reading.anonymiser()? {
+        Some(names) => result.anonymised(&names),
+        None => result,
+    };
+    print(|out| report::openmetrics(result, out))?;
+    let damaged = capture.problems.any_damage();
+    tell(config, &[capture], true, args.reading.quiet);
     Ok(Done::with_damage(damaged))
 }

@@ -3,7 +3,7 @@
 mod like;
 mod listen;
 
-use super::print;
+use super::{print, token_bytes};
 use crate::args::{AnswerFormat, Probe, Stream, Switch};
 use crate::exit::Done;
 use crate::out::{self, complain};
@@ -14,8 +14,7 @@ use probe::{
 };
 use replace::{Kind, Replacement};
 use signal_hook::consts::{SIGINT, SIGTERM};
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -26,9 +25,6 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Connects per second of --connect-only, unless told: no burden to any service.
 const CONNECTS: f64 = 10.0;
-
-/// Bytes of a token's file that are read.
-const TOKEN_FILE_BYTES: u64 = 4_096;
 
 const HISTOGRAM: Kind = Kind {
     name: "histogram",
@@ -130,10 +126,7 @@ fn plan(args: &Probe, target: &str) -> anyhow::Result<Plan> {
 
 /// The token in a file.
 fn token(path: &Path) -> anyhow::Result<Token> {
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(TOKEN_FILE_BYTES).read_to_end(&mut bytes))
-        .with_context(|| format!("cannot open {}; check --token-file", path.display()))?;
+    let bytes = token_bytes(path, "--token-file")?;
     Token::new(&bytes).with_context(|| format!("{} holds no token", path.display()))
 }
 

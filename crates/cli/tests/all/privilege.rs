@@ -170,6 +170,46 @@ fn root_is_nobody_without_rights_in_all_threads_once_packets_come() {
     }
 }
 
+/// The port is bound before rights are given up, and answered at after.
+#[test]
+fn metrics_are_answered_without_rights() {
+    if !may_capture() {
+        return;
+    }
+    let mut command = command(LIVE);
+    command.arg("--metrics=127.0.0.1:0");
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut line = String::new();
+    let stderr = child.stderr.as_mut().expect("a pipe");
+    BufReader::new(stderr).read_line(&mut line).expect("text");
+    let address = line
+        .split("http://")
+        .nth(1)
+        .and_then(|a| a.split('/').next());
+    let address = address.unwrap_or_else(|| panic!("{line}")).to_owned();
+    let mut answer = String::new();
+    while !answer.contains("slowside_calls_total{") {
+        calls();
+        let mut stream = TcpStream::connect(&address).expect("it listens");
+        let request = b"GET /metrics HTTP/1.1\r\n\r\n";
+        stream.write_all(request).expect("it reads");
+        answer.clear();
+        stream.read_to_string(&mut answer).expect("text");
+        assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+    }
+    let threads = threads(&child);
+    interrupt(&child);
+    let output = ended(child);
+    let seen = Seen { threads, output };
+    seen.all_have("Uid", &["65534"; 4].join(" "));
+    seen.has_no_rights();
+    seen.ended_well();
+}
+
 /// That all others which capture do as `live` does: before their second thread, which the first packets start.
 #[test]
 fn info_and_stat_have_no_rights_either() {

@@ -84,6 +84,7 @@ const LINES: &[&str] = &[
     "ops C --by op,client",
     "ops C --format markdown",
     "ops C --format csv",
+    "ops C --format openmetrics --by client,file",
     "ops C --format json",
     "conns C",
     "conns C --connection 1",

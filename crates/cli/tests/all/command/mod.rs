@@ -15,6 +15,7 @@ mod findings;
 mod inputs;
 mod layers;
 mod live;
+mod metrics;
 mod names;
 mod probe;
 mod rows;

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""Holds metrics against Prometheus' own parser, against `ops`, and what is made for them against what there is.
+
+usage: metrics_checks.py SLOWSIDE CAPTURE…
+
+`ops --format openmetrics` must be valid OpenMetrics text, count what `ops --by op,server` counts, and so must what
+`live --metrics` answers over HTTP while it reads the same packets. The dashboard and the alerts of examples/metrics may
+name no other metrics or labels. Needs Python 3.9 with prometheus-client, as
+  python3 -m venv V && V/bin/pip install prometheus-client
+and PyYAML for the alerts. Alerts are given to promtool where it is installed.
+"""
+
+import csv
+import io
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import yaml
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+EXAMPLES = pathlib.Path(__file__).resolve().parent.parent / "examples" / "metrics"
+TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+# Of files there is no present.
+ONLY_LIVE = {
+    "slowside_outstanding", "slowside_tcp_packets", "slowside_tcp_payload_bytes",
+    "slowside_tcp_retransmitted_packets", "slowside_round_trips", "slowside_round_trips_seconds",
+    "slowside_verdict", "slowside_finding",
+}  # fmt: skip
+
+csv.field_size_limit(1 << 30)
+
+
+def run(*words: str, given: bytes = b"") -> str:
+    done = subprocess.run(words, input=given, capture_output=True)
+    if done.returncode not in (0, 3):
+        raise SystemExit(f"{' '.join(words)}: {done.stderr.decode().strip()}")
+    return done.stdout.decode()
+
+
+def families(text: str) -> dict:
+    """By name; the parser refuses what is not valid."""
+    return {family.name: family for family in text_string_to_metric_families(text)}
+
+
+def values(known: dict, sample: str) -> dict:
+    """Of all samples with this name, by protocol, operation and server."""
+    found = {}
+    for family in known.values():
+        for s in family.samples:
+            if s.name == sample:
+                key = tuple(s.labels.get(name, "") for name in ("protocol", "op", "server"))
+                found[key] = found.get(key, 0) + s.value
+    return found
+
+
+def of_ops(slowside: str, path: str) -> list[dict]:
+    text = run(slowside, "ops", path, "--by", "op,server", "--format", "csv", "--raw-cells", "-q")
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def differences(known: dict, rows: list[dict]) -> list[str]:
+    """Where counts are not those of `ops`."""
+    wrong = []
+    columns = {
+        "slowside_response_time_seconds_count": "count",
+        "slowside_wait_seconds_count": "count",
+        "slowside_transfer_seconds_count": "count",
+        "slowside_errors_total": "errors",
+        "slowside_retransmits_total": "retransmits",
+        "slowside_request_bytes_total": "request_bytes",
+        "slowside_response_bytes_total": "response_bytes",
+        "slowside_no_response_total": "no_response",
+        "slowside_no_request_total": "no_request",
+        "slowside_incomplete_total": "incomplete",
+    }
+    for sample, column in columns.items():
+        expected = {(r["protocol"], r["op"], r["server"]): int(r[column]) for r in rows}
+        if values(known, sample) != expected:
+            wrong.append(f"{sample}: {values(known, sample)}, not {expected}")
+    times = {(r["protocol"], r["op"], r["server"]): int(r["total_ns"]) / 1e9 for r in rows}
+    parts = {}
+    for sample in ("slowside_wait_seconds_sum", "slowside_transfer_seconds_sum"):
+        for key, value in values(known, sample).items():
+            parts[key] = parts.get(key, 0) + value
+    for name, sums in {
+        "response times": values(known, "slowside_response_time_seconds_sum"),
+        "parts": parts,
+    }.items():
+        if sums.keys() != times.keys() or any(abs(sums[k] - times[k]) > 1e-6 for k in times):
+            wrong.append(f"{name}: {sums}, not {times}")
+    return wrong
+
+
+class Live:
+    """`slowside live` that has read a file from standard input and waits for more."""
+
+    def __init__(self, slowside: str, packets: bytes, *words: str):
+        self.process = subprocess.Popen(
+            [slowside, "live", "-", "--format=json", "--metrics=127.0.0.1:0", *words],
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        said = self.process.stderr.readline().decode()
+        self.url = re.search(r"http://\S+", said)[0]
+        self.process.stdin.write(packets)
+        self.process.stdin.flush()
+
+    def get(self, token: str = "") -> tuple[int, str, str]:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        try:
+            with urllib.request.urlopen(urllib.request.Request(self.url, headers=headers)) as answer:
+                return answer.status, answer.headers["Content-Type"], answer.read().decode()
+        except urllib.error.HTTPError as e:
+            return e.code, e.headers["Content-Type"], e.read().decode()
+
+    def end(self) -> None:
+        self.process.stdin.close()
+        self.process.stderr.read()
+        if self.process.wait() not in (0, 3):
+            raise SystemExit("slowside live did not end well")
+
+
+def unpacked(path: str) -> bytes:
+    if path.endswith(".zst"):
+        return subprocess.run(["zstd", "-dc", path], check=True, capture_output=True).stdout
+    return pathlib.Path(path).read_bytes()
+
+
+def scraped(slowside: str, path: str, calls: int) -> dict:
+    """What `live` answers once it has counted as many calls as have both halves."""
+    live = Live(slowside, unpacked(path))
+    before = time.monotonic()
+    while True:
+        status, kind, text = live.get()
+        if (status, kind) != (200, TYPE):
+            raise SystemExit(f"{status} {kind}: {text}")
+        known = families(text)
+        if sum(values(known, "slowside_response_time_seconds_count").values()) >= calls:
+            break
+        if time.monotonic() - before > 60:
+            raise SystemExit(f"{path}: never counts {calls} calls")
+        time.sleep(0.3)
+    live.end()
+    return known
+
+
+def asked_for(known: dict) -> list[str]:
+    """What examples name that is no metric, and no label of one."""
+    samples = {name for family in known.values() for name in [s.name for s in family.samples]}
+    samples |= {family.name + end for family in known.values() for end in ("", "_total")
+                if not family.samples}  # fmt: skip
+    # Where the capturing host says so, which files of pcap cannot.
+    samples.add("slowside_dropped_packets_total")
+    labels = {name for family in known.values() for s in family.samples for name in s.labels}
+    labels |= {"instance", "job", "side", "code", "to", "le"}
+    text = "".join((EXAMPLES / name).read_text() for name in ("dashboard.json", "alerts.yml"))
+    wrong = [n for n in set(re.findall(r"slowside_\w+", text)) if n not in samples]
+    by = re.findall(r"\b(?:by|without|on|ignoring|group_left|label_values)\s*\(([^)]*)\)", text)
+    names = {n for list_ in by for n in re.findall(r"\w+", list_) if not n.startswith("slowside_")}
+    return wrong + [f"label {n}" for n in names - labels]
+
+
+def main() -> int:
+    if len(sys.argv) < 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    slowside, files = sys.argv[1], sys.argv[2:]
+    wrong, all_known = [], {}
+    for path in files:
+        rows = of_ops(slowside, path)
+        text = run(slowside, "ops", path, "--format", "openmetrics", "-q")
+        known = families(text)
+        wrong += [f"ops {path}: {what}" for what in differences(known, rows)]
+        for by in ("client,file", "connection,size,step"):
+            more = families(run(slowside, "ops", path, "--format", "openmetrics", "--by", by, "-q"))
+            counts = [sum(values(k, "slowside_calls_total").values()) for k in (known, more)]
+            if counts[0] != counts[1]:
+                wrong.append(f"ops {path} --by {by}: {counts}")
+        live = scraped(slowside, path, sum(int(r["count"]) for r in rows))
+        timed = "slowside_response_time_seconds_count"
+        if values(live, timed) != values(known, timed):
+            wrong.append(f"live {path}: {values(live, timed)}, not {values(known, timed)}")
+        if live.keys() - known.keys() != ONLY_LIVE or known.keys() - live.keys():
+            wrong.append(f"live {path}: has {live.keys() ^ known.keys()} alone")
+        for name, family in live.items():
+            if name not in all_known or family.samples:
+                all_known[name] = family
+    for name in asked_for(all_known):
+        wrong.append(f"{EXAMPLES.name}: there is no {name}")
+    json.loads((EXAMPLES / "dashboard.json").read_text())
+    rules = yaml.safe_load((EXAMPLES / "alerts.yml").read_text())["groups"]
+    if shutil.which("promtool"):
+        run("promtool", "check", "rules", str(EXAMPLES / "alerts.yml"))
+    for line in wrong:
+        print(line)
+    print(
+        f"{len(files)} captures, {len(all_known)} metrics, "
+        f"{sum(len(g['rules']) for g in rules)} alerts, {len(wrong)} differences"
+    )
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
