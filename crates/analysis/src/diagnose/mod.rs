@@ -20,9 +20,9 @@ use crate::matched::MatchedFacts;
 use crate::results::{Finding, Unmatched, Unpaired, Vantage, Why};
 use crate::sql::{Profiler, SqlKey};
 use alone::OneSided;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use model::limits;
-use model::{Call, ConnectionId, ConnectionSummary, Episode, Mark, Outstanding, Time};
+use model::{Call, ConnectionId, ConnectionSummary, Endpoint, Episode, Mark, Outstanding, Time};
 use others::Others;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -77,6 +77,8 @@ pub struct Diagnoser {
     unpaired: Option<Vec<Unpaired>>,
     /// Matched calls by pair of hosts, the lower address first: its calls, and those of the other.
     hosts: HashMap<(IpAddr, IpAddr), [u64; 2], foldhash::fast::FixedState>,
+    /// Whose calls to which service both captures have, as the client's names them.
+    of_both: HashSet<(IpAddr, Endpoint), foldhash::fast::FixedState>,
     /// How far each capture has come, on its own clock, and its last matched call.
     reached: [Time; 2],
     last_matched: [Option<Time>; 2],
@@ -143,6 +145,7 @@ impl Diagnoser {
             cut_ns: 0,
             unpaired: None,
             hosts: HashMap::default(),
+            of_both: HashSet::default(),
             reached: [Time::MIN; 2],
             last_matched: [None; 2],
             first: [None; 2],
@@ -300,6 +303,9 @@ impl Diagnoser {
                     _ => c.op,
                 };
                 self.matched.add(op, c, s, backwards);
+                if self.of_both.len() < limits::HOST_PAIRS {
+                    self.of_both.insert((c.client.address, c.server));
+                }
                 let has_time = !backwards && (c.is_complete() || s.is_complete());
                 if let (true, Some(ladders)) = (has_time, &mut self.ladders) {
                     ladders.matched(op, (client, c), (1 - client, s));
@@ -315,9 +321,9 @@ impl Diagnoser {
                     _ => Why::Incomplete,
                 };
                 self.unmatched(c.op).add(why);
-                let whole = [c, s].into_iter().find(|half| half.has_times());
-                let took = whole.map_or(0, Half::response_time_ns);
-                self.cut_ns = self.cut_ns.saturating_add(took.max(0));
+                if let Some(whole) = [c, s].into_iter().find(|half| half.has_times()) {
+                    self.cut(whole);
+                }
                 for (i, half) in pair.iter().enumerate() {
                     self.list(i, half.row, why);
                 }

@@ -32,10 +32,20 @@ impl Diagnoser {
                     Completeness::Complete if i == client => Why::NotInServerCapture,
                     Completeness::Complete => Why::NotInClientCapture,
                 };
+                let lacks_it = matches!(why, Why::NotInServerCapture | Why::NotInClientCapture);
+                let of_both = self.of_both.contains(&(call.client.address, call.server));
+                if lacks_it && of_both {
+                    self.cut(call);
+                }
                 self.unmatched(call.op).add(why);
                 self.list(i, call.row, why);
             }
         }
+    }
+
+    /// One capture has this call whole, and the other lacks something of it.
+    pub(super) fn cut(&mut self, call: &Half) {
+        self.cut_ns = self.cut_ns.saturating_add(call.response_time_ns().max(0));
     }
 
     /// Lists a call that has no twin, where rows are wanted.
