@@ -21,7 +21,7 @@ use std::path::PathBuf;
 Examples:
   slowside live -i eth0 port 2049 --when 'p99>20ms' --write /tmp/e.pcapng
   slowside live -i any --filter 'port 5432' --format json --for 8h
-  slowside live -i eth0 port 5432 --format text --metrics 9464 >/dev/null")]
+  slowside live -i eth0 port 5432 --format text --metrics 9464")]
 #[command(mut_arg("lasting", |a| a.help_heading(None)))]
 pub(crate) struct Live {
     /// `-` for standard input, or files of one capture; with -i an expression as of --filter

@@ -157,7 +157,8 @@ fn every_command_has_short_help_and_examples() {
 
         Options:
               --format <FORMAT>    How to write the groups [default: text] [possible
-                                   values: text, json, csv, markdown, parquet, arrow]
+                                   values: text, json, csv, markdown, parquet, arrow,
+                                   openmetrics]
           -o, --output <FILE>      Write Parquet or Arrow into this file, whole or not
                                    at all
               --by <LIST>          What to group by: op, step (of a logon), client,
