@@ -57,7 +57,7 @@ pub use trace::trace;
 
 use analysis::file_names::FileNames;
 use analysis::group::{Groups, Key};
-use analysis::results::{CaptureResult, OpsResult};
+use analysis::results::{CaptureResult, OpsResult, Order};
 use model::Call;
 use std::path::PathBuf;
 
@@ -114,5 +114,6 @@ pub fn ops(
         captures: vec![capture],
         groups,
         total_ns,
+        order: Order::default(),
     })
 }

@@ -11,7 +11,7 @@ use crate::matched::MatchedFacts;
 use crate::narrowest::Link;
 use crate::path::PathEstimate;
 use crate::results::{
-    CaptureResult, ConnectionResult, DirectionResult, Finding, HandshakeResult, Vantage,
+    CaptureResult, ConnectionResult, DirectionResult, Finding, HandshakeResult, Order, Vantage,
 };
 use crate::sql::{SessionResult, SqlResult, StatementResult, Totals};
 use crate::startup::ClientStartup;
@@ -153,6 +153,7 @@ impl Fixture {
             hidden: Vec::new(),
             followed: None,
             notes: Vec::new(),
+            order: Order::default(),
         });
     }
 

@@ -5,12 +5,15 @@ use super::{check_standard_input, inputs, print, tell};
 use crate::args::{Ops, TableFormat};
 use crate::exit::Done;
 use crate::progress::Progress;
+use analysis::results::OpsResult;
 use jiff::tz::TimeZone;
 use report::Anonymise;
 
 pub(crate) fn run(args: &Ops) -> anyhow::Result<Done> {
     check_standard_input(&args.captures)?;
     let captures = inputs::one(&args.captures, args.reading.as_one)?;
+    let keys: Vec<&str> = args.by.iter().map(|k| k.name()).collect();
+    let order = args.sorted.order(&report::ops_sortable(&keys))?;
     let config = args.reading.config(&captures)?;
     let format = args.format.rows();
     let rows = Rows::open_if(format, &args.output, "slowside.ops/1")?;
@@ -23,16 +26,14 @@ pub(crate) fn run(args: &Ops) -> anyhow::Result<Done> {
         Some(names) => result.anonymised(&names),
         None => result,
     };
+    let result = OpsResult { order, ..result };
 
     let style = report::OpsStyle {
         zone: TimeZone::system(),
         histogram: args.histogram,
     };
     match rows {
-        Some(rows) => {
-            let keys: Vec<&str> = args.by.iter().map(|k| k.name()).collect();
-            rows.all(|to| report::ops_rows(&result, &keys, to))
-        }
+        Some(rows) => rows.all(|to| report::ops_rows(&result, &keys, to)),
         None => print(|out| match args.format {
             TableFormat::Json => report::ops_json(&result, out),
             TableFormat::Markdown => report::ops_markdown(&result, &style, out),
