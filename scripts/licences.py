@@ -25,6 +25,10 @@ REPORT = ROOT / "crates" / "report"
 ALLOWED = set(tomllib.loads((ROOT / "deny.toml").read_text())["licenses"]["allow"])
 
 
+# What builds or tests the page and is in nothing that is shipped, so that its licence asks for nothing.
+TOOLS = {"axe-core": "MPL-2.0"}
+
+
 class Malformed(Exception):
     """An expression that is not SPDX."""
 
@@ -112,13 +116,17 @@ def self_test() -> None:
         raise AssertionError(f"{expression!r} was accepted")
 
 
+def is_tool(name: str, package: dict) -> bool:
+    return bool(package.get("dev")) and name in TOOLS and TOOLS[name] == package.get("license")
+
+
 def page_dependencies() -> list:
     """Name, licence and where to read it, of what the report's page is made with and of."""
     packages = json.loads((REPORT / "web" / "package-lock.json").read_text())["packages"]
     return [
         (f"{path.removeprefix('node_modules/')} {package['version']}", package.get("license"), "its source")
         for path, package in packages.items()
-        if path
+        if path and not is_tool(path.removeprefix("node_modules/"), package)
     ]
 
 

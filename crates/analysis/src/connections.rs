@@ -64,6 +64,13 @@ impl Connections {
         &self.totals
     }
 
+    /// Puts them into another order.
+    pub fn sort_by_cached_key<K: Ord>(&mut self, mut key: impl FnMut(&ConnectionResult) -> K) {
+        let packed = &self.packed;
+        self.rows
+            .sort_by_cached_key(|row| row.unpack(packed).map(|c| key(&c)));
+    }
+
     /// Leaves those that are wanted.
     pub fn retain(&mut self, mut wanted: impl FnMut(&ConnectionResult) -> bool) {
         let packed = &self.packed;

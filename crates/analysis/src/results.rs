@@ -3,6 +3,7 @@
 mod conns;
 mod layers;
 mod ops;
+mod order;
 mod trace_join;
 
 pub use conns::{
@@ -11,6 +12,7 @@ pub use conns::{
 };
 pub use layers::{Layer, LayerBounds, LayerOf, LayerSource};
 pub use ops::{GroupResult, KeyValue, OpsResult};
+pub use order::Order;
 pub use trace_join::{DataFile, EventSum, JoinedRead, TraceJoinResult};
 
 use crate::app::{AppFacts, ServerFacts};

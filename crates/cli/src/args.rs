@@ -44,7 +44,7 @@ pub(crate) use sql::Sql;
 pub(crate) use startup::Startup;
 pub(crate) use stat::Stat;
 pub(crate) use trace::{ProfileBy, Trace};
-pub(crate) use value::{AnswerFormat, GroupFormat, Output, RowFormat, TableFormat};
+pub(crate) use value::{AnswerFormat, GroupFormat, Output, RowFormat, TableFormat, no_column};
 pub(crate) use whatif::{Start, WhatIf};
 
 use analysis::filter::nearest;

@@ -3,8 +3,8 @@
 pub(crate) mod fields;
 
 use crate::series;
-use crate::table::Column;
 use crate::table::rows::{JsonList, RowWriter, TakeRows};
+use crate::table::{Column, order};
 use crate::text::wrap;
 use crate::value;
 use analysis::results::{ConnectionResult, ConnsResult, Vantage};
@@ -22,7 +22,7 @@ pub(crate) const DIRECTIONS: [Direction; 2] = [Direction::ToServer, Direction::T
 pub fn conns_json(result: &ConnsResult, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"{\"schema\":\"slowside.conns/1\",\"connections\":")?;
     let mut list = JsonList::new(&columns(), out);
-    for c in result.connections.iter() {
+    for c in listed(result) {
         let d = Direction::ToServer;
         list.write(&ConnRow { result, c: &c, d })?;
     }
@@ -31,6 +31,33 @@ pub fn conns_json(result: &ConnsResult, out: &mut dyn Write) -> io::Result<()> {
     let captures: Vec<Value> = result.captures.iter().map(value::capture).collect();
     value::write(out, &captures.into())?;
     out.write_all(b"}\n")
+}
+
+fn listed(result: &ConnsResult) -> impl Iterator<Item = ConnectionResult> {
+    let rows = result.order.listed(result.connections.len());
+    result.connections.iter().take(rows)
+}
+
+/// The columns that connections can be sorted by: those that both directions have in common.
+#[must_use]
+pub fn conns_sortable() -> Vec<String> {
+    order::sortable(CONNECTION)
+}
+
+/// Connections in the order that is asked for.
+#[must_use]
+pub fn conns_sorted(mut result: ConnsResult) -> ConnsResult {
+    let by = result.order.by.as_deref();
+    if let Some(column) = by.and_then(|name| order::column(CONNECTION, name)) {
+        // What a column says of a connection is not taken from the others.
+        let alone = ConnsResult::default();
+        let d = Direction::ToServer;
+        result.connections.sort_by_cached_key(|c| {
+            let result = &alone;
+            order::place(&column, &ConnRow { result, c, d })
+        });
+    }
+    result
 }
 
 /// The capture that a direction was measured in: the one nearest to its sender of those that hold the
@@ -63,7 +90,7 @@ pub fn conns_rows(result: &ConnsResult, to: &mut dyn TakeRows) -> io::Result<()>
     let mut writer = RowWriter::of(&columns(), to.form());
     to.begin(writer.head(), writer.columns())?;
     let mut row = Vec::new();
-    for c in result.connections.iter() {
+    for c in listed(result) {
         for d in DIRECTIONS {
             row.clear();
             writer.write(&ConnRow { result, c: &c, d }, &mut row);

@@ -15,6 +15,7 @@ use crate::classes::{arrow, words};
 use crate::conns::DIRECTIONS;
 use crate::conns::fields::own;
 use crate::page::{columns as wide, pad, shortened, width};
+use crate::table::order;
 use crate::text::{Grid, bytes, counted, damage, share, tight, wrap};
 use analysis::connections::Totals;
 use analysis::results::{ConnectionResult, ConnsResult, DirectionResult, Vantage};
@@ -31,8 +32,7 @@ const ROWS: usize = 20;
 /// Those of `out`.
 pub fn conns_text(result: &ConnsResult, all: bool, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(wrap("", 0, &answer(&result.connections)).as_bytes())?;
-    let count = result.connections.len();
-    let shown = if all { count } else { count.min(ROWS) };
+    let shown = shown(result, all);
     if shown > 0 {
         writeln!(out)?;
         let rows: Vec<_> = result.connections.iter().take(shown).collect();
@@ -201,8 +201,7 @@ fn worst(c: &ConnectionResult, count: fn(&DirectionResult) -> Option<u64>) -> Op
 /// The table with both ends of each connection, for a page without limits, and how many of its columns
 /// are text.
 pub(crate) fn wide_rows(result: &ConnsResult, all: bool) -> (Vec<Vec<String>>, usize) {
-    let shown = if all { usize::MAX } else { ROWS };
-    let connections: Vec<_> = result.connections.iter().take(shown).collect();
+    let connections: Vec<_> = result.connections.iter().take(shown(result, all)).collect();
     let common = Common {
         client: None,
         server: None,
@@ -221,12 +220,21 @@ pub(crate) fn wide_rows(result: &ConnsResult, all: bool) -> (Vec<Vec<String>>, u
     (std::iter::once(heads).chain(rows).collect(), text)
 }
 
+/// How many connections the table has.
+fn shown(result: &ConnsResult, all: bool) -> usize {
+    let count = result.connections.len();
+    match result.order.top {
+        None if !all => count.min(ROWS),
+        _ => result.order.listed(count),
+    }
+}
+
 /// How many connections the table leaves out.
 pub(crate) fn beyond(result: &ConnsResult, all: bool) -> Option<String> {
     let count = result.connections.len();
-    let more = count.checked_sub(ROWS).filter(|&n| n > 0 && !all)?;
+    let more = count.checked_sub(shown(result, all)).filter(|&n| n > 0)?;
     let more = counted(more as u64, "further connection");
-    Some(format!("… and {more} that waited less (--all shows them)"))
+    Some(order::further(&result.order, &more, " that waited less"))
 }
 
 fn table(connections: &[ConnectionResult], common: &Common) -> String {

@@ -47,7 +47,7 @@ pub use anonymise::Anonymise;
 pub use calls::{CallRow, Calls};
 pub use compare::compare_json;
 pub use compare_text::compare_text;
-pub use conns::{conns_fields, conns_json, conns_rows};
+pub use conns::{conns_fields, conns_json, conns_rows, conns_sortable, conns_sorted};
 pub use conns_text::{conn_text, conns_text};
 pub use diagnosis_csv::diagnosis_csv;
 pub use diagnosis_json::diagnosis_json;
@@ -68,7 +68,7 @@ pub use markdown::{
     as_markdown, compare_markdown, conns_markdown, diagnosis_markdown, ops_markdown, sql_markdown,
 };
 pub use openmetrics::{OPENMETRICS_TYPE, openmetrics};
-pub use ops::{ops_json, ops_rows};
+pub use ops::{ops_json, ops_rows, ops_sortable};
 pub use ops_text::{OpsStyle, ops_text};
 pub use packets::{
     session_packets_rows, session_packets_text, trace_packets_rows, trace_packets_text,
@@ -77,7 +77,7 @@ pub use page::{Page, columns, has_colors, on_page, pad_left, shortened};
 pub use probe_json::{probe_hgrm, probe_json};
 pub use probe_text::{probe_interval, probe_text};
 pub use series::{Series, SeriesText};
-pub use sql::{sql_json, sql_rows};
+pub use sql::{sql_json, sql_rows, sql_sortable};
 pub use sql_text::{SqlStyle, sql_text};
 pub use startup::startup_json;
 pub use startup_text::startup_text;

@@ -4,7 +4,7 @@ use crate::harmless::harmless;
 use crate::page::Tone;
 use crate::table::rows::{TakeRows, hand_over, integer, json_list};
 use crate::table::times::{Timed, times};
-use crate::table::{Cell, Column, ColumnKind, Get, Table, columns};
+use crate::table::{Cell, Column, ColumnKind, Get, Table, columns, order};
 use crate::text::{grouped, moment, share};
 use crate::value;
 use analysis::results::{GroupResult, KeyValue, OpsResult};
@@ -27,8 +27,9 @@ impl Timed for Ops {
     }
 }
 
+#[derive(Clone, Copy)]
 pub(crate) struct GroupRow<'a> {
-    group: &'a GroupResult,
+    pub(crate) group: &'a GroupResult,
     /// Response time of all groups together.
     total_ns: i64,
     /// Whether the groups are of several protocols.
@@ -36,7 +37,7 @@ pub(crate) struct GroupRow<'a> {
     zone: &'a TimeZone,
 }
 
-/// The rows, with moments in `zone`.
+/// The rows that are listed, with moments in `zone`.
 pub(crate) fn rows<'a>(result: &'a OpsResult, zone: &'a TimeZone) -> Vec<GroupRow<'a>> {
     let first = result.groups.first().map(|g| g.protocol);
     let several = result.groups.iter().any(|g| Some(g.protocol) != first);
@@ -46,7 +47,15 @@ pub(crate) fn rows<'a>(result: &'a OpsResult, zone: &'a TimeZone) -> Vec<GroupRo
         several,
         zone,
     };
-    result.groups.iter().map(row).collect()
+    let rows: Vec<GroupRow<'_>> = result.groups.iter().map(row).collect();
+    let places = order::places(&columns(keys(result)), &rows, &result.order);
+    order::at(&rows, &places)
+}
+
+/// The columns that groups by these keys can be sorted by.
+#[must_use]
+pub fn ops_sortable(keys: &[&str]) -> Vec<String> {
+    order::sortable(&columns(keys.iter().copied()))
 }
 
 type C = Column<Ops>;

@@ -35,8 +35,8 @@ pub fn ops_text(result: &OpsResult, style: &OpsStyle, out: &mut dyn Write) -> io
     } else {
         table(result, style, out)?;
         if style.histogram {
-            for g in result.groups.iter().take(ROWS) {
-                histogram(g, style, out)?;
+            for row in listed(result, style) {
+                histogram(row.group, style, out)?;
             }
         }
     }
@@ -51,13 +51,25 @@ fn shown(result: &OpsResult, rows: &[GroupRow<'_>]) -> Vec<Column<Ops>> {
     people::shown(&ops::columns(ops::keys(result)), rows)
 }
 
+/// Those that are listed are as many as are asked for, or as a page bears.
+fn limit(result: &OpsResult) -> usize {
+    let rows = result.order.top.unwrap_or(ROWS);
+    rows.min(result.groups.len())
+}
+
 fn cells(columns: &[Column<Ops>], rows: &[GroupRow<'_>]) -> Vec<Vec<String>> {
-    people::table(columns, rows.get(..ROWS).unwrap_or(rows))
+    people::table(columns, rows)
+}
+
+fn listed<'a>(result: &'a OpsResult, style: &'a OpsStyle) -> Vec<GroupRow<'a>> {
+    let mut rows = ops::rows(result, &style.zone);
+    rows.truncate(limit(result));
+    rows
 }
 
 /// All columns of the table, and how many of them are text.
 pub(crate) fn rows(result: &OpsResult, style: &OpsStyle) -> (Vec<Vec<String>>, usize) {
-    let rows = ops::rows(result, &style.zone);
+    let rows = listed(result, style);
     (cells(&shown(result, &rows), &rows), subject(result))
 }
 
@@ -68,7 +80,7 @@ fn subject(result: &OpsResult) -> usize {
 }
 
 fn table(result: &OpsResult, style: &OpsStyle, out: &mut dyn Write) -> io::Result<()> {
-    let rows = ops::rows(result, &style.zone);
+    let rows = listed(result, style);
     let mut columns = shown(result, &rows);
     let mut page = Grid::new(cells(&columns, &rows), 1);
     while page.width() > width() && people::narrow(&mut columns, &rows) {
@@ -88,9 +100,12 @@ fn table(result: &OpsResult, style: &OpsStyle, out: &mut dyn Write) -> io::Resul
 
 /// How many groups the table leaves out.
 pub(crate) fn more(result: &OpsResult) -> Option<String> {
-    let beyond = result.groups.len().checked_sub(ROWS).filter(|&n| n > 0)?;
-    let groups = counted(beyond as u64, "further group");
-    Some(format!("… and {groups} (all with --format csv or json)"))
+    let beyond = result.groups.len().checked_sub(limit(result));
+    let groups = counted(beyond.filter(|&n| n > 0)? as u64, "further group");
+    Some(match result.order.top {
+        Some(_) => format!("… and {groups}"),
+        None => format!("… and {groups} (all with --format csv or json)"),
+    })
 }
 
 /// All groups together, in a sentence.
@@ -247,6 +262,7 @@ mod tests {
     #[test]
     fn no_calls_say_so() {
         let nothing = OpsResult {
+            order: analysis::results::Order::default(),
             captures: Vec::new(),
             groups: Vec::new(),
             total_ns: 0,

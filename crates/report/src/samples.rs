@@ -168,6 +168,7 @@ pub(crate) fn ops() -> OpsResult {
         ..read.clone()
     };
     OpsResult {
+        order: analysis::results::Order::default(),
         captures: vec![CaptureResult::default()],
         total_ns: read.stats.total_ns + getattr.stats.total_ns,
         groups: vec![read, getattr],

@@ -7,7 +7,7 @@ use crate::packets;
 use crate::sql_text::{self, rows_each, rows_of};
 use crate::table::rows::{TakeRows, hand_over, json_list};
 use crate::table::times::{Timed, times};
-use crate::table::{Cell, Column, ColumnKind, Get, Table, columns};
+use crate::table::{Cell, Column, ColumnKind, Get, Table, columns, order};
 use crate::text::share;
 use crate::value;
 use analysis::sql::{LogonsResult, SessionResult, SqlResult, StatementResult, Totals};
@@ -29,6 +29,7 @@ impl Timed for Statements {
     }
 }
 
+#[derive(Clone, Copy)]
 pub(crate) struct StatementRow<'a> {
     pub(crate) s: &'a StatementResult,
     result: &'a SqlResult,
@@ -39,7 +40,7 @@ pub(crate) struct StatementRow<'a> {
     network: bool,
 }
 
-/// The rows.
+/// The rows that are listed.
 pub(crate) fn rows(result: &SqlResult) -> Vec<StatementRow<'_>> {
     let divided = result.statements.iter().any(|s| s.server_ns.is_some());
     let network = result.statements.iter().any(|s| s.network_ns.is_some());
@@ -50,7 +51,21 @@ pub(crate) fn rows(result: &SqlResult) -> Vec<StatementRow<'_>> {
         divided,
         network,
     };
-    result.statements.iter().zip(1..).map(row).collect()
+    let rows: Vec<StatementRow<'_>> = result.statements.iter().zip(1..).map(row).collect();
+    let places = order::places(&columns(&keys(result), false), &rows, &result.order);
+    order::at(&rows, &places)
+}
+
+/// The grouping keys that there are.
+fn keys(result: &SqlResult) -> Vec<&'static str> {
+    let first = result.statements.first().into_iter();
+    first.flat_map(|s| &s.keys).map(|(name, _)| *name).collect()
+}
+
+/// The columns that statements by these keys can be sorted by.
+#[must_use]
+pub fn sql_sortable(keys: &[&str]) -> Vec<String> {
+    order::sortable(&columns(keys, false))
 }
 
 type C = Column<Statements>;
@@ -278,9 +293,7 @@ pub fn sql_json(result: &SqlResult, literals: bool, out: &mut dyn Write) -> io::
     out.write_all(b"{\"schema\":\"slowside.sql/1\",\"totals\":")?;
     value::write(out, &totals(&result.totals))?;
     out.write_all(b",\"statements\":")?;
-    let first = result.statements.first().into_iter();
-    let keys: Vec<&str> = first.flat_map(|s| &s.keys).map(|(name, _)| *name).collect();
-    json_list(&columns(&keys, literals), &rows(result), out)?;
+    json_list(&columns(&keys(result), literals), &rows(result), out)?;
     out.write_all(b",\"sessions\":[")?;
     for (i, s) in result.sessions.iter().enumerate() {
         out.write_all(if i == 0 { b"\n" } else { b",\n" })?;

@@ -10,7 +10,7 @@ pub(crate) use sessions::{of_session, purpose, unit};
 use crate::harmless::harmless;
 use crate::page::{Tone, columns, prose};
 use crate::sql::{self, filter, id};
-use crate::table::people;
+use crate::table::{order, people};
 use crate::text::{Grid, counted, damage, grouped, share, shell, wrap};
 use analysis::results::KeyValue;
 use analysis::sql::{SqlResult, StatementResult};
@@ -137,12 +137,20 @@ pub(crate) fn shown<T>(all: &[T], style: SqlStyle, rows: usize) -> (&[T], usize)
 pub(crate) fn numbers(
     result: &SqlResult,
     style: SqlStyle,
-) -> (Vec<Vec<String>>, &[StatementResult], usize) {
-    let (statements, more) = shown(&result.statements, style, ROWS);
+) -> (Vec<Vec<String>>, Vec<&StatementResult>, usize) {
     let rows = sql::rows(result);
-    let (rows, _) = shown(&rows, style, ROWS);
+    let all = style.all || result.order.top.is_some();
+    let (rows, _) = shown(&rows, SqlStyle { all, ..style }, ROWS);
     let columns = people::shown(&sql::columns(&[], style.literals), rows);
+    let statements: Vec<_> = rows.iter().map(|row| row.s).collect();
+    let more = result.statements.len() - statements.len();
     (people::table(&columns, rows), statements, more)
+}
+
+/// How many lines there are beyond those shown.
+pub(crate) fn further(result: &SqlResult, more: usize) -> String {
+    let more = counted(more as u64, "further line");
+    order::further(&result.order, &more, " with less time")
 }
 
 fn statements(result: &SqlResult, style: SqlStyle) -> String {
@@ -155,8 +163,8 @@ fn statements(result: &SqlResult, style: SqlStyle) -> String {
         text.push_str(&subject(s, style));
     }
     if more > 0 {
-        let more = counted(more as u64, "further line");
-        text.push_str(&format!("… and {more} with less time (--all shows them)\n"));
+        text.push_str(&further(result, more));
+        text.push('\n');
     }
     text.push_str(&Tone::Faint.paint_lines("each: rows of a call that brings rows\n"));
     if let Some((slowest, command)) = slowest(result) {

@@ -2,6 +2,7 @@
 //! Every format knows columns only ([`rows`], [`packed`] and [`people`]), and the schemas of `docs/schemas` are
 //! written from them (`schema`).
 
+pub(crate) mod order;
 pub(crate) mod packed;
 pub(crate) mod people;
 pub(crate) mod rows;

@@ -10,7 +10,7 @@ use crate::stream::Stream;
 use analysis::connections::Lister;
 use analysis::conns;
 use analysis::packed::Packed;
-use analysis::results::{CaptureResult, ConnsResult, Vantage};
+use analysis::results::{CaptureResult, ConnsResult, Order, Vantage};
 use model::{ConnectionSummary, Transport, limits};
 use std::path::PathBuf;
 
@@ -105,6 +105,7 @@ fn both<'a>(
             connections,
             left_out,
             exchanged,
+            order: Order::default(),
         },
         selection,
     })

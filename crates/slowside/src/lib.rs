@@ -58,7 +58,7 @@ pub use trace::trace;
 use analysis::file_names::FileNames;
 use analysis::group::{Groups, Key};
 use analysis::metrics::{Metrics, MetricsResult, PacketCounts};
-use analysis::results::{CaptureResult, OpsResult};
+use analysis::results::{CaptureResult, OpsResult, Order};
 use model::Call;
 use std::path::PathBuf;
 
@@ -115,6 +115,7 @@ pub fn ops(
         captures: vec![capture],
         groups,
         total_ns,
+        order: Order::default(),
     })
 }
 

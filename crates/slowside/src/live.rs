@@ -22,7 +22,7 @@ use analysis::filter::LiveFilter;
 use analysis::findings::Rule;
 use analysis::live::{Crossing, Found, Live, LiveResult, Moment, Triggers};
 use analysis::metrics::Metrics;
-use analysis::results::{CaptureResult, ConnsResult, OpsResult};
+use analysis::results::{CaptureResult, ConnsResult, OpsResult, Order};
 use batches::BatchKeeper;
 use capture::Capture;
 use model::Time;
@@ -410,6 +410,7 @@ impl<'a> Watcher<'a> {
                 captures: vec![capture.clone()],
                 groups: totals.groups,
                 total_ns,
+                order: Order::default(),
             },
             statements: totals.statements,
             conns: ConnsResult {
@@ -417,6 +418,7 @@ impl<'a> Watcher<'a> {
                 connections: totals.connections,
                 left_out: totals.left_out,
                 exchanged: false,
+                order: Order::default(),
             },
             findings: self.found.rows().to_vec(),
             verdict: self.found.verdict().cloned(),

@@ -11,7 +11,8 @@ use crate::matched::MatchedFacts;
 use crate::narrowest::Link;
 use crate::path::PathEstimate;
 use crate::results::{
-    CaptureResult, ConnectionResult, DirectionResult, Finding, HandshakeResult, Vantage, Verdict,
+    CaptureResult, ConnectionResult, DirectionResult, Finding, HandshakeResult, Order, Vantage,
+    Verdict,
 };
 use crate::sql::{SessionResult, SqlResult, StatementResult, Totals};
 use crate::startup::ClientStartup;
@@ -155,6 +156,7 @@ impl Fixture {
             hidden: Vec::new(),
             followed: None,
             notes: Vec::new(),
+            order: Order::default(),
         });
     }
 

@@ -1,6 +1,6 @@
 //! What `conns` and a report say of connections.
 
-use super::{CaptureResult, Vantage};
+use super::{CaptureResult, Order, Vantage};
 use crate::connections::Connections;
 use crate::vantage::VantageFrom;
 use model::sqlnet::SqlNetSession;
@@ -104,6 +104,8 @@ pub struct ConnsResult {
     pub left_out: u64,
     /// Whether the two captures were given in the other order.
     pub exchanged: bool,
+    /// How connections are listed; sums are of all.
+    pub order: Order,
 }
 
 /// A connection as a picture, by the captures that have it.

@@ -1,6 +1,6 @@
 //! What `ops` says of groups of calls.
 
-use super::CaptureResult;
+use super::{CaptureResult, Order};
 use crate::stats::{Histogram, Summary};
 use model::Protocol;
 use std::sync::Arc;
@@ -56,4 +56,6 @@ pub struct OpsResult {
     pub groups: Vec<GroupResult>,
     /// Response time of all calls together.
     pub total_ns: i64,
+    /// How groups are listed; sums are of all.
+    pub order: Order,
 }

@@ -6,7 +6,7 @@ use super::profile::{Group, GroupKey, Profiler, SqlKey, Subject, WorstCall};
 pub use super::sessions::SessionResult;
 use super::split::{Split, crossed};
 use crate::packets::PacketList;
-use crate::results::{CaptureResult, KeyValue, Vantage};
+use crate::results::{CaptureResult, KeyValue, Order, Vantage};
 use crate::stats::Summary;
 use model::{Hidden, Outcome, Protocol, Statement, Time};
 use std::collections::BTreeMap;
@@ -121,6 +121,8 @@ pub struct SqlResult {
     /// Its packets, where they are listed.
     pub packets: Option<PacketList>,
     pub notes: Vec<String>,
+    /// How statements are listed; sums are of all.
+    pub order: Order,
 }
 
 /// The profile of one capture, taken at `vantage`.
@@ -314,5 +316,6 @@ fn finish(
         hidden,
         followed: profiler.followed.map(Followed::sorted),
         notes,
+        order: Order::default(),
     }
 }

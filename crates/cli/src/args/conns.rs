@@ -1,7 +1,7 @@
 //! `conns`: connections, one of them in full, or what they did over time.
 
 use super::reading::{Inputs, Reading, of_connections};
-use super::value::{Output, RowFormat, number, width};
+use super::value::{Output, RowFormat, Sorted, number, width};
 use clap::{Args, ValueEnum};
 
 /// List TCP connections with what they waited for, those that waited most first
@@ -29,6 +29,9 @@ pub(crate) struct Conns {
 
     #[command(flatten)]
     pub(crate) output: Output,
+
+    #[command(flatten)]
+    pub(crate) sorted: Sorted,
 
     /// Only this connection, in full: what it was and did, with frames of its longest waits
     ///

@@ -1,7 +1,7 @@
 //! `ops`: groups of calls, by what.
 
 use super::reading::Reading;
-use super::value::{Output, RowFormat};
+use super::value::{Output, RowFormat, Sorted};
 use crate::moment;
 use analysis::group::Key;
 use clap::{Args, ValueEnum};
@@ -24,6 +24,9 @@ pub(crate) struct Ops {
 
     #[command(flatten)]
     pub(crate) output: Output,
+
+    #[command(flatten)]
+    pub(crate) sorted: Sorted,
 
     /// What to group by: op, step (of a logon), client, server, connection, file, size, time=DURATION
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = key, default_value = "op")]

@@ -1,7 +1,7 @@
 //! `sql`: statements, by what.
 
 use super::reading::{Inputs, Reading};
-use super::value::{Output, TableFormat};
+use super::value::{Output, Sorted, TableFormat};
 use analysis::sql::SqlKey;
 use clap::Args;
 
@@ -25,6 +25,9 @@ pub(crate) struct Sql {
 
     #[command(flatten)]
     pub(crate) output: Output,
+
+    #[command(flatten)]
+    pub(crate) sorted: Sorted,
 
     /// What to group by: statement, client, program, user, service, connection
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = sql_key, default_value = "statement")]

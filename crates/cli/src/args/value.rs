@@ -1,7 +1,10 @@
 //! Formats and values that several commands take.
 
 use crate::moment;
-use clap::{Args, ValueEnum};
+use analysis::filter::nearest;
+use analysis::results::Order;
+use anyhow::anyhow;
+use clap::{Args, ValueEnum, value_parser};
 use std::path::PathBuf;
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,6 +56,49 @@ impl TableFormat {
             TableFormat::Parquet => Some(RowFormat::Parquet),
             TableFormat::Arrow => Some(RowFormat::Arrow),
         }
+    }
+}
+
+/// In which order a table is listed, and how much of it.
+#[derive(Args, Debug)]
+pub(crate) struct Sorted {
+    /// List rows by this column of --format csv: what is more first, names from a on
+    ///
+    /// Such as p99_ns, or p99 for short. Columns that hold no single value cannot be sorted by.
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) sort: Option<String>,
+
+    /// List only the first N; sums are of all
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
+    pub(crate) top: Option<u64>,
+}
+
+impl Sorted {
+    /// Refuses a column that is none of these.
+    pub(crate) fn order(&self, known: &[String]) -> anyhow::Result<Order> {
+        if let Some(by) = &self.sort
+            && !known.contains(by)
+        {
+            return Err(no_column(by, known));
+        }
+        let top = self
+            .top
+            .map(|top| usize::try_from(top).unwrap_or(usize::MAX));
+        Ok(Order {
+            by: self.sort.clone(),
+            top,
+        })
+    }
+}
+
+/// What is said where no column has this name.
+pub(crate) fn no_column(name: &str, known: &[String]) -> anyhow::Error {
+    match nearest(name, known.iter().map(String::as_str)).first() {
+        Some(near) => anyhow!("no column is called `{name}`; did you mean `{near}`?"),
+        None => anyhow!(
+            "no column is called `{name}`; they are {}",
+            known.join(", ")
+        ),
     }
 }
 

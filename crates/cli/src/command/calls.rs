@@ -2,12 +2,11 @@
 
 use super::rows::Rows;
 use super::{inputs, tell};
-use crate::args::{Calls, Order};
+use crate::args::{Calls, Order, no_column};
 use crate::exit::Done;
 use crate::out::complain;
 use crate::progress::Progress;
-use analysis::filter::nearest;
-use anyhow::{anyhow, ensure};
+use anyhow::ensure;
 use model::Call;
 use pseudonyms::NameKind;
 use report::{CallRow, Form, RowWriter, TakeRows};
@@ -96,16 +95,7 @@ fn writer(form: Form, names: &[String]) -> anyhow::Result<RowWriter<report::Call
         return Ok(all);
     }
     let known: Vec<String> = all.columns().into_iter().map(|c| c.name).collect();
-    all.only(names).map_err(|name| {
-        let near = nearest(&name, known.iter().map(String::as_str));
-        match near.first() {
-            Some(near) => anyhow!("no column is called `{name}`; did you mean `{near}`?"),
-            None => anyhow!(
-                "no column is called `{name}`; they are {}",
-                known.join(", ")
-            ),
-        }
-    })
+    all.only(names).map_err(|name| no_column(&name, &known))
 }
 
 /// What is not known comes last.

@@ -6,7 +6,7 @@ use crate::args::{Conns, ConnsFormat};
 use crate::exit::Done;
 use crate::out::{self, complain};
 use crate::progress::Progress;
-use analysis::results::{ConnsResult, SeriesRow};
+use analysis::results::{ConnsResult, Order, SeriesRow};
 use anyhow::Context;
 use jiff::tz::TimeZone;
 use report::{Anonymise, RowWriter, SeriesText};
@@ -21,6 +21,11 @@ pub(crate) fn run(args: &Conns) -> anyhow::Result<Done> {
     anyhow::ensure!(
         args.reading.filter.is_none(),
         "--where compares calls, which conns does not list; leave it out, or use slowside calls"
+    );
+    let order = args.sorted.order(&report::conns_sortable())?;
+    anyhow::ensure!(
+        order == Order::default() || (args.series.is_none() && args.connection.is_none()),
+        "--sort and --top are for the list of connections; leave them out, or --series and --connection"
     );
     let (captures, notes) = inputs::captures(&args.inputs, args.reading.as_one)?;
     let config = args.reading.config(&captures)?;
@@ -41,6 +46,8 @@ pub(crate) fn run(args: &Conns) -> anyhow::Result<Done> {
     if let Some(names) = args.reading.anonymiser()? {
         result = result.anonymised(&names);
     }
+    result.order = order;
+    let mut result = report::conns_sorted(result);
     if let Some(number) = args.connection {
         keep(number, &mut result)?;
     }

@@ -5,6 +5,7 @@ use super::{check_standard_input, inputs, print, tell};
 use crate::args::{Ops, OpsFormat, labels};
 use crate::exit::Done;
 use crate::progress::Progress;
+use analysis::results::{OpsResult, Order};
 use jiff::tz::TimeZone;
 use report::Anonymise;
 use slowside::Config;
@@ -12,10 +13,16 @@ use slowside::Config;
 pub(crate) fn run(args: &Ops) -> anyhow::Result<Done> {
     check_standard_input(&args.captures)?;
     let captures = inputs::one(&args.captures, args.reading.as_one)?;
+    let keys: Vec<&str> = args.by.iter().map(|k| k.name()).collect();
+    let order = args.sorted.order(&report::ops_sortable(&keys))?;
     let config = args.reading.config(&captures)?;
     let format = args.format.rows();
     let rows = Rows::open_if(format, &args.output, "slowside.ops/1")?;
     if args.format == OpsFormat::Openmetrics {
+        anyhow::ensure!(
+            order == Order::default(),
+            "metrics are all of them, in no order; leave out --sort and --top"
+        );
         return metrics(args, &config);
     }
     let mut progress = Progress::new(args.reading.quiet, false);
@@ -27,16 +34,14 @@ pub(crate) fn run(args: &Ops) -> anyhow::Result<Done> {
         Some(names) => result.anonymised(&names),
         None => result,
     };
+    let result = OpsResult { order, ..result };
 
     let style = report::OpsStyle {
         zone: TimeZone::system(),
         histogram: args.histogram,
     };
     match rows {
-        Some(rows) => {
-            let keys: Vec<&str> = args.by.iter().map(|k| k.name()).collect();
-            rows.all(|to| report::ops_rows(&result, &keys, to))
-        }
+        Some(rows) => rows.all(|to| report::ops_rows(&result, &keys, to)),
         None => print(|out| match args.format {
             OpsFormat::Json => report::ops_json(&result, out),
             OpsFormat::Markdown => report::ops_markdown(&result, &style, out),

@@ -6,11 +6,14 @@ use crate::args::{Sql, TableFormat};
 use crate::exit::Done;
 use crate::out::complain;
 use crate::progress::Progress;
-use analysis::sql::{OneSession, SqlKey};
+use analysis::sql::{OneSession, SqlKey, SqlResult};
 use report::Anonymise;
 
 pub(crate) fn run(args: &Sql) -> anyhow::Result<Done> {
     let (captures, notes) = inputs::captures(&args.inputs, args.reading.as_one)?;
+    let keys = args.by.iter().filter(|k| **k != SqlKey::Statement);
+    let keys: Vec<&str> = keys.map(|k| k.name()).collect();
+    let order = args.sorted.order(&report::sql_sortable(&keys))?;
     let config = args.reading.config(&captures)?;
     if !args.reading.quiet {
         notes.iter().for_each(|note| complain(note));
@@ -40,6 +43,7 @@ pub(crate) fn run(args: &Sql) -> anyhow::Result<Done> {
         Some(names) => result.anonymised(&names),
         None => result,
     };
+    let result = SqlResult { order, ..result };
 
     let style = report::SqlStyle {
         all: args.all,
@@ -53,11 +57,7 @@ pub(crate) fn run(args: &Sql) -> anyhow::Result<Done> {
     match rows {
         Some(rows) if args.packets => rows.all(|to| report::session_packets_rows(&result, to)),
         Some(rows) if args.follow => rows.all(|to| report::followed_rows(&result, to)),
-        Some(rows) => {
-            let keys = args.by.iter().filter(|k| **k != SqlKey::Statement);
-            let keys: Vec<&str> = keys.map(|k| k.name()).collect();
-            rows.all(|to| report::sql_rows(&result, &keys, args.show_literals, to))
-        }
+        Some(rows) => rows.all(|to| report::sql_rows(&result, &keys, args.show_literals, to)),
         None => print(|out| match args.format {
             TableFormat::Json => report::sql_json(&result, args.show_literals, out),
             TableFormat::Markdown if args.follow || args.packets => report::as_markdown(text, out),

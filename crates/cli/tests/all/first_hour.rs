@@ -272,3 +272,54 @@ fn reads((client, number): ([u8; 4], u8)) -> String {
     let path = file("first-hour-hosts", &format!("{number}.pcap"), &bytes);
     path.to_str().expect("UTF-8").to_owned()
 }
+
+#[test]
+fn tables_are_listed_by_any_of_their_columns_and_sums_are_of_all() {
+    let server = &*end("server-cap", "server");
+    let csv = said(["ops", server, "--sort", "max", "--format", "csv"]);
+    let mut rows = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let head = rows.next().expect("a head");
+    let at = head.iter().position(|name| *name == "max_ns");
+    let at = at.expect("the column");
+    let most: Vec<i64> = rows.map(|row| row[at].parse().expect("ns")).collect();
+    assert!(
+        most.len() > 5 && most.is_sorted_by(|a, b| a >= b),
+        "{most:?}"
+    );
+
+    let text = said(["ops", server, "--sort", "op", "--top", "2"]);
+    let first: Vec<&str> = text.lines().skip(1).take(2).collect();
+    assert!(
+        first[0].starts_with("nfs3 ACCESS") && first[1].starts_with("nfs3 COMMIT"),
+        "{text}"
+    );
+    assert!(
+        text.contains("… and 9 further groups\n\n909 calls in all"),
+        "{text}"
+    );
+
+    let list = said([
+        "conns", server, "--sort", "first", "--top", "1", "--format", "json",
+    ]);
+    let list: serde_json::Value = serde_json::from_str(&list).expect("JSON");
+    assert_eq!(list["connections"].as_array().map(Vec::len), Some(1));
+    assert_eq!(list["connections"][0]["number"], 1);
+
+    let client = root().join("tests/field/e16-fetch-sizes/fetch-10-client.pcap.zst");
+    let client = client.to_str().expect("UTF-8");
+    let statements = said(["sql", client, "--sort", "mean", "--top", "2"]);
+    assert!(
+        statements.contains("(LOGON, no statement)")
+            && statements.contains("\n… and 2 further lines\n"),
+        "{statements}"
+    );
+}
+
+#[test]
+fn a_column_that_is_none_is_told_with_the_one_that_was_meant() {
+    let told = refused(["ops", &end("server-cap", "server"), "--sort", "cuont"]);
+    assert!(
+        told.contains("no column is called `cuont`; did you mean `count`?"),
+        "{told}"
+    );
+}

@@ -93,7 +93,7 @@ pub fn sql_markdown(result: &SqlResult, style: SqlStyle, out: &mut dyn Write) ->
         }
         let more = match more {
             0 => String::new(),
-            n => format!("… and {n} further lines with less time (--all shows them)"),
+            n => sql_text::further(result, n),
         };
         let slowest = sql_text::slowest(result).map_or_else(String::new, |(text, command)| {
             format!(

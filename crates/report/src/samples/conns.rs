@@ -194,6 +194,7 @@ pub(crate) fn conns() -> ConnsResult {
         )),
     };
     ConnsResult {
+        order: analysis::results::Order::default(),
         captures: vec![CaptureResult {
             files: vec!["client.pcap".into()],
             side: Some(Vantage::Client),

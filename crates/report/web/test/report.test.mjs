@@ -13,6 +13,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
+import axe from "axe-core";
 import { chromium } from "playwright-core";
 import { comparison, data, page as examplePage } from "./example.mjs";
 
@@ -299,6 +300,25 @@ for (const [name, file] of comparisons) {
       }, { viewport: { width: 360, height: 780 } }));
   });
 }
+
+describe("for those who cannot see it or use no mouse", { skip }, () => {
+  for (const [name, file] of [...pages, ...comparisons]) {
+    for (const colorScheme of ["light", "dark"]) {
+      test(`axe finds nothing wrong with the ${name}, ${colorScheme}`, () =>
+        // The page allows no other script than its own.
+        open(
+          file,
+          async (page) => {
+            await page.addScriptTag({ content: axe.source });
+            const found = await page.evaluate(() => globalThis.axe.run(document));
+            assert.ok(found.passes.length > 30);
+            assert.deepEqual(found.violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]), []);
+          },
+          { colorScheme, bypassCSP: true },
+        ));
+    }
+  }
+});
 
 describe("hostile and large", { skip }, () => {
   test("names that are markup stay text", () => {

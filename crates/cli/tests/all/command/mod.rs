@@ -161,6 +161,9 @@ fn every_command_has_short_help_and_examples() {
                                    openmetrics]
           -o, --output <FILE>      Write Parquet or Arrow into this file, whole or not
                                    at all
+              --sort <COLUMN>      List rows by this column of --format csv: what is
+                                   more first, names from a on
+              --top <N>            List only the first N; sums are of all
               --by <LIST>          What to group by: op, step (of a logon), client,
                                    server, connection, file, size, time=DURATION
                                    [default: op]
