@@ -17,7 +17,7 @@ use std::path::PathBuf;
 Examples:
   slowside client.pcap server.pcap
   slowside client.pcap server.pcap --app rows.csv --server-app operations.csv
-  slowside client.pcap server.pcap --server-app dtrace.txt --server-app biolatency.txt
+  slowside server.pcap --server-app dtrace.txt --server-app biolatency.txt
   slowside server.pcap --server-app postgresql.csv
   slowside diagnose --client c.pcap0 c.pcap1 --server array/ --fail-on 10")]
 pub(crate) struct Diagnose {
