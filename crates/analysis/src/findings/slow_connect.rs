@@ -17,10 +17,10 @@
 //! With captures of both ends it is certain who failed: SYNs that never reached the
 //! server, answers that never reached the client, or a server that had them and
 //! said nothing (its queue of new connections is full). At the server alone, SYNs
-//! that came and were not answered are the server's; one that was answered, and came
-//! again all the same, had its answer lost. At the client alone that shows where the
-//! answer echoes the first SYN's timestamp, so that this had arrived; else nobody is
-//! named.
+//! that came and were not answered are the server's; one that was answered, and
+//! came again all the same, had its answer lost. At the client alone that shows
+//! where the answer echoes the first SYN's timestamp, so that this had arrived;
+//! else nobody is named.
 //!
 //! # What to check next
 //! Server: the listen queue (ss -lnt, "SYNs to LISTEN sockets dropped" in netstat
