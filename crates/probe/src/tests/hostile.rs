@@ -213,7 +213,8 @@ fn more_connections_than_may_greet_are_closed_at_once() {
     });
     let refusals = refusals(&events);
     let crowded = refusals.iter().filter(|r| **r == Refusal::Crowded).count();
-    assert!((1..=20).contains(&crowded), "{crowded}");
+    // Who was admitted may be welcomed a moment before the place among those who greet is given back.
+    assert!((1..=21).contains(&crowded), "{crowded}");
     assert_eq!(refusals.len(), HANDSHAKES + 20);
 }
 
