@@ -11,7 +11,8 @@ The sums are made here, from the text of the files, by rules of their own:
 
 - `ela` of WAIT lines by event, `e` of call lines by kind: number and sum, each must be what slowside says of it.
 - A recursive call (`dep` above 0) is within the next call above it that ends behind it: it counts once. The response time
-  is what calls took that no other holds, and what waits took that lie in none of these.
+  is what calls took that no other holds, and what waits took that lie in none of these. Of files that trcsess joined, within
+  each process.
 - Packets: lines with `plen=` of nsprecv, nsbasic_brc (received), nspsend and nsbasic_bsd (sent).
 
 What differs needs a reason in tests/traces-differs.tsv: file, what differs, why (with lines of the file).
@@ -36,6 +37,8 @@ CALL = re.compile(r"(PARSE|EXEC|FETCH|CLOSE|UNMAP|SORT UNMAP) #\d+:c=(\d+),e=(\d
 LOB = re.compile(r"(LOB[A-Z]*): .*?\bc=(\d+),e=(\d+),(.*)")
 SENT = re.compile(r"\b(?:nspsend|nsbasic_bsd): ?.*\bplen=(\d+)")
 RECEIVED = re.compile(r"\b(?:nsprecv|nsbasic_brc): ?.*\bplen=(\d+)")
+# Whose lines follow: of the file itself, or where trcsess joined several.
+PROCESS = re.compile(r"(?:\*\*\* \[ )?Unix process pid: (\d+)")
 UNIT_NS = 1000
 
 
@@ -54,9 +57,14 @@ def sums(path):
     """By event and by kind of call: number and ns; the response time; packets and bytes by direction."""
     waits, calls = defaultdict(lambda: [0, 0]), defaultdict(lambda: [0, 0])
     packets = {"sent": [0, 0], "received": [0, 0]}
-    # Calls that no other holds, with what of the waits before each lies in none.
-    response, open_waits, held = 0, [], []
+    # Calls that no other holds, with what of the waits before each lies in none; by process.
+    response, open_waits, held, processes = 0, [], [], {}
+    process = None
     for line in lines(path):
+        if whose := PROCESS.match(line):
+            processes[process] = held, open_waits
+            process = whose.group(1)
+            held, open_waits = processes.pop(process, ([], []))
         wait, call = WAIT.match(line), CALL.match(line) or LOB.match(line)
         if wait:
             took, at = int(wait.group(2)), wait.group(3)
@@ -83,7 +91,9 @@ def sums(path):
             if packet:
                 packets[way][0] += 1
                 packets[way][1] += int(packet.group(1))
-    response += sum(h[2] for h in held) + sum(w[1] for w in open_waits)
+    processes[process] = held, open_waits
+    for held, open_waits in processes.values():
+        response += sum(h[2] for h in held) + sum(w[1] for w in open_waits)
     return waits, calls, response * UNIT_NS, packets
 
 

@@ -15,6 +15,7 @@
 mod listing;
 mod nesting;
 mod packets;
+mod processes;
 mod results;
 
 pub use ::trace::oracle::{NetFacts, TraceFile};
@@ -27,10 +28,11 @@ use crate::packets::CallPackets;
 use crate::stats::Distribution;
 use foldhash::fast::FixedState;
 use listing::Listing;
-use model::limits::{TRACE_CURSORS, TRACE_EVENTS, TRACE_STATEMENTS};
+use model::limits::{TRACE_CURSORS, TRACE_EVENTS, TRACE_PROCESSES, TRACE_STATEMENTS};
 use model::{Mark, Problems, Where};
-use nesting::{Claimed, Nesting, Piece};
+use nesting::{Claimed, Piece};
 use packets::Packets;
+use processes::{Process, Processes};
 use statement::{Dialect, normalise_as};
 use std::collections::BTreeMap;
 use trace::oracle::{Call, CallKind, Record, Statement, TransactionEnd, Wait};
@@ -55,9 +57,7 @@ pub struct Profiler {
     known_statements: HashMap<String, usize>,
     events: Vec<Event>,
     known_events: HashMap<String, usize>,
-    /// Which statement a cursor of the file stands for, and whether it is open: numbers are used again.
-    cursors: HashMap<u64, (usize, bool)>,
-    nesting: Nesting,
+    processes: Processes,
     calls: BTreeMap<CallKind, CallSum>,
     totals: Totals,
     decisions: BTreeMap<(String, bool, String), u64>,
@@ -153,8 +153,7 @@ impl Default for Profiler {
                 ..Event::default()
             }],
             known_events: HashMap::default(),
-            cursors: HashMap::default(),
-            nesting: Nesting::default(),
+            processes: Processes::default(),
             calls: BTreeMap::new(),
             totals: Totals::default(),
             decisions: BTreeMap::new(),
@@ -190,6 +189,11 @@ impl Profiler {
                 return;
             }
             Record::Dump(_) => return,
+            Record::Process(process) => {
+                let forgotten = self.processes.turn_to(*process);
+                self.forget(forgotten);
+                return;
+            }
             Record::Statement(statement) => self.statement(statement),
             Record::Call(call) => self.call(call),
             Record::Wait(wait) => self.wait(wait),
@@ -227,9 +231,9 @@ impl Profiler {
 
     /// A file was read to its end.
     pub fn file(&mut self, file: TraceFile) {
-        let left = self.nesting.rest();
-        self.settle(left);
-        self.cursors.clear();
+        for process in self.processes.take() {
+            self.end(process);
+        }
         if let Some((first, last)) = self.span.take() {
             add(&mut self.totals.span_ns, last.saturating_sub(first));
         }
@@ -241,9 +245,27 @@ impl Profiler {
         self.files.push(file);
     }
 
+    /// Nothing comes that could hold what is still loose of it.
+    fn end(&mut self, mut process: Process) {
+        self.settle(process.nesting.rest());
+        self.without_end(process.nesting.given_up());
+    }
+
+    fn forget(&mut self, processes: Vec<Process>) {
+        for process in processes {
+            self.end(process);
+            self.problems.note("processes-forgotten", || {
+                let what = format!(
+                    "more than {TRACE_PROCESSES} processes in a file, or too much of them is open"
+                );
+                (what, Where::default())
+            });
+        }
+    }
+
     /// The statement of a cursor. Waits come also when it was closed; calls do not.
     fn of_cursor(&self, cursor: u64, must_be_open: bool) -> usize {
-        match self.cursors.get(&cursor) {
+        match self.processes.now.cursors.get(&cursor) {
             Some(&(number, open)) if open || !must_be_open => number,
             _ if cursor == 0 => NO_STATEMENT,
             _ => UNKNOWN_STATEMENT,
@@ -281,14 +303,19 @@ impl Profiler {
             sum.errors += u64::from(statement.error.is_some());
         }
         self.totals.parse_errors += u64::from(statement.error.is_some());
-        if self.cursors.len() >= TRACE_CURSORS && !self.cursors.contains_key(&statement.cursor) {
-            self.cursors.clear();
+        if self.processes.now.cursors.len() >= TRACE_CURSORS
+            && !self.processes.now.cursors.contains_key(&statement.cursor)
+        {
+            self.processes.now.cursors.clear();
             self.problems.note("cursors-forgotten", || {
                 let what = format!("more than {TRACE_CURSORS} cursors are open at a time");
                 (what, Where::default())
             });
         }
-        self.cursors.insert(statement.cursor, (number, true));
+        self.processes
+            .now
+            .cursors
+            .insert(statement.cursor, (number, true));
     }
 
     fn transaction(&mut self, end: &TransactionEnd) {
@@ -331,7 +358,7 @@ impl Profiler {
         }
         let start = wait.tim_ns.map(|tim| tim.saturating_sub(wait.elapsed_ns));
         self.saw(start, wait.tim_ns);
-        let settled = self.nesting.wait(Piece {
+        let settled = self.processes.now.nesting.wait(Piece {
             depth: None,
             start_ns: start,
             end_ns: wait.tim_ns,
@@ -347,7 +374,7 @@ impl Profiler {
     fn call(&mut self, call: &Call) {
         let number = self.of_cursor(call.cursor, call.kind != CallKind::Close);
         self.saw(Some(call.start_ns()), Some(call.tim_ns));
-        let (claimed, settled) = self.nesting.call(Piece {
+        let (claimed, settled) = self.processes.now.nesting.call(Piece {
             depth: call.depth,
             start_ns: Some(call.start_ns()),
             end_ns: Some(call.tim_ns),
@@ -375,7 +402,7 @@ impl Profiler {
             sum.call(call, own_ns, cpu_ns, &claimed);
         }
         if call.ends_cursor
-            && let Some((_, open)) = self.cursors.get_mut(&call.cursor)
+            && let Some((_, open)) = self.processes.now.cursors.get_mut(&call.cursor)
         {
             *open = false;
         }
@@ -412,8 +439,12 @@ impl Profiler {
                 sum.round_trips.add(piece.elapsed_ns);
             }
         }
-        let given_up = self.nesting.given_up();
-        self.problems.add("calls-without-end", false, given_up, || {
+        let given_up = self.processes.now.nesting.given_up();
+        self.without_end(given_up);
+    }
+
+    fn without_end(&mut self, pieces: u64) {
+        self.problems.add("calls-without-end", false, pieces, || {
             let what = "recursive calls or waits whose call is not in the trace".to_owned();
             (what, Where::default())
         });

@@ -244,6 +244,10 @@ pub const TRACE_STATEMENTS: usize = 10_000;
 /// Wait events of a trace's profile; further ones share a line. `events-full`.
 pub const TRACE_EVENTS: usize = 4_000;
 
+/// Processes of one trace file, joined by `trcsess`, that are remembered beside the one whose lines come; together as much
+/// as one may have open. `processes-forgotten`.
+pub const TRACE_PROCESSES: usize = 256;
+
 /// Waits and recursive calls of a trace that wait for the call that holds them. `calls-without-end`.
 pub const TRACE_PENDING: usize = 65_536;
 

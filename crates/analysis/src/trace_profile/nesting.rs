@@ -67,6 +67,11 @@ impl Nesting {
         (claimed, self.bound())
     }
 
+    /// Pieces that no call holds yet.
+    pub(super) fn len(&self) -> usize {
+        self.loose.len()
+    }
+
     /// What is still loose; nothing comes that could hold it.
     pub(super) fn rest(&mut self) -> Vec<Piece> {
         self.loose.drain(..).collect()

@@ -43,6 +43,10 @@ fn wait(cursor: u64, event: &str, ela: u32, tim: u32) -> String {
 
 /// An execution of 1,000 µs that asks for something itself, a fetch, and a client that takes its time.
 fn session() -> String {
+    records().concat()
+}
+
+fn records() -> [String; 10] {
     [
         parsing(7, 0, 1_000, "select a from t where b = 'secret'"),
         parsing(8, 1, 1_100, "select c from sys.d where e = :1"),
@@ -55,7 +59,6 @@ fn session() -> String {
         call("FETCH", 7, (40, 50), 10, 0, 5_100),
         wait(7, "SQL*Net message from client", 900, 6_020),
     ]
-    .concat()
 }
 
 #[test]
@@ -201,6 +204,39 @@ fn files_are_taken_together_but_their_cursors_apart() {
         statement(&d, "(parsed before the trace began)").executions,
         1
     );
+}
+
+/// As `trcsess` joins them: in the order of time, before each piece whose it is.
+#[test]
+fn each_of_several_processes_in_a_file_holds_its_own() {
+    let alone = database(&session());
+    let (one, other) = (records(), records());
+    let both = one.iter().zip(&other).map(|(one, other)| {
+        format!("*** [ Unix process pid: 11 ]\n{one}*** [ Unix process pid: 22 ]\n{other}")
+    });
+    let d = database(&both.collect::<String>());
+    assert_eq!(
+        [
+            d.response_ns,
+            d.cpu_ns,
+            d.waited_ns,
+            d.between_ns,
+            d.unaccounted_ns,
+            d.recursive_ns
+        ],
+        [
+            alone.response_ns,
+            alone.cpu_ns,
+            alone.waited_ns,
+            alone.between_ns,
+            alone.unaccounted_ns,
+            alone.recursive_ns
+        ]
+        .map(|ns| 2 * ns)
+    );
+    let normal = "select a from t where b = ?";
+    let (both, alone) = (statement(&d, normal), statement(&alone, normal));
+    assert_eq!((both.executions, both.own_ns), (2, 2 * alone.own_ns));
 }
 
 #[test]

@@ -123,6 +123,17 @@ impl NetFacts {
     }
 }
 
+/// `*** [ Unix process pid: 9854 ]`, which `trcsess` writes before what it took from that process's trace.
+pub(super) fn process_mark(line: &str) -> Option<u64> {
+    let inside = line.strip_prefix("*** [")?.trim_end().strip_suffix(']')?;
+    inside
+        .trim()
+        .strip_prefix("Unix process pid:")?
+        .trim()
+        .parse()
+        .ok()
+}
+
 impl TraceFile {
     /// Looks for what a header line says; whether it is one.
     pub(super) fn header_line(&mut self, line: &str) -> bool {

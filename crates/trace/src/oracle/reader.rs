@@ -1,7 +1,7 @@
 //! A trace file, line by line, into records: which lines belong together, and what is wrong with them.
 
 use super::extended::{self, Broken, Line, SEPARATOR, StatementHead};
-use super::header::{TraceFile, UnitFinder};
+use super::header::{TraceFile, UnitFinder, process_mark};
 use super::record::{Record, Statement};
 use super::sqlnet::{self, SqlNet};
 use super::stamp::Stamp;
@@ -399,8 +399,16 @@ impl Reader {
             self.net.line(&net, &mut self.file.net, take);
             return;
         }
+        if let Some(process) = process_mark(line) {
+            take(Record::Process(process));
+            return;
+        }
+        let process = self.file.process;
         if self.file.header_line(line) {
             self.file.unit_ns = self.given_unit_ns.unwrap_or(self.file.unit_of_release().0);
+            if let Some(own) = self.file.process.filter(|_| process.is_none()) {
+                take(Record::Process(own));
+            }
         } else {
             self.file.other_lines += 1;
         }

@@ -8,6 +8,9 @@ pub use model::sqlnet::PacketKind;
 /// A record, as soon as it is complete.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Record<'a> {
+    /// What follows is of this process of the operating system: `trcsess` puts the traces of several into one file, and
+    /// says before each piece whose it is.
+    Process(u64),
     Statement(Statement<'a>),
     Call(Call),
     Wait(Wait<'a>),
