@@ -1,5 +1,5 @@
 //! One session's packets of SQL*Net: a capture is read once more, and of all packets only those of the session's
-//! connection are followed, as for [pictures](crate::plots).
+//! connection are followed, as for [pictures](mod@crate::plots).
 
 use crate::Error;
 use crate::config::{Config, Event};

@@ -1,4 +1,4 @@
-//! Rows for programs: CSV (RFC 4180), JSON, and [packed](super::packed) for formats of columns, from columns.
+//! Rows for programs: CSV (RFC 4180), JSON, and [packed] for formats of columns, from columns.
 //!
 //! A capture has millions of calls: rows go into a buffer that the caller reuses, and nothing here
 //! allocates for one.
