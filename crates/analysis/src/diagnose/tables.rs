@@ -32,9 +32,10 @@ impl Diagnoser {
                     Completeness::Complete if i == client => Why::NotInServerCapture,
                     Completeness::Complete => Why::NotInClientCapture,
                 };
-                let lacks_it = matches!(why, Why::NotInServerCapture | Why::NotInClientCapture);
+                // Its packets are missing there, and not only hidden.
+                let is_absent = matches!(why, Why::NotInServerCapture | Why::NotInClientCapture);
                 let of_both = self.of_both.contains(&(call.client.address, call.server));
-                if lacks_it && of_both {
+                if is_absent && of_both && !self.captures[1 - i].gaps.is_empty() {
                     self.cut(call);
                 }
                 self.unmatched(call.op).add(why);
