@@ -108,7 +108,7 @@ fn the_header_tells_who_wrote_it_and_the_unit() {
         *** MODULE NAME:(perl@a (TNS V1-V3)) 2023-05-19T05:28:00.339309+02:00\r\n\
         CLOSE #7:c=3,e=4,dep=0,type=1,tim=99\r\n";
     let (told, file) = told(text);
-    assert_eq!(told, ["CLOSE #7 e 4000"]);
+    assert_eq!(told, ["Process(4711)", "CLOSE #7 e 4000"]);
     assert_eq!(file.release, Some((19, 0)));
     assert_eq!(
         (file.host.as_deref(), file.process),
@@ -125,6 +125,16 @@ fn the_header_tells_who_wrote_it_and_the_unit() {
     )
     .unwrap();
     assert_eq!(told_8i, ["EXEC #1 e 20000000"]);
+}
+
+/// As `trcsess` writes them.
+#[test]
+fn a_file_of_several_processes_says_whose_the_next_lines_are() {
+    let text = "*** [ Unix process pid: 11 ]\nCLOSE #7:c=3,e=4,dep=0,type=1,tim=99\n\
+        *** [ Unix process pid: twelve ]\n*** [ Unix process pid: 12 ]\n";
+    let (told, file) = told(text);
+    assert_eq!(told, ["Process(11)", "CLOSE #7 e 4000", "Process(12)"]);
+    assert_eq!((file.process, file.other_lines), (None, 1));
 }
 
 /// Ten seconds by the dates, in units of `ns`.
