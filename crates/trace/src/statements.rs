@@ -12,7 +12,7 @@ pub(crate) mod postgresql;
 
 use crate::collector::Collector;
 use crate::lines::At;
-use crate::{Operation, OperationKind, Sample};
+use crate::{Error, Operation, OperationKind, Sample};
 use std::net::{IpAddr, SocketAddr};
 
 const SECOND_NS: i64 = 1_000_000_000;
@@ -94,5 +94,17 @@ impl Statements {
 
     fn words(&self) -> &'static str {
         self.words.unwrap_or_default()
+    }
+}
+
+/// Whether files of which this was the first held any statement with a time.
+fn some(first: String, cure: &'static str, into: &Collector) -> Result<(), Error> {
+    match into.is_empty() {
+        false => Ok(()),
+        true => Err(Error::NoStatements {
+            file: first,
+            cure,
+            skipped: into.first_skipped(),
+        }),
     }
 }

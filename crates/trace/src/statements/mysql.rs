@@ -14,7 +14,7 @@
 //! - MariaDB, and MySQL before that, note the second in which a statement began (`SET timestamp`) and no more: what is known
 //!   is the mean of each second.
 
-use super::{From, SECOND_NS, Statements, When};
+use super::{From, SECOND_NS, Statements, When, some};
 use crate::Error;
 use crate::collector::Collector;
 use crate::lines::{At, Lines};
@@ -50,14 +50,7 @@ pub(crate) fn read(files: Vec<Lines>, into: &mut Collector) -> Result<(), Error>
     }
     into.grain(1_000);
     into.format(format!("MySQL's log of slow statements{words}"));
-    if into.is_empty() {
-        return Err(Error::NoStatements {
-            file: first,
-            cure: CURE,
-            skipped: into.first_skipped(),
-        });
-    }
-    Ok(())
+    some(first, CURE, into)
 }
 
 fn begins(line: &str) -> bool {

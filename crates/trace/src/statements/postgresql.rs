@@ -13,7 +13,7 @@
 //! - `%r`, csvlog and jsonlog name the client's port, and so the connection: its statements are its calls, one after the
 //!   other. Without it milliseconds tell too little, and only means are compared.
 
-use super::{From, SECOND_NS, Statements, When};
+use super::{From, SECOND_NS, Statements, When, some};
 use crate::Error;
 use crate::collector::Collector;
 use crate::csv;
@@ -67,14 +67,7 @@ pub(crate) fn read(files: Vec<Lines>, into: &mut Collector) -> Result<(), Error>
     }
     into.grain(1_000_000);
     into.format(format!("PostgreSQL's log{words}"));
-    if into.is_empty() {
-        return Err(Error::NoStatements {
-            file: first,
-            cure: CURE,
-            skipped: into.first_skipped(),
-        });
-    }
-    Ok(())
+    some(first, CURE, into)
 }
 
 /// What the line is of.
