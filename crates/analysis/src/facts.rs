@@ -163,9 +163,9 @@ impl<'a> Facts<'a> {
     pub(crate) fn most_locked_ns(&self) -> i64 {
         let most = self.account.sums.of(Cause::Event).hi_ns;
         match self.kind {
-            Kind::Calls => most.unwrap_or(i64::MAX).min(self.account.total_ns),
             // They may have waited for anything.
-            Kind::Turns => 0,
+            Kind::Turns if self.are_few_turns() => 0,
+            Kind::Turns | Kind::Calls => most.unwrap_or(i64::MAX).min(self.account.total_ns),
         }
     }
 

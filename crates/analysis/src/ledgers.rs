@@ -9,6 +9,7 @@ use crate::capture_facts::CaptureFacts;
 use crate::facts::server_cap;
 use crate::filled::Filled;
 use crate::health::Health;
+use crate::locks::Coincidence;
 use crate::matched::{MatchedFacts, number_of};
 use crate::narrowest::Link;
 use crate::path::{Acknowledged, Crossed};
@@ -274,7 +275,9 @@ impl BothWhole<'_> {
         let to_server = half_to_server(self.server);
         let mut rows = self.matched.at_server.iter().flatten();
         let mut ledger = Ledger::default();
-        self.matched.kept.each(|call| {
+        self.matched.kept.each(|mut call| {
+            call.locked_ns = self.matched.coincidence.of(call.work, call.locked_ns);
+            let call = &call;
             let at_server = rows.next();
             let unloaded = cap.filter(|(server, _)| *server == call.server);
             let may_idle = DIRECTIONS.map(|d| {
@@ -366,6 +369,7 @@ impl BothWhole<'_> {
 /// What only the whole of one capture says.
 pub struct OneWhole<'a> {
     pub kept: &'a Kept<One>,
+    pub coincidence: Coincidence,
     pub capture: &'a CaptureFacts,
     /// From the capture to the server and back, and to the client and back.
     pub halves: [Half; 2],
@@ -386,7 +390,9 @@ impl OneWhole<'_> {
         let cap = server_cap(self.capture).map(|(cap, end)| (number_of(end), cap.service_ns));
         let [to_server, to_client] = self.halves;
         let mut ledger = Ledger::default();
-        self.kept.each(|call| {
+        self.kept.each(|mut call| {
+            call.locked_ns = self.coincidence.of(call.work, call.locked_ns);
+            let call = &call;
             let unloaded = cap.filter(|(server, _)| *server == call.server);
             let may_idle = DIRECTIONS.map(|d| {
                 let at = (0, call.connection);

@@ -5,6 +5,11 @@
 //! server's own work. What tells it apart: another session's transaction on the same table was open meanwhile,
 //! its client thought, and the answer came as soon as that one ended. Which rows were meant no packet says, so
 //! that this bounds what is the server's, and accuses nobody.
+//!
+//! Of a protocol that cannot be read (encrypted, or its headers behind the snap length) neither tables nor ends of
+//! transactions are known: there, whoever asks on after a pause may let go what all others wait for. By chance that
+//! happens too, so of such waits nothing is said until answers came then far more often than by chance
+//! ([`Coincidence`]).
 
 use crate::half::{statement_of, work_of};
 use crate::worst::Exhibit;
@@ -21,6 +26,14 @@ const WOKEN_NS: i64 = 5_000_000;
 /// Shorter waits are not looked at: they are not what anybody complains of. Nor is it thought that takes a client
 /// less from one statement to the next.
 const WORTH_NS: i64 = 1_000_000;
+
+/// The table of whoever speaks a protocol that is not known.
+const ANY_TABLE: u64 = 0;
+
+/// Waits that end as another session asks on are beyond chance where they are so many, and so many standard
+/// deviations more than chance makes.
+const COINCIDENCES: u64 = 8;
+const DEVIATIONS: f64 = 5.0;
 
 /// What a server's sessions hold and held.
 #[derive(Default)]
@@ -71,6 +84,45 @@ impl LockWait {
     }
 }
 
+/// How often waits of a protocol that is not known ended as another session asked on, and how often chance makes
+/// them.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Coincidence {
+    seen: u64,
+    expected: f64,
+    variance: f64,
+}
+
+impl Coincidence {
+    /// Takes a wait of `ns` in which others asked on so many times, if it is long enough that it tells.
+    fn add(&mut self, ns: i64, others: usize, came_then: bool) {
+        let share = WOKEN_NS as f64 / ns.max(1) as f64;
+        if share > 0.5 {
+            return;
+        }
+        let chance = 1.0 - (1.0 - share).powi(i32::try_from(others).unwrap_or(i32::MAX));
+        self.seen += u64::from(came_then);
+        self.expected += chance;
+        self.variance += chance * (1.0 - chance);
+    }
+
+    /// Whether they are more than chance makes.
+    fn tells(&self) -> bool {
+        let more = self.seen as f64 - self.expected;
+        self.seen >= COINCIDENCES && more > DEVIATIONS * self.variance.sqrt()
+    }
+
+    /// What is left of `locked_ns` of a call of this [work](work_of), with all waits known: nothing, if that of a protocol
+    /// that is not known may be chance.
+    #[must_use]
+    pub fn of(&self, work: u64, locked_ns: i64) -> i64 {
+        match work {
+            0 if !self.tells() => 0,
+            _ => locked_ns,
+        }
+    }
+}
+
 /// Changes of tables, and transactions that held them, by server.
 #[derive(Default)]
 pub struct Locks {
@@ -88,7 +140,9 @@ impl Locks {
             return;
         };
         let is_known = self.servers.contains_key(&call.server);
-        if !call.protocol.is_sql() || !is_known && self.servers.len() >= limits::LOCK_SERVERS {
+        let is_turn = call.op == op::TURN;
+        let may_lock = call.protocol.is_sql() || is_turn;
+        if !may_lock || !is_known && self.servers.len() >= limits::LOCK_SERVERS {
             return;
         }
         let table = statement_of(call).and_then(|s| changed_table(&s.normal));
@@ -111,19 +165,33 @@ impl Locks {
             .least_pause_ns
             .map_or(pause, |least| least.min(pause));
         server.least_pause_ns = Some(least);
-        session.answered = said.time;
+        let answered = std::mem::replace(&mut session.answered, said.time);
+        let thought_ns = Some(pause - least)
+            .filter(|ns| *ns >= WORTH_NS)
+            .unwrap_or(0);
+        if is_turn {
+            if thought_ns > 0 {
+                server.end(Ended {
+                    connection: call.connection,
+                    transaction: Transaction {
+                        tables: vec![ANY_TABLE],
+                        since: answered,
+                        thought_ns,
+                    },
+                    asked,
+                    said: said.time,
+                });
+            }
+            return;
+        }
         if let Some(open) = &mut session.open {
-            let thought = Some(pause - least).filter(|ns| *ns >= WORTH_NS);
-            open.thought_ns = open.thought_ns.saturating_add(thought.unwrap_or(0));
+            open.thought_ns = open.thought_ns.saturating_add(thought_ns);
         }
         match call.op {
             op::BEGIN => session.open = None,
             op::COMMIT | op::ROLLBACK => {
                 if let Some(transaction) = session.open.take() {
-                    if server.ended.len() >= limits::LOCKS_ENDED {
-                        server.ended.pop_front();
-                    }
-                    server.ended.push_back(Ended {
+                    server.end(Ended {
                         connection: call.connection,
                         transaction,
                         asked,
@@ -140,20 +208,25 @@ impl Locks {
     }
 
     /// What of a wait for an answer may have been one for locks that other sessions held while their clients
-    /// thought; of a call of this [work](work_of) that came whole at `from` and was answered at `to`.
+    /// thought; of a call of this [work](work_of) that came whole at `from` and was answered at `to`. Waits of protocols
+    /// that are not known are counted in `chance`.
     #[must_use]
     pub fn waited(
         &self,
         server: Endpoint,
         connection: ConnectionId,
         work: u64,
-        from: Time,
-        to: Time,
+        (from, to): (Time, Time),
+        chance: &mut Coincidence,
     ) -> Option<LockWait> {
-        if work == 0 || to - from < WORTH_NS {
+        if to - from < WORTH_NS {
             return None;
         }
-        let (server, table) = (self.servers.get(&server)?, self.tables.get(&work)?);
+        let server = self.servers.get(&server)?;
+        let table = match work {
+            0 => &ANY_TABLE,
+            work => self.tables.get(&work)?,
+        };
         let first = server.ended.partition_point(|e| e.said <= from);
         let during = server
             .ended
@@ -164,20 +237,33 @@ impl Locks {
             others && e.transaction.since < to && e.asked.time > from
         });
         // One after the other holds it.
-        let (mut ns, mut reached, mut let_go) = (0, from, None);
+        let (mut ns, mut reached, mut let_go, mut others) = (0, from, None, 0);
         for e in held {
             let asked = e.asked.time;
             let begins = e.transaction.since.max(reached);
             ns += (asked.min(to) - begins).clamp(0, e.transaction.thought_ns);
             reached = reached.max(asked);
+            others += usize::from(asked <= to);
             if asked <= to && to - e.said <= WOKEN_NS {
                 let_go = Some(e.asked);
             }
+        }
+        if work == 0 {
+            chance.add(to - from, others, let_go.is_some());
         }
         Some(LockWait {
             ns: ns.min(to - from),
             let_go: let_go?,
         })
+    }
+}
+
+impl Server {
+    fn end(&mut self, ended: Ended) {
+        if self.ended.len() >= limits::LOCKS_ENDED {
+            self.ended.pop_front();
+        }
+        self.ended.push_back(ended);
     }
 }
 
@@ -263,8 +349,8 @@ mod tests {
             waits.server,
             waits.connection,
             work_of(&waits),
-            at(21),
-            at(until),
+            (at(21), at(until)),
+            &mut Coincidence::default(),
         );
         wait.map_or(0, |wait| {
             // The commit's request.
@@ -292,6 +378,46 @@ mod tests {
         assert_eq!(waited(0, CHANGE, 209), 170);
         assert_eq!(waited(0, CHANGE, 210), 0);
         assert_eq!(waited(0, CHANGE, 190), 0);
+    }
+
+    /// Turns of a protocol that is not known: one session asks on every 100 ms, and another's answers come `later` ms
+    /// after that, having been asked for 60 ms before. What its waits may have been for, all together in ms.
+    fn turns(later: impl Fn(i64) -> i64) -> i64 {
+        let mut locks = Locks::default();
+        let turn = |connection, from, wait| Call {
+            protocol: model::Protocol::Tcp,
+            sql: None,
+            ..of(connection, op::TURN, "", from, wait)
+        };
+        // Once it asks on at once: so little the path takes.
+        locks.call(&turn(HOLDER, -10, 1));
+        for i in 0..40 {
+            locks.call(&turn(HOLDER, i * 100, 1));
+        }
+        let (mut chance, mut waited) = (Coincidence::default(), Vec::new());
+        for i in 1..39 {
+            let until = i * 100 + 1 + later(i);
+            let span = [until - 60, until].map(|ms| Time(ms * MS));
+            let (server, waiter) = (turn(WAITER, 0, 1).server, ConnectionId(WAITER));
+            let wait = locks.waited(server, waiter, 0, (span[0], span[1]), &mut chance);
+            waited.extend(wait.map(|w| w.ns));
+        }
+        let told = waited.iter().map(|&ns| chance.of(0, ns));
+        told.sum::<i64>() / MS
+    }
+
+    #[test]
+    fn answers_of_an_unknown_protocol_that_come_as_others_ask_on_may_have_waited_for_them() {
+        // Each of its 60 ms but for the last three.
+        let told = turns(|_| 3);
+        assert_eq!(told, 38 * 57);
+    }
+
+    #[test]
+    fn answers_of_an_unknown_protocol_that_come_at_any_time_have_not() {
+        assert_eq!(turns(|i| i * 37 % 97), 0);
+        // Nor do a few tell.
+        assert_eq!(turns(|i| if i < 8 { 3 } else { 50 }), 0);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::clock::Corridor;
 use crate::compare::gather::Parts;
 use crate::half::Half;
 use crate::ledgers::AtServer;
+use crate::locks::Coincidence;
 use crate::narrowest::{Narrowest, Passing};
 use crate::results::{Clock, Matched};
 use crate::rounds::Rounds;
@@ -177,6 +178,7 @@ pub struct MatchedFacts {
     pub slow_server: Worst,
     pub stalled: Worst,
     pub locked: Worst,
+    pub coincidence: Coincidence,
     pub slow_network: Worst,
     pub lost: Worst,
     pub outage: Worst,
@@ -388,7 +390,13 @@ impl MatchedFacts {
         if stall > 0 {
             self.stalled.add(shown(stall, server, s));
         }
-        let lock = (server.locks).waited(call.server_end, s.connection, call.work, from, to);
+        let lock = (server.locks).waited(
+            call.server_end,
+            s.connection,
+            call.work,
+            (from, to),
+            &mut self.coincidence,
+        );
         if let Some(lock) = lock {
             self.locked.add(lock.exhibit(server.index, s.response_last));
         }

@@ -56,11 +56,11 @@ impl<T: Pack> Kept<T> {
     }
 
     /// Shows all of them.
-    pub fn each(&self, mut look: impl FnMut(&T)) {
+    pub fn each(&self, mut look: impl FnMut(T)) {
         for piece in self.pieces.iter().chain([&self.last]) {
             let mut rest = Unpacker(piece);
             while let Some(item) = T::unpack(&mut rest) {
-                look(&item);
+                look(item);
             }
         }
     }
@@ -197,7 +197,7 @@ mod tests {
             }).collect();
             items.iter().for_each(|i| kept.push(i));
             let mut back = Vec::new();
-            kept.each(|i| back.push(i.clone()));
+            kept.each(|i| back.push(i));
             prop_assert_eq!(back, items);
         }
     }

@@ -3,6 +3,7 @@
 use crate::capture_facts::{CaptureFacts, Trouble};
 use crate::compare::gather::Parts;
 use crate::half::work_of;
+use crate::locks::Coincidence;
 use crate::matched::{is_outage, number_of};
 use crate::rounds::Rounds;
 use crate::waits::{Times, held_up};
@@ -24,6 +25,7 @@ pub(super) struct OneSided {
     pub outage: Worst,
     pub stall: Worst,
     pub locked: Worst,
+    pub coincidence: Coincidence,
     pub rounds: Rounds,
     pub parts: Option<Box<Parts>>,
 }
@@ -109,8 +111,8 @@ impl OneSided {
                 b.server,
                 b.connection,
                 b.work,
-                b.request_last.time,
-                b.response_first.time,
+                (b.request_last.time, b.response_first.time),
+                &mut self.coincidence,
             );
             if let Some(lock) = lock {
                 self.locked.add(lock.exhibit(facts.index, b.response));

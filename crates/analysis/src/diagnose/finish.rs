@@ -233,6 +233,7 @@ impl Diagnoser {
             }
             _ => Whole::One(OneWhole {
                 kept: &self.alone.kept,
+                coincidence: self.alone.coincidence,
                 capture: &self.captures[0],
                 halves: seen.halves,
                 // Where replies are passing for much of the time, calls wait behind those of others.
@@ -261,6 +262,7 @@ impl Diagnoser {
         let to_server = half_to_server(capture);
         let of = |client: &'a Client| OneWhole {
             kept: &client.kept,
+            coincidence: client.coincidence,
             capture,
             halves: [to_server, client.half],
             waits_tell: !capture.waits_behind_others(),

@@ -6,6 +6,7 @@
 
 use super::alone::OneSided;
 use crate::capture_facts::{CaptureFacts, TcpFacts};
+use crate::locks::Coincidence;
 use crate::path::{Acknowledged, Crossed};
 use crate::stats::Distribution;
 use ledger::{Half, Kept, One};
@@ -46,6 +47,7 @@ pub(super) struct Judged {
 pub(super) struct Client {
     pub host: IpAddr,
     pub kept: Kept<One>,
+    pub coincidence: Coincidence,
     /// From the server's capture to it and back.
     pub half: Half,
 }
@@ -122,6 +124,7 @@ impl Others {
             judged.clients.push(Client {
                 host,
                 kept: alone.kept,
+                coincidence: alone.coincidence,
                 half: crossed.map_or(Half::ANY, |c| c.half(Crossed::default())),
             });
         }

@@ -1,7 +1,9 @@
 //! # What it says
 //! Statements waited, it may be, for a lock that another session held while its
 //! client thought: that session had changed the same table, asked nothing for a
-//! while, and the answers came as soon as its transaction ended.
+//! while, and the answers came as soon as its transaction ended. Of a protocol that
+//! cannot be read neither tables nor transactions are known: there, that answers came
+//! as another session asked on after a pause, far more often than by chance.
 //!
 //! # Why it costs time
 //! Whoever wants to change what a transaction has changed waits until it ends. What
@@ -23,6 +25,7 @@
 //! same moment by chance, or because one cause held up both.
 
 use super::{Entry, Of, Rule, evidence, numbers};
+use crate::diagnose::Kind;
 use crate::facts::Facts;
 use crate::results::{Finding, Side};
 use crate::text::{Value, text};
@@ -57,11 +60,15 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         evidence: evidence::of_calls(
             facts,
             worst,
-            "another session's end of its transaction, and the answer that came then",
+            "the request of another session that may have let go, and the answer that came then",
         ),
         why: text!(
-            "{n,} answer{n||s} came as another session ended a transaction that had changed the same table and in which its client had thought: up to {longest} of a wait, {most} in all, may be a lock's.",
+            "{n,} answer{n||s} came as another session {did}: up to {longest} of a wait, {most} in all, may be a lock's.",
             n = worst.count,
+            did = match facts.kind {
+                Kind::Calls => "ended a transaction that had changed the same table and in which its client had thought",
+                Kind::Turns => "asked on whose client had thought, far more often than by chance",
+            },
             longest = Value::Duration(longest),
             most = Value::Duration(most),
         ),
@@ -103,17 +110,31 @@ mod tests {
         );
     }
 
-    #[test]
-    fn turns_that_may_have_waited_for_any_event_do_not() {
-        let turns = found(Rule::LockWait, |f| {
-            f.kind = crate::diagnose::Kind::Turns;
+    /// Turns of an unknown protocol, so many of them.
+    fn turns(calls: u64) -> Option<Finding> {
+        found(Rule::LockWait, |f| {
+            f.kind = Kind::Turns;
+            f.account.calls = calls;
             let mut ledger = Ledger::default();
             ledger.clear(Bounds::exactly(TOTAL_NS));
             let most = Bounds::exactly(TOTAL_NS);
             ledger.charge(Cause::Event, Direction::ToServer, most);
             f.account.sums.add(&ledger);
-        });
-        assert!(turns.is_none());
+        })
+    }
+
+    #[test]
+    fn turns_that_end_as_others_ask_on_are_said_without_a_table() {
+        let why = turns(1_000).unwrap().why.to_string();
+        assert!(
+            why.starts_with("3 answers came as another session asked on"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn a_few_turns_may_have_waited_for_anything() {
+        assert!(turns(3).is_none());
     }
 
     #[test]

@@ -322,11 +322,15 @@ fn cut(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
 
 /// Which rows a transaction held, no packet says.
 fn locked(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
-    let a = &facts.account;
+    let why: Text = match facts.kind {
+        Kind::Calls => "other sessions had changed the same table, their clients thought meanwhile, and the answers came when their transactions ended".into(),
+        Kind::Turns => "clients of other sessions thought meanwhile, and far more often than by chance the answers came when one of them asked on".into(),
+    };
     text!(
-        "Nobody is to blame for certain. Of {mean} per call up to {locked} may be waits for a lock: other sessions had changed the same table, their clients thought meanwhile, and the answers came when their transactions ended ({code}).{known} See what clients do before they commit.",
-        mean = each(facts, a.total_ns),
+        "Nobody is to blame for certain. Of {mean} per call up to {locked} may be waits for a lock: {why} ({code}).{known} See what clients do before they commit.",
+        mean = each(facts, facts.account.total_ns),
         locked = each(facts, facts.most_locked_ns()),
+        why = why,
         code = Rule::LockWait.code(),
         known = beside(known),
     )
