@@ -2,8 +2,8 @@
 //! operation, file or statement), as a small number that is kept with each of them.
 
 use crate::files::Exports;
+use crate::half::number_of;
 use crate::half::{OpTable, statement_of};
-use crate::matched::number_of;
 use crate::results::What;
 use crate::sql::SqlResult;
 use concentration::By;

@@ -2,6 +2,7 @@
 //! connections went through.
 
 use crate::concurrency::{Concurrency, STALL_NS, Scope};
+use crate::half::number_of;
 use crate::hosts::Hosts;
 use crate::locks::Locks;
 use crate::losses::Losses;
@@ -11,10 +12,11 @@ use crate::think::Think;
 use crate::waits::PerKind;
 use crate::worst::{Exhibit, Worst};
 use hashbrown::{HashMap, HashSet};
+use ledger::One;
 use model::limits;
 use model::{
     Call, Close, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, EpisodeKind, Field,
-    Line, Mark, Outstanding, PacketRef, Time,
+    Line, Mark, Outstanding, PacketRef, Time, format_duration, grouped,
 };
 use std::collections::VecDeque;
 
@@ -27,6 +29,9 @@ pub struct OpFacts {
     pub no_request: u64,
     pub incomplete: u64,
 }
+
+/// What is lost twice is sent for the third time within so much: a timer of a second at first, and twice that then (RFC 6298).
+const SENT_AGAIN_NS: i64 = 3_000_000_000;
 
 /// Counts over all connections of a capture, by direction of the calls.
 #[derive(Clone, Debug, Default)]
@@ -182,6 +187,10 @@ pub struct CaptureFacts {
     holes: HashMap<ConnectionId, Vec<Time>, foldhash::fast::FixedState>,
     pub first: Option<Time>,
     pub last: Option<Time>,
+    /// Calls that still waited at the end, and the longest of these waits in nanoseconds.
+    pub unanswered: (u64, i64),
+    /// When each server was heard last, by its number.
+    heard: HashMap<u64, Time, foldhash::fast::FixedState>,
     pub calls: u64,
 }
 
@@ -302,6 +311,14 @@ impl CaptureFacts {
             if matches!(call.outcome, model::Outcome::NoResponse(_)) {
                 self.concurrency.hidden_reply(call);
             }
+            if let (true, Some(asked), Some(hidden)) =
+                (call.is_unanswered(), call.request_first, call.hidden)
+            {
+                let waited = hidden.latest - asked.time;
+                self.unanswered = (self.unanswered.0 + 1, self.unanswered.1.max(waited));
+                let shown = Exhibit::of(waited, self.index, asked, hidden.earliest);
+                self.slowest.add(shown);
+            }
             return;
         }
         self.locks.call(call);
@@ -386,6 +403,14 @@ impl CaptureFacts {
         self.hosts.add(c.client.address);
         self.hosts.add(c.server.address);
         self.think.closed(c.id);
+        let [_, answered] = &c.directions;
+        let server = number_of(c.server);
+        if answered.packets > 0
+            && (self.heard.len() < limits::SERVERS_HEARD || self.heard.contains_key(&server))
+        {
+            let last = self.heard.entry(server).or_insert(Time::MIN);
+            *last = answered.last.time.max(*last);
+        }
         let [line, _] = &c.lines;
         if let Some(line) = line
             && self.lines.len() < limits::TROUBLED_CONNECTIONS
@@ -416,6 +441,29 @@ impl CaptureFacts {
             let sum = &mut self.tcp.unscaled_ns[d.index()][refuser];
             *sum = own.fold(*sum, |sum, e| sum.saturating_add(e.ns));
         }
+    }
+
+    /// Says how many calls had no answer yet, if any.
+    pub(crate) fn still_waiting(&self) -> Option<String> {
+        let (calls, longest_ns) = self.unanswered;
+        (calls > 0).then(|| {
+            format!(
+                "{} {} for an answer when the connection or the capture ended, the longest for {}: counted as long as that.",
+                grouped(calls),
+                if calls == 1 { "call still waited" } else { "calls still waited" },
+                format_duration(longest_ns),
+            )
+        })
+    }
+
+    /// Of what a call waited on with nothing heard any more on its connection, how long its server is known not to have
+    /// answered: it was heard on others, and what is sent is sent again, if it is lost.
+    #[must_use]
+    pub fn unanswered_ns(&self, call: &One) -> i64 {
+        let heard = self.heard.get(&call.server).copied();
+        let until = heard.map_or(i64::MIN, |at| at.0.saturating_sub(SENT_AGAIN_NS));
+        let since = call.at_ns.saturating_add(call.response_ns());
+        until.saturating_sub(since).clamp(0, call.silent_ns)
     }
 
     /// Whether waits say little of the server: replies were passing for much of the time, so that others

@@ -6,7 +6,8 @@
 //! is taken; half the room is what nobody can know: how the smallest round trip is split between the
 //! two directions.
 //!
-//! Where no line fits, a clock was set meanwhile: the corridor before and the one behind are apart.
+//! Where no line fits, a clock was set meanwhile: the corridor before and the one behind are apart, and each has a line of
+//! its own. What calls took there and back is summed by stretch of time, so that each is split by the line of its part.
 //!
 //! Memory is bounded: only the smallest d and e of each of at most [`BINS`] stretches of time are
 //! kept. Raw clocks that fit into the corridor are taken to be synchronised, and it is said that this
@@ -38,6 +39,33 @@ struct Bin {
     /// Time and value of the smallest.
     forward: Option<(i64, i64)>,
     backward: Option<(i64, i64)>,
+    ways: Ways,
+}
+
+/// Sums of the calls that were sent in a stretch of time.
+#[derive(Clone, Copy, Default, Debug)]
+struct Ways {
+    calls: u64,
+    /// When, since the first.
+    at: i128,
+    /// Network out, the server's wait and network back, by raw clocks.
+    parts: [i128; 3],
+    /// When the last of them had its answer.
+    until: i64,
+}
+
+impl Ways {
+    fn add(&mut self, other: &Ways) {
+        self.calls += other.calls;
+        self.at += other.at;
+        self.until = match self.calls == other.calls {
+            true => other.until,
+            false => self.until.max(other.until),
+        };
+        for (own, other) in self.parts.iter_mut().zip(other.parts) {
+            *own += other;
+        }
+    }
 }
 
 /// One clock was set against the other: between these two times on the client's clock, the server's is so much further
@@ -54,6 +82,10 @@ pub struct Step {
 pub struct Aligned {
     pub clock: Option<Clock>,
     pub steps: Vec<Step>,
+    /// Where one was set: the alignments before and behind, by the client's time of their first call.
+    pub parts: Vec<(Time, Clock)>,
+    /// There, the calls that lie within one of them, and their mean network out, server's wait and network back.
+    pub ways: Option<(u64, [i64; 3])>,
     /// From when to when it is not known, or is another one: on the client's clock.
     pub unsure: Vec<(Time, Time)>,
 }
@@ -96,6 +128,20 @@ impl Corridor {
         }
     }
 
+    /// Adds what the same call took there, at the server, and back, by raw clocks; sent and answered at these times on the
+    /// client's clock. It comes behind [`add`](Corridor::add).
+    pub fn add_ways(&mut self, sent: Time, answered: Time, parts: [i64; 3]) {
+        let start = self.start.unwrap_or(sent.0);
+        if let Some(bin) = self.bin(sent.0) {
+            bin.ways.add(&Ways {
+                calls: 1,
+                at: i128::from(sent.0) - i128::from(start),
+                parts: parts.map(i128::from),
+                until: answered.0,
+            });
+        }
+    }
+
     fn bin(&mut self, t: i64) -> Option<&mut Bin> {
         let start = *self.start.get_or_insert(t);
         let mut index = (t.saturating_sub(start).max(0) / self.width_ns) as usize;
@@ -109,6 +155,7 @@ impl Corridor {
                 Bin {
                     forward: None,
                     backward: None,
+                    ways: Ways::default(),
                 },
             );
         }
@@ -125,6 +172,7 @@ impl Corridor {
                 let mut joined = Bin {
                     forward: None,
                     backward: None,
+                    ways: Ways::default(),
                 };
                 for bin in pair {
                     bin.forward
@@ -133,6 +181,7 @@ impl Corridor {
                     bin.backward
                         .into_iter()
                         .for_each(|s| keep(&mut joined.backward, s));
+                    joined.ways.add(&bin.ways);
                 }
                 joined
             })
@@ -227,8 +276,39 @@ impl Corridor {
             let within = steps.iter().map(|step| (step.after, step.before));
             aligned.unsure = begins.into_iter().chain(within).chain(ends).collect();
         }
+        if !steps.is_empty() {
+            let of = |part: &Corridor| Some((Time(part.span()?.0), part.solve(None)?));
+            aligned.parts = parts.iter().filter_map(of).collect();
+            aligned.ways = Corridor::ways(&parts);
+        }
         aligned.steps = steps;
         aligned
+    }
+
+    /// The mean parts of the calls that lie within one of these.
+    fn ways(parts: &[Corridor]) -> Option<(u64, [i64; 3])> {
+        let mut sum = Ways::default();
+        for part in parts {
+            let (clock, (_, last)) = part.solve(None).zip(part.span())?;
+            let within = part.bins.iter().map(|bin| &bin.ways);
+            for ways in within.filter(|w| w.calls > 0 && w.until <= last) {
+                let shift = part.offset_sum(&clock, ways.at, ways.calls);
+                let [out, server, back] = ways.parts;
+                sum.add(&Ways {
+                    parts: [out - shift, server, back + shift],
+                    ..*ways
+                });
+            }
+        }
+        let calls = (sum.calls > 0).then_some(sum.calls)?;
+        Some((calls, sum.parts.map(|ns| (ns / i128::from(calls)) as i64)))
+    }
+
+    /// The sum of the clock's offset over so many calls, whose times since the first sum to `at`.
+    fn offset_sum(&self, clock: &Clock, at: i128, calls: u64) -> i128 {
+        let base = clock.offset_at.0 - clock.offset_ns - self.start.unwrap_or(0);
+        let drifted = (at as f64 - base as f64 * calls as f64) * clock.drift_ppm * 1e-6;
+        i128::from(clock.offset_ns) * i128::from(calls) + drifted as i128
     }
 
     /// The stretches of time in which a line fits, where none fits all; what lies between them is too short to tell.
@@ -434,6 +514,39 @@ mod tests {
         assert_eq!(stepped(0, 1, 400e-6), []);
         // Within what the path takes.
         assert_eq!(stepped(100_000, 150, 0.0), []);
+    }
+
+    #[test]
+    fn parts_before_and_behind_a_step_are_aligned_each_for_itself() {
+        let (there, back) = (900_000, 300_000);
+        for by_ns in [-900_000_000, 1_700_000_000] {
+            let mut c = Corridor::default();
+            let mut seed = 5;
+            for i in 0..300 {
+                let sent = 10_000_000_000 + i * 5_000_000;
+                let server = |t: i64| Time(t + if i < 170 { 0 } else { by_ns });
+                let came = server(sent + there + noise(&mut seed));
+                let answered = came + 50_000;
+                let got = Time(sent + there + 50_000 + back + noise(&mut seed));
+                c.add((Time(sent), came), (got, answered));
+                c.add_ways(Time(sent), got, [came - Time(sent), 50_000, got - answered]);
+            }
+            let aligned = c.align(None);
+            assert_eq!((aligned.clock, aligned.parts.len()), (None, 2));
+            let offsets = aligned.parts.iter().map(|(_, c)| c.offset_ns);
+            for (offset, truth) in offsets.zip([0, by_ns]) {
+                // Half the difference of the ways is what nobody can know.
+                assert!((offset - truth).abs() <= 310_000, "{offset} {truth}");
+            }
+            let (calls, [out, server, back_again]) = aligned.ways.unwrap();
+            assert!((290..=300).contains(&calls), "{calls}");
+            assert_eq!(server, 50_000);
+            assert!(out >= 0 && back_again >= 0, "{out} {back_again}");
+            assert!(
+                (out + back_again - there - back).abs() < 2_000,
+                "{out} {back_again}"
+            );
+        }
     }
 
     proptest! {

@@ -155,8 +155,8 @@ impl<'a> Facts<'a> {
             return false;
         }
         let mean = a.total_ns / a.calls.max(1) as i64;
-        let beyond = a.basis == Basis::Server && a.path_ns + a.chatty_ns > 0;
-        self.is_slow(self.response()) || (beyond && mean >= self.thresholds.fast_enough_ns)
+        // With calls that were seen in part, and, at the server, with the path.
+        self.is_slow(self.response()) || mean >= self.thresholds.fast_enough_ns
     }
 
     /// How long calls waited at most for locks that other sessions held while their clients thought.

@@ -53,6 +53,8 @@ pub enum Completeness {
     Hidden,
     /// But for the end of its response.
     CutOff,
+    /// It [still waited](Call::is_unanswered) when its connection ended, or the capture did.
+    Unanswered,
     NoResponse,
     Incomplete,
 }
@@ -74,13 +76,13 @@ pub struct Half {
     pub offset: u64,
     pub request_first: Mark,
     pub request_last: Mark,
-    /// Only meaningful when complete; the earliest of one that is hidden, otherwise the request's.
+    /// Only meaningful when complete; the earliest of one that is hidden or unanswered, otherwise the request's.
     pub response_first: Mark,
     pub response_last: Mark,
     pub request_held_ns: i64,
     pub response_held_ns: i64,
     pub inner_ns: [i64; 2],
-    /// How much longer it may have waited, where its response is hidden.
+    /// How much longer it may have waited, where its response is hidden; how much longer it did, where none came.
     pub hidden_ns: i64,
     /// Which of its capture's calls it is, and of which [work](work_of).
     pub row: u64,
@@ -97,6 +99,12 @@ pub fn work_of(call: &Call) -> u64 {
         return 0;
     }
     statement_of(call).map_or_else(|| work_of_op(call.op.as_str()), |s| s.id)
+}
+
+/// A server as a number, the same for the same end.
+#[must_use]
+pub fn number_of(end: Endpoint) -> u64 {
+    foldhash::fast::FixedState::default().hash_one(end)
 }
 
 /// The statement whose work a call is: a logon that carries one takes its time for itself.
@@ -128,6 +136,9 @@ impl Half {
                 (Completeness::BegunBefore, first, last)
             }
             (Some(first), _, Some(last)) => (Completeness::CutOff, first, last),
+            (None, _, Some(earliest)) if call.is_unanswered() => {
+                (Completeness::Unanswered, earliest, earliest)
+            }
             (None, _, Some(earliest)) => (Completeness::Hidden, earliest, earliest),
             _ if matches!(call.outcome, Outcome::NoResponse(_)) => {
                 (Completeness::NoResponse, request_last, request_last)
@@ -177,6 +188,26 @@ impl Half {
     pub fn has_bounds(&self) -> bool {
         let partly = [Completeness::Hidden, Completeness::CutOff];
         self.has_times() || partly.contains(&self.completeness)
+    }
+
+    /// Of one that still waited at the end, how long until then.
+    #[must_use]
+    pub fn waited_ns(&self) -> i64 {
+        self.response_time_ns().saturating_add(self.hidden_ns)
+    }
+
+    /// The same as if its answer came then.
+    #[must_use]
+    pub fn until_the_end(&self) -> Half {
+        let later = |mark: Mark| Mark {
+            time: mark.time + self.hidden_ns,
+            ..mark
+        };
+        Half {
+            response_first: later(self.response_first),
+            response_last: later(self.response_last),
+            ..self.clone()
+        }
     }
 
     /// UDP has no sequence numbers.

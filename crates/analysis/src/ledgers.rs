@@ -8,9 +8,10 @@
 use crate::capture_facts::CaptureFacts;
 use crate::facts::server_cap;
 use crate::filled::Filled;
+use crate::half::number_of;
 use crate::health::Health;
 use crate::locks::Coincidence;
-use crate::matched::{MatchedFacts, number_of};
+use crate::matched::MatchedFacts;
 use crate::narrowest::Link;
 use crate::path::{Acknowledged, Crossed};
 use crate::results::Vantage;
@@ -411,6 +412,7 @@ impl OneWhole<'_> {
                 may_idle,
                 classes: self.streams.and_then(|s| self.classes(s, call, may_idle)),
                 queued: self.queued(call),
+                unanswered_ns: self.capture.unanswered_ns(call),
             };
             divide_one(call, &facts, &mut ledger);
             if let Some(&ns) = self.operations.and_then(|o| o.get(&call.row))

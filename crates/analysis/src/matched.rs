@@ -9,7 +9,7 @@ mod hidden;
 use crate::capture_facts::{CaptureFacts, Trouble};
 use crate::clock::Corridor;
 use crate::compare::gather::Parts;
-use crate::half::Half;
+use crate::half::{Half, number_of};
 use crate::ledgers::AtServer;
 use crate::locks::Coincidence;
 use crate::narrowest::{Narrowest, Passing};
@@ -23,7 +23,6 @@ use ledger::{Both, Kept, Lost};
 use model::limits;
 use model::{Direction, EpisodeKind, Time};
 use std::collections::VecDeque;
-use std::hash::BuildHasher;
 
 /// Longer than a retransmission timer usually backs off to.
 const SETTLE_NS: i64 = 4_000_000_000;
@@ -236,12 +235,6 @@ fn inner(transfer: &mut i64, path: &mut i64, [at_client, at_server]: [[i64; 2]; 
     [client, server]
 }
 
-/// A server as a number, the same for the same end.
-#[must_use]
-pub fn number_of(end: model::Endpoint) -> u64 {
-    foldhash::fast::FixedState::default().hash_one(end)
-}
-
 fn mean(sum: i128, count: u64) -> i64 {
     if count == 0 {
         0
@@ -291,6 +284,15 @@ impl MatchedFacts {
         self.corridor.add(
             (client.request_last.time, server.request_last.time),
             (client.response_last.time, server.response_last.time),
+        );
+        self.corridor.add_ways(
+            client.request_last.time,
+            client.response_last.time,
+            [
+                server.request_last.time - client.request_first.time,
+                server.wait_ns(),
+                client.response_last.time - server.response_first.time,
+            ],
         );
         self.first = [self.first, Some(client.request_first.time)]
             .into_iter()
@@ -416,9 +418,10 @@ impl MatchedFacts {
         if call.work != 0 && (lacks(client, c) || lacks(server, s)) {
             lost = Lost::Hidden;
         }
-        if call.hidden.is_some_and(|h| !h.is_cut_off) {
+        if let Some(hidden) = call.hidden.filter(|h| !h.is_cut_off) {
             // Behind losses a server that has answered may not send as fast as it answers.
-            let sure = if quiet { service } else { 0 };
+            let is_sure = quiet || hidden.is_unanswered;
+            let sure = if is_sure { service } else { 0 };
             let own = [sure, stall, blocked, held + unread];
             return self.keep_hidden(call, own, lost);
         }

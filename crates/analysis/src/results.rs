@@ -413,6 +413,8 @@ pub struct Diagnosis {
     /// Ordered by total time, largest first.
     pub ops: Vec<OpResult>,
     pub clock: Option<Clock>,
+    /// Where one of them was set meanwhile: the alignments before and behind, each from this time of the client's on.
+    pub clocks: Vec<(Time, Clock)>,
     /// Ordered: fatal first, then by cost, those without cost last.
     pub findings: Vec<Finding>,
     /// What the application's own times say, where they could be held against the calls.

@@ -107,6 +107,9 @@ pub struct One {
     pub hidden_ns: i64,
     /// Whether a server that had answered may not have sent as fast as it answers.
     pub may_be_held: bool,
+    /// Of one that was never answered, how long it waited on with nothing heard any more on its connection: beyond the
+    /// parts above.
+    pub silent_ns: i64,
     pub held: HeldUp,
 }
 
@@ -143,6 +146,7 @@ impl Pack for One {
             p.signed(ns);
         }
         p.number(self.hidden_ns.unsigned_abs() * 2 + u64::from(self.may_be_held));
+        p.signed(self.silent_ns);
         p.number(self.lost.number() * 2 + u64::from(self.is_datagram));
         p.held_up(&self.held);
     }
@@ -171,6 +175,7 @@ impl Pack for One {
         };
         let hidden = u.number()?;
         (call.hidden_ns, call.may_be_held) = ((hidden / 2) as i64, hidden % 2 == 1);
+        call.silent_ns = u.signed()?;
         (call.lost, call.is_datagram) = u.lost()?;
         call.held = u.held_up()?;
         Some(call)
@@ -224,6 +229,8 @@ pub struct OneFacts {
     /// Of turns of a byte stream: what their connection's account says of the time in which they passed.
     pub classes: Option<Classes>,
     pub queued: Queued,
+    /// Of what it waited on in silence, how long its server is known not to have answered.
+    pub unanswered_ns: i64,
 }
 
 /// What a line took of a call that was full: of its request's passing, and of the wait until its request had
@@ -243,7 +250,8 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
         // What was sent again may have been lost again further on.
         beyond.hi_ns = None;
     }
-    ledger.clear(Bounds::exactly(response).plus(beyond));
+    let silent = call.silent_ns.max(0);
+    ledger.clear(Bounds::exactly(response.saturating_add(silent)).plus(beyond));
     if call.lost == Lost::Hidden {
         ledger.charge(Cause::Unknown, Direction::ToServer, ledger.response);
         return;
@@ -288,6 +296,7 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
         rest_of(call.lost.passing(), rest, recovery_ns, way, sender, ledger);
     }
     waiting(call, wait, facts, ledger);
+    silence(silent, facts, ledger);
     path(beyond, facts.spared, ledger);
     if call.may_be_held {
         ledger.doubt_sending();
@@ -502,6 +511,18 @@ fn waiting(call: &One, wait: i64, facts: &OneFacts, ledger: &mut Ledger) {
     ledger.charge(Cause::Queue, d, queued);
     let crossing = Bounds::between(half.lo_ns.min(own), hi_ns.map_or(own, |hi| hi.min(own)));
     path(crossing, facts.spared, ledger);
+}
+
+/// What it waited on with nothing heard any more: a host that answers is heard in its own capture. From elsewhere the answer
+/// may have been sent, and lost again and again.
+fn silence(ns: i64, facts: &OneFacts, ledger: &mut Ledger) {
+    let sure = match facts.to_server {
+        Half::Here => ns,
+        Half::Away(_) => facts.unanswered_ns.clamp(0, ns),
+    };
+    let d = Direction::ToServer;
+    ledger.charge(Cause::Service, d, Bounds::between(sure, ns));
+    ledger.charge(Cause::Outage, d, Bounds::between(0, ns - sure));
 }
 
 /// So many of so many trips could have been spared, and why; or may have been, where it is not sure that

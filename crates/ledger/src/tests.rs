@@ -73,6 +73,7 @@ fn one_facts(to_server: Half, to_client: Half) -> OneFacts {
         may_idle: [false; 2],
         classes: None,
         queued: Queued::default(),
+        unanswered_ns: 0,
     }
 }
 
@@ -189,6 +190,26 @@ proptest! {
             }
             prop_assert!(contains(ledger.response, both.response));
         }
+    }
+
+    #[test]
+    fn what_was_never_answered_is_the_servers_as_far_as_it_cannot_have_answered(
+        truth in truth(), silent_ns in 0..30_000 * MS, unanswered_ns in 0..40_000 * MS,
+    ) {
+        let way = Half::Away(Bounds::exactly(truth.out + truth.back));
+        let waits = |one: One| One { response_passing_ns: 0, silent_ns, ..one };
+        let there = of_one(&waits(truth.at_server()), &one_facts(Half::Here, way));
+        let here = OneFacts { unanswered_ns, ..one_facts(way, Half::Here) };
+        let here = of_one(&waits(truth.at_client()), &here);
+        for ledger in [&there, &here] {
+            divides(ledger)?;
+        }
+        let server = |ledger: &Ledger| side(ledger, Place::Server);
+        prop_assert!(server(&there).lo_ns >= silent_ns);
+        prop_assert!(contains(server(&here), server(&there)));
+        prop_assert!(server(&here).lo_ns >= unanswered_ns.min(silent_ns));
+        let outage = here.charges().iter().find(|c| c.cause == Cause::Outage);
+        prop_assert_eq!(outage.map_or(0, |c| c.ns.lo_ns), 0);
     }
 
     #[test]

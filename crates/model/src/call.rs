@@ -278,7 +278,8 @@ impl Outcome {
     }
 }
 
-/// Where a response lies, or its end, that was not seen.
+/// Where a response lies, or its end, that was not seen; of a call that was [never answered](Call::is_unanswered), from
+/// when on it may have been sent, and until when nothing had come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HiddenResponse {
     /// The first bytes that may hold it: the call waited for so long at least. The request's end, where the capture lacks
@@ -402,6 +403,17 @@ impl Call {
         };
         let possible = request >= 0 && response >= 0 && wait >= -OUT_OF_ORDER_NS;
         possible && self.response_time_ns().is_some_and(|ns| ns >= 0)
+    }
+
+    /// Whether it still waited when its connection ended or the capture did, with all seen that came: its
+    /// [`hidden`](Call::hidden) says until when nothing can have been sent, and until when nothing had come.
+    #[must_use]
+    pub fn is_unanswered(&self) -> bool {
+        let waits = matches!(
+            self.outcome,
+            Outcome::NoResponse(Reason::AfterCapture | Reason::NoAnswer)
+        );
+        waits && self.hidden.is_some()
     }
 
     /// Whether both halves were seen to their ends.

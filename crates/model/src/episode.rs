@@ -146,6 +146,10 @@ pub struct ResetSeen {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct DirectionSummary {
     pub packets: u64,
+    /// The last of them.
+    pub last: Mark,
+    /// What its receiver had not acknowledged when the connection ended, or the capture did; TCP only.
+    pub unacknowledged_bytes: u64,
     /// Payload bytes on the wire, retransmitted ones included, copies made by the capture not.
     pub payload_bytes: u64,
     pub retransmitted_packets: u64,

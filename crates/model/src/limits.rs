@@ -221,6 +221,10 @@ pub const UNSETTLED: usize = 100_000;
 /// More different operation lists than any client makes; from there on they are made each time.
 pub const OPERATION_LISTS: usize = 10_000;
 
+/// Servers of which it is remembered when they were heard last. Of calls to others that were never answered it is not known
+/// for how long the server certainly did not.
+pub const SERVERS_HEARD: usize = 65_536;
+
 /// Pairs of hosts of which it is remembered who calls whom; calls of further ones are taken to be made
 /// by clients.
 pub const HOST_PAIRS: usize = 100_000;

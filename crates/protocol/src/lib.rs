@@ -32,9 +32,11 @@ mod tcp;
 pub mod template;
 pub mod tls;
 pub mod tns;
+mod unanswered;
 pub mod xdr;
 
 pub use connection::{Conversation, Rest};
 pub use output::{Output, Wanted};
 pub use session::{ConnectionInfo, Context, Kept};
 pub use shared::Shared;
+pub use unanswered::unanswered;

@@ -4,8 +4,8 @@ use crate::{classes, concentrated, layers, value};
 use analysis::app::{AppFacts, ComparedBy};
 use analysis::findings::Rule;
 use analysis::results::{
-    Diagnosis, Evidence, FileResult, Finding, JoinedRead, Matched, OpResult, TraceJoinResult,
-    Unmatched,
+    Clock, Diagnosis, Evidence, FileResult, Finding, JoinedRead, Matched, OpResult,
+    TraceJoinResult, Unmatched,
 };
 use analysis::stats::Summary;
 use ledger::{Sum, Sums};
@@ -42,13 +42,12 @@ pub fn diagnosis_json(d: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
             })).collect::<Vec<_>>(),
         },
         "ops": d.ops.iter().map(op).collect::<Vec<_>>(),
-        "clock": d.clock.map(|c| json!({
-            "basis": c.basis.name(),
-            "offset_ns": c.offset_ns,
-            "drift_ppm": c.drift_ppm,
-            "uncertainty_ns": c.uncertainty_ns,
-            "offset_at_ns": c.offset_at.0,
-        })),
+        "clock": d.clock.as_ref().map(clock),
+        "clocks": d.clocks.iter().map(|(from, c)| {
+            let mut of = clock(c);
+            of["from_ns"] = from.0.into();
+            of
+        }).collect::<Vec<_>>(),
         "findings": d.findings.iter().map(finding(d)).collect::<Vec<_>>(),
         "files": d.files.iter().map(file).collect::<Vec<_>>(),
         "notes": d.notes,
@@ -65,6 +64,16 @@ pub fn diagnosis_json(d: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Sums of ledgers: their lines, the largest by what is certain first.
+fn clock(c: &Clock) -> Value {
+    json!({
+        "basis": c.basis.name(),
+        "offset_ns": c.offset_ns,
+        "drift_ppm": c.drift_ppm,
+        "uncertainty_ns": c.uncertainty_ns,
+        "offset_at_ns": c.offset_at.0,
+    })
+}
+
 fn ledger(sums: &Sums) -> Value {
     let lines = sums.lines();
     let line = |s: &Sum| {

@@ -200,6 +200,8 @@ pub(crate) struct Link {
     firsts: Firsts,
     /// The packet being looked at; none where connections end because time has passed.
     at: Option<PacketRef>,
+    /// Up to when packets have been looked at, of whatever connection.
+    reached: Time,
 }
 
 /// One connection: how the protocol sees it, and what it speaks.
@@ -321,6 +323,11 @@ impl Link {
     /// What follows comes of this packet.
     pub(crate) fn look_at(&mut self, packet: Option<PacketRef>) {
         self.at = packet;
+    }
+
+    /// All packets up to `now` have been looked at, whose connection they are of or not.
+    pub(crate) fn reach(&mut self, now: Time) {
+        self.reached = now;
     }
 
     /// The capture is over and every connection closed: moves out the last of what was completed.
@@ -565,8 +572,12 @@ impl Handler for Link {
         }
         // What its end shows is told of its last packet, not of the one that came long after.
         let at = self.at.replace(summary.last.packet);
+        let reached = self.reached.max(now);
         self.with(c, order, now, |cx| {
+            let before = cx.output.calls.len();
             conversation.close(cx, why);
+            let left = cx.output.calls.get_mut(before..).unwrap_or_default();
+            protocol::unanswered(left, &summary, reached);
             if matches!(why, Close::Forgotten | Close::Evicted) {
                 let place = Where {
                     frame: Some(summary.last.packet.frame),

@@ -112,6 +112,7 @@ impl Connections {
         tracker.segments(&own, &decoded.batch.bytes, before, after);
         let (order, now) = decoded.reached;
         tracker.handler_mut().look_at(None);
+        tracker.handler_mut().reach(now);
         tracker.tick(order, now);
         tracker.make_room(tenant.tell(tracker.weights()), order, now);
         if let Some((width_ns, start)) = told {

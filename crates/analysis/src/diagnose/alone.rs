@@ -2,9 +2,9 @@
 
 use crate::capture_facts::{CaptureFacts, Trouble};
 use crate::compare::gather::Parts;
-use crate::half::work_of;
+use crate::half::{number_of, work_of};
 use crate::locks::Coincidence;
-use crate::matched::{is_outage, number_of};
+use crate::matched::is_outage;
 use crate::rounds::Rounds;
 use crate::waits::{Times, held_up};
 use crate::worst::{Exhibit, Worst};
@@ -48,6 +48,8 @@ struct Brief {
     is_datagram: bool,
     /// Of one whose response is hidden, how much longer it may have waited than until `response`.
     hidden_ns: Option<i64>,
+    /// Whether it did, as none came.
+    is_unanswered: bool,
 }
 
 impl OneSided {
@@ -80,6 +82,7 @@ impl OneSided {
                 attributes,
                 is_datagram: call.request_sequence == 0,
                 hidden_ns: call.hidden.map(|h| h.longer_ns()),
+                is_unanswered: call.is_unanswered(),
             });
         }
     }
@@ -157,7 +160,6 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
         response_held_ns: b.response_held_ns,
         inner_ns: b.inner_ns,
         is_datagram: b.is_datagram,
-        hidden_ns: b.hidden_ns.unwrap_or(0),
         ..One::default()
     };
     let (asked, answered) = (times.request_last, times.response_first);
@@ -205,6 +207,11 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
     }
     // Behind losses a server that has answered may not send as fast as it answers.
     let is_hidden = b.hidden_ns.is_some() && b.response_first == b.response;
-    one.may_be_held = is_hidden && !facts.is_quiet(b.connection);
+    let longer_ns = b.hidden_ns.unwrap_or(0);
+    match b.is_unanswered {
+        true => one.silent_ns = longer_ns,
+        false => one.hidden_ns = longer_ns,
+    }
+    one.may_be_held = is_hidden && !b.is_unanswered && !facts.is_quiet(b.connection);
     one
 }

@@ -58,6 +58,7 @@ impl Diagnoser {
             attributes.note_bounds(&mut result.problems);
         }
         let mut notes = std::mem::take(&mut seen.notes);
+        notes.extend(self.captures[seen.client.unwrap_or(0)].still_waiting());
         let ops = self.op_results(&seen);
         let noted = self.held_against_hosts(&seen, &ops, &results, &mut notes);
         let elapsed = match are_two {
@@ -127,6 +128,7 @@ impl Diagnoser {
             captures: results,
             verdict,
             clock: seen.clock,
+            clocks: seen.clocks.clone(),
             findings,
             app: noted.app,
             server_app: noted.server_app,
@@ -297,7 +299,7 @@ impl Diagnoser {
     fn show(&self, seen: &Seen, whole: &Whole<'_>, spared: &Spared, look: &mut Look<'_>) {
         let mut rows = self.matched.at_server.iter().flatten();
         whole.each(spared, |call, ledger| {
-            let clock = seen.clock.as_ref();
+            let clock = seen.clock_at(call.at);
             look(&Looked {
                 row: call.row,
                 is_at_server_alone: call.is_at_server_alone,
@@ -441,16 +443,24 @@ impl Diagnoser {
             server_queue_ns: (waited_ns > 0).then(|| waited_ns / calls),
             ..Budget::default()
         };
-        match (seen.basis, &seen.clock) {
-            (Basis::Matched, None) if account.calls == 0 => Budget::default(),
+        match (seen.basis, &seen.clock, seen.ways) {
+            (Basis::Matched, None, _) if account.calls == 0 => Budget::default(),
+            // A clock was set: of calls within one alignment the ways are known.
+            (Basis::Matched, None, Some((calls, [out, server, back]))) => Budget {
+                calls,
+                network_out_ns: Some(out),
+                server_ns: Some(server),
+                network_back_ns: Some(back),
+                ..shared
+            },
             // The clocks say nothing of the ways, which are known together.
-            (Basis::Matched, None) => Budget {
+            (Basis::Matched, None, None) => Budget {
                 calls: account.calls,
                 server_ns: Some(server_ns),
                 network_least_ns: Some(account.network_ns() / calls),
                 ..shared
             },
-            (Basis::Matched, Some(clock)) => {
+            (Basis::Matched, Some(clock), _) => {
                 let [out, server, back] = self.matched.budget(clock);
                 Budget {
                     calls: self.matched.divided(),
@@ -464,7 +474,7 @@ impl Diagnoser {
                     ..shared
                 }
             }
-            (basis, _) => {
+            (basis, ..) => {
                 let is_at_server = basis == Basis::Server && account.basis == basis;
                 let least_ns = account.path_total_ns() / calls;
                 let shown = is_at_server && under_way.is_empty() && least_ns > 0;

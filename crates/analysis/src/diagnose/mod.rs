@@ -315,6 +315,11 @@ impl Diagnoser {
                 }
             }
             _ if c.has_bounds() && s.has_bounds() && !backwards => self.matched.add_hidden(c, s),
+            (Completeness::Unanswered, _)
+                if !backwards && (s.has_times() || s.completeness == Completeness::Unanswered) =>
+            {
+                self.matched.add_unanswered(c, s);
+            }
             halves => {
                 let why = match halves {
                     (Completeness::NoResponse, Completeness::NoResponse) => Why::NoResponse,

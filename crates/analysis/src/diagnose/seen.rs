@@ -29,6 +29,10 @@ pub(super) struct Seen {
     pub basis: Basis,
     /// Of two captures with calls in common.
     pub clock: Option<Clock>,
+    /// Where one of two clocks was set, the alignments before and behind, and the calls within these, with their mean network
+    /// out, server's wait and network back.
+    pub clocks: Vec<(Time, Clock)>,
+    pub ways: Option<(u64, [i64; 3])>,
     /// When one of two clocks was set, or may have been.
     pub unsure: Vec<(Time, Time)>,
     /// From a single capture to the server and back, and to the client and back.
@@ -46,6 +50,13 @@ impl Seen {
     /// The capture whose calls are judged.
     pub(super) fn main(&self) -> usize {
         self.client.unwrap_or(0)
+    }
+
+    /// The alignment that holds at this time of the client's.
+    pub(super) fn clock_at(&self, at: Time) -> Option<&Clock> {
+        let part = self.clocks.iter().rev().find(|(from, _)| *from <= at);
+        let part = part.or(self.clocks.first()).map(|(_, clock)| clock);
+        self.clock.as_ref().or(part)
     }
 }
 
@@ -83,6 +94,8 @@ impl Diagnoser {
         let Aligned {
             clock,
             steps,
+            parts,
+            ways,
             unsure,
         } = (self.matched.corridor).align(self.options.clock_offset_ns);
         self.count_unmatched(client, &left, clock.as_ref(), results);
@@ -116,7 +129,7 @@ impl Diagnoser {
         let begun = self.captures[client].first;
         notes.extend(steps.iter().map(|step| {
             format!(
-                "A clock was set {} after the client's first call: from then on the server's is {} further {} than before. How the network's time is split into there and back is not told.",
+                "A clock was set {} after the client's first call: from then on the server's is {} further {} than before. Captures are aligned before and behind that each for itself.",
                 format_duration(begun.map_or(0, |begun| step.after - begun)),
                 format_duration(step.by_ns.abs()),
                 if step.by_ns < 0 { "behind" } else { "ahead" },
@@ -134,6 +147,8 @@ impl Diagnoser {
             server: Some(server),
             basis: Basis::Matched,
             clock,
+            clocks: parts,
+            ways,
             halves: [Half::Here; 2],
             path: None,
             crossing_ns: (0, 0),
@@ -251,6 +266,8 @@ impl Diagnoser {
             server: at(Vantage::Server),
             basis,
             clock: None,
+            clocks: Vec::new(),
+            ways: None,
             unsure: Vec::new(),
             halves: [to_server, to_client],
             path,

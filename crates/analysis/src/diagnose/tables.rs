@@ -25,7 +25,9 @@ impl Diagnoser {
                     other.first.is_some_and(|f| at >= f) && other.last.is_some_and(|l| at <= l);
                 let why = match call.completeness {
                     _ if !inside => Why::OutsideOverlap,
-                    Completeness::NoResponse | Completeness::Hidden => Why::NoResponse,
+                    Completeness::NoResponse | Completeness::Hidden | Completeness::Unanswered => {
+                        Why::NoResponse
+                    }
                     Completeness::Incomplete | Completeness::BegunBefore | Completeness::CutOff => {
                         Why::Incomplete
                     }

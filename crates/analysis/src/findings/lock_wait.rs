@@ -2,8 +2,8 @@
 //! Statements waited, it may be, for a lock that another session held while its
 //! client thought: that session had changed the same table, asked nothing for a
 //! while, and the answers came as soon as its transaction ended. Of a protocol that
-//! cannot be read neither tables nor transactions are known: there, that answers came
-//! as another session asked on after a pause, far more often than by chance.
+//! cannot be read neither tables nor transactions are known: there, answers came as
+//! another session asked on after a pause, far more often than by chance.
 //!
 //! # Why it costs time
 //! Whoever wants to change what a transaction has changed waits until it ends. What

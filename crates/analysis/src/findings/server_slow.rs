@@ -104,6 +104,10 @@ fn statement(facts: &Facts<'_>) -> Text {
         return Text::default();
     };
     let share = server(top).saturating_mul(100) / facts.account.service_ns.max(1);
+    if share < 10 {
+        // Calls that were never answered have most, which no statement's times have.
+        return Text::default();
+    }
     // A tenth of the time, or it is not worth a word.
     let worth = profile
         .statements

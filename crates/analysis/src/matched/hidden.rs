@@ -15,6 +15,10 @@ pub(super) struct Bounded {
     on_the_way_ns: i64,
     /// Whether only its end is hidden: what was seen of it can be divided.
     pub(super) is_cut_off: bool,
+    /// Of one that was never answered, whether the server's own time is known, whatever its connection went through; and
+    /// what became of the answer that it had sent.
+    pub(super) is_unanswered: bool,
+    pub(super) answer_lost: Lost,
 }
 
 impl MatchedFacts {
@@ -36,8 +40,40 @@ impl MatchedFacts {
                 is_cut_off: [client, server]
                     .iter()
                     .all(|h| h.completeness != Completeness::Hidden),
+                is_unanswered: false,
+                answer_lost: Lost::Nothing,
             }),
             ..Unsettled::of(usize::from(client.op), client, server)
+        });
+    }
+
+    /// Adds a call that the client still waited for at the end of its capture, or of its connection. As long as its server
+    /// had not answered, it was the server's; what that had sent, and never came, was lost. It has no part in what is told
+    /// of times, nor in the clock.
+    pub fn add_unanswered(&mut self, client: &Half, server: &Half) {
+        let least_ns = client.waited_ns().max(0);
+        let (server, on_the_way_ns) = match server.has_times() {
+            true => (
+                server.clone(),
+                (least_ns - server.response_time_ns()).max(0),
+            ),
+            false => (server.until_the_end(), 0),
+        };
+        let is_lost = server.has_times() && on_the_way_ns > 0;
+        self.unsettled.push_back(Unsettled {
+            hidden: Some(Bounded {
+                least_ns,
+                longer_ns: 0,
+                on_the_way_ns,
+                is_cut_off: false,
+                is_unanswered: true,
+                answer_lost: match is_lost {
+                    true if on_the_way_ns >= super::OUTAGE_NS => Lost::Outage,
+                    true => Lost::Segments,
+                    false => Lost::Nothing,
+                },
+            }),
+            ..Unsettled::of(usize::from(client.op), client, &server)
         });
     }
 
@@ -45,6 +81,10 @@ impl MatchedFacts {
     pub(super) fn keep_hidden(&mut self, call: &Unsettled, own: [i64; 4], lost: Lost) {
         let [service_ns, stall_ns, behind_ns, transfer_ns] = own;
         let Some(hidden) = call.hidden else { return };
+        let lost = match hidden.answer_lost {
+            Lost::Nothing => lost,
+            lost => lost,
+        };
         if let Some(rows) = &mut self.at_server {
             rows.push(AtServer {
                 row: call.server_row,

@@ -293,7 +293,10 @@ impl<S> Entry<S> {
                 (
                     tcp.first,
                     tcp.opening.summary,
-                    tcp.streams.map(|stream| stream.summary),
+                    tcp.streams.map(|stream| DirectionSummary {
+                        unacknowledged_bytes: stream.unacknowledged(),
+                        ..stream.summary
+                    }),
                 )
             }
             Body::Udp(udp) => (udp.first, Handshake::default(), udp.directions),

@@ -191,6 +191,13 @@ impl Stream {
             .map_or(0, |acknowledged| self.sent.saturating_sub(acknowledged))
     }
 
+    /// Bytes of data that the receiver has not acknowledged.
+    pub(super) fn unacknowledged(&self) -> u64 {
+        let sent = self.fin.map_or(self.sent, |fin| fin.min(self.sent));
+        self.acknowledged
+            .map_or(0, |acknowledged| sent.saturating_sub(acknowledged))
+    }
+
     /// Whether `s`, a packet of the other direction, acknowledges all the data that was sent.
     pub(super) fn is_heard_by(&self, s: &Segment) -> bool {
         let sent = self.fin.map_or(self.sent, |fin| fin.min(self.sent));

@@ -362,6 +362,7 @@ fn count(s: &Segment, stream: &mut Stream) {
         summary.ttl_max = summary.ttl_max.max(s.ttl);
     }
     summary.packets += 1;
+    summary.last = s.mark;
     summary.payload_bytes += u64::from(s.payload_length);
 }
 

@@ -5,15 +5,15 @@ use crate::page::Tone;
 use crate::text::{bytes, counted, grouped, moment, problem, taken, wrap};
 use analysis::results::{CaptureResult, Clock, ClockBasis, Diagnosis};
 use jiff::tz::TimeZone;
-use model::format_duration;
+use model::{Time, format_duration};
 
 pub(super) fn captures(d: &Diagnosis, zone: &TimeZone) -> String {
     let mut text = Tone::Title.paint("Captures") + "\n";
     for c in &d.captures {
         text.push_str(&capture(c, zone));
     }
-    if let Some(c) = &d.clock {
-        text.push_str(&wrap("  Clocks: ", 4, &clock(c)));
+    for line in clocks(d, zone) {
+        text.push_str(&wrap("  Clocks: ", 4, &line));
     }
     text
 }
@@ -106,7 +106,17 @@ fn capture(c: &CaptureResult, zone: &TimeZone) -> String {
     text
 }
 
-pub(crate) fn clock(c: &Clock) -> String {
+/// How the clocks of two captures stand to each other; where one was set meanwhile, from when on.
+pub(crate) fn clocks(d: &Diagnosis, zone: &TimeZone) -> Vec<String> {
+    let whole = d.clock.iter().map(clock);
+    let part = |(from, c): &(Time, Clock)| {
+        let from = moment(*from, zone);
+        format!("from {from} on {}", clock(c))
+    };
+    whole.chain(d.clocks.iter().map(part)).collect()
+}
+
+fn clock(c: &Clock) -> String {
     let within = format_duration(c.uncertainty_ns);
     if c.basis == ClockBasis::AssumedSynchronised {
         return format!(

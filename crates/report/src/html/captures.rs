@@ -1,20 +1,20 @@
 //! The captures that the answer rests on: in short at the top, in full at the end.
 
 use super::places::Places;
-use crate::diagnosis_text::captures::{self, clock, facts, name};
+use crate::diagnosis_text::captures::{self, clocks, facts, name};
 use crate::text::{bytes, counted, grouped, problem};
 use analysis::results::{CaptureResult, Diagnosis};
 use jiff::tz::TimeZone;
 use maud::{Markup, html};
 
 /// Where each was taken, the clocks, and what makes the answer less sure.
-pub(super) fn quality(d: &Diagnosis, places: &Places<'_>) -> Markup {
+pub(super) fn quality(d: &Diagnosis, places: &Places<'_>, zone: &TimeZone) -> Markup {
     html! {
         ul.quality {
             @for (i, c) in d.captures.iter().enumerate() {
                 li { (places.label(i)) ": " (name(c).1) @for lack in lacks(c) { ", " strong { (lack) } } }
             }
-            @if let Some(c) = &d.clock { li { "Clocks: " (clock(c)) } }
+            @for line in clocks(d, zone) { li { "Clocks: " (line) } }
         }
     }
 }
@@ -53,6 +53,6 @@ pub(super) fn section(d: &Diagnosis, zone: &TimeZone) -> Option<Markup> {
                 }
             }
         }
-        @if let Some(c) = &d.clock { p.clock { "Clocks: " (clock(c)) } }
+        @for line in clocks(d, zone) { p.clock { "Clocks: " (line) } }
     })
 }

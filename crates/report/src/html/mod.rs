@@ -158,7 +158,7 @@ fn page(
             section #verdict data-side=(side) aria-labelledby="verdict-title" {
                 h1 #verdict-title { (unbroken(&d.verdict.sentence.to_string())) }
                 p.confidence { (confidence(d, zone)) }
-                (captures::quality(d, places))
+                (captures::quality(d, places, zone))
             }
         },
         sections: present(sections),

@@ -137,8 +137,8 @@ fn all_captures(d: &Diagnosis, zone: &TimeZone) -> String {
     for c in &d.captures {
         text.push_str(&capture(c, zone));
     }
-    if let Some(c) = &d.clock {
-        text.push_str(&format!("- Clocks: {}\n", escaped(&captures::clock(c))));
+    for line in captures::clocks(d, zone) {
+        text.push_str(&format!("- Clocks: {}\n", escaped(&line)));
     }
     text
 }

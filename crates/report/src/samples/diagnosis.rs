@@ -152,6 +152,7 @@ pub(crate) fn diagnosis() -> Diagnosis {
             op("READ", 1834, 33_190_000, 33_080_000),
             op("WRITE", 766, 33_170_000, 33_060_000),
         ],
+        clocks: Vec::new(),
         clock: Some(Clock {
             basis: ClockBasis::AssumedSynchronised,
             offset_ns: 12_000,

@@ -24,6 +24,7 @@ mod series;
 mod terminal;
 mod threads;
 mod turns;
+mod unanswered;
 
 pub(crate) use probe::Listening;
 

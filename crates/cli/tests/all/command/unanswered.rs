@@ -1,0 +1,229 @@
+//! Calls that nobody has answered when the capture ends, or their client gives up: counted for as long as they waited, and
+//! held against the server as far as it cannot have answered.
+
+use super::capture;
+use crate::kit::{file, parsed, said};
+use serde_json::Value;
+use std::net::Ipv4Addr;
+use testkit::faults::delay;
+use testkit::{Conversation, TestPacket, rpc};
+
+const MS: i64 = 1_000_000;
+/// One way.
+const WAY: i64 = MS / 5;
+const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+const LAST: u32 = 99;
+
+fn connection(port: u16) -> Conversation {
+    Conversation::new((CLIENT, port).into(), (SERVER, 2049).into())
+}
+
+fn ask(c: &mut Conversation, xid: u32) {
+    c.client(&rpc::record(&rpc::getattr_call(xid, b"file")));
+    c.after(2 * WAY).server_ack();
+}
+
+fn answer(c: &mut Conversation, xid: u32) {
+    c.server(&rpc::record(&rpc::getattr_reply(xid)));
+    c.after(MS / 100).client_ack();
+}
+
+/// At the client: forty calls that are answered at once, and a last one that is asked at 2 s, and acknowledged.
+fn hangs() -> Conversation {
+    let mut c = connection(1000);
+    c.syn()
+        .after(2 * WAY)
+        .syn_ack()
+        .after(MS / 100)
+        .client_ack();
+    for xid in 1..41 {
+        c.after(10 * MS);
+        ask(&mut c, xid);
+        c.after(MS / 10);
+        answer(&mut c, xid);
+    }
+    c.at(2_000 * MS);
+    ask(&mut c, LAST);
+    c
+}
+
+/// Another connection, of which a call is answered each second until 22 s.
+fn goes_on() -> Vec<TestPacket> {
+    let mut c = connection(1001);
+    c.syn()
+        .after(2 * WAY)
+        .syn_ack()
+        .after(MS / 100)
+        .client_ack();
+    for xid in 1..22 {
+        c.at((i64::from(xid) + 1) * 1_000 * MS);
+        ask(&mut c, xid);
+        c.after(MS / 10);
+        answer(&mut c, xid);
+    }
+    c.packets()
+}
+
+fn together(mut a: Vec<TestPacket>, b: Vec<TestPacket>) -> Vec<TestPacket> {
+    a.extend(b);
+    a.sort_by_key(|p| p.time);
+    a
+}
+
+/// The same packets as the server's host sees them.
+fn at_server(packets: &[TestPacket]) -> Vec<TestPacket> {
+    let ends = [
+        (CLIENT, 1000, WAY),
+        (CLIENT, 1001, WAY),
+        (SERVER, 2049, -WAY),
+    ];
+    ends.into_iter()
+        .fold(packets.to_vec(), |seen, (host, port, ns)| {
+            delay(&seen, (host, port).into(), ns)
+        })
+}
+
+/// The diagnosis, and the ledger of the call that nobody answered.
+fn judged(
+    test: &str,
+    client: Option<&[TestPacket]>,
+    server: Option<&[TestPacket]>,
+) -> (Value, Value) {
+    let mut arguments = Vec::new();
+    for (side, packets) in [("client", client), ("server", server)] {
+        if let Some(packets) = packets {
+            let path = file(test, &format!("{side}.pcap"), &capture(packets));
+            arguments.extend([
+                format!("--{side}"),
+                path.to_str().expect("UTF-8").to_owned(),
+            ]);
+        }
+    }
+    let asked = |command: &str, format: &str| {
+        let mut all = vec![command.to_owned()];
+        all.extend(arguments.iter().cloned());
+        said(all.into_iter().chain(["--format".into(), format.into()]))
+    };
+    let diagnosis = parsed(&asked("diagnose", "json"));
+    let rows = asked("calls", "jsonl");
+    let mut rows = rows.lines().map(parsed);
+    let row = rows.find(|row| row["id"] == format!("{LAST:#010x}"));
+    (diagnosis, row.expect("the row"))
+}
+
+/// The bounds of a cause in a row's ledger, in ms.
+fn bounds(row: &Value, cause: &str) -> (i64, i64) {
+    let lines = row["ledger"].as_array().expect("a ledger").iter();
+    let of = |key: &str| {
+        let own = lines.clone().filter(|l| l["cause"] == cause);
+        own.map(|l| l[key].as_i64().expect("a number")).sum::<i64>() / MS
+    };
+    (of("lo_ns"), of("hi_ns"))
+}
+
+fn side(diagnosis: &Value) -> (&str, &str) {
+    let of = |key| diagnosis["verdict"][key].as_str().unwrap_or("");
+    (of("side"), of("cause"))
+}
+
+#[test]
+fn a_server_that_is_heard_on_other_connections_has_not_answered() {
+    let client = together(hangs().packets(), goes_on());
+    let (diagnosis, row) = judged("heard", Some(&client), None);
+    assert_eq!(side(&diagnosis), ("server", "server-slow"));
+    assert_eq!(row["outcome"], "no-response");
+    // 20 s until the last packet; lost answers come again within three seconds.
+    assert_eq!(bounds(&row, "service"), (17_000, 20_000));
+    assert_eq!(bounds(&row, "outage"), (0, 2_999));
+    assert_eq!(
+        row["client_response_lo_ns"].as_i64().expect("ns") / MS,
+        20_000
+    );
+    let notes = diagnosis["notes"].to_string();
+    assert!(
+        notes.contains("1 call still waited for an answer"),
+        "{notes}"
+    );
+}
+
+#[test]
+fn of_a_server_that_is_heard_no_more_nobody_knows_from_the_client_alone() {
+    let mut c = hangs();
+    let mut other = connection(1001);
+    // Somebody else's packet, 20 s later.
+    let client = together(c.after(0).packets(), other.at(22_000 * MS).syn().packets());
+    let (diagnosis, row) = judged("silent", Some(&client), None);
+    assert_eq!(side(&diagnosis).0, "undetermined");
+    assert_eq!(bounds(&row, "service"), (0, 20_000));
+    assert_eq!(bounds(&row, "outage"), (0, 19_999));
+}
+
+#[test]
+fn at_the_server_it_is_the_servers() {
+    let server = at_server(&together(hangs().packets(), goes_on()));
+    let (diagnosis, row) = judged("at-server", None, Some(&server));
+    assert_eq!(side(&diagnosis), ("server", "server-slow"));
+    let (least, most) = bounds(&row, "service");
+    assert!(
+        (19_999..=20_001).contains(&least) && least == most,
+        "{least} {most}"
+    );
+}
+
+#[test]
+fn both_ends_agree_that_it_is_the_servers() {
+    let client = together(hangs().packets(), goes_on());
+    let (diagnosis, row) = judged("both", Some(&client), Some(&at_server(&client)));
+    assert_eq!(side(&diagnosis), ("server", "server-slow"));
+    let (least, most) = bounds(&row, "service");
+    assert!(
+        (19_999..=20_001).contains(&least) && least == most,
+        "{least} {most}"
+    );
+}
+
+#[test]
+fn an_answer_that_never_came_is_the_networks() {
+    let client = together(hangs().packets(), goes_on());
+    let mut c = hangs();
+    let there = {
+        let mut answered = c.after(MS).packets();
+        c.server(&rpc::record(&rpc::getattr_reply(LAST)));
+        answered.extend(c.packets().last().cloned());
+        together(answered, goes_on())
+    };
+    let (diagnosis, row) = judged("lost", Some(&client), Some(&at_server(&there)));
+    assert_eq!(side(&diagnosis).0, "network");
+    let (least, _) = bounds(&row, "outage");
+    assert!((19_990..20_000).contains(&least), "{least}");
+}
+
+#[test]
+fn a_client_that_gives_up_has_waited_until_then() {
+    let mut c = hangs();
+    c.at(12_000 * MS).client_fin().after(2 * WAY).server_fin();
+    c.after(MS / 100).client_ack();
+    let client = together(c.packets(), goes_on());
+    let (diagnosis, row) = judged("gives-up", Some(&client), None);
+    assert_eq!(side(&diagnosis), ("server", "server-slow"));
+    assert_eq!(
+        row["client_response_lo_ns"].as_i64().expect("ns") / MS,
+        10_000
+    );
+}
+
+#[test]
+fn a_request_that_never_came_there_is_not_held_against_the_server() {
+    let mut c = connection(1000);
+    c.syn()
+        .after(2 * WAY)
+        .syn_ack()
+        .after(MS / 100)
+        .client_ack();
+    c.at(2_000 * MS)
+        .client(&rpc::record(&rpc::getattr_call(LAST, b"file")));
+    let client = together(c.packets(), goes_on());
+    let (_, row) = judged("never-came", Some(&client), None);
+    assert_eq!(row["ledger"], Value::Array(Vec::new()));
+}

@@ -1,0 +1,48 @@
+//! Calls that still waited when their connection ended, or the capture did, into how long they waited.
+//!
+//! A TCP connection whose client's bytes were all acknowledged has brought the request to its server's host. And what a
+//! server sends comes in order: as long as its packets went on, acknowledgements among them, with nothing missing, it had
+//! not answered. From then on it is not known whether it has, and what it sent was lost.
+
+use model::sql::op;
+use model::{
+    Call, Close, ConnectionSummary, HiddenResponse, Mark, Outcome, Reason, Time, Transport,
+};
+
+/// Says of those of `calls` that nothing answered before `connection` ended how long they waited; `reached` is the time of the
+/// capture's last packet so far.
+pub fn unanswered(calls: &mut [Call], connection: &ConnectionSummary, reached: Time) {
+    let ended = match connection.close {
+        Close::EndOfCapture => reached,
+        Close::Finished | Close::Reset => connection.last.time,
+        // Nobody knows until when its client waited.
+        Close::Replaced | Close::Forgotten | Close::Evicted | Close::Expired => return,
+    };
+    let [asked, answered] = &connection.directions;
+    let came = asked.unacknowledged_bytes == 0 && answered.packets > 0;
+    if connection.transport != Transport::Tcp || !came {
+        return;
+    }
+    for call in calls {
+        let waits = matches!(
+            call.outcome,
+            Outcome::NoResponse(Reason::AfterCapture | Reason::NoAnswer)
+        );
+        // Not every turn of an unknown protocol asks for something.
+        if let (true, Some(request), None) =
+            (waits && call.op != op::TURN, call.request_last, call.hidden)
+            && ended > request.time
+        {
+            let earliest = later(request, answered.last);
+            call.hidden = Some(HiddenResponse {
+                earliest,
+                latest: ended.max(earliest.time),
+                held_ns: 0,
+            });
+        }
+    }
+}
+
+fn later(a: Mark, b: Mark) -> Mark {
+    if b.time > a.time { b } else { a }
+}
