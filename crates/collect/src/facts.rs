@@ -163,7 +163,8 @@ fn is_link_local(address: IpAddr) -> bool {
 }
 
 /// A path of which nothing else can be meant, also where it is removed.
-pub(crate) fn is_path(path: &str) -> bool {
+#[must_use]
+pub fn is_path(path: &str) -> bool {
     path.starts_with('/')
         && path.len() < 1_000
         && !path.contains("/..")
@@ -213,7 +214,9 @@ fn socket(text: &str) -> Option<SocketAddr> {
     Some(SocketAddr::new(address.to_canonical(), port.parse().ok()?))
 }
 
-pub(crate) fn is_interface(name: &str) -> bool {
+/// Whether an interface may be called so.
+#[must_use]
+pub fn is_interface(name: &str) -> bool {
     let fine = |c: char| c.is_ascii_alphanumeric() || "._-:@".contains(c);
     !name.is_empty() && name.len() < 64 && !name.starts_with('-') && name.chars().all(fine)
 }

@@ -17,6 +17,7 @@ mod run;
 
 pub use clock::Offset;
 pub use counts::Counts;
+pub use facts::{is_interface, is_path};
 pub use look::{Ready, look};
 pub use manifest::Manifest;
 pub use place::{End, Place};

@@ -115,6 +115,18 @@ impl Manifest {
     }
 }
 
+impl Manifest {
+    /// As it stands in `manifest.json`.
+    ///
+    /// # Errors
+    /// None that is known: it is all text and numbers.
+    pub fn json(&self) -> std::io::Result<Vec<u8>> {
+        let mut text = serde_json::to_vec_pretty(self)?;
+        text.push(b'\n');
+        Ok(text)
+    }
+}
+
 impl EndResult {
     /// The better known of both.
     #[must_use]

@@ -5,7 +5,7 @@ else nohup sh ./run.sh </dev/null >/dev/null 2>wrong &
 fi
 waited=0
 while :; do
-    grep -q '^listening on\|^Using device' said 2>/dev/null && { echo runs; exit; }
+    grep -q -e 'listening on' -e 'Using device' said 2>/dev/null && { echo runs; exit; }
     [ -e done ] && break
     [ "$waited" -ge 100 ] && break
     nap
