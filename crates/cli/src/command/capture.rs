@@ -3,7 +3,7 @@
 mod shown;
 
 use super::{diagnose, print, probe};
-use crate::args::{self, Capture, Command, Diagnose};
+use crate::args::{self, Capture, Command};
 use crate::exit::Done;
 use crate::out::{self, complain};
 use analysis::results::Diagnosis;
@@ -202,22 +202,22 @@ fn answer(output: &Path, words: &[String]) -> anyhow::Result<Done> {
 
 fn diagnosed(output: &Path, words: &[String]) -> anyhow::Result<Diagnosis> {
     // A folder may begin with a hyphen; what begins so among the words is an option.
+    let folder = match output.as_os_str().as_encoded_bytes().starts_with(b"-") {
+        true => Path::new(".").join(output),
+        false => output.to_owned(),
+    };
     let placed = words
         .iter()
         .map(|word| match word.starts_with("--") || word == "diagnose" {
             true => word.into(),
-            false => Path::new(".").join(output).join(word).into_os_string(),
+            false => folder.join(word).into_os_string(),
         });
     let arguments = args::parse(std::iter::once("slowside".into()).chain(placed))
         .map_err(|e| anyhow!("{e}"))?;
     match &arguments.command {
-        Some(Command::Diagnose(args)) => diagnosis(args),
+        Some(Command::Diagnose(args)) => diagnose::diagnosis(args),
         _ => bail!("{} cannot be diagnosed", output.display()),
     }
-}
-
-fn diagnosis(args: &Diagnose) -> anyhow::Result<Diagnosis> {
-    diagnose::diagnosis(args)
 }
 
 /// A file of the folder, in which nothing acts.
@@ -227,11 +227,10 @@ fn keep(
     write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
 ) -> anyhow::Result<()> {
     let path = output.join(name);
-    let kept = || -> io::Result<()> {
+    let mut kept = || -> io::Result<()> {
         let mut out = Harmless::new(io::BufWriter::new(fs::File::create_new(&path)?));
         write(&mut out)?;
         out.flush()
     };
-    let mut kept = kept;
     kept().with_context(|| format!("cannot write {}", path.display()))
 }
