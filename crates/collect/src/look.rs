@@ -117,7 +117,7 @@ pub fn look(
     let mut notes = Vec::new();
     let addresses = ways(asked, &mut hosts, &mut notes, &mut problems);
     let found: Vec<Found> = hosts.iter().map(|h| h.found.clone()).collect();
-    match plan::plan(asked, &found, addresses, notes) {
+    match plan::plan(asked, found, addresses, notes) {
         Ok(plan) if problems.is_empty() => Ok(Ready { plan, hosts }),
         Ok(_) => Err(Error::Missing(problems)),
         Err(more) => {

@@ -1,10 +1,13 @@
 //! What was asked for and what was found on the hosts, into what is done there: the exact commands and their bounds, or all
 //! that is missing, each with its cure. Nothing here touches a host.
 
+mod missing;
+
 use crate::clock::Offset;
 use crate::facts::{self, Facts, Path, System};
 use crate::place::{End, Place};
 use crate::quote;
+use missing::missing;
 use std::fmt;
 use std::net::IpAddr;
 
@@ -349,15 +352,31 @@ pub(crate) struct Addresses {
 /// What is done, or all that is in its way.
 pub(crate) fn plan(
     asked: &Asked,
-    ends: &[Found],
+    mut ends: Vec<Found>,
     addresses: Addresses,
     mut notes: Vec<Note>,
 ) -> Result<Plan, Vec<Problem>> {
-    let mut problems: Vec<Problem> = ends.iter().flat_map(|end| missing(asked, end)).collect();
     let port = addresses.port.unwrap_or(0);
+    let translated = addresses
+        .client
+        .filter(|&client| asked.client_address.is_none() && is_translated(&ends, client, port));
+    if let Some(client) = translated {
+        notes.push(Note::Translated { client, port });
+        let server = ends.iter_mut().find(|e| e.side == Side::Server);
+        for path in server.into_iter().filter_map(|s| s.path.as_mut()) {
+            // Its way to an address that it never meets says nothing.
+            path.no_route = None;
+            path.interface = asked
+                .server_interface
+                .clone()
+                .or_else(|| Some("any".to_owned()));
+        }
+    }
+    let mut problems: Vec<Problem> = ends.iter().flat_map(|end| missing(asked, end)).collect();
     let mut plans = Vec::new();
-    for end in ends {
-        match end_plan(asked, end, ends, addresses, port, &mut notes) {
+    for end in &ends {
+        let is_translated = translated.is_some() && end.side == Side::Server;
+        match end_plan(asked, end, addresses, port, is_translated, &mut notes) {
             Some(plan) => plans.push(plan),
             // A reason is among those found above, or this one.
             None if problems.is_empty() => problems.push(of(
@@ -369,7 +388,7 @@ pub(crate) fn plan(
             None => {}
         }
     }
-    if let [client, server] = ends
+    if let [client, server] = ends.as_slice()
         && let Some((client, server)) = client.clock.zip(server.clock)
     {
         let offset = server.against(client);
@@ -400,110 +419,6 @@ pub(crate) fn of(asked: &Asked, side: Side, what: &str, cure: &str) -> Problem {
     }
 }
 
-/// All that an end lacks.
-fn missing(asked: &Asked, end: &Found) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    let mut add = |what: &str, cure: &str| problems.push(of(asked, end.side, what, cure));
-    let facts = &end.facts;
-    for tool in ["awk", "df", "mktemp"] {
-        if !facts.has(tool) {
-            add(
-                &format!("{tool} is not there"),
-                "install it, or name another host",
-            );
-        }
-    }
-    let tool = Tool::of(facts);
-    if tool.is_none() {
-        add(
-            "neither tcpdump nor snoop is there",
-            install(asked.place(end.side), facts.system),
-        );
-    }
-    match &end.path {
-        None => {}
-        Some(path) => {
-            if let Some(why) = &path.no_route {
-                add(
-                    &format!("it knows no way to the other end ({why})"),
-                    ADDRESSES,
-                );
-            } else if path.interface.is_none() && tool.is_some() {
-                let cure = format!("name it with --{}-interface", end.side.name());
-                add("the interface was not found", &cure);
-            }
-            let no_rights = match (tool, &path.refused) {
-                (Some(Tool::Tcpdump), Some(why)) => Some(why.clone()),
-                (Some(Tool::Snoop), _) if !path.is_root => Some("snoop needs root".to_owned()),
-                _ => None,
-            };
-            if let Some(why) = no_rights {
-                let cure = match asked.sudo || path.is_root {
-                    true => "check its name and the rights there",
-                    false => "log in as root, or give --sudo where sudo asks for no password",
-                };
-                add(
-                    &format!(
-                        "{} may not capture as {} ({})",
-                        tool.map_or("", Tool::name),
-                        facts.user,
-                        why
-                    ),
-                    cure,
-                );
-            }
-        }
-    }
-    if facts.folder.is_none() {
-        add(
-            "there is no folder that may be written to",
-            "name one with --remote-dir",
-        );
-    } else if ["nfs", "cifs", "smb2"]
-        .iter()
-        .any(|remote| facts.file_system.starts_with(remote))
-    {
-        add(
-            &format!(
-                "{} lies on {}, whose traffic the capture would add to",
-                facts.folder.as_deref().unwrap_or_default(),
-                facts.file_system
-            ),
-            "name a folder on a local disk with --remote-dir",
-        );
-    }
-    let needed = asked.max_bytes.saturating_add(RESERVE_BYTES);
-    if let (Some(free), Some(folder)) = (facts.free_bytes, &facts.folder)
-        && free < needed
-    {
-        add(
-            &format!(
-                "{folder} has {} MB free, and {} may be needed",
-                free >> 20,
-                needed >> 20
-            ),
-            &match (free.saturating_sub(RESERVE_BYTES)) >> 20 {
-                0 => "name another folder with --remote-dir".to_owned(),
-                least => {
-                    format!("--max-size {least}M takes less, --remote-dir names another folder")
-                }
-            },
-        );
-    }
-    problems
-}
-
-fn install(place: &Place, system: System) -> &'static str {
-    match (place, system) {
-        (Place::Kubectl { .. }, _) => {
-            "add a container that has it (kubectl debug POD --image=… -c shot -- sleep 600) and name it: kubectl:NAMESPACE/POD/shot"
-        }
-        (Place::Docker { .. }, _) => "install it in the container, or name the container's host",
-        (_, System::Linux) => "install it there: apt-get install tcpdump, or dnf install tcpdump",
-        _ => "install tcpdump there",
-    }
-}
-
 /// What is sampled where the tool is there.
 const SAMPLES: [&str; 7] = [
     "ss", "nstat", "netstat", "vmstat", "iostat", "mpstat", "ethtool",
@@ -512,9 +427,9 @@ const SAMPLES: [&str; 7] = [
 fn end_plan(
     asked: &Asked,
     end: &Found,
-    ends: &[Found],
     addresses: Addresses,
     port: u16,
+    is_translated: bool,
     notes: &mut Vec<Note>,
 ) -> Option<EndPlan> {
     let path = end.path.as_ref()?;
@@ -522,18 +437,13 @@ fn end_plan(
         Side::Client => (addresses.client?, addresses.server?),
         Side::Server => (addresses.server?, addresses.client?),
     };
-    let mut filter = filter(peer, port);
-    if end.side == Side::Server {
-        if asked.client_address.is_none() && is_translated(ends, peer, port) {
-            notes.push(Note::Translated { client: peer, port });
-            filter = format!("port {port}");
-        }
-        if !own.is_loopback()
-            && !end.facts.addresses.is_empty()
-            && !end.facts.addresses.contains(&own)
-        {
-            notes.push(Note::Virtual { server: own });
-        }
+    let filter = match is_translated {
+        true => format!("port {port}"),
+        false => filter(peer, port),
+    };
+    let is_known = end.facts.addresses.is_empty() || end.facts.addresses.contains(&own);
+    if end.side == Side::Server && !own.is_loopback() && !is_known {
+        notes.push(Note::Virtual { server: own });
     }
     let snaplen = snaplen(asked, port);
     if snaplen < WHOLE && !path.offload.is_empty() {

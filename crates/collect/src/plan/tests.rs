@@ -99,7 +99,7 @@ fn all_that_is_missing_is_said_at_once_with_its_cure() {
     ends[1].facts.free_bytes = Some(80 << 20);
     ends[0].facts.file_system = "nfs4".into();
     let problems =
-        plan(&asked("a", "b:2049"), &ends, known(2_049), Vec::new()).expect_err("problems");
+        plan(&asked("a", "b:2049"), ends, known(2_049), Vec::new()).expect_err("problems");
     let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
     assert_eq!(said.len(), 5, "{said:#?}");
     for (line, begin, cure) in [
@@ -186,7 +186,7 @@ fn a_client_behind_nat_is_captured_by_port() {
     let asks = "connection 10.0.0.1:700 10.0.0.5:2049\n";
     let others = "connection 10.0.0.5:2049 192.0.2.9:4000\n";
     let ends = both(asks, others);
-    let natted = plan(&asked("a", "b:2049"), &ends, known(2_049), Vec::new()).expect("a plan");
+    let natted = plan(&asked("a", "b:2049"), ends, known(2_049), Vec::new()).expect("a plan");
     assert_eq!(natted.ends[1].filter, "port 2049");
     assert!(
         matches!(natted.notes[..], [Note::Translated { .. }]),
@@ -198,7 +198,7 @@ fn a_client_behind_nat_is_captured_by_port() {
         asks,
         &format!("{others}connection 10.0.0.5:2049 10.0.0.1:700\n"),
     );
-    let direct = plan(&asked("a", "b:2049"), &ends, known(2_049), Vec::new()).expect("a plan");
+    let direct = plan(&asked("a", "b:2049"), ends, known(2_049), Vec::new()).expect("a plan");
     assert_eq!(direct.ends[1].filter, "host 10.0.0.1 and port 2049");
     // Nobody is connected yet.
     assert!(!is_translated(
@@ -219,7 +219,7 @@ fn clocks_that_differ_and_offload_are_noted() {
         ns: 3_000_000_000,
         error_ns: 500_000,
     });
-    let plan = plan(&asked("a", "b:2049"), &ends, known(2_049), Vec::new()).expect("a plan");
+    let plan = plan(&asked("a", "b:2049"), ends, known(2_049), Vec::new()).expect("a plan");
     let said: Vec<String> = plan.notes.iter().map(ToString::to_string).collect();
     assert!(
         said[0].contains("the client hands packets on in larger pieces"),
@@ -241,7 +241,7 @@ fn solaris_captures_with_snoop() {
     end.path = Some(Path::read("uid 0\ninterface net0\nsource 10.0.0.1\n"));
     assert_eq!(Tool::of(&end.facts), Some(Tool::Snoop));
     let ends = [end, found(Side::Server, "", "")];
-    let plan = plan(&asked("a", "b:2049"), &ends, known(2_049), Vec::new()).expect("a plan");
+    let plan = plan(&asked("a", "b:2049"), ends, known(2_049), Vec::new()).expect("a plan");
     assert_eq!(
         quote::line(&plan.ends[0].capture),
         "snoop -q -r -P -d net0 -s 512 -o capture.pcap host 10.0.0.5 and port 2049"

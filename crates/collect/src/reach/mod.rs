@@ -32,6 +32,8 @@ pub(crate) struct Reach {
     place: Place,
     /// The program and its options.
     ssh: Vec<String>,
+    /// Options of ssh that its configuration leaves to us.
+    options: Vec<String>,
     /// Where the master of ssh listens, if it is ours.
     master: Option<String>,
     sudo: bool,
@@ -46,11 +48,12 @@ impl Reach {
         let mut reach = Reach {
             place: place.clone(),
             ssh: ssh.to_vec(),
+            options: Vec::new(),
             master: None,
             sudo: false,
         };
-        if matches!(place, Place::Ssh { .. }) && !reach.has_master_of_its_own() {
-            reach.master = Some(folder.join("%C").to_string_lossy().into_owned());
+        if matches!(place, Place::Ssh { .. }) {
+            reach.configure(folder);
         }
         let bounds = Bounds {
             time: CONNECT,
@@ -70,8 +73,8 @@ impl Reach {
         self.sudo = true;
     }
 
-    /// Whether the user's configuration keeps connections.
-    fn has_master_of_its_own(&self) -> bool {
+    /// What the user's configuration says stays so; what it leaves out is ours to choose.
+    fn configure(&mut self, folder: &Path) {
         let mut command = self.ssh();
         command.arg("-G").arg(self.target());
         let mut said = Vec::new();
@@ -79,14 +82,28 @@ impl Reach {
             time: Duration::from_secs(10),
             bytes: ANSWER,
         };
-        if run(command, b"", bounds, &mut said).is_err() {
-            return false;
+        // Where that fails, so will what follows, which says why.
+        let _ = run(command, b"", bounds, &mut said);
+        let text = String::from_utf8_lossy(&said);
+        let is_set = |name: &str| {
+            let mut lines = text.lines().filter_map(|l| l.split_once(' '));
+            lines.any(|(n, value)| n == name && !matches!(value, "none" | "0"))
+        };
+        let mut add = |option: &str| self.options.extend(["-o".to_owned(), option.to_owned()]);
+        if !is_set("connecttimeout") {
+            add("ConnectTimeout=15");
         }
-        let text = String::from_utf8_lossy(&said).into_owned();
-        text.lines().any(|l| {
-            l.strip_prefix("controlpath ")
-                .is_some_and(|path| path != "none")
-        })
+        if !is_set("serveraliveinterval") {
+            add("ServerAliveInterval=5");
+            add("ServerAliveCountMax=3");
+        }
+        if !is_set("controlpath") {
+            let path = folder.join("%C").to_string_lossy().into_owned();
+            add("ControlMaster=auto");
+            add("ControlPersist=60");
+            add(&format!("ControlPath={path}"));
+            self.master = Some(path);
+        }
     }
 
     fn ssh(&self) -> Command {
@@ -117,12 +134,7 @@ impl Reach {
             }
             Place::Ssh { .. } => {
                 let mut command = self.ssh();
-                command.args(["-T", "-x", "-o", "ConnectTimeout=15"]);
-                command.args(["-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"]);
-                if let Some(path) = &self.master {
-                    command.args(["-o", "ControlMaster=auto", "-o", "ControlPersist=60"]);
-                    command.arg("-o").arg(format!("ControlPath={path}"));
-                }
+                command.args(["-T", "-x"]).args(&self.options);
                 command.arg("--").arg(self.target());
                 command.arg(format!("exec {}", quote::line(words)));
                 return command;
