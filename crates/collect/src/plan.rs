@@ -2,14 +2,19 @@
 //! that is missing, each with its cure. Nothing here touches a host.
 
 mod missing;
+mod note;
+mod who;
 
 use crate::clock::Offset;
 use crate::facts::{self, Facts, Path, System};
 use crate::place::{End, Place};
 use crate::quote;
 use missing::missing;
+pub use note::Note;
 use std::fmt;
 use std::net::IpAddr;
+use who::is_translated;
+pub(crate) use who::{client_address, port, server_address};
 
 /// What a host's disk keeps free, whatever a capture has.
 pub const RESERVE_BYTES: u64 = 64 << 20;
@@ -174,130 +179,8 @@ pub struct Plan {
     pub notes: Vec<Note>,
 }
 
-/// What should be known of it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Note {
-    /// The port was found among what is open.
-    Port(u16),
-    /// Nobody at the server has the client's address.
-    Translated {
-        client: IpAddr,
-        port: u16,
-    },
-    /// The server itself does not have the address to which the client sends.
-    Virtual {
-        server: IpAddr,
-    },
-    /// With so few bytes of a packet, what begins deep in a super-segment is hidden.
-    Offload {
-        side: Side,
-        snaplen: u32,
-    },
-    ClocksDiffer(Offset),
-}
-
-impl fmt::Display for Note {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Note::Port(port) => write!(
-                f,
-                "port {port} is taken, the only one to which the client has connections there"
-            ),
-            Note::Translated { client, port } => write!(
-                f,
-                "no connection at the server comes from {client}: addresses are translated on the way, and there all of \
-                 port {port} is captured; --client-address says which address the server sees"
-            ),
-            Note::Virtual { server } => write!(
-                f,
-                "{server}, to which the client sends, is none of the server's own addresses: something between them passes it on"
-            ),
-            Note::Offload { side, snaplen } => write!(
-                f,
-                "the {} hands packets on in larger pieces (offload): of what begins behind byte {snaplen} of one nothing is \
-                 seen; --snaplen 0 takes whole packets",
-                side.name()
-            ),
-            Note::ClocksDiffer(offset) => write!(
-                f,
-                "the server's clock is {} s {} the client's, within {} ms, as measured over the ways there",
-                decimal(offset.ns.unsigned_abs(), 1_000_000_000),
-                if offset.ns < 0 { "behind" } else { "ahead of" },
-                decimal(offset.error_ns.unsigned_abs(), 1_000_000)
-            ),
-        }
-    }
-}
-
-/// With three digits behind the point.
-fn decimal(ns: u64, unit: u64) -> String {
-    format!("{}.{:03}", ns / unit, ns % unit * 1_000 / unit)
-}
-
 /// Clocks that differ by less are told nobody.
 const CLOCKS_AGREE_NS: i64 = 100_000_000;
-
-/// The server's address as the client has it: said, what its name means there, how ssh came to it, its own.
-pub(crate) fn server_address(asked: &Asked, client: &Facts, server: &Facts) -> Option<IpAddr> {
-    let here = asked.client.place == asked.server.place;
-    let fits = |a: &IpAddr| here || !a.is_loopback();
-    let name = asked.server.place.host();
-    let named = name.and_then(|n| n.parse().ok().or_else(|| client.resolved.get(n).copied()));
-    let loopback = here.then_some(IpAddr::from([127, 0, 0, 1]));
-    asked
-        .server_address
-        .or(named.filter(fits))
-        .or(server.ssh.filter(fits))
-        .or(loopback)
-        .or_else(|| server.own().find(|a| a.is_ipv4()))
-        .or_else(|| server.own().next())
-}
-
-/// The client's address as the server has it, which may be another than it has itself.
-pub(crate) fn client_address(asked: &Asked, client: &Facts, path: &Path) -> Option<IpAddr> {
-    asked
-        .client_address
-        .or(path.source)
-        .or_else(|| client.own().next())
-}
-
-/// Which port: the one that was said, or the only one to which the client has connections.
-pub(crate) fn port(
-    asked: &Asked,
-    client: &Path,
-    server: IpAddr,
-) -> Result<(u16, Option<Note>), Problem> {
-    if let Some(port) = asked.server.port {
-        return Ok((port, None));
-    }
-    let theirs = client.connections.iter().map(|(_, there)| there);
-    // That of ssh is ours, or nobody's reason to capture.
-    let mut ports: Vec<u16> = theirs
-        .filter(|t| t.ip() == server && t.port() != 22)
-        .map(|t| t.port())
-        .collect();
-    ports.sort_unstable();
-    ports.dedup();
-    if let [port] = ports.as_slice() {
-        return Ok((*port, Some(Note::Port(*port))));
-    }
-    let what = match ports.as_slice() {
-        [] => format!("it has no connection to {server} that would tell which port is meant"),
-        several => {
-            let several: Vec<String> = several.iter().take(8).map(u16::to_string).collect();
-            format!(
-                "it has connections to ports {} of {server}",
-                several.join(", ")
-            )
-        }
-    };
-    Err(Problem {
-        side: Side::Client,
-        place: asked.client.place.to_string(),
-        what,
-        cure: format!("say the port with --server {}:PORT", asked.server.place),
-    })
-}
 
 /// Bytes of each packet: of NFS what its headers have, of statements all.
 pub(crate) fn snaplen(asked: &Asked, port: u16) -> u32 {
@@ -477,28 +360,6 @@ fn end_plan(
         clock: end.clock,
         is_root: path.is_root,
     })
-}
-
-/// Both ends have connections of this port, and none of the server's is from the client.
-fn is_translated(ends: &[Found], client: IpAddr, port: u16) -> bool {
-    let of = |side| {
-        ends.iter()
-            .find(|e| e.side == side)
-            .and_then(|e| e.path.as_ref())
-    };
-    let (Some(at_client), Some(at_server)) = (of(Side::Client), of(Side::Server)) else {
-        return false;
-    };
-    let asks = at_client
-        .connections
-        .iter()
-        .any(|(_, there)| there.port() == port);
-    let mut served = at_server
-        .connections
-        .iter()
-        .filter(|(here, _)| here.port() == port)
-        .peekable();
-    asks && served.peek().is_some() && served.all(|(_, there)| there.ip() != client)
 }
 
 fn capture(

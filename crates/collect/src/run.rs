@@ -490,3 +490,7 @@ fn remove(host: &mut Host) -> Result<(), Failure> {
         None => Ok(()),
     }
 }
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests;
