@@ -58,7 +58,7 @@ fn known(port: u16) -> Addresses {
 fn both_ends_capture_what_passes_between_them() {
     let plan = plan(
         &asked("a", "b:2049"),
-        &both("", ""),
+        both("", ""),
         known(2_049),
         Vec::new(),
     )
@@ -240,7 +240,7 @@ fn solaris_captures_with_snoop() {
     );
     end.path = Some(Path::read("uid 0\ninterface net0\nsource 10.0.0.1\n"));
     assert_eq!(Tool::of(&end.facts), Some(Tool::Snoop));
-    let ends = [end, found(Side::Server, "", "")];
+    let ends = vec![end, found(Side::Server, "", "")];
     let plan = plan(&asked("a", "b:2049"), ends, known(2_049), Vec::new()).expect("a plan");
     assert_eq!(
         quote::line(&plan.ends[0].capture),

@@ -38,6 +38,7 @@ pub(crate) const COMMANDS: &[&str] = &[
     "info",
     "stat",
     "live",
+    "capture",
     "whatif",
     "compare",
     "report",

@@ -196,7 +196,10 @@ fn own(line: &str) -> Option<(String, bool)> {
 
 /// What would wait for packets, or for the other end of a path.
 fn is_only_understood(line: &str) -> bool {
-    line.contains(" -i ") || line.starts_with("slowside probe")
+    line.contains(" -i ")
+        || ["slowside probe", "slowside capture"]
+            .iter()
+            .any(|c| line.starts_with(c))
 }
 
 fn run(line: &str, piped: bool, folder: &Path) -> Output {
