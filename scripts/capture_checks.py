@@ -5,8 +5,8 @@ traffic between them and tcpdump on both, and what goes wrong on the way.
     sudo scripts/capture_checks.py target/release/slowside          all, under a minute
     sudo scripts/capture_checks.py target/release/slowside cut gone only these
 
-Needs root, openssh-server, openssh-client, tcpdump, iproute2, nftables, util-linux and python3-jsonschema; what is missing
-is said, and nothing is left out for it. All of it lives in namespaces of this run (network, mounts, processes) and ends
+Needs root, openssh-server, openssh-client, tcpdump, iproute2, nftables, util-linux, zstd, python3-jsonschema and, for what
+the role of Ansible does (fleet), ansible-playbook in PATH; what is missing is said, and nothing is left out for it. All of it lives in namespaces of this run (network, mounts, processes) and ends
 with it; no file of the user or the system is read or written.
 
          desk (slowside runs here)
@@ -415,11 +415,40 @@ def interrupted() -> None:
     run.end(0).is_whole(15)
 
 
+def fleet() -> None:
+    """Ansible's role: check mode captures nothing; then each client has its folder and a verdict, and a second run changes nothing."""
+    (WORK / "inventory").write_text("[clients]\nclient\ninside\n")
+    (WORK / "extra.json").write_text(json.dumps({
+        "slowside_server": f"server:{PORT}", "slowside_for": "2s", "slowside_program": SLOWSIDE,
+        "slowside_output": str(WORK / "fleet"),
+        "slowside_options": ["--ssh", f"ssh -F {WORK}/config", "--server-address", SERVER],
+    }))
+    env = {**os.environ, "HOME": str(WORK), "ANSIBLE_NOCOLOR": "1", "ANSIBLE_LOCALHOST_WARNING": "0",
+           "ANSIBLE_INVENTORY_UNPARSED_WARNING": "0"}
+
+    def play(*words: str) -> str:
+        line = [shutil.which("ansible-playbook"), "-i", str(WORK / "inventory"), "-e", f"@{WORK}/extra.json", *words,
+                str(ROOT / "examples/ansible/capture.yml")]
+        run = inside("desk", *line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env, stdin=subprocess.DEVNULL)
+        said = run.communicate()[0]
+        assert run.returncode == 0, said
+        return said
+
+    said = play("--check")
+    assert "Nothing was started." in said and not (WORK / "fleet").exists(), said
+    said = play()
+    for client in ("client", "inside"):
+        assert f"{client}: server: The SERVER is slow" in said.replace("\\n", " "), said
+        assert (WORK / "fleet" / client / "manifest.json").exists()
+    again = play().split("PLAY RECAP")[1]
+    assert again.count("changed=0") == 2, again
+
+
 def checks() -> int:
     daemons = hosts()
     traffic()
     time.sleep(0.5)
-    all_of = {c.__name__: c for c in (dry, rights, clock, whole, gone, cut, disk, nat, interrupted, local, containers)}
+    all_of = {c.__name__: c for c in (dry, rights, clock, whole, gone, cut, disk, nat, interrupted, local, containers, fleet)}
     chosen = [all_of[name] for name in sys.argv[3:]] or list(all_of.values())
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
@@ -471,6 +500,9 @@ def main() -> int:
         import jsonschema  # noqa: F401
     except ImportError:
         missing.append("jsonschema (python3-jsonschema)")
+    fleet_asked = len(sys.argv) == 2 or "fleet" in sys.argv
+    if fleet_asked and not shutil.which("ansible-playbook", path=path):
+        missing.append("ansible-playbook (ansible-core from PyPI, in PATH)")
     if os.geteuid() != 0:
         missing.append("root")
     if missing:

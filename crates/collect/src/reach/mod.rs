@@ -14,7 +14,7 @@ pub(crate) use talk::Talk;
 
 use crate::place::Place;
 use crate::quote;
-use process::{Bounds, run};
+use process::{Bounds, run, run_at_terminal};
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
@@ -59,7 +59,7 @@ impl Reach {
             time: CONNECT,
             bytes: ANSWER,
         };
-        run(
+        run_at_terminal(
             reach.shell(Some("exit 0")),
             b"",
             bounds,

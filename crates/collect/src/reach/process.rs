@@ -56,8 +56,19 @@ enum Piece {
     ErrEnds,
 }
 
-/// Runs it to its end: `input` into it, what it writes into `sink`.
+/// Runs it to its end: `input` into it, what it writes into `sink`. Ctrl-C does not reach it.
 pub(crate) fn run(
+    mut command: Command,
+    input: &[u8],
+    bounds: Bounds,
+    sink: &mut dyn Write,
+) -> Result<(), Failure> {
+    apart(&mut command);
+    run_at_terminal(command, input, bounds, sink)
+}
+
+/// The same of what may have to ask somebody at the terminal, which is for its foreground alone.
+pub(crate) fn run_at_terminal(
     mut command: Command,
     input: &[u8],
     bounds: Bounds,
@@ -92,7 +103,6 @@ pub(crate) fn run(
 }
 
 pub(crate) fn start(command: &mut Command) -> Result<Child, Failure> {
-    apart(command);
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -106,13 +116,13 @@ pub(crate) fn start(command: &mut Command) -> Result<Child, Failure> {
 
 /// Ctrl-C is for us: what was begun is ended in order.
 #[cfg(unix)]
-fn apart(command: &mut Command) {
+pub(crate) fn apart(command: &mut Command) {
     use std::os::unix::process::CommandExt;
     command.process_group(0);
 }
 
 #[cfg(not(unix))]
-fn apart(_: &mut Command) {}
+pub(crate) fn apart(_: &mut Command) {}
 
 fn read(
     from: Option<impl Read + Send + 'static>,

@@ -1,7 +1,7 @@
 //! A shell at an end that stays, and answers a line with a line: what is asked often costs no connection, and its time is
 //! a round trip.
 
-use super::process::{Failure, start};
+use super::process::{Failure, apart, start};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command};
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -19,6 +19,7 @@ pub(crate) struct Talk {
 
 impl Talk {
     pub(crate) fn start(mut command: Command) -> Result<Talk, Failure> {
+        apart(&mut command);
         let mut child = start(&mut command)?;
         let (send, lines) = sync_channel(16);
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
