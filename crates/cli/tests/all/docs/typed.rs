@@ -1,6 +1,6 @@
 //! Every command that a page shows, typed: in a folder with the files that pages name, line by line, as a reader does.
 //!
-//! What answers is run to its end. What would capture from an interface or measure a path is only understood.
+//! What answers is run to its end. What would capture from an interface or on other hosts, or measure a path, is only understood.
 
 use crate::kit::{SLOWSIDE, folder, root};
 use std::fs::{self, File};
@@ -205,6 +205,8 @@ fn is_only_understood(line: &str) -> bool {
 fn run(line: &str, piped: bool, folder: &Path) -> Output {
     // Nobody's interfaces, addresses and folders; TEST-NET-1 (RFC 5737) is nobody's.
     let line = line.replace("-i eth0", "-i nowhere0");
+    // Nobody's hosts.
+    let line = line.replace("slowside capture ", "slowside capture --ssh false ");
     let line = line.replace("--listen 10.0.0.5", "--listen 192.0.2.1");
     let line = line.replace(" 10.0.0.5:5201", " 127.0.0.1:1");
     let line = line.replace(" 10.0.0.5:1521", " 127.0.0.1:1");
