@@ -444,20 +444,24 @@ def fleet() -> None:
     assert again.count("changed=0") == 2, again
 
 
+LONGEST_FIRST = (fleet, gone, rights, cut, disk, whole, nat, interrupted, local, clock, containers, dry)
+
+
 def checks() -> int:
     daemons = hosts()
     traffic()
     time.sleep(0.5)
-    all_of = {c.__name__: c for c in (dry, rights, clock, whole, gone, cut, disk, nat, interrupted, local, containers, fleet)}
+    all_of = {c.__name__: c for c in LONGEST_FIRST}
     chosen = [all_of[name] for name in sys.argv[3:]] or list(all_of.values())
     failed = 0
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
         began = time.monotonic()
-        tried = {check: pool.submit(check, *([daemons] if check is gone else [])) for check in chosen}
-        for check, result in tried.items():
-            wrong = result.exception()
+        tried = {pool.submit(check, *([daemons] if check is gone else [])): check for check in chosen}
+        for result in concurrent.futures.as_completed(tried):
+            check, wrong = tried[result], result.exception()
             failed += wrong is not None
-            print("WRONG" if wrong else "ok   ", f"{check.__name__}: {check.__doc__}", wrong or "", flush=True)
+            at = f"{time.monotonic() - began:2.0f} s"
+            print("WRONG" if wrong else "ok   ", at, f"{check.__name__}: {check.__doc__}", wrong or "", flush=True)
         print(f"{time.monotonic() - began:.0f} s")
     # A look every two seconds tells what runs there that its folder is gone.
     time.sleep(2.5)

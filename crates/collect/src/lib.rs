@@ -14,6 +14,7 @@ mod plan;
 mod quote;
 mod reach;
 mod run;
+mod samples;
 
 pub use clock::Offset;
 pub use counts::Counts;

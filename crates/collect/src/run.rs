@@ -8,12 +8,12 @@ use crate::clock::{self, Offset};
 use crate::counts::Counts;
 use crate::facts::{self, is_path, lines, shown};
 use crate::look::{Host, Ready};
-use crate::plan::{EndPlan, GRACE_S, Plan, Problem, Side};
+use crate::plan::{EndPlan, GRACE_S, Plan, Problem, Side, Tool};
 use crate::quote;
 use crate::reach::Failure;
+use crate::samples;
 use crate::{Error, Event, both};
-use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -30,25 +30,8 @@ const FETCH: Duration = Duration::from_secs(2_700);
 const TRIES: usize = 3;
 const BETWEEN: Duration = Duration::from_secs(3);
 
-/// The most that is fetched of a file of samples.
-const SAMPLE_BYTES: u64 = 256 << 20;
-
-/// Files of samples that there are.
-pub(crate) const SAMPLES: [&str; 13] = [
-    "ss",
-    "nstat",
-    "netstat",
-    "nfs",
-    "nfsd",
-    "mountstats",
-    "ethtool",
-    "psi-cpu",
-    "psi-io",
-    "psi-memory",
-    "vmstat",
-    "iostat",
-    "mpstat",
-];
+/// The most that is fetched of samples.
+const SAMPLE_BYTES: u64 = 1 << 30;
 
 /// Why a capture ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -359,8 +342,8 @@ fn fetched(host: &mut Host, plan: &Plan, output: &Path, events: &Sender<Event>) 
             return result;
         }
     };
-    let mut files = Vec::new();
     let mut words = Vec::new();
+    let mut capture_bytes = 0;
     for (name, value) in lines(&said) {
         match name {
             "ended" => {
@@ -369,7 +352,7 @@ fn fetched(host: &mut Host, plan: &Plan, output: &Path, events: &Sender<Event>) 
                 result.seconds = parts.nth(1).and_then(|s| s.parse().ok()).unwrap_or(0);
             }
             "said" => words.push(value),
-            "file" => files.extend(value.split_once(' ')),
+            "capture" => capture_bytes = value.parse().unwrap_or(0),
             _ => {}
         }
     }
@@ -382,86 +365,73 @@ fn fetched(host: &mut Host, plan: &Plan, output: &Path, events: &Sender<Event>) 
     let Ok(end) = end_plan(host, plan) else {
         return result;
     };
-    for (bytes, file) in files {
-        let bytes = bytes.parse().unwrap_or(0);
-        fetch(host, end, plan, output, (file, bytes), &mut result);
-        let _ = events.send(Event::Fetched(host.side));
-    }
-    if result.capture.is_none() && result.missing.is_empty() {
+    if capture_bytes == 0 {
         result.missing.push("it has no capture".to_owned());
+    } else {
+        match again(|| capture(host, end, plan, output, capture_bytes)) {
+            Ok(fetched) => result.capture = Some(fetched),
+            Err(why) => result.missing.push(not_fetched("its capture", &why)),
+        }
+    }
+    let _ = events.send(Event::Fetched(host.side));
+    match again(|| samples(host, output)) {
+        Ok(fetched) => result.samples = fetched,
+        Err(why) => result.missing.push(not_fetched("its counters", &why)),
     }
     result
 }
 
-/// One of its files, if it is one that there is.
-fn fetch(
+fn not_fetched(what: &str, why: &Failure) -> String {
+    format!("{what} could not be fetched ({})", shown(&why.to_string()))
+}
+
+/// Its capture, into a file that is there whole, or not at all.
+fn capture(
     host: &Host,
     end: &EndPlan,
     plan: &Plan,
     output: &Path,
-    (file, bytes): (&str, u64),
-    result: &mut EndResult,
-) {
-    let side = host.side.name();
-    let from = format!("{}/{file}", host.folder.as_deref().unwrap_or_default());
-    let sample = file
-        .strip_prefix("samples/")
-        .and_then(|f| f.strip_suffix(".txt"));
-    let (tool, name, through, most) = match sample {
-        Some(tool) if SAMPLES.contains(&tool) => {
-            (tool, format!("{side}/{tool}.txt"), "cat", SAMPLE_BYTES)
-        }
-        None if file == "capture.pcap" => {
-            let (through, ending) = end.through;
-            let most = plan.max_bytes.saturating_mul(2).saturating_add(128 << 20);
-            let name = format!(
-                "{side}.{}{ending}",
-                if end.tool.name() == "snoop" {
-                    "snoop"
-                } else {
-                    "pcap"
-                }
-            );
-            (end.tool.name(), name, through, most)
-        }
-        _ => return,
+    bytes: u64,
+) -> Result<Fetched, Failure> {
+    let (through, ending) = end.through;
+    let form = match end.tool {
+        Tool::Snoop => "snoop",
+        Tool::Tcpdump => "pcap",
     };
-    match again(|| keep(host, &from, through, most, &output.join(&name))) {
-        Ok(()) => {
-            let fetched = Fetched {
-                tool: tool.to_owned(),
-                file: name,
-                bytes,
-            };
-            match sample {
-                Some(_) => result.samples.push(fetched),
-                None => result.capture = Some(fetched),
-            }
-        }
-        Err(why) => result.missing.push(format!(
-            "{file} was not fetched ({})",
-            shown(&why.to_string())
-        )),
-    }
-}
-
-/// Into a file that is there whole, or not at all.
-fn keep(host: &Host, from: &str, through: &str, most: u64, to: &Path) -> Result<(), Failure> {
-    let folder = to.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).map_err(Failure::Sink)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(Failure::Sink)?;
-    host.reach.get(
-        from,
-        through,
-        most,
-        FETCH,
-        &mut io::BufWriter::new(&mut file),
-    )?;
-    file.flush().map_err(Failure::Sink)?;
+    let name = format!("{}.{form}{ending}", host.side.name());
+    let from = format!(
+        "{}/capture.pcap",
+        host.folder.as_deref().unwrap_or_default()
+    );
+    let script = format!("exec {through} <{}", quote::word(&from));
+    let most = plan.max_bytes.saturating_mul(2).saturating_add(128 << 20);
+    let mut file = tempfile::NamedTempFile::new_in(output).map_err(Failure::Sink)?;
+    let mut out = io::BufWriter::new(&mut file);
+    host.reach.get(&script, most, FETCH, &mut out)?;
+    out.flush().map_err(Failure::Sink)?;
+    drop(out);
+    let to = output.join(&name);
     let _ = file
         .persist_noclobber(to)
         .map_err(|e| Failure::Sink(e.error))?;
-    Ok(())
+    Ok(Fetched {
+        tool: end.tool.name().to_owned(),
+        file: name,
+        bytes,
+    })
+}
+
+/// What it sampled.
+fn samples(host: &Host, output: &Path) -> Result<Vec<Fetched>, Failure> {
+    let from = format!("{}/samples", host.folder.as_deref().unwrap_or_default());
+    let script = format!("cd {} && {}", quote::word(&from), samples::STREAM);
+    let mut file = tempfile::tempfile_in(output).map_err(Failure::Sink)?;
+    let mut out = io::BufWriter::new(&mut file);
+    host.reach.get(&script, SAMPLE_BYTES, FETCH, &mut out)?;
+    out.flush().map_err(Failure::Sink)?;
+    drop(out);
+    file.rewind().map_err(Failure::Sink)?;
+    samples::unpack(file, output, host.side.name()).map_err(Failure::Sink)
 }
 
 /// Where the way there failed it may be there again.

@@ -196,24 +196,22 @@ impl Reach {
         )
     }
 
-    /// Gets a file from there as `through` (a program that writes it: `cat`, `gzip -c`) has it, of at most so many bytes.
+    /// Gets what a line of a shell writes there, at most so many bytes.
     ///
     /// # Errors
-    /// When it cannot be read, has more bytes, takes longer, or cannot be kept.
+    /// When it fails, has more bytes, takes longer, or cannot be kept.
     pub(crate) fn get(
         &self,
-        path: &str,
-        through: &str,
+        script: &str,
         most: u64,
         within: Duration,
         to: &mut dyn Write,
     ) -> Result<(), Failure> {
-        let script = format!("exec {through} <{}", quote::word(path));
         let bounds = Bounds {
             time: within,
             bytes: most,
         };
-        run(self.shell(Some(&script)), b"", bounds, to)
+        run(self.shell(Some(script)), b"", bounds, to)
     }
 
     /// A shell that stays; `script` is one line that answers lines with lines.

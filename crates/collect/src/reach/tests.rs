@@ -42,7 +42,12 @@ fn scripts_files_and_answers_go_there_and_back() {
     assert_eq!(mode & 0o777, 0o600);
     let mut back = Vec::new();
     reach
-        .get(&path, "cat", 300_000, SOON, &mut back)
+        .get(
+            &format!("cat <{}", quote::word(&path)),
+            300_000,
+            SOON,
+            &mut back,
+        )
         .expect("got");
     assert!(back == bytes);
 }
@@ -55,7 +60,7 @@ fn what_takes_too_long_or_says_too_much_is_ended() {
     assert!(matches!(late, Err(Failure::Late(_))), "{late:?}");
     let long = reach.run("while :; do echo and so on; done", SOON);
     assert!(matches!(long, Err(Failure::Long(_))), "{long:?}");
-    let long = reach.get("/dev/zero", "cat", 1_000, SOON, &mut std::io::sink());
+    let long = reach.get("cat /dev/zero", 1_000, SOON, &mut std::io::sink());
     assert!(matches!(long, Err(Failure::Long(1_000))), "{long:?}");
     let failed = reach.run("echo fine; echo one >&2; echo the last >&2; exit 3", SOON);
     assert!(

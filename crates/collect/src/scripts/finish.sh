@@ -8,7 +8,5 @@ while [ ! -e done ] && [ "$waited" -lt 300 ]; do
 done
 say ended "$(cat done 2>/dev/null)"
 sed 's/^/said /' said | tail -n 20
-for file in capture.pcap samples/*.txt; do
-    [ -s "$file" ] && say file "$(ls -ln "$file" | awk '{ print $5 }') $file"
-done
+say capture "$(ls -ln capture.pcap 2>/dev/null | awk '{ print $5 }')"
 exit 0
