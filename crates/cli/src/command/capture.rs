@@ -148,7 +148,8 @@ fn evidence(collected: &Collected) -> Vec<String> {
             words.extend([format!("--{}", end.side.name()), capture.file.clone()]);
         }
     }
-    // Two snapshots of the client's mounts of NFS.
+    // Two snapshots of the client's mounts of NFS. All other counters lie in `end.samples`, by tool and side, in the tools'
+    // own words with a line of time above each print: what diagnose takes of them is named here.
     let of_client = collected
         .ends
         .iter()

@@ -100,10 +100,14 @@ fn ssh_gets_one_word_that_any_login_shell_reads_and_a_name_that_is_no_option() {
         reach.run("echo \"it's $((40 + 2))\"", SOON).expect("said"),
         "it's 42\n"
     );
+    let mut reach = reach;
+    reach.with_sudo();
+    // Whether there is a sudo here is not what is asked.
+    let _ = reach.run("exit", SOON);
     drop(reach);
     let words = fs::read_to_string(folder.path().join("words")).expect("a log");
     let lines: Vec<&str> = words.lines().collect();
-    assert_eq!(lines.len(), 4, "{words}");
+    assert_eq!(lines.len(), 5, "{words}");
     assert_eq!(lines[0], "-F config -G root@db1");
     assert!(
         lines[1].contains("ControlMaster=auto")
@@ -111,5 +115,9 @@ fn ssh_gets_one_word_that_any_login_shell_reads_and_a_name_that_is_no_option() {
         "{words}"
     );
     assert!(lines[2].ends_with("-- root@db1 exec /bin/sh -s"), "{words}");
-    assert!(lines[3].ends_with("-O exit -- root@db1"), "{words}");
+    assert!(
+        lines[3].ends_with("-- root@db1 exec sudo -n /bin/sh -s"),
+        "{words}"
+    );
+    assert!(lines[4].ends_with("-O exit -- root@db1"), "{words}");
 }

@@ -34,7 +34,8 @@ at_begin_and_end() {
     if grep -q ' fstype nfs' /proc/self/mountstats 2>/dev/null; then
         print_file mountstats.txt /proc/self/mountstats
     fi
-    print ethtool.txt ethtool -S "$interface"
+    # Of some interfaces nothing is counted.
+    if ethtool -S "$interface" >/dev/null 2>&1; then print ethtool.txt ethtool -S "$interface"; fi
 }
 
 each_second() {

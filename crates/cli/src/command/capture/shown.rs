@@ -4,7 +4,7 @@ use crate::out::{self, complain};
 use collect::{
     Collected, EndPlan, Ended, Event, GRACE_S, KEEP_S, Plan, RESERVE_BYTES, Side, command_line,
 };
-use indicatif::{DecimalBytes, ProgressBar, ProgressStyle};
+use indicatif::{BinaryBytes, DecimalBytes, ProgressBar, ProgressStyle};
 use std::io::{self, Write};
 
 /// The exact commands, and what bounds them.
@@ -33,8 +33,12 @@ fn of_end(plan: &Plan, end: &EndPlan, out: &mut dyn Write) -> io::Result<()> {
         end.system,
         end.interface
     )?;
-    let mut line = |what: &str, text: &str| writeln!(out, "  {what:<9}{text}");
-    line("runs", &command_line(&end.capture))?;
+    // As it can be typed, on one line.
+    writeln!(out, "  {:<9}{}", "runs", command_line(&end.capture))?;
+    let mut line = |what: &str, text: &str| {
+        let text = report::wrap(&format!("  {what:<9}"), 11, text);
+        writeln!(out, "{}", text.trim_end())
+    };
     let timeout = match end.has_timeout {
         true => ", and by timeout",
         false => "",
@@ -45,12 +49,12 @@ fn of_end(plan: &Plan, end: &EndPlan, out: &mut dyn Write) -> io::Result<()> {
             "after {} s when it is told, after {} s by itself{timeout}; at {}; where less than {} of the disk is left",
             plan.seconds,
             plan.seconds + GRACE_S,
-            DecimalBytes(plan.max_bytes),
-            DecimalBytes(RESERVE_BYTES)
+            BinaryBytes(plan.max_bytes),
+            BinaryBytes(RESERVE_BYTES)
         ),
     )?;
     let free = end.free_bytes.map_or_else(String::new, |free| {
-        format!(", where {} are free", DecimalBytes(free))
+        format!(", where {} are free", BinaryBytes(free))
     });
     line(
         "keeps",
