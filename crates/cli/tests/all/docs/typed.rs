@@ -205,8 +205,6 @@ fn is_only_understood(line: &str) -> bool {
 fn run(line: &str, piped: bool, folder: &Path) -> Output {
     // Nobody's interfaces, addresses and folders; TEST-NET-1 (RFC 5737) is nobody's.
     let line = line.replace("-i eth0", "-i nowhere0");
-    // Nobody's hosts.
-    let line = line.replace("slowside capture ", "slowside capture --ssh false ");
     let line = line.replace("--listen 10.0.0.5", "--listen 192.0.2.1");
     let line = line.replace(" 10.0.0.5:5201", " 127.0.0.1:1");
     let line = line.replace(" 10.0.0.5:1521", " 127.0.0.1:1");
@@ -216,8 +214,12 @@ fn run(line: &str, piped: bool, folder: &Path) -> Output {
         .replace("/run/capture", "server.pcap");
     let line = line.replace("/captures/array", "array");
     let program = Path::new(SLOWSIDE).parent().expect("a folder");
-    let others = std::env::var("PATH").unwrap_or_default();
-    let mut shell = Command::new("sh");
+    let others = match line.starts_with("slowside capture") {
+        // Nobody's hosts: neither ssh nor its like is found.
+        true => "/nowhere".to_owned(),
+        false => std::env::var("PATH").unwrap_or_default(),
+    };
+    let mut shell = Command::new("/bin/sh");
     shell.args(["-c", &line]).current_dir(folder);
     shell
         .env("PATH", format!("{}:{others}", program.display()))
