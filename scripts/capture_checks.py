@@ -253,7 +253,10 @@ def capturing(space: str) -> list[int]:
 
 
 def below(pid: int) -> list[int]:
-    children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    try:
+        children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return []
     return [p for child in map(int, children) for p in [child, *below(child)]]
 
 
@@ -345,9 +348,13 @@ def gone(daemons: dict[str, subprocess.Popen]) -> None:
     assert len(theirs) == 1, theirs
     daemon = daemons["leaving"].pid
     for pid in [daemon, *below(daemon)]:
-        # Not what was started over it, which has left it.
-        if "sshd" in os.readlink(f"/proc/{pid}/exe"):
-            os.kill(pid, signal.SIGKILL)
+        try:
+            # Not what was started over it, which has left it.
+            if "sshd" in os.readlink(f"/proc/{pid}/exe"):
+                os.kill(pid, signal.SIGKILL)
+        except OSError:
+            # It ended meanwhile.
+            pass
     run.heard("is lost; its capture goes on, and ends by itself within")
     run.end(2).says("server leaving: it cannot be reached any more", "its capture ended by itself", "removes itself")
     end = time.monotonic() + 15
