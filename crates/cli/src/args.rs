@@ -4,6 +4,7 @@
 //! first argument is none.
 
 mod calls;
+mod capture;
 mod compare;
 mod conns;
 mod cut;
@@ -26,6 +27,7 @@ mod value;
 mod whatif;
 
 pub(crate) use calls::{Calls, Order};
+pub(crate) use capture::Capture;
 pub(crate) use compare::{Compare, CompareFormat};
 pub(crate) use conns::{Conns, ConnsFormat};
 pub(crate) use cut::Cut;
@@ -101,6 +103,7 @@ pub(crate) enum Command {
     Info(Info),
     Stat(Stat),
     Live(Box<Live>),
+    Capture(Box<Capture>),
     Whatif(WhatIf),
     Compare(Compare),
     Report(Report),
@@ -120,7 +123,7 @@ pub(crate) enum Color {
     Never,
 }
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 20] = [
     "diagnose",
     "calls",
     "ops",
@@ -130,6 +133,7 @@ const COMMANDS: [&str; 19] = [
     "info",
     "stat",
     "live",
+    "capture",
     "whatif",
     "compare",
     "report",

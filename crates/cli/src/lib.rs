@@ -68,6 +68,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<Done> {
         Command::Info(args) => command::info::run(args),
         Command::Stat(args) => command::stat::run(args),
         Command::Live(args) => command::live::run(args),
+        Command::Capture(args) => command::capture::run(args),
         Command::Cut(args) => command::cut::run(args),
         Command::Whatif(args) => command::whatif::run(args),
         Command::Compare(args) => command::compare::run(args),

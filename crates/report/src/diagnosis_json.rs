@@ -43,12 +43,12 @@ pub fn diagnosis_json(d: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
         },
         "ops": d.ops.iter().map(op).collect::<Vec<_>>(),
         "clock": d.clock.as_ref().map(clock),
+        "findings": d.findings.iter().map(finding(d)).collect::<Vec<_>>(),
         "clocks": d.clocks.iter().map(|(from, c)| {
             let mut of = clock(c);
             of["from_ns"] = from.0.into();
             of
         }).collect::<Vec<_>>(),
-        "findings": d.findings.iter().map(finding(d)).collect::<Vec<_>>(),
         "files": d.files.iter().map(file).collect::<Vec<_>>(),
         "notes": d.notes,
         "call_time_ns": d.call_time_ns,

@@ -99,13 +99,17 @@ impl Format {
         let Some((line, first)) = lines.clone().next() else {
             return Err(Error::Empty { file: file.name() });
         };
+        let printed = lines
+            .clone()
+            .map(|(_, l)| l)
+            .find(|l| !mountstats::is_time(l));
         let has = |word: &str| lines.clone().any(|(_, l)| l.starts_with(word));
         if first.starts_with("rc ") && has("th ") && has("rpc ") {
             return Err(Error::CountsAlone { file: file.name() });
         }
         if blocks::is_trace(&head) {
             Ok(Format::Oracle)
-        } else if mountstats::is_header(first) {
+        } else if printed.is_some_and(mountstats::is_header) {
             Ok(Format::Mountstats)
         } else if fio::is_row(first) {
             Ok(Format::Fio)

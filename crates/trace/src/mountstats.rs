@@ -49,6 +49,12 @@ pub(crate) fn is_header(line: &str) -> bool {
     (line.starts_with("device ") || line.starts_with("no device ")) && line.contains(" mounted on ")
 }
 
+/// Whether a line says when, and by what, the snapshot below it was printed: `# 2026-03-01T14:00:00.000Z cat …`.
+pub(crate) fn is_time(line: &str) -> bool {
+    line.strip_prefix("# ")
+        .is_some_and(|when| when.starts_with(|c: char| c.is_ascii_digit()))
+}
+
 pub(crate) fn read(files: Vec<Lines>, into: &mut Collector) -> Result<(), Error> {
     let mut snapshots = Vec::new();
     for file in files {
@@ -111,6 +117,9 @@ fn read_file(
                 mount = None;
                 into.skip(at, format_args!("more than {MOUNTS} NFS mounts"));
             }
+        } else if is_time(line) {
+            // The snapshots' ages tell their order.
+            in_operations = false;
         } else if text == "per-op statistics" {
             in_operations = true;
         } else if let Some(mount) = &mut mount {

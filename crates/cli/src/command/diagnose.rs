@@ -22,6 +22,28 @@ const SAVED: Kind = Kind {
 };
 
 pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
+    let diagnosis = diagnosis(args)?;
+    let zone = TimeZone::system();
+    print(|out| match args.format {
+        GroupFormat::Json => report::diagnosis_json(&diagnosis, out),
+        GroupFormat::Csv => report::diagnosis_csv(&diagnosis, out),
+        GroupFormat::Text => report::diagnosis_text(&diagnosis, &zone, out),
+        GroupFormat::Markdown => report::diagnosis_markdown(&diagnosis, &zone, out),
+    })?;
+    if !args.reading.quiet {
+        diagnosis.captures.iter().for_each(tell_missing);
+    }
+    if let Some(limit) = &args.fail_on
+        && diagnosis.findings.iter().any(|f| reaches(f, limit))
+    {
+        return Ok(Done::Found);
+    }
+    let damaged = diagnosis.captures.iter().any(|c| c.problems.any_damage());
+    Ok(Done::with_damage(damaged))
+}
+
+/// What is asked for, as it is shown.
+pub(super) fn diagnosis(args: &Diagnose) -> anyhow::Result<Diagnosis> {
     let (captures, mut notes) = inputs::captures(&args.inputs, args.reading.as_one)?;
     let app = rows_of(&args.app, "--app", &mut notes)?;
     let config = Config {
@@ -64,24 +86,7 @@ pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
         )
         .anonymised(names);
     }
-
-    let zone = TimeZone::system();
-    print(|out| match args.format {
-        GroupFormat::Json => report::diagnosis_json(&diagnosis, out),
-        GroupFormat::Csv => report::diagnosis_csv(&diagnosis, out),
-        GroupFormat::Text => report::diagnosis_text(&diagnosis, &zone, out),
-        GroupFormat::Markdown => report::diagnosis_markdown(&diagnosis, &zone, out),
-    })?;
-    if !args.reading.quiet {
-        diagnosis.captures.iter().for_each(tell_missing);
-    }
-    if let Some(limit) = &args.fail_on
-        && diagnosis.findings.iter().any(|f| reaches(f, limit))
-    {
-        return Ok(Done::Found);
-    }
-    let damaged = diagnosis.captures.iter().any(|c| c.problems.any_damage());
-    Ok(Done::with_damage(damaged))
+    Ok(diagnosis)
 }
 
 /// With a capital and a full stop.

@@ -1,6 +1,7 @@
 //! The commands, one file each, and what they share.
 
 pub(crate) mod calls;
+pub(crate) mod capture;
 pub(crate) mod compare;
 pub(crate) mod conns;
 pub(crate) mod cut;

@@ -131,7 +131,7 @@ fn token(path: &Path) -> anyhow::Result<Token> {
 }
 
 /// A flag that the first Ctrl-C sets; the second ends the program.
-fn stop() -> anyhow::Result<Arc<AtomicBool>> {
+pub(super) fn stop() -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let register = || -> io::Result<()> {
         for signal in [SIGINT, SIGTERM] {
@@ -140,7 +140,7 @@ fn stop() -> anyhow::Result<Arc<AtomicBool>> {
         }
         Ok(())
     };
-    register().context("cannot wait for Ctrl-C; leave it to --duration")?;
+    register().context("cannot wait for Ctrl-C; give a short time, and leave it to that")?;
     Ok(stop)
 }
 

@@ -108,6 +108,8 @@ const LINES: &[&str] = &[
     "stat C --format jsonl",
     "live C --format text",
     "live C --format json --when max>1ms --write O",
+    "capture --client C --server X",
+    "capture --client local --server local:1 --remote-dir /nowhere --dry-run",
     "whatif C --rtt 1ms",
     "whatif C --rtt 1ms --format json",
     "whatif C --rtt 1ms --format markdown",

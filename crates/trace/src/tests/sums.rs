@@ -63,6 +63,16 @@ fn two_snapshots_are_subtracted_whatever_their_order() {
 }
 
 #[test]
+fn a_line_above_each_snapshot_may_say_when_it_was_taken() {
+    let stamp = "# 2026-03-01T14:00:00.000Z cat /proc/self/mountstats\n";
+    let before = mountstats(100, "10 10 0 1 1 5 9 10 0", "1 1 0 1 1 0 5 5 0");
+    let after = mountstats(104, "16 16 0 1 1 11 15 16 0", "1 1 0 1 1 0 5 5 0");
+    let found = read(&format!("{stamp}{before}{stamp}{after}"));
+    assert_eq!(found.summaries, [summary("READ", 6, 6, 6, 6)]);
+    assert_eq!(found.skipped_lines, 0);
+}
+
+#[test]
 fn one_snapshot_is_everything_since_the_mount() {
     let found = read(&mountstats(100, "4 4 0 1 1 1 6 8", "0 0 0 0 0 0 0 0"));
     assert_eq!(

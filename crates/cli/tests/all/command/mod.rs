@@ -39,6 +39,7 @@ pub(crate) const COMMANDS: &[&str] = &[
     "info",
     "stat",
     "live",
+    "capture",
     "whatif",
     "compare",
     "report",
@@ -87,6 +88,8 @@ fn help_shows_the_commands() {
                     times
           live      Watch traffic as it passes: operations, statements, connections,
                     findings; keep packets as evidence
+          capture   Capture at both ends at the same time, fetch, and say which side is
+                    slow
           whatif    Predict what another path, fetch size or server would make of the
                     statements in a capture
           compare   Say what changed between a good run and a bad one, what it costs,

@@ -1,6 +1,6 @@
 //! Every command that a page shows, typed: in a folder with the files that pages name, line by line, as a reader does.
 //!
-//! What answers is run to its end. What would capture from an interface or measure a path is only understood.
+//! What answers is run to its end. What would capture from an interface or on other hosts, or measure a path, is only understood.
 
 use crate::kit::{SLOWSIDE, folder, root};
 use std::fs::{self, File};
@@ -196,7 +196,10 @@ fn own(line: &str) -> Option<(String, bool)> {
 
 /// What would wait for packets, or for the other end of a path.
 fn is_only_understood(line: &str) -> bool {
-    line.contains(" -i ") || line.starts_with("slowside probe")
+    line.contains(" -i ")
+        || ["slowside probe", "slowside capture"]
+            .iter()
+            .any(|c| line.starts_with(c))
 }
 
 fn run(line: &str, piped: bool, folder: &Path) -> Output {
@@ -211,8 +214,12 @@ fn run(line: &str, piped: bool, folder: &Path) -> Output {
         .replace("/run/capture", "server.pcap");
     let line = line.replace("/captures/array", "array");
     let program = Path::new(SLOWSIDE).parent().expect("a folder");
-    let others = std::env::var("PATH").unwrap_or_default();
-    let mut shell = Command::new("sh");
+    let others = match line.starts_with("slowside capture") {
+        // Nobody's hosts: neither ssh nor its like is found.
+        true => "/nowhere".to_owned(),
+        false => std::env::var("PATH").unwrap_or_default(),
+    };
+    let mut shell = Command::new("/bin/sh");
     shell.args(["-c", &line]).current_dir(folder);
     shell
         .env("PATH", format!("{}:{others}", program.display()))

@@ -47,6 +47,7 @@ pub(super) const LINES: &[&str] = &[
     "completions bash",
     "man",
     "man --dir O",
+    "capture --help",
     "calls --help",
 ];
 

@@ -1,0 +1,237 @@
+//! `slowside capture`: what is asked for into a folder of evidence, and that into an answer.
+
+mod shown;
+
+use super::{diagnose, print, probe};
+use crate::args::{self, Capture, Command};
+use crate::exit::Done;
+use crate::out::{self, complain};
+use analysis::results::Diagnosis;
+use anyhow::{Context, anyhow, bail};
+use collect::{Asked, Collected, Error, Manifest, look};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use report::{Harmless, Page};
+use shown::Watched;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+pub(crate) fn run(args: &Capture) -> anyhow::Result<Done> {
+    let asked = asked(args)?;
+    let stop = match out::is_caught() {
+        true => Arc::new(AtomicBool::new(false)),
+        false => probe::stop()?,
+    };
+    let output = args.output.clone().unwrap_or_else(unnamed);
+    if !args.dry_run {
+        check(&output)?;
+    }
+    let private =
+        tempfile::tempdir().context("no folder for connections could be made; set TMPDIR")?;
+    let mut watched = Watched::new(args.quiet, asked.seconds);
+    let mut ready = look(&asked, private.path(), &mut |e| watched.event(&e)).map_err(said)?;
+    if args.dry_run {
+        print(|out| shown::plan(&ready.plan, out))?;
+        return Ok(Done::Fine);
+    }
+    for note in &ready.plan.notes {
+        watched.note(&note.to_string());
+    }
+    make(&output)?;
+    let collected = ready.capture(&output, &stop, &mut |e| watched.event(&e));
+    watched.end();
+    let collected = collected.map_err(|e| {
+        // It is empty.
+        let _ = fs::remove_dir(&output);
+        said(e)
+    })?;
+    let whole = shown::tell(&collected);
+    let words = evidence(&collected);
+    let manifest = Manifest::new(
+        &ready.plan,
+        &collected,
+        words.clone(),
+        env!("CARGO_PKG_VERSION"),
+    );
+    // Connections end here.
+    drop(ready);
+    keep(&output, "manifest.json", &mut |out| {
+        out.write_all(&manifest.json()?)
+    })?;
+    if !collected.ends.iter().any(|e| e.capture.is_some()) {
+        bail!(
+            "no capture was fetched; what there is of it is in {}",
+            output.display()
+        );
+    }
+    let done = answer(&output, &words)?;
+    Ok(if whole { done } else { Done::Unwritten })
+}
+
+/// What is missing goes before the line that says so.
+fn said(error: Error) -> anyhow::Error {
+    if let Error::Missing(problems) = &error {
+        problems.iter().for_each(|p| complain(&p.to_string()));
+    }
+    error.into()
+}
+
+fn asked(args: &Capture) -> anyhow::Result<Asked> {
+    let ssh: Vec<String> = args.ssh.split_whitespace().map(str::to_owned).collect();
+    anyhow::ensure!(
+        !ssh.is_empty(),
+        "--ssh names no program; leave it out for ssh"
+    );
+    anyhow::ensure!(
+        args.client.port.is_none(),
+        "the port is the server's; give it to --server"
+    );
+    Ok(Asked {
+        client: args.client.clone(),
+        server: args.server.clone(),
+        seconds: args.duration,
+        max_bytes: args.max_size,
+        snaplen: args.snaplen,
+        folder: args.remote_dir.clone(),
+        ssh,
+        sudo: args.sudo,
+        client_address: args.client_address,
+        server_address: args.server_address,
+        client_interface: args.client_interface.clone(),
+        server_interface: args.server_interface.clone(),
+    })
+}
+
+fn unnamed() -> PathBuf {
+    let now = Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+    PathBuf::from(format!("slowside-capture-{now}"))
+}
+
+/// Whether the folder may be made, before hosts are asked for anything: nobody's captures are written over.
+fn check(output: &Path) -> anyhow::Result<()> {
+    let taken = || {
+        format!(
+            "{} is there already; name a new folder with -o",
+            output.display()
+        )
+    };
+    match fs::read_dir(output) {
+        Ok(mut files) => anyhow::ensure!(files.next().is_none(), taken()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+        Err(_) => bail!(taken()),
+    }
+    Ok(())
+}
+
+/// Makes it, for its owner alone: packets are in it.
+fn make(output: &Path) -> anyhow::Result<()> {
+    let mut folder = fs::DirBuilder::new();
+    folder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
+    folder.create(output).with_context(|| {
+        format!(
+            "cannot make the folder {}; name another with -o",
+            output.display()
+        )
+    })
+}
+
+/// The one place that says which of the files an answer rests on, and as what: words for `slowside`, in the folder.
+fn evidence(collected: &Collected) -> Vec<String> {
+    let mut words = vec!["diagnose".to_owned()];
+    for end in &collected.ends {
+        if let Some(capture) = &end.capture {
+            words.extend([format!("--{}", end.side.name()), capture.file.clone()]);
+        }
+    }
+    // Two snapshots of the client's mounts of NFS. All other counters lie in `end.samples`, by tool and side, in the tools'
+    // own words with a line of time above each print: what diagnose takes of them is named here.
+    let of_client = collected
+        .ends
+        .iter()
+        .filter(|e| e.side == collect::Side::Client);
+    for file in of_client
+        .flat_map(|e| &e.samples)
+        .filter(|s| s.tool == "mountstats")
+    {
+        words.extend(["--app".to_owned(), file.file.clone()]);
+    }
+    words
+}
+
+/// Diagnoses what was fetched, says so, and keeps that beside it.
+fn answer(output: &Path, words: &[String]) -> anyhow::Result<Done> {
+    let diagnosis = match diagnosed(output, words) {
+        Ok(diagnosis) => diagnosis,
+        Err(why) if words.iter().any(|w| w == "--app") => {
+            complain(&format!("counters of the client are left out: {why:#}"));
+            let captures = words.iter().take_while(|w| *w != "--app");
+            diagnosed(output, &captures.cloned().collect::<Vec<_>>())?
+        }
+        Err(why) => return Err(why),
+    };
+    let zone = TimeZone::system();
+    keep(output, "diagnosis.json", &mut |out| {
+        report::diagnosis_json(&diagnosis, out)
+    })?;
+    keep(output, "diagnosis.txt", &mut |out| {
+        report::on_page(Page::PLAIN, || {
+            report::diagnosis_text(&diagnosis, &zone, out)
+        })
+    })?;
+    let page = [&["report".to_owned()], words.get(1..).unwrap_or_default()].concat();
+    print(|out| {
+        report::diagnosis_text(&diagnosis, &zone, out)?;
+        writeln!(
+            out,
+            "\nAll of it is in {}. In there, a page to look at, and the same answer again:",
+            output.display()
+        )?;
+        for words in [&page[..], words] {
+            let line = std::iter::once("slowside".to_owned()).chain(words.iter().cloned());
+            writeln!(out, "  {}", report::command_line(line))?;
+        }
+        Ok(())
+    })?;
+    let damaged = diagnosis.captures.iter().any(|c| c.problems.any_damage());
+    Ok(Done::with_damage(damaged))
+}
+
+fn diagnosed(output: &Path, words: &[String]) -> anyhow::Result<Diagnosis> {
+    // A folder may begin with a hyphen; what begins so among the words is an option.
+    let folder = match output.as_os_str().as_encoded_bytes().starts_with(b"-") {
+        true => Path::new(".").join(output),
+        false => output.to_owned(),
+    };
+    let placed = words
+        .iter()
+        .map(|word| match word.starts_with("--") || word == "diagnose" {
+            true => word.into(),
+            false => folder.join(word).into_os_string(),
+        });
+    let arguments = args::parse(std::iter::once("slowside".into()).chain(placed))
+        .map_err(|e| anyhow!("{e}"))?;
+    match &arguments.command {
+        Some(Command::Diagnose(args)) => diagnose::diagnosis(args),
+        _ => bail!("{} cannot be diagnosed", output.display()),
+    }
+}
+
+/// A file of the folder, in which nothing acts.
+fn keep(
+    output: &Path,
+    name: &str,
+    write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+) -> anyhow::Result<()> {
+    let path = output.join(name);
+    let mut kept = || -> io::Result<()> {
+        let mut out = Harmless::new(io::BufWriter::new(fs::File::create_new(&path)?));
+        write(&mut out)?;
+        out.flush()
+    };
+    kept().with_context(|| format!("cannot write {}", path.display()))
+}

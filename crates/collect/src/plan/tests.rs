@@ -1,0 +1,249 @@
+use super::*;
+
+fn asked(client: &str, server: &str) -> Asked {
+    Asked {
+        client: client.parse().expect("an end"),
+        server: server.parse().expect("an end"),
+        seconds: 30,
+        max_bytes: 1 << 30,
+        snaplen: None,
+        folder: None,
+        ssh: vec!["ssh".into()],
+        sudo: false,
+        client_address: None,
+        server_address: None,
+        client_interface: None,
+        server_interface: None,
+    }
+}
+
+const LINUX: &str = "system Linux\nrelease 6.1\nmachine x86_64\nuser root\ntool tcpdump\ntool awk\ntool df\ntool mktemp\n\
+    tool timeout\ntool nice\ntool zstd\ntool ss\ntool nstat\ntool netstat\nfolder /var/tmp\nfree_kb 9000000\n";
+
+fn found(side: Side, facts: &str, path: &str) -> Found {
+    Found {
+        side,
+        facts: Facts::read(&format!("{LINUX}{facts}")),
+        path: Some(Path::read(&format!(
+            "uid 0\ninterface eth0\nprecision nano\n{path}"
+        ))),
+        clock: None,
+    }
+}
+
+fn both(client: &str, server: &str) -> Vec<Found> {
+    vec![
+        found(
+            Side::Client,
+            "address 10.0.0.1\n",
+            &format!("source 10.0.0.1\n{client}"),
+        ),
+        found(
+            Side::Server,
+            "address 10.0.0.5\n",
+            &format!("source 10.0.0.5\n{server}"),
+        ),
+    ]
+}
+
+fn known(port: u16) -> Addresses {
+    Addresses {
+        client: "10.0.0.1".parse().ok(),
+        server: "10.0.0.5".parse().ok(),
+        port: Some(port),
+    }
+}
+
+#[test]
+fn both_ends_capture_what_passes_between_them() {
+    let plan = plan(
+        &asked("a", "b:2049"),
+        both("", ""),
+        known(2_049),
+        Vec::new(),
+    )
+    .expect("a plan");
+    let lines: Vec<String> = plan.ends.iter().map(|e| quote::line(&e.capture)).collect();
+    assert_eq!(
+        lines,
+        [
+            "tcpdump -p -n -i eth0 -s 512 -B 65536 --time-stamp-precision=nano -w - 'host 10.0.0.5 and port 2049'",
+            "tcpdump -p -n -i eth0 -s 512 -B 65536 --time-stamp-precision=nano -w - 'host 10.0.0.1 and port 2049'",
+        ]
+    );
+    assert_eq!(plan.ends[0].samples, ["ss", "nstat"]);
+    assert_eq!(plan.ends[0].through.1, ".zst");
+    assert_eq!(plan.notes, []);
+}
+
+#[test]
+fn statements_are_taken_whole_and_the_length_can_be_said() {
+    let mut asked = asked("a", "b:5432");
+    assert_eq!(
+        (snaplen(&asked, 5_432), snaplen(&asked, 2_049)),
+        (WHOLE, 512)
+    );
+    asked.snaplen = Some(0);
+    assert_eq!(snaplen(&asked, 2_049), WHOLE);
+    asked.snaplen = Some(96);
+    assert_eq!(snaplen(&asked, 5_432), 96);
+}
+
+#[test]
+fn all_that_is_missing_is_said_at_once_with_its_cure() {
+    let mut ends = both(
+        "refused eth0: You don't have permission\nuid 1000\n",
+        "no_route unreachable\n",
+    );
+    ends[1].facts.tools.remove("tcpdump");
+    ends[1].facts.free_bytes = Some(80 << 20);
+    ends[0].facts.file_system = "nfs4".into();
+    let problems =
+        plan(&asked("a", "b:2049"), ends, known(2_049), Vec::new()).expect_err("problems");
+    let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(said.len(), 5, "{said:#?}");
+    for (line, begin, cure) in [
+        (
+            0,
+            "client a: tcpdump may not capture as root (eth0: You don't have permission)",
+            "--sudo",
+        ),
+        (1, "client a: /var/tmp lies on nfs4", "--remote-dir"),
+        (
+            2,
+            "server b: neither tcpdump nor snoop is there",
+            "apt-get install tcpdump",
+        ),
+        (
+            3,
+            "server b: it knows no way to the other end (unreachable)",
+            "--client-address",
+        ),
+        (
+            4,
+            "server b: /var/tmp has 80 MB free, and 1088 may be needed",
+            "--max-size 16M",
+        ),
+    ] {
+        assert!(
+            said[line].starts_with(begin) && said[line].contains(cure),
+            "{}",
+            said[line]
+        );
+    }
+}
+
+#[test]
+fn a_port_is_found_where_only_one_is_open() {
+    let server = "10.0.0.5".parse().expect("an address");
+    let path = |text: &str| Path::read(text);
+    let one = path(
+        "connection 10.0.0.1:700 10.0.0.5:2049\nconnection 10.0.0.1:701 10.0.0.5:2049\nconnection 10.0.0.1:9 10.0.0.5:22\n",
+    );
+    let (found, note) = port(&asked("a", "b"), &one, server).expect("a port");
+    assert_eq!((found, note), (2_049, Some(Note::Port(2_049))));
+    let two = path("connection 10.0.0.1:700 10.0.0.5:2049\nconnection 10.0.0.1:701 10.0.0.5:111\n");
+    let problem = port(&asked("a", "b"), &two, server).expect_err("two ports");
+    assert!(
+        problem.to_string().contains("ports 111, 2049") && problem.cure.contains("b:PORT"),
+        "{problem}"
+    );
+    assert!(port(&asked("a", "b"), &path(""), server).is_err());
+    assert_eq!(port(&asked("a", "b:22"), &two, server), Ok((22, None)));
+}
+
+#[test]
+fn the_server_is_where_the_client_finds_it() {
+    let client = Facts::read("resolved b 10.0.0.7\naddress 10.0.0.1\n");
+    let server = Facts::read("ssh 10.9.0.1 1 10.9.0.5 22\naddress 127.0.0.1\naddress 10.0.0.5\n");
+    let found = |client: &Facts, asked: &Asked| {
+        server_address(asked, client, &server).map(|a| a.to_string())
+    };
+    assert_eq!(
+        found(&client, &asked("a", "b")).as_deref(),
+        Some("10.0.0.7")
+    );
+    assert_eq!(
+        found(&client, &asked("a", "10.0.0.8:1")).as_deref(),
+        Some("10.0.0.8")
+    );
+    let knows_nobody = Facts::read("resolved b 127.0.1.1\n");
+    assert_eq!(
+        found(&knows_nobody, &asked("a", "b")).as_deref(),
+        Some("10.9.0.5")
+    );
+    assert_eq!(
+        found(&client, &asked("local", "local:1")).as_deref(),
+        Some("10.9.0.5")
+    );
+    let mut said = asked("a", "b");
+    said.server_address = "192.0.2.1".parse().ok();
+    assert_eq!(found(&client, &said).as_deref(), Some("192.0.2.1"));
+}
+
+#[test]
+fn a_client_behind_nat_is_captured_by_port() {
+    let asks = "connection 10.0.0.1:700 10.0.0.5:2049\n";
+    let others = "connection 10.0.0.5:2049 192.0.2.9:4000\n";
+    let ends = both(asks, others);
+    let natted = plan(&asked("a", "b:2049"), ends, known(2_049), Vec::new()).expect("a plan");
+    assert_eq!(natted.ends[1].filter, "port 2049");
+    assert!(
+        matches!(natted.notes[..], [Note::Translated { .. }]),
+        "{:?}",
+        natted.notes
+    );
+    // Its own are among those of others.
+    let ends = both(
+        asks,
+        &format!("{others}connection 10.0.0.5:2049 10.0.0.1:700\n"),
+    );
+    let direct = plan(&asked("a", "b:2049"), ends, known(2_049), Vec::new()).expect("a plan");
+    assert_eq!(direct.ends[1].filter, "host 10.0.0.1 and port 2049");
+    // Nobody is connected yet.
+    assert!(!is_translated(
+        &both("", others),
+        known(1).client.expect("it is said"),
+        2_049
+    ));
+}
+
+#[test]
+fn clocks_that_differ_and_offload_are_noted() {
+    let mut ends = both("offload generic-receive-offload\n", "");
+    ends[0].clock = Some(Offset {
+        ns: 0,
+        error_ns: 1_000_000,
+    });
+    ends[1].clock = Some(Offset {
+        ns: 3_000_000_000,
+        error_ns: 500_000,
+    });
+    let plan = plan(&asked("a", "b:2049"), ends, known(2_049), Vec::new()).expect("a plan");
+    let said: Vec<String> = plan.notes.iter().map(ToString::to_string).collect();
+    assert!(
+        said[0].contains("the client hands packets on in larger pieces"),
+        "{said:?}"
+    );
+    assert!(
+        said[1].starts_with("the server's clock is 3.000 s ahead of the client's, within 1.500 ms"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn solaris_captures_with_snoop() {
+    let mut end = found(
+        Side::Client,
+        "system SunOS\ntool snoop\n",
+        "source 10.0.0.1\n",
+    );
+    end.path = Some(Path::read("uid 0\ninterface net0\nsource 10.0.0.1\n"));
+    assert_eq!(Tool::of(&end.facts), Some(Tool::Snoop));
+    let ends = vec![end, found(Side::Server, "", "")];
+    let plan = plan(&asked("a", "b:2049"), ends, known(2_049), Vec::new()).expect("a plan");
+    assert_eq!(
+        quote::line(&plan.ends[0].capture),
+        "snoop -q -r -P -d net0 -s 512 -o capture.pcap host 10.0.0.5 and port 2049"
+    );
+}
