@@ -266,26 +266,22 @@ pub(crate) fn read(
     events: &mut dyn FnMut(Event),
 ) -> Result<CaptureResult, Error> {
     let mut sink = |call: &Call, _: &FileNames, files: &[String]| sink(call, files);
-    Ok(read_named(inputs, config, false, &mut sink, events)?.0)
+    Ok(read_wanted(inputs, config, Wanted::Calls, &mut sink, events)?.0)
 }
 
 /// Takes a call, what was known of files' names by then, and how the capture's files are called.
 pub type Sink<'a> = &'a mut dyn FnMut(&Call, &FileNames, &[String]) -> std::io::Result<()>;
 
-/// The same, with the names of files where they are wanted, and all of them at the end.
-pub(crate) fn read_named(
+/// The same, of what is wanted of calls; with the names of files at the end, where they are.
+pub(crate) fn read_wanted(
     inputs: &[PathBuf],
     config: &Config,
-    named: bool,
+    wanted: Wanted,
     sink: Sink<'_>,
     events: &mut dyn FnMut(Event),
 ) -> Result<(CaptureResult, FileNames), Error> {
     let capture = open(inputs)?;
     let files = capture.files().to_vec();
-    let wanted = match named {
-        true => Wanted::Named,
-        false => Wanted::Calls,
-    };
     let mut stream = Stream::start(capture, share(config, 1), wanted);
     let mut names = FileNames::default();
     let mut records = Answers::default();
