@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 """Measures slowside against tshark, tcptrace and a bare reader on large captures, and prints ratios.
 
-usage: bench.py SLOWSIDE [--packets N] [--runs N] [--folder DIR] [--update] [CLIENT.pcap SERVER.pcap]
+usage: bench.py SLOWSIDE [--packets N] [--runs N] [--folder DIR] [--update] [--instructions] [CLIENT.pcap SERVER.pcap]
 
 Makes, from a small pair of captures (Ethernet, IPv4, NFS; plain or .zst), in DIR (default: a folder in
-TMPDIR that is removed in the end; ten times N packets of the pair's size must fit):
+TMPDIR that is removed in the end; sixteen times N packets of the pair's size must fit):
   many    N packets: copies of the client's capture with client addresses of their own, eight at a time
-  many10  ten times as many copies, to see whether memory grows with packets
+  lengths a quarter, one and four times as many copies (lengths 1, 4, 16), by each command, to see whether memory grows
+          with packets
   one     N packets of one busy connection: its packets again and again, sequence numbers going on
   forms   `many` as pcapng, compressed, and as twenty files
-  others  N packets each of PostgreSQL, MySQL and a stream of full segments
+  others  N packets each of PostgreSQL, MySQL, SQL*Net (where a public capture of it is at hand, ../shared/samples)
+          and a stream of full segments
   pair    the server's copies beside `many`, for `diagnose`
-  pool    N packets of 8, 1,000, 10,000 and 100,000 connections that are open all the time and have their turns
+  pool    N packets of 8, 1,000, 5,000, 10,000 and 100,000 clients' connections that are open all the time and have their turns
           by chance, with memory for all of them
   open    100,000 connections that are all open at once, with a request and a response each
   closed  100,000 such connections one after another, each closed
@@ -19,7 +21,8 @@ For the last two, memory is told by connection: all that `ops` takes, and all th
 All programs run one after another, and that several times over, so that what else the machine does
 meets all alike. Printed are medians. Files are read once before, so that disks do not count. The bare reader is
 crates/net/examples/floor.rs, which cargo builds.
-tests/bench.tsv has the figures of the last run with --update.
+tests/bench.tsv has the figures of the last run with --update. With --instructions scripts/instructions.py follows: what
+machines without counters can tell.
 Needs tshark, tcptrace, editcap (wireshark-common), zstd and cargo.
 """
 
@@ -39,6 +42,7 @@ from collections.abc import Callable
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 TESTS = os.path.join(ROOT, "tests")
 LAB = os.path.join(TESTS, "lab", "server-cap")
+SQLNET = os.path.join(ROOT, "..", "shared", "samples", "tns", "trex-delay_oracle_0.pcap")
 TABLE = os.path.join(TESTS, "bench.tsv")
 CONCURRENT = 8
 PCAP_HEADER, RECORD_HEADER, ETHERNET = 24, 16, 14
@@ -185,7 +189,7 @@ def pool(source: Source, path: str, count: int, packets: int) -> int:
     return written
 
 
-POOLS = [8, 1_000, 10_000, 100_000]
+POOLS = [8, 1_000, 5_000, 10_000, 100_000]
 CONNECTIONS = 100_000
 OPTIONS = bytes([2, 4, 5, 180, 1, 3, 3, 7, 4, 2, 1, 1])
 # Who sends, with which flags, how much before and now; and how much of the other's it acknowledges.
@@ -321,6 +325,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--folder")
     parser.add_argument("--update", action="store_true")
+    parser.add_argument("--instructions", action="store_true")
     options = parser.parse_intermixed_args()
     if len(options.captures) not in (0, 2):
         parser.error("give both captures, or none")
@@ -332,6 +337,39 @@ def main() -> None:
         with open(TABLE, "w") as file:
             file.write("# what\tpackets\tprogram\tseconds\tprocessor seconds\ttimes the first\tpeak MiB\n")
             file.writelines(Table.rows)
+    if options.instructions:
+        count = os.path.join(ROOT, "scripts", "instructions.py")
+        sys.exit(subprocess.run([sys.executable, count, slowside]).returncode)
+
+
+def commands_of(folder: str) -> list[list[str]]:
+    """What reads a capture, in words."""
+    return [
+        ["ops"],
+        ["conns"],
+        ["calls", "--format", "csv"],
+        ["info"],
+        ["stat"],
+        ["startup"],
+        ["diagnose", "--client"],
+        ["report", "-o", os.path.join(folder, "page.html")],
+    ]
+
+
+def lengths(slowside: str, client: Source, folder: str, copies: int, runs: int, warm: Callable[[str], None]) -> None:
+    """The same traffic going on for a quarter of the time, for all of it and for four times as long."""
+    grown: dict[str, list[int]] = {}
+    for times in (1, 4, 16):
+        name = os.path.join(folder, f"{times}.pcap")
+        packets = many(client, name, max(copies * times // 4, 1), client.period)
+        warm(name)
+        commands = {words[0]: [slowside, words[0], "-q", *words[1:], name] for words in commands_of(folder)}
+        table = Table(f"length {times}", packets, runs, commands)
+        for command, memory in table.memory.items():
+            grown.setdefault(command, []).append(memory)
+        os.remove(name)
+    for command, (shortest, *_, longest) in grown.items():
+        print(f"  {command}: {longest / shortest:.2f} times the memory for 16 times the packets")
 
 
 def measure(slowside: str, bare: str, captures: list[str], folder: str, packets: int, runs: int) -> None:
@@ -369,16 +407,7 @@ def measure(slowside: str, bare: str, captures: list[str], folder: str, packets:
     def command(name: str, *more: str) -> list[str]:
         return [slowside, name, "-q", *more, path("many")]
 
-    commands = {
-        "ops": ops("many"),
-        "conns": command("conns"),
-        "calls": command("calls", "--format", "csv"),
-        "info": command("info"),
-        "stat": command("stat"),
-        "startup": command("startup"),
-        "diagnose": command("diagnose", "--client"),
-        "report": command("report", "-o", os.path.join(folder, "page.html")),
-    }
+    commands = {words[0]: command(*words) for words in commands_of(folder)}
     Table("commands", count, runs, commands)
     forms(path("many"), slowside, count, runs, warm_file)
 
@@ -400,11 +429,14 @@ def measure(slowside: str, bare: str, captures: list[str], folder: str, packets:
     print(f"  diagnose takes {pair.seconds['slowside diagnose'] / both:.2f} times both ops runs together")
     os.remove(path("server"))
 
-    others_of = {
-        "PostgreSQL": (many, os.path.join(TESTS, "databases", "pgsql", "pgbench_prepared.pcap")),
-        "MySQL": (many, os.path.join(TESTS, "databases", "mysql", "queries.pcap.zst")),
-        "a stream of full segments": (one, os.path.join(TESTS, "field", "b9-same-writes", "base-client.pcap.zst")),
+    databases = {
+        "PostgreSQL": os.path.join(TESTS, "databases", "pgsql", "pgbench_prepared.pcap"),
+        "MySQL": os.path.join(TESTS, "databases", "mysql", "queries.pcap.zst"),
+        "SQL*Net": SQLNET,
     }
+    others_of = {title: (many, capture) for title, capture in databases.items() if os.path.exists(capture)}
+    bulk = os.path.join(TESTS, "field", "b9-same-writes", "base-client.pcap.zst")
+    others_of["a stream of full segments"] = (one, bulk)
     for title, (make, capture) in others_of.items():
         source = Source(capture)
         if make is many:
@@ -414,7 +446,10 @@ def measure(slowside: str, bare: str, captures: list[str], folder: str, packets:
         warm("other")
         compared = others("other")
         del compared["tshark -z rpc,srt"]
-        Table(title, made, runs, {"slowside ops": ops("other"), **compared})
+        own = {"slowside ops": ops("other")}
+        if title in databases:
+            own["slowside sql"] = [slowside, "sql", "-q", path("other")]
+        Table(title, made, runs, {**own, **compared})
         os.remove(path("other"))
 
     serial = Source(os.path.join(LAB, "..", "healthy", "client.pcap.zst"))
@@ -438,13 +473,8 @@ def measure(slowside: str, bare: str, captures: list[str], folder: str, packets:
         )
         os.remove(path(name))
 
-    ten_count = many(client, path("many10"), copies * 10, period)
-    warm("many10")
-    ten = Table("ten times as many packets", ten_count, min(runs, 3), {"slowside ops": ops("many10")})
-    grown = ten.memory["slowside ops"] / table.memory["slowside ops"]
-    print(f"  memory is {grown:.2f} times that of a tenth of the packets")
-    for name in ("many", "many10"):
-        os.remove(path(name))
+    os.remove(path("many"))
+    lengths(slowside, client, folder, copies, min(runs, 3), warm_file)
 
 
 if __name__ == "__main__":

@@ -74,6 +74,7 @@ impl Packer<'_> {
         Packer(into)
     }
 
+    #[inline]
     pub fn number(&mut self, mut n: u64) {
         while n >= 0x80 {
             self.0.push(n as u8 | 0x80);
@@ -90,6 +91,9 @@ impl Packer<'_> {
     /// Only what is not zero.
     pub fn held(&mut self, held: &Held) {
         let both = [Direction::ToServer, Direction::ToClient];
+        if both.into_iter().all(|d| held.is_free(d)) {
+            return self.number(0);
+        }
         let each = || {
             both.into_iter().flat_map(|d| {
                 let kinds = held.of(d).iter().filter(|(_, ns)| **ns != 0);
@@ -118,9 +122,21 @@ impl Unpacker<'_> {
         Unpacker(from)
     }
 
+    #[inline]
     pub fn number(&mut self) -> Option<u64> {
-        let mut n = 0;
-        for shift in (0..64).step_by(7) {
+        let (&first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        // Nearly all are zero.
+        match first {
+            0..0x80 => Some(first.into()),
+            _ => self.longer(first & 0x7f),
+        }
+    }
+
+    /// A number of more than one byte.
+    fn longer(&mut self, lowest: u8) -> Option<u64> {
+        let mut n = u64::from(lowest);
+        for shift in (7..64).step_by(7) {
             let (first, rest) = self.0.split_first()?;
             self.0 = rest;
             n |= u64::from(first & 0x7f) << shift;
@@ -131,6 +147,7 @@ impl Unpacker<'_> {
         Some(n)
     }
 
+    #[inline]
     pub fn signed(&mut self) -> Option<i64> {
         let n = self.number()?;
         Some((n >> 1) as i64 ^ -((n & 1) as i64))

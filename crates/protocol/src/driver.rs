@@ -290,6 +290,16 @@ impl Driver {
                         self.session.skipped(cx, d, &at);
                         return 0;
                     }
+                    // The common frame begins and ends here: what `turn` and `pass` make of it, in one step.
+                    if let Step::End(n) = step
+                        && let Some((frame, behind)) = whole(rest, n)
+                        && self.lane(d).span.is_none()
+                    {
+                        at.length = frame.len() as u64;
+                        self.session.complete(cx, d, &Span::of(&at));
+                        rest = behind;
+                        continue;
+                    }
                     if let Step::Need(n) = step
                         && more == More::Yes
                         && n > rest.len()
@@ -552,6 +562,12 @@ impl Driver {
             self.session.hole(d, kind, cx.now);
         }
     }
+}
+
+/// The first `n` bytes and those behind them, if so many are there.
+fn whole(bytes: &[u8], n: u64) -> Option<(&[u8], &[u8])> {
+    let n = usize::try_from(n).ok().filter(|n| *n > 0)?;
+    bytes.split_at_checked(n)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use crate::config::{Captures, Config, Event};
 use crate::diagnose::{Diagnosed, ReadOptions};
+use crate::link::Wanted;
 use crate::{Error, run};
 use analysis::file_names::FileNames;
 use analysis::findings::Owners;
@@ -146,5 +147,5 @@ fn rows(
             false => Ok(()),
         }
     };
-    Ok(run::read_named(inputs, config, true, &mut take, events)?.0)
+    Ok(run::read_wanted(inputs, config, Wanted::Named, &mut take, events)?.0)
 }

@@ -59,6 +59,7 @@ use analysis::file_names::FileNames;
 use analysis::group::{Groups, Key};
 use analysis::metrics::{Metrics, MetricsResult, PacketCounts};
 use analysis::results::{CaptureResult, OpsResult, Order};
+use link::Wanted;
 use model::Call;
 use std::path::PathBuf;
 
@@ -103,8 +104,11 @@ pub fn ops(
         Ok(())
     };
     // Nobody else asks how files are called.
-    let named = keys.contains(&Key::File);
-    let (mut capture, names) = run::read_named(inputs, config, named, &mut add, events)?;
+    let wanted = match keys.contains(&Key::File) {
+        true => Wanted::Named,
+        false => Wanted::Grouped,
+    };
+    let (mut capture, names) = run::read_wanted(inputs, config, wanted, &mut add, events)?;
     capture.problems.merge(&groups.problems);
     let mut groups = groups.finish();
     for group in groups.iter_mut() {
@@ -130,10 +134,10 @@ pub fn metrics(
     events: &mut dyn FnMut(Event),
 ) -> Result<(MetricsResult, CaptureResult), Error> {
     let mut metrics = Metrics::new(keys);
-    let mut add = |call: &Call, _: &[String]| {
+    let mut add = |call: &Call, _: &FileNames, _: &[String]| {
         metrics.call(call);
         Ok(())
     };
-    let capture = run::read(inputs, config, &mut add, events)?;
+    let (capture, _) = run::read_wanted(inputs, config, Wanted::Grouped, &mut add, events)?;
     Ok((metrics.of(PacketCounts::of(&capture)), capture))
 }

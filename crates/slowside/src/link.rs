@@ -142,6 +142,8 @@ pub(crate) const END: u64 = u64::MAX;
 /// What a command looks at of a capture: what it does not look at costs it nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Wanted {
+    /// Calls, of which only times, sizes and outcomes are asked: not what held their bytes up.
+    Grouped,
     Calls,
     /// The same, and what packets say of files' names.
     Named,
@@ -174,7 +176,7 @@ impl Wanted {
     pub(crate) fn takes_parts(self) -> bool {
         matches!(
             self,
-            Wanted::Calls | Wanted::Named | Wanted::Accounts | Wanted::Live(_)
+            Wanted::Grouped | Wanted::Calls | Wanted::Named | Wanted::Accounts | Wanted::Live(_)
         )
     }
 }
@@ -228,7 +230,8 @@ impl Link {
     pub(crate) fn new(wanted: Wanted) -> Link {
         let mut link = Link::default();
         link.output.wanted = match wanted {
-            Wanted::Calls
+            Wanted::Grouped
+            | Wanted::Calls
             | Wanted::Named
             | Wanted::Sessions
             | Wanted::SqlNet

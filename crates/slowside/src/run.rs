@@ -40,6 +40,17 @@ pub(crate) fn share(config: &Config, captures: usize) -> Share {
     }
 }
 
+/// The same for one capture's calls: chance shares out connections unevenly, so one thread more than there are cores is
+/// faster where connections have much to do. On two cores 0.39 s instead of 0.55 for PostgreSQL, 0.45 instead of 0.52
+/// for MySQL, and as long as before for NFS.
+pub(crate) fn share_for_calls(config: &Config) -> Share {
+    let mut share = share(config, 1);
+    if config.threads == 0 {
+        share.threads += 1;
+    }
+    share
+}
+
 /// The same where connections keep accounts: those who own them have so much more to do than the one who
 /// reads, and chance shares out connections so unevenly, that more of them than there are cores are
 /// faster: on two cores 1.40 times `ops` with none more, 1.30 with one, 1.24 with two.
@@ -266,27 +277,23 @@ pub(crate) fn read(
     events: &mut dyn FnMut(Event),
 ) -> Result<CaptureResult, Error> {
     let mut sink = |call: &Call, _: &FileNames, files: &[String]| sink(call, files);
-    Ok(read_named(inputs, config, false, &mut sink, events)?.0)
+    Ok(read_wanted(inputs, config, Wanted::Calls, &mut sink, events)?.0)
 }
 
 /// Takes a call, what was known of files' names by then, and how the capture's files are called.
 pub type Sink<'a> = &'a mut dyn FnMut(&Call, &FileNames, &[String]) -> std::io::Result<()>;
 
-/// The same, with the names of files where they are wanted, and all of them at the end.
-pub(crate) fn read_named(
+/// The same, of what is wanted of calls; with the names of files at the end, where they are.
+pub(crate) fn read_wanted(
     inputs: &[PathBuf],
     config: &Config,
-    named: bool,
+    wanted: Wanted,
     sink: Sink<'_>,
     events: &mut dyn FnMut(Event),
 ) -> Result<(CaptureResult, FileNames), Error> {
     let capture = open(inputs)?;
     let files = capture.files().to_vec();
-    let wanted = match named {
-        true => Wanted::Named,
-        false => Wanted::Calls,
-    };
-    let mut stream = Stream::start(capture, share(config, 1), wanted);
+    let mut stream = Stream::start(capture, share_for_calls(config), wanted);
     let mut names = FileNames::default();
     let mut records = Answers::default();
     let mut tally = Tally::default();

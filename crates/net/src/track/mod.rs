@@ -64,6 +64,8 @@ struct Wanted {
     intervals_ns: Option<i64>,
     /// Pictures of these connections, which alone have accounts then.
     plots: Option<HashMap<ConnectionId, PlotRequest>>,
+    /// Not what held bytes up.
+    bytes_alone: bool,
 }
 
 /// Sorts segments into connections and hands their bytes, in order, to a [`Handler`].
@@ -154,6 +156,18 @@ impl<H: Handler> Tracker<H> {
             wanted: Wanted {
                 accounts: true,
                 plots: Some(requests.collect()),
+                ..self.wanted
+            },
+            ..self
+        }
+    }
+
+    /// The same, where nobody asks what held bytes up: that is not followed then.
+    #[must_use]
+    pub fn with_bytes_alone(self) -> Tracker<H> {
+        Tracker {
+            wanted: Wanted {
+                bytes_alone: true,
                 ..self.wanted
             },
             ..self

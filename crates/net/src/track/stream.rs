@@ -98,6 +98,8 @@ pub(super) struct Stream {
     pub recovery: Recovery,
     pub window: Window,
     pub held: Held,
+    /// Whether nobody asks what held its bytes up: TCP's own rules, and windows that were full.
+    pub goes_unasked: bool,
     pub mss: Option<u16>,
     pub largest: u32,
     pub last_data_at: Time,

@@ -70,10 +70,9 @@ impl Tcp {
             meter: measured.then(|| Box::new(meter())),
             ..Tcp::default()
         };
-        if wanted.timelines {
-            for stream in &mut tcp.streams {
-                stream.queue = Some(Box::default());
-            }
+        for stream in &mut tcp.streams {
+            stream.queue = wanted.timelines.then(Box::default);
+            stream.goes_unasked = wanted.bytes_alone;
         }
         tcp
     }

@@ -65,9 +65,25 @@ impl<T: Point> Sampled<T> {
         let (origin, width_ns) = (self.origin, self.width_ns);
         let bucket = |point: &T| (point.time() - origin).div_euclid(width_ns);
         // In order already, but where a clock stepped back.
-        self.points.sort_by_key(bucket);
-        let buckets = self.points.chunk_by(|a, b| bucket(a) == bucket(b));
-        self.points = buckets.flat_map(extremes).collect();
+        if !self.points.is_sorted_by_key(Point::time) {
+            self.points.sort_by_key(bucket);
+        }
+        let mut kept = Vec::with_capacity(self.limit);
+        let mut rest = self.points.as_slice();
+        while let [first, behind @ ..] = rest {
+            // One division for a bucket, not for each of its points.
+            let end = bucket(first).checked_add(1);
+            let end = end.and_then(|next| next.checked_mul(width_ns));
+            let is_in = |p: &T| end.is_none_or(|end| p.time() - origin < end);
+            let further = behind.iter().take_while(|p| is_in(p)).count();
+            let (one, others) = rest.split_at(1 + further);
+            rest = others;
+            match one {
+                [_] => kept.push(*first),
+                _ => kept.extend(extremes(one)),
+            }
+        }
+        self.points = kept;
     }
 
     pub(super) fn finish(mut self) -> Points<T> {
@@ -89,13 +105,12 @@ fn extremes<T: Point>(bucket: &[T]) -> impl Iterator<Item = T> {
     let [mut least, mut most] = [bucket.first().map_or([0; 2], Point::measures); 2];
     for (i, point) in bucket.iter().enumerate() {
         let [low, high, other_low, other_high] = &mut chosen;
-        let measures = point.measures();
-        let places = [(low, high), (other_low, other_high)];
-        for ((measure, (least, most)), (low, high)) in measures
-            .into_iter()
-            .zip(least.iter_mut().zip(&mut most))
-            .zip(places)
-        {
+        let ([one, other], [least, other_least], [most, other_most]) =
+            (point.measures(), &mut least, &mut most);
+        for (measure, least, most, low, high) in [
+            (one, least, most, low, high),
+            (other, other_least, other_most, other_low, other_high),
+        ] {
             if measure < *least {
                 (*least, *low) = (measure, i);
             }
@@ -104,8 +119,10 @@ fn extremes<T: Point>(bucket: &[T]) -> impl Iterator<Item = T> {
             }
         }
     }
-    let kept = bucket.iter().enumerate();
-    kept.filter_map(move |(i, point)| chosen.contains(&i).then_some(*point))
+    chosen.sort_unstable();
+    let mut last = None;
+    let chosen = (chosen.into_iter()).filter(move |&i| last.replace(i) != Some(i));
+    chosen.filter_map(|i| bucket.get(i).copied())
 }
 
 /// A curve with points that are marked, such as segments that were sent again: marked ones are kept

@@ -38,8 +38,10 @@ pub(super) fn acknowledge<H: Handler>(
     }
     stream.mend_start(position);
     let before = stream.acknowledged.unwrap_or(position.min(stream.first));
-    let (closed, all) = (s.tcp.window == 0, position >= stream.sent);
-    stream.held.heard(s.mark, closed, all);
+    if !stream.goes_unasked {
+        let (closed, all) = (s.tcp.window == 0, position >= stream.sent);
+        stream.held.heard(s.mark, closed, all);
+    }
     if position < before {
         return;
     }
@@ -90,7 +92,9 @@ pub(super) fn acknowledge<H: Handler>(
     if s.tcp.sack_count > 0 {
         selectively_acknowledged(s, position, stream);
     }
-    if let Some((once, recovering)) = advanced {
+    if let Some((once, recovering)) = advanced
+        && !stream.goes_unasked
+    {
         // What was sent again for nothing made nobody wait.
         let arrived = once || (recovering && stream.recovery.was_needless());
         let everything = arrived && position >= stream.sent;
@@ -102,7 +106,9 @@ pub(super) fn acknowledge<H: Handler>(
         }
         stream.recovery.flight_is(stream.in_flight(), now);
     }
-    if !s.tcp.flags.syn() {
+    // Whether it is closed tells probes from what was sent again, also where nothing else of it is asked.
+    let unasked = stream.goes_unasked && s.tcp.window > 0 && !stream.window.is_zero();
+    if !s.tcp.flags.syn() && !unasked {
         let full_sized = stream.full_sized();
         let closed = stream
             .window

@@ -84,6 +84,32 @@ fn new_data<H: Handler>(
     end: u64,
     peer_seen: bool,
 ) -> Option<Time> {
+    if stream.window.is_zero() && s.payload_length <= 1 {
+        stream.probe = Some((start, end));
+    }
+    if !peer_seen {
+        stream.recovery.new_data(start, s.mark, s.order);
+    }
+    let held = match stream.goes_unasked && !stream.window.is_zero() {
+        true => None,
+        false => held_up(out, s, d, stream, end),
+    };
+    if stream.acknowledged.is_none_or(|a| a < end) && stream.is_plausible(start) {
+        let ts_value = s.tcp.timestamps.map(|(value, _)| value);
+        let others = stream.in_flight();
+        (stream.flight).push(end, s.payload_length, others, s.mark, ts_value);
+    }
+    held
+}
+
+/// What held it up: recovery, the window, or Nagle's algorithm.
+fn held_up<H: Handler>(
+    out: &mut Output<'_, H>,
+    s: &Segment,
+    d: Direction,
+    stream: &mut Stream,
+    end: u64,
+) -> Option<Time> {
     let now = s.mark.time;
     let full_sized = stream.full_sized();
     let near = stream.held.is_near();
@@ -97,18 +123,12 @@ fn new_data<H: Handler>(
     if released.is_some() {
         stream.window.was_full(s);
     }
-    if stream.window.is_zero() && s.payload_length <= 1 {
-        stream.probe = Some((start, end));
-    }
     if stream.window.is_zero() {
         stream.held.was_the_window();
     }
     stream.window.sent(s, end, full_sized, stream.round_trip_ns);
     if let Some((kind, stretch)) = stream.window.take_ready() {
         out.episode(d, kind, stretch);
-    }
-    if !peer_seen {
-        stream.recovery.new_data(start, s.mark, s.order);
     }
     let recovering = stream.recovery.since();
     let size = Size::of(s, stream.mss, stream.largest);
@@ -122,11 +142,6 @@ fn new_data<H: Handler>(
     );
     if let Some((kind, stretch)) = stream.held.take_ready() {
         out.episode(d, kind, stretch);
-    }
-    if stream.acknowledged.is_none_or(|a| a < end) && stream.is_plausible(start) {
-        let ts_value = s.tcp.timestamps.map(|(value, _)| value);
-        let others = stream.in_flight();
-        (stream.flight).push(end, s.payload_length, others, s.mark, ts_value);
     }
     recovering.or(released).or(held)
 }

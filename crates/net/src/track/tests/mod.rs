@@ -65,6 +65,32 @@ impl Seen {
         &self.items[d.index()]
     }
 
+    /// What came of its bytes: not what held them up.
+    fn bytes_alone(&self) -> String {
+        let chunks: Vec<_> = (self.chunks.iter())
+            .map(|chunk| Delivered {
+                held_since: None,
+                ..chunk.clone()
+            })
+            .collect();
+        let end = self.end.as_ref().map(|(summary, order, now)| {
+            let gaps = summary.directions.each_ref().map(|d| {
+                let again = (d.retransmitted_packets, d.out_of_order_packets);
+                let copies = (d.packets, d.duplicate_packets, again);
+                (
+                    d.missing_from_capture_gaps,
+                    d.missing_from_capture_bytes,
+                    copies,
+                )
+            });
+            (summary.close, summary.last, gaps, *order, *now)
+        });
+        format!(
+            "{:?} {:?} {chunks:?} {:?} {end:?}",
+            self.connection, self.items, self.datagrams
+        )
+    }
+
     fn summary(&self) -> &ConnectionSummary {
         &self.end.as_ref().unwrap().0
     }
@@ -78,6 +104,10 @@ impl Seen {
 struct Recorder {
     connections: Vec<Seen>,
     closed: Vec<u64>,
+}
+
+fn bytes_alone(recorder: &Recorder) -> Vec<String> {
+    recorder.connections.iter().map(Seen::bytes_alone).collect()
 }
 
 impl Recorder {
@@ -343,6 +373,11 @@ impl Script {
         assert_eq!(
             format!("{:#?} {problems:?}", awake.connections),
             format!("{:#?} {same_problems:?}", rested.connections)
+        );
+        let (unasked, same_problems) = run(tracker().with_bytes_alone());
+        assert_eq!(
+            format!("{:#?} {problems:?}", bytes_alone(&awake)),
+            format!("{:#?} {same_problems:?}", bytes_alone(&unasked))
         );
         (awake, problems)
     }

@@ -271,6 +271,7 @@ proptest! {
         let mut t = Script::new();
         t.bytes = vec![1; 100];
         let tracker = || Tracker::new(Recorder::default()).with_intervals(3 * MS);
+        let mut unasked = tracker().with_bytes_alone();
         let (mut tracker, mut resting) = (tracker(), tracker().with_little_awake());
         for (who, seq, ack, (length, captured, window), time, (sack, sack_count, ts), (scale, mss))
             in segments
@@ -289,7 +290,7 @@ proptest! {
             s.tcp.timestamps = ts;
             s.tcp.window_scale = scale;
             s.tcp.mss = mss;
-            for tracker in [&mut tracker, &mut resting] {
+            for tracker in [&mut tracker, &mut resting, &mut unasked] {
                 tracker.segment(&s, &t.bytes);
                 tracker.tick(s.order, s.mark.time);
             }
@@ -300,6 +301,7 @@ proptest! {
             format!("{:#?} {problems:?}", recorder.connections),
             format!("{:#?} {same_problems:?}", rested.connections)
         );
+        prop_assert_eq!(bytes_alone(&recorder), bytes_alone(&unasked.finish(u64::MAX).0));
         prop_assert!(recorder.connections.iter().all(|seen| seen.end.is_some()));
         for seen in &recorder.connections {
             adds_up(seen, 3 * MS)?;
