@@ -1,6 +1,6 @@
 //! Where readers put what they found and what they could not read, within the bound on operations.
 
-use crate::lines::At;
+use crate::lines::{At, Skips};
 use crate::{Application, BlockWaits, Error, Histogram, Operation, OperationSummary, Sample};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,6 +15,12 @@ pub(crate) struct Collector {
 
 /// Connections that rows may name.
 const SESSIONS: usize = 1_000_000;
+
+impl Skips for Collector {
+    fn skip(&mut self, at: At<'_>, reason: impl fmt::Display) {
+        Collector::skip(self, at, reason);
+    }
+}
 
 impl Collector {
     pub(crate) fn new(limit: usize) -> Collector {

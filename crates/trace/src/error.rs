@@ -64,6 +64,16 @@ pub enum Error {
         cure: &'static str,
         skipped: String,
     },
+    #[error(
+        "{file}, line {line}: \"{text}\" is nothing that --host reads: ss -tinm, /proc/pressure/*, vmstat -t, mpstat, iostat -x -t, sar (text, or sadf -j), nstat -as, netstat -s, ethtool -S, mountstats, nfsiostat, /proc/net/rpc/nfsd, tcpretrans, tcplife; a line # TIME COMMAND above each sample says what it is"
+    )]
+    NoHost {
+        file: String,
+        line: u64,
+        text: String,
+    },
+    #[error("{file} holds no sample of a host that can be used; {reason}")]
+    NoSamples { file: String, reason: String },
     #[error("{file} holds no finished operation; {reason}")]
     Nothing { file: String, reason: String },
 }

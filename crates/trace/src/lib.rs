@@ -4,6 +4,8 @@
 //! - Latencies that an application or its operating system noted, the evidence of `--app FILE` for time
 //!   that never shows on the wire: [`read`].
 //!
+//! - What tools said of a host over time, the evidence of `--host FILE`: [`host`].
+//!
 //! What a latency log is, is told by its content:
 //!
 //! - CSV with a header (`csv.rs` has the columns): operations with a start and an end, averages of intervals, or
@@ -26,6 +28,7 @@ mod error;
 mod fio;
 mod format;
 mod histogram;
+pub mod host;
 mod lines;
 mod mountstats;
 mod nfsiostat;
