@@ -4,7 +4,7 @@
 use super::others::Client;
 use super::seen::Seen;
 use super::{Diagnoser, Kind};
-use crate::app::{AppFacts, Compared, ServerFacts};
+use crate::app::{AppFacts, Compared, RowMatch, ServerFacts, Whose};
 use crate::compare::snapshot::Measured;
 use crate::facts::{
     self, ACCUSED_SHARE, Account, Basis, Exhibits, Facts, WORTH_NS, worth_of_writes_ns,
@@ -16,21 +16,29 @@ use crate::ledgers::{
 };
 use crate::narrowest::{self, Link};
 use crate::places::Known;
-use crate::results::{Budget, CaptureResult, Diagnosis, Layer, OpResult};
+use crate::pressure::{self, Against, Load};
+use crate::results::{Budget, CaptureResult, Diagnosis, Finding, HostResult, Side, Verdict};
 use crate::rounds::{Crossing, Habit};
 use crate::sql::habits::{Habit as SqlHabit, Pattern, habits};
 use crate::streams::{self, Gathered, Streams};
 use crate::verdict::{exchanged, verdict};
 use ledger::Sums;
 use model::{Direction, TimeClass};
+use std::sync::Arc;
 
 /// What hosts noted themselves of the calls.
-struct Noted {
-    app: Option<AppFacts>,
-    server_app: Option<ServerFacts>,
-    layers: Vec<Layer>,
-    /// How long the server's operations took, by the number of the call.
-    operations: Option<Operations>,
+pub(super) struct Noted {
+    pub(super) app: Option<Compared>,
+    pub(super) server: Option<Compared>,
+    /// What the client's own system counted, beside what its application noted.
+    pub(super) kernel: Option<Compared>,
+}
+
+/// Without what would explain a side that the verdict does not name: what goes on in a host is none of its business.
+fn explaining(mut findings: Vec<Finding>, verdict: &Verdict) -> Vec<Finding> {
+    let is_named = |side: Side| verdict.side == side || verdict.side == Side::Mixed;
+    findings.retain(|f| !f.rule.explains() || is_named(f.side));
+    findings
 }
 
 impl Diagnoser {
@@ -59,7 +67,11 @@ impl Diagnoser {
         }
         let mut notes = std::mem::take(&mut seen.notes);
         let ops = self.op_results(&seen);
-        let noted = self.held_against_hosts(&seen, &ops, &results, &mut notes);
+        let noted = self.held_against_hosts(&seen, &results, &mut notes);
+        let app = noted.app.as_ref().map(|rows| rows.facts.clone());
+        let server_app = noted.server.as_ref().map(ServerFacts::of);
+        // How long the server's operations took, by the number of the call.
+        let operations = noted.server.as_ref().map(|rows| &rows.joined.operations);
         let elapsed = match are_two {
             true => self.matched.first.zip(self.matched.last),
             false => self.captures[0].first.zip(self.captures[0].last),
@@ -69,11 +81,13 @@ impl Diagnoser {
             Kind::Turns => Vec::new(),
             Kind::Calls => narrowest::links(&self.matched.narrowest, streams.carried(), elapsed_ns),
         };
-        let whole = self.whole(&seen, gathered, &streams, &links, noted.operations.as_ref());
+        let whole = self.whole(&seen, gathered, &streams, &links, operations);
         let (account, spared) = self.account(&seen, &streams, &whole);
         if let Some(look) = look {
             self.show(&seen, &whole, &spared, look);
         }
+        let hosts = self.held_against_tools(&seen, gathered, &results, (&whole, &spared));
+        let layers = self.layers(&seen, &ops, &noted, &hosts);
         let facts = Facts {
             kind: self.kind,
             thresholds: self.options.thresholds,
@@ -83,8 +97,9 @@ impl Diagnoser {
             server: seen.server,
             matched: are_two.then_some(&self.matched),
             others: self.others.judged.as_ref().map(|o| [&o.response, &o.wait]),
-            app: noted.app.as_ref(),
-            server_app: noted.server_app.as_ref(),
+            app: app.as_ref(),
+            server_app: server_app.as_ref(),
+            hosts: &hosts,
             path: seen.path,
             account,
             streams: &streams,
@@ -107,6 +122,7 @@ impl Diagnoser {
             true => (exchanged(), Vec::new()),
             false => (verdict(&facts, &findings), findings),
         };
+        let findings = explaining(findings, &verdict);
         let untold_ns = facts.untold_ns();
         if untold_ns > 0 {
             notes.push(format!(
@@ -122,15 +138,16 @@ impl Diagnoser {
             _ => (account.sums.clone(), None),
         };
         let diagnosis = Diagnosis {
-            budget: self.budget(&seen, &account, noted.app.as_ref()),
+            budget: self.budget(&seen, &account, app.as_ref()),
             ops,
             captures: results,
             verdict,
             clock: seen.clock,
             findings,
-            app: noted.app,
-            server_app: noted.server_app,
-            layers: noted.layers,
+            app,
+            server_app,
+            layers,
+            hosts,
             files: Vec::new(),
             notes,
             call_time_ns: account.total_ns,
@@ -149,18 +166,60 @@ impl Diagnoser {
     fn held_against_hosts(
         &mut self,
         seen: &Seen,
-        ops: &[OpResult],
         results: &[CaptureResult],
         notes: &mut Vec<String>,
     ) -> Noted {
-        let app = self.held_against_application(seen, results, notes);
-        let server = self.held_against_server(seen, results, notes);
         Noted {
-            layers: self.layers(seen, ops, app.as_ref(), server.as_ref()),
-            app: app.map(|rows| rows.facts),
-            server_app: server.as_ref().map(ServerFacts::of),
-            operations: server.map(|rows| rows.joined.operations),
+            app: self.held_against_application(seen, results, notes),
+            server: self.held_against_server(seen, results, notes),
+            kernel: self.held_against_kernel(seen, results, notes),
         }
+    }
+
+    /// What the client's system counted of its queue, given beside what its application noted.
+    fn held_against_kernel(
+        &self,
+        seen: &Seen,
+        results: &[CaptureResult],
+        notes: &mut Vec<String>,
+    ) -> Option<Compared> {
+        let sums = self.options.hosts.iter().find_map(|h| h.sums.as_ref())?;
+        let is_given = self
+            .application
+            .as_ref()
+            .is_some_and(|a| !Arc::ptr_eq(a, sums));
+        let client = seen.client.filter(|_| is_given)?;
+        let rows = RowMatch::new(sums, Whose::Application, 0);
+        let (kernel, said) = rows.finish(client, results);
+        notes.extend(said);
+        kernel
+    }
+
+    /// What tools said of the hosts, held against what the calls are certain of.
+    fn held_against_tools(
+        &self,
+        seen: &Seen,
+        gathered: &Gathered,
+        results: &[CaptureResult],
+        (whole, spared): (&Whole<'_>, &Spared),
+    ) -> Vec<HostResult> {
+        if self.options.hosts.is_empty() {
+            return Vec::new();
+        }
+        let mut load = Load::new();
+        if let Some(app) = &self.application {
+            let timed = app.operations.iter().filter(|o| o.absolute);
+            load.application(timed.map(|o| (o.start_ns, o.end_ns)));
+        }
+        whole.each(spared, |call, ledger| load.call(call.at, ledger));
+        let server = seen.server.unwrap_or(seen.main());
+        let against = Against {
+            captures: [seen.main(), server].map(|i| &results[i]),
+            server_ahead_ns: seen.clock.as_ref().map_or(0, |c| c.offset_ns),
+            load: load.finished(),
+            fast_enough_ns: self.options.thresholds.fast_enough_ns,
+        };
+        pressure::held(&self.options.hosts, &gathered.ends, &against)
     }
 
     /// The application's own times held against the calls of its host. `notes` takes what that says.

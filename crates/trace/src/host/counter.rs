@@ -22,6 +22,8 @@ pub enum Counter {
     DiskAwait,
     DiskUtilization,
     DiskQueue,
+    /// I/Os.
+    DiskOperations,
     /// Packets that the interface, its driver or its queue dropped.
     NicDrops,
     /// What the system dropped although it had arrived: full backlogs and buffers.
@@ -60,6 +62,7 @@ impl Counter {
             Counter::DiskAwait => "disk-await",
             Counter::DiskUtilization => "disk-utilization",
             Counter::DiskQueue => "disk-queue",
+            Counter::DiskOperations => "disk-operations",
             Counter::NicDrops => "nic-drops",
             Counter::SocketDrops => "socket-drops",
             Counter::Retransmits => "retransmits",
@@ -80,7 +83,8 @@ impl Counter {
             | Counter::DiskUtilization => Unit::Percent,
             Counter::DiskAwait => Unit::Milliseconds,
             Counter::Swap => Unit::KilobytesPerSecond,
-            Counter::NicDrops
+            Counter::DiskOperations
+            | Counter::NicDrops
             | Counter::SocketDrops
             | Counter::Retransmits
             | Counter::NfsdCalls

@@ -155,6 +155,7 @@ fn of_disk(
     into: &mut Gather,
 ) {
     let kept = [
+        (Counter::DiskOperations, row.sum(&["r/s", "w/s"])),
         (Counter::DiskAwait, await_milli(row)),
         (Counter::DiskUtilization, row.milli("%util")),
         (Counter::DiskQueue, row.first(&["aqu-sz", "avgqu-sz"])),

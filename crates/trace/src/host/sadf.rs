@@ -153,6 +153,7 @@ fn counters<'a>(table: &str, value: &'a Value) -> Vec<(Counter, &'a str, i64)> {
                 let device = word(row, "disk-device");
                 let took = number(row, "await").filter(|_| number(row, "tps") != Some(0));
                 let queue = number(row, "aqu-sz").or_else(|| number(row, "avgqu-sz"));
+                found.push((Counter::DiskOperations, device, number(row, "tps")));
                 found.push((Counter::DiskAwait, device, took));
                 found.push((
                     Counter::DiskUtilization,

@@ -92,6 +92,7 @@ fn counters<'a>(row: &Row<'a>) -> Vec<Found<'a>> {
         // A device that did nothing has no time of I/Os.
         let took = row.milli("await").filter(|_| row.milli("tps") != Some(0));
         return vec![
+            (Counter::DiskOperations, device, row.milli("tps")),
             (Counter::DiskAwait, device, took),
             (Counter::DiskUtilization, device, row.milli("%util")),
             (

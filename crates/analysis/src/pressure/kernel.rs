@@ -1,0 +1,163 @@
+//! Which addresses are clients' and which servers', and what TCP said of connections, beside what their packets say.
+
+use crate::hosts::Hosts;
+use crate::results::KernelResult;
+use hashbrown::HashMap;
+use model::{ConnectionSummary, Direction, Endpoint, Time, TimeClass, Timeline};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use trace::host::{Host, TcpConnection, TcpSample};
+
+/// Connections of which packets are remembered, and that are shown of a host.
+const REMEMBERED: usize = 256;
+const SHOWN: usize = 20;
+
+/// The ends of what captures hold.
+#[derive(Default)]
+pub(crate) struct Ends {
+    hosts: Arc<[Host]>,
+    clients: Hosts,
+    servers: Hosts,
+    /// Of which client's and server's ends tools told.
+    wanted: HashMap<(Endpoint, Endpoint), (), foldhash::fast::FixedState>,
+    seen: Vec<Seen>,
+}
+
+/// What the packets of a connection say, in one capture.
+struct Seen {
+    capture: usize,
+    client: Endpoint,
+    server: Endpoint,
+    timelines: Option<[Timeline; 2]>,
+}
+
+impl Ends {
+    pub(crate) fn of(hosts: &Arc<[Host]>) -> Ends {
+        let mut wanted = HashMap::default();
+        for c in hosts.iter().flat_map(|h| &h.connections) {
+            let (local, peer) = (end(c.local), end(c.peer));
+            wanted.insert((local, peer), ());
+            wanted.insert((peer, local), ());
+        }
+        Ends {
+            hosts: Arc::clone(hosts),
+            wanted,
+            ..Ends::default()
+        }
+    }
+
+    pub(crate) fn add(&mut self, capture: usize, c: &ConnectionSummary) {
+        if self.hosts.is_empty() {
+            return;
+        }
+        self.clients.add(c.client.address);
+        self.servers.add(c.server.address);
+        if self.wanted.contains_key(&(c.client, c.server)) && self.seen.len() < REMEMBERED {
+            let timelines = c.accounts.as_ref().map(|accounts| {
+                let [a, b] = accounts.as_ref();
+                [a.timeline.clone(), b.timeline.clone()]
+            });
+            self.seen.push(Seen {
+                capture,
+                client: c.client,
+                server: c.server,
+                timelines: timelines.filter(|t| t.iter().any(|t| !t.is_empty())),
+            });
+        }
+    }
+
+    /// Whether an address is a client's, and a server's.
+    pub(super) fn are(&self, address: IpAddr) -> [bool; 2] {
+        [&self.clients, &self.servers].map(|hosts| hosts.iter().any(|h| h == address))
+    }
+
+    /// What a host's TCP said of connections that captures hold, while these ran.
+    pub(super) fn kernel(&self, host: usize, ran: (i64, i64)) -> Vec<KernelResult> {
+        let connections = self.hosts.get(host).map_or(&[][..], |h| &h.connections);
+        let mut found: Vec<KernelResult> = connections
+            .iter()
+            .filter_map(|c| self.one(c, ran))
+            .collect();
+        found.sort_by_key(|k| {
+            (
+                std::cmp::Reverse((k.busy_ns, k.retransmits)),
+                k.client,
+                k.server,
+            )
+        });
+        found.truncate(SHOWN);
+        found
+    }
+
+    fn one(&self, c: &TcpConnection, (first, last): (i64, i64)) -> Option<KernelResult> {
+        let (local, peer) = (end(c.local), end(c.peer));
+        let is = |s: &&Seen| {
+            (s.client, s.server) == (local, peer) || (s.client, s.server) == (peer, local)
+        };
+        // Where several captures hold it, that nearest to this host is the one of its side, which comes first for clients.
+        let seen = self
+            .seen
+            .iter()
+            .filter(is)
+            .min_by_key(|s| match s.client == local {
+                true => s.capture,
+                false => usize::MAX - s.capture,
+            })?;
+        let direction = match seen.client == local {
+            true => Direction::ToServer,
+            false => Direction::ToClient,
+        };
+        let within = |s: &&TcpSample| s.at_ns.is_none_or(|at| at >= first && at <= last);
+        let samples: Vec<&TcpSample> = c.samples.iter().filter(within).collect();
+        let (a, b) = (samples.first()?, samples.last()?);
+        let (from, until) = (a.at_ns.unwrap_or(first), b.at_ns.unwrap_or(last));
+        // Of one sample, all since it was opened.
+        let start = if samples.len() > 1 {
+            **a
+        } else {
+            TcpSample::default()
+        };
+        let window_ns = seen
+            .timelines
+            .as_ref()
+            .filter(|_| samples.len() > 1)
+            .map(|t| {
+                let [least, most] = t[direction.index()].between(Time(from), Time(until));
+                [least, most].map(|of| {
+                    of[TimeClass::ReceiverApplication].saturating_add(of[TimeClass::SmallWindow])
+                })
+            });
+        let all = || samples.iter();
+        Some(KernelResult {
+            client: seen.client,
+            server: seen.server,
+            direction,
+            from: Time(from),
+            until: Time(until),
+            busy_ns: (b.busy_ns - start.busy_ns).max(0),
+            rwnd_limited_ns: (b.rwnd_limited_ns - start.rwnd_limited_ns).max(0),
+            sndbuf_limited_ns: (b.sndbuf_limited_ns - start.sndbuf_limited_ns).max(0),
+            retransmits: b.retransmits.saturating_sub(start.retransmits),
+            cwnd_least: all().filter_map(|s| s.cwnd).min(),
+            cwnd_most: all().filter_map(|s| s.cwnd).max(),
+            rto_most_ns: all().filter_map(|s| s.rto_ns).max(),
+            rtt_least_ns: all().filter_map(|s| s.min_rtt_ns.or(s.rtt_ns)).min(),
+            window_ns,
+        })
+    }
+
+    #[cfg(test)]
+    pub(super) fn between(client: [u8; 4], server: [u8; 4]) -> Ends {
+        let mut ends = Ends::default();
+        ends.clients.add(client.into());
+        ends.servers.add(server.into());
+        ends
+    }
+}
+
+fn end(of: SocketAddr) -> Endpoint {
+    Endpoint {
+        address: of.ip(),
+        port: of.port(),
+    }
+}
