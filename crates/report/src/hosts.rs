@@ -13,6 +13,8 @@ use serde_json::{Value, json};
 pub(crate) const COUNTERS: &str = "What tools say of the hosts";
 pub(crate) const KERNEL: &str = "What TCP says of its connections";
 
+const HEADS: [&str; 6] = ["", "mean", "most", "calls then", "else", ""];
+
 /// Counters of a host in a table for people; JSON has all.
 const ROWS: usize = 10;
 
@@ -24,12 +26,14 @@ pub(crate) fn text(d: &Diagnosis) -> String {
     let mut out = Tone::Title.paint(COUNTERS) + "\n";
     for host in &d.hosts {
         out.push_str(&wrap("  ", 4, &said(host)));
-    }
-    for (title, rows) in [("", counters(d)), (KERNEL, kernel(d))] {
-        let Some(rows) = rows else { continue };
-        if !title.is_empty() {
-            out.push_str(&format!("\n{}\n", Tone::Title.paint(title)));
+        let rows = rows(host, "    ");
+        if !rows.is_empty() {
+            let heads = std::iter::once(HEADS.map(str::to_owned).to_vec());
+            out.push_str(&Grid::fitting(heads.chain(rows).collect()).text());
         }
+    }
+    if let Some(rows) = kernel(d) {
+        out.push_str(&format!("\n{}\n", Tone::Title.paint(KERNEL)));
         out.push_str(&Grid::fitting(rows).text());
     }
     for sentence in contradicted(d) {
@@ -76,28 +80,32 @@ pub(crate) fn said(host: &HostResult) -> String {
     )
 }
 
-/// Rows with their heads: those that say something of the calls first.
+/// Rows of all hosts with their heads.
 pub(crate) fn counters(d: &Diagnosis) -> Option<Vec<Vec<String>>> {
-    let heads = ["", "mean", "most", "calls then", "else", "which"];
-    let mut rows = vec![heads.map(str::to_owned).to_vec()];
-    for host in &d.hosts {
-        let mut shown: Vec<&SeriesResult> =
-            host.series.iter().filter(|s| s.max_milli > 0).collect();
-        let rank = |s: &SeriesResult| match s.held.map(|h| h.fit) {
-            Some(Fit::Goes) => 0,
-            Some(Fit::NeverHigh) => 2,
-            Some(_) => 1,
-            None => 3,
-        };
-        shown.sort_by_key(|s| rank(s));
-        rows.extend(shown.into_iter().take(ROWS).map(|s| row(host, s)));
-    }
-    (rows.len() > 1).then_some(rows)
+    let of = |host: &HostResult| {
+        let side = host.side.map_or("", Side::name);
+        rows(host, &format!("{side} "))
+    };
+    let rows: Vec<Vec<String>> = d.hosts.iter().flat_map(of).collect();
+    let heads = HEADS.map(str::to_owned).to_vec();
+    (!rows.is_empty()).then(|| std::iter::once(heads).chain(rows).collect())
 }
 
-fn row(host: &HostResult, s: &SeriesResult) -> Vec<String> {
-    let side = host.side.map_or("", Side::name);
-    let name = format!("  {side} {} {}", s.counter.name(), s.device);
+/// Those that say something of the calls first.
+fn rows(host: &HostResult, before: &str) -> Vec<Vec<String>> {
+    let mut shown: Vec<&SeriesResult> = host.series.iter().filter(|s| s.max_milli > 0).collect();
+    shown.sort_by_key(|s| match s.held.map(|h| h.fit) {
+        Some(Fit::Goes) => 0,
+        Some(Fit::NeverHigh) => 2,
+        Some(_) => 1,
+        None => 3,
+    });
+    let shown = shown.into_iter().take(ROWS);
+    shown.map(|s| row(s, before)).collect()
+}
+
+fn row(s: &SeriesResult, before: &str) -> Vec<String> {
+    let name = format!("{before}{} {}", s.counter.name(), s.device);
     let held = s.held.filter(|h| h.high > 0);
     let mean = |i: usize| match held {
         Some(h) if h.calls[i] > 0 => format_duration(h.mean_ns[i]),
