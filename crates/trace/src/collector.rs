@@ -111,6 +111,11 @@ impl Collector {
         self.application.of_clients = true;
     }
 
+    /// Samples are those of who serves.
+    pub(crate) fn of_servers(&mut self) {
+        self.application.of_servers = true;
+    }
+
     /// The times are those of disks, not of operations.
     pub(crate) fn of_disks(&mut self) {
         self.application.of_disks = true;
@@ -141,6 +146,10 @@ impl Collector {
 
     pub(crate) fn blocks(&mut self, waits: Arc<BlockWaits>) {
         self.application.blocks = Some(waits);
+    }
+
+    pub(crate) fn has_histograms(&self) -> bool {
+        !self.application.histograms.is_empty()
     }
 
     /// Whether no operation or sample was found so far.

@@ -42,7 +42,7 @@ pub(crate) struct Diagnose {
     /// A fio latency log, nfsiostat output, or /proc/self/mountstats: for its two snapshots, give
     /// --app twice.
     /// Or an extended SQL trace (event 10046) of an Oracle database on the client's host, whose waits
-    /// for blocks are joined with NFS READs I/O by I/O; or its v$event_histogram.
+    /// for blocks are joined with NFS READs I/O by I/O; or its v$event_histogram or AWR report (text).
     ///
     /// Distributions of DTrace (quantize), bpftrace (hist) and BCC (nfsdist), and rows of nfsslower: of
     /// these only what their bounds prove is said.
@@ -63,7 +63,7 @@ pub(crate) struct Diagnose {
     ///
     /// PostgreSQL's log (log_min_duration_statement; with %r, csvlog or jsonlog statement by statement),
     /// MySQL's log of slow statements, two snapshots of pg_stat_statements or of performance_schema's
-    /// digests.
+    /// digests; Oracle's AWR report (text).
     ///
     /// With --app or --server-app the answer has a table of layers, from the application to the
     /// server's operation.

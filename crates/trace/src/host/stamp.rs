@@ -98,6 +98,14 @@ pub(super) fn clock(line: &str) -> Option<(i64, &str)> {
     fits.then_some(((hours * 3_600 + minutes * 60 + seconds) * SECOND_NS, rest))
 }
 
+/// Whether a line is a date and a time of day and no more, as iostat begins its reports.
+pub(super) fn is_alone(line: &str) -> bool {
+    let local = |(day, clock_text): (&str, &str)| {
+        date(day).is_some() && clock(clock_text).is_some_and(|(_, rest)| rest.is_empty())
+    };
+    line.split_once(' ').is_some_and(local) || !line.contains(' ') && iso(line).is_some()
+}
+
 /// `Linux 6.1.0 (db1) 11/24/26 _x86_64_ (2 CPU)`, above what sysstat's tools write.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Banner {

@@ -84,7 +84,10 @@ impl Tool {
                 Tool::Pressure
             } else if begins("procs ---") || begins("r ") && has("swpd") {
                 Tool::Vmstat
-            } else if begins("avg-cpu:") || begins("Device") && has("%util") {
+            } else if begins("avg-cpu:")
+                || stamp::is_alone(text)
+                || begins("Device") && has("%util")
+            {
                 Tool::Iostat
             } else if begins("{\"sysstat\"") {
                 Tool::Sadf
