@@ -3,7 +3,9 @@
 use crate::hosts::Hosts;
 use crate::results::KernelResult;
 use hashbrown::HashMap;
-use model::{ConnectionSummary, Direction, Endpoint, Time, TimeClass, Timeline};
+use model::{
+    ConnectionSummary, Direction, DirectionAccount, Endpoint, PerClass, Time, TimeClass, Timeline,
+};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use trace::host::{Host, TcpConnection, TcpSample};
@@ -28,7 +30,40 @@ struct Seen {
     capture: usize,
     client: Endpoint,
     server: Endpoint,
-    timelines: Option<[Timeline; 2]>,
+    /// By direction, where that was asked for.
+    windows: Option<[Windows; 2]>,
+}
+
+/// How long the receiver's window held a direction up, by the packets: by when, or in all between the first and the last.
+struct Windows {
+    timeline: Timeline,
+    ns: i64,
+    whole: (Time, Time),
+}
+
+impl Windows {
+    fn of(account: &DirectionAccount, c: &ConnectionSummary) -> Windows {
+        Windows {
+            timeline: account.timeline.clone(),
+            ns: windows_ns(&account.time_ns),
+            whole: (c.first.time, c.last.time),
+        }
+    }
+
+    /// At least and at most of a time.
+    fn between(&self, from: Time, until: Time) -> [i64; 2] {
+        if !self.timeline.is_empty() {
+            return self.timeline.between(from, until).map(|of| windows_ns(&of));
+        }
+        let (first, last) = self.whole;
+        let whole = (last - first).max(0);
+        let part = (last.min(until) - first.max(from)).clamp(0, whole);
+        [(self.ns - (whole - part)).max(0), self.ns.min(part)]
+    }
+}
+
+fn windows_ns(of: &PerClass<i64>) -> i64 {
+    of[TimeClass::ReceiverApplication].saturating_add(of[TimeClass::SmallWindow])
 }
 
 impl Ends {
@@ -53,15 +88,15 @@ impl Ends {
         self.clients.add(c.client.address);
         self.servers.add(c.server.address);
         if self.wanted.contains_key(&(c.client, c.server)) && self.seen.len() < REMEMBERED {
-            let timelines = c.accounts.as_ref().map(|accounts| {
-                let [a, b] = accounts.as_ref();
-                [a.timeline.clone(), b.timeline.clone()]
-            });
+            let windows = c
+                .accounts
+                .as_ref()
+                .map(|a| a.each_ref().map(|a| Windows::of(a, c)));
             self.seen.push(Seen {
                 capture,
                 client: c.client,
                 server: c.server,
-                timelines: timelines.filter(|t| t.iter().any(|t| !t.is_empty())),
+                windows,
             });
         }
     }
@@ -117,16 +152,8 @@ impl Ends {
         } else {
             TcpSample::default()
         };
-        let window_ns = seen
-            .timelines
-            .as_ref()
-            .filter(|_| samples.len() > 1)
-            .map(|t| {
-                let [least, most] = t[direction.index()].between(Time(from), Time(until));
-                [least, most].map(|of| {
-                    of[TimeClass::ReceiverApplication].saturating_add(of[TimeClass::SmallWindow])
-                })
-            });
+        let windows = seen.windows.as_ref().filter(|_| samples.len() > 1);
+        let window_ns = windows.map(|w| w[direction.index()].between(Time(from), Time(until)));
         let all = || samples.iter();
         Some(KernelResult {
             client: seen.client,

@@ -268,8 +268,8 @@ fn what_the_client_s_system_counted_is_its_layer_beside_what_the_application_not
     assert_eq!(d["hosts"][0]["side_from"], "tool");
 }
 
-#[test]
-fn what_tcp_says_stands_beside_what_packets_say() {
+/// A sample a second of the server's connection, whose client's window held it up for so long of each second.
+fn ss(limited_ms: i64) -> String {
     let mut ss = String::new();
     for second in 1..SECONDS {
         let _ = write!(
@@ -279,11 +279,16 @@ fn what_tcp_says_stands_beside_what_packets_say() {
              busy:{}ms rwnd_limited:{}ms(50.0%) retrans:0/2\n",
             BEGAN_S + second,
             10 + second,
-            second * 20,
-            second * 10
+            second * 980,
+            second * limited_ms
         );
     }
-    let d = diagnosed(with("hosts-tcp", "", "ss.txt", &ss));
+    ss
+}
+
+#[test]
+fn what_tcp_says_stands_beside_what_packets_say() {
+    let d = diagnosed(with("hosts-tcp", "", "ss.txt", &ss(10)));
     let host = &d["hosts"][0];
     assert_eq!(
         (&host["side"], &host["side_from"]),
@@ -297,7 +302,7 @@ fn what_tcp_says_stands_beside_what_packets_say() {
     let n = |key: &str| k[key].as_i64();
     assert_eq!(
         (n("busy_ns"), n("rwnd_limited_ns")),
-        (Some(58 * 20 * MS), Some(58 * 10 * MS))
+        (Some(58 * 980 * MS), Some(58 * 10 * MS))
     );
     assert_eq!(
         (n("cwnd_least_segments"), n("cwnd_most_segments")),
@@ -307,6 +312,13 @@ fn what_tcp_says_stands_beside_what_packets_say() {
         (n("rto_most_ns"), n("retransmits")),
         (Some(204 * MS), Some(0))
     );
+    assert_eq!(
+        (n("window_least_ns"), n("window_most_ns")),
+        (Some(0), Some(0))
+    );
+    assert_eq!(k["contradicts"], false);
+    let page = text(&slowside(&with("hosts-tcp", "", "ss.txt", &ss(900))).stdout);
+    assert!(page.contains("as its kernel says"), "{page}");
 }
 
 #[test]
