@@ -188,3 +188,61 @@ fn end(of: SocketAddr) -> Endpoint {
         port: of.port(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: i64 = 1_000_000_000;
+
+    fn windows(ns: i64, timeline: Timeline) -> Windows {
+        Windows {
+            timeline,
+            ns,
+            whole: (Time(0), Time(100 * S)),
+        }
+    }
+
+    #[test]
+    fn of_a_part_of_a_connections_time_its_sums_are_bounds() {
+        let whole = windows(60 * S, Timeline::default());
+        assert_eq!(whole.between(Time(0), Time(100 * S)), [60 * S, 60 * S]);
+        assert_eq!(whole.between(Time(10 * S), Time(90 * S)), [40 * S, 60 * S]);
+        assert_eq!(whole.between(Time(0), Time(30 * S)), [0, 30 * S]);
+        let mut timeline = Timeline::default();
+        timeline.add(TimeClass::ReceiverApplication, Time(0), Time(20 * S));
+        timeline.add(TimeClass::Transfer, Time(20 * S), Time(40 * S));
+        let told = windows(20 * S, timeline);
+        assert_eq!(told.between(Time(10 * S), Time(40 * S))[1], 10 * S);
+    }
+
+    #[test]
+    fn packets_and_kernel_contradict_each_other_by_more_than_half_of_the_time() {
+        let end = |host| Endpoint {
+            address: [10, 0, 0, host].into(),
+            port: 1,
+        };
+        let said = |kernel_s: i64, packets: Option<[i64; 2]>| {
+            let k = KernelResult {
+                client: end(1),
+                server: end(2),
+                direction: Direction::ToServer,
+                from: Time(0),
+                until: Time(100 * S),
+                busy_ns: 100 * S,
+                rwnd_limited_ns: kernel_s * S,
+                sndbuf_limited_ns: 0,
+                retransmits: 0,
+                cwnd_least: None,
+                cwnd_most: None,
+                rto_most_ns: None,
+                rtt_least_ns: None,
+                window_ns: packets.map(|p| p.map(|s| s * S)),
+            };
+            k.contradicts()
+        };
+        assert!(said(10, Some([61, 90])) && !said(10, Some([60, 90])));
+        assert!(said(90, Some([0, 39])) && !said(90, Some([0, 40])));
+        assert!(!said(90, None));
+    }
+}

@@ -347,3 +347,50 @@ fn what_is_nothing_of_a_host_is_refused_with_its_line() {
     assert!(wrong("# 100000000 cat /proc/net/rpc/nfsd\nrpc 1 0 0 0 0\n").contains("two samples"));
     assert!(wrong("{\"sysstat\": 7}").contains("no JSON of sadf -j"));
 }
+
+proptest::proptest! {
+    /// Cut, damaged, put together: nothing panics, and samples are in order and not less than nothing.
+    #[test]
+    fn whatever_a_file_holds_what_comes_out_is_sound(
+        pieces in proptest::collection::vec((0..13_usize, 0..6_000_usize, 0..400_usize), 1..6),
+        damage in proptest::collection::vec((0..2_000_usize, 0..128_u8), 0..20),
+    ) {
+        const FILES: [&[u8]; 13] = [
+            include_bytes!("recorded/ss"),
+            include_bytes!("recorded/psi-cpu"),
+            include_bytes!("recorded/vmstat"),
+            include_bytes!("recorded/mpstat"),
+            include_bytes!("recorded/iostat"),
+            include_bytes!("recorded/sar"),
+            include_bytes!("recorded/sadf.json"),
+            include_bytes!("recorded/nstat"),
+            include_bytes!("recorded/netstat"),
+            include_bytes!("recorded/ethtool"),
+            b"# 2026-11-24T16:55:38.085Z cat /proc/net/rpc/nfsd\nth 8 0\nrpc 18446744073709551615 0 0\n",
+            b"TIME PID IP LADDR:LPORT T> RADDR:RPORT STATE\n01:55:05 0 4 10.0.0.2:9 R> 10.0.0.1:1 X\n",
+            b"# 2199-12-31T23:59:59.9Z vmstat -t 86400\n r b swpd si so us sy id wa st\n1 1 9 9 9 9 9 99999999999999999 9 9\n",
+        ];
+        let mut bytes = Vec::new();
+        for (file, from, length) in pieces {
+            let file = FILES[file];
+            let from = from.min(file.len());
+            bytes.extend_from_slice(&file[from..(from + length * 8).min(file.len())]);
+            bytes.push(b'\n');
+        }
+        for (at, byte) in damage {
+            if let Some(own) = bytes.get_mut(at) {
+                *own = byte;
+            }
+        }
+        match read_bytes("server-cpu", &bytes) {
+            Ok(host) => {
+                for series in &host.series {
+                    assert!(series.samples.is_sorted());
+                    assert!(series.samples.iter().all(|s| s.from_ns < s.until_ns && s.milli >= 0));
+                }
+                assert_eq!(host.skipped_lines > 0, host.first_skipped.is_some());
+            }
+            Err(error) => assert!(!error.to_string().contains('\n'), "{error}"),
+        }
+    }
+}

@@ -312,13 +312,9 @@ fn what_tcp_says_stands_beside_what_packets_say() {
         (n("rto_most_ns"), n("retransmits")),
         (Some(204 * MS), Some(0))
     );
-    assert_eq!(
-        (n("window_least_ns"), n("window_most_ns")),
-        (Some(0), Some(0))
-    );
+    // What held segments of known protocols up is not accounted by when.
+    assert_eq!(n("window_most_ns"), None);
     assert_eq!(k["contradicts"], false);
-    let page = text(&slowside(&with("hosts-tcp", "", "ss.txt", &ss(900))).stdout);
-    assert!(page.contains("as its kernel says"), "{page}");
 }
 
 #[test]
