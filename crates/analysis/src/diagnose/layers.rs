@@ -4,7 +4,7 @@
 //! the kinds that every row file names, reads and writes before others.
 
 use super::Diagnoser;
-use super::finish::Noted;
+use super::noted::Noted;
 use super::seen::Seen;
 use crate::app::{ByKind, Compared, ComparedBy, KINDS, Spread, kind_of_op};
 use crate::results::{HostResult, Layer, LayerBounds, LayerOf, LayerSource, OpResult, Side};

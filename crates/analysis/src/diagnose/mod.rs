@@ -3,6 +3,7 @@
 mod alone;
 mod finish;
 mod layers;
+mod noted;
 mod others;
 mod seen;
 mod tables;
