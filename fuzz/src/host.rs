@@ -14,11 +14,20 @@ pub fn host(data: &[u8]) {
             assert_eq!(host.skipped_lines > 0, host.first_skipped.is_some());
             for series in &host.series {
                 assert!(!series.samples.is_empty());
-                assert!(series.samples.iter().all(|s| s.from_ns < s.until_ns && s.milli >= 0));
+                assert!(
+                    series
+                        .samples
+                        .iter()
+                        .all(|s| s.from_ns < s.until_ns && s.milli >= 0)
+                );
                 assert!(series.samples.is_sorted());
             }
             for c in &host.connections {
-                assert!(c.samples.iter().all(|s| s.busy_ns >= 0 && s.rwnd_limited_ns >= 0));
+                assert!(
+                    c.samples
+                        .iter()
+                        .all(|s| s.busy_ns >= 0 && s.rwnd_limited_ns >= 0)
+                );
             }
         }
         Err(error) => assert!(!error.to_string().contains('\n'), "one line: {error}"),
