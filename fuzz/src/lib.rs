@@ -13,6 +13,7 @@ pub mod commands;
 mod decode;
 mod expression;
 mod filter;
+mod host;
 mod kept;
 mod outputs;
 mod pipeline;
@@ -30,6 +31,7 @@ pub use app::app;
 pub use decode::{LINK_TYPES, decode};
 pub use expression::expression;
 pub use filter::filter;
+pub use host::host;
 pub use kept::{inputs, read};
 pub use pipeline::pipeline;
 pub use probe::probe_wire;
@@ -74,6 +76,7 @@ pub const ALL: &[Target] = &[
     ("rpc_udp", rpc_udp),
     ("turns", turns),
     ("app", app),
+    ("host", host),
     ("oracle_trace", oracle_trace),
     ("sqlnet_trace", sqlnet_trace),
     ("filter", filter),

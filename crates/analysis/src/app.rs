@@ -130,6 +130,7 @@ impl RowMatch {
     /// Joined calls that take this long or longer are the slow ones.
     #[must_use]
     pub fn new(app: &Arc<Application>, whose: Whose, slow_ns: i64) -> RowMatch {
+        let app = &whose.own(app);
         let mut by_place: HashMap<_, VecDeque<u32>, _> = HashMap::default();
         for (number, o) in (0..).zip(&app.operations) {
             if let Some(offset) = o.offset {

@@ -17,6 +17,7 @@ use crate::compare::gather::Wire;
 use crate::diagnose::{Diagnoser, Kind, Options};
 use crate::files::{self, Exports, Files};
 use crate::ledgers::{Look, Looked};
+use crate::pressure::Ends;
 use crate::results::{CaptureResult, Diagnosis, OpResult, Unpaired, Vantage, What};
 use crate::startup::{Startup, is_of_startup};
 use crate::streams::Gathered;
@@ -48,6 +49,7 @@ pub struct Diagnosers {
 impl Diagnosers {
     #[must_use]
     pub fn new(captures: usize, options: Options, app: Option<&Arc<Application>>) -> Diagnosers {
+        let ends = Ends::of(&options.hosts);
         Diagnosers {
             calls: Diagnoser::new(captures, options.clone(), app, Kind::Calls),
             turns: Diagnoser::new(captures, options.clone(), app, Kind::Turns),
@@ -55,12 +57,13 @@ impl Diagnosers {
                 captures,
                 Options {
                     server_app: None,
+                    hosts: Arc::default(),
                     ..options
                 },
                 None,
                 Kind::Turns,
             ),
-            gathered: Gathered::default(),
+            gathered: Gathered::with(ends),
             rows: [0; 2],
             startups: Default::default(),
             files: Default::default(),
@@ -417,6 +420,7 @@ mod tests {
             statements_bytes: u64::MAX,
             whole: true,
             server_app: None,
+            hosts: Arc::default(),
         };
         let mut d = Diagnosers::new(1, options, None);
         fill(&mut d);

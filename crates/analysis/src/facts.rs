@@ -12,7 +12,7 @@ use crate::health::Health;
 use crate::matched::MatchedFacts;
 use crate::narrowest::Link;
 use crate::path::PathEstimate;
-use crate::results::CaptureResult;
+use crate::results::{CaptureResult, HostResult};
 use crate::sql::SqlResult;
 use crate::startup::ClientStartup;
 use crate::stats::Distribution;
@@ -60,6 +60,8 @@ pub struct Facts<'a> {
     pub others: Option<[&'a Distribution; 2]>,
     pub app: Option<&'a AppFacts>,
     pub server_app: Option<&'a ServerFacts>,
+    /// What tools said of the hosts.
+    pub hosts: &'a [HostResult],
     pub path: Option<PathEstimate>,
     pub account: Account,
     pub streams: &'a Streams,

@@ -40,6 +40,7 @@ pub mod packed;
 pub mod packets;
 pub mod path;
 pub mod places;
+mod pressure;
 pub mod results;
 pub mod rounds;
 pub mod sql;

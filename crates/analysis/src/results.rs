@@ -1,6 +1,7 @@
 //! What an analysis says, as plain data: the shapes that every output is written from.
 
 mod conns;
+mod hosts;
 mod layers;
 mod ops;
 mod order;
@@ -9,6 +10,10 @@ mod trace_join;
 pub use conns::{
     ConnectionPlot, ConnectionResult, ConnsResult, DirectionResult, HandshakeResult, PlotView,
     SeriesRow,
+};
+pub use hosts::{
+    Counter, DiskSum, Fit, HostClock, HostResult, KernelResult, Pressed, SeriesResult, SideFrom,
+    Unit,
 };
 pub use layers::{Layer, LayerBounds, LayerOf, LayerSource};
 pub use ops::{GroupResult, KeyValue, OpsResult};
@@ -423,6 +428,8 @@ pub struct Diagnosis {
     pub server_app: Option<ServerFacts>,
     /// What each layer takes of the same operations, outermost first; empty unless somebody's own times were used.
     pub layers: Vec<Layer>,
+    /// What tools said of the hosts, a file of `--host` each.
+    pub hosts: Vec<HostResult>,
     /// The files that took most time, as the capture nearest to the client saw it; a bounded number.
     pub files: Vec<FileResult>,
     /// Things worth knowing that are not findings: assumptions, what one capture cannot show.

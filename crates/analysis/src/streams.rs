@@ -10,6 +10,7 @@ use crate::conns;
 use crate::files::Exports;
 use crate::health::Health;
 use crate::packed::Packed;
+use crate::pressure::Ends;
 use crate::results::{ConnectionResult, DirectionResult, Side};
 use crate::rounds::Chatter;
 use crate::startup::ClientStartup;
@@ -44,9 +45,18 @@ pub struct Gathered {
     pub health: [Health; 2],
     /// Below which exports files lie, once all captures were read.
     pub exports: Exports,
+    /// Who talks, where tools of hosts are held against it.
+    pub(crate) ends: Ends,
 }
 
 impl Gathered {
+    pub(crate) fn with(ends: Ends) -> Gathered {
+        Gathered {
+            ends,
+            ..Gathered::default()
+        }
+    }
+
     /// The start-up seen in a capture.
     #[must_use]
     pub fn startup(&self, capture: usize) -> Option<(usize, &ClientStartup)> {
@@ -55,6 +65,7 @@ impl Gathered {
     }
 
     pub fn add(&mut self, capture: usize, c: &ConnectionSummary) {
+        self.ends.add(capture, c);
         if let Some(health) = self.health.get_mut(capture) {
             health.connection(c);
         }

@@ -28,7 +28,7 @@ mod whatif;
 
 pub(crate) use calls::{Calls, Order};
 pub(crate) use capture::Capture;
-pub(crate) use compare::{Compare, CompareFormat};
+pub(crate) use compare::{Compare, CompareFormat, WhichRun};
 pub(crate) use conns::{Conns, ConnsFormat};
 pub(crate) use cut::Cut;
 pub(crate) use demo::Demo;
@@ -46,7 +46,9 @@ pub(crate) use sql::Sql;
 pub(crate) use startup::Startup;
 pub(crate) use stat::Stat;
 pub(crate) use trace::{ProfileBy, Trace};
-pub(crate) use value::{AnswerFormat, GroupFormat, Output, RowFormat, TableFormat, no_column};
+pub(crate) use value::{
+    AnswerFormat, GroupFormat, HostFile, Output, RowFormat, TableFormat, no_column,
+};
 pub(crate) use whatif::{Start, WhatIf};
 
 use analysis::filter::nearest;

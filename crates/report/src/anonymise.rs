@@ -200,6 +200,20 @@ impl Anonymise for Diagnosis {
         if let Some(server) = &mut self.server_app {
             server.basis = std::mem::take(&mut server.basis).anonymised(names);
         }
+        for host in &mut self.hosts {
+            host.file = names.name(NameKind::File, &host.file);
+            host.name = host
+                .name
+                .take()
+                .map(|name| names.name(NameKind::Host, &name));
+            // Volumes are called after what lies on them.
+            for series in host.series.iter_mut().filter(|s| !s.device.is_empty()) {
+                series.device = names.name(NameKind::File, &series.device);
+            }
+            for k in &mut host.connections {
+                (k.client, k.server) = (names.endpoint(k.client), names.endpoint(k.server));
+            }
+        }
         for layer in &mut self.layers {
             if let LayerSource::Rows(source) = &mut layer.source {
                 *source = std::mem::take(source).anonymised(names);

@@ -1,6 +1,6 @@
 //! A diagnosis for programs: `slowside.diagnosis/1`, field by field.
 
-use crate::{classes, concentrated, layers, value};
+use crate::{classes, concentrated, hosts, layers, value};
 use analysis::app::{AppFacts, ComparedBy};
 use analysis::findings::Rule;
 use analysis::results::{
@@ -56,6 +56,7 @@ pub fn diagnosis_json(d: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
         "app": d.app.as_ref().map(|a| app(a, d)),
         "server_app": d.server_app.as_ref().map(layers::server_app),
         "layers": d.layers.iter().map(|l| layers::layer(l, d)).collect::<Vec<_>>(),
+        "hosts": d.hosts.iter().map(hosts::host).collect::<Vec<_>>(),
         "ledger": ledger(&d.ledger),
         "streams_ledger": d.streams_ledger.as_ref().map(ledger),
     });

@@ -13,7 +13,7 @@ pub(crate) use budget::{BudgetLine, Parts};
 
 use crate::page::{Tone, columns, prose};
 use crate::text::{bytes, grouped, quoted, rate, shell, wrap};
-use crate::{concentrated, layers};
+use crate::{concentrated, hosts, layers};
 use analysis::results::{Diagnosis, Evidence, Fact, Finding, Side, Verdict};
 use jiff::tz::TimeZone;
 use model::format_duration;
@@ -39,6 +39,7 @@ pub fn diagnosis_text(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -> io
         files::files(d),
         d.app.as_ref().map_or_else(String::new, joined::joined),
         findings(d, zone),
+        hosts::text(d),
         captures::captures(d, zone),
         d.notes
             .iter()

@@ -57,6 +57,13 @@ pub fn calls(
         numbers,
         ..
     } = read.as_is_best(captures, events)?;
+    // Whether evidence was used, and else why not.
+    if config.server_app.is_some() {
+        diagnosis
+            .notes
+            .iter()
+            .for_each(|note| events(Event::Note(note.clone())));
+    }
     let judged = judged.unwrap_or_default();
     let owners = Owners::of(&diagnosis);
     let mut known = diagnosis.captures;

@@ -55,7 +55,14 @@ pub fn compare(
     for (run, config, into) in [(baseline, of_a, &mut a), (problem, of_b, &mut b)] {
         *into = Some(match run {
             Run::Saved(path) => load(path)?,
-            Run::Captures(captures) => diagnose::measure(captures, None, config, events)?.1,
+            Run::Captures(captures) => {
+                let (diagnosis, kept) = diagnose::measure(captures, None, config, events)?;
+                if config.server_app.is_some() {
+                    let notes = diagnosis.notes.into_iter();
+                    notes.for_each(|note| events(Event::Note(note)));
+                }
+                kept
+            }
         });
     }
     match (a, b) {

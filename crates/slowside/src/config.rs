@@ -48,6 +48,8 @@ pub struct Config {
     pub clock_offset_ns: Option<i64>,
     /// What the server noted of its own operations, for a diagnosis.
     pub server_app: Option<Arc<trace::Application>>,
+    /// What tools said of the hosts, for a diagnosis.
+    pub hosts: Arc<[trace::host::Host]>,
 }
 
 impl Default for Config {
@@ -62,6 +64,7 @@ impl Default for Config {
             tail_ns: 20_000_000,
             clock_offset_ns: None,
             server_app: None,
+            hosts: Arc::default(),
         }
     }
 }

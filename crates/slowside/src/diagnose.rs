@@ -341,6 +341,7 @@ impl<'a> ReadOptions<'a> {
             statements_bytes: run::share(config, captures).statements_bytes,
             whole: config.from.is_none() && config.to.is_none() && config.filter.is_none(),
             server_app: config.server_app.clone(),
+            hosts: Arc::clone(&config.hosts),
         }
     }
 
@@ -360,7 +361,11 @@ impl<'a> ReadOptions<'a> {
     }
 
     fn of_one_end(&self) -> Diagnosers {
-        let mut end = Diagnosers::new(1, self.options(1, [None, None]), None);
+        let options = Options {
+            hosts: Arc::default(),
+            ..self.options(1, [None, None])
+        };
+        let mut end = Diagnosers::new(1, options, None);
         end.measure();
         end
     }

@@ -1,6 +1,6 @@
 //! Where readers put what they found and what they could not read, within the bound on operations.
 
-use crate::lines::At;
+use crate::lines::{At, Skips};
 use crate::{Application, BlockWaits, Error, Histogram, Operation, OperationSummary, Sample};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,6 +15,12 @@ pub(crate) struct Collector {
 
 /// Connections that rows may name.
 const SESSIONS: usize = 1_000_000;
+
+impl Skips for Collector {
+    fn skip(&mut self, at: At<'_>, reason: impl fmt::Display) {
+        Collector::skip(self, at, reason);
+    }
+}
 
 impl Collector {
     pub(crate) fn new(limit: usize) -> Collector {
@@ -105,6 +111,11 @@ impl Collector {
         self.application.of_clients = true;
     }
 
+    /// Samples are those of who serves.
+    pub(crate) fn of_servers(&mut self) {
+        self.application.of_servers = true;
+    }
+
     /// The times are those of disks, not of operations.
     pub(crate) fn of_disks(&mut self) {
         self.application.of_disks = true;
@@ -135,6 +146,10 @@ impl Collector {
 
     pub(crate) fn blocks(&mut self, waits: Arc<BlockWaits>) {
         self.application.blocks = Some(waits);
+    }
+
+    pub(crate) fn has_histograms(&self) -> bool {
+        !self.application.histograms.is_empty()
     }
 
     /// Whether no operation or sample was found so far.

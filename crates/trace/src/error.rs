@@ -21,7 +21,7 @@ pub enum Error {
         cure: &'static str,
     },
     #[error(
-        "{file}, line {line}: \"{text}\" is no latency log; --app and --server-app read CSV with a header (start_ns,end_ns or time,latency_us), fio latency logs, /proc/self/mountstats, nfsiostat output, extended SQL traces and event histograms of Oracle, distributions of DTrace, bpftrace and BCC, rows of nfsslower, ext4slower and biosnoop, PostgreSQL's log, MySQL's log of slow statements, pg_stat_statements and performance_schema's digests"
+        "{file}, line {line}: \"{text}\" is no latency log; --app and --server-app read CSV with a header (start_ns,end_ns or time,latency_us), fio latency logs, /proc/self/mountstats, nfsiostat output, extended SQL traces, event histograms and AWR reports (text) of Oracle, distributions of DTrace, bpftrace and BCC, rows of nfsslower, ext4slower and biosnoop, PostgreSQL's log, MySQL's log of slow statements, pg_stat_statements and performance_schema's digests"
     )]
     Unknown {
         file: String,
@@ -55,7 +55,7 @@ pub enum Error {
     )]
     NoBlocks { file: String, cure: &'static str },
     #[error(
-        "{file} is /proc/net/rpc/nfsd, which counts operations and says no time of them; give what bpftrace or funclatency say of nfsd_vfs_read and nfsd_vfs_write at the same time"
+        "{file} is /proc/net/rpc/nfsd, which counts operations and says no time of them; give two of its snapshots to --host, and here what bpftrace or funclatency say of nfsd_vfs_read and nfsd_vfs_write at the same time"
     )]
     CountsAlone { file: String },
     #[error("{file} holds no duration of a statement{skipped}; {cure}")]
@@ -64,6 +64,16 @@ pub enum Error {
         cure: &'static str,
         skipped: String,
     },
+    #[error(
+        "{file}, line {line}: \"{text}\" is nothing that --host reads: ss -tinm, /proc/pressure/*, vmstat -t, mpstat, iostat -x -t, sar (text, or sadf -j), nstat -as, netstat -s, ethtool -S, mountstats, nfsiostat, /proc/net/rpc/nfsd, tcpretrans, tcplife; a line # TIME COMMAND above each sample says what it is"
+    )]
+    NoHost {
+        file: String,
+        line: u64,
+        text: String,
+    },
+    #[error("{file} holds no sample of a host that can be used; {reason}")]
+    NoSamples { file: String, reason: String },
     #[error("{file} holds no finished operation; {reason}")]
     Nothing { file: String, reason: String },
 }

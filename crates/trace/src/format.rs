@@ -2,7 +2,7 @@
 
 use crate::lines::Lines;
 use crate::statements::{digests, mysql, postgresql};
-use crate::{Error, blocks, csv, fio, histogram, mountstats, nfsiostat, slower, waits};
+use crate::{Error, awr, blocks, csv, fio, histogram, mountstats, nfsiostat, slower, waits};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Format {
@@ -17,6 +17,8 @@ pub(crate) enum Format {
     Rows(slower::Tool),
     /// Oracle's distributions of its waits.
     Waits,
+    /// Oracle's report of two snapshots.
+    Awr,
     /// PostgreSQL's log.
     Postgresql,
     /// MySQL's log of slow statements.
@@ -36,6 +38,7 @@ impl Format {
             Format::Histogram(tool) => tool.name(),
             Format::Rows(tool) => tool.name(),
             Format::Waits => "Oracle's event histogram",
+            Format::Awr => "Oracle's AWR report",
             Format::Postgresql => "PostgreSQL's log",
             Format::Mysql => "MySQL's log of slow statements",
             Format::Digests => "sums by statement",
@@ -109,6 +112,8 @@ impl Format {
         }
         if blocks::is_trace(&head) {
             Ok(Format::Oracle)
+        } else if lines.clone().any(|(_, l)| awr::is_head(l)) {
+            Ok(Format::Awr)
         } else if printed.is_some_and(mountstats::is_header) {
             Ok(Format::Mountstats)
         } else if fio::is_row(first) {

@@ -4,6 +4,8 @@
 //! - Latencies that an application or its operating system noted, the evidence of `--app FILE` for time
 //!   that never shows on the wire: [`read`].
 //!
+//! - What tools said of a host over time, the evidence of `--host FILE`: [`host`].
+//!
 //! What a latency log is, is told by its content:
 //!
 //! - CSV with a header (`csv.rs` has the columns): operations with a start and an end, averages of intervals, or
@@ -12,6 +14,7 @@
 //! - `/proc/self/mountstats` of a Linux NFS client (`mountstats.rs`): sums per operation kind.
 //! - `nfsiostat` output (`nfsiostat.rs`): means per operation kind.
 //! - Extended SQL traces of Oracle (`blocks.rs`): waits for blocks of data files.
+//! - Oracle's AWR report as text (`awr.rs`).
 //! - Distributions of DTrace, bpftrace and BCC (`histogram.rs`), and Oracle's of its waits (`waits.rs`).
 //! - Statements of PostgreSQL's log, MySQL's log of slow statements, and their sums (`statements.rs`).
 //! - Rows of BCC's nfsslower and its likes, and of biosnoop (`slower.rs`).
@@ -19,6 +22,7 @@
 //! Any of them may be packed with gzip or xz. A line that cannot be read is counted and the first one is
 //! kept in words; only a file from which nothing can be taken is an error.
 
+mod awr;
 mod blocks;
 mod collector;
 mod csv;
@@ -26,6 +30,7 @@ mod error;
 mod fio;
 mod format;
 mod histogram;
+pub mod host;
 mod lines;
 mod mountstats;
 mod nfsiostat;
@@ -75,6 +80,8 @@ pub struct Application {
     pub slower_than_ns: Option<i64>,
     /// Times are what a client of the calls notes, whatever it was given as.
     pub of_clients: bool,
+    /// Samples are of a server's own operations, whatever else is told beside them.
+    pub of_servers: bool,
     /// Times are those of disks, of which an operation may need none, or several.
     pub of_disks: bool,
     /// What files that tell of disks said, given beside those of operations.
@@ -220,6 +227,7 @@ fn of_one_format(files: Vec<Lines>, limit: usize) -> Result<Application, Error> 
         Format::Histogram(tool) => histogram::read(tool, files, &mut into)?,
         Format::Rows(tool) => slower::read(tool, files, &mut into)?,
         Format::Waits => waits::read(files, &mut into)?,
+        Format::Awr => awr::read(files, &mut into)?,
         Format::Postgresql => statements::postgresql::read(files, &mut into)?,
         Format::Mysql => statements::mysql::read(files, &mut into)?,
         Format::Digests => statements::digests::read(files, &mut into)?,

@@ -3,8 +3,8 @@
 //! can be told before reading on, which works for pipes too.
 
 use crate::Error;
-use crate::collector::Collector;
 use crate::unpack::{is_damage, unpacked};
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -20,6 +20,11 @@ const HEAD_BYTES: u64 = 16_384;
 pub(crate) struct At<'a> {
     pub(crate) file: &'a str,
     pub(crate) line: u64,
+}
+
+/// Who counts lines that cannot be read.
+pub(crate) trait Skips {
+    fn skip(&mut self, at: At<'_>, reason: impl fmt::Display);
 }
 
 /// The lines of one file.
@@ -89,10 +94,10 @@ impl Lines {
     }
 
     /// Hands every line that is not blank to `take`, without its line end.
-    pub(crate) fn each(
+    pub(crate) fn each<C: Skips>(
         self,
-        into: &mut Collector,
-        mut take: impl FnMut(&mut Collector, At<'_>, &str) -> Result<(), Error>,
+        into: &mut C,
+        mut take: impl FnMut(&mut C, At<'_>, &str) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let Lines {
             name, head, rest, ..

@@ -29,3 +29,4 @@ pub use record::{
     Call, CallKind, NetBytes, Packet, PacketKind, Record, Statement, TransactionEnd, Wait,
 };
 pub use stamp::Stamp;
+pub(crate) use stamp::days;

@@ -3,6 +3,7 @@
 
 mod captures;
 mod hidden;
+mod hosts;
 mod links;
 mod messages;
 mod mysql;
@@ -33,6 +34,7 @@ fn main() {
     pgsql::write_all();
     mysql::write_all();
     texts::write_all();
+    hosts::write_all();
     tns::write_all();
     traces::write_all();
     names::write_all();

@@ -6,6 +6,8 @@
 
 use super::SLACK_NS;
 use super::span::Span;
+use std::sync::Arc;
+use trace::Application;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Whose {
@@ -21,6 +23,19 @@ impl Whose {
             Whose::Application => "application",
             Whose::Server => "server",
         }
+    }
+
+    /// Of a report of both, what is told of these operations.
+    pub(super) fn own(self, app: &Arc<Application>) -> Arc<Application> {
+        if !app.of_servers {
+            return Arc::clone(app);
+        }
+        let mut own = Application::clone(app);
+        match self {
+            Whose::Application => own.samples.clear(),
+            Whose::Server => own.histograms.clear(),
+        }
+        Arc::new(own)
     }
 
     /// Of a row and a call, what encloses, and what is enclosed.

@@ -4,7 +4,7 @@
 use super::others::Client;
 use super::seen::Seen;
 use super::{Diagnoser, Kind};
-use crate::app::{AppFacts, Compared, ServerFacts};
+use crate::app::{AppFacts, ServerFacts};
 use crate::compare::snapshot::Measured;
 use crate::facts::{
     self, ACCUSED_SHARE, Account, Basis, Exhibits, Facts, WORTH_NS, worth_of_writes_ns,
@@ -16,7 +16,7 @@ use crate::ledgers::{
 };
 use crate::narrowest::{self, Link};
 use crate::places::Known;
-use crate::results::{Budget, CaptureResult, Diagnosis, Layer, OpResult};
+use crate::results::{Budget, CaptureResult, Diagnosis, Finding, Side, Verdict};
 use crate::rounds::{Crossing, Habit};
 use crate::sql::habits::{Habit as SqlHabit, Pattern, habits};
 use crate::streams::{self, Gathered, Streams};
@@ -24,13 +24,11 @@ use crate::verdict::{exchanged, verdict};
 use ledger::Sums;
 use model::{Direction, TimeClass};
 
-/// What hosts noted themselves of the calls.
-struct Noted {
-    app: Option<AppFacts>,
-    server_app: Option<ServerFacts>,
-    layers: Vec<Layer>,
-    /// How long the server's operations took, by the number of the call.
-    operations: Option<Operations>,
+/// Without what would explain a side that the verdict does not name: what goes on in a host is none of its business.
+fn explaining(mut findings: Vec<Finding>, verdict: &Verdict) -> Vec<Finding> {
+    let is_named = |side: Side| verdict.side == side || verdict.side == Side::Mixed;
+    findings.retain(|f| !f.rule.explains() || is_named(f.side));
+    findings
 }
 
 impl Diagnoser {
@@ -60,7 +58,11 @@ impl Diagnoser {
         let mut notes = std::mem::take(&mut seen.notes);
         notes.extend(self.captures[seen.client.unwrap_or(0)].still_waiting());
         let ops = self.op_results(&seen);
-        let noted = self.held_against_hosts(&seen, &ops, &results, &mut notes);
+        let noted = self.held_against_hosts(&seen, &results, &mut notes);
+        let app = noted.app.as_ref().map(|rows| rows.facts.clone());
+        let server_app = noted.server.as_ref().map(ServerFacts::of);
+        // How long the server's operations took, by the number of the call.
+        let operations = noted.server.as_ref().map(|rows| &rows.joined.operations);
         let elapsed = match are_two {
             true => self.matched.first.zip(self.matched.last),
             false => self.captures[0].first.zip(self.captures[0].last),
@@ -70,11 +72,13 @@ impl Diagnoser {
             Kind::Turns => Vec::new(),
             Kind::Calls => narrowest::links(&self.matched.narrowest, streams.carried(), elapsed_ns),
         };
-        let whole = self.whole(&seen, gathered, &streams, &links, noted.operations.as_ref());
+        let whole = self.whole(&seen, gathered, &streams, &links, operations);
         let (account, spared) = self.account(&seen, &streams, &whole);
         if let Some(look) = look {
             self.show(&seen, &whole, &spared, look);
         }
+        let hosts = self.held_against_tools(&seen, gathered, &results, (&whole, &spared));
+        let layers = self.layers(&seen, &ops, &noted, &hosts);
         let facts = Facts {
             kind: self.kind,
             thresholds: self.options.thresholds,
@@ -84,8 +88,9 @@ impl Diagnoser {
             server: seen.server,
             matched: are_two.then_some(&self.matched),
             others: self.others.judged.as_ref().map(|o| [&o.response, &o.wait]),
-            app: noted.app.as_ref(),
-            server_app: noted.server_app.as_ref(),
+            app: app.as_ref(),
+            server_app: server_app.as_ref(),
+            hosts: &hosts,
             path: seen.path,
             account,
             streams: &streams,
@@ -108,6 +113,7 @@ impl Diagnoser {
             true => (exchanged(), Vec::new()),
             false => (verdict(&facts, &findings), findings),
         };
+        let findings = explaining(findings, &verdict);
         let untold_ns = facts.untold_ns();
         if untold_ns > 0 {
             notes.push(format!(
@@ -123,16 +129,17 @@ impl Diagnoser {
             _ => (account.sums.clone(), None),
         };
         let diagnosis = Diagnosis {
-            budget: self.budget(&seen, &account, noted.app.as_ref()),
+            budget: self.budget(&seen, &account, app.as_ref()),
             ops,
             captures: results,
             verdict,
             clock: seen.clock,
             clocks: seen.clocks.clone(),
             findings,
-            app: noted.app,
-            server_app: noted.server_app,
-            layers: noted.layers,
+            app,
+            server_app,
+            layers,
+            hosts,
             files: Vec::new(),
             notes,
             call_time_ns: account.total_ns,
@@ -145,56 +152,6 @@ impl Diagnoser {
         self.cap = account.cap.as_ref().map(|(cap, server)| (*server, cap.cap));
         self.at_client = Some(main);
         (diagnosis, self.measured(account, main, streams))
-    }
-
-    /// What hosts noted themselves, held against the calls. `notes` takes what that says.
-    fn held_against_hosts(
-        &mut self,
-        seen: &Seen,
-        ops: &[OpResult],
-        results: &[CaptureResult],
-        notes: &mut Vec<String>,
-    ) -> Noted {
-        let app = self.held_against_application(seen, results, notes);
-        let server = self.held_against_server(seen, results, notes);
-        Noted {
-            layers: self.layers(seen, ops, app.as_ref(), server.as_ref()),
-            app: app.map(|rows| rows.facts),
-            server_app: server.as_ref().map(ServerFacts::of),
-            operations: server.map(|rows| rows.joined.operations),
-        }
-    }
-
-    /// The application's own times held against the calls of its host. `notes` takes what that says.
-    fn held_against_application(
-        &mut self,
-        seen: &Seen,
-        results: &[CaptureResult],
-        notes: &mut Vec<String>,
-    ) -> Option<Compared> {
-        let given = self.app[seen.main()].take()?;
-        let Some(client) = seen.client else {
-            notes.push("The application's latencies were left out: above the wire can only be known with a capture at the client.".into());
-            return None;
-        };
-        let (app, said) = given.finish(client, results);
-        notes.extend(said);
-        app
-    }
-
-    /// The server's own times held against the calls of its capture, or of the only one: they lie within its calls
-    /// wherever those were seen.
-    fn held_against_server(
-        &mut self,
-        seen: &Seen,
-        results: &[CaptureResult],
-        notes: &mut Vec<String>,
-    ) -> Option<Compared> {
-        let capture = seen.server.unwrap_or(seen.main());
-        let given = self.server_app[capture].take()?;
-        let (rows, said) = given.finish(capture, results);
-        notes.extend(said);
-        rows
     }
 
     /// All calls, with what divides them that only the whole of the captures says.

@@ -4,9 +4,10 @@
 //! the kinds that every row file names, reads and writes before others.
 
 use super::Diagnoser;
+use super::noted::Noted;
 use super::seen::Seen;
 use crate::app::{ByKind, Compared, ComparedBy, KINDS, Spread, kind_of_op};
-use crate::results::{Layer, LayerBounds, LayerOf, LayerSource, OpResult};
+use crate::results::{HostResult, Layer, LayerBounds, LayerOf, LayerSource, OpResult, Side};
 use crate::stats::Distribution;
 use trace::{Application, OperationKind};
 
@@ -18,13 +19,15 @@ impl Diagnoser {
         &self,
         seen: &Seen,
         ops: &[OpResult],
-        app: Option<&Compared>,
-        server: Option<&Compared>,
+        noted: &Noted,
+        hosts: &[HostResult],
     ) -> Vec<Layer> {
+        let (app, server) = (noted.app.as_ref(), noted.server.as_ref());
         let rows: Vec<&Compared> = app.into_iter().chain(server).collect();
-        let noted = self.options.server_app.as_ref();
-        let disks = noted.and_then(|noted| noted.disks.as_deref());
-        if rows.is_empty() && disks.is_none() {
+        let given = self.options.server_app.as_ref();
+        let disks = given.and_then(|given| given.disks.as_deref());
+        let counted = disks_counted(hosts);
+        if rows.is_empty() && disks.is_none() && counted.is_none() {
             return Vec::new();
         }
         let mut kinds = common_kinds(&rows);
@@ -33,6 +36,15 @@ impl Diagnoser {
         }
         let mut layers = Vec::new();
         layers.extend(app.map(|app| of_rows(app, &kinds, outermost(app))));
+        if let Some(kernel) = &noted.kernel {
+            let kernel = of_rows(kernel, &kinds, LayerOf::ClientKernel);
+            // It lies between: what is above it is the application's own.
+            for outer in &mut layers {
+                outer.beyond_next_ns = Some((outer.mean_ns - kernel.mean_ns).max(0));
+                outer.beyond_next = None;
+            }
+            layers.push(kernel);
+        }
         let [mut matched, mut apart] = [0i128; 2];
         for op in ops.iter().filter(|o| kinds.contains(&kind_of_op(&o.op))) {
             if let Some(m) = &op.matched {
@@ -71,7 +83,7 @@ impl Diagnoser {
             layers.push(innermost(inner));
         }
         // Of a call one I/O or many, or none: nothing is said of what lies between.
-        layers.extend(disks.and_then(|disks| of_disks(disks, &kinds)));
+        layers.extend(disks.and_then(|disks| of_disks(disks, &kinds)).or(counted));
         // An application above no wire that is shown takes nothing beyond it.
         if !layers.iter().any(|l| is_wire(l.layer)) {
             layers = layers.into_iter().map(innermost).collect();
@@ -145,6 +157,36 @@ fn innermost(layer: Layer) -> Layer {
         beyond_next: None,
         ..layer
     }
+}
+
+/// What the server's system counted of its disks.
+fn disks_counted(hosts: &[HostResult]) -> Option<Layer> {
+    let server = hosts.iter().filter(|h| h.side == Some(Side::Server));
+    let (host, sum) = server
+        .filter_map(|h| Some((h, h.disks?)))
+        .max_by_key(|(_, d)| d.operations)?;
+    let disks = match sum.disks {
+        1 => "a disk".to_owned(),
+        n => format!("{n} disks"),
+    };
+    let tools: Vec<&str> = host
+        .tools
+        .iter()
+        .copied()
+        .filter(|t| matches!(*t, "iostat" | "sar" | "sadf"))
+        .collect();
+    Some(Layer {
+        layer: LayerOf::Disk,
+        source: LayerSource::Rows(format!("{} of {disks}", tools.join(", "))),
+        calls: sum.operations,
+        joined: None,
+        mean_ns: sum.mean_ns,
+        p50_ns: None,
+        p99_ns: None,
+        bounds: None,
+        beyond_next_ns: None,
+        beyond_next: None,
+    })
 }
 
 /// Of operations whose steps are known.

@@ -3,6 +3,7 @@
 mod alone;
 mod finish;
 mod layers;
+mod noted;
 mod others;
 mod seen;
 mod tables;
@@ -28,6 +29,7 @@ use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::sync::Arc;
 use trace::Application;
+use trace::host::Host;
 
 /// Matched calls that decide which capture is the client's, when nobody said.
 const DECIDING_CALLS: usize = 200;
@@ -45,6 +47,8 @@ pub struct Options {
     pub whole: bool,
     /// What the server noted of its own operations.
     pub server_app: Option<Arc<Application>>,
+    /// What tools said of the hosts.
+    pub hosts: Arc<[Host]>,
 }
 
 /// What a diagnosis is of; see [`diagnosers`](crate::diagnosers).
@@ -69,6 +73,7 @@ pub struct Diagnoser {
     pairs: Vec<[Half; 2]>,
     /// By capture: what the application noted, and what the server did.
     app: [Option<RowMatch>; 2],
+    application: Option<Arc<Application>>,
     server_app: [Option<RowMatch>; 2],
     unmatched: Vec<Unmatched>,
     /// How long calls took that one of two captures has whole, and of which the other lacks something.
@@ -140,6 +145,7 @@ impl Diagnoser {
             undecided: Vec::new(),
             pairs: Vec::new(),
             app: held_against(app, Whose::Application),
+            application: app.cloned(),
             server_app: held_against(server_app.as_ref(), Whose::Server),
             unmatched: Vec::new(),
             cut_ns: 0,

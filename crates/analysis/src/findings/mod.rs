@@ -12,10 +12,13 @@ mod client_host_slow;
 mod client_think;
 mod connection_refused;
 mod connection_reset;
+mod disk_slow;
 mod duplicate_address;
 mod duplicate_packets;
 pub(crate) mod evidence;
 mod fragments_lost;
+mod host_cpu;
+mod host_memory;
 mod invalid_arp;
 mod large_fetch_client_think;
 mod lock_wait;
@@ -30,8 +33,10 @@ mod network_delay;
 mod network_loss;
 mod network_outage;
 mod network_reordering;
+mod nic_drops;
 mod owned;
 mod plaintext_password;
+mod pressed;
 mod receive_window_limited;
 mod sender_application_limited;
 mod server_concurrency_cap;
@@ -126,9 +131,12 @@ rules! {
     ClientThink: client_think,
     ConnectionRefused: connection_refused,
     ConnectionReset: connection_reset,
+    DiskSlow: disk_slow,
     DuplicateAddress: duplicate_address,
     DuplicatePackets: duplicate_packets,
     FragmentsLost: fragments_lost,
+    HostCpu: host_cpu,
+    HostMemory: host_memory,
     InvalidArp: invalid_arp,
     LargeFetchClientThink: large_fetch_client_think,
     LockWait: lock_wait,
@@ -143,6 +151,7 @@ rules! {
     NetworkLoss: network_loss,
     NetworkOutage: network_outage,
     NetworkReordering: network_reordering,
+    NicDrops: nic_drops,
     PlaintextPassword: plaintext_password,
     ReceiveWindowLimited: receive_window_limited,
     SenderApplicationLimited: sender_application_limited,
@@ -194,6 +203,15 @@ impl Rule {
             .map(|l| l.trim_start_matches("//!").strip_prefix(' ').unwrap_or(""))
             .collect();
         text.join("\n")
+    }
+
+    /// Whether it only says why a side is slow that the verdict names.
+    #[must_use]
+    pub fn explains(self) -> bool {
+        matches!(
+            self,
+            Rule::HostCpu | Rule::HostMemory | Rule::DiskSlow | Rule::NicDrops
+        )
     }
 
     fn check(self, facts: &Facts<'_>) -> Option<Finding> {
@@ -280,10 +298,11 @@ mod tests {
     use super::*;
 
     /// Files that are no finding.
-    const SHARED: [&str; 6] = [
+    const SHARED: [&str; 7] = [
         "evidence.rs",
         "mod.rs",
         "owned.rs",
+        "pressed.rs",
         "sureness.rs",
         "testing.rs",
         "under_way.rs",

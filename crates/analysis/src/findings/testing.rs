@@ -11,8 +11,8 @@ use crate::matched::MatchedFacts;
 use crate::narrowest::Link;
 use crate::path::PathEstimate;
 use crate::results::{
-    CaptureResult, ConnectionResult, DirectionResult, Finding, HandshakeResult, Order, Vantage,
-    Verdict,
+    CaptureResult, ConnectionResult, DirectionResult, Finding, Fit, HandshakeResult, HostClock,
+    HostResult, Order, Pressed, SeriesResult, Side, SideFrom, Vantage, Verdict,
 };
 use crate::sql::{SessionResult, SqlResult, StatementResult, Totals};
 use crate::startup::ClientStartup;
@@ -46,6 +46,7 @@ pub(super) struct Fixture {
     pub matched: Option<MatchedFacts>,
     pub app: Option<AppFacts>,
     pub server_app: Option<ServerFacts>,
+    pub hosts: Vec<HostResult>,
     pub path: Option<PathEstimate>,
     pub account: Account,
     pub streams: Streams,
@@ -82,6 +83,7 @@ impl Fixture {
             matched: Some(matched),
             app: None,
             server_app: None,
+            hosts: Vec::new(),
             path: None,
             account: Account {
                 basis: Basis::Matched,
@@ -135,6 +137,18 @@ impl Fixture {
         }
     }
 
+    /// So much of the time of all calls is a cause's, for certain.
+    pub(super) fn charge(&mut self, cause: ledger::Cause, ns: i64) {
+        let (mut sums, mut ledger) = (ledger::Sums::new(), ledger::Ledger::default());
+        ledger.clear(Bounds::exactly(TOTAL_NS));
+        ledger.charge(cause, Direction::ToServer, Bounds::exactly(ns));
+        sums.add(&ledger);
+        self.account = Account {
+            calls: CALLS,
+            ..Account::of(self.account.basis, sums)
+        };
+    }
+
     /// What a packet of the first capture says of the network.
     pub(super) fn notice(&mut self, frame: u32, kind: NoticeKind) {
         self.health[0].notice(&Notice {
@@ -176,6 +190,7 @@ impl Fixture {
             others: None,
             app: self.app.as_ref(),
             server_app: self.server_app.as_ref(),
+            hosts: &self.hosts,
             path: self.path,
             account: self.account.clone(),
             streams: &self.streams,
@@ -337,6 +352,39 @@ pub(crate) fn connection() -> ConnectionResult {
         directions: [direction(), direction()],
         at_stake_ns: 0,
         top: None,
+    }
+}
+
+/// What a tool says of a host, whose counter goes so with its calls.
+pub(super) fn pressed(side: Side, counter: trace::host::Counter, fit: Fit) -> HostResult {
+    let held = Pressed {
+        high_milli: 25_000,
+        high: 6,
+        intervals: 30,
+        calls: [60, 240],
+        mean_ns: [50 * MS, 2 * MS],
+        share: 97,
+        as_good: 1,
+        fit,
+    };
+    HostResult {
+        file: "psi".into(),
+        name: None,
+        side: Some(side),
+        side_from: SideFrom::Said,
+        tools: vec!["/proc/pressure"],
+        clock: HostClock::Same,
+        series: vec![SeriesResult {
+            counter,
+            device: String::new(),
+            samples: 30,
+            mean_milli: 20_000,
+            max_milli: 90_000,
+            max_at: Time(0),
+            held: Some(held),
+        }],
+        disks: None,
+        connections: Vec::new(),
     }
 }
 

@@ -4,6 +4,7 @@ use super::reading::{Inputs, Reading};
 use super::value::{Output, RowFormat};
 use clap::builder::ArgPredicate;
 use clap::{Args, ValueEnum, value_parser};
+use std::path::PathBuf;
 
 /// Write a row per call: packets, times, outcome, what held it up
 ///
@@ -16,6 +17,7 @@ use clap::{Args, ValueEnum, value_parser};
 #[command(after_long_help = "\
 Examples:
   slowside calls client.pcap server.pcap --top 20 --columns op,response_time_ns
+  slowside calls server.pcap --server-app operations.csv
   slowside calls ring/ --format parquet -o calls.parquet")]
 pub(crate) struct Calls {
     #[command(flatten)]
@@ -37,6 +39,10 @@ pub(crate) struct Calls {
     /// Only the N calls that took longest, longest first; with --sort start, the first N
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
     pub(crate) top: Option<u64>,
+
+    /// What the server measured of its own operations, as for slowside diagnose: lines of the ledger follow it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) server_app: Vec<PathBuf>,
 
     /// Only these columns, in this order; docs/columns.tsv lists them
     #[arg(long, value_name = "LIST", value_delimiter = ',')]

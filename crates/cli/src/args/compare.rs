@@ -27,6 +27,13 @@ pub(crate) struct Compare {
     #[arg(value_name = "PROBLEM")]
     pub(crate) problem: PathBuf,
 
+    /// What the server measured of its own operations in either run, as for slowside diagnose
+    ///
+    /// --server-app baseline=FILE, --server-app problem=FILE: both, or what one server noted would be held
+    /// against nothing. Of a saved run it is saved with it: slowside diagnose --server-app FILE --save RUN.
+    #[arg(long, value_name = "RUN=FILE", value_parser = of_run)]
+    pub(crate) server_app: Vec<(WhichRun, PathBuf)>,
+
     /// How to write the answer: text, unless -o is given
     #[arg(long, value_enum)]
     pub(crate) format: Option<CompareFormat>,
@@ -47,6 +54,21 @@ pub(crate) struct Compare {
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+}
+
+/// One of the two.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum WhichRun {
+    Baseline,
+    Problem,
+}
+
+fn of_run(text: &str) -> Result<(WhichRun, PathBuf), String> {
+    match text.split_once('=') {
+        Some(("baseline", file)) if !file.is_empty() => Ok((WhichRun::Baseline, file.into())),
+        Some(("problem", file)) if !file.is_empty() => Ok((WhichRun::Problem, file.into())),
+        _ => Err("say of which run it is: baseline=FILE or problem=FILE".to_owned()),
+    }
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,7 +2,7 @@
 
 use super::explain::rule;
 use super::reading::{Inputs, Reading};
-use super::value::GroupFormat;
+use super::value::{self, GroupFormat, HostFile};
 use crate::moment;
 use analysis::findings::Rule;
 use clap::Args;
@@ -19,6 +19,7 @@ Examples:
   slowside client.pcap server.pcap --app rows.csv --server-app operations.csv
   slowside server.pcap --server-app dtrace.txt --server-app biolatency.txt
   slowside server.pcap --server-app postgresql.csv
+  slowside server.pcap --host server=sadf.json --host ss-server.txt
   slowside diagnose --client c.pcap0 c.pcap1 --server array/ --fail-on 10")]
 pub(crate) struct Diagnose {
     #[command(flatten)]
@@ -41,7 +42,7 @@ pub(crate) struct Diagnose {
     /// A fio latency log, nfsiostat output, or /proc/self/mountstats: for its two snapshots, give
     /// --app twice.
     /// Or an extended SQL trace (event 10046) of an Oracle database on the client's host, whose waits
-    /// for blocks are joined with NFS READs I/O by I/O; or its v$event_histogram.
+    /// for blocks are joined with NFS READs I/O by I/O; or its v$event_histogram or AWR report (text).
     ///
     /// Distributions of DTrace (quantize), bpftrace (hist) and BCC (nfsdist), and rows of nfsslower: of
     /// these only what their bounds prove is said.
@@ -62,12 +63,27 @@ pub(crate) struct Diagnose {
     ///
     /// PostgreSQL's log (log_min_duration_statement; with %r, csvlog or jsonlog statement by statement),
     /// MySQL's log of slow statements, two snapshots of pg_stat_statements or of performance_schema's
-    /// digests.
+    /// digests; Oracle's AWR report (text).
     ///
     /// With --app or --server-app the answer has a table of layers, from the application to the
     /// server's operation.
     #[arg(long, value_name = "FILE")]
     pub(crate) server_app: Vec<PathBuf>,
+
+    /// What tools said of a host over time: of which side is found out, or said
+    ///
+    /// --host FILE finds it by addresses (ss), by client or server in the file's name, or by what only one end
+    /// counts; --host client=FILE and --host server=FILE say it. Give it as often as there are files.
+    ///
+    /// ss -tinm, /proc/pressure/*, vmstat -t, mpstat, iostat -x -t, sar (text, or sadf -j), nstat -as,
+    /// netstat -s, ethtool -S, /proc/net/rpc/nfsd, tcpretrans, tcplife; of an NFS client mountstats and
+    /// nfsiostat. A line "# TIME COMMAND" above each sample says when it was taken by what, so that a file
+    /// may hold several tools; docs/evidence.md has scripts.
+    ///
+    /// A counter explains a side that packets accuse, where it is high while calls are slow and low while
+    /// they are not (host-cpu, disk-slow, host-memory, nic-drops), and never accuses one.
+    #[arg(long, value_name = "[SIDE=]FILE", value_parser = value::host)]
+    pub(crate) host: Vec<HostFile>,
 
     #[command(flatten)]
     pub(crate) judging: Judging,

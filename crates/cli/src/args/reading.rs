@@ -1,6 +1,7 @@
 //! What commands that read captures have in common: which captures, which calls of them, which names are
 //! shown; and other words for the same options where a command has no calls.
 
+use super::value::HostFile;
 use crate::moment::{self, When};
 use analysis::filter::Filter;
 use clap::builder::StyledStr;
@@ -33,13 +34,16 @@ pub(crate) struct Inputs {
 }
 
 impl Inputs {
-    /// All files that are named, with the application's and the server's.
+    /// All files that are named, with the application's, the server's and those of hosts.
     pub(crate) fn files<'a>(
         &'a self,
         app: &'a [PathBuf],
         server_app: &'a [PathBuf],
-    ) -> [&'a [PathBuf]; 5] {
-        [&self.captures, &self.client, &self.server, app, server_app]
+        host: &'a [HostFile],
+    ) -> Vec<&'a PathBuf> {
+        let lists = [&self.captures, &self.client, &self.server, app, server_app];
+        let named = lists.into_iter().flatten();
+        named.chain(host.iter().map(|(_, file)| file)).collect()
     }
 }
 

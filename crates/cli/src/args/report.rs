@@ -2,7 +2,7 @@
 
 use super::diagnose::Judging;
 use super::reading::{Inputs, Reading};
-use super::value::number;
+use super::value::{self, HostFile, number};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -43,6 +43,10 @@ pub(crate) struct Report {
     /// What the server measured of its own operations, as for slowside diagnose
     #[arg(long, value_name = "FILE")]
     pub(crate) server_app: Vec<PathBuf>,
+
+    /// What tools said of a host over time, as for slowside diagnose
+    #[arg(long, value_name = "[SIDE=]FILE", value_parser = value::host)]
+    pub(crate) host: Vec<HostFile>,
 
     #[command(flatten)]
     pub(crate) judging: Judging,

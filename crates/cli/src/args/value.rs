@@ -22,6 +22,23 @@ pub(crate) enum GroupFormat {
     Markdown,
 }
 
+/// A file of `--host`, and whose it was said to be.
+pub(crate) type HostFile = (Option<trace::host::End>, PathBuf);
+
+/// `client=FILE`, `server=FILE` or a file.
+pub(crate) fn host(text: &str) -> Result<HostFile, String> {
+    use trace::host::End;
+    let (end, file) = match text.split_once('=') {
+        Some(("client", file)) => (Some(End::Client), file),
+        Some(("server", file)) => (Some(End::Server), file),
+        _ => (None, text),
+    };
+    match file.is_empty() {
+        true => Err("no file is named; give one: --host server=FILE".to_owned()),
+        false => Ok((end, file.into())),
+    }
+}
+
 /// Formats of what is rows, and more, for programs.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TableFormat {

@@ -1,5 +1,6 @@
 //! `slowside calls`: a row per call.
 
+use super::diagnose::rows_of;
 use super::rows::Rows;
 use super::{inputs, tell};
 use crate::args::{Calls, Order, no_column};
@@ -10,15 +11,18 @@ use anyhow::ensure;
 use model::Call;
 use pseudonyms::NameKind;
 use report::{CallRow, Form, RowWriter, TakeRows};
-use slowside::{CallSeen, Sorter};
+use slowside::{CallSeen, Config, Sorter};
 
 pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
     ensure!(
         args.top.is_none() || args.sort != Order::Completion,
         "--top takes the first by time or by start; leave out --sort completion"
     );
-    let (captures, notes) = inputs::captures(&args.inputs, args.reading.as_one)?;
-    let config = args.reading.config(&captures)?;
+    let (captures, mut notes) = inputs::captures(&args.inputs, args.reading.as_one)?;
+    let config = Config {
+        server_app: rows_of(&args.server_app, "--server-app", &mut notes)?,
+        ..args.reading.config(&captures)?
+    };
     let mut rows = Rows::open(args.format, &args.output, "slowside.calls/1")?;
     let mut writer = writer(rows.form(), &args.columns)?;
     rows.begin(writer.head(), writer.columns())?;

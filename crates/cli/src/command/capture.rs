@@ -13,11 +13,13 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use report::{Harmless, Page};
 use shown::Watched;
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use trace::host::End;
 
 pub(crate) fn run(args: &Capture) -> anyhow::Result<Done> {
     let asked = asked(args)?;
@@ -49,7 +51,7 @@ pub(crate) fn run(args: &Capture) -> anyhow::Result<Done> {
         said(e)
     })?;
     let whole = shown::tell(&collected);
-    let words = evidence(&collected);
+    let words = evidence(&collected, &output);
     let manifest = Manifest::new(
         &ready.plan,
         &collected,
@@ -140,25 +142,29 @@ fn make(output: &Path) -> anyhow::Result<()> {
     })
 }
 
-/// The one place that says which of the files an answer rests on, and as what: words for `slowside`, in the folder.
-fn evidence(collected: &Collected) -> Vec<String> {
+/// The one place that says which of the files an answer rests on, and as what: words for `slowside`, in the folder. Counters in
+/// which nothing can be used are left out, and that is said.
+fn evidence(collected: &Collected, folder: &Path) -> Vec<String> {
     let mut words = vec!["diagnose".to_owned()];
     for end in &collected.ends {
         if let Some(capture) = &end.capture {
             words.extend([format!("--{}", end.side.name()), capture.file.clone()]);
         }
     }
-    // Two snapshots of the client's mounts of NFS. All other counters lie in `end.samples`, by tool and side, in the tools'
-    // own words with a line of time above each print: what diagnose takes of them is named here.
-    let of_client = collected
-        .ends
-        .iter()
-        .filter(|e| e.side == collect::Side::Client);
-    for file in of_client
-        .flat_map(|e| &e.samples)
-        .filter(|s| s.tool == "mountstats")
-    {
-        words.extend(["--app".to_owned(), file.file.clone()]);
+    for end in &collected.ends {
+        let side = match end.side {
+            collect::Side::Client => End::Client,
+            collect::Side::Server => End::Server,
+        };
+        for sample in &end.samples {
+            match trace::host::read(&[(Some(side), folder.join(&sample.file))]) {
+                Ok(_) => words.extend([
+                    "--host".to_owned(),
+                    format!("{}={}", end.side.name(), sample.file),
+                ]),
+                Err(why) => complain(&format!("left out: {why}")),
+            }
+        }
     }
     words
 }
@@ -167,9 +173,9 @@ fn evidence(collected: &Collected) -> Vec<String> {
 fn answer(output: &Path, words: &[String]) -> anyhow::Result<Done> {
     let diagnosis = match diagnosed(output, words) {
         Ok(diagnosis) => diagnosis,
-        Err(why) if words.iter().any(|w| w == "--app") => {
-            complain(&format!("counters of the client are left out: {why:#}"));
-            let captures = words.iter().take_while(|w| *w != "--app");
+        Err(why) if words.iter().any(|w| w == "--host") => {
+            complain(&format!("counters of the hosts are left out: {why:#}"));
+            let captures = words.iter().take_while(|w| *w != "--host");
             diagnosed(output, &captures.cloned().collect::<Vec<_>>())?
         }
         Err(why) => return Err(why),
@@ -207,12 +213,15 @@ fn diagnosed(output: &Path, words: &[String]) -> anyhow::Result<Diagnosis> {
         true => Path::new(".").join(output),
         false => output.to_owned(),
     };
-    let placed = words
-        .iter()
-        .map(|word| match word.starts_with("--") || word == "diagnose" {
-            true => word.into(),
-            false => folder.join(word).into_os_string(),
-        });
+    let placed = words.iter().map(|word| match word.split_once('=') {
+        _ if word.starts_with("--") || word == "diagnose" => word.into(),
+        Some((side, file)) => {
+            let mut word = OsString::from(format!("{side}="));
+            word.push(folder.join(file));
+            word
+        }
+        None => folder.join(word).into_os_string(),
+    });
     let arguments = args::parse(std::iter::once("slowside".into()).chain(placed))
         .map_err(|e| anyhow!("{e}"))?;
     match &arguments.command {

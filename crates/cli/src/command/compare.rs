@@ -1,7 +1,8 @@
 //! `slowside compare`: what changed between a baseline and a problem, and what that costs.
 
+use super::diagnose::rows_of;
 use super::{check_standard_input, html, inputs, print};
-use crate::args::{Compare, CompareFormat};
+use crate::args::{Compare, CompareFormat, WhichRun};
 use crate::exit::Done;
 use crate::out::complain;
 use crate::progress::Progress;
@@ -33,17 +34,27 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Done> {
     let baseline = named(&args.baseline, "baseline", as_one, &mut notes)?;
     let problem = named(&args.problem, "problem", as_one, &mut notes)?;
     // Each has days of its own.
-    let config = |run: &Run| -> anyhow::Result<Config> {
+    let mut config = |run: &Run, which: WhichRun| -> anyhow::Result<Config> {
+        let files = args.server_app.iter().filter(|(of, _)| *of == which);
+        let files: Vec<PathBuf> = files.map(|(_, file)| file.clone()).collect();
+        anyhow::ensure!(
+            files.is_empty() || matches!(run, Run::Captures(_)),
+            "--server-app is of captures, and that run was saved: give it to slowside diagnose --save"
+        );
         let captures = match run {
             Run::Captures(captures) => captures.clone(),
             Run::Saved(_) => Captures::One(Vec::new()),
         };
         Ok(Config {
             fast_enough_ns: args.fast_enough,
+            server_app: rows_of(&files, "--server-app", &mut notes)?,
             ..args.reading.config(&captures)?
         })
     };
-    let configs = [config(&baseline)?, config(&problem)?];
+    let configs = [
+        config(&baseline, WhichRun::Baseline)?,
+        config(&problem, WhichRun::Problem)?,
+    ];
     let mut progress = Progress::new(args.reading.quiet, false);
     let (mut comparison, runs) =
         slowside::compare(&baseline, &problem, &configs, &mut |e| progress.event(e))?;

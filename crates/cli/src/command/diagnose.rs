@@ -1,7 +1,7 @@
 //! `slowside diagnose`: which side is slow, by how much, and why.
 
 use super::{inputs, print, tell_missing};
-use crate::args::{Diagnose, FailOn, GroupFormat};
+use crate::args::{Diagnose, FailOn, GroupFormat, HostFile};
 use crate::exit::Done;
 use crate::progress::Progress;
 use analysis::results::{Diagnosis, Finding};
@@ -14,6 +14,7 @@ use report::Anonymise;
 use slowside::{Config, Run};
 use std::path::PathBuf;
 use std::sync::Arc;
+use trace::host::{End, Host};
 
 const SAVED: Kind = Kind {
     name: "saved run",
@@ -45,8 +46,10 @@ pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
 /// What is asked for, as it is shown.
 pub(super) fn diagnosis(args: &Diagnose) -> anyhow::Result<Diagnosis> {
     let (captures, mut notes) = inputs::captures(&args.inputs, args.reading.as_one)?;
-    let app = rows_of(&args.app, "--app", &mut notes)?;
+    let hosts = hosts_of(&args.host, &mut notes)?;
+    let app = rows_of(&args.app, "--app", &mut notes)?.or_else(|| client_sums(&hosts));
     let config = Config {
+        hosts,
         server_app: rows_of(&args.server_app, "--server-app", &mut notes)?,
         fast_enough_ns: args.judging.fast_enough,
         tail_ns: args.judging.tail,
@@ -81,7 +84,7 @@ pub(super) fn diagnosis(args: &Diagnose) -> anyhow::Result<Diagnosis> {
     if let Some(names) = &names {
         diagnosis = without_files(
             diagnosis,
-            &args.inputs.files(&args.app, &args.server_app),
+            &args.inputs.files(&args.app, &args.server_app, &args.host),
             names,
         )
         .anonymised(names);
@@ -107,12 +110,11 @@ fn reaches(finding: &Finding, limit: &FailOn) -> bool {
 /// Notes name files: logs of the application that could not be read, captures that were given twice.
 pub(super) fn without_files(
     mut diagnosis: Diagnosis,
-    given: &[&[PathBuf]],
+    given: &[&PathBuf],
     names: &Anonymiser,
 ) -> Diagnosis {
     let captures = diagnosis.captures.iter().flat_map(|c| c.files.clone());
-    let given = given.iter().copied().flatten();
-    let mut files: Vec<String> = given.map(|f| f.display().to_string()).collect();
+    let mut files: Vec<String> = given.iter().map(|f| f.display().to_string()).collect();
     files.extend(captures);
     // One may be the beginning of another.
     files.sort_by_key(|f| std::cmp::Reverse(f.len()));
@@ -153,6 +155,36 @@ pub(super) fn rows_of(
     }
     note_left_out(&application, notes);
     Ok(Some(Arc::new(application)))
+}
+
+/// What tools said of hosts.
+pub(super) fn hosts_of(files: &[HostFile], notes: &mut Vec<String>) -> anyhow::Result<Arc<[Host]>> {
+    let hosts = trace::host::read(files).context("--host")?;
+    for host in &hosts {
+        if host.skipped_lines > 0 {
+            let first = host.first_skipped.as_ref();
+            notes.push(format!(
+                "{} lines of {} could not be used{}.",
+                model::grouped(host.skipped_lines),
+                host.file,
+                first.map_or_else(String::new, |l| format!(", the first of them: {l}"))
+            ));
+        }
+        if host.beyond_limit > 0 {
+            notes.push(format!(
+                "{} samples of {} are more than are remembered and were left out.",
+                model::grouped(host.beyond_limit),
+                host.file
+            ));
+        }
+    }
+    Ok(hosts.into())
+}
+
+/// What an NFS client's system counted stands for its application, where that noted nothing itself.
+pub(super) fn client_sums(hosts: &[Host]) -> Option<Arc<trace::Application>> {
+    let clients = hosts.iter().filter(|h| h.said != Some(End::Server));
+    clients.filter_map(|h| h.sums.clone()).next()
 }
 
 /// What could not be read of it.

@@ -1,6 +1,6 @@
 //! `slowside report`: one page of HTML that shows it all.
 
-use super::diagnose::{rows_of, without_files};
+use super::diagnose::{client_sums, hosts_of, rows_of, without_files};
 use super::{html, inputs, tell_missing};
 use crate::args::Report;
 use crate::exit::Done;
@@ -12,8 +12,10 @@ use slowside::{Config, ReportOptions};
 pub(crate) fn run(args: &Report) -> anyhow::Result<Done> {
     let output = html::Output::open(&args.output)?;
     let (captures, mut notes) = inputs::captures(&args.inputs, args.reading.as_one)?;
-    let app = rows_of(&args.app, "--app", &mut notes)?;
+    let hosts = hosts_of(&args.host, &mut notes)?;
+    let app = rows_of(&args.app, "--app", &mut notes)?.or_else(|| client_sums(&hosts));
     let config = Config {
+        hosts,
         server_app: rows_of(&args.server_app, "--server-app", &mut notes)?,
         fast_enough_ns: args.judging.fast_enough,
         tail_ns: args.judging.tail,
@@ -40,7 +42,7 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Done> {
     if let Some(names) = args.reading.anonymiser()? {
         result.diagnosis = without_files(
             result.diagnosis,
-            &args.inputs.files(&args.app, &args.server_app),
+            &args.inputs.files(&args.app, &args.server_app, &args.host),
             &names,
         );
         result = result.anonymised(&names);

@@ -16,6 +16,7 @@ mod data;
 mod files;
 mod findings;
 mod held;
+mod hosts;
 mod ladders;
 mod layers;
 mod load;
@@ -126,6 +127,7 @@ fn page(
         ("budget", "Parts", budget::section(d)),
         ("layers", "Layers", layers::section(d)),
         ("findings", "Findings", findings::section(d, zone)),
+        ("hosts", "Hosts", hosts::section(d)),
         (
             "operations",
             "Operations",

@@ -4,6 +4,7 @@ use super::{code, escaped, sections, table, write};
 use crate::diagnosis_text::held::held_up;
 use crate::diagnosis_text::tables::{OpTable, matched_table, response_table, unmatched};
 use crate::diagnosis_text::{EVIDENCE, Parts, captures, confidence, cost, fact, files, shown};
+use crate::hosts::{self, COUNTERS, KERNEL};
 use crate::text::{Unit, problem, share};
 use crate::{concentrated, layers};
 use analysis::results::{CaptureResult, Diagnosis, Finding};
@@ -29,6 +30,7 @@ pub fn diagnosis_markdown(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -
             escaped(&one_line(&unmatched(&d.ops))),
             all_files(d),
             findings(d, zone),
+            hosts(d),
             all_captures(d, zone),
             notes.collect(),
         ];
@@ -66,6 +68,29 @@ fn layers(d: &Diagnosis) -> String {
         let rows = table(&rows, 1, |i| i == 5);
         format!("### {title}\n\n{rows}\n{}", layers::caution(d))
     })
+}
+
+fn hosts(d: &Diagnosis) -> String {
+    if d.hosts.is_empty() {
+        return String::new();
+    }
+    let said = d
+        .hosts
+        .iter()
+        .map(hosts::said)
+        .chain(hosts::contradicted(d));
+    let said: String = said.map(|s| format!("- {}\n", escaped(&s))).collect();
+    let tables = [(COUNTERS, hosts::counters(d)), (KERNEL, hosts::kernel(d))];
+    let tables = tables.into_iter().filter_map(|(title, rows)| {
+        let rows = rows?
+            .into_iter()
+            .map(|row| row.iter().map(|c| c.trim().to_owned()).collect());
+        Some(format!(
+            "\n### {title}\n\n{}",
+            table(&rows.collect::<Vec<Vec<String>>>(), 1, |_| false)
+        ))
+    });
+    said + &tables.collect::<String>()
 }
 
 /// The group of a column stands before its name: `client mean`.

@@ -221,6 +221,7 @@ pub(crate) fn diagnosis() -> Diagnosis {
         app: None,
         server_app: None,
         layers: Vec::new(),
+        hosts: Vec::new(),
         files: vec![FileResult {
             file: 0xdead_beef,
             path: Some("/srv/db/undo01.dbf".into()),

@@ -89,7 +89,7 @@ fn clock(text: &[u8]) -> Option<(i64, usize)> {
 }
 
 /// Days since 1970 of a date of the Gregorian calendar (Howard Hinnant's `days_from_civil`).
-fn days(year: i64, month: i64, day: i64) -> Option<i64> {
+pub(crate) fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     if !(1970..2200).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
     }

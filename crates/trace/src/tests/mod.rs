@@ -1,5 +1,6 @@
 //! Whole files, as text, into what is understood of them.
 
+mod awr;
 mod blocks;
 mod csv;
 mod files;

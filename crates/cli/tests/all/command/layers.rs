@@ -319,3 +319,76 @@ fn statements_of_a_database_s_log_meet_their_calls() {
     assert!((100_000..MS).contains(&beyond), "{beyond}");
     assert!(!codes(&d).contains(&"server-queue"), "{:?}", codes(&d));
 }
+
+#[test]
+fn rows_of_calls_have_the_queue_in_front_of_the_server_s_operation() {
+    let mut words = captures("layers-calls");
+    words[0] = "calls".into();
+    words.extend([
+        "--server-app".into(),
+        rows("layers-calls", "server.csv", "READ", (38 * MS, MS)),
+    ]);
+    words.extend(["--format".into(), "jsonl".into()]);
+    let output = slowside(&words);
+    let dispatched = |text: &str| {
+        let rows = text
+            .lines()
+            .map(|l| serde_json::from_str::<Value>(l).expect("JSON"));
+        rows.filter(|r| r.to_string().contains("\"dispatch\""))
+            .count() as i64
+    };
+    assert_eq!(dispatched(&text(&output.stdout)), READS);
+    assert!(
+        text(&output.stderr).contains("The server's own operations take"),
+        "{}",
+        text(&output.stderr)
+    );
+    words.truncate(5);
+    words.extend(["--format".into(), "jsonl".into()]);
+    assert_eq!(dispatched(&text(&slowside(&words).stdout)), 0);
+}
+
+#[test]
+fn each_of_two_runs_has_its_own_server_s_times() {
+    let _ = captures("layers-compare");
+    let folder = |name: &str| {
+        let folder = crate::kit::folder(&format!("layers-compare-{name}"));
+        for side in ["client.pcap", "server.pcap"] {
+            let from = folder.with_file_name("layers-compare").join(side);
+            std::fs::copy(from, folder.join(side)).expect("a copy");
+        }
+        folder
+    };
+    let [good, bad] = ["good", "bad"].map(folder);
+    let queued = rows("layers-compare", "queued.csv", "READ", (38 * MS, MS));
+    let mut words: Vec<OsString> = vec!["compare".into(), good.clone().into(), bad.into()];
+    let with = |run: &str| {
+        let mut word = OsString::from(format!("--server-app={run}="));
+        word.push(&queued);
+        word
+    };
+    words.extend([with("baseline"), with("problem")]);
+    let output = slowside(&words);
+    let told = text(&output.stderr) + &text(&output.stdout);
+    assert_eq!(
+        told.matches("The server's own operations take").count(),
+        2,
+        "{told}"
+    );
+    let mut one = words.clone();
+    one.truncate(3);
+    one.push("--server-app=x.csv".into());
+    assert!(text(&slowside(&one).stderr).contains("baseline=FILE or problem=FILE"));
+    // Of a run that was saved it is saved with it.
+    let saved = file("layers-compare", "run.slowside", b"");
+    std::fs::remove_file(&saved).expect("the file just written");
+    let save = slowside([
+        "diagnose".into(),
+        good.into_os_string(),
+        "--save".into(),
+        saved.clone().into(),
+    ]);
+    assert!(save.status.success(), "{}", text(&save.stderr));
+    words[1] = saved.into();
+    assert!(refused(&words).contains("give it to slowside diagnose --save"));
+}

@@ -38,6 +38,8 @@ const FILES: &[(&str, &str)] = &[
         "tests/field/a1-server-threads/server-dtrace.txt",
     ),
     ("postgresql.csv", "tests/statements/postgresql.csv.gz"),
+    ("sadf.json", "crates/trace/src/host/recorded/sadf.json"),
+    ("ss-server.txt", "crates/trace/src/host/recorded/ss"),
     ("c.pcap", "tests/lab/chatty/client.pcap.zst"),
     ("s.pcap", "tests/lab/chatty/server.pcap.zst"),
     ("good.pcap", "tests/lab/healthy/client.pcap.zst"),
