@@ -319,6 +319,9 @@ pub const LIVE_LISTED: usize = 20_000;
 pub const LIVE_PAST_INTERVALS: usize = 240;
 pub const LIVE_PAST: usize = 40_000;
 
+/// Intervals of `stat` that are put into another order; some 300 bytes each. More are refused.
+pub const SORTED_INTERVALS: usize = 500_000;
+
 /// Sets of labels of which calls are counted apart as metrics, and servers; calls and packets of further ones count as
 /// `other`. Some 600 bytes each, and seventy lines of what is scraped. `slowside_other_calls`.
 pub const METRICS_LABELS: usize = 500;

@@ -94,7 +94,10 @@ fn frames(request: Mark, response: Mark) -> String {
 pub(super) fn opened(frame: &mut Frame<'_>, state: &State, row: &OpenRow, area: Rect) {
     let room = usize::from(area.width).saturating_sub(LABEL).max(1);
     let past = state.past_of(row.key, room);
-    let above = [title(state, row, area.width), figures(state, row)];
+    let above = [
+        title(state, row, area.width),
+        figures(state, row, area.width),
+    ];
     let curves = curves(state, row.key, &past, room);
     let fixed = above.len() + curves.len() + 3;
     // The list has what the map leaves, and at least a third of both.
@@ -126,38 +129,44 @@ fn title(state: &State, row: &OpenRow, width: u16) -> Line<'static> {
     line
 }
 
-/// What the table says of it, over the window.
-fn figures(state: &State, row: &OpenRow) -> Line<'static> {
+/// What the table says of it, over the window: as much as fits.
+fn figures(state: &State, row: &OpenRow, width: u16) -> Line<'static> {
     let Some((moment, _)) = &state.shown else {
         return Line::default();
     };
-    let over = format_duration(moment.window_ns);
-    let subjects = moment.operations.iter().chain(&moment.statements);
-    let text = if let Some(r) = subjects.into_iter().find(|r| r.key == row.key) {
+    let mut said = vec![format!("Last {}:", format_duration(moment.window_ns))];
+    let mut subjects = moment.operations.iter().chain(&moment.statements);
+    if let Some(r) = subjects.find(|r| r.key == row.key) {
         let w = &r.window;
-        [
-            counted(w.stats.count, "call"),
-            format!("p50 {}", carried(w, |s| s.p50_ns, 1)),
-            format!("p99 {}", carried(w, |s| s.p99_ns, Summary::P99_NEEDS)),
-            format!("slowest {}", carried(w, |s| s.max_ns, 1)),
-            format!("{} outstanding", per_second(w.outstanding())),
-            counted(w.errors, "error"),
-        ]
-        .join("  ")
+        said.push(counted(w.stats.count, "call"));
+        if w.errors > 0 {
+            said.push(counted(w.errors, "error"));
+        }
+        said.push(format!("p50 {}", carried(w, |s| s.p50_ns, 1)));
+        said.push(format!(
+            "p99 {}",
+            carried(w, |s| s.p99_ns, Summary::P99_NEEDS)
+        ));
+        said.push(format!("slowest {}", carried(w, |s| s.max_ns, 1)));
+        said.push(format!("{} outstanding", per_second(w.outstanding())));
     } else if let Some(c) = moment.connections.iter().find(|c| connection(c) == row.key) {
-        let limit = c.limit.as_ref().map(|l| limit_words(l));
-        [
-            counted(c.calls, "call"),
-            rate(c.bps()),
-            format!("rtt {}", c.rtt_ns.map_or("-".to_owned(), tight)),
-            format!("{} outstanding", grouped(c.outstanding_most)),
-            limit.unwrap_or_default(),
-        ]
-        .join("  ")
+        said.push(counted(c.calls, "call"));
+        said.extend(c.limit.as_ref().map(limit_words));
+        said.push(format!("rtt {}", c.rtt_ns.map_or("-".to_owned(), tight)));
+        said.push(rate(c.bps()));
+        said.push(format!("{} outstanding", grouped(c.outstanding_most)));
     } else {
-        "nothing".to_owned()
-    };
-    Line::raw(format!("Last {over}: {text}"))
+        said.push("nothing".to_owned());
+    }
+    let mut text = String::new();
+    for part in said {
+        if columns(&text) + 2 + columns(&part) > usize::from(width) {
+            break;
+        }
+        let gap = if text.is_empty() { "" } else { "  " };
+        text = format!("{text}{gap}{part}");
+    }
+    Line::raw(text)
 }
 
 /// Columns that each interval takes.
