@@ -21,6 +21,10 @@ pub struct Crossing {
 
 /// What crosses thresholds.
 #[derive(Clone, Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "few cross at a time, and none are kept"
+)]
 pub enum Crossed {
     Subject(SubjectRow),
     Connection(ConnectionRow),
