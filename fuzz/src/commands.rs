@@ -175,6 +175,7 @@ pub fn view(data: &[u8]) {
         files: 0,
         anonymiser: None,
         metrics: None,
+        past: None,
         clock: || 0,
     };
     let config = Config {

@@ -8,7 +8,7 @@
 use crate::neighbours::{Hardware, hardware_text};
 use crate::results::Side;
 use crate::streams::word;
-use model::{Endpoint, Statement, format_duration, grouped};
+use model::{Endpoint, Statement, counted, format_duration, grouped};
 use std::borrow::Cow;
 use std::fmt::{self, Display, Write};
 use std::net::{IpAddr, Ipv4Addr};
@@ -148,7 +148,7 @@ impl Display for Value {
         match self {
             Value::Duration(ns) => f.write_str(&format_duration(*ns)),
             Value::Count(n) => n.fmt(f),
-            Value::Bytes(n) => write!(f, "{n} bytes"),
+            Value::Bytes(n) => f.write_str(&counted(*n, "byte")),
             Value::Percent(n) => write!(f, "{n} %"),
             Value::Rate(bps) => write!(f, "{:.1} Mbit/s", *bps as f64 / 1e6),
             Value::Side(side) => f.write_str(word(*side)),
@@ -237,7 +237,7 @@ mod tests {
         );
         assert_eq!(
             said.to_string(),
-            "1,234 calls were held for 2.50 ms by the server, 8156 bytes each, 12 %, 1.5 Mbit/s; a and b"
+            "1,234 calls were held for 2.50 ms by the server, 8,156 bytes each, 12 %, 1.5 Mbit/s; a and b"
         );
         let one = text!("{calls} call{calls||s} {calls|was|were}", calls = 1_u64);
         assert_eq!(one.to_string(), "1 call was");

@@ -7,9 +7,11 @@
 use crate::command::live::tell;
 use crate::view::{Picture, Shared, State};
 use crate::{answer, args, out};
+use analysis::live::Past;
 use jiff::tz::TimeZone;
 use slowside::{Config, Control, Error, LiveOptions, Source};
 use std::io::Cursor;
+use std::sync::{Arc, Mutex};
 
 /// A command line that was understood.
 pub struct Line(args::Arguments);
@@ -56,21 +58,26 @@ pub fn screens(
         name: "-".to_owned(),
         reader: Box::new(Cursor::new(capture.to_vec())),
     };
-    let mut state = State::new("standard input", TimeZone::UTC, false);
+    let past = Arc::new(Mutex::new(Past::new(options.interval_ns)));
+    let options = LiveOptions {
+        past: Some(Arc::clone(&past)),
+        ..options.clone()
+    };
+    let mut state = State::new("standard input", (TimeZone::UTC, false), past, None);
     let mut picture = Picture::new(size);
     let mut screens = Vec::new();
     let (shared, control) = (Shared::default(), Control::default());
     let mut sink = |event: slowside::LiveEvent<'_>| {
         tell(&event, &shared);
         shared.take().into_iter().for_each(|e| state.take(e));
-        screens.push(picture.of(&state));
+        screens.push(picture.of(&mut state));
         Ok(())
     };
-    slowside::live(source, config, options, &control, &mut sink)?;
+    slowside::live(source, config, &options, &control, &mut sink)?;
     state.take(crate::view::Event::Ended(None));
     for key in keys.chars() {
         crate::view::press(key, &mut state, &control);
-        screens.push(picture.of(&state));
+        screens.push(picture.of(&mut state));
     }
     Ok(screens)
 }
@@ -119,6 +126,7 @@ mod tests {
             files: 0,
             anonymiser: None,
             metrics: None,
+            past: None,
             clock: || 0,
         };
         let config = Config::default();

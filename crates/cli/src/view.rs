@@ -7,6 +7,8 @@
 
 mod draw;
 mod keys;
+mod mouse;
+mod order;
 mod state;
 mod terminal;
 
@@ -58,7 +60,12 @@ impl Shared {
 
 /// Takes a key that writes a character.
 pub(crate) fn press(key: char, state: &mut State, control: &Control) {
-    let event = event::Event::Key(event::KeyCode::Char(key).into());
+    let code = match key {
+        '\r' | '\n' => event::KeyCode::Enter,
+        '\u{1b}' => event::KeyCode::Esc,
+        key => event::KeyCode::Char(key),
+    };
+    let event = event::Event::Key(code.into());
     keys::event(&event, state, control);
 }
 
@@ -83,7 +90,10 @@ pub(crate) fn show(
             return Ok(());
         }
         if !drawn {
-            screen.draw(|frame| draw::draw(frame, state))?;
+            screen.draw(|frame| {
+                state.area = frame.area();
+                draw::draw(frame, state);
+            })?;
             drawn = true;
         }
         if event::poll(FRAME)? {

@@ -318,6 +318,14 @@ pub const LIVE_CONNECTIONS: usize = 4_096;
 /// `connections-left-out`.
 pub const LIVE_LISTED: usize = 20_000;
 
+/// What the rows of a live view did is remembered for so many intervals, and for fewer where there are many rows: an
+/// operation, a statement or a connection in one interval takes some 700 bytes at most. Older intervals make room.
+pub const LIVE_PAST_INTERVALS: usize = 240;
+pub const LIVE_PAST: usize = 40_000;
+
+/// Intervals of `stat` that are put into another order; some 300 bytes each. More are refused.
+pub const SORTED_INTERVALS: usize = 500_000;
+
 /// Sets of labels of which calls are counted apart as metrics, and servers; calls and packets of further ones count as
 /// `other`. Some 600 bytes each, and seventy lines of what is scraped. `slowside_other_calls`.
 pub const METRICS_LABELS: usize = 500;

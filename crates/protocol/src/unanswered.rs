@@ -23,7 +23,8 @@ pub fn unanswered(calls: &mut [Call], connection: &ConnectionSummary, reached: T
     if connection.transport != Transport::Tcp || !came {
         return;
     }
-    for call in calls {
+    // Those of other connections may be asked again on yet another.
+    for call in calls.iter_mut().filter(|c| c.connection == connection.id) {
         let waits = matches!(
             call.outcome,
             Outcome::NoResponse(Reason::AfterCapture | Reason::NoAnswer)

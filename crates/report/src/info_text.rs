@@ -1,6 +1,7 @@
 //! What a capture is worth, for people: the answer first, what limits it and what to do better, then
 //! what it holds.
 
+use crate::live_text::per_second;
 use crate::markdown::{escaped, problems, sections, table, write as write_markdown};
 use crate::page::Tone;
 use crate::text::{Grid, bytes, counted, damage, grouped, moment, rate, share, taken, wrap};
@@ -151,12 +152,12 @@ fn facts(info: &InfoResult, zone: &TimeZone) -> Vec<(&'static str, String)> {
     let bits_per = info.per_second(info.total.bytes.saturating_mul(8));
     let rates = match (packets_per, bits_per) {
         (Some(packets), Some(bits)) => {
-            format!("; {packets:.1} packets/s, {}", rate(bits as u64))
+            format!("; {} packets/s, {}", per_second(packets), rate(bits as u64))
         }
         _ => String::new(),
     };
     let mean = info.total.bytes.checked_div(info.total.packets);
-    let mean = mean.map_or(String::new(), |m| format!(" ({m} bytes each)"));
+    let mean = mean.map_or(String::new(), |m| format!(" ({} each)", counted(m, "byte")));
     say(
         "packets",
         format!(

@@ -82,13 +82,13 @@ pub use sql::{sql_json, sql_rows, sql_sortable};
 pub use sql_text::{SqlStyle, sql_text};
 pub use startup::startup_json;
 pub use startup_text::startup_text;
-pub use stat::{Intervals, StatText};
+pub use stat::{Intervals, StatText, stat_sort, stat_sortable};
 pub use table::packed::{CellKind, Cells, PackedCell, TypedColumn};
 pub use table::rows::{Form, RowWriter, TakeRows};
 pub use table::{Column, Table};
 pub use text::{bytes, counted, grouped, moment, rate, reflowed, tight, wrap};
-pub use trace::{TraceBy, trace_csv, trace_json};
-pub use trace_text::{TraceStyle, trace_text};
+pub use trace::{TraceBy, TraceStyle, trace_csv, trace_json, trace_sortable};
+pub use trace_text::trace_text;
 pub use whatif::{fit_json, fit_text, whatif_json, whatif_markdown, whatif_text};
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 use crate::ops::{self, GroupRow, Ops};
 use crate::page::{Tone, pad, prose, shortened, width};
 use crate::table::{Column, people};
-use crate::text::{Grid, bar, counted, damage, grouped, tight, wrap};
+use crate::text::{Grid, bar, counted, damage, grouped, lasted, overlap, tight, wrap};
 use analysis::results::{GroupResult, OpsResult};
 use jiff::tz::TimeZone;
 use model::format_duration;
@@ -119,6 +119,10 @@ pub(crate) fn summary(result: &OpsResult) -> String {
         counted(sum(|g| g.errors), "error"),
         counted(sum(|g| g.retransmits), "retransmit"),
     );
+    let overlap = overlap(result.total_ns, lasted(result.captures.first()));
+    if !overlap.is_empty() {
+        line.push_str(&format!(" {overlap}"));
+    }
     let halves = [
         (sum(|g| g.no_response), "without a response"),
         (sum(|g| g.no_request), "without a request"),

@@ -11,7 +11,7 @@ use crate::harmless::harmless;
 use crate::page::{Tone, columns, prose};
 use crate::sql::{self, filter, id};
 use crate::table::{order, people};
-use crate::text::{Grid, counted, damage, grouped, share, shell, wrap};
+use crate::text::{Grid, counted, damage, grouped, lasted, overlap, share, shell, wrap};
 use analysis::results::KeyValue;
 use analysis::sql::{SqlResult, StatementResult};
 use model::{Found, Hidden, format_duration};
@@ -109,6 +109,10 @@ pub(crate) fn answer(result: &SqlResult) -> String {
         counted(kinds.count() as u64, "statement"),
         known.join(", ")
     );
+    let overlap = overlap(t.response_time_ns, lasted(result.captures.first()));
+    if !overlap.is_empty() {
+        text.push_str(&format!(" {overlap}"));
+    }
     if t.think_ns > 0 {
         text.push_str(&format!(
             " Between calls the client took {}.",

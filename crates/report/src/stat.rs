@@ -3,9 +3,10 @@
 use crate::page::Tone;
 use crate::table::people::Lines;
 use crate::table::rows::{Form, RowWriter};
-use crate::table::{Cell, Column, Get, Table, columns};
+use crate::table::{Cell, Column, Get, Table, columns, order};
 use crate::text::{bytes, grouped, moment};
 use analysis::intervals::IntervalRow;
+use analysis::results::Order;
 use analysis::stats::Summary;
 use jiff::tz::TimeZone;
 use model::Time;
@@ -75,6 +76,18 @@ pub(crate) const COLUMNS: &[C] = &columns! {
         |r| r.deviation_ns => or_null shown("dev");
 };
 
+/// The columns that intervals can be sorted by.
+#[must_use]
+pub fn stat_sortable() -> Vec<String> {
+    order::sortable(COLUMNS)
+}
+
+/// Puts intervals into the order that is asked for, and leaves as many as are.
+pub fn stat_sort(rows: &mut Vec<IntervalRow>, order: &Order) {
+    let places = order::places(COLUMNS, rows, order);
+    *rows = order::at(rows, &places);
+}
+
 /// A size of packets, if there were any.
 fn size(r: &IntervalRow, bytes: u32) -> Cell<'_> {
     (r.sizes.count > 0).then_some(bytes).into()
@@ -95,6 +108,16 @@ fn p99(r: &IntervalRow) -> Cell<'_> {
         .into()
 }
 
+/// Decimals of a second that tell intervals apart.
+fn digits(r: &IntervalRow) -> usize {
+    match r.width_ns {
+        w if w % 1_000_000_000 == 0 => 0,
+        w if w % 1_000_000 == 0 => 3,
+        w if w % 1_000 == 0 => 6,
+        _ => 9,
+    }
+}
+
 /// Two decimals.
 fn decimal(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
@@ -113,26 +136,31 @@ impl StatText {
         StatText { zone, begun: None }
     }
 
+    /// Writes when the first interval begins, from which all are counted, and the headings.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn begin(&mut self, first: &IntervalRow, out: &mut dyn Write) -> io::Result<()> {
+        let digits = digits(first);
+        let lines = Lines::new(COLUMNS, if digits == 0 { 7 } else { 8 + digits });
+        writeln!(out, "From {}", moment(first.start, &self.zone))?;
+        writeln!(out, "{}", Tone::Faint.paint(&lines.head("time")))?;
+        self.begun = Some((first.start, lines));
+        Ok(())
+    }
+
     /// Writes the next interval.
     ///
     /// # Errors
     /// Those of `out`.
     pub fn row(&mut self, r: &IntervalRow, out: &mut dyn Write) -> io::Result<()> {
-        let digits = match r.width_ns {
-            w if w % 1_000_000_000 == 0 => 0,
-            w if w % 1_000_000 == 0 => 3,
-            w if w % 1_000 == 0 => 6,
-            _ => 9,
+        if self.begun.is_none() {
+            self.begin(r, out)?;
+        }
+        let Some((start, lines)) = &mut self.begun else {
+            return Ok(());
         };
-        let (start, lines) = match &mut self.begun {
-            Some(begun) => begun,
-            None => {
-                let lines = Lines::new(COLUMNS, if digits == 0 { 7 } else { 8 + digits });
-                writeln!(out, "From {}", moment(r.start, &self.zone))?;
-                writeln!(out, "{}", Tone::Faint.paint(&lines.head("time")))?;
-                self.begun.insert((r.start, lines))
-            }
-        };
+        let digits = digits(r);
         let behind = (r.start - *start) as f64 / 1e9;
         writeln!(out, "{}", lines.line(&format!("+{behind:.digits$} s"), r))
     }

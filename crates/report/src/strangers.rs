@@ -16,9 +16,8 @@ use crate::stat::Intervals;
 use crate::table::rows::{Form, RowWriter, nested};
 use crate::table::{Cell, Column, ColumnKind, Get, Table, people};
 use crate::text::Grid;
-use crate::{
-    CallRow, TraceBy, calls, conns, diagnosis_csv, ops, samples, series, sql, stat, trace_csv,
-};
+use crate::trace::rows::{self, TraceEvents, TraceStatements};
+use crate::{CallRow, TraceStyle, calls, conns, diagnosis_csv, ops, samples, series, sql, stat};
 use analysis::findings::Owners;
 use analysis::intervals::IntervalRow;
 use analysis::ledgers::Judged;
@@ -395,7 +394,6 @@ fn in_intervals_of_packets() {
     check::<Intervals>(stat::COLUMNS, &row, &listed);
 }
 
-/// Rows that are written by hand.
 #[test]
 fn in_findings_and_in_traces() {
     let mut diagnosis = samples::diagnosis();
@@ -421,11 +419,27 @@ fn in_findings_and_in_traces() {
     let file = trace::oracle::read_from(EVIL.to_owned(), Cursor::new(trace), None, &mut read);
     profiler.file(file.expect("a trace"));
     let result = profiler.finish();
-    for (by, fields) in [(TraceBy::Event, 1), (TraceBy::Statement, 2)] {
-        let csv = samples::written(|out| trace_csv(&result, by, true, out));
-        csv.split_inclusive('\n').for_each(assert_cells);
-        assert_eq!(csv.matches("'=1+e").count(), fields, "{csv}");
-    }
+    let style = TraceStyle {
+        by: None,
+        order: analysis::results::Order::default(),
+        show_literals: true,
+        all: true,
+    };
+    let database = result.database.expect("an extended trace");
+    let events = rows::events(&database, &style);
+    let listed = Columns {
+        theirs: &["event"],
+        ours: &[],
+    };
+    let event = events.first().expect("a wait");
+    check::<TraceEvents>(&rows::event_columns(), event, &listed);
+    let statements = rows::statements(&database, &style);
+    let listed = Columns {
+        theirs: &["sql_id", "statement"],
+        ours: &["id"],
+    };
+    let statement = statements.first().expect("a statement");
+    check::<TraceStatements>(&rows::statement_columns(), statement, &listed);
 }
 
 /// Every type that rows are made of is in this file.

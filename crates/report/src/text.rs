@@ -113,6 +113,26 @@ pub fn tight(ns: i64) -> String {
     format_duration(ns).replace(' ', "")
 }
 
+/// What has to be said beside the summed time of calls that took turns no longer than `elapsed_ns`: more than that passed
+/// only because they overlap. Nothing where they hardly do.
+pub(crate) fn overlap(summed_ns: i64, elapsed_ns: i64) -> String {
+    let at_a_time = summed_ns as f64 / elapsed_ns.max(1) as f64;
+    match elapsed_ns > 0 && at_a_time >= 1.5 {
+        true => format!(
+            "Calls overlap, some {} at a time: all of it passed in {}.",
+            grouped(at_a_time.round() as u64),
+            format_duration(elapsed_ns)
+        ),
+        false => String::new(),
+    }
+}
+
+/// How long a capture lasted.
+pub(crate) fn lasted(capture: Option<&CaptureResult>) -> i64 {
+    let ends = capture.and_then(|c| c.first.zip(c.last));
+    ends.map_or(0, |(first, last)| last - first)
+}
+
 /// A part of a whole for tables: `61%`, `0.3%`, `<0.1%`, or `-` where there is no whole.
 pub(crate) fn share(part: i64, whole: i64) -> String {
     if whole <= 0 {

@@ -1,14 +1,19 @@
 //! Profiles of traces for programs: `slowside.trace/1`, and statements or events as CSV.
 
+pub(crate) mod rows;
+
 use crate::packets;
-use crate::table::rows::csv_field;
 use crate::value;
+use analysis::results::Order;
 use analysis::stats::Summary;
 use analysis::trace_profile::{ConnectionRow, DatabaseTime, NetFacts, StatementRow, TraceResult};
 use model::Problems;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+
+pub(crate) use rows::{events, statements};
+pub use rows::{trace_csv, trace_sortable};
 
 /// What a profile of traces is told by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,15 +22,24 @@ pub enum TraceBy {
     Event,
 }
 
+/// What is to be shown of it.
+#[derive(Clone, Debug)]
+pub struct TraceStyle {
+    /// One of the tables alone.
+    pub by: Option<TraceBy>,
+    /// In which order, of events where they are chosen, else of statements, and how many.
+    pub order: Order,
+    /// Statements as they were written, not in normal form.
+    pub show_literals: bool,
+    /// All rows, not only the first (text).
+    pub all: bool,
+}
+
 /// Writes `slowside.trace/1`. Statements are in normal form, or as they were written first.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn trace_json(
-    result: &TraceResult,
-    show_literals: bool,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub fn trace_json(result: &TraceResult, style: &TraceStyle, out: &mut dyn Write) -> io::Result<()> {
     let files: Vec<Value> = result
         .files
         .iter()
@@ -64,7 +78,7 @@ pub fn trace_json(
     let database = result.database.as_ref();
     value::write(
         out,
-        &database.map_or(Value::Null, |d| self::database(d, show_literals)),
+        &database.map_or(Value::Null, |d| self::database(d, style)),
     )?;
     out.write_all(b",\n\"net\":")?;
     let net = result.net.as_ref().map(|net| {
@@ -144,7 +158,7 @@ fn with_stats(summary: &Summary, before: Value, behind: Value) -> Value {
     Value::Object(object)
 }
 
-fn database(d: &DatabaseTime, show_literals: bool) -> Value {
+fn database(d: &DatabaseTime, style: &TraceStyle) -> Value {
     let list = |rows: &mut dyn Iterator<Item = Value>| Value::from(rows.collect::<Vec<Value>>());
     json!({
         "response_ns": d.response_ns,
@@ -167,12 +181,12 @@ fn database(d: &DatabaseTime, show_literals: bool) -> Value {
         "bytes_sent": d.sent.1,
         "messages_received": d.received.0,
         "bytes_received": d.received.1,
-        "events": list(&mut d.events.iter().map(|e| with_stats(
+        "events": list(&mut events(d, style).iter().map(|l| l.0).map(|e| with_stats(
             &e.waits,
             json!({"event": e.name}),
             json!({"between": e.between, "between_ns": e.between_ns}),
         ))),
-        "statements": list(&mut d.statements.iter().map(|s| statement(s, show_literals))),
+        "statements": list(&mut statements(d, style).iter().map(|l| statement(l.row, style.show_literals))),
         "calls": list(&mut d.calls.iter().map(|c| with_stats(
             &c.elapsed,
             json!({"call": c.kind}),
@@ -259,92 +273,4 @@ fn connection(c: &ConnectionRow) -> Value {
         "here": stats(&c.here),
         "packets": packets,
     })
-}
-
-/// Writes a row per statement or per event of the extended SQL traces.
-///
-/// # Errors
-/// Those of `out`.
-pub fn trace_csv(
-    result: &TraceResult,
-    by: TraceBy,
-    show_literals: bool,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let empty = DatabaseTime::default();
-    let database = result.database.as_ref().unwrap_or(&empty);
-    let mut row = Vec::new();
-    match by {
-        TraceBy::Event => {
-            writeln!(out, "event,{},between,between_ns", value::STATS.join(","))?;
-            for e in &database.events {
-                row.clear();
-                csv_field(&e.name, &mut row);
-                put_stats(&e.waits, &mut row)?;
-                writeln!(row, ",{},{}", e.between, e.between_ns)?;
-                out.write_all(&row)?;
-            }
-        }
-        TraceBy::Statement => {
-            writeln!(
-                out,
-                "id,sql_id,depth,total_ns,own_ns,cpu_ns,waited_ns,unaccounted_ns,between_ns,\
-                 round_trips,parses,hard_parses,executions,fetches,rows,rows_per_fetch_p50,\
-                 rows_per_fetch_max,physical_reads,consistent_reads,errors,{},statement",
-                value::STATS.map(|name| format!("call_{name}")).join(",")
-            )?;
-            for s in &database.statements {
-                row.clear();
-                let known = |n: Option<u64>| n.map(|n| n.to_string()).unwrap_or_default();
-                write!(row, "{},", s.id.map(hex).unwrap_or_default())?;
-                csv_field(s.sql_id.as_deref().unwrap_or_default(), &mut row);
-                write!(row, ",{}", known(s.depth.map(u64::from)))?;
-                for n in [
-                    s.total_ns,
-                    s.own_ns,
-                    s.cpu_ns,
-                    s.waited_ns,
-                    s.unaccounted_ns,
-                    s.between_ns,
-                ] {
-                    write!(row, ",{n}")?;
-                }
-                for n in [
-                    s.round_trips.count,
-                    s.parses,
-                    s.hard_parses,
-                    s.executions,
-                    s.fetches,
-                    s.rows,
-                ] {
-                    write!(row, ",{n}")?;
-                }
-                write!(
-                    row,
-                    ",{},{}",
-                    known(s.rows_per_fetch_p50),
-                    known(s.rows_per_fetch_max)
-                )?;
-                for n in [s.physical_reads, s.consistent_reads, s.errors] {
-                    write!(row, ",{n}")?;
-                }
-                put_stats(&s.elapsed, &mut row)?;
-                row.push(b',');
-                csv_field(&text(s, show_literals), &mut row);
-                row.push(b'\n');
-                out.write_all(&row)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-fn put_stats(summary: &Summary, row: &mut Vec<u8>) -> io::Result<()> {
-    for v in value::stats_values(summary) {
-        row.push(b',');
-        if let Some(v) = v {
-            write!(row, "{v}")?;
-        }
-    }
-    Ok(())
 }

@@ -5,22 +5,13 @@ mod packets;
 
 use crate::page::{Tone, pad, prose};
 use crate::text::{Grid, bar, bytes, counted, grouped, problem, share, tight, wrap};
-use crate::trace::{TraceBy, hex, text};
+use crate::trace::{
+    TraceBy, TraceStyle, events as listed_events, hex, statements as listed_statements, text,
+};
 use analysis::stats::Summary;
 use analysis::trace_profile::{DatabaseTime, FROM_CLIENT, StatementRow, TraceResult};
 use model::format_duration;
 use std::io::{self, Write};
-
-/// What the page is to show.
-#[derive(Clone, Copy, Debug)]
-pub struct TraceStyle {
-    /// One of the tables alone.
-    pub by: Option<TraceBy>,
-    /// Statements as they were written, not in normal form.
-    pub show_literals: bool,
-    /// All rows, not only the first.
-    pub all: bool,
-}
 
 /// Rows of a table without `all`.
 const EVENTS: usize = 20;
@@ -212,10 +203,23 @@ fn title(text: &str, page: &mut String) {
     ));
 }
 
-fn left_out(rows: usize, shown: usize, noun: &str, page: &mut String) {
+fn left_out(rows: usize, shown: usize, style: &TraceStyle, noun: &str, page: &mut String) {
     if rows > shown {
         let more = counted((rows - shown) as u64, noun);
-        page.push_str(&format!("… and {more} (all with --all)\n"));
+        let cure = match style.order.top {
+            None => " (all with --all)",
+            Some(_) => "",
+        };
+        page.push_str(&format!("… and {more}{cure}\n"));
+    }
+}
+
+/// How many of the listed rows are shown: those that are asked for, or the first.
+fn shown(style: &TraceStyle, by: TraceBy, listed: usize, first: usize) -> usize {
+    let asked = style.order.top.is_some() && style.by.unwrap_or(TraceBy::Statement) == by;
+    match style.all || asked {
+        true => listed,
+        false => listed.min(first),
     }
 }
 
@@ -223,12 +227,13 @@ fn events(d: &DatabaseTime, style: &TraceStyle, page: &mut String) {
     if d.events.is_empty() {
         return;
     }
-    let shown = if style.all { d.events.len() } else { EVENTS };
+    let listed = listed_events(d, style);
+    let shown = shown(style, TraceBy::Event, listed.len(), EVENTS);
     let head = [
         "event", "share", "total", "waits", "mean", "p50", "p99", "max",
     ];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
-    for e in d.events.iter().take(shown) {
+    for e in listed.iter().take(shown).map(|l| l.0) {
         let name: String = e.name.chars().take(34).collect();
         let mut row = vec![
             name,
@@ -241,7 +246,7 @@ fn events(d: &DatabaseTime, style: &TraceStyle, page: &mut String) {
     }
     title("Waits by event", page);
     page.push_str(&Grid::fitting(rows).text());
-    left_out(d.events.len(), shown, "further event", page);
+    left_out(d.events.len(), shown, style, "further event", page);
 }
 
 /// What event 10079 noted.
@@ -315,16 +320,13 @@ fn statements(d: &DatabaseTime, style: &TraceStyle, page: &mut String) {
     if d.statements.is_empty() {
         return;
     }
-    let shown = if style.all {
-        d.statements.len()
-    } else {
-        STATEMENTS
-    };
+    let listed = listed_statements(d, style);
+    let shown = shown(style, TraceBy::Statement, listed.len(), STATEMENTS);
     title(
         "Statements, with the waits for the client between their calls",
         page,
     );
-    for (rank, s) in (1..).zip(d.statements.iter().take(shown)) {
+    for (rank, s) in (1..).zip(listed.iter().take(shown).map(|l| l.row)) {
         let number = format!("{rank:<3}");
         let recursive = match s.depth {
             Some(depth) if depth > 0 => ", recursive",
@@ -351,7 +353,7 @@ fn statements(d: &DatabaseTime, style: &TraceStyle, page: &mut String) {
             }
         }
     }
-    left_out(d.statements.len(), shown, "further statement", page);
+    left_out(d.statements.len(), shown, style, "further statement", page);
 }
 
 fn shown_text(s: &StatementRow, style: &TraceStyle) -> String {

@@ -20,12 +20,12 @@ use crate::run::{self, Selection, Tally};
 use crate::stream::Stream;
 use analysis::filter::LiveFilter;
 use analysis::findings::Rule;
-use analysis::live::{Crossing, Found, Live, LiveResult, Moment, Triggers};
+use analysis::live::{Crossing, Found, Live, LiveResult, Moment, Past, Triggers};
 use analysis::metrics::Metrics;
 use analysis::results::{CaptureResult, ConnsResult, OpsResult, Order};
 use batches::BatchKeeper;
 use capture::Capture;
-use model::Time;
+use model::{Time, format_duration};
 use pseudonyms::{Anonymiser, NameKind};
 use ring::{Comments, Ring};
 use std::path::{Path, PathBuf};
@@ -50,6 +50,8 @@ pub struct LiveOptions {
     pub anonymiser: Option<Anonymiser>,
     /// What is counted beside, for whoever looks at it from another thread.
     pub metrics: Option<Arc<Mutex<Metrics>>>,
+    /// What rows did, for whoever opens one in another thread.
+    pub past: Option<Arc<Mutex<Past>>>,
     /// Nanoseconds of a clock that never stops: what time it is when a stream brings no packets.
     pub clock: fn() -> i64,
 }
@@ -241,10 +243,20 @@ impl<'a> Watcher<'a> {
         Some(metrics.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    fn past(&self) -> Option<MutexGuard<'a, Past>> {
+        let past = self.options.past.as_ref()?;
+        Some(past.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Takes in the records of a batch.
     fn take(&mut self, records: &Answers, selection: &Selection<'_>, tally: &mut Tally) {
         if let Some(mut metrics) = self.metrics() {
             count(&mut metrics, records, selection);
+        }
+        if let Some(mut past) = self.past() {
+            let calls = records.calls().filter(|c| selection.takes(c));
+            calls.for_each(|c| past.call(c));
+            records.stretches().for_each(|s| past.stretch(s));
         }
         for kept in records.kept() {
             for (start, traffic) in &kept.traffic {
@@ -282,6 +294,9 @@ impl<'a> Watcher<'a> {
         }
         if let Some(mut metrics) = self.metrics() {
             metrics.reached(now);
+        }
+        if let Some(mut past) = self.past() {
+            past.reached(now);
         }
         let ring = &self.ring;
         if let Some((at, diagnosis)) = self.watch.look(now, || ring.snapshot()) {
@@ -327,7 +342,7 @@ impl<'a> Watcher<'a> {
 
     fn write(&mut self, path: &Path, crossings: &[Crossing]) -> Result<Written, Unwritten> {
         let names = self.options.anonymiser.as_ref();
-        let mut comments = Comments::new();
+        let mut comments = self.slow_calls();
         for c in crossings {
             for (mark, text) in &c.packets {
                 let at = comments.entry(mark.packet).or_default();
@@ -365,6 +380,20 @@ impl<'a> Watcher<'a> {
                 Err(Unwritten::Failed(e.to_string()))
             }
         }
+    }
+
+    /// What packets of the slowest calls say of themselves in files: those that an opened row lists.
+    fn slow_calls(&self) -> Comments {
+        let mut comments = Comments::new();
+        for call in self.past().iter().flat_map(|past| past.slowest()) {
+            let took = format_duration(call.ns);
+            let what = format!("a slow {} {} ({took})", call.protocol, call.op);
+            for (mark, half) in [(call.request, "request"), (call.response, "response")] {
+                let at = comments.entry(mark.packet).or_default();
+                at.push(format!("{half} of {what}"));
+            }
+        }
+        comments
     }
 
     fn write_now(&mut self) -> Result<Written, Unwritten> {

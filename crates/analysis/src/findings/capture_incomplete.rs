@@ -90,7 +90,7 @@ mod tests {
     fn gaps_are_counted_and_said_where() {
         let why = lacks(7, None).unwrap().why.to_string();
         assert!(
-            why.starts_with("7 gaps (10136 bytes)") && why.contains("at the server"),
+            why.starts_with("7 gaps (10,136 bytes)") && why.contains("at the server"),
             "{why}"
         );
     }

@@ -158,7 +158,7 @@ mod tests {
         assert!(
             f.why
                 .to_string()
-                .contains("10.0.0.2 1480 of 8192 bytes came.")
+                .contains("10.0.0.2 1480 of 8,192 bytes came.")
         );
     }
 

@@ -136,7 +136,7 @@ mod tests {
         assert!(
             f.why
                 .to_string()
-                .starts_with("A segment of 1448 bytes was sent again 7 times")
+                .starts_with("A segment of 1,448 bytes was sent again 7 times")
         );
     }
 

@@ -137,11 +137,11 @@ mod tests {
         let f = returned(IcmpReason::TooBig(1_400), 1_000).unwrap();
         assert_eq!(
             f.title.to_string(),
-            "10.0.0.9 has a link that takes 1400 bytes only"
+            "10.0.0.9 has a link that takes 1,400 bytes only"
         );
         let why = f.why.to_string();
         assert!(
-            why.contains("for a link of 1400 bytes: 1 packet of 1 connection."),
+            why.contains("for a link of 1,400 bytes: 1 packet of 1 connection."),
             "{why}"
         );
     }

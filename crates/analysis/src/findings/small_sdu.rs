@@ -77,7 +77,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             "a call of the statement with the largest responses",
         ),
         why: text!(
-            "{responses} responses have {mean} on average, in units of {sdu}.{written}{who}",
+            "{responses} responses have {mean} on average, in units of {sdu,}.{written}{who}",
             responses = session.calls,
             mean = Value::Bytes(mean),
             sdu = sdu,
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!((f.side, f.cost_ns), (Side::Server, None));
         assert_eq!(
             f.why.to_string(),
-            "100 responses have 20000 bytes on average, in units of 2048. The client offered 65535 \
+            "100 responses have 20,000 bytes on average, in units of 2,048. The client offered 65,535 \
              bytes, the server took less."
         );
         assert_eq!(fills(100, 20_000, None).unwrap().side, Side::Client);
@@ -149,7 +149,7 @@ mod tests {
         assert!(
             f.why
                 .to_string()
-                .ends_with("The largest packet has 2011 bytes.")
+                .ends_with("The largest packet has 2,011 bytes.")
         );
         assert!(writes(2_048 * 3 / 4).is_some());
         assert!(writes(2_048 * 3 / 4 - 1).is_none());

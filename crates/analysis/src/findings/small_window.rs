@@ -98,7 +98,7 @@ mod tests {
         assert_eq!((f.side, f.cost_ns), (Side::Client, Some(TOTAL_NS / 2)));
         assert_eq!(
             f.why.to_string(),
-            "The client offers 16384 bytes at most, and a round trip takes 20.0 ms: more cannot be \
+            "The client offers 16,384 bytes at most, and a round trip takes 20.0 ms: more cannot be \
              under way."
         );
     }

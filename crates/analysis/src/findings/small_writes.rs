@@ -142,7 +142,7 @@ mod tests {
         assert_eq!((f.side, f.cost_ns), (Side::Client, Some(TOTAL_NS)));
         let why = f.why.to_string();
         assert!(
-            why.starts_with("1000 writes, most of them of 8156 bytes"),
+            why.starts_with("1000 writes, most of them of 8,156 bytes"),
             "{why}"
         );
         assert!(why.contains("10.0 ms of each on the path"), "{why}");

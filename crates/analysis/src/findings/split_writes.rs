@@ -69,7 +69,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ]),
         evidence: evidence::of_connection(facts, c),
         why: text!(
-            "{split} of {writes} writes, mostly of {size}, left as {first} and {rest}.",
+            "{split} of {writes} writes, mostly of {size}, left as {first,} and {rest}.",
             split = split,
             writes = a.writes,
             size = Value::Bytes(size),
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!((f.side, f.cost_ns), (Side::Client, None));
         assert_eq!(
             f.why.to_string(),
-            "90 of 100 writes, mostly of 65488 bytes, left as 65160 and 328 bytes."
+            "90 of 100 writes, mostly of 65,488 bytes, left as 65,160 and 328 bytes."
         );
     }
 

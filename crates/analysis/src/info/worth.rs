@@ -6,7 +6,7 @@
 
 use super::InfoResult;
 use crate::health::Meaning;
-use model::format_duration;
+use model::{counted, format_duration, grouped};
 
 /// How much a limit matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -111,8 +111,8 @@ fn sentence(info: &InfoResult, limits: &[Limit]) -> String {
             format!("Good enough for a verdict, with limits. {why}{more}")
         }
         _ => format!(
-            "Good enough for a verdict: {calls} whole call{} in {}.",
-            if calls == 1 { "" } else { "s" },
+            "Good enough for a verdict: {} in {}.",
+            counted(calls, "whole call"),
             format_duration(info.duration_ns())
         ),
     }
@@ -130,6 +130,10 @@ impl Limits {
             cure,
         });
     }
+}
+
+fn are(n: u64) -> &'static str {
+    if n == 1 { "is" } else { "are" }
 }
 
 /// Parts per hundred, where there is a whole.
@@ -160,8 +164,8 @@ fn content(info: &InfoResult, limits: &mut Limits) {
         limits.add("no-whole-calls", Weight::Limits, says.to_owned(), cure);
     } else if calls < FEW_CALLS {
         let says = format!(
-            "It holds {calls} whole call{}: means are rough, and of rare slow calls nothing is known.",
-            if calls == 1 { "" } else { "s" }
+            "It holds {}: means are rough, and of rare slow calls nothing is known.",
+            counted(calls, "whole call")
         );
         let cure = "Capture thirty seconds or more of the slow period.";
         limits.add("few-calls", Weight::Note, says, cure);
@@ -169,9 +173,10 @@ fn content(info: &InfoResult, limits: &mut Limits) {
     if n.one_sided > 0 {
         let share = percent(n.one_sided, n.with_data);
         let says = format!(
-            "Of {} of {} TCP connections with data only one direction is in it: requests and \
-             responses cannot be paired there.",
-            n.one_sided, n.with_data
+            "Of {} of {} with data only one direction is in it: requests and responses cannot be \
+             paired there.",
+            grouped(n.one_sided),
+            counted(n.with_data, "TCP connection")
         );
         let cure = "Mirror both directions of the port, or capture on the host itself; look for a \
                     second path (asymmetric routing, bonding).";
@@ -194,10 +199,10 @@ fn losses(info: &InfoResult, limits: &mut Limits) {
         let bytes = capture.missing_bytes;
         let share = percent(bytes, bytes + info.connections.payload_bytes);
         let says = format!(
-            "{bytes} bytes ({share:.2} %) in {} gap{} were acknowledged but are not in it: the capture \
-             lost them, and calls in them are not known.",
-            capture.missing_gaps,
-            if capture.missing_gaps == 1 { "" } else { "s" }
+            "{} ({share:.2} %) in {} were acknowledged but are not in it: the capture lost them, and \
+             calls in them are not known.",
+            counted(bytes, "byte"),
+            counted(capture.missing_gaps, "gap")
         );
         let weight = match share {
             share if share >= 20.0 => Weight::Prevents,
@@ -211,9 +216,9 @@ fn losses(info: &InfoResult, limits: &mut Limits) {
         Some(dropped) => {
             let share = percent(dropped, dropped + info.total.packets);
             let says = format!(
-                "The capturing host says it dropped {dropped} packet{} ({share:.2} %): what is missing \
-                 is not loss on the network.",
-                if dropped == 1 { "" } else { "s" }
+                "The capturing host says it dropped {} ({share:.2} %): what is missing is not loss on \
+                 the network.",
+                counted(dropped, "packet")
             );
             let weight = match share >= 0.1 {
                 true => Weight::Limits,
@@ -254,26 +259,29 @@ fn cuts(info: &InfoResult, limits: &mut Limits) {
         .snaplen
         .map_or(String::new(), |s| format!(" to {s} bytes"));
     let cut = format!(
-        "{} of {} packets are cut{snaplen}",
-        info.cut_packets, info.total.packets
+        "{} of {} {} cut{snaplen}",
+        grouped(info.cut_packets),
+        counted(info.total.packets, "packet"),
+        are(info.cut_packets)
     );
+    let calls = counted(capture.calls, "call");
     let (weight, says) = match percent(hidden, capture.calls) {
         share if share >= 50.0 => (
             Weight::Prevents,
-            format!("{cut}, which hides {hidden} of {} calls.", capture.calls),
+            format!("{cut}, which hides {} of {calls}.", grouped(hidden)),
         ),
         share if share > 0.0 => (
             Weight::Limits,
             format!(
-                "{cut}, which hides {hidden} of {} calls: their times are not counted.",
-                capture.calls
+                "{cut}, which hides {} of {calls}: their times are not counted.",
+                grouped(hidden)
             ),
         ),
         _ if untold > 0 => (
             Weight::Limits,
             format!(
-                "{cut}, which cuts message headers off: what {untold} connection{} speak{} is not known.",
-                if untold == 1 { "" } else { "s" },
+                "{cut}, which cuts message headers off: what {} speak{} is not known.",
+                counted(untold, "connection"),
                 if untold == 1 { "s" } else { "" },
             ),
         ),
@@ -299,8 +307,10 @@ fn openings(info: &InfoResult, limits: &mut Limits) {
               are known, limits are not; nor is it certain who is the client."
             .to_owned(),
         _ => format!(
-            "Of {without} of {opened} TCP connections the handshake is not in it. Without it windows \
-             cannot be scaled: bytes in flight are known, limits are not."
+            "Of {} of {} the handshake is not in it. Without it windows cannot be scaled: bytes in \
+             flight are known, limits are not.",
+            grouped(without),
+            counted(opened, "TCP connection")
         ),
     };
     let weight = match n.handshakes_scaled {
@@ -316,20 +326,19 @@ fn times(info: &InfoResult, limits: &mut Limits) {
     let b = &info.backwards;
     if b.steps > 0 {
         let says = format!(
-            "Time steps back by up to {} ({} step{}): durations across a step are wrong.",
+            "Time steps back by up to {} ({}): durations across a step are wrong.",
             format_duration(b.largest_ns),
-            b.steps,
-            if b.steps == 1 { "" } else { "s" }
+            counted(b.steps, "step")
         );
         let cure = "Let the clock be slewed, not set (chrony's makestep off), while capturing; merge \
                     files by time (give them all to slowside).";
         limits.add("clock-steps", Weight::Limits, says, cure);
     } else if b.packets > 0 {
         let says = format!(
-            "{} packet{} out of time order, by {} at most: several queues or interfaces wrote them; \
+            "{} {} out of time order, by {} at most: several queues or interfaces wrote them; \
              differences below that mean nothing.",
-            b.packets,
-            if b.packets == 1 { " is" } else { "s are" },
+            counted(b.packets, "packet"),
+            are(b.packets),
             format_duration(b.largest_ns)
         );
         limits.add("disorder", Weight::Note, says, "");
@@ -359,9 +368,10 @@ fn artefacts(info: &InfoResult, limits: &mut Limits) {
     let duplicates = percent(n.duplicates, n.packets);
     if n.duplicates > 0 {
         let says = format!(
-            "{} packets ({duplicates:.1} %) are in it twice, as mirror ports and `-i any` make them: \
-             the copies are left out, and are no retransmissions.",
-            n.duplicates
+            "{} ({duplicates:.1} %) {} in it twice, as mirror ports and `-i any` make them: the copies \
+             are left out, and are no retransmissions.",
+            counted(n.duplicates, "packet"),
+            are(n.duplicates)
         );
         let cure = "Mirror one direction of each port, or name one interface.";
         limits.add("duplicates", Weight::Note, says, cure);
@@ -376,9 +386,11 @@ fn artefacts(info: &InfoResult, limits: &mut Limits) {
     };
     if packets > 0 {
         let says = format!(
-            "{packets} packets of up to {} bytes are {what}. Numbers of segments, gaps between them and \
-             acknowledgements per segment are the host's, not the wire's.",
-            info.largest_bytes
+            "{} of up to {} {} {what}. Numbers of segments, gaps between them and acknowledgements per \
+             segment are the host's, not the wire's.",
+            counted(packets, "packet"),
+            counted(info.largest_bytes.into(), "byte"),
+            are(packets)
         );
         let cure = "Where that matters, capture on a mirror port or tap.";
         limits.add("offload", Weight::Note, says, cure);

@@ -9,12 +9,14 @@
 mod connections;
 mod found;
 mod moment;
+mod past;
 mod subjects;
 mod trigger;
 
 pub use connections::{ConnectionRow, Limit};
 pub use found::{Found, FoundRow};
 pub use moment::{Figures, LiveResult, Moment, Silence, SlowestCall, StatementTotal, SubjectRow};
+pub use past::{BOUNDS_NS, Opened, Past, PastInterval, RowKey};
 pub use trigger::{Crossed, Crossing, Triggers};
 
 use crate::connections::Lister;

@@ -1,10 +1,10 @@
 //! What is known when an interval is over, as plain data: the shape that lines, JSON and the view are
 //! written from.
 
-use super::{ConnectionRow, FoundRow, Traffic};
+use super::{ConnectionRow, FoundRow, RowKey, Traffic};
 use crate::results::{ConnsResult, OpsResult, Verdict};
 use crate::stats::Summary;
-use model::{Endpoint, Mark, Name, Protocol, Statement, Time};
+use model::{Call, Endpoint, Mark, Name, Protocol, Statement, Time};
 use std::sync::Arc;
 
 /// Calls of an interval or of a window.
@@ -37,15 +37,45 @@ impl Figures {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SlowestCall {
     pub ns: i64,
+    pub protocol: Protocol,
+    pub op: Name,
+    pub is_error: bool,
+    /// What it consists of: request transfer, wait, response transfer.
+    pub parts_ns: [i64; 3],
+    /// Its first and its last packet.
     pub request: Mark,
     pub response: Mark,
     pub client: Endpoint,
     pub server: Endpoint,
 }
 
+impl SlowestCall {
+    /// Of a call whose time is known.
+    pub(super) fn of(call: &Call) -> Option<SlowestCall> {
+        let ns = call.response_time_ns().filter(|_| call.is_timed())?;
+        let parts = [
+            call.request_transfer_ns(),
+            call.wait_ns(),
+            call.response_transfer_ns(),
+        ];
+        Some(SlowestCall {
+            ns,
+            protocol: call.protocol,
+            op: call.op,
+            is_error: call.outcome.is_error(),
+            parts_ns: parts.map(|ns| ns.unwrap_or(0)),
+            request: call.request_first?,
+            response: call.response_last?,
+            client: call.client,
+            server: call.server,
+        })
+    }
+}
+
 /// An operation, or a statement.
 #[derive(Clone, Debug)]
 pub struct SubjectRow {
+    pub key: RowKey,
     pub protocol: Protocol,
     /// Empty: the line that further ones share.
     pub op: Name,

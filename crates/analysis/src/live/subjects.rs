@@ -1,7 +1,7 @@
 //! Calls of operations or statements: in each interval of the window, and of statements in all.
 
-use super::Over;
 use super::moment::{Figures, SlowestCall, StatementTotal, SubjectRow};
+use super::{Over, RowKey};
 use crate::half::statement_of;
 use crate::stats::Distribution;
 use hashbrown::HashMap;
@@ -27,16 +27,8 @@ impl Tally {
             return;
         };
         self.times.add(ns);
-        if self.worst.is_none_or(|w| ns > w.ns)
-            && let (Some(request), Some(response)) = (call.request_first, call.response_last)
-        {
-            self.worst = Some(SlowestCall {
-                ns,
-                request,
-                response,
-                client: call.client,
-                server: call.server,
-            });
+        if self.worst.is_none_or(|w| ns > w.ns) {
+            self.worst = SlowestCall::of(call);
         }
     }
 
@@ -155,6 +147,10 @@ impl Subjects {
                 continue;
             }
             rows.push(SubjectRow {
+                key: match self.of_statements {
+                    true => RowKey::Statement(key.protocol, key.statement),
+                    false => RowKey::Operation(key.protocol, key.op),
+                },
                 protocol: key.protocol,
                 op: key.op,
                 statement: subject.statement.clone(),

@@ -347,3 +347,81 @@ fn connections_are_listed_up_to_a_bound_and_the_others_counted() {
     assert_eq!(totals.connections.len(), limits::LIVE_LISTED);
     assert_eq!(totals.left_out, 5);
 }
+
+#[test]
+fn a_row_that_is_opened_has_its_calls_by_interval_and_the_slowest() {
+    let mut past = Past::new(SECOND);
+    for second in 0..4_i64 {
+        for n in 1..=10_i64 {
+            let at = second * SECOND + n;
+            past.call(&call(7, "EXECUTE", at, n * 1_000_000 * (second + 1)));
+            past.call(&call(8, "FETCH", at, 900_000_000));
+        }
+    }
+    past.call(&call(8, "FETCH", 6 * SECOND, 1_000));
+    let key = RowKey::Operation(Protocol::Pgsql, Name::of("EXECUTE"));
+    let opened = past.of(key, Time(4 * SECOND), 100);
+    assert_eq!((opened.start, opened.intervals.len()), (Time(0), 4));
+    let sums = opened.intervals.iter().map(|i| i.calls.iter().sum::<u32>());
+    assert_eq!(sums.collect::<Vec<_>>(), [10; 4]);
+    // Of one second: 1 ms, 2 ms, 3 to 5 ms, 6 to 10 ms, each with its bound.
+    let of_first: Vec<(i64, u32)> = BOUNDS_NS
+        .into_iter()
+        .zip(opened.intervals[0].calls)
+        .collect();
+    let some: Vec<(i64, u32)> = of_first.into_iter().filter(|(_, n)| *n > 0).collect();
+    assert_eq!(
+        some,
+        [
+            (1_000_000, 1),
+            (2_000_000, 1),
+            (5_000_000, 3),
+            (10_000_000, 5)
+        ]
+    );
+    let slowest: Vec<i64> = opened.slowest().iter().map(|c| c.ns / 1_000_000).collect();
+    assert_eq!(slowest, [40, 36, 32, 30, 27, 24, 20, 18, 16, 10, 9, 8]);
+    // What was not yet shown is not there, and what is older than asked for neither.
+    assert_eq!(past.of(key, Time(2 * SECOND), 1).slowest().len(), 3);
+    // Of a row that did nothing in it, the interval is there too.
+    let later = past.of(key, Time(7 * SECOND), 100);
+    assert_eq!(later.intervals.len(), 7);
+    assert_eq!(later.intervals[6], PastInterval::default());
+}
+
+#[test]
+fn what_rows_did_is_remembered_up_to_a_bound() {
+    let mut past = Past::new(SECOND);
+    let kept = |past: &Past| past.slowest().count();
+    for n in 0..60_000_u64 {
+        let ns = n as i64 * SECOND / 5_000;
+        past.call(&call(n, &format!("OP{n}"), ns, 1_000_000));
+        // Each has a row as operation, and one as connection.
+        if n % 1_000 == 0 {
+            assert!(kept(&past) <= limits::LIVE_PAST / 2);
+        }
+    }
+    assert!(kept(&past) > limits::LIVE_PAST / 4);
+    // The newest are there, the oldest made room.
+    let of = |n: u64| RowKey::Operation(Protocol::Pgsql, Name::of(&format!("OP{n}")));
+    let end = Time(12 * SECOND);
+    assert_eq!(past.of(of(59_999), end, 20).slowest().len(), 1);
+    assert_eq!(past.of(of(0), end, 20).slowest().len(), 0);
+    // More than fits in one interval is not remembered either; and hours are not.
+    for n in 0..2 * limits::LIVE_PAST as u64 {
+        past.call(&call(n, &format!("OP{n}"), 20 * SECOND, 1_000_000));
+    }
+    assert!(kept(&past) <= limits::LIVE_PAST / 2);
+    for second in 0..10_000 {
+        past.call(&call(1, "OP", second * SECOND, 1_000_000));
+    }
+    let most = limits::LIVE_PAST_INTERVALS;
+    assert!((most..=most + 1).contains(&kept(&past)), "{}", kept(&past));
+    // Those of a clock that was set back are of no time.
+    past.reached(Time(9_800 * SECOND));
+    assert!(
+        past.of(of(1), Time(10_000 * SECOND), 240)
+            .slowest()
+            .is_empty()
+    );
+}

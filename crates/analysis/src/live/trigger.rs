@@ -1,9 +1,9 @@
 //! Thresholds: which rows cross one now, told once for each crossing.
 
-use super::{ConnectionRow, Moment, SubjectRow};
+use super::{ConnectionRow, Moment, RowKey, SubjectRow};
 use crate::filter::LiveFilter;
 use hashbrown::HashMap;
-use model::{ConnectionId, Mark, Name, Problems, Protocol, Where, limits};
+use model::{Mark, Problems, Where, limits};
 
 /// Intervals in a row in which a threshold has to hold no more before it can be crossed again.
 const QUIET: u64 = 3;
@@ -21,15 +21,13 @@ pub struct Crossing {
 
 /// What crosses thresholds.
 #[derive(Clone, Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "few cross at a time, and none are kept"
+)]
 pub enum Crossed {
     Subject(SubjectRow),
     Connection(ConnectionRow),
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Who {
-    Subject(Protocol, Name, u64),
-    Connection(ConnectionId),
 }
 
 /// The thresholds of a run.
@@ -37,7 +35,7 @@ enum Who {
 pub struct Triggers {
     filters: Vec<LiveFilter>,
     /// Who is beyond each, and for how many intervals no more.
-    beyond: Vec<HashMap<Who, u64, foldhash::fast::FixedState>>,
+    beyond: Vec<HashMap<RowKey, u64, foldhash::fast::FixedState>>,
     /// Crossings that were not told, as too many are beyond their threshold at a time.
     untold: u64,
 }
@@ -72,7 +70,7 @@ impl Triggers {
             for quiet in beyond.values_mut() {
                 *quiet += moment.intervals;
             }
-            let mut cross = |who: Who, crossing: &dyn Fn() -> Crossing| {
+            let mut cross = |who: RowKey, crossing: &dyn Fn() -> Crossing| {
                 let full = beyond.len() >= limits::LIVE_CONNECTIONS;
                 match beyond.get_mut(&who) {
                     Some(quiet) => *quiet = 0,
@@ -88,8 +86,7 @@ impl Triggers {
                 false => &moment.operations,
             };
             for row in subjects.iter().filter(|r| filter.matches_subject(r)) {
-                let id = row.statement.as_ref().map_or(0, |s| s.id);
-                cross(Who::Subject(row.protocol, row.op, id), &|| Crossing {
+                cross(row.key, &|| Crossing {
                     when: filter.text().to_owned(),
                     packets: packets(row, filter.text()),
                     row: Crossed::Subject(row.clone()),
@@ -97,7 +94,7 @@ impl Triggers {
             }
             for row in &moment.connections {
                 if filter.matches_connection(row) {
-                    cross(Who::Connection(row.id), &|| Crossing {
+                    cross(RowKey::Connection(row.id), &|| Crossing {
                         when: filter.text().to_owned(),
                         packets: Vec::new(),
                         row: Crossed::Connection(row.clone()),

@@ -2,7 +2,7 @@
 
 use super::interface::FromInterface;
 use super::reading::{Reading, of_packets};
-use super::value::{Output, RowFormat, width};
+use super::value::{Output, RowFormat, Sorted, width};
 use analysis::filter::PacketFilter;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -15,6 +15,7 @@ use std::path::PathBuf;
 #[command(after_long_help = "\
 Examples:
   slowside stat server.pcap --interval 100ms --where 'op = READ' --format csv
+  slowside stat server.pcap --sort rate_bps --top 10
   slowside stat -i eth0 --filter 'port 2049' --interval 10s")]
 #[command(mut_arg("from", |a| of_packets(a, "come and calls that start")))]
 #[command(mut_arg("to", |a| of_packets(a, "come and calls that start")))]
@@ -46,6 +47,9 @@ pub(crate) struct Stat {
 
     #[command(flatten)]
     pub(crate) output: Output,
+
+    #[command(flatten)]
+    pub(crate) sorted: Sorted,
 
     #[command(flatten)]
     pub(crate) reading: Reading,

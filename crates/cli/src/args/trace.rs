@@ -1,7 +1,7 @@
 //! `trace`: traces of databases, by what.
 
 use super::reading::Names;
-use super::value::GroupFormat;
+use super::value::{GroupFormat, Sorted};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -26,6 +26,9 @@ pub(crate) struct Trace {
     /// Only statements or only events; CSV has statements unless said
     #[arg(long, value_enum)]
     pub(crate) by: Option<ProfileBy>,
+
+    #[command(flatten)]
+    pub(crate) sorted: Sorted,
 
     /// List the packets of SQL*Net: time, direction, type, size, gap, statement
     ///

@@ -76,6 +76,7 @@ pub(crate) fn run(args: &Live) -> anyhow::Result<Done> {
         files: args.files,
         anonymiser,
         metrics,
+        past: None,
         clock,
     };
     let run = match view {

@@ -7,8 +7,10 @@ use crate::exit::Done;
 use crate::out;
 use crate::progress::Progress;
 use analysis::intervals::IntervalRow;
+use analysis::results::Order;
 use anyhow::Context;
 use jiff::tz::TimeZone;
+use model::limits;
 use report::{RowWriter, StatText};
 use slowside::Captures;
 use std::io::{self, Write};
@@ -18,6 +20,11 @@ pub(crate) fn run(args: &Stat) -> anyhow::Result<Done> {
     let config = args.reading.config(&captures)?;
     let live = args.from_interface.interface.is_some();
     let source = source(&args.captures, args.reading.as_one, &args.from_interface)?;
+    let mut sorted = Sorted::new(args.sorted.order(&report::stat_sortable())?);
+    anyhow::ensure!(
+        !live || sorted.is_none(),
+        "intervals of an interface are told as they pass; leave out --sort and --top"
+    );
     let mut progress = Progress::new(args.reading.quiet, live);
     let mut out = out::text();
     let rows = Rows::open_if(args.format.rows(), &args.output, "slowside.stat/1")?;
@@ -27,6 +34,9 @@ pub(crate) fn run(args: &Stat) -> anyhow::Result<Done> {
     // The engine may only say in words that the sink failed; what failed decides the exit code.
     let mut failed = None;
     let mut sink = |row: &IntervalRow| {
+        if let Some(sorted) = &mut sorted {
+            return sorted.take(row);
+        }
         // Somebody looks at rows of an interface as they come.
         match &mut rows {
             Some(rows) if live => rows.write(row).and_then(|()| rows.flush()),
@@ -62,6 +72,20 @@ pub(crate) fn run(args: &Stat) -> anyhow::Result<Done> {
     }
     let (capture, total) = result?;
     drop(progress);
+    if let Some(Sorted {
+        rows: listed,
+        first: Some(first),
+        ..
+    }) = sorted.map(Sorted::done)
+    {
+        match &mut rows {
+            Some(rows) => listed.iter().try_for_each(|row| rows.write(row))?,
+            None => text
+                .begin(&first, &mut out)
+                .and_then(|()| listed.iter().try_for_each(|row| text.row(row, &mut out)))
+                .context(CANNOT_WRITE)?,
+        }
+    }
     match rows {
         Some(rows) => rows.finish()?,
         None => text
@@ -73,4 +97,44 @@ pub(crate) fn run(args: &Stat) -> anyhow::Result<Done> {
     // Rows alone do not say what was damaged.
     tell(&config, &[capture], true, args.reading.quiet);
     Ok(Done::with_damage(damaged))
+}
+
+/// Rows that are put into an order before they are written.
+struct Sorted {
+    order: Order,
+    rows: Vec<IntervalRow>,
+    /// From which all are counted.
+    first: Option<IntervalRow>,
+}
+
+impl Sorted {
+    /// Where an order is asked for.
+    fn new(order: Order) -> Option<Sorted> {
+        (order != Order::default()).then_some(Sorted {
+            order,
+            rows: Vec::new(),
+            first: None,
+        })
+    }
+
+    /// Of as many as are wanted, the others go at times; all of them have a bound.
+    fn take(&mut self, row: &IntervalRow) -> io::Result<()> {
+        self.first.get_or_insert(*row);
+        if self.rows.len() >= limits::SORTED_INTERVALS {
+            report::stat_sort(&mut self.rows, &self.order);
+        }
+        if self.rows.len() >= limits::SORTED_INTERVALS {
+            return Err(io::Error::other(format!(
+                "more than {} intervals are not sorted; give a smaller --top, or a wider --interval",
+                limits::SORTED_INTERVALS
+            )));
+        }
+        self.rows.push(*row);
+        Ok(())
+    }
+
+    fn done(mut self) -> Sorted {
+        report::stat_sort(&mut self.rows, &self.order);
+        self
+    }
 }

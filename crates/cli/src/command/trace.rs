@@ -6,11 +6,26 @@ use crate::args::{GroupFormat, Output, ProfileBy, RowFormat, Trace};
 use crate::exit::Done;
 use crate::out::complain;
 use crate::progress::Progress;
+use analysis::results::Order;
 use report::{Anonymise, TraceBy, TraceStyle};
 use std::io::Write;
 
 pub(crate) fn run(args: &Trace) -> anyhow::Result<Done> {
     check_standard_input(&args.files)?;
+    let by = args.by.map(|by| match by {
+        ProfileBy::Statement => TraceBy::Statement,
+        ProfileBy::Event => TraceBy::Event,
+    });
+    let style = TraceStyle {
+        by,
+        order: args.sorted.order(&report::trace_sortable(by))?,
+        show_literals: args.show_literals,
+        all: args.all,
+    };
+    anyhow::ensure!(
+        !args.packets || style.order == Order::default(),
+        "packets are listed in their order; leave out --sort and --top"
+    );
     let mut progress = Progress::new(args.quiet, false);
     let result = slowside::trace(&args.files, args.packets, &mut |e| progress.event(e))?;
     drop(progress);
@@ -18,27 +33,15 @@ pub(crate) fn run(args: &Trace) -> anyhow::Result<Done> {
         Some(names) => result.anonymised(&names),
         None => result,
     };
-    let by = args.by.map(|by| match by {
-        ProfileBy::Statement => TraceBy::Statement,
-        ProfileBy::Event => TraceBy::Event,
-    });
-    let style = TraceStyle {
-        by,
-        show_literals: args.show_literals,
-        all: args.all,
-    };
     let text = |out: &mut dyn Write| match args.packets {
         true => report::trace_packets_text(&result, args.show_literals, out),
         false => report::trace_text(&result, &style, out),
     };
     print(|out| match args.format {
-        GroupFormat::Json => report::trace_json(&result, args.show_literals, out),
+        GroupFormat::Json => report::trace_json(&result, &style, out),
         // Its rows stand in columns, as those of a capture do.
         GroupFormat::Csv if args.packets => Ok(()),
-        GroupFormat::Csv => {
-            let by = by.unwrap_or(TraceBy::Statement);
-            report::trace_csv(&result, by, args.show_literals, out)
-        }
+        GroupFormat::Csv => report::trace_csv(&result, &style, out),
         GroupFormat::Text => text(out),
         GroupFormat::Markdown => report::as_markdown(text, out),
     })?;

@@ -1,16 +1,22 @@
 //! What is on the screen: the last that was told, and what somebody chose to see of it.
 
-use analysis::live::{ConnectionRow, Found, FoundRow, Moment, SubjectRow};
+use super::order::{CONNECTION_ORDERS, OPERATION_ORDERS};
+use analysis::live::{
+    ConnectionRow, Found, FoundRow, Moment, Opened, Past as PastRows, RowKey, SubjectRow,
+};
 use analysis::results::Side;
 use jiff::tz::TimeZone;
-use model::{Time, format_duration};
+use model::{Time, format_duration, limits};
+use pseudonyms::Anonymiser;
+use ratatui::layout::Rect;
+use report::Anonymise;
 use slowside::RingFill;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Intervals that the curve of the last minutes has at most.
-const HISTORY: usize = 240;
+const HISTORY: usize = limits::LIVE_PAST_INTERVALS;
 
 /// Messages that are remembered: files written, thresholds crossed.
 const MESSAGES: usize = 50;
@@ -43,11 +49,6 @@ impl Pane {
     pub(crate) const ALL: [Pane; 3] = [Pane::Operations, Pane::Connections, Pane::Findings];
 }
 
-/// What a pane's rows are sorted by: a column, the greatest first.
-pub(crate) const OPERATION_ORDERS: [&str; 5] = ["time", "calls", "p99", "slowest", "errors"];
-pub(crate) const CONNECTION_ORDERS: [&str; 5] =
-    ["time", "rate", "round trip", "resent", "outstanding"];
-
 /// What is typed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mode {
@@ -60,8 +61,19 @@ pub(crate) enum Mode {
 /// A pane's place in its rows, and their order.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Place {
+    /// The row that Enter opens; without one, the first.
+    pub(crate) chosen: Option<RowKey>,
+    /// Of findings, which are longer than a line: the first that is shown.
     pub(crate) first: usize,
     pub(crate) order: usize,
+}
+
+/// A row that somebody opened: what it is called, and the first of its calls that is shown.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct OpenRow {
+    pub(crate) key: RowKey,
+    pub(crate) name: String,
+    pub(crate) first: usize,
 }
 
 /// How the curve of one interval is drawn.
@@ -90,12 +102,23 @@ pub(crate) struct State {
     pub(crate) places: [Place; 3],
     pub(crate) filter: String,
     pub(crate) mode: Mode,
+    pub(crate) opened: Option<OpenRow>,
+    /// Where it is drawn.
+    pub(crate) area: Rect,
+    past: Arc<Mutex<PastRows>>,
+    names: Option<Anonymiser>,
     /// Packets lost by the capturing host in the intervals of the window.
     losses: VecDeque<(Time, u64)>,
 }
 
 impl State {
-    pub(crate) fn new(source: &str, zone: TimeZone, colors: bool) -> State {
+    /// Rows are opened from what `past` has, with pseudonyms where there are `names`.
+    pub(crate) fn new(
+        source: &str,
+        (zone, colors): (TimeZone, bool),
+        past: Arc<Mutex<PastRows>>,
+        names: Option<Anonymiser>,
+    ) -> State {
         State {
             source: source.to_owned(),
             zone,
@@ -113,6 +136,10 @@ impl State {
             places: [Place::default(); 3],
             filter: String::new(),
             mode: Mode::Keys,
+            opened: None,
+            area: Rect::default(),
+            past,
+            names,
             losses: VecDeque::new(),
         }
     }
@@ -175,28 +202,107 @@ impl State {
         }
     }
 
-    pub(crate) fn next_order(&mut self) {
+    /// Sorts the pane by its next column, or by the one before.
+    pub(crate) fn turn_order(&mut self, by: isize) {
         let orders = match self.pane {
             Pane::Operations => OPERATION_ORDERS.len(),
             Pane::Connections => CONNECTION_ORDERS.len(),
             Pane::Findings => 1,
         };
-        let place = self.place();
-        place.order = (place.order + 1) % orders;
-        place.first = 0;
+        let order = self.place().order as isize + by;
+        self.sort(order.rem_euclid(orders as isize).unsigned_abs());
     }
 
-    pub(crate) fn scroll(&mut self, by: isize) {
-        let rows = match self.pane {
-            Pane::Operations => self.operations().len(),
-            Pane::Connections => self.connections().len(),
-            Pane::Findings => self.found.rows().len() + self.messages.len(),
+    /// Sorts the pane, and chooses its first row.
+    pub(crate) fn sort(&mut self, order: usize) {
+        *self.place() = Place {
+            order,
+            ..Place::default()
         };
-        let place = self.place();
-        place.first = place
-            .first
-            .saturating_add_signed(by)
-            .min(rows.saturating_sub(1));
+    }
+
+    /// The rows of a pane, in their order.
+    fn keys(&self, pane: Pane) -> Vec<RowKey> {
+        match pane {
+            Pane::Operations => self.operations().iter().map(|r| r.key).collect(),
+            Pane::Connections => self.connections().iter().map(|c| connection(c)).collect(),
+            Pane::Findings => Vec::new(),
+        }
+    }
+
+    /// Which row of a pane is chosen. One that is gone leaves the first.
+    pub(crate) fn chosen(&self, pane: Pane) -> usize {
+        let [operations, connections, _] = &self.places;
+        let place = match pane {
+            Pane::Operations => operations,
+            Pane::Connections => connections,
+            Pane::Findings => return 0,
+        };
+        let of = |key| self.keys(pane).iter().position(|k| *k == key);
+        place.chosen.and_then(of).unwrap_or(0)
+    }
+
+    /// Chooses a row of the pane; whether it was chosen before.
+    pub(crate) fn choose(&mut self, row: usize) -> bool {
+        let before = self.chosen(self.pane);
+        let keys = self.keys(self.pane);
+        let row = row.min(keys.len().saturating_sub(1));
+        self.place().chosen = keys.get(row).copied();
+        row == before
+    }
+
+    /// To further rows: of what is opened, or of the pane.
+    pub(crate) fn scroll(&mut self, by: isize) {
+        if let Some(opened) = &self.opened {
+            let calls = self.past_of(opened.key, HISTORY).slowest().len();
+            let last = calls.saturating_sub(1);
+            if let Some(opened) = &mut self.opened {
+                opened.first = opened.first.saturating_add_signed(by).min(last);
+            }
+        } else if self.pane == Pane::Findings {
+            let rows = self.found.rows().len() + self.messages.len();
+            let place = self.place();
+            let first = place.first.saturating_add_signed(by);
+            place.first = first.min(rows.saturating_sub(1));
+        } else {
+            let chosen = self.chosen(self.pane);
+            self.choose(chosen.saturating_add_signed(by));
+        }
+    }
+
+    /// Opens the chosen row.
+    pub(crate) fn open(&mut self) {
+        let chosen = self.chosen(self.pane);
+        let row = match self.pane {
+            Pane::Operations => {
+                let row = self.operations().get(chosen).copied();
+                row.map(|r| (r.key, report::subject_name(r)))
+            }
+            Pane::Connections => {
+                let row = self.connections().get(chosen).copied();
+                row.map(|c| (connection(c), format!("{} > {}", c.client, c.server)))
+            }
+            Pane::Findings => None,
+        };
+        self.opened = row.map(|(key, name)| OpenRow {
+            key,
+            name,
+            first: 0,
+        });
+    }
+
+    /// What a row did up to what is shown, in so many intervals at most.
+    pub(crate) fn past_of(&self, key: RowKey, most: usize) -> Opened {
+        let Some((moment, _)) = &self.shown else {
+            return Opened::default();
+        };
+        let past = self.past.lock().unwrap_or_else(PoisonError::into_inner);
+        let opened = past.of(key, moment.start + moment.width_ns, most);
+        drop(past);
+        match &self.names {
+            Some(names) => opened.anonymised(names),
+            None => opened,
+        }
     }
 
     fn passes(&self, text: &str) -> bool {
@@ -218,14 +324,8 @@ impl State {
             .filter(|r| self.passes(&report::subject_name(r)))
             .collect();
         let [place, ..] = self.places;
-        let s = |r: &SubjectRow| r.window.stats;
-        match place.order {
-            1 => rows.sort_by_key(|r| Reverse(s(r).count)),
-            2 => rows.sort_by_key(|r| Reverse(s(r).p99_ns)),
-            3 => rows.sort_by_key(|r| Reverse(s(r).max_ns)),
-            4 => rows.sort_by_key(|r| Reverse(r.window.errors)),
-            // As they come.
-            _ => {}
+        if let Some((_, of)) = OPERATION_ORDERS.get(place.order) {
+            rows.sort_by_key(|r| Reverse(of(r)));
         }
         rows
     }
@@ -243,12 +343,8 @@ impl State {
             })
             .collect();
         let [_, place, _] = self.places;
-        match place.order {
-            1 => rows.sort_by_key(|c| Reverse(c.bps())),
-            2 => rows.sort_by_key(|c| Reverse(c.rtt_ns)),
-            3 => rows.sort_by_key(|c| Reverse(c.resent().map(|r| (r * 1e6) as u64))),
-            4 => rows.sort_by_key(|c| Reverse(c.outstanding_most)),
-            _ => {}
+        if let Some((_, of)) = CONNECTION_ORDERS.get(place.order) {
+            rows.sort_by_key(|c| Reverse(of(c)));
         }
         rows
     }
@@ -298,6 +394,10 @@ impl State {
     pub(crate) fn lost(&self) -> u64 {
         self.losses.iter().map(|(_, n)| n).sum()
     }
+}
+
+pub(crate) fn connection(row: &ConnectionRow) -> RowKey {
+    RowKey::Connection(row.id)
 }
 
 /// How bad it is.

@@ -5,6 +5,7 @@ use super::state::State;
 use crate::out;
 use ratatui::backend::{CrosstermBackend, TestBackend};
 use ratatui::crossterm::cursor::{Hide, Show};
+use ratatui::crossterm::event::{DisableMouseCapture, EnableMouseCapture};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
@@ -33,7 +34,12 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 fn give_back() {
     TAKEN.store(false, Ordering::Relaxed);
     // Nothing better can be done where this fails.
-    let _ = execute!(out::terminal(), LeaveAlternateScreen, Show);
+    let _ = execute!(
+        out::terminal(),
+        DisableMouseCapture,
+        LeaveAlternateScreen,
+        Show
+    );
     let _ = disable_raw_mode();
 }
 
@@ -41,8 +47,9 @@ fn give_back() {
 #[cfg(unix)]
 pub(crate) fn give_back_at_once() {
     if TAKEN.swap(false, Ordering::Relaxed) {
-        // Leaves the other screen, and shows the cursor.
-        let _ = rustix::io::write(rustix::stdio::stdout(), b"\x1b[?1049l\x1b[?25h");
+        // Leaves the mouse and the other screen, and shows the cursor.
+        let bytes = b"\x1b[?1006l\x1b[?1015l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[?1049l\x1b[?25h";
+        let _ = rustix::io::write(rustix::stdio::stdout(), bytes);
         let _ = disable_raw_mode();
     }
 }
@@ -66,8 +73,13 @@ impl Screen {
         });
         enable_raw_mode()?;
         TAKEN.store(true, Ordering::Relaxed);
-        let taken = execute!(out::terminal(), EnterAlternateScreen, Hide)
-            .and_then(|()| Terminal::new(CrosstermBackend::new(out::terminal())));
+        let taken = execute!(
+            out::terminal(),
+            EnterAlternateScreen,
+            Hide,
+            EnableMouseCapture
+        )
+        .and_then(|()| Terminal::new(CrosstermBackend::new(out::terminal())));
         match taken {
             Ok(terminal) => Ok(Screen { terminal }),
             Err(e) => {
@@ -113,9 +125,10 @@ impl Picture {
     }
 
     /// Its lines.
-    pub(crate) fn of(&mut self, state: &State) -> String {
+    pub(crate) fn of(&mut self, state: &mut State) -> String {
         let mut text = String::new();
         let drawn = |frame: &mut Frame<'_>| {
+            state.area = frame.area();
             draw::draw(frame, state);
             only_what_shows(frame);
             let width = usize::from(frame.area().width.max(1));

@@ -316,6 +316,40 @@ fn tables_are_listed_by_any_of_their_columns_and_sums_are_of_all() {
 }
 
 #[test]
+fn intervals_and_traces_are_listed_by_any_of_their_columns() {
+    let server = &*end("server-cap", "server");
+    let stat = |more: &[&str]| said([&["stat", server, "--interval", "100ms"], more].concat());
+    let csv = stat(&["--sort", "calls", "--format", "csv"]);
+    let mut rows = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let head = rows.next().expect("a head");
+    let calls = head.iter().position(|name| *name == "calls");
+    let calls = calls.expect("the column");
+    let most: Vec<u64> = rows.map(|r| r[calls].parse().expect("calls")).collect();
+    assert_eq!(most.len(), 13);
+    assert!(most.is_sorted_by(|a, b| a >= b), "{most:?}");
+    // Intervals keep their time, and the sums are of all.
+    let text = stat(&["--sort", "calls", "--top", "2"]);
+    let all = stat(&[]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 6, "{text}");
+    assert!(lines.iter().all(|line| all.contains(line)), "{text}");
+    assert_eq!(lines[0], all.lines().next().expect("a line"));
+
+    let trace = root().join("tests/field/a2-client-slots/orcl_ora_4711.trc");
+    let other = root().join("tests/field/a2-client-slots/orcl_ora_4712.trc");
+    let [trace, other] = [&trace, &other].map(|t| t.to_str().expect("UTF-8"));
+    let of = |more: &[&str]| said([&["trace", trace, other, "--format", "csv"], more].concat());
+    let listed = of(&["--sort", "rows"]);
+    let top = of(&["--sort", "rows", "--top", "1"]);
+    assert_eq!(top.lines().count(), 2);
+    assert!(listed.starts_with(&top), "{listed}{top}");
+    let events = of(&["--by", "event", "--sort", "event", "--top", "1"]);
+    assert!(events.starts_with("event,count,total_ns,"), "{events}");
+    let told = refused(["trace", trace, "--packets", "--top", "1"]);
+    assert!(told.contains("leave out --sort and --top"), "{told}");
+}
+
+#[test]
 fn a_column_that_is_none_is_told_with_the_one_that_was_meant() {
     let told = refused(["ops", &end("server-cap", "server"), "--sort", "cuont"]);
     assert!(

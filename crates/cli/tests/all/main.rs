@@ -34,3 +34,4 @@ mod traces;
 mod tshark;
 #[cfg(unix)]
 mod view;
+mod words;

@@ -1,7 +1,9 @@
 //! The view of `slowside live` on a pseudo-terminal: keys, what then stands there, and a terminal that is
 //! given back.
 
-use crate::kit::{SLOWSIDE, folder, lab, said, with};
+mod session;
+
+use crate::kit::{SLOWSIDE, folder, lab, rows, said, with};
 use pty_process::Size;
 use pty_process::blocking::{Command, Pty, open};
 use std::io::{Read, Write};
@@ -165,6 +167,81 @@ fn keys_do_what_the_help_says() {
 }
 
 #[test]
+fn enter_opens_a_row_and_escape_closes_it() {
+    let folder = folder("view-opened");
+    let run = Run::start(24, 80, &["live", &capture("server-cap")], &folder);
+    run.shows_all(&["the capture has ended", "nfs3 READ", "3 Findings"]);
+    run.keys("\r");
+    // The slowest READ and its packets, as `calls` says them.
+    let text = run.shows("Slowest calls");
+    let calls = rows(
+        "calls",
+        [capture("server-cap"), "--where=op=READ".to_owned()],
+    );
+    let slowest = calls.iter().max_by_key(|c| c["response_time_ns"].as_i64());
+    let slowest = slowest.expect("calls");
+    let frames = format!(
+        "{}–{}",
+        slowest["request_first_frame"], slowest["response_last_frame"]
+    );
+    let line = text.lines().find(|l| l.contains(&frames));
+    assert!(
+        line.is_some_and(|l| l.contains("51.2ms")),
+        "{frames}: {text}"
+    );
+    assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
+    assert!(
+        text.contains("642 calls") && text.contains("≤ 20.0 ms"),
+        "{text}"
+    );
+    run.keys("\x1b");
+    run.shows("1 Operations by time");
+    // The second row, and a connection with both its ports.
+    run.keys("j\r");
+    run.shows(" nfs3 WRITE ─");
+    run.keys("\t");
+    run.shows_all(&["2 Connections by time", "10.0.0.1:723 > 10.0.0.2:2049"]);
+    run.keys("\r");
+    run.shows_all(&[" 10.0.0.1:723 > 10.0.0.2:2049 ─", "payload", "resent"]);
+    run.keys("wq");
+    let (code, text) = run.end();
+    assert_eq!(code, 0, "{text}");
+}
+
+#[test]
+fn a_mouse_chooses_opens_sorts_and_scrolls() {
+    let folder = folder("view-mouse");
+    let run = Run::start(24, 80, &["live", &capture("server-cap")], &folder);
+    let text = run.shows_all(&["the capture has ended", "nfs3 COMMIT", "3 Findings"]);
+    let line_of = |text: &str, words: &str| {
+        let line = text.lines().position(|l| l.contains(words));
+        line.unwrap_or_else(|| panic!("{words}: {text}")) + 1
+    };
+    let click = |column: usize, line: usize| run.keys(&format!("\x1b[<0;{column};{line}M"));
+    // A heading sorts by its column.
+    let heads = line_of(&text, "operation  ");
+    click(36, heads);
+    run.shows("Operations by calls/s");
+    click(3, heads);
+    run.shows("Operations by time");
+    // A click chooses a row, another one opens it.
+    let write = line_of(&text, "nfs3 WRITE");
+    click(3, write);
+    click(3, write);
+    run.shows(" nfs3 WRITE ─");
+    // The right button closes it.
+    run.keys("\x1b[<2;3;3M");
+    run.shows("1 Operations by time");
+    // The wheel: three rows on, of ten.
+    run.keys(&format!("\x1b[<65;3;{heads}M\r"));
+    run.until("another row", |t| {
+        !t.contains("Operations by") && !t.contains(" nfs3 WRITE ─")
+    });
+    run.keys("\x1bq");
+    assert_eq!(run.end().0, 0);
+}
+
+#[test]
 fn a_wide_screen_shows_more() {
     let run = Run::start(
         50,
@@ -175,7 +252,7 @@ fn a_wide_screen_shows_more() {
     run.shows_all(&["server-concurrency-cap", "calls an interval"]);
     run.until("operations and connections side by side", |text| {
         let mut rows = text.lines().filter(|l| l.contains("nfs3 READ"));
-        rows.any(|l| l.contains("10.0.0.1"))
+        rows.any(|l| l.contains("0.0.1:723 > 10.0.0.2:2049"))
     });
     run.keys("q");
     assert_eq!(run.end().0, 0);

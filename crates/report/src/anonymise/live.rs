@@ -2,8 +2,8 @@
 
 use super::Anonymise;
 use analysis::live::{
-    ConnectionRow, Crossed, Crossing, Found, FoundRow, LiveResult, Moment, Silence, SlowestCall,
-    StatementTotal, SubjectRow,
+    ConnectionRow, Crossed, Crossing, Found, FoundRow, LiveResult, Moment, Opened, PastInterval,
+    Silence, SlowestCall, StatementTotal, SubjectRow,
 };
 use analysis::results::Verdict;
 
@@ -40,6 +40,24 @@ impl Anonymise for SlowestCall {
         SlowestCall {
             client: names.endpoint(self.client),
             server: names.endpoint(self.server),
+            ..self
+        }
+    }
+}
+
+impl Anonymise for PastInterval {
+    fn anonymised(self, names: &Anonymiser) -> PastInterval {
+        PastInterval {
+            slowest: self.slowest.anonymised(names),
+            ..self
+        }
+    }
+}
+
+impl Anonymise for Opened {
+    fn anonymised(self, names: &Anonymiser) -> Opened {
+        Opened {
+            intervals: self.intervals.anonymised(names),
             ..self
         }
     }

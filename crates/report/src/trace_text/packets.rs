@@ -135,7 +135,13 @@ fn connections(net: &NetTime, style: &TraceStyle, page: &mut String) {
     }
     page.push('\n');
     page.push_str(&Grid::fitting(rows).text());
-    left_out(net.connections.len(), shown, "further connection", page);
+    left_out(
+        net.connections.len(),
+        shown,
+        style,
+        "further connection",
+        page,
+    );
 }
 
 /// Packets and bytes of a direction.

@@ -1,6 +1,7 @@
 use super::*;
 use crate::samples;
 use crate::trace::{trace_csv, trace_json};
+use analysis::results::Order;
 use analysis::trace_profile::Profiler;
 use expect_test::expect;
 use serde_json::Value;
@@ -40,6 +41,10 @@ fn page(style: TraceStyle) -> String {
 
 const PLAIN: TraceStyle = TraceStyle {
     by: None,
+    order: Order {
+        by: None,
+        top: None,
+    },
     show_literals: false,
     all: false,
 };
@@ -128,7 +133,7 @@ fn one_table_alone_and_literals_if_asked_for() {
 #[test]
 fn profiles_have_the_keys_of_the_contract() {
     let mut out = Vec::new();
-    trace_json(&sample(), false, &mut out).expect("memory");
+    trace_json(&sample(), &PLAIN, &mut out).expect("memory");
     let json: Value = serde_json::from_slice(&out).expect("JSON");
     assert_eq!(json["schema"], "slowside.trace/1");
     let keys = |value: &Value| {
@@ -187,7 +192,13 @@ fn profiles_have_the_keys_of_the_contract() {
 
 #[test]
 fn csv_has_a_row_per_statement_or_event() {
-    let csv = |by| samples::written(|out| trace_csv(&sample(), by, false, out));
+    let csv = |by| {
+        let style = TraceStyle {
+            by: Some(by),
+            ..PLAIN
+        };
+        samples::written(|out| trace_csv(&sample(), &style, out))
+    };
     expect![[r#"
         event,count,total_ns,mean_ns,min_ns,p50_ns,p90_ns,p95_ns,p99_ns,p999_ns,max_ns,between,between_ns
         SQL*Net message from client,2,4000000,2000000,1000000,1000000,3000000,3000000,3000000,3000000,3000000,2,4000000

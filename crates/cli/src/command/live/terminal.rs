@@ -7,7 +7,7 @@ use crate::command::print;
 use crate::exit::Done;
 use crate::out::complain;
 use crate::view::{self, Event, Message, Screen, Shared, State};
-use analysis::live::LiveResult;
+use analysis::live::{LiveResult, Past};
 use anyhow::Context;
 use jiff::tz::TimeZone;
 
@@ -15,7 +15,7 @@ use pseudonyms::{Anonymiser, NameKind};
 use report::{Anonymise, LiveText, crossed, written_words};
 use slowside::{Config, Control, Error, LiveEvent, LiveOptions, Source};
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 pub(super) fn run(
@@ -39,9 +39,15 @@ pub(super) fn run(
     };
     let mut screen = Screen::take().context("cannot use the terminal; give --format text")?;
     let shared = Arc::new(Shared::default());
-    let engine = start(source, config, options, control, &shared, names)
+    let past = Arc::new(Mutex::new(Past::new(options.interval_ns)));
+    let options = LiveOptions {
+        past: Some(Arc::clone(&past)),
+        ..options.clone()
+    };
+    let engine = start(source, config, &options, control, &shared, names.clone())
         .context("no thread is to be had for the view; give --format text")?;
-    let mut state = State::new(&name, TimeZone::system(), report::has_colors());
+    let look = (TimeZone::system(), report::has_colors());
+    let mut state = State::new(&name, look, past, names);
     let shown = view::show(&mut screen, &mut state, &shared, control);
     control.stop();
     drop(screen);

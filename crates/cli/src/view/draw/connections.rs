@@ -1,22 +1,30 @@
 //! Connections of the window into their pane.
 
-use super::table::{Column, table};
+use super::table::{Column, place, table};
 use super::title;
 use super::tone::{Tone, slow};
-use crate::view::state::{CONNECTION_ORDERS, Pane, State};
+use crate::view::state::{Pane, State};
 use analysis::live::ConnectionRow;
-use model::TimeClass;
+use model::{Endpoint, TimeClass};
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use report::{columns, grouped, limit_words, rate, shortened, tight};
-use std::net::IpAddr;
+use report::{columns, grouped, limit_words, rate, tight};
 
-const CONNECTIONS: [Column<ConnectionRow>; 7] = [
+pub(super) const CONNECTIONS: [Column<ConnectionRow>; 8] = [
     Column {
         name: "rate",
-        width: 13,
+        width: 12,
         from: 0,
         cell: |c| (Tone::Plain, rate(c.bps())),
+    },
+    Column {
+        name: "time",
+        width: 10,
+        from: 116,
+        cell: |c| match c.calls {
+            0 => (Tone::Plain, "-".to_owned()),
+            _ => (Tone::Plain, tight(c.total_ns)),
+        },
     },
     Column {
         name: "calls",
@@ -35,7 +43,7 @@ const CONNECTIONS: [Column<ConnectionRow>; 7] = [
     },
     Column {
         name: "rtt",
-        width: 8,
+        width: 7,
         from: 0,
         cell: |c| (Tone::Plain, c.rtt_ns.map_or("-".to_owned(), tight)),
     },
@@ -75,12 +83,8 @@ const CONNECTIONS: [Column<ConnectionRow>; 7] = [
 
 pub(super) fn connections_pane(frame: &mut Frame<'_>, state: &State, area: Rect) {
     let rows = state.connections();
-    let [_, place, _] = state.places;
-    let order = CONNECTION_ORDERS
-        .get(place.order)
-        .copied()
-        .unwrap_or("time");
-    let text = format!("Connections by {order}");
+    let place = place(state, Pane::Connections, rows.len(), area);
+    let text = format!("Connections by {}", place.order());
     let nothing = match &*state.filter {
         "" => "no TCP connection in the window",
         _ => "none contains that text (Esc shows all)",
@@ -88,35 +92,98 @@ pub(super) fn connections_pane(frame: &mut Frame<'_>, state: &State, area: Rect)
     table(
         frame,
         state,
-        area,
+        &place,
         (
             title(state, Pane::Connections, &text, area.width),
             "client > server",
             nothing,
         ),
-        (&rows, place.first),
-        connection_name,
+        &rows,
+        |c, room| ends(&c.client, &c.server, room),
         &CONNECTIONS,
     );
 }
 
-/// Both ends; where there is no room the client's port goes first, as it says least, and then what both
-/// addresses begin with.
-fn connection_name(c: &ConnectionRow, room: usize) -> String {
-    let full = format!("{} > {}", c.client, c.server);
-    if columns(&full) <= room {
+/// Both ends, in as many columns. Ports tell connections of a pair of hosts apart, and are never cut; where there is no
+/// room, addresses lose what they begin with, as hosts near each other differ at the end.
+pub(super) fn ends(client: &Endpoint, server: &Endpoint, room: usize) -> String {
+    let full = format!("{client} > {server}");
+    let over = columns(&full).saturating_sub(room);
+    if over == 0 {
         return full;
     }
-    let without = format!("{} > {}", c.client.address, c.server);
-    if columns(&without) <= room {
-        return without;
-    }
-    let port = c.server.port;
-    if let (IpAddr::V4(client), IpAddr::V4(server)) = (c.client.address, c.server.address) {
-        let ([a, b, c, _], [x, y, z, last]) = (client.octets(), server.octets());
-        if [a, b, c] == [x, y, z] {
-            return shortened(&format!("{client} > .{last}:{port}"), room);
+    let (client_address, client_port) = parted(client);
+    let (server_address, server_port) = parted(server);
+    // Each loses half; what is shorter than that leaves more to the other.
+    let kept = (client_address.len() + server_address.len()).saturating_sub(over);
+    let client_room = (kept / 2).max(kept.saturating_sub(server_address.len()));
+    let client_address = ending(&client_address, client_room);
+    let server_address = ending(
+        &server_address,
+        kept.saturating_sub(columns(&client_address)),
+    );
+    format!("{client_address}:{client_port} > {server_address}:{server_port}")
+}
+
+/// Its address as it is written before a port, and the port.
+fn parted(end: &Endpoint) -> (String, u16) {
+    let text = end.to_string();
+    let address = text.rsplit_once(':').map_or("", |(address, _)| address);
+    (address.to_owned(), end.port)
+}
+
+/// The end of an address, in as many columns.
+fn ending(address: &str, room: usize) -> String {
+    match address.len().checked_sub(room) {
+        None | Some(0) => address.to_owned(),
+        Some(over) => {
+            let rest = address.get(over.saturating_add(1)..).unwrap_or_default();
+            match room {
+                0 => String::new(),
+                _ => format!("…{rest}"),
+            }
         }
     }
-    shortened(&without, room)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn end(text: &str) -> Endpoint {
+        let address: std::net::SocketAddr = text.parse().expect("an address");
+        Endpoint {
+            address: address.ip(),
+            port: address.port(),
+        }
+    }
+
+    #[test]
+    fn ports_are_never_cut() {
+        let pairs = [
+            ("10.0.0.1:683", "10.0.0.2:2049"),
+            ("192.168.100.130:51234", "192.168.100.130:51235"),
+            ("[2001:db8:1:2:3:4:5:6]:65535", "[2001:db8::2]:1521"),
+            ("1.1.1.1:65535", "[2001:db8:1:2:3:4:5:6]:65535"),
+        ];
+        for (client, server) in pairs {
+            for room in 15..100 {
+                let text = ends(&end(client), &end(server), room);
+                let ports: Vec<&str> = [client, server]
+                    .map(|e| e.rsplit(':').next().expect("a port"))
+                    .to_vec();
+                let (left, right) = text.split_once(" > ").expect("two ends");
+                assert!(left.ends_with(&format!(":{}", ports[0])), "{text}");
+                assert!(right.ends_with(&format!(":{}", ports[1])), "{text}");
+                assert!(columns(&text) <= room, "{room}: {text}");
+            }
+        }
+        let (client, server) = (end("192.168.100.130:51234"), end("192.168.100.7:2049"));
+        let text = ends(&client, &server, 27);
+        assert_eq!(text, "….100.130:51234 > ….7:2049");
+        assert_eq!(
+            ends(&client, &server, 60),
+            "192.168.100.130:51234 > 192.168.100.7:2049"
+        );
+    }
 }

@@ -123,7 +123,12 @@ mod tests {
     /// A row of 80 columns once ended with `58 erro`, another with `(37.0 M`.
     #[test]
     fn what_does_not_fit_goes_whole_and_the_least_weight_first() {
-        let state = State::new("eth0", TimeZone::UTC, false);
+        let state = State::new(
+            "eth0",
+            (TimeZone::UTC, false),
+            std::sync::Arc::new(std::sync::Mutex::new(analysis::live::Past::new(1))),
+            None,
+        );
         let words = || {
             vec![
                 (Tone::Notable, "PAUSED".to_owned()),

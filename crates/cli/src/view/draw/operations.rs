@@ -1,9 +1,9 @@
 //! Operations or statements of the window into their pane, and under it the curve of calls.
 
-use super::table::{Column, table};
+use super::table::{Column, place, table};
 use super::title;
 use super::tone::{Tone, slow, style};
-use crate::view::state::{OPERATION_ORDERS, Pane, Past, State};
+use crate::view::state::{Pane, Past, State};
 use analysis::live::SubjectRow;
 use analysis::stats::Summary;
 use model::format_duration;
@@ -11,9 +11,9 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::Sparkline;
-use report::{carried, grouped, per_second, shortened};
+use report::{carried, grouped, per_second, shortened, tight};
 
-const OPERATIONS: [Column<SubjectRow>; 9] = [
+pub(super) const OPERATIONS: [Column<SubjectRow>; 10] = [
     Column {
         name: "calls/s",
         width: 9,
@@ -21,9 +21,15 @@ const OPERATIONS: [Column<SubjectRow>; 9] = [
         cell: |r| (Tone::Plain, per_second(r.window.rate())),
     },
     Column {
+        name: "time",
+        width: 10,
+        from: 100,
+        cell: |r| (Tone::Plain, tight(r.window.stats.total_ns)),
+    },
+    Column {
         name: "mean",
         width: 9,
-        from: 100,
+        from: 110,
         cell: |r| (Tone::Plain, carried(&r.window, |s| s.mean_ns, 1)),
     },
     Column {
@@ -80,41 +86,48 @@ const OPERATIONS: [Column<SubjectRow>; 9] = [
     Column {
         name: "halves",
         width: 8,
-        from: 110,
+        from: 120,
         cell: |r| (Tone::Plain, grouped(r.window.half_calls)),
     },
 ];
 
-pub(super) fn operations_pane(frame: &mut Frame<'_>, state: &State, area: Rect) {
+/// The pane's table, and the curve of calls that takes the last lines of a high one.
+pub(super) fn with_curve(state: &State, area: Rect) -> [Rect; 2] {
+    let rows = state.operations().len().max(1);
+    match usize::from(area.height) >= rows + 2 + CURVE {
+        true => {
+            let lines = [Constraint::Min(3), Constraint::Length(CURVE as u16)];
+            Layout::vertical(lines).areas(area)
+        }
+        false => [area, Rect::default()],
+    }
+}
+
+pub(super) fn operations_pane(frame: &mut Frame<'_>, state: &State, area: Rect, curve: Rect) {
     let rows = state.operations();
-    let [place, ..] = state.places;
     let (what, heading) = match state.statements {
         true => ("Statements", "statement"),
         false => ("Operations", "operation"),
     };
-    let order = OPERATION_ORDERS.get(place.order).copied().unwrap_or("time");
+    let place = place(state, Pane::Operations, rows.len(), area);
     let over = state.shown.as_ref().map_or(0, |(m, _)| m.window_ns);
-    let text = format!("{what} by {order}, last {}", format_duration(over));
+    let text = format!(
+        "{what} by {}, last {}",
+        place.order(),
+        format_duration(over)
+    );
     let nothing = match (&*state.filter, state.statements) {
         ("", true) => "no statements in the window (o: operations)",
         ("", false) => "no calls in the window",
         _ => "none contains that text (Esc shows all)",
     };
     let title = title(state, Pane::Operations, &text, area.width);
-    // The curve of calls takes the last lines of a high pane.
-    let [area, curve] = match usize::from(area.height) >= rows.len().max(1) + 2 + CURVE {
-        true => {
-            let lines = [Constraint::Min(3), Constraint::Length(CURVE as u16)];
-            Layout::vertical(lines).areas(area)
-        }
-        false => [area, Rect::default()],
-    };
     table(
         frame,
         state,
-        area,
+        &place,
         (title, heading, nothing),
-        (&rows, place.first),
+        &rows,
         |r, room| shortened(&report::subject_name(r), room),
         &OPERATIONS,
     );

@@ -87,6 +87,7 @@ fn what_is_watched_comes_to_what_its_file_has() {
             files: 0,
             anonymiser: None,
             metrics: Some(Arc::clone(&counted)),
+            past: None,
             clock: || 0,
         };
         let config = Config::default();

@@ -207,18 +207,54 @@ fn an_answer_that_never_came_is_the_networks() {
     assert!((19_990..20_000).contains(&least), "{least}");
 }
 
+/// A message of PostgreSQL: its type, its length with that, its body.
+fn message(kind: &[u8], body: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(body.len() + 4).expect("a short one");
+    [kind, &length.to_be_bytes(), body].concat()
+}
+
 #[test]
 fn a_client_that_gives_up_has_waited_until_then() {
-    let mut c = hangs();
+    let mut c = Conversation::new((CLIENT, 1000).into(), (SERVER, 5432).into());
+    c.syn()
+        .after(2 * WAY)
+        .syn_ack()
+        .after(MS / 100)
+        .client_ack();
+    let startup = [&196_608_u32.to_be_bytes()[..], b"user\0ann\0\0"].concat();
+    let ready = message(b"Z", b"I");
+    c.after(MS).client(&message(b"", &startup));
+    c.after(2 * WAY)
+        .server(&[message(b"R", &[0; 4]), ready.clone()].concat());
+    c.after(MS / 100).client_ack();
+    for _ in 0..40 {
+        c.after(10 * MS).client(&message(b"Q", b"select 1\0"));
+        let answer = [message(b"C", b"SELECT 1\0"), ready.clone()].concat();
+        c.after(2 * WAY).server(&answer);
+        c.after(MS / 100).client_ack();
+    }
+    c.at(2_000 * MS).client(&message(b"Q", b"select slow()\0"));
+    // Kept alive, so that its server is heard.
+    for second in 3..12 {
+        c.at(second * 1_000 * MS).server_ack();
+    }
     c.at(12_000 * MS).client_fin().after(2 * WAY).server_fin();
     c.after(MS / 100).client_ack();
-    let client = together(c.packets(), goes_on());
-    let (diagnosis, row) = judged("gives-up", Some(&client), None);
+    let path = file("gives-up", "client.pcap", &capture(&c.packets()));
+    let path = path.to_str().expect("UTF-8");
+    let diagnosis = parsed(&said(["diagnose", "--client", path, "--format", "json"]));
     assert_eq!(side(&diagnosis), ("server", "server-slow"));
+    let rows = said(["calls", "--client", path, "--format", "jsonl"]);
+    let mut rows = rows.lines().map(parsed);
+    let row = rows
+        .find(|row| row["outcome"] == "no-response")
+        .expect("the row");
     assert_eq!(
         row["client_response_lo_ns"].as_i64().expect("ns") / MS,
         10_000
     );
+    let (least, _) = bounds(&row, "service");
+    assert!((8_900..10_000).contains(&least), "{least}");
 }
 
 #[test]
