@@ -138,6 +138,7 @@ pub fn metrics(
         metrics.call(call);
         Ok(())
     };
-    let (capture, _) = run::read_wanted(inputs, config, Wanted::Grouped, &mut add, events)?;
+    // How long TCP held calls back is among them.
+    let (capture, _) = run::read_wanted(inputs, config, Wanted::Calls, &mut add, events)?;
     Ok((metrics.of(PacketCounts::of(&capture)), capture))
 }

@@ -180,7 +180,7 @@ mod tests {
         }
         let (client, server) = (end("192.168.100.130:51234"), end("192.168.100.7:2049"));
         let text = ends(&client, &server, 27);
-        assert_eq!(text, "….100.130:51234 > ….7:2049");
+        assert_eq!(text, "…0.130:51234 > ….100.7:2049");
         assert_eq!(
             ends(&client, &server, 60),
             "192.168.100.130:51234 > 192.168.100.7:2049"
