@@ -148,6 +148,8 @@ pub struct DirectionSummary {
     pub packets: u64,
     /// The last of them.
     pub last: Mark,
+    /// When it said that it ends (FIN); TCP only.
+    pub ended: Option<Time>,
     /// What its receiver had not acknowledged when the connection ended, or the capture did; TCP only.
     pub unacknowledged_bytes: u64,
     /// Payload bytes on the wire, retransmitted ones included, copies made by the capture not.

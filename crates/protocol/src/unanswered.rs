@@ -18,11 +18,17 @@ pub fn unanswered(calls: &mut [Call], connection: &ConnectionSummary, reached: T
         // Nobody knows until when its client waited.
         Close::Replaced | Close::Forgotten | Close::Evicted | Close::Expired => return,
     };
-    let [asked, answered] = &connection.directions;
+    let directions = &connection.directions;
+    let [asked, answered] = directions;
     let came = asked.unacknowledged_bytes == 0 && answered.packets > 0;
-    if connection.transport != Transport::Tcp || !came {
+    // What the capture lacks may have been the answer.
+    let lacks = directions.iter().any(|d| d.missing_from_capture_gaps > 0);
+    if connection.transport != Transport::Tcp || !came || lacks {
         return;
     }
+    // Behind its end a server answers nothing, and a client that has ended expects nothing.
+    let said = directions.iter().filter_map(|d| d.ended);
+    let ended = said.fold(ended, Time::min);
     // Those of other connections may be asked again on yet another.
     for call in calls.iter_mut().filter(|c| c.connection == connection.id) {
         let waits = matches!(
@@ -34,7 +40,11 @@ pub fn unanswered(calls: &mut [Call], connection: &ConnectionSummary, reached: T
             (waits && call.op != op::TURN, call.request_last, call.hidden)
             && ended > request.time
         {
-            let earliest = later(request, answered.last);
+            let heard = Mark {
+                time: answered.last.time.min(ended),
+                ..answered.last
+            };
+            let earliest = later(request, heard);
             call.hidden = Some(HiddenResponse {
                 earliest,
                 latest: ended.max(earliest.time),

@@ -295,6 +295,7 @@ impl<S> Entry<S> {
                     tcp.opening.summary,
                     tcp.streams.map(|stream| DirectionSummary {
                         unacknowledged_bytes: stream.unacknowledged(),
+                        ended: stream.fin_at,
                         ..stream.summary
                     }),
                 )
