@@ -157,8 +157,11 @@ impl<'a> Facts<'a> {
             return false;
         }
         let mean = a.total_ns / a.calls.max(1) as i64;
-        // With calls that were seen in part, and, at the server, with the path.
-        self.is_slow(self.response()) || mean >= self.thresholds.fast_enough_ns
+        let beyond = a.basis == Basis::Server && a.path_ns + a.chatty_ns > 0;
+        // Those that were never answered have no response time.
+        let (unanswered, _) = self.captures[self.client.unwrap_or(0)].unanswered;
+        self.is_slow(self.response())
+            || ((beyond || unanswered > 0) && mean >= self.thresholds.fast_enough_ns)
     }
 
     /// How long calls waited at most for locks that other sessions held while their clients thought.
