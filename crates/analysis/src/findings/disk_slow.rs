@@ -27,7 +27,7 @@
 
 use super::{Entry, Of, Rule, pressed};
 use crate::facts::Facts;
-use crate::results::{Finding, Side};
+use crate::results::Finding;
 use trace::host::Counter;
 
 pub(super) const ENTRY: Entry = Entry {
@@ -47,13 +47,9 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         Counter::DiskAwait => "what an I/O of a disk took",
         _ => "the time in which tasks waited for I/O",
     };
-    let taking = match told.side {
-        Side::Server => "The server took",
-        _ => "The client took",
-    };
     Some(Finding {
         title: "The host's disks are what it waits for".into(),
-        why: told.why(what, taking),
+        why: told.why_own(what),
         remedy: vec!["look at each disk of that host at these times (iostat -x), and at what else reads and writes there".into()],
         ..told.finding(Rule::DiskSlow, facts)
     })
@@ -61,62 +57,27 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{MS, TOTAL_NS, found, pressed};
+    use super::super::testing::explaining::{self, Explains};
     use super::*;
-    use crate::results::Fit;
-    use ledger::Cause;
 
-    /// The server has so much of the time for certain, and a counter of a side goes so with its calls.
-    fn said(own_ns: i64, side: Side, counter: Counter, fit: Fit) -> Option<Finding> {
-        found(Rule::DiskSlow, |f| {
-            f.charge(Cause::Service, own_ns);
-            f.hosts = vec![pressed(side, counter, fit)];
-        })
-    }
+    const EXPLAINS: Explains = Explains {
+        rule: Rule::DiskSlow,
+        counter: Counter::DiskAwait,
+        another: Counter::CpuBusy,
+    };
 
     #[test]
     fn what_goes_with_the_slow_calls_of_the_side_that_is_accused_explains_it() {
-        let f = said(TOTAL_NS / 2, Side::Server, Counter::DiskAwait, Fit::Goes).unwrap();
-        assert_eq!((f.side, f.cost_ns, f.fatal), (Side::Server, None, false));
-        let why = f.why.to_string();
-        assert!(
-            why.contains(
-                "The server took 50.0 ms of a call that began then, and 2.00 ms of others"
-            ),
-            "{why}"
-        );
-        assert!(
-            f.facts
-                .iter()
-                .any(|n| n.name == "mean_while_high_ns" && n.value == 50 * MS)
-        );
+        explaining::is_said(&EXPLAINS);
     }
 
     #[test]
     fn the_other_side_another_time_and_other_counters_explain_nothing() {
-        let half = TOTAL_NS / 2;
-        assert!(said(half, Side::Client, Counter::DiskAwait, Fit::Goes).is_none());
-        assert!(said(half, Side::Server, Counter::CpuBusy, Fit::Goes).is_none());
-        for fit in [
-            Fit::NeverHigh,
-            Fit::AlwaysHigh,
-            Fit::TooFew,
-            Fit::NotSlower,
-            Fit::Elsewhere,
-            Fit::Chance,
-        ] {
-            assert!(
-                said(half, Side::Server, Counter::DiskAwait, fit).is_none(),
-                "{fit:?}"
-            );
-        }
-        assert!(found(Rule::DiskSlow, |_| ()).is_none());
+        explaining::is_silent(&EXPLAINS);
     }
 
     #[test]
     fn a_quarter_of_the_time_has_to_be_the_sides() {
-        let of = |ns| said(ns, Side::Server, Counter::DiskAwait, Fit::Goes);
-        assert!(of(TOTAL_NS / 4).is_some());
-        assert!(of(TOTAL_NS / 4 - 1).is_none());
+        explaining::has_a_border(&EXPLAINS);
     }
 }

@@ -25,7 +25,7 @@
 
 use super::{Entry, Of, Rule, pressed};
 use crate::facts::Facts;
-use crate::results::{Finding, Side};
+use crate::results::Finding;
 use trace::host::Counter;
 
 pub(super) const ENTRY: Entry = Entry {
@@ -45,13 +45,9 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         Counter::MemoryPressure => "the time in which tasks waited for memory",
         _ => "what went to and came from swap",
     };
-    let taking = match told.side {
-        Side::Server => "The server took",
-        _ => "The client took",
-    };
     Some(Finding {
         title: "The host's memory is what it waits for".into(),
-        why: told.why(what, taking),
+        why: told.why_own(what),
         remedy: vec!["look at what took the memory of that host at these times, and at the limits of its control groups".into()],
         ..told.finding(Rule::HostMemory, facts)
     })
@@ -59,68 +55,27 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{MS, TOTAL_NS, found, pressed};
+    use super::super::testing::explaining::{self, Explains};
     use super::*;
-    use crate::results::Fit;
-    use ledger::Cause;
 
-    /// The server has so much of the time for certain, and a counter of a side goes so with its calls.
-    fn said(own_ns: i64, side: Side, counter: Counter, fit: Fit) -> Option<Finding> {
-        found(Rule::HostMemory, |f| {
-            f.charge(Cause::Service, own_ns);
-            f.hosts = vec![pressed(side, counter, fit)];
-        })
-    }
+    const EXPLAINS: Explains = Explains {
+        rule: Rule::HostMemory,
+        counter: Counter::MemoryPressure,
+        another: Counter::CpuBusy,
+    };
 
     #[test]
     fn what_goes_with_the_slow_calls_of_the_side_that_is_accused_explains_it() {
-        let f = said(
-            TOTAL_NS / 2,
-            Side::Server,
-            Counter::MemoryPressure,
-            Fit::Goes,
-        )
-        .unwrap();
-        assert_eq!((f.side, f.cost_ns, f.fatal), (Side::Server, None, false));
-        let why = f.why.to_string();
-        assert!(
-            why.contains(
-                "The server took 50.0 ms of a call that began then, and 2.00 ms of others"
-            ),
-            "{why}"
-        );
-        assert!(
-            f.facts
-                .iter()
-                .any(|n| n.name == "mean_while_high_ns" && n.value == 50 * MS)
-        );
+        explaining::is_said(&EXPLAINS);
     }
 
     #[test]
     fn the_other_side_another_time_and_other_counters_explain_nothing() {
-        let half = TOTAL_NS / 2;
-        assert!(said(half, Side::Client, Counter::MemoryPressure, Fit::Goes).is_none());
-        assert!(said(half, Side::Server, Counter::CpuBusy, Fit::Goes).is_none());
-        for fit in [
-            Fit::NeverHigh,
-            Fit::AlwaysHigh,
-            Fit::TooFew,
-            Fit::NotSlower,
-            Fit::Elsewhere,
-            Fit::Chance,
-        ] {
-            assert!(
-                said(half, Side::Server, Counter::MemoryPressure, fit).is_none(),
-                "{fit:?}"
-            );
-        }
-        assert!(found(Rule::HostMemory, |_| ()).is_none());
+        explaining::is_silent(&EXPLAINS);
     }
 
     #[test]
     fn a_quarter_of_the_time_has_to_be_the_sides() {
-        let of = |ns| said(ns, Side::Server, Counter::MemoryPressure, Fit::Goes);
-        assert!(of(TOTAL_NS / 4).is_some());
-        assert!(of(TOTAL_NS / 4 - 1).is_none());
+        explaining::has_a_border(&EXPLAINS);
     }
 }

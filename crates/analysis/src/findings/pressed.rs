@@ -72,6 +72,15 @@ impl Told<'_> {
         amount(self.series.counter, self.pressed.high_milli)
     }
 
+    /// The same of the side's own time.
+    pub(super) fn why_own(&self, what: &'static str) -> Text {
+        let taking = match self.side {
+            Side::Server => "The server took",
+            _ => "The client took",
+        };
+        self.why(what, taking)
+    }
+
     /// What was so while calls were slow. `what` is high, in words.
     pub(super) fn why(&self, what: &'static str, taking: &'static str) -> Text {
         let Pressed {
