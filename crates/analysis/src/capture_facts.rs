@@ -189,6 +189,8 @@ pub struct CaptureFacts {
     pub last: Option<Time>,
     /// Calls that still waited at the end, and the longest of these waits in nanoseconds.
     pub unanswered: (u64, i64),
+    /// Calls that are paired by their order alone.
+    pub in_order: u64,
     /// When each server was heard last, by its number.
     heard: HashMap<u64, Time, foldhash::fast::FixedState>,
     pub calls: u64,
@@ -311,6 +313,7 @@ impl CaptureFacts {
             if matches!(call.outcome, model::Outcome::NoResponse(_)) {
                 self.concurrency.hidden_reply(call);
             }
+            self.in_order += u64::from(call.outcome.reason() == Some(model::Reason::Order));
             if let (true, Some(asked), Some(hidden)) =
                 (call.is_unanswered(), call.request_first, call.hidden)
             {

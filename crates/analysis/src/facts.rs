@@ -158,10 +158,11 @@ impl<'a> Facts<'a> {
         }
         let mean = a.total_ns / a.calls.max(1) as i64;
         let beyond = a.basis == Basis::Server && a.path_ns + a.chatty_ns > 0;
-        // Those that were never answered have no response time.
-        let (unanswered, _) = self.captures[self.client.unwrap_or(0)].unanswered;
+        // Those that were never answered have no response time, nor have those that are paired by their order alone.
+        let seen = &self.captures[self.client.unwrap_or(0)];
+        let untimed = seen.unanswered.0 > 0 || seen.in_order > 0;
         self.is_slow(self.response())
-            || ((beyond || unanswered > 0) && mean >= self.thresholds.fast_enough_ns)
+            || ((beyond || untimed) && mean >= self.thresholds.fast_enough_ns)
     }
 
     /// How long calls waited at most for locks that other sessions held while their clients thought.

@@ -47,8 +47,8 @@ impl OpTable {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Completeness {
     Complete,
-    /// But for the beginning of its request.
-    BegunBefore,
+    /// But for the beginning of its request, or the certainty that its response is its own.
+    NearlyTimed,
     /// But for its response, of which is known where it may lie.
     Hidden,
     /// But for the end of its response.
@@ -132,8 +132,8 @@ impl Half {
             (Some(first), Some(last), _) if call.is_timed() => {
                 (Completeness::Complete, first, last)
             }
-            (Some(first), Some(last), _) if call.is_begun_before() => {
-                (Completeness::BegunBefore, first, last)
+            (Some(first), Some(last), _) if call.is_nearly_timed() => {
+                (Completeness::NearlyTimed, first, last)
             }
             (Some(first), _, Some(last)) => (Completeness::CutOff, first, last),
             (None, _, Some(earliest)) if call.is_unanswered() => {
@@ -176,11 +176,11 @@ impl Half {
         self.completeness == Completeness::Complete
     }
 
-    /// Whether it can be divided: it lacks nothing, or but for the beginning of its request. A capture that
+    /// Whether it can be divided: it lacks nothing that its times need. A capture that
     /// begins with the same byte as the other one's call lacks nothing either.
     #[must_use]
     pub fn has_times(&self) -> bool {
-        self.is_complete() || self.completeness == Completeness::BegunBefore
+        self.is_complete() || self.completeness == Completeness::NearlyTimed
     }
 
     /// Whether it is known how long it waited, at least.

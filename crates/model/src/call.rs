@@ -158,6 +158,9 @@ pub enum Reason {
     NoAnswer,
     /// More was outstanding than is remembered; see [`limits`](crate::limits).
     Evicted,
+    /// Nothing but their order says that the two halves belong together: of several calls the sum of their times is
+    /// true, and each one's need not be.
+    Order,
 }
 
 impl Reason {
@@ -170,6 +173,7 @@ impl Reason {
             Reason::SnapLength => "snap-length",
             Reason::NoAnswer => "no-answer",
             Reason::Evicted => "evicted",
+            Reason::Order => "paired-in-order",
         }
     }
 }
@@ -384,11 +388,15 @@ impl Call {
         self.is_complete() && self.has_times()
     }
 
-    /// Whether it lacks nothing but its request's beginning, from before the capture: its times are those of what
-    /// was seen of it.
+    /// Whether it has all four times without being complete: it lacks its request's beginning, from before the capture, or
+    /// the certainty that its response is its own.
     #[must_use]
-    pub fn is_begun_before(&self) -> bool {
-        self.outcome == Outcome::Incomplete(Reason::BeforeCapture) && self.has_times()
+    pub fn is_nearly_timed(&self) -> bool {
+        let nearly = matches!(
+            self.outcome,
+            Outcome::Incomplete(Reason::BeforeCapture | Reason::Order)
+        );
+        nearly && self.has_times()
     }
 
     fn has_times(&self) -> bool {

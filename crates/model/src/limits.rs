@@ -73,6 +73,9 @@ pub const HIDDEN_RUNS: usize = 16_384;
 /// wait for each other.
 pub const TURNS_HELD: usize = 8;
 
+/// Records of each direction that are held back until their connection is over, where they can be paired by order only.
+pub const MARKED_HELD: usize = 16_384;
+
 /// Files of a capture whose calls are summed up in a diagnosis.
 pub const FILES: usize = 50_000;
 

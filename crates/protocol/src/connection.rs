@@ -129,8 +129,12 @@ impl Conversation {
     pub fn kept(&self) -> Kept {
         match &self.speaks {
             Speaks::Known(driver) => driver.kept(),
-            // Turns are packed with the connection.
-            Speaks::Undecided { .. } | Speaks::Turns(_) | Speaks::Unknown => Kept::default(),
+            // Turns are packed with the connection, but for records that are held back.
+            Speaks::Undecided { turns, .. } | Speaks::Turns(turns) => Kept {
+                bytes: turns.as_ref().map_or(0, |t| t.kept_bytes()),
+                things: 0,
+            },
+            Speaks::Unknown => Kept::default(),
         }
     }
 

@@ -6,6 +6,7 @@ use crate::shared::Shared;
 use crate::sql::Opaque;
 use model::sqlnet::SqlNetSession;
 use model::{Close, ConnectionId, Direction, Endpoint, Mark, Problems, Reason, Time, Transport};
+use serde::{Deserialize, Serialize};
 
 /// What a session says of the bytes it was shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -163,7 +164,7 @@ impl ConnectionInfo {
 }
 
 /// One of something for each direction.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
 pub struct Both<T> {
     pub to_server: T,
     pub to_client: T,

@@ -243,6 +243,8 @@ fn half_call(kind: [&'static str; 2]) -> &'static str {
         ["no-response", "snap-length"] => "no-response/snap-length",
         ["no-response", "no-answer"] => "no-response/no-answer",
         ["no-response", "evicted"] => "no-response/evicted",
+        ["incomplete", "before-capture"] => "incomplete/before-capture",
+        ["incomplete", "paired-in-order"] => "incomplete/paired-in-order",
         ["incomplete", "capture-gap"] => "incomplete/capture-gap",
         ["incomplete", "snap-length"] => "incomplete/snap-length",
         ["incomplete", "after-capture"] => "incomplete/after-capture",

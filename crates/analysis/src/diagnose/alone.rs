@@ -65,7 +65,7 @@ impl OneSided {
         else {
             return;
         };
-        if call.is_timed() || call.is_begun_before() || hidden.is_some() {
+        if call.is_timed() || call.is_nearly_timed() || hidden.is_some() {
             self.unsettled.push_back(Brief {
                 connection: call.connection,
                 server: call.server,

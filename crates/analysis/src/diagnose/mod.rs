@@ -460,6 +460,7 @@ impl Diagnoser {
     /// Calls with a response time, over all captures.
     #[must_use]
     pub fn timed(&self) -> u64 {
-        self.captures.iter().map(|c| c.response.count()).sum()
+        let timed = |c: &CaptureFacts| c.response.count() + c.in_order;
+        self.captures.iter().map(timed).sum()
     }
 }

@@ -28,7 +28,7 @@ impl Diagnoser {
                     Completeness::NoResponse | Completeness::Hidden | Completeness::Unanswered => {
                         Why::NoResponse
                     }
-                    Completeness::Incomplete | Completeness::BegunBefore | Completeness::CutOff => {
+                    Completeness::Incomplete | Completeness::NearlyTimed | Completeness::CutOff => {
                         Why::Incomplete
                     }
                     Completeness::Complete if i == client => Why::NotInServerCapture,

@@ -474,12 +474,22 @@ fn not_slow(facts: &Facts<'_>) -> Text {
     }
     // With a path between, clients waited for longer than what was seen.
     let beyond = a.basis == Basis::Server && a.sums.total.hi_ns != Some(a.sums.total.lo_ns);
+    let what = match a.basis {
+        Basis::Server => "The server is not slow: the",
+        _ => "Nothing is slow on the wire: the",
+    };
+    // What a single one took is not known.
+    if facts.captures.iter().any(|c| c.in_order > 0) {
+        return text!(
+            "{what} {calls,} calls take {mean} on average.",
+            what = what,
+            calls = a.calls,
+            mean = each(facts, a.total_ns),
+        );
+    }
     text!(
         "{what} {calls,} call{calls||s} take{calls|s|} {mean} on average, {most} at most{beyond}.",
-        what = match a.basis {
-            Basis::Server => "The server is not slow: the",
-            _ => "Nothing is slow on the wire: the",
-        },
+        what = what,
         calls = d.count(),
         mean = Value::Duration(d.mean_ns()),
         most = Value::Duration(d.max_ns()),

@@ -16,7 +16,7 @@ const TRANSIENT: std::ops::Range<u32> = 0x4000_0000..0x6000_0000;
 const CB_COMPOUND: u32 = 1;
 
 /// The operation of a call whose header was cut before its procedure.
-pub(super) const UNNAMED: Name = Name::of("CALL");
+pub(crate) const UNNAMED: Name = Name::of("CALL");
 
 /// Reads a call's arguments into `pending`, as far as its header and protection let them be read. A
 /// transient number says nothing; the NFSv4 callbacks among them are told by what stands in them. `wanted`

@@ -36,6 +36,7 @@ pub mod walk;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use body::UNNAMED;
 pub use pending::Shared;
 pub(crate) use resync::is_usual_port;
 pub use session::ENTRY;

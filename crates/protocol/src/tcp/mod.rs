@@ -29,6 +29,8 @@
 //! It is no entry of the [list](crate::list): it is what remains. [`turns`] follows a connection,
 //! [`turn`] is one of them.
 
+mod lengths;
+mod marked;
 mod turn;
 mod turns;
 

@@ -176,7 +176,7 @@ fn in_mid_connection_the_first_turn_may_lack_its_beginning() {
     let (calls, _) = run(&joined(PORT), &events, Close::Finished);
     assert_eq!(calls.len(), 2);
     assert_eq!(calls[0].outcome, Outcome::Incomplete(Reason::BeforeCapture));
-    assert!(calls[0].is_begun_before() && !calls[0].is_timed());
+    assert!(calls[0].is_nearly_timed() && !calls[0].is_timed());
     assert_eq!(frames(&calls[0]), [Some(1), Some(1), Some(2), Some(2)]);
     assert!(calls[1].is_timed());
     assert_eq!(frames(&calls[1]), [Some(3), Some(3), Some(4), Some(4)]);

@@ -2,7 +2,7 @@
 
 use crate::session::{Context, held_ns};
 use crate::sql::Opaque;
-use model::{Call, Chunk, Detail, Mark, Outcome, Protocol, Reason, sql};
+use model::{Call, Chunk, Detail, Mark, Name, Outcome, Protocol, Reason, sql};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -12,18 +12,18 @@ pub(super) struct Part {
     /// The packet of its first byte that was seen, and the latest of all.
     pub first: Mark,
     pub last: Mark,
-    sequence: u32,
-    bytes: u64,
+    pub sequence: u32,
+    pub bytes: u64,
     /// How long TCP held its first and its last packet.
-    first_held_ns: i64,
-    last_held_ns: i64,
+    pub first_held_ns: i64,
+    pub last_held_ns: i64,
     /// Whether the capture lacks its last byte.
     pub end_missing: bool,
 }
 
 impl Part {
     /// Begins with `chunk`; the packet before it came with `before`.
-    fn of(chunk: &Chunk<'_>, before: Mark) -> Part {
+    pub(super) fn of(chunk: &Chunk<'_>, before: Mark) -> Part {
         Part {
             first: chunk.mark,
             last: chunk.mark,
@@ -36,7 +36,7 @@ impl Part {
     }
 
     /// Goes on with `chunk`.
-    fn extend(&mut self, chunk: &Chunk<'_>) {
+    pub(super) fn extend(&mut self, chunk: &Chunk<'_>) {
         self.bytes += length(chunk);
         self.end_missing = false;
         if chunk.mark.time >= self.last.time {
@@ -111,6 +111,11 @@ impl Turn {
         several(&self.request) || answer
     }
 
+    /// Of its request's first byte.
+    pub(super) fn sequence(&self) -> u32 {
+        self.request.sequence
+    }
+
     /// The last packet of its request so far.
     pub(super) fn asked(&self) -> Mark {
         self.request.last
@@ -180,39 +185,57 @@ impl Turn {
 
     /// The call that it is.
     pub(super) fn call(&self, cx: &Context<'_>, protocol: Protocol, of: Option<&Opaque>) -> Call {
-        let request = &self.request;
         let answer = match &self.answer {
             Answer::Seen(part) => Some(part),
             _ => None,
         };
         let ends_unseen = |a: &Part| a.end_missing || self.ended.is_some();
         Call {
-            order: cx.order,
-            connection: cx.connection.id,
-            protocol,
-            op: sql::op::TURN,
-            client: cx.connection.client,
-            server: cx.connection.server,
-            id: request.sequence,
-            request_sequence: request.sequence,
-            response_sequence: answer.map_or(0, |a| a.sequence),
-            request_first: Some(request.first),
-            request_last: (!request.end_missing).then_some(request.last),
-            response_first: answer.map(|a| a.first),
             response_last: answer.filter(|a| !ends_unseen(a)).map(|a| a.last),
-            request_bytes: request.bytes,
-            response_bytes: answer.map_or(0, |a| a.bytes),
-            outcome: self.outcome(),
-            outstanding: 1,
-            retransmits: 0,
-            // What holds back the first byte of a request is not seen: it may not have been written.
-            request_held_ns: request.last_held_ns,
-            response_held_ns: answer.map_or(0, |a| a.first_held_ns + a.last_held_ns),
-            inner_ns: [0; 2],
-            hidden: None,
-            detail: Detail::default(),
-            text: None,
             sql: of.map(|o| Arc::clone(&o.sql)),
+            ..call(
+                cx,
+                (protocol, sql::op::TURN),
+                (&self.request, answer),
+                self.outcome(),
+            )
         }
+    }
+}
+
+/// The call of a request and its response, if it has one: nothing was read of either.
+pub(super) fn call(
+    cx: &Context<'_>,
+    (protocol, op): (Protocol, Name),
+    (request, answer): (&Part, Option<&Part>),
+    outcome: Outcome,
+) -> Call {
+    Call {
+        order: cx.order,
+        connection: cx.connection.id,
+        protocol,
+        op,
+        client: cx.connection.client,
+        server: cx.connection.server,
+        id: request.sequence,
+        request_sequence: request.sequence,
+        response_sequence: answer.map_or(0, |a| a.sequence),
+        request_first: Some(request.first),
+        request_last: (!request.end_missing).then_some(request.last),
+        response_first: answer.map(|a| a.first),
+        response_last: answer.map(|a| a.last),
+        request_bytes: request.bytes,
+        response_bytes: answer.map_or(0, |a| a.bytes),
+        outcome,
+        outstanding: 1,
+        retransmits: 0,
+        // What holds back the first byte of a request is not seen: it may not have been written.
+        request_held_ns: request.last_held_ns,
+        response_held_ns: answer.map_or(0, |a| a.first_held_ns + a.last_held_ns),
+        inner_ns: [0; 2],
+        hidden: None,
+        detail: Detail::default(),
+        text: None,
+        sql: None,
     }
 }

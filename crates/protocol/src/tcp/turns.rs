@@ -1,5 +1,6 @@
 //! One connection's turns: where each begins and ends, and whether they may be told at all.
 
+use super::marked::Marked;
 use super::turn::{Answer, Turn};
 use crate::session::{ConnectionInfo, Context};
 use crate::sql::Opaque;
@@ -39,6 +40,8 @@ enum State {
     Watching,
     HalfDuplex,
     Pipelined,
+    /// The same, but paired by the order of its messages.
+    Ordered,
     /// Nobody knows who is the client.
     RolesUnknown,
 }
@@ -57,9 +60,9 @@ pub(crate) struct Turns {
     /// Turns opened, and those that overlapped with the one before.
     turns: u32,
     overlaps: u32,
-    /// Whether they are those of RPC, whose headers were not captured: clients ask again before they are answered, so what is
-    /// several packets may be several calls.
-    are_rpc: bool,
+    /// Those of RPC, whose headers were not captured: clients ask again before they are answered, so what is several
+    /// packets may be several calls.
+    marked: Option<Box<Marked>>,
     /// The protocol that was spoken before it became unreadable. Never of turns that rest.
     #[serde(skip)]
     of: Option<Box<Opaque>>,
@@ -80,7 +83,7 @@ impl Turns {
             is_new: true,
             turns: 0,
             overlaps: 0,
-            are_rpc: false,
+            marked: None,
             of: None,
         }
     }
@@ -95,14 +98,27 @@ impl Turns {
 
     /// The turns are those of RPC, of whose messages no header was captured.
     pub(crate) fn are_of_rpc(&mut self) {
-        self.are_rpc = true;
+        let (is_new, is_opened) = (self.is_new, self.may_open);
+        self.marked.get_or_insert_with(|| {
+            let mut marked = Box::<Marked>::default();
+            // Who answers what was asked before cannot be told by order.
+            if !(is_new && is_opened) {
+                marked.lose();
+            }
+            marked
+        });
+    }
+
+    /// Bytes that are held back until the connection is over.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        self.marked.as_ref().map_or(0, |m| m.kept_bytes())
     }
 
     /// What they are known to be turns of.
     pub(crate) fn protocol(&self) -> Protocol {
         match &self.of {
             Some(of) => of.protocol,
-            None if self.are_rpc => Protocol::Rpc,
+            None if self.marked.is_some() => Protocol::Rpc,
             None => Protocol::Tcp,
         }
     }
@@ -123,7 +139,13 @@ impl Turns {
 
     /// The next bytes of a direction.
     pub(crate) fn data(&mut self, cx: &mut Context<'_>, d: Direction, chunk: &Chunk<'_>) {
-        if !self.is_told() || chunk.data.is_empty() && chunk.cut == 0 {
+        if chunk.data.is_empty() && chunk.cut == 0 {
+            return;
+        }
+        if let Some(marked) = &mut self.marked {
+            marked.data(d, chunk);
+        }
+        if !self.is_told() {
             return;
         }
         if d == Direction::ToClient && self.answers_the_end(chunk) {
@@ -202,7 +224,7 @@ impl Turns {
     /// The turn under way is over.
     fn over(&mut self) {
         if let Some(mut turn) = self.turn.take() {
-            if self.are_rpc && turn.is_several_packets() && !turn.overlaps {
+            if self.marked.is_some() && turn.is_several_packets() && !turn.overlaps {
                 turn.overlaps = true;
                 self.overlaps += 1;
             }
@@ -214,6 +236,9 @@ impl Turns {
 
     /// Bytes of a direction that the capture lacks.
     pub(crate) fn gap(&mut self, cx: &mut Context<'_>, d: Direction, length: u64) {
+        if let Some(marked) = &mut self.marked {
+            marked.lose();
+        }
         if !self.is_told() {
             return;
         }
@@ -255,6 +280,9 @@ impl Turns {
             for turn in std::mem::take(&mut self.held) {
                 tell(cx, &turn, self.protocol(), self.of.as_deref());
             }
+            if let (Some(marked), Some(turn)) = (&mut self.marked, &self.turn) {
+                marked.told_before(turn.sequence());
+            }
         }
     }
 
@@ -286,9 +314,23 @@ impl Turns {
                     tell(cx, &turn, self.protocol(), self.of.as_deref());
                 }
             }
-            State::Pipelined => note(cx, "pipelined-turns", |ends| {
-                format!("{ends}: not half-duplex, no turns are told")
-            }),
+            State::Pipelined => {
+                let marked = self.marked.as_ref();
+                match marked.is_some_and(|m| m.tell(cx, why.reason())) {
+                    true => {
+                        self.state = State::Ordered;
+                        note(cx, "paired-in-order", |ends| {
+                            format!(
+                                "{ends}: calls are paired by their order, single times may be another's"
+                            )
+                        });
+                    }
+                    false => note(cx, "pipelined-turns", |ends| {
+                        format!("{ends}: not half-duplex, no turns are told")
+                    }),
+                }
+            }
+            State::Ordered => {}
             State::RolesUnknown => note(cx, "turns-roles-unknown", |ends| {
                 format!(
                     "{ends}: joined in mid-connection, and the ports do not say who is the client"
