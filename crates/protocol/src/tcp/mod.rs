@@ -27,7 +27,7 @@
 //!   that is asked to wait for an event (long polls) is no server that stands still.
 //!
 //! It is no entry of the [list](crate::list): it is what remains. [`turns`] follows a connection,
-//! [`turn`] is one of them.
+//! [`turn`] is one of them; of RPC that a snap length hides, [`marked`] pairs records.
 
 mod lengths;
 mod marked;
