@@ -150,6 +150,7 @@ fn result(seen: &[(usize, &ConnectionSummary)]) -> ConnectionResult {
             goodput_bps: goodput(&counts, &account),
             lost_on_network_packets: lost.map(|bytes| bytes.div_ceil(full)),
             lost_on_network_bytes: lost,
+            stuck_arrived: other_side(d).and_then(|far| stuck_arrived(d, near, far)),
             counts,
             account,
         }
@@ -263,11 +264,29 @@ fn lost_between(d: Direction, near: &ConnectionSummary, far: &ConnectionSummary)
     };
     let both_began = near.handshake.syn.is_some() && far.handshake.syn.is_some();
     let never = once(near, near_account).saturating_sub(once(far, far_account));
-    lost + match (both_began, near_account.stuck) {
+    lost + match (both_began, near.directions[d.index()].stuck) {
         (false, _) => 0,
         // Until the end nothing got through.
         (true, Some(_)) => never,
         (true, None) => never.min(again),
+    }
+}
+
+/// Whether the segment that `near` sent in vain came to `far`: whatever is new of it, every byte counted once.
+fn stuck_arrived(d: Direction, near: &ConnectionSummary, far: &ConnectionSummary) -> Option<bool> {
+    let once = |c: &ConnectionSummary| {
+        let counts = &c.directions[d.index()];
+        let seen = counts
+            .payload_bytes
+            .saturating_sub(counts.retransmitted_bytes);
+        seen + counts.missing_from_capture_bytes
+    };
+    let stuck = near.directions[d.index()].stuck?;
+    let both_began = near.handshake.syn.is_some() && far.handshake.syn.is_some();
+    match once(near).checked_sub(once(far))? {
+        _ if !both_began => None,
+        0 => Some(true),
+        never => (never >= stuck.bytes).then_some(false),
     }
 }
 

@@ -311,7 +311,7 @@ impl Streams {
     pub fn stuck(&self) -> impl Iterator<Item = (&ConnectionResult, Direction, Stuck)> {
         let large = |s: &Stuck| s.bytes >= LARGE && s.receiver_heard;
         self.connections.iter().flat_map(move |c| {
-            let of = move |d: Direction| Some((c, d, c.direction(d).account.stuck.filter(large)?));
+            let of = move |d: Direction| Some((c, d, c.direction(d).counts.stuck.filter(large)?));
             DIRECTIONS.into_iter().filter_map(of)
         })
     }
@@ -335,8 +335,7 @@ impl Streams {
     pub(crate) fn in_vain(&self) -> impl Iterator<Item = (&ConnectionResult, Direction, Stuck)> {
         let unheard = |s: &Stuck| !s.receiver_heard;
         self.connections.iter().flat_map(move |c| {
-            let of =
-                move |d: Direction| Some((c, d, c.direction(d).account.stuck.filter(unheard)?));
+            let of = move |d: Direction| Some((c, d, c.direction(d).counts.stuck.filter(unheard)?));
             DIRECTIONS.into_iter().filter_map(of)
         })
     }

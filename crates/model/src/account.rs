@@ -199,8 +199,6 @@ pub struct DirectionAccount {
     /// of them, and the size of the most recent small one.
     pub split_writes: u64,
     pub split_rest_bytes: u64,
-    /// What was being sent in vain when the connection ended.
-    pub stuck: Option<Stuck>,
     pub vanished: Option<Vanished>,
     /// Writes of that size, and all writes.
     pub writes_of_that_size: u64,

@@ -4,7 +4,7 @@
 use crate::sqlnet::SqlNetSession;
 use crate::{
     Close, ConnectionId, Direction, DirectionAccount, Endpoint, Line, Mark, PacketRef, Protocol,
-    Time, TimeClass, Transport,
+    Stuck, Time, TimeClass, Transport,
 };
 use serde::{Deserialize, Serialize};
 
@@ -152,6 +152,8 @@ pub struct DirectionSummary {
     pub ended: Option<Time>,
     /// What its receiver had not acknowledged when the connection ended, or the capture did; TCP only.
     pub unacknowledged_bytes: u64,
+    /// What was being sent in vain when it did; TCP only.
+    pub stuck: Option<Stuck>,
     /// Payload bytes on the wire, retransmitted ones included, copies made by the capture not.
     pub payload_bytes: u64,
     pub retransmitted_packets: u64,

@@ -118,7 +118,7 @@ mod tests {
     fn sent_in_vain(bytes: u64, receiver_heard: bool) -> Option<Finding> {
         found(Rule::MtuBlackHole, |f| {
             let mut c = connection();
-            c.directions[1].account.stuck = Some(Stuck {
+            c.directions[1].counts.stuck = Some(Stuck {
                 bytes,
                 times: 7,
                 first: mark(100),

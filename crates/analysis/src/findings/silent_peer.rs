@@ -1,21 +1,26 @@
 //! # What it says
 //! A segment was sent again and again for seconds, and nothing at all came back any
-//! more: the connection ended there, as far as this capture goes.
+//! more: the connection ended there, as far as this capture goes. Where the same
+//! server answers others meanwhile, the connection alone is dead.
 //!
 //! # Why it costs time
 //! The sender waits twice as long each time and gives up after minutes (Linux: 15
-//! times, some 15 minutes). Whatever was to be answered on that connection is not.
+//! times, some 15 minutes). Whatever was to be answered on that connection is not,
+//! and who asked waits until then, or until a limit of his own.
 //!
 //! # How sure
 //! The segment was sent three times or more over a second or more, never
 //! acknowledged, and the other side was not heard meanwhile. Where both ends were
 //! captured it is known whether it arrived there: then the host does not answer,
-//! else the network does not deliver. From one end that cannot be told.
+//! else the network does not deliver. From one end that cannot be told: what
+//! answers others may be another host behind the same address.
 //!
 //! # What to check next
-//! Whether the other host is up and still has that address; whether a firewall or a
-//! NAT on the way forgot the connection (often after an hour of silence);
-//! links and routes at that moment.
+//! Whether the other host is up and still has that address; whether a firewall, a
+//! NAT or a load balancer on the way forgot the connection, which they do after
+//! some time of silence (`--connection` of `conns` shows for how long it had been
+//! silent; keep-alives below that time keep it, as `tcp_keepalive_time` or
+//! `SQLNET.EXPIRE_TIME` send them); links and routes at that moment.
 //!
 //! # When it is wrong
 //! A capture that ends during an outage which the connection survived.
@@ -50,19 +55,30 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     // Whether anybody was answered after that.
     let mut lasts = facts.captures.iter().filter_map(|c| c.last);
     let goes_on = lasts.any(|last| last > first);
-    let lost = connection.direction(d).lost_on_network_packets;
     let peer = match d {
         Direction::ToServer => connection.server,
         Direction::ToClient => connection.client,
     };
+    let side = match connection.direction(d).stuck_arrived {
+        Some(arrived) if is_looked_for(facts, connection, d, worst) => match arrived {
+            true => receiver(d),
+            false => Side::Network,
+        },
+        _ => Side::Undetermined,
+    };
+    // Nobody may wait for what a server sends to a client that is gone.
+    let waits = |d: &Direction| *d == Direction::ToServer || side == Side::Network;
+    let asked = silent.iter().filter(|(_, d, _)| waits(d));
+    let cost: i64 = asked
+        .map(|(.., s)| s.lasted_ns())
+        .fold(0, i64::saturating_add);
+    let heard = connection.direction(d.reverse()).counts.last.time;
+    let heard = heard + later_ns(connection, d.reverse());
     Some(Finding {
         title: text!("Nothing comes back from {peer} any more", peer = peer),
-        side: match lost {
-            _ if connection.ends.len() < 2 => Side::Undetermined,
-            Some(lost) if lost >= worst.times => Side::Network,
-            Some(0) => receiver(d),
-            _ => Side::Undetermined,
-        },
+        side,
+        cost_ns: (cost > 0).then_some(cost),
+        elapsed_cost_ns: (cost > 0).then_some(worst.lasted_ns()),
         fatal: !goes_on,
         first: Some(first),
         last: silent.iter().map(|(.., s)| s.last.time).max(),
@@ -73,17 +89,45 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ]),
         evidence: evidence::of_stuck(facts, &silent, "the segment that nobody acknowledged, sent again for the first and the last time"),
         why: text!(
-            "A segment of {bytes} was sent again {times} times over {time}, and {peer} was not heard any more.",
+            "A segment of {bytes} was sent again {times} times over {time}, and {peer} was not heard any more: for the last time {before} before that.{others}",
             bytes = Value::Bytes(worst.bytes),
             times = worst.times,
             time = Value::Duration(worst.lasted_ns()),
             peer = peer,
+            before = Value::Duration(worst.first.time - heard),
+            others = match goes_on {
+                true => " Others are answered meanwhile: it is this connection that nothing comes through on.",
+                false => "",
+            },
         ),
         remedy: vec![
             "see whether that host is up, and whether a firewall or NAT on the way forgot the connection".into(),
         ],
         ..Rule::SilentPeer.finding()
     })
+}
+
+/// How much later the clock of this direction's receiver is than that of its sender, as the connection's first packet
+/// shows.
+fn later_ns(c: &ConnectionResult, d: Direction) -> i64 {
+    let [Some((_, client, _)), Some((_, server, _))] = [c.ends.first(), c.ends.last()] else {
+        return 0;
+    };
+    let ahead = server.time - client.time;
+    match d {
+        Direction::ToServer => ahead,
+        Direction::ToClient => -ahead,
+    }
+}
+
+/// Whether the receiver's capture went on while the segment was sent in vain.
+fn is_looked_for(facts: &Facts<'_>, c: &ConnectionResult, d: Direction, stuck: Stuck) -> bool {
+    let end = match d {
+        Direction::ToServer => c.ends.last(),
+        Direction::ToClient => c.ends.first(),
+    };
+    let last = end.and_then(|(capture, ..)| facts.results.get(*capture)?.last);
+    last.is_some_and(|last| last - (stuck.last.time + later_ns(c, d)) >= 0)
 }
 
 /// What ends a connection may be lost: who closed it waits for nothing.
@@ -108,7 +152,7 @@ mod tests {
                 receiver_heard: false,
             };
             change(&mut c, &mut stuck);
-            c.directions[1].account.stuck = Some(stuck);
+            c.directions[1].counts.stuck = Some(stuck);
             f.streams.connections = vec![c];
         })
     }
@@ -121,19 +165,44 @@ mod tests {
         assert!(f.why.to_string().starts_with("A segment of 440 bytes"));
     }
 
+    /// The same of two captures, of what the client sends.
+    fn from_both(arrived: Option<bool>, server_until: u32) -> Finding {
+        let found = found(Rule::SilentPeer, |f| {
+            let mut c = connection();
+            c.close = Close::EndOfCapture;
+            // The server's clock is 50 ms ahead.
+            c.ends = vec![(0, mark(1), mark(2)), (1, mark(51), mark(52))];
+            c.directions[0].stuck_arrived = arrived;
+            c.directions[0].counts.stuck = Some(Stuck {
+                bytes: 440,
+                times: 5,
+                first: mark(100),
+                last: mark(1_100),
+                receiver_heard: false,
+            });
+            f.streams.connections = vec![c];
+            for (result, last) in f.results.iter_mut().zip([1_200, server_until]) {
+                result.last = Some(mark(last).time);
+            }
+        });
+        found.unwrap()
+    }
+
     #[test]
     fn both_ends_say_whether_it_arrived() {
-        let side = |lost| {
-            let both = |c: &mut ConnectionResult, _: &mut Stuck| {
-                c.ends = vec![(0, mark(1), mark(2)), (1, mark(1), mark(2))];
-                c.directions[1].lost_on_network_packets = lost;
-            };
-            silent(both).unwrap().side
-        };
-        assert_eq!(side(Some(5)), Side::Network);
-        assert_eq!(side(Some(0)), Side::Client);
-        assert_eq!(side(Some(2)), Side::Undetermined);
+        let side = |arrived| from_both(arrived, 1_150).side;
+        assert_eq!(side(Some(false)), Side::Network);
+        assert_eq!(side(Some(true)), Side::Server);
         assert_eq!(side(None), Side::Undetermined);
+        // The server's capture was over.
+        assert_eq!(from_both(Some(false), 1_149).side, Side::Undetermined);
+    }
+
+    #[test]
+    fn who_asked_waits_and_who_answers_may_not() {
+        assert_eq!(from_both(None, 1_150).cost_ns, Some(1_000 * MS));
+        // A client may be gone.
+        assert_eq!(silent(|_, _| {}).unwrap().cost_ns, None);
     }
 
     #[test]

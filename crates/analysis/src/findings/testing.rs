@@ -328,6 +328,7 @@ pub(crate) fn connection() -> ConnectionResult {
         account: Default::default(),
         lost_on_network_packets: None,
         lost_on_network_bytes: None,
+        stuck_arrived: None,
         goodput_bps: None,
     };
     ConnectionResult {

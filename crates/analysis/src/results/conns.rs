@@ -28,6 +28,8 @@ pub struct DirectionResult {
     /// Payload that the network dropped, every copy counted; `None` where one capture cannot tell.
     pub lost_on_network_packets: Option<u64>,
     pub lost_on_network_bytes: Option<u64>,
+    /// Whether what was being sent in vain at the end arrived at the other end; `None` where one capture cannot tell.
+    pub stuck_arrived: Option<bool>,
     /// New payload bytes per second between the first and the last data, in bits.
     pub goodput_bps: Option<u64>,
 }

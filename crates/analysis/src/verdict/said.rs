@@ -24,9 +24,18 @@ pub(super) fn sentence(facts: &Facts<'_>, findings: &[Finding], ground: &Ground<
         ),
         Ground::Ended(cause) => blamed(cause.side, cause),
         Ground::Nobodys(top) => text!(
-            "{title} ({code}), but one capture cannot tell who is to blame. Capture the other end too.",
+            "{title} ({code}), but {what}.{cost}{cure}",
             title = top.title.clone(),
             code = top.rule.code(),
+            what = match facts.captures.len() {
+                1 => "one capture cannot tell who is to blame",
+                _ => "these captures do not tell who is to blame",
+            },
+            cost = its_cost(top),
+            cure = match facts.captures.len() {
+                1 => " Capture the other end too.",
+                _ => "",
+            },
         ),
         Ground::Outweighs(blame, Some(cause)) if is_of_connects(cause) => blamed(blame.side, cause),
         Ground::Outweighs(blame, cause) => accused(facts, findings, blame, *cause),
@@ -64,11 +73,14 @@ fn blamed(side: Side, cause: &Finding) -> Text {
         who = who(side),
         title = cause.title.decapitalised(),
         code = cause.rule.code(),
-        cost = cause.cost_ns.map_or_else(Text::default, |ns| text!(
-            " It costs {cost}.",
-            cost = Value::Duration(ns),
-        )),
+        cost = its_cost(cause),
     )
+}
+
+fn its_cost(cause: &Finding) -> Text {
+    cause.cost_ns.map_or_else(Text::default, |ns| {
+        text!(" It costs {cost}.", cost = Value::Duration(ns))
+    })
 }
 
 /// The finding's code; where another falls on other clients, whose each is.

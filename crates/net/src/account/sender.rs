@@ -268,11 +268,8 @@ impl Sender {
             }
             self.acknowledged_here = ack.position;
             if let Some(trouble) = &mut self.trouble {
-                trouble.stuck = None;
                 trouble.found(ack.position);
             }
-        } else if let Some(trouble) = &mut self.trouble {
-            trouble.receiver_heard();
         }
         match ack.window {
             Some(0) => self.trouble().shut(ack.mark.time),

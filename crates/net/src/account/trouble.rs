@@ -4,11 +4,8 @@
 use super::round_trips::Distribution;
 use super::sender::Transmission;
 use super::span;
-use model::{DirectionAccount, Mark, Stuck, Time, Vanished};
+use model::{DirectionAccount, Mark, Time, Vanished};
 use serde::{Deserialize, Serialize};
-
-/// A segment sent again so often without getting through is stuck.
-const STUCK_TIMES: u64 = 3;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Trouble {
@@ -23,8 +20,6 @@ pub(super) struct Trouble {
     pub received_twice: u64,
     repeated_bytes: u64,
     repeated_packets: u64,
-    pub stuck: Option<Stuck>,
-    stuck_end: u64,
     /// And up to where they go.
     vanished: Option<(Vanished, u64)>,
     shut_since: Option<Time>,
@@ -50,22 +45,6 @@ impl Trouble {
         }
         self.again += 1;
         self.needless += u64::from(needless);
-        match &mut self.stuck {
-            Some(stuck) if self.stuck_end == s.end => {
-                stuck.times += 1;
-                stuck.last = s.mark;
-            }
-            _ => {
-                self.stuck_end = s.end;
-                self.stuck = Some(Stuck {
-                    bytes: u64::from(s.payload).min(s.full_sized),
-                    times: 1,
-                    first: s.mark,
-                    last: s.mark,
-                    receiver_heard: false,
-                });
-            }
-        }
         let first = self.recovering.is_none();
         self.recovering.get_or_insert(until);
         first
@@ -76,13 +55,6 @@ impl Trouble {
         if self.recovering.is_some_and(|until| position >= until) {
             self.recovering = None;
             self.recovered = Some(mark);
-        }
-    }
-
-    /// The receiver acknowledged nothing new.
-    pub(super) fn receiver_heard(&mut self) {
-        if let Some(stuck) = &mut self.stuck {
-            stuck.receiver_heard = true;
         }
     }
 
@@ -117,6 +89,5 @@ impl Trouble {
         account.delayed_ack_ns = (self.delays.count() > 0).then(|| self.delays.quantile(0.5));
         account.delayed_ack_wait_ns = self.waited_ns;
         account.vanished = self.vanished.map(|(vanished, _)| vanished);
-        account.stuck = self.stuck.filter(|s| s.times >= STUCK_TIMES);
     }
 }

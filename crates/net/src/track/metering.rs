@@ -212,7 +212,7 @@ fn opened(meter: &mut Meter, s: &Segment, handshake: &Handshake) {
 
 /// The most data that a segment of `stream` carries on the wire: options take from the maximum segment
 /// size (RFC 6691 section 2).
-fn full_size(s: &Segment, stream: &Stream) -> u64 {
+pub(super) fn full_size(s: &Segment, stream: &Stream) -> u64 {
     const TIMESTAMPS: u64 = 12;
     let options = s.tcp.timestamps.map_or(0, |_| TIMESTAMPS);
     stream.full_sized().saturating_sub(options).max(1)

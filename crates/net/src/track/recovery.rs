@@ -9,7 +9,7 @@
 use super::MILLISECOND;
 use super::sequence::before;
 use crate::segment::Segment;
-use model::{Mark, Time, limits};
+use model::{Mark, Stuck, Time, limits};
 use serde::{Deserialize, Serialize};
 
 /// Bounds of the wait for a duplicate SACK; else two round trips.
@@ -17,6 +17,9 @@ const DUPLICATE_SACK_WAIT_NS: std::ops::RangeInclusive<i64> =
     10 * MILLISECOND..=1_000 * MILLISECOND;
 /// How long after recovery its slow growth may hold segments.
 const REBUILDING_ROUND_TRIPS: i64 = 8;
+
+/// A segment sent again so often without getting through is stuck.
+const STUCK_TIMES: u64 = 3;
 
 /// A stretch of time that is ready to be reported.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -85,11 +88,34 @@ struct Open {
     /// An acknowledgement's options were cut off, among them what it may have said of duplicates.
     duplicates_cut_off: bool,
     told: Vec<model::Resent>,
+    /// The segment that was sent again last, up to where it goes and how often it was.
+    stuck: Option<(u64, Stuck)>,
 }
 
 impl Open {
     fn spurious(&self) -> bool {
         self.original_arrived || self.acknowledged_before.max(self.duplicate_sacked) >= self.bytes
+    }
+
+    /// A segment of so many bytes was sent again.
+    fn stick(&mut self, resent: &Resent, bytes: u64) {
+        let again = resent.told.again;
+        match &mut self.stuck {
+            Some((end, stuck)) if *end == resent.end => {
+                stuck.times += 1;
+                stuck.last = again;
+            }
+            stuck => {
+                let first = Stuck {
+                    bytes,
+                    times: 1,
+                    first: again,
+                    last: again,
+                    receiver_heard: false,
+                };
+                *stuck = Some((resent.end, first));
+            }
+        }
     }
 
     fn stretch(&self, last: Mark, order: u64) -> Stretch {
@@ -137,9 +163,15 @@ impl Recovery {
         self.rebuilding.is_some()
     }
 
-    /// `sent` and `flight` are the direction's position and bytes in flight before this segment.
-    /// Returns an earlier episode that can wait no longer.
-    pub(super) fn resent(&mut self, resent: Resent, sent: u64, flight: u64) -> Option<Stretch> {
+    /// `sent` and `flight` are the direction's position and bytes in flight before this segment, which carries
+    /// `full_sized` at most. Returns an earlier episode that can wait no longer.
+    pub(super) fn resent(
+        &mut self,
+        resent: Resent,
+        sent: u64,
+        flight: u64,
+        full_sized: u64,
+    ) -> Option<Stretch> {
         let earlier = if self.open.is_none() {
             self.take_ended()
         } else {
@@ -162,9 +194,11 @@ impl Recovery {
                 original_arrived: false,
                 duplicates_cut_off: false,
                 told: Vec::new(),
+                stuck: None,
             })
         });
         let bytes = resent.end - resent.start;
+        open.stick(&resent, bytes.min(full_sized));
         open.low = open.low.min(resent.start);
         open.high = open.high.max(resent.end);
         open.retransmissions += 1;
@@ -188,6 +222,7 @@ impl Recovery {
         round_trip_ns: i64,
     ) {
         let Some(open) = &mut self.open else { return };
+        open.stuck = None;
         open.duplicates_cut_off |= s.tcp.options_cut;
         if position >= open.oldest.end && !open.echo_checked {
             open.echo_checked = true;
@@ -199,6 +234,19 @@ impl Recovery {
         if position >= open.point {
             self.end(s.mark, s.order, round_trip_ns);
         }
+    }
+
+    /// The receiver acknowledged nothing new.
+    pub(super) fn receiver_heard(&mut self) {
+        if let Some((_, stuck)) = self.open.as_mut().and_then(|open| open.stuck.as_mut()) {
+            stuck.receiver_heard = true;
+        }
+    }
+
+    /// What is being sent in vain.
+    pub(super) fn stuck(&self) -> Option<Stuck> {
+        let (_, stuck) = self.open.as_ref()?.stuck?;
+        (stuck.times >= STUCK_TIMES).then_some(stuck)
     }
 
     /// Whether the last one is over, and everything that was sent again in it had arrived before.

@@ -284,6 +284,7 @@ impl Tcp {
             .into_iter()
             .zip(&mut self.streams)
         {
+            stream.summary.stuck = stream.recovery.stuck();
             for stretch in stream.recovery.finish(last, order).into_iter().flatten() {
                 out.episode(d, EpisodeKind::Recovery, stretch);
             }

@@ -31,6 +31,7 @@ fn direction(duration_ns: i64, waits: &[(TimeClass, i64)]) -> DirectionResult {
         account,
         lost_on_network_packets: None,
         lost_on_network_bytes: None,
+        stuck_arrived: None,
         goodput_bps: None,
     }
 }

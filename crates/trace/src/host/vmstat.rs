@@ -91,7 +91,18 @@ pub(super) fn interval_ns(command: &str) -> Option<i64> {
         .split_whitespace()
         .skip(1)
         .find_map(|w| w.parse().ok())?;
-    (1..=86_400)
-        .contains(&seconds)
-        .then_some(seconds * SECOND_NS)
+    let is_usual = (1..=86_400).contains(&seconds);
+    is_usual.then(|| seconds * SECOND_NS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_that_nobody_asks_for_is_none() {
+        assert_eq!(interval_ns("vmstat -t 5 16"), Some(5 * SECOND_NS));
+        assert_eq!(interval_ns("iostat -x 90000"), None);
+        assert_eq!(interval_ns(&format!("iostat -x {}", i64::MAX)), None);
+    }
 }

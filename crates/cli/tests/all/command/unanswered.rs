@@ -271,3 +271,26 @@ fn a_request_that_never_came_there_is_not_held_against_the_server() {
     let (_, row) = judged("never-came", Some(&client), None);
     assert_eq!(row["ledger"], Value::Array(Vec::new()));
 }
+
+#[test]
+fn a_connection_that_nothing_comes_through_on_is_told_though_others_go_on() {
+    // A firewall that has forgotten it.
+    let mut sent = hangs().packets();
+    // Nobody acknowledges the last request.
+    sent.pop();
+    let request = sent.last().cloned().expect("a request");
+    let there: Vec<TestPacket> = sent.iter().take(sent.len() - 1).cloned().collect();
+    for after in [200, 600, 1_400, 3_000, 6_200, 12_600] {
+        let mut again = request.clone();
+        again.time += after * MS;
+        sent.push(again);
+    }
+    let client = together(sent, goes_on());
+    let server = at_server(&together(there, goes_on()));
+    let (diagnosis, _) = judged("forgotten", Some(&client), None);
+    assert_eq!(side(&diagnosis), ("undetermined", "silent-peer"));
+    let finding = &diagnosis["findings"][0];
+    assert_eq!(finding["cost_ns"].as_i64().expect("ns") / MS, 12_400);
+    let (diagnosis, _) = judged("forgotten", Some(&client), Some(&server));
+    assert_eq!(side(&diagnosis), ("network", "silent-peer"));
+}

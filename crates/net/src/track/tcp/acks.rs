@@ -85,6 +85,9 @@ pub(super) fn acknowledge<H: Handler>(
         stream.duplicate_acks += 1;
         peer.summary.duplicate_acks += 1;
     }
+    if advanced.is_none() {
+        stream.recovery.receiver_heard();
+    }
     if stream.acknowledged.is_none() {
         stream.acknowledged = Some(position);
         stream.acknowledged_at = now;

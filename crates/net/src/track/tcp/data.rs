@@ -4,7 +4,7 @@ use super::TIMEOUT_NS;
 use crate::track::MILLISECOND;
 use crate::track::deliver::deliver;
 use crate::track::held::Size;
-use crate::track::metering::Again;
+use crate::track::metering::{Again, full_size};
 use crate::track::output::Output;
 use crate::track::reassembly::Origin;
 use crate::track::recovery::Resent;
@@ -223,7 +223,8 @@ fn old_data<H: Handler>(
     stream.summary.retransmitted_packets += 1;
     stream.summary.retransmitted_bytes += old_end - start;
     let (sent, flight) = (stream.sent, stream.in_flight());
-    if let Some(stretch) = stream.recovery.resent(resent, sent, flight) {
+    let full_sized = full_size(s, stream);
+    if let Some(stretch) = stream.recovery.resent(resent, sent, flight, full_sized) {
         out.episode(d, EpisodeKind::Recovery, stretch);
     }
     origin.held_since = stream.recovery.since();
