@@ -3,7 +3,10 @@
 //!
 //! # Why it costs time
 //! Nothing listens at that port (or a firewall rejects it); clients try again,
-//! often after a pause, or try another address.
+//! often after a pause, or try another address. Where the service is one that
+//! answered before or afterwards, it costs each client the time from the first
+//! refusal to the last in a row: whether it would have been served between is not
+//! known, but it was not at either end. One refusal alone costs nothing.
 //!
 //! # How sure
 //! Certain that it was refused; that the host itself did it, unless its time to
@@ -18,8 +21,11 @@
 
 use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::Facts;
-use crate::results::{Finding, Side};
-use crate::text::text;
+use crate::results::{ConnectionResult, Finding, Side};
+use crate::text::{Text, Value, text};
+use model::{Direction, Endpoint, ResetSeen, Time};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 pub(super) const ENTRY: Entry = Entry {
     code: "connection-refused",
@@ -32,46 +38,145 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
-    let refused: Vec<_> = facts
+    let mut refused: Vec<Refusal<'_>> = facts
         .streams
         .connections
         .iter()
-        .filter(|c| !facts.streams.is_forged(c))
-        .filter_map(|c| {
-            let seen = c.resets.iter().zip(&c.ends);
-            let mut refusals = seen.filter_map(|(r, (i, ..))| Some((*i, r.filter(|r| r.refuses)?)));
-            Some((c, refusals.next()?))
-        })
+        .filter_map(|c| refusal(facts, c))
         .collect();
-    let (worst, _) = refused.first()?;
+    let down = down(facts, &refused);
+    // Of the service that was down for longest, where one was.
+    let longest = down.iter().max_by_key(|d| (d.elapsed_ns, d.server));
+    let server = longest.map_or(refused.first()?.connection.server, |d| d.server);
+    let total = |ns: fn(&Down) -> i64| {
+        let all = down.iter().map(ns);
+        Some(all.fold(0, i64::saturating_add)).filter(|ns| *ns > 0)
+    };
+    refused.sort_by_key(|r| {
+        (
+            r.connection.server != server,
+            r.connection.first,
+            r.connection.number,
+        )
+    });
+    let first = refused.iter().map(|r| r.connection.first).min();
     Some(Finding {
-        title: text!("{server} refuses connections", server = worst.server),
+        title: text!("{server} refuses connections", server = server),
+        cost_ns: total(|d| d.cost_ns),
+        elapsed_cost_ns: total(|d| d.elapsed_ns),
         fatal: refused.len() == facts.streams.connections.len(),
-        first: refused.iter().map(|(c, _)| c.first).min(),
-        last: refused.iter().map(|(c, _)| c.first).max(),
+        first,
+        last: refused.iter().map(|r| r.connection.first).max(),
         facts: numbers([("attempts", refused.len() as i64)]),
         evidence: evidence::of_packets(
             facts,
-            refused.iter().take(3).map(|(_, (i, r))| (*i, r.at.packet)),
+            refused.iter().take(3).map(|r| (r.capture, r.reset.at.packet)),
             "the refusal",
         ),
         why: text!(
-            "{n} attempt{n||s} to connect {n|was|were} answered by a reset.",
+            "{n} attempt{n||s} to connect {n|was|were} answered by a reset.{down}",
             n = refused.len(),
+            down = longest.map_or_else(Text::default, |d| text!(
+                " {server} was not to be had for {time}, by the first refusal and the last in a row, and answers at other times.",
+                server = d.server,
+                time = Value::Duration(d.elapsed_ns),
+            )),
         ),
-        remedy: vec![
-            "check that the service listens on that address and port, and what firewalls reject"
-                .into(),
-        ],
+        remedy: vec![match longest {
+            Some(_) => "look at that moment in the server's log: what ended it, and how long it took to start".into(),
+            None => "check that the service listens on that address and port, and what firewalls reject".into(),
+        }],
         ..Rule::ConnectionRefused.finding()
     })
 }
 
+/// An attempt to connect, and the reset that answered it.
+struct Refusal<'a> {
+    connection: &'a ConnectionResult,
+    /// Which capture has the reset.
+    capture: usize,
+    reset: ResetSeen,
+}
+
+fn refusal<'a>(facts: &Facts<'_>, connection: &'a ConnectionResult) -> Option<Refusal<'a>> {
+    if facts.streams.is_forged(connection) {
+        return None;
+    }
+    let mut seen = connection.resets.iter().zip(&connection.ends);
+    seen.find_map(|(reset, (capture, ..))| {
+        Some(Refusal {
+            connection,
+            capture: *capture,
+            reset: reset.filter(|r| r.refuses)?,
+        })
+    })
+}
+
+/// How long a service that is answered at other times refused all who came.
+struct Down {
+    server: Endpoint,
+    /// From the first refusal to the last, where no connection was accepted between.
+    elapsed_ns: i64,
+    /// The same for each client, summed.
+    cost_ns: i64,
+}
+
+/// Services that were down, by the connections that were refused and those that were accepted meanwhile. Who
+/// was never accepted may have been asked in vain on purpose.
+fn down(facts: &Facts<'_>, refused: &[Refusal<'_>]) -> Vec<Down> {
+    let mut services: BTreeMap<Endpoint, BTreeSet<(Time, IpAddr)>> = BTreeMap::new();
+    for Refusal { connection: c, .. } in refused {
+        services
+            .entry(c.server)
+            .or_default()
+            .insert((c.first, c.client.address));
+    }
+    let served = |c: &&ConnectionResult| c.direction(Direction::ToClient).counts.payload_bytes > 0;
+    let mut accepted: BTreeMap<Endpoint, BTreeSet<Time>> = BTreeMap::new();
+    for c in facts.streams.connections.iter().filter(served) {
+        accepted.entry(c.server).or_default().insert(c.first);
+    }
+    services
+        .into_iter()
+        .filter_map(|(server, refusals)| {
+            let accepted = accepted.get(&server)?;
+            let mut down = Down {
+                server,
+                elapsed_ns: 0,
+                cost_ns: 0,
+            };
+            // Who was refused in this row: for the first time, and each for the last.
+            let mut row: BTreeMap<IpAddr, [Time; 2]> = BTreeMap::new();
+            let mut before: Option<Time> = None;
+            for (at, client) in refusals {
+                if before.is_some_and(|before| accepted.range(before..at).next().is_some()) {
+                    down.add(&std::mem::take(&mut row));
+                }
+                row.entry(client).or_insert([at; 2])[1] = at;
+                before = Some(at);
+            }
+            down.add(&row);
+            (down.cost_ns > 0).then_some(down)
+        })
+        .collect()
+}
+
+impl Down {
+    fn add(&mut self, row: &BTreeMap<IpAddr, [Time; 2]>) {
+        let first = row.values().map(|[first, _]| *first).min();
+        let last = row.values().map(|[_, last]| *last).max();
+        self.elapsed_ns += first.zip(last).map_or(0, |(first, last)| last - first);
+        self.cost_ns += row
+            .values()
+            .map(|[first, last]| *last - *first)
+            .sum::<i64>();
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{connection, found, reset};
+    use super::super::testing::{MS, connection, end, found, reset};
     use super::*;
-    use model::ResetSeen;
 
     fn resets(refusals: &[bool]) -> Option<Finding> {
         found(Rule::ConnectionRefused, |f| {
@@ -107,5 +212,70 @@ mod tests {
     #[test]
     fn where_another_was_accepted_the_work_did_not_end() {
         assert!(!resets(&[true, false]).unwrap().fatal);
+    }
+
+    /// Connections that begin so many seconds after another, of client 1 or 3, refused or not.
+    fn service(attempts: &[(i64, u8, bool)]) -> Option<Finding> {
+        found(Rule::ConnectionRefused, |f| {
+            let connections = attempts.iter().map(|(at, client, refuses)| {
+                let mut c = connection();
+                c.client = end(*client, 40_000);
+                c.first = Time(at * 1_000 * MS);
+                match refuses {
+                    true => {
+                        c.resets[0] = Some(ResetSeen {
+                            refuses: true,
+                            ..reset()
+                        });
+                    }
+                    false => c.directions[1].counts.payload_bytes = 100,
+                }
+                c
+            });
+            f.streams.connections = connections.collect();
+        })
+    }
+
+    #[test]
+    fn a_service_that_is_answered_at_other_times_was_down_from_the_first_refusal_to_the_last() {
+        let f = service(&[
+            (0, 1, false),
+            (5, 1, true),
+            (6, 3, true),
+            (8, 1, true),
+            (9, 3, true),
+            (10, 1, false),
+        ])
+        .unwrap();
+        assert_eq!(
+            (f.cost_ns, f.elapsed_cost_ns),
+            (Some(6_000 * MS), Some(4_000 * MS))
+        );
+        assert!(f.why.to_string().contains("was not to be had for 4.00 s"));
+    }
+
+    #[test]
+    fn who_was_accepted_between_shows_that_it_was_up() {
+        let f = service(&[
+            (5, 1, true),
+            (6, 1, true),
+            (7, 3, false),
+            (60, 1, true),
+            (62, 1, true),
+        ])
+        .unwrap();
+        assert_eq!(f.cost_ns, Some(3_000 * MS));
+    }
+
+    #[test]
+    fn one_refusal_or_a_service_that_nobody_is_served_by_costs_nothing() {
+        assert_eq!(
+            service(&[(0, 1, false), (5, 1, true)]).unwrap().cost_ns,
+            None
+        );
+        assert_eq!(
+            service(&[(0, 1, true), (5, 1, true)]).unwrap().cost_ns,
+            None
+        );
     }
 }
