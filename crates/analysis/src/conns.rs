@@ -333,7 +333,7 @@ fn stake(directions: &[DirectionResult; 2]) -> (i64, Option<(Direction, TimeClas
     (waits(r), top)
 }
 
-fn vantage_of(c: &ConnectionSummary) -> vantage::Conclusion {
+pub(crate) fn vantage_of(c: &ConnectionSummary) -> vantage::Conclusion {
     let h = &c.handshake;
     let clean = h.syn_retries == 0 && h.syn_ack_retries == 0;
     let half = |from: Option<model::Time>, to: Option<model::Time>| {

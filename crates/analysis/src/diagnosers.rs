@@ -18,13 +18,17 @@ use crate::diagnose::{Diagnoser, Kind, Options};
 use crate::files::{self, Exports, Files};
 use crate::ledgers::{Look, Looked};
 use crate::pressure::Ends;
-use crate::results::{CaptureResult, Diagnosis, OpResult, Unpaired, Vantage, What};
+use crate::results::{CaptureResult, Diagnosis, OpResult, TierResult, Unpaired, Vantage, What};
 use crate::startup::{Startup, is_of_startup};
 use crate::streams::Gathered;
+use crate::tiers::{Tier, Tiers};
+use foldhash::fast::FixedState;
+use hashbrown::HashSet;
 use model::{
     Arp, Call, ConnectionId, ConnectionSummary, Episode, FileName, Interval, Knock, Mark, Notice,
     Outstanding, Protocol, Time, grouped,
 };
+use std::net::IpAddr;
 use std::sync::Arc;
 use trace::Application;
 
@@ -41,6 +45,7 @@ pub struct Diagnosers {
     rows: [u64; 2],
     startups: [Startup; 2],
     files: [Files; 2],
+    tiers: [Tiers; 2],
     /// What connections did over time, where a comparison is wanted.
     wire: Option<Box<[Wire; 2]>>,
     charts: Option<Charts>,
@@ -67,6 +72,7 @@ impl Diagnosers {
             rows: [0; 2],
             startups: Default::default(),
             files: Default::default(),
+            tiers: Default::default(),
             wire: None,
             charts: None,
         }
@@ -90,6 +96,9 @@ impl Diagnosers {
     pub fn begins(&mut self, which: usize, at: Time) {
         self.calls.begins(which, at);
         self.turns.begins(which, at);
+        if let Some(tiers) = self.tiers.get_mut(which) {
+            tiers.begins(at);
+        }
         if let Some(wire) = self.wire.as_mut().and_then(|w| w.get_mut(which)) {
             wire.begin(at);
         }
@@ -176,6 +185,20 @@ impl Diagnosers {
         }
     }
 
+    /// These addresses are those of the host that capture `which` was taken at; to be said before the first record.
+    pub fn own(&mut self, which: usize, addresses: &[IpAddr]) {
+        if let Some(tiers) = self.tiers.get_mut(which) {
+            tiers.own(addresses);
+        }
+    }
+
+    /// The number of outstanding calls changes in capture `which`, also of those that are not looked at.
+    pub fn change(&mut self, which: usize, o: &Outstanding) {
+        if let Some(tiers) = self.tiers.get_mut(which) {
+            tiers.change(o);
+        }
+    }
+
     pub fn outstanding(&mut self, which: usize, o: &Outstanding) {
         self.calls.outstanding(which, o);
         if let Some(charts) = &mut self.charts {
@@ -193,6 +216,9 @@ impl Diagnosers {
         self.turns.connection(which, c);
         self.lookups.connection(which, c);
         self.gathered.add(which, c);
+        if let Some(tiers) = self.tiers.get_mut(which) {
+            tiers.connection(c);
+        }
     }
 
     /// A gap showed in a connection of capture `which`.
@@ -259,6 +285,26 @@ impl Diagnosers {
         }
     }
 
+    /// The hosts that work for others with calls of their own, of whichever capture shows more of that.
+    fn tier_results(&self) -> Vec<TierResult> {
+        let all = self.gathered.tiers.iter().enumerate();
+        let of = |(capture, tiers): (usize, &Vec<Tier>)| {
+            let tiers = tiers.clone().into_iter();
+            let result = move |tier: Tier| TierResult {
+                capture,
+                seen: self.tiers.each_ref().map(|t| t.seen(tier.host)),
+                tier,
+                below: None,
+            };
+            tiers.map(result).collect::<Vec<_>>()
+        };
+        let mut all: Vec<TierResult> = all.flat_map(of).collect();
+        all.sort_by_key(|t| (std::cmp::Reverse(t.tier.least_ns), t.tier.host, t.capture));
+        let mut told = HashSet::<_, FixedState>::default();
+        all.retain(|t| told.insert(t.tier.host));
+        all
+    }
+
     fn judge(
         mut self,
         mut results: Vec<CaptureResult>,
@@ -282,6 +328,10 @@ impl Diagnosers {
         }
         self.gathered.startups = std::mem::take(&mut self.startups).map(Startup::longest);
         self.gathered.exports = Exports::of(&self.files);
+        let ended = |which: usize| results.get(which).and_then(|r| r.last);
+        for (which, tiers) in self.tiers.iter_mut().enumerate() {
+            self.gathered.tiers[which] = tiers.told(ended(which));
+        }
         let (calls, turns) = (self.calls.timed(), self.turns.timed());
         let lookups = self.lookups.timed();
         let looked_up = match lookups {
@@ -324,6 +374,8 @@ impl Diagnosers {
                 *path = files::path(&self.files, *handle);
             }
         }
+        d.tiers = self.tier_results();
+        d.own = self.tiers.each_ref().map(Tiers::addresses);
         d.files = files::told(&self.files, client.map_or(0, |(i, _)| i));
         for file in d
             .app

@@ -17,6 +17,7 @@ use crate::sql::SqlResult;
 use crate::startup::ClientStartup;
 use crate::stats::Distribution;
 use crate::streams::Streams;
+use crate::tiers::Tier;
 use crate::worst::Worst;
 use ledger::Cause;
 use model::{Direction, EpisodeKind, Protocol, TimeClass};
@@ -74,6 +75,8 @@ pub struct Facts<'a> {
     /// What the client that waited longest before it was served waited for; of its calls only lookups,
     /// logons, and those that found nothing. And in which capture.
     pub startup: Option<(usize, &'a ClientStartup)>,
+    /// Hosts that work for others with calls of their own, by capture.
+    pub tiers: &'a [Vec<Tier>; 2],
     /// What packets say of the network's health, by capture.
     pub health: &'a [Health; 2],
     pub worst: Exhibits<'a>,

@@ -49,6 +49,7 @@ pub mod stats;
 pub mod streams;
 pub mod text;
 pub mod think;
+pub mod tiers;
 pub mod trace_join;
 pub mod trace_profile;
 pub mod vantage;

@@ -27,6 +27,7 @@ use crate::findings::Rule;
 use crate::sql::SqlResult;
 use crate::stats::Summary;
 use crate::text::Text;
+use crate::tiers::Tier;
 pub use crate::vantage::VantageFrom;
 use ledger::Sums;
 use model::{Endpoint, Field, Name, Problems, Protocol, Statement, Time};
@@ -430,6 +431,11 @@ pub struct Diagnosis {
     pub layers: Vec<Layer>,
     /// What tools said of the hosts, a file of `--host` each.
     pub hosts: Vec<HostResult>,
+    /// Hosts whose own calls are part of their work for others, most time first.
+    pub tiers: Vec<TierResult>,
+    /// Addresses of the host that each capture was taken at, as they were given, if it is asked at one and asks from
+    /// another.
+    pub own: [Vec<IpAddr>; 2],
     /// The files that took most time, as the capture nearest to the client saw it; a bounded number.
     pub files: Vec<FileResult>,
     /// Things worth knowing that are not findings: assumptions, what one capture cannot show.
@@ -447,6 +453,18 @@ pub struct Diagnosis {
     /// How long calls took that one of two captures has whole, and of which the other lacks something: no ledger
     /// tells of them either.
     pub cut_ns: i64,
+}
+
+/// A host whose own calls are part of its work for others.
+#[derive(Clone, Debug)]
+pub struct TierResult {
+    /// In which capture that was seen, as they were given, and how many requests of its clients and calls of its own
+    /// each has.
+    pub capture: usize,
+    pub seen: [[u64; 2]; 2],
+    pub tier: Tier,
+    /// What its own calls say by themselves, where they are judged apart.
+    pub below: Option<Box<Diagnosis>>,
 }
 
 /// A field of `detail` as text for tables.

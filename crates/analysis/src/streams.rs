@@ -14,6 +14,7 @@ use crate::pressure::Ends;
 use crate::results::{ConnectionResult, DirectionResult, Side};
 use crate::rounds::Chatter;
 use crate::startup::ClientStartup;
+use crate::tiers::Tier;
 use ledger::{Bounds, Classes, Ledger, Sums, divide_stream};
 use model::{
     ConnectionSummary, Direction, Endpoint, PerClass, Protocol, Stuck, TimeClass, Timeline,
@@ -43,6 +44,8 @@ pub struct Gathered {
     pub startups: [Option<ClientStartup>; 2],
     /// What packets say of the network's health, by capture.
     pub health: [Health; 2],
+    /// Hosts that work for others with calls of their own, by capture, most time first.
+    pub tiers: [Vec<Tier>; 2],
     /// Below which exports files lie, once all captures were read.
     pub exports: Exports,
     /// Who talks, where tools of hosts are held against it.

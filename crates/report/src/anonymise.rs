@@ -214,6 +214,11 @@ impl Anonymise for Diagnosis {
                 (k.client, k.server) = (names.endpoint(k.client), names.endpoint(k.server));
             }
         }
+        for of in &mut self.tiers {
+            let (host, below) = (names.address(of.tier.host), names.endpoint(of.tier.below));
+            (of.tier.host, of.tier.below) = (host, below);
+            of.below = of.below.take().map(|d| Box::new(d.anonymised(names)));
+        }
         for layer in &mut self.layers {
             if let LayerSource::Rows(source) = &mut layer.source {
                 *source = std::mem::take(source).anonymised(names);

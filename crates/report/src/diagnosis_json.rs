@@ -1,6 +1,6 @@
 //! A diagnosis for programs: `slowside.diagnosis/1`, field by field.
 
-use crate::{classes, concentrated, hosts, layers, value};
+use crate::{classes, concentrated, hosts, layers, tiers, value};
 use analysis::app::{AppFacts, ComparedBy};
 use analysis::findings::Rule;
 use analysis::results::{
@@ -17,9 +17,15 @@ use std::io::{self, Write};
 /// # Errors
 /// Those of `out`.
 pub fn diagnosis_json(d: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
+    value::write(out, &whole(d))?;
+    out.write_all(b"\n")
+}
+
+/// The whole of it; what lies beneath a server is a diagnosis of its own.
+pub(crate) fn whole(d: &Diagnosis) -> Value {
     let b = &d.budget;
     let known = b.calls > 0;
-    let value = json!({
+    json!({
         "schema": "slowside.diagnosis/1",
         "captures": d.captures.iter().map(value::capture).collect::<Vec<_>>(),
         "verdict": {
@@ -58,10 +64,9 @@ pub fn diagnosis_json(d: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
         "layers": d.layers.iter().map(|l| layers::layer(l, d)).collect::<Vec<_>>(),
         "hosts": d.hosts.iter().map(hosts::host).collect::<Vec<_>>(),
         "ledger": ledger(&d.ledger),
+        "tiers": d.tiers.iter().map(tiers::value).collect::<Vec<_>>(),
         "streams_ledger": d.streams_ledger.as_ref().map(ledger),
-    });
-    value::write(out, &value)?;
-    out.write_all(b"\n")
+    })
 }
 
 /// Sums of ledgers: their lines, the largest by what is certain first.

@@ -39,6 +39,7 @@ mod startup_text;
 mod stat;
 mod table;
 mod text;
+mod tiers;
 mod trace;
 mod trace_text;
 mod value;

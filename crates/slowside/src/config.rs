@@ -89,7 +89,7 @@ impl fmt::Debug for Source {
 }
 
 /// What `diagnose` looks at. Each list of paths is one capture.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Captures {
     One(Vec<PathBuf>),
     /// Two captures; which is which is found out.

@@ -15,9 +15,11 @@ use analysis::diagnose::Options;
 use analysis::diagnosers::Diagnosers;
 use analysis::facts::Thresholds;
 use analysis::ledgers::{Judged, Looked};
-use analysis::results::{CaptureResult, Diagnosis, Unpaired, Vantage};
+use analysis::results::{CaptureResult, Diagnosis, TierResult, Unpaired, Vantage};
+use analysis::tiers::Only;
 use capture::Capture;
-use model::{Episode, Time};
+use model::{Call, Endpoint, Episode, Time};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -26,7 +28,15 @@ struct Side<'a> {
     stream: Stream,
     tally: Tally,
     selection: Selection<'a>,
+    only: Option<&'a Only>,
     ended: bool,
+}
+
+impl Side<'_> {
+    /// Whether the calls of this client are looked at.
+    fn takes_those_of(&self, client: Endpoint) -> bool {
+        self.only.is_none_or(|only| only.takes(client))
+    }
 }
 
 /// Reads one or two captures and says which side is slow.
@@ -43,7 +53,7 @@ pub fn diagnose(
     events: &mut dyn FnMut(Event),
 ) -> Result<Diagnosis, Error> {
     let read = ReadOptions::new(app, config);
-    Ok(read.as_is_best(captures, events)?.diagnosis)
+    Ok(read.by_tiers(captures, events)?.diagnosis)
 }
 
 /// The same, with what [`compare`](crate::compare()) needs of it.
@@ -94,6 +104,10 @@ pub(crate) struct ReadOptions<'a> {
     pub(crate) rows: bool,
     /// Where captures are read as if they had been cut to these times.
     pub(crate) times: Times,
+    /// Which calls are looked at, where some are made by a host that works for others.
+    pub(crate) only: Option<&'a Only>,
+    /// Addresses of the host that each capture was taken at, where one is asked at one and asks from another.
+    pub(crate) own: Option<&'a [Vec<IpAddr>; 2]>,
 }
 
 /// What was made of captures.
@@ -117,7 +131,80 @@ impl<'a> ReadOptions<'a> {
             measure: false,
             rows: false,
             times: Times::default(),
+            only: None,
+            own: None,
         }
+    }
+
+    /// As is best, and where a host works for others with calls of its own: what it does for them, and its own calls
+    /// apart.
+    pub(crate) fn by_tiers(
+        &self,
+        captures: &Captures,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<Diagnosed, Error> {
+        let mut d = self.as_is_best(captures, events)?;
+        // Who says that it is the client's capture asks about its own calls.
+        let is_asked = matches!(captures, Captures::Client(_));
+        if is_asked || self.config.filter.is_some() || captures.are_piped() {
+            return Ok(d);
+        }
+        let own = d.diagnosis.own.clone();
+        let read = ReadOptions {
+            own: Some(&own),
+            ..*self
+        };
+        if own.iter().any(|addresses| !addresses.is_empty()) {
+            let of_one_host = read.as_is_best(captures, events)?;
+            if !of_one_host.diagnosis.tiers.is_empty() {
+                d = of_one_host;
+            }
+        }
+        let tiers = &d.diagnosis.tiers;
+        if tiers.is_empty() {
+            return Ok(d);
+        }
+        let addresses = |t: &TierResult| match own[t.capture].contains(&t.tier.host) {
+            true => own[t.capture].clone(),
+            false => vec![t.tier.host],
+        };
+        // Of a host that only one of two captures shows at work, the other shows nothing of that.
+        let with = |t: &TierResult, role: usize| match t.seen[1 - t.capture][role] {
+            0 => Captures::One(d.captures.lists()[t.capture].to_vec()),
+            _ => d.captures.clone(),
+        };
+        let are_two = d.diagnosis.captures.len() == 2;
+        let (above, beneath): (Vec<_>, Vec<_>) = tiers
+            .iter()
+            .map(|t| match are_two {
+                true => (with(t, 0), with(t, 1)),
+                false => (d.captures.clone(), d.captures.clone()),
+            })
+            .unzip();
+        if above.iter().any(|a| *a != d.captures) {
+            return Ok(d);
+        }
+        let hosts = tiers.iter().flat_map(addresses).collect();
+        let only = |hosts, are_theirs| Only { hosts, are_theirs };
+        let of = |only: &Only, captures: &Captures, events: &mut dyn FnMut(Event)| {
+            let part = ReadOptions {
+                only: Some(only),
+                ..read
+            };
+            part.as_is_best(captures, events)
+        };
+        let mut outer = of(&only(hosts, false), captures, events)?;
+        for (tier, captures) in tiers.iter().zip(beneath) {
+            let mut tier = tier.clone();
+            let inner = of(&only(addresses(&tier), true), &captures, events)?;
+            tier.below = Some(Box::new(inner.diagnosis));
+            outer
+                .diagnosis
+                .tiers
+                .retain(|t| t.tier.host != tier.tier.host);
+            outer.diagnosis.tiers.push(tier);
+        }
+        Ok(outer)
     }
 
     /// As two captures or one; where no call began within the times asked for, what goes on throughout is looked at,
@@ -357,6 +444,9 @@ impl<'a> ReadOptions<'a> {
         if self.measure {
             diagnoser.measure();
         }
+        for (which, own) in self.own.into_iter().flatten().enumerate() {
+            diagnoser.own(which, own);
+        }
         diagnoser
     }
 
@@ -380,6 +470,7 @@ impl<'a> ReadOptions<'a> {
             stream: Stream::start_within(capture, share, wanted, self.times),
             tally: Tally::default(),
             selection: Selection::new(self.config),
+            only: self.only,
             ended: false,
         };
         captures.into_iter().map(side).collect()
@@ -435,7 +526,13 @@ fn follow_each_other(d: &Diagnosis) -> bool {
 /// Counts one batch's calls and connections.
 fn count(side: &mut Side<'_>, records: &Answers) {
     side.selection.starts_at(side.stream.first_time());
-    for call in records.calls().filter(|c| side.selection.takes(c)) {
+    let only = side.only;
+    let takes = |c: &&Call| only.is_none_or(|only| only.takes(c.client));
+    for call in records
+        .calls()
+        .filter(takes)
+        .filter(|c| side.selection.takes(c))
+    {
         side.tally.call(call);
     }
     for c in records.connections() {
@@ -457,9 +554,12 @@ fn feed(diagnoser: &mut Diagnosers, which: usize, side: &Side<'_>, records: &Ans
     }
     // With a filter, only some calls are looked at: how many are outstanding says nothing of them.
     let all = side.selection.takes_all_calls();
+    for change in records.outstanding().filter(|o| within(o.time)) {
+        diagnoser.change(which, change);
+    }
     let mut changes = records
         .outstanding()
-        .filter(|o| all && within(o.time))
+        .filter(|o| all && within(o.time) && side.takes_those_of(o.client))
         .peekable();
     for knock in records.knocks().filter(|k| within(k.at.time)) {
         diagnoser.knock(which, knock);
@@ -474,7 +574,7 @@ fn feed(diagnoser: &mut Diagnosers, which: usize, side: &Side<'_>, records: &Ans
     for said in records.file_names() {
         diagnoser.file_name(which, said);
     }
-    for call in records.calls() {
+    for call in records.calls().filter(|c| side.takes_those_of(c.client)) {
         while let Some(change) = changes.next_if(|c| c.order < call.order) {
             diagnoser.outstanding(which, change);
         }
@@ -486,7 +586,10 @@ fn feed(diagnoser: &mut Diagnosers, which: usize, side: &Side<'_>, records: &Ans
     for change in changes {
         diagnoser.outstanding(which, change);
     }
-    for c in records.connections() {
+    for c in records
+        .connections()
+        .filter(|c| side.takes_those_of(c.client))
+    {
         let ended = c.reset.is_none_or(|reset| within(reset.at.time));
         let opened = c.handshake.syn.is_none_or(within);
         if ended && opened {

@@ -61,7 +61,7 @@ pub fn report(
         charts,
         captures,
         ..
-    } = read.as_is_best(captures, &mut |e| events(passes.part(e)))?;
+    } = read.by_tiers(captures, &mut |e| events(passes.part(e)))?;
     passes.next();
     let conns = conns(&captures, config, &mut |e| events(passes.part(e)))?;
     let sql = match diagnosis.ops.iter().any(|o| o.protocol.is_sql()) {

@@ -98,6 +98,7 @@ impl Diagnoser {
             cut_ns: self.cut_ns,
             sql: seen.sql.as_ref(),
             startup: gathered.startup(main),
+            tiers: &gathered.tiers,
             health: &gathered.health,
             worst: self.exhibits(),
         };
@@ -140,6 +141,8 @@ impl Diagnoser {
             server_app,
             layers,
             hosts,
+            tiers: Vec::new(),
+            own: Default::default(),
             files: Vec::new(),
             notes,
             call_time_ns: account.total_ns,

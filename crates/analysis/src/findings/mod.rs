@@ -13,6 +13,7 @@ mod client_think;
 mod connection_refused;
 mod connection_reset;
 mod disk_slow;
+mod downstream_wait;
 mod duplicate_address;
 mod duplicate_packets;
 pub(crate) mod evidence;
@@ -60,6 +61,7 @@ mod window_scaling_off;
 mod wrong_vlan;
 
 pub(crate) use client_concurrency_cap::client_cap;
+pub(crate) use downstream_wait::tier;
 pub use owned::Owners;
 pub use wrong_vlan::hint_text;
 
@@ -132,6 +134,7 @@ rules! {
     ConnectionRefused: connection_refused,
     ConnectionReset: connection_reset,
     DiskSlow: disk_slow,
+    DownstreamWait: downstream_wait,
     DuplicateAddress: duplicate_address,
     DuplicatePackets: duplicate_packets,
     FragmentsLost: fragments_lost,
@@ -210,7 +213,11 @@ impl Rule {
     pub fn explains(self) -> bool {
         matches!(
             self,
-            Rule::HostCpu | Rule::HostMemory | Rule::DiskSlow | Rule::NicDrops
+            Rule::HostCpu
+                | Rule::HostMemory
+                | Rule::DiskSlow
+                | Rule::NicDrops
+                | Rule::DownstreamWait
         )
     }
 

@@ -104,8 +104,9 @@ fn statement(facts: &Facts<'_>) -> Text {
         return Text::default();
     };
     let share = server(top).saturating_mul(100) / facts.account.service_ns.max(1);
-    if share < 10 {
-        // Calls that were never answered have most, which no statement's times have.
+    if !(10..=105).contains(&share) {
+        // Calls that were never answered have most, which no statement's times have; or statements are of calls that are
+        // not judged.
         return Text::default();
     }
     // A tenth of the time, or it is not worth a word.

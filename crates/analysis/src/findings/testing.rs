@@ -18,6 +18,7 @@ use crate::sql::{SessionResult, SqlResult, StatementResult, Totals};
 use crate::startup::ClientStartup;
 use crate::stats::Distribution;
 use crate::streams::Streams;
+use crate::tiers::Tier;
 use crate::vantage::VantageFrom;
 use crate::verdict::verdict;
 use crate::worst::{Exhibit, Worst};
@@ -54,6 +55,7 @@ pub(super) struct Fixture {
     pub cut_ns: i64,
     pub sql: Option<SqlResult>,
     pub startup: Option<ClientStartup>,
+    pub tiers: [Vec<Tier>; 2],
     pub health: [Health; 2],
     /// The worst calls of every kind.
     pub worst: Worst,
@@ -96,6 +98,7 @@ impl Fixture {
             cut_ns: 0,
             sql: None,
             startup: None,
+            tiers: Default::default(),
             health: Default::default(),
             worst,
         }
@@ -198,6 +201,7 @@ impl Fixture {
             cut_ns: self.cut_ns,
             sql: self.sql.as_ref(),
             startup: self.startup.as_ref().map(|s| (0, s)),
+            tiers: &self.tiers,
             health: &self.health,
             worst: Exhibits {
                 server: worst,

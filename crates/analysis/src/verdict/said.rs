@@ -3,7 +3,7 @@
 use super::{Blame, Ground, answering_ns, is_of_connects, silent_ns};
 use crate::diagnose::Kind;
 use crate::facts::{ACCUSED_SHARE, Basis, FEW_TURNS, Facts};
-use crate::findings::{Of, Rule};
+use crate::findings::{Of, Rule, tier};
 use crate::hosts::Hosts;
 use crate::results::{CaptureResult, Concentrated, Finding, Side, What};
 use crate::text::{Text, Value, text};
@@ -125,7 +125,7 @@ fn accused(
     cause: Option<&Finding>,
 ) -> Text {
     text!(
-        "The {who} is slow{part}{cause}.{cost}",
+        "The {who} is slow{part}{cause}.{cost}{beneath}",
         who = who(blame.side),
         part = part(facts, blame, cause),
         cause = match cause {
@@ -133,7 +133,23 @@ fn accused(
             None => largest(facts, blame.side),
         },
         cost = cause.map_or_else(Text::default, |cause| cost(facts, cause)),
+        beneath = match blame.side {
+            Side::Server => beneath(facts),
+            _ => Text::default(),
+        },
     )
+}
+
+/// What of it a server waits for a server of its own.
+fn beneath(facts: &Facts<'_>) -> Text {
+    tier(facts).map_or_else(Text::default, |t| {
+        text!(
+            " For {least} of each, calls of its own to {below} are under way ({code}).",
+            least = Value::Duration(t.least_ns / t.asked.max(1) as i64),
+            below = t.below,
+            code = Rule::DownstreamWait.code(),
+        )
+    })
 }
 
 /// What a call takes, and what of it is that side's.

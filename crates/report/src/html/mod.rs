@@ -23,6 +23,7 @@ mod load;
 mod operations;
 mod places;
 mod statements;
+mod tiers;
 
 pub use compare::compare_html;
 
@@ -125,6 +126,7 @@ fn page(
     let sections = [
         ("ledger", "Time", held::section(d)),
         ("budget", "Parts", budget::section(d)),
+        ("tiers", "Beneath", tiers::section(d)),
         ("layers", "Layers", layers::section(d)),
         ("findings", "Findings", findings::section(d, zone)),
         ("hosts", "Hosts", hosts::section(d)),

@@ -6,7 +6,7 @@ use crate::diagnosis_text::tables::{OpTable, matched_table, response_table, unma
 use crate::diagnosis_text::{EVIDENCE, Parts, captures, confidence, cost, fact, files, shown};
 use crate::hosts::{self, COUNTERS, KERNEL};
 use crate::text::{Unit, problem, share};
-use crate::{concentrated, layers};
+use crate::{concentrated, layers, tiers};
 use analysis::results::{CaptureResult, Diagnosis, Finding};
 use jiff::tz::TimeZone;
 use std::io::{self, Write};
@@ -22,6 +22,7 @@ pub fn diagnosis_markdown(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -
             format!("**{}**", escaped(&d.verdict.sentence.to_string())),
             escaped(&confidence(d, zone)),
             budget(d),
+            tiers(d),
             layers(d),
         ];
         let tables = [held_up(d), response_table(&d.ops), matched_table(&d.ops)];
@@ -61,6 +62,18 @@ fn budget(d: &Diagnosis) -> String {
     let rows = table(&rows, 1, |_| false);
     let notes = escaped(&parts.notes().join(" "));
     format!("### {}\n\n{rows}\n{notes}", escaped(&parts.title))
+}
+
+fn tiers(d: &Diagnosis) -> String {
+    let each = d.tiers.iter().map(|t| {
+        let said = tiers::said(t).join("\n\n");
+        let table = t.below.as_ref().and_then(|d| held_up(d)).map(op_table);
+        format!("{}\n\n{}", escaped(&said), table.unwrap_or_default())
+    });
+    match d.tiers.is_empty() {
+        true => String::new(),
+        false => format!("### {}\n\n{}", tiers::TITLE, each.collect::<String>()),
+    }
 }
 
 fn layers(d: &Diagnosis) -> String {

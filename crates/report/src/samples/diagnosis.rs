@@ -221,6 +221,8 @@ pub(crate) fn diagnosis() -> Diagnosis {
         app: None,
         server_app: None,
         layers: Vec::new(),
+        tiers: Vec::new(),
+        own: Default::default(),
         hosts: Vec::new(),
         files: vec![FileResult {
             file: 0xdead_beef,

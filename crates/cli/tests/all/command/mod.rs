@@ -24,6 +24,7 @@ mod schema;
 mod series;
 mod terminal;
 mod threads;
+mod tiers;
 mod turns;
 mod unanswered;
 

@@ -1,0 +1,174 @@
+//! # What it says
+//! The server is slow while it waits for a server of its own: a database for the
+//! storage that its files lie on, a pooler for the database, an application's
+//! server for both. Its own calls are under way for most of the time for which it
+//! holds those of its clients.
+//!
+//! # Why it costs time
+//! What a call needs of the server below it, it waits for. To make the server
+//! faster helps little then: what lies below it, and the way there, are to be
+//! looked at, which the diagnosis does apart for those calls.
+//!
+//! # How sure
+//! Only said where a capture next to the server has both, and where its own calls
+//! come with those of its clients more often than by chance: they begin as it is
+//! asked, and end as it answers. How much of its time lies
+//! beneath them is measured; what goes on as well while nobody asks it anything is
+//! not counted. Where it works on several calls at a time, at least one of them
+//! waits and at most all do. That it could not have worked meanwhile no packet
+//! says: who reads ahead does. It has no cost of its own: server-slow has it.
+//!
+//! # What to check next
+//! The diagnosis of the calls beneath, and a capture at the server below. Whether
+//! they are needed: caches, fewer and larger reads, fewer statements.
+//!
+//! # When it is wrong
+//! When the server reads ahead, or writes behind, while it works: its own calls
+//! then go with its work, and nobody waits for them.
+
+use super::{Entry, Of, Rule, numbers, whole};
+use crate::concurrency::Scope;
+use crate::facts::Facts;
+use crate::results::Finding;
+use crate::text::{Text, Value, text};
+use crate::tiers::Tier;
+
+pub(super) const ENTRY: Entry = Entry {
+    code: "downstream-wait",
+    title: "the server waits for a server of its own",
+    side: Some(crate::results::Side::Server),
+    of: Of::Calls,
+    sure: [0.9, 0.9],
+    source: include_str!("downstream_wait.rs"),
+    check,
+};
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let tier = tier(facts)?;
+    let each = |ns: i64| Value::Duration(ns / tier.asked.max(1) as i64);
+    let between = match tier.most_ns > tier.least_ns + tier.least_ns / 20 {
+        true => text!(
+            "{least} to {most}",
+            least = each(tier.least_ns),
+            most = each(tier.most_ns)
+        ),
+        false => text!("{least}", least = each(tier.least_ns)),
+    };
+    Some(Finding {
+        title: text!("The server waits for {below}", below = tier.below),
+        first: facts.worst.server.first,
+        last: facts.worst.server.last,
+        facts: numbers([
+            ("requests", whole(tier.asked)),
+            ("own_calls", whole(tier.asks)),
+            ("work_ns", tier.work_ns),
+            ("least_ns", tier.least_ns),
+            ("most_ns", tier.most_ns),
+        ]),
+        why: text!(
+            "Of {work} for which {host} works on a request of its {asked,} on average, calls of its own are under way for {between}: {asks,} to {below}{others}. They come as it is asked and end as it answers.",
+            work = each(tier.work_ns),
+            host = tier.host,
+            asked = tier.asked,
+            between = between,
+            asks = tier.asks,
+            below = tier.below,
+            others = match tier.others {
+                0 => Text::default(),
+                n => text!(" and {n} other server{n||s}", n = n),
+            },
+        ),
+        remedy: vec![
+            text!(
+                "look at what {below} and the way to it take: its calls are diagnosed apart here, and a capture at it tells more",
+                below = tier.below
+            ),
+            "ask it less: caches, fewer and larger reads, fewer statements".into(),
+        ],
+        ..Rule::DownstreamWait.finding()
+    })
+}
+
+/// The server that is judged, where its own calls take it a quarter of the time of all calls for certain.
+pub(crate) fn tier<'a>(facts: &Facts<'a>) -> Option<&'a Tier> {
+    let seen_in = match facts.captures.len() {
+        1 => 0,
+        _ => facts.server?,
+    };
+    let at_server = facts.captures.get(seen_in)?;
+    let is_server = |t: &&Tier| {
+        let mut scopes = at_server.concurrency.levels().map(|(scope, _)| scope);
+        scopes.any(|s| matches!(s, Scope::Server(e) if e.address == t.host))
+    };
+    let tier = facts.tiers.get(seen_in)?.iter().find(is_server)?;
+    let guilty = facts.is_guilty_of(
+        tier.least_ns,
+        facts.account.server_ns(),
+        facts.server_part(),
+    );
+    guilty.then_some(tier)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{CALLS, Fixture, TOTAL_NS, end, found};
+    use super::*;
+    use crate::results::Side;
+    use model::{Change, ConnectionId, Outstanding, Time};
+
+    /// Half of the calls' time is the server's, so much of it beneath calls of its own.
+    fn beneath(f: &mut Fixture, least_ns: i64, most_ns: i64) {
+        f.account.service_ns = TOTAL_NS / 2;
+        for capture in &mut f.captures {
+            capture.outstanding(&Outstanding {
+                order: 0,
+                time: Time(0),
+                connection: ConnectionId(1),
+                client: end(1, 800),
+                server: end(2, 2_049),
+                id: 1,
+                change: Change::Sent,
+            });
+        }
+        f.tiers[1] = vec![Tier {
+            host: end(2, 0).address,
+            below: end(3, 111),
+            others: 1,
+            asked: CALLS,
+            asks: 8 * CALLS,
+            work_ns: TOTAL_NS / 2,
+            least_ns,
+            most_ns,
+        }];
+    }
+
+    #[test]
+    fn what_lies_beneath_calls_of_its_own_is_said() {
+        let f = found(Rule::DownstreamWait, |f| {
+            beneath(f, TOTAL_NS * 2 / 5, TOTAL_NS / 2)
+        });
+        let f = f.unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Server, None));
+        assert_eq!(f.title.to_string(), "The server waits for 10.0.0.3:111");
+        assert_eq!(
+            f.why.to_string(),
+            "Of 50.0 ms for which 10.0.0.2 works on a request of its 100 on average, calls of its own are under way for 40.0 ms to 50.0 ms: 800 to 10.0.0.3:111 and 1 other server. They come as it is asked and end as it answers."
+        );
+    }
+
+    #[test]
+    fn a_quarter_of_all_time_for_certain_is_enough() {
+        let of = |least| found(Rule::DownstreamWait, |f| beneath(f, least, TOTAL_NS / 2));
+        assert!(of(TOTAL_NS / 4).is_some());
+        assert!(of(TOTAL_NS / 4 - 1).is_none());
+    }
+
+    #[test]
+    fn another_host_s_calls_say_nothing() {
+        let none = found(Rule::DownstreamWait, |f| {
+            beneath(f, TOTAL_NS / 2, TOTAL_NS / 2);
+            f.tiers[1][0].host = end(9, 0).address;
+        });
+        assert!(none.is_none());
+    }
+}

@@ -1,0 +1,548 @@
+//! Requests as they are sent and settled into what hosts that serve have asked of servers of their own meanwhile.
+//!
+//! A database whose files lie on NFS answers a statement when the array has answered the reads that it needs. A
+//! capture beside the database has both: whose statement it works on, and which calls of its own are under way
+//! then. That these are for the statement is no packet's word; it is concluded from when they come. Between the
+//! beginnings of two calls of a host's own lies a gap. If they had nothing to do with who asks the host, a request
+//! that falls into the gap would leave any share of it, the small ones no more often than the large ones; who needs
+//! something for an answer asks for it at once. In the same way answers follow the last end of a call that they
+//! needed. Of several requests in one gap the last is looked at, for which so many times as much may be chance.
+//!
+//! How much of the host's time for its clients lies beneath its own calls is measured; calls that go on while
+//! nobody asks it anything are taken for the background that they are, and their share is not counted.
+
+use crate::conns;
+use crate::results::Vantage;
+use hashbrown::{HashMap, HashSet};
+use model::{Change, ConnectionId, ConnectionSummary, Endpoint, Outstanding, Time, limits};
+use std::net::IpAddr;
+
+/// No single moment proves more than so much, a share of one in a million: a host's clock is no finer.
+const MOST_PROOF: f64 = 14.0;
+
+/// Moments prove something when chance makes as much in one case of a hundred thousand (Chernoff's bound).
+const BEYOND_CHANCE: f64 = 11.5;
+
+/// So many connections of an address are asked at which end the capture was taken.
+const VOTES: u32 = 16;
+
+/// What a host does for its clients, and what it asked of others meanwhile.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tier {
+    pub host: IpAddr,
+    /// The server that its own calls waited for longest, and how many others there are.
+    pub below: Endpoint,
+    pub others: usize,
+    /// Requests of its clients, and calls of its own.
+    pub asked: u64,
+    pub asks: u64,
+    /// How long requests of its clients were under way in it, summed.
+    pub work_ns: i64,
+    /// What of that lies beneath its own calls, at least and at most: where it works on several at a time, one of
+    /// them waits for certain.
+    pub least_ns: i64,
+    pub most_ns: i64,
+}
+
+/// Which calls of captures are looked at, by who makes them: hosts that work for others, or all but those.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Only {
+    pub hosts: Vec<IpAddr>,
+    pub are_theirs: bool,
+}
+
+impl Only {
+    #[must_use]
+    pub fn takes(&self, client: Endpoint) -> bool {
+        self.hosts.contains(&client.address) == self.are_theirs
+    }
+}
+
+/// Hosts of one capture that are asked and ask.
+#[derive(Default)]
+pub struct Tiers {
+    hosts: Vec<Host>,
+    numbers: HashMap<IpAddr, usize, foldhash::fast::FixedState>,
+    /// The asking and the asked host of each connection, by their numbers.
+    places: HashMap<ConnectionId, Option<[usize; 2]>, foldhash::fast::FixedState>,
+    /// Which of a pair of hosts asks the other, by their numbers: callbacks go the other way.
+    pairs: HashSet<[usize; 2], foldhash::fast::FixedState>,
+    /// When the capture began.
+    began: Option<Time>,
+    /// How many connections say of an address that the capture was taken at it, and how many that it was not.
+    votes: HashMap<IpAddr, [u32; 2], foldhash::fast::FixedState>,
+    /// Addresses that are one host's, where that is known.
+    own: Vec<IpAddr>,
+}
+
+struct Host {
+    address: IpAddr,
+    /// Requests under way in it, and its own calls.
+    serving: u32,
+    calling: u32,
+    asked: u64,
+    asks: u64,
+    below: Vec<Below>,
+    /// How far the sums reach; from the first moment at which it was asked and had asked.
+    reached: Option<Time>,
+    /// The time by whether it serves, and whether it calls.
+    spent_ns: [[i64; 2]; 2],
+    work_ns: i64,
+    beneath_ns: i64,
+    /// Between the beginnings of its own calls, and between their ends.
+    begun: Gap,
+    ended: Gap,
+    chance: Chance,
+}
+
+/// Calls to one server.
+struct Below {
+    server: Endpoint,
+    under_way: u32,
+    changed: Time,
+    ns: i64,
+}
+
+/// Time between two of a host's own calls, by their beginnings or their ends.
+#[derive(Clone, Copy)]
+struct Gap {
+    since: Time,
+    /// The moments of its clients that fell into it: how many, and the one that tells.
+    moments: u32,
+    at: Time,
+}
+
+/// Shares of gaps, and whether chance makes so many that are small.
+#[derive(Default)]
+struct Chance {
+    moments: f64,
+    /// Of each share the negative logarithm: one on average, if all are equally likely.
+    proof: f64,
+}
+
+impl Chance {
+    /// A gap, of which the moment that tells leaves so much.
+    fn add(&mut self, gap: Gap, part_ns: i64, until: Time) {
+        let gap_ns = until - gap.since;
+        if gap.moments == 0 || gap_ns <= 0 {
+            return;
+        }
+        let share = part_ns.max(0) as f64 / gap_ns as f64;
+        let chance = (share * f64::from(gap.moments)).min(1.0);
+        self.moments += 1.0;
+        self.proof += (-chance.ln()).min(MOST_PROOF);
+    }
+
+    fn is_excluded(&self) -> bool {
+        let Chance { moments, proof } = *self;
+        moments >= 2.0
+            && proof > moments
+            && proof - moments - moments * (proof / moments).ln() > BEYOND_CHANCE
+    }
+}
+
+impl Tiers {
+    /// The capture begins so.
+    pub fn begins(&mut self, at: Time) {
+        self.began.get_or_insert(at);
+    }
+
+    /// These addresses are one host's; to be said before the first change.
+    pub fn own(&mut self, addresses: &[IpAddr]) {
+        self.own = addresses.to_vec();
+    }
+
+    /// Takes a connection that is over: it may say at which of its ends the capture was taken.
+    pub fn connection(&mut self, c: &ConnectionSummary) {
+        let mut concluded = None;
+        let ends = [
+            (c.client.address, Vantage::Client),
+            (c.server.address, Vantage::Server),
+        ];
+        for (address, end) in ends {
+            if !self.numbers.contains_key(&address) {
+                continue;
+            }
+            let votes = self.votes.entry(address).or_default();
+            if votes.iter().sum::<u32>() >= VOTES {
+                continue;
+            }
+            match *concluded.get_or_insert_with(|| conns::vantage_of(c).vantage) {
+                Vantage::Unknown => {}
+                at => votes[usize::from(at != end)] += 1,
+            }
+        }
+    }
+
+    /// The addresses of the host that the capture was taken at, if it is asked at one and asks from another.
+    #[must_use]
+    pub fn addresses(&self) -> Vec<IpAddr> {
+        let here = self.votes.iter().filter(|(_, [here, not])| here > not);
+        let mut own: Vec<IpAddr> = here.map(|(address, _)| *address).collect();
+        own.sort_unstable();
+        let has = |role: usize| own.iter().any(|a| self.seen(*a)[role] > 0);
+        match own.len() > 1 && has(0) && has(1) {
+            true => own,
+            false => Vec::new(),
+        }
+    }
+
+    /// Takes a change; in the order of packets.
+    pub fn change(&mut self, o: &Outstanding) {
+        let change = match o.change {
+            Change::Sent => 1,
+            Change::Settled => -1,
+            Change::Stray | Change::Spoke => return,
+        };
+        let place = match self.places.get(&o.connection) {
+            Some(place) => *place,
+            None => self.place(o),
+        };
+        let Some([client, server]) = place else {
+            return;
+        };
+        if let Some(host) = self.hosts.get_mut(server) {
+            host.serves(o.time, change);
+        }
+        if let Some(host) = self.hosts.get_mut(client) {
+            host.calls(o.time, o.server, change);
+        }
+    }
+
+    /// The hosts of a connection that is new, if they can be followed and it is no callback.
+    fn place(&mut self, o: &Outstanding) -> Option<[usize; 2]> {
+        if self.places.len() >= limits::TIER_CONNECTIONS {
+            return None;
+        }
+        let client = self.host(o.client.address, o.time);
+        let server = self.host(o.server.address, o.time);
+        let place = client.zip(server).map(|(client, server)| [client, server]);
+        let place = place.filter(|&[client, server]| {
+            let is_back = client == server || self.pairs.contains(&[server, client]);
+            let is_known = is_back || self.pairs.len() < limits::TIER_CONNECTIONS;
+            if is_known && !is_back {
+                self.pairs.insert([client, server]);
+            }
+            is_known && !is_back
+        });
+        self.places.insert(o.connection, place);
+        place
+    }
+
+    fn host(&mut self, address: IpAddr, at: Time) -> Option<usize> {
+        let address = match self.own.first() {
+            Some(first) if self.own.contains(&address) => *first,
+            _ => address,
+        };
+        if let Some(number) = self.numbers.get(&address) {
+            return Some(*number);
+        }
+        let number = self.hosts.len();
+        if number >= limits::TIER_HOSTS {
+            return None;
+        }
+        let began = self.began.unwrap_or(at);
+        self.hosts.push(Host::new(address, began));
+        self.numbers.insert(address, number);
+        Some(number)
+    }
+
+    /// How many requests a host had of its clients, and how many calls it made.
+    #[must_use]
+    pub fn seen(&self, host: IpAddr) -> [u64; 2] {
+        let number = self.numbers.get(&host);
+        let host = number.and_then(|n| self.hosts.get(*n));
+        host.map_or([0; 2], |h| [h.asked, h.asks])
+    }
+
+    /// Hosts whose own calls are part of their work for others, most time first, in a capture that ended so.
+    #[must_use]
+    pub fn told(&mut self, at: Option<Time>) -> Vec<Tier> {
+        if let Some(at) = at {
+            for host in &mut self.hosts {
+                host.reach(at);
+                host.ends(at);
+            }
+        }
+        let mut told: Vec<Tier> = self.hosts.iter().filter_map(Host::tier).collect();
+        told.sort_by_key(|t| (std::cmp::Reverse(t.least_ns), t.host));
+        told
+    }
+}
+
+impl Host {
+    fn new(address: IpAddr, began: Time) -> Host {
+        Host {
+            address,
+            serving: 0,
+            calling: 0,
+            asked: 0,
+            asks: 0,
+            below: Vec::new(),
+            reached: None,
+            spent_ns: [[0; 2]; 2],
+            work_ns: 0,
+            beneath_ns: 0,
+            begun: Gap::new(began),
+            ended: Gap::new(began),
+            chance: Chance::default(),
+        }
+    }
+
+    /// Somebody's request came, or was answered.
+    fn serves(&mut self, at: Time, change: i32) {
+        self.reach(at);
+        self.serving = self.serving.saturating_add_signed(change);
+        self.asked += u64::from(change > 0);
+        self.begin(at);
+        // The last request before a call begins, and the first answer after one ended.
+        let is_asked = change > 0;
+        let gap = match is_asked {
+            true => &mut self.begun,
+            false => &mut self.ended,
+        };
+        if is_asked || gap.moments == 0 {
+            gap.at = at;
+        }
+        gap.moments = gap.moments.saturating_add(1);
+    }
+
+    /// A call of its own was sent, or answered.
+    fn calls(&mut self, at: Time, server: Endpoint, change: i32) {
+        self.reach(at);
+        self.calling = self.calling.saturating_add_signed(change);
+        self.asks += u64::from(change > 0);
+        self.begin(at);
+        match change > 0 {
+            true => {
+                self.chance.add(self.begun, at - self.begun.at, at);
+                self.begun = Gap::new(at);
+            }
+            false => self.ends(at),
+        }
+        let known = self.below.iter_mut().find(|b| b.server == server);
+        if let Some(below) = known {
+            below.ns += (at - below.changed).max(0) * i64::from(below.under_way);
+            below.changed = below.changed.max(at);
+            below.under_way = below.under_way.saturating_add_signed(change);
+        } else if self.below.len() < limits::TIER_SERVERS {
+            self.below.push(Below {
+                server,
+                under_way: u32::from(change > 0),
+                changed: at,
+                ns: 0,
+            });
+        }
+    }
+
+    /// A call of its own ends, or the capture does: the next comes no sooner.
+    fn ends(&mut self, at: Time) {
+        self.chance
+            .add(self.ended, self.ended.at - self.ended.since, at);
+        self.ended = Gap::new(at);
+    }
+
+    /// From here on it is asked and asks.
+    fn begin(&mut self, at: Time) {
+        if self.asked > 0 && self.asks > 0 {
+            self.reached.get_or_insert(at);
+        }
+    }
+
+    fn reach(&mut self, at: Time) {
+        let Some(before) = self.reached else {
+            return;
+        };
+        let ns = (at - before).max(0);
+        self.reached = self.reached.max(Some(at));
+        let [serves, calls] = [self.serving, self.calling].map(|n| usize::from(n > 0));
+        self.spent_ns[serves][calls] += ns;
+        let work_ns = ns.saturating_mul(i64::from(self.serving));
+        self.work_ns = self.work_ns.saturating_add(work_ns);
+        if self.calling > 0 {
+            self.beneath_ns = self.beneath_ns.saturating_add(work_ns);
+        }
+    }
+
+    /// If its own calls come with its work, and most of them do.
+    fn tier(&self) -> Option<Tier> {
+        let [[quiet_ns, background_ns], [alone_ns, within_ns]] = self.spent_ns;
+        if !self.chance.is_excluded() || background_ns > within_ns {
+            return None;
+        }
+        let idle_ns = quiet_ns + background_ns;
+        // Of a host that never rests nobody knows what it would have asked anyway.
+        let anyway = match idle_ns {
+            0 => 1.0,
+            _ => background_ns as f64 / idle_ns as f64,
+        };
+        let anyway_ns = (anyway * (alone_ns + within_ns) as f64) as i64;
+        let below = self.below.iter().max_by_key(|b| (b.ns, b.server))?;
+        Some(Tier {
+            host: self.address,
+            below: below.server,
+            others: self.below.len() - 1,
+            asked: self.asked,
+            asks: self.asks,
+            work_ns: self.work_ns,
+            least_ns: (within_ns - anyway_ns).max(0),
+            most_ns: self.beneath_ns,
+        })
+    }
+}
+
+impl Gap {
+    fn new(since: Time) -> Gap {
+        Gap {
+            since,
+            moments: 0,
+            at: since,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    /// Requests from one host to another, each from a time to a time.
+    #[derive(Default)]
+    struct Asked(Vec<(Time, Outstanding)>);
+
+    impl Asked {
+        /// Host `client` asks host `server` from `from` to `to`, in milliseconds.
+        fn add(&mut self, [client, server]: [u8; 2], from: i64, to: i64) {
+            let end = |host, port| Endpoint {
+                address: [10, 0, 0, host].into(),
+                port,
+            };
+            let id = self.0.len() as u32;
+            for (at, change) in [(from, Change::Sent), (to, Change::Settled)] {
+                let time = Time(at * MS);
+                let o = Outstanding {
+                    order: 0,
+                    time,
+                    connection: ConnectionId(u64::from(client) << 8 | u64::from(server)),
+                    client: end(client, 40_000),
+                    server: end(server, 2_049),
+                    id,
+                    change,
+                };
+                self.0.push((time, o));
+            }
+        }
+
+        fn told(mut self) -> Vec<Tier> {
+            // What ends at a moment ends before what begins then.
+            self.0
+                .sort_by_key(|(at, o)| (*at, o.change == Change::Sent));
+            let mut tiers = Tiers::default();
+            tiers.begins(Time(0));
+            for (_, o) in &self.0 {
+                tiers.change(o);
+            }
+            tiers.told(self.0.last().map(|(at, _)| *at + 100 * MS))
+        }
+    }
+
+    /// So many requests, 100 ms apart, each of 50 ms, with calls of the server's own in 40 of them.
+    fn nested(n: i64) -> Asked {
+        let mut asked = Asked::default();
+        for i in 0..n {
+            let at = 20 + i * 100;
+            for j in 0..4 {
+                asked.add([2, 3], at + 1 + j * 10, at + 11 + j * 10);
+            }
+            asked.add([1, 2], at, at + 50);
+        }
+        asked
+    }
+
+    /// Calls of the server's own at any time.
+    fn anytime(asked: &mut Asked, n: i64, ms: i64) {
+        let mut state = 7_u64;
+        for i in 0..n {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            let at = i * 37 + (state >> 33) as i64 % 37;
+            asked.add([2, 3], at, at + ms);
+        }
+    }
+
+    #[test]
+    fn calls_that_come_as_a_host_is_asked_and_end_as_it_answers_are_for_that() {
+        let told = nested(40).told();
+        let [tier] = told.as_slice() else {
+            panic!("{told:?}");
+        };
+        assert_eq!((tier.host, tier.below.port), ([10, 0, 0, 2].into(), 2_049));
+        assert_eq!((tier.asked, tier.asks, tier.others), (40, 160, 0));
+        // The first call of all has not been seen from its beginning on.
+        let beneath = 40 * 40 * MS;
+        assert_eq!((tier.least_ns, tier.most_ns), (beneath, beneath));
+    }
+
+    #[test]
+    fn a_few_requests_may_be_chance() {
+        assert!(nested(1).told().is_empty());
+        assert!(!nested(20).told().is_empty());
+    }
+
+    #[test]
+    fn calls_at_any_time_are_for_nobody() {
+        let mut asked = Asked::default();
+        for i in 0..200 {
+            asked.add([1, 2], i * 100, i * 100 + 50);
+        }
+        anytime(&mut asked, 500, 10);
+        assert!(asked.told().is_empty());
+    }
+
+    #[test]
+    fn what_goes_on_anyway_is_not_counted() {
+        let mut asked = nested(200);
+        anytime(&mut asked, 500, 5);
+        let told = asked.told();
+        let tier = told.first().expect("its own calls");
+        // An eighth of the time lies beneath them anyway: of 50 ms of each at least 40 less 6.
+        let each = tier.least_ns / 200;
+        assert!((30 * MS..=40 * MS).contains(&each), "{each}");
+        assert!(tier.most_ns >= 200 * 40 * MS);
+    }
+
+    #[test]
+    fn many_requests_in_one_gap_prove_no_more_than_one() {
+        let mut asked = Asked::default();
+        for i in 0..100 {
+            asked.add([1, 2], 900_000 + i, 900_000 + i + 1);
+        }
+        asked.add([2, 3], 900_101, 900_111);
+        assert!(asked.told().is_empty());
+    }
+
+    #[test]
+    fn of_several_at_a_time_one_waits_at_least_and_all_at_most() {
+        let mut asked = nested(40);
+        for i in 0..40 {
+            asked.add([4, 2], 21 + i * 100, 68 + i * 100);
+        }
+        let told = asked.told();
+        let tier = told.first().expect("its own calls");
+        assert_eq!(tier.least_ns, 40 * 40 * MS);
+        assert_eq!(tier.most_ns, 2 * 40 * 40 * MS);
+    }
+
+    #[test]
+    fn callbacks_are_no_calls_of_a_server_s_own() {
+        let mut asked = Asked::default();
+        for i in 0..40 {
+            let at = 20 + i * 100;
+            asked.add([1, 2], at, at + 50);
+            asked.add([2, 1], at + 1, at + 49);
+        }
+        assert!(asked.told().is_empty());
+    }
+}

@@ -1,0 +1,151 @@
+//! A host that works for others with calls of its own, captured next to it: what it does for them is judged, and its own
+//! calls apart.
+
+use super::capture;
+use crate::kit::{file, parsed, said};
+use serde_json::Value;
+use std::net::Ipv4Addr;
+use testkit::faults::delay;
+use testkit::{Conversation, TestPacket, rpc};
+
+const MS: i64 = 1_000_000;
+/// One way.
+const WAY: i64 = MS / 5;
+const NEAR: i64 = MS / 100;
+const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const HOST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+/// The host's address on the way to its storage, where it has another.
+const BACK: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
+const BELOW: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 3);
+const CALLS: u32 = 40;
+
+/// At the host: a client's calls, 30 ms apart, each answered after 12 ms.
+fn above() -> Vec<TestPacket> {
+    let mut c = Conversation::new((CLIENT, 1000).into(), (HOST, 2049).into());
+    c.at(0)
+        .syn()
+        .after(NEAR)
+        .syn_ack()
+        .after(2 * WAY)
+        .client_ack();
+    for i in 0..CALLS {
+        c.at((100 + 30 * i64::from(i)) * MS);
+        c.client(&rpc::record(&rpc::getattr_call(i + 1, b"file")));
+        c.after(12 * MS);
+        c.server(&rpc::record(&rpc::getattr_reply(i + 1)));
+        c.after(2 * WAY).client_ack();
+    }
+    c.packets()
+}
+
+/// At the host: two calls of its own, of 5 ms each, so long after each of those began.
+fn beneath(from: Ipv4Addr, later: impl Fn(u32) -> i64) -> Vec<TestPacket> {
+    let mut c = Conversation::new((from, 900).into(), (BELOW, 2049).into());
+    c.at(0)
+        .syn()
+        .after(2 * WAY)
+        .syn_ack()
+        .after(NEAR)
+        .client_ack();
+    for i in 0..2 * CALLS {
+        let [of, half] = [i / 2, i % 2];
+        c.at((100 + 30 * i64::from(of)) * MS + later(of) + i64::from(half) * 5_100_000);
+        c.client(&rpc::record(&rpc::getattr_call(i + 1, b"below")));
+        c.after(5 * MS);
+        c.server(&rpc::record(&rpc::getattr_reply(i + 1)));
+        c.after(NEAR).client_ack();
+    }
+    c.packets()
+}
+
+fn together(mut a: Vec<TestPacket>, b: Vec<TestPacket>) -> Vec<TestPacket> {
+    a.extend(b);
+    a.sort_by_key(|p| p.time);
+    a
+}
+
+fn diagnosis(test: &str, captures: &[Vec<TestPacket>]) -> Value {
+    let paths = captures.iter().enumerate().map(|(i, packets)| {
+        let path = file(test, &format!("{i}.pcap"), &capture(packets));
+        path.to_str().expect("UTF-8").to_owned()
+    });
+    let command = ["diagnose", "--format", "json"].map(str::to_owned);
+    parsed(&said(command.into_iter().chain(paths)))
+}
+
+fn at_once(_: u32) -> i64 {
+    MS / 10
+}
+
+/// What is said where a host's own calls are part of its work.
+fn is_told(d: &Value) {
+    assert_eq!(d["verdict"]["side"], "server");
+    let sentence = d["verdict"]["sentence"].as_str().expect("a sentence");
+    assert!(
+        sentence.contains("For 10.0 ms of each, calls of its own to 10.9.0.3:2049 are under way"),
+        "{sentence}"
+    );
+    // Its own calls are none of those that are judged.
+    assert_eq!(d["ledger"]["calls"], CALLS);
+    let mut codes = d["findings"].as_array().expect("findings").iter();
+    assert!(codes.any(|f| f["code"] == "downstream-wait"));
+    let tier = &d["tiers"][0];
+    assert_eq!(
+        (&tier["below"], &tier["requests"]),
+        (&"10.9.0.3:2049".into(), &CALLS.into())
+    );
+    let [least, most] = ["least_ns", "most_ns"].map(|k| tier[k].as_i64().expect("ns") / MS);
+    assert_eq!((least, most), (400, 400));
+    let own = &tier["diagnosis"];
+    assert_eq!(own["schema"], "slowside.diagnosis/1");
+    assert_eq!(own["ledger"]["calls"], 2 * CALLS);
+    assert_eq!(own["captures"][0]["side"], "client");
+}
+
+#[test]
+fn what_a_host_asks_for_others_is_told_apart_from_what_it_does() {
+    let host = together(above(), beneath(HOST, at_once));
+    is_told(&diagnosis("tiers-one", &[host]));
+}
+
+#[test]
+fn a_host_may_have_another_address_on_the_way_to_its_storage() {
+    let host = together(above(), beneath(BACK, at_once));
+    is_told(&diagnosis("tiers-two-addresses", &[host]));
+}
+
+#[test]
+fn with_the_client_s_capture_beside_it() {
+    let ends = [(CLIENT, 1000, -WAY), (HOST, 2049, WAY)];
+    let client = ends.into_iter().fold(above(), |seen, (host, port, ns)| {
+        delay(&seen, (host, port).into(), ns)
+    });
+    let host = together(above(), beneath(HOST, at_once));
+    let d = diagnosis("tiers-pair", &[client, host]);
+    is_told(&d);
+    assert_eq!(d["captures"].as_array().map(Vec::len), Some(2));
+}
+
+/// Backups and the like.
+#[test]
+fn what_a_host_asks_at_other_times_is_not_for_others() {
+    // Anywhere between two of the client's calls.
+    let anywhere = |i: u32| i64::from(i * 7 % 19) * MS;
+    let host = together(above(), beneath(HOST, anywhere));
+    let d = diagnosis("tiers-apart", &[host]);
+    assert_eq!(d["tiers"], Value::Array(Vec::new()));
+    assert_eq!(d["ledger"]["calls"], 3 * CALLS);
+}
+
+#[test]
+fn the_page_has_what_lies_beneath() {
+    let host = together(above(), beneath(HOST, at_once));
+    let path = file("tiers-page", "host.pcap", &capture(&host));
+    let path = path.to_str().expect("UTF-8");
+    let page = said(["diagnose", path].map(str::to_owned));
+    assert!(page.contains("\nBeneath the server\n"), "{page}");
+    let markdown = said(["diagnose", path, "--format", "markdown"].map(str::to_owned));
+    assert!(markdown.contains("### Beneath the server\n"), "{markdown}");
+    let html = said(["report", path, "-o", "-"].map(str::to_owned));
+    assert!(html.contains("Of these alone"), "no section");
+}

@@ -1,0 +1,68 @@
+//! Hosts that work for others with calls of their own: what lies beneath a server, for people and for programs.
+
+use crate::diagnosis_json;
+use crate::diagnosis_text::held;
+use crate::page::Tone;
+use crate::text::{counted, wrap};
+use analysis::results::{Diagnosis, TierResult};
+use model::format_duration;
+use serde_json::{Value, json};
+
+pub(crate) const TITLE: &str = "Beneath the server";
+
+/// The section of the page; nothing where no host works so.
+pub(crate) fn text(d: &Diagnosis) -> String {
+    let each = d.tiers.iter().map(|t| {
+        let table = t.below.as_ref().and_then(|d| held::held_up(d));
+        let said: String = said(t).iter().map(|s| wrap("  ", 2, s)).collect();
+        said + &table.map_or_else(String::new, |t| format!("\n{}", t.text()))
+    });
+    match d.tiers.is_empty() {
+        true => String::new(),
+        false => Tone::Title.paint(TITLE) + "\n" + &each.collect::<String>(),
+    }
+}
+
+/// What it does for its clients and asks of others meanwhile, and what is said of that by itself.
+pub(crate) fn said(result: &TierResult) -> Vec<String> {
+    let t = &result.tier;
+    let each = |ns: i64| format_duration(ns / t.asked.max(1) as i64);
+    let between = match t.most_ns > t.least_ns + t.least_ns / 20 {
+        true if t.least_ns == 0 => format!("up to {}", each(t.most_ns)),
+        true => format!("{} to {}", each(t.least_ns), each(t.most_ns)),
+        false => each(t.least_ns),
+    };
+    let others = match t.others {
+        0 => String::new(),
+        n => format!(" and {}", counted(n as u64, "other server")),
+    };
+    let measured = format!(
+        "{} works on each of {} for {}; for {between} of it, calls of its own are under way, {} to {}{others}.",
+        t.host,
+        counted(t.asked, "request"),
+        each(t.work_ns),
+        counted(t.asks, "call"),
+        t.below,
+    );
+    let below = result
+        .below
+        .as_ref()
+        .map(|d| format!("Of these alone: {}", d.verdict.sentence));
+    std::iter::once(measured).chain(below).collect()
+}
+
+pub(crate) fn value(result: &TierResult) -> Value {
+    let t = &result.tier;
+    json!({
+        "capture": result.capture,
+        "host": t.host.to_string(),
+        "below": t.below.to_string(),
+        "others": t.others,
+        "requests": t.asked,
+        "own_calls": t.asks,
+        "work_ns": t.work_ns,
+        "least_ns": t.least_ns,
+        "most_ns": t.most_ns,
+        "diagnosis": result.below.as_ref().map(|d| diagnosis_json::whole(d)),
+    })
+}
