@@ -1,4 +1,4 @@
-"""PgBouncer before PostgreSQL, on the server's host: clients talk to it over the wire, it talks to the database over loopback."""
+"""PgBouncer before PostgreSQL: on the server's host, where it talks to the database over loopback, or on the host between."""
 
 import shutil
 import subprocess
@@ -6,22 +6,27 @@ import subprocess
 from kit.apps.database import as_user
 
 PORT = 6432
+# The middle host as the first client sees it (`Bench`).
+MIDDLE = "10.0.0.254"
 
 
 class PgBouncer:
     """At most `size` connections to the database, which clients share by `mode` ("session", "transaction", "statement").
-    What passes between it and the database is captured too, as `backend.pcap`."""
+    What passes between it and the database over loopback is captured too, as `backend.pcap`."""
 
-    def __init__(self, bench, *, size, mode="transaction"):
+    def __init__(self, bench, *, size, mode="transaction", between=False):
         self.bench = bench
+        host = bench.middle if between else bench.server
+        self.address = MIDDLE if between else bench.server.address
+        backend = bench.server.address if between else "127.0.0.1"
         config, users = f"{bench.scratch}/pgbouncer.ini", f"{bench.scratch}/pgbouncer.users"
         with open(users, "w") as file:
             file.write('"postgres" ""\n')
         with open(config, "w") as file:
             file.write(f"""[databases]
-postgres = host=127.0.0.1 port=5432 user=postgres dbname=postgres
+postgres = host={backend} port=5432 user=postgres dbname=postgres
 [pgbouncer]
-listen_addr = {bench.server.address}
+listen_addr = {self.address}
 listen_port = {PORT}
 unix_socket_dir =
 auth_type = any
@@ -34,15 +39,16 @@ ignore_startup_parameters = extra_float_digits
 """)
         for path in (config, users):
             shutil.chown(path, "postgres", "postgres")
-        pooler = bench.start(bench.server.command(*bench.preload, *as_user("postgres"), "pgbouncer", "-q", config),
+        pooler = bench.start(host.command(*bench.preload, *as_user("postgres"), "pgbouncer", "-q", config),
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        bench.until(lambda: bench.server.listens(PORT), pooler, "PgBouncer")
-        self._capture = bench.start(bench.server.command(
+        bench.until(lambda: host.listens(PORT), pooler, "PgBouncer")
+        self._capture = None if between else bench.start(host.command(
             "tcpdump", "-i", "lo", "-n", "-Z", "root", "-s", bench.snap, "--time-stamp-precision=nano", "-w", f"{bench.folder}/backend.pcap",
             "tcp", "port", "5432"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         bench.truth["pooler"] = {"software": "PgBouncer", "default_pool_size": size, "pool_mode": mode}
 
     def end(self):
         """Ends the capture between pooler and database."""
-        self._capture.terminate()
-        self._capture.wait(5)
+        if self._capture:
+            self._capture.terminate()
+            self._capture.wait(5)

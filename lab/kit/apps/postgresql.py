@@ -81,9 +81,9 @@ def _certificate(folder):
     return certificate, key
 
 
-def load(bench, sessions, *, port=5432, options="sslmode=disable", **more):
+def load(bench, sessions, *, port=5432, address=None, options="sslmode=disable", **more):
     """Runs sessions (`src/pgload.py`) to their end and returns their operations (`database.sessions`), with the local `port`."""
-    dsn = f"host={bench.server.address} port={port} user=postgres dbname=postgres connect_timeout=10 gssencmode=disable {options}"
+    dsn = f"host={address or bench.server.address} port={port} user=postgres dbname=postgres connect_timeout=10 gssencmode=disable {options}"
     return database.sessions(bench, "pgload.py", sessions, dsn=dsn, **more)
 
 
