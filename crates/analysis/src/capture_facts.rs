@@ -463,6 +463,9 @@ impl CaptureFacts {
     /// answered: it was heard on others, and what is sent is sent again, if it is lost.
     #[must_use]
     pub fn unanswered_ns(&self, call: &One) -> i64 {
+        if call.silent_ns <= 0 {
+            return 0;
+        }
         let heard = self.heard.get(&call.server).copied();
         let until = heard.map_or(i64::MIN, |at| at.0.saturating_sub(SENT_AGAIN_NS));
         let since = call.at_ns.saturating_add(call.response_ns());

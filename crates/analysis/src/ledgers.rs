@@ -276,9 +276,9 @@ impl BothWhole<'_> {
         let to_server = half_to_server(self.server);
         let mut rows = self.matched.at_server.iter().flatten();
         let mut ledger = Ledger::default();
-        self.matched.kept.each(|mut call| {
+        self.matched.kept.each(|call| {
             call.locked_ns = self.matched.coincidence.of(call.work, call.locked_ns);
-            let call = &call;
+            let call = &*call;
             let at_server = rows.next();
             let unloaded = cap.filter(|(server, _)| *server == call.server);
             let may_idle = DIRECTIONS.map(|d| {
@@ -391,9 +391,9 @@ impl OneWhole<'_> {
         let cap = server_cap(self.capture).map(|(cap, end)| (number_of(end), cap.service_ns));
         let [to_server, to_client] = self.halves;
         let mut ledger = Ledger::default();
-        self.kept.each(|mut call| {
+        self.kept.each(|call| {
             call.locked_ns = self.coincidence.of(call.work, call.locked_ns);
-            let call = &call;
+            let call = &*call;
             let unloaded = cap.filter(|(server, _)| *server == call.server);
             let may_idle = DIRECTIONS.map(|d| {
                 let at = (0, call.connection);
