@@ -104,8 +104,17 @@ impl Packer<'_> {
         let each = all.iter().rev();
         self.number(each.fold(0, |which, n| which << 1 | u64::from(*n != 0)));
         for n in all.into_iter().filter(|n| *n != 0) {
-            self.number(n);
+            self.sized(n);
         }
+    }
+
+    /// A number behind how many bytes it has: however large, it is written and read in one piece.
+    fn sized(&mut self, n: u64) {
+        let unused = n.leading_zeros() as usize / 8;
+        let mut bytes = [8 - unused as u8; 9];
+        bytes[1..].copy_from_slice(&n.to_le_bytes());
+        self.0.extend_from_slice(&bytes);
+        self.0.truncate(self.0.len() - unused);
     }
 
     /// Only what is not zero.
@@ -186,10 +195,26 @@ impl Unpacker<'_> {
         let mut all = [0; N];
         let mut which = self.number()?;
         while which != 0 {
-            *all.get_mut(which.trailing_zeros() as usize)? = self.number()?;
+            *all.get_mut(which.trailing_zeros() as usize)? = self.sized()?;
             which &= which - 1;
         }
         Some(all)
+    }
+
+    #[inline]
+    fn sized(&mut self) -> Option<u64> {
+        let (&length, rest) = self.0.split_first()?;
+        let own = rest.get(..usize::from(length))?;
+        let n = match rest.first_chunk() {
+            // What follows is cut off again.
+            Some(bytes) => {
+                let unused = 64 - 8 * u32::from(length.min(8));
+                u64::from_le_bytes(*bytes) & u64::MAX.unbounded_shr(unused)
+            }
+            None => own.iter().rev().fold(0, |n, b| n << 8 | u64::from(*b)),
+        };
+        self.0 = &rest[own.len()..];
+        Some(n)
     }
 
     pub fn held(&mut self) -> Option<Held> {

@@ -44,6 +44,8 @@ impl Pack for One {
         }
     }
 
+    // Where it is shown: what it holds is put there, and not copied.
+    #[inline]
     fn unpack(u: &mut Unpacker<'_>) -> Option<One> {
         let [
             row,
@@ -145,6 +147,8 @@ impl Pack for Both {
         }
     }
 
+    // Where it is shown: what it holds is put there, and not copied.
+    #[inline]
     fn unpack(u: &mut Unpacker<'_>) -> Option<Both> {
         let [
             row,
