@@ -92,6 +92,10 @@ pub struct Trouble {
     pub resent: Time,
     /// How long in it nothing flowed: all of it, but in a run of stretches with bursts between them.
     pub ns: i64,
+    /// When the first of it and what its connection went through later began, and the last of it and what came before was
+    /// over: they are told as they end, which is no order of their beginnings.
+    pub since: Time,
+    pub until: Time,
 }
 
 impl Trouble {
@@ -103,6 +107,7 @@ impl Trouble {
             && (0..=BURST_NS).contains(&(next.first - self.last));
         if goes_on {
             (self.last, self.last_mark) = (next.last, next.last_mark);
+            self.until = self.until.max(next.last);
             self.ns = self.ns.saturating_add(next.ns);
         }
         goes_on
@@ -364,7 +369,7 @@ impl CaptureFacts {
     pub fn episode(&mut self, e: &Episode) {
         self.losses.episode(e);
         let held = e.resent.iter().filter(|r| r.original.is_some()).count();
-        let trouble = Trouble {
+        let mut trouble = Trouble {
             first: e.first.time,
             last: e.last.time,
             first_mark: e.first,
@@ -378,11 +383,20 @@ impl CaptureFacts {
             window: e.window,
             resent: e.resent.last().map_or(e.first.time, |r| r.again.time),
             ns: (e.last.time - e.first.time).max(0),
+            since: e.first.time,
+            until: e.last.time,
         };
         self.episodes[e.direction.index()][e.kind].add(&trouble, self.index);
         let list = self.troubles.entry(e.connection).or_default();
         if list.back_mut().is_some_and(|last| last.joins(&trouble)) {
             return;
+        }
+        if let Some(before) = list.back() {
+            trouble.until = before.until.max(trouble.until);
+        }
+        let later = |t: &&mut Trouble| t.since > trouble.since;
+        for before in list.iter_mut().rev().take_while(later) {
+            before.since = trouble.since;
         }
         list.push_back(trouble);
         if list.len() > limits::EPISODES {
@@ -463,6 +477,9 @@ impl CaptureFacts {
     /// answered: it was heard on others, and what is sent is sent again, if it is lost.
     #[must_use]
     pub fn unanswered_ns(&self, call: &One) -> i64 {
+        if call.silent_ns <= 0 {
+            return 0;
+        }
         let heard = self.heard.get(&call.server).copied();
         let until = heard.map_or(i64::MIN, |at| at.0.saturating_sub(SENT_AGAIN_NS));
         let since = call.at_ns.saturating_add(call.response_ns());
@@ -567,8 +584,14 @@ impl CaptureFacts {
         to: Time,
     ) -> impl DoubleEndedIterator<Item = &Trouble> {
         let list = self.troubles.get(&connection);
-        list.into_iter()
-            .flatten()
-            .filter(move |t| t.first <= to && t.last >= from)
+        let near = list.into_iter().flat_map(move |list| {
+            let begin = list.partition_point(|t| t.until < from);
+            let end = list.partition_point(|t| t.since <= to);
+            list.range(begin.min(end)..end)
+        });
+        near.filter(move |t| t.first <= to && t.last >= from)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -311,15 +311,15 @@ impl Diagnosers {
         mut look: Option<&mut Look<'_>>,
         unpaired: &mut dyn FnMut(Unpaired),
     ) -> (Diagnosis, Charts, Option<Snapshot>) {
-        // What is only listed.
-        let mut beside = |l: &Looked<'_>| {
-            if let Some(look) = &mut look {
+        // What is only listed. Where nobody looks, nothing is divided for it.
+        let mut beside = look.as_mut().map(|look| {
+            |l: &Looked<'_>| {
                 look(&Looked {
                     is_judged: false,
                     ..*l
                 });
             }
-        };
+        });
         for (result, health) in results.iter_mut().zip(&self.gathered.health) {
             health.note_bounds(&result.files, &mut result.problems);
         }
@@ -338,7 +338,7 @@ impl Diagnosers {
             0 => Vec::new(),
             _ => {
                 self.lookups
-                    .finish(results.clone(), &Gathered::default(), Some(&mut beside))
+                    .finish(results.clone(), &Gathered::default(), looking(&mut beside))
                     .0
                     .ops
             }
@@ -350,7 +350,7 @@ impl Diagnosers {
             false => (&mut self.calls, &mut self.turns),
         };
         let gathered = &self.gathered;
-        let (other, _) = listed.finish(results.clone(), gathered, Some(&mut beside));
+        let (other, _) = listed.finish(results.clone(), gathered, looking(&mut beside));
         let (mut d, measured) = judged.finish(results, gathered, look);
         for of in [&self.calls, &self.turns, &self.lookups] {
             of.unpaired().for_each(&mut *unpaired);
@@ -399,6 +399,11 @@ impl Diagnosers {
         charts.ladders = judged.ladders();
         (d, charts, snapshot)
     }
+}
+
+/// Who looks, if anybody does.
+fn looking<'a>(look: &'a mut Option<impl FnMut(&Looked<'_>)>) -> Option<&'a mut Look<'a>> {
+    look.as_mut().map(|look| look as &mut Look<'_>)
 }
 
 #[cfg(test)]

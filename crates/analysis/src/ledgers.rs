@@ -110,11 +110,6 @@ impl Spared {
         }
     }
 
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.connections.is_empty() && self.works.is_empty()
-    }
-
     fn of(&self, connection: u64, work: u64) -> Option<Share> {
         let by_work = match work {
             0 => None,
@@ -215,6 +210,20 @@ impl Whole<'_> {
         }
     }
 
+    /// What clients waited at least, as the sums have it: known before calls are divided.
+    #[must_use]
+    pub fn waited_ns(&self) -> i64 {
+        match self {
+            Whole::One(one) => one.waited_ns(),
+            Whole::Both(both) if both.unsure.is_empty() => {
+                let others = both.others.iter().map(|(others, _)| others.waited_ns());
+                others.fold(both.matched.kept.waited_ns(), i64::saturating_add)
+            }
+            // Of calls of which nothing is known it is not certain either.
+            Whole::Both(_) => self.sums(&Spared::default()).total.lo_ns,
+        }
+    }
+
     #[must_use]
     pub fn sums(&self, spared: &Spared) -> Sums {
         let mut sums = Sums::new();
@@ -276,9 +285,9 @@ impl BothWhole<'_> {
         let to_server = half_to_server(self.server);
         let mut rows = self.matched.at_server.iter().flatten();
         let mut ledger = Ledger::default();
-        self.matched.kept.each(|mut call| {
+        self.matched.kept.each(|call| {
             call.locked_ns = self.matched.coincidence.of(call.work, call.locked_ns);
-            let call = &call;
+            let call = &*call;
             let at_server = rows.next();
             let unloaded = cap.filter(|(server, _)| *server == call.server);
             let may_idle = DIRECTIONS.map(|d| {
@@ -386,14 +395,22 @@ pub struct OneWhole<'a> {
 }
 
 impl OneWhole<'_> {
+    /// What clients waited at least: beyond what was seen the way between them and the capture and back.
+    fn waited_ns(&self) -> i64 {
+        let [_, to_client] = self.halves;
+        let calls = i64::try_from(self.kept.len()).unwrap_or(i64::MAX);
+        let beyond = to_client.bounds().lo_ns.saturating_mul(calls);
+        self.kept.waited_ns().saturating_add(beyond)
+    }
+
     /// Shows each call's ledger, in the order in which they were over.
     fn each(&self, spared: &Spared, mut look: impl FnMut(&One, &Ledger)) {
         let cap = server_cap(self.capture).map(|(cap, end)| (number_of(end), cap.service_ns));
         let [to_server, to_client] = self.halves;
         let mut ledger = Ledger::default();
-        self.kept.each(|mut call| {
+        self.kept.each(|call| {
             call.locked_ns = self.coincidence.of(call.work, call.locked_ns);
-            let call = &call;
+            let call = &*call;
             let unloaded = cap.filter(|(server, _)| *server == call.server);
             let may_idle = DIRECTIONS.map(|d| {
                 let at = (0, call.connection);

@@ -450,12 +450,16 @@ impl MatchedFacts {
         }
         let told = at_client.passing.sum(Direction::ToServer);
         // What recovery held back is loss.
-        let recovers = client
-            .overlapping(c.connection, c.request_first.time, c.request_last.time)
-            .any(|t| t.kind == EpisodeKind::Recovery && t.direction == Direction::ToServer);
-        let nagle = match recovers {
-            true => 0,
-            false => call.request_held_ns - told,
+        let recovers = || {
+            client
+                .overlapping(c.connection, c.request_first.time, c.request_last.time)
+                .any(|t| t.kind == EpisodeKind::Recovery && t.direction == Direction::ToServer)
+        };
+        let held_back = call.request_held_ns - told;
+        let nagle = if held_back > 0 && recovers() {
+            0
+        } else {
+            held_back
         };
         // What the client's TCP held back, passes the server as it came, or before it came there.
         let nagle = nagle.clamp(0, (transfer + path).max(0));

@@ -214,9 +214,9 @@ impl Distribution {
         }
         let rank = ((q * self.count as f64).ceil() as u64).clamp(1, self.count);
         if self.buckets.is_empty() {
-            let mut sorted = self.samples.clone();
-            sorted.sort_unstable();
-            return sorted[rank as usize - 1];
+            let mut samples = self.samples.clone();
+            let (_, &mut found, _) = samples.select_nth_unstable(rank as usize - 1);
+            return found;
         }
         let mut seen = 0;
         for (i, &n) in self.buckets.iter().enumerate() {

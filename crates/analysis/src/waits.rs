@@ -83,6 +83,8 @@ mod tests {
             window: 0,
             resent: Time(last * MS),
             ns: (last - first) * MS,
+            since: Time(first * MS),
+            until: Time(last * MS),
         }
     }
 

@@ -7,7 +7,6 @@
 
 use crate::classes::Classes;
 use crate::held::Held;
-use crate::kept::{Pack, Packer, Unpacker};
 use crate::one::{Half, Lost, Share, path};
 use crate::{Bounds, Cause, Ledger, Locked};
 use model::{Direction, EpisodeKind};
@@ -51,75 +50,6 @@ pub struct Both {
     pub server_connection: u64,
     pub sending_at_ns: [i64; 2],
     pub sending_ns: [i64; 2],
-}
-
-impl Pack for Both {
-    fn pack(&self, p: &mut Packer<'_>) {
-        let numbers = [
-            self.row,
-            self.connection,
-            self.work,
-            self.attributes,
-            self.server,
-        ];
-        numbers.into_iter().for_each(|n| p.number(n));
-        p.signed(self.at_ns);
-        self.bytes.into_iter().for_each(|n| p.number(n));
-        for ns in [
-            self.response_ns,
-            self.service_ns,
-            self.stall_ns,
-            self.locked_ns,
-            self.behind_ns,
-            self.transfer_ns,
-            self.request_passing_ns,
-            self.nagle_ns,
-            self.path_ns,
-            self.inner_ns[0],
-            self.inner_ns[1],
-        ] {
-            p.signed(ns);
-        }
-        p.number(self.lost.number() * 2 + u64::from(self.is_datagram));
-        p.held(&self.held);
-        p.number(self.server_connection);
-        let [request, response] = self.sending_at_ns;
-        // Of the request it is known from elsewhere.
-        p.signed(request - self.at_ns);
-        p.signed(response - self.at_ns);
-        self.sending_ns.into_iter().for_each(|ns| p.signed(ns));
-        p.number(self.hidden_ns.map_or(0, |ns| ns as u64 + 1));
-    }
-
-    fn unpack(u: &mut Unpacker<'_>) -> Option<Both> {
-        let mut call = Both {
-            row: u.number()?,
-            connection: u.number()?,
-            work: u.number()?,
-            attributes: u.number()?,
-            server: u.number()?,
-            at_ns: u.signed()?,
-            bytes: [u.number()?, u.number()?],
-            response_ns: u.signed()?,
-            service_ns: u.signed()?,
-            stall_ns: u.signed()?,
-            locked_ns: u.signed()?,
-            behind_ns: u.signed()?,
-            transfer_ns: u.signed()?,
-            request_passing_ns: u.signed()?,
-            nagle_ns: u.signed()?,
-            path_ns: u.signed()?,
-            inner_ns: [u.signed()?, u.signed()?],
-            ..Both::default()
-        };
-        (call.lost, call.is_datagram) = u.lost()?;
-        call.held = u.held()?;
-        call.server_connection = u.number()?;
-        call.sending_at_ns = [call.at_ns + u.signed()?, call.at_ns + u.signed()?];
-        call.sending_ns = [u.signed()?, u.signed()?];
-        call.hidden_ns = u.number()?.checked_sub(1).map(|ns| ns as i64);
-        Some(call)
-    }
 }
 
 /// A line that is narrow for the messages of one direction.

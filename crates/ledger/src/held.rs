@@ -42,14 +42,24 @@ impl Held {
     /// In all, in this direction.
     #[must_use]
     pub fn sum(&self, d: Direction) -> i64 {
+        if self.is_free(d) {
+            return 0;
+        }
         let each = self.of(d).iter().map(|(_, ns)| *ns);
         each.fold(0, i64::saturating_add)
     }
 
-    /// Whether nothing was, in this direction, as mostly.
+    /// Whether nothing was, in this direction, as mostly: asked so often that it is one look at all bits.
     #[must_use]
     pub fn is_free(&self, d: Direction) -> bool {
-        *self.of(d) == PerKind::default()
+        let PerKind(all) = self.of(d);
+        all.iter().fold(0, |bits, ns| bits | ns) == 0
+    }
+
+    /// Whether nothing was at all.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        self.is_free(Direction::ToServer) && self.is_free(Direction::ToClient)
     }
 
     /// As much of it as there is in `left`, which it is taken from.
@@ -108,6 +118,14 @@ impl AddAssign for Held {
 pub struct HeldUp {
     pub passing: Held,
     pub waiting: Held,
+}
+
+impl HeldUp {
+    /// Whether nothing did.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        self.passing.is_none() && self.waiting.is_none()
+    }
 }
 
 impl Cause {

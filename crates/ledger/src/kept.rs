@@ -3,15 +3,16 @@
 //! variable-length numbers, some thirty bytes each, one behind the other.
 
 use crate::held::{Held, HeldUp};
-use crate::one::Lost;
 use model::{Direction, EpisodeKind};
 use std::marker::PhantomData;
 
 /// Bytes of one piece.
 const PIECE: usize = 1 << 20;
 
-/// What can be packed.
+/// What can be kept of a call.
 pub trait Pack: Sized {
+    /// What its client waited as far as it was seen, which is a part of its ledger's least.
+    fn waited_ns(&self) -> i64;
     fn pack(&self, into: &mut Packer<'_>);
     fn unpack(from: &mut Unpacker<'_>) -> Option<Self>;
 }
@@ -21,6 +22,7 @@ pub struct Kept<T> {
     pieces: Vec<Vec<u8>>,
     last: Vec<u8>,
     count: u64,
+    waited_ns: i64,
     of: PhantomData<fn(T)>,
 }
 
@@ -30,6 +32,7 @@ impl<T> Default for Kept<T> {
             pieces: Vec::new(),
             last: Vec::new(),
             count: 0,
+            waited_ns: 0,
             of: PhantomData,
         }
     }
@@ -43,6 +46,7 @@ impl<T: Pack> Kept<T> {
         }
         item.pack(&mut Packer(&mut self.last));
         self.count += 1;
+        self.waited_ns = self.waited_ns.saturating_add(item.waited_ns());
     }
 
     #[must_use]
@@ -55,12 +59,18 @@ impl<T: Pack> Kept<T> {
         self.count == 0
     }
 
-    /// Shows all of them.
-    pub fn each(&self, mut look: impl FnMut(T)) {
+    /// What the clients of all of them waited.
+    #[must_use]
+    pub fn waited_ns(&self) -> i64 {
+        self.waited_ns
+    }
+
+    /// Shows all of them; each is in one place, as they are large.
+    pub fn each(&self, mut look: impl FnMut(&mut T)) {
         for piece in self.pieces.iter().chain([&self.last]) {
             let mut rest = Unpacker(piece);
-            while let Some(item) = T::unpack(&mut rest) {
-                look(item);
+            while let Some(mut item) = T::unpack(&mut rest) {
+                look(&mut item);
             }
         }
     }
@@ -85,13 +95,32 @@ impl Packer<'_> {
 
     /// Signed numbers alternate: 0, -1, 1, -2…
     pub fn signed(&mut self, n: i64) {
-        self.number(((n << 1) ^ (n >> 63)) as u64);
+        self.number(alternating(n));
+    }
+
+    /// Numbers most of which are zero: which are not, and these.
+    pub(crate) fn numbers<const N: usize>(&mut self, all: [u64; N]) {
+        const { assert!(N <= 64) };
+        let each = all.iter().rev();
+        self.number(each.fold(0, |which, n| which << 1 | u64::from(*n != 0)));
+        for n in all.into_iter().filter(|n| *n != 0) {
+            self.sized(n);
+        }
+    }
+
+    /// A number behind how many bytes it has: however large, it is written and read in one piece.
+    fn sized(&mut self, n: u64) {
+        let unused = n.leading_zeros() as usize / 8;
+        let mut bytes = [8 - unused as u8; 9];
+        bytes[1..].copy_from_slice(&n.to_le_bytes());
+        self.0.extend_from_slice(&bytes);
+        self.0.truncate(self.0.len() - unused);
     }
 
     /// Only what is not zero.
     pub fn held(&mut self, held: &Held) {
         let both = [Direction::ToServer, Direction::ToClient];
-        if both.into_iter().all(|d| held.is_free(d)) {
+        if held.is_none() {
             return self.number(0);
         }
         let each = || {
@@ -111,6 +140,16 @@ impl Packer<'_> {
         self.held(&held.passing);
         self.held(&held.waiting);
     }
+}
+
+/// A signed number as one that is small where it is near zero.
+pub(crate) fn alternating(n: i64) -> u64 {
+    ((n << 1) ^ (n >> 63)) as u64
+}
+
+/// What was [`alternating`].
+pub(crate) fn straight(n: u64) -> i64 {
+    (n >> 1) as i64 ^ -((n & 1) as i64)
 }
 
 /// Reads what a [`Packer`] wrote.
@@ -149,8 +188,33 @@ impl Unpacker<'_> {
 
     #[inline]
     pub fn signed(&mut self) -> Option<i64> {
-        let n = self.number()?;
-        Some((n >> 1) as i64 ^ -((n & 1) as i64))
+        self.number().map(straight)
+    }
+
+    pub(crate) fn numbers<const N: usize>(&mut self) -> Option<[u64; N]> {
+        let mut all = [0; N];
+        let mut which = self.number()?;
+        while which != 0 {
+            *all.get_mut(which.trailing_zeros() as usize)? = self.sized()?;
+            which &= which - 1;
+        }
+        Some(all)
+    }
+
+    #[inline]
+    fn sized(&mut self) -> Option<u64> {
+        let (&length, rest) = self.0.split_first()?;
+        let own = rest.get(..usize::from(length))?;
+        let n = match rest.first_chunk() {
+            // What follows is cut off again.
+            Some(bytes) => {
+                let unused = 64 - 8 * u32::from(length.min(8));
+                u64::from_le_bytes(*bytes) & u64::MAX.unbounded_shr(unused)
+            }
+            None => own.iter().rev().fold(0, |n, b| n << 8 | u64::from(*b)),
+        };
+        self.0 = &rest[own.len()..];
+        Some(n)
     }
 
     pub fn held(&mut self) -> Option<Held> {
@@ -165,12 +229,6 @@ impl Unpacker<'_> {
             held.add(d, kind, self.signed()?);
         }
         Some(held)
-    }
-
-    /// Whether something was lost, and whether it went in datagrams.
-    pub(crate) fn lost(&mut self) -> Option<(Lost, bool)> {
-        let n = self.number()?;
-        Some((Lost::of(n / 2), n % 2 == 1))
     }
 
     pub fn held_up(&mut self) -> Option<HeldUp> {
@@ -190,6 +248,10 @@ mod tests {
     struct Item(u64, i64, Held);
 
     impl Pack for Item {
+        fn waited_ns(&self) -> i64 {
+            self.1
+        }
+
         fn pack(&self, p: &mut Packer<'_>) {
             p.number(self.0);
             p.signed(self.1);
@@ -214,7 +276,7 @@ mod tests {
             }).collect();
             items.iter().for_each(|i| kept.push(i));
             let mut back = Vec::new();
-            kept.each(|i| back.push(i));
+            kept.each(|i| back.push(i.clone()));
             prop_assert_eq!(back, items);
         }
     }

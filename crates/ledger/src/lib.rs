@@ -15,6 +15,7 @@ mod classes;
 mod held;
 mod kept;
 mod one;
+mod packed;
 mod sums;
 #[cfg(test)]
 mod tests;

@@ -12,7 +12,7 @@
 
 use crate::classes::Classes;
 use crate::held::{Held, HeldUp};
-use crate::kept::{Pack, Packer, Unpacker};
+use crate::kept::Pack;
 use crate::{Bounds, Cause, Ledger, Locked};
 use model::{Direction, EpisodeKind, TimeClass};
 
@@ -120,68 +120,6 @@ impl One {
     }
 }
 
-impl Pack for One {
-    fn pack(&self, p: &mut Packer<'_>) {
-        p.number(self.row);
-        p.number(self.connection);
-        p.number(self.work);
-        p.number(self.attributes);
-        p.number(self.server);
-        p.signed(self.at_ns);
-        p.number(self.request_bytes);
-        for ns in [
-            self.request_passing_ns,
-            self.wait_ns,
-            self.response_passing_ns,
-            self.request_held_ns,
-            self.response_held_ns,
-            self.inner_ns[0],
-            self.inner_ns[1],
-            self.stall_ns,
-            self.locked_ns,
-            self.recovery_ns,
-            self.response_recovery_ns,
-            self.behind_ns,
-        ] {
-            p.signed(ns);
-        }
-        p.number(self.hidden_ns.unsigned_abs() * 2 + u64::from(self.may_be_held));
-        p.signed(self.silent_ns);
-        p.number(self.lost.number() * 2 + u64::from(self.is_datagram));
-        p.held_up(&self.held);
-    }
-
-    fn unpack(u: &mut Unpacker<'_>) -> Option<One> {
-        let mut call = One {
-            row: u.number()?,
-            connection: u.number()?,
-            work: u.number()?,
-            attributes: u.number()?,
-            server: u.number()?,
-            at_ns: u.signed()?,
-            request_bytes: u.number()?,
-            request_passing_ns: u.signed()?,
-            wait_ns: u.signed()?,
-            response_passing_ns: u.signed()?,
-            request_held_ns: u.signed()?,
-            response_held_ns: u.signed()?,
-            inner_ns: [u.signed()?, u.signed()?],
-            stall_ns: u.signed()?,
-            locked_ns: u.signed()?,
-            recovery_ns: u.signed()?,
-            response_recovery_ns: u.signed()?,
-            behind_ns: u.signed()?,
-            ..One::default()
-        };
-        let hidden = u.number()?;
-        (call.hidden_ns, call.may_be_held) = ((hidden / 2) as i64, hidden % 2 == 1);
-        call.silent_ns = u.signed()?;
-        (call.lost, call.is_datagram) = u.lost()?;
-        call.held = u.held_up()?;
-        Some(call)
-    }
-}
-
 /// What is known of the half of the path between a capture and a host, there and back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Half {
@@ -251,7 +189,7 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
         beyond.hi_ns = None;
     }
     let silent = call.silent_ns.max(0);
-    ledger.clear(Bounds::exactly(response.saturating_add(silent)).plus(beyond));
+    ledger.clear(Bounds::exactly(call.waited_ns()).plus(beyond));
     if call.lost == Lost::Hidden {
         ledger.charge(Cause::Unknown, Direction::ToServer, ledger.response);
         return;
@@ -307,6 +245,9 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
 /// Round trips inside a response: the client confirms what the server asked for, and the server goes on. Each of the two
 /// waits holds a half of the path there and back, and else who was waited for.
 fn inner(call: &One, facts: &OneFacts, reply: &mut i64, ledger: &mut Ledger) {
+    if call.inner_ns == [0; 2] {
+        return;
+    }
     let d = Direction::ToServer;
     let [asked, answered] = call.inner_ns;
     for (ns, half, own) in [
@@ -428,6 +369,9 @@ fn rest_of(
     ledger: &mut Ledger,
 ) {
     let most = ns.hi_ns.unwrap_or(ns.lo_ns);
+    if ns.hi_ns == Some(0) {
+        return;
+    }
     if sender.is_here() && d == Direction::ToServer {
         // Segments that the host joins stand in its capture a little later than they were: the server may
         // have had them by then.

@@ -2,7 +2,6 @@
 
 use crate::{Bounds, Cause, Ledger, Line, Place};
 use model::Direction;
-use std::collections::BTreeMap;
 
 /// A line summed over calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,7 +16,8 @@ pub struct Sums {
     pub calls: u64,
     /// What the clients waited.
     pub total: Bounds,
-    lines: BTreeMap<(Cause, usize), (Bounds, u64)>,
+    /// What was charged, and of how many calls, by cause and direction.
+    lines: [[Option<(Bounds, u64)>; 2]; Cause::ALL.len()],
 }
 
 impl Sums {
@@ -43,24 +43,30 @@ impl Sums {
     }
 
     fn charge(&mut self, cause: Cause, d: Direction, ns: Bounds, calls: u64) {
-        let (sum, n) = self
-            .lines
-            .entry((cause, d.index()))
-            .or_insert((Bounds::exactly(0), 0));
+        let line = &mut self.lines[cause as usize][d.index()];
+        let (sum, n) = line.get_or_insert((Bounds::exactly(0), 0));
         *sum = sum.plus(ns);
         *n += calls;
+    }
+
+    /// What was charged, in the order of causes.
+    fn charged(&self) -> impl Iterator<Item = (Cause, Direction, Bounds, u64)> {
+        let each = Cause::ALL.iter().zip(&self.lines);
+        each.flat_map(|(&cause, [to_server, to_client])| {
+            let both = [
+                (Direction::ToServer, to_server),
+                (Direction::ToClient, to_client),
+            ];
+            let charged = both.into_iter();
+            charged.filter_map(move |(d, line)| line.map(|(ns, calls)| (cause, d, ns, calls)))
+        })
     }
 
     pub fn merge(&mut self, other: &Sums) {
         self.calls += other.calls;
         self.total = self.total.plus(other.total);
-        for (&(cause, d), &(ns, calls)) in &other.lines {
-            let (sum, n) = self
-                .lines
-                .entry((cause, d))
-                .or_insert((Bounds::exactly(0), 0));
-            *sum = sum.plus(ns);
-            *n += calls;
+        for (cause, d, ns, calls) in other.charged() {
+            self.charge(cause, d, ns, calls);
         }
     }
 
@@ -82,19 +88,15 @@ impl Sums {
     /// What is charged to a cause, of one direction's bytes.
     #[must_use]
     pub fn of_direction(&self, cause: Cause, d: Direction) -> Bounds {
-        let line = self.lines.get(&(cause, d.index()));
-        line.map_or(Bounds::exactly(0), |(ns, _)| *ns)
+        let line = self.lines[cause as usize][d.index()];
+        line.map_or(Bounds::exactly(0), |(ns, _)| ns)
     }
 
     /// Its lines, each place, side and cause once; the largest by what is certain first.
     #[must_use]
     pub fn lines(&self) -> Vec<Sum> {
         let mut lines: Vec<Sum> = Vec::new();
-        for (&(cause, d), &(ns, calls)) in &self.lines {
-            let d = match d {
-                0 => Direction::ToServer,
-                _ => Direction::ToClient,
-            };
+        for (cause, d, ns, calls) in self.charged() {
             let (place, side) = cause.of(d);
             let same =
                 |s: &&mut Sum| (s.line.place, s.line.side, s.line.cause) == (place, side, cause);

@@ -376,21 +376,24 @@ impl<'a> ReadOptions<'a> {
         }
         let as_read = results.clone();
         let mut judged = self.rows.then(AllJudged::default);
-        let mut look = |l: &Looked<'_>| {
-            if let Some(all) = &mut judged {
-                let one = Judged {
-                    ledger: l.ledger.clone(),
-                    in_diagnosis: l.is_judged,
-                    server: l.server.and_then(|s| s.marks),
-                    clock_offset_ns: l.clock_offset_ns,
+        let mut unpaired = Vec::new();
+        let (diagnosis, charts, whole) = match &mut judged {
+            None => diagnoser.finish_measured(results),
+            Some(all) => {
+                let mut look = |l: &Looked<'_>| {
+                    let one = Judged {
+                        ledger: l.ledger.clone(),
+                        in_diagnosis: l.is_judged,
+                        server: l.server.and_then(|s| s.marks),
+                        clock_offset_ns: l.clock_offset_ns,
+                    };
+                    let of = usize::from(l.is_at_server_alone);
+                    all.add(of, l.row, &one, l.server.map(|s| s.row));
                 };
-                let of = usize::from(l.is_at_server_alone);
-                all.add(of, l.row, &one, l.server.map(|s| s.row));
+                let mut list = |one| unpaired.push(one);
+                diagnoser.finish_looked_at(results, &mut look, &mut list)
             }
         };
-        let mut unpaired = Vec::new();
-        let mut list = |one| unpaired.push(one);
-        let (diagnosis, charts, whole) = diagnoser.finish_looked_at(results, &mut look, &mut list);
         let mut alone = Vec::new();
         for ((mut end, result), capture) in ends.into_iter().zip(as_read).zip(&diagnosis.captures) {
             if let Some(side) = capture.side {

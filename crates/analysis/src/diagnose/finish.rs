@@ -17,7 +17,7 @@ use crate::ledgers::{
 use crate::narrowest::{self, Link};
 use crate::places::Known;
 use crate::results::{Budget, CaptureResult, Diagnosis, Finding, Side, Verdict};
-use crate::rounds::{Crossing, Habit};
+use crate::rounds::{Chatter, Crossing, Habit};
 use crate::sql::habits::{Habit as SqlHabit, Pattern, habits};
 use crate::streams::{self, Gathered, Streams};
 use crate::verdict::{exchanged, verdict};
@@ -73,10 +73,7 @@ impl Diagnoser {
             Kind::Calls => narrowest::links(&self.matched.narrowest, streams.carried(), elapsed_ns),
         };
         let whole = self.whole(&seen, gathered, &streams, &links, operations);
-        let (account, spared) = self.account(&seen, &streams, &whole);
-        if let Some(look) = look {
-            self.show(&seen, &whole, &spared, look);
-        }
+        let (account, spared) = self.account(&seen, &streams, &whole, look);
         let hosts = self.held_against_tools(&seen, gathered, &results, (&whole, &spared));
         let layers = self.layers(&seen, &ops, &noted, &hosts);
         let facts = Facts {
@@ -238,15 +235,24 @@ impl Diagnoser {
     }
 
     /// All calls divided and summed, and which trips could have been spared; or what streams waited for,
-    /// where they are all there is.
-    fn account(&self, seen: &Seen, streams: &Streams, whole: &Whole<'_>) -> (Account, Spared) {
+    /// where they are all there is. `look` sees each call's ledger.
+    fn account(
+        &self,
+        seen: &Seen,
+        streams: &Streams,
+        whole: &Whole<'_>,
+        look: Option<&mut Look<'_>>,
+    ) -> (Account, Spared) {
         let (account, spared) = match self.is_of_streams() {
             true => {
+                if let Some(look) = look {
+                    self.show(seen, whole, &Spared::default(), look);
+                }
                 let mut account = Account::of(Basis::Streams, streams.sums());
                 account.chatter[Habit::Writes as usize] = streams.chatter();
                 (account, Spared::default())
             }
-            false => self.divide(seen, whole),
+            false => self.divide(seen, whole, look),
         };
         let account = Account {
             cap: facts::server_cap(&self.captures[seen.server.unwrap_or(0)]),
@@ -255,10 +261,12 @@ impl Diagnoser {
         (account, spared)
     }
 
-    /// Shows each call's ledger to `look`.
-    fn show(&self, seen: &Seen, whole: &Whole<'_>, spared: &Spared, look: &mut Look<'_>) {
+    /// Shows each call's ledger to `look`, and sums them.
+    fn show(&self, seen: &Seen, whole: &Whole<'_>, spared: &Spared, look: &mut Look<'_>) -> Sums {
+        let mut sums = Sums::new();
         let mut rows = self.matched.at_server.iter().flatten();
         whole.each(spared, |call, ledger| {
+            sums.add(ledger);
             let clock = seen.clock_at(call.at);
             look(&Looked {
                 row: call.row,
@@ -273,11 +281,17 @@ impl Diagnoser {
                 clock_offset_ns: clock.map_or(0, |c| self.matched.offset_ns(c, call.at)),
             });
         });
+        sums
     }
 
     /// The account of all calls, and which trips could have been spared: connections that ask for little at
     /// a time show in the bytes alone, and statements name what else they ask too often.
-    fn divide(&self, seen: &Seen, whole: &Whole<'_>) -> (Account, Spared) {
+    fn divide(
+        &self,
+        seen: &Seen,
+        whole: &Whole<'_>,
+        look: Option<&mut Look<'_>>,
+    ) -> (Account, Spared) {
         let basis = seen.basis;
         let rounds = match basis {
             Basis::Matched => &self.matched.rounds,
@@ -288,11 +302,12 @@ impl Diagnoser {
         // What a client waits holds the way to its server.
         let is_within = basis == Basis::Client;
         let [least, most] = [least_ns, most_ns].map(|ns| Crossing { ns, is_within });
-        let mut account = Account::of(basis, whole.sums(&Spared::default()));
         let mut spared = Spared::default();
+        let mut chatter = [Chatter::default(); 2];
         let path_is_known = matches!(basis, Basis::Client | Basis::Matched);
         // Less than may be accused stays the path's; where bounds are all there is, it may be more.
-        let accused = account.total_ns / ACCUSED_SHARE;
+        let waited_ns = whole.waited_ns();
+        let accused = waited_ns / ACCUSED_SHARE;
         let found = seen.sql.as_ref().map_or_else(Vec::new, habits);
         for habit in &found {
             let same = |h: &&SqlHabit<'_>| h.cause() == habit.cause();
@@ -316,7 +331,7 @@ impl Diagnoser {
             };
             let sure = rounds.chatter(habit, least, |_| 0);
             if sure.saved_ns >= accused.max(worth_ns) {
-                account.chatter[habit as usize] = sure;
+                chatter[habit as usize] = sure;
                 spared.by_connections(rounds, habit, least, |_| 0, true);
             }
             // What a connection was asked before the capture and behind it nobody has counted.
@@ -329,12 +344,15 @@ impl Diagnoser {
                 spared.by_connections(rounds, habit, most, more, false);
             }
         }
-        if !spared.is_empty() {
-            account = Account {
-                chatter: account.chatter,
-                ..Account::of(basis, whole.sums(&spared))
-            };
-        }
+        let sums = match look {
+            Some(look) => self.show(seen, whole, &spared, look),
+            None => whole.sums(&spared),
+        };
+        let account = Account {
+            chatter,
+            ..Account::of(basis, sums)
+        };
+        debug_assert_eq!(account.total_ns, waited_ns);
         (account, spared)
     }
 

@@ -9,10 +9,11 @@ use crate::capture_facts::{CaptureFacts, TcpFacts};
 use crate::locks::Coincidence;
 use crate::path::{Acknowledged, Crossed};
 use crate::stats::Distribution;
+use hashbrown::HashSet;
 use ledger::{Half, Kept, One};
 use model::limits;
 use model::{Call, ConnectionSummary, Time};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 #[derive(Default)]
@@ -25,9 +26,9 @@ pub(super) struct Others {
 /// What one capture shows.
 #[derive(Default)]
 struct Seen {
-    clients: BTreeSet<IpAddr>,
+    clients: HashSet<IpAddr, foldhash::fast::FixedState>,
     /// The ports of what was asked; the server may have several addresses.
-    services: BTreeSet<u16>,
+    services: HashSet<u16, foldhash::fast::FixedState>,
     /// Calls of clients that the other capture has not shown so far, by client and service.
     alone: BTreeMap<(IpAddr, u16), OneSided>,
     /// What acknowledgements of each of them say of the path to it.
