@@ -40,6 +40,7 @@ def pooler(case, query_ms, far_ms, near_ms=0.2, sessions=1):
         # The way to the database and its statements are told apart as far as one end can.
         far = "network" if 2 * far_ms > 3 * query_ms else "server" if query_ms > 6 * far_ms else None
         if far:
+            # How many statements there are is not the pooler's choice: it is not chatty.
             tier["tiers[0].diagnosis.verdict.side"] = {"in": [far, "undetermined", "mixed"]}
         said = dict(side=["server"], find=["downstream-wait"], first=[r"downstream-wait"] if sessions == 1 else [], json=tier)
         expectation.runs = [expect.run("at the pooler", "diagnose", ["server.pcap"], **said),

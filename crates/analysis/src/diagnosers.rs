@@ -478,6 +478,7 @@ mod tests {
             whole: true,
             server_app: None,
             hosts: Arc::default(),
+            passes_on: false,
         };
         let mut d = Diagnosers::new(1, options, None);
         fill(&mut d);

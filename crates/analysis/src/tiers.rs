@@ -44,11 +44,21 @@ pub struct Tier {
     pub most_ns: i64,
 }
 
+impl Tier {
+    /// Whether it makes about as many calls as it is asked to: it only passes them on, and how many is not its choice.
+    #[must_use]
+    pub fn passes_on(&self) -> bool {
+        self.asks <= self.asked.saturating_add(self.asked / 2)
+    }
+}
+
 /// Which calls of captures are looked at, by who makes them: hosts that work for others, or all but those.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Only {
     pub hosts: Vec<IpAddr>,
     pub are_theirs: bool,
+    /// Whether those only [pass on](Tier::passes_on) what they are asked.
+    pub pass_on: bool,
 }
 
 impl Only {
@@ -480,6 +490,7 @@ mod tests {
         };
         assert_eq!((tier.host, tier.below.port), ([10, 0, 0, 2].into(), 2_049));
         assert_eq!((tier.asked, tier.asks, tier.others), (40, 160, 0));
+        assert!(!tier.passes_on());
         // The first call of all has not been seen from its beginning on.
         let beneath = 40 * 40 * MS;
         assert_eq!((tier.least_ns, tier.most_ns), (beneath, beneath));

@@ -185,7 +185,6 @@ impl<'a> ReadOptions<'a> {
             return Ok(d);
         }
         let hosts = tiers.iter().flat_map(addresses).collect();
-        let only = |hosts, are_theirs| Only { hosts, are_theirs };
         let of = |only: &Only, captures: &Captures, events: &mut dyn FnMut(Event)| {
             let part = ReadOptions {
                 only: Some(only),
@@ -193,10 +192,20 @@ impl<'a> ReadOptions<'a> {
             };
             part.as_is_best(captures, events)
         };
-        let mut outer = of(&only(hosts, false), captures, events)?;
+        let work = Only {
+            hosts,
+            are_theirs: false,
+            pass_on: false,
+        };
+        let mut outer = of(&work, captures, events)?;
         for (tier, captures) in tiers.iter().zip(beneath) {
             let mut tier = tier.clone();
-            let inner = of(&only(addresses(&tier), true), &captures, events)?;
+            let own_calls = Only {
+                hosts: addresses(&tier),
+                are_theirs: true,
+                pass_on: tier.tier.passes_on(),
+            };
+            let inner = of(&own_calls, &captures, events)?;
             tier.below = Some(Box::new(inner.diagnosis));
             outer
                 .diagnosis
@@ -432,6 +441,7 @@ impl<'a> ReadOptions<'a> {
             whole: config.from.is_none() && config.to.is_none() && config.filter.is_none(),
             server_app: config.server_app.clone(),
             hosts: Arc::clone(&config.hosts),
+            passes_on: self.only.is_some_and(|only| only.pass_on),
         }
     }
 

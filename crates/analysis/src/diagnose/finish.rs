@@ -308,7 +308,10 @@ impl Diagnoser {
         // Less than may be accused stays the path's; where bounds are all there is, it may be more.
         let waited_ns = whole.waited_ns();
         let accused = waited_ns / ACCUSED_SHARE;
-        let found = seen.sql.as_ref().map_or_else(Vec::new, habits);
+        let found = match &seen.sql {
+            Some(sql) if !self.options.passes_on => habits(sql),
+            _ => Vec::new(),
+        };
         for habit in &found {
             let same = |h: &&SqlHabit<'_>| h.cause() == habit.cause();
             let saved = found.iter().filter(same).map(|h| h.saved_ns);
@@ -319,6 +322,7 @@ impl Diagnoser {
             }
         }
         let own: &[Habit] = match self.kind {
+            _ if self.options.passes_on => &[],
             // Only turns tell requests to write from questions.
             Kind::Turns => &Habit::ALL,
             Kind::Calls if self.is_alternating() => &[Habit::Questions],

@@ -49,6 +49,8 @@ pub struct Options {
     pub server_app: Option<Arc<Application>>,
     /// What tools said of the hosts.
     pub hosts: Arc<[Host]>,
+    /// Whether the client only passes on what it is asked itself: how often it asks, and for how much, is not its choice.
+    pub passes_on: bool,
 }
 
 /// What a diagnosis is of; see [`diagnosers`](crate::diagnosers).

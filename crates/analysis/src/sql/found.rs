@@ -75,6 +75,7 @@ impl Client {
             statements_bytes: u64::MAX,
             whole: true,
             server_app: None,
+            passes_on: false,
             hosts: std::sync::Arc::default(),
         };
         let mut d = Diagnosers::new(2, options, None);
