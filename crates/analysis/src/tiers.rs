@@ -45,6 +45,12 @@ pub struct Tier {
 }
 
 impl Tier {
+    /// Whether least and most are so far apart that both are to be said.
+    #[must_use]
+    pub fn is_bounds(&self) -> bool {
+        self.most_ns - self.least_ns > self.least_ns / 20
+    }
+
     /// Whether it makes about as many calls as it is asked to: it only passes them on, and how many is not its choice.
     #[must_use]
     pub fn passes_on(&self) -> bool {
@@ -332,7 +338,9 @@ impl Host {
         }
         let known = self.below.iter_mut().find(|b| b.server == server);
         if let Some(below) = known {
-            below.ns += (at - below.changed).max(0) * i64::from(below.under_way);
+            let ns = (at - below.changed).max(0);
+            let ns = ns.saturating_mul(i64::from(below.under_way));
+            below.ns = below.ns.saturating_add(ns);
             below.changed = below.changed.max(at);
             below.under_way = below.under_way.saturating_add_signed(change);
         } else if self.below.len() < limits::TIER_SERVERS {
@@ -366,7 +374,8 @@ impl Host {
         let ns = (at - before).max(0);
         self.reached = self.reached.max(Some(at));
         let [serves, calls] = [self.serving, self.calling].map(|n| usize::from(n > 0));
-        self.spent_ns[serves][calls] += ns;
+        let spent_ns = &mut self.spent_ns[serves][calls];
+        *spent_ns = spent_ns.saturating_add(ns);
         let work_ns = ns.saturating_mul(i64::from(self.serving));
         self.work_ns = self.work_ns.saturating_add(work_ns);
         if self.calling > 0 {
@@ -380,13 +389,13 @@ impl Host {
         if !self.chance.is_excluded() || background_ns > within_ns {
             return None;
         }
-        let idle_ns = quiet_ns + background_ns;
+        let idle_ns = quiet_ns.saturating_add(background_ns);
         // Of a host that never rests nobody knows what it would have asked anyway.
         let anyway = match idle_ns {
             0 => 1.0,
             _ => background_ns as f64 / idle_ns as f64,
         };
-        let anyway_ns = (anyway * (alone_ns + within_ns) as f64) as i64;
+        let anyway_ns = (anyway * (alone_ns as f64 + within_ns as f64)) as i64;
         let below = self.below.iter().max_by_key(|b| (b.ns, b.server))?;
         Some(Tier {
             host: self.address,
@@ -395,7 +404,7 @@ impl Host {
             asked: self.asked,
             asks: self.asks,
             work_ns: self.work_ns,
-            least_ns: (within_ns - anyway_ns).max(0),
+            least_ns: within_ns.saturating_sub(anyway_ns).max(0),
             most_ns: self.beneath_ns,
         })
     }

@@ -27,7 +27,7 @@ pub(crate) fn text(d: &Diagnosis) -> String {
 pub(crate) fn said(result: &TierResult) -> Vec<String> {
     let t = &result.tier;
     let each = |ns: i64| format_duration(ns / t.asked.max(1) as i64);
-    let between = match t.most_ns > t.least_ns + t.least_ns / 20 {
+    let between = match t.is_bounds() {
         true if t.least_ns == 0 => format!("up to {}", each(t.most_ns)),
         true => format!("{} to {}", each(t.least_ns), each(t.most_ns)),
         false => each(t.least_ns),

@@ -165,11 +165,10 @@ impl Down {
     fn add(&mut self, row: &BTreeMap<IpAddr, [Time; 2]>) {
         let first = row.values().map(|[first, _]| *first).min();
         let last = row.values().map(|[_, last]| *last).max();
-        self.elapsed_ns += first.zip(last).map_or(0, |(first, last)| last - first);
-        self.cost_ns += row
-            .values()
-            .map(|[first, last]| *last - *first)
-            .sum::<i64>();
+        let lasted_ns = first.zip(last).map_or(0, |(first, last)| last - first);
+        self.elapsed_ns = self.elapsed_ns.saturating_add(lasted_ns);
+        let each = row.values().map(|[first, last]| *last - *first);
+        self.cost_ns = each.fold(self.cost_ns, i64::saturating_add);
     }
 }
 

@@ -46,7 +46,7 @@ pub(super) const ENTRY: Entry = Entry {
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let tier = tier(facts)?;
     let each = |ns: i64| Value::Duration(ns / tier.asked.max(1) as i64);
-    let between = match tier.most_ns > tier.least_ns + tier.least_ns / 20 {
+    let between = match tier.is_bounds() {
         true => text!(
             "{least} to {most}",
             least = each(tier.least_ns),
