@@ -170,6 +170,7 @@ impl Tiers {
 
     /// Takes a connection that is over: it may say at which of its ends the capture was taken.
     pub fn connection(&mut self, c: &ConnectionSummary) {
+        self.places.remove(&c.id);
         let mut concluded = None;
         let ends = [
             (c.client.address, Vantage::Client),

@@ -342,8 +342,8 @@ pub const LOCKS_ENDED: usize = 16_384;
 pub const LOCK_TABLES: usize = 16_384;
 pub const LOCK_TABLES_EACH: usize = 16;
 
-/// Hosts of a capture whose own calls are held against what is asked of them, those seen first; connections and pairs of
-/// hosts; servers of one host that are told apart. Beyond them a host's own calls are not known to be for others'.
+/// Hosts of a capture whose own calls are held against what is asked of them, those seen first; open connections, and pairs
+/// of hosts; servers of one host that are told apart. Beyond them a host's own calls are not known to be for others'.
 pub const TIER_HOSTS: usize = 4_096;
 pub const TIER_CONNECTIONS: usize = 65_536;
 pub const TIER_SERVERS: usize = 64;
