@@ -175,6 +175,7 @@ pub struct DirectionSummary {
     /// And how many segments on the wire, which are smaller where offloading joins them.
     pub missing_from_capture_segments: u64,
     pub missing_from_capture_bytes: u64,
+    /// Of what this direction acknowledges, and so of the other one's data.
     pub duplicate_acks: u64,
     /// How often the window that this direction's packets advertise closed.
     pub zero_windows: u64,

@@ -15,7 +15,7 @@ use analysis::diagnose::Options;
 use analysis::diagnosers::Diagnosers;
 use analysis::facts::Thresholds;
 use analysis::ledgers::{Judged, Looked};
-use analysis::results::{CaptureResult, Diagnosis, TierResult, Unpaired, Vantage};
+use analysis::results::{CaptureResult, Diagnosis, Unpaired, Vantage};
 use analysis::tiers::Only;
 use capture::Capture;
 use model::{Call, Endpoint, Episode, Time};
@@ -134,86 +134,6 @@ impl<'a> ReadOptions<'a> {
             only: None,
             own: None,
         }
-    }
-
-    /// As is best, and where a host works for others with calls of its own: what it does for them, and its own calls
-    /// apart.
-    pub(crate) fn by_tiers(
-        &self,
-        captures: &Captures,
-        events: &mut dyn FnMut(Event),
-    ) -> Result<Diagnosed, Error> {
-        let mut d = self.as_is_best(captures, events)?;
-        // Who says that it is the client's capture asks about its own calls.
-        let is_asked = matches!(captures, Captures::Client(_));
-        if is_asked || self.config.filter.is_some() || captures.are_piped() {
-            return Ok(d);
-        }
-        let own = d.diagnosis.own.clone();
-        let read = ReadOptions {
-            own: Some(&own),
-            ..*self
-        };
-        if own.iter().any(|addresses| !addresses.is_empty()) {
-            let of_one_host = read.as_is_best(captures, events)?;
-            if !of_one_host.diagnosis.tiers.is_empty() {
-                d = of_one_host;
-            }
-        }
-        let tiers = &d.diagnosis.tiers;
-        if tiers.is_empty() {
-            return Ok(d);
-        }
-        let addresses = |t: &TierResult| match own[t.capture].contains(&t.tier.host) {
-            true => own[t.capture].clone(),
-            false => vec![t.tier.host],
-        };
-        // Of a host that only one of two captures shows at work, the other shows nothing of that.
-        let with = |t: &TierResult, role: usize| match t.seen[1 - t.capture][role] {
-            0 => Captures::One(d.captures.lists()[t.capture].to_vec()),
-            _ => d.captures.clone(),
-        };
-        let are_two = d.diagnosis.captures.len() == 2;
-        let (above, beneath): (Vec<_>, Vec<_>) = tiers
-            .iter()
-            .map(|t| match are_two {
-                true => (with(t, 0), with(t, 1)),
-                false => (d.captures.clone(), d.captures.clone()),
-            })
-            .unzip();
-        if above.iter().any(|a| *a != d.captures) {
-            return Ok(d);
-        }
-        let hosts = tiers.iter().flat_map(addresses).collect();
-        let of = |only: &Only, captures: &Captures, events: &mut dyn FnMut(Event)| {
-            let part = ReadOptions {
-                only: Some(only),
-                ..read
-            };
-            part.as_is_best(captures, events)
-        };
-        let work = Only {
-            hosts,
-            are_theirs: false,
-            pass_on: false,
-        };
-        let mut outer = of(&work, captures, events)?;
-        for (tier, captures) in tiers.iter().zip(beneath) {
-            let mut tier = tier.clone();
-            let own_calls = Only {
-                hosts: addresses(&tier),
-                are_theirs: true,
-                pass_on: tier.tier.passes_on(),
-            };
-            let inner = of(&own_calls, &captures, events)?;
-            tier.below = Some(Box::new(inner.diagnosis));
-            outer
-                .diagnosis
-                .tiers
-                .retain(|t| t.tier.host != tier.tier.host);
-            outer.diagnosis.tiers.push(tier);
-        }
-        Ok(outer)
     }
 
     /// As two captures or one; where no call began within the times asked for, what goes on throughout is looked at,
