@@ -191,12 +191,13 @@ impl Tiers {
         }
     }
 
-    /// The addresses of the host that the capture was taken at, if it is asked at one and asks from another.
+    /// The addresses of the host that the capture was taken at, if it is asked at one and asks from another; that at which
+    /// it is asked most comes first, and names it.
     #[must_use]
     pub fn addresses(&self) -> Vec<IpAddr> {
         let here = self.votes.iter().filter(|(_, [here, not])| here > not);
         let mut own: Vec<IpAddr> = here.map(|(address, _)| *address).collect();
-        own.sort_unstable();
+        own.sort_unstable_by_key(|a| (std::cmp::Reverse(self.seen(*a)[0]), *a));
         let has = |role: usize| own.iter().any(|a| self.seen(*a)[role] > 0);
         match own.len() > 1 && has(0) && has(1) {
             true => own,

@@ -1,6 +1,6 @@
 //! Calls whose own time is known, kept until the captures are over: what divides a call's time may come
 //! long after it (the shortest round trip, what a server takes unloaded, how fast a line is). Packed in
-//! variable-length numbers, some thirty bytes each, one behind the other.
+//! variable-length numbers, one behind the other, of which those that are zero take a bit.
 
 use crate::held::{Held, HeldUp};
 use model::{Direction, EpisodeKind};

@@ -177,17 +177,16 @@ mod tests {
     use super::super::testing::{MS, connection, end, found, reset};
     use super::*;
 
+    /// A connection whose SYN was answered by a reset, or that was reset later.
+    fn ended(refuses: bool) -> ConnectionResult {
+        let mut c = connection();
+        c.resets[0] = Some(ResetSeen { refuses, ..reset() });
+        c
+    }
+
     fn resets(refusals: &[bool]) -> Option<Finding> {
         found(Rule::ConnectionRefused, |f| {
-            let connections = refusals.iter().map(|refuses| {
-                let mut c = connection();
-                c.resets[0] = Some(ResetSeen {
-                    refuses: *refuses,
-                    ..reset()
-                });
-                c
-            });
-            f.streams.connections = connections.collect();
+            f.streams.connections = refusals.iter().map(|refuses| ended(*refuses)).collect();
         })
     }
 
@@ -217,18 +216,10 @@ mod tests {
     fn service(attempts: &[(i64, u8, bool)]) -> Option<Finding> {
         found(Rule::ConnectionRefused, |f| {
             let connections = attempts.iter().map(|(at, client, refuses)| {
-                let mut c = connection();
+                let mut c = ended(*refuses);
                 c.client = end(*client, 40_000);
                 c.first = Time(at * 1_000 * MS);
-                match refuses {
-                    true => {
-                        c.resets[0] = Some(ResetSeen {
-                            refuses: true,
-                            ..reset()
-                        });
-                    }
-                    false => c.directions[1].counts.payload_bytes = 100,
-                }
+                c.directions[1].counts.payload_bytes = if *refuses { 0 } else { 100 };
                 c
             });
             f.streams.connections = connections.collect();

@@ -26,7 +26,7 @@
 //! When the server reads ahead, or writes behind, while it works: its own calls
 //! then go with its work, and nobody waits for them.
 
-use super::{Entry, Of, Rule, numbers, whole};
+use super::{Entry, Of, Rule, evidence, numbers, whole};
 use crate::concurrency::Scope;
 use crate::facts::Facts;
 use crate::results::Finding;
@@ -65,6 +65,11 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             ("least_ns", tier.least_ns),
             ("most_ns", tier.most_ns),
         ]),
+        evidence: evidence::of_calls(
+            facts,
+            facts.worst.server,
+            "request and reply of the longest waits, between which its own calls lie",
+        ),
         why: text!(
             "Of {work} for which {host} works on a request of its {asked,} on average, calls of its own are under way for {between}: {asks,} to {below}{others}. They come as it is asked and end as it answers.",
             work = each(tier.work_ns),
@@ -80,8 +85,9 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ),
         remedy: vec![
             text!(
-                "look at what {below} and the way to it take: its calls are diagnosed apart here, and a capture at it tells more",
-                below = tier.below
+                "look at what {below} and the way to it take: calls to it are diagnosed apart here (--where 'server = {address}' has them alone), and a capture at it tells more",
+                below = tier.below,
+                address = tier.below.address,
             ),
             "ask it less: caches, fewer and larger reads, fewer statements".into(),
         ],

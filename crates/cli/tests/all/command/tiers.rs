@@ -15,7 +15,7 @@ const NEAR: i64 = MS / 100;
 const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const HOST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 /// The host's address on the way to its storage, where it has another.
-const BACK: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
+const BACK: Ipv4Addr = Ipv4Addr::new(9, 0, 0, 2);
 const BELOW: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 3);
 const CALLS: u32 = 40;
 
