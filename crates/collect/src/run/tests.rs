@@ -14,6 +14,9 @@ struct Bounds<'a> {
     capture: &'a str,
 }
 
+/// Of two whole seconds of the host's clock one passes at least, in which what is started has begun.
+const SHORT: &str = "2";
+
 const USUAL: Bounds<'static> = Bounds {
     seconds: "60",
     max_kb: "1000000",
@@ -61,7 +64,7 @@ fn run(bounds: &Bounds<'_>) -> (PathBuf, String) {
 #[test]
 fn a_capture_that_nobody_stops_ends_by_itself_and_removes_what_nobody_fetches() {
     let (folder, done) = run(&Bounds {
-        seconds: "1",
+        seconds: SHORT,
         ..USUAL
     });
     assert!(done.starts_with("time "), "{done}");
@@ -107,7 +110,7 @@ fn a_program_that_ends_by_itself_is_told_with_its_code() {
 fn a_program_that_will_not_end_is_killed() {
     let capture = "sh -c 'trap \"\" TERM; while :; do sleep 0.05; done'";
     let (folder, done) = run(&Bounds {
-        seconds: "1",
+        seconds: SHORT,
         capture,
         ..USUAL
     });
