@@ -6,10 +6,11 @@ use crate::out;
 use ratatui::backend::{CrosstermBackend, TestBackend};
 use ratatui::crossterm::cursor::{Hide, Show};
 use ratatui::crossterm::event::{DisableMouseCapture, EnableMouseCapture};
-use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
+    disable_raw_mode, enable_raw_mode,
 };
+use ratatui::crossterm::{execute, queue};
 use ratatui::{Frame, Terminal};
 use report::acts;
 use std::io::{self, IsTerminal, Stdout};
@@ -36,6 +37,7 @@ fn give_back() {
     // Nothing better can be done where this fails.
     let _ = execute!(
         out::terminal(),
+        EndSynchronizedUpdate,
         DisableMouseCapture,
         LeaveAlternateScreen,
         Show
@@ -47,8 +49,8 @@ fn give_back() {
 #[cfg(unix)]
 pub(crate) fn give_back_at_once() {
     if TAKEN.swap(false, Ordering::Relaxed) {
-        // Leaves the mouse and the other screen, and shows the cursor.
-        let bytes = b"\x1b[?1006l\x1b[?1015l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[?1049l\x1b[?25h";
+        // Ends a picture, leaves the mouse and the other screen, and shows the cursor.
+        let bytes = b"\x1b[?2026l\x1b[?1006l\x1b[?1015l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[?1049l\x1b[?25h";
         let _ = rustix::io::write(rustix::stdio::stdout(), bytes);
         let _ = disable_raw_mode();
     }
@@ -89,12 +91,16 @@ impl Screen {
         }
     }
 
+    /// A picture, which the terminal shows when it has all of it: over a slow line none is seen half old.
     pub(crate) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
         let drawn = |frame: &mut Frame<'_>| {
             draw(frame);
             only_what_shows(frame);
         };
-        self.terminal.draw(drawn).map(drop)
+        queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        let done = self.terminal.draw(drawn).map(drop);
+        execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)?;
+        done
     }
 }
 

@@ -21,12 +21,35 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct Run {
     pty: Arc<Pty>,
     child: Child,
-    screen: Arc<Mutex<vt100::Parser>>,
+    screen: Arc<Mutex<vt100::Parser<Picture>>>,
 }
 
-fn parser(rows: u16, columns: u16) -> vt100::Parser {
+/// The last whole picture, while the next is being drawn (synchronized update, DEC private mode 2026).
+#[derive(Default)]
+struct Picture {
+    whole: Option<String>,
+    drawn: u32,
+}
+
+impl vt100::Callbacks for Picture {
+    fn unhandled_csi(
+        &mut self,
+        screen: &mut vt100::Screen,
+        _: Option<u8>,
+        _: Option<u8>,
+        params: &[&[u16]],
+        letter: char,
+    ) {
+        if params == [&[2026]] {
+            self.whole = (letter == 'h').then(|| screen.contents());
+            self.drawn += u32::from(letter == 'l');
+        }
+    }
+}
+
+fn parser(rows: u16, columns: u16) -> vt100::Parser<Picture> {
     let size = |n| NonZero::new(n).expect("a size");
-    vt100::Parser::new(size(rows), size(columns), 0)
+    vt100::Parser::new_with_callbacks(size(rows), size(columns), 0, Picture::default())
 }
 
 fn capture(case: &str) -> String {
@@ -71,7 +94,9 @@ impl Run {
     }
 
     fn text(&self) -> String {
-        self.screen.lock().expect("a screen").screen().contents()
+        let parser = self.screen.lock().expect("a screen");
+        let whole = parser.callbacks().whole.clone();
+        whole.unwrap_or_else(|| parser.screen().contents())
     }
 
     /// Waits until what stands there is as wanted.
@@ -160,6 +185,8 @@ fn keys_do_what_the_help_says() {
     run.shows("no statements in the window");
     run.keys("o ");
     run.shows("PAUSED");
+    let drawn = run.screen.lock().expect("a screen").callbacks().drawn;
+    assert!(drawn > 10, "{drawn} pictures");
     run.keys(" q");
     let (code, text) = run.end();
     assert_eq!(code, 0, "{text}");
