@@ -39,6 +39,7 @@ pub use whose::Whose;
 
 use crate::half::Half;
 use crate::results::{CaptureResult, TraceJoinResult};
+use crate::text::Text;
 use crate::trace_join::TraceJoin;
 use calls::Calls;
 use hashbrown::HashMap;
@@ -121,7 +122,7 @@ pub struct AppFacts {
     pub bounds: Option<Bounds>,
     pub by: ComparedBy,
     /// In words, how it was compared.
-    pub basis: String,
+    pub basis: Text,
     /// I/O by I/O, where a database's trace was joined.
     pub join: Option<TraceJoinResult>,
 }
@@ -214,7 +215,7 @@ impl RowMatch {
         mut self,
         capture: usize,
         results: &[CaptureResult],
-    ) -> (Option<Compared>, Vec<String>) {
+    ) -> (Option<Compared>, Vec<Text>) {
         if let Some(join) = self.join.take() {
             let (facts, notes) = join.finish(capture, results, &self.app.format);
             let of = |facts| Compared {
@@ -246,11 +247,7 @@ impl RowMatch {
     }
 
     /// `ran`: from when to when the capture has packets.
-    fn compared(
-        self,
-        ran: Option<(i64, i64)>,
-        notes: &mut Vec<String>,
-    ) -> Result<Compared, Refusal> {
+    fn compared(self, ran: Option<(i64, i64)>, notes: &mut Vec<Text>) -> Result<Compared, Refusal> {
         if self.app.disks.is_some() && self.whose == Whose::Application {
             if self.app.is_of_disks_alone() {
                 return Err(Refusal::OfDisks(self.app.format.clone()));
@@ -284,7 +281,7 @@ impl RowMatch {
     fn in_time(
         mut self,
         ran: Option<(i64, i64)>,
-        notes: &mut Vec<String>,
+        notes: &mut Vec<Text>,
     ) -> Result<Compared, Refusal> {
         let app = Arc::clone(&self.app);
         let all = app.operations.len() as u64;
@@ -412,7 +409,7 @@ impl RowMatch {
         mut self,
         samples: Vec<Sampled>,
         ran: Option<(i64, i64)>,
-        notes: &mut Vec<String>,
+        notes: &mut Vec<Text>,
     ) -> Result<Compared, Refusal> {
         let (calls, kinds) = (self.calls.take(), self.calls.wanted());
         let means = Means::of(&samples, &calls, ran, kinds, self.whose)?;

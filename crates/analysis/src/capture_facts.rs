@@ -8,6 +8,7 @@ use crate::locks::Locks;
 use crate::losses::Losses;
 use crate::stats::Distribution;
 use crate::streams::DIRECTIONS;
+use crate::text::{Text, Value, text};
 use crate::think::Think;
 use crate::waits::PerKind;
 use crate::worst::{Exhibit, Worst};
@@ -16,7 +17,7 @@ use ledger::One;
 use model::limits;
 use model::{
     Call, Close, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, EpisodeKind, Field,
-    Line, Mark, Outstanding, PacketRef, Time, format_duration, grouped,
+    Line, Mark, Outstanding, PacketRef, Time,
 };
 use std::collections::VecDeque;
 
@@ -461,14 +462,13 @@ impl CaptureFacts {
     }
 
     /// Says how many calls had no answer yet, if any.
-    pub(crate) fn still_waiting(&self) -> Option<String> {
+    pub(crate) fn still_waiting(&self) -> Option<Text> {
         let (calls, longest_ns) = self.unanswered;
         (calls > 0).then(|| {
-            format!(
-                "{} {} for an answer when the connection or the capture ended, the longest for {}: counted as long as that.",
-                grouped(calls),
-                if calls == 1 { "call still waited" } else { "calls still waited" },
-                format_duration(longest_ns),
+            text!(
+                "{calls,} call{calls||s} still waited for an answer when the connection or the capture ended, the longest for {longest}: counted as long as that.",
+                calls = calls,
+                longest = Value::Duration(longest_ns),
             )
         })
     }

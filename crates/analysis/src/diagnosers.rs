@@ -21,12 +21,13 @@ use crate::pressure::Ends;
 use crate::results::{CaptureResult, Diagnosis, OpResult, TierResult, Unpaired, Vantage, What};
 use crate::startup::{Startup, is_of_startup};
 use crate::streams::Gathered;
+use crate::text::text;
 use crate::tiers::{Tier, Tiers};
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 use model::{
     Arp, Call, ConnectionId, ConnectionSummary, Episode, FileName, Interval, Knock, Mark, Notice,
-    Outstanding, Protocol, Time, grouped,
+    Outstanding, Protocol, Time,
 };
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -356,15 +357,15 @@ impl Diagnosers {
             of.unpaired().for_each(&mut *unpaired);
         }
         if !about_turns && turns > 0 {
-            d.notes.push(format!(
-                "{} turns of connections that speak no known protocol are listed and not judged; --where protocol=tcp looks at them alone.",
-                grouped(turns)
+            d.notes.push(text!(
+                "{turns,} turns of connections that speak no known protocol are listed and not judged; --where protocol=tcp looks at them alone.",
+                turns = turns
             ));
         }
         if lookups > 0 {
-            d.notes.push(format!(
-                "{} lookups of names and the like are listed and not judged; slowside startup tells what a client waited for.",
-                grouped(lookups)
+            d.notes.push(text!(
+                "{lookups,} lookups of names and the like are listed and not judged; slowside startup tells what a client waited for.",
+                lookups = lookups
             ));
         }
         let sides = d.captures.iter().map(|c| c.side);
@@ -504,7 +505,11 @@ mod tests {
         });
         assert_eq!(d.verdict.side, Side::None);
         assert_eq!(d.ops.len(), 2);
-        assert!(d.notes.iter().any(|n| n.starts_with("100 lookups")));
+        assert!(
+            d.notes
+                .iter()
+                .any(|n| n.to_string().starts_with("100 lookups"))
+        );
     }
 
     #[test]
@@ -516,6 +521,10 @@ mod tests {
         assert_eq!(d.verdict.side, Side::None);
         assert_eq!(d.ops.len(), 2);
         assert_eq!(d.ops[0].protocol, Protocol::Tcp);
-        assert!(d.notes.iter().any(|n| n.starts_with("100 turns")));
+        assert!(
+            d.notes
+                .iter()
+                .any(|n| n.to_string().starts_with("100 turns"))
+        );
     }
 }

@@ -46,9 +46,9 @@ impl Key {
                 Some(step) => text(step.to_owned()),
                 None => KeyValue::Unknown,
             },
-            Key::Client => text(call.client.address.to_string()),
-            Key::Server => text(call.server.address.to_string()),
-            Key::Connection => text(format!("{} > {}", call.client, call.server)),
+            Key::Client => KeyValue::Address(call.client.address),
+            Key::Server => KeyValue::Address(call.server.address),
+            Key::Connection => KeyValue::Connection(call.client, call.server),
             Key::File => call
                 .detail
                 .get(Field::File)

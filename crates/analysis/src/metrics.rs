@@ -296,7 +296,7 @@ impl Metrics {
     #[must_use]
     pub fn now(&self) -> MetricsResult {
         let named = |server: &Option<IpAddr>| match server {
-            Some(address) => KeyValue::Text(address.to_string().into()),
+            Some(address) => KeyValue::Address(*address),
             None => KeyValue::Text(OTHER.into()),
         };
         let mut servers: Vec<_> = self.servers.iter().map(|(s, n)| (named(s), *n)).collect();

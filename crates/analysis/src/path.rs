@@ -8,8 +8,9 @@
 //! the server's work with it, bound it closer. What lies between the bounds is nobody's for certain.
 
 use crate::capture_facts::TcpFacts;
+use crate::text::{Text, Value, text};
 use ledger::{Bounds, Half};
-use model::{ConnectionSummary, Direction, format_duration};
+use model::{ConnectionSummary, Direction};
 
 /// Fewer acknowledgements than this have no mean.
 const FEW: u64 = 10;
@@ -258,21 +259,28 @@ fn is_far_sooner(ns: i64, half_ns: i64) -> bool {
 impl PathEstimate {
     /// How long it takes, and how that is known, in words.
     #[must_use]
-    pub fn words(&self) -> String {
-        let (min, mean) = (format_duration(self.min_ns), format_duration(self.mean_ns));
+    pub fn words(&self) -> Text {
+        let (min, mean) = (Value::Duration(self.min_ns), Value::Duration(self.mean_ns));
         let samples = match self.samples {
-            _ if self.by_answer => "as its soonest answer shows".to_owned(),
-            0 => "the handshake alone shows it".to_owned(),
-            1 => "1 acknowledgement".to_owned(),
-            n => format!("{n} acknowledgements"),
+            _ if self.by_answer => "as its soonest answer shows".into(),
+            0 => "the handshake alone shows it".into(),
+            n => text!("{n} acknowledgement{n||s}", n = n),
         };
         match self.samples {
-            0 => format!("{min} ({samples})"),
-            _ if self.by_calls => format!(
-                "{min} at best ({samples}) and {mean} on average at most, as the quickest calls take no longer"
+            0 => text!("{min} ({samples})", min = min, samples = samples),
+            _ if self.by_calls => text!(
+                "{min} at best ({samples}) and {mean} on average at most, as the quickest calls take no longer",
+                min = min,
+                samples = samples,
+                mean = mean,
             ),
-            1..FEW => format!("{min} at best ({samples})"),
-            _ => format!("{mean} on average, {min} at best ({samples})"),
+            1..FEW => text!("{min} at best ({samples})", min = min, samples = samples),
+            _ => text!(
+                "{mean} on average, {min} at best ({samples})",
+                mean = mean,
+                min = min,
+                samples = samples,
+            ),
         }
     }
 }

@@ -93,7 +93,7 @@ pub struct CaptureResult {
     /// What its own packets say of where it was taken, whatever `side` rests on.
     pub concluded: Option<Vantage>,
     /// What `side` was concluded from, in words, and how sure that is.
-    pub side_from: String,
+    pub side_from: Text,
     pub packets: u64,
     pub bytes: u64,
     pub first: Option<Time>,
@@ -439,7 +439,7 @@ pub struct Diagnosis {
     /// The files that took most time, as the capture nearest to the client saw it; a bounded number.
     pub files: Vec<FileResult>,
     /// Things worth knowing that are not findings: assumptions, what one capture cannot show.
-    pub notes: Vec<String>,
+    pub notes: Vec<Text>,
     /// Total response time of matched calls (two captures) or of all calls (one), and the span of
     /// time they took.
     pub call_time_ns: i64,

@@ -14,6 +14,7 @@ use crate::pressure::Ends;
 use crate::results::{ConnectionResult, DirectionResult, Side};
 use crate::rounds::Chatter;
 use crate::startup::ClientStartup;
+use crate::text::{Text, Value, text};
 use crate::tiers::Tier;
 use ledger::{Bounds, Classes, Ledger, Sums, divide_stream};
 use model::{
@@ -143,21 +144,21 @@ impl Streams {
     /// What a reader should know: connections that were left out, and, where there are no calls to judge,
     /// where to look instead.
     #[must_use]
-    pub fn notes(&self, calls: u64) -> Vec<String> {
+    pub fn notes(&self, calls: u64) -> Vec<Text> {
         let mut notes = Vec::new();
         let each = self.connections.iter().map(|c| c.at_stake_ns);
         let waited = each.fold(0, i64::saturating_add);
         if calls == 0 && waited >= WORTH_A_LOOK_NS {
-            notes.push(format!(
-                "TCP connections waited for {} all the same: slowside conns says what for.",
-                model::format_duration(waited)
+            notes.push(text!(
+                "TCP connections waited for {waited} all the same: slowside conns says what for.",
+                waited = Value::Duration(waited)
             ));
         }
         if self.left_out > 0 {
-            notes.push(format!(
-                "{} TCP connections beyond the first {} were not looked at for what they waited for.",
-                self.left_out,
-                limits::ACCOUNTS
+            notes.push(text!(
+                "{left_out} TCP connections beyond the first {first} were not looked at for what they waited for.",
+                left_out = self.left_out,
+                first = limits::ACCOUNTS,
             ));
         }
         notes

@@ -8,7 +8,7 @@
 use crate::neighbours::{Hardware, hardware_text};
 use crate::results::Side;
 use crate::streams::word;
-use model::{Endpoint, Statement, counted, format_duration, grouped};
+use model::{Code, Endpoint, Statement, counted, format_duration, grouped};
 use std::borrow::Cow;
 use std::fmt::{self, Display, Write};
 use std::net::{IpAddr, Ipv4Addr};
@@ -33,6 +33,14 @@ pub enum Value {
     Count(u64),
     Bytes(u64),
     Percent(i64),
+    /// Hundredths, with so many digits behind the point.
+    Share(f64, usize),
+    /// Of bytes, as large as they are on average.
+    Size(f64),
+    /// How many there are on average.
+    Mean(f64),
+    /// Nanoseconds, as seconds without their unit: "52 of the 61".
+    Seconds(i64),
     /// Bits per second.
     Rate(i64),
     Side(Side),
@@ -43,6 +51,14 @@ pub enum Value {
     Statement(Arc<Statement>),
     /// A user of a database.
     User(Arc<str>),
+    /// A file, by its name.
+    File(Arc<str>),
+    /// A host, or what else a lookup asks for by its name.
+    Host(Arc<str>),
+    /// A database's code.
+    Code(Code),
+    /// What somebody else wrote, who may have named anybody.
+    Quoted(Arc<str>),
     /// Words that name nobody.
     Words(Cow<'static, str>),
     Text(Text),
@@ -53,6 +69,7 @@ pub enum Value {
 }
 
 /// A [`Text`]: its template and the values of all its placeholders, `name = value`, or it does not compile.
+#[macro_export]
 macro_rules! text {
     ($template:literal $(, $name:ident = $value:expr)* $(,)?) => {{
         const { $crate::text::check($template, &[$(stringify!($name)),*]) };
@@ -62,10 +79,11 @@ macro_rules! text {
         }
     }};
 }
-pub(crate) use text;
+pub use text;
 
 /// Fails where a placeholder has no value, a value no placeholder, or a brace no partner.
-pub(crate) const fn check(template: &str, names: &[&str]) {
+#[doc(hidden)]
+pub const fn check(template: &str, names: &[&str]) {
     let t = template.as_bytes();
     let mut used = 0_u64;
     let mut i = 0;
@@ -118,6 +136,18 @@ impl Display for Text {
 }
 
 impl Text {
+    /// One after the other.
+    #[must_use]
+    pub fn list(texts: Vec<Text>, between: &'static str) -> Text {
+        text!("{list}", list = Value::List(texts, between))
+    }
+
+    /// Whether nothing is said.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.template.is_empty()
+    }
+
     /// As it stands within a sentence.
     pub(crate) fn decapitalised(&self) -> Text {
         Text {
@@ -134,12 +164,49 @@ impl Text {
             value,
             rest.strip_prefix('|').and_then(|w| w.split_once('|')),
         ) {
-            (Some((_, Value::Count(1))), Some((one, _))) => f.write_str(one),
+            (Some((_, value)), Some((one, _))) if value.is_one() => f.write_str(one),
             (_, Some((_, many))) => f.write_str(many),
             (Some((_, Value::Count(n))), None) if rest == "," => f.write_str(&grouped(*n)),
             (Some((_, value)), None) => value.fmt(f),
             (None, None) => write!(f, "{{{place}}}"),
         }
+    }
+}
+
+/// Means that differ by less from whole numbers are these.
+const WHOLE: f64 = 0.05;
+
+impl Value {
+    fn is_one(&self) -> bool {
+        match self {
+            Value::Count(n) => *n == 1,
+            Value::Mean(n) => (n - 1.0).abs() < WHOLE,
+            _ => false,
+        }
+    }
+}
+
+/// Three digits: "64.0 kB".
+fn size(bytes: f64) -> String {
+    let digits = |value: f64| match value {
+        v if v < 9.995 => format!("{v:.2}"),
+        v if v < 99.95 => format!("{v:.1}"),
+        v => format!("{v:.0}"),
+    };
+    match bytes {
+        b if b < 999.5 => format!("{b:.0} B"),
+        b if b < 999.5e3 => format!("{} kB", digits(b / 1e3)),
+        b if b < 999.5e6 => format!("{} MB", digits(b / 1e6)),
+        b => format!("{} GB", digits(b / 1e9)),
+    }
+}
+
+fn seconds(ns: i64) -> String {
+    match ns.abs() as f64 / 1e9 {
+        s if s >= 99.95 => grouped(s.round() as u64),
+        s if s >= 9.995 => format!("{s:.1}"),
+        s if s >= 0.9995 => format!("{s:.2}"),
+        s => format!("{s:.3}"),
     }
 }
 
@@ -150,6 +217,11 @@ impl Display for Value {
             Value::Count(n) => n.fmt(f),
             Value::Bytes(n) => f.write_str(&counted(*n, "byte")),
             Value::Percent(n) => write!(f, "{n} %"),
+            Value::Share(n, digits) => write!(f, "{n:.digits$} %"),
+            Value::Size(bytes) => f.write_str(&size(*bytes)),
+            Value::Mean(n) if (n - n.round()).abs() < WHOLE => write!(f, "{n:.0}"),
+            Value::Mean(n) => write!(f, "{n:.1}"),
+            Value::Seconds(ns) => f.write_str(&seconds(*ns)),
             Value::Rate(bps) => write!(f, "{:.1} Mbit/s", *bps as f64 / 1e6),
             Value::Side(side) => f.write_str(word(*side)),
             Value::Address(address) => address.fmt(f),
@@ -163,7 +235,10 @@ impl Display for Value {
                 let shown = shown.replace(['“', '”'], "\"");
                 write!(f, "Statement {:016x}: “{shown}{more}”", s.id)
             }
-            Value::User(name) => f.write_str(name),
+            Value::User(name) | Value::File(name) | Value::Host(name) | Value::Quoted(name) => {
+                f.write_str(name)
+            }
+            Value::Code(code) => f.write_str(code.as_str()),
             Value::Words(words) => f.write_str(words),
             Value::Text(text) => text.fmt(f),
             Value::Within(text) => {
@@ -238,6 +313,18 @@ mod tests {
         assert_eq!(
             said.to_string(),
             "1,234 calls were held for 2.50 ms by the server, 8,156 bytes each, 12 %, 1.5 Mbit/s; a and b"
+        );
+        let means = text!(
+            "{one} row{one||s}, {few} row{few||s}, {size}, {share}, {s} s",
+            one = Value::Mean(1.04),
+            few = Value::Mean(2.5),
+            size = Value::Size(64_036.0),
+            share = Value::Share(0.256, 2),
+            s = Value::Seconds(61_000_000_000),
+        );
+        assert_eq!(
+            means.to_string(),
+            "1 row, 2.5 rows, 64.0 kB, 0.26 %, 61.0 s"
         );
         let one = text!("{calls} call{calls||s} {calls|was|were}", calls = 1_u64);
         assert_eq!(one.to_string(), "1 call was");

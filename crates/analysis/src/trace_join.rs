@@ -17,6 +17,7 @@ pub(crate) mod tests;
 use crate::app::AppFacts;
 use crate::half::Half;
 use crate::results::CaptureResult;
+use crate::text::{Text, text};
 use align::{AGREEING, Misfit, Pair, align};
 use hashbrown::HashMap;
 use joining::Joining;
@@ -177,11 +178,11 @@ impl TraceJoin {
         capture: usize,
         results: &[CaptureResult],
         format: &str,
-    ) -> (Option<AppFacts>, Vec<String>) {
+    ) -> (Option<AppFacts>, Vec<Text>) {
         let mut notes = Vec::new();
-        let mut left_out = |n: u64, what: &str| {
+        let mut left_out = |n: u64, what: &'static str| {
             if n > 0 {
-                notes.push(format!("{n} {what}."));
+                notes.push(text!("{n} {what}.", n = n, what = what));
             }
         };
         left_out(
@@ -305,10 +306,13 @@ impl TraceJoin {
 }
 
 /// Why a trace was left out, in words.
-fn refusal(why: Misfit) -> String {
+fn refusal(why: Misfit) -> Text {
     match why {
-        Misfit::TooFew { agree, of } => format!(
-            "The trace was left out: its clock could not be found. Only {agree} of {of} waits agree with READs of the same blocks; {AGREEING} and half of them are needed. Is it of the same time and host as the client's capture?"
+        Misfit::TooFew { agree, of } => text!(
+            "The trace was left out: its clock could not be found. Only {agree} of {of} waits agree with READs of the same blocks; {needed} and half of them are needed. Is it of the same time and host as the client's capture?",
+            agree = agree,
+            of = of,
+            needed = AGREEING,
         ),
         Misfit::Ambiguous => "The trace was left out: its clock could not be found, as waits and READs of the same blocks agree in more than one way. Take a longer trace and capture.".into(),
     }

@@ -7,8 +7,8 @@
 
 use crate::capture_facts::TcpFacts;
 use crate::results::Vantage;
+use crate::text::{Text, Value, text};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// A conclusion, what it rests on, and how sure it is (0 to 1).
 #[derive(Clone, Debug)]
@@ -41,14 +41,14 @@ pub enum VantageFrom {
     },
 }
 
-impl fmt::Display for VantageFrom {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (what, server, client) = match *self {
-            VantageFrom::Nothing => {
-                return f.write_str("no handshake and no acknowledgements to go by");
-            }
-            VantageFrom::BothEnds => return f.write_str("captured at both ends"),
-            VantageFrom::OneHost => return f.write_str("client and server are one host"),
+impl VantageFrom {
+    /// As it follows the place.
+    #[must_use]
+    pub fn words(self) -> Text {
+        let (what, server, client) = match self {
+            VantageFrom::Nothing => return "no handshake and no acknowledgements to go by".into(),
+            VantageFrom::BothEnds => return "captured at both ends".into(),
+            VantageFrom::OneHost => return "client and server are one host".into(),
             VantageFrom::Handshake {
                 server_ns,
                 client_ns,
@@ -66,13 +66,11 @@ impl fmt::Display for VantageFrom {
                 client_ns,
             } => ("the soonest answers of both sides", server_ns, client_ns),
         };
-        let (server, client) = (
-            model::format_duration(server),
-            model::format_duration(client),
-        );
-        write!(
-            f,
-            "{what}: {server} to the server and back, {client} to the client and back"
+        text!(
+            "{what}: {server} to the server and back, {client} to the client and back",
+            what = what,
+            server = Value::Duration(server),
+            client = Value::Duration(client),
         )
     }
 }

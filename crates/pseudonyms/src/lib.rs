@@ -352,37 +352,6 @@ impl Anonymiser {
             }));
         }
     }
-
-    /// A sentence for people, with pseudonyms for the addresses in it.
-    #[must_use]
-    pub fn text(&self, text: &str) -> String {
-        let mut out = String::with_capacity(text.len());
-        let mut rest = text;
-        while let Some(first) = rest.chars().next() {
-            let (taken, new) = self
-                .leading_address(rest)
-                .unwrap_or_else(|| (first.len_utf8(), first.to_string()));
-            out.push_str(&new);
-            rest = rest.get(taken..).unwrap_or_default();
-        }
-        out
-    }
-
-    /// The longest address that `text` begins with.
-    fn leading_address(&self, text: &str) -> Option<(usize, String)> {
-        /// `ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255`
-        const LONGEST: usize = 45;
-        let length = text
-            .bytes()
-            .take(LONGEST)
-            .take_while(|b| b.is_ascii_hexdigit() || matches!(b, b'.' | b':'))
-            .count();
-        // `::` alone is a cast more often than an address.
-        (3..=length).rev().find_map(|n| {
-            let address: IpAddr = text.get(..n)?.parse().ok()?;
-            Some((n, self.address(address).to_string()))
-        })
-    }
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 //! shown under `--anonymise`, whatever its format. [`pseudonyms::Anonymiser`] says how names become
 //! pseudonyms and what stays.
 //!
-//! What findings say holds names as values, each of which becomes its pseudonym. Other sentences hold
-//! addresses, which are found in them again. Examples of what was wrong with the input may hold anything
-//! that stood in it, so they are left out; their kinds, counts and places stay.
+//! Sentences hold names as values, each of which becomes its pseudonym. Examples of what was wrong with the
+//! input may hold anything that stood in it, and so may what others wrote: they are left out; their kinds,
+//! counts and places stay.
 
 mod compare;
 mod live;
@@ -16,10 +16,10 @@ use analysis::metrics::MetricsResult;
 use analysis::packets::PacketList;
 use analysis::results::{
     CaptureResult, Concentrated, ConnectionResult, ConnsResult, Diagnosis, Finding, GroupResult,
-    KeyValue, LayerSource, OpsResult, Report, TraceJoinResult, What,
+    KeyValue, OpsResult, Report, TraceJoinResult, What,
 };
 use analysis::sql::SqlResult;
-use analysis::startup::{Ending, StartupResult};
+use analysis::startup::StartupResult;
 use analysis::text::{Text, Value};
 use model::{Outcome, Problems};
 use pseudonyms::{Anonymiser, NameKind};
@@ -47,12 +47,8 @@ impl<T: Anonymise> Anonymise for Option<T> {
     }
 }
 
-/// A sentence for people.
-impl Anonymise for String {
-    fn anonymised(self, names: &Anonymiser) -> String {
-        names.text(&self)
-    }
-}
+/// In place of what others wrote.
+const LEFT_OUT: &str = "left out, as names may stand in it";
 
 impl Anonymise for Problems {
     fn anonymised(self, names: &Anonymiser) -> Problems {
@@ -61,7 +57,7 @@ impl Anonymise for Problems {
             problems.add(kind, p.damage, p.count, || {
                 let mut first = p.first.clone();
                 first.file = names.name(NameKind::File, &first.file);
-                ("left out, as names may stand in it".into(), first)
+                (LEFT_OUT.into(), first)
             });
         }
         problems
@@ -122,6 +118,13 @@ impl Anonymise for Value {
             Value::Hardware(hardware) => Value::Hardware(names.mac(hardware)),
             Value::Statement(s) => Value::Statement(Arc::new(names.statement(&s))),
             Value::User(user) => Value::User(names.name(NameKind::User, &user).into()),
+            Value::File(file) => Value::File(names.name(NameKind::File, &file).into()),
+            Value::Host(host) => Value::Host(names.name(NameKind::Host, &host).into()),
+            Value::Code(code) => {
+                let outcome = names.outcome(Outcome::Code(code));
+                Value::Words(outcome.name().to_owned().into())
+            }
+            Value::Quoted(_) => Value::Words(LEFT_OUT.into()),
             Value::Text(text) => Value::Text(text.anonymised(names)),
             Value::Within(text) => Value::Within(Box::new(text.anonymised(names))),
             Value::List(texts, between) => Value::List(texts.anonymised(names), between),
@@ -129,6 +132,10 @@ impl Anonymise for Value {
             | Value::Count(_)
             | Value::Bytes(_)
             | Value::Percent(_)
+            | Value::Share(..)
+            | Value::Size(_)
+            | Value::Mean(_)
+            | Value::Seconds(_)
             | Value::Rate(_)
             | Value::Side(_)
             | Value::Words(_)) => plain,
@@ -219,11 +226,6 @@ impl Anonymise for Diagnosis {
             (of.tier.host, of.tier.below) = (host, below);
             of.below = of.below.take().map(|d| Box::new(d.anonymised(names)));
         }
-        for layer in &mut self.layers {
-            if let LayerSource::Rows(source) = &mut layer.source {
-                *source = std::mem::take(source).anonymised(names);
-            }
-        }
         Diagnosis {
             captures: self.captures.anonymised(names),
             findings: self.findings.anonymised(names),
@@ -240,7 +242,10 @@ fn key(names: &Anonymiser, (key, value): (&'static str, KeyValue)) -> (&'static 
         ("program", KeyValue::Text(text)) => named(NameKind::Program, &text),
         ("user", KeyValue::Text(text)) => named(NameKind::User, &text),
         ("service", KeyValue::Text(text)) => named(NameKind::Database, &text),
-        (_, KeyValue::Text(text)) => KeyValue::Text(names.text(&text).into()),
+        (_, KeyValue::Address(address)) => KeyValue::Address(names.address(address)),
+        (_, KeyValue::Connection(client, server)) => {
+            KeyValue::Connection(names.endpoint(client), names.endpoint(server))
+        }
         (_, KeyValue::File(handle)) => KeyValue::File(names.file_handle(handle)),
         (_, other) => other,
     };
@@ -285,22 +290,8 @@ impl Anonymise for StartupResult {
             }
             for wait in &mut client.waits {
                 wait.server = wait.server.map(|end| names.endpoint(end));
-                // An operation and a name; without a name, a protocol and an operation.
-                if wait.kind.has_name()
-                    && let Some((op, name)) = wait.what.split_once(' ')
-                    && !op.starts_with(|c: char| c.is_ascii_lowercase())
-                {
-                    wait.what = format!("{op} {}", names.name(NameKind::Host, name));
-                }
-                if let Some(code) = wait.code {
-                    let new = names.outcome(Outcome::Code(code));
-                    wait.ended_by = wait.ended_by.replace(code.as_str(), new.name());
-                }
-                wait.ended_by = match wait.ending {
-                    Ending::NoAnswer => "no answer".into(),
-                    Ending::Refused => "refused".into(),
-                    _ => std::mem::take(&mut wait.ended_by),
-                };
+                wait.what = std::mem::take(&mut wait.what).anonymised(names);
+                wait.ended_by = std::mem::take(&mut wait.ended_by).anonymised(names);
             }
         }
         for address in &mut self.asked {

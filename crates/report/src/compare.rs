@@ -19,7 +19,7 @@ pub fn compare_json(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
         "verdict": {
             "outcome": c.outcome.name(),
             "cause": c.cause.map(Rule::code),
-            "sentence": c.sentence,
+            "sentence": c.sentence.to_string(),
             "added_ns": c.added_ns,
         },
         "baseline": run(baseline),
@@ -32,7 +32,7 @@ pub fn compare_json(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
         "beside": c.beside.iter().map(finding).collect::<Vec<_>>(),
         "gone": c.gone.iter().map(finding).collect::<Vec<_>>(),
         "shared": c.shared.as_ref().map(shared),
-        "notes": c.notes,
+        "notes": value::texts(&c.notes),
     });
     value::write(out, &value)?;
     out.write_all(b"\n")
@@ -56,7 +56,7 @@ fn run(r: &Run) -> Value {
         .collect();
     json!({
         "captures": captures,
-        "verdict": r.verdict,
+        "verdict": r.verdict.to_string(),
         "findings": r.findings.iter().map(finding).collect::<Vec<_>>(),
         "calls": r.calls,
         "call_bytes": r.bytes,
@@ -121,7 +121,7 @@ fn change(c: &Change, kind: Precision) -> Value {
 fn cause(c: &Cause) -> Value {
     json!({
         "code": c.rule.map(Rule::code),
-        "what": c.what,
+        "what": c.what.to_string(),
         "added_ns": c.added_ns,
         "interval_ns": c.interval_ns.map(|(low, high)| [low, high]),
         "beyond_chance": c.beyond_chance,

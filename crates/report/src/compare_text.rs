@@ -20,9 +20,9 @@ const LABEL: usize = 30;
 /// # Errors
 /// Those of `out`.
 pub fn compare_text(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    let mut text = wrap("", 0, &c.sentence);
+    let mut text = wrap("", 0, &c.sentence.to_string());
     for note in notes(c) {
-        text += &wrap("", 0, note);
+        text += &wrap("", 0, &note);
     }
     text += &causes(c);
     text += &ops(c);
@@ -31,7 +31,7 @@ pub fn compare_text(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     for (name, run) in ["baseline", "problem"].into_iter().zip(&c.runs) {
         text += &described(name, run);
         if c.outcome == Outcome::NotComparable && !run.verdict.is_empty() {
-            text += &wrap("    Alone: ", 4, &run.verdict);
+            text += &wrap("    Alone: ", 4, &run.verdict.to_string());
         }
     }
     out.write_all(text.as_bytes())
@@ -77,9 +77,10 @@ pub(crate) fn range(cause: &Cause) -> Option<String> {
 }
 
 /// The notes that the sentence does not hold already.
-pub(crate) fn notes(c: &Comparison) -> impl Iterator<Item = &str> {
-    let notes = c.notes.iter().map(String::as_str);
-    notes.filter(|note| !c.sentence.contains(note))
+pub(crate) fn notes(c: &Comparison) -> impl Iterator<Item = String> {
+    let sentence = c.sentence.to_string();
+    let notes = c.notes.iter().map(ToString::to_string);
+    notes.filter(move |note| !sentence.contains(note))
 }
 
 fn causes(c: &Comparison) -> String {

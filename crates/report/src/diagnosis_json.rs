@@ -56,7 +56,7 @@ pub(crate) fn whole(d: &Diagnosis) -> Value {
             of
         }).collect::<Vec<_>>(),
         "files": d.files.iter().map(file).collect::<Vec<_>>(),
-        "notes": d.notes,
+        "notes": value::texts(&d.notes),
         "call_time_ns": d.call_time_ns,
         "elapsed_ns": d.elapsed_ns,
         "app": d.app.as_ref().map(|a| app(a, d)),
@@ -124,7 +124,7 @@ fn app(a: &AppFacts, d: &Diagnosis) -> Value {
     let join = a.join.as_ref();
     let list = |of: fn(&TraceJoinResult) -> Vec<Value>| join.map(of);
     json!({
-        "basis": a.basis,
+        "basis": a.basis.to_string(),
         "compared_by": compared_by(a.by),
         "operations": a.operations,
         "matched": a.matched,

@@ -44,7 +44,7 @@ pub fn diagnosis_text(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -> io
         captures::captures(d, zone),
         d.notes
             .iter()
-            .map(|n| wrap(&Tone::Notable.paint("Note: "), 6, n))
+            .map(|n| wrap(&Tone::Notable.paint("Note: "), 6, &n.to_string()))
             .collect(),
     ];
     let mut first = true;

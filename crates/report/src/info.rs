@@ -41,7 +41,7 @@ fn of(info: &InfoResult) -> Value {
     json!({
         "schema": "slowside.info/1",
         "worth": info.worth.name(),
-        "sentence": info.worth.sentence,
+        "sentence": info.worth.sentence.to_string(),
         "limits": limits(info),
         "files": files(info),
         "packets": info.total.packets,
@@ -88,7 +88,7 @@ fn of(info: &InfoResult) -> Value {
         "calls": spoken(info),
         "health": health(&info.health, &place),
         "side": info.vantage.name(),
-        "side_from": info.vantage_from,
+        "side_from": info.vantage_from.to_string(),
         "captures": captures,
     })
 }
@@ -101,7 +101,7 @@ fn limits(info: &InfoResult) -> Vec<Value> {
             json!({
                 "code": l.code,
                 "weight": l.weight.name(),
-                "says": l.says,
+                "says": l.says.to_string(),
                 "cure": (!l.cure.is_empty()).then_some(l.cure),
             })
         })

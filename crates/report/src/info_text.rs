@@ -26,7 +26,8 @@ struct Section {
 /// # Errors
 /// Those of `out`.
 pub fn info_text(info: &InfoResult, zone: &TimeZone, out: &mut dyn Write) -> io::Result<()> {
-    let mut text = match info.worth.sentence.split_once('.') {
+    let answer = info.worth.sentence.to_string();
+    let mut text = match answer.split_once('.') {
         Some((first, rest)) => {
             let tone = match info.worth.name() {
                 "poor" => Tone::Severe,
@@ -35,7 +36,7 @@ pub fn info_text(info: &InfoResult, zone: &TimeZone, out: &mut dyn Write) -> io:
             };
             wrap("", 0, &format!("{}.{rest}", tone.paint(first)))
         }
-        None => wrap("", 0, &info.worth.sentence),
+        None => wrap("", 0, &answer),
     };
     if !info.worth.limits.is_empty() {
         text.push_str(&format!("\n{}\n", Tone::Title.paint("What limits it")));
@@ -77,7 +78,7 @@ pub fn info_markdown(info: &InfoResult, zone: &TimeZone, out: &mut dyn Write) ->
         let mut rows = vec![vec![String::new(), "what it holds".to_owned()]];
         rows.extend(facts);
         let mut parts = vec![
-            format!("**{}**\n", escaped(&info.worth.sentence)),
+            format!("**{}**\n", escaped(&info.worth.sentence.to_string())),
             limits.collect(),
             table(&rows, 2, |_| false),
         ];
@@ -101,7 +102,7 @@ fn head(limit: &Limit) -> (Tone, &'static str) {
 /// What it is, and what to do better.
 fn sentence(limit: &Limit) -> String {
     match limit.cure {
-        "" => limit.says.clone(),
+        "" => limit.says.to_string(),
         cure => format!("{} Better: {cure}", limit.says),
     }
 }

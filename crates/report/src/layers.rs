@@ -225,7 +225,7 @@ fn most(range: Option<Range>) -> Option<i64> {
 /// What the server's own times say.
 pub(crate) fn server_app(s: &ServerFacts) -> Value {
     json!({
-        "basis": s.basis,
+        "basis": s.basis.to_string(),
         "compared_by": compared_by(s.by),
         "operations": s.operations,
         "matched": s.matched,
@@ -296,7 +296,7 @@ mod tests {
             slow_took_ns: 0,
             slow_beyond_ns: 0,
             by: ComparedBy::Offset,
-            basis: "CSV".to_owned(),
+            basis: "CSV".into(),
         });
         d
     }

@@ -225,7 +225,7 @@ pub fn live_crossing_json(
     };
     let rest = json!({
         "at_ns": at.0,
-        "when": crossing.when,
+        "when": crossing.when.to_string(),
         "operation": operation,
         "connection": of_connection,
         "file": written.map(file),

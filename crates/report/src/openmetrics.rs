@@ -214,7 +214,9 @@ fn label(name: &str, value: &KeyValue) -> String {
     match value {
         KeyValue::Text(text) => harmless(text),
         KeyValue::Number(n) => n.to_string(),
-        KeyValue::File(_) => key_text(name, value, &TimeZone::UTC),
+        KeyValue::Address(_) | KeyValue::Connection(..) | KeyValue::File(_) => {
+            key_text(name, value, &TimeZone::UTC)
+        }
         // As the absence of the label.
         KeyValue::Unknown => String::new(),
     }

@@ -218,6 +218,8 @@ impl GroupRow<'_> {
 pub(crate) fn key_cell(value: &KeyValue) -> Cell<'_> {
     match value {
         KeyValue::Text(text) => (&**text).into(),
+        KeyValue::Address(address) => address.to_string().into(),
+        KeyValue::Connection(client, server) => format!("{client} > {server}").into(),
         KeyValue::Number(n) => (*n).into(),
         KeyValue::File(handle) => value::file(*handle).into(),
         KeyValue::Unknown => Cell::Unknown,
@@ -228,6 +230,8 @@ pub(crate) fn key_cell(value: &KeyValue) -> Cell<'_> {
 pub(crate) fn key_text(name: &str, value: &KeyValue, zone: &TimeZone) -> String {
     match value {
         KeyValue::Text(text) => text.to_string(),
+        KeyValue::Address(address) => address.to_string(),
+        KeyValue::Connection(client, server) => format!("{client} > {server}"),
         KeyValue::Number(n) if name == "time" => moment(Time(*n), zone),
         KeyValue::Number(n) if name == "size" => match u64::try_from(*n) {
             Ok(n) if n >= 1 << 20 => format!("{}MiB", n >> 20),

@@ -310,7 +310,7 @@ pub fn sql_json(result: &SqlResult, literals: bool, out: &mut dyn Write) -> io::
         .collect();
     value::write(out, &hidden.into())?;
     out.write_all(b",\"notes\":")?;
-    value::write(out, &json!(result.notes))?;
+    value::write(out, &json!(value::texts(&result.notes)))?;
     out.write_all(b",\"captures\":")?;
     let captures: Vec<Value> = result.captures.iter().map(value::capture).collect();
     value::write(out, &captures.into())?;

@@ -8,12 +8,14 @@ pub(crate) use logons::{codes, failed};
 pub(crate) use sessions::{of_session, purpose, unit};
 
 use crate::harmless::harmless;
+use crate::ops::key_text;
 use crate::page::{Tone, columns, prose};
 use crate::sql::{self, filter, id};
 use crate::table::{order, people};
 use crate::text::{Grid, counted, damage, grouped, lasted, overlap, share, shell, wrap};
 use analysis::results::KeyValue;
 use analysis::sql::{SqlResult, StatementResult};
+use jiff::tz::TimeZone;
 use model::{Found, Hidden, format_duration};
 use std::io::{self, Write};
 
@@ -75,7 +77,7 @@ pub(crate) fn notes(result: &SqlResult) -> Vec<String> {
         .notes
         .iter()
         .filter(|_| !result.statements.is_empty());
-    hidden.chain(notes.cloned()).collect()
+    hidden.chain(notes.map(ToString::to_string)).collect()
 }
 
 /// Where the time went, in a sentence.
@@ -260,10 +262,8 @@ pub(crate) fn what(s: &StatementResult, style: SqlStyle) -> String {
     };
     for (name, value) in &s.keys {
         let value = match value {
-            KeyValue::Text(text) => text.to_string(),
-            KeyValue::Number(n) => n.to_string(),
-            KeyValue::File(handle) => crate::value::file(*handle),
             KeyValue::Unknown => "unknown".to_owned(),
+            value => key_text(name, value, &TimeZone::UTC),
         };
         if !what.is_empty() {
             what.push(' ');

@@ -3,6 +3,7 @@
 use crate::harmless::write_json;
 use analysis::results::{CaptureResult, field_text};
 use analysis::stats::Summary;
+use analysis::text::Text;
 use model::{Field, Time};
 use serde_json::{Map, Number, Value, json};
 use std::io::{self, Write};
@@ -77,7 +78,7 @@ pub(crate) fn capture(c: &CaptureResult) -> Value {
     json!({
         "files": c.files,
         "side": c.side.map_or("unknown", |s| s.name()),
-        "side_from": c.side_from,
+        "side_from": c.side_from.to_string(),
         "packets": c.packets,
         "bytes": c.bytes,
         "first_ns": time(c.first),
@@ -97,4 +98,9 @@ pub(crate) fn capture(c: &CaptureResult) -> Value {
 /// Writes JSON for programs: on one line, as `jq` and alike lay it out for people.
 pub(crate) fn write(out: &mut dyn Write, value: &Value) -> io::Result<()> {
     write_json(out, value)
+}
+
+/// Sentences.
+pub(crate) fn texts(texts: &[Text]) -> Vec<String> {
+    texts.iter().map(ToString::to_string).collect()
 }

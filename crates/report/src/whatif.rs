@@ -4,6 +4,7 @@ use crate::harmless::harmless;
 use crate::markdown::{self, sections};
 use crate::page::prose;
 use crate::text::{Grid, counted, grouped, rate, tight, wrap};
+use crate::value;
 use analysis::whatif::{Change, Fit, Point, Prediction, Terms, WhatIf};
 use model::format_duration;
 use serde_json::{Value, json};
@@ -36,7 +37,7 @@ pub fn whatif_json(w: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
         "measured_ns": w.measured_ns,
         "model_error_ppm": w.error_ppm(),
         "statements": statements,
-        "notes": w.notes,
+        "notes": value::texts(&w.notes),
     });
     crate::value::write(out, &value)?;
     out.write_all(b"\n")
@@ -89,7 +90,7 @@ pub fn whatif_text(w: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
         text.push_str(&wrap("", 0, &line));
     }
     for note in &w.notes {
-        text.push_str(&wrap("", 0, note));
+        text.push_str(&wrap("", 0, &note.to_string()));
     }
     out.write_all(text.as_bytes())
 }
@@ -119,7 +120,7 @@ pub fn whatif_markdown(w: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
             paragraphs(behind(w)),
             paragraphs(model(w)),
             notes
-                .map(|n| format!("- {}\n", markdown::escaped(n)))
+                .map(|n| format!("- {}\n", markdown::escaped(&n.to_string())))
                 .collect(),
         ])
     })

@@ -62,7 +62,7 @@ pub fn calls(
         diagnosis
             .notes
             .iter()
-            .for_each(|note| events(Event::Note(note.clone())));
+            .for_each(|note| events(Event::Note(note.to_string())));
     }
     let judged = judged.unwrap_or_default();
     let owners = Owners::of(&diagnosis);

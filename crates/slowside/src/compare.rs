@@ -59,7 +59,7 @@ pub fn compare(
                 let (diagnosis, kept) = diagnose::measure(captures, None, config, events)?;
                 if config.server_app.is_some() {
                     let notes = diagnosis.notes.into_iter();
-                    notes.for_each(|note| events(Event::Note(note)));
+                    notes.for_each(|note| events(Event::Note(note.to_string())));
                 }
                 kept
             }

@@ -343,20 +343,21 @@ impl<'a> Watcher<'a> {
     fn write(&mut self, path: &Path, crossings: &[Crossing]) -> Result<Written, Unwritten> {
         let names = self.options.anonymiser.as_ref();
         let mut comments = self.slow_calls();
-        for c in crossings {
-            for (mark, text) in &c.packets {
-                let at = comments.entry(mark.packet).or_default();
-                at.push(match names {
-                    Some(_) => text.replace(&c.when, "…"),
-                    None => text.clone(),
-                });
-            }
-        }
-        let when = |c: &'_ Crossing| match names {
-            Some(_) => "a threshold".to_owned(),
+        let when = |c: &Crossing| match names {
+            Some(_) => "a threshold".into(),
             None => c.when.clone(),
         };
-        let mut why: Vec<String> = crossings.iter().map(when).collect();
+        for c in crossings {
+            let said = Crossing {
+                when: when(c),
+                ..c.clone()
+            };
+            for (mark, text) in said.packets() {
+                let at = comments.entry(mark.packet).or_default();
+                at.push(text.to_string());
+            }
+        }
+        let mut why: Vec<String> = crossings.iter().map(|c| when(c).to_string()).collect();
         why.dedup();
         let why = match why.is_empty() {
             true => "the last packets, as they were asked for".to_owned(),

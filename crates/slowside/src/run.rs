@@ -7,6 +7,7 @@ use crate::merge::Answers;
 use crate::stream::{Finished, Progress, Stream};
 use analysis::file_names::FileNames;
 use analysis::results::CaptureResult;
+use analysis::text::Text;
 use capture::Capture;
 use model::{Call, ConnectionSummary, Outcome, Time};
 use std::collections::BTreeMap;
@@ -207,7 +208,7 @@ impl Tally {
             files: finished.capture.files().to_vec(),
             side: None,
             concluded: None,
-            side_from: String::new(),
+            side_from: Text::default(),
             packets: summary.packets,
             bytes: summary.wire_bytes,
             first: summary.first,

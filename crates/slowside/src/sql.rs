@@ -156,7 +156,7 @@ fn read(
     capture.concluded = Some(concluded.vantage);
     (capture.side, capture.side_from) = match stated {
         Some(side) => (Some(side), "stated".into()),
-        None => (Some(concluded.vantage), concluded.from.to_string()),
+        None => (Some(concluded.vantage), concluded.from.words()),
     };
     Ok(Read { capture, profiler })
 }

@@ -3,6 +3,7 @@
 use super::span::{self, Span, kind_of};
 use super::whose::Whose;
 use super::words::{self, Refusal};
+use crate::text::Text;
 use hashbrown::HashMap;
 use model::Call;
 use model::limits::APP_CALLS;
@@ -144,7 +145,7 @@ impl Calls {
     }
 
     /// What was left out on the way.
-    pub(super) fn notes(&self, whose: Whose) -> Vec<String> {
+    pub(super) fn notes(&self, whose: Whose) -> Vec<Text> {
         let beyond = (self.beyond_limit > 0).then(|| words::beyond_limit(self.beyond_limit, whose));
         beyond.into_iter().collect()
     }

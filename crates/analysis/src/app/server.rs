@@ -5,6 +5,7 @@ use super::span::Span;
 use super::spread::{Bounds, Range, Spread};
 use super::{AppFacts, Compared, ComparedBy};
 use crate::ledgers::Operations;
+use crate::text::Text;
 
 /// Calls and their operations.
 #[derive(Default)]
@@ -87,7 +88,7 @@ pub struct ServerFacts {
     pub bounds: Option<Bounds>,
     pub by: ComparedBy,
     /// In words, how it was compared.
-    pub basis: String,
+    pub basis: Text,
 }
 
 impl ServerFacts {

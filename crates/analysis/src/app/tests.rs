@@ -1,6 +1,7 @@
 //! Operations and calls made by hand: each rule, its border, and what must not be.
 
 use super::*;
+use crate::text::Text;
 use crate::trace_join::tests::call;
 use model::{Name, Time};
 use trace::{Operation, Sample};
@@ -73,7 +74,7 @@ fn held_against(app: Application, whose: Whose, calls: &[Call]) -> (Option<Compa
         ..CaptureResult::default()
     };
     let (compared, notes) = m.finish(0, &[capture]);
-    (compared, notes.join(" "))
+    (compared, Text::list(notes, " ").to_string())
 }
 
 fn used(app: Application, calls: &[Call]) -> AppFacts {
@@ -111,6 +112,7 @@ fn an_operation_without_an_offset_takes_the_call_that_it_contains() {
         assert!(
             facts
                 .basis
+                .to_string()
                 .contains("10 of 10 operations found on the wire by time")
         );
     }
@@ -160,7 +162,14 @@ fn the_grain_of_a_log_is_slack() {
         grain_ns: MS,
         ..rows(early)
     };
-    assert_eq!(used(app, &calls()).basis.matches("clock").count(), 0);
+    assert_eq!(
+        used(app, &calls())
+            .basis
+            .to_string()
+            .matches("clock")
+            .count(),
+        0
+    );
 }
 
 #[test]
@@ -180,7 +189,11 @@ fn a_clock_within_a_second_is_found_and_one_beyond_is_not() {
             "{}",
             facts.basis
         );
-        assert!(facts.basis.contains("its clock is"), "{}", facts.basis);
+        assert!(
+            facts.basis.to_string().contains("its clock is"),
+            "{}",
+            facts.basis
+        );
     }
     assert!(refused(shifted(1_300 * MS), &calls).contains("only 0 of"));
 }
@@ -256,7 +269,7 @@ fn a_list_of_latencies_is_held_against_the_mean_of_the_calls() {
     let facts = used(list(&[4 * MS; 10]), &calls());
     assert_eq!((facts.by, facts.matched), (ComparedBy::Mean, 0));
     assert_eq!((facts.host_mean_ns, facts.host_total_ns), (3 * MS, 30 * MS));
-    assert!(facts.basis.contains("not call by call"));
+    assert!(facts.basis.to_string().contains("not call by call"));
     // A tenth less may be the same work; more is none, and never a negative time.
     let facts = used(list(&[MS * 9 / 10; 10]), &calls());
     assert_eq!(facts.host_mean_ns, 0);
@@ -278,13 +291,18 @@ fn calls_of_others_invent_no_time_above_the_wire() {
     let facts = used(list, &all);
     assert_eq!(facts.host_mean_ns, 0);
     assert!(
-        facts.basis.contains("10 longest of 110 calls"),
+        facts.basis.to_string().contains("10 longest of 110 calls"),
         "{}",
         facts.basis
     );
     // As many as there are calls, but for a tenth: all of them.
     let list = samples(vec![sample(None, None, 1, 40 * MS); 100]);
-    assert!(used(list, &all).basis.contains("mean of the 110 calls"));
+    assert!(
+        used(list, &all)
+            .basis
+            .to_string()
+            .contains("mean of the 110 calls")
+    );
 }
 
 #[test]
@@ -303,7 +321,10 @@ fn averages_are_held_against_the_calls_of_the_same_time() {
     );
     assert_eq!(facts.host_mean_ns, 3_200_000);
     assert!(
-        facts.basis.contains("10 calls in the same time"),
+        facts
+            .basis
+            .to_string()
+            .contains("10 calls in the same time"),
         "{}",
         facts.basis
     );
@@ -507,7 +528,10 @@ fn means_of_a_server_are_held_against_the_shortest_calls_and_never_above_them() 
         (ComparedBy::Mean, 3 * MS)
     );
     assert!(
-        c.facts.basis.contains("10 shortest of 20 calls"),
+        c.facts
+            .basis
+            .to_string()
+            .contains("10 shortest of 20 calls"),
         "{}",
         c.facts.basis
     );

@@ -4,7 +4,7 @@ use super::means::Means;
 use super::spread::Range;
 use super::whose::Whose;
 use super::{AppFacts, ComparedBy};
-use model::{format_duration, grouped};
+use crate::text::{Text, Value, text};
 use std::net::IpAddr;
 use trace::OperationKind;
 
@@ -66,53 +66,68 @@ impl Refusal {
         }
     }
 
-    pub(super) fn sentence(&self, whose: Whose) -> String {
+    pub(super) fn sentence(&self, whose: Whose) -> Text {
         let why = match self {
             Refusal::Elsewhere {
                 what,
                 all,
                 later_ns,
             } => {
-                let later = later_ns.map_or_else(String::new, |ns| {
-                    let word = if ns < 0 { "earlier" } else { "later" };
-                    format!(
-                        ": they begin {} {word} than it does",
-                        format_duration(ns.saturating_abs())
+                let later = later_ns.map_or_else(Text::default, |ns| {
+                    text!(
+                        ": they begin {by} {word} than it does",
+                        by = Value::Duration(ns.saturating_abs()),
+                        word = if ns < 0 { "earlier" } else { "later" },
                     )
                 });
-                format!(
-                    "none of {} {what} lies within the capture{later}",
-                    grouped(*all)
+                text!(
+                    "none of {all,} {what} lies within the capture{later}",
+                    all = *all,
+                    what = *what,
+                    later = later,
                 )
             }
             Refusal::OtherHost { rows, more, calls } => {
                 let others = match more {
-                    0 => String::new(),
-                    n => format!(" and {} others", grouped(*n as u64)),
+                    0 => Text::default(),
+                    n => text!(" and {n,} others", n = *n),
                 };
-                format!(
-                    "the rows are of {}{others}, and the calls of the capture are of {}",
-                    list(rows),
-                    list(calls)
+                text!(
+                    "the rows are of {rows}{others}, and the calls of the capture are of {calls}",
+                    rows = list(rows),
+                    others = others,
+                    calls = list(calls),
                 )
             }
             Refusal::NoCalls { kinds } => {
-                format!("the capture holds no {} at that time", operations(kinds))
+                text!(
+                    "the capture holds no {operations} at that time",
+                    operations = operations(kinds)
+                )
             }
             Refusal::TooFew { joined, of, calls } => {
-                let found = match whose {
-                    Whose::Application => "have one of the {calls} calls within their time",
-                    Whose::Server => "lie within the time of one of the {calls} calls",
+                let (found, host) = match whose {
+                    Whose::Application => (
+                        text!(
+                            "have one of the {calls,} calls within their time",
+                            calls = *calls
+                        ),
+                        "client",
+                    ),
+                    Whose::Server => (
+                        text!(
+                            "lie within the time of one of the {calls,} calls",
+                            calls = *calls
+                        ),
+                        "server",
+                    ),
                 };
-                let host = match whose {
-                    Whose::Application => "client",
-                    Whose::Server => "server",
-                };
-                format!(
-                    "only {} of {} rows {}. Is the clock that of the {host}'s host, and is a row one operation?",
-                    grouped(*joined),
-                    grouped(*of),
-                    found.replace("{calls}", &grouped(*calls))
+                text!(
+                    "only {joined,} of {of,} rows {found}. Is the clock that of the {host}'s host, and is a row one operation?",
+                    joined = *joined,
+                    of = *of,
+                    found = found,
+                    host = host,
                 )
             }
             Refusal::Contradicts {
@@ -121,39 +136,51 @@ impl Refusal {
                 calls,
                 calls_ns,
             } => {
-                let (calls, operations) = (grouped(*calls), grouped(*operations));
-                let (took, own) = (format_duration(*calls_ns), format_duration(*own_ns));
+                let (calls, operations) = (*calls, *operations);
+                let (took, own) = (Value::Duration(*calls_ns), Value::Duration(*own_ns));
                 match whose {
-                    Whose::Application => format!(
-                        "they contradict the capture. Its {calls} calls take {took} on average, and the {operations} operations, which would have waited for them, only {own}: are they of other work, or served from a cache?"
+                    Whose::Application => text!(
+                        "they contradict the capture. Its {calls,} calls take {took} on average, and the {operations,} operations, which would have waited for them, only {own}: are they of other work, or served from a cache?",
+                        calls = calls,
+                        took = took,
+                        operations = operations,
+                        own = own,
                     ),
-                    Whose::Server => format!(
-                        "they contradict the capture. Its {calls} calls take {took} on average, and the {operations} operations, for which they would have waited, {own}: are they of other work, not of this server, or only the slow ones of many?"
+                    Whose::Server => text!(
+                        "they contradict the capture. Its {calls,} calls take {took} on average, and the {operations,} operations, for which they would have waited, {own}: are they of other work, not of this server, or only the slow ones of many?",
+                        calls = calls,
+                        took = took,
+                        operations = operations,
+                        own = own,
                     ),
                 }
             }
-            Refusal::NotOfServers(format) => format!(
-                "{format} is what a client notes; give the server's own operations, with a start and an end or a latency"
+            Refusal::NotOfServers(format) => text!(
+                "{format} is what a client notes; give the server's own operations, with a start and an end or a latency",
+                format = format.clone()
             ),
-            Refusal::OfDisks(format) => {
-                format!(
-                    "{format} is what disks took; give it to --server-app, if they are the server's"
-                )
-            }
-            Refusal::SlowOnes { least_ns } => format!(
-                "they are only those that took {} or longer, and do not name the offsets of most calls. Take them again with 0 as the tool's least, so that it prints all",
-                format_duration(*least_ns)
+            Refusal::OfDisks(format) => text!(
+                "{format} is what disks took; give it to --server-app, if they are the server's",
+                format = format.clone()
             ),
-            Refusal::NoOperations => "they count no operation".to_owned(),
+            Refusal::SlowOnes { least_ns } => text!(
+                "they are only those that took {least} or longer, and do not name the offsets of most calls. Take them again with 0 as the tool's least, so that it prints all",
+                least = Value::Duration(*least_ns)
+            ),
+            Refusal::NoOperations => "they count no operation".into(),
         };
-        let stop = if why.ends_with('?') { "" } else { "." };
-        format!("The {}'s times were left out: {why}{stop}", whose.name())
+        text!(
+            "The {whose}'s times were left out: {why}{stop}",
+            whose = whose.name(),
+            stop = if why.template.ends_with('?') { "" } else { "." },
+            why = why,
+        )
     }
 }
 
-fn list(hosts: &[IpAddr]) -> String {
-    let names: Vec<String> = hosts.iter().map(ToString::to_string).collect();
-    names.join(", ")
+fn list(hosts: &[IpAddr]) -> Text {
+    let name = |host: &IpAddr| text!("{host}", host = *host);
+    Text::list(hosts.iter().map(name).collect(), ", ")
 }
 
 fn operations(kinds: &[OperationKind]) -> &'static str {
@@ -171,130 +198,151 @@ fn operations(kinds: &[OperationKind]) -> &'static str {
 }
 
 /// That they were used, and how.
-pub(super) fn used(facts: &AppFacts, whose: Whose) -> String {
+pub(super) fn used(facts: &AppFacts, whose: Whose) -> Text {
     let own = match &facts.bounds {
         Some(bounds) => range(bounds.own),
-        None => format_duration(facts.application_mean_ns),
+        None => time(facts.application_mean_ns),
     };
     let between = match (&facts.bounds, facts.host_mean_ns) {
         (Some(bounds), _) => range(bounds.between),
-        (None, 0) => "nothing".to_owned(),
-        (None, ns) => format_duration(ns),
+        (None, 0) => "nothing".into(),
+        (None, ns) => time(ns),
     };
-    let basis = &facts.basis;
+    let basis = facts.basis.clone();
     match whose {
-        Whose::Application => {
-            let are = if facts.host_mean_ns == 0 { "is" } else { "are" };
-            format!(
-                "The application's operations take {own}, of which {between} {are} above the wire, on average ({basis})."
-            )
-        }
-        Whose::Server => format!(
-            "The server's own operations take {own}, and their calls {between} beyond that, on average ({basis})."
+        Whose::Application => text!(
+            "The application's operations take {own}, of which {between} {are} above the wire, on average ({basis}).",
+            own = own,
+            between = between,
+            are = if facts.host_mean_ns == 0 { "is" } else { "are" },
+            basis = basis,
+        ),
+        Whose::Server => text!(
+            "The server's own operations take {own}, and their calls {between} beyond that, on average ({basis}).",
+            own = own,
+            between = between,
+            basis = basis,
         ),
     }
 }
 
+fn time(ns: i64) -> Text {
+    text!("{time}", time = Value::Duration(ns))
+}
+
 /// `2.1 ms to 4.2 ms`.
-fn range(range: Range) -> String {
-    match (range.least_ns, range.most_ns) {
-        (0, Some(0)) => "nothing".to_owned(),
-        (0, Some(most)) => format!("up to {}", format_duration(most)),
-        (least, Some(most)) if least == most => format_duration(most),
-        (least, Some(most)) => format!("{} to {}", format_duration(least), format_duration(most)),
-        (least, None) => format!("{} or more", format_duration(least)),
+fn range(range: Range) -> Text {
+    match (time(range.least_ns), range.most_ns.map(time)) {
+        (_, Some(_)) if range.most_ns == Some(0) => "nothing".into(),
+        (_, Some(most)) if range.least_ns == 0 => text!("up to {most}", most = most),
+        (least, Some(most)) if least == most => most,
+        (least, Some(most)) => text!("{least} to {most}", least = least, most = most),
+        (least, None) => text!("{least} or more", least = least),
     }
 }
 
 /// The basis of a join, operation by operation.
-pub(super) fn joined(format: &str, by: ComparedBy, n: u64, of: u64, ahead_ns: i64) -> String {
+pub(super) fn joined(format: &str, by: ComparedBy, n: u64, of: u64, ahead_ns: i64) -> Text {
     let by = match by {
         ComparedBy::Offset => "offset and time",
         ComparedBy::Connection => "connection and time",
         _ => "time, as intervals nest",
     };
     let clock = match ahead_ns {
-        0 => String::new(),
-        ns => format!(
-            "; its clock is {} {}",
-            format_duration(ns.saturating_abs()),
-            if ns < 0 { "behind" } else { "ahead" }
+        0 => Text::default(),
+        ns => text!(
+            "; its clock is {by} {way}",
+            by = Value::Duration(ns.saturating_abs()),
+            way = if ns < 0 { "behind" } else { "ahead" },
         ),
     };
-    format!(
-        "{format}: {} of {} operations found on the wire by {by}{clock}",
-        grouped(n),
-        grouped(of)
+    text!(
+        "{format}: {n,} of {of,} operations found on the wire by {by}{clock}",
+        format = format.to_owned(),
+        n = n,
+        of = of,
+        by = by,
+        clock = clock,
     )
 }
 
 /// The basis of a comparison of means.
-pub(super) fn by_mean(format: &str, means: &Means, whose: Whose) -> String {
-    let against = against(means, whose);
-    format!(
-        "{format}: mean of its {} operations against mean of {against}, not call by call",
-        grouped(means.operations)
+pub(super) fn by_mean(format: &str, means: &Means, whose: Whose) -> Text {
+    text!(
+        "{format}: mean of its {operations,} operations against mean of {against}, not call by call",
+        format = format.to_owned(),
+        operations = means.operations,
+        against = against(means, whose),
     )
 }
 
 /// The basis of a comparison of steps with means.
-pub(super) fn by_distribution(format: &str, means: &Means, whose: Whose) -> String {
-    let against = against(means, whose);
-    format!(
-        "{format}: bounds of its {} operations against mean of {against}, not call by call",
-        grouped(means.operations)
+pub(super) fn by_distribution(format: &str, means: &Means, whose: Whose) -> Text {
+    text!(
+        "{format}: bounds of its {operations,} operations against mean of {against}, not call by call",
+        format = format.to_owned(),
+        operations = means.operations,
+        against = against(means, whose),
     )
 }
 
 /// What operations were held against.
-fn against(means: &Means, whose: Whose) -> String {
+fn against(means: &Means, whose: Whose) -> Text {
     let when = match means.timed {
         true => " in the same time",
         false => "",
     };
     match means.held_against == means.calls {
-        true => format!("the {} calls{when}", grouped(means.calls)),
+        true => text!("the {calls,} calls{when}", calls = means.calls, when = when),
         false => {
             let (which, others) = match whose {
                 Whose::Application => ("longest", "made"),
                 Whose::Server => ("shortest", "served"),
             };
-            format!(
-                "the {} {which} of {} calls{when} (others {others} some), at least so much and",
-                grouped(means.held_against),
-                grouped(means.calls)
+            text!(
+                "the {held,} {which} of {calls,} calls{when} (others {others} some), at least so much and",
+                held = means.held_against,
+                which = which,
+                calls = means.calls,
+                when = when,
+                others = others,
             )
         }
     }
 }
 
 /// The basis of what a client's system counted.
-pub(super) fn queue(format: &str) -> String {
-    format!("{format}: the client's own queue time before sending")
+pub(super) fn queue(format: &str) -> Text {
+    text!(
+        "{format}: the client's own queue time before sending",
+        format = format.to_owned()
+    )
 }
 
 /// That disks are none of the application's.
-pub(super) fn disks(format: &str) -> String {
-    format!(
-        "What disks took, given beside {format}, was left out: give it to --server-app, if they are the server's."
+pub(super) fn disks(format: &str) -> Text {
+    text!(
+        "What disks took, given beside {format}, was left out: give it to --server-app, if they are the server's.",
+        format = format.to_owned()
     )
 }
 
 /// That some lie beyond the capture.
-pub(super) fn partly(what: &str, whose: Whose, outside: u64, all: u64) -> String {
-    format!(
-        "{} of {} {what} of the {} lie outside of the capture and were left out.",
-        grouped(outside),
-        grouped(all),
-        whose.name()
+pub(super) fn partly(what: &'static str, whose: Whose, outside: u64, all: u64) -> Text {
+    text!(
+        "{outside,} of {all,} {what} of the {whose} lie outside of the capture and were left out.",
+        outside = outside,
+        all = all,
+        what = what,
+        whose = whose.name(),
     )
 }
 
 /// That there were too many calls to keep.
-pub(super) fn beyond_limit(calls: u64, whose: Whose) -> String {
-    format!(
-        "{} calls are more than are held against the {}'s times and were left out of that.",
-        grouped(calls),
-        whose.name()
+pub(super) fn beyond_limit(calls: u64, whose: Whose) -> Text {
+    text!(
+        "{calls,} calls are more than are held against the {whose}'s times and were left out of that.",
+        calls = calls,
+        whose = whose.name(),
     )
 }

@@ -10,11 +10,12 @@ use super::bootstrap::{Draws, Interval};
 use super::effect::{self, excludes_nothing};
 use super::matching::{round_trip, sees, way, written_at_once};
 use super::result::{Cause, Change, Unit};
-use super::sentence::{self, amount};
+use super::sentence::instead;
 use super::snapshot::{AccountLine, PartSums, Snapshot, WireGroup};
 use super::work::Scale;
 use crate::findings::Rule;
-use model::{Direction, TimeClass, format_duration, grouped};
+use crate::text::{Text, Value, text};
+use model::{Direction, TimeClass};
 use std::collections::BTreeSet;
 
 /// What adds less than this share of the difference is not worth a line of its own.
@@ -148,16 +149,13 @@ pub(super) fn causes(
     let little = (difference.abs() * b * SHARE) as i64;
     causes.retain(|c| c.added_ns.abs() > little);
     let sign = if difference < 0.0 { -1 } else { 1 };
-    causes.sort_by_key(|c| {
-        let added = c.added_ns.saturating_mul(sign);
-        (std::cmp::Reverse(added), c.what.clone())
-    });
+    causes.sort_by_key(|c| std::cmp::Reverse(c.added_ns.saturating_mul(sign)));
     causes
 }
 
 /// Lines that are about the same are one cause, in the order in which they add most.
 fn together(mut causes: Vec<Cause>) -> Vec<Cause> {
-    causes.sort_by_key(|c| (std::cmp::Reverse(c.added_ns.abs()), c.what.clone()));
+    causes.sort_by_key(|c| std::cmp::Reverse(c.added_ns.abs()));
     let mut all: Vec<Cause> = Vec::new();
     for cause in causes {
         let same = |c: &&mut Cause| {
@@ -175,7 +173,8 @@ fn together(mut causes: Vec<Cause>) -> Vec<Cause> {
                     .interval_ns
                     .zip(cause.interval_ns)
                     .map(|(a, b)| sum(a, b));
-                first.what = format!("{}; {}", first.what, cause.what);
+                let what = vec![std::mem::take(&mut first.what), cause.what];
+                first.what = Text::list(what, "; ");
             }
             None => all.push(cause),
         }
@@ -251,7 +250,7 @@ impl Frame<'_> {
 pub(super) fn empty() -> Cause {
     Cause {
         rule: None,
-        what: String::new(),
+        what: Text::default(),
         added_ns: 0,
         interval_ns: None,
         beyond_chance: None,
@@ -268,10 +267,10 @@ fn size(runs: [&Snapshot; 2], parts: &[PartSums; 2], unit: Unit) -> Option<Cause
         let [a, b] = runs.map(|r| r.sums.rows as f64 / r.sums.row_trips.max(1) as f64);
         return Some(Cause {
             rule: Some(Rule::SmallFetch),
-            what: format!(
-                "fetch size: a round trip brings {} instead of {}",
-                sentence::rows(b),
-                sentence::rows(a)
+            what: text!(
+                "fetch size: a round trip brings {now} row{now||s} instead of {before} row{before||s}",
+                now = Value::Mean(b),
+                before = Value::Mean(a),
             ),
             change: effect::setting(a, b),
             per: "row",
@@ -312,7 +311,13 @@ fn size(runs: [&Snapshot; 2], parts: &[PartSums; 2], unit: Unit) -> Option<Cause
     };
     Some(Cause {
         rule: Some(rule),
-        what: format!("{words} {} instead of {}, {way}", amount(b), amount(a)),
+        what: text!(
+            "{words} {now} instead of {before}, {way}",
+            words = words,
+            now = Value::Size(b),
+            before = Value::Size(a),
+            way = way,
+        ),
         change: effect::setting(a, b),
         per: "byte",
         explains: true,
@@ -321,9 +326,13 @@ fn size(runs: [&Snapshot; 2], parts: &[PartSums; 2], unit: Unit) -> Option<Cause
 }
 
 /// What an application writes at once, to the byte.
-pub(super) fn write_size([a, b]: [f64; 2], d: Direction) -> String {
-    let of = |bytes: f64| grouped(bytes as u64);
-    format!("writes of {} bytes instead of {}, {}", of(b), of(a), way(d))
+pub(super) fn write_size([a, b]: [f64; 2], d: Direction) -> Text {
+    text!(
+        "writes of {now,} bytes instead of {before,}, {way}",
+        now = b as u64,
+        before = a as u64,
+        way = way(d),
+    )
 }
 
 /// A line that changed by so much per byte.
@@ -347,8 +356,7 @@ struct Wording<'a> {
 
 impl Wording<'_> {
     fn cause(self) -> Cause {
-        let times = self.times();
-        let (rule, what, explains) = self.words(&times);
+        let (rule, what, explains) = self.words(self.times());
         Cause {
             rule,
             what,
@@ -360,76 +368,110 @@ impl Wording<'_> {
     }
 
     /// "8.2 ms instead of 0.1 ms per call".
-    fn times(&self) -> String {
-        let Change {
-            baseline, problem, ..
-        } = self.change;
+    fn times(&self) -> Text {
         let (times, per) = match self.per {
             "byte" => (1e6, "MB"),
             per => (1.0, per),
         };
-        let shown = |ns: f64| format_duration((ns * times) as i64);
-        format!(
-            "{} instead of {} per {per}",
-            shown(problem),
-            shown(baseline)
-        )
+        let change = Change {
+            baseline: self.change.baseline * times,
+            problem: self.change.problem * times,
+            ..self.change
+        };
+        text!("{times} per {per}", times = instead(change), per = per)
     }
 
-    fn words(&self, times: &str) -> (Option<Rule>, String, bool) {
-        let sure = |rule, what: String| (Some(rule), what, true);
+    fn words(&self, times: Text) -> (Option<Rule>, Text, bool) {
+        let sure = |rule, what: Text| (Some(rule), what, true);
         match self.line {
-            AccountLine::Service => {
-                sure(Rule::ServerSlow, format!("the server itself takes {times}"))
-            }
+            AccountLine::Service => sure(
+                Rule::ServerSlow,
+                text!("the server itself takes {times}", times = times),
+            ),
             AccountLine::Queue => sure(
                 Rule::ServerConcurrencyCap,
-                format!("calls queue in the server for {times}"),
+                text!("calls queue in the server for {times}", times = times),
             ),
-            AccountLine::Stall => sure(Rule::ServerStall, format!("the server stalls for {times}")),
+            AccountLine::Stall => sure(
+                Rule::ServerStall,
+                text!("the server stalls for {times}", times = times),
+            ),
             AccountLine::Path => self.path(times),
             AccountLine::Outage => sure(
                 Rule::NetworkOutage,
-                format!("nothing got through for {times}"),
+                text!("nothing got through for {times}", times = times),
             ),
-            AccountLine::Loss => sure(Rule::NetworkLoss, format!("lost packets cost {times}")),
+            AccountLine::Loss => sure(
+                Rule::NetworkLoss,
+                text!("lost packets cost {times}", times = times),
+            ),
             AccountLine::Nagle => sure(
                 Rule::Nagle,
-                format!("the client's TCP holds small segments back for {times}"),
+                text!(
+                    "the client's TCP holds small segments back for {times}",
+                    times = times
+                ),
             ),
             AccountLine::Waited(d, class) => {
                 let way = way(d);
                 match class {
                     TimeClass::NagleDelayedAck => sure(
                         Rule::NagleDelayedAck,
-                        format!(
-                            "small segments wait for delayed acknowledgements (Nagle) for {times}, {way}"
+                        text!(
+                            "small segments wait for delayed acknowledgements (Nagle) for {times}, {way}",
+                            times = times,
+                            way = way
                         ),
                     ),
                     TimeClass::SmallWindow => sure(
                         Rule::SmallWindow,
-                        format!("a small receive window holds bytes up for {times}, {way}"),
+                        text!(
+                            "a small receive window holds bytes up for {times}, {way}",
+                            times = times,
+                            way = way
+                        ),
                     ),
                     TimeClass::ReceiverApplication => sure(
                         Rule::ReceiveWindowLimited,
-                        format!("the receiver does not read for {times}, {way}"),
+                        text!(
+                            "the receiver does not read for {times}, {way}",
+                            times = times,
+                            way = way
+                        ),
                     ),
                     TimeClass::SenderApplication => sure(
                         Rule::SenderApplicationLimited,
-                        format!("the sender does not write for {times}, {way}"),
+                        text!(
+                            "the sender does not write for {times}, {way}",
+                            times = times,
+                            way = way
+                        ),
                     ),
                     TimeClass::Bandwidth => sure(
                         Rule::NetworkBandwidth,
-                        format!("a full line holds bytes up for {times}, {way}"),
+                        text!(
+                            "a full line holds bytes up for {times}, {way}",
+                            times = times,
+                            way = way
+                        ),
                     ),
                     TimeClass::Congestion => (
                         None,
-                        format!("the congestion window holds bytes up for {times}, {way}"),
+                        text!(
+                            "the congestion window holds bytes up for {times}, {way}",
+                            times = times,
+                            way = way
+                        ),
                         true,
                     ),
                     other => (
                         None,
-                        format!("{} takes {times}, {way}", other.name()),
+                        text!(
+                            "{class} takes {times}, {way}",
+                            class = other.name(),
+                            times = times,
+                            way = way
+                        ),
                         false,
                     ),
                 }
@@ -437,8 +479,9 @@ impl Wording<'_> {
             AccountLine::Transfer => self.transfer(times),
             AccountLine::Unknown => (
                 None,
-                format!(
-                    "server and path together, which these captures do not tell apart, take {times}"
+                text!(
+                    "server and path together, which these captures do not tell apart, take {times}",
+                    times = times
                 ),
                 false,
             ),
@@ -446,42 +489,54 @@ impl Wording<'_> {
     }
 
     /// Why messages take longer to pass, where that is plain.
-    fn transfer(&self, times: &str) -> (Option<Rule>, String, bool) {
+    fn transfer(&self, times: Text) -> (Option<Rule>, Text, bool) {
         let grown = self.change.difference();
-        let what = format!("messages pass for {times}");
+        let what = text!("messages pass for {times}", times = times);
         // A window that grows by itself stays small where packets are lost.
         if after_losses(self.runs, grown) {
-            let what = format!("{what}: slower after losses");
+            let what = text!("{what}: slower after losses", what = what);
             return (Some(Rule::NetworkLoss), what, true);
         }
         match window(self.runs, grown) {
-            Some(why) => (Some(Rule::SmallWindow), format!("{what}: {why}"), true),
+            Some(why) => {
+                let what = text!("{what}: {why}", what = what, why = why);
+                (Some(Rule::SmallWindow), what, true)
+            }
             None => (None, what, false),
         }
     }
 
     /// A longer way, a queue on it, or bytes that pass slowly: round trips tell.
-    fn path(&self, times: &str) -> (Option<Rule>, String, bool) {
+    fn path(&self, times: Text) -> (Option<Rule>, Text, bool) {
         let grown = self.change.difference();
         let [a, b] = self.runs.map(round_trip);
         let shown = |(a, b): (i64, i64)| {
-            format!("{} instead of {}", format_duration(b), format_duration(a))
+            instead(Change {
+                baseline: a as f64,
+                problem: b as f64,
+                ..Change::default()
+            })
         };
-        let delay = Some(Rule::NetworkDelay);
+        let delay = |why: Text| {
+            let what = text!(
+                "the network's delay is {times}{why}",
+                times = times.clone(),
+                why = why
+            );
+            (Some(Rule::NetworkDelay), what, true)
+        };
         let Some(shortest) = a.0.zip(b.0) else {
-            return (delay, format!("the network's delay is {times}"), true);
+            return delay(Text::default());
         };
         if grown.abs() < self.change.baseline.max(self.change.problem) * SAME {
-            return (delay, format!("the network's delay is {times}"), true);
+            return delay(Text::default());
         }
         let more = shortest.1 as f64 - shortest.0 as f64;
         if more * grown > 0.0 && more.abs() >= grown.abs() / 2.0 {
-            let why = format!("the shortest round trip is {}", shown(shortest));
-            return (
-                delay,
-                format!("the network's delay is {times} ({why})"),
-                true,
-            );
+            return delay(text!(
+                " (the shortest round trip is {trips})",
+                trips = shown(shortest)
+            ));
         }
         let loaded = a.1.zip(b.1).filter(|(a, b)| {
             let more = b.saturating_sub(*a);
@@ -501,27 +556,35 @@ impl Wording<'_> {
                     true => (Rule::NetworkBandwidth, "a slower line or a queue"),
                     false => (Rule::NetworkDelay, "a queue, or jitter"),
                 };
-                let trips = format!("the mean round trip is {}", shown(mean));
-                (
-                    rule,
-                    format!("{why}: {trips}, the shortest one {}", shown(shortest)),
-                )
+                let why = text!(
+                    "{why}: the mean round trip is {mean}, the shortest one {shortest}",
+                    why = why,
+                    mean = shown(mean),
+                    shortest = shown(shortest),
+                );
+                (rule, why)
             }
             // What fits into a round trip takes no time to pass.
             None if self.runs.iter().all(|r| carries_little(r)) => {
-                let why = format!(
-                    "the shortest round trip is {}: a queue, or jitter",
-                    shown(shortest)
+                let why = text!(
+                    "the shortest round trip is {trips}: a queue, or jitter",
+                    trips = shown(shortest)
                 );
                 (Rule::NetworkDelay, why)
             }
             None => {
-                let what =
-                    format!("the way of the bytes takes {times}, and round trips do not say why");
+                let what = text!(
+                    "the way of the bytes takes {times}, and round trips do not say why",
+                    times = times
+                );
                 return (None, what, false);
             }
         };
-        let what = format!("the way of the bytes takes {times} ({why})");
+        let what = text!(
+            "the way of the bytes takes {times} ({why})",
+            times = times,
+            why = why
+        );
         (Some(rule), what, true)
     }
 }
@@ -544,7 +607,7 @@ fn after_losses(runs: [&Snapshot; 2], grown: f64) -> bool {
 }
 
 /// Whether bytes pass at one window a round trip, and the window is another in the other run.
-fn window(runs: [&Snapshot; 2], grown: f64) -> Option<String> {
+fn window(runs: [&Snapshot; 2], grown: f64) -> Option<Text> {
     let [a, b] = runs;
     let (slow, fast) = if grown > 0.0 { (b, a) } else { (a, b) };
     let main = |r: &Snapshot| r.groups.first().cloned();
@@ -561,10 +624,10 @@ fn window(runs: [&Snapshot; 2], grown: f64) -> Option<String> {
         let expected = bytes as f64 / small.max(1.0) * trip;
         let took = slow.line(AccountLine::Transfer) as f64;
         if large >= small * effect::SETTING && (took / 3.0..=took * 2.0).contains(&expected) {
-            return Some(format!(
-                "the receive window is {} instead of {}",
-                amount(of_run(b, d)?),
-                amount(of_run(a, d)?)
+            return Some(text!(
+                "the receive window is {now} instead of {before}",
+                now = Value::Size(of_run(b, d)?),
+                before = Value::Size(of_run(a, d)?),
             ));
         }
     }

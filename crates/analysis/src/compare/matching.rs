@@ -10,6 +10,7 @@ use crate::conns::is_wait;
 use crate::results::Vantage;
 use crate::stats::{Summary, bucket_value};
 use crate::streams::DIRECTIONS;
+use crate::text::{Text, text};
 use model::{Direction, Protocol, TimeClass};
 
 /// Fewer round trips, packets or the like are no habit of a connection.
@@ -249,7 +250,7 @@ fn over_time(runs: [&Snapshot; 2]) -> Vec<Metric> {
             if let [Some(a), Some(b)] = draws {
                 all.push(Metric {
                     name,
-                    words: format!("{words}, {}", way(d)),
+                    words: text!("{words}, {way}", words = words, way = way(d)),
                     direction: Some(d),
                     port: None,
                     measure,
@@ -364,7 +365,7 @@ fn of_group(pair: [&WireGroup; 2], vantages: [Option<Vantage>; 2]) -> Vec<Metric
     let [a, b] = pair;
     let port = Some(a.port);
     let mut all = Vec::new();
-    let mut add = |name, words: String, direction, measure, values: [Option<f64>; 2], floor| {
+    let mut add = |name, words: Text, direction, measure, values: [Option<f64>; 2], floor| {
         let [Some(x), Some(y)] = values else { return };
         if x == 0.0 && y == 0.0 {
             return;
@@ -385,7 +386,7 @@ fn of_group(pair: [&WireGroup; 2], vantages: [Option<Vantage>; 2]) -> Vec<Metric
     if vantages.iter().all(|v| *v == Some(Vantage::Client)) {
         let known = |g: &WireGroup| g.handshake_ns.filter(|_| segments(g) >= FEW);
         let opening = pair.map(|g| known(g).map(|ns| ns as f64));
-        let words = "shortest opening (SYN to SYN/ACK)".to_owned();
+        let words = "shortest opening (SYN to SYN/ACK)".into();
         add(
             "handshake",
             words,
@@ -401,7 +402,7 @@ fn of_group(pair: [&WireGroup; 2], vantages: [Option<Vantage>; 2]) -> Vec<Metric
         let way = way(d);
         for m in OF_DIRECTIONS {
             let values = [x, y].map(m.value);
-            let words = format!("{}, {way}", m.words);
+            let words = text!("{words}, {way}", words = m.words, way = way);
             add(m.name, words, Some(d), m.measure, values, m.floor);
         }
         for class in TimeClass::ALL {
@@ -412,7 +413,7 @@ fn of_group(pair: [&WireGroup; 2], vantages: [Option<Vantage>; 2]) -> Vec<Metric
                 let enough = g.lifetime_ns > 0 && segments(g) >= FEW;
                 enough.then(|| t.time_ns[class] as f64 / g.lifetime_ns as f64)
             };
-            let words = format!("time in {}, {way}", class.name());
+            let words = text!("time in {class}, {way}", class = class.name(), way = way);
             add(
                 class_metric(class),
                 words,

@@ -28,8 +28,8 @@ pub use snapshot::Snapshot;
 use crate::diagnose::Kind;
 use crate::findings::Of;
 use crate::results::{Side, Vantage};
+use crate::text::{Text, Value, text};
 use effect::{excludes_nothing, matters};
-use model::grouped;
 use result::{Change, Outcome, Run, Unit};
 use snapshot::SavedFinding;
 use streams::Streams;
@@ -76,9 +76,11 @@ pub fn compare(baseline: &Kept, problem: &Kept) -> Comparison {
             0 => ["baseline", "problem"],
             _ => ["problem", "baseline"],
         };
-        c.notes.push(format!(
-            "Of the {which} only the capture at the {} is compared, as the {other} has no other.",
-            vantage.name()
+        c.notes.push(text!(
+            "Of the {which} only the capture at the {vantage} is compared, as the {other} has no other.",
+            which = which,
+            vantage = vantage.name(),
+            other = other,
         ));
     }
     c
@@ -101,9 +103,9 @@ fn compared(seen: [&Snapshot; 2], ends: Option<[&Snapshot; 2]>) -> Comparison {
     let other_work = streams.is_none() && in_common < IN_COMMON;
     let incomparable = elsewhere_seen.clone().or_else(|| {
         other_work.then(|| {
-            format!(
-                "the runs did different things: only {:.0} % of the time of one of them went to operations that both have.",
-                in_common * 100.0
+            text!(
+                "the runs did different things: only {share} of the time of one of them went to operations that both have.",
+                share = Value::Share(in_common * 100.0, 0)
             )
         })
     });
@@ -125,7 +127,7 @@ fn compared(seen: [&Snapshot; 2], ends: Option<[&Snapshot; 2]>) -> Comparison {
         runs: runs.map(run),
         outcome: Outcome::NotComparable,
         cause: None,
-        sentence: String::new(),
+        sentence: Text::default(),
         beside: Vec::new(),
         gone: Vec::new(),
         shared,
@@ -181,25 +183,25 @@ fn compared(seen: [&Snapshot; 2], ends: Option<[&Snapshot; 2]>) -> Comparison {
 }
 
 /// What is to be known of where the runs were captured; with `crossed` the path was added to what was seen.
-fn where_captured(runs: [&Snapshot; 2], crossed: bool) -> Vec<String> {
+fn where_captured(runs: [&Snapshot; 2], crossed: bool) -> Vec<Text> {
     let mut notes = Vec::new();
     let alone = runs.iter().all(|r| r.basis == crate::facts::Basis::Server);
     if alone && !crossed {
         notes.push(
-            "Captured at the server alone: what the network takes of a call is not in it."
-                .to_owned(),
+            "Captured at the server alone: what the network takes of a call is not in it.".into(),
         );
     }
     for (name, run) in ["baseline", "problem"].into_iter().zip(runs) {
         let known = matches!(run.vantage, Some(Vantage::Client | Vantage::Server));
         if run.calls > 0 && !known {
-            notes.push(format!(
-                "It is not known where the {name} was captured; that it was where the other was is taken for granted."
+            notes.push(text!(
+                "It is not known where the {name} was captured; that it was where the other was is taken for granted.",
+                name = name
             ));
         }
     }
     if crossed {
-        notes.push("Captured at the server alone: for the path, the shortest round trip is added to each call.".to_owned());
+        notes.push("Captured at the server alone: for the path, the shortest round trip is added to each call.".into());
     }
     notes
 }
@@ -307,13 +309,13 @@ fn gone(c: &Comparison) -> Vec<SavedFinding> {
 }
 
 /// Where the time of calls went that take as long as before, if elsewhere.
-fn moved(c: &Comparison) -> Option<String> {
+fn moved(c: &Comparison) -> Option<Text> {
     let [_, problem] = &c.runs;
     let large = |cause: &&result::Cause| {
         cause.beyond_chance == Some(true)
             && cause.added_ns.unsigned_abs() >= problem.time_ns.unsigned_abs() / ELSEWHERE
     };
-    let moved: Vec<String> = c
+    let moved: Vec<Text> = c
         .causes
         .iter()
         .filter(large)
@@ -322,11 +324,16 @@ fn moved(c: &Comparison) -> Option<String> {
     let fast = c.time.is_some_and(|t| t.beyond_chance == Some(false))
         && problem.time_ns as f64 / (problem.calls.max(1) as f64) < c.fast_enough_ns as f64;
     let told = c.outcome == Outcome::NoDifference && !moved.is_empty() && !fast;
-    told.then(|| format!("But what the time goes to differs: {}.", moved.join("; ")))
+    told.then(|| {
+        text!(
+            "But what the time goes to differs: {causes}.",
+            causes = Value::List(moved, "; ")
+        )
+    })
 }
 
 /// What else should be known where calls take as long as before.
-fn elsewhere(c: &Comparison) -> Vec<String> {
+fn elsewhere(c: &Comparison) -> Vec<Text> {
     let mut notes = Vec::new();
     if c.outcome != Outcome::NoDifference {
         return notes;
@@ -339,7 +346,7 @@ fn elsewhere(c: &Comparison) -> Vec<String> {
         let heavy = |f: &&SavedFinding| f.cost_ns.is_some_and(|ns| ns > run.time_ns / BESIDE);
         let own = |f: &&SavedFinding| other.findings.iter().all(|o| o.rule != f.rule);
         let told = |f: &SavedFinding| c.beside.contains(f) || c.gone.contains(f);
-        let found: Vec<String> = run
+        let found: Vec<Text> = run
             .findings
             .iter()
             .filter(heavy)
@@ -348,19 +355,19 @@ fn elsewhere(c: &Comparison) -> Vec<String> {
             .map(sentence::named)
             .collect();
         if !found.is_empty() {
-            notes.push(format!(
-                "The diagnosis of the {name} alone has {}.",
-                found.join(", ")
+            notes.push(text!(
+                "The diagnosis of the {name} alone has {found}.",
+                name = name,
+                found = Value::List(found, ", ")
             ));
         }
     }
     let elapsed = c.metrics.iter().find(|m| m.name == "elapsed_per_call");
     if let Some(m) = elapsed.filter(|m| m.change.beyond_chance == Some(true)) {
-        let of = |ns: f64| model::format_duration(ns as i64);
-        notes.push(format!(
-            "For each call {} went by instead of {}: that is between calls, or fewer were under way at once.",
-            of(m.change.problem),
-            of(m.change.baseline)
+        notes.push(text!(
+            "For each call {now} went by instead of {before}: that is between calls, or fewer were under way at once.",
+            now = Value::Duration(m.change.problem as i64),
+            before = Value::Duration(m.change.baseline as i64),
         ));
     }
     notes
@@ -390,7 +397,7 @@ fn calls_per_work(runs: [&Snapshot; 2], scale: Scale) -> f64 {
 
 /// Why two runs cannot be held against each other, whatever they did: they were not seen from the same
 /// place, or are of different kinds.
-fn elsewhere_seen(runs: [&Snapshot; 2]) -> Option<String> {
+fn elsewhere_seen(runs: [&Snapshot; 2]) -> Option<Text> {
     let [a, b] = runs;
     let server = |r: &Snapshot| r.captures.len() == 1 && r.vantage == Some(Vantage::Server);
     if a.kind != b.kind {
@@ -398,10 +405,10 @@ fn elsewhere_seen(runs: [&Snapshot; 2]) -> Option<String> {
             Kind::Calls => "calls of a known protocol",
             Kind::Turns => "turns of an unknown one",
         };
-        return Some(format!(
-            "the baseline is about {}, the problem about {}.",
-            of(a.kind),
-            of(b.kind)
+        return Some(text!(
+            "the baseline is about {a}, the problem about {b}.",
+            a = of(a.kind),
+            b = of(b.kind)
         ));
     }
     (server(a) != server(b)).then(|| {
@@ -409,8 +416,10 @@ fn elsewhere_seen(runs: [&Snapshot; 2]) -> Option<String> {
             true => ("baseline", "problem"),
             false => ("problem", "baseline"),
         };
-        format!(
-            "the {there} was captured at the server alone, where calls take less time than at the client, the {other} was not; take both from the same place."
+        text!(
+            "the {there} was captured at the server alone, where calls take less time than at the client, the {other} was not; take both from the same place.",
+            there = there,
+            other = other,
         )
     })
 }
@@ -419,7 +428,13 @@ fn run(s: &Snapshot) -> Run {
     let sums = s.sums;
     Run {
         captures: s.captures.clone(),
-        verdict: s.verdict.clone(),
+        verdict: match s.verdict.is_empty() {
+            true => Text::default(),
+            false => text!(
+                "{verdict}",
+                verdict = Value::Quoted(s.verdict.as_str().into())
+            ),
+        },
         findings: s.findings.clone(),
         calls: s.calls,
         bytes: sums.bytes(),
@@ -431,15 +446,17 @@ fn run(s: &Snapshot) -> Run {
 }
 
 /// What is said of runs of which one has no calls to time.
-fn carried(c: &Comparison) -> String {
-    let [a, b] = c.runs.each_ref().map(|r| sentence::amount(r.bytes as f64));
-    format!(
-        "There are no calls to time in both: {b} in the problem and {a} in the baseline are compared by what went by for each byte."
+fn carried(c: &Comparison) -> Text {
+    let [a, b] = c.runs.each_ref().map(|r| Value::Size(r.bytes as f64));
+    text!(
+        "There are no calls to time in both: {b} in the problem and {a} in the baseline are compared by what went by for each byte.",
+        b = b,
+        a = a,
     )
 }
 
 /// What is said of unequal volumes.
-fn volumes(c: &Comparison, scale: Scale) -> Vec<String> {
+fn volumes(c: &Comparison, scale: Scale) -> Vec<Text> {
     let [a, b] = &c.runs;
     let mut notes = Vec::new();
     let factor = |x: u64, y: u64| x.max(y) as f64 / x.min(y).max(1) as f64;
@@ -455,13 +472,13 @@ fn volumes(c: &Comparison, scale: Scale) -> Vec<String> {
             (Unit::Byte, false) => "calls carry other amounts, so they are compared per byte",
             (Unit::Row, _) => "calls bring other numbers of rows, so they are compared per row",
         };
-        notes.push(format!(
-            "{} call{} with {} in the problem, {} with {} in the baseline: {why}.",
-            grouped(b.calls),
-            if b.calls == 1 { "" } else { "s" },
-            sentence::amount(b.bytes as f64),
-            grouped(a.calls),
-            sentence::amount(a.bytes as f64),
+        notes.push(text!(
+            "{b,} call{b||s} with {carried} in the problem, {a,} with {before} in the baseline: {why}.",
+            b = b.calls,
+            carried = Value::Size(b.bytes as f64),
+            a = a.calls,
+            before = Value::Size(a.bytes as f64),
+            why = why,
         ));
     }
     let incomplete = c.runs.iter().flat_map(|r| &r.captures);

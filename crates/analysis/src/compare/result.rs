@@ -3,6 +3,7 @@
 use super::bootstrap::Interval;
 use super::snapshot::{CallSums, SavedCapture, SavedFinding};
 use crate::findings::Rule;
+use crate::text::Text;
 use model::{Direction, Protocol};
 
 /// What both runs did, so that unequal amounts of it can be compared.
@@ -81,7 +82,7 @@ pub struct Cause {
     /// The finding that is about the same, where there is one.
     pub rule: Option<Rule>,
     /// What changed, as a part of a sentence: "the server's own time takes 8.2 ms instead of 0.1 ms per call".
-    pub what: String,
+    pub what: Text,
     /// Of the difference, at the problem's amount of work: below zero it took less.
     pub added_ns: i64,
     pub interval_ns: Option<(i64, i64)>,
@@ -146,7 +147,7 @@ impl Measure {
 pub struct Metric {
     /// Key in machine output, words for people.
     pub name: &'static str,
-    pub words: String,
+    pub words: Text,
     pub direction: Option<Direction>,
     /// Of connections to this port.
     pub port: Option<u16>,
@@ -176,7 +177,7 @@ pub struct Shared {
 #[derive(Clone, Debug)]
 pub struct Run {
     pub captures: Vec<SavedCapture>,
-    pub verdict: String,
+    pub verdict: Text,
     pub findings: Vec<SavedFinding>,
     pub calls: u64,
     /// Bytes of the calls, both ways, and rows.
@@ -196,7 +197,7 @@ pub struct Comparison {
     pub outcome: Outcome,
     /// Of the cause that explains most, where one does.
     pub cause: Option<Rule>,
-    pub sentence: String,
+    pub sentence: Text,
     /// Findings of the problem alone that no line of the account tells of: work that ended, connections
     /// that opened slowly.
     pub beside: Vec<SavedFinding>,
@@ -205,7 +206,7 @@ pub struct Comparison {
     /// What both did, where part of the time of one of them went to what the other did not do.
     pub shared: Option<Shared>,
     /// What should be known of the answer: unequal volumes and the like.
-    pub notes: Vec<String>,
+    pub notes: Vec<Text>,
     pub unit: Unit,
     /// Response time in nanoseconds per unit of work.
     pub time: Option<Change>,

@@ -1,54 +1,15 @@
-//! The answer in a sentence or two, and numbers as they stand in sentences.
+//! The answer in a sentence or two, and parts of sentences that several lines need.
 
 use super::OTHER_WORK;
 use super::effect::excludes_nothing;
-use super::result::{Cause, Comparison, Outcome, Run, Shared, Unit};
+use super::result::{Cause, Change, Comparison, Outcome, Run, Shared, Unit};
 use super::snapshot::SavedFinding;
 use crate::findings::Rule;
 use crate::results::Side;
-use model::{format_duration, grouped};
+use crate::text::{Text, Value, text};
 
 /// Less than this share of the difference is not what it comes from.
 const MAIN_SHARE: f64 = 0.25;
-
-/// "64.0 kB".
-pub(super) fn amount(bytes: f64) -> String {
-    match bytes {
-        b if b < 999.5 => format!("{b:.0} B"),
-        b if b < 999.5e3 => format!("{} kB", digits(b / 1e3)),
-        b if b < 999.5e6 => format!("{} MB", digits(b / 1e6)),
-        b => format!("{} GB", digits(b / 1e9)),
-    }
-}
-
-/// Three of them.
-fn digits(value: f64) -> String {
-    match value {
-        v if v < 9.995 => format!("{v:.2}"),
-        v if v < 99.95 => format!("{v:.1}"),
-        v => format!("{v:.0}"),
-    }
-}
-
-/// "1 row", "2.5 rows".
-pub(super) fn rows(count: f64) -> String {
-    match count {
-        n if (n - 1.0).abs() < 0.05 => "1 row".into(),
-        n if (n - n.round()).abs() < 0.05 => format!("{n:.0} rows"),
-        n => format!("{n:.1} rows"),
-    }
-}
-
-/// Seconds as a pair shares its unit: "52 of the 61".
-fn seconds(ns: i64) -> String {
-    let s = ns.abs() as f64 / 1e9;
-    match s {
-        s if s >= 99.95 => grouped(s.round() as u64),
-        s if s >= 9.995 => format!("{s:.1}"),
-        s if s >= 0.9995 => format!("{s:.2}"),
-        s => format!("{s:.3}"),
-    }
-}
 
 /// The cause that explains most of the difference, if one explains enough of it.
 pub(super) fn main_cause(causes: &[Cause], added_ns: i64) -> Option<&Cause> {
@@ -58,21 +19,37 @@ pub(super) fn main_cause(causes: &[Cause], added_ns: i64) -> Option<&Cause> {
     causes.iter().filter(|_| added_ns != 0).find(explains)
 }
 
-/// The time of a unit of work, in words: "10.3 ms per call", "190 ms per MB".
-fn each(ns: f64, unit: Unit) -> String {
+/// The time of a unit of work: "10.3 ms per call", "190 ms per MB".
+fn each(ns: f64, unit: Unit) -> Text {
+    let time = |ns: f64| Value::Duration(ns as i64);
     match unit {
-        Unit::Call => format!("{} per call", format_duration(ns as i64)),
-        Unit::Byte => format!("{} per MB", format_duration((ns * 1e6) as i64)),
-        Unit::Row => format!("{} per row", format_duration(ns as i64)),
+        Unit::Call => text!("{time} per call", time = time(ns)),
+        Unit::Byte => text!("{time} per MB", time = time(ns * 1e6)),
+        Unit::Row => text!("{time} per row", time = time(ns)),
     }
 }
 
+/// "8.20 ms instead of 0.10 ms".
+pub(super) fn instead(change: Change) -> Text {
+    text!(
+        "{now} instead of {before}",
+        now = Value::Duration(change.problem as i64),
+        before = Value::Duration(change.baseline as i64),
+    )
+}
+
 /// The sentence on top: what ends the work or hinders it beside the calls comes first.
-pub(super) fn sentence(c: &Comparison) -> String {
-    let mut said: Vec<String> = c.beside.iter().filter_map(|f| moved(c, f)).collect();
-    let has = |which: &str, findings: Vec<&SavedFinding>| {
-        let named: Vec<String> = findings.into_iter().map(named).collect();
-        (!named.is_empty()).then(|| format!("The {which} alone has {}.", named.join(", ")))
+pub(super) fn sentence(c: &Comparison) -> Text {
+    let mut said: Vec<Text> = c.beside.iter().filter_map(|f| moved(c, f)).collect();
+    let has = |which: &'static str, findings: Vec<&SavedFinding>| {
+        let named: Vec<Text> = findings.into_iter().map(named).collect();
+        (!named.is_empty()).then(|| {
+            text!(
+                "The {which} alone has {findings}.",
+                which = which,
+                findings = Value::List(named, ", ")
+            )
+        })
     };
     let other = |rule: Rule, list: &[SavedFinding]| list.iter().all(|f| f.rule != rule);
     let new = c.beside.iter().filter(|f| other(f.rule, &c.gone));
@@ -81,19 +58,24 @@ pub(super) fn sentence(c: &Comparison) -> String {
     said.extend(has("baseline", gone.collect()));
     match said.is_empty() {
         true => calls(c),
-        false => format!("{} Of its calls: {}", said.join(" "), calls(c)),
+        false => text!(
+            "{said} Of its calls: {calls}",
+            said = Value::List(said, " "),
+            calls = calls(c)
+        ),
     }
 }
 
 /// "connection-reset (by the server's host; it ends work)".
-pub(super) fn named(f: &SavedFinding) -> String {
+pub(super) fn named(f: &SavedFinding) -> Text {
+    let code = f.rule.code();
     match (f.fatal, f.cost_ns) {
         (true, _) => match who(f.side) {
-            Some(who) => format!("{} (by {who}; it ends work)", f.rule),
-            None => format!("{} (it ends work)", f.rule),
+            Some(who) => text!("{code} (by {who}; it ends work)", code = code, who = who),
+            None => text!("{code} (it ends work)", code = code),
         },
-        (false, Some(ns)) => format!("{} ({})", f.rule, format_duration(ns)),
-        (false, None) => f.rule.to_string(),
+        (false, Some(ns)) => text!("{code} ({cost})", code = code, cost = Value::Duration(ns)),
+        (false, None) => code.into(),
     }
 }
 
@@ -107,7 +89,7 @@ fn who(side: Side) -> Option<&'static str> {
 }
 
 /// What both runs suffer from, each from another side.
-fn moved(c: &Comparison, f: &SavedFinding) -> Option<String> {
+fn moved(c: &Comparison, f: &SavedFinding) -> Option<Text> {
     let before = c.gone.iter().find(|g| g.rule == f.rule)?;
     let [there, here] = [before, f].map(|f| who(f.side).unwrap_or("nobody knows who"));
     let what = match f.rule {
@@ -116,19 +98,22 @@ fn moved(c: &Comparison, f: &SavedFinding) -> Option<String> {
         Rule::SlowConnect => "makes connections open late",
         _ => "does harm",
     };
-    let ends = if f.fatal { "; it ends work" } else { "" };
-    Some(format!(
-        "In the problem {here} {what}, which in the baseline {there} did ({}{ends}).",
-        f.rule
+    Some(text!(
+        "In the problem {here} {what}, which in the baseline {there} did ({code}{ends}).",
+        here = here,
+        what = what,
+        there = there,
+        code = f.rule.code(),
+        ends = if f.fatal { "; it ends work" } else { "" },
     ))
 }
 
 /// What only one run did, where that is part of its time.
-fn only(c: &Comparison) -> String {
-    let mut said = String::new();
+fn only(c: &Comparison) -> Text {
+    let mut said = Vec::new();
     // What was carried is compared, not calls.
     if c.runs.iter().any(|r| r.calls == 0) {
-        return said;
+        return Text::default();
     }
     for (i, name) in ["baseline", "problem"].into_iter().enumerate() {
         let alone = c.only(i);
@@ -139,59 +124,63 @@ fn only(c: &Comparison) -> String {
             .fold(0, i64::saturating_add);
         let all = c.runs.get(i).map_or(0, |r| r.all_time_ns);
         if time as f64 >= all as f64 * OTHER_WORK && time > 0 {
-            let noun = match alone.iter().all(|o| o.statement.is_some()) {
-                true => "statement",
-                false => "operation",
-            };
             let server = c.shared.and_then(|s| s.only_server_ns);
             let server = server.and_then(|ns| ns.get(i).copied());
-            let server = server.map_or(String::new(), |ns| {
-                format!(", of which the server takes {}", seconds(ns))
-            });
-            said += &format!(
-                " The {name} alone has {} {noun}{}: {} of its {} seconds{server}.",
-                alone.len(),
-                if alone.len() == 1 { "" } else { "s" },
-                seconds(time),
-                seconds(all),
-            );
+            said.push(text!(
+                " The {name} alone has {n} {noun}{n||s}: {time} of its {all} seconds{server}.",
+                name = name,
+                n = alone.len(),
+                noun = match alone.iter().all(|o| o.statement.is_some()) {
+                    true => "statement",
+                    false => "operation",
+                },
+                time = Value::Seconds(time),
+                all = Value::Seconds(all),
+                server = server.map_or_else(Text::default, |ns| {
+                    text!(", of which the server takes {ns}", ns = Value::Seconds(ns))
+                }),
+            ));
         }
     }
-    said
+    Text::list(said, "")
 }
 
 /// What is said of the work that both runs did, where they did other work as well.
-fn of_both(c: &Comparison, shared: &Shared) -> String {
-    let [a, b] = shared.shares.map(|s| format!("{:.0} %", s * 100.0));
+fn of_both(c: &Comparison, shared: &Shared) -> Text {
+    let [a, b] = shared.shares.map(|s| Value::Share(s * 100.0, 0));
     let time = &shared.time;
     let [before, after] = [time.baseline, time.problem].map(|ns| each(ns, Unit::Call));
     let how = match time.beyond_chance {
-        Some(true) => {
-            let word = match shared.added_ns < 0 {
-                true => "less",
-                false => "more",
-            };
-            let by = match main_cause(&c.causes, shared.added_ns) {
-                Some(cause) => format!(": {}", cause.what),
-                None => String::new(),
-            };
-            format!(
-                "takes {after} instead of {before}, {} seconds {word}{by}",
-                seconds(shared.added_ns)
-            )
-        }
-        Some(false) => {
-            format!("shows no difference beyond chance: {after}, {before} in the baseline")
-        }
-        None => {
-            format!("takes {after} instead of {before}, of too few calls to tell it from chance")
-        }
+        Some(true) => text!(
+            "takes {after} instead of {before}, {seconds} seconds {word}{by}",
+            after = after,
+            before = before,
+            seconds = Value::Seconds(shared.added_ns),
+            word = if shared.added_ns < 0 { "less" } else { "more" },
+            by = main_cause(&c.causes, shared.added_ns)
+                .map_or_else(Text::default, |c| text!(": {what}", what = c.what.clone())),
+        ),
+        Some(false) => text!(
+            "shows no difference beyond chance: {after}, {before} in the baseline",
+            after = after,
+            before = before,
+        ),
+        None => text!(
+            "takes {after} instead of {before}, of too few calls to tell it from chance",
+            after = after,
+            before = before,
+        ),
     };
-    format!("what both did ({a} of the baseline's time, {b} of the problem's) {how}.")
+    text!(
+        "what both did ({a} of the baseline's time, {b} of the problem's) {how}.",
+        a = a,
+        b = b,
+        how = how,
+    )
 }
 
 /// What is said of the calls.
-fn calls(c: &Comparison) -> String {
+fn calls(c: &Comparison) -> Text {
     let Some(time) = &c.time else {
         return match c.runs.each_ref().map(|r: &Run| r.calls) {
             [0, 0] => "Not comparable: neither run has calls to time.",
@@ -202,70 +191,106 @@ fn calls(c: &Comparison) -> String {
     };
     let (before, after) = (each(time.baseline, c.unit), each(time.problem, c.unit));
     let left_out = only(c);
-    let elsewhere = super::moved(c).map_or(String::new(), |m| format!(" {m}"));
     let of = match c.shared {
         Some(_) => " in what both did",
         None => "",
     };
-    match c.outcome {
-        Outcome::NotComparable if c.shared.is_some() => {
-            let both = c.shared.map(|s| of_both(c, &s)).unwrap_or_default();
-            format!("The runs did different things; {both}{left_out}")
-        }
-        Outcome::NotComparable => format!(
-            "Not comparable: {}",
-            c.notes
-                .first()
-                .map_or("the runs differ in kind.", |n| n.as_str())
+    match (c.outcome, c.shared) {
+        (Outcome::NotComparable, Some(shared)) => text!(
+            "The runs did different things; {both}{left_out}",
+            both = of_both(c, &shared),
+            left_out = left_out,
         ),
-        Outcome::NoDifference => {
-            let scope = match time.interval {
-                Some(i) if excludes_nothing(i) => {
-                    "; runs of the same thing differ by as much from one moment to the next".into()
-                }
-                Some((low, high)) => {
-                    let of = |ns: f64| {
-                        let sign = if ns < 0.0 { "-" } else { "+" };
-                        format!("{sign}{}", each(ns.abs(), c.unit))
-                    };
-                    format!("; by chance it may differ by {} to {}", of(low), of(high))
-                }
-                None => String::new(),
-            };
-            format!(
-                "No difference beyond chance{of}: {after}, {before} in the baseline{scope}.{elsewhere}{left_out}"
-            )
-        }
-        Outcome::Undetermined => format!(
-            "Undetermined{of}: {after} instead of {before}, of too few calls to tell it from chance.{left_out}"
+        (Outcome::NotComparable, None) => text!(
+            "Not comparable: {why}",
+            why = (c.notes.first().cloned()).unwrap_or("the runs differ in kind.".into())
         ),
-        Outcome::Slower | Outcome::Faster => {
-            let word = match c.outcome {
-                Outcome::Slower => "added",
-                _ => "saved",
-            };
-            let all = seconds(c.added_ns);
-            let compared = format!("It takes {after} instead of {before}.");
-            let Some(cause) = main_cause(&c.causes, c.added_ns) else {
-                let most = match c.causes.first() {
-                    Some(first) => format!(" Most: {}.", first.what),
-                    None => String::new(),
-                };
-                return format!(
-                    "{all} seconds {word} for the same work, and the captures do not say by what.{most} {compared}{left_out}"
-                );
-            };
-            let share = match cause.added_ns.abs() >= c.added_ns.abs() {
-                true => format!("All of the {all} {word} seconds"),
-                false => format!("{} of the {all} {word} seconds", seconds(cause.added_ns)),
-            };
-            let more = match c.causes.first() {
-                Some(first) if !first.explains => {
-                    format!(" Of more the captures do not say why: {}.", first.what)
-                }
-                _ => String::new(),
-            };
-            format!("{share}: {}.{more} {compared}{left_out}", cause.what)
-        }
+        (Outcome::NoDifference, _) => text!(
+            "No difference beyond chance{of}: {after}, {before} in the baseline{scope}.{elsewhere}{left_out}",
+            of = of,
+            after = after,
+            before = before,
+            scope = scope(time, c.unit),
+            elsewhere =
+                super::moved(c).map_or_else(Text::default, |m| text!(" {moved}", moved = m)),
+            left_out = left_out,
+        ),
+        (Outcome::Undetermined, _) => text!(
+            "Undetermined{of}: {after} instead of {before}, of too few calls to tell it from chance.{left_out}",
+            of = of,
+            after = after,
+            before = before,
+            left_out = left_out,
+        ),
+        (Outcome::Slower | Outcome::Faster, _) => text!(
+            "{why} It takes {after} instead of {before}.{left_out}",
+            why = why(c),
+            after = after,
+            before = before,
+            left_out = left_out,
+        ),
     }
+}
+
+/// By how much runs may differ that show no difference.
+fn scope(time: &Change, unit: Unit) -> Text {
+    let of = |ns: f64| {
+        text!(
+            "{sign}{time}",
+            sign = if ns < 0.0 { "-" } else { "+" },
+            time = each(ns.abs(), unit)
+        )
+    };
+    match time.interval {
+        Some(i) if excludes_nothing(i) => {
+            "; runs of the same thing differ by as much from one moment to the next".into()
+        }
+        Some((low, high)) => text!(
+            "; by chance it may differ by {low} to {high}",
+            low = of(low),
+            high = of(high)
+        ),
+        None => Text::default(),
+    }
+}
+
+/// How much more time passed, or less, and what for.
+fn why(c: &Comparison) -> Text {
+    let word = match c.outcome {
+        Outcome::Slower => "added",
+        _ => "saved",
+    };
+    let all = Value::Seconds(c.added_ns);
+    let first = |said: fn(Text) -> Text, of: Option<&Cause>| {
+        of.map_or_else(Text::default, |first| said(first.what.clone()))
+    };
+    let Some(cause) = main_cause(&c.causes, c.added_ns) else {
+        return text!(
+            "{all} seconds {word} for the same work, and the captures do not say by what.{most}",
+            all = all,
+            word = word,
+            most = first(
+                |what| text!(" Most: {what}.", what = what),
+                c.causes.first()
+            ),
+        );
+    };
+    let share = match cause.added_ns.abs() >= c.added_ns.abs() {
+        true => text!("All of the {all} {word} seconds", all = all, word = word),
+        false => text!(
+            "{part} of the {all} {word} seconds",
+            part = Value::Seconds(cause.added_ns),
+            all = all,
+            word = word,
+        ),
+    };
+    text!(
+        "{share}: {what}.{more}",
+        share = share,
+        what = cause.what.clone(),
+        more = first(
+            |what| text!(" Of more the captures do not say why: {what}.", what = what),
+            c.causes.first().filter(|first| !first.explains)
+        ),
+    )
 }

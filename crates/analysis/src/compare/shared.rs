@@ -6,10 +6,11 @@ use super::bootstrap::Draws;
 use super::effect;
 use super::matching::{pairs, round_trip};
 use super::result::{Cause, Change, Shared};
+use super::sentence::instead;
 use super::snapshot::{CallSums, Snapshot, Subject};
 use crate::facts::Basis;
 use crate::findings::Rule;
-use model::format_duration;
+use crate::text::{Text, text};
 
 /// The calls of one run that the other made as well, each weighted so that there are as many of its kind
 /// as in the problem: their time and number over time.
@@ -145,7 +146,7 @@ pub(super) fn causes(runs: [&Snapshot; 2], shared: &Shared) -> Vec<Cause> {
             let mut network = part(shared, "the network takes", way);
             if let Some(trips) = explains(&way) {
                 network.rule = Some(Rule::NetworkDelay);
-                network.what += &format!(" ({})", shortest(&trips));
+                network.what = text!("{what} ({why})", what = network.what, why = shortest(trips));
             }
             vec![part(shared, "the server takes", server), network]
         }
@@ -157,7 +158,7 @@ pub(super) fn causes(runs: [&Snapshot; 2], shared: &Shared) -> Vec<Cause> {
                 explains(&shared.time).filter(|_| runs.iter().all(|r| r.basis == Basis::Client));
             let way = trips.map(|trips| Cause {
                 rule: Some(Rule::NetworkDelay),
-                what: shortest(&trips),
+                what: shortest(trips),
                 ..part(shared, "", trips)
             });
             way.into_iter().collect()
@@ -170,27 +171,17 @@ pub(super) fn causes(runs: [&Snapshot; 2], shared: &Shared) -> Vec<Cause> {
     causes
 }
 
-fn shortest(trips: &Change) -> String {
-    let shown = |ns: f64| format_duration(ns as i64);
-    format!(
-        "the shortest round trip is {} instead of {}",
-        shown(trips.problem),
-        shown(trips.baseline)
-    )
+fn shortest(trips: Change) -> Text {
+    text!("the shortest round trip is {trips}", trips = instead(trips))
 }
 
 /// A part of the time of each call that changed.
-fn part(shared: &Shared, who: &str, change: Change) -> Cause {
+fn part(shared: &Shared, who: &'static str, change: Change) -> Cause {
     let [_, calls] = shared.calls;
-    let shown = |ns: f64| format_duration(ns as i64);
     let of_all = |ns: f64| (ns * calls as f64) as i64;
     Cause {
         rule: None,
-        what: format!(
-            "{who} {} instead of {} per call",
-            shown(change.problem),
-            shown(change.baseline)
-        ),
+        what: text!("{who} {times} per call", who = who, times = instead(change)),
         added_ns: of_all(change.difference()),
         interval_ns: change
             .interval

@@ -110,12 +110,7 @@ impl<'a> Streams<'a> {
             causes.push(cause);
         }
         let sign = if added < 0.0 { -1 } else { 1 };
-        causes.sort_by_key(|c| {
-            (
-                std::cmp::Reverse(c.added_ns.saturating_mul(sign)),
-                c.what.clone(),
-            )
-        });
+        causes.sort_by_key(|c| std::cmp::Reverse(c.added_ns.saturating_mul(sign)));
         causes
     }
 

@@ -20,6 +20,7 @@ use crate::results::{Budget, CaptureResult, Diagnosis, Finding, Side, Verdict};
 use crate::rounds::{Chatter, Crossing, Habit};
 use crate::sql::habits::{Habit as SqlHabit, Pattern, habits};
 use crate::streams::{self, Gathered, Streams};
+use crate::text::{Value, text};
 use crate::verdict::{exchanged, verdict};
 use ledger::Sums;
 use model::{Direction, TimeClass};
@@ -114,10 +115,9 @@ impl Diagnoser {
         let findings = explaining(findings, &verdict);
         let untold_ns = facts.untold_ns();
         if untold_ns > 0 {
-            notes.push(format!(
-                "Connections with several requests under way at a time, which cannot be told apart, were busy for {}: \
-                 slowside conns says what with.",
-                model::format_duration(untold_ns)
+            notes.push(text!(
+                "Connections with several requests under way at a time, which cannot be told apart, were busy for {untold}: slowside conns says what with.",
+                untold = Value::Duration(untold_ns)
             ));
         }
         let account = facts.account;

@@ -7,6 +7,7 @@ use crate::ledgers::{Spared, Whole};
 use crate::pressure::{self, Against, Load};
 use crate::results::{CaptureResult, HostResult};
 use crate::streams::Gathered;
+use crate::text::Text;
 use std::sync::Arc;
 
 /// What hosts noted themselves of the calls.
@@ -23,7 +24,7 @@ impl Diagnoser {
         &mut self,
         seen: &Seen,
         results: &[CaptureResult],
-        notes: &mut Vec<String>,
+        notes: &mut Vec<Text>,
     ) -> Noted {
         Noted {
             app: self.held_against_application(seen, results, notes),
@@ -37,7 +38,7 @@ impl Diagnoser {
         &self,
         seen: &Seen,
         results: &[CaptureResult],
-        notes: &mut Vec<String>,
+        notes: &mut Vec<Text>,
     ) -> Option<Compared> {
         let sums = self.options.hosts.iter().find_map(|h| h.sums.as_ref())?;
         let is_given = self
@@ -83,7 +84,7 @@ impl Diagnoser {
         &mut self,
         seen: &Seen,
         results: &[CaptureResult],
-        notes: &mut Vec<String>,
+        notes: &mut Vec<Text>,
     ) -> Option<Compared> {
         let given = self.app[seen.main()].take()?;
         let Some(client) = seen.client else {
@@ -101,7 +102,7 @@ impl Diagnoser {
         &mut self,
         seen: &Seen,
         results: &[CaptureResult],
-        notes: &mut Vec<String>,
+        notes: &mut Vec<Text>,
     ) -> Option<Compared> {
         let capture = seen.server.unwrap_or(seen.main());
         let given = self.server_app[capture].take()?;

@@ -9,9 +9,10 @@ use crate::path::{Acknowledged, Crossed, PathEstimate};
 use crate::results::{CaptureResult, Clock, Vantage};
 use crate::sql::{self, SqlResult};
 use crate::stats::Distribution;
+use crate::text::{Text, Value, text};
 use crate::vantage::{self, VantageFrom};
 use ledger::Half;
-use model::{Time, format_duration, grouped};
+use model::Time;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
@@ -43,7 +44,7 @@ pub(super) struct Seen {
     pub sql: Option<SqlResult>,
     /// Whether captures were stated the wrong way round.
     pub are_exchanged: bool,
-    pub notes: Vec<String>,
+    pub notes: Vec<Text>,
 }
 
 impl Seen {
@@ -61,13 +62,13 @@ impl Seen {
 }
 
 /// A few by name.
-fn named(clients: &BTreeSet<IpAddr>) -> String {
+fn named(clients: &BTreeSet<IpAddr>) -> Text {
     const FEW: usize = 3;
     match clients.len() {
-        n if n > FEW => format!("{} clients", grouped(n as u64)),
+        n if n > FEW => text!("{n,} clients", n = n),
         _ => {
-            let names: Vec<String> = clients.iter().map(ToString::to_string).collect();
-            names.join(" and ")
+            let name = |host: &IpAddr| text!("{host}", host = *host);
+            Text::list(clients.iter().map(name).collect(), " and ")
         }
     }
 }
@@ -115,8 +116,11 @@ impl Diagnoser {
                     Vantage::Client => "longer",
                     _ => "less",
                 };
-                let difference = format_duration(difference_ns.abs());
-                format!("the same calls take {difference} {than_there} here")
+                text!(
+                    "the same calls take {difference} {than_there} here",
+                    difference = Value::Duration(difference_ns.abs()),
+                    than_there = than_there,
+                )
             } else {
                 "a guess: no call is in both captures".into()
             };
@@ -128,18 +132,18 @@ impl Diagnoser {
         notes.extend(self.seen_at_server_alone());
         let begun = self.captures[client].first;
         notes.extend(steps.iter().map(|step| {
-            format!(
-                "A clock was set {} after the client's first call: from then on the server's is {} further {} than before. Captures are aligned before and behind that each for itself.",
-                format_duration(begun.map_or(0, |begun| step.after - begun)),
-                format_duration(step.by_ns.abs()),
-                if step.by_ns < 0 { "behind" } else { "ahead" },
+            text!(
+                "A clock was set {into} after the client's first call: from then on the server's is {by} further {way} than before. Captures are aligned before and behind that each for itself.",
+                into = Value::Duration(begun.map_or(0, |begun| step.after - begun)),
+                by = Value::Duration(step.by_ns.abs()),
+                way = if step.by_ns < 0 { "behind" } else { "ahead" },
             )
         }));
         let evicted: u64 = self.join.evicted().iter().sum();
         if evicted > 0 {
-            notes.push(format!(
-                "{} calls waited too long for their twin and were left out.",
-                grouped(evicted)
+            notes.push(text!(
+                "{calls,} calls waited too long for their twin and were left out.",
+                calls = evicted
             ));
         }
         Seen {
@@ -160,12 +164,12 @@ impl Diagnoser {
     }
 
     /// Clients at whose hosts nobody captured.
-    fn seen_at_server_alone(&self) -> Option<String> {
+    fn seen_at_server_alone(&self) -> Option<Text> {
         let judged = self.others.judged.as_ref()?;
-        Some(format!(
-            "Of {} only the server's capture holds calls ({}): they are judged as it sees them.",
-            named(&judged.clients.iter().map(|c| c.host).collect()),
-            grouped(judged.calls()),
+        Some(text!(
+            "Of {clients} only the server's capture holds calls ({calls,}): they are judged as it sees them.",
+            clients = named(&judged.clients.iter().map(|c| c.host).collect()),
+            calls = judged.calls(),
         ))
     }
 
@@ -199,7 +203,7 @@ impl Diagnoser {
         results[0].side = Some(side);
         results[0].side_from = match stated {
             Some(_) => "stated".into(),
-            None => concluded.from.to_string(),
+            None => concluded.from.words(),
         };
         let profiler = self.sql.pop().filter(|p| !p.is_empty());
         let crossed = Crossed {
@@ -231,11 +235,11 @@ impl Diagnoser {
             Vantage::Client => (by_server.path(crossed), Basis::Client),
             _ => (by_server.path(crossed), Basis::Unknown),
         };
-        let mut notes = vec![match side {
-            _ if is_one_host => "Client and server are one host: there is no network between them.".to_owned(),
-            Vantage::Server => "One capture, at the server: the server's own time is exact; what the client sees beyond it is not in this capture.".to_owned(),
-            Vantage::Client => "One capture, at the client: server and network can only be told apart by an estimate of the path.".to_owned(),
-            _ => "One capture, of which it is not known where it was taken: state it with --client or --server.".to_owned(),
+        let mut notes: Vec<Text> = vec![match side {
+            _ if is_one_host => "Client and server are one host: there is no network between them.".into(),
+            Vantage::Server => "One capture, at the server: the server's own time is exact; what the client sees beyond it is not in this capture.".into(),
+            Vantage::Client => "One capture, at the client: server and network can only be told apart by an estimate of the path.".into(),
+            _ => "One capture, of which it is not known where it was taken: state it with --client or --server.".into(),
         }];
         if concluded.confidence > 0.9
             && matches!(
@@ -243,19 +247,19 @@ impl Diagnoser {
                 (Some(Vantage::Client), Vantage::Server) | (Some(Vantage::Server), Vantage::Client)
             )
         {
-            notes.push(format!(
-                "The packets say otherwise than stated: this looks like a capture at the {}.",
-                concluded.vantage.name()
+            notes.push(text!(
+                "The packets say otherwise than stated: this looks like a capture at the {vantage}.",
+                vantage = concluded.vantage.name()
             ));
         }
         match (side, path) {
-            (Vantage::Client, Some(path)) => notes.push(format!(
-                "The path to the server and back takes {}.",
-                path.words()
+            (Vantage::Client, Some(path)) => notes.push(text!(
+                "The path to the server and back takes {path}.",
+                path = path.words()
             )),
-            (Vantage::Server, Some(path)) => notes.push(format!(
-                "The path to the client and back takes {}: what clients wait beyond this capture.",
-                path.words()
+            (Vantage::Server, Some(path)) => notes.push(text!(
+                "The path to the client and back takes {path}: what clients wait beyond this capture.",
+                path = path.words()
             )),
             _ => {}
         }

@@ -4,22 +4,68 @@
 //! operations, unless the expression names something that only the others have. An expression that could
 //! never be true, as no row has all that it names, is refused.
 
+use super::lexer::{TokenKind, tokens};
 use super::subject::{Unit, Value, compare, network, number, within};
 use super::{Comparison, Expression, Fault, FilterError, Operator, glob, nearest, parse};
 use crate::live::{ConnectionRow, Figures, SubjectRow};
+use crate::text::{Text, text};
 use model::Endpoint;
+use std::net::{IpAddr, SocketAddr};
 
 /// A threshold: true of the rows that are beyond it.
 #[derive(Clone, Debug)]
 pub struct LiveFilter {
     expression: Expression<LiveTest>,
-    kind: Kind,
-    text: String,
+    kind: Rows,
+    said: Text,
+}
+
+/// An expression with the addresses in it as values; one that names others is another's words.
+fn said(expression: &str) -> Text {
+    let names = |word: &str| {
+        ["statement", "sql"]
+            .iter()
+            .any(|n| n.eq_ignore_ascii_case(word))
+    };
+    let tokens = tokens(expression).unwrap_or_default();
+    let mut parts = Vec::new();
+    let mut rest: String = expression.to_owned();
+    for token in &tokens {
+        match &token.kind {
+            TokenKind::Quoted(_) => return quoted(expression),
+            TokenKind::Word(word) if names(word) || word.contains('/') => {
+                return quoted(expression);
+            }
+            TokenKind::Word(word) => {
+                let address = word.parse().map(|a: IpAddr| text!("{host}", host = a));
+                let end = word.parse().map(|e: SocketAddr| {
+                    let (address, port) = (e.ip(), e.port());
+                    text!("{end}", end = Endpoint { address, port })
+                });
+                if let (Ok(value), Some((before, behind))) =
+                    (address.or(end), rest.split_once(word.as_str()))
+                {
+                    parts.extend([text!("{words}", words = before.to_owned()), value]);
+                    rest = behind.to_owned();
+                }
+            }
+            _ => {}
+        }
+    }
+    parts.push(text!("{words}", words = rest));
+    Text::list(parts, "")
+}
+
+fn quoted(expression: &str) -> Text {
+    text!(
+        "{expression}",
+        expression = crate::text::Value::Quoted(expression.into())
+    )
 }
 
 /// What rows an expression is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum Rows {
     Operations,
     Statements,
     Connections,
@@ -137,13 +183,13 @@ fn find(name: &str) -> Result<Subject, String> {
 
 impl Subject {
     /// Whether rows of that kind have it.
-    fn is_of(self, kind: Kind) -> bool {
+    fn is_of(self, kind: Rows) -> bool {
         match self {
             Subject::Protocol | Subject::Both(..) => true,
-            Subject::Op => kind == Kind::Operations,
-            Subject::Statement => kind == Kind::Statements,
-            Subject::Figure(..) => kind != Kind::Connections,
-            Subject::Flow(..) | Subject::End(_) | Subject::Limit => kind == Kind::Connections,
+            Subject::Op => kind == Rows::Operations,
+            Subject::Statement => kind == Rows::Statements,
+            Subject::Figure(..) => kind != Rows::Connections,
+            Subject::Flow(..) | Subject::End(_) | Subject::Limit => kind == Rows::Connections,
         }
     }
 
@@ -308,8 +354,8 @@ impl LiveFilter {
     /// a name, close ones.
     pub fn parse(text: &str) -> Result<LiveFilter, FilterError> {
         let expression: Expression<LiveTest> = parse(text)?;
-        let kinds = [Kind::Operations, Kind::Statements, Kind::Connections];
-        let fits = |kind: &Kind| {
+        let kinds = [Rows::Operations, Rows::Statements, Rows::Connections];
+        let fits = |kind: &Rows| {
             let mut all = true;
             expression.each(&mut |test| all &= test.subject.is_of(*kind));
             all
@@ -319,7 +365,7 @@ impl LiveFilter {
             let mut of_calls = None;
             let mut of_connections = None;
             expression.each(&mut |t| {
-                let place = match t.subject.is_of(Kind::Connections) {
+                let place = match t.subject.is_of(Rows::Connections) {
                     true => &mut of_connections,
                     false => &mut of_calls,
                 };
@@ -340,28 +386,59 @@ impl LiveFilter {
         Ok(LiveFilter {
             expression,
             kind,
-            text: text.to_owned(),
+            said: said(text),
         })
     }
 
     /// The expression as it was given.
     #[must_use]
-    pub fn text(&self) -> &str {
-        &self.text
+    pub fn said(&self) -> &Text {
+        &self.said
     }
 
     /// Whether it names statements, not operations.
     pub(crate) fn is_about_statements(&self) -> bool {
-        self.kind == Kind::Statements
+        self.kind == Rows::Statements
     }
 
     /// Whether an operation or statement is beyond it.
     pub(crate) fn matches_subject(&self, row: &SubjectRow) -> bool {
-        self.kind != Kind::Connections && self.expression.matches(&Row::Subject(row))
+        self.kind != Rows::Connections && self.expression.matches(&Row::Subject(row))
     }
 
     /// Whether a connection is beyond it.
     pub(crate) fn matches_connection(&self, row: &ConnectionRow) -> bool {
-        self.kind == Kind::Connections && self.expression.matches(&Row::Connection(row))
+        self.kind == Rows::Connections && self.expression.matches(&Row::Connection(row))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expression_is_said_as_it_was_given_with_its_names_as_values() {
+        use crate::text::Value as V;
+        fn values(text: &Text) -> Vec<V> {
+            let each = text.values.iter().flat_map(|(_, v)| match v {
+                V::List(texts, _) => texts.iter().flat_map(values).collect(),
+                V::Text(text) => values(text),
+                other => vec![other.clone()],
+            });
+            each.collect()
+        }
+        for (expression, names) in [
+            ("p99 > 20ms and rate>=5", 0),
+            ("(client = 10.0.0.1 or server=fe80::1) and rtt > 5ms", 2),
+            ("server = 10.0.0.2:2049", 1),
+            ("server = 10.0.0.0/24", 1),
+            ("statement ~ '*users*'", 1),
+        ] {
+            let filter = LiveFilter::parse(expression).expect("an expression");
+            assert_eq!(filter.said().to_string(), expression);
+            let named = values(filter.said());
+            let named = named.iter().filter(|v| !matches!(v, V::Words(_))).count();
+            assert_eq!(named, names, "{expression}");
+        }
     }
 }

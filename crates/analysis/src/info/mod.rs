@@ -13,6 +13,7 @@ pub use worth::{Limit, Weight, Worth};
 use crate::capture_facts::TcpFacts;
 use crate::health::Health;
 use crate::results::{CaptureResult, Vantage};
+use crate::text::Text;
 use crate::vantage;
 use model::{
     Arp, Call, Cast, ConnectionSummary, Mark, Notice, Protocol, Sight, SightKind, Transport,
@@ -187,7 +188,7 @@ pub struct InfoResult {
     /// By calls, most first.
     pub spoken: Vec<(Protocol, Spoken)>,
     pub vantage: Vantage,
-    pub vantage_from: String,
+    pub vantage_from: Text,
     /// What packets say of the network's health.
     pub health: Health,
 }
@@ -322,7 +323,7 @@ impl Info {
     pub fn finish(self, mut capture: CaptureResult, files: FilesFacts) -> InfoResult {
         let concluded = vantage::conclude(&self.tcp);
         capture.side = Some(concluded.vantage);
-        capture.side_from = concluded.from.to_string();
+        capture.side_from = concluded.from.words();
         self.health
             .note_bounds(&capture.files, &mut capture.problems);
         let (pairs, pair_count, other_pairs) = self.pairs.finish();
@@ -349,7 +350,7 @@ impl Info {
             connections: self.connections,
             spoken: most(self.spoken, |s| s.calls),
             vantage: concluded.vantage,
-            vantage_from: concluded.from.to_string(),
+            vantage_from: concluded.from.words(),
             health: self.health,
         };
         result.worth = worth::of(&result);

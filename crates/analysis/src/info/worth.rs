@@ -6,7 +6,7 @@
 
 use super::InfoResult;
 use crate::health::Meaning;
-use model::{counted, format_duration, grouped};
+use crate::text::{Text, Value, text};
 
 /// How much a limit matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -32,24 +32,24 @@ impl Weight {
 }
 
 /// Something that the capture lacks.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Limit {
     /// A kebab-case word.
     pub code: &'static str,
     pub weight: Weight,
     /// What it is, and what that limits: a sentence.
-    pub says: String,
+    pub says: Text,
     /// What to do better; empty where nothing has to be.
     pub cure: &'static str,
 }
 
 /// The answer.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Worth {
     /// By weight, most first.
     pub limits: Vec<Limit>,
     /// Whether it is good enough for a verdict, and why not, in a sentence or two.
-    pub sentence: String,
+    pub sentence: Text,
 }
 
 impl Worth {
@@ -86,34 +86,26 @@ pub(super) fn of(info: &InfoResult) -> Worth {
     }
 }
 
-fn sentence(info: &InfoResult, limits: &[Limit]) -> String {
+fn sentence(info: &InfoResult, limits: &[Limit]) -> Text {
     let calls: u64 = info.spoken.iter().map(|(_, s)| s.whole).sum();
-    let first = limits.first();
-    match first.map(|l| l.weight) {
-        Some(Weight::Prevents) => {
-            let why = first.map_or("", |l| l.says.as_str());
-            format!("NOT good enough for a verdict. {why}")
-        }
-        Some(Weight::Limits) => {
-            let n = limits.iter().filter(|l| l.weight == Weight::Limits).count();
-            let why = first.map_or("", |l| l.says.as_str());
-            let more = match n {
-                1 => String::new(),
-                n => format!(
-                    " And {} below.",
-                    if n == 2 {
-                        "one more limit"
-                    } else {
-                        "more limits"
-                    }
-                ),
-            };
-            format!("Good enough for a verdict, with limits. {why}{more}")
-        }
-        _ => format!(
-            "Good enough for a verdict: {} in {}.",
-            counted(calls, "whole call"),
-            format_duration(info.duration_ns())
+    match limits.first() {
+        Some(first) if first.weight == Weight::Prevents => text!(
+            "NOT good enough for a verdict. {why}",
+            why = first.says.clone()
+        ),
+        Some(first) if first.weight == Weight::Limits => text!(
+            "Good enough for a verdict, with limits. {why}{more}",
+            why = first.says.clone(),
+            more = match limits.iter().filter(|l| l.weight == Weight::Limits).count() {
+                1 => "",
+                2 => " And one more limit below.",
+                _ => " And more limits below.",
+            },
+        ),
+        _ => text!(
+            "Good enough for a verdict: {calls,} whole call{calls||s} in {duration}.",
+            calls = calls,
+            duration = Value::Duration(info.duration_ns()),
         ),
     }
 }
@@ -122,18 +114,20 @@ fn sentence(info: &InfoResult, limits: &[Limit]) -> String {
 struct Limits(Vec<Limit>);
 
 impl Limits {
-    fn add(&mut self, code: &'static str, weight: Weight, says: String, cure: &'static str) {
+    fn add(
+        &mut self,
+        code: &'static str,
+        weight: Weight,
+        says: impl Into<Text>,
+        cure: &'static str,
+    ) {
         self.0.push(Limit {
             code,
             weight,
-            says,
+            says: says.into(),
             cure,
         });
     }
-}
-
-fn are(n: u64) -> &'static str {
-    if n == 1 { "is" } else { "are" }
 }
 
 /// Parts per hundred, where there is a whole.
@@ -149,34 +143,33 @@ fn content(info: &InfoResult, limits: &mut Limits) {
     let n = &info.connections;
     let calls: u64 = info.spoken.iter().map(|(_, s)| s.whole).sum();
     if info.total.packets == 0 {
-        let says = "It holds no packets.".to_owned();
+        let says = "It holds no packets.";
         let cure = "Check interface and filter: `ip route get SERVER` names the interface.";
         limits.add("no-packets", Weight::Prevents, says, cure);
     } else if n.with_data == 0 && calls == 0 {
         let says = "It holds no connection with data and no call: nobody's time can be judged.";
         let cure = "Capture the host's traffic to the server in question; on a switch, a mirror of \
                     its port (a host on another VLAN sees only broadcasts).";
-        limits.add("nothing-to-judge", Weight::Prevents, says.to_owned(), cure);
+        limits.add("nothing-to-judge", Weight::Prevents, says, cure);
     } else if calls == 0 {
         let says = "No call has both its request and its response in it: response times are \
                     unknown, only TCP's part is known.";
         let cure = "Capture longer than the slowest call, whole packets, and both directions.";
-        limits.add("no-whole-calls", Weight::Limits, says.to_owned(), cure);
+        limits.add("no-whole-calls", Weight::Limits, says, cure);
     } else if calls < FEW_CALLS {
-        let says = format!(
-            "It holds {}: means are rough, and of rare slow calls nothing is known.",
-            counted(calls, "whole call")
+        let says = text!(
+            "It holds {calls,} whole call{calls||s}: means are rough, and of rare slow calls nothing is known.",
+            calls = calls
         );
         let cure = "Capture thirty seconds or more of the slow period.";
         limits.add("few-calls", Weight::Note, says, cure);
     }
     if n.one_sided > 0 {
         let share = percent(n.one_sided, n.with_data);
-        let says = format!(
-            "Of {} of {} with data only one direction is in it: requests and responses cannot be \
-             paired there.",
-            grouped(n.one_sided),
-            counted(n.with_data, "TCP connection")
+        let says = text!(
+            "Of {one_sided,} of {all,} TCP connection{all||s} with data only one direction is in it: requests and responses cannot be paired there.",
+            one_sided = n.one_sided,
+            all = n.with_data,
         );
         let cure = "Mirror both directions of the port, or capture on the host itself; look for a \
                     second path (asymmetric routing, bonding).";
@@ -198,11 +191,11 @@ fn losses(info: &InfoResult, limits: &mut Limits) {
     if capture.missing_bytes > 0 {
         let bytes = capture.missing_bytes;
         let share = percent(bytes, bytes + info.connections.payload_bytes);
-        let says = format!(
-            "{} ({share:.2} %) in {} were acknowledged but are not in it: the capture lost them, and \
-             calls in them are not known.",
-            counted(bytes, "byte"),
-            counted(capture.missing_gaps, "gap")
+        let says = text!(
+            "{bytes} ({share}) in {gaps,} gap{gaps||s} were acknowledged but are not in it: the capture lost them, and calls in them are not known.",
+            bytes = Value::Bytes(bytes),
+            share = Value::Share(share, 2),
+            gaps = capture.missing_gaps,
         );
         let weight = match share {
             share if share >= 20.0 => Weight::Prevents,
@@ -215,10 +208,10 @@ fn losses(info: &InfoResult, limits: &mut Limits) {
         Some(0) => {}
         Some(dropped) => {
             let share = percent(dropped, dropped + info.total.packets);
-            let says = format!(
-                "The capturing host says it dropped {} ({share:.2} %): what is missing is not loss on \
-                 the network.",
-                counted(dropped, "packet")
+            let says = text!(
+                "The capturing host says it dropped {dropped,} packet{dropped||s} ({share}): what is missing is not loss on the network.",
+                dropped = dropped,
+                share = Value::Share(share, 2),
             );
             let weight = match share >= 0.1 {
                 true => Weight::Limits,
@@ -230,13 +223,13 @@ fn losses(info: &InfoResult, limits: &mut Limits) {
             let says = "The files do not say whether packets were dropped: it shows only where TCP \
                         acknowledges what is not there.";
             let cure = "dumpcap writes pcapng with its drop counters.";
-            limits.add("drops-unknown", Weight::Note, says.to_owned(), cure);
+            limits.add("drops-unknown", Weight::Note, says, cure);
         }
     }
     if capture.problems.any_damage() {
         let says = "A part of it could not be read (below): what stood there is not known.";
         let cure = "Copy the files anew (binary), and end the capture before copying.";
-        limits.add("damaged", Weight::Limits, says.to_owned(), cure);
+        limits.add("damaged", Weight::Limits, says, cure);
     }
 }
 
@@ -257,37 +250,47 @@ fn cuts(info: &InfoResult, limits: &mut Limits) {
     let hidden: u64 = capture.half_calls.iter().filter(hidden).map(|h| h.1).sum();
     let snaplen = capture
         .snaplen
-        .map_or(String::new(), |s| format!(" to {s} bytes"));
-    let cut = format!(
-        "{} of {} {} cut{snaplen}",
-        grouped(info.cut_packets),
-        counted(info.total.packets, "packet"),
-        are(info.cut_packets)
+        .map_or_else(Text::default, |s| text!(" to {snaplen} bytes", snaplen = s));
+    let cut = text!(
+        "{cut,} of {all,} packet{all||s} {cut|is|are} cut{snaplen}",
+        cut = info.cut_packets,
+        all = info.total.packets,
+        snaplen = snaplen,
     );
-    let calls = counted(capture.calls, "call");
+    let calls = capture.calls;
     let (weight, says) = match percent(hidden, capture.calls) {
         share if share >= 50.0 => (
             Weight::Prevents,
-            format!("{cut}, which hides {} of {calls}.", grouped(hidden)),
+            text!(
+                "{cut}, which hides {hidden,} of {calls,} call{calls||s}.",
+                cut = cut,
+                hidden = hidden,
+                calls = calls,
+            ),
         ),
         share if share > 0.0 => (
             Weight::Limits,
-            format!(
-                "{cut}, which hides {} of {calls}: their times are not counted.",
-                grouped(hidden)
+            text!(
+                "{cut}, which hides {hidden,} of {calls,} call{calls||s}: their times are not counted.",
+                cut = cut,
+                hidden = hidden,
+                calls = calls,
             ),
         ),
         _ if untold > 0 => (
             Weight::Limits,
-            format!(
-                "{cut}, which cuts message headers off: what {} speak{} is not known.",
-                counted(untold, "connection"),
-                if untold == 1 { "s" } else { "" },
+            text!(
+                "{cut}, which cuts message headers off: what {untold,} connection{untold||s} speak{untold|s|} is not known.",
+                cut = cut,
+                untold = untold,
             ),
         ),
         _ => (
             Weight::Note,
-            format!("{cut}: statements and names behind that are not known, times are."),
+            text!(
+                "{cut}: statements and names behind that are not known, times are.",
+                cut = cut
+            ),
         ),
     };
     let cure = "Capture whole packets (-s 0) for a shorter time, or turn offload off meanwhile.";
@@ -305,12 +308,11 @@ fn openings(info: &InfoResult, limits: &mut Limits) {
     let says = match n.handshakes_scaled {
         0 => "No TCP handshake is in it. Without handshakes windows cannot be scaled: bytes in flight \
               are known, limits are not; nor is it certain who is the client."
-            .to_owned(),
-        _ => format!(
-            "Of {} of {} the handshake is not in it. Without it windows cannot be scaled: bytes in \
-             flight are known, limits are not.",
-            grouped(without),
-            counted(opened, "TCP connection")
+            .into(),
+        _ => text!(
+            "Of {without,} of {opened,} TCP connection{opened||s} the handshake is not in it. Without it windows cannot be scaled: bytes in flight are known, limits are not.",
+            without = without,
+            opened = opened,
         ),
     };
     let weight = match n.handshakes_scaled {
@@ -325,37 +327,34 @@ fn openings(info: &InfoResult, limits: &mut Limits) {
 fn times(info: &InfoResult, limits: &mut Limits) {
     let b = &info.backwards;
     if b.steps > 0 {
-        let says = format!(
-            "Time steps back by up to {} ({}): durations across a step are wrong.",
-            format_duration(b.largest_ns),
-            counted(b.steps, "step")
+        let says = text!(
+            "Time steps back by up to {largest} ({steps,} step{steps||s}): durations across a step are wrong.",
+            largest = Value::Duration(b.largest_ns),
+            steps = b.steps,
         );
         let cure = "Let the clock be slewed, not set (chrony's makestep off), while capturing; merge \
                     files by time (give them all to slowside).";
         limits.add("clock-steps", Weight::Limits, says, cure);
     } else if b.packets > 0 {
-        let says = format!(
-            "{} {} out of time order, by {} at most: several queues or interfaces wrote them; \
-             differences below that mean nothing.",
-            counted(b.packets, "packet"),
-            are(b.packets),
-            format_duration(b.largest_ns)
+        let says = text!(
+            "{packets,} packet{packets||s} {packets|is|are} out of time order, by {largest} at most: several queues or interfaces wrote them; differences below that mean nothing.",
+            packets = b.packets,
+            largest = Value::Duration(b.largest_ns),
         );
         limits.add("disorder", Weight::Note, says, "");
     }
     if let Some(s) = info.silences.iter().find(|s| s.between_files()) {
-        let says = format!(
-            "Between two of its files {} pass without a packet: either nobody spoke, or nobody \
-             captured.",
-            format_duration(s.ns)
+        let says = text!(
+            "Between two of its files {silence} pass without a packet: either nobody spoke, or nobody captured.",
+            silence = Value::Duration(s.ns)
         );
         let cure = "Rotate with one running program (dumpcap -b), not by starting it anew.";
         limits.add("silence-between-files", Weight::Note, says, cure);
     }
     if info.duration_ns() < SHORT_NS {
-        let says = format!(
-            "It covers {}: what comes and goes is not in it.",
-            format_duration(info.duration_ns())
+        let says = text!(
+            "It covers {duration}: what comes and goes is not in it.",
+            duration = Value::Duration(info.duration_ns())
         );
         let cure = "Capture thirty seconds or more of the slow period.";
         limits.add("short", Weight::Note, says, cure);
@@ -367,11 +366,10 @@ fn artefacts(info: &InfoResult, limits: &mut Limits) {
     let n = &info.connections;
     let duplicates = percent(n.duplicates, n.packets);
     if n.duplicates > 0 {
-        let says = format!(
-            "{} ({duplicates:.1} %) {} in it twice, as mirror ports and `-i any` make them: the copies \
-             are left out, and are no retransmissions.",
-            counted(n.duplicates, "packet"),
-            are(n.duplicates)
+        let says = text!(
+            "{n,} packet{n||s} ({share}) {n|is|are} in it twice, as mirror ports and `-i any` make them: the copies are left out, and are no retransmissions.",
+            n = n.duplicates,
+            share = Value::Share(duplicates, 1),
         );
         let cure = "Mirror one direction of each port, or name one interface.";
         limits.add("duplicates", Weight::Note, says, cure);
@@ -385,18 +383,17 @@ fn artefacts(info: &InfoResult, limits: &mut Limits) {
         (n, _) => (n, "larger than any frame: joined by offload"),
     };
     if packets > 0 {
-        let says = format!(
-            "{} of up to {} {} {what}. Numbers of segments, gaps between them and acknowledgements per \
-             segment are the host's, not the wire's.",
-            counted(packets, "packet"),
-            counted(info.largest_bytes.into(), "byte"),
-            are(packets)
+        let says = text!(
+            "{packets,} packet{packets||s} of up to {largest} {packets|is|are} {what}. Numbers of segments, gaps between them and acknowledgements per segment are the host's, not the wire's.",
+            packets = packets,
+            largest = Value::Bytes(info.largest_bytes.into()),
+            what = what,
         );
         let cure = "Where that matters, capture on a mirror port or tap.";
         limits.add("offload", Weight::Note, says, cure);
     }
     checksums(info, limits);
-    let says = "One capture cannot tell the network from the host beyond it.".to_owned();
+    let says = "One capture cannot tell the network from the host beyond it.";
     let cure = "Capture at the other end in the same minute too, and give slowside both.";
     limits.add("one-end", Weight::Note, says, cure);
 }
@@ -429,10 +426,15 @@ fn checksums(info: &InfoResult, limits: &mut Limits) {
             continue;
         };
         let others = match senders.len() {
-            1 => String::new(),
-            n => format!(" and {} more", n - 1),
+            1 => Text::default(),
+            n => text!(" and {n} more", n = n - 1),
         };
-        let says = format!("Checksums of {first}{others} are {says}.");
+        let says = text!(
+            "Checksums of {first}{others} are {says}.",
+            first = *first,
+            others = others,
+            says = says,
+        );
         limits.add(code, Weight::Note, says, cure);
     }
 }

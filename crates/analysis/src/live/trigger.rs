@@ -2,6 +2,7 @@
 
 use super::{ConnectionRow, Moment, RowKey, SubjectRow};
 use crate::filter::LiveFilter;
+use crate::text::{Text, Value, text};
 use hashbrown::HashMap;
 use model::{Mark, Problems, Where, limits};
 
@@ -12,11 +13,38 @@ const QUIET: u64 = 3;
 #[derive(Clone, Debug)]
 pub struct Crossing {
     /// The expression, as it was given.
-    pub when: String,
+    pub when: Text,
     /// Who crossed it, with the figures that show it.
     pub row: Crossed,
-    /// What there was of the row's calls then: packets to look at.
-    pub packets: Vec<(Mark, String)>,
+}
+
+impl Crossing {
+    /// What there was of the row's calls then: packets to look at, and what to say of them.
+    #[must_use]
+    pub fn packets(&self) -> Vec<(Mark, Text)> {
+        let Crossed::Subject(row) = &self.row else {
+            return Vec::new();
+        };
+        let Some(worst) = &row.worst else {
+            return Vec::new();
+        };
+        let of = |what| {
+            text!(
+                "{what} of the slowest {op} ({time}) when `{when}` was crossed",
+                what = what,
+                op = match row.op.is_empty() {
+                    true => "call".to_owned(),
+                    false => row.op.to_string(),
+                },
+                time = Value::Duration(worst.ns),
+                when = self.when.clone(),
+            )
+        };
+        vec![
+            (worst.request, of("request")),
+            (worst.response, of("response")),
+        ]
+    }
 }
 
 /// What crosses thresholds.
@@ -87,16 +115,14 @@ impl Triggers {
             };
             for row in subjects.iter().filter(|r| filter.matches_subject(r)) {
                 cross(row.key, &|| Crossing {
-                    when: filter.text().to_owned(),
-                    packets: packets(row, filter.text()),
+                    when: filter.said().clone(),
                     row: Crossed::Subject(row.clone()),
                 });
             }
             for row in &moment.connections {
                 if filter.matches_connection(row) {
                     cross(RowKey::Connection(row.id), &|| Crossing {
-                        when: filter.text().to_owned(),
-                        packets: Vec::new(),
+                        when: filter.said().clone(),
                         row: Crossed::Connection(row.clone()),
                     });
                 }
@@ -105,23 +131,4 @@ impl Triggers {
         }
         crossings
     }
-}
-
-/// The packets of the slowest call, and what to say of them.
-fn packets(row: &SubjectRow, when: &str) -> Vec<(Mark, String)> {
-    let Some(worst) = &row.worst else {
-        return Vec::new();
-    };
-    let what = format!(
-        "of the slowest {} ({}) when `{when}` was crossed",
-        match row.op.is_empty() {
-            true => "call",
-            false => &*row.op,
-        },
-        model::format_duration(worst.ns)
-    );
-    vec![
-        (worst.request, format!("request {what}")),
-        (worst.response, format!("response {what}")),
-    ]
 }

@@ -2,13 +2,17 @@
 
 use super::{CaptureResult, Order};
 use crate::stats::{Histogram, Summary};
-use model::Protocol;
+use model::{Endpoint, Protocol};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// The value of one grouping key.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum KeyValue {
     Text(Arc<str>),
+    Address(IpAddr),
+    /// From the client to the server.
+    Connection(Endpoint, Endpoint),
     /// For [`Key::Size`](crate::group::Key) and times.
     Number(i64),
     /// The hash of a file's handle.

@@ -55,13 +55,11 @@ impl SqlKey {
         };
         match self {
             SqlKey::Statement => KeyValue::Unknown,
-            SqlKey::Client => KeyValue::Text(call.client.address.to_string().into()),
+            SqlKey::Client => KeyValue::Address(call.client.address),
             SqlKey::Program => known(&sql.session.program),
             SqlKey::User => known(&sql.session.user),
             SqlKey::Service => known(&sql.session.database),
-            SqlKey::Connection => {
-                KeyValue::Text(format!("{} > {}", call.client, call.server).into())
-            }
+            SqlKey::Connection => KeyValue::Connection(call.client, call.server),
         }
     }
 }

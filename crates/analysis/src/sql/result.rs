@@ -8,6 +8,7 @@ use super::split::{Split, crossed};
 use crate::packets::PacketList;
 use crate::results::{CaptureResult, KeyValue, Order, Vantage};
 use crate::stats::Summary;
+use crate::text::{Text, text};
 use model::{Hidden, Outcome, Protocol, Statement, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -120,7 +121,7 @@ pub struct SqlResult {
     pub followed: Option<Followed>,
     /// Its packets, where they are listed.
     pub packets: Option<PacketList>,
-    pub notes: Vec<String>,
+    pub notes: Vec<Text>,
     /// How statements are listed; sums are of all.
     pub order: Order,
 }
@@ -134,9 +135,9 @@ pub fn of_one(profiler: Profiler, captures: Vec<CaptureResult>, vantage: Vantage
     let statements = lines(&profiler, split);
     let mut notes = Vec::new();
     match vantage {
-        Vantage::Client => notes.push("One capture, at the client: of what calls waited, the network has what handshakes and acknowledgements show that its round trips take at least, and the server what is beyond the longest that they may take; between the two it is unknown whose it is.".to_owned()),
-        Vantage::Server => notes.push("One capture, at the server: waits are the server's own; the network is not in it.".to_owned()),
-        Vantage::Middle | Vantage::Unknown => notes.push("It is not known where the capture was taken, so waits are not divided: state it with --client or --server.".to_owned()),
+        Vantage::Client => notes.push("One capture, at the client: of what calls waited, the network has what handshakes and acknowledgements show that its round trips take at least, and the server what is beyond the longest that they may take; between the two it is unknown whose it is.".into()),
+        Vantage::Server => notes.push("One capture, at the server: waits are the server's own; the network is not in it.".into()),
+        Vantage::Middle | Vantage::Unknown => notes.push("It is not known where the capture was taken, so waits are not divided: state it with --client or --server.".into()),
     }
     finish(profiler, statements, captures, notes)
 }
@@ -145,7 +146,7 @@ pub fn of_one(profiler: Profiler, captures: Vec<CaptureResult>, vantage: Vantage
 /// at the server.
 #[must_use]
 pub fn of_two(client: Profiler, server: &Profiler, captures: Vec<CaptureResult>) -> SqlResult {
-    let mut missing = 0;
+    let mut missing = 0_u64;
     let split = |key: &GroupKey, group: &Group| {
         let twin = server.group(key).filter(|t| t.waits.count() > 0);
         let Some(twin) = twin else {
@@ -168,8 +169,9 @@ pub fn of_two(client: Profiler, server: &Profiler, captures: Vec<CaptureResult>)
     let statements = lines(&client, split);
     let mut notes = Vec::new();
     if missing > 0 {
-        notes.push(format!(
-            "{missing} lines are not in the server's capture: their waits are not divided."
+        notes.push(text!(
+            "{missing} lines are not in the server's capture: their waits are not divided.",
+            missing = missing
         ));
     }
     finish(client, statements, captures, notes)
@@ -252,7 +254,7 @@ fn finish(
     profiler: Profiler,
     statements: Vec<StatementResult>,
     captures: Vec<CaptureResult>,
-    mut notes: Vec<String>,
+    mut notes: Vec<Text>,
 ) -> SqlResult {
     let mut totals = Totals {
         server_ns: Some(0),
@@ -285,16 +287,17 @@ fn finish(
     let is_apart = |(key, _): &&(GroupKey, Group)| key.1 != Subject::Rest;
     let told_apart = profiler.groups.iter().filter(is_apart).count();
     if profiler.rest > 0 {
-        notes.push(format!(
-            "More than {} different lines: {} calls of further ones are counted together.",
-            told_apart, profiler.rest
+        notes.push(text!(
+            "More than {lines} different lines: {calls} calls of further ones are counted together.",
+            lines = told_apart,
+            calls = profiler.rest,
         ));
     }
     if profiler.sessions.calls_left_out > 0 {
-        notes.push(format!(
-            "More than {} sessions: {} calls are in no session's line.",
-            model::limits::SESSIONS,
-            profiler.sessions.calls_left_out
+        notes.push(text!(
+            "More than {sessions} sessions: {calls} calls are in no session's line.",
+            sessions = model::limits::SESSIONS,
+            calls = profiler.sessions.calls_left_out,
         ));
     }
     let (sessions, logons) = profiler.sessions.finish();

@@ -1,11 +1,11 @@
 //! One client: what it asks and what it is answered, as packets and calls come, into waits.
 
-use super::wait::{self, Ending, Until, Wait, WaitKind};
+use super::wait::{self, Asked, Ending, Until, Wait, WaitKind};
+use crate::text::{Text, Value, text};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::{Call, Endpoint, Knock, KnockKind, Mark, Outcome, Time};
 use std::net::IpAddr;
-use std::sync::Arc;
 
 type Map<K, V> = HashMap<K, V, FixedState>;
 
@@ -28,7 +28,7 @@ pub(super) struct Step {
     pub at: Mark,
     pub kind: WaitKind,
     pub server: Endpoint,
-    pub what: Arc<str>,
+    pub what: Asked,
 }
 
 /// One client's waits in the making.
@@ -86,12 +86,12 @@ impl Host {
         }
     }
 
-    fn step(&mut self, at: Mark, kind: WaitKind, server: Endpoint, what: &Arc<str>) {
+    fn step(&mut self, at: Mark, kind: WaitKind, server: Endpoint, what: &Asked) {
         self.steps.push(Step {
             at,
             kind,
             server,
-            what: Arc::clone(what),
+            what: what.clone(),
         });
     }
 
@@ -103,7 +103,7 @@ impl Host {
             self.waits.push(Wait {
                 begun: *begun,
                 ending: next.map_or(last.ending, |_| Ending::NoAnswer),
-                answer: next.map_or_else(|| Arc::clone(&last.answer), |_| "sent again".into()),
+                answer: next.map_or_else(|| last.answer.clone(), |_| "sent again".into()),
                 until: next.map_or(last.until, |next| Until::At(*next)),
                 ..last.clone()
             });
@@ -150,12 +150,9 @@ impl Host {
             answer: match call.outcome {
                 Outcome::Ok if ending == Ending::NotFound => "no such record".into(),
                 Outcome::Ok => "answered".into(),
-                Outcome::NoResponse(_) => "".into(),
-                o => o.name().into(),
-            },
-            code: match call.outcome {
-                Outcome::Code(code) => Some(code),
-                _ => None,
+                Outcome::NoResponse(_) => Text::default(),
+                Outcome::Code(code) => text!("{code}", code = Value::Code(code)),
+                o => text!("{outcome}", outcome = o.name().to_owned()),
             },
             begun,
             until,
@@ -249,7 +246,6 @@ impl Host {
                         ending: Ending::Answered,
                         server: k.source,
                         answer: "answered".into(),
-                        code: None,
                         until: Until::At(k.at),
                         ..datagram(to, k.at)
                     };
@@ -273,9 +269,8 @@ impl Host {
                 (Ending::Answered, _) => "connected".into(),
                 (Ending::Refused, _) => "refused".into(),
                 (_, Until::At(_)) => "given up".into(),
-                _ => "".into(),
+                _ => Text::default(),
             },
-            code: None,
             begun: *begun,
             until,
         };
@@ -299,7 +294,6 @@ impl Host {
             let last = Wait {
                 ending: Ending::Answered,
                 answer: "answered".into(),
-                code: None,
                 until: Until::At(at),
                 ..address(target, at)
             };
@@ -353,8 +347,7 @@ fn datagram(to: Endpoint, begun: Mark) -> Wait {
         ending: Ending::NoAnswer,
         server: to,
         what: if everybody { BROADCAST } else { "datagram" }.into(),
-        answer: "".into(),
-        code: None,
+        answer: Text::default(),
         begun,
         until: Until::NextStep,
     }
@@ -366,8 +359,7 @@ fn address(target: IpAddr, begun: Mark) -> Wait {
         ending: Ending::NoAnswer,
         server: of(target),
         what: ARP.into(),
-        answer: "".into(),
-        code: None,
+        answer: Text::default(),
         begun,
         until: Until::NextStep,
     }

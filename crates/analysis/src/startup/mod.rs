@@ -25,10 +25,11 @@ pub(crate) use wait::is_of_startup;
 pub use wait::{Ending, WaitKind, reason};
 
 use crate::results::CaptureResult;
+use crate::text::Text;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use host::Host;
-use model::{Arp, Call, Code, Endpoint, Knock, PacketRef, Problems, Protocol, Time, Where, limits};
+use model::{Arp, Call, Endpoint, Knock, PacketRef, Problems, Protocol, Time, Where, limits};
 use std::net::IpAddr;
 
 /// How much of a client's life is its start-up, where nobody says.
@@ -51,18 +52,16 @@ pub struct Startup {
 }
 
 /// A wait and what it cost.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Waited {
     pub kind: WaitKind,
     pub ending: Ending,
     /// Who was waited for; without a port where it has none (ARP), `None` for the client itself.
     pub server: Option<Endpoint>,
     /// What was asked: a name, an operation.
-    pub what: String,
+    pub what: Text,
     /// What ended it.
-    pub ended_by: String,
-    /// A database's code in it.
-    pub code: Option<Code>,
+    pub ended_by: Text,
     pub first: Time,
     /// How long it lasted.
     pub elapsed_ns: i64,
@@ -87,7 +86,7 @@ pub struct Sum {
 }
 
 /// One client's start-up.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct ClientStartup {
     pub addresses: Vec<IpAddr>,
     pub first: Time,

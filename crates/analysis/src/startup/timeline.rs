@@ -1,9 +1,10 @@
 //! Waits into a timeline in which each moment belongs to one of them, and into sums.
 
 use super::host::{Host, Step};
-use super::wait::{Ending, Until, Wait, WaitKind};
+use super::wait::{Asked, Ending, Until, Wait, WaitKind};
 use super::{ClientStartup, Sum, Waited};
-use model::{Endpoint, Mark, Time, format_duration};
+use crate::text::{Text, Value, text};
+use model::{Endpoint, Mark, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -15,7 +16,7 @@ const UNANSWERED_NS: i64 = 30_000_000_000;
 /// How a wait ended.
 struct End {
     at: Mark,
-    by: String,
+    by: Text,
 }
 
 /// The start-up of a client; `None` when it never waited.
@@ -43,11 +44,14 @@ pub(super) fn of(
             ending: wait.ending,
             server: Some(wait.server),
             what: match suffixes.get(&wait.what) {
-                Some(suffix) => format!("{} (search suffix {suffix})", wait.what),
-                None => wait.what.to_string(),
+                Some(suffix) => text!(
+                    "{asked} (search suffix {suffix})",
+                    asked = wait.what.words(),
+                    suffix = Value::Host(Arc::clone(suffix)),
+                ),
+                None => wait.what.words(),
             },
             ended_by: end.by,
-            code: wait.code,
             first: wait.begun.time,
             elapsed_ns: (end.at.time - wait.begun.time).max(0),
             cost_ns,
@@ -60,8 +64,7 @@ pub(super) fn of(
         ending: Ending::Itself,
         server: None,
         what: "nothing on the wire".into(),
-        ended_by: String::new(),
-        code: None,
+        ended_by: Text::default(),
         first: begun.time,
         elapsed_ns: ended.time - begun.time,
         cost_ns: ended.time - begun.time,
@@ -98,12 +101,15 @@ fn end(wait: &Wait, host: &Host) -> End {
     match wait.until {
         Until::At(at) => End {
             at,
-            by: wait.answer.to_string(),
+            by: wait.answer.clone(),
         },
         Until::NextStep => match behind(begun).first() {
             Some(next) => End {
                 at: capped(next.at),
-                by: format!("no answer; went on with {}", describe(next, wait)),
+                by: text!(
+                    "no answer; went on with {next}",
+                    next = describe(next, wait)
+                ),
             },
             None => End {
                 at: capped(host.last),
@@ -116,24 +122,29 @@ fn end(wait: &Wait, host: &Host) -> End {
                     && s.server.port == wait.server.port
                     && s.at.time - answered.time <= UNANSWERED_NS
             };
-            let pause = |s: &Step| format_duration(s.at.time - answered.time);
+            let pause = |s: &Step| Value::Duration(s.at.time - answered.time);
+            let answer = wait.answer.clone();
             match behind(answered).iter().find(again) {
                 Some(next) if next.server == wait.server => End {
                     at: next.at,
-                    by: format!("{}; tried again after {}", wait.answer, pause(next)),
+                    by: text!(
+                        "{answer}; tried again after {pause}",
+                        answer = answer,
+                        pause = pause(next),
+                    ),
                 },
                 Some(next) => End {
                     at: next.at,
-                    by: format!(
-                        "{}; went on with {} after {}",
-                        wait.answer,
-                        describe(next, wait),
-                        pause(next)
+                    by: text!(
+                        "{answer}; went on with {next} after {pause}",
+                        answer = answer,
+                        next = describe(next, wait),
+                        pause = pause(next),
                     ),
                 },
                 None => End {
                     at: answered,
-                    by: wait.answer.to_string(),
+                    by: wait.answer.clone(),
                 },
             }
         }
@@ -141,33 +152,46 @@ fn end(wait: &Wait, host: &Host) -> End {
 }
 
 /// The next step, in words.
-fn describe(next: &Step, after: &Wait) -> String {
+fn describe(next: &Step, after: &Wait) -> Text {
     let Endpoint { address, port } = next.server;
     match next.kind {
-        WaitKind::Arp => format!("the hardware address of {address}"),
+        WaitKind::Arp => text!("the hardware address of {address}", address = address),
         WaitKind::Connect => {
             let fell_back = after.kind == WaitKind::Connect
                 && after.server.address.is_ipv6()
                 && address.is_ipv4();
             let how = if fell_back { " (back to IPv4)" } else { "" };
-            format!("a connection to {}{how}", next.server)
+            text!(
+                "a connection to {server}{how}",
+                server = next.server,
+                how = how
+            )
         }
-        WaitKind::Broadcast => format!("a broadcast to port {port}"),
-        _ => format!("{} at {address}", next.what),
+        WaitKind::Broadcast => text!("a broadcast to port {port}", port = port),
+        _ => text!(
+            "{asked} at {address}",
+            asked = next.what.words(),
+            address = address
+        ),
     }
 }
 
 /// Names that were also asked for without their end, and that end.
-fn suffixes(waits: &[Wait]) -> BTreeMap<Arc<str>, String> {
+fn suffixes(waits: &[Wait]) -> BTreeMap<Asked, Arc<str>> {
     let dns = waits.iter().filter(|w| w.kind == WaitKind::Dns);
-    let asked: BTreeSet<&str> = dns.clone().map(|w| &*w.what).collect();
-    let suffix = |what: &str| {
-        let dots = what.match_indices('.');
-        dots.map(|(at, _)| what.split_at(at))
-            .find(|(head, _)| asked.contains(head))
-            .map(|(_, rest)| rest.trim_start_matches('.').to_owned())
+    let name = |w: &Asked| w.name.clone();
+    let asked: BTreeSet<(&str, Arc<str>)> = dns
+        .clone()
+        .filter_map(|w| Some((&*w.what.op, name(&w.what)?)))
+        .collect();
+    let suffix = |what: &Asked| -> Option<Arc<str>> {
+        let name = what.name.as_deref()?;
+        let dots = name.match_indices('.');
+        dots.map(|(at, _)| name.split_at(at))
+            .find(|(head, _)| asked.contains(&(&*what.op, Arc::from(*head))))
+            .map(|(_, rest)| rest.trim_start_matches('.').into())
     };
-    dns.filter_map(|w| Some((Arc::clone(&w.what), suffix(&w.what)?)))
+    dns.filter_map(|w| Some((w.what.clone(), suffix(&w.what)?)))
         .collect()
 }
 

@@ -1,6 +1,7 @@
 //! What a client can wait for, and how a wait can end.
 
-use model::{Call, Code, Endpoint, Field, Mark, Outcome, Protocol, sql::op};
+use crate::text::{Text, Value, text};
+use model::{Call, Endpoint, Field, Mark, Outcome, Protocol, sql::op};
 use std::sync::Arc;
 
 /// What is waited for.
@@ -55,15 +56,6 @@ impl WaitKind {
             WaitKind::Turn => "turn",
             WaitKind::Client => "client",
         }
-    }
-}
-
-impl WaitKind {
-    /// Whether what is asked names somebody.
-    #[must_use]
-    pub fn has_name(self) -> bool {
-        use WaitKind::{Dhcp, Dns, File, Llmnr, Mdns, Nbns, Tls};
-        matches!(self, Dns | Mdns | Llmnr | Nbns | Dhcp | Tls | File)
     }
 }
 
@@ -148,17 +140,41 @@ pub(super) enum Until {
     NextAttempt(Mark),
 }
 
+/// What is asked: an operation, and the name that it is asked of, where it has one.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Asked {
+    pub op: Arc<str>,
+    pub name: Option<Arc<str>>,
+}
+
+impl Asked {
+    pub(super) fn words(&self) -> Text {
+        let op = self.op.to_string();
+        match &self.name {
+            Some(name) => text!("{op} {name}", op = op, name = Value::Host(Arc::clone(name))),
+            None => text!("{op}", op = op),
+        }
+    }
+}
+
+impl From<&str> for Asked {
+    fn from(op: &str) -> Asked {
+        Asked {
+            op: op.into(),
+            name: None,
+        }
+    }
+}
+
 /// One wait, before it is known what it costs.
 #[derive(Clone, Debug)]
 pub(super) struct Wait {
     pub kind: WaitKind,
     pub ending: Ending,
     pub server: Endpoint,
-    pub what: Arc<str>,
-    /// The answer in the protocol's own words.
-    pub answer: Arc<str>,
-    /// A database's code, where that is the answer.
-    pub code: Option<Code>,
+    pub what: Asked,
+    /// In the protocol's own words.
+    pub answer: Text,
     pub begun: Mark,
     pub until: Until,
 }
@@ -245,14 +261,17 @@ pub(super) fn ending(call: &Call) -> Ending {
 
 /// What a call asks: its name where it has one, else its operation. `names`: whether calls to any file server
 /// have one in their text.
-pub(super) fn what(call: &Call, names: bool) -> Arc<str> {
+pub(super) fn what(call: &Call, names: bool) -> Asked {
     let named = call.protocol.has_name() || (names && kind(call) == WaitKind::File);
     match &call.text {
-        Some(name) if named => format!("{} {name}", call.op).into(),
+        Some(name) if named => Asked {
+            op: call.op.as_str().into(),
+            name: Some(Arc::clone(name)),
+        },
         _ if call.protocol == Protocol::Tcp => "turn".into(),
         _ => match call.detail.word(Field::Step) {
-            Some(step) => format!("{} {} {step}", call.protocol, call.op).into(),
-            None => format!("{} {}", call.protocol, call.op).into(),
+            Some(step) => (&*format!("{} {} {step}", call.protocol, call.op)).into(),
+            None => (&*format!("{} {}", call.protocol, call.op)).into(),
         },
     }
 }

@@ -7,7 +7,8 @@ use crate::app::{AppFacts, ComparedBy};
 use crate::findings::evidence;
 use crate::results::{CaptureResult, DataFile, EventSum, Evidence, JoinedRead, TraceJoinResult};
 use crate::stats::Distribution;
-use model::{Time, format_duration};
+use crate::text::{Text, Value, text};
+use model::Time;
 use std::collections::BTreeMap;
 use trace::{BlockWait, ReadEvent};
 
@@ -48,7 +49,7 @@ struct Sums {
 }
 
 impl Joining<'_> {
-    pub(super) fn join(&self, agreeing: &[Pair], format: &str) -> (AppFacts, Option<String>) {
+    pub(super) fn join(&self, agreeing: &[Pair], format: &str) -> (AppFacts, Option<Text>) {
         let handles = self.handles(agreeing);
         let span = self
             .results
@@ -124,13 +125,16 @@ impl Joining<'_> {
                 .map(|(oracle_ns, end, wait, served)| self.shown(oracle_ns, end, wait, &served))
                 .collect(),
         };
-        let basis = format!(
-            "{format}: {joined} of {during} waits for blocks joined with READs by place and time"
+        let basis = text!(
+            "{format}: {joined} of {during} waits for blocks joined with READs by place and time",
+            format = format.to_owned(),
+            joined = joined,
+            during = during,
         );
         let note = (self.clock.uncertainty_ns > 1_000_000).then(|| {
-            format!(
-                "The trace's clock is only known to ±{}: a READ may stand beside the wrong wait for the same block.",
-                format_duration(self.clock.uncertainty_ns)
+            text!(
+                "The trace's clock is only known to ±{error}: a READ may stand beside the wrong wait for the same block.",
+                error = Value::Duration(self.clock.uncertainty_ns)
             )
         });
         let facts = AppFacts {

@@ -4,6 +4,7 @@ use super::align::TraceClock;
 use super::joining::LISTED;
 use super::*;
 use crate::results::{TraceJoinResult, Vantage};
+use crate::text::Text;
 use model::{ConnectionId, Detail, Endpoint, Name, Protocol};
 use proptest::prelude::*;
 use trace::ReadEvent;
@@ -140,7 +141,7 @@ pub(crate) fn call(id: u32, offset: u64, count: u64, request: i64, response: i64
     }
 }
 
-fn join(waits: Vec<BlockWait>, calls: &[Call]) -> (Option<AppFacts>, Vec<String>) {
+fn join(waits: Vec<BlockWait>, calls: &[Call]) -> (Option<AppFacts>, Vec<Text>) {
     let mut join = TraceJoin::new(Arc::new(BlockWaits {
         waits,
         unit_ns: 1_000,
@@ -287,7 +288,10 @@ fn a_trace_of_another_time_is_left_out() {
     assert_eq!(again.len(), 500);
     let (facts, notes) = join(again, &calls);
     assert!(facts.is_none(), "{facts:?}");
-    assert!(notes[0].contains("clock could not be found"), "{notes:?}");
+    assert!(
+        notes[0].to_string().contains("clock could not be found"),
+        "{notes:?}"
+    );
     // Other blocks.
     let elsewhere = waits.iter().map(|w| BlockWait {
         block: w.block + 2_000_000,
@@ -295,7 +299,7 @@ fn a_trace_of_another_time_is_left_out() {
     });
     let (facts, notes) = join(elsewhere.collect(), &calls);
     assert!(
-        facts.is_none() && notes[0].contains("no NFS READ"),
+        facts.is_none() && notes[0].to_string().contains("no NFS READ"),
         "{notes:?}"
     );
 }
@@ -341,7 +345,10 @@ fn a_scan_that_is_repeated_is_found_by_its_times() {
 fn too_few_waits_have_no_clock() {
     let (waits, calls) = Plan { reads: 8, ..PLAN }.waits_and_calls();
     let (facts, notes) = join(waits, &calls);
-    assert!(facts.is_none() && notes[0].contains("8 of 8"), "{notes:?}");
+    assert!(
+        facts.is_none() && notes[0].to_string().contains("8 of 8"),
+        "{notes:?}"
+    );
 }
 
 #[test]

@@ -27,6 +27,7 @@ pub use fit::{Fit, Point, fit};
 
 use crate::results::Vantage;
 use crate::sql::{SqlResult, StatementResult};
+use crate::text::{Text, Value, text};
 use model::Statement;
 use std::sync::Arc;
 
@@ -286,7 +287,7 @@ pub struct WhatIf {
     /// Time that sessions lasted as measured, from their first call to their last; the model's error
     /// is what it gives for the measured run beside this.
     pub measured_ns: i64,
-    pub notes: Vec<String>,
+    pub notes: Vec<Text>,
 }
 
 impl WhatIf {
@@ -342,9 +343,9 @@ pub fn replay(profile: &SqlResult, change: Change) -> WhatIf {
     let unknown_ns = profile.totals.unknown_ns;
     let divided = profile.totals.server_ns.and(profile.totals.network_ns);
     if divided.is_some() && unknown_ns >= profile.totals.response_time_ns / 10 {
-        notes.push(format!(
-            "{} may be the server's or the network's: they count as service.",
-            model::format_duration(unknown_ns)
+        notes.push(text!(
+            "{unknown} may be the server's or the network's: they count as service.",
+            unknown = Value::Duration(unknown_ns)
         ));
     }
     if change.sdu_bytes.is_some() && sdu.is_none() {

@@ -1,7 +1,6 @@
 //! What commands that read captures have in common: which captures, which calls of them, which names are
 //! shown; and other words for the same options where a command has no calls.
 
-use super::value::HostFile;
 use crate::moment::{self, When};
 use analysis::filter::Filter;
 use clap::builder::StyledStr;
@@ -31,20 +30,6 @@ pub(crate) struct Inputs {
     /// The capture taken at the server: files or a directory
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) server: Vec<PathBuf>,
-}
-
-impl Inputs {
-    /// All files that are named, with the application's, the server's and those of hosts.
-    pub(crate) fn files<'a>(
-        &'a self,
-        app: &'a [PathBuf],
-        server_app: &'a [PathBuf],
-        host: &'a [HostFile],
-    ) -> Vec<&'a PathBuf> {
-        let lists = [&self.captures, &self.client, &self.server, app, server_app];
-        let named = lists.into_iter().flatten();
-        named.chain(host.iter().map(|(_, file)| file)).collect()
-    }
 }
 
 /// What every command that reads captures understands.

@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
         None => Ok(()),
     })?;
     if !args.reading.quiet {
-        notes.iter().for_each(|note| complain(note));
+        notes.iter().for_each(|note| complain(&note.to_string()));
     }
     tell(&config, &read, true, args.reading.quiet);
     Ok(Done::with_damage(

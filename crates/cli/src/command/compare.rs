@@ -7,6 +7,7 @@ use crate::exit::Done;
 use crate::out::complain;
 use crate::progress::Progress;
 use analysis::compare::result::Outcome;
+use analysis::text::{Text, text};
 use anyhow::bail;
 use jiff::tz::TimeZone;
 use report::Anonymise;
@@ -100,9 +101,9 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Done> {
 /// a comma between them. `which` run it is.
 fn named(
     argument: &Path,
-    which: &str,
+    which: &'static str,
     as_one: bool,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Text>,
 ) -> anyhow::Result<Run> {
     if Run::is_saved(argument) {
         return Ok(Run::Saved(argument.to_owned()));
@@ -116,6 +117,6 @@ fn named(
         return Ok(Run::Captures(Captures::Two(a, b)));
     }
     let (captures, note) = inputs::one_or_both(vec![argument.to_owned()], as_one)?;
-    notes.extend(note.map(|note| format!("In the {which}, {note}")));
+    notes.extend(note.map(|note| text!("In the {which}, {note}", which = which, note = note)));
     Ok(Run::Captures(captures))
 }

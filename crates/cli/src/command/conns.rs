@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Conns) -> anyhow::Result<Done> {
     let (captures, notes) = inputs::captures(&args.inputs, args.reading.as_one)?;
     let config = args.reading.config(&captures)?;
     if !args.reading.quiet {
-        notes.iter().for_each(|note| complain(note));
+        notes.iter().for_each(|note| complain(&note.to_string()));
     }
     if let Some(width_ns) = args.series {
         return series(args, &captures, &config, width_ns);

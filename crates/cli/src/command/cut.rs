@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Cut) -> anyhow::Result<Done> {
     let config = args.reading.config(&captures)?;
     let quiet = args.reading.quiet;
     if !quiet {
-        notes.iter().for_each(|note| complain(note));
+        notes.iter().for_each(|note| complain(&note.to_string()));
     }
     check_output(&args.output, &captures)?;
     let anonymiser = args.reading.anonymiser()?;

@@ -5,10 +5,10 @@ use crate::args::{Diagnose, FailOn, GroupFormat, HostFile};
 use crate::exit::Done;
 use crate::progress::Progress;
 use analysis::results::{Diagnosis, Finding};
+use analysis::text::{Text, Value, text};
 use anyhow::Context;
 use jiff::tz::TimeZone;
 
-use pseudonyms::{Anonymiser, NameKind};
 use replace::{Kind, Replacement};
 use report::Anonymise;
 use slowside::{Config, Run};
@@ -82,21 +82,17 @@ pub(super) fn diagnosis(args: &Diagnose) -> anyhow::Result<Diagnosis> {
     }
     diagnosis.notes.append(&mut notes);
     if let Some(names) = &names {
-        diagnosis = without_files(
-            diagnosis,
-            &args.inputs.files(&args.app, &args.server_app, &args.host),
-            names,
-        )
-        .anonymised(names);
+        diagnosis = diagnosis.anonymised(names);
     }
     Ok(diagnosis)
 }
 
 /// With a capital and a full stop.
-fn sentence(text: &str) -> String {
+fn sentence(text: &str) -> Text {
     let mut letters = text.chars();
     let first = letters.next().map(|c| c.to_ascii_uppercase());
-    first.into_iter().chain(letters).chain(['.']).collect()
+    let said: String = first.into_iter().chain(letters).collect();
+    text!("{said}.", said = said)
 }
 
 /// What ends the work costs more than any number of seconds.
@@ -107,44 +103,11 @@ fn reaches(finding: &Finding, limit: &FailOn) -> bool {
     }
 }
 
-/// Notes name files: logs of the application that could not be read, captures that were given twice.
-pub(super) fn without_files(
-    mut diagnosis: Diagnosis,
-    given: &[&PathBuf],
-    names: &Anonymiser,
-) -> Diagnosis {
-    let captures = diagnosis.captures.iter().flat_map(|c| c.files.clone());
-    let mut files: Vec<String> = given.iter().map(|f| f.display().to_string()).collect();
-    files.extend(captures);
-    // One may be the beginning of another.
-    files.sort_by_key(|f| std::cmp::Reverse(f.len()));
-    for note in &mut diagnosis.notes {
-        for file in &files {
-            *note = renamed(note, file, &names.name(NameKind::File, file));
-        }
-    }
-    diagnosis
-}
-
-/// `text` with `new` for each `word` that stands there as one.
-fn renamed(text: &str, word: &str, new: &str) -> String {
-    let part = |c: char| c.is_alphanumeric() || matches!(c, '/' | '-' | '_');
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some((before, behind)) = rest.split_once(word).filter(|_| !word.is_empty()) {
-        let inside = before.ends_with(part) || behind.starts_with(part);
-        out.push_str(before);
-        out.push_str(if inside { word } else { new });
-        rest = behind;
-    }
-    out + rest
-}
-
 /// What a host noted itself.
 pub(super) fn rows_of(
     files: &[PathBuf],
     option: &'static str,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Text>,
 ) -> anyhow::Result<Option<Arc<trace::Application>>> {
     if files.is_empty() {
         return Ok(None);
@@ -158,23 +121,22 @@ pub(super) fn rows_of(
 }
 
 /// What tools said of hosts.
-pub(super) fn hosts_of(files: &[HostFile], notes: &mut Vec<String>) -> anyhow::Result<Arc<[Host]>> {
+pub(super) fn hosts_of(files: &[HostFile], notes: &mut Vec<Text>) -> anyhow::Result<Arc<[Host]>> {
     let hosts = trace::host::read(files).context("--host")?;
     for host in &hosts {
         if host.skipped_lines > 0 {
-            let first = host.first_skipped.as_ref();
-            notes.push(format!(
-                "{} lines of {} could not be used{}.",
-                model::grouped(host.skipped_lines),
-                host.file,
-                first.map_or_else(String::new, |l| format!(", the first of them: {l}"))
+            notes.push(text!(
+                "{lines,} lines of {file} could not be used{first}.",
+                lines = host.skipped_lines,
+                file = Value::File(host.file.as_str().into()),
+                first = first_of_them(host.first_skipped.as_deref()),
             ));
         }
         if host.beyond_limit > 0 {
-            notes.push(format!(
-                "{} samples of {} are more than are remembered and were left out.",
-                model::grouped(host.beyond_limit),
-                host.file
+            notes.push(text!(
+                "{samples,} samples of {file} are more than are remembered and were left out.",
+                samples = host.beyond_limit,
+                file = Value::File(host.file.as_str().into()),
             ));
         }
     }
@@ -187,17 +149,24 @@ pub(super) fn client_sums(hosts: &[Host]) -> Option<Arc<trace::Application>> {
     clients.filter_map(|h| h.sums.clone()).next()
 }
 
+/// A line that is another's, and where it stands.
+fn first_of_them(line: Option<&str>) -> Text {
+    line.map_or_else(Text::default, |line| {
+        text!(
+            ", the first of them: {line}",
+            line = Value::Quoted(line.into())
+        )
+    })
+}
+
 /// What could not be read of it.
-fn note_left_out(application: &trace::Application, notes: &mut Vec<String>) {
+fn note_left_out(application: &trace::Application, notes: &mut Vec<Text>) {
     if application.skipped_lines > 0 {
-        notes.push(format!(
-            "{} lines of the {} could not be read{}.",
-            application.skipped_lines,
-            application.format,
-            application
-                .first_skipped
-                .as_ref()
-                .map_or_else(String::new, |l| format!(", the first of them: {l}"))
+        notes.push(text!(
+            "{lines} lines of the {format} could not be read{first}.",
+            lines = application.skipped_lines,
+            format = application.format.clone(),
+            first = first_of_them(application.first_skipped.as_deref()),
         ));
     }
     let left_out = [
@@ -211,10 +180,11 @@ fn note_left_out(application: &trace::Application, notes: &mut Vec<String>) {
         ),
     ];
     for (count, what) in left_out.into_iter().filter(|(n, _)| *n > 0) {
-        notes.push(format!(
-            "{} {what}, of the {} were left out.",
-            model::grouped(count),
-            application.format
+        notes.push(text!(
+            "{count,} {what}, of the {format} were left out.",
+            count = count,
+            what = what,
+            format = application.format.clone(),
         ));
     }
 }

@@ -3,13 +3,14 @@
 
 use super::check_standard_input;
 use crate::args::Inputs;
+use analysis::text::{Text, Value, text};
 use anyhow::bail;
 use slowside::{Captures, Ends, Run, same_file};
 use std::path::{Path, PathBuf};
 
 /// Which files make which capture, and what should be said about that. Files given as one capture that
 /// are captures of both ends are taken for those, unless they are said to be one.
-pub(super) fn captures(args: &Inputs, as_one: bool) -> anyhow::Result<(Captures, Vec<String>)> {
+pub(super) fn captures(args: &Inputs, as_one: bool) -> anyhow::Result<(Captures, Vec<Text>)> {
     let (captures, mut notes) = given(args)?;
     let captures = match captures {
         Captures::Two(mut first, second) if as_one => {
@@ -20,9 +21,9 @@ pub(super) fn captures(args: &Inputs, as_one: bool) -> anyhow::Result<(Captures,
             let count = files.len();
             let (captures, note) = one_or_both(files, as_one)?;
             let as_one = || {
-                format!(
-                    "The {count} files were read as one capture; for two, give --client FILE… and \
-                     --server FILE…."
+                text!(
+                    "The {count} files were read as one capture; for two, give --client FILE… and --server FILE….",
+                    count = count
                 )
             };
             let several = count > 2 && !args.captures.is_empty();
@@ -43,7 +44,7 @@ pub(super) fn captures(args: &Inputs, as_one: bool) -> anyhow::Result<(Captures,
 pub(super) fn one_or_both(
     files: Vec<PathBuf>,
     as_one: bool,
-) -> anyhow::Result<(Captures, Option<String>)> {
+) -> anyhow::Result<(Captures, Option<Text>)> {
     no_saved_run(&files)?;
     if as_one {
         return Ok((Captures::One(files), None));
@@ -51,9 +52,9 @@ pub(super) fn one_or_both(
     Ok(match slowside::ends(&files) {
         Ends::One => (Captures::One(files), None),
         Ends::Two([a, b]) => {
-            let note = format!(
-                "{} files hold the same packets: they are read as captures of both ends.",
-                a.len() + b.len()
+            let note = text!(
+                "{count} files hold the same packets: they are read as captures of both ends.",
+                count = a.len() + b.len()
             );
             (Captures::Two(a, b), Some(note))
         }
@@ -99,7 +100,7 @@ fn no_saved_run(files: &[PathBuf]) -> anyhow::Result<()> {
     )
 }
 
-fn given(args: &Inputs) -> anyhow::Result<(Captures, Vec<String>)> {
+fn given(args: &Inputs) -> anyhow::Result<(Captures, Vec<Text>)> {
     for inputs in [&args.captures, &args.client, &args.server] {
         check_standard_input(inputs)?;
     }
@@ -134,13 +135,13 @@ fn given(args: &Inputs) -> anyhow::Result<(Captures, Vec<String>)> {
 }
 
 /// The paths without those given before.
-fn distinct(paths: &[PathBuf], notes: &mut Vec<String>) -> Vec<PathBuf> {
+fn distinct(paths: &[PathBuf], notes: &mut Vec<Text>) -> Vec<PathBuf> {
     let mut kept: Vec<PathBuf> = Vec::new();
     for path in paths {
         if kept.iter().any(|k| same_file(k, path)) {
-            notes.push(format!(
-                "{} was given twice: it is read once.",
-                path.display()
+            notes.push(text!(
+                "{file} was given twice: it is read once.",
+                file = Value::File(path.display().to_string().into())
             ));
         } else {
             kept.push(path.clone());

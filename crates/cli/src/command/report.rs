@@ -1,6 +1,6 @@
 //! `slowside report`: one page of HTML that shows it all.
 
-use super::diagnose::{client_sums, hosts_of, rows_of, without_files};
+use super::diagnose::{client_sums, hosts_of, rows_of};
 use super::{html, inputs, tell_missing};
 use crate::args::Report;
 use crate::exit::Done;
@@ -40,11 +40,6 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Done> {
     result.diagnosis.notes.append(&mut notes);
 
     if let Some(names) = args.reading.anonymiser()? {
-        result.diagnosis = without_files(
-            result.diagnosis,
-            &args.inputs.files(&args.app, &args.server_app, &args.host),
-            &names,
-        );
         result = result.anonymised(&names);
     }
     let made = html::made("report", &args.reading);

@@ -16,7 +16,7 @@ pub(crate) fn run(args: &Sql) -> anyhow::Result<Done> {
     let order = args.sorted.order(&report::sql_sortable(&keys))?;
     let config = args.reading.config(&captures)?;
     if !args.reading.quiet {
-        notes.iter().for_each(|note| complain(note));
+        notes.iter().for_each(|note| complain(&note.to_string()));
     }
     let format = args.format.rows();
     let schema = match (args.follow, args.packets) {

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &WhatIf) -> anyhow::Result<Done> {
     let (captures, notes) = inputs::captures(&args.inputs, args.common.as_one)?;
     let config = args.common.config(from, args.to, &captures)?;
     if !args.common.quiet {
-        notes.iter().for_each(|note| complain(note));
+        notes.iter().for_each(|note| complain(&note.to_string()));
     }
     let mut progress = Progress::new(args.common.quiet, false);
     let keys = [SqlKey::Statement];

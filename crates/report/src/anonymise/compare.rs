@@ -31,7 +31,7 @@ impl Anonymise for Snapshot {
     fn anonymised(self, names: &Anonymiser) -> Snapshot {
         Snapshot {
             captures: self.captures.anonymised(names),
-            verdict: self.verdict.anonymised(names),
+            verdict: String::new(),
             subjects: self.subjects.anonymised(names),
             ..self
         }

@@ -113,7 +113,6 @@ impl Anonymise for Crossing {
                 Crossed::Subject(row) => Crossed::Subject(row.anonymised(names)),
                 Crossed::Connection(row) => Crossed::Connection(row.anonymised(names)),
             },
-            ..self
         }
     }
 }

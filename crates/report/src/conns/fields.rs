@@ -53,7 +53,7 @@ pub(super) const CONNECTION: &[C] = &columns! {
     "first_ns" Time "time of its first packet, since the epoch" |r| r.c.first.0;
     "last_ns" Time "time of its last packet, since the epoch" |r| r.c.last.0;
     "vantage" Text "where it was captured: client, server, middle, unknown" |r| r.c.vantage.name();
-    "vantage_from" Text "what that was concluded from, in words" |r| r.c.vantage_from.to_string();
+    "vantage_from" Text "what that was concluded from, in words" |r| r.c.vantage_from.words().to_string();
     "vantage_confidence" Number "how sure that is, 0 to 1" |r| r.c.vantage_confidence;
     "close" Text "how it ended: finished, reset, replaced, forgotten, evicted, expired, end-of-capture"
         |r| r.c.close.name();

@@ -73,7 +73,11 @@ fn head(result: &ConnsResult, c: &ConnectionResult, zone: &TimeZone) -> String {
         sure if sure > 0.0 => "probably: ",
         _ => "not known: ",
     };
-    let vantage = format!("{} ({sure}{})", taken(Some(c.vantage)), c.vantage_from);
+    let vantage = format!(
+        "{} ({sure}{})",
+        taken(Some(c.vantage)),
+        c.vantage_from.words()
+    );
     text.push_str(&wrap("  Capture: ", 4, &format!("{vantage}.")));
     text.push_str(&wrap("  Handshake: ", 4, &handshake(&c.handshake)));
     if let Some(session) = c.sqlnet.map(|s| net_session(&s))

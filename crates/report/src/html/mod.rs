@@ -30,6 +30,7 @@ pub use compare::compare_html;
 use crate::diagnosis_text::confidence;
 use crate::text::{moment, shell, unbroken};
 use analysis::results::Report;
+use analysis::text::Text;
 use jiff::tz::TimeZone;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use model::{Time, format_duration};
@@ -263,7 +264,7 @@ fn second(t: Time) -> Time {
     Time(t.0.div_euclid(SECOND).saturating_mul(SECOND))
 }
 
-fn notes(notes: &[String]) -> Option<Markup> {
+fn notes(notes: &[Text]) -> Option<Markup> {
     (!notes.is_empty()).then(|| {
         html! {
             ul { @for note in notes { li { (note) } } }

@@ -14,12 +14,16 @@ use std::io::{self, Write};
 /// Those of `out`.
 pub fn compare_markdown(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     write(out, || {
-        let notes: String = notes(c).map(|n| format!("- {}\n", escaped(n))).collect();
+        let notes: String = notes(c).map(|n| format!("- {}\n", escaped(&n))).collect();
         let runs = ["baseline", "problem"].into_iter().zip(&c.runs);
         let runs: String = runs
             .map(|(name, run)| format!("- {name}: {}\n", escaped(&told_of(run))))
             .collect();
-        let mut parts = vec![format!("**{}**", escaped(&c.sentence)), notes, causes(c)];
+        let mut parts = vec![
+            format!("**{}**", escaped(&c.sentence.to_string())),
+            notes,
+            causes(c),
+        ];
         parts.extend(ops(c));
         let metrics = metric_rows(c);
         if metrics.len() > 1 {

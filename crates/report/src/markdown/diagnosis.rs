@@ -17,7 +17,10 @@ use std::io::{self, Write};
 /// Those of `out`.
 pub fn diagnosis_markdown(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -> io::Result<()> {
     write(out, || {
-        let notes = d.notes.iter().map(|n| format!("- Note: {}\n", escaped(n)));
+        let notes = d
+            .notes
+            .iter()
+            .map(|n| format!("- Note: {}\n", escaped(&n.to_string())));
         let answer = [
             format!("**{}**", escaped(&d.verdict.sentence.to_string())),
             escaped(&confidence(d, zone)),

@@ -95,7 +95,7 @@ fn ledger() -> Sums {
 }
 
 pub(crate) fn diagnosis() -> Diagnosis {
-    let capture = |file: &str, side, from: &str| CaptureResult {
+    let capture = |file: &str, side, from: &'static str| CaptureResult {
         files: vec![file.into()],
         side: Some(side),
         side_from: from.into(),

@@ -25,7 +25,9 @@ fn assert_is_one(d: &Diagnosis, truth: &[Row]) {
     let count: u64 = summaries.map(|s| s.count).sum();
     assert_eq!(count, truth.len() as u64);
     assert!(
-        d.notes.iter().any(|n| n.contains("one capture")),
+        d.notes
+            .iter()
+            .any(|n| n.to_string().contains("one capture")),
         "{:?}",
         d.notes
     );
@@ -45,7 +47,10 @@ fn a_copy_by_another_clock_is_read_once() {
         for d in [diagnosis_of(&packets, &copy), diagnosis_of(&copy, &packets)] {
             assert_eq!(d.captures.len(), 1, "{:?}", d.notes);
             assert_eq!(d.captures[0].calls, script.truth.len() as u64);
-            let said = d.notes.iter().any(|n| n.contains("another clock"));
+            let said = d
+                .notes
+                .iter()
+                .any(|n| n.to_string().contains("another clock"));
             assert!(said, "{:?}", d.notes);
         }
     }

@@ -41,7 +41,7 @@ fn what_calls_take_beyond_a_server_s_steps_is_certain_by_its_upper_bounds() {
         (100 * MS, 78 * MS)
     );
     assert_eq!(
-        c.facts.basis,
+        c.facts.basis.to_string(),
         "DTrace output, 1 distribution: bounds of its 10 operations against mean of the 10 calls, not call by call"
     );
 }
