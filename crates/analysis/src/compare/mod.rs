@@ -19,6 +19,7 @@ mod matching;
 mod sentence;
 mod shared;
 mod streams;
+mod wording;
 mod work;
 
 pub use kept::Kept;

@@ -12,6 +12,7 @@ use super::effect;
 use super::matching::written_at_once;
 use super::result::{Cause, Change};
 use super::snapshot::{AccountLine, Snapshot, WireGroup, WireSums, WireTotals};
+use super::wording;
 use crate::conns::is_wait;
 use crate::diagnose::Kind;
 use crate::findings::Rule;
@@ -104,7 +105,7 @@ impl<'a> Streams<'a> {
                 continue;
             }
             let line = AccountLine::Waited(self.direction, class);
-            let mut cause = attribution::of_line(self.runs, line, waited);
+            let mut cause = wording::of_line(self.runs, line, waited);
             cause.added_ns = (share * all) as i64;
             cause.beyond_chance = change.beyond_chance;
             causes.push(cause);
