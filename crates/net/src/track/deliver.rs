@@ -147,41 +147,112 @@ fn settle_holes<H: Handler>(
                 "too much came before a missing segment",
             );
         }
-        give_up(out, d, stream, hole.end, missing, s.mark, s.order);
+        let lack = Lack {
+            end: hole.end,
+            missing,
+            at: s.mark,
+            order: s.order,
+            shown: hole.exposed.packet,
+        };
+        give_up(out, d, [stream, peer], lack);
         drain(out, d, [stream, peer], now, s.order);
     }
     if peer.reassembly.front().is_some()
         && let Some(end) = stream.settled_without_hole()
     {
-        give_up(out, d, stream, end, true, s.mark, s.order);
+        let lack = Lack {
+            end,
+            missing: true,
+            at: s.mark,
+            order: s.order,
+            shown: packet,
+        };
+        give_up(out, d, [stream, peer], lack);
         drain(out, d, [stream, peer], now, s.order);
     }
 }
 
+/// Up to where bytes of a direction do not come any more that it was seen to lack before this packet: its receiver has
+/// them.
+fn lacked_before(stream: &Stream, packet: u64) -> Option<u64> {
+    let hole = stream.reassembly.hole()?;
+    let acknowledged = stream.acknowledged.is_some_and(|a| a >= hole.end);
+    (acknowledged && hole.exposed.packet < packet).then_some(hole.end)
+}
+
+/// What a direction lacks, from where it is to `end`, and whether its receiver has it.
+#[derive(Clone, Copy)]
+pub(super) struct Lack {
+    pub end: u64,
+    pub missing: bool,
+    /// The packet at which it is told.
+    pub at: Mark,
+    pub order: u64,
+    /// The number of the packet that showed it.
+    pub shown: u64,
+}
+
+impl Lack {
+    fn note(&self, stream: &mut Stream) {
+        let (start, end) = (stream.reassembly.next, self.end);
+        if self.missing {
+            stream.summary.missing_from_capture_gaps += 1;
+            let largest = u64::from(stream.largest).max(stream.full_sized()).max(1);
+            let full_sized = stream.full_sized().max(1);
+            stream.summary.missing_from_capture_packets += (end - start).div_ceil(largest);
+            stream.summary.missing_from_capture_segments += (end - start).div_ceil(full_sized);
+            stream.summary.missing_from_capture_bytes += end - start;
+        }
+        stream.given_up = Some(GivenUp {
+            start,
+            end,
+            at: self.at.time,
+            counted: self.missing,
+        });
+    }
+
+    /// Tells the bytes up to `to`.
+    fn tell<H: Handler>(
+        &self,
+        out: &mut Output<'_, H>,
+        d: Direction,
+        stream: &mut Stream,
+        to: u64,
+    ) {
+        let from = std::mem::replace(&mut stream.reassembly.next, to);
+        out.gap(d, to - from, self.at, self.order);
+    }
+}
+
+/// Tells what is lacking. What its receiver sent in the midst of it, with the first part acknowledged, stands between
+/// that and the rest: there, a client asked again because it had the answer.
 pub(super) fn give_up<H: Handler>(
     out: &mut Output<'_, H>,
     d: Direction,
-    stream: &mut Stream,
-    end: u64,
-    missing: bool,
-    at: Mark,
-    order: u64,
+    [stream, peer]: [&mut Stream; 2],
+    lack: Lack,
 ) {
-    let start = stream.reassembly.next;
-    if missing {
-        stream.summary.missing_from_capture_gaps += 1;
-        let largest = u64::from(stream.largest).max(stream.full_sized()).max(1);
-        let full_sized = stream.full_sized().max(1);
-        stream.summary.missing_from_capture_packets += (end - start).div_ceil(largest);
-        stream.summary.missing_from_capture_segments += (end - start).div_ceil(full_sized);
-        stream.summary.missing_from_capture_bytes += end - start;
+    lack.note(stream);
+    loop {
+        if let Some(end) = lacked_before(peer, lack.shown) {
+            let first = Lack {
+                end,
+                missing: true,
+                ..lack
+            };
+            first.note(peer);
+            first.tell(out, d.reverse(), peer, end);
+        }
+        drain(out, d, [&mut *stream, &mut *peer], lack.at.time, lack.order);
+        if lacked_before(peer, lack.shown).is_some() {
+            continue;
+        }
+        let heard = peer.reassembly.front().map(|front| front.heard_to);
+        let within = stream.reassembly.next + 1..lack.end;
+        let to = heard.filter(|to| within.contains(to)).unwrap_or(lack.end);
+        lack.tell(out, d, stream, to);
+        if to == lack.end {
+            return;
+        }
     }
-    stream.given_up = Some(GivenUp {
-        start,
-        end,
-        at: at.time,
-        counted: missing,
-    });
-    stream.reassembly.next = end;
-    out.gap(d, end - start, at, order);
 }

@@ -5,7 +5,7 @@ mod acks;
 mod data;
 
 use super::Wanted;
-use super::deliver::{drain, give_up, settle};
+use super::deliver::{Lack, drain, give_up, settle};
 use super::entry::{Patience, Verdict};
 use super::handshake::{Ecn, Opening};
 use super::metering::{self, Before};
@@ -299,16 +299,22 @@ impl Tcp {
     /// Nothing comes any more: delivers what is held behind holes of either direction, those that showed first
     /// first, and tells what is missing at the end.
     fn give_up_holes<H: Handler>(&mut self, out: &mut Output<'_, H>, last: Mark, order: u64) {
-        while let Some((d, end)) = self.first_hole() {
+        while let Some((shown, d, end)) = self.first_hole() {
             let (stream, peer) = both(&mut self.streams, d);
-            let acknowledged = stream.acknowledged.is_some_and(|a| a >= end);
-            give_up(out, d, stream, end, acknowledged, last, order);
+            let lack = Lack {
+                end,
+                missing: stream.acknowledged.is_some_and(|a| a >= end),
+                at: last,
+                order,
+                shown,
+            };
+            give_up(out, d, [&mut *stream, &mut *peer], lack);
             drain(out, d, [stream, peer], last.time, order);
         }
     }
 
-    /// Up to where bytes are missing, of the direction in which that showed first.
-    fn first_hole(&self) -> Option<(Direction, u64)> {
+    /// Up to where bytes are missing, of the direction in which that showed first, and in which packet.
+    fn first_hole(&self) -> Option<(u64, Direction, u64)> {
         let of = |d: Direction, stream: &Stream| {
             let (shown, end) = match stream.reassembly.hole() {
                 Some(hole) => (hole.exposed.packet, hole.end),
@@ -324,8 +330,7 @@ impl Tcp {
             of(Direction::ToServer, to_server),
             of(Direction::ToClient, to_client),
         ];
-        let first = both.into_iter().flatten().min_by_key(|(shown, ..)| *shown);
-        first.map(|(_, d, end)| (d, end))
+        both.into_iter().flatten().min_by_key(|(shown, ..)| *shown)
     }
 }
 

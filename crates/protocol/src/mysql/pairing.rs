@@ -14,7 +14,7 @@
 use super::waiting::{Progress, Waiting};
 use crate::session::{Context, Kept, Span};
 use crate::sql::unasked;
-use model::{Close, Direction, Protocol, Reason, Sql, Where, limits, sql::op};
+use model::{Close, Direction, Protocol, Reason, Sql, Time, Where, limits, sql::op};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -37,6 +37,8 @@ pub(super) struct Pairing {
     stray_is_known: bool,
     /// Gaps that were told and not dealt with yet.
     gaps: Vec<Direction>,
+    /// By when the last of the server's had passed.
+    lacked: Option<Time>,
     /// A command may be hidden before the next.
     doubt_next: bool,
     /// The client does not wait.
@@ -91,7 +93,10 @@ impl Pairing {
     }
 
     /// A gap of a direction hides where the next message starts.
-    pub(super) fn gap(&mut self, d: Direction) {
+    pub(super) fn gap(&mut self, d: Direction, at: Time) {
+        if d == Direction::ToClient {
+            self.lacked = Some(at);
+        }
         // More of them at once say no more.
         if self.gaps.last() != Some(&d) && self.gaps.len() < 4 {
             self.gaps.push(d);
@@ -122,8 +127,9 @@ impl Pairing {
             self.go_astray(cx);
         }
         // Who waits for each response has sent the last because the others had come.
+        let asked_last = self.waiting.back().map(|w| w.exchange.request.first.time);
         while self.waiting.len() > 1 {
-            self.give_up_first(cx);
+            self.give_up_answered(cx, asked_last.unwrap_or(cx.now));
         }
         let Some(last) = self.first() else { return };
         if last.progress == Progress::Complete || last.doubtful && !last.has_begun() {
@@ -158,6 +164,14 @@ impl Pairing {
                 self.waiting.push_back(waiting);
             }
         }
+        // What the server says behind it answers what is hidden there.
+        let alone = self.waiting.len() == 1;
+        if let Some(first) = self.first()
+            && alone
+            && first.progress == Progress::Adrift
+        {
+            first.progress = Progress::Over;
+        }
         for waiting in &mut self.waiting {
             waiting.doubtful |= !waiting.has_begun();
         }
@@ -175,6 +189,18 @@ impl Pairing {
         if let Some(first) = self.waiting.pop_front() {
             first.give_up(cx, Reason::CaptureGap);
         }
+    }
+
+    /// The same of one whose client went on at `asked`: what the capture lacks of the server since was its response.
+    fn give_up_answered(&mut self, cx: &mut Context<'_>, asked: Time) {
+        let passed = self.lacked.max(self.stray.as_ref().map(|s| s.last.time));
+        let lacked = self.lacked;
+        if let (Some(first), Some(passed)) = (self.first(), passed)
+            && lacked.is_some_and(|at| at >= first.exchange.request.last.time)
+        {
+            first.exchange.is_answered_unseen(passed.min(asked));
+        }
+        self.give_up_first(cx);
     }
 
     /// The client sends a command, seen or not.
@@ -198,7 +224,7 @@ impl Pairing {
             // Who waits has had its response, in the gap.
             Some(Progress::InStep) if alone && !self.pipelined => {
                 if self.first().is_some_and(|w| w.doubtful && !w.has_begun()) {
-                    self.give_up_first(cx);
+                    self.give_up_answered(cx, cx.now);
                 }
             }
             Some(Progress::InStep | Progress::Over) | None => {}

@@ -152,14 +152,14 @@ impl SessionTrait for Session {
         }
     }
 
-    fn hole(&mut self, d: Direction, hole: Hole, _at: Time) {
+    fn hole(&mut self, d: Direction, hole: Hole, at: Time) {
         if d == Direction::ToServer {
             self.in_step = false;
             self.long_data = None;
             self.prepared.forget_last();
         }
         if hole == Hole::Gap {
-            self.pairing.gap(d);
+            self.pairing.gap(d, at);
         }
     }
 

@@ -69,14 +69,19 @@ pub(super) struct Queue {
     pipelines: bool,
     /// Requests and answers cannot be told apart any more, and why.
     deaf: Option<Reason>,
-    /// Answers that ended since the client last spoke, while that is so.
+    /// Answers that ended since the client last spoke, while that is so; whether any of their bytes had no header.
     ended: u32,
+    unread: bool,
     /// Whether the server has spoken since the last request, or may have.
     spoken: bool,
     last: Option<Time>,
     /// Whether an exchange was seen from its start to its end; whether headers were ever hidden.
     in_step: bool,
     torn: bool,
+    /// The same since an answer was last seen that was waited for, while nobody knows what answers what.
+    torn_since: bool,
+    /// When the client last spoke.
+    asked: Option<Time>,
     /// The server has said something since the last request that was seen, and nobody had asked.
     unasked: bool,
     /// A request may be hidden in front of the next one.
@@ -85,8 +90,9 @@ pub(super) struct Queue {
     settled: Option<Pending>,
     /// What came early is looked at again.
     replaying: bool,
-    /// When the server last said anything.
+    /// When the server last said anything, and by when the capture lacked something of that.
     heard: Option<Time>,
+    lacked: Option<Time>,
 }
 
 impl Queue {
@@ -126,7 +132,7 @@ impl Queue {
                 p.blurred && !p.gapped && p.hurt.is_none() && (!why.is_of_looking() || silent);
             if begun && (p.failed || over) {
                 self.pending.push_front(p);
-                self.settle_front(cx);
+                self.settle_front(cx, None);
             } else {
                 p.give_up(cx, reason);
             }

@@ -445,8 +445,8 @@ impl SessionTrait for Session {
         }
     }
 
-    fn hole(&mut self, d: Direction, hole: Hole, _at: Time) {
-        self.queue.hole(d, hole);
+    fn hole(&mut self, d: Direction, hole: Hole, at: Time) {
+        self.queue.hole(d, hole, at);
     }
 
     fn datagram(&mut self, _cx: &mut Context<'_>, _d: Direction, _bytes: &[u8], _span: Span) {

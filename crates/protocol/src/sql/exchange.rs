@@ -26,6 +26,8 @@ pub struct Exchange {
     /// As [`Call::inner_ns`], and when the client last confirmed.
     inner_ns: [i64; 2],
     confirmed: Option<Time>,
+    /// By when a response that nobody saw had passed.
+    answered_by: Option<Time>,
 }
 
 impl Exchange {
@@ -58,6 +60,15 @@ impl Exchange {
             inner_trips: 0,
             inner_ns: [0; 2],
             confirmed: None,
+            answered_by: None,
+        }
+    }
+
+    /// The capture lacks bytes of the server, and these were the response, or its client would still wait: by `at` it had
+    /// all of it.
+    pub fn is_answered_unseen(&mut self, at: Time) {
+        if self.response.is_none() && at >= self.request.last.time {
+            self.answered_by = Some(at);
         }
     }
 
@@ -137,6 +148,7 @@ impl Exchange {
             outstanding,
             inner_trips,
             inner_ns,
+            answered_by,
             ..
         } = self;
         if inner_trips > 0 {
@@ -151,6 +163,7 @@ impl Exchange {
             response,
             outstanding,
             inner_ns,
+            answered_by,
         };
         call.tell(cx, protocol, outcome, detail, sql);
     }
@@ -194,6 +207,7 @@ pub(crate) fn unasked(
         response: Some(response),
         outstanding: 0,
         inner_ns: [0; 2],
+        answered_by: None,
     };
     let outcome = Outcome::NoRequest(reason);
     call.tell(cx, protocol, outcome, Detail::default(), sql);
@@ -221,6 +235,7 @@ pub(crate) fn greeted(
         response: Some(greeting),
         outstanding: 1,
         inner_ns: [0; 2],
+        answered_by: None,
     };
     let outcome = match greeting.end_missing {
         true => Outcome::Incomplete(Reason::CaptureGap),
@@ -237,6 +252,7 @@ struct Halves {
     response: Option<Span>,
     outstanding: u32,
     inner_ns: [i64; 2],
+    answered_by: Option<Time>,
 }
 
 impl Halves {
@@ -286,6 +302,9 @@ impl Halves {
             inner_ns: self.inner_ns,
             hidden: match outcome {
                 Outcome::Incomplete(_) => request.zip(response).and_then(cut_off),
+                Outcome::NoResponse(Reason::CaptureGap | Reason::SnapLength) => {
+                    request.zip(self.answered_by).and_then(unseen)
+                }
                 _ => None,
             },
             detail,
@@ -301,6 +320,15 @@ fn cut_off((request, response): (Span, Span)) -> Option<HiddenResponse> {
     is_asked.then_some(HiddenResponse {
         earliest: response.last,
         latest: response.last.time,
+        held_ns: 0,
+    })
+}
+
+/// Of a response that nobody saw, which had passed by then.
+fn unseen((request, by): (Span, Time)) -> Option<HiddenResponse> {
+    (!request.end_missing).then_some(HiddenResponse {
+        earliest: request.last,
+        latest: by,
         held_ns: 0,
     })
 }

@@ -2,7 +2,9 @@
 
 use crate::session::{Context, held_ns};
 use crate::sql::Opaque;
-use model::{Call, Chunk, Detail, Mark, Name, Outcome, Protocol, Reason, sql};
+use model::{
+    Call, Chunk, Detail, HiddenResponse, Mark, Name, Outcome, Protocol, Reason, Time, sql,
+};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -60,8 +62,8 @@ fn length(chunk: &Chunk<'_>) -> u64 {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) enum Answer {
     None,
-    /// It began in a gap, so that nobody knows when.
-    Hidden,
+    /// It began in a gap, so that nobody knows when; by then it had passed.
+    Hidden(Option<Time>),
     Seen(Part),
 }
 
@@ -106,7 +108,7 @@ impl Turn {
         let several = |part: &Part| part.first.packet != part.last.packet;
         let answer = match &self.answer {
             Answer::Seen(part) => several(part),
-            Answer::None | Answer::Hidden => false,
+            Answer::None | Answer::Hidden(_) => false,
         };
         several(&self.request) || answer
     }
@@ -125,7 +127,7 @@ impl Turn {
     pub(super) fn last(&self) -> Mark {
         match &self.answer {
             Answer::Seen(part) => part.last,
-            Answer::None | Answer::Hidden => self.request.last,
+            Answer::None | Answer::Hidden(_) => self.request.last,
         }
     }
 
@@ -144,21 +146,22 @@ impl Turn {
         match &mut self.answer {
             Answer::Seen(part) => part.extend(chunk),
             Answer::None => self.answer = Answer::Seen(Part::of(chunk, self.request.last)),
-            Answer::Hidden => {}
+            Answer::Hidden(by) => *by = by.map(|by| by.max(chunk.mark.time)),
         }
     }
 
     /// The server answers, or goes on, with bytes that the capture lacks.
-    pub(super) fn answer_unseen(&mut self, length: u64) {
+    pub(super) fn answer_unseen(&mut self, length: u64, at: Time) {
         match &mut self.answer {
             Answer::Seen(part) => part.lose(length),
-            Answer::None | Answer::Hidden => self.hide_answer(),
+            Answer::None => self.answer = Answer::Hidden(Some(at)),
+            Answer::Hidden(by) => *by = by.map(|by| by.max(at)),
         }
     }
 
     /// The answer's first bytes are not known.
     pub(super) fn hide_answer(&mut self) {
-        self.answer = Answer::Hidden;
+        self.answer = Answer::Hidden(None);
     }
 
     /// What the capture lacks may have been the end of the answer.
@@ -171,7 +174,7 @@ impl Turn {
     fn outcome(&self) -> Outcome {
         match &self.answer {
             Answer::None => Outcome::NoResponse(self.ended.unwrap_or(Reason::NoAnswer)),
-            Answer::Hidden => Outcome::NoResponse(Reason::CaptureGap),
+            Answer::Hidden(_) => Outcome::NoResponse(Reason::CaptureGap),
             Answer::Seen(a) if a.end_missing || self.request.end_missing => {
                 Outcome::Incomplete(Reason::CaptureGap)
             }
@@ -190,8 +193,18 @@ impl Turn {
             _ => None,
         };
         let ends_unseen = |a: &Part| a.end_missing || self.ended.is_some();
+        let hidden = match self.answer {
+            Answer::Hidden(by) if !self.request.end_missing => by,
+            _ => None,
+        };
+        let asked = self.request.last;
         Call {
             response_last: answer.filter(|a| !ends_unseen(a)).map(|a| a.last),
+            hidden: hidden.map(|by| HiddenResponse {
+                earliest: asked,
+                latest: by.max(asked.time),
+                held_ns: 0,
+            }),
             sql: of.map(|o| Arc::clone(&o.sql)),
             ..call(
                 cx,

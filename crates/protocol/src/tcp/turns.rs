@@ -258,7 +258,7 @@ impl Turns {
                 {
                     before.doubt_end();
                 }
-                turn.answer_unseen(length);
+                turn.answer_unseen(length, cx.now);
                 self.report(cx);
             }
             (Direction::ToClient, None) => self.is_new = false,
@@ -365,7 +365,7 @@ fn ended(turn: &Turn, why: Close, now: Time) -> Option<Reason> {
         && match &turn.answer {
             Answer::None => since(turn.asked()) < ANSWER_WAIT_NS,
             Answer::Seen(part) => since(part.last) < SILENCE_NS,
-            Answer::Hidden => false,
+            Answer::Hidden(_) => false,
         };
     cut_short.then_some(why.reason())
 }

@@ -13,4 +13,5 @@ mod places;
 mod points;
 mod rotation;
 mod segments;
+mod sessions;
 mod sides;

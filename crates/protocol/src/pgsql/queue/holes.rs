@@ -2,12 +2,16 @@
 
 use super::{Queue, WAITED};
 use crate::session::{Context, Hole, Span};
-use model::{Direction, Field, Reason, Where};
+use model::{Direction, Field, Reason, Time, Where};
 
 impl Queue {
     /// Headers may have been in a hole; what follows from it is decided when something follows it.
-    pub(in crate::pgsql) fn hole(&mut self, d: Direction, hole: Hole) {
-        self.spoken |= d == Direction::ToClient;
+    pub(in crate::pgsql) fn hole(&mut self, d: Direction, hole: Hole, at: Time) {
+        if d == Direction::ToClient {
+            self.spoken = true;
+            self.lacked = Some(at);
+        }
+        self.torn_since = true;
         let known = self.holes.of_mut(d);
         if *known != Some(Hole::Gap) {
             *known = Some(hole);
@@ -57,7 +61,9 @@ impl Queue {
         let answered = std::mem::take(&mut self.unasked);
         self.doubt |= hidden && !answered;
         // The client waits: all but its last request were answered, in a hole.
+        let asked_last = self.pending.back().map(|p| p.exchange.request.first.time);
         while self.cycles() > 1 {
+            self.answer_unseen(asked_last);
             self.drop_front(cx, reason);
         }
         let alone = self.pending.len() == 1;
@@ -103,8 +109,22 @@ impl Queue {
         }
     }
 
-    /// The first call is over as far as anybody can tell, though its end was not seen.
-    pub(super) fn settle_front(&mut self, cx: &mut Context<'_>) {
+    /// Its client went on at `asked`: what the capture lacks of the server since the first call's request was the answer.
+    fn answer_unseen(&mut self, asked: Option<Time>) {
+        let Some((asked, lacked)) = asked.zip(self.lacked) else {
+            return;
+        };
+        if let Some(p) = self.pending.front_mut()
+            && lacked >= p.exchange.request.last.time
+        {
+            let passed = self.heard.map_or(lacked, |heard| heard.max(lacked));
+            p.exchange.is_answered_unseen(passed.min(asked));
+        }
+    }
+
+    /// The first call is over as far as anybody can tell, though its end was not seen: its client goes on at `asked`.
+    pub(super) fn settle_front(&mut self, cx: &mut Context<'_>, asked: Option<Time>) {
+        self.answer_unseen(asked);
         let Some(mut p) = self.pending.pop_front() else {
             return;
         };

@@ -32,9 +32,7 @@ impl Queue {
             return;
         }
         self.tell_settled(cx);
-        if self.deaf.is_some() {
-            self.ended = self.ended.max(1);
-        }
+        self.unread |= Some(span.last.time) >= self.asked;
         if self.deaf.is_some() || self.streaming {
             return;
         }
@@ -75,7 +73,9 @@ impl Queue {
             return;
         }
         if self.deaf.is_some() {
-            self.ended += u32::from(matches!(reply, Reply::ReadyForQuery { .. }));
+            // What was found late behind a hole was answered before the client spoke.
+            let is_own = Some(span.last.time) >= self.asked;
+            self.ended += u32::from(is_own && matches!(reply, Reply::ReadyForQuery { .. }));
             return;
         }
         let Some(p) = self.pending.front_mut() else {

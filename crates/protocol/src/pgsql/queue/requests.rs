@@ -12,12 +12,18 @@ impl Queue {
     /// The client begins something new at `at`.
     fn client_speaks(&mut self, cx: &mut Context<'_>, at: Time) {
         self.heal(cx);
+        self.asked = Some(at);
+        let unread = std::mem::take(&mut self.unread);
         if self.deaf.is_some() && !self.in_cycle {
-            // Each time one answer: it waits.
-            self.waited = match std::mem::take(&mut self.ended) {
-                1 => self.waited.saturating_add(1),
+            let before = self.waited;
+            // Each time one answer: it waits. One that is not there may be in a hole.
+            let ended = std::mem::take(&mut self.ended);
+            self.waited = match (ended.max(unread.into()), self.torn_since) {
+                (1, _) => self.waited.saturating_add(1),
+                (0, true) => self.waited,
                 _ => 0,
             };
+            self.torn_since &= self.waited == before;
             let silent = self.last.is_some_and(|last| at - last >= SILENCE_NS);
             if silent || self.waited >= WAITED && !self.pipelines {
                 let reason = self.deaf.take().unwrap_or(Reason::CaptureGap);
@@ -40,7 +46,7 @@ impl Queue {
             if let (Some(reason), true) = (p.hurt, self.waited < WAITED) {
                 self.lose_count(cx, reason);
             } else {
-                self.settle_front(cx);
+                self.settle_front(cx, Some(at));
             }
         }
         if let Some(p) = self.pending.back_mut() {
