@@ -19,7 +19,7 @@ use model::{
     Call, Close, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, EpisodeKind, Field,
     Line, Mark, Outstanding, PacketRef, Time,
 };
-use std::collections::VecDeque;
+use std::collections::{VecDeque, vec_deque};
 
 /// An operation's response times.
 #[derive(Clone, Debug, Default)]
@@ -112,6 +112,11 @@ impl Trouble {
             self.ns = self.ns.saturating_add(next.ns);
         }
         goes_on
+    }
+
+    /// Whether any of it lies in a stretch of time.
+    pub(crate) fn overlaps(&self, from: Time, to: Time) -> bool {
+        self.first <= to && self.last >= from
     }
 
     /// How much of a stretch of time nothing flowed.
@@ -305,7 +310,9 @@ impl CaptureFacts {
             _ => {}
         }
         let begin = call.request_first.or(call.response_first).map(|m| m.time);
-        self.first = [self.first, begin].into_iter().flatten().min();
+        if let Some(begin) = begin {
+            self.first = Some(self.first.map_or(begin, |first| first.min(begin)));
+        }
         self.last = self
             .last
             .max(call.response_last.or(call.request_last).map(|m| m.time));
@@ -556,15 +563,10 @@ impl CaptureFacts {
         if to - from < STALL_NS / 4 {
             return 0;
         }
-        let Some(level) = self.concurrency.server(server) else {
-            return 0;
-        };
         let usual = self.usual_wait_ns.max(1);
         let overlap = |a: Time, b: Time| (to.min(b) - from.max(a)).max(0);
-        let stalls = level
-            .silences
-            .iter()
-            .filter(|s| s.last - s.first >= STALL_WAITS.saturating_mul(usual));
+        let silences = self.concurrency.silences(server).iter();
+        let stalls = silences.filter(|s| s.last - s.first >= STALL_WAITS.saturating_mul(usual));
         stalls.fold(0, |sum: i64, s| {
             sum.saturating_add(overlap(s.first, s.last))
         })
@@ -576,20 +578,21 @@ impl CaptureFacts {
         !self.troubles.contains_key(&connection)
     }
 
-    /// What this connection went through that overlaps a stretch of time.
+    /// What this connection went through that overlaps a stretch of time: searched once, whatever it is cloned for.
     pub fn overlapping(
         &self,
         connection: ConnectionId,
         from: Time,
         to: Time,
-    ) -> impl DoubleEndedIterator<Item = &Trouble> {
+    ) -> impl DoubleEndedIterator<Item = &Trouble> + Clone {
         let list = self.troubles.get(&connection);
-        let near = list.into_iter().flat_map(move |list| {
+        let near = list.map_or_else(vec_deque::Iter::default, |list| {
             let begin = list.partition_point(|t| t.until < from);
-            let end = list.partition_point(|t| t.since <= to);
-            list.range(begin.min(end)..end)
+            // As many are looked at as there are in it, mostly none.
+            let within = list.range(begin..).take_while(|t| t.since <= to);
+            list.range(begin..begin + within.count())
         });
-        near.filter(move |t| t.first <= to && t.last >= from)
+        near.filter(move |t| t.overlaps(from, to))
     }
 }
 

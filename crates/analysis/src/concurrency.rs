@@ -119,10 +119,17 @@ impl Plus for u64 {
 
 fn add<T: Plus>(v: &mut Vec<T>, i: usize, x: T) {
     let i = i.min(LEVELS - 1);
-    if i >= v.len() {
-        v.resize(i + 1, T::default());
+    match v.get_mut(i) {
+        Some(sum) => *sum = sum.plus(x),
+        None => begin(v, i, x),
     }
-    v[i] = v[i].plus(x);
+}
+
+/// Apart, as what may allocate saves registers.
+#[cold]
+fn begin<T: Plus>(v: &mut Vec<T>, i: usize, x: T) {
+    v.resize(i, T::default());
+    v.push(x);
 }
 
 impl Level {
@@ -143,7 +150,9 @@ impl Level {
                 let follows = self
                     .last_reply
                     .is_some_and(|r| (0..=release_ns).contains(&(o.time - r)));
-                add(&mut self.released, n, u64::from(follows));
+                if follows {
+                    add(&mut self.released, n, 1);
+                }
                 if n == 1 {
                     self.quiet_since = Some(o.time);
                     self.waiting_since = Some(o.time);
@@ -187,21 +196,26 @@ impl Level {
             && quiet >= STALL_NS
             && self.arrivals >= 3
         {
-            self.silences.push(Silence {
-                first,
-                last: at,
-                arrivals: self.arrivals,
-            });
-            if self.silences.len() > STALLS {
-                let shortest = (0..self.silences.len())
-                    .min_by_key(|&i| self.silences[i].last - self.silences[i].first);
-                shortest.map(|i| self.silences.remove(i));
-            }
+            self.was_silent(first, at);
         }
         // Where only what follows shows that an answer is complete, it is told late, of an earlier time.
         let latest = self.quiet_since.map_or(at, |since| since.max(at));
         self.quiet_since = (self.outstanding > 0).then_some(latest);
         self.arrivals = 0;
+    }
+
+    #[cold]
+    fn was_silent(&mut self, first: Time, last: Time) {
+        self.silences.push(Silence {
+            first,
+            last,
+            arrivals: self.arrivals,
+        });
+        if self.silences.len() > STALLS {
+            let shortest = (0..self.silences.len())
+                .min_by_key(|&i| self.silences[i].last - self.silences[i].first);
+            shortest.map(|i| self.silences.remove(i));
+        }
     }
 
     /// Nanoseconds with anything outstanding.
@@ -225,8 +239,7 @@ impl Level {
 struct Place {
     client: IpAddr,
     server: Endpoint,
-    pair: usize,
-    with_all: usize,
+    levels: [usize; 2],
 }
 
 /// Places that are found without hashing addresses, by connection: a hundred instructions less for each
@@ -240,6 +253,8 @@ pub struct Concurrency {
     numbers: HashMap<Scope, usize, foldhash::fast::FixedState>,
     levels: Vec<Level>,
     places: [Option<Place>; PLACES],
+    /// Whether any server was silent.
+    is_silent: bool,
     /// For servers with several connections: what a call found when it came.
     arrivals: HashMap<(ConnectionId, u32), u32, foldhash::fast::FixedState>,
     /// Median response time, as known so far.
@@ -257,6 +272,15 @@ impl Concurrency {
         self.numbers.iter().filter_map(level)
     }
 
+    /// Silences of a server, where there were any.
+    #[must_use]
+    pub fn silences(&self, server: Endpoint) -> &[Silence] {
+        match self.is_silent {
+            true => self.server(server).map_or(&[], |level| &level.silences),
+            false => &[],
+        }
+    }
+
     /// What all clients together have outstanding at a server.
     #[must_use]
     pub fn server(&self, server: Endpoint) -> Option<&Level> {
@@ -270,31 +294,32 @@ impl Concurrency {
         })
     }
 
-    /// The place that was used last for a connection, if it is this one's.
-    fn known(&self, id: ConnectionId, client: IpAddr, server: Endpoint) -> Option<Place> {
-        let place = self.places[id.0 as usize % PLACES]?;
-        (place.client == client && place.server == server).then_some(place)
+    /// The levels of the pair and of the server, of the place that was used last for a connection, if it is this one's.
+    fn known(&self, id: ConnectionId, client: IpAddr, server: Endpoint) -> Option<[usize; 2]> {
+        let place = self.places[id.0 as usize % PLACES].as_ref()?;
+        (place.client == client && place.server == server).then_some(place.levels)
     }
 
-    fn place(&mut self, id: ConnectionId, client: IpAddr, server: Endpoint) -> Place {
+    fn place(&mut self, id: ConnectionId, client: IpAddr, server: Endpoint) -> [usize; 2] {
         self.known(id, client, server).unwrap_or_else(|| {
-            let place = Place {
+            let levels = [Scope::Pair(client, server), Scope::Server(server)];
+            let levels = levels.map(|scope| self.number(scope));
+            self.places[id.0 as usize % PLACES] = Some(Place {
                 client,
                 server,
-                pair: self.number(Scope::Pair(client, server)),
-                with_all: self.number(Scope::Server(server)),
-            };
-            self.places[id.0 as usize % PLACES] = Some(place);
-            place
+                levels,
+            });
+            levels
         })
     }
 
     pub fn change(&mut self, o: &Outstanding) {
         let release_ns = (self.usual_response_ns / 4).clamp(*RELEASE_NS.start(), *RELEASE_NS.end());
-        let place = self.place(o.connection, o.client.address, o.server);
-        self.levels[place.pair].change(o, release_ns);
-        let server = &mut self.levels[place.with_all];
+        let [pair, with_all] = self.place(o.connection, o.client.address, o.server);
+        self.levels[pair].change(o, release_ns);
+        let server = &mut self.levels[with_all];
         server.change(o, release_ns);
+        self.is_silent |= !server.silences.is_empty();
         if !server.several {
             return;
         }
@@ -315,7 +340,7 @@ impl Concurrency {
     pub fn call(&mut self, call: &Call, op: u16, wait_ns: i64) {
         let known = self.known(call.connection, call.client.address, call.server);
         let number = match known {
-            Some(place) => Some(place.with_all),
+            Some([_, with_all]) => Some(with_all),
             None => self.numbers.get(&Scope::Server(call.server)).copied(),
         };
         let Some(server) = number.and_then(|i| self.levels.get_mut(i)) else {

@@ -21,8 +21,8 @@ use crate::streams::{DIRECTIONS, Streams};
 use crate::vantage::conclude;
 use hashbrown::HashMap;
 use ledger::{
-    Both, BothFacts, Cause, Classes, Half, Kept, Ledger, NarrowLink, One, OneFacts, Queued, Share,
-    Sums, divide_both, divide_one,
+    Both, BothFacts, Cause, Certain, Classes, Half, Kept, Ledger, NarrowLink, One, OneFacts,
+    Queued, Share, Sums, divide_both, divide_one,
 };
 use model::{ConnectionId, Direction, Mark, Time};
 
@@ -175,8 +175,9 @@ pub enum Whole<'a> {
 }
 
 impl Whole<'_> {
-    /// Shows each call's ledger: in the order in which calls were over, or were matched.
-    pub fn each(&self, spared: &Spared, mut look: impl FnMut(Called, &Ledger)) {
+    /// Shows each call's ledger: in the order in which calls were over, or were matched. What was kept of them is freed
+    /// meanwhile.
+    fn each(&mut self, spared: &Spared, mut look: impl FnMut(Called, &Ledger)) {
         let of_one = |c: &One| Called {
             row: c.row,
             is_at_server_alone: false,
@@ -195,12 +196,12 @@ impl Whole<'_> {
                     };
                     look(called, ledger);
                 });
-                for (others, ahead_ns) in &both.others {
+                for (others, ahead_ns) in &mut both.others {
                     // Which trips could be spared is known of matched calls.
                     others.each(&Spared::default(), |c, ledger| {
                         let called = Called {
                             is_at_server_alone: true,
-                            at: Time(c.at_ns) + -ahead_ns,
+                            at: Time(c.at_ns) + -*ahead_ns,
                             ..of_one(c)
                         };
                         look(called, ledger);
@@ -215,25 +216,36 @@ impl Whole<'_> {
     pub fn waited_ns(&self) -> i64 {
         match self {
             Whole::One(one) => one.waited_ns(),
-            Whole::Both(both) if both.unsure.is_empty() => {
+            Whole::Both(both) => {
                 let others = both.others.iter().map(|(others, _)| others.waited_ns());
-                others.fold(both.matched.kept.waited_ns(), i64::saturating_add)
+                others.fold(both.waited_ns(), i64::saturating_add)
             }
-            // Of calls of which nothing is known it is not certain either.
-            Whole::Both(_) => self.sums(&Spared::default()).total.lo_ns,
         }
     }
 
-    #[must_use]
-    pub fn sums(&self, spared: &Spared) -> Sums {
-        let mut sums = Sums::new();
-        self.each(spared, |_, ledger| sums.add(ledger));
-        sums
+    /// The sums of all calls' ledgers, and what is certain of each: they are divided once. `look` sees each.
+    pub fn divided(
+        mut self,
+        spared: &Spared,
+        mut look: impl FnMut(Called, &Ledger),
+    ) -> (Sums, Kept<Certain>) {
+        let (mut sums, mut kept) = (Sums::new(), Kept::default());
+        let mut certain = Certain::default();
+        self.each(spared, |call, ledger| {
+            sums.add(ledger);
+            certain.attributes = call.attributes;
+            certain.is_at_server_alone = call.is_at_server_alone;
+            certain.take(call.at.0, ledger);
+            kept.push(&certain);
+            look(call, ledger);
+        });
+        (sums, kept)
     }
 }
 
 /// What only the whole of two captures says.
 pub struct BothWhole<'a> {
+    pub kept: Kept<Both>,
     pub matched: &'a MatchedFacts,
     pub client: &'a CaptureFacts,
     pub server: &'a CaptureFacts,
@@ -270,8 +282,23 @@ pub fn half_to_server(server: &CaptureFacts) -> Half {
 }
 
 impl BothWhole<'_> {
+    /// What clients waited at least: of calls of which nothing is known it is not certain either.
+    fn waited_ns(&self) -> i64 {
+        if self.unsure.is_empty() {
+            return self.kept.waited_ns();
+        }
+        let mut waited_ns = 0i64;
+        self.kept.each(|call| {
+            if !self.is_stepped(call) {
+                waited_ns = waited_ns.saturating_add(call.response_ns);
+            }
+        });
+        waited_ns
+    }
+
     /// Shows each call's ledger, in the order in which they were matched.
-    fn each(&self, spared: &Spared, mut look: impl FnMut(&Both, &Ledger)) {
+    fn each(&mut self, spared: &Spared, mut look: impl FnMut(&Both, &Ledger)) {
+        let mut kept = std::mem::take(&mut self.kept);
         let narrow: Vec<NarrowLink> = self.links.iter().map(Link::narrow).collect();
         let filled = self.streams.map(|s| DIRECTIONS.map(|d| Filled::of(s, d)));
         let filled: Vec<Filled<'_>> = filled.into_iter().flatten().flatten().collect();
@@ -285,7 +312,7 @@ impl BothWhole<'_> {
         let to_server = half_to_server(self.server);
         let mut rows = self.matched.at_server.iter().flatten();
         let mut ledger = Ledger::default();
-        self.matched.kept.each(|call| {
+        kept.drain(|call| {
             call.locked_ns = self.matched.coincidence.of(call.work, call.locked_ns);
             let call = &*call;
             let at_server = rows.next();
@@ -378,7 +405,7 @@ impl BothWhole<'_> {
 
 /// What only the whole of one capture says.
 pub struct OneWhole<'a> {
-    pub kept: &'a Kept<One>,
+    pub kept: Kept<One>,
     pub coincidence: Coincidence,
     pub capture: &'a CaptureFacts,
     /// From the capture to the server and back, and to the client and back.
@@ -404,33 +431,27 @@ impl OneWhole<'_> {
     }
 
     /// Shows each call's ledger, in the order in which they were over.
-    fn each(&self, spared: &Spared, mut look: impl FnMut(&One, &Ledger)) {
+    fn each(&mut self, spared: &Spared, mut look: impl FnMut(&One, &Ledger)) {
+        let mut kept = std::mem::take(&mut self.kept);
         let cap = server_cap(self.capture).map(|(cap, end)| (number_of(end), cap.service_ns));
         let [to_server, to_client] = self.halves;
         let mut ledger = Ledger::default();
-        self.kept.each(|call| {
+        let mut facts = OneFacts::of(to_server, to_client, self.waits_tell);
+        kept.drain(|call| {
             call.locked_ns = self.coincidence.of(call.work, call.locked_ns);
             let call = &*call;
             let unloaded = cap.filter(|(server, _)| *server == call.server);
-            let may_idle = DIRECTIONS.map(|d| {
+            facts.unloaded_ns = unloaded.map(|(_, ns)| ns);
+            facts.spared = spared.of(call.connection, call.work);
+            facts.fragments_ns =
+                (self.missing).within(call.is_datagram, call.at_ns, call.response_ns());
+            facts.queued = self.queued(call);
+            facts.unanswered_ns = self.capture.unanswered_ns(call);
+            if let Some(streams) = self.streams {
                 let at = (0, call.connection);
-                let idle = self.streams.map(|s| s.may_idle(at, d, call.request_bytes));
-                idle.unwrap_or(false)
-            });
-            let facts = OneFacts {
-                to_server,
-                to_client,
-                waits_tell: self.waits_tell,
-                unloaded_ns: unloaded.map(|(_, ns)| ns),
-                spared: spared.of(call.connection, call.work),
-                fragments_ns: self
-                    .missing
-                    .within(call.is_datagram, call.at_ns, call.response_ns()),
-                may_idle,
-                classes: self.streams.and_then(|s| self.classes(s, call, may_idle)),
-                queued: self.queued(call),
-                unanswered_ns: self.capture.unanswered_ns(call),
-            };
+                facts.may_idle = DIRECTIONS.map(|d| streams.may_idle(at, d, call.request_bytes));
+                facts.classes = self.classes(streams, call, facts.may_idle);
+            }
             divide_one(call, &facts, &mut ledger);
             if let Some(&ns) = self.operations.and_then(|o| o.get(&call.row))
                 && to_server.is_here()

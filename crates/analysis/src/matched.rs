@@ -4,6 +4,7 @@
 //! A call that TCP had to send again can only be told from others when that episode has ended, after
 //! the call itself. So calls wait here until both captures are [`SETTLE_NS`] past them.
 
+mod brief;
 mod hidden;
 
 use crate::capture_facts::{CaptureFacts, Trouble};
@@ -16,8 +17,9 @@ use crate::narrowest::{Narrowest, Passing};
 use crate::results::{Clock, Matched};
 use crate::rounds::Rounds;
 use crate::stats::Distribution;
-use crate::waits::{Held, Times, held_up};
+use crate::waits::{Held, held_up};
 use crate::worst::{Exhibit, Worst};
+use brief::Brief;
 use hidden::Bounded;
 use ledger::{Both, Kept, Lost};
 use model::limits;
@@ -122,39 +124,6 @@ impl Unsettled {
     }
 }
 
-/// What is left to know of a half that is matched.
-#[derive(Clone, Copy, Debug)]
-struct Brief {
-    connection: model::ConnectionId,
-    request_first: model::Mark,
-    request_last: model::Mark,
-    response_first: model::Mark,
-    response_last: model::Mark,
-    inner_ns: [i64; 2],
-}
-
-impl Brief {
-    fn of(h: &Half) -> Brief {
-        Brief {
-            connection: h.connection,
-            request_first: h.request_first,
-            request_last: h.request_last,
-            response_first: h.response_first,
-            response_last: h.response_last,
-            inner_ns: h.inner_ns,
-        }
-    }
-
-    fn times(&self) -> Times {
-        Times {
-            request_first: self.request_first.time,
-            request_last: self.request_last.time,
-            response_first: self.response_first.time,
-            response_last: self.response_last.time,
-        }
-    }
-}
-
 /// All matched calls.
 #[derive(Default)]
 pub struct MatchedFacts {
@@ -188,27 +157,23 @@ pub struct MatchedFacts {
     pub parts: Option<Box<Parts>>,
 }
 
-/// What the network lost of a call, from the capture at each direction's receiver, the server's first, and its brief.
-/// What the receiver's capture holds twice was not lost between the two.
-fn lost_between(receivers: [(&CaptureFacts, &Brief); 2]) -> Lost {
-    let recoveries = |(facts, b): (&'_ CaptureFacts, &Brief)| -> Vec<Trouble> {
-        let of = facts.overlapping(b.connection, b.request_first.time, b.response_last.time);
+/// What the network lost of a call, from what its connection went through meanwhile in the capture at each direction's
+/// receiver, the server's first. What the receiver's capture holds twice was not lost between the two.
+fn lost_between<'a, T>(receivers: &[T; 2]) -> Lost
+where
+    T: Iterator<Item = &'a Trouble> + Clone,
+{
+    let recoveries = |of: &T| {
+        let of = of.clone();
         of.filter(|t| t.kind == EpisodeKind::Recovery && !t.spurious)
-            .copied()
-            .collect()
     };
-    let seen = receivers.map(recoveries);
     let arrived = [Direction::ToServer, Direction::ToClient].map(|d| {
-        let mut of = seen[d.index()]
-            .iter()
-            .filter(|t| t.direction == d)
-            .peekable();
+        let of = recoveries(&receivers[d.index()]);
+        let mut of = of.filter(|t| t.direction == d).peekable();
         of.peek().is_some() && of.all(|t| t.arrived)
     });
-    let lost = seen
-        .iter()
-        .flatten()
-        .filter(|t| !arrived[t.direction.index()]);
+    let seen = receivers.iter().flat_map(recoveries);
+    let lost = seen.filter(|t| !arrived[t.direction.index()]);
     lost.fold(Lost::Nothing, |lost, t| match lost {
         Lost::Outage => lost,
         _ if is_outage(t.timeouts, t.last - t.first) => Lost::Outage,
@@ -334,15 +299,10 @@ impl MatchedFacts {
         };
         let wait = (s.response_first.time - s.request_last.time).clamp(0, total.max(0));
         // What a sender waited for is best known where it stands.
-        let quiet = client.is_quiet(c.connection) && server.is_quiet(s.connection);
-        let of = |facts: &CaptureFacts, b: &Brief| {
-            let (from, to) = (b.request_first.time, b.response_last.time);
-            held_up(facts.overlapping(b.connection, from, to), &b.times())
-        };
-        let (at_client, at_server) = match quiet {
-            true => Default::default(),
-            false => (of(client, c), of(server, s)),
-        };
+        let [near_client, near_server] = [(client, c), (server, s)].map(|(facts, b)| b.near(facts));
+        let of = |near, b: &Brief| held_up(b.during(near), &b.times());
+        let at_client = of(&near_client, c);
+        let at_server = of(&near_server, s);
         let reply_held = at_server.waiting.sum(Direction::ToClient);
         // What was held while the response passed, is told by stretches of that time.
         let passing_held = at_server.passing.sum(Direction::ToClient);
@@ -352,7 +312,8 @@ impl MatchedFacts {
         let mut stall = server.stalled(call.server_end, from, to).min(wait - held);
         let resent =
             |t: &Trouble| t.kind == EpisodeKind::Recovery && t.direction == Direction::ToClient;
-        if stall > 0 && server.overlapping(s.connection, from, to).any(resent) {
+        let waiting = near_server.clone().filter(|t| t.overlaps(from, to));
+        if stall > 0 && waiting.clone().any(resent) {
             stall = 0;
         }
         // A server that does not read is not at work; while it is silent altogether it is stalled.
@@ -364,13 +325,8 @@ impl MatchedFacts {
             let lost = t.kind == EpisodeKind::Recovery && !t.spurious;
             lost && t.direction == Direction::ToServer && t.first <= from
         };
-        let blocked = match quiet {
-            true => 0,
-            false => {
-                let all = server.overlapping(s.connection, from, to).filter(behind);
-                all.map(|t| t.overlap_ns(from, to)).fold(0, i64::max)
-            }
-        };
+        let blocked = waiting.filter(behind).map(|t| t.overlap_ns(from, to));
+        let blocked = blocked.fold(0, i64::max);
         let blocked = blocked.clamp(0, wait - held - stall - unread);
         let service = wait - held - stall - unread - blocked;
         // What passes at the server while one message does (and what its TCP held) is the path's, but for
@@ -402,10 +358,7 @@ impl MatchedFacts {
         if let Some(lock) = lock {
             self.locked.add(lock.exhibit(server.index, s.response_last));
         }
-        let mut lost = match quiet {
-            true => Lost::Nothing,
-            false => lost_between([(server, s), (client, c)]),
-        };
+        let mut lost = lost_between(&[s.during(&near_server), c.during(&near_client)]);
         let lacks = |facts: &CaptureFacts, b: &Brief| {
             facts.lacks(b.connection, b.request_first.time, b.response_last.time)
         };
@@ -420,7 +373,8 @@ impl MatchedFacts {
         }
         if let Some(hidden) = call.hidden.filter(|h| !h.is_cut_off) {
             // Behind losses a server that has answered may not send as fast as it answers.
-            let is_sure = quiet || hidden.is_unanswered;
+            let quiet = || client.is_quiet(c.connection) && server.is_quiet(s.connection);
+            let is_sure = hidden.is_unanswered || quiet();
             let sure = if is_sure { service } else { 0 };
             let own = [sure, stall, blocked, held + unread];
             return self.keep_hidden(call, own, lost);
@@ -431,7 +385,7 @@ impl MatchedFacts {
             parts.call(life, service + stall, path, call.bytes);
         }
         let mut causes = Held::default();
-        if !quiet {
+        if !at_client.is_none() || !at_server.is_none() {
             let told = |held: Held| match is_lossy {
                 true => held.beside_loss(),
                 false => held,
@@ -451,9 +405,9 @@ impl MatchedFacts {
         let told = at_client.passing.sum(Direction::ToServer);
         // What recovery held back is loss.
         let recovers = || {
-            client
-                .overlapping(c.connection, c.request_first.time, c.request_last.time)
-                .any(|t| t.kind == EpisodeKind::Recovery && t.direction == Direction::ToServer)
+            let (from, to) = (c.request_first.time, c.request_last.time);
+            let mut near = near_client.clone().filter(|t| t.overlaps(from, to));
+            near.any(|t| t.kind == EpisodeKind::Recovery && t.direction == Direction::ToServer)
         };
         let held_back = call.request_held_ns - told;
         let nagle = if held_back > 0 && recovers() {

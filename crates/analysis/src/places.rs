@@ -1,18 +1,17 @@
 //! Calls' ledgers into where the cost of findings concentrates: on whom, on what, when.
 //!
-//! Findings are known only when calls were divided and summed, so calls are divided once more for those that cost
-//! something; each finding is charged what is certain of the lines that it owns.
+//! Findings are known only when calls were divided and summed; each is charged what is certain of the lines that it
+//! owns, which was kept of each call.
 
 use crate::account::{Account, Basis};
 use crate::attributes::AllAttributes;
 use crate::files::Exports;
 use crate::half::OpTable;
-use crate::ledgers::{Spared, Whole};
 use crate::results::{Concentrated, Finding, What};
 use crate::sql::SqlResult;
 use crate::streams::DIRECTIONS;
 use concentration::{By, Charge, Concentration, Place, Value};
-use ledger::{Cause, Sums};
+use ledger::{Cause, Certain, Kept, Sums};
 use model::Time;
 
 /// Which finding owns what is charged to a cause, by direction.
@@ -42,6 +41,16 @@ impl Owners {
     }
 }
 
+/// What calls lately had is at hand, by the last bits of its number: looking it up takes a hundred instructions.
+const LATELY: usize = 64;
+
+/// What those calls have that have this number, of either capture.
+#[derive(Default)]
+struct Attributes {
+    whose: Option<(u64, bool)>,
+    all: Vec<(By, u64)>,
+}
+
 /// What attributes' numbers mean.
 pub(crate) struct Known<'a> {
     /// Of the client's capture or the only one, and of the server's.
@@ -65,43 +74,54 @@ impl Known<'_> {
         &self,
         findings: &mut [Finding],
         account: &Account,
-        whole: &Whole<'_>,
-        spared: &Spared,
+        certain: &Kept<Certain>,
     ) {
         let owners = Owners::of(findings, &account.sums);
         if account.basis == Basis::Streams || owners.is_empty() {
             return;
         }
         let mut concentration = Concentration::new(findings.len());
-        let (mut costs, mut attributes) = (Vec::new(), Vec::new());
-        whole.each(spared, |call, ledger| {
+        let mut costs = Vec::new();
+        let mut lately: Vec<Attributes> = Vec::new();
+        lately.resize_with(LATELY, Attributes::default);
+        certain.each(|call| {
             costs.clear();
-            for charge in ledger.charges() {
-                let owner = owners.0[charge.cause as usize][charge.direction.index()];
-                let Some(owner) = owner.filter(|_| charge.ns.lo_ns > 0) else {
+            for &(cause, direction, least_ns) in call.charges() {
+                let owner = owners.0[cause as usize][direction.index()];
+                let Some(owner) = owner.filter(|_| least_ns > 0) else {
                     continue;
                 };
                 match costs.iter_mut().find(|(own, _)| *own == owner) {
-                    Some((_, ns)) => *ns += charge.ns.lo_ns,
-                    None => costs.push((owner, charge.ns.lo_ns)),
+                    Some((_, ns)) => *ns += least_ns,
+                    None => costs.push((owner, least_ns)),
                 }
             }
-            let of = usize::from(call.is_at_server_alone);
-            self.attributes[of].of(call.attributes, self.ops, self.exports, &mut attributes);
-            for (by, number) in &mut attributes {
-                *number = told_apart(*by, *number, of);
+            let attributes = &mut lately[call.attributes as usize % LATELY];
+            let whose = Some((call.attributes, call.is_at_server_alone));
+            if attributes.whose != whose {
+                attributes.whose = whose;
+                self.tell_apart(call, &mut attributes.all);
             }
             concentration.charge(&Charge {
-                at_ns: call.at.0,
-                response_ns: ledger.response.lo_ns,
+                at_ns: call.at_ns,
+                response_ns: call.response_ns,
                 costs: &costs,
-                attributes: &attributes,
+                attributes: &attributes.all,
             });
         });
         for (account, finding) in findings.iter_mut().enumerate() {
             let places = concentration.finish(&[account]);
             let told = places.iter().filter_map(|place| self.concentrated(place));
             finding.places = told.collect();
+        }
+    }
+
+    /// What a call has, in numbers that mean the same in both captures.
+    fn tell_apart(&self, call: &Certain, into: &mut Vec<(By, u64)>) {
+        let of = usize::from(call.is_at_server_alone);
+        self.attributes[of].of(call.attributes, self.ops, self.exports, into);
+        for (by, number) in into {
+            *number = told_apart(*by, *number, of);
         }
     }
 

@@ -23,6 +23,9 @@ const MOST_PROOF: f64 = 14.0;
 /// Moments prove something when chance makes as much in one case of a hundred thousand (Chernoff's bound).
 const BEYOND_CHANCE: f64 = 11.5;
 
+/// Connections whose hosts are at hand: looking them up takes a quarter of what is done for a change.
+const LATEST: usize = 32;
+
 /// So many connections of an address are asked at which end the capture was taken.
 const VOTES: u32 = 16;
 
@@ -81,6 +84,8 @@ pub struct Tiers {
     numbers: HashMap<IpAddr, usize, foldhash::fast::FixedState>,
     /// The asking and the asked host of each connection, by their numbers.
     places: HashMap<ConnectionId, Option<[usize; 2]>, foldhash::fast::FixedState>,
+    /// Those that were looked up last, by the last bits of their connections.
+    latest: [Option<(ConnectionId, [usize; 2])>; LATEST],
     /// Which of a pair of hosts asks the other, by their numbers: callbacks go the other way.
     pairs: HashSet<[usize; 2], foldhash::fast::FixedState>,
     /// When the capture began.
@@ -171,6 +176,7 @@ impl Tiers {
     /// Takes a connection that is over: it may say at which of its ends the capture was taken.
     pub fn connection(&mut self, c: &ConnectionSummary) {
         self.places.remove(&c.id);
+        self.latest[c.id.0 as usize % LATEST] = None;
         let mut concluded = None;
         let ends = [
             (c.client.address, Vantage::Client),
@@ -212,11 +218,7 @@ impl Tiers {
             Change::Settled => -1,
             Change::Stray | Change::Spoke => return,
         };
-        let place = match self.places.get(&o.connection) {
-            Some(place) => *place,
-            None => self.place(o),
-        };
-        let Some([client, server]) = place else {
+        let Some([client, server]) = self.ends(o) else {
             return;
         };
         if let Some(host) = self.hosts.get_mut(server) {
@@ -225,6 +227,22 @@ impl Tiers {
         if let Some(host) = self.hosts.get_mut(client) {
             host.calls(o.time, o.server, change);
         }
+    }
+
+    /// The hosts of a connection, if they can be followed.
+    fn ends(&mut self, o: &Outstanding) -> Option<[usize; 2]> {
+        let latest = o.connection.0 as usize % LATEST;
+        if let Some((connection, ends)) = self.latest[latest]
+            && connection == o.connection
+        {
+            return Some(ends);
+        }
+        let ends = match self.places.get(&o.connection) {
+            Some(place) => *place,
+            None => self.place(o),
+        };
+        self.latest[latest] = ends.map(|ends| (o.connection, ends));
+        ends
     }
 
     /// The hosts of a connection that is new, if they can be followed and it is no callback.

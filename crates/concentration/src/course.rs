@@ -87,6 +87,13 @@ impl Clock {
     }
 }
 
+/// What an account that there is was charged.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cost {
+    pub(crate) account: usize,
+    pub(crate) ns: u64,
+}
+
 /// What is counted in each cell (or block), from the first one with a call: a row of calls, then
 /// the cost of each account.
 #[derive(Clone, Default, Debug)]
@@ -96,19 +103,18 @@ pub(crate) struct Course {
 }
 
 impl Course {
-    pub(crate) fn add(&mut self, cell: usize, accounts: usize, costs: &[(usize, i64)]) {
+    #[inline]
+    pub(crate) fn add(&mut self, cell: usize, accounts: usize, costs: &[Cost]) {
         let width = accounts + 1;
         let known = cell.checked_sub(self.first).map(|after| after * width);
         let from = match known {
             Some(from) if from + width <= self.rows.len() => from,
             _ => self.reach(cell, width),
         };
-        let row = &mut self.rows[from..from + width];
+        let row = &mut self.rows[from..];
         row[0] += 1;
-        for &(account, cost_ns) in costs {
-            if let Some(sum) = row.get_mut(account.saturating_add(1)) {
-                *sum = sum.saturating_add(cost_ns.max(0).unsigned_abs());
-            }
+        for cost in costs {
+            row[cost.account + 1] = row[cost.account + 1].saturating_add(cost.ns);
         }
     }
 
@@ -130,15 +136,28 @@ impl Course {
         from
     }
 
-    /// Each two cells become one.
+    /// Each two cells become one, where they are.
     pub(crate) fn halve(&mut self, accounts: usize) {
-        let mut halved = Course::default();
-        for (at, row) in self.rows.chunks_exact(accounts + 1).enumerate() {
-            let from = halved.reach((self.first + at) / 2, accounts + 1);
-            let sums = halved.rows[from..].iter_mut().zip(row);
-            sums.for_each(|(sum, new)| *sum = sum.saturating_add(*new));
+        let width = accounts + 1;
+        let first = self.first / 2;
+        let mut end = 0;
+        for at in 0..self.rows.len() / width {
+            let cell = self.first + at;
+            let into = (cell / 2 - first) * width;
+            let is_second = cell % 2 == 1 && at > 0;
+            for (sum, new) in (into..into + width).zip(at * width..) {
+                let new = self.rows[new];
+                let sum = &mut self.rows[sum];
+                *sum = if is_second {
+                    sum.saturating_add(new)
+                } else {
+                    new
+                };
+            }
+            end = into + width;
         }
-        *self = halved;
+        self.rows.truncate(end);
+        self.first = first;
     }
 
     /// The cost of some accounts together, cell by cell from the capture's first.

@@ -88,7 +88,7 @@ mod values;
 mod who;
 mod window;
 
-use course::{BLOCK, CELLS, Cell, Clock, Course};
+use course::{BLOCK, CELLS, Cell, Clock, Cost, Course};
 use period::Stretches;
 use values::Values;
 use who::Blocks;
@@ -191,6 +191,8 @@ pub struct Concentration {
     /// The whole by which attributes calls have (a bit for each), in blocks.
     having: Vec<(u16, Course)>,
     stretches: Vec<Stretches>,
+    /// Of the call that is counted.
+    costs: Vec<Cost>,
 }
 
 impl Concentration {
@@ -204,6 +206,7 @@ impl Concentration {
             values: Default::default(),
             having: Vec::new(),
             stretches: vec![Stretches::default(); accounts],
+            costs: Vec::new(),
         }
     }
 
@@ -222,14 +225,20 @@ impl Concentration {
             cell = self.clock.cell(charge.at_ns);
         }
         self.calls += 1;
-        self.whole.add(cell, self.accounts, charge.costs);
-        let weight = charge.costs.iter().fold(0, |sum: u64, (_, cost_ns)| {
-            sum.saturating_add(cost_ns.max(&0).unsigned_abs())
-        });
+        let mut costs = std::mem::take(&mut self.costs);
+        costs.clear();
+        for &(account, cost_ns) in charge.costs.iter().filter(|(a, _)| *a < self.accounts) {
+            let ns = cost_ns.max(0).unsigned_abs();
+            costs.push(Cost { account, ns });
+        }
+        self.whole.add(cell, self.accounts, &costs);
+        let weight = costs
+            .iter()
+            .fold(0, |sum: u64, cost| sum.saturating_add(cost.ns));
         let mut has: u16 = 0;
         for (by, value) in charge.attributes {
             if let Some(values) = self.values.get_mut(*by as usize) {
-                values.add(*value, weight, cell / BLOCK, self.accounts, charge.costs);
+                values.add(*value, weight, cell / BLOCK, self.accounts, &costs);
                 has |= 1 << *by as usize;
             }
         }
@@ -243,18 +252,14 @@ impl Concentration {
             });
         self.having[having]
             .1
-            .add(cell / BLOCK, self.accounts, charge.costs);
+            .add(cell / BLOCK, self.accounts, &costs);
         let end_ns = charge.at_ns.saturating_add(charge.response_ns.max(0));
-        for (account, cost_ns) in charge.costs {
-            if let Some(stretches) = self.stretches.get_mut(*account) {
-                stretches.add(
-                    charge.at_ns,
-                    end_ns,
-                    cost_ns.max(&0).unsigned_abs(),
-                    self.calls,
-                );
+        for cost in &costs {
+            if let Some(stretches) = self.stretches.get_mut(cost.account) {
+                stretches.add(charge.at_ns, end_ns, cost.ns, self.calls);
             }
         }
+        self.costs = costs;
     }
 
     /// Where the cost of these accounts together concentrates: attributes first, the sharpest

@@ -5,7 +5,7 @@
 //! kept, for any order. Its calls and cost are counted from when it was taken in, so they are never
 //! too high.
 
-use crate::course::Course;
+use crate::course::{Cost, Course};
 use hashbrown::HashMap;
 
 /// Values kept of one attribute.
@@ -34,31 +34,39 @@ pub(crate) struct Values {
 
 impl Values {
     /// A call with a value, the cost of all its accounts, and each account's.
+    #[inline]
     pub(crate) fn add(
         &mut self,
         value: u64,
         weight: u64,
         block: usize,
         accounts: usize,
-        costs: &[(usize, i64)],
+        costs: &[Cost],
     ) {
         let slot = (value.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> RECENT_SHIFT) as usize;
         let place = match self.recent.get(slot) {
             Some((recent, place)) if *recent == value && *place < self.kept.len() => *place,
-            _ => {
-                let place = match self.places.get(&value) {
-                    Some(place) => *place,
-                    None if self.full && weight == 0 => return,
-                    None => self.take_in(value),
-                };
-                self.recent.resize(RECENT, (0, usize::MAX));
-                self.recent[slot] = (value, place);
-                place
-            }
+            _ => match self.look_up(value, weight, slot) {
+                Some(place) => place,
+                None => return,
+            },
         };
         let kept = &mut self.kept[place];
         kept.weight = kept.weight.saturating_add(weight);
         kept.course.add(block, accounts, costs);
+    }
+
+    /// The place of a value that was not there lately, if it is taken in.
+    #[inline(never)]
+    fn look_up(&mut self, value: u64, weight: u64, slot: usize) -> Option<usize> {
+        let place = match self.places.get(&value) {
+            Some(place) => *place,
+            None if self.full && weight == 0 => return None,
+            None => self.take_in(value),
+        };
+        self.recent.resize(RECENT, (0, usize::MAX));
+        self.recent[slot] = (value, place);
+        Some(place)
     }
 
     fn take_in(&mut self, value: u64) -> usize {

@@ -132,7 +132,7 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
     };
     charge(Cause::Nagle, d, nagle);
     for way in [d, back] {
-        for (kind, &ns) in call.held.of(way).iter() {
+        for (kind, ns) in call.held.each(way) {
             let ns = Bounds::exactly(ns);
             match kind {
                 EpisodeKind::SenderSilence => {

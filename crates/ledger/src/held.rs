@@ -31,44 +31,60 @@ impl<T> IndexMut<EpisodeKind> for PerKind<T> {
 
 /// Nanoseconds that calls were held up, by the direction that did not flow and by kind.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct Held([PerKind<i64>; 2]);
+pub struct Held {
+    ns: [PerKind<i64>; 2],
+    /// Which of them are not zero, a bit for each kind: nearly always none, and it is asked often.
+    some: [u8; 2],
+}
+
+const _: () = assert!(EpisodeKind::COUNT <= u8::BITS as usize);
 
 impl Held {
     #[must_use]
     pub fn of(&self, d: Direction) -> &PerKind<i64> {
-        &self.0[d.index()]
+        &self.ns[d.index()]
+    }
+
+    /// Those that are not zero, in the order of kinds.
+    pub fn each(&self, d: Direction) -> impl Iterator<Item = (EpisodeKind, i64)> + Clone {
+        let PerKind(all) = self.of(d);
+        let mut left = self.some[d.index()];
+        std::iter::from_fn(move || {
+            let which = left.trailing_zeros() as usize;
+            left &= left.wrapping_sub(1);
+            Some((*EpisodeKind::ALL.get(which)?, *all.get(which)?))
+        })
     }
 
     /// In all, in this direction.
     #[must_use]
     pub fn sum(&self, d: Direction) -> i64 {
-        if self.is_free(d) {
-            return 0;
-        }
-        let each = self.of(d).iter().map(|(_, ns)| *ns);
-        each.fold(0, i64::saturating_add)
+        self.each(d)
+            .fold(0, |sum: i64, (_, ns)| sum.saturating_add(ns))
     }
 
-    /// Whether nothing was, in this direction, as mostly: asked so often that it is one look at all bits.
+    /// Whether nothing was, in this direction.
     #[must_use]
     pub fn is_free(&self, d: Direction) -> bool {
-        let PerKind(all) = self.of(d);
-        all.iter().fold(0, |bits, ns| bits | ns) == 0
+        self.some[d.index()] == 0
     }
 
     /// Whether nothing was at all.
     #[must_use]
     pub fn is_none(&self) -> bool {
-        self.is_free(Direction::ToServer) && self.is_free(Direction::ToClient)
+        self.some == [0; 2]
     }
 
     /// As much of it as there is in `left`, which it is taken from.
     #[must_use]
     pub fn take_from(&self, left: &mut i64) -> Held {
-        let mut taken = *self;
-        for ns in taken.0.iter_mut().flat_map(|kinds| &mut kinds.0) {
-            *ns = (*ns).clamp(0, (*left).max(0));
-            *left -= *ns;
+        let mut taken = Held::default();
+        for d in [Direction::ToServer, Direction::ToClient] {
+            for (kind, ns) in self.each(d) {
+                let ns = ns.clamp(0, (*left).max(0));
+                *left -= ns;
+                taken.add(d, kind, ns);
+            }
         }
         taken
     }
@@ -76,38 +92,47 @@ impl Held {
     /// Only that of one direction.
     #[must_use]
     pub fn only(mut self, d: Direction) -> Held {
-        self.0[d.reverse().index()] = PerKind::default();
+        self.clear(d.reverse());
         self
+    }
+
+    fn clear(&mut self, d: Direction) {
+        self.ns[d.index()] = PerKind::default();
+        self.some[d.index()] = 0;
     }
 
     /// Only what no loss does: closed windows, and silences with nothing in flight.
     #[must_use]
-    pub fn beside_loss(mut self) -> Held {
+    pub fn beside_loss(self) -> Held {
         const BESIDE: [EpisodeKind; 4] = [
             EpisodeKind::ZeroWindow,
             EpisodeKind::ClosingWindow,
             EpisodeKind::SenderPause,
             EpisodeKind::SenderSilence,
         ];
-        for kinds in &mut self.0 {
-            for kind in EpisodeKind::ALL.into_iter().filter(|k| !BESIDE.contains(k)) {
-                kinds[kind] = 0;
-            }
+        let mut beside = Held::default();
+        for d in [Direction::ToServer, Direction::ToClient] {
+            let own = self.each(d).filter(|(kind, _)| BESIDE.contains(kind));
+            own.for_each(|(kind, ns)| beside.add(d, kind, ns));
         }
-        self
+        beside
     }
 
     pub fn add(&mut self, d: Direction, kind: EpisodeKind, ns: i64) {
-        let held = &mut self.0[d.index()][kind];
-        *held = held.saturating_add(ns.max(0));
+        if ns <= 0 {
+            return;
+        }
+        let held = &mut self.ns[d.index()][kind];
+        *held = held.saturating_add(ns);
+        self.some[d.index()] |= 1 << kind as u8;
     }
 }
 
 impl AddAssign for Held {
     fn add_assign(&mut self, other: Held) {
         for d in [Direction::ToServer, Direction::ToClient] {
-            for (kind, ns) in other.of(d).iter() {
-                self.add(d, kind, *ns);
+            for (kind, ns) in other.each(d) {
+                self.add(d, kind, ns);
             }
         }
     }

@@ -9,12 +9,36 @@ use std::marker::PhantomData;
 /// Bytes of one piece.
 const PIECE: usize = 1 << 20;
 
+/// Numbers that are packed together at most, and the bytes that say which of them are not zero.
+const MOST: usize = 28;
+const WHICH: usize = size_of::<u32>();
+
+/// The bits that a number of so many bytes has.
+const OWN: [u64; 9] = {
+    let mut own = [0; 9];
+    let mut length = 1;
+    while length < own.len() {
+        own[length] = own[length - 1] << 8 | 0xff;
+        length += 1;
+    }
+    own
+};
+
 /// What can be kept of a call.
-pub trait Pack: Sized {
+pub trait Pack: Default {
     /// What its client waited as far as it was seen, which is a part of its ledger's least.
     fn waited_ns(&self) -> i64;
     fn pack(&self, into: &mut Packer<'_>);
-    fn unpack(from: &mut Unpacker<'_>) -> Option<Self>;
+    /// Becomes what was packed, whatever it was; `None` at the end.
+    fn unpack(&mut self, from: &mut Unpacker<'_>) -> Option<()>;
+
+    /// Becomes each of a piece, one after the other.
+    fn read(&mut self, piece: &[u8], look: &mut impl FnMut(&mut Self)) {
+        let mut rest = Unpacker(piece);
+        while self.unpack(&mut rest).is_some() {
+            look(self);
+        }
+    }
 }
 
 /// Items of one kind, in the order in which they came.
@@ -65,13 +89,20 @@ impl<T: Pack> Kept<T> {
         self.waited_ns
     }
 
-    /// Shows all of them; each is in one place, as they are large.
+    /// Shows all of them; each in the same place, as they are large.
     pub fn each(&self, mut look: impl FnMut(&mut T)) {
+        let mut item = T::default();
         for piece in self.pieces.iter().chain([&self.last]) {
-            let mut rest = Unpacker(piece);
-            while let Some(mut item) = T::unpack(&mut rest) {
-                look(&mut item);
-            }
+            item.read(piece, &mut look);
+        }
+    }
+
+    /// The same for the last time: what was shown is freed.
+    pub fn drain(&mut self, mut look: impl FnMut(&mut T)) {
+        let mut item = T::default();
+        let Kept { pieces, last, .. } = std::mem::take(self);
+        for piece in pieces.into_iter().chain([last]) {
+            item.read(&piece, &mut look);
         }
     }
 }
@@ -98,36 +129,49 @@ impl Packer<'_> {
         self.number(alternating(n));
     }
 
-    /// Numbers most of which are zero: which are not, and these.
-    pub(crate) fn numbers<const N: usize>(&mut self, all: [u64; N]) {
-        const { assert!(N <= 64) };
-        let each = all.iter().rev();
-        self.number(each.fold(0, |which, n| which << 1 | u64::from(*n != 0)));
-        for n in all.into_iter().filter(|n| *n != 0) {
-            self.sized(n);
-        }
+    /// A number behind how many bytes it has.
+    #[inline]
+    pub(crate) fn sized(&mut self, n: u64) {
+        let unused = n.leading_zeros() as usize / 8;
+        self.0.extend_from_slice(&sized(8 - unused, n));
+        self.0.truncate(self.0.len() - unused);
     }
 
-    /// A number behind how many bytes it has: however large, it is written and read in one piece.
-    fn sized(&mut self, n: u64) {
+    /// The same, behind a byte.
+    #[inline]
+    pub(crate) fn byte_and_sized(&mut self, byte: u8, n: u64) {
         let unused = n.leading_zeros() as usize / 8;
-        let mut bytes = [8 - unused as u8; 9];
-        bytes[1..].copy_from_slice(&n.to_le_bytes());
+        let mut bytes = [byte; 10];
+        bytes[1..].copy_from_slice(&sized(8 - unused, n));
         self.0.extend_from_slice(&bytes);
         self.0.truncate(self.0.len() - unused);
+    }
+
+    /// Numbers many of which are zero: which are not, and these, each behind how many bytes it has.
+    pub(crate) fn numbers<const N: usize>(&mut self, all: &[u64; N]) {
+        const { assert!(N <= MOST) };
+        let mut bytes = [0; WHICH + 9 * MOST];
+        let (mut which, mut end) = (0u32, WHICH);
+        for (i, n) in all.iter().enumerate().filter(|(_, n)| **n != 0) {
+            which |= 1 << i;
+            // However large, it is written and read in one piece; the next begins where it ends.
+            let length = 8 - n.leading_zeros() as usize / 8;
+            let Some(place) = bytes[end..].first_chunk_mut() else {
+                break;
+            };
+            *place = sized(length, *n);
+            end += 1 + length;
+        }
+        bytes[..WHICH].copy_from_slice(&which.to_le_bytes());
+        self.0.extend_from_slice(&bytes[..end]);
     }
 
     /// Only what is not zero.
     pub fn held(&mut self, held: &Held) {
         let both = [Direction::ToServer, Direction::ToClient];
-        if held.is_none() {
-            return self.number(0);
-        }
         let each = || {
-            both.into_iter().flat_map(|d| {
-                let kinds = held.of(d).iter().filter(|(_, ns)| **ns != 0);
-                kinds.map(move |(kind, ns)| (d, kind, *ns))
-            })
+            both.into_iter()
+                .flat_map(|d| held.each(d).map(move |(kind, ns)| (d, kind, ns)))
         };
         self.number(each().count() as u64);
         for (d, kind, ns) in each() {
@@ -140,6 +184,14 @@ impl Packer<'_> {
         self.held(&held.passing);
         self.held(&held.waiting);
     }
+}
+
+/// A number behind how many bytes it has; those that it has not are to be left out.
+#[inline]
+fn sized(length: usize, n: u64) -> [u8; 9] {
+    let mut bytes = [length as u8; 9];
+    bytes[1..].copy_from_slice(&n.to_le_bytes());
+    bytes
 }
 
 /// A signed number as one that is small where it is near zero.
@@ -191,9 +243,12 @@ impl Unpacker<'_> {
         self.number().map(straight)
     }
 
+    #[inline]
     pub(crate) fn numbers<const N: usize>(&mut self) -> Option<[u64; N]> {
+        let (which, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        let mut which = u32::from_le_bytes(*which);
         let mut all = [0; N];
-        let mut which = self.number()?;
         while which != 0 {
             *all.get_mut(which.trailing_zeros() as usize)? = self.sized()?;
             which &= which - 1;
@@ -202,19 +257,29 @@ impl Unpacker<'_> {
     }
 
     #[inline]
-    fn sized(&mut self) -> Option<u64> {
-        let (&length, rest) = self.0.split_first()?;
-        let own = rest.get(..usize::from(length))?;
-        let n = match rest.first_chunk() {
-            // What follows is cut off again.
-            Some(bytes) => {
-                let unused = 64 - 8 * u32::from(length.min(8));
-                u64::from_le_bytes(*bytes) & u64::MAX.unbounded_shr(unused)
-            }
-            None => own.iter().rev().fold(0, |n, b| n << 8 | u64::from(*b)),
+    pub(crate) fn byte(&mut self) -> Option<u8> {
+        let (&byte, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(byte)
+    }
+
+    #[inline]
+    pub(crate) fn sized(&mut self) -> Option<u64> {
+        let Some([length, bytes @ ..]) = self.0.first_chunk::<9>() else {
+            return self.last();
         };
-        self.0 = &rest[own.len()..];
-        Some(n)
+        // What follows is cut off again.
+        let own = OWN.get(usize::from(*length))?;
+        self.0 = self.0.get(1 + usize::from(*length)..)?;
+        Some(u64::from_le_bytes(*bytes) & own)
+    }
+
+    /// A number near the end.
+    fn last(&mut self) -> Option<u64> {
+        let (length, rest) = self.0.split_first()?;
+        let (own, behind) = rest.split_at_checked(usize::from(*length))?;
+        self.0 = behind;
+        Some(own.iter().rev().fold(0, |n, b| n << 8 | u64::from(*b)))
     }
 
     pub fn held(&mut self) -> Option<Held> {
@@ -244,7 +309,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    #[derive(Clone, PartialEq, Debug)]
+    #[derive(Clone, PartialEq, Debug, Default)]
     struct Item(u64, i64, Held);
 
     impl Pack for Item {
@@ -258,8 +323,9 @@ mod tests {
             p.held(&self.2);
         }
 
-        fn unpack(u: &mut Unpacker<'_>) -> Option<Item> {
-            Some(Item(u.number()?, u.signed()?, u.held()?))
+        fn unpack(&mut self, u: &mut Unpacker<'_>) -> Option<()> {
+            *self = Item(u.number()?, u.signed()?, u.held()?);
+            Some(())
         }
     }
 

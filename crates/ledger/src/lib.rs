@@ -11,6 +11,7 @@
 
 mod both;
 mod cause;
+mod certain;
 mod classes;
 mod held;
 mod kept;
@@ -22,6 +23,7 @@ mod tests;
 
 pub use both::{Both, BothFacts, NarrowLink, divide_both, passing_ns};
 pub use cause::{Cause, Place};
+pub use certain::Certain;
 pub use classes::{Classes, divide_stream};
 pub use held::{Held, HeldUp, PerKind};
 pub use kept::{Kept, Pack, Packer, Unpacker};

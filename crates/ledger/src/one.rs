@@ -171,6 +171,25 @@ pub struct OneFacts {
     pub unanswered_ns: i64,
 }
 
+impl OneFacts {
+    /// Of a capture, before anything is known of a call.
+    #[must_use]
+    pub fn of(to_server: Half, to_client: Half, waits_tell: bool) -> OneFacts {
+        OneFacts {
+            to_server,
+            to_client,
+            waits_tell,
+            unloaded_ns: None,
+            spared: None,
+            fragments_ns: 0,
+            may_idle: [false; 2],
+            classes: None,
+            queued: Queued::default(),
+            unanswered_ns: 0,
+        }
+    }
+}
+
 /// What a line took of a call that was full: of its request's passing, and of the wait until its request had
 /// passed and that was known, at least.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -199,17 +218,23 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     let mut reply = response - wait - request;
     inner(call, facts, &mut reply, ledger);
     let (d, back) = (Direction::ToServer, Direction::ToClient);
+    let beside;
     let held = match is_lossy {
-        true => call.held.passing.beside_loss(),
-        false => call.held.passing,
+        true => {
+            beside = call.held.passing.beside_loss();
+            &beside
+        }
+        false => &call.held.passing,
     };
     let missing = facts.fragments_ns.clamp(0, request);
     ledger.charge(Cause::Fragments, d, Bounds::exactly(missing));
     request -= missing;
     let known = held.sum(d).min(request);
     let (client, server) = (facts.to_client, facts.to_server);
-    let mut own =
-        |d, ends, ns: &mut i64| passing(&held, d, ends, is_lossy, facts.may_idle, ns, ledger);
+    let mut own = |d, ends, ns: &mut i64| match held.is_free(d) {
+        true => 0,
+        false => passing(held, d, ends, is_lossy, facts.may_idle, ns, ledger),
+    };
     let request_unsure = own(d, [client, server], &mut request);
     let reply_unsure = own(back, [server, client], &mut reply);
     if facts.to_client.is_here() && facts.classes.is_none() {
@@ -222,17 +247,20 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     let full = (facts.queued.passing_ns).clamp(0, (request - JOINED_NS).max(0));
     ledger.charge(Cause::Bandwidth, d, Bounds::exactly(full));
     request -= full;
-    for (ns, unsure, way, sender, recovery_ns) in [
-        (request, request_unsure, d, client, 0),
-        (reply, reply_unsure, back, server, call.response_recovery_ns),
-    ] {
+    let mut passed = |ns, unsure, way, sender, recovery_ns| {
+        // Most messages are one segment.
+        if ns == 0 && unsure == 0 && facts.classes.is_none() {
+            return;
+        }
         let rest = match &facts.classes {
-            Some(classes) => by_classes(classes, &held, way, sender, ns, ledger),
+            Some(classes) => by_classes(classes, held, way, sender, ns, ledger),
             None => Bounds::exactly(ns),
         };
         let rest = rest.plus(Bounds::between(0, unsure));
         rest_of(call.lost.passing(), rest, recovery_ns, way, sender, ledger);
-    }
+    };
+    passed(request, request_unsure, d, client, 0);
+    passed(reply, reply_unsure, back, server, call.response_recovery_ns);
     waiting(call, wait, facts, ledger);
     silence(silent, facts, ledger);
     path(beyond, facts.spared, ledger);
@@ -283,13 +311,10 @@ fn passing(
     left: &mut i64,
     ledger: &mut Ledger,
 ) -> i64 {
-    if held.is_free(d) {
-        return 0;
-    }
     let whole = *left;
     let mut unsure = 0;
     let taken = held.only(d).take_from(left);
-    for (kind, &ns) in taken.of(d).iter().filter(|(_, ns)| **ns > 0) {
+    for (kind, ns) in taken.each(d) {
         let held = match (sender, kind) {
             (Half::Here, _) => Bounds::exactly(ns),
             (Half::Away(way), EpisodeKind::SenderPause | EpisodeKind::SenderSilence) => {
@@ -396,15 +421,17 @@ fn waiting(call: &One, wait: i64, facts: &OneFacts, ledger: &mut Ledger) {
     let mut left = wait;
     let stall = call.stall_ns.clamp(0, left);
     left -= stall;
-    for way in [back, d]
-        .into_iter()
-        .filter(|way| !call.held.waiting.is_free(*way))
-    {
+    let mut waited = |way| {
+        if call.held.waiting.is_free(way) {
+            return;
+        }
         let taken = call.held.waiting.only(way).take_from(&mut left);
-        for (kind, &ns) in taken.of(way).iter() {
+        for (kind, ns) in taken.each(way) {
             ledger.charge(Cause::of_episode(kind), way, Bounds::exactly(ns));
         }
-    }
+    };
+    waited(back);
+    waited(d);
     // What else TCP held of it shows at its sender's end; from elsewhere it may be the server's own time.
     let known = call.held.waiting.sum(back) + call.held.passing.sum(back);
     let mut resent = (call.response_held_ns - known).clamp(0, left);

@@ -1,4 +1,5 @@
-//! Calls as the numbers that are kept of them: most are zero, so which are not comes first.
+//! Calls as the numbers that are kept of them: most are zero, so which are not comes first, and what most calls have none
+//! of stands apart.
 
 use crate::held::{Held, HeldUp};
 use crate::kept::{Pack, Packer, Unpacker, alternating, straight};
@@ -14,17 +15,7 @@ impl Pack for One {
     fn pack(&self, p: &mut Packer<'_>) {
         let [asked, answered] = self.inner_ns;
         let is_held = !self.held.is_none();
-        p.numbers([
-            self.row,
-            self.connection,
-            self.work,
-            self.attributes,
-            self.server,
-            alternating(self.at_ns),
-            self.request_bytes,
-            alternating(self.request_passing_ns),
-            alternating(self.wait_ns),
-            alternating(self.response_passing_ns),
+        let rare = [
             alternating(self.request_held_ns),
             alternating(self.response_held_ns),
             alternating(asked),
@@ -37,16 +28,32 @@ impl Pack for One {
             self.hidden_ns.unsigned_abs() * 2 + u64::from(self.may_be_held),
             alternating(self.silent_ns),
             self.lost.number() * 2 + u64::from(self.is_datagram),
-            u64::from(is_held),
+        ];
+        let is_rare = rare.iter().fold(0, |bits, n| bits | n) != 0;
+        p.numbers(&[
+            self.row,
+            self.connection,
+            self.work,
+            self.attributes,
+            self.server,
+            alternating(self.at_ns),
+            self.request_bytes,
+            alternating(self.request_passing_ns),
+            alternating(self.wait_ns),
+            alternating(self.response_passing_ns),
+            u64::from(is_rare) * 2 + u64::from(is_held),
         ]);
+        if is_rare {
+            p.numbers(&rare);
+        }
         if is_held {
             p.held_up(&self.held);
         }
     }
 
-    // Where it is shown: what it holds is put there, and not copied.
+    // Field by field where it is shown: a whole one would be made beside it and copied.
     #[inline]
-    fn unpack(u: &mut Unpacker<'_>) -> Option<One> {
+    fn unpack(&mut self, u: &mut Unpacker<'_>) -> Option<()> {
         let [
             row,
             connection,
@@ -58,6 +65,36 @@ impl Pack for One {
             request_passing,
             wait,
             response_passing,
+            more,
+        ] = u.numbers()?;
+        self.row = row;
+        self.connection = connection;
+        self.work = work;
+        self.attributes = attributes;
+        self.server = server;
+        self.at_ns = straight(at);
+        self.request_bytes = request_bytes;
+        self.request_passing_ns = straight(request_passing);
+        self.wait_ns = straight(wait);
+        self.response_passing_ns = straight(response_passing);
+        match more & 2 {
+            0 => self.set_rare([0; 12]),
+            _ => self.set_rare(u.numbers()?),
+        }
+        if more & 1 == 1 {
+            self.held = u.held_up()?;
+        } else if !self.held.is_none() {
+            self.held = HeldUp::default();
+        }
+        Some(())
+    }
+}
+
+impl One {
+    /// What most calls have none of.
+    #[inline(always)]
+    fn set_rare(&mut self, rare: [u64; 12]) {
+        let [
             request_held,
             response_held,
             asked,
@@ -70,37 +107,20 @@ impl Pack for One {
             hidden,
             silent,
             lost,
-            is_held,
-        ] = u.numbers()?;
-        Some(One {
-            row,
-            connection,
-            work,
-            attributes,
-            server,
-            at_ns: straight(at),
-            request_bytes,
-            request_passing_ns: straight(request_passing),
-            wait_ns: straight(wait),
-            response_passing_ns: straight(response_passing),
-            request_held_ns: straight(request_held),
-            response_held_ns: straight(response_held),
-            inner_ns: [straight(asked), straight(answered)],
-            stall_ns: straight(stall),
-            locked_ns: straight(locked),
-            lost: Lost::of(lost / 2),
-            is_datagram: lost % 2 == 1,
-            recovery_ns: straight(recovery),
-            response_recovery_ns: straight(response_recovery),
-            behind_ns: straight(behind),
-            hidden_ns: (hidden / 2) as i64,
-            may_be_held: hidden % 2 == 1,
-            silent_ns: straight(silent),
-            held: match is_held {
-                0 => HeldUp::default(),
-                _ => u.held_up()?,
-            },
-        })
+        ] = rare;
+        self.request_held_ns = straight(request_held);
+        self.response_held_ns = straight(response_held);
+        self.inner_ns = [straight(asked), straight(answered)];
+        self.stall_ns = straight(stall);
+        self.locked_ns = straight(locked);
+        self.recovery_ns = straight(recovery);
+        self.response_recovery_ns = straight(response_recovery);
+        self.behind_ns = straight(behind);
+        self.hidden_ns = (hidden / 2) as i64;
+        self.may_be_held = hidden % 2 == 1;
+        self.silent_ns = straight(silent);
+        self.lost = Lost::of(lost / 2);
+        self.is_datagram = lost % 2 == 1;
     }
 }
 
@@ -112,7 +132,7 @@ impl Pack for Both {
     fn pack(&self, p: &mut Packer<'_>) {
         let [request, response] = self.sending_at_ns;
         let is_held = !self.held.is_none();
-        p.numbers([
+        p.numbers(&[
             self.row,
             self.connection,
             self.work,
@@ -147,9 +167,9 @@ impl Pack for Both {
         }
     }
 
-    // Where it is shown: what it holds is put there, and not copied.
+    // Field by field where it is shown: a whole one would be made beside it and copied.
     #[inline]
-    fn unpack(u: &mut Unpacker<'_>) -> Option<Both> {
+    fn unpack(&mut self, u: &mut Unpacker<'_>) -> Option<()> {
         let [
             row,
             connection,
@@ -180,37 +200,37 @@ impl Pack for Both {
             is_held,
         ] = u.numbers()?;
         let at_ns = straight(at);
-        Some(Both {
-            row,
-            connection,
-            work,
-            attributes,
-            server,
-            at_ns,
-            bytes: [request_bytes, response_bytes],
-            response_ns: straight(response),
-            service_ns: straight(service),
-            stall_ns: straight(stall),
-            locked_ns: straight(locked),
-            behind_ns: straight(behind),
-            transfer_ns: straight(transfer),
-            request_passing_ns: straight(request_passing),
-            nagle_ns: straight(nagle),
-            path_ns: straight(path),
-            inner_ns: [straight(asked), straight(answered)],
-            lost: Lost::of(lost / 2),
-            is_datagram: lost % 2 == 1,
-            hidden_ns: hidden.checked_sub(1).map(|ns| ns as i64),
-            held: match is_held {
-                0 => Held::default(),
-                _ => u.held()?,
-            },
-            server_connection,
-            sending_at_ns: [
-                at_ns + straight(request_after),
-                at_ns + straight(response_after),
-            ],
-            sending_ns: [straight(request_sending), straight(response_sending)],
-        })
+        self.row = row;
+        self.connection = connection;
+        self.work = work;
+        self.attributes = attributes;
+        self.server = server;
+        self.at_ns = at_ns;
+        self.bytes = [request_bytes, response_bytes];
+        self.response_ns = straight(response);
+        self.service_ns = straight(service);
+        self.stall_ns = straight(stall);
+        self.locked_ns = straight(locked);
+        self.behind_ns = straight(behind);
+        self.transfer_ns = straight(transfer);
+        self.request_passing_ns = straight(request_passing);
+        self.nagle_ns = straight(nagle);
+        self.path_ns = straight(path);
+        self.inner_ns = [straight(asked), straight(answered)];
+        self.lost = Lost::of(lost / 2);
+        self.is_datagram = lost % 2 == 1;
+        self.hidden_ns = hidden.checked_sub(1).map(|ns| ns as i64);
+        self.server_connection = server_connection;
+        self.sending_at_ns = [
+            at_ns + straight(request_after),
+            at_ns + straight(response_after),
+        ];
+        self.sending_ns = [straight(request_sending), straight(response_sending)];
+        if is_held != 0 {
+            self.held = u.held()?;
+        } else if !self.held.is_none() {
+            self.held = Held::default();
+        }
+        Some(())
     }
 }

@@ -33,20 +33,28 @@ impl Sums {
         self.calls += 1;
         self.total = self.total.plus(ledger.response);
         let charges = ledger.charges();
+        let mut causes = 0u64;
         for (i, c) in charges.iter().enumerate() {
-            // A call may be charged twice for one line.
-            let line = c.cause.of(c.direction);
-            let mut before = charges.iter().take(i);
-            let again = before.any(|b| b.cause == c.cause && b.cause.of(b.direction) == line);
+            // A call may be charged twice for one line, if for one cause.
+            let seen = causes & 1 << c.cause as u64 != 0;
+            causes |= 1 << c.cause as u64;
+            let again = seen && {
+                let line = c.cause.of(c.direction);
+                let mut before = charges.iter().take(i);
+                before.any(|b| b.cause == c.cause && b.cause.of(b.direction) == line)
+            };
             self.charge(c.cause, c.direction, c.ns, u64::from(!again));
         }
     }
 
     fn charge(&mut self, cause: Cause, d: Direction, ns: Bounds, calls: u64) {
-        let line = &mut self.lines[cause as usize][d.index()];
-        let (sum, n) = line.get_or_insert((Bounds::exactly(0), 0));
-        *sum = sum.plus(ns);
-        *n += calls;
+        match &mut self.lines[cause as usize][d.index()] {
+            Some((sum, n)) => {
+                *sum = sum.plus(ns);
+                *n += calls;
+            }
+            line => *line = Some((ns, calls)),
+        }
     }
 
     /// What was charged, in the order of causes.

@@ -18,6 +18,8 @@ pub(crate) struct Answers {
 
 /// Merges slices that are sorted by `key`; equal keys come in the order of slices.
 struct Merge<'a, T, F> {
+    /// The only slice, where there is one: mostly, and then nothing is compared.
+    only: std::slice::Iter<'a, T>,
     slices: Vec<&'a [T]>,
     key: F,
 }
@@ -25,16 +27,21 @@ struct Merge<'a, T, F> {
 impl<'a, T, K: Ord, F: Fn(&T) -> K> Iterator for Merge<'a, T, F> {
     type Item = &'a T;
 
+    #[inline]
     fn next(&mut self) -> Option<&'a T> {
+        self.only.next().or_else(|| self.first())
+    }
+}
+
+impl<'a, T, K: Ord, F: Fn(&T) -> K> Merge<'a, T, F> {
+    /// The first of all slices' heads.
+    fn first(&mut self) -> Option<&'a T> {
         let heads = self
             .slices
             .iter()
             .enumerate()
             .filter_map(|(i, s)| Some((i, s.first()?)));
-        let i = match self.slices.len() {
-            1 => 0,
-            _ => heads.min_by_key(|(_, head)| (self.key)(head))?.0,
-        };
+        let (i, _) = heads.min_by_key(|(_, head)| (self.key)(head))?;
         let (head, rest) = self.slices.get(i)?.split_first()?;
         self.slices[i] = rest;
         Some(head)
@@ -47,8 +54,13 @@ impl Answers {
         of: impl Fn(&'a Records) -> &'a Vec<T>,
         key: impl Fn(&T) -> K,
     ) -> impl Iterator<Item = &'a T> {
+        let (only, shards) = match self.shards.as_slice() {
+            [only] => (of(only).as_slice(), &[][..]),
+            shards => (&[][..], shards),
+        };
         Merge {
-            slices: self.shards.iter().map(|r| of(r).as_slice()).collect(),
+            only: only.iter(),
+            slices: shards.iter().map(|r| of(r).as_slice()).collect(),
             key,
         }
     }

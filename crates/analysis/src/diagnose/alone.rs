@@ -120,10 +120,8 @@ impl OneSided {
             if let Some(lock) = lock {
                 self.locked.add(lock.exhibit(facts.index, b.response));
             }
-            let one = One {
-                locked_ns: lock.map_or(0, |lock| lock.ns),
-                ..settled(&b, facts)
-            };
+            let mut one = settled(&b, facts);
+            one.locked_ns = lock.map_or(0, |lock| lock.ns);
             let exhibit = |value| Exhibit::of(value, facts.index, b.request, b.response);
             match one.lost {
                 Lost::Outage => self.outage.add(exhibit(took)),
@@ -164,11 +162,12 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
     };
     let (asked, answered) = (times.request_last, times.response_first);
     let mut resent = false;
-    if !facts.is_quiet(b.connection) {
+    let near = facts.overlapping(b.connection, from, to);
+    if near.clone().next().is_some() {
         // Recoveries of both directions overlap each other.
         let mut reached = asked;
         let lost = |t: &&Trouble| t.kind == EpisodeKind::Recovery && !t.spurious;
-        for t in facts.overlapping(b.connection, from, to).filter(lost) {
+        for t in near.clone().filter(lost) {
             one.lost = match one.lost {
                 _ if is_outage(t.timeouts, t.last - t.first) => Lost::Outage,
                 Lost::Nothing => Lost::Segments,
@@ -196,7 +195,7 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
                 one.behind_ns = one.behind_ns.max(t.overlap_ns(asked, answered));
             }
         }
-        one.held = held_up(facts.overlapping(b.connection, from, to), &times);
+        one.held = held_up(near, &times);
     }
     // Databases' calls are told apart by their order alone.
     if b.work != 0 && facts.lacks(b.connection, from, to) {

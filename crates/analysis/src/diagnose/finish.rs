@@ -22,8 +22,15 @@ use crate::sql::habits::{Habit as SqlHabit, Pattern, habits};
 use crate::streams::{self, Gathered, Streams};
 use crate::text::{Value, text};
 use crate::verdict::{exchanged, verdict};
-use ledger::Sums;
+use ledger::{Both, Certain, Kept, One, Sums};
 use model::{Direction, TimeClass};
+
+/// What was kept of calls: of a single capture, of two, and of those that the server's alone can hold, by client.
+struct KeptCalls {
+    alone: Kept<One>,
+    matched: Kept<Both>,
+    others: Vec<Kept<One>>,
+}
 
 /// Without what would explain a side that the verdict does not name: what goes on in a host is none of its business.
 fn explaining(mut findings: Vec<Finding>, verdict: &Verdict) -> Vec<Finding> {
@@ -73,9 +80,10 @@ impl Diagnoser {
             Kind::Turns => Vec::new(),
             Kind::Calls => narrowest::links(&self.matched.narrowest, streams.carried(), elapsed_ns),
         };
-        let whole = self.whole(&seen, gathered, &streams, &links, operations);
-        let (account, spared) = self.account(&seen, &streams, &whole, look);
-        let hosts = self.held_against_tools(&seen, gathered, &results, (&whole, &spared));
+        let kept = self.take_kept();
+        let whole = self.whole(kept, &seen, gathered, &streams, &links, operations);
+        let (account, certain) = self.account(&seen, &streams, whole, look);
+        let hosts = self.held_against_tools(&seen, gathered, &results, &certain);
         let layers = self.layers(&seen, &ops, &noted, &hosts);
         let facts = Facts {
             kind: self.kind,
@@ -107,7 +115,7 @@ impl Diagnoser {
             sql: seen.sql.as_ref(),
             exports: &gathered.exports,
         };
-        known.tell(&mut findings, &facts.account, &whole, &spared);
+        known.tell(&mut findings, &facts.account, &certain);
         let (verdict, findings) = match seen.are_exchanged {
             true => (exchanged(), Vec::new()),
             false => (verdict(&facts, &findings), findings),
@@ -154,9 +162,20 @@ impl Diagnoser {
         (diagnosis, self.measured(account, main, streams))
     }
 
+    /// What was kept of all calls, to be freed as they are divided.
+    fn take_kept(&mut self) -> KeptCalls {
+        let others = self.others.judged.iter_mut().flat_map(|o| &mut o.clients);
+        KeptCalls {
+            alone: std::mem::take(&mut self.alone.kept),
+            matched: std::mem::take(&mut self.matched.kept),
+            others: others.map(|c| std::mem::take(&mut c.kept)).collect(),
+        }
+    }
+
     /// All calls, with what divides them that only the whole of the captures says.
     fn whole<'a>(
         &'a self,
+        kept: KeptCalls,
         seen: &'a Seen,
         gathered: &Gathered,
         streams: &'a Streams,
@@ -170,6 +189,7 @@ impl Diagnoser {
                 let offset = seen.clock.as_ref().map_or(0, |c| c.offset_ns);
                 let later = |capture| if capture == client { 0 } else { offset };
                 Whole::Both(BothWhole {
+                    kept: kept.matched,
                     matched: &self.matched,
                     server: &self.captures[server],
                     client: &self.captures[client],
@@ -181,6 +201,7 @@ impl Diagnoser {
                     doubtful_ns: turns
                         .and_then(|_| facts::rarely_beyond_ns(&self.matched.server_wait)),
                     others: self.others_whole(
+                        kept.others,
                         server,
                         &gathered.health[server],
                         turns,
@@ -191,7 +212,7 @@ impl Diagnoser {
                 })
             }
             _ => Whole::One(OneWhole {
-                kept: &self.alone.kept,
+                kept: kept.alone,
                 coincidence: self.alone.coincidence,
                 capture: &self.captures[0],
                 halves: seen.halves,
@@ -208,6 +229,7 @@ impl Diagnoser {
     /// The calls that the server's capture alone can hold, by client, and how far its clock is ahead.
     fn others_whole<'a>(
         &'a self,
+        kept: Vec<Kept<One>>,
         server: usize,
         health: &Health,
         streams: Option<&'a Streams>,
@@ -219,8 +241,8 @@ impl Diagnoser {
         };
         let capture = &self.captures[server];
         let to_server = half_to_server(capture);
-        let of = |client: &'a Client| OneWhole {
-            kept: &client.kept,
+        let of = |client: &'a Client, kept: Kept<One>| OneWhole {
+            kept,
             coincidence: client.coincidence,
             capture,
             halves: [to_server, client.half],
@@ -230,27 +252,26 @@ impl Diagnoser {
             doubtful_ns: streams.and_then(|_| facts::rarely_beyond_ns(&others.wait)),
             operations,
         };
-        let all = others.clients.iter();
-        all.map(|client| (of(client), ahead_ns)).collect()
+        let all = others.clients.iter().zip(kept);
+        all.map(|(client, kept)| (of(client, kept), ahead_ns))
+            .collect()
     }
 
-    /// All calls divided and summed, and which trips could have been spared; or what streams waited for,
-    /// where they are all there is. `look` sees each call's ledger.
+    /// All calls divided and summed, or what streams waited for, where they are all there is; and what is certain of
+    /// each call. `look` sees each call's ledger.
     fn account(
         &self,
         seen: &Seen,
         streams: &Streams,
-        whole: &Whole<'_>,
+        whole: Whole<'_>,
         look: Option<&mut Look<'_>>,
-    ) -> (Account, Spared) {
-        let (account, spared) = match self.is_of_streams() {
+    ) -> (Account, Kept<Certain>) {
+        let (account, certain) = match self.is_of_streams() {
             true => {
-                if let Some(look) = look {
-                    self.show(seen, whole, &Spared::default(), look);
-                }
+                let (_, certain) = self.summed(seen, whole, &Spared::default(), look);
                 let mut account = Account::of(Basis::Streams, streams.sums());
                 account.chatter[Habit::Writes as usize] = streams.chatter();
-                (account, Spared::default())
+                (account, certain)
             }
             false => self.divide(seen, whole, look),
         };
@@ -258,15 +279,22 @@ impl Diagnoser {
             cap: facts::server_cap(&self.captures[seen.server.unwrap_or(0)]),
             ..account
         };
-        (account, spared)
+        (account, certain)
     }
 
-    /// Shows each call's ledger to `look`, and sums them.
-    fn show(&self, seen: &Seen, whole: &Whole<'_>, spared: &Spared, look: &mut Look<'_>) -> Sums {
-        let mut sums = Sums::new();
+    /// The sums of calls' ledgers, and what is certain of each; `look` sees them.
+    fn summed(
+        &self,
+        seen: &Seen,
+        whole: Whole<'_>,
+        spared: &Spared,
+        look: Option<&mut Look<'_>>,
+    ) -> (Sums, Kept<Certain>) {
+        let Some(look) = look else {
+            return whole.divided(spared, |_, _| {});
+        };
         let mut rows = self.matched.at_server.iter().flatten();
-        whole.each(spared, |call, ledger| {
-            sums.add(ledger);
+        whole.divided(spared, |call, ledger| {
             let clock = seen.clock_at(call.at);
             look(&Looked {
                 row: call.row,
@@ -280,18 +308,17 @@ impl Diagnoser {
                 },
                 clock_offset_ns: clock.map_or(0, |c| self.matched.offset_ns(c, call.at)),
             });
-        });
-        sums
+        })
     }
 
-    /// The account of all calls, and which trips could have been spared: connections that ask for little at
+    /// The account of all calls, with the trips that could have been spared: connections that ask for little at
     /// a time show in the bytes alone, and statements name what else they ask too often.
     fn divide(
         &self,
         seen: &Seen,
-        whole: &Whole<'_>,
+        whole: Whole<'_>,
         look: Option<&mut Look<'_>>,
-    ) -> (Account, Spared) {
+    ) -> (Account, Kept<Certain>) {
         let basis = seen.basis;
         let rounds = match basis {
             Basis::Matched => &self.matched.rounds,
@@ -348,16 +375,13 @@ impl Diagnoser {
                 spared.by_connections(rounds, habit, most, more, false);
             }
         }
-        let sums = match look {
-            Some(look) => self.show(seen, whole, &spared, look),
-            None => whole.sums(&spared),
-        };
+        let (sums, certain) = self.summed(seen, whole, &spared, look);
         let account = Account {
             chatter,
             ..Account::of(basis, sums)
         };
         debug_assert_eq!(account.total_ns, waited_ns);
-        (account, spared)
+        (account, certain)
     }
 
     /// Whether streams that nobody answers are all there is to judge. What connections waited for is known

@@ -3,11 +3,11 @@
 use super::Diagnoser;
 use super::seen::Seen;
 use crate::app::{Compared, RowMatch, Whose};
-use crate::ledgers::{Spared, Whole};
 use crate::pressure::{self, Against, Load};
 use crate::results::{CaptureResult, HostResult};
 use crate::streams::Gathered;
 use crate::text::Text;
+use ledger::{Certain, Kept};
 use std::sync::Arc;
 
 /// What hosts noted themselves of the calls.
@@ -58,7 +58,7 @@ impl Diagnoser {
         seen: &Seen,
         gathered: &Gathered,
         results: &[CaptureResult],
-        (whole, spared): (&Whole<'_>, &Spared),
+        certain: &Kept<Certain>,
     ) -> Vec<HostResult> {
         if self.options.hosts.is_empty() {
             return Vec::new();
@@ -68,7 +68,7 @@ impl Diagnoser {
             let timed = app.operations.iter().filter(|o| o.absolute);
             load.application(timed.map(|o| (o.start_ns, o.end_ns)));
         }
-        whole.each(spared, |call, ledger| load.call(call.at, ledger));
+        certain.each(|call| load.call(call));
         let server = seen.server.unwrap_or(seen.main());
         let against = Against {
             captures: [seen.main(), server].map(|i| &results[i]),

@@ -1,7 +1,7 @@
 //! Calls into what their sides took of them over time, in bounded memory.
 
 use crate::results::Side;
-use ledger::{Cause, Ledger, Place};
+use ledger::{Cause, Certain, Place};
 use model::Time;
 use std::collections::BTreeMap;
 use trace::host::Counter;
@@ -67,14 +67,14 @@ impl Load {
     }
 
     /// What a call's ledger is certain of.
-    pub(crate) fn call(&mut self, at: Time, ledger: &Ledger) {
+    pub(crate) fn call(&mut self, call: &Certain) {
         let mut bin = Bin {
             calls: [1; 3],
             ns: [0; 3],
         };
-        for charge in ledger.charges() {
-            let (_, side) = charge.cause.of(charge.direction);
-            let lost = matches!(charge.cause, Cause::Loss | Cause::Outage | Cause::Fragments);
+        for &(cause, direction, least_ns) in call.charges() {
+            let (_, side) = cause.of(direction);
+            let lost = matches!(cause, Cause::Loss | Cause::Outage | Cause::Fragments);
             let part = match side {
                 _ if lost => Part::Lost,
                 Place::Client => Part::Client,
@@ -82,7 +82,7 @@ impl Load {
                 _ => continue,
             };
             let ns = &mut bin.ns[part as usize];
-            *ns = ns.saturating_add(charge.ns.lo_ns);
+            *ns = ns.saturating_add(least_ns);
         }
         if self.client_is_told {
             (
@@ -90,7 +90,7 @@ impl Load {
                 bin.ns[Part::Client as usize],
             ) = (0, 0);
         }
-        self.add(at, &bin);
+        self.add(Time(call.at_ns), &bin);
     }
 
     /// What the application noted itself stands for the client's part: packets show nothing of what lies above them.
@@ -150,8 +150,14 @@ impl Load {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ledger::Bounds;
+    use ledger::{Bounds, Ledger};
     use model::Direction;
+
+    fn certain(at: Time, ledger: &Ledger) -> Certain {
+        let mut certain = Certain::default();
+        certain.take(at.0, ledger);
+        certain
+    }
 
     #[test]
     fn each_part_is_summed_by_when_calls_began_and_bins_grow_with_their_number() {
@@ -162,7 +168,7 @@ mod tests {
             ledger.clear(Bounds::exactly(30));
             ledger.charge(Cause::Service, Direction::ToServer, Bounds::between(20, 30));
             ledger.charge(Cause::Loss, Direction::ToServer, Bounds::exactly(5));
-            load.call(Time(i * WIDTH_NS), &ledger);
+            load.call(&certain(Time(i * WIDTH_NS), &ledger));
         }
         let load = load.finished();
         let half = Time(n / 2 * WIDTH_NS);
@@ -183,7 +189,7 @@ mod tests {
         load.application([(0, 50), (WIDTH_NS, WIDTH_NS + 10)].into_iter());
         let mut ledger = Ledger::default();
         ledger.clear(Bounds::exactly(30));
-        load.call(Time(0), &ledger);
+        load.call(&certain(Time(0), &ledger));
         let load = load.finished();
         assert_eq!(
             load.between(Part::Client, Time(0), Time(3 * WIDTH_NS)),

@@ -1,7 +1,7 @@
 //! Streams without a place, or with too few calls to tell, and what must not hurt.
 
 use super::{MS, Pace, Random, S, has, stream, two_clients, who};
-use crate::course::Cell;
+use crate::course::{Cell, Cost};
 use crate::values::{VALUES, Values};
 use crate::{By, Charge, Concentration, Place, Value};
 
@@ -166,7 +166,10 @@ fn the_costliest_of_any_number_of_values_is_kept_in_bounded_room() {
             cost_ns as u64,
             call as usize / 1_000,
             1,
-            &[(0, cost_ns)],
+            &[Cost {
+                account: 0,
+                ns: cost_ns.unsigned_abs(),
+            }],
         );
     }
     let kept = values.sorted();
