@@ -99,68 +99,45 @@ impl Wording<'_> {
                 ),
             ),
             AccountLine::Waited(d, class) => {
-                let way = way(d);
-                match class {
-                    TimeClass::NagleDelayedAck => sure(
-                        Rule::NagleDelayedAck,
-                        text!(
-                            "small segments wait for delayed acknowledgements (Nagle) for {times}, {way}",
-                            times = times,
-                            way = way
-                        ),
+                let (rule, what) = match class {
+                    TimeClass::NagleDelayedAck => (
+                        Some(Rule::NagleDelayedAck),
+                        "small segments wait for delayed acknowledgements (Nagle) for",
                     ),
-                    TimeClass::SmallWindow => sure(
-                        Rule::SmallWindow,
-                        text!(
-                            "a small receive window holds bytes up for {times}, {way}",
-                            times = times,
-                            way = way
-                        ),
+                    TimeClass::SmallWindow => (
+                        Some(Rule::SmallWindow),
+                        "a small receive window holds bytes up for",
                     ),
-                    TimeClass::ReceiverApplication => sure(
-                        Rule::ReceiveWindowLimited,
-                        text!(
-                            "the receiver does not read for {times}, {way}",
-                            times = times,
-                            way = way
-                        ),
+                    TimeClass::ReceiverApplication => (
+                        Some(Rule::ReceiveWindowLimited),
+                        "the receiver does not read for",
                     ),
-                    TimeClass::SenderApplication => sure(
-                        Rule::SenderApplicationLimited,
-                        text!(
-                            "the sender does not write for {times}, {way}",
-                            times = times,
-                            way = way
-                        ),
+                    TimeClass::SenderApplication => (
+                        Some(Rule::SenderApplicationLimited),
+                        "the sender does not write for",
                     ),
-                    TimeClass::Bandwidth => sure(
-                        Rule::NetworkBandwidth,
-                        text!(
-                            "a full line holds bytes up for {times}, {way}",
-                            times = times,
-                            way = way
-                        ),
+                    TimeClass::Bandwidth => (
+                        Some(Rule::NetworkBandwidth),
+                        "a full line holds bytes up for",
                     ),
-                    TimeClass::Congestion => (
-                        None,
-                        text!(
-                            "the congestion window holds bytes up for {times}, {way}",
-                            times = times,
-                            way = way
-                        ),
-                        true,
-                    ),
-                    other => (
-                        None,
-                        text!(
+                    TimeClass::Congestion => (None, "the congestion window holds bytes up for"),
+                    other => {
+                        let what = text!(
                             "{class} takes {times}, {way}",
                             class = other.name(),
                             times = times,
-                            way = way
-                        ),
-                        false,
-                    ),
-                }
+                            way = way(d),
+                        );
+                        return (None, what, false);
+                    }
+                };
+                let what = text!(
+                    "{what} {times}, {way}",
+                    what = what,
+                    times = times,
+                    way = way(d),
+                );
+                (rule, what, true)
             }
             AccountLine::Transfer => self.transfer(times),
             AccountLine::Unknown => (

@@ -66,7 +66,7 @@ impl Exchange {
 
     /// The capture lacks bytes of the server, and these were the response, or its client would still wait: by `at` it had
     /// all of it.
-    pub fn is_answered_unseen(&mut self, at: Time) {
+    pub fn answer_unseen(&mut self, at: Time) {
         if self.response.is_none() && at >= self.request.last.time {
             self.answered_by = Some(at);
         }

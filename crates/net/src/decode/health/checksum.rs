@@ -8,6 +8,7 @@
 
 use super::super::ip::Ip;
 use super::super::view::View;
+use etherparse::checksum::Sum16BitWords;
 use model::{ChecksumOf, Checksums, Mark, SHOWN_CHECKSUMS};
 use std::net::IpAddr;
 
@@ -75,40 +76,17 @@ pub(super) fn of_ip(view: View<'_>) -> Option<ChecksumState> {
     let first = view.u8_at(0).filter(|b| b >> 4 == 4)?;
     let header = view.data.get(..usize::from(first & 15) * 4)?;
     let (fixed, options) = header.split_first_chunk::<16>()?;
-    let sum = of_words(fixed) + of_words(options);
-    Some(match view.u16_at(10)? {
-        _ if carried(sum) == u16::MAX => ChecksumState::Right,
-        0 => ChecksumState::Unfinished,
+    let mut sum = Sum16BitWords::new().add_16bytes(*fixed);
+    let sum = match options {
+        // Without options, as nearly all are: no loop over four bytes.
+        [a, b, c, d] => sum.add_4bytes([*a, *b, *c, *d]),
+        options => sum.add_slice(options),
+    };
+    Some(match (sum.ones_complement(), view.u16_at(10)?) {
+        (0, _) => ChecksumState::Right,
+        (_, 0) => ChecksumState::Unfinished,
         _ => ChecksumState::Wrong,
     })
-}
-
-/// The sum of words of eight bytes, zeros behind the last: whatever the order of bytes in a word, [carried] it is the sum
-/// of words of two.
-#[inline]
-fn of_words(bytes: &[u8]) -> u128 {
-    let (words, rest) = bytes.as_chunks::<8>();
-    let words = words.iter().map(|word| u64::from_ne_bytes(*word));
-    let sum = words.fold(0, |sum, word| sum + u128::from(word));
-    match rest {
-        [] => sum,
-        // Headers are words of four.
-        [a, b, c, d] => sum + u128::from(u32::from_ne_bytes([*a, *b, *c, *d])),
-        rest => {
-            let mut last = [0; 8];
-            last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-            sum + u128::from(u64::from_ne_bytes(last))
-        }
-    }
-}
-
-/// What words of two bytes sum up to, with what is carried over added again: nothing but ones where a checksum holds.
-fn carried(of_words: u128) -> u16 {
-    let (high, low) = ((of_words >> 64) as u64, of_words as u64);
-    let sum = (low >> 32) + (low & 0xffff_ffff) + high;
-    let sum = (sum >> 16) + (sum & 0xffff);
-    let sum = (sum >> 16) + (sum & 0xffff);
-    ((sum >> 16) + (sum & 0xffff)) as u16
 }
 
 /// Of a TCP segment or UDP datagram, by IP's protocol number; `None` where there is none or it was not
@@ -136,15 +114,19 @@ pub(super) fn of_payload(
         return None;
     }
     let addresses = match (ip.source, ip.destination) {
-        (IpAddr::V4(a), IpAddr::V4(b)) => of_words(&a.octets()) + of_words(&b.octets()),
-        (IpAddr::V6(a), IpAddr::V6(b)) => of_words(&a.octets()) + of_words(&b.octets()),
+        (IpAddr::V4(a), IpAddr::V4(b)) => Sum16BitWords::new()
+            .add_4bytes(a.octets())
+            .add_4bytes(b.octets()),
+        (IpAddr::V6(a), IpAddr::V6(b)) => Sum16BitWords::new()
+            .add_16bytes(a.octets())
+            .add_16bytes(b.octets()),
         _ => return None,
     };
-    let without_length = addresses + of_words(&[0, number, 0, 0]);
-    let pseudo = without_length + of_words(&length.to_be_bytes());
+    let mut without_length = addresses.add_2bytes([0, number]);
+    let pseudo = without_length.add_4bytes(length.to_be_bytes());
     let field = field.to_be_bytes();
-    let is = |sum: u128| carried(sum).to_ne_bytes() == field;
-    let found = if carried(pseudo + of_words(bytes)) == u16::MAX {
+    let is = |sum: Sum16BitWords| sum.ones_complement().to_ne_bytes().map(|b| !b) == field;
+    let found = if pseudo.clone().add_slice(bytes).ones_complement() == 0 {
         ChecksumState::Right
     } else if field == [0, 0] || is(pseudo) || is(without_length) {
         ChecksumState::Unfinished

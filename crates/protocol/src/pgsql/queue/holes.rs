@@ -118,7 +118,7 @@ impl Queue {
             && lacked >= p.exchange.request.last.time
         {
             let passed = self.heard.map_or(lacked, |heard| heard.max(lacked));
-            p.exchange.is_answered_unseen(passed.min(asked));
+            p.exchange.answer_unseen(passed.min(asked));
         }
     }
 
